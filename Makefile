@@ -1,0 +1,48 @@
+# A thin front: CMake does the work (see CMakePresets.json), scripts/ the set-up.
+#   make            build into build/bin/
+#   make demo       set-up, build, a synthetic model, the main job on it
+#   make test       every test; ends with one line "N passed, N failed"
+#   make test-full  also what takes long (ten minutes of fuzzing)
+#   make check      format, tidy, cppcheck, gcc and clang with -Werror, ASan+UBSan tests, fuzz smoke
+#   make bench      measurements, each as a ratio
+#   make install PREFIX=/usr/local [DESTDIR=]
+# GGSCOPE_ENGINE=DIR in the environment (or on the command line) builds for another llama.cpp.
+
+PREFIX ?= /usr/local
+export GGSCOPE_ENGINE
+
+.PHONY: all demo test test-full check bench install clean format
+
+all:
+	@scripts/bootstrap build
+	@cmake --preset release $(if $(VERBOSE),,--log-level=WARNING >/dev/null)
+	@cmake --build --preset release $(if $(VERBOSE),--verbose,-- --quiet)
+
+demo: all
+	@scripts/demo
+
+test:
+	@scripts/bootstrap test
+	@$(MAKE) --no-print-directory all
+	@tests/run
+
+test-full:
+	@scripts/bootstrap check
+	@$(MAKE) --no-print-directory all
+	@tests/run --full
+
+check:
+	@scripts/bootstrap check
+	@scripts/check
+
+bench: all
+	@tests/bench/run
+
+install: all
+	@cmake --install build --prefix '$(PREFIX)'
+
+format:
+	@git ls-files '*.c' '*.h' | xargs clang-format -i
+
+clean:
+	rm -rf build

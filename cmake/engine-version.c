@@ -1,0 +1,19 @@
+// Prints what a libllama says of its version: "llama=0.5.0 ggml=0.25.1 commit=de3ff81".
+// Releases that cannot tell give "unknown". Run by cmake/engine.cmake with the library's path.
+#include <dlfcn.h>
+#include <stdio.h>
+
+static const char * ask(void * library, const char * function) {
+    const char * (*version)(void) = (const char * (*) (void)) dlsym(library, function);
+    return version == NULL ? "unknown" : version();
+}
+
+int main(int argc, char ** argv) {
+    void * library = argc > 1 ? dlopen(argv[1], RTLD_LAZY) : NULL;
+    if (library == NULL) {
+        puts(argc > 1 ? dlerror() : "usage: engine-version LIBRARY");
+        return 1;
+    }
+    printf("llama=%s ggml=%s commit=%s \n", ask(library, "llama_version"), ask(library, "ggml_version"), ask(library, "ggml_commit"));
+    return 0;
+}

@@ -1,0 +1,8 @@
+# One program per tests/fuzz/fuzz-NAME.c; run by scripts/fuzz.
+file(GLOB fuzzers CONFIGURE_DEPENDS tests/fuzz/fuzz-*.c)
+foreach(source ${fuzzers})
+    get_filename_component(name ${source} NAME_WE)
+    add_executable(${name} ${source})
+    target_link_libraries(${name} PRIVATE gguf base)
+    target_link_options(${name} PRIVATE -fsanitize=fuzzer)
+endforeach()

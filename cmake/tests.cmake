@@ -1,0 +1,27 @@
+# One program per tests/unit/test-NAME.c, built into build/tests/; tests/run finds them there.
+file(GLOB unit_tests CONFIGURE_DEPENDS tests/unit/test-*.c)
+foreach(source ${unit_tests})
+    get_filename_component(name ${source} NAME_WE)
+    add_executable(${name} ${source})
+    set_target_properties(${name} PROPERTIES RUNTIME_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/tests)
+    target_compile_definitions(${name} PRIVATE GGSCOPE_ENGINE_LIBRARY_DIR="${GGSCOPE_ENGINE_LIBRARY_DIR}")
+    target_link_libraries(${name} PRIVATE gguf base PkgConfig::CMOCKA ${CMAKE_DL_LIBS})
+endforeach()
+if(TARGET test-locate)
+    target_sources(test-locate PRIVATE src/engine/locate.c)
+    target_compile_definitions(test-locate PRIVATE ${GGSCOPE_ENGINE_DEFINITIONS})
+endif()
+if(TARGET test-gguf)
+    target_include_directories(test-gguf SYSTEM PRIVATE ${GGSCOPE_ENGINE_INCLUDES})
+endif()
+
+# What the engine's own reader says of a GGUF file.
+if(EXISTS ${PROJECT_SOURCE_DIR}/tests/engine/gguf-oracle.c)
+    add_executable(gguf-oracle tests/engine/gguf-oracle.c)
+    set_target_properties(gguf-oracle PROPERTIES RUNTIME_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/tests
+        BUILD_RPATH ${GGSCOPE_ENGINE_LIBRARY_DIR})
+    target_include_directories(gguf-oracle SYSTEM PRIVATE ${GGSCOPE_ENGINE_INCLUDES})
+    file(GLOB ggml_base ${GGSCOPE_ENGINE_LIBRARY_DIR}/libggml-base.so*)
+    list(GET ggml_base 0 ggml_base)
+    target_link_libraries(gguf-oracle PRIVATE ${ggml_base})
+endif()

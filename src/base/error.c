@@ -1,0 +1,38 @@
+#include "base/error.h"
+
+#include <errno.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+
+static void fill(struct ggs_error * error, int status, const char * format, va_list arguments) {
+    if (error == NULL) return;
+    error->status = status;
+    vsnprintf(error->text, sizeof(error->text), format, arguments);
+}
+
+int ggs_fail(struct ggs_error * error, int status, const char * format, ...) {
+    va_list arguments;
+    va_start(arguments, format);
+    fill(error, status, format, arguments);
+    va_end(arguments);
+    return status;
+}
+
+int ggs_fail_errno(struct ggs_error * error, const char * format, ...) {
+    int     number = errno; // vsnprintf may change it
+    int     status = number == ENOMEM ? GGS_MEMORY : GGS_IO;
+    va_list arguments;
+    va_start(arguments, format);
+    fill(error, status, format, arguments);
+    va_end(arguments);
+    if (error != NULL) {
+        size_t length = strlen(error->text);
+        snprintf(error->text + length, sizeof(error->text) - length, ": %s", strerror(number));
+    }
+    return status;
+}
+
+int ggs_fail_memory(struct ggs_error * error) {
+    return ggs_fail(error, GGS_MEMORY, "out of memory");
+}

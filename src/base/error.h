@@ -1,0 +1,38 @@
+// How every library function of ggscope reports failure.
+//
+// A function that can fail returns 0 on success or a negative ggs_status and, where the caller
+// passed one, fills a struct ggs_error with ONE finished sentence for a human: what was being done,
+// to which file, at which offset, what to do about it. No newline, no program name in front.
+// Library code never prints and never exits; only the command line programs do.
+//
+//     int ggs_thing_open(struct ggs_thing * thing, const char * path, struct ggs_error * error) {
+//         if (!good) return ggs_fail(error, GGS_FORMAT, "%s: not a thing: bad magic at offset 0", path);
+//         ...
+//     }
+#pragma once
+
+enum ggs_status {
+    GGS_OK          = 0,
+    GGS_IO          = -1, // the operating system said no (text carries strerror)
+    GGS_FORMAT      = -2, // the input's bytes are wrong
+    GGS_MEMORY      = -3, // out of memory
+    GGS_USAGE       = -4, // the caller (or the command line) asked for something impossible
+    GGS_UNSUPPORTED = -5, // fine input, but this build or machine cannot do it
+    GGS_ABSENT      = -6, // what was asked for is not there
+};
+
+struct ggs_error {
+    int  status;    // a ggs_status, 0 while nothing failed
+    char text[768]; // a finished sentence, cut (never overrun) where it is longer
+};
+
+// Fills `error` (may be NULL) and returns `status`, so that `return ggs_fail(...)` reads well.
+__attribute__((format(printf, 3, 4)))
+int ggs_fail(struct ggs_error * error, int status, const char * format, ...);
+
+// The same with ": " and strerror(errno) appended; returns GGS_IO (GGS_MEMORY for ENOMEM).
+__attribute__((format(printf, 2, 3)))
+int ggs_fail_errno(struct ggs_error * error, const char * format, ...);
+
+// The sentence for an allocation that failed; returns GGS_MEMORY.
+int ggs_fail_memory(struct ggs_error * error);

@@ -1,0 +1,31 @@
+// Files, the careful way: reading through a mapping, writing through a temporary name.
+#pragma once
+
+#include <stdbool.h>
+#include <stdint.h>
+#include <stdio.h>
+
+struct ggs_error;
+
+// A whole regular file mapped for reading. An empty file has data == NULL and size == 0.
+// Directories, pipes and devices are refused with a sentence.
+struct ggs_mapping {
+    const uint8_t * data;
+    uint64_t        size;
+};
+int  ggs_mapping_open(struct ggs_mapping * mapping, const char * path, struct ggs_error * error);
+void ggs_mapping_close(struct ggs_mapping * mapping);
+
+// A file that appears whole or not at all: written as "PATH.tmp-PID-N" beside its target, then renamed.
+//     if (ggs_output_open(&output, path, error) < 0) ...
+//     fwrite(..., output.file);
+//     return ggs_output_commit(&output, error);      // or ggs_output_discard(&output)
+// Exactly one of commit and discard follows a successful open. Mode 0666 less the umask.
+struct ggs_output {
+    FILE * file;
+    char * path;
+    char * temporary;
+};
+int  ggs_output_open(struct ggs_output * output, const char * path, struct ggs_error * error);
+int  ggs_output_commit(struct ggs_output * output, struct ggs_error * error);
+void ggs_output_discard(struct ggs_output * output);

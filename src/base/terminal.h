@@ -1,0 +1,24 @@
+// What a terminal can do, how wide text is on it, and bars.
+#pragma once
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdio.h>
+
+// Colour where `file` is a terminal, TERM is not "dumb" and NO_COLOR is unset or empty.
+bool ggs_terminal_colour(FILE * file);
+// Columns of the terminal behind `file`; $COLUMNS, else 80, where it is none.
+unsigned ggs_terminal_width(FILE * file);
+// Columns that a UTF-8 string takes (wide and combining characters counted properly, escape sequences not counted).
+size_t ggs_terminal_columns(const char * string);
+
+// A bar of `width` columns filled to part / whole in eighths of a cell, padded with blanks:
+// "█████▌   ". Writes at most 3 * width + 1 bytes.
+void ggs_terminal_bar(char * buffer, size_t size, unsigned width, double fraction);
+
+// Bytes of the first character of s[0..length), length > 0, and the columns it takes; an escape sequence
+// is one character of no columns.
+size_t ggs_terminal_next(const char * s, size_t length, unsigned * columns);
+
+#include "base/progress.h"
+#include "base/table.h"

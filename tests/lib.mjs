@@ -1,0 +1,56 @@
+// What the tests that drive whole programs share. Run through `make test`, or one file alone:
+//     node tests/engine/run.test.mjs
+// Each file is a node:test program; tests/run turns its TAP into the summary line.
+import { spawnSync } from "node:child_process";
+import { existsSync, mkdirSync, mkdtempSync, rmSync, renameSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { dirname, join, resolve } from "node:path";
+import { fileURLToPath } from "node:url";
+import { after } from "node:test";
+
+export const root = resolve(dirname(fileURLToPath(import.meta.url)), "..");
+export const build = resolve(process.env.GGSCOPE_BUILD ?? join(root, "build"));
+export const bin = (name) => join(build, "bin", name);
+export const ggscope = bin("ggscope");
+export const engine = bin("ggscope-engine");
+export const vocabularies = join(build, "engine", "source", "models"); // ggml-vocab-*.gguf
+
+// Runs a program to its end. Returns { status, signal, stdout, stderr }, text by default.
+export function run(program, args = [], options = {}) {
+    const result = spawnSync(program, args, { encoding: "utf8", maxBuffer: 1 << 30, timeout: 600_000, ...options });
+    if (result.error) throw result.error;
+    return result;
+}
+
+// Runs a program that must succeed; returns its stdout.
+export function output(program, args = [], options = {}) {
+    const result = run(program, args, options);
+    if (result.status !== 0)
+        throw new Error(`${program} ${args.join(" ")}: exit ${result.status ?? result.signal}\n${result.stderr}`);
+    return result.stdout;
+}
+
+// A directory of this test file's own, removed when it ends.
+let scratchDirectory;
+export function scratch(name = "") {
+    if (!scratchDirectory) {
+        scratchDirectory = mkdtempSync(join(tmpdir(), "ggscope-test-"));
+        after(() => rmSync(scratchDirectory, { recursive: true, force: true }));
+    }
+    return join(scratchDirectory, name);
+}
+
+// The path of a synthetic model, written on first use and shared by all test files.
+//     model("tiny")     model("tiny", "--arch", "gpt2")
+export function model(preset, ...options) {
+    const directory = join(build, "models");
+    const name = [preset, ...options].join("-").replace(/[^A-Za-z0-9._-]+/g, "_").replace(/-+/g, "-");
+    const path = join(directory, `${name}.gguf`);
+    if (!existsSync(path)) {
+        mkdirSync(directory, { recursive: true });
+        const temporary = `${path}.${process.pid}`;
+        output(engine, ["synth", preset, ...options, "-o", temporary]);
+        renameSync(temporary, path);
+    }
+    return path;
+}

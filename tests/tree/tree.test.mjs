@@ -1,0 +1,81 @@
+// What must hold of the source tree itself: which way includes point, what is banned, what must not be committed.
+import { test } from "node:test";
+import assert from "node:assert/strict";
+import { readFileSync, existsSync } from "node:fs";
+import { join } from "node:path";
+import { root, run } from "../lib.mjs";
+
+const files = run("git", ["ls-files"], { cwd: root }).stdout.split("\n").filter((f) => f && existsSync(join(root, f)));
+const read = (file) => readFileSync(join(root, file), "utf8");
+const sources = files.filter((f) => /^(src|include)\/.*\.[ch]$/.test(f));
+
+// folder -> the folders it may include from (besides itself)
+const sees = {
+    base: [],
+    gguf: ["base"],
+    trace: ["base"],
+    capture: ["base", "trace"],
+    analyze: ["base", "gguf", "trace"],
+    export: ["base", "gguf", "trace", "analyze"],
+    serve: ["base", "gguf", "trace", "analyze"],
+    cli: ["base", "gguf", "trace", "analyze", "export", "serve", "engine"],
+    engine: ["base", "gguf"],
+};
+
+test("includes point one way", () => {
+    assert.ok(sources.length > 10);
+    for (const file of sources.filter((f) => f.startsWith("src/"))) {
+        const folder = file.split("/")[1];
+        assert.ok(folder in sees, `${file}: a folder that the table of this test does not know`);
+        for (const [, target] of read(file).matchAll(/^#include "([a-z]+)\//gm))
+            assert.ok(target === folder || sees[folder].includes(target), `${file} includes from ${target}/`);
+    }
+});
+
+test("cli takes only locate.h from the engine's folder", () => {
+    for (const file of sources.filter((f) => f.startsWith("src/cli/")))
+        for (const [, header] of read(file).matchAll(/^#include "engine\/([^"]+)"/gm)) assert.equal(header, "locate.h", file);
+});
+
+test("no banned functions", () => {
+    const banned = /\b(strcpy|strcat|sprintf|vsprintf|gets|strtok|atoi|atol|system)\s*\(/;
+    for (const file of sources) assert.doesNotMatch(read(file).replace(/\/\/.*$/gm, ""), banned, file);
+});
+
+test("library code neither prints nor exits", () => {
+    const talk = /(^|[^a-z_])(printf|puts|putchar|perror|exit|_exit|abort)\s*\(/m;
+    for (const file of sources.filter((f) => /^src\/(gguf|trace|analyze|export)\//.test(f)))
+        assert.doesNotMatch(read(file).replace(/\/\/.*$/gm, ""), talk, file);
+});
+
+test("no paths of one machine, no markers of unfinished work", () => {
+    for (const file of files.filter((f) => !/package-lock\.json$|^tests\/tree\//.test(f))) {
+        const text = read(file);
+        assert.doesNotMatch(text, /(\/work\/|\/root\/|\/home\/[a-z])/, file);
+        assert.doesNotMatch(text, /\b(TODO|FIXME|XXX|HACK)\b/, file);
+    }
+});
+
+test("no generated file is committed, and lock files name no host", () => {
+    for (const file of files) assert.doesNotMatch(file, /(^build\/|node_modules\/|\.(o|so|a|gguf)$)/, file);
+    for (const file of files.filter((f) => f.endsWith("package-lock.json"))) assert.doesNotMatch(read(file), /"resolved"/, file);
+});
+
+test("man pages are clean", (t) => {
+    const pages = files.filter((f) => /^docs\/man\/.*\.[15]$/.test(f));
+    assert.ok(pages.length > 0);
+    for (const page of pages) {
+        const lint = run("mandoc", ["-Tlint", "-Wwarning", page], { cwd: root });
+        assert.equal(lint.stdout, "", page);
+    }
+});
+
+test("every verb has a man page, a line in ggscope(1) and one in --help", () => {
+    const commands = [...read("src/cli/main.c").matchAll(/^\s*\{"([a-z]+)", cmd_/gm)].map((m) => m[1]);
+    assert.ok(commands.length > 0);
+    const page = read("docs/man/ggscope.1");
+    for (const command of commands) {
+        assert.ok(existsSync(join(root, `docs/man/ggscope-${command}.1`)), `docs/man/ggscope-${command}.1`);
+        assert.match(page, new RegExp(`ggscope-${command}`), `ggscope(1) names ${command}`);
+    }
+});

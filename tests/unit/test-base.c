@@ -1,0 +1,437 @@
+// Unit tests of src/base.
+#include <errno.h>
+#include <fcntl.h>
+#include <float.h>
+#include <math.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+#include "base/checked.h"
+#include "base/error.h"
+#include "base/file.h"
+#include "base/json.h"
+#include "base/number.h"
+#include "base/table.h"
+#include "base/terminal.h"
+#include "base/text.h"
+#include "base/utf8.h"
+
+// ---- errors ----
+
+static void test_error_sentence(void ** state) {
+    (void) state;
+    struct ggs_error error = {0};
+    assert_int_equal(ggs_fail(&error, GGS_FORMAT, "%s: bad magic at offset %d", "x.gguf", 4), GGS_FORMAT);
+    assert_int_equal(error.status, GGS_FORMAT);
+    assert_string_equal(error.text, "x.gguf: bad magic at offset 4");
+    errno = ENOENT;
+    assert_int_equal(ggs_fail_errno(&error, "cannot open %s", "y"), GGS_IO);
+    assert_string_equal(error.text, "cannot open y: No such file or directory");
+    errno = ENOMEM;
+    assert_int_equal(ggs_fail_errno(&error, "z"), GGS_MEMORY);
+    assert_int_equal(ggs_fail(NULL, GGS_USAGE, "nobody listens"), GGS_USAGE);
+}
+
+static void test_error_is_cut_not_overrun(void ** state) {
+    (void) state;
+    struct ggs_error error;
+    char             longer[2 * sizeof(error.text)];
+    memset(longer, 'x', sizeof(longer) - 1);
+    longer[sizeof(longer) - 1] = '\0';
+    errno                      = EIO;
+    ggs_fail_errno(&error, "%s", longer);
+    assert_int_equal(strlen(error.text), sizeof(error.text) - 1);
+}
+
+// ---- checked arithmetic ----
+
+static void test_checked(void ** state) {
+    (void) state;
+    uint64_t r = 7;
+    assert_true(ggs_add(UINT64_MAX - 1, 1, &r) && r == UINT64_MAX);
+    r = 7;
+    assert_false(ggs_add(UINT64_MAX, 1, &r));
+    assert_int_equal(r, 7);
+    assert_true(ggs_mul(1ull << 32, 1ull << 31, &r) && r == 1ull << 63);
+    assert_false(ggs_mul(1ull << 32, 1ull << 32, &r));
+    assert_true(ggs_align(33, 32, &r) && r == 64);
+    assert_true(ggs_align(64, 32, &r) && r == 64);
+    assert_true(ggs_align(10, 3, &r) && r == 12);
+    assert_false(ggs_align(UINT64_MAX, 32, &r));
+    assert_true(ggs_inside(10, 0, 10));
+    assert_false(ggs_inside(10, 1, 10));
+    assert_false(ggs_inside(11, 0, 10));
+    assert_false(ggs_inside(5, UINT64_MAX, 10));
+}
+
+// ---- text ----
+
+static void test_text(void ** state) {
+    (void) state;
+    struct ggs_text text = {0};
+    assert_string_equal(ggs_text_string(&text), "");
+    ggs_text_puts(&text, "a");
+    ggs_text_putc(&text, 'b');
+    ggs_text_repeat(&text, "xy", 3);
+    ggs_text_printf(&text, "%0500d", 7);
+    assert_int_equal(text.length, 8 + 500);
+    assert_memory_equal(text.data, "abxyxyxy000", 11);
+    ggs_text_clear(&text);
+    assert_string_equal(ggs_text_string(&text), "");
+    ggs_text_append(&text, "q\0r", 3);
+    assert_int_equal(text.length, 3);
+    ggs_text_release(&text);
+    assert_null(text.data);
+}
+
+static void test_text_failure_sticks(void ** state) {
+    (void) state;
+    struct ggs_text text = {.length = SIZE_MAX - 2};
+    ggs_text_puts(&text, "too much");
+    assert_true(text.failed);
+    assert_null(text.data);
+}
+
+// ---- UTF-8 ----
+
+static void test_utf8(void ** state) {
+    (void) state;
+    static const struct { const char * bytes; size_t length, size; uint32_t point; } cases[] = {
+        {"A", 1, 1, 'A'}, {"\xc3\xa9", 2, 2, 0xe9}, {"\xe2\x96\x81", 3, 3, 0x2581}, {"\xf0\x9f\x98\x80", 4, 4, 0x1f600},
+        {"\xc3", 1, 0, 0}, {"\xc0\x80", 2, 0, 0}, {"\xe0\x80\x80", 3, 0, 0}, {"\xed\xa0\x80", 3, 0, 0},
+        {"\xf4\x90\x80\x80", 4, 0, 0}, {"\x80", 1, 0, 0}, {"\xff", 1, 0, 0}, {"\xe2\x28\xa1", 3, 0, 0},
+    };
+    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+        uint32_t point = 0;
+        assert_int_equal(ggs_utf8_decode(cases[i].bytes, cases[i].length, &point), cases[i].size);
+        if (cases[i].size > 0) assert_int_equal(point, cases[i].point);
+    }
+}
+
+// ---- JSON ----
+
+static void check_json(bool pretty, void (*write)(struct ggs_json *), const char * expected) {
+    struct ggs_text text = {0};
+    struct ggs_json json;
+    ggs_json_init(&json, ggs_json_to_text, &text, pretty);
+    write(&json);
+    assert_int_equal(ggs_json_finish(&json), 0);
+    assert_string_equal(ggs_text_string(&text), expected);
+    ggs_text_release(&text);
+}
+
+static void write_nested(struct ggs_json * json) {
+    ggs_json_object(json, NULL);
+    ggs_json_string(json, "name", "blk.0");
+    ggs_json_array_inline(json, "shape");
+    ggs_json_u64(json, NULL, 4096);
+    ggs_json_u64(json, NULL, 1);
+    ggs_json_end(json);
+    ggs_json_array(json, "none");
+    ggs_json_end(json);
+    ggs_json_object(json, "inner");
+    ggs_json_bool(json, "yes", true);
+    ggs_json_null(json, "nothing");
+    ggs_json_end(json);
+    ggs_json_end(json);
+}
+
+static void test_json_layout(void ** state) {
+    (void) state;
+    check_json(false, write_nested, "{\"name\":\"blk.0\",\"shape\":[4096,1],\"none\":[],\"inner\":{\"yes\":true,\"nothing\":null}}");
+    check_json(true, write_nested,
+               "{\n  \"name\": \"blk.0\",\n  \"shape\": [4096, 1],\n  \"none\": [],\n  \"inner\": {\n    \"yes\": true,\n    \"nothing\": null\n  }\n}\n");
+}
+
+static void write_strings(struct ggs_json * json) {
+    ggs_json_array(json, NULL);
+    ggs_json_string(json, NULL, "q\" b\\ n\n t\t \x01 \x7f </script>");
+    ggs_json_string(json, NULL, "ok \xe2\x96\x81 bad \xff\xc3 end");
+    ggs_json_string_n(json, NULL, "a\0b", 3);
+    ggs_json_string(json, NULL, NULL);
+    ggs_json_end(json);
+}
+
+static void test_json_strings(void ** state) {
+    (void) state;
+    check_json(false, write_strings,
+               "[\"q\\\" b\\\\ n\\n t\\t \\u0001 \\u007f </script>\",\"ok \xe2\x96\x81 bad \xef\xbf\xbd\xef\xbf\xbd end\",\"a\\u0000b\",null]");
+}
+
+static void write_numbers(struct ggs_json * json) {
+    ggs_json_array(json, NULL);
+    ggs_json_u64(json, NULL, UINT64_MAX);
+    ggs_json_i64(json, NULL, INT64_MIN);
+    ggs_json_i64(json, NULL, 0);
+    ggs_json_double(json, NULL, 0.1);
+    ggs_json_double(json, NULL, 1.0 / 3);
+    ggs_json_double(json, NULL, NAN);
+    ggs_json_double(json, NULL, -INFINITY);
+    ggs_json_double(json, NULL, 2.5e300);
+    ggs_json_end(json);
+}
+
+static void test_json_numbers(void ** state) {
+    (void) state;
+    check_json(false, write_numbers, "[18446744073709551615,-9223372036854775808,0,0.1,0.3333333333333333,null,null,2.5e+300]");
+}
+
+static void test_json_streams_past_its_buffer(void ** state) {
+    (void) state;
+    struct ggs_text text = {0};
+    struct ggs_json json;
+    ggs_json_init(&json, ggs_json_to_text, &text, false);
+    ggs_json_array(&json, NULL);
+    for (int i = 0; i < 20000; i++) ggs_json_string(&json, NULL, "0123456789");
+    ggs_json_end(&json);
+    assert_int_equal(ggs_json_finish(&json), 0);
+    assert_int_equal(text.length, 2 + 20000 * 12 + 19999);
+    ggs_text_release(&text);
+}
+
+static int refuse(void * context, const char * data, size_t length) {
+    (void) context, (void) data, (void) length;
+    return -1;
+}
+
+static void test_json_failure_sticks(void ** state) {
+    (void) state;
+    struct ggs_json json;
+    ggs_json_init(&json, refuse, NULL, false);
+    ggs_json_u64(&json, NULL, 1);
+    assert_int_equal(ggs_json_finish(&json), -1);
+
+    struct ggs_text text = {0};
+    ggs_json_init(&json, ggs_json_to_text, &text, false);
+    for (int i = 0; i <= GGS_JSON_DEPTH; i++) ggs_json_array(&json, NULL);
+    assert_int_equal(ggs_json_finish(&json), -1);
+    ggs_json_init(&json, ggs_json_to_text, &text, false);
+    ggs_json_end(&json);
+    assert_int_equal(ggs_json_finish(&json), -1);
+    ggs_text_release(&text);
+}
+
+// ---- numbers ----
+
+static void test_format_numbers(void ** state) {
+    (void) state;
+    char b[GGS_NUMBER_LENGTH];
+    assert_string_equal(ggs_format_bytes(b, 0), "0 B");
+    assert_string_equal(ggs_format_bytes(b, 1023), "1023 B");
+    assert_string_equal(ggs_format_bytes(b, 1024), "1.00 KiB");
+    assert_string_equal(ggs_format_bytes(b, 1048575), "1.00 MiB");
+    assert_string_equal(ggs_format_bytes(b, 702545920), "670 MiB");
+    assert_string_equal(ggs_format_bytes(b, UINT64_MAX), "16.0 EiB");
+    assert_string_equal(ggs_format_count(b, 999), "999");
+    assert_string_equal(ggs_format_count(b, 1234567), "1,234,567");
+    assert_string_equal(ggs_format_count(b, UINT64_MAX), "18,446,744,073,709,551,615");
+    assert_string_equal(ggs_format_nanoseconds(b, 999), "999 ns");
+    assert_string_equal(ggs_format_nanoseconds(b, 34500), "34.5 us");
+    assert_string_equal(ggs_format_nanoseconds(b, 999600), "1.00 ms");
+    assert_string_equal(ggs_format_nanoseconds(b, 1200000000), "1.20 s");
+    assert_string_equal(ggs_format_nanoseconds(b, 3723000000000), "62 min 03 s");
+    assert_string_equal(ggs_format_percent(b, 1, 3), "33.3 %");
+    assert_string_equal(ggs_format_percent(b, 1, 0), "-");
+}
+
+static void test_parse_numbers(void ** state) {
+    (void) state;
+    uint64_t u = 99;
+    int64_t  i = 99;
+    assert_true(ggs_parse_u64("18446744073709551615", 0, UINT64_MAX, &u) && u == UINT64_MAX);
+    assert_true(ggs_parse_u64("0x10", 0, 100, &u) && u == 16);
+    u = 99;
+    static const char * const bad[] = {"", " 1", "-1", "+1", "1 ", "1x", "18446744073709551616", "x", "0x", "101"};
+    for (size_t n = 0; n < sizeof(bad) / sizeof(bad[0]); n++) assert_false(ggs_parse_u64(bad[n], 0, 100, &u));
+    assert_false(ggs_parse_u64(NULL, 0, 100, &u));
+    assert_int_equal(u, 99);
+    assert_true(ggs_parse_i64("-5", -10, 10, &i) && i == -5);
+    assert_false(ggs_parse_i64("-11", -10, 10, &i));
+    assert_false(ggs_parse_i64("--5", -10, 10, &i));
+    assert_true(ggs_parse_bytes("4096", &u) && u == 4096);
+    assert_true(ggs_parse_bytes("64M", &u) && u == 64u << 20);
+    assert_true(ggs_parse_bytes("1.5GiB", &u) && u == 3ull << 29);
+    assert_true(ggs_parse_bytes("16kB", &u) && u == 16384);
+    assert_true(ggs_parse_bytes("12B", &u) && u == 12);
+    assert_false(ggs_parse_bytes("1Q", &u));
+    assert_false(ggs_parse_bytes("M", &u));
+    assert_false(ggs_parse_bytes("1MM", &u));
+    assert_false(ggs_parse_bytes("99999999E", &u));
+    assert_false(ggs_parse_bytes("-1", &u));
+}
+
+// ---- files ----
+
+static char * scratch_path(const char * name) {
+    static char directory[64];
+    static char path[128];
+    if (directory[0] == '\0') {
+        snprintf(directory, sizeof(directory), "%s", "/tmp/ggscope-unit-XXXXXX");
+        assert_non_null(mkdtemp(directory));
+    }
+    snprintf(path, sizeof(path), "%s/%s", directory, name);
+    return path;
+}
+
+static void test_output_appears_whole(void ** state) {
+    (void) state;
+    struct ggs_error  error;
+    struct ggs_output output;
+    char *            path = strdup(scratch_path("out.txt"));
+    assert_int_equal(ggs_output_open(&output, path, &error), 0);
+    fputs("hello", output.file);
+    assert_int_equal(access(path, F_OK), -1); // not there before commit
+    char * temporary = strdup(output.temporary);
+    assert_int_equal(ggs_output_commit(&output, &error), 0);
+    assert_int_equal(access(temporary, F_OK), -1);
+
+    struct ggs_mapping mapping;
+    assert_int_equal(ggs_mapping_open(&mapping, path, &error), 0);
+    assert_int_equal(mapping.size, 5);
+    assert_memory_equal(mapping.data, "hello", 5);
+    ggs_mapping_close(&mapping);
+
+    assert_int_equal(ggs_output_open(&output, path, &error), 0);
+    fputs("other", output.file);
+    ggs_output_discard(&output);
+    assert_int_equal(ggs_mapping_open(&mapping, path, &error), 0);
+    assert_memory_equal(mapping.data, "hello", 5); // the old one is untouched
+    ggs_mapping_close(&mapping);
+    unlink(path);
+    free(temporary);
+    free(path);
+}
+
+static void test_output_reports_a_full_disk(void ** state) {
+    (void) state;
+    struct ggs_error  error;
+    struct ggs_output output;
+    char *            path = strdup(scratch_path("full.txt"));
+    assert_int_equal(ggs_output_open(&output, path, &error), 0);
+    FILE * full = freopen("/dev/full", "w", output.file);
+    assert_non_null(full);
+    output.file = full;
+    fputs("does not fit", output.file);
+    assert_int_equal(ggs_output_commit(&output, &error), GGS_IO);
+    assert_non_null(strstr(error.text, "No space left on device"));
+    assert_int_equal(access(path, F_OK), -1);
+    free(path);
+}
+
+static void test_mapping_refuses_what_is_no_file(void ** state) {
+    (void) state;
+    struct ggs_error   error;
+    struct ggs_mapping mapping;
+    assert_int_equal(ggs_mapping_open(&mapping, scratch_path("absent"), &error), GGS_IO);
+    assert_int_equal(ggs_mapping_open(&mapping, "/", &error), GGS_USAGE);
+    assert_string_equal(error.text, "/ is a directory, not a regular file");
+    char * fifo = strdup(scratch_path("fifo"));
+    assert_int_equal(mkfifo(fifo, 0600), 0);
+    assert_int_equal(ggs_mapping_open(&mapping, fifo, &error), GGS_USAGE); // and does not hang
+    unlink(fifo);
+    free(fifo);
+    char * empty = strdup(scratch_path("empty"));
+    close(open(empty, O_CREAT | O_WRONLY, 0600));
+    assert_int_equal(ggs_mapping_open(&mapping, empty, &error), 0);
+    assert_int_equal(mapping.size, 0);
+    ggs_mapping_close(&mapping);
+    unlink(empty);
+    free(empty);
+    char * directory = scratch_path("");
+    assert_int_equal(rmdir(directory), 0); // nothing was left behind
+}
+
+// ---- terminal ----
+
+static void test_columns(void ** state) {
+    (void) state;
+    assert_int_equal(ggs_terminal_columns("abc"), 3);
+    assert_int_equal(ggs_terminal_columns("\xc3\xa9"), 1);
+    assert_int_equal(ggs_terminal_columns("e\xcc\x81"), 1);        // combining accent
+    assert_int_equal(ggs_terminal_columns("\xe6\xbc\xa2"), 2);     // a CJK character
+    assert_int_equal(ggs_terminal_columns("\x1b[1mab\x1b[0m"), 2); // escape sequences
+    assert_int_equal(ggs_terminal_columns("\xff"), 1);
+}
+
+static void test_bar(void ** state) {
+    (void) state;
+    char bar[64];
+    ggs_terminal_bar(bar, sizeof(bar), 4, 0.5);
+    assert_string_equal(bar, "██  ");
+    ggs_terminal_bar(bar, sizeof(bar), 4, 1e-9); // something is never shown as nothing
+    assert_string_equal(bar, "▏   ");
+    ggs_terminal_bar(bar, sizeof(bar), 2, NAN);
+    assert_string_equal(bar, "  ");
+    ggs_terminal_bar(bar, sizeof(bar), 2, 7);
+    assert_string_equal(bar, "██");
+    ggs_terminal_bar(bar, 4, 8, 1);
+    assert_string_equal(bar, "█"); // cut at a character, not inside one
+}
+
+static char * printed(struct ggs_table * table, unsigned width) {
+    char * data;
+    size_t size;
+    FILE * file = open_memstream(&data, &size);
+    assert_int_equal(ggs_table_print(table, file, width), 0);
+    fclose(file);
+    return data;
+}
+
+static void test_table(void ** state) {
+    (void) state;
+    struct ggs_table * table = ggs_table_new();
+    ggs_table_column(table, "name", GGS_LEFT);
+    ggs_table_column(table, "size", GGS_RIGHT);
+    ggs_table_cell(table, "%s", "token_embd.weight");
+    ggs_table_cell(table, "%d", 7);
+    ggs_table_rule(table);
+    ggs_table_cell(table, "evil\x1b[2J");
+    ggs_table_cell(table, "123456");
+    char * text = printed(table, 0);
+    assert_string_equal(text, "name                 size\n"
+                              "token_embd.weight       7\n"
+                              "─────────────────────────\n"
+                              "evil?[2J           123456\n");
+    free(text);
+    text = printed(table, 18);
+    assert_string_equal(text, "name          size\n"
+                              "token…ight       7\n"
+                              "──────────────────\n"
+                              "evil?[2J    123456\n");
+    free(text);
+    ggs_table_free(table);
+    assert_int_equal(ggs_table_print(NULL, stdout, 0), -1);
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_error_sentence),
+        cmocka_unit_test(test_error_is_cut_not_overrun),
+        cmocka_unit_test(test_checked),
+        cmocka_unit_test(test_text),
+        cmocka_unit_test(test_text_failure_sticks),
+        cmocka_unit_test(test_utf8),
+        cmocka_unit_test(test_json_layout),
+        cmocka_unit_test(test_json_strings),
+        cmocka_unit_test(test_json_numbers),
+        cmocka_unit_test(test_json_streams_past_its_buffer),
+        cmocka_unit_test(test_json_failure_sticks),
+        cmocka_unit_test(test_format_numbers),
+        cmocka_unit_test(test_parse_numbers),
+        cmocka_unit_test(test_output_appears_whole),
+        cmocka_unit_test(test_output_reports_a_full_disk),
+        cmocka_unit_test(test_mapping_refuses_what_is_no_file),
+        cmocka_unit_test(test_columns),
+        cmocka_unit_test(test_bar),
+        cmocka_unit_test(test_table),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
