@@ -1,0 +1,14 @@
+// The verbs of ggscope, one cmd-VERB.c each.
+#pragma once
+
+// Runs a verb. argv[0] is the verb itself, as argp expects. Returns the exit status of the program:
+// 0 done, 1 the answer is no or the work failed, 2 the command line was wrong.
+typedef int (*ggs_command_function)(int argc, char ** argv);
+
+struct ggs_command {
+    const char *         name;
+    ggs_command_function function;
+    const char *         summary; // half a line, for --help
+};
+
+int cmd_gguf(int argc, char ** argv);

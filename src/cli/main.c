@@ -1,0 +1,56 @@
+// ggscope VERB ARGS...: finds the verb and runs it.
+#include <signal.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "cli/commands.h"
+
+static const struct ggs_command commands[] = {
+    {"gguf", cmd_gguf, "structure and memory map of a GGUF model file"},
+};
+enum { N_COMMANDS = sizeof(commands) / sizeof(commands[0]) };
+
+static void print_help(FILE * file) {
+    fputs("Usage: ggscope VERB [OPTIONS...]\n"
+          "See every tensor operation and every byte of a ggml / llama.cpp inference.\n\n", file);
+    for (size_t i = 0; i < N_COMMANDS; i++) fprintf(file, "  %-10s %s\n", commands[i].name, commands[i].summary);
+    fputs("\n  ggscope VERB --help    the options of a verb\n"
+          "  ggscope --version      the version\n", file);
+}
+
+// The verb whose name is nearest, for "did you mean": the longest common prefix of at least two letters.
+static const char * nearest(const char * word) {
+    const char * best        = NULL;
+    size_t       best_common = 1;
+    for (size_t i = 0; i < N_COMMANDS; i++) {
+        size_t common = 0;
+        while (word[common] != '\0' && word[common] == commands[i].name[common]) common++;
+        if (common > best_common) best = commands[i].name, best_common = common;
+    }
+    return best;
+}
+
+int main(int argc, char ** argv) {
+    // A reader that goes away (| head) ends us quietly, as it does other filters.
+    signal(SIGPIPE, SIG_DFL);
+    if (argc < 2) {
+        print_help(stderr);
+        return 2;
+    }
+    const char * verb = argv[1];
+    if (strcmp(verb, "--help") == 0 || strcmp(verb, "-?") == 0 || strcmp(verb, "help") == 0) {
+        print_help(stdout);
+        return 0;
+    }
+    if (strcmp(verb, "--version") == 0 || strcmp(verb, "-V") == 0) {
+        puts("ggscope " GGSCOPE_VERSION);
+        return 0;
+    }
+    for (size_t i = 0; i < N_COMMANDS; i++) {
+        if (strcmp(verb, commands[i].name) == 0) return commands[i].function(argc - 1, argv + 1);
+    }
+    const char * guess = nearest(verb);
+    fprintf(stderr, "ggscope: there is no verb '%s'%s%s%s; ggscope --help lists them\n", verb,
+            guess == NULL ? "" : " (did you mean '", guess == NULL ? "" : guess, guess == NULL ? "" : "'?)");
+    return 2;
+}

@@ -1,0 +1,47 @@
+// Every byte of a GGUF file, accounted for.
+//
+// A map is the list of a file's regions in order: each begins where the one before ends, the first at 0, the last ends
+// with the file. So the sizes of all regions add up to the size of the file, always.
+//
+//     | header | key-values | tensor infos | padding | tensor | padding | tensor | ... | trailing |
+//
+// Padding reaches to the next multiple of the file's alignment and no further. Tensors may lie in any order. Where two
+// overlap, where one is not aligned, or where bytes between them belong to nobody, there is no such
+// list: that is an error which names the tensors. Bytes behind the last tensor and its padding are a region of
+// their own ("trailing"), since nothing claims them and nothing is hurt.
+#pragma once
+
+#include <stddef.h>
+#include <stdint.h>
+
+struct ggs_error;
+struct ggs_gguf;
+
+enum ggs_region_kind {
+    GGS_REGION_HEADER,
+    GGS_REGION_KEY_VALUES,
+    GGS_REGION_TENSOR_INFOS,
+    GGS_REGION_PADDING,
+    GGS_REGION_TENSOR,
+    GGS_REGION_TRAILING,
+    GGS_REGION_KINDS,
+};
+
+struct ggs_region {
+    enum ggs_region_kind kind;
+    uint64_t             offset;
+    uint64_t             size;   // 0 only for a tensor without elements
+    size_t               tensor; // index into gguf->tensors, for GGS_REGION_TENSOR
+};
+
+struct ggs_map {
+    struct ggs_region * regions;
+    size_t              n_regions;
+    uint64_t            bytes[GGS_REGION_KINDS]; // in all regions of a kind
+};
+
+// Fills the caller's map; ggs_map_release frees what it holds (also after a failure).
+int  ggs_map_init(struct ggs_map * map, const struct ggs_gguf * gguf, struct ggs_error * error);
+void ggs_map_release(struct ggs_map * map);
+
+const char * ggs_region_name(enum ggs_region_kind kind); // "header", "key-values", ...
