@@ -1,0 +1,97 @@
+// ggscope-engine: the only program of ggscope that runs llama.cpp.
+#include <argp.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/error.h"
+#include "engine/load.h"
+#include "engine/run.h"
+#include "engine/synth.h"
+
+enum { EXIT_USAGE = 2 };
+
+static int version_main(int argc, char ** argv);
+
+struct command {
+    const char * name;
+    const char * help;
+    int (*main)(int argc, char ** argv); // argv[0] is "ggscope-engine NAME"
+};
+
+static const struct command commands[] = {
+    {"run", "generate text with a GGUF model", ggs_run_main},
+    {"synth", "write a synthetic GGUF model", ggs_synth_main},
+    {"version", "show the versions of this program and of the engine", version_main},
+};
+enum { COMMANDS = sizeof(commands) / sizeof(commands[0]) };
+
+static void print_help(FILE * file) {
+    fputs("Usage: ggscope-engine VERB [OPTION...]\n"
+          "Runs stock llama.cpp libraries, and makes models to run.\n\n",
+          file);
+    for (size_t i = 0; i < COMMANDS; i++) fprintf(file, "  %-10s %s\n", commands[i].name, commands[i].help);
+    fputs("\nggscope-engine VERB --help tells the options of a verb.\n", file);
+}
+
+// ---- version -------------------------------------------------------------------------------------
+
+static error_t parse_version_option(int key, char * argument, struct argp_state * state) {
+    const char ** directory = state->input;
+    if (key == 'e') {
+        *directory = argument;
+        return 0;
+    }
+    if (key == ARGP_KEY_ARG) argp_error(state, "unexpected argument '%s'", argument);
+    return ARGP_ERR_UNKNOWN;
+}
+
+static int version_main(int argc, char ** argv) {
+    static const struct argp_option options[] = {
+        {"engine", 'e', "DIR", 0, "Use the llama.cpp libraries in DIR (else GGSCOPE_ENGINE)", 0}, {0}};
+    static const struct argp argp      = {.options = options,
+                                          .parser  = parse_version_option,
+                                          .doc     = "Shows the versions of this program and of the engine."};
+    const char *             directory = NULL;
+    argp_parse(&argp, argc, argv, 0, NULL, &directory);
+
+    printf("ggscope-engine %s\n", GGSCOPE_VERSION);
+    fflush(stdout);
+    static struct ggs_engine engine;
+    struct ggs_error         error;
+    if (ggs_engine_open(&engine, directory, false, &error) < 0) {
+        fprintf(stderr, "ggscope-engine: %s\n", error.text);
+        return EXIT_FAILURE;
+    }
+    printf("llama.cpp %s, ggml %s, commit %s\n%s\n", engine.version, engine.ggml_version, engine.commit,
+           engine.paths.directory);
+    return fflush(stdout) == 0 ? EXIT_SUCCESS : EXIT_FAILURE;
+}
+
+// ---- dispatch ------------------------------------------------------------------------------------
+
+int main(int argc, char ** argv) {
+    // A reader that goes away (`| head`) ends the program quietly, also where the parent ignores the signal.
+    signal(SIGPIPE, SIG_DFL);
+    argp_err_exit_status = EXIT_USAGE;
+    if (argc < 2) {
+        print_help(stderr);
+        return EXIT_USAGE;
+    }
+    const char * name = argv[1];
+    if (strcmp(name, "--help") == 0 || strcmp(name, "-h") == 0 || strcmp(name, "help") == 0) {
+        print_help(stdout);
+        return fflush(stdout) == 0 ? EXIT_SUCCESS : EXIT_FAILURE;
+    }
+    if (strcmp(name, "--version") == 0) name = "version";
+    for (size_t i = 0; i < COMMANDS; i++) {
+        if (strcmp(name, commands[i].name) != 0) continue;
+        char shown[64];
+        snprintf(shown, sizeof(shown), "ggscope-engine %s", name);
+        argv[1] = shown;
+        return commands[i].main(argc - 1, argv + 1);
+    }
+    fprintf(stderr, "ggscope-engine: there is no verb '%s'; ggscope-engine --help lists those there are\n", name);
+    return EXIT_USAGE;
+}

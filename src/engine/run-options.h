@@ -1,0 +1,32 @@
+// The command line of `ggscope-engine run`.
+#pragma once
+
+#include <stdbool.h>
+#include <stdint.h>
+
+struct ggs_error;
+
+struct ggs_run_options {
+    const char * model;
+    const char * prompt;      // NULL where prompt_file is set
+    const char * prompt_file; // "-" is stdin
+    const char * engine;      // a directory, or NULL
+    uint32_t     tokens;      // to generate
+    uint32_t     threads;
+    uint32_t     context; // 0: as much as prompt and tokens need
+    uint32_t     batch;   // 0: the engine's own choice
+    uint32_t     ubatch;  // likewise
+    uint32_t     seed;
+    float        temperature; // 0: greedy
+    bool         no_mmap;
+    bool         no_repack;
+    bool         json;
+    bool         logits_hash;
+    bool         ignore_eos;
+    bool         eval_callback;
+    bool         verbose;
+};
+
+// Fills `options`. A command line that is no command line (unknown option, missing -m) is argp's business: it
+// prints and exits with argp_err_exit_status. Values that are out of range give GGS_USAGE and a sentence.
+int ggs_run_options_parse(struct ggs_run_options * options, int argc, char ** argv, struct ggs_error * error);

@@ -1,0 +1,40 @@
+// The bytes of synthetic tensors.
+//
+// Quantizing a billion weights would take minutes. Instead a pool of some thousand blocks of random weights is
+// quantized once per type and scale, and a tensor is a random sequence of blocks from its pool: rows and experts
+// differ, and writing costs little more than copying. This works for every type because a block always stands for
+// itself. Where a row is one block long, as in `tiny` with its rows of 256, some rows of a large tensor are equal.
+//
+// Which blocks, and what is in them, follows from the seed, the tensor's name, type and scale, computed in integers:
+// same seed, same bytes, on every machine.
+#pragma once
+
+#include <stddef.h>
+#include <stdint.h>
+
+struct ggs_error;
+struct ggs_synth_pool;
+struct ggs_synth_tensor;
+
+struct ggs_synth_weights {
+    uint64_t                seed;
+    struct ggs_synth_pool * pools; // a list
+};
+
+void ggs_synth_weights_init(struct ggs_synth_weights * weights, uint64_t seed);
+void ggs_synth_weights_release(struct ggs_synth_weights * weights);
+
+// The bytes of one tensor from first to last, in pieces.
+struct ggs_synth_stream {
+    const struct ggs_synth_pool * pool;
+    uint64_t                      state; // of the random numbers
+    uint64_t                      left;  // bytes
+};
+
+enum { GGS_SYNTH_PIECE_MINIMUM = 4096 }; // bytes; more than a block of any type has
+
+// The tensor must have its type. Fails only where memory runs out.
+int ggs_synth_stream_open(struct ggs_synth_stream * stream, struct ggs_synth_weights * weights,
+                          const struct ggs_synth_tensor * tensor, struct ggs_error * error);
+// Fills at most `size` bytes (at least GGS_SYNTH_PIECE_MINIMUM); returns how many, 0 at the end.
+size_t ggs_synth_stream_read(struct ggs_synth_stream * stream, void * buffer, size_t size);
