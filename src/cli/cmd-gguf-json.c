@@ -273,7 +273,7 @@ int gguf_json_kv(const struct gguf_report * report, struct ggs_error * error) {
 
 // ---- extents --------------------------------------------------------------------------------------------------------
 
-static void put_extents(struct ggs_json * json, const struct ggs_gguf * gguf, const struct ggs_map * map,
+static void put_extents(struct ggs_json * json, const struct ggs_gguf * gguf, const struct ggs_gguf_map * map,
                         const struct ggs_extents * extents) {
     ggs_json_object(json, NULL);
     ggs_json_string(json, "file", gguf_file_name(gguf->path));

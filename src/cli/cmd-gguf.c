@@ -119,11 +119,11 @@ double gguf_float(const struct ggs_gguf_value * value) {
     return value->f64;
 }
 
-static int make_maps(struct ggs_map ** out, const struct ggs_model * model, struct ggs_error * error) {
-    struct ggs_map * maps = calloc(model->n_files, sizeof *maps);
+static int make_maps(struct ggs_gguf_map ** out, const struct ggs_model * model, struct ggs_error * error) {
+    struct ggs_gguf_map * maps = calloc(model->n_files, sizeof *maps);
     if (maps == NULL) return ggs_fail_memory(error);
     int status = 0;
-    for (size_t i = 0; status == 0 && i < model->n_files; i++) status = ggs_map_init(&maps[i], model->files[i], error);
+    for (size_t i = 0; status == 0 && i < model->n_files; i++) status = ggs_gguf_map_init(&maps[i], model->files[i], error);
     *out = maps;
     return status;
 }
@@ -140,7 +140,7 @@ static int write_report(const struct gguf_report * report, const struct options 
 
 static int report_model(const struct options * options, struct ggs_error * error) {
     struct ggs_model * model  = NULL;
-    struct ggs_map *   maps   = NULL;
+    struct ggs_gguf_map *   maps   = NULL;
     int                status = ggs_model_open(&model, options->path, error);
     // The metadata of a file can be read whatever its tensors look like.
     if (status == 0 && options->view != VIEW_KV) status = make_maps(&maps, model, error);
@@ -149,7 +149,7 @@ static int report_model(const struct options * options, struct ggs_error * error
         if (isatty(STDOUT_FILENO)) report.width = ggs_terminal_width(stdout);
         status = write_report(&report, options, error);
     }
-    for (size_t i = 0; maps != NULL && i < model->n_files; i++) ggs_map_release(&maps[i]);
+    for (size_t i = 0; maps != NULL && i < model->n_files; i++) ggs_gguf_map_release(&maps[i]);
     free(maps);
     ggs_model_free(model);
     return status;

@@ -14,7 +14,7 @@ struct ggs_gguf_value;
 
 struct gguf_report {
     const struct ggs_model * model;
-    const struct ggs_map *   maps; // one for each file of the model; NULL for the metadata reports
+    const struct ggs_gguf_map *   maps; // one for each file of the model; NULL for the metadata reports
     bool                     experts;
     unsigned                 width; // of the terminal, 0 where lines must not be shortened
 };

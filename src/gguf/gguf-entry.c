@@ -6,7 +6,7 @@
 #include <inttypes.h>
 #include <string.h>
 
-struct ggs_entries ggs_entries(const struct ggs_gguf * gguf, const struct ggs_map * map, bool experts) {
+struct ggs_entries ggs_entries(const struct ggs_gguf * gguf, const struct ggs_gguf_map * map, bool experts) {
     return (struct ggs_entries){.gguf = gguf, .map = map, .experts = experts};
 }
 
@@ -21,7 +21,7 @@ static void slice(struct ggs_entry * entry, uint32_t expert) {
 }
 
 bool ggs_entries_next(struct ggs_entries * entries, struct ggs_entry * entry) {
-    const struct ggs_map * map = entries->map;
+    const struct ggs_gguf_map * map = entries->map;
     while (entries->region < map->n_regions && map->regions[entries->region].kind != GGS_REGION_TENSOR) {
         entries->region++;
     }

@@ -10,7 +10,7 @@
 #include "gguf/gguf-name.h"
 #include "gguf/gguf.h"
 
-struct ggs_map;
+struct ggs_gguf_map;
 struct ggs_text;
 
 struct ggs_entry {
@@ -27,14 +27,14 @@ struct ggs_entry {
 
 struct ggs_entries {
     const struct ggs_gguf * gguf;
-    const struct ggs_map *  map;
+    const struct ggs_gguf_map *  map;
     bool                    experts; // one by one?
     size_t                  region;
     uint32_t                next_expert;
 };
 
 // Borrows both, which must outlive the walk.
-struct ggs_entries ggs_entries(const struct ggs_gguf * gguf, const struct ggs_map * map, bool experts);
+struct ggs_entries ggs_entries(const struct ggs_gguf * gguf, const struct ggs_gguf_map * map, bool experts);
 bool               ggs_entries_next(struct ggs_entries * entries, struct ggs_entry * entry);
 
 // Appends "blk.0.attn_q.weight", or "blk.0.ffn_down_exps.weight[7]" for one expert of several. The bytes are the file's own.

@@ -22,7 +22,7 @@ const char * ggs_region_name(enum ggs_region_kind kind) {
     return (unsigned) kind < GGS_REGION_KINDS ? kind_names[kind] : "?";
 }
 
-static void add(struct ggs_map * map, enum ggs_region_kind kind, uint64_t offset, uint64_t end, size_t tensor) {
+static void add(struct ggs_gguf_map * map, enum ggs_region_kind kind, uint64_t offset, uint64_t end, size_t tensor) {
     if (offset == end && kind != GGS_REGION_TENSOR) return;
     map->regions[map->n_regions++] = (struct ggs_region){kind, offset, end - offset, tensor};
     map->bytes[kind] += end - offset;
@@ -73,7 +73,7 @@ static uint64_t padded_end(const struct ggs_gguf * gguf, uint64_t end) {
     return padded;
 }
 
-static int add_tensors(struct ggs_map * map, const struct ggs_gguf * gguf, const size_t * order,
+static int add_tensors(struct ggs_gguf_map * map, const struct ggs_gguf * gguf, const size_t * order,
                        struct ggs_error * error) {
     const size_t * previous = NULL;
     uint64_t       end      = gguf->infos_end;
@@ -91,8 +91,8 @@ static int add_tensors(struct ggs_map * map, const struct ggs_gguf * gguf, const
     return 0;
 }
 
-int ggs_map_init(struct ggs_map * map, const struct ggs_gguf * gguf, struct ggs_error * error) {
-    *map           = (struct ggs_map){0};
+int ggs_gguf_map_init(struct ggs_gguf_map * map, const struct ggs_gguf * gguf, struct ggs_error * error) {
+    *map           = (struct ggs_gguf_map){0};
     size_t * order = ggs_gguf_by_offset(gguf);
     map->regions   = calloc(2 * gguf->n_tensors + 5, sizeof *map->regions);
     int status     = 0;
@@ -105,11 +105,11 @@ int ggs_map_init(struct ggs_map * map, const struct ggs_gguf * gguf, struct ggs_
         status = add_tensors(map, gguf, order, error);
     }
     free(order);
-    if (status < 0) ggs_map_release(map);
+    if (status < 0) ggs_gguf_map_release(map);
     return status;
 }
 
-void ggs_map_release(struct ggs_map * map) {
+void ggs_gguf_map_release(struct ggs_gguf_map * map) {
     free(map->regions);
-    *map = (struct ggs_map){0};
+    *map = (struct ggs_gguf_map){0};
 }

@@ -34,14 +34,14 @@ struct ggs_region {
     size_t               tensor; // index into gguf->tensors, for GGS_REGION_TENSOR
 };
 
-struct ggs_map {
+struct ggs_gguf_map {
     struct ggs_region * regions;
     size_t              n_regions;
     uint64_t            bytes[GGS_REGION_KINDS]; // in all regions of a kind
 };
 
-// Fills the caller's map; ggs_map_release frees what it holds (also after a failure).
-int  ggs_map_init(struct ggs_map * map, const struct ggs_gguf * gguf, struct ggs_error * error);
-void ggs_map_release(struct ggs_map * map);
+// Fills the caller's map; ggs_gguf_map_release frees what it holds (also after a failure).
+int  ggs_gguf_map_init(struct ggs_gguf_map * map, const struct ggs_gguf * gguf, struct ggs_error * error);
+void ggs_gguf_map_release(struct ggs_gguf_map * map);
 
 const char * ggs_region_name(enum ggs_region_kind kind); // "header", "key-values", ...

@@ -76,7 +76,7 @@ test("metadata in full as JSON", () => {
     assert.equal(value("tokenizer.ggml.add_bos_token"), true);
 });
 
-for (const [preset, ...options] of [["tiny"], ["moe"], ["tiny", "--arch", "gpt2"], ["tiny", "--arch", "gemma3"]]) {
+for (const [preset, ...options] of [["tiny"], ["tinyllama-1.1b"], ["moe"], ...["gpt2", "gemma3", "qwen3moe", "deepseek2"].map((arch) => ["tiny", "--arch", arch])]) {
     test(`synthetic model ${[preset, ...options].join(" ")}: as the library sees it`, () => {
         const map = checkAgainstLibrary([model(preset, ...options)]);
         assert.ok(map.tensors.every((tensor) => tensor.component_type !== "Other"));

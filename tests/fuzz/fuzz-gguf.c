@@ -32,7 +32,7 @@ static void walk_values(const struct ggs_gguf * gguf) {
     (void) ggs_gguf_get_u64(gguf, "split.count", &number);
 }
 
-static void walk_entries(const struct ggs_gguf * gguf, const struct ggs_map * map, bool experts) {
+static void walk_entries(const struct ggs_gguf * gguf, const struct ggs_gguf_map * map, bool experts) {
     struct ggs_entries entries = ggs_entries(gguf, map, experts);
     struct ggs_entry   entry;
     struct ggs_text    text = {0};
@@ -53,9 +53,9 @@ static void walk_entries(const struct ggs_gguf * gguf, const struct ggs_map * ma
 }
 
 static void walk_map(const struct ggs_gguf * gguf) {
-    struct ggs_map   map;
+    struct ggs_gguf_map   map;
     struct ggs_error error = {0};
-    if (ggs_map_init(&map, gguf, &error) < 0) {
+    if (ggs_gguf_map_init(&map, gguf, &error) < 0) {
         require(error.text[0] != '\0');
         return;
     }
@@ -67,7 +67,7 @@ static void walk_map(const struct ggs_gguf * gguf) {
     require(end == gguf->size);
     walk_entries(gguf, &map, false);
     walk_entries(gguf, &map, true);
-    ggs_map_release(&map);
+    ggs_gguf_map_release(&map);
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t * data, size_t size) {

@@ -148,8 +148,8 @@ static void test_small(void ** state) {
     assert_int_equal(layers, 1);
     assert_false(ggs_gguf_get_hparam(gguf, "absent", &layers));
 
-    struct ggs_map map;
-    assert_int_equal(ggs_map_init(&map, gguf, NULL), 0);
+    struct ggs_gguf_map map;
+    assert_int_equal(ggs_gguf_map_init(&map, gguf, NULL), 0);
     uint64_t end = 0;
     for (size_t i = 0; i < map.n_regions; i++) {
         assert_int_equal(map.regions[i].offset, end);
@@ -159,7 +159,7 @@ static void test_small(void ** state) {
     assert_int_equal(map.bytes[GGS_REGION_HEADER], 24);
     assert_int_equal(map.bytes[GGS_REGION_TENSOR], 52);
     assert_int_equal(map.bytes[GGS_REGION_TRAILING], 0);
-    ggs_map_release(&map);
+    ggs_gguf_map_release(&map);
     ggs_gguf_free(gguf);
     ggs_text_release(&file);
 }
@@ -266,9 +266,9 @@ static void test_unknown_type(void ** state) {
     assert_int_equal(gguf->tensors[0].size, 96);
     assert_int_equal(gguf->tensors[2].size, 40); // to the end of the file
     // b ends at 32 and a begins at 64: 32 bytes belong to nothing, although all offsets are aligned.
-    struct ggs_map   map;
+    struct ggs_gguf_map   map;
     struct ggs_error error = {0};
-    assert_int_equal(ggs_map_init(&map, gguf, &error), GGS_FORMAT);
+    assert_int_equal(ggs_gguf_map_init(&map, gguf, &error), GGS_FORMAT);
     assert_non_null(strstr(error.text, "between tensor \"b\" and tensor \"a\" belong to nothing"));
     char name[GGS_TYPE_NAME_LENGTH];
     assert_string_equal(ggs_type_name(name, sizeof name, 99), "type 99?");
@@ -281,18 +281,18 @@ static void test_trailing(void ** state) {
     struct ggs_text file = small_file();
     put_zeros(&file, 5);
     struct ggs_gguf * gguf = opened(&file);
-    struct ggs_map    map;
-    assert_int_equal(ggs_map_init(&map, gguf, NULL), 0);
+    struct ggs_gguf_map    map;
+    assert_int_equal(ggs_gguf_map_init(&map, gguf, NULL), 0);
     assert_int_equal(map.bytes[GGS_REGION_TRAILING], 5);
     assert_int_equal(map.regions[map.n_regions - 1].kind, GGS_REGION_TRAILING);
-    ggs_map_release(&map);
+    ggs_gguf_map_release(&map);
     ggs_gguf_free(gguf);
     // Without the last padding the file is as good: llama.cpp reads no further than the last tensor.
     file.length -= 5 + 12;
     gguf = opened(&file);
-    assert_int_equal(ggs_map_init(&map, gguf, NULL), 0);
+    assert_int_equal(ggs_gguf_map_init(&map, gguf, NULL), 0);
     assert_int_equal(map.regions[map.n_regions - 1].kind, GGS_REGION_TENSOR);
-    ggs_map_release(&map);
+    ggs_gguf_map_release(&map);
     ggs_gguf_free(gguf);
     ggs_text_release(&file);
 }
@@ -470,10 +470,10 @@ static void refused_map(uint64_t first, uint64_t second, const char * says) {
     put_zeros(&file, 256);
     struct ggs_gguf * gguf  = opened(&file);
     struct ggs_error  error = {0};
-    struct ggs_map    map;
-    assert_int_equal(ggs_map_init(&map, gguf, &error), GGS_FORMAT);
+    struct ggs_gguf_map    map;
+    assert_int_equal(ggs_gguf_map_init(&map, gguf, &error), GGS_FORMAT);
     if (strstr(error.text, says) == NULL) fail_msg("\"%s\" does not say \"%s\"", error.text, says);
-    ggs_map_release(&map);
+    ggs_gguf_map_release(&map);
     ggs_gguf_free(gguf);
     ggs_text_release(&file);
 }
@@ -620,8 +620,8 @@ static void test_experts(void ** state) {
     pad(&file, 32);
     put_zeros(&file, 96 + 24);
     struct ggs_gguf * gguf = opened(&file);
-    struct ggs_map    map;
-    assert_int_equal(ggs_map_init(&map, gguf, NULL), 0);
+    struct ggs_gguf_map    map;
+    assert_int_equal(ggs_gguf_map_init(&map, gguf, NULL), 0);
     struct ggs_entries entries = ggs_entries(gguf, &map, true);
     struct ggs_entry   entry;
     for (unsigned i = 0; i < 6; i++) {
@@ -638,7 +638,7 @@ static void test_experts(void ** state) {
         ggs_text_release(&name);
     }
     assert_false(ggs_entries_next(&entries, &entry));
-    ggs_map_release(&map);
+    ggs_gguf_map_release(&map);
     ggs_gguf_free(gguf);
     ggs_text_release(&file);
 }
@@ -691,7 +691,7 @@ static void test_printable(void ** state) {
 
 // ---- files on disk --------------------------------------------------------------------------------------------------
 
-static char directory[] = "/tmp/ggscope-test-gguf-XXXXXX";
+static char directory[160];
 
 static char * in_directory(char * path, size_t size, const char * name) {
     snprintf(path, size, "%s/%s", directory, name);
@@ -825,6 +825,8 @@ static void test_extents(void ** state) {
 
 static int make_directory(void ** state) {
     (void) state;
+    const char * place = getenv("TMPDIR");
+    snprintf(directory, sizeof directory, "%s/ggscope-test-gguf-XXXXXX", place != NULL ? place : P_tmpdir);
     return mkdtemp(directory) == NULL ? -1 : 0;
 }
 

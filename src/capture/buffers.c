@@ -1,0 +1,53 @@
+// Runtime buffers by the engine's buffer object: ids that are never used again.
+#include "capture/buffers.h"
+
+#include <pthread.h>
+#include <stddef.h>
+
+enum { MOST_BUFFERS = 4096 };
+
+struct entry {
+    const void * buffer; // NULL: free
+    uint64_t     id;
+};
+
+static struct entry    entries[MOST_BUFFERS];
+static unsigned        n_entries; // entries beyond are unused
+static uint64_t        n_ids;
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+
+static struct entry * find(const void * buffer) {
+    for (unsigned i = 0; i < n_entries; i++) {
+        if (entries[i].buffer == buffer) return &entries[i];
+    }
+    return NULL;
+}
+
+uint64_t ggs_buffer_add(const void * buffer) {
+    pthread_mutex_lock(&lock);
+    struct entry * entry = find(buffer); // its memory may have been used by a buffer that we did not see die
+    if (entry == NULL) entry = find(NULL);
+    if (entry == NULL && n_entries < MOST_BUFFERS) entry = &entries[n_entries++];
+    uint64_t id = ++n_ids;
+    if (entry != NULL) *entry = (struct entry){buffer, id};
+    pthread_mutex_unlock(&lock);
+    return id;
+}
+
+uint64_t ggs_buffer_remove(const void * buffer) {
+    pthread_mutex_lock(&lock);
+    struct entry * entry = find(buffer);
+    uint64_t       id    = entry == NULL ? 0 : entry->id;
+    if (entry != NULL) entry->buffer = NULL;
+    pthread_mutex_unlock(&lock);
+    return id;
+}
+
+uint64_t ggs_buffer_id(const void * buffer) {
+    if (buffer == NULL) return 0;
+    pthread_mutex_lock(&lock);
+    struct entry * entry = find(buffer);
+    uint64_t       id    = entry == NULL ? 0 : entry->id;
+    pthread_mutex_unlock(&lock);
+    return id;
+}

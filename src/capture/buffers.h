@@ -1,0 +1,8 @@
+// Runtime buffers: the engine's objects and the ids we give them. Thread-safe.
+#pragma once
+
+#include <stdint.h>
+
+uint64_t ggs_buffer_add(const void * buffer);    // a new id, from 1
+uint64_t ggs_buffer_remove(const void * buffer); // its id, 0 where it was not known
+uint64_t ggs_buffer_id(const void * buffer);     // its id, 0 where it is not known

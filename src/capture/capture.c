@@ -1,0 +1,372 @@
+#include "capture/capture.h"
+
+#include <dlfcn.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <link.h>
+#include <pthread.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "capture/clock.h"
+#include "capture/recorder.h"
+#include "capture/resolve.h"
+#include "capture/segment.h"
+#include "capture/story.h"
+#include "trace/spool.h"
+
+int                  ggs_capture_state = GGS_CAPTURE_OFF; // until the constructor has looked at the environment
+struct abi_functions ggs_engine;
+
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+static char            output[PATH_MAX - 64]; // the experiment's directory, absolute
+static char            spool[PATH_MAX - 64];  // where segments go
+static bool            follow;                // children are traced too
+static const void *    engine_address;        // for looking functions up
+
+static void set_state(int state) {
+    __atomic_store_n(&ggs_capture_state, state, __ATOMIC_RELEASE);
+}
+
+void ggs_capture_give_up(const char * format, ...) {
+    int before = __atomic_exchange_n(&ggs_capture_state, GGS_CAPTURE_OFF, __ATOMIC_ACQ_REL);
+    if (before == GGS_CAPTURE_OFF) return;
+    char    line[1024];
+    va_list arguments;
+    va_start(arguments, format);
+    int length = vsnprintf(line, sizeof(line) - 1, format, arguments);
+    va_end(arguments);
+    if (length < 0) return;
+    if ((size_t) length > sizeof(line) - 2) length = (int) sizeof(line) - 2;
+    line[length] = '\n';
+    dprintf(STDERR_FILENO, "ggscope: %.*s", length + 1, line);
+}
+
+// ---- start and end of the process ----
+
+// Takes us out of LD_PRELOAD, and leaves what else is there.
+static void leave_preload(void) {
+    const char * preload = getenv("LD_PRELOAD");
+    if (preload == NULL) return;
+    char   rest[PATH_MAX] = "";
+    size_t used           = 0;
+    for (const char * at = preload; *at != '\0';) {
+        size_t length = strcspn(at, ": ");
+        if (length > 0 && memmem(at, length, "libggscope-capture", 18) == NULL && used + length + 2 < sizeof(rest)) {
+            used += (size_t) snprintf(rest + used, sizeof(rest) - used, "%s%.*s", used > 0 ? ":" : "", (int) length, at);
+        }
+        at += length + (at[length] != '\0');
+    }
+    if (used > 0) {
+        setenv("LD_PRELOAD", rest, 1);
+    } else {
+        unsetenv("LD_PRELOAD");
+    }
+}
+
+static void forget_environment(void) {
+    if (follow) return;
+    static const char * const ours[] = {"GGSCOPE_OUTPUT", "GGSCOPE_SPOOL", "GGSCOPE_MAX_SIZE", "GGSCOPE_POLICY"};
+    leave_preload();
+    for (size_t i = 0; i < sizeof(ours) / sizeof(ours[0]); i++) unsetenv(ours[i]);
+}
+
+static void child_of_fork(void) {
+    // The child shares our mappings: it must not write there.
+    set_state(GGS_CAPTURE_OFF);
+}
+
+static uint64_t number_from_environment(const char * name, uint64_t otherwise) {
+    const char * text = getenv(name);
+    if (text == NULL || text[0] < '0' || text[0] > '9') return otherwise;
+    return strtoull(text, NULL, 10);
+}
+
+static int sees_engine(struct dl_phdr_info * info, size_t size, void * data) {
+    (void) size, (void) data;
+    return info->dlpi_name != NULL && strstr(info->dlpi_name, "libggml") != NULL;
+}
+
+__attribute__((constructor)) static void constructor(void) {
+    const char * directory = getenv("GGSCOPE_OUTPUT");
+    if (directory == NULL || directory[0] == '\0') return;
+    if (directory[0] == '/') {
+        snprintf(output, sizeof(output), "%s", directory);
+    } else {
+        char here[PATH_MAX];
+        if (getcwd(here, sizeof(here)) == NULL) return;
+        if (snprintf(output, sizeof(output), "%s/%s", here, directory) >= (int) sizeof(output)) return;
+    }
+    const char * place = getenv("GGSCOPE_SPOOL");
+    if (place != NULL && place[0] == '/') {
+        snprintf(spool, sizeof(spool), "%s", place);
+    } else {
+        if (snprintf(spool, sizeof(spool), "%s/spool", output) >= (int) sizeof(spool)) return;
+    }
+    struct ggs_segment_settings settings = {.most_bytes = number_from_environment("GGSCOPE_MAX_SIZE", 1ull << 40)};
+    const char *                policy   = getenv("GGSCOPE_POLICY");
+    settings.ring                        = policy != NULL && strcmp(policy, "ring") == 0;
+    follow                               = getenv("GGSCOPE_FOLLOW") != NULL;
+    snprintf(settings.directory, sizeof(settings.directory), "%s", spool);
+    ggs_segment_configure(&settings);
+    pthread_atfork(NULL, NULL, child_of_fork);
+    set_state(GGS_CAPTURE_ASLEEP);
+    // A program that links the engine is the one to be recorded: what it starts is not. A wrapper script hands us on.
+    if (dl_iterate_phdr(sees_engine, NULL) != 0) forget_environment();
+}
+
+static void tell_losses(void) {
+    for (unsigned reason = 1; reason < 8; reason++) {
+        uint64_t count = ggs_recorder_lost(reason);
+        if (count > 0) ggs_story_numbers(GGS_STORY_LOSS, reason, 0, count, 0, NULL);
+    }
+    if (ggs_segment_given_up() > 0) ggs_story_numbers(GGS_STORY_LOSS, GGS_LOSS_RING, 0, ggs_segment_given_up(), 0, NULL);
+}
+
+// Nothing is unmapped: workers may still run.
+__attribute__((destructor)) static void destructor(void) {
+    if (!ggs_capture_recording()) return;
+    tell_losses();
+    ggs_story_numbers(GGS_STORY_END, 0, 0, 0, 0, NULL);
+}
+
+// ---- waking up ----
+
+static void * find_in_engine(const char * name) {
+    return ggs_resolve_name(name, engine_address);
+}
+
+static int make_directories(void) {
+    if (mkdir(output, 0700) != 0 && errno != EEXIST) return -1;
+    if (mkdir(spool, 0700) != 0 && errno != EEXIST) return -1;
+    return 0;
+}
+
+static void tell_process(void) {
+    char executable[PATH_MAX] = "";
+    if (readlink("/proc/self/exe", executable, sizeof(executable) - 1) < 0) executable[0] = '\0';
+    struct ggs_story_process process = {.pid = (uint32_t) getpid(), .tick_is_ns = ggs_clock_is_ns, .page_size = (uint32_t) sysconf(_SC_PAGESIZE)};
+    struct timespec          utc;
+    ggs_clock_anchor(&process.ticks, &process.monotonic_ns);
+    clock_gettime(CLOCK_REALTIME, &utc);
+    process.realtime_ns       = (uint64_t) utc.tv_sec * 1000000000u + (uint64_t) utc.tv_nsec;
+    struct ggs_piece pieces[] = {{&process, sizeof(process)}, {executable, strlen(executable) + 1}};
+    ggs_story_append(GGS_STORY_PROCESS, pieces, 2);
+}
+
+struct text {
+    char   data[65536];
+    size_t used;
+};
+
+__attribute__((format(printf, 2, 3)))
+static void add(struct text * text, const char * format, ...) {
+    va_list arguments;
+    va_start(arguments, format);
+    int n = vsnprintf(text->data + text->used, sizeof(text->data) - text->used, format, arguments);
+    va_end(arguments);
+    if (n > 0) text->used += (size_t) n;
+    if (text->used >= sizeof(text->data)) text->used = sizeof(text->data) - 1;
+}
+
+static void add_build_id(struct text * text, const struct dl_phdr_info * info) {
+    for (int i = 0; i < info->dlpi_phnum; i++) {
+        const ElfW(Phdr) * segment = &info->dlpi_phdr[i];
+        if (segment->p_type != PT_NOTE) continue;
+        const char * at  = (const char *) (info->dlpi_addr + segment->p_vaddr);
+        const char * end = at + segment->p_memsz;
+        while (at + sizeof(ElfW(Nhdr)) <= end) {
+            const ElfW(Nhdr) * note = (const ElfW(Nhdr) *) at;
+            const char *       name = at + sizeof(*note);
+            const uint8_t *    id   = (const uint8_t *) name + ((note->n_namesz + 3u) & ~3u);
+            if (note->n_type == NT_GNU_BUILD_ID && note->n_namesz == 4 && memcmp(name, "GNU", 4) == 0) {
+                for (unsigned k = 0; k < note->n_descsz; k++) add(text, "%02x", id[k]);
+                return;
+            }
+            at = (const char *) id + ((note->n_descsz + 3u) & ~3u);
+        }
+    }
+}
+
+static int add_library(struct dl_phdr_info * info, size_t size, void * data) {
+    (void) size;
+    const char * name = info->dlpi_name == NULL ? NULL : strrchr(info->dlpi_name, '/');
+    if (name == NULL || (strncmp(name, "/libggml", 8) != 0 && strncmp(name, "/libllama", 9) != 0)) return 0;
+    add(data, "library=%s\nbuild_id=", info->dlpi_name);
+    add_build_id(data, info);
+    add(data, "\n");
+    return 0;
+}
+
+static void add_command_line(struct text * text) {
+    char raw[32768];
+    int  fd = open("/proc/self/cmdline", O_RDONLY | O_CLOEXEC);
+    if (fd < 0) return;
+    ssize_t n = read(fd, raw, sizeof(raw) - 1);
+    close(fd);
+    for (ssize_t i = 0; i < n;) {
+        raw[n]              = '\0';
+        const char * word   = raw + i;
+        size_t       length = strlen(word);
+        add(text, "argument=");
+        for (size_t k = 0; k < length; k++) { // lines end records here, so a line break inside is written as \n
+            if (word[k] == '\n') {
+                add(text, "\\n");
+            } else if (word[k] == '\\') {
+                add(text, "\\\\");
+            } else {
+                add(text, "%c", word[k]);
+            }
+        }
+        add(text, "\n");
+        i += (ssize_t) length + 1;
+    }
+}
+
+static void tell_engine(void) {
+    static struct text text; // under the lock
+    text.used = 0;
+    char here[PATH_MAX];
+    add(&text, "capture=%s\n", GGSCOPE_VERSION);
+    add(&text, "ggml_version=%s\n", ggs_engine.version == NULL ? "unknown" : ggs_engine.version());
+    add(&text, "ggml_commit=%s\n", ggs_engine.commit == NULL ? "unknown" : ggs_engine.commit());
+    const char * (*llama_version)(void) = (const char * (*) (void)) find_in_engine("llama_version");
+    if (llama_version != NULL) add(&text, "llama_version=%s\n", llama_version());
+    dl_iterate_phdr(add_library, &text);
+    if (getcwd(here, sizeof(here)) != NULL) add(&text, "directory=%s\n", here);
+    add_command_line(&text);
+    ggs_story_text(GGS_STORY_ENGINE, text.data);
+}
+
+static void start(void) {
+    const char * problem = ggs_abi_check(&ggs_engine, find_in_engine);
+    if (problem != NULL) {
+        const char * version = ggs_engine.version == NULL ? "an unknown version" : ggs_engine.version();
+        ggs_capture_give_up("this ggml (%s) is not laid out as expected (%s): the program runs on, nothing is recorded", version, problem);
+        return;
+    }
+    if (make_directories() != 0) {
+        ggs_capture_give_up("cannot create %s: %s: the program runs on, nothing is recorded", spool, strerror(errno));
+        return;
+    }
+    ggs_clock_choose();
+    if (ggs_story_begin() != 0) {
+        if (errno == EEXIST) {
+            set_state(GGS_CAPTURE_OFF); // another process of the same program records already
+        } else {
+            ggs_capture_give_up("cannot write to %s: %s: the program runs on, nothing is recorded", spool, strerror(errno));
+        }
+        return;
+    }
+    forget_environment();
+    tell_process();
+    tell_engine();
+    set_state(GGS_CAPTURE_RECORDING);
+}
+
+bool ggs_capture_wake(const void * caller) {
+    int state = __atomic_load_n(&ggs_capture_state, __ATOMIC_ACQUIRE);
+    if (state != GGS_CAPTURE_ASLEEP) return state == GGS_CAPTURE_RECORDING;
+    static _Thread_local bool inside; // the layout check calls the engine, which may call hooks
+    if (inside) return false;
+    inside = true;
+    pthread_mutex_lock(&lock);
+    if (__atomic_load_n(&ggs_capture_state, __ATOMIC_RELAXED) == GGS_CAPTURE_ASLEEP) {
+        engine_address = caller;
+        start();
+    }
+    pthread_mutex_unlock(&lock);
+    inside = false;
+    return ggs_capture_recording();
+}
+
+// ---- file mappings ----
+
+enum { MOST_RANGES = 1024, MOST_VAIN_LOOKS = 4 };
+
+static struct {
+    pthread_mutex_t lock;
+    struct text     text;
+    uint64_t        told; // hash of what the story knows
+    struct {
+        uint64_t from, to;
+    } range[MOST_RANGES];
+    unsigned n_ranges;
+    int      looks; // see_source may look so often in vain before the load is taken to copy from elsewhere
+} maps = {.lock = PTHREAD_MUTEX_INITIALIZER};
+
+static uint64_t hash_text(const char * text, size_t length) {
+    uint64_t h = 14695981039346656037u;
+    for (size_t i = 0; i < length; i++) h = (h ^ (uint8_t) text[i]) * 1099511628211u;
+    return h;
+}
+
+// Keeps the mappings of data files: named, readable, not code, not a device, not our own segments.
+static void keep_line(const char * line) {
+    unsigned long long from, to, offset;
+    char               permissions[8];
+    int                at = 0;
+    if (sscanf(line, "%llx-%llx %7s %llx %*x:%*x %*u %n", &from, &to, permissions, &offset, &at) < 4 || at == 0) return;
+    const char * path   = line + at;
+    bool         device = strncmp(path, "/dev/", 5) == 0 && strncmp(path, "/dev/shm/", 9) != 0;
+    if (path[0] != '/' || permissions[2] == 'x' || device || strstr(path, ".so") != NULL) return;
+    if (strncmp(path, spool, strlen(spool)) == 0) return;
+    add(&maps.text, "%llx %llx %llx %s\n", from, to, offset, path);
+    if (maps.n_ranges < MOST_RANGES) {
+        maps.range[maps.n_ranges].from = from;
+        maps.range[maps.n_ranges].to   = to;
+        maps.n_ranges++;
+    }
+}
+
+static void tell_maps_locked(void) {
+    FILE * file = fopen("/proc/self/maps", "re");
+    if (file == NULL) return;
+    maps.text.used    = 0;
+    maps.text.data[0] = '\0';
+    maps.n_ranges     = 0;
+    char line[PATH_MAX + 128];
+    while (fgets(line, sizeof(line), file) != NULL) {
+        line[strcspn(line, "\n")] = '\0';
+        keep_line(line);
+    }
+    fclose(file);
+    uint64_t hash = hash_text(maps.text.data, maps.text.used);
+    if (hash != maps.told) ggs_story_text(GGS_STORY_MAPS, maps.text.data);
+    maps.told = hash;
+}
+
+void ggs_capture_tell_maps(void) {
+    pthread_mutex_lock(&maps.lock);
+    tell_maps_locked();
+    maps.looks = 0;
+    pthread_mutex_unlock(&maps.lock);
+}
+
+void ggs_capture_expect_load(void) {
+    pthread_mutex_lock(&maps.lock);
+    maps.looks = MOST_VAIN_LOOKS;
+    pthread_mutex_unlock(&maps.lock);
+}
+
+static bool in_known_mapping(uint64_t address) {
+    for (unsigned i = 0; i < maps.n_ranges; i++) {
+        if (address >= maps.range[i].from && address < maps.range[i].to) return true;
+    }
+    return false;
+}
+
+void ggs_capture_see_source(uint64_t address) {
+    if (__atomic_load_n(&maps.looks, __ATOMIC_RELAXED) == 0) return;
+    pthread_mutex_lock(&maps.lock);
+    if (maps.looks > 0 && !in_known_mapping(address)) {
+        tell_maps_locked();
+        maps.looks = in_known_mapping(address) ? MOST_VAIN_LOOKS : maps.looks - 1;
+    }
+    pthread_mutex_unlock(&maps.lock);
+}

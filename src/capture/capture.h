@@ -1,0 +1,39 @@
+// The capture library's life: asleep until the engine shows itself, then recording, or off for good.
+//
+// Nothing here may stop, slow or change the host. On any failure one line goes to stderr, tracing is off, and every call
+// is forwarded.
+#pragma once
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "capture/ggml-abi.h"
+
+enum ggs_capture_state {
+    GGS_CAPTURE_ASLEEP,    // no engine seen yet
+    GGS_CAPTURE_RECORDING, // the spool is open
+    GGS_CAPTURE_OFF,       // not wanted, failed, or another process records
+};
+
+extern int                  ggs_capture_state; // read relaxed; changes only ASLEEP -> RECORDING -> OFF
+extern struct abi_functions ggs_engine;        // of the engine, valid while recording
+
+// Is this process recording? Called first in every hook that is not on the hot path; wakes the library up when the engine shows
+// itself for the first time. `caller`: the hook's return address, or any address inside the engine.
+bool ggs_capture_wake(const void * caller);
+
+static inline bool ggs_capture_recording(void) {
+    return __atomic_load_n(&ggs_capture_state, __ATOMIC_RELAXED) == GGS_CAPTURE_RECORDING;
+}
+
+// Stops tracing for good and says why, once.
+__attribute__((format(printf, 1, 2)))
+void ggs_capture_give_up(const char * format, ...);
+
+// Tells the story which files are mapped where, if that has changed since it was told last.
+void ggs_capture_tell_maps(void);
+
+// While a model is being loaded (from here until the next graph), weights are copied out of mappings that are gone soon after:
+// see_source tells the mappings anew where `address` lies in none that is known.
+void ggs_capture_expect_load(void);
+void ggs_capture_see_source(uint64_t address);

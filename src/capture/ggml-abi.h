@@ -1,0 +1,86 @@
+// The few engine structures that the capture library reads by layout, and the proof that the layout holds.
+//
+// Everything else comes through the engine's own functions. The layouts below are those of ggml from January 2025
+// on; ggs_abi_check compares them with the running library before the first one is read.
+#pragma once
+
+#include <stddef.h>
+#include <stdint.h>
+
+enum { ABI_DIMS = 4, ABI_SOURCES = 10, ABI_PARAMS = 16, ABI_NAME = 64 };
+
+struct abi_tensor {
+    int32_t             type;
+    void *              buffer;
+    int64_t             ne[ABI_DIMS];
+    size_t              nb[ABI_DIMS];
+    int32_t             op;
+    int32_t             op_params[ABI_PARAMS];
+    int32_t             flags;
+    struct abi_tensor * src[ABI_SOURCES];
+    struct abi_tensor * view_src;
+    size_t              view_offs;
+    void *              data;
+    char                name[ABI_NAME];
+};
+
+struct abi_graph {
+    int32_t              size;
+    int32_t              n_nodes;
+    int32_t              n_leafs;
+    struct abi_tensor ** nodes;
+};
+
+struct abi_plan {
+    size_t   work_size;
+    uint8_t * work_data;
+    int32_t  n_threads;
+    void *   threadpool;
+};
+
+struct abi_params {
+    int32_t ith, nth;
+    size_t  wsize;
+    void *  wdata;
+    void *  threadpool;
+};
+
+struct abi_batch {
+    int32_t    n_tokens;
+    int32_t *  token;
+    float *    embd;
+    int32_t *  pos;
+    int32_t *  n_seq_id;
+    int32_t ** seq_id;
+    int8_t *   logits;
+};
+
+// A structure that the engine passes by value lies in the caller's frame as consecutive words. Declaring it larger
+// than any release's copies a few words too many, which the callee never looks at; so releases may grow it.
+union abi_by_value {
+    struct abi_batch batch;
+    char             room[512];
+};
+
+// Functions of the engine that the capture library calls, found in the library whose call it intercepts.
+struct abi_functions {
+    const char * (*op_name)(int op);
+    const char * (*type_name)(int type);
+    size_t (*type_size)(int type);
+    int64_t (*block_size)(int type);
+    int (*graph_n_nodes)(void * graph);
+    struct abi_tensor * (*graph_node)(void * graph, int i);
+    const char * (*backend_name)(void * backend);
+    void * (*buffer_base)(void * buffer);
+    size_t (*buffer_size)(void * buffer);
+    void * (*buffer_type)(void * buffer);
+    _Bool (*buffer_is_host)(void * buffer);
+    const char * (*buffer_type_name)(void * type);
+    const char * (*version)(void); // NULL in releases that cannot tell
+    const char * (*commit)(void);
+};
+
+// Looks the functions up through `find` (a name in, an address or NULL out) and checks the tensor layout against the
+// running library: a tensor is made through the public API and read back. Returns NULL, or what does not fit: half a
+// sentence that lives as long as the process.
+const char * ggs_abi_check(struct abi_functions * functions, void * (*find)(const char * name));

@@ -1,0 +1,28 @@
+// Which graph is this? Recognises a graph that was seen before, and tells the story of a new one.
+#pragma once
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "capture/ggml-abi.h"
+
+// What is known of a graph for as long as the process lives. Read by all threads, changed by none.
+struct ggs_graph {
+    uint64_t  id;             // from 1
+    uint32_t  n_nodes;
+    uint32_t  n_executable;   // at most this many ops per thread and run
+    uint32_t  last_executed;  // index of the last node that is computed
+    uint64_t  index_bytes;    // room that thread 0 needs in its lane for index data
+    uint8_t * copies;         // per node: bit s set: copy source s into the lane when the op begins
+};
+
+// Numbers of the ops that matter here, found by name in the running library.
+struct ggs_graph_ops {
+    int none, view, reshape, permute, transpose; // the empty ones
+    int get_rows, set_rows, mul_mat_id, rope, mul;
+};
+
+// Recognises `graph`, or writes its definition to the story. NULL where memory or the story's room ran out.
+// Thread-safe; takes a lock.
+const struct ggs_graph * ggs_graph_identify(const struct abi_graph * graph, const struct abi_functions * functions);
+

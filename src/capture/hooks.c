@@ -1,0 +1,441 @@
+// The functions that stand in for the engine's own. Each finds the real one, tells the recorder or the story what
+// it saw, and passes everything on unchanged.
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "capture/buffers.h"
+#include "capture/capture.h"
+#include "capture/clock.h"
+#include "capture/ggml-abi.h"
+#include "capture/graphs.h"
+#include "capture/recorder.h"
+#include "capture/resolve.h"
+#include "capture/story.h"
+#include "trace/spool.h"
+
+#define EXPORT        __attribute__((visibility("default")))
+#define LIKELY(x)     __builtin_expect(!!(x), 1)
+#define CALLER        __builtin_return_address(0)
+
+// REAL(name): declares `real`, the function behind the hook `name`, as the library that called finds it.
+#define REAL(name)                                                                                                     \
+    static struct ggs_hook hook_of_##name = {#name, {{0, 0, NULL}}, 0};                                                \
+    __typeof__(&name)      real           = (__typeof__(&name)) ggs_resolve(&hook_of_##name, CALLER)
+
+// ---- ops ----
+
+EXPORT bool ggml_cpu_extra_compute_forward(struct abi_params * params, struct abi_tensor * node);
+EXPORT bool ggml_cpu_extra_compute_forward(struct abi_params * params, struct abi_tensor * node) {
+    REAL(ggml_cpu_extra_compute_forward);
+    if (!LIKELY(ggs_capture_recording())) return real(params, node);
+    ggs_op_begin(params, node, 0);
+    bool computed = real(params, node);
+    if (computed) ggs_op_mark_extra();
+    return computed;
+}
+
+EXPORT void ggml_compute_forward_rms_norm_mul_fused(struct abi_params * params, struct abi_tensor * norm, struct abi_tensor * mul);
+EXPORT void ggml_compute_forward_rms_norm_mul_fused(struct abi_params * params, struct abi_tensor * norm, struct abi_tensor * mul) {
+    REAL(ggml_compute_forward_rms_norm_mul_fused);
+    if (LIKELY(ggs_capture_recording())) ggs_op_begin(params, norm, 1);
+    real(params, norm, mul);
+}
+
+EXPORT void ggml_barrier(void * pool);
+EXPORT void ggml_barrier(void * pool) {
+    REAL(ggml_barrier);
+    if (!LIKELY(ggs_op_in_flight())) {
+        real(pool);
+        return;
+    }
+    uint64_t enter = ggs_clock_ticks();
+    real(pool);
+    ggs_op_barrier(enter, ggs_clock_ticks());
+}
+
+// ---- graph runs ----
+
+static _Atomic uint64_t n_runs, n_schedules, n_decodes, n_loads;
+
+// The graph run that the calling thread is in. The graph functions call each other: the outermost counts.
+struct nesting {
+    unsigned                 depth;
+    uint64_t                 run; // 0: not recorded
+    const struct ggs_graph * graph;
+    uint64_t                 schedule, decode;
+    unsigned                 transfer_depth;
+    unsigned                 alloc_depth;
+};
+static _Thread_local struct nesting in;
+
+static void run_enter(const struct abi_graph * graph, void * backend, const void * caller) {
+    if (in.depth++ > 0) return;
+    in.run = 0;
+    if (!ggs_capture_wake(caller) || graph == NULL || graph->n_nodes <= 0) return;
+    if (ggs_engine.graph_n_nodes((void *) graph) != graph->n_nodes || ggs_engine.graph_node((void *) graph, 0) != graph->nodes[0]) {
+        ggs_capture_give_up("this ggml's graph is not laid out as expected: the program runs on, recording ends here");
+        return;
+    }
+    in.graph = ggs_graph_identify(graph, &ggs_engine);
+    if (in.graph == NULL) {
+        ggs_capture_give_up("no room for a graph in the spool: the program runs on, recording ends here");
+        return;
+    }
+    const char *         name = backend == NULL ? "CPU" : ggs_engine.backend_name(backend);
+    struct ggs_story_run run  = {.run = atomic_fetch_add(&n_runs, 1) + 1, .graph = in.graph->id, .schedule = in.schedule,
+                                 .decode = in.decode, .os_thread = ggs_recorder_thread_id(), .host = backend == NULL};
+    ggs_clock_anchor(&run.ticks, &run.monotonic_ns);
+    struct ggs_piece pieces[] = {{&run, sizeof(run)}, {name, strlen(name) + 1}};
+    if (ggs_story_append(GGS_STORY_RUN, pieces, 2) != 0) {
+        ggs_recorder_count_loss(GGS_LOSS_SPACE, in.graph->n_executable);
+        return;
+    }
+    in.run = run.run;
+}
+
+static void run_leave(int64_t status) {
+    if (--in.depth > 0 || in.run == 0 || !ggs_capture_recording()) return;
+    struct ggs_story_run_end end = {.run = in.run, .status = status};
+    ggs_clock_anchor(&end.ticks, &end.monotonic_ns);
+    struct ggs_piece piece = {&end, sizeof(end)};
+    ggs_story_append(GGS_STORY_RUN_END, &piece, 1);
+    in.run = 0;
+}
+
+EXPORT int ggml_backend_graph_compute_async(void * backend, struct abi_graph * graph);
+EXPORT int ggml_backend_graph_compute_async(void * backend, struct abi_graph * graph) {
+    REAL(ggml_backend_graph_compute_async);
+    run_enter(graph, backend, CALLER);
+    int status = real(backend, graph);
+    run_leave(status);
+    return status;
+}
+
+EXPORT int ggml_backend_graph_compute(void * backend, struct abi_graph * graph);
+EXPORT int ggml_backend_graph_compute(void * backend, struct abi_graph * graph) {
+    REAL(ggml_backend_graph_compute);
+    run_enter(graph, backend, CALLER);
+    int status = real(backend, graph);
+    run_leave(status);
+    return status;
+}
+
+// Reached by every graph that the CPU computes, directly or through a backend: here the threads are known.
+EXPORT int ggml_graph_compute(struct abi_graph * graph, struct abi_plan * plan);
+EXPORT int ggml_graph_compute(struct abi_graph * graph, struct abi_plan * plan) {
+    REAL(ggml_graph_compute);
+    run_enter(graph, NULL, CALLER);
+    struct ggs_run * run = NULL;
+    if (in.run != 0 && plan != NULL && in.graph->n_nodes == (uint32_t) graph->n_nodes) {
+        run = ggs_run_open((uint32_t) in.run, graph, in.graph, plan->threadpool, plan->n_threads);
+        ggs_story_numbers(GGS_STORY_RUN_THREADS, in.run, (uint64_t) plan->n_threads, ggs_run_slot(run), 0, NULL);
+    }
+    int status = real(graph, plan);
+    if (run != NULL) ggs_run_close(run);
+    run_leave(status);
+    return status;
+}
+
+static void schedule_enter(void * scheduler, const struct abi_graph * graph, const void * caller) {
+    if (in.schedule != 0 || !ggs_capture_wake(caller)) return;
+    in.schedule = atomic_fetch_add(&n_schedules, 1) + 1;
+    ggs_story_numbers(GGS_STORY_SCHEDULE, in.schedule, (uint64_t) scheduler, in.decode, (uint64_t) graph->n_nodes, NULL);
+}
+
+static void schedule_leave(bool outermost, int status) {
+    if (!outermost || in.schedule == 0) return;
+    if (ggs_capture_recording()) ggs_story_numbers(GGS_STORY_SCHEDULE_END, in.schedule, (uint64_t) (int64_t) status, 0, 0, NULL);
+    in.schedule = 0;
+}
+
+EXPORT int ggml_backend_sched_graph_compute_async(void * scheduler, struct abi_graph * graph);
+EXPORT int ggml_backend_sched_graph_compute_async(void * scheduler, struct abi_graph * graph) {
+    REAL(ggml_backend_sched_graph_compute_async);
+    bool outermost = in.schedule == 0;
+    schedule_enter(scheduler, graph, CALLER);
+    int status = real(scheduler, graph);
+    schedule_leave(outermost, status);
+    return status;
+}
+
+EXPORT int ggml_backend_sched_graph_compute(void * scheduler, struct abi_graph * graph);
+EXPORT int ggml_backend_sched_graph_compute(void * scheduler, struct abi_graph * graph) {
+    REAL(ggml_backend_sched_graph_compute);
+    bool outermost = in.schedule == 0;
+    schedule_enter(scheduler, graph, CALLER);
+    int status = real(scheduler, graph);
+    schedule_leave(outermost, status);
+    return status;
+}
+
+// ---- buffers ----
+
+static void tell_buffer(void * buffer) {
+    if (buffer == NULL || !ggs_capture_recording()) return;
+    void *                  type = ggs_engine.buffer_type(buffer);
+    const char *            name = type == NULL ? "" : ggs_engine.buffer_type_name(type);
+    struct ggs_story_buffer told = {.id = ggs_buffer_add(buffer), .address = (uint64_t) ggs_engine.buffer_base(buffer),
+                                    .size = ggs_engine.buffer_size(buffer), .host = ggs_engine.buffer_is_host(buffer)};
+    struct ggs_piece pieces[] = {{&told, sizeof(told)}, {name, strlen(name) + 1}};
+    ggs_story_append(GGS_STORY_BUFFER, pieces, 2);
+}
+
+// A buffer type may make its buffer from another type's and rename it afterwards: only the outermost allocation knows.
+EXPORT void * ggml_backend_buft_alloc_buffer(void * type, size_t size);
+EXPORT void * ggml_backend_buft_alloc_buffer(void * type, size_t size) {
+    REAL(ggml_backend_buft_alloc_buffer);
+    ggs_capture_wake(CALLER);
+    in.alloc_depth++;
+    void * buffer = real(type, size);
+    if (--in.alloc_depth == 0 && size > 0) tell_buffer(buffer);
+    return buffer;
+}
+
+// The interface is a structure of function pointers that the engine passes by value, of a size that differs by release. It
+// lies in the caller's frame, so it is passed on as it lies.
+union interface {
+    void * functions[32];
+};
+
+EXPORT void * ggml_backend_buffer_init(void * type, union interface interface, void * context, size_t size);
+EXPORT void * ggml_backend_buffer_init(void * type, union interface interface, void * context, size_t size) {
+    REAL(ggml_backend_buffer_init);
+    ggs_capture_wake(CALLER);
+    void * buffer = real(type, interface, context, size);
+    if (in.alloc_depth == 0) tell_buffer(buffer);
+    return buffer;
+}
+
+EXPORT void ggml_backend_buffer_free(void * buffer);
+EXPORT void ggml_backend_buffer_free(void * buffer) {
+    REAL(ggml_backend_buffer_free);
+    uint64_t id = buffer == NULL ? 0 : ggs_buffer_remove(buffer);
+    real(buffer);
+    if (id != 0 && ggs_capture_recording()) ggs_story_numbers(GGS_STORY_BUFFER_FREE, id, 0, 0, 0, NULL);
+}
+
+EXPORT void ggml_backend_buffer_set_usage(void * buffer, int usage);
+EXPORT void ggml_backend_buffer_set_usage(void * buffer, int usage) {
+    REAL(ggml_backend_buffer_set_usage);
+    real(buffer, usage);
+    uint64_t id = ggs_buffer_id(buffer);
+    if (id != 0 && ggs_capture_recording()) ggs_story_numbers(GGS_STORY_BUFFER_USAGE, id, (uint64_t) usage, 0, 0, NULL);
+}
+
+// ---- transfers ----
+
+static uint64_t tensor_buffer(const struct abi_tensor * t) {
+    return ggs_buffer_id(t->view_src != NULL ? t->view_src->buffer : t->buffer);
+}
+
+static void tell_transfer(struct ggs_story_transfer * transfer, const struct abi_tensor * tensor) {
+    // The engine unmaps what it has copied, so a source that lies in a mapping is looked up while it does.
+    if (transfer->kind == GGS_TRANSFER_SET) ggs_capture_see_source(transfer->from);
+    transfer->end             = ggs_clock_ticks();
+    size_t           length   = strnlen(tensor->name, ABI_NAME - 1);
+    struct ggs_piece pieces[] = {{transfer, sizeof(*transfer)}, {tensor->name, length}, {"", 1}};
+    ggs_story_append(GGS_STORY_TRANSFER, pieces, 3);
+}
+
+// TRANSFER(kind, async, tensor, call): runs `call`, and tells of it where it is the outermost of nested transfers.
+#define TRANSFER(transfer_kind, is_async, tensor_, from_, to_, from_buffer_, to_buffer_, bytes_, call)                 \
+    if (in.transfer_depth > 0 || !ggs_capture_wake(CALLER)) {                                                          \
+        call;                                                                                                          \
+        return;                                                                                                        \
+    }                                                                                                                  \
+    struct ggs_story_transfer transfer = {.kind = (transfer_kind), .async = (is_async), .from = (uint64_t) (from_), .to = (uint64_t) (to_), \
+                                          .from_buffer = (from_buffer_), .to_buffer = (to_buffer_), .bytes = (bytes_), .begin = ggs_clock_ticks()}; \
+    in.transfer_depth++;                                                                                               \
+    call;                                                                                                              \
+    in.transfer_depth--;                                                                                               \
+    tell_transfer(&transfer, (tensor_))
+
+static uint64_t tensor_bytes(const struct abi_tensor * t) {
+    uint64_t bytes = ggs_engine.type_size == NULL ? 0 : ggs_engine.type_size(t->type);
+    for (int d = 0; d < ABI_DIMS; d++) {
+        if (t->ne[d] <= 0) return 0;
+    }
+    int64_t block = ggs_engine.block_size == NULL ? 1 : ggs_engine.block_size(t->type);
+    bytes         = bytes * (uint64_t) (t->ne[0] / (block > 0 ? block : 1));
+    return bytes * (uint64_t) (t->ne[1] * t->ne[2] * t->ne[3]);
+}
+
+EXPORT void ggml_backend_tensor_set(struct abi_tensor * tensor, const void * data, size_t offset, size_t size);
+EXPORT void ggml_backend_tensor_set(struct abi_tensor * tensor, const void * data, size_t offset, size_t size) {
+    REAL(ggml_backend_tensor_set);
+    TRANSFER(GGS_TRANSFER_SET, 0, tensor, data, (char *) tensor->data + offset, 0, tensor_buffer(tensor), size, real(tensor, data, offset, size));
+}
+
+EXPORT void ggml_backend_tensor_get(const struct abi_tensor * tensor, void * data, size_t offset, size_t size);
+EXPORT void ggml_backend_tensor_get(const struct abi_tensor * tensor, void * data, size_t offset, size_t size) {
+    REAL(ggml_backend_tensor_get);
+    TRANSFER(GGS_TRANSFER_GET, 0, tensor, (char *) tensor->data + offset, data, tensor_buffer(tensor), 0, size, real(tensor, data, offset, size));
+}
+
+EXPORT void ggml_backend_tensor_set_async(void * backend, struct abi_tensor * tensor, const void * data, size_t offset, size_t size);
+EXPORT void ggml_backend_tensor_set_async(void * backend, struct abi_tensor * tensor, const void * data, size_t offset, size_t size) {
+    REAL(ggml_backend_tensor_set_async);
+    TRANSFER(GGS_TRANSFER_SET, 1, tensor, data, (char *) tensor->data + offset, 0, tensor_buffer(tensor), size, real(backend, tensor, data, offset, size));
+}
+
+EXPORT void ggml_backend_tensor_get_async(void * backend, const struct abi_tensor * tensor, void * data, size_t offset, size_t size);
+EXPORT void ggml_backend_tensor_get_async(void * backend, const struct abi_tensor * tensor, void * data, size_t offset, size_t size) {
+    REAL(ggml_backend_tensor_get_async);
+    TRANSFER(GGS_TRANSFER_GET, 1, tensor, (char *) tensor->data + offset, data, tensor_buffer(tensor), 0, size, real(backend, tensor, data, offset, size));
+}
+
+EXPORT void ggml_backend_tensor_copy(struct abi_tensor * from, struct abi_tensor * to);
+EXPORT void ggml_backend_tensor_copy(struct abi_tensor * from, struct abi_tensor * to) {
+    REAL(ggml_backend_tensor_copy);
+    TRANSFER(GGS_TRANSFER_COPY, 0, from, from->data, to->data, tensor_buffer(from), tensor_buffer(to), tensor_bytes(from), real(from, to));
+}
+
+EXPORT void ggml_backend_tensor_copy_async(void * backend_from, void * backend_to, struct abi_tensor * from, struct abi_tensor * to);
+EXPORT void ggml_backend_tensor_copy_async(void * backend_from, void * backend_to, struct abi_tensor * from, struct abi_tensor * to) {
+    REAL(ggml_backend_tensor_copy_async);
+    TRANSFER(GGS_TRANSFER_COPY, 1, from, from->data, to->data, tensor_buffer(from), tensor_buffer(to), tensor_bytes(from), real(backend_from, backend_to, from, to));
+}
+
+// ---- model files ----
+
+struct gguf_params { // small enough to travel in registers
+    bool   no_alloc;
+    void * context;
+};
+
+EXPORT void * gguf_init_from_file(const char * path, struct gguf_params params);
+EXPORT void * gguf_init_from_file(const char * path, struct gguf_params params) {
+    REAL(gguf_init_from_file);
+    if (path != NULL && ggs_capture_wake(CALLER)) {
+        char * absolute = realpath(path, NULL);
+        ggs_story_text(GGS_STORY_FILE, absolute == NULL ? path : absolute);
+        ggs_capture_expect_load();
+        free(absolute);
+    }
+    return real(path, params);
+}
+
+// ---- models, contexts, decodes ----
+
+EXPORT void * llama_model_load_from_file(const char * path, union abi_by_value params);
+EXPORT void * llama_model_load_from_file(const char * path, union abi_by_value params) {
+    REAL(llama_model_load_from_file);
+    uint64_t load = atomic_fetch_add(&n_loads, 1) + 1;
+    if (ggs_capture_wake(CALLER)) ggs_story_numbers(GGS_STORY_LOAD, load, 0, 0, 0, path);
+    void * model = real(path, params);
+    if (ggs_capture_recording()) {
+        ggs_capture_tell_maps();
+        ggs_story_numbers(GGS_STORY_LOAD_END, load, (uint64_t) model, 0, 0, NULL);
+    }
+    return model;
+}
+
+EXPORT void * llama_model_load_from_splits(const char ** paths, size_t n_paths, union abi_by_value params);
+EXPORT void * llama_model_load_from_splits(const char ** paths, size_t n_paths, union abi_by_value params) {
+    REAL(llama_model_load_from_splits);
+    uint64_t load = atomic_fetch_add(&n_loads, 1) + 1;
+    if (ggs_capture_wake(CALLER)) ggs_story_numbers(GGS_STORY_LOAD, load, 0, 0, 0, n_paths > 0 ? paths[0] : "");
+    void * model = real(paths, n_paths, params);
+    if (ggs_capture_recording()) {
+        ggs_capture_tell_maps();
+        ggs_story_numbers(GGS_STORY_LOAD_END, load, (uint64_t) model, 0, 0, NULL);
+    }
+    return model;
+}
+
+EXPORT void * llama_init_from_model(void * model, union abi_by_value params);
+EXPORT void * llama_init_from_model(void * model, union abi_by_value params) {
+    REAL(llama_init_from_model);
+    void * context = real(model, params);
+    if (context != NULL && ggs_capture_wake(CALLER)) {
+        void * (*get_memory)(void *) = (void * (*) (void *) ) ggs_resolve_name("llama_get_memory", CALLER);
+        void * memory                = get_memory == NULL ? context : get_memory(context);
+        ggs_story_numbers(GGS_STORY_CONTEXT, (uint64_t) context, (uint64_t) model, (uint64_t) memory, 0, NULL);
+    }
+    return context;
+}
+
+static void tell_decode(uint64_t number, void * context, const struct abi_batch * batch, bool encode) {
+    uint32_t                n    = batch->n_tokens < 0 ? 0 : (uint32_t) batch->n_tokens;
+    struct ggs_story_decode head = {.decode = number, .context = (uint64_t) context, .tokens = n, .encode = encode};
+    head.has = (batch->token != NULL ? 1u : 0) | (batch->pos != NULL ? 2u : 0) | (batch->seq_id != NULL ? 4u : 0) | (batch->logits != NULL ? 8u : 0);
+    int32_t * numbers = calloc(n + 1, 3 * sizeof(int32_t) + 1);
+    if (numbers == NULL) return;
+    int32_t *tokens = numbers, *positions = numbers + n, *sequences = numbers + 2 * n;
+    uint8_t * outputs = (uint8_t *) (numbers + 3 * n);
+    for (uint32_t i = 0; i < n; i++) {
+        if (batch->token != NULL) tokens[i] = batch->token[i];
+        if (batch->pos != NULL) positions[i] = batch->pos[i];
+        if (batch->seq_id != NULL && batch->seq_id[i] != NULL && (batch->n_seq_id == NULL || batch->n_seq_id[i] > 0)) sequences[i] = batch->seq_id[i][0];
+        if (batch->logits != NULL) outputs[i] = batch->logits[i] != 0;
+    }
+    struct ggs_piece pieces[] = {{&head, sizeof(head)}, {numbers, n * (3 * sizeof(int32_t) + 1)}};
+    ggs_story_append(GGS_STORY_DECODE, pieces, 2);
+    free(numbers);
+}
+
+// What llama_decode and llama_encode have in common.
+static int decode(int (*real)(void *, union abi_by_value), void * context, union abi_by_value * batch, bool encode, const void * caller) {
+    if (in.decode != 0 || !ggs_capture_wake(caller)) return real(context, *batch);
+    in.decode = atomic_fetch_add(&n_decodes, 1) + 1;
+    tell_decode(in.decode, context, &batch->batch, encode);
+    int status = real(context, *batch);
+    if (ggs_capture_recording()) ggs_story_numbers(GGS_STORY_DECODE_END, in.decode, (uint64_t) (int64_t) status, 0, 0, NULL);
+    in.decode = 0;
+    return status;
+}
+
+EXPORT int llama_decode(void * context, union abi_by_value batch);
+EXPORT int llama_decode(void * context, union abi_by_value batch) {
+    REAL(llama_decode);
+    return decode(real, context, &batch, false, CALLER);
+}
+
+EXPORT int llama_encode(void * context, union abi_by_value batch);
+EXPORT int llama_encode(void * context, union abi_by_value batch) {
+    REAL(llama_encode);
+    return decode(real, context, &batch, true, CALLER);
+}
+
+EXPORT void llama_set_warmup(void * context, bool on);
+EXPORT void llama_set_warmup(void * context, bool on) {
+    REAL(llama_set_warmup);
+    real(context, on);
+    if (ggs_capture_recording()) ggs_story_numbers(GGS_STORY_WARMUP, (uint64_t) context, on, 0, 0, NULL);
+}
+
+// Releases differ in how a context's memory is cleared; the story tells of the object that was given.
+EXPORT void llama_memory_clear(void * memory, bool data);
+EXPORT void llama_memory_clear(void * memory, bool data) {
+    REAL(llama_memory_clear);
+    real(memory, data);
+    if (ggs_capture_recording()) ggs_story_numbers(GGS_STORY_CLEAR, (uint64_t) memory, 0, 0, 0, NULL);
+}
+
+EXPORT void llama_kv_self_clear(void * context);
+EXPORT void llama_kv_self_clear(void * context) {
+    REAL(llama_kv_self_clear);
+    real(context);
+    if (ggs_capture_recording()) ggs_story_numbers(GGS_STORY_CLEAR, (uint64_t) context, 0, 0, 0, NULL);
+}
+
+EXPORT void llama_kv_cache_clear(void * context);
+EXPORT void llama_kv_cache_clear(void * context) {
+    REAL(llama_kv_cache_clear);
+    real(context);
+    if (ggs_capture_recording()) ggs_story_numbers(GGS_STORY_CLEAR, (uint64_t) context, 0, 0, 0, NULL);
+}
+
+// ---- the dynamic linker ----
+
+EXPORT int dlclose(void * handle);
+EXPORT int dlclose(void * handle) {
+    int result = ggs_resolve_close(handle);
+    if (__atomic_load_n(&ggs_capture_state, __ATOMIC_RELAXED) != GGS_CAPTURE_OFF) ggs_resolve_forget();
+    return result;
+}

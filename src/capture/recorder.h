@@ -1,0 +1,37 @@
+// The hot path: op runs into lanes. No lock, no allocation, no system call per op.
+//
+// A graph run takes a slot; the slot owns one lane per thread index. Whoever computes for that graph finds the slot
+// once (a thread-local cursor then walks the graph's nodes with it) and appends one 32-byte unit per op: written when the op
+// begins, completed in place at each barrier until the next op begins. So a killed process loses nothing but what was under way.
+#pragma once
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "capture/ggml-abi.h"
+#include "capture/graphs.h"
+
+enum { GGS_SLOTS = 64, GGS_SLOT_THREADS = 512 };
+
+struct ggs_run; // a slot in use
+
+// Takes a slot for a graph run and makes room in its lanes for `threads` threads. `pool` may be NULL where the engine makes a
+// pool of its own for the run. NULL where there is no slot or no room: the run's ops are then not recorded, and counted as lost.
+struct ggs_run * ggs_run_open(uint32_t number, const struct abi_graph * nodes, const struct ggs_graph * graph, void * pool, int threads);
+void             ggs_run_close(struct ggs_run * run);
+uint32_t         ggs_run_slot(const struct ggs_run * run); // its number, UINT32_MAX for NULL
+
+// Around the computing of one node on the calling thread. `absorbed`: nodes computed together with it.
+void ggs_op_begin(const struct abi_params * params, struct abi_tensor * node, unsigned absorbed);
+void ggs_op_mark_extra(void); // the op under way was computed by an extra buffer type
+
+// Around a barrier: true where an op is under way that wants to know.
+bool ggs_op_in_flight(void);
+void ggs_op_barrier(uint64_t enter, uint64_t leave);
+
+// Ops that could not be recorded, by enum ggs_loss_reason.
+uint64_t ggs_recorder_lost(unsigned reason);
+void     ggs_recorder_count_loss(unsigned reason, uint64_t count);
+
+// The OS thread id of the calling thread, asked once per thread.
+uint32_t ggs_recorder_thread_id(void);

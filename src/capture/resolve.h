@@ -1,0 +1,45 @@
+// Finding the real function behind a hook.
+//
+// The answer depends on who calls: a process can hold several copies of ggml, opened RTLD_LOCAL, where RTLD_NEXT
+// does not look. So each hook keeps the library of its caller (found by return address) and the function that
+// this library, or one it depends on, defines.
+#pragma once
+
+#include <stdint.h>
+
+enum { GGS_HOOK_BINDINGS = 16 };
+
+struct ggs_binding {
+    uintptr_t low, high; // where the caller's library lies
+    void *    function;
+};
+
+struct ggs_hook {
+    const char *       name;
+    struct ggs_binding bindings[GGS_HOOK_BINDINGS];
+    unsigned           n_bindings; // published with release order
+};
+
+// The slow part: finds and remembers. NULL only where the function exists nowhere.
+void * ggs_resolve_slow(struct ggs_hook * hook, const void * caller);
+
+// A library may have been unloaded, and another may come to lie where it was: drops what is gone.
+void ggs_resolve_forget(void);
+
+static inline void * ggs_resolve(struct ggs_hook * hook, const void * caller) {
+    unsigned n = __atomic_load_n(&hook->n_bindings, __ATOMIC_ACQUIRE);
+    for (unsigned i = 0; i < n; i++) {
+        const struct ggs_binding * binding = &hook->bindings[i];
+        if ((uintptr_t) caller - binding->low < binding->high - binding->low) return binding->function;
+    }
+    return ggs_resolve_slow(hook, caller);
+}
+
+// The real dlclose, which is one of the hooks too.
+int ggs_resolve_close(void * library);
+
+// A function by name, as the library around `caller` would find it. NULL where there is none.
+void * ggs_resolve_name(const char * name, const void * caller);
+
+// The path of the library around `address`, "" where unknown. `path` has `size` bytes.
+void ggs_resolve_path(const void * address, char * path, unsigned long size);

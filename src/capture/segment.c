@@ -1,0 +1,140 @@
+#include "capture/segment.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <pthread.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/statvfs.h>
+#include <unistd.h>
+
+#include "trace/spool.h"
+
+enum { MOST_LEFT = 65536 };
+
+// Lane segments that were left, oldest first: what the ring policy may give up.
+struct left {
+    uint32_t lane, sequence;
+    uint64_t size;
+};
+
+static struct ggs_segment_settings settings;
+static pthread_mutex_t             lock = PTHREAD_MUTEX_INITIALIZER;
+static uint64_t                    used_bytes;
+static struct left                 left[MOST_LEFT]; // a ring of its own
+static uint64_t                    first_left, n_left, given_up;
+
+void ggs_segment_configure(const struct ggs_segment_settings * given) {
+    settings = *given;
+}
+
+uint64_t ggs_segment_given_up(void) {
+    return __atomic_load_n(&given_up, __ATOMIC_RELAXED);
+}
+
+static void segment_path(char * path, size_t size, uint32_t lane, uint32_t sequence) {
+    if (lane == GGS_SPOOL_STORY) {
+        snprintf(path, size, "%s/story-%04u.seg", settings.directory, sequence);
+    } else {
+        snprintf(path, size, "%s/lane-%03u-%04u.seg", settings.directory, lane, sequence);
+    }
+}
+
+static bool give_up_oldest(void) {
+    if (n_left == first_left) return false;
+    struct left * oldest = &left[first_left++ % MOST_LEFT];
+    char          path[4096 + 64];
+    segment_path(path, sizeof(path), oldest->lane, oldest->sequence);
+    // Its mapping stays, so removing the name alone would not free the memory.
+    int fd = open(path, O_RDWR | O_CLOEXEC);
+    if (fd >= 0) {
+        if (fallocate(fd, FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE, 0, (off_t) oldest->size) != 0) { /* the name goes anyway */ }
+        close(fd);
+    }
+    unlink(path);
+    used_bytes -= oldest->size;
+    __atomic_add_fetch(&given_up, 1, __ATOMIC_RELAXED);
+    return true;
+}
+
+// Is there room for `size` more, below the limit and without filling the file system?
+static bool reserve(uint64_t size, bool story) {
+    while (used_bytes + size > settings.most_bytes) {
+        // The story is what makes lanes readable: it may go a little over the limit, but lanes may not.
+        if (story && used_bytes + size <= settings.most_bytes + settings.most_bytes / 8) break;
+        if (!settings.ring || !give_up_oldest()) {
+            errno = EDQUOT;
+            return false;
+        }
+    }
+    struct statvfs space;
+    if (statvfs(settings.directory, &space) == 0) {
+        uint64_t available = (uint64_t) space.f_bavail * space.f_frsize;
+        uint64_t whole     = (uint64_t) space.f_blocks * space.f_frsize;
+        uint64_t spare     = whole / 50 < (64u << 20) ? whole / 50 : 64u << 20;
+        if (available < size + spare) {
+            errno = ENOSPC;
+            return false;
+        }
+    }
+    used_bytes += size;
+    return true;
+}
+
+static uint8_t * make_file(const char * path, uint64_t size) {
+    int fd = open(path, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
+    if (fd < 0) return NULL;
+    // Allocated in full: a hole in a full file system would be a SIGBUS in somebody else's program.
+    int     result = posix_fallocate(fd, 0, (off_t) size);
+    void *  data   = MAP_FAILED;
+    if (result == 0) {
+        data = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_POPULATE, fd, 0);
+        if (data == MAP_FAILED) result = errno;
+    }
+    close(fd);
+    if (result == 0) return data;
+    unlink(path);
+    errno = result;
+    return NULL;
+}
+
+int ggs_segment_create(struct ggs_segment * segment, uint32_t lane, uint32_t sequence, uint32_t slot, uint32_t thread, uint64_t need) {
+    uint64_t size = sizeof(struct ggs_spool_header) + need;
+    size          = size < GGS_SPOOL_SEGMENT ? GGS_SPOOL_SEGMENT : (size + 4095) / 4096 * 4096;
+    char path[4096 + 64];
+    segment_path(path, sizeof(path), lane, sequence);
+
+    pthread_mutex_lock(&lock);
+    bool room = reserve(size, lane == GGS_SPOOL_STORY);
+    pthread_mutex_unlock(&lock);
+    if (!room) return -1;
+
+    uint8_t * data = make_file(path, size);
+    if (data == NULL) {
+        pthread_mutex_lock(&lock);
+        used_bytes -= size;
+        pthread_mutex_unlock(&lock);
+        return -1;
+    }
+    struct ggs_spool_header header = {
+        .version = GGS_SPOOL_VERSION, .lane = lane, .sequence = sequence, .pid = (uint32_t) getpid(), .size = size, .slot = slot, .thread = thread};
+    memcpy(header.magic, GGS_SPOOL_MAGIC, sizeof(header.magic));
+    memcpy(data, &header, sizeof(header));
+    segment->data = data;
+    segment->size = size;
+    return 0;
+}
+
+void ggs_segment_leave(struct ggs_segment * segment) {
+    if (segment->data == NULL) return;
+    struct ggs_spool_header header;
+    memcpy(&header, segment->data, sizeof(header));
+    madvise(segment->data, segment->size, MADV_DONTNEED);
+    if (header.lane != GGS_SPOOL_STORY) {
+        pthread_mutex_lock(&lock);
+        if (n_left - first_left < MOST_LEFT) left[n_left++ % MOST_LEFT] = (struct left){header.lane, header.sequence, segment->size};
+        pthread_mutex_unlock(&lock);
+    }
+    segment->data = NULL;
+}

@@ -1,0 +1,243 @@
+// The spool: what the capture library leaves behind while the engine runs, and what seal reads.
+//
+// A spool is a folder of segment files, each a header followed by records. Segments are mapped MAP_SHARED and
+// filled front to back, so what was written survives the death of the writer. A file is allocated in full
+// and zero beyond its last record; a record's type is stored last, and type 0 is never valid: the first
+// zero type ends a segment.
+//
+//     SPOOL/story-0000.seg story-0001.seg ...    one stream, in order: everything but op runs
+//     SPOOL/lane-000-0000.seg ...                one stream per lane: op runs and the index data they saw
+//
+// A lane is written by one thread at a time. It belongs to (slot, thread index): a slot is taken for the
+// duration of one graph run, so lanes number (concurrent graph runs) x (threads), however many OS threads come and go.
+//
+//     segment            story record                       lane unit (32 bytes)
+//     +--------------+   +------------------------------+   +------------------------------------------+
+//     | header  64 B |   | u32 type   u32 bytes (all)   |   | u8 type  u8 flags  u8 shift  u8 count    |
+//     +--------------+   | u64 ticks                    |   | u32 run                                  |
+//     | record       |   | body, padded to 8            |   | u32 node   u32 duration  u64 begin       |
+//     | record ...   |   +------------------------------+   | u32 wait   u32 inner_wait                |
+//     | 0 0 0 0 ...  |                                      +------------------------------------------+
+//     +--------------+
+//
+// Everything is little endian, as the machine writes it; a spool is read on the machine it was written on (or one like it).
+//
+// Times are ticks: the time stamp counter where it is invariant, else CLOCK_MONOTONIC nanoseconds. Anchors pair
+// ticks with CLOCK_MONOTONIC; every graph run begins and ends with one.
+#pragma once
+
+#include <stdint.h>
+
+#define GGS_SPOOL_MAGIC "GGSPOOL1"
+
+enum {
+    GGS_SPOOL_VERSION      = 1,
+    GGS_SPOOL_UNIT         = 32,      // bytes of a lane unit
+    GGS_SPOOL_SEGMENT      = 1 << 20, // usual size of a segment file
+    GGS_SPOOL_STORY        = 0xffff,  // `lane` of a story segment
+};
+
+struct ggs_spool_header {
+    char     magic[8];
+    uint32_t version;
+    uint32_t lane;     // GGS_SPOOL_STORY, or the lane's number
+    uint32_t sequence; // of this segment in its stream, from 0
+    uint32_t pid;
+    uint64_t size;     // of the file, header included
+    uint32_t slot;     // lanes: which slot and which thread index in it
+    uint32_t thread;
+    uint8_t  reserved[24];
+};
+_Static_assert(sizeof(struct ggs_spool_header) == 64, "layout");
+
+// ---- lane units ----
+
+enum ggs_unit_type {
+    GGS_UNIT_OP     = 1, // an op run: written at its begin, completed in place at its end
+    GGS_UNIT_INDEX  = 2, // index data: a struct ggs_spool_index and `bytes` of payload in the units that follow
+    GGS_UNIT_THREAD = 3, // from here on the lane is written by this OS thread: `node` holds its id
+};
+
+enum ggs_unit_flags {
+    GGS_OP_ENDED = 1, // duration and wait are there; without it the op was cut off
+    GGS_OP_FUSED = 2, // computed together with the `count` executed nodes that follow it
+    GGS_OP_EXTRA = 4, // computed by an extra buffer type (repack, AMX)
+};
+
+struct ggs_spool_op {
+    uint8_t  type;
+    uint8_t  flags;
+    uint8_t  shift;      // duration, wait and inner_wait are in units of 2^shift ticks
+    uint8_t  count;      // absorbed nodes where GGS_OP_FUSED
+    uint32_t run;        // graph run, from 1
+    uint32_t node;       // index in the graph
+    uint32_t duration;   // begin to end on this thread
+    uint64_t begin;      // ticks
+    uint32_t wait;       // in the barrier after the end
+    uint32_t inner_wait; // in barriers inside the op
+};
+_Static_assert(sizeof(struct ggs_spool_op) == GGS_SPOOL_UNIT, "layout");
+
+struct ggs_spool_index {
+    uint8_t  type;
+    uint8_t  source;   // which source of the node this is: 0..9
+    uint8_t  width;    // bytes of an element
+    uint8_t  flags;    // GGS_INDEX_CUT: only the first `bytes` were kept
+    uint32_t run;
+    uint32_t node;
+    uint32_t bytes;    // of payload, dense, first dimension fastest
+    uint32_t ne[4];
+};
+_Static_assert(sizeof(struct ggs_spool_index) == GGS_SPOOL_UNIT, "layout");
+enum { GGS_INDEX_CUT = 1 };
+
+// ---- story records ----
+//
+// A text is the last thing in a record and ends at its first NUL. OPS and TYPES may come again with more lines; the newest holds.
+
+enum ggs_story_type {
+    GGS_STORY_PROCESS      = 1,  // ggs_story_process; then text: executable path
+    GGS_STORY_ENGINE       = 2,  // text: "key=value\n" lines: library paths, build ids, versions
+    GGS_STORY_OPS          = 3,  // text: op names by number, "\n" between
+    GGS_STORY_TYPES        = 4,  // text: "name block_elements block_bytes\n" by type number; an empty line for none
+    GGS_STORY_FILE         = 5,  // text: path of a GGUF file that was opened, absolute where it could be resolved
+    GGS_STORY_MAPS         = 6,  // text: "start end offset path\n" (hex hex hex), the file mappings of the process
+    GGS_STORY_BUFFER       = 7,  // ggs_story_buffer; then text: buffer type's name
+    GGS_STORY_BUFFER_FREE  = 8,  // ggs_story_number: buffer id
+    GGS_STORY_BUFFER_USAGE = 9,  // ggs_story_number: buffer id, usage
+    GGS_STORY_GRAPH        = 10, // ggs_story_graph, tensors, then names
+    GGS_STORY_GRAPH_DELTA  = 11, // ggs_story_delta, then `count` ggs_story_move: a known graph at other addresses
+    GGS_STORY_RUN          = 12, // ggs_story_run; then text: backend's name
+    GGS_STORY_RUN_THREADS  = 13, // ggs_story_number: run, threads, slot: the CPU computes it, op by op
+    GGS_STORY_RUN_END      = 14, // ggs_story_run_end
+    GGS_STORY_DECODE       = 15, // ggs_story_decode; then i32 token[n], i32 position[n], i32 sequence[n], u8 output[n]
+    GGS_STORY_DECODE_END   = 16, // ggs_story_number: decode, status
+    GGS_STORY_WARMUP       = 17, // ggs_story_number: context, on or off
+    GGS_STORY_CLEAR        = 18, // ggs_story_number: memory object: its contents were dropped
+    GGS_STORY_TRANSFER     = 19, // ggs_story_transfer; then text: tensor's name
+    GGS_STORY_LOAD         = 20, // ggs_story_number: load number; then text: path. A model load began
+    GGS_STORY_LOAD_END     = 21, // ggs_story_number: load number, model
+    GGS_STORY_CONTEXT      = 22, // ggs_story_number: context, model, memory object
+    GGS_STORY_SCHEDULE     = 23, // ggs_story_number: schedule call, scheduler, decode (0: none seen), graph's nodes
+    GGS_STORY_SCHEDULE_END = 24, // ggs_story_number: schedule call, status
+    GGS_STORY_LOSS         = 25, // ggs_story_number: reason, lane, count, run
+    GGS_STORY_END          = 26, // ggs_story_number: 0. The process left main or called exit
+};
+
+enum ggs_loss_reason {
+    GGS_LOSS_NONE      = 0,
+    GGS_LOSS_SPACE     = 1, // no room: the disk, /dev/shm or --max-size
+    GGS_LOSS_SLOTS     = 2, // more graph runs at once, or more threads, than there are lanes for
+    GGS_LOSS_UNMATCHED = 3, // an op of a graph that no hook saw begin
+    GGS_LOSS_RING      = 4, // overwritten on purpose: --policy ring
+};
+
+struct ggs_story_record {
+    uint32_t type;
+    uint32_t bytes; // whole record, a multiple of 8
+    uint64_t ticks;
+};
+
+struct ggs_story_process {
+    uint32_t pid;
+    uint32_t tick_is_ns;   // 1: ticks are CLOCK_MONOTONIC nanoseconds
+    uint64_t ticks;        // an anchor
+    uint64_t monotonic_ns;
+    uint64_t realtime_ns;  // UTC, at the anchor
+    uint32_t page_size;
+    uint32_t reserved;
+};
+
+struct ggs_story_number {
+    uint64_t value[4]; // as each type says
+};
+
+struct ggs_story_buffer {
+    uint64_t id; // from 1, never used again
+    uint64_t address;
+    uint64_t size;
+    uint32_t usage; // ggml's enum: 0 any, 1 weights, 2 compute
+    uint32_t host;  // 1: the address can be read by the CPU
+};
+
+// A graph: `tensors` tensors, the first `nodes` of them the nodes in order, then everything they read: leaves, and
+// view parents that are neither.
+struct ggs_story_graph {
+    uint64_t id;     // from 1
+    uint32_t nodes;
+    uint32_t tensors;
+    uint64_t hash;
+    uint64_t text_bytes; // the names, NUL after each, follow the tensors
+};
+
+enum { GGS_GRAPH_SOURCES = 10, GGS_GRAPH_PARAMS = 16 };
+
+struct ggs_story_tensor {
+    uint64_t address; // of its data
+    uint64_t buffer;  // id of its buffer, 0 where unknown
+    uint64_t pointer; // of the ggml_tensor itself
+    int64_t  ne[4];
+    uint64_t nb[4];
+    int32_t  type;
+    int32_t  op;
+    int32_t  flags;
+    int32_t  view;    // index of the view's parent, -1 for none
+    uint64_t view_offset;
+    int32_t  source[GGS_GRAPH_SOURCES]; // indices, -1 for none
+    int32_t  parameters[GGS_GRAPH_PARAMS];
+};
+
+struct ggs_story_delta {
+    uint64_t id;   // the new graph's
+    uint64_t base; // the graph it equals but for addresses
+    uint64_t count;
+};
+
+struct ggs_story_move {
+    uint32_t tensor;
+    uint32_t what; // 0 address, 1 view_offset, 2 buffer, 3 + i: parameter i
+    uint64_t value;
+};
+
+struct ggs_story_run {
+    uint64_t run;      // from 1
+    uint64_t graph;
+    uint64_t schedule; // the scheduler call it belongs to, 0 for none
+    uint64_t decode;   // the llama_decode it belongs to, 0 for none
+    uint64_t ticks;    // an anchor
+    uint64_t monotonic_ns;
+    uint32_t os_thread;
+    uint32_t host;     // 1: a CPU backend
+};
+
+struct ggs_story_run_end {
+    uint64_t run;
+    uint64_t ticks; // an anchor
+    uint64_t monotonic_ns;
+    int64_t  status; // as the engine returned it
+};
+
+struct ggs_story_decode {
+    uint64_t decode;  // from 1
+    uint64_t context;
+    uint32_t tokens;  // n
+    uint32_t encode;  // 1: llama_encode
+    uint32_t has;     // bit 0 token, 1 position, 2 sequence, 3 output: which arrays were given; the others are zero
+    uint32_t reserved;
+};
+
+enum ggs_transfer_kind {
+    GGS_TRANSFER_SET  = 1, // host memory -> tensor
+    GGS_TRANSFER_GET  = 2, // tensor -> host memory
+    GGS_TRANSFER_COPY = 3, // tensor -> tensor
+};
+
+struct ggs_story_transfer {
+    uint32_t kind;
+    uint32_t async;       // 1: only queued when the call returned
+    uint64_t from, to;    // addresses
+    uint64_t from_buffer; // ids, 0 for host memory
+    uint64_t to_buffer;
+    uint64_t bytes;
+    uint64_t begin, end;  // ticks
+};
