@@ -36,72 +36,70 @@ static int                  known_op = -1, known_type = -1; // the highest numbe
 
 // ---- hashing ----
 //
-// Four independent lanes of multiply and fold over 8-byte words: about 14 ns for a node, whose cost is mostly that of reading it.
+// Two words at a time: each xored with a constant of its place, multiplied to 128 bits, folded. The products do not depend
+// on each other, so a node costs about as much as reading it.
 
-struct mixer {
-    uint64_t lane[4];
-};
+static inline uint64_t fold(uint64_t a, uint64_t b) {
+    unsigned __int128 product = (unsigned __int128) a * b;
+    return (uint64_t) product ^ (uint64_t) (product >> 64);
+}
 
-static inline void mix(struct mixer * m, const void * data, size_t words) {
+static inline uint64_t mix(const void * data, unsigned pairs, uint64_t key) {
     const uint8_t * bytes = data;
-    for (size_t i = 0; i < words; i++) {
+    uint64_t        sum   = 0;
+    for (unsigned i = 0; i < pairs; i++) {
+        uint64_t word[2];
+        memcpy(word, bytes + 16 * i, 16);
+        sum += fold(word[0] ^ (key + i * 0x9e3779b97f4a7c15u), word[1] ^ (key + i * 0xd1342543de82ef95u + 1));
+    }
+    return sum;
+}
+
+// The same where the words behind the first `common` pairs are mostly zero.
+static inline uint64_t mix_rare(const void * data, unsigned common, unsigned pairs, uint64_t key) {
+    const uint8_t * rest = (const uint8_t *) data + 16 * common;
+    uint64_t        any  = 0, sum = mix(data, common, key);
+    for (unsigned i = 0; i < 2 * (pairs - common); i++) {
         uint64_t word;
-        memcpy(&word, bytes + 8 * i, 8);
-        uint64_t * lane = &m->lane[i & 3];
-        *lane           = (*lane ^ word) * 0x9e3779b97f4a7c15u;
-        *lane ^= *lane >> 29;
+        memcpy(&word, rest + 8 * i, 8);
+        any |= word;
     }
+    return any == 0 ? sum : sum + mix(rest, pairs - common, ~key);
 }
 
-static uint64_t finish(const struct mixer * m) {
-    uint64_t h = 0;
-    for (int i = 0; i < 4; i++) {
-        h = (h ^ m->lane[i]) * 0xbf58476d1ce4e5b9u;
-        h ^= h >> 32;
-    }
-    return h;
+// Everything of a node that makes the graph what it is, addresses apart: type, op, flags, view parent, shape, strides, sources,
+// the name's beginning.
+static inline uint64_t mix_topology(const struct abi_tensor * node) {
+    uint64_t head[4] = {(uint64_t) (uint32_t) node->type << 32 | (uint32_t) node->op, (uint32_t) node->flags, (uint64_t) node->view_src, 0};
+    memcpy(&head[3], node->name, 8);
+    return mix(head, 2, 0x243f6a8885a308d3u) + mix(node->ne, 2, 0x13198a2e03707344u) + mix(node->nb, 2, 0xa4093822299f31d0u) +
+           mix_rare(node->src, 2, ABI_SOURCES / 2, 0x082efa98ec4e6c89u);
 }
 
-static const struct mixer mixer_start = {{0x243f6a8885a308d3u, 0x13198a2e03707344u, 0xa4093822299f31d0u, 0x082efa98ec4e6c89u}};
-
-// Words of a node that make the graph what it is, addresses apart: type, shape, strides, op, sources, view parent, the
-// name's beginning. Op parameters are in both hashes, except a view's, which hold its offset.
-static inline void mix_topology(struct mixer * m, const struct abi_tensor * node) {
-    uint64_t head[3] = {(uint64_t) (uint32_t) node->type << 32 | (uint32_t) node->op, (uint32_t) node->flags, (uint64_t) node->view_src};
-    mix(m, head, 3);
-    mix(m, node->ne, 8); // ne and nb
-    mix(m, node->src, ABI_SOURCES);
-    mix(m, node->name, 2);
+static inline uint64_t mix_params(const struct abi_tensor * node) {
+    return mix_rare(node->op_params, 2, ABI_PARAMS / 4, 0x452821e638d01377u);
 }
 
 static uint64_t hash_graph(const struct abi_graph * graph) {
-    struct mixer m = mixer_start;
+    uint64_t hash = (uint64_t) graph->n_nodes;
     for (int i = 0; i < graph->n_nodes; i++) {
-        const struct abi_tensor * node = graph->nodes[i];
-        if (i + 4 < graph->n_nodes) {
-            const char * ahead = (const char *) graph->nodes[i + 4];
-            __builtin_prefetch(ahead);
-            __builtin_prefetch(ahead + 64);
-            __builtin_prefetch(ahead + 128);
-            __builtin_prefetch(ahead + 192);
-            __builtin_prefetch(ahead + 256);
-        }
-        mix_topology(&m, node);
-        mix(&m, node->op_params, ABI_PARAMS / 2);
-        uint64_t address[2] = {(uint64_t) node->data, node->view_offs};
-        mix(&m, address, 2);
+        const struct abi_tensor * node       = graph->nodes[i];
+        uint64_t                  address[2] = {(uint64_t) node->data, node->view_offs};
+        uint64_t                  sum        = mix_topology(node) + mix_params(node) + mix(address, 1, 0xbe5466cf34e90c6cu);
+        hash                                 = fold(hash ^ 0xc0ac29b7c97c50ddu, sum ^ 0x3f84d5b5b5470917u) + sum;
     }
-    return finish(&m);
+    return hash;
 }
 
+// A view's parameters hold its offset, which is an address too.
 static uint64_t hash_topology(const struct abi_graph * graph) {
-    struct mixer m = mixer_start;
+    uint64_t hash = (uint64_t) graph->n_nodes;
     for (int i = 0; i < graph->n_nodes; i++) {
         const struct abi_tensor * node = graph->nodes[i];
-        mix_topology(&m, node);
-        if (node->op != ops.view) mix(&m, node->op_params, ABI_PARAMS / 2);
+        uint64_t                  sum  = mix_topology(node) + (node->op == ops.view ? 0 : mix_params(node));
+        hash                           = fold(hash ^ 0xc0ac29b7c97c50ddu, sum ^ 0x3f84d5b5b5470917u) + sum;
     }
-    return finish(&m);
+    return hash;
 }
 
 // The leaves of a known graph are reached through its nodes, whose source pointers the hash has compared already.

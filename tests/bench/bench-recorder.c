@@ -1,0 +1,80 @@
+// What recording costs per event, beyond reading the clock: the recorder's own functions on a made-up graph.
+// Prints one JSON line. An op run is two events (begin, end with its wait) and three clock readings.
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "capture/clock.h"
+#include "capture/graphs.h"
+#include "capture/recorder.h"
+#include "capture/segment.h"
+#include "trace/spool.h"
+
+enum { NODES = 700, RUNS = 400, ROUNDS = 15 };
+
+static int by_value(const void * a, const void * b) {
+    double x = *(const double *) a, y = *(const double *) b;
+    return x < y ? -1 : x > y;
+}
+
+static double median(double * values, int n) {
+    qsort(values, (size_t) n, sizeof(*values), by_value);
+    return values[n / 2];
+}
+
+static double clock_ns(void) {
+    uint64_t sum = 0, begin = ggs_clock_monotonic();
+    for (int i = 0; i < NODES * RUNS * 3; i++) sum += ggs_clock_ticks();
+    uint64_t end = ggs_clock_monotonic();
+    if (sum == 1) puts(""); // the sum is used, so the loop stays
+    return (double) (end - begin) / (NODES * RUNS * 3);
+}
+
+static double op_ns(const struct abi_graph * graph, const struct ggs_graph * known, uint32_t * number) {
+    static struct abi_params params = {.ith = 0, .nth = 1};
+    uint64_t                 total  = 0;
+    for (int r = 0; r < RUNS; r++) {
+        struct ggs_run * run = ggs_run_open(++*number, graph, known, NULL, 1);
+        if (run == NULL) {
+            fprintf(stderr, "bench-recorder: no room for the spool\n");
+            exit(1);
+        }
+        uint64_t begin = ggs_clock_monotonic();
+        for (int i = 0; i < NODES; i++) {
+            ggs_op_begin(&params, graph->nodes[i], 0);
+            uint64_t enter = ggs_clock_ticks();
+            ggs_op_barrier(enter, ggs_clock_ticks());
+        }
+        total += ggs_clock_monotonic() - begin;
+        ggs_run_close(run);
+    }
+    return (double) total / (NODES * (double) RUNS);
+}
+
+int main(int argc, char ** argv) {
+    if (argc < 2) {
+        fprintf(stderr, "usage: bench-recorder EMPTY-DIRECTORY\n");
+        return 2;
+    }
+    struct ggs_segment_settings settings = {.most_bytes = 4ull << 30};
+    snprintf(settings.directory, sizeof(settings.directory), "%s", argv[1]);
+    ggs_segment_configure(&settings);
+    ggs_clock_choose();
+
+    static struct abi_tensor   tensors[NODES];
+    static struct abi_tensor * nodes[NODES];
+    static uint8_t             copies[NODES + 1];
+    for (int i = 0; i < NODES; i++) nodes[i] = &tensors[i];
+    struct abi_graph graph  = {.n_nodes = NODES, .nodes = nodes};
+    struct ggs_graph known  = {.id = 1, .n_nodes = NODES, .n_executable = NODES, .last_executed = NODES - 1, .copies = copies};
+    uint32_t         number = 0;
+
+    double clocks[ROUNDS], ops[ROUNDS];
+    for (int i = 0; i < ROUNDS; i++) {
+        clocks[i] = clock_ns();
+        ops[i]    = op_ns(&graph, &known, &number);
+    }
+    double clock = median(clocks, ROUNDS), op = median(ops, ROUNDS);
+    printf("{\"clock_ns\": %.2f, \"op_run_ns\": %.2f, \"ns_per_event_beyond_clock\": %.2f}\n", clock, op, (op - 3 * clock) / 2);
+    return 0;
+}
