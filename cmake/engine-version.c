@@ -4,7 +4,7 @@
 #include <stdio.h>
 
 static const char * ask(void * library, const char * function) {
-    const char * (*version)(void) = (const char * (*) (void)) dlsym(library, function);
+    const char * (*version)(void) = (const char * (*) (void) ) dlsym(library, function);
     return version == NULL ? "unknown" : version();
 }
 
@@ -14,6 +14,7 @@ int main(int argc, char ** argv) {
         puts(argc > 1 ? dlerror() : "usage: engine-version LIBRARY");
         return 1;
     }
-    printf("llama=%s ggml=%s commit=%s \n", ask(library, "llama_version"), ask(library, "ggml_version"), ask(library, "ggml_commit"));
+    printf("llama=%s ggml=%s commit=%s \n", ask(library, "llama_version"), ask(library, "ggml_version"),
+           ask(library, "ggml_commit"));
     return 0;
 }

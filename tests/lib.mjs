@@ -6,7 +6,6 @@ import { existsSync, mkdirSync, mkdtempSync, rmSync, renameSync } from "node:fs"
 import { tmpdir } from "node:os";
 import { dirname, join, resolve } from "node:path";
 import { fileURLToPath } from "node:url";
-import { after } from "node:test";
 
 export const root = resolve(dirname(fileURLToPath(import.meta.url)), "..");
 export const build = resolve(process.env.GGSCOPE_BUILD ?? join(root, "build"));
@@ -30,13 +29,11 @@ export function output(program, args = [], options = {}) {
     return result.stdout;
 }
 
-// A directory of this test file's own, removed when it ends.
+// A path in a directory of this test file's own, which is removed when the file ends.
 let scratchDirectory;
+process.on("exit", () => scratchDirectory && rmSync(scratchDirectory, { recursive: true, force: true }));
 export function scratch(name = "") {
-    if (!scratchDirectory) {
-        scratchDirectory = mkdtempSync(join(tmpdir(), "ggscope-test-"));
-        after(() => rmSync(scratchDirectory, { recursive: true, force: true }));
-    }
+    scratchDirectory ??= mkdtempSync(join(tmpdir(), "ggscope-test-"));
     return join(scratchDirectory, name);
 }
 

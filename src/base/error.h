@@ -27,12 +27,10 @@ struct ggs_error {
 };
 
 // Fills `error` (may be NULL) and returns `status`, so that `return ggs_fail(...)` reads well.
-__attribute__((format(printf, 3, 4)))
-int ggs_fail(struct ggs_error * error, int status, const char * format, ...);
+__attribute__((format(printf, 3, 4))) int ggs_fail(struct ggs_error * error, int status, const char * format, ...);
 
 // The same with ": " and strerror(errno) appended; returns GGS_IO (GGS_MEMORY for ENOMEM).
-__attribute__((format(printf, 2, 3)))
-int ggs_fail_errno(struct ggs_error * error, const char * format, ...);
+__attribute__((format(printf, 2, 3))) int ggs_fail_errno(struct ggs_error * error, const char * format, ...);
 
 // The sentence for an allocation that failed; returns GGS_MEMORY.
 int ggs_fail_memory(struct ggs_error * error);

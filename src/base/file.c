@@ -22,7 +22,9 @@ int ggs_mapping_open(struct ggs_mapping * mapping, const char * path, struct ggs
         result = ggs_fail_errno(error, "cannot look at %s", path);
     } else if (!S_ISREG(status.st_mode)) {
         result = ggs_fail(error, GGS_USAGE, "%s is %s, not a regular file", path,
-                          S_ISDIR(status.st_mode) ? "a directory" : S_ISFIFO(status.st_mode) ? "a pipe" : "a device or socket");
+                          S_ISDIR(status.st_mode)    ? "a directory"
+                          : S_ISFIFO(status.st_mode) ? "a pipe"
+                                                     : "a device or socket");
     } else if (status.st_size > 0) {
         void * data = mmap(NULL, (size_t) status.st_size, PROT_READ, MAP_PRIVATE, fd, 0);
         if (data == MAP_FAILED) {
@@ -43,7 +45,7 @@ void ggs_mapping_close(struct ggs_mapping * mapping) {
 
 int ggs_output_open(struct ggs_output * output, const char * path, struct ggs_error * error) {
     static unsigned counter;
-    *output = (struct ggs_output){0};
+    *output      = (struct ggs_output){0};
     output->path = strdup(path);
     if (output->path == NULL || asprintf(&output->temporary, "%s.tmp-%d-%u", path, (int) getpid(), counter++) < 0) {
         output->temporary = NULL;

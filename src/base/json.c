@@ -10,7 +10,8 @@
 #include "base/utf8.h"
 
 static void flush(struct ggs_json * json) {
-    if (!json->failed && json->used > 0 && json->sink(json->context, json->buffer, json->used) != 0) json->failed = true;
+    if (!json->failed && json->used > 0 && json->sink(json->context, json->buffer, json->used) != 0)
+        json->failed = true;
     json->used = 0;
 }
 
@@ -32,7 +33,8 @@ static void put_char(struct ggs_json * json, char c) {
 }
 
 static void new_line(struct ggs_json * json) {
-    static const char blanks[2 * GGS_JSON_DEPTH + 1] = "                                                                ";
+    static const char blanks[2 * GGS_JSON_DEPTH + 1] =
+        "                                                                ";
     put_char(json, '\n');
     put(json, blanks, 2 * (size_t) json->depth);
 }
@@ -90,7 +92,7 @@ static void put_string(struct ggs_json * json, const char * s, size_t length) {
 // Everything that stands before a value: comma, line break, key.
 static void begin_value(struct ggs_json * json, const char * key) {
     if (json->depth > 0) {
-        unsigned level   = json->depth - 1;
+        unsigned level    = json->depth - 1;
         bool     one_line = !json->pretty || json->inlined[level];
         if (json->filled[level]) put_char(json, ',');
         if (!one_line) {
@@ -114,7 +116,7 @@ static void open_level(struct ggs_json * json, const char * key, char opener, ch
         json->failed = true;
         return;
     }
-    bool outer = json->depth > 0 && json->inlined[json->depth - 1];
+    bool outer                 = json->depth > 0 && json->inlined[json->depth - 1];
     json->closer[json->depth]  = closer;
     json->filled[json->depth]  = false;
     json->inlined[json->depth] = inlined || outer;

@@ -27,7 +27,7 @@ typedef int (*ggs_json_sink)(void * context, const char * data, size_t length);
 struct ggs_json {
     ggs_json_sink sink;
     void *        context;
-    bool          pretty;  // two-space indentation; else one line without blanks
+    bool          pretty; // two-space indentation; else one line without blanks
     bool          failed;
     unsigned      depth;
     char          closer[GGS_JSON_DEPTH];  // '}' or ']' of each open level
@@ -43,13 +43,14 @@ void ggs_json_object(struct ggs_json * json, const char * key);
 void ggs_json_array(struct ggs_json * json, const char * key);
 void ggs_json_array_inline(struct ggs_json * json, const char * key); // stays on one line: for [1, 2, 3]
 void ggs_json_object_inline(struct ggs_json * json, const char * key);
-void ggs_json_end(struct ggs_json * json);                            // closes the innermost of either
+void ggs_json_end(struct ggs_json * json); // closes the innermost of either
 
 void ggs_json_string(struct ggs_json * json, const char * key, const char * value); // NULL gives null
 void ggs_json_string_n(struct ggs_json * json, const char * key, const char * value, size_t length);
 void ggs_json_u64(struct ggs_json * json, const char * key, uint64_t value);
 void ggs_json_i64(struct ggs_json * json, const char * key, int64_t value);
-void ggs_json_double(struct ggs_json * json, const char * key, double value); // shortest text that reads back equal; NaN and infinities give null
+void ggs_json_double(struct ggs_json * json, const char * key,
+                     double value); // shortest text that reads back equal; NaN and infinities give null
 void ggs_json_bool(struct ggs_json * json, const char * key, bool value);
 void ggs_json_null(struct ggs_json * json, const char * key);
 

@@ -7,9 +7,9 @@
 
 // Each writes into a buffer of the caller and returns it, so that several fit into one printf.
 enum { GGS_NUMBER_LENGTH = 32 };
-char * ggs_format_bytes(char buffer[GGS_NUMBER_LENGTH], uint64_t bytes);        // "670.1 MiB", "512 B"
-char * ggs_format_count(char buffer[GGS_NUMBER_LENGTH], uint64_t count);        // "1,234,567"
-char * ggs_format_nanoseconds(char buffer[GGS_NUMBER_LENGTH], uint64_t ns);     // "34.5 us", "1.20 s"
+char * ggs_format_bytes(char buffer[GGS_NUMBER_LENGTH], uint64_t bytes);                  // "670.1 MiB", "512 B"
+char * ggs_format_count(char buffer[GGS_NUMBER_LENGTH], uint64_t count);                  // "1,234,567"
+char * ggs_format_nanoseconds(char buffer[GGS_NUMBER_LENGTH], uint64_t ns);               // "34.5 us", "1.20 s"
 char * ggs_format_percent(char buffer[GGS_NUMBER_LENGTH], uint64_t part, uint64_t whole); // "12.3 %", "-" of 0
 
 // Strict: the whole string must be a number in [minimum, maximum]; decimal, or 0x hexadecimal.

@@ -16,7 +16,7 @@ static uint64_t now_ns(void) {
 }
 
 void ggs_progress_start(struct ggs_progress * progress, const char * label, uint64_t total) {
-    *progress = (struct ggs_progress){.label = label, .total = total};
+    *progress         = (struct ggs_progress){.label = label, .total = total};
     const char * term = getenv("TERM");
     progress->active  = isatty(STDERR_FILENO) == 1 && term != NULL && strcmp(term, "dumb") != 0;
     if (progress->active) progress->started_ns = now_ns();

@@ -10,12 +10,12 @@
 enum { MOST_COLUMNS = 24, LEAST_WIDTH = 8 };
 
 struct ggs_table {
-    size_t          n_columns;
-    char *          titles[MOST_COLUMNS];
-    enum ggs_align  align[MOST_COLUMNS];
-    size_t          n_cells, capacity;
-    char **         cells;  // row by row; a NULL cell stands for a rule at the start of a row
-    bool            failed;
+    size_t         n_columns;
+    char *         titles[MOST_COLUMNS];
+    enum ggs_align align[MOST_COLUMNS];
+    size_t         n_cells, capacity;
+    char **        cells; // row by row; a NULL cell stands for a rule at the start of a row
+    bool           failed;
 };
 
 struct ggs_table * ggs_table_new(void) {

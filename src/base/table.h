@@ -8,11 +8,10 @@
 struct ggs_table;
 enum ggs_align { GGS_LEFT, GGS_RIGHT };
 struct ggs_table * ggs_table_new(void); // NULL when out of memory; all other functions take NULL and do nothing
-void ggs_table_free(struct ggs_table * table);
-void ggs_table_column(struct ggs_table * table, const char * title, enum ggs_align align);
-__attribute__((format(printf, 2, 3)))
-void ggs_table_cell(struct ggs_table * table, const char * format, ...);
-void ggs_table_rule(struct ggs_table * table); // a thin line before the next row
+void               ggs_table_free(struct ggs_table * table);
+void               ggs_table_column(struct ggs_table * table, const char * title, enum ggs_align align);
+__attribute__((format(printf, 2, 3))) void ggs_table_cell(struct ggs_table * table, const char * format, ...);
+void                                       ggs_table_rule(struct ggs_table * table); // a thin line before the next row
 // Prints to `file`. Columns are separated by two blanks, the header is bold where there is colour, and
 // left-aligned columns are shortened in the middle ("blk.0.ffn…eight") until the table fits `width`
 // (0: never shorten). Returns 0, or -1 where a cell could not be kept or written.

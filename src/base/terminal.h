@@ -19,6 +19,3 @@ void ggs_terminal_bar(char * buffer, size_t size, unsigned width, double fractio
 // Bytes of the first character of s[0..length), length > 0, and the columns it takes; an escape sequence
 // is one character of no columns.
 size_t ggs_terminal_next(const char * s, size_t length, unsigned * columns);
-
-#include "base/progress.h"
-#include "base/table.h"

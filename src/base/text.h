@@ -7,8 +7,8 @@
 #include <stddef.h>
 
 struct ggs_text {
-    char * data;     // NUL-terminated once anything was appended; NULL before
-    size_t length;   // without the NUL
+    char * data;   // NUL-terminated once anything was appended; NULL before
+    size_t length; // without the NUL
     size_t capacity;
     bool   failed;
 };
@@ -17,12 +17,11 @@ struct ggs_text {
 void ggs_text_release(struct ggs_text * text); // frees the memory, leaves an empty text
 void ggs_text_clear(struct ggs_text * text);   // forgets the contents, keeps the memory
 
-void ggs_text_append(struct ggs_text * text, const char * data, size_t length);
-void ggs_text_puts(struct ggs_text * text, const char * string);
-void ggs_text_putc(struct ggs_text * text, char c);
-void ggs_text_repeat(struct ggs_text * text, const char * string, size_t times);
-__attribute__((format(printf, 2, 3)))
-void ggs_text_printf(struct ggs_text * text, const char * format, ...);
+void                                       ggs_text_append(struct ggs_text * text, const char * data, size_t length);
+void                                       ggs_text_puts(struct ggs_text * text, const char * string);
+void                                       ggs_text_putc(struct ggs_text * text, char c);
+void                                       ggs_text_repeat(struct ggs_text * text, const char * string, size_t times);
+__attribute__((format(printf, 2, 3))) void ggs_text_printf(struct ggs_text * text, const char * format, ...);
 void ggs_text_vprintf(struct ggs_text * text, const char * format, va_list arguments);
 
 // The string itself, "" where it is empty. Valid until the next append.

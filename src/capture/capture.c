@@ -58,7 +58,8 @@ static void leave_preload(void) {
     for (const char * at = preload; *at != '\0';) {
         size_t length = strcspn(at, ": ");
         if (length > 0 && memmem(at, length, "libggscope-capture", 18) == NULL && used + length + 2 < sizeof(rest)) {
-            used += (size_t) snprintf(rest + used, sizeof(rest) - used, "%s%.*s", used > 0 ? ":" : "", (int) length, at);
+            used +=
+                (size_t) snprintf(rest + used, sizeof(rest) - used, "%s%.*s", used > 0 ? ":" : "", (int) length, at);
         }
         at += length + (at[length] != '\0');
     }
@@ -125,7 +126,8 @@ static void tell_losses(void) {
         uint64_t count = ggs_recorder_lost(reason);
         if (count > 0) ggs_story_numbers(GGS_STORY_LOSS, reason, 0, count, 0, NULL);
     }
-    if (ggs_segment_given_up() > 0) ggs_story_numbers(GGS_STORY_LOSS, GGS_LOSS_RING, 0, ggs_segment_given_up(), 0, NULL);
+    if (ggs_segment_given_up() > 0)
+        ggs_story_numbers(GGS_STORY_LOSS, GGS_LOSS_RING, 0, ggs_segment_given_up(), 0, NULL);
 }
 
 // Nothing is unmapped: workers may still run.
@@ -150,8 +152,9 @@ static int make_directories(void) {
 static void tell_process(void) {
     char executable[PATH_MAX] = "";
     if (readlink("/proc/self/exe", executable, sizeof(executable) - 1) < 0) executable[0] = '\0';
-    struct ggs_story_process process = {.pid = (uint32_t) getpid(), .tick_is_ns = ggs_clock_is_ns, .page_size = (uint32_t) sysconf(_SC_PAGESIZE)};
-    struct timespec          utc;
+    struct ggs_story_process process = {
+        .pid = (uint32_t) getpid(), .tick_is_ns = ggs_clock_is_ns, .page_size = (uint32_t) sysconf(_SC_PAGESIZE)};
+    struct timespec utc;
     ggs_clock_anchor(&process.ticks, &process.monotonic_ns);
     clock_gettime(CLOCK_REALTIME, &utc);
     process.realtime_ns       = (uint64_t) utc.tv_sec * 1000000000u + (uint64_t) utc.tv_nsec;
@@ -164,8 +167,7 @@ struct text {
     size_t used;
 };
 
-__attribute__((format(printf, 2, 3)))
-static void add(struct text * text, const char * format, ...) {
+__attribute__((format(printf, 2, 3))) static void add(struct text * text, const char * format, ...) {
     va_list arguments;
     va_start(arguments, format);
     int n = vsnprintf(text->data + text->used, sizeof(text->data) - text->used, format, arguments);
@@ -182,8 +184,8 @@ static void add_build_id(struct text * text, const struct dl_phdr_info * info) {
         const char * end = at + segment->p_memsz;
         while (at + sizeof(ElfW(Nhdr)) <= end) {
             const ElfW(Nhdr) * note = (const ElfW(Nhdr) *) at;
-            const char *       name = at + sizeof(*note);
-            const uint8_t *    id   = (const uint8_t *) name + ((note->n_namesz + 3u) & ~3u);
+            const char *    name    = at + sizeof(*note);
+            const uint8_t * id      = (const uint8_t *) name + ((note->n_namesz + 3u) & ~3u);
             if (note->n_type == NT_GNU_BUILD_ID && note->n_namesz == 4 && memcmp(name, "GNU", 4) == 0) {
                 for (unsigned k = 0; k < note->n_descsz; k++) add(text, "%02x", id[k]);
                 return;
@@ -235,7 +237,7 @@ static void tell_engine(void) {
     add(&text, "capture=%s\n", GGSCOPE_VERSION);
     add(&text, "ggml_version=%s\n", ggs_engine.version == NULL ? "unknown" : ggs_engine.version());
     add(&text, "ggml_commit=%s\n", ggs_engine.commit == NULL ? "unknown" : ggs_engine.commit());
-    const char * (*llama_version)(void) = (const char * (*) (void)) find_in_engine("llama_version");
+    const char * (*llama_version)(void) = (const char * (*) (void) ) find_in_engine("llama_version");
     if (llama_version != NULL) add(&text, "llama_version=%s\n", llama_version());
     dl_iterate_phdr(add_library, &text);
     if (getcwd(here, sizeof(here)) != NULL) add(&text, "directory=%s\n", here);
@@ -247,7 +249,8 @@ static void start(void) {
     const char * problem = ggs_abi_check(&ggs_engine, find_in_engine);
     if (problem != NULL) {
         const char * version = ggs_engine.version == NULL ? "an unknown version" : ggs_engine.version();
-        ggs_capture_give_up("this ggml (%s) is not laid out as expected (%s): the program runs on, nothing is recorded", version, problem);
+        ggs_capture_give_up("this ggml (%s) is not laid out as expected (%s): the program runs on, nothing is recorded",
+                            version, problem);
         return;
     }
     if (make_directories() != 0) {
@@ -259,7 +262,8 @@ static void start(void) {
         if (errno == EEXIST) {
             set_state(GGS_CAPTURE_OFF); // another process of the same program records already
         } else {
-            ggs_capture_give_up("cannot write to %s: %s: the program runs on, nothing is recorded", spool, strerror(errno));
+            ggs_capture_give_up("cannot write to %s: %s: the program runs on, nothing is recorded", spool,
+                                strerror(errno));
         }
         return;
     }

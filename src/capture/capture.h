@@ -27,8 +27,7 @@ static inline bool ggs_capture_recording(void) {
 }
 
 // Stops tracing for good and says why, once.
-__attribute__((format(printf, 1, 2)))
-void ggs_capture_give_up(const char * format, ...);
+__attribute__((format(printf, 1, 2))) void ggs_capture_give_up(const char * format, ...);
 
 // Tells the story which files are mapped where, if that has changed since it was told last.
 void ggs_capture_tell_maps(void);

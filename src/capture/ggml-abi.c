@@ -23,24 +23,29 @@ struct makers {
 static const char * compare(const struct makers * make, const struct abi_functions * f, void * context) {
     struct abi_tensor * t = make->new_tensor(context, 0, 5, 7, 11, 13);
     if (t == NULL || t->type != 0) return "a new tensor's type is not where it should be";
-    if (t->ne[0] != 5 || t->ne[1] != 7 || t->ne[2] != 11 || t->ne[3] != 13) return "a tensor's shape is not where it should be";
-    if (t->nb[0] != 4 || t->nb[1] != 20 || t->nb[2] != 140 || t->nb[3] != 1540) return "a tensor's strides are not where they should be";
+    if (t->ne[0] != 5 || t->ne[1] != 7 || t->ne[2] != 11 || t->ne[3] != 13)
+        return "a tensor's shape is not where it should be";
+    if (t->nb[0] != 4 || t->nb[1] != 20 || t->nb[2] != 140 || t->nb[3] != 1540)
+        return "a tensor's strides are not where they should be";
     make->set_name(t, "ggscope-abi");
     if (strcmp(t->name, "ggscope-abi") != 0) return "a tensor's name is not where it should be";
     if (t->data == NULL || t->data != make->get_data(t)) return "a tensor's data is not where it should be";
     int32_t before = t->flags;
     make->set_input(t);
     if (t->flags == before) return "a tensor's flags are not where they should be";
-    if (t->src[0] != NULL || t->src[ABI_SOURCES - 1] != NULL || t->view_src != NULL) return "a tensor's sources are not where they should be";
+    if (t->src[0] != NULL || t->src[ABI_SOURCES - 1] != NULL || t->view_src != NULL)
+        return "a tensor's sources are not where they should be";
 
     struct abi_tensor * v = make->view(context, t, 3, 8);
-    if (v == NULL || v->view_src != t || v->view_offs != 8 || v->data != (char *) t->data + 8) return "a view's parent is not where it should be";
+    if (v == NULL || v->view_src != t || v->view_offs != 8 || v->data != (char *) t->data + 8)
+        return "a view's parent is not where it should be";
     if (v->src[0] != t || strcmp(f->op_name(v->op), "VIEW") != 0) return "a tensor's op is not where it should be";
 
     struct abi_tensor * s = make->scale(context, t, 2.5f);
     float               factor;
     memcpy(&factor, s->op_params, sizeof(factor));
-    if (strcmp(f->op_name(s->op), "SCALE") != 0 || factor != 2.5f || s->src[0] != t) return "a tensor's op parameters are not where they should be";
+    if (strcmp(f->op_name(s->op), "SCALE") != 0 || factor != 2.5f || s->src[0] != t)
+        return "a tensor's op parameters are not where they should be";
     return NULL;
 }
 
@@ -78,9 +83,9 @@ const char * ggs_abi_check(struct abi_functions * f, void * (*find)(const char *
         *wanted[i].place = find(wanted[i].name);
         if (*wanted[i].place == NULL && !wanted[i].optional) return wanted[i].name;
     }
-    char                 memory[65536] __attribute__((aligned(64)));
-    struct init_params   params  = {sizeof(memory), memory, 0};
-    void *               context = make.init(params);
+    char               memory[65536] __attribute__((aligned(64)));
+    struct init_params params  = {sizeof(memory), memory, 0};
+    void *             context = make.init(params);
     if (context == NULL) return "ggml_init gave no context";
     const char * problem = compare(&make, f, context);
     make.release(context);

@@ -32,10 +32,10 @@ struct abi_graph {
 };
 
 struct abi_plan {
-    size_t   work_size;
+    size_t    work_size;
     uint8_t * work_data;
-    int32_t  n_threads;
-    void *   threadpool;
+    int32_t   n_threads;
+    void *    threadpool;
 };
 
 struct abi_params {

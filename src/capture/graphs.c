@@ -27,7 +27,7 @@ struct variant {
 };
 
 enum { BUCKETS = 4096 };
-static struct variant *     buckets[BUCKETS];   // by hash
+static struct variant *     buckets[BUCKETS];    // by hash
 static struct variant *     topologies[BUCKETS]; // the newest base by topology
 static pthread_mutex_t      lock = PTHREAD_MUTEX_INITIALIZER;
 static uint64_t             n_graphs;
@@ -58,7 +58,7 @@ static inline uint64_t mix(const void * data, unsigned pairs, uint64_t key) {
 // The same where the words behind the first `common` pairs are mostly zero.
 static inline uint64_t mix_rare(const void * data, unsigned common, unsigned pairs, uint64_t key) {
     const uint8_t * rest = (const uint8_t *) data + 16 * common;
-    uint64_t        any  = 0, sum = mix(data, common, key);
+    uint64_t        any = 0, sum = mix(data, common, key);
     for (unsigned i = 0; i < 2 * (pairs - common); i++) {
         uint64_t word;
         memcpy(&word, rest + 8 * i, 8);
@@ -70,10 +70,11 @@ static inline uint64_t mix_rare(const void * data, unsigned common, unsigned pai
 // Everything of a node that makes the graph what it is, addresses apart: type, op, flags, view parent, shape, strides, sources,
 // the name's beginning.
 static inline uint64_t mix_topology(const struct abi_tensor * node) {
-    uint64_t head[4] = {(uint64_t) (uint32_t) node->type << 32 | (uint32_t) node->op, (uint32_t) node->flags, (uint64_t) node->view_src, 0};
+    uint64_t head[4] = {(uint64_t) (uint32_t) node->type << 32 | (uint32_t) node->op, (uint32_t) node->flags,
+                        (uint64_t) node->view_src, 0};
     memcpy(&head[3], node->name, 8);
-    return mix(head, 2, 0x243f6a8885a308d3u) + mix(node->ne, 2, 0x13198a2e03707344u) + mix(node->nb, 2, 0xa4093822299f31d0u) +
-           mix_rare(node->src, 2, ABI_SOURCES / 2, 0x082efa98ec4e6c89u);
+    return mix(head, 2, 0x243f6a8885a308d3u) + mix(node->ne, 2, 0x13198a2e03707344u) +
+           mix(node->nb, 2, 0xa4093822299f31d0u) + mix_rare(node->src, 2, ABI_SOURCES / 2, 0x082efa98ec4e6c89u);
 }
 
 static inline uint64_t mix_params(const struct abi_tensor * node) {
@@ -85,8 +86,8 @@ static uint64_t hash_graph(const struct abi_graph * graph) {
     for (int i = 0; i < graph->n_nodes; i++) {
         const struct abi_tensor * node       = graph->nodes[i];
         uint64_t                  address[2] = {(uint64_t) node->data, node->view_offs};
-        uint64_t                  sum        = mix_topology(node) + mix_params(node) + mix(address, 1, 0xbe5466cf34e90c6cu);
-        hash                                 = fold(hash ^ 0xc0ac29b7c97c50ddu, sum ^ 0x3f84d5b5b5470917u) + sum;
+        uint64_t                  sum = mix_topology(node) + mix_params(node) + mix(address, 1, 0xbe5466cf34e90c6cu);
+        hash                          = fold(hash ^ 0xc0ac29b7c97c50ddu, sum ^ 0x3f84d5b5b5470917u) + sum;
     }
     return hash;
 }
@@ -190,10 +191,6 @@ static bool is_empty_op(int op) {
     return op == ops.none || op == ops.view || op == ops.reshape || op == ops.permute || op == ops.transpose;
 }
 
-static bool has_no_elements(const struct abi_tensor * t) {
-    return t->ne[0] == 0 || t->ne[1] == 0 || t->ne[2] == 0 || t->ne[3] == 0;
-}
-
 static const struct abi_tensor * root_of(const struct abi_tensor * t) {
     while (t != NULL && t->view_src != NULL) t = t->view_src;
     return t;
@@ -222,7 +219,8 @@ static void want_copy(struct copies * c, uint32_t node, int source, const struct
 
 // Routing weights: what multiplies the experts' outputs has one value per chosen expert and token.
 static bool is_routing(const struct abi_tensor * weights, const struct abi_tensor * ids) {
-    return weights != NULL && weights->ne[0] == 1 && weights->ne[1] == ids->ne[0] && weights->ne[2] == ids->ne[1] && weights->ne[3] == 1;
+    return weights != NULL && weights->ne[0] == 1 && weights->ne[1] == ids->ne[0] && weights->ne[2] == ids->ne[1] &&
+           weights->ne[3] == 1;
 }
 
 static void plan_routing(struct copies * c, const struct abi_tensor * node, uint32_t i, const struct abi_tensor * ids) {
@@ -247,11 +245,13 @@ static bool plan_copies(struct ggs_graph * g, const struct abi_graph * graph) {
         free(next);
         return false;
     }
-    for (uint32_t i = g->n_nodes; i-- > 0;) next[i] = graph->nodes[i]->op == ops.mul_mat_id ? graph->nodes[i]->src[2] : next[i + 1];
+    for (uint32_t i = g->n_nodes; i-- > 0;)
+        next[i] = graph->nodes[i]->op == ops.mul_mat_id ? graph->nodes[i]->src[2] : next[i + 1];
     const struct abi_tensor * last = NULL;
     for (uint32_t i = 0; i < g->n_nodes; i++) {
         const struct abi_tensor * node = graph->nodes[i];
-        if (node->op == ops.get_rows || node->op == ops.set_rows || node->op == ops.rope) want_copy(&c, i, 1, node->src[1]);
+        if (node->op == ops.get_rows || node->op == ops.set_rows || node->op == ops.rope)
+            want_copy(&c, i, 1, node->src[1]);
         if (node->op == ops.mul_mat_id) {
             last = node->src[2];
             want_copy(&c, i, 2, last);
@@ -270,8 +270,7 @@ static void plan_execution(struct ggs_graph * g, const struct abi_graph * graph)
     for (uint32_t i = 0; i < g->n_nodes; i++) {
         const struct abi_tensor * node = graph->nodes[i];
         if (is_empty_op(node->op) || (has_flag && (node->flags & FLAG_COMPUTE) == 0)) continue;
-        g->last_executed = i; // the engine visits nodes without elements too: the barrier follows them
-        if (!has_no_elements(node)) g->n_executable++;
+        g->last_executed = i;
     }
 }
 
@@ -300,7 +299,8 @@ static void tell_names(const struct ggs_story_tensor * tensors, uint32_t n, cons
             if (name == NULL || f->type_size(i) == 0) {
                 at += (size_t) snprintf(text + at, 96, "\n");
             } else {
-                at += (size_t) snprintf(text + at, 96, "%s %lld %zu\n", name, (long long) f->block_size(i), f->type_size(i));
+                at += (size_t) snprintf(text + at, 96, "%s %lld %zu\n", name, (long long) f->block_size(i),
+                                        f->type_size(i));
             }
         }
         ggs_story_text(GGS_STORY_TYPES, text);
@@ -340,7 +340,8 @@ static bool tell_delta(struct variant * v, const struct variant * base, uint32_t
         if (now->view_offset != was->view_offset) moves[n++] = (struct ggs_story_move){i, 1, now->view_offset};
         if (now->buffer != was->buffer) moves[n++] = (struct ggs_story_move){i, 2, now->buffer};
         for (uint32_t p = 0; p < ABI_PARAMS; p++) {
-            if (now->parameters[p] != was->parameters[p]) moves[n++] = (struct ggs_story_move){i, 3 + p, (uint32_t) now->parameters[p]};
+            if (now->parameters[p] != was->parameters[p])
+                moves[n++] = (struct ggs_story_move){i, 3 + p, (uint32_t) now->parameters[p]};
         }
     }
     struct ggs_story_delta head     = {v->graph.id, base->graph.id, n};
@@ -353,12 +354,14 @@ static bool tell_delta(struct variant * v, const struct variant * base, uint32_t
 // ---- identifying ----
 
 static bool same_but_moved(const struct variant * base, const struct variant * v) {
-    if (base == NULL || base->topology != v->topology || base->graph.n_nodes != v->graph.n_nodes || base->n_leaves != v->n_leaves) return false;
+    if (base == NULL || base->topology != v->topology || base->graph.n_nodes != v->graph.n_nodes ||
+        base->n_leaves != v->n_leaves)
+        return false;
     for (uint32_t i = 0; i < v->graph.n_nodes + v->n_leaves; i++) {
         const struct ggs_story_tensor *a = &base->told[i], *b = &v->told[i];
-        if (a->type != b->type || a->op != b->op || a->flags != b->flags || a->view != b->view || a->pointer != b->pointer ||
-            memcmp(a->ne, b->ne, sizeof(a->ne)) != 0 || memcmp(a->nb, b->nb, sizeof(a->nb)) != 0 ||
-            memcmp(a->source, b->source, sizeof(a->source)) != 0)
+        if (a->type != b->type || a->op != b->op || a->flags != b->flags || a->view != b->view ||
+            a->pointer != b->pointer || memcmp(a->ne, b->ne, sizeof(a->ne)) != 0 ||
+            memcmp(a->nb, b->nb, sizeof(a->nb)) != 0 || memcmp(a->source, b->source, sizeof(a->source)) != 0)
             return false;
     }
     return true;
@@ -470,7 +473,8 @@ const struct ggs_graph * ggs_graph_identify(const struct abi_graph * graph, cons
     if (n_graphs == 0) find_ops(functions);
     uint64_t         hash = hash_graph(graph);
     struct variant * v    = buckets[hash % BUCKETS];
-    while (v != NULL && (v->hash != hash || v->graph.n_nodes != (uint32_t) graph->n_nodes || !leaves_equal(v))) v = v->next;
+    while (v != NULL && (v->hash != hash || v->graph.n_nodes != (uint32_t) graph->n_nodes || !leaves_equal(v)))
+        v = v->next;
     if (v == NULL) v = define(graph, hash, functions);
     pthread_mutex_unlock(&lock);
     return v == NULL ? NULL : &v->graph;

@@ -8,12 +8,11 @@
 
 // What is known of a graph for as long as the process lives. Read by all threads, changed by none.
 struct ggs_graph {
-    uint64_t  id;             // from 1
-    uint32_t  n_nodes;
-    uint32_t  n_executable;   // at most this many ops per thread and run
-    uint32_t  last_executed;  // index of the last node that is computed
-    uint64_t  index_bytes;    // room that thread 0 needs in its lane for index data
-    uint8_t * copies;         // per node: bit s set: copy source s into the lane when the op begins
+    uint64_t  id;            // from 1
+    uint32_t  n_nodes;       // at most this many ops per thread and run: old releases visit empty nodes too
+    uint32_t  last_executed; // index of the last node that is computed
+    uint64_t  index_bytes;   // room that thread 0 needs in its lane for index data
+    uint8_t * copies;        // per node: bit s set: copy source s into the lane when the op begins
 };
 
 // Numbers of the ops that matter here, found by name in the running library.
@@ -25,4 +24,3 @@ struct ggs_graph_ops {
 // Recognises `graph`, or writes its definition to the story. NULL where memory or the story's room ran out.
 // Thread-safe; takes a lock.
 const struct ggs_graph * ggs_graph_identify(const struct abi_graph * graph, const struct abi_functions * functions);
-

@@ -18,13 +18,13 @@
 #include "capture/story.h"
 #include "trace/spool.h"
 
-#define EXPORT        __attribute__((visibility("default")))
-#define LIKELY(x)     __builtin_expect(!!(x), 1)
-#define CALLER        __builtin_return_address(0)
+#define EXPORT    __attribute__((visibility("default")))
+#define LIKELY(x) __builtin_expect(!!(x), 1)
+#define CALLER    __builtin_return_address(0)
 
 // REAL(name): declares `real`, the function behind the hook `name`, as the library that called finds it.
-#define REAL(name)                                                                                                     \
-    static struct ggs_hook hook_of_##name = {#name, {{0, 0, NULL}}, 0};                                                \
+#define REAL(name)                                                      \
+    static struct ggs_hook hook_of_##name = {#name, {{0, 0, NULL}}, 0}; \
     __typeof__(&name)      real           = (__typeof__(&name)) ggs_resolve(&hook_of_##name, CALLER)
 
 // ---- ops ----
@@ -39,8 +39,10 @@ EXPORT bool ggml_cpu_extra_compute_forward(struct abi_params * params, struct ab
     return computed;
 }
 
-EXPORT void ggml_compute_forward_rms_norm_mul_fused(struct abi_params * params, struct abi_tensor * norm, struct abi_tensor * mul);
-EXPORT void ggml_compute_forward_rms_norm_mul_fused(struct abi_params * params, struct abi_tensor * norm, struct abi_tensor * mul) {
+EXPORT void ggml_compute_forward_rms_norm_mul_fused(struct abi_params * params, struct abi_tensor * norm,
+                                                    struct abi_tensor * mul);
+EXPORT void ggml_compute_forward_rms_norm_mul_fused(struct abi_params * params, struct abi_tensor * norm,
+                                                    struct abi_tensor * mul) {
     REAL(ggml_compute_forward_rms_norm_mul_fused);
     if (LIKELY(ggs_capture_recording())) ggs_op_begin(params, norm, 1);
     real(params, norm, mul);
@@ -77,7 +79,8 @@ static void run_enter(const struct abi_graph * graph, void * backend, const void
     if (in.depth++ > 0) return;
     in.run = 0;
     if (!ggs_capture_wake(caller) || graph == NULL || graph->n_nodes <= 0) return;
-    if (ggs_engine.graph_n_nodes((void *) graph) != graph->n_nodes || ggs_engine.graph_node((void *) graph, 0) != graph->nodes[0]) {
+    if (ggs_engine.graph_n_nodes((void *) graph) != graph->n_nodes ||
+        ggs_engine.graph_node((void *) graph, 0) != graph->nodes[0]) {
         ggs_capture_give_up("this ggml's graph is not laid out as expected: the program runs on, recording ends here");
         return;
     }
@@ -87,12 +90,16 @@ static void run_enter(const struct abi_graph * graph, void * backend, const void
         return;
     }
     const char *         name = backend == NULL ? "CPU" : ggs_engine.backend_name(backend);
-    struct ggs_story_run run  = {.run = atomic_fetch_add(&n_runs, 1) + 1, .graph = in.graph->id, .schedule = in.schedule,
-                                 .decode = in.decode, .os_thread = ggs_recorder_thread_id(), .host = backend == NULL};
+    struct ggs_story_run run  = {.run       = atomic_fetch_add(&n_runs, 1) + 1,
+                                 .graph     = in.graph->id,
+                                 .schedule  = in.schedule,
+                                 .decode    = in.decode,
+                                 .os_thread = ggs_recorder_thread_id(),
+                                 .host      = backend == NULL};
     ggs_clock_anchor(&run.ticks, &run.monotonic_ns);
     struct ggs_piece pieces[] = {{&run, sizeof(run)}, {name, strlen(name) + 1}};
     if (ggs_story_append(GGS_STORY_RUN, pieces, 2) != 0) {
-        ggs_recorder_count_loss(GGS_LOSS_SPACE, in.graph->n_executable);
+        ggs_recorder_count_loss(GGS_LOSS_SPACE, in.graph->n_nodes);
         return;
     }
     in.run = run.run;
@@ -144,12 +151,14 @@ EXPORT int ggml_graph_compute(struct abi_graph * graph, struct abi_plan * plan) 
 static void schedule_enter(void * scheduler, const struct abi_graph * graph, const void * caller) {
     if (in.schedule != 0 || !ggs_capture_wake(caller)) return;
     in.schedule = atomic_fetch_add(&n_schedules, 1) + 1;
-    ggs_story_numbers(GGS_STORY_SCHEDULE, in.schedule, (uint64_t) scheduler, in.decode, (uint64_t) graph->n_nodes, NULL);
+    ggs_story_numbers(GGS_STORY_SCHEDULE, in.schedule, (uint64_t) scheduler, in.decode, (uint64_t) graph->n_nodes,
+                      NULL);
 }
 
 static void schedule_leave(bool outermost, int status) {
     if (!outermost || in.schedule == 0) return;
-    if (ggs_capture_recording()) ggs_story_numbers(GGS_STORY_SCHEDULE_END, in.schedule, (uint64_t) (int64_t) status, 0, 0, NULL);
+    if (ggs_capture_recording())
+        ggs_story_numbers(GGS_STORY_SCHEDULE_END, in.schedule, (uint64_t) (int64_t) status, 0, 0, NULL);
     in.schedule = 0;
 }
 
@@ -177,11 +186,13 @@ EXPORT int ggml_backend_sched_graph_compute(void * scheduler, struct abi_graph *
 
 static void tell_buffer(void * buffer) {
     if (buffer == NULL || !ggs_capture_recording()) return;
-    void *                  type = ggs_engine.buffer_type(buffer);
-    const char *            name = type == NULL ? "" : ggs_engine.buffer_type_name(type);
-    struct ggs_story_buffer told = {.id = ggs_buffer_add(buffer), .address = (uint64_t) ggs_engine.buffer_base(buffer),
-                                    .size = ggs_engine.buffer_size(buffer), .host = ggs_engine.buffer_is_host(buffer)};
-    struct ggs_piece pieces[] = {{&told, sizeof(told)}, {name, strlen(name) + 1}};
+    void *                  type     = ggs_engine.buffer_type(buffer);
+    const char *            name     = type == NULL ? "" : ggs_engine.buffer_type_name(type);
+    struct ggs_story_buffer told     = {.id      = ggs_buffer_add(buffer),
+                                        .address = (uint64_t) ggs_engine.buffer_base(buffer),
+                                        .size    = ggs_engine.buffer_size(buffer),
+                                        .host    = ggs_engine.buffer_is_host(buffer)};
+    struct ggs_piece        pieces[] = {{&told, sizeof(told)}, {name, strlen(name) + 1}};
     ggs_story_append(GGS_STORY_BUFFER, pieces, 2);
 }
 
@@ -243,16 +254,22 @@ static void tell_transfer(struct ggs_story_transfer * transfer, const struct abi
 }
 
 // TRANSFER(kind, async, tensor, call): runs `call`, and tells of it where it is the outermost of nested transfers.
-#define TRANSFER(transfer_kind, is_async, tensor_, from_, to_, from_buffer_, to_buffer_, bytes_, call)                 \
-    if (in.transfer_depth > 0 || !ggs_capture_wake(CALLER)) {                                                          \
-        call;                                                                                                          \
-        return;                                                                                                        \
-    }                                                                                                                  \
-    struct ggs_story_transfer transfer = {.kind = (transfer_kind), .async = (is_async), .from = (uint64_t) (from_), .to = (uint64_t) (to_), \
-                                          .from_buffer = (from_buffer_), .to_buffer = (to_buffer_), .bytes = (bytes_), .begin = ggs_clock_ticks()}; \
-    in.transfer_depth++;                                                                                               \
-    call;                                                                                                              \
-    in.transfer_depth--;                                                                                               \
+#define TRANSFER(transfer_kind, is_async, tensor_, from_, to_, from_buffer_, to_buffer_, bytes_, call) \
+    if (in.transfer_depth > 0 || !ggs_capture_wake(CALLER)) {                                          \
+        call;                                                                                          \
+        return;                                                                                        \
+    }                                                                                                  \
+    struct ggs_story_transfer transfer = {.kind        = (transfer_kind),                              \
+                                          .async       = (is_async),                                   \
+                                          .from        = (uint64_t) (from_),                           \
+                                          .to          = (uint64_t) (to_),                             \
+                                          .from_buffer = (from_buffer_),                               \
+                                          .to_buffer   = (to_buffer_),                                 \
+                                          .bytes       = (bytes_),                                     \
+                                          .begin       = ggs_clock_ticks()};                                 \
+    in.transfer_depth++;                                                                               \
+    call;                                                                                              \
+    in.transfer_depth--;                                                                               \
     tell_transfer(&transfer, (tensor_))
 
 static uint64_t tensor_bytes(const struct abi_tensor * t) {
@@ -268,37 +285,49 @@ static uint64_t tensor_bytes(const struct abi_tensor * t) {
 EXPORT void ggml_backend_tensor_set(struct abi_tensor * tensor, const void * data, size_t offset, size_t size);
 EXPORT void ggml_backend_tensor_set(struct abi_tensor * tensor, const void * data, size_t offset, size_t size) {
     REAL(ggml_backend_tensor_set);
-    TRANSFER(GGS_TRANSFER_SET, 0, tensor, data, (char *) tensor->data + offset, 0, tensor_buffer(tensor), size, real(tensor, data, offset, size));
+    TRANSFER(GGS_TRANSFER_SET, 0, tensor, data, (char *) tensor->data + offset, 0, tensor_buffer(tensor), size,
+             real(tensor, data, offset, size));
 }
 
 EXPORT void ggml_backend_tensor_get(const struct abi_tensor * tensor, void * data, size_t offset, size_t size);
 EXPORT void ggml_backend_tensor_get(const struct abi_tensor * tensor, void * data, size_t offset, size_t size) {
     REAL(ggml_backend_tensor_get);
-    TRANSFER(GGS_TRANSFER_GET, 0, tensor, (char *) tensor->data + offset, data, tensor_buffer(tensor), 0, size, real(tensor, data, offset, size));
+    TRANSFER(GGS_TRANSFER_GET, 0, tensor, (char *) tensor->data + offset, data, tensor_buffer(tensor), 0, size,
+             real(tensor, data, offset, size));
 }
 
-EXPORT void ggml_backend_tensor_set_async(void * backend, struct abi_tensor * tensor, const void * data, size_t offset, size_t size);
-EXPORT void ggml_backend_tensor_set_async(void * backend, struct abi_tensor * tensor, const void * data, size_t offset, size_t size) {
+EXPORT void ggml_backend_tensor_set_async(void * backend, struct abi_tensor * tensor, const void * data, size_t offset,
+                                          size_t size);
+EXPORT void ggml_backend_tensor_set_async(void * backend, struct abi_tensor * tensor, const void * data, size_t offset,
+                                          size_t size) {
     REAL(ggml_backend_tensor_set_async);
-    TRANSFER(GGS_TRANSFER_SET, 1, tensor, data, (char *) tensor->data + offset, 0, tensor_buffer(tensor), size, real(backend, tensor, data, offset, size));
+    TRANSFER(GGS_TRANSFER_SET, 1, tensor, data, (char *) tensor->data + offset, 0, tensor_buffer(tensor), size,
+             real(backend, tensor, data, offset, size));
 }
 
-EXPORT void ggml_backend_tensor_get_async(void * backend, const struct abi_tensor * tensor, void * data, size_t offset, size_t size);
-EXPORT void ggml_backend_tensor_get_async(void * backend, const struct abi_tensor * tensor, void * data, size_t offset, size_t size) {
+EXPORT void ggml_backend_tensor_get_async(void * backend, const struct abi_tensor * tensor, void * data, size_t offset,
+                                          size_t size);
+EXPORT void ggml_backend_tensor_get_async(void * backend, const struct abi_tensor * tensor, void * data, size_t offset,
+                                          size_t size) {
     REAL(ggml_backend_tensor_get_async);
-    TRANSFER(GGS_TRANSFER_GET, 1, tensor, (char *) tensor->data + offset, data, tensor_buffer(tensor), 0, size, real(backend, tensor, data, offset, size));
+    TRANSFER(GGS_TRANSFER_GET, 1, tensor, (char *) tensor->data + offset, data, tensor_buffer(tensor), 0, size,
+             real(backend, tensor, data, offset, size));
 }
 
 EXPORT void ggml_backend_tensor_copy(struct abi_tensor * from, struct abi_tensor * to);
 EXPORT void ggml_backend_tensor_copy(struct abi_tensor * from, struct abi_tensor * to) {
     REAL(ggml_backend_tensor_copy);
-    TRANSFER(GGS_TRANSFER_COPY, 0, from, from->data, to->data, tensor_buffer(from), tensor_buffer(to), tensor_bytes(from), real(from, to));
+    TRANSFER(GGS_TRANSFER_COPY, 0, from, from->data, to->data, tensor_buffer(from), tensor_buffer(to),
+             tensor_bytes(from), real(from, to));
 }
 
-EXPORT void ggml_backend_tensor_copy_async(void * backend_from, void * backend_to, struct abi_tensor * from, struct abi_tensor * to);
-EXPORT void ggml_backend_tensor_copy_async(void * backend_from, void * backend_to, struct abi_tensor * from, struct abi_tensor * to) {
+EXPORT void ggml_backend_tensor_copy_async(void * backend_from, void * backend_to, struct abi_tensor * from,
+                                           struct abi_tensor * to);
+EXPORT void ggml_backend_tensor_copy_async(void * backend_from, void * backend_to, struct abi_tensor * from,
+                                           struct abi_tensor * to) {
     REAL(ggml_backend_tensor_copy_async);
-    TRANSFER(GGS_TRANSFER_COPY, 1, from, from->data, to->data, tensor_buffer(from), tensor_buffer(to), tensor_bytes(from), real(backend_from, backend_to, from, to));
+    TRANSFER(GGS_TRANSFER_COPY, 1, from, from->data, to->data, tensor_buffer(from), tensor_buffer(to),
+             tensor_bytes(from), real(backend_from, backend_to, from, to));
 }
 
 // ---- model files ----
@@ -363,15 +392,17 @@ EXPORT void * llama_init_from_model(void * model, union abi_by_value params) {
 static void tell_decode(uint64_t number, void * context, const struct abi_batch * batch, bool encode) {
     uint32_t                n    = batch->n_tokens < 0 ? 0 : (uint32_t) batch->n_tokens;
     struct ggs_story_decode head = {.decode = number, .context = (uint64_t) context, .tokens = n, .encode = encode};
-    head.has = (batch->token != NULL ? 1u : 0) | (batch->pos != NULL ? 2u : 0) | (batch->seq_id != NULL ? 4u : 0) | (batch->logits != NULL ? 8u : 0);
+    head.has = (batch->token != NULL ? 1u : 0) | (batch->pos != NULL ? 2u : 0) | (batch->seq_id != NULL ? 4u : 0) |
+               (batch->logits != NULL ? 8u : 0);
     int32_t * numbers = calloc(n + 1, 3 * sizeof(int32_t) + 1);
     if (numbers == NULL) return;
-    int32_t *tokens = numbers, *positions = numbers + n, *sequences = numbers + 2 * n;
+    int32_t * tokens = numbers, *positions = numbers + n, *sequences = numbers + 2 * n;
     uint8_t * outputs = (uint8_t *) (numbers + 3 * n);
     for (uint32_t i = 0; i < n; i++) {
         if (batch->token != NULL) tokens[i] = batch->token[i];
         if (batch->pos != NULL) positions[i] = batch->pos[i];
-        if (batch->seq_id != NULL && batch->seq_id[i] != NULL && (batch->n_seq_id == NULL || batch->n_seq_id[i] > 0)) sequences[i] = batch->seq_id[i][0];
+        if (batch->seq_id != NULL && batch->seq_id[i] != NULL && (batch->n_seq_id == NULL || batch->n_seq_id[i] > 0))
+            sequences[i] = batch->seq_id[i][0];
         if (batch->logits != NULL) outputs[i] = batch->logits[i] != 0;
     }
     struct ggs_piece pieces[] = {{&head, sizeof(head)}, {numbers, n * (3 * sizeof(int32_t) + 1)}};
@@ -380,12 +411,14 @@ static void tell_decode(uint64_t number, void * context, const struct abi_batch 
 }
 
 // What llama_decode and llama_encode have in common.
-static int decode(int (*real)(void *, union abi_by_value), void * context, union abi_by_value * batch, bool encode, const void * caller) {
+static int decode(int (*real)(void *, union abi_by_value), void * context, union abi_by_value * batch, bool encode,
+                  const void * caller) {
     if (in.decode != 0 || !ggs_capture_wake(caller)) return real(context, *batch);
     in.decode = atomic_fetch_add(&n_decodes, 1) + 1;
     tell_decode(in.decode, context, &batch->batch, encode);
     int status = real(context, *batch);
-    if (ggs_capture_recording()) ggs_story_numbers(GGS_STORY_DECODE_END, in.decode, (uint64_t) (int64_t) status, 0, 0, NULL);
+    if (ggs_capture_recording())
+        ggs_story_numbers(GGS_STORY_DECODE_END, in.decode, (uint64_t) (int64_t) status, 0, 0, NULL);
     in.decode = 0;
     return status;
 }

@@ -40,8 +40,8 @@ struct thread_state {
     uint32_t              number; // of the run that `run` was when this thread attached
     uint32_t              cursor; // index of the next node
     struct lane *         lane;
-    struct ggs_spool_op * op;     // under way, or ended and not yet followed by another
-    struct ggs_run *      own;    // the run that this thread opened: thread 0 needs no search
+    struct ggs_spool_op * op;  // under way, or ended and not yet followed by another
+    struct ggs_run *      own; // the run that this thread opened: thread 0 needs no search
     uint32_t              os_thread;
     bool                  closing_pair; // the op is the last one and two barriers will close it
     unsigned              barriers;
@@ -77,7 +77,9 @@ static struct lane * provide_lane(struct ggs_run * run, uint32_t thread, uint64_
     }
     if (lane->next != NULL && (uint64_t) ((char *) lane->end - (char *) lane->next) >= bytes) return lane;
     struct ggs_segment next;
-    if (ggs_segment_create(&next, lane->number, lane->sequence, (uint32_t) (run - slots), thread, bytes + GGS_SPOOL_UNIT) != 0) return NULL;
+    if (ggs_segment_create(&next, lane->number, lane->sequence, (uint32_t) (run - slots), thread,
+                           bytes + GGS_SPOOL_UNIT) != 0)
+        return NULL;
     ggs_segment_leave(&lane->segment);
     lane->segment = next;
     lane->sequence++;
@@ -89,7 +91,7 @@ static struct lane * provide_lane(struct ggs_run * run, uint32_t thread, uint64_
 }
 
 static uint64_t lane_need(const struct ggs_graph * graph, uint32_t thread) {
-    return ((uint64_t) graph->n_executable + 2) * GGS_SPOOL_UNIT + (thread == 0 ? graph->index_bytes : 0);
+    return ((uint64_t) graph->n_nodes + 2) * GGS_SPOOL_UNIT + (thread == 0 ? graph->index_bytes : 0);
 }
 
 // ---- runs ----
@@ -105,7 +107,7 @@ static struct ggs_run * take_slot(void) {
 static bool copy_nodes(struct ggs_run * run, const struct abi_graph * graph) {
     uint32_t n = (uint32_t) graph->n_nodes;
     if (n > run->capacity) {
-        uint32_t             capacity = run->capacity < 1024 ? 1024 : run->capacity;
+        uint32_t capacity = run->capacity < 1024 ? 1024 : run->capacity;
         while (capacity < n) capacity *= 2;
         struct abi_tensor ** array = calloc(capacity, sizeof(*array));
         if (array == NULL) return false;
@@ -116,22 +118,23 @@ static bool copy_nodes(struct ggs_run * run, const struct abi_graph * graph) {
     return true;
 }
 
-struct ggs_run * ggs_run_open(uint32_t number, const struct abi_graph * nodes, const struct ggs_graph * graph, void * pool, int threads) {
+struct ggs_run * ggs_run_open(uint32_t number, const struct abi_graph * nodes, const struct ggs_graph * graph,
+                              void * pool, int threads) {
     struct ggs_run * run = take_slot();
     if (run == NULL || threads > GGS_SLOT_THREADS) {
-        ggs_recorder_count_loss(GGS_LOSS_SLOTS, graph->n_executable * (uint64_t) threads);
+        ggs_recorder_count_loss(GGS_LOSS_SLOTS, graph->n_nodes * (uint64_t) threads);
         if (run != NULL) atomic_store(&run->taken, false);
         return NULL;
     }
     for (int t = 0; t < threads; t++) {
         if (provide_lane(run, (uint32_t) t, lane_need(graph, (uint32_t) t)) == NULL) {
-            ggs_recorder_count_loss(GGS_LOSS_SPACE, graph->n_executable * (uint64_t) threads);
+            ggs_recorder_count_loss(GGS_LOSS_SPACE, graph->n_nodes * (uint64_t) threads);
             atomic_store(&run->taken, false);
             return NULL;
         }
     }
     if (!copy_nodes(run, nodes)) {
-        ggs_recorder_count_loss(GGS_LOSS_SPACE, graph->n_executable * (uint64_t) threads);
+        ggs_recorder_count_loss(GGS_LOSS_SPACE, graph->n_nodes * (uint64_t) threads);
         atomic_store(&run->taken, false);
         return NULL;
     }
@@ -209,13 +212,15 @@ static uint64_t copy_values(char * to, uint64_t room, const struct abi_tensor * 
     for (int64_t i3 = 0; i3 < t->ne[3]; i3++) {
         for (int64_t i2 = 0; i2 < t->ne[2]; i2++) {
             for (int64_t i1 = 0; i1 < t->ne[1]; i1++) {
-                const char * row   = (const char *) t->data + (size_t) i3 * t->nb[3] + (size_t) i2 * t->nb[2] + (size_t) i1 * t->nb[1];
-                uint64_t     bytes = (uint64_t) t->ne[0] * width;
+                const char * row =
+                    (const char *) t->data + (size_t) i3 * t->nb[3] + (size_t) i2 * t->nb[2] + (size_t) i1 * t->nb[1];
+                uint64_t bytes = (uint64_t) t->ne[0] * width;
                 if (used + bytes > room) return used;
                 if (t->nb[0] == width) {
                     memcpy(to + used, row, bytes);
                 } else {
-                    for (int64_t i0 = 0; i0 < t->ne[0]; i0++) memcpy(to + used + (size_t) i0 * width, row + (size_t) i0 * t->nb[0], width);
+                    for (int64_t i0 = 0; i0 < t->ne[0]; i0++)
+                        memcpy(to + used + (size_t) i0 * width, row + (size_t) i0 * t->nb[0], width);
                 }
                 used += bytes;
             }

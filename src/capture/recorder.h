@@ -17,7 +17,8 @@ struct ggs_run; // a slot in use
 
 // Takes a slot for a graph run and makes room in its lanes for `threads` threads. `pool` may be NULL where the engine makes a
 // pool of its own for the run. NULL where there is no slot or no room: the run's ops are then not recorded, and counted as lost.
-struct ggs_run * ggs_run_open(uint32_t number, const struct abi_graph * nodes, const struct ggs_graph * graph, void * pool, int threads);
+struct ggs_run * ggs_run_open(uint32_t number, const struct abi_graph * nodes, const struct ggs_graph * graph,
+                              void * pool, int threads);
 void             ggs_run_close(struct ggs_run * run);
 uint32_t         ggs_run_slot(const struct ggs_run * run); // its number, UINT32_MAX for NULL
 

@@ -3,10 +3,13 @@
 #include <dlfcn.h>
 #include <link.h>
 #include <pthread.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <string.h>
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+
+_Thread_local void * ggs_resolve_last;
 
 enum { MOST_HOOKS = 64 };
 static struct ggs_hook * known[MOST_HOOKS]; // hooks that hold bindings
@@ -43,11 +46,11 @@ static int find_object(struct object * object, const void * address) {
     return dl_iterate_phdr(match_object, object);
 }
 
-// Is this function one of ours? dlsym on the main program finds the preloaded library first.
-static int is_ours(const void * function) {
-    Dl_info theirs, ours;
-    return function != NULL && dladdr(function, &theirs) != 0 && dladdr((const void *) is_ours, &ours) != 0 &&
-           theirs.dli_fbase == ours.dli_fbase;
+// Is this address in this library?
+static bool is_ours(const void * address) {
+    extern const char __ehdr_start[] __attribute__((visibility("hidden"))); // by the linker: where this library begins
+    extern const char _end[] __attribute__((visibility("hidden")));         // and where it ends
+    return (uintptr_t) address - (uintptr_t) __ehdr_start < (uintptr_t) _end - (uintptr_t) __ehdr_start;
 }
 
 int ggs_resolve_close(void * library) {
@@ -56,39 +59,70 @@ int ggs_resolve_close(void * library) {
     return real == NULL ? -1 : real(library);
 }
 
-static void * look_up(const char * name, const struct object * object) {
-    void * function = NULL;
-    if (object->path[0] != '\0') { // "" is the main program, whose scope is the global one
-        void * library = dlopen(object->path, RTLD_LAZY | RTLD_NOLOAD);
-        if (library != NULL) {
-            function = dlsym(library, name);
-            ggs_resolve_close(library); // drops only the reference that dlopen took
-        }
-    }
-    if (function == NULL || is_ours(function)) function = dlsym(RTLD_NEXT, name);
+// As the library at `path` would find it, in itself or in what it depends on.
+static void * look_in(const char * path, const char * name) {
+    if (path[0] == '\0') return NULL; // the main program, whose scope is the global one
+    void * library = dlopen(path, RTLD_LAZY | RTLD_NOLOAD);
+    if (library == NULL) return NULL;
+    void * function = dlsym(library, name);
+    ggs_resolve_close(library); // drops only the reference that dlopen took
     return is_ours(function) ? NULL : function;
+}
+
+struct engine_paths {
+    char     path[16][4096];
+    unsigned n;
+};
+
+static int note_engine(struct dl_phdr_info * info, size_t size, void * data) {
+    (void) size;
+    struct engine_paths * paths = data;
+    const char *          name  = info->dlpi_name == NULL ? NULL : strrchr(info->dlpi_name, '/');
+    if (name == NULL || paths->n == 16 || (strncmp(name, "/libggml", 8) != 0 && strncmp(name, "/libllama", 9) != 0))
+        return 0;
+    snprintf(paths->path[paths->n++], sizeof(paths->path[0]), "%s", info->dlpi_name);
+    return 0;
+}
+
+// The caller's library first; then what comes after us in the global scope; then any library of an engine.
+static void * look_up(const char * name, const char * path) {
+    void * function = look_in(path, name);
+    if (function == NULL) function = dlsym(RTLD_NEXT, name);
+    if (function != NULL && !is_ours(function)) return function;
+    struct engine_paths paths = {.n = 0};
+    dl_iterate_phdr(note_engine, &paths);
+    function = NULL;
+    for (unsigned i = 0; i < paths.n && function == NULL; i++) function = look_in(paths.path[i], name);
+    return function;
 }
 
 void * ggs_resolve_name(const char * name, const void * caller) {
     struct object object;
-    if (!find_object(&object, caller)) object.path[0] = '\0';
-    return look_up(name, &object);
+    find_object(&object, caller);
+    return look_up(name, object.path);
 }
 
-void * ggs_resolve_slow(struct ggs_hook * hook, const void * caller) {
-    struct object object;
-    int           found    = find_object(&object, caller);
-    void *        function = look_up(hook->name, &object);
-    if (!found || function == NULL) return function;
-
+static void remember(struct ggs_hook * hook, const struct object * object, void * function) {
     pthread_mutex_lock(&lock);
     unsigned n = hook->n_bindings;
     if (n < GGS_HOOK_BINDINGS) {
         if (n == 0 && n_known < MOST_HOOKS) known[n_known++] = hook;
-        hook->bindings[n] = (struct ggs_binding){object.low, object.high, function};
+        hook->bindings[n] = (struct ggs_binding){object->low, object->high, function};
         __atomic_store_n(&hook->n_bindings, n + 1, __ATOMIC_RELEASE);
     }
     pthread_mutex_unlock(&lock);
+}
+
+void * ggs_resolve_slow(struct ggs_hook * hook, const void * caller) {
+    if (is_ours(caller)) { // a jump: see ggs_resolve_last
+        caller          = ggs_resolve_last;
+        void * function = ggs_resolve_known(hook, caller);
+        if (function != NULL) return function;
+    }
+    struct object object;
+    int           found    = find_object(&object, caller);
+    void *        function = look_up(hook->name, object.path);
+    if (found && function != NULL) remember(hook, &object, function);
     return function;
 }
 
@@ -100,7 +134,8 @@ void ggs_resolve_forget(void) {
             struct ggs_binding * binding = &known[i]->bindings[k];
             struct object        object;
             int                  there = find_object(&object, (const void *) binding->low);
-            if (!there || object.high != binding->high) __atomic_store_n(&binding->high, binding->low, __ATOMIC_RELAXED);
+            if (!there || object.high != binding->high)
+                __atomic_store_n(&binding->high, binding->low, __ATOMIC_RELAXED);
         }
     }
     pthread_mutex_unlock(&lock);

@@ -5,6 +5,7 @@
 // this library, or one it depends on, defines.
 #pragma once
 
+#include <stddef.h>
 #include <stdint.h>
 
 enum { GGS_HOOK_BINDINGS = 16 };
@@ -26,13 +27,24 @@ void * ggs_resolve_slow(struct ggs_hook * hook, const void * caller);
 // A library may have been unloaded, and another may come to lie where it was: drops what is gone.
 void ggs_resolve_forget(void);
 
-static inline void * ggs_resolve(struct ggs_hook * hook, const void * caller) {
+static inline void * ggs_resolve_known(const struct ggs_hook * hook, const void * caller) {
     unsigned n = __atomic_load_n(&hook->n_bindings, __ATOMIC_ACQUIRE);
     for (unsigned i = 0; i < n; i++) {
         const struct ggs_binding * binding = &hook->bindings[i];
         if ((uintptr_t) caller - binding->low < binding->high - binding->low) return binding->function;
     }
-    return ggs_resolve_slow(hook, caller);
+    return NULL;
+}
+
+// The function that this thread went into last. An engine function that ends in a call to another one jumps there, and
+// the return address is then the hook's that called the first: the caller is the library of that function.
+extern _Thread_local void * ggs_resolve_last;
+
+static inline void * ggs_resolve(struct ggs_hook * hook, const void * caller) {
+    void * function = ggs_resolve_known(hook, caller);
+    if (__builtin_expect(function == NULL, 0)) function = ggs_resolve_slow(hook, caller);
+    ggs_resolve_last = function;
+    return function;
 }
 
 // The real dlclose, which is one of the hooks too.

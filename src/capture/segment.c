@@ -49,7 +49,9 @@ static bool give_up_oldest(void) {
     // Its mapping stays, so removing the name alone would not free the memory.
     int fd = open(path, O_RDWR | O_CLOEXEC);
     if (fd >= 0) {
-        if (fallocate(fd, FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE, 0, (off_t) oldest->size) != 0) { /* the name goes anyway */ }
+        if (fallocate(fd, FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE, 0, (off_t) oldest->size) !=
+            0) { /* the name goes anyway */
+        }
         close(fd);
     }
     unlink(path);
@@ -86,8 +88,8 @@ static uint8_t * make_file(const char * path, uint64_t size) {
     int fd = open(path, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
     if (fd < 0) return NULL;
     // Allocated in full: a hole in a full file system would be a SIGBUS in somebody else's program.
-    int     result = posix_fallocate(fd, 0, (off_t) size);
-    void *  data   = MAP_FAILED;
+    int    result = posix_fallocate(fd, 0, (off_t) size);
+    void * data   = MAP_FAILED;
     if (result == 0) {
         data = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_POPULATE, fd, 0);
         if (data == MAP_FAILED) result = errno;
@@ -99,7 +101,8 @@ static uint8_t * make_file(const char * path, uint64_t size) {
     return NULL;
 }
 
-int ggs_segment_create(struct ggs_segment * segment, uint32_t lane, uint32_t sequence, uint32_t slot, uint32_t thread, uint64_t need) {
+int ggs_segment_create(struct ggs_segment * segment, uint32_t lane, uint32_t sequence, uint32_t slot, uint32_t thread,
+                       uint64_t need) {
     uint64_t size = sizeof(struct ggs_spool_header) + need;
     size          = size < GGS_SPOOL_SEGMENT ? GGS_SPOOL_SEGMENT : (size + 4095) / 4096 * 4096;
     char path[4096 + 64];
@@ -117,8 +120,13 @@ int ggs_segment_create(struct ggs_segment * segment, uint32_t lane, uint32_t seq
         pthread_mutex_unlock(&lock);
         return -1;
     }
-    struct ggs_spool_header header = {
-        .version = GGS_SPOOL_VERSION, .lane = lane, .sequence = sequence, .pid = (uint32_t) getpid(), .size = size, .slot = slot, .thread = thread};
+    struct ggs_spool_header header = {.version  = GGS_SPOOL_VERSION,
+                                      .lane     = lane,
+                                      .sequence = sequence,
+                                      .pid      = (uint32_t) getpid(),
+                                      .size     = size,
+                                      .slot     = slot,
+                                      .thread   = thread};
     memcpy(header.magic, GGS_SPOOL_MAGIC, sizeof(header.magic));
     memcpy(data, &header, sizeof(header));
     segment->data = data;
@@ -133,7 +141,8 @@ void ggs_segment_leave(struct ggs_segment * segment) {
     madvise(segment->data, segment->size, MADV_DONTNEED);
     if (header.lane != GGS_SPOOL_STORY) {
         pthread_mutex_lock(&lock);
-        if (n_left - first_left < MOST_LEFT) left[n_left++ % MOST_LEFT] = (struct left){header.lane, header.sequence, segment->size};
+        if (n_left - first_left < MOST_LEFT)
+            left[n_left++ % MOST_LEFT] = (struct left){header.lane, header.sequence, segment->size};
         pthread_mutex_unlock(&lock);
     }
     segment->data = NULL;

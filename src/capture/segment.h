@@ -23,7 +23,8 @@ void ggs_segment_configure(const struct ggs_segment_settings * settings);
 
 // Makes the next segment of a stream, of at least `need` bytes behind its header. Returns 0, or -1 where there is no room
 // (errno says why); nothing is left behind then.
-int ggs_segment_create(struct ggs_segment * segment, uint32_t lane, uint32_t sequence, uint32_t slot, uint32_t thread, uint64_t need);
+int ggs_segment_create(struct ggs_segment * segment, uint32_t lane, uint32_t sequence, uint32_t slot, uint32_t thread,
+                       uint64_t need);
 
 // The stream has moved on from this segment.
 void ggs_segment_leave(struct ggs_segment * segment);

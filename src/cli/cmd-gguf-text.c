@@ -2,6 +2,7 @@
 #include "base/error.h"
 #include "base/number.h"
 #include "base/table.h"
+#include "base/table.h"
 #include "base/terminal.h"
 #include "base/text.h"
 #include "cli/cmd-gguf.h"
@@ -125,6 +126,12 @@ static void print_heading(const struct ggs_model * model) {
         printf(", %zu tensor%s, GGUF version %" PRIu32 ", alignment %" PRIu32 "\n", gguf->n_tensors,
                gguf->n_tensors == 1 ? "" : "s", gguf->version, gguf->alignment);
     }
+}
+
+int gguf_text_summary(const struct gguf_report * report, struct ggs_error * error) {
+    print_heading(report->model);
+    int status = gguf_text_totals(report, GGUF_TOTALS_MIX, error);
+    return status < 0 ? status : gguf_text_totals(report, GGUF_TOTALS_TABLES, error);
 }
 
 int gguf_text_map(const struct gguf_report * report, struct ggs_error * error) {

@@ -13,10 +13,10 @@
 #include <string.h>
 #include <unistd.h>
 
-enum { KEY_CSV = 256, KEY_JSON, KEY_EXPERTS, KEY_KV, KEY_EXTENTS, KEY_REGIONS };
+enum { KEY_CSV = 256, KEY_JSON, KEY_EXPERTS, KEY_KV, KEY_EXTENTS, KEY_REGIONS, KEY_SUMMARY };
 
 enum format { FORMAT_TEXT, FORMAT_CSV, FORMAT_JSON };
-enum view { VIEW_MAP, VIEW_KV, VIEW_EXTENTS, VIEW_REGIONS };
+enum view { VIEW_MAP, VIEW_KV, VIEW_EXTENTS, VIEW_REGIONS, VIEW_SUMMARY };
 
 struct options {
     const char * path;
@@ -29,6 +29,7 @@ static const struct argp_option option_table[] = {
     {"csv", KEY_CSV, NULL, 0, "Tensors as CSV: tensor_name,file_offset,size_bytes,layer_id,component_type", 1},
     {"json", KEY_JSON, NULL, 0, "As JSON, with every region and with experts one by one", 1},
     {"experts", KEY_EXPERTS, NULL, 0, "List the experts of each tensor one by one", 1},
+    {"summary", KEY_SUMMARY, NULL, 0, "Leave out the list of tensors: the heading and the totals alone", 2},
     {"regions", KEY_REGIONS, NULL, 0, "Show every region instead: header, key-values, tensor infos, tensors, padding",
      2},
     {"kv", KEY_KV, NULL, 0, "Show the metadata instead (long arrays in full with --json)", 2},
@@ -47,7 +48,7 @@ static void set_format(struct argp_state * state, enum format format) {
 static void set_view(struct argp_state * state, enum view view) {
     struct options * options = state->input;
     if (options->view != VIEW_MAP && options->view != view) {
-        argp_error(state, "choose one of --kv, --extents and --regions");
+        argp_error(state, "choose one of --summary, --kv, --extents and --regions");
     }
     options->view = view;
 }
@@ -55,11 +56,14 @@ static void set_view(struct argp_state * state, enum view view) {
 static void check(struct argp_state * state) {
     const struct options * options = state->input;
     if (options->path == NULL) argp_error(state, "which model? Give the path of a GGUF file");
+    if (options->view == VIEW_SUMMARY && options->format != FORMAT_TEXT) {
+        argp_error(state, "--summary is text; --json has everything");
+    }
     if (options->view != VIEW_MAP && options->format == FORMAT_CSV) {
         argp_error(state, "--csv lists tensors; use --json with --kv, --extents and --regions");
     }
     if (options->view != VIEW_MAP && options->experts) {
-        argp_error(state, "--experts goes with the list of tensors, not with --kv, --extents or --regions");
+        argp_error(state, "--experts goes with the list of tensors, not with --summary, --kv, --extents or --regions");
     }
 }
 
@@ -80,6 +84,9 @@ static error_t parse_option(int key, char * argument, struct argp_state * state)
             return 0;
         case KEY_EXTENTS:
             set_view(state, VIEW_EXTENTS);
+            return 0;
+        case KEY_SUMMARY:
+            set_view(state, VIEW_SUMMARY);
             return 0;
         case KEY_REGIONS:
             set_view(state, VIEW_REGIONS);
@@ -123,7 +130,8 @@ static int make_maps(struct ggs_gguf_map ** out, const struct ggs_model * model,
     struct ggs_gguf_map * maps = calloc(model->n_files, sizeof *maps);
     if (maps == NULL) return ggs_fail_memory(error);
     int status = 0;
-    for (size_t i = 0; status == 0 && i < model->n_files; i++) status = ggs_gguf_map_init(&maps[i], model->files[i], error);
+    for (size_t i = 0; status == 0 && i < model->n_files; i++)
+        status = ggs_gguf_map_init(&maps[i], model->files[i], error);
     *out = maps;
     return status;
 }
@@ -134,14 +142,15 @@ static int write_report(const struct gguf_report * report, const struct options 
         [VIEW_KV]      = {gguf_text_kv, NULL, gguf_json_kv},
         [VIEW_EXTENTS] = {gguf_text_extents, NULL, gguf_json_extents},
         [VIEW_REGIONS] = {gguf_text_regions, NULL, gguf_json_regions},
+        [VIEW_SUMMARY] = {gguf_text_summary, NULL, NULL},
     };
     return writers[options->view][options->format](report, error);
 }
 
 static int report_model(const struct options * options, struct ggs_error * error) {
-    struct ggs_model * model  = NULL;
-    struct ggs_gguf_map *   maps   = NULL;
-    int                status = ggs_model_open(&model, options->path, error);
+    struct ggs_model *    model  = NULL;
+    struct ggs_gguf_map * maps   = NULL;
+    int                   status = ggs_model_open(&model, options->path, error);
     // The metadata of a file can be read whatever its tensors look like.
     if (status == 0 && options->view != VIEW_KV) status = make_maps(&maps, model, error);
     if (status == 0) {

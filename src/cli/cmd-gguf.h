@@ -13,13 +13,14 @@ struct ggs_error;
 struct ggs_gguf_value;
 
 struct gguf_report {
-    const struct ggs_model * model;
-    const struct ggs_gguf_map *   maps; // one for each file of the model; NULL for the metadata reports
-    bool                     experts;
-    unsigned                 width; // of the terminal, 0 where lines must not be shortened
+    const struct ggs_model *    model;
+    const struct ggs_gguf_map * maps; // one for each file of the model; NULL for the metadata reports
+    bool                        experts;
+    unsigned                    width; // of the terminal, 0 where lines must not be shortened
 };
 
 // cmd-gguf-text.c
+int gguf_text_summary(const struct gguf_report * report, struct ggs_error * error);
 int gguf_text_map(const struct gguf_report * report, struct ggs_error * error);
 int gguf_text_regions(const struct gguf_report * report, struct ggs_error * error);
 int gguf_text_kv(const struct gguf_report * report, struct ggs_error * error);

@@ -12,10 +12,12 @@ enum { N_COMMANDS = sizeof(commands) / sizeof(commands[0]) };
 
 static void print_help(FILE * file) {
     fputs("Usage: ggscope VERB [OPTIONS...]\n"
-          "See every tensor operation and every byte of a ggml / llama.cpp inference.\n\n", file);
+          "See every tensor operation and every byte of a ggml / llama.cpp inference.\n\n",
+          file);
     for (size_t i = 0; i < N_COMMANDS; i++) fprintf(file, "  %-10s %s\n", commands[i].name, commands[i].summary);
     fputs("\n  ggscope VERB --help    the options of a verb\n"
-          "  ggscope --version      the version\n", file);
+          "  ggscope --version      the version\n",
+          file);
 }
 
 // The verb whose name is nearest, for "did you mean": the longest common prefix of at least two letters.

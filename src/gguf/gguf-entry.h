@@ -26,11 +26,11 @@ struct ggs_entry {
 };
 
 struct ggs_entries {
-    const struct ggs_gguf * gguf;
-    const struct ggs_gguf_map *  map;
-    bool                    experts; // one by one?
-    size_t                  region;
-    uint32_t                next_expert;
+    const struct ggs_gguf *     gguf;
+    const struct ggs_gguf_map * map;
+    bool                        experts; // one by one?
+    size_t                      region;
+    uint32_t                    next_expert;
 };
 
 // Borrows both, which must outlive the walk.

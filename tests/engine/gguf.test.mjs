@@ -269,3 +269,11 @@ test("regions add up for every file that was made here", () => {
     assert.equal(basename(path), only.files[0].file);
     assert.equal(readFileSync(path).length, only.total_size_bytes);
 });
+
+test("--summary leaves out the tensors and keeps the totals", () => {
+    const text = output(ggscope, ["gguf", model("tiny"), "--summary"]);
+    assert.doesNotMatch(text, /blk\.0\./);
+    assert.match(text, /^Token Embeddings /m);
+    assert.match(text, /^every byte accounted for: /m);
+    for (const other of ["--json", "--csv", "--kv", "--experts"]) assert.equal(run(ggscope, ["gguf", "--summary", other, model("tiny")]).status, 2, other);
+});

@@ -104,10 +104,23 @@ static void test_text_failure_sticks(void ** state) {
 
 static void test_utf8(void ** state) {
     (void) state;
-    static const struct { const char * bytes; size_t length, size; uint32_t point; } cases[] = {
-        {"A", 1, 1, 'A'}, {"\xc3\xa9", 2, 2, 0xe9}, {"\xe2\x96\x81", 3, 3, 0x2581}, {"\xf0\x9f\x98\x80", 4, 4, 0x1f600},
-        {"\xc3", 1, 0, 0}, {"\xc0\x80", 2, 0, 0}, {"\xe0\x80\x80", 3, 0, 0}, {"\xed\xa0\x80", 3, 0, 0},
-        {"\xf4\x90\x80\x80", 4, 0, 0}, {"\x80", 1, 0, 0}, {"\xff", 1, 0, 0}, {"\xe2\x28\xa1", 3, 0, 0},
+    static const struct {
+        const char * bytes;
+        size_t       length, size;
+        uint32_t     point;
+    } cases[] = {
+        {"A", 1, 1, 'A'},
+        {"\xc3\xa9", 2, 2, 0xe9},
+        {"\xe2\x96\x81", 3, 3, 0x2581},
+        {"\xf0\x9f\x98\x80", 4, 4, 0x1f600},
+        {"\xc3", 1, 0, 0},
+        {"\xc0\x80", 2, 0, 0},
+        {"\xe0\x80\x80", 3, 0, 0},
+        {"\xed\xa0\x80", 3, 0, 0},
+        {"\xf4\x90\x80\x80", 4, 0, 0},
+        {"\x80", 1, 0, 0},
+        {"\xff", 1, 0, 0},
+        {"\xe2\x28\xa1", 3, 0, 0},
     };
     for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
         uint32_t point = 0;
@@ -146,9 +159,11 @@ static void write_nested(struct ggs_json * json) {
 
 static void test_json_layout(void ** state) {
     (void) state;
-    check_json(false, write_nested, "{\"name\":\"blk.0\",\"shape\":[4096,1],\"none\":[],\"inner\":{\"yes\":true,\"nothing\":null}}");
-    check_json(true, write_nested,
-               "{\n  \"name\": \"blk.0\",\n  \"shape\": [4096, 1],\n  \"none\": [],\n  \"inner\": {\n    \"yes\": true,\n    \"nothing\": null\n  }\n}\n");
+    check_json(false, write_nested,
+               "{\"name\":\"blk.0\",\"shape\":[4096,1],\"none\":[],\"inner\":{\"yes\":true,\"nothing\":null}}");
+    check_json(
+        true, write_nested,
+        "{\n  \"name\": \"blk.0\",\n  \"shape\": [4096, 1],\n  \"none\": [],\n  \"inner\": {\n    \"yes\": true,\n    \"nothing\": null\n  }\n}\n");
 }
 
 static void write_strings(struct ggs_json * json) {
@@ -162,8 +177,9 @@ static void write_strings(struct ggs_json * json) {
 
 static void test_json_strings(void ** state) {
     (void) state;
-    check_json(false, write_strings,
-               "[\"q\\\" b\\\\ n\\n t\\t \\u0001 \\u007f </script>\",\"ok \xe2\x96\x81 bad \xef\xbf\xbd\xef\xbf\xbd end\",\"a\\u0000b\",null]");
+    check_json(
+        false, write_strings,
+        "[\"q\\\" b\\\\ n\\n t\\t \\u0001 \\u007f </script>\",\"ok \xe2\x96\x81 bad \xef\xbf\xbd\xef\xbf\xbd end\",\"a\\u0000b\",null]");
 }
 
 static void write_numbers(struct ggs_json * json) {
@@ -181,7 +197,8 @@ static void write_numbers(struct ggs_json * json) {
 
 static void test_json_numbers(void ** state) {
     (void) state;
-    check_json(false, write_numbers, "[18446744073709551615,-9223372036854775808,0,0.1,0.3333333333333333,null,null,2.5e+300]");
+    check_json(false, write_numbers,
+               "[18446744073709551615,-9223372036854775808,0,0.1,0.3333333333333333,null,null,2.5e+300]");
 }
 
 static void test_json_streams_past_its_buffer(void ** state) {
@@ -248,7 +265,7 @@ static void test_parse_numbers(void ** state) {
     int64_t  i = 99;
     assert_true(ggs_parse_u64("18446744073709551615", 0, UINT64_MAX, &u) && u == UINT64_MAX);
     assert_true(ggs_parse_u64("0x10", 0, 100, &u) && u == 16);
-    u = 99;
+    u                               = 99;
     static const char * const bad[] = {"", " 1", "-1", "+1", "1 ", "1x", "18446744073709551616", "x", "0x", "101"};
     for (size_t n = 0; n < sizeof(bad) / sizeof(bad[0]); n++) assert_false(ggs_parse_u64(bad[n], 0, 100, &u));
     assert_false(ggs_parse_u64(NULL, 0, 100, &u));

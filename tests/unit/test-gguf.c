@@ -266,8 +266,8 @@ static void test_unknown_type(void ** state) {
     assert_int_equal(gguf->tensors[0].size, 96);
     assert_int_equal(gguf->tensors[2].size, 40); // to the end of the file
     // b ends at 32 and a begins at 64: 32 bytes belong to nothing, although all offsets are aligned.
-    struct ggs_gguf_map   map;
-    struct ggs_error error = {0};
+    struct ggs_gguf_map map;
+    struct ggs_error    error = {0};
     assert_int_equal(ggs_gguf_map_init(&map, gguf, &error), GGS_FORMAT);
     assert_non_null(strstr(error.text, "between tensor \"b\" and tensor \"a\" belong to nothing"));
     char name[GGS_TYPE_NAME_LENGTH];
@@ -280,8 +280,8 @@ static void test_trailing(void ** state) {
     (void) state;
     struct ggs_text file = small_file();
     put_zeros(&file, 5);
-    struct ggs_gguf * gguf = opened(&file);
-    struct ggs_gguf_map    map;
+    struct ggs_gguf *   gguf = opened(&file);
+    struct ggs_gguf_map map;
     assert_int_equal(ggs_gguf_map_init(&map, gguf, NULL), 0);
     assert_int_equal(map.bytes[GGS_REGION_TRAILING], 5);
     assert_int_equal(map.regions[map.n_regions - 1].kind, GGS_REGION_TRAILING);
@@ -468,9 +468,9 @@ static void refused_map(uint64_t first, uint64_t second, const char * says) {
     put_tensor(&file, "two", 0, 8, 1, second);
     pad(&file, 32);
     put_zeros(&file, 256);
-    struct ggs_gguf * gguf  = opened(&file);
-    struct ggs_error  error = {0};
-    struct ggs_gguf_map    map;
+    struct ggs_gguf *   gguf  = opened(&file);
+    struct ggs_error    error = {0};
+    struct ggs_gguf_map map;
     assert_int_equal(ggs_gguf_map_init(&map, gguf, &error), GGS_FORMAT);
     if (strstr(error.text, says) == NULL) fail_msg("\"%s\" does not say \"%s\"", error.text, says);
     ggs_gguf_map_release(&map);
@@ -619,8 +619,8 @@ static void test_experts(void ** state) {
     put_tensor(&file, "blk.0.ffn_down_exps.bias", 0, 2, 3, 96); // three of 2: 8 bytes each
     pad(&file, 32);
     put_zeros(&file, 96 + 24);
-    struct ggs_gguf * gguf = opened(&file);
-    struct ggs_gguf_map    map;
+    struct ggs_gguf *   gguf = opened(&file);
+    struct ggs_gguf_map map;
     assert_int_equal(ggs_gguf_map_init(&map, gguf, NULL), 0);
     struct ggs_entries entries = ggs_entries(gguf, &map, true);
     struct ggs_entry   entry;

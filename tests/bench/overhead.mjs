@@ -1,0 +1,46 @@
+// What recording costs: tokens per second with and without, in one interleaved run.
+//     node tests/bench/overhead.mjs [--pairs N] [--tokens N] [--threads N] [MODEL...]
+// Beside the A/B stand an A/A control (what "no difference" looks like here) and the engine's own eval callback, the way
+// other tools take.
+import { mkdtempSync, rmSync } from "node:fs";
+import { join } from "node:path";
+import { parseArgs } from "node:util";
+import { build, engine, model, output } from "../lib.mjs";
+import { ratioOfMedians } from "./statistics.mjs";
+
+const { values, positionals } = parseArgs({
+    options: { pairs: { type: "string", default: "20" }, tokens: { type: "string" }, threads: { type: "string", default: "2" } },
+    allowPositionals: true,
+});
+const models = positionals.length ? positionals : ["tiny", "tinyllama-1.1b"];
+const tokensOf = { tiny: 200, moe: 60, "tinyllama-1.1b": 16 };
+
+function tokensPerSecond(path, tokens, { record, callback } = {}) {
+    const args = ["run", "-m", path, "-p", "Once upon a time", "-n", String(tokens), "-t", values.threads, "--ignore-eos", "--json"];
+    const directory = record && mkdtempSync("/dev/shm/ggscope-bench-");
+    const env = { ...process.env };
+    if (record) Object.assign(env, { LD_PRELOAD: join(build, "lib", "libggscope-capture.so"), GGSCOPE_OUTPUT: directory });
+    const last = output(engine, callback ? [...args, "--eval-callback"] : args, { env }).trim().split("\n").pop();
+    if (record) rmSync(directory, { recursive: true });
+    return 1000 / JSON.parse(last).generate_ms_per_token;
+}
+
+const show = ({ ratio, low, high }) => `${ratio.toFixed(4)} [${low.toFixed(4)}, ${high.toFixed(4)}]`;
+console.log(`tokens/s as a ratio of medians with its 95 % interval, ${values.pairs} interleaved rounds, ${values.threads} threads`);
+for (const name of models) {
+    const path = model(name), tokens = Number(values.tokens ?? tokensOf[name] ?? 50);
+    const plain = [], again = [], recorded = [], called = [];
+    for (let i = 0; i < Number(values.pairs); i++) {
+        const round = [
+            () => plain.push(tokensPerSecond(path, tokens)),
+            () => recorded.push(tokensPerSecond(path, tokens, { record: true })),
+            () => again.push(tokensPerSecond(path, tokens)),
+            () => called.push(tokensPerSecond(path, tokens, { callback: true })),
+        ];
+        for (let k = 0; k < round.length; k++) round[(k + i) % round.length](); // each goes first in turn
+    }
+    console.log(`${name}, ${tokens} tokens`);
+    console.log(`  off / off        ${show(ratioOfMedians(again, plain))}   (control)`);
+    console.log(`  recording / off  ${show(ratioOfMedians(recorded, plain))}`);
+    console.log(`  callback / off   ${show(ratioOfMedians(called, plain))}   (the engine's eval callback on every node)`);
+}
