@@ -2,7 +2,6 @@
 #include "base/error.h"
 #include "base/number.h"
 #include "base/table.h"
-#include "base/table.h"
 #include "base/terminal.h"
 #include "base/text.h"
 #include "cli/cmd-gguf.h"

@@ -31,10 +31,10 @@
 #define GGS_SPOOL_MAGIC "GGSPOOL1"
 
 enum {
-    GGS_SPOOL_VERSION      = 1,
-    GGS_SPOOL_UNIT         = 32,      // bytes of a lane unit
-    GGS_SPOOL_SEGMENT      = 1 << 20, // usual size of a segment file
-    GGS_SPOOL_STORY        = 0xffff,  // `lane` of a story segment
+    GGS_SPOOL_VERSION = 1,
+    GGS_SPOOL_UNIT    = 32,      // bytes of a lane unit
+    GGS_SPOOL_SEGMENT = 1 << 20, // usual size of a segment file
+    GGS_SPOOL_STORY   = 0xffff,  // `lane` of a story segment
 };
 
 struct ggs_spool_header {
@@ -43,8 +43,8 @@ struct ggs_spool_header {
     uint32_t lane;     // GGS_SPOOL_STORY, or the lane's number
     uint32_t sequence; // of this segment in its stream, from 0
     uint32_t pid;
-    uint64_t size;     // of the file, header included
-    uint32_t slot;     // lanes: which slot and which thread index in it
+    uint64_t size; // of the file, header included
+    uint32_t slot; // lanes: which slot and which thread index in it
     uint32_t thread;
     uint8_t  reserved[24];
 };
@@ -80,12 +80,12 @@ _Static_assert(sizeof(struct ggs_spool_op) == GGS_SPOOL_UNIT, "layout");
 
 struct ggs_spool_index {
     uint8_t  type;
-    uint8_t  source;   // which source of the node this is: 0..9
-    uint8_t  width;    // bytes of an element
-    uint8_t  flags;    // GGS_INDEX_CUT: only the first `bytes` were kept
+    uint8_t  source; // which source of the node this is: 0..9
+    uint8_t  width;  // bytes of an element
+    uint8_t  flags;  // GGS_INDEX_CUT: only the first `bytes` were kept
     uint32_t run;
     uint32_t node;
-    uint32_t bytes;    // of payload, dense, first dimension fastest
+    uint32_t bytes; // of payload, dense, first dimension fastest
     uint32_t ne[4];
 };
 _Static_assert(sizeof(struct ggs_spool_index) == GGS_SPOOL_UNIT, "layout");
@@ -140,10 +140,10 @@ struct ggs_story_record {
 
 struct ggs_story_process {
     uint32_t pid;
-    uint32_t tick_is_ns;   // 1: ticks are CLOCK_MONOTONIC nanoseconds
-    uint64_t ticks;        // an anchor
+    uint32_t tick_is_ns; // 1: ticks are CLOCK_MONOTONIC nanoseconds
+    uint64_t ticks;      // an anchor
     uint64_t monotonic_ns;
-    uint64_t realtime_ns;  // UTC, at the anchor
+    uint64_t realtime_ns; // UTC, at the anchor
     uint32_t page_size;
     uint32_t reserved;
 };
@@ -163,7 +163,7 @@ struct ggs_story_buffer {
 // A graph: `tensors` tensors, the first `nodes` of them the nodes in order, then everything they read: leaves, and
 // view parents that are neither.
 struct ggs_story_graph {
-    uint64_t id;     // from 1
+    uint64_t id; // from 1
     uint32_t nodes;
     uint32_t tensors;
     uint64_t hash;
@@ -181,7 +181,7 @@ struct ggs_story_tensor {
     int32_t  type;
     int32_t  op;
     int32_t  flags;
-    int32_t  view;    // index of the view's parent, -1 for none
+    int32_t  view; // index of the view's parent, -1 for none
     uint64_t view_offset;
     int32_t  source[GGS_GRAPH_SOURCES]; // indices, -1 for none
     int32_t  parameters[GGS_GRAPH_PARAMS];
@@ -200,14 +200,14 @@ struct ggs_story_move {
 };
 
 struct ggs_story_run {
-    uint64_t run;      // from 1
+    uint64_t run; // from 1
     uint64_t graph;
     uint64_t schedule; // the scheduler call it belongs to, 0 for none
     uint64_t decode;   // the llama_decode it belongs to, 0 for none
     uint64_t ticks;    // an anchor
     uint64_t monotonic_ns;
     uint32_t os_thread;
-    uint32_t host;     // 1: a CPU backend
+    uint32_t host; // 1: a CPU backend
 };
 
 struct ggs_story_run_end {
@@ -218,11 +218,11 @@ struct ggs_story_run_end {
 };
 
 struct ggs_story_decode {
-    uint64_t decode;  // from 1
+    uint64_t decode; // from 1
     uint64_t context;
-    uint32_t tokens;  // n
-    uint32_t encode;  // 1: llama_encode
-    uint32_t has;     // bit 0 token, 1 position, 2 sequence, 3 output: which arrays were given; the others are zero
+    uint32_t tokens; // n
+    uint32_t encode; // 1: llama_encode
+    uint32_t has;    // bit 0 token, 1 position, 2 sequence, 3 output: which arrays were given; the others are zero
     uint32_t reserved;
 };
 
@@ -239,5 +239,5 @@ struct ggs_story_transfer {
     uint64_t from_buffer; // ids, 0 for host memory
     uint64_t to_buffer;
     uint64_t bytes;
-    uint64_t begin, end;  // ticks
+    uint64_t begin, end; // ticks
 };

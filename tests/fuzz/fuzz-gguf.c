@@ -53,8 +53,8 @@ static void walk_entries(const struct ggs_gguf * gguf, const struct ggs_gguf_map
 }
 
 static void walk_map(const struct ggs_gguf * gguf) {
-    struct ggs_gguf_map   map;
-    struct ggs_error error = {0};
+    struct ggs_gguf_map map;
+    struct ggs_error    error = {0};
     if (ggs_gguf_map_init(&map, gguf, &error) < 0) {
         require(error.text[0] != '\0');
         return;
