@@ -145,12 +145,9 @@ static void map_add(struct tensor_map * map, struct abi_tensor * tensor) {
 
 static bool map_collect(struct tensor_map * map, const struct abi_graph * graph) {
     uint32_t n    = (uint32_t) graph->n_nodes;
-    map->capacity = n * (ABI_SOURCES + 2) + 1; // more than nodes, sources and view parents can be
-    map->mask     = 1;
-    while (map->mask < 4 * n + 64) map->mask <<= 1;
-    // Each node brings few new tensors; where a strange graph brings more, the table is made for the worst.
-    while (map->mask < 2 * map->capacity && n < 64) map->mask <<= 1;
-    if (map->capacity > map->mask / 2) map->capacity = map->mask / 2;
+    map->capacity = n * (ABI_SOURCES + 2) + 1; // nodes, sources and view parents cannot be more
+    map->mask     = 2;
+    while (map->mask < 2 * map->capacity) map->mask *= 2;
     map->mask--;
     map->tensors = malloc(map->capacity * sizeof(*map->tensors));
     map->slots   = calloc(map->mask + 1, sizeof(*map->slots));
@@ -330,7 +327,7 @@ static bool tell_graph(struct variant * v, const struct tensor_map * map, const 
 
 // Tells a graph that differs from `base` only in addresses.
 static bool tell_delta(struct variant * v, const struct variant * base, uint32_t n_tensors) {
-    struct ggs_story_move * moves = malloc(n_tensors * (3 + ABI_PARAMS) * sizeof(*moves));
+    struct ggs_story_move * moves = malloc((n_tensors + 1) * (3 + ABI_PARAMS) * sizeof(*moves));
     if (moves == NULL) return false;
     uint64_t n = 0;
     for (uint32_t i = 0; i < n_tensors; i++) {

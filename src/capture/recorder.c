@@ -23,11 +23,11 @@ struct lane {
 struct ggs_run {
     _Atomic uint32_t         number; // 0: nobody may attach
     _Atomic bool             taken;
+    bool                     trailing; // nodes follow the last one that is computed: two barriers close it
     struct abi_tensor **     nodes;    // a copy: a thread that searches may look at it a moment too late
     uint32_t                 capacity; // of nodes; it grows by leaving the old array behind
     const struct ggs_graph * graph;
-    bool                     trailing; // nodes follow the last one that is computed: two barriers close it
-    _Atomic(void *)          pool;     // NULL until known
+    _Atomic(void *)          pool; // NULL until known
     struct lane *            lanes[GGS_SLOT_THREADS];
 };
 
