@@ -12,7 +12,7 @@ export const build = resolve(process.env.GGSCOPE_BUILD ?? join(root, "build"));
 export const bin = (name) => join(build, "bin", name);
 export const ggscope = bin("ggscope");
 export const engine = bin("ggscope-engine");
-export const vocabularies = join(build, "engine", "source", "models"); // ggml-vocab-*.gguf
+export const vocabularies = join(root, "build", "engine", "source", "models"); // ggml-vocab-*.gguf
 
 // Runs a program to its end. Returns { status, signal, stdout, stderr }, text by default.
 export function run(program, args = [], options = {}) {
@@ -40,7 +40,7 @@ export function scratch(name = "") {
 // The path of a synthetic model, written on first use and shared by all test files.
 //     model("tiny")     model("tiny", "--arch", "gpt2")
 export function model(preset, ...options) {
-    const directory = join(build, "models");
+    const directory = join(root, "build", "models");
     const name = [preset, ...options].join("-").replace(/[^A-Za-z0-9._-]+/g, "_").replace(/-+/g, "-");
     const path = join(directory, `${name}.gguf`);
     if (!existsSync(path)) {

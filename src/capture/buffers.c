@@ -13,7 +13,6 @@ struct entry {
 
 static struct entry    entries[MOST_BUFFERS];
 static unsigned        n_entries; // entries beyond are unused
-static uint64_t        n_ids;
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 
 static struct entry * find(const void * buffer) {
@@ -23,15 +22,13 @@ static struct entry * find(const void * buffer) {
     return NULL;
 }
 
-uint64_t ggs_buffer_add(const void * buffer) {
+void ggs_buffer_add(const void * buffer, uint64_t id) {
     pthread_mutex_lock(&lock);
     struct entry * entry = find(buffer); // its memory may have been used by a buffer that we did not see die
     if (entry == NULL) entry = find(NULL);
     if (entry == NULL && n_entries < MOST_BUFFERS) entry = &entries[n_entries++];
-    uint64_t id = ++n_ids;
     if (entry != NULL) *entry = (struct entry){buffer, id};
     pthread_mutex_unlock(&lock);
-    return id;
 }
 
 uint64_t ggs_buffer_remove(const void * buffer) {

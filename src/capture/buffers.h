@@ -3,6 +3,6 @@
 
 #include <stdint.h>
 
-uint64_t ggs_buffer_add(const void * buffer);    // a new id, from 1
+void     ggs_buffer_add(const void * buffer, uint64_t id);
 uint64_t ggs_buffer_remove(const void * buffer); // its id, 0 where it was not known
 uint64_t ggs_buffer_id(const void * buffer);     // its id, 0 where it is not known

@@ -33,18 +33,36 @@ static void set_state(int state) {
     __atomic_store_n(&ggs_capture_state, state, __ATOMIC_RELEASE);
 }
 
-void ggs_capture_give_up(const char * format, ...) {
-    int before = __atomic_exchange_n(&ggs_capture_state, GGS_CAPTURE_OFF, __ATOMIC_ACQ_REL);
-    if (before == GGS_CAPTURE_OFF) return;
-    char    line[1024];
-    va_list arguments;
-    va_start(arguments, format);
-    int length = vsnprintf(line, sizeof(line) - 1, format, arguments);
-    va_end(arguments);
+static void say(const char * format, va_list arguments) {
+    char line[1024];
+    int  length = vsnprintf(line, sizeof(line) - 1, format, arguments);
     if (length < 0) return;
     if ((size_t) length > sizeof(line) - 2) length = (int) sizeof(line) - 2;
     line[length] = '\n';
     dprintf(STDERR_FILENO, "ggscope: %.*s", length + 1, line);
+}
+
+void ggs_capture_give_up(const char * format, ...) {
+    int before = __atomic_exchange_n(&ggs_capture_state, GGS_CAPTURE_OFF, __ATOMIC_ACQ_REL);
+    if (before == GGS_CAPTURE_OFF) return;
+    va_list arguments;
+    va_start(arguments, format);
+    say(format, arguments);
+    va_end(arguments);
+}
+
+__attribute__((format(printf, 1, 2))) static void say_line(const char * format, ...) {
+    va_list arguments;
+    va_start(arguments, format);
+    say(format, arguments);
+    va_end(arguments);
+}
+
+void ggs_capture_stop_full(void) {
+    int reason = errno, recording = GGS_CAPTURE_RECORDING;
+    if (!__atomic_compare_exchange_n(&ggs_capture_state, &recording, GGS_CAPTURE_FULL, false, __ATOMIC_ACQ_REL, __ATOMIC_RELAXED)) return;
+    say_line("recording ends here, the program runs on: %s",
+             reason == EDQUOT ? "the size given by --max-size is reached" : strerror(reason));
 }
 
 // ---- start and end of the process ----
@@ -88,6 +106,14 @@ static uint64_t number_from_environment(const char * name, uint64_t otherwise) {
     return strtoull(text, NULL, 10);
 }
 
+static void settings_of_environment(void) {
+    struct ggs_segment_settings settings = {.most_bytes = number_from_environment("GGSCOPE_MAX_SIZE", 1ull << 40)};
+    const char *                policy   = getenv("GGSCOPE_POLICY");
+    settings.ring                        = policy != NULL && strcmp(policy, "ring") == 0;
+    snprintf(settings.directory, sizeof(settings.directory), "%s", spool);
+    ggs_segment_configure(&settings);
+}
+
 static int sees_engine(struct dl_phdr_info * info, size_t size, void * data) {
     (void) size, (void) data;
     return info->dlpi_name != NULL && strstr(info->dlpi_name, "libggml") != NULL;
@@ -109,12 +135,8 @@ __attribute__((constructor)) static void constructor(void) {
     } else {
         if (snprintf(spool, sizeof(spool), "%s/spool", output) >= (int) sizeof(spool)) return;
     }
-    struct ggs_segment_settings settings = {.most_bytes = number_from_environment("GGSCOPE_MAX_SIZE", 1ull << 40)};
-    const char *                policy   = getenv("GGSCOPE_POLICY");
-    settings.ring                        = policy != NULL && strcmp(policy, "ring") == 0;
-    follow                               = getenv("GGSCOPE_FOLLOW") != NULL;
-    snprintf(settings.directory, sizeof(settings.directory), "%s", spool);
-    ggs_segment_configure(&settings);
+    follow = getenv("GGSCOPE_FOLLOW") != NULL;
+    settings_of_environment();
     pthread_atfork(NULL, NULL, child_of_fork);
     set_state(GGS_CAPTURE_ASLEEP);
     // A program that links the engine is the one to be recorded: what it starts is not. A wrapper script hands us on.
@@ -122,17 +144,18 @@ __attribute__((constructor)) static void constructor(void) {
 }
 
 static void tell_losses(void) {
-    for (unsigned reason = 1; reason < 8; reason++) {
-        uint64_t count = ggs_recorder_lost(reason);
-        if (count > 0) ggs_story_numbers(GGS_STORY_LOSS, reason, 0, count, 0, NULL);
+    for (unsigned reason = 1; reason < GGS_LOSS_REASONS; reason++) {
+        for (unsigned thread = 0; thread < GGS_LOSS_THREADS; thread++) {
+            uint64_t count = ggs_recorder_lost(reason, thread);
+            if (count > 0) ggs_story_numbers(GGS_STORY_LOSS, reason, thread, count, 0, NULL);
+        }
     }
-    if (ggs_segment_given_up() > 0)
-        ggs_story_numbers(GGS_STORY_LOSS, GGS_LOSS_RING, 0, ggs_segment_given_up(), 0, NULL);
 }
 
 // Nothing is unmapped: workers may still run.
 __attribute__((destructor)) static void destructor(void) {
-    if (!ggs_capture_recording()) return;
+    int state = __atomic_load_n(&ggs_capture_state, __ATOMIC_ACQUIRE);
+    if (state != GGS_CAPTURE_RECORDING && state != GGS_CAPTURE_FULL) return;
     tell_losses();
     ggs_story_numbers(GGS_STORY_END, 0, 0, 0, 0, NULL);
 }
@@ -147,6 +170,16 @@ static int make_directories(void) {
     if (mkdir(output, 0700) != 0 && errno != EEXIST) return -1;
     if (mkdir(spool, 0700) != 0 && errno != EEXIST) return -1;
     return 0;
+}
+
+// A process that is followed, and not the first: it records into a directory of its own inside the experiment.
+static int move_to_own_directory(void) {
+    char own[sizeof(output)];
+    if (snprintf(own, sizeof(own), "%s/process-%d", output, (int) getpid()) >= (int) sizeof(own) - 8) return -1;
+    memcpy(output, own, sizeof(output));
+    snprintf(spool, sizeof(spool), "%.*s/spool", (int) sizeof(spool) - 8, output);
+    settings_of_environment();
+    return make_directories();
 }
 
 static void tell_process(void) {
@@ -258,7 +291,7 @@ static void start(void) {
         return;
     }
     ggs_clock_choose();
-    if (ggs_story_begin() != 0) {
+    if (ggs_story_begin() != 0 && (errno != EEXIST || !follow || move_to_own_directory() != 0 || ggs_story_begin() != 0)) {
         if (errno == EEXIST) {
             set_state(GGS_CAPTURE_OFF); // another process of the same program records already
         } else {

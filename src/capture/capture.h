@@ -12,10 +12,11 @@
 enum ggs_capture_state {
     GGS_CAPTURE_ASLEEP,    // no engine seen yet
     GGS_CAPTURE_RECORDING, // the spool is open
+    GGS_CAPTURE_FULL,      // there was no more room: what comes is only counted
     GGS_CAPTURE_OFF,       // not wanted, failed, or another process records
 };
 
-extern int                  ggs_capture_state; // read relaxed; changes only ASLEEP -> RECORDING -> OFF
+extern int                  ggs_capture_state; // read relaxed; only ever moves down this list
 extern struct abi_functions ggs_engine;        // of the engine, valid while recording
 
 // Is this process recording? Called first in every hook that is not on the hot path; wakes the library up when the engine shows
@@ -28,6 +29,9 @@ static inline bool ggs_capture_recording(void) {
 
 // Stops tracing for good and says why, once.
 __attribute__((format(printf, 1, 2))) void ggs_capture_give_up(const char * format, ...);
+
+// There is no more room (errno says why): recording ends here, which is said once; the program runs on.
+void ggs_capture_stop_full(void);
 
 // Tells the story which files are mapped where, if that has changed since it was told last.
 void ggs_capture_tell_maps(void);

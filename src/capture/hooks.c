@@ -1,6 +1,6 @@
 // The functions that stand in for the engine's own. Each finds the real one, tells the recorder or the story what
 // it saw, and passes everything on unchanged.
-#include <stdatomic.h>
+#include <errno.h>
 #include <stdbool.h>
 #include <stdint.h>
 #include <stdio.h>
@@ -62,7 +62,7 @@ EXPORT void ggml_barrier(void * pool) {
 
 // ---- graph runs ----
 
-static _Atomic uint64_t n_runs, n_schedules, n_decodes, n_loads;
+static uint64_t n_runs, n_schedules, n_decodes, n_loads, n_buffers; // counted under the story's lock
 
 // The graph run that the calling thread is in. The graph functions call each other: the outermost counts.
 struct nesting {
@@ -86,27 +86,26 @@ static void run_enter(const struct abi_graph * graph, void * backend, const void
     }
     in.graph = ggs_graph_identify(graph, &ggs_engine);
     if (in.graph == NULL) {
-        ggs_capture_give_up("no room for a graph in the spool: the program runs on, recording ends here");
+        ggs_capture_stop_full();
         return;
     }
     const char *         name = backend == NULL ? "CPU" : ggs_engine.backend_name(backend);
-    struct ggs_story_run run  = {.run       = atomic_fetch_add(&n_runs, 1) + 1,
-                                 .graph     = in.graph->id,
+    struct ggs_story_run run  = {.graph     = in.graph->id,
                                  .schedule  = in.schedule,
                                  .decode    = in.decode,
                                  .os_thread = ggs_recorder_thread_id(),
                                  .host      = backend == NULL};
     ggs_clock_anchor(&run.ticks, &run.monotonic_ns);
     struct ggs_piece pieces[] = {{&run, sizeof(run)}, {name, strlen(name) + 1}};
-    if (ggs_story_append(GGS_STORY_RUN, pieces, 2) != 0) {
-        ggs_recorder_count_loss(GGS_LOSS_SPACE, in.graph->n_nodes);
+    if (ggs_story_append_next(GGS_STORY_RUN, pieces, 2, &run.run, &n_runs) != 0) {
+        ggs_capture_stop_full();
         return;
     }
     in.run = run.run;
 }
 
 static void run_leave(int64_t status) {
-    if (--in.depth > 0 || in.run == 0 || !ggs_capture_recording()) return;
+    if (--in.depth > 0 || in.run == 0) return; // its end is told though the spool may be full by now
     struct ggs_story_run_end end = {.run = in.run, .status = status};
     ggs_clock_anchor(&end.ticks, &end.monotonic_ns);
     struct ggs_piece piece = {&end, sizeof(end)};
@@ -140,8 +139,11 @@ EXPORT int ggml_graph_compute(struct abi_graph * graph, struct abi_plan * plan) 
     struct ggs_run * run = NULL;
     if (in.run != 0 && plan != NULL && in.graph->n_nodes == (uint32_t) graph->n_nodes) {
         run = ggs_run_open((uint32_t) in.run, graph, in.graph, plan->threadpool, plan->n_threads);
+        if (run == NULL && errno != EBUSY) ggs_capture_stop_full();
         ggs_story_numbers(GGS_STORY_RUN_THREADS, in.run, (uint64_t) plan->n_threads, ggs_run_slot(run), 0, NULL);
     }
+    if (__atomic_load_n(&ggs_capture_state, __ATOMIC_RELAXED) == GGS_CAPTURE_FULL && run == NULL && graph != NULL && plan != NULL)
+        ggs_recorder_count_lost_run(GGS_LOSS_SPACE, (uint64_t) graph->n_nodes, plan->n_threads);
     int status = real(graph, plan);
     if (run != NULL) ggs_run_close(run);
     run_leave(status);
@@ -150,9 +152,9 @@ EXPORT int ggml_graph_compute(struct abi_graph * graph, struct abi_plan * plan) 
 
 static void schedule_enter(void * scheduler, const struct abi_graph * graph, const void * caller) {
     if (in.schedule != 0 || !ggs_capture_wake(caller)) return;
-    in.schedule = atomic_fetch_add(&n_schedules, 1) + 1;
-    ggs_story_numbers(GGS_STORY_SCHEDULE, in.schedule, (uint64_t) scheduler, in.decode, (uint64_t) graph->n_nodes,
-                      NULL);
+    struct ggs_story_number numbers = {{0, (uint64_t) scheduler, in.decode, (uint64_t) graph->n_nodes}};
+    struct ggs_piece        piece   = {&numbers, sizeof(numbers)};
+    if (ggs_story_append_next(GGS_STORY_SCHEDULE, &piece, 1, &numbers.value[0], &n_schedules) == 0) in.schedule = numbers.value[0];
 }
 
 static void schedule_leave(bool outermost, int status) {
@@ -188,12 +190,11 @@ static void tell_buffer(void * buffer) {
     if (buffer == NULL || !ggs_capture_recording()) return;
     void *                  type     = ggs_engine.buffer_type(buffer);
     const char *            name     = type == NULL ? "" : ggs_engine.buffer_type_name(type);
-    struct ggs_story_buffer told     = {.id      = ggs_buffer_add(buffer),
-                                        .address = (uint64_t) ggs_engine.buffer_base(buffer),
+    struct ggs_story_buffer told     = {.address = (uint64_t) ggs_engine.buffer_base(buffer),
                                         .size    = ggs_engine.buffer_size(buffer),
                                         .host    = ggs_engine.buffer_is_host(buffer)};
     struct ggs_piece        pieces[] = {{&told, sizeof(told)}, {name, strlen(name) + 1}};
-    ggs_story_append(GGS_STORY_BUFFER, pieces, 2);
+    if (ggs_story_append_next(GGS_STORY_BUFFER, pieces, 2, &told.id, &n_buffers) == 0) ggs_buffer_add(buffer, told.id);
 }
 
 // A buffer type may make its buffer from another type's and rename it afterwards: only the outermost allocation knows.
@@ -351,29 +352,33 @@ EXPORT void * gguf_init_from_file(const char * path, struct gguf_params params) 
 
 // ---- models, contexts, decodes ----
 
+static uint64_t tell_load(const char * path) {
+    struct ggs_story_number numbers  = {{0, 0, 0, 0}};
+    struct ggs_piece        pieces[] = {{&numbers, sizeof(numbers)}, {path, strlen(path) + 1}};
+    return ggs_story_append_next(GGS_STORY_LOAD, pieces, 2, &numbers.value[0], &n_loads) == 0 ? numbers.value[0] : 0;
+}
+
+static void tell_load_end(uint64_t load, const void * model) {
+    if (load == 0 || !ggs_capture_recording()) return;
+    ggs_capture_tell_maps();
+    ggs_story_numbers(GGS_STORY_LOAD_END, load, (uint64_t) model, 0, 0, NULL);
+}
+
 EXPORT void * llama_model_load_from_file(const char * path, union abi_by_value params);
 EXPORT void * llama_model_load_from_file(const char * path, union abi_by_value params) {
     REAL(llama_model_load_from_file);
-    uint64_t load = atomic_fetch_add(&n_loads, 1) + 1;
-    if (ggs_capture_wake(CALLER)) ggs_story_numbers(GGS_STORY_LOAD, load, 0, 0, 0, path);
+    uint64_t load = ggs_capture_wake(CALLER) ? tell_load(path) : 0;
     void * model = real(path, params);
-    if (ggs_capture_recording()) {
-        ggs_capture_tell_maps();
-        ggs_story_numbers(GGS_STORY_LOAD_END, load, (uint64_t) model, 0, 0, NULL);
-    }
+    tell_load_end(load, model);
     return model;
 }
 
 EXPORT void * llama_model_load_from_splits(const char ** paths, size_t n_paths, union abi_by_value params);
 EXPORT void * llama_model_load_from_splits(const char ** paths, size_t n_paths, union abi_by_value params) {
     REAL(llama_model_load_from_splits);
-    uint64_t load = atomic_fetch_add(&n_loads, 1) + 1;
-    if (ggs_capture_wake(CALLER)) ggs_story_numbers(GGS_STORY_LOAD, load, 0, 0, 0, n_paths > 0 ? paths[0] : "");
+    uint64_t load = ggs_capture_wake(CALLER) ? tell_load(n_paths > 0 ? paths[0] : "") : 0;
     void * model = real(paths, n_paths, params);
-    if (ggs_capture_recording()) {
-        ggs_capture_tell_maps();
-        ggs_story_numbers(GGS_STORY_LOAD_END, load, (uint64_t) model, 0, 0, NULL);
-    }
+    tell_load_end(load, model);
     return model;
 }
 
@@ -389,13 +394,13 @@ EXPORT void * llama_init_from_model(void * model, union abi_by_value params) {
     return context;
 }
 
-static void tell_decode(uint64_t number, void * context, const struct abi_batch * batch, bool encode) {
+static uint64_t tell_decode(void * context, const struct abi_batch * batch, bool encode) {
     uint32_t                n    = batch->n_tokens < 0 ? 0 : (uint32_t) batch->n_tokens;
-    struct ggs_story_decode head = {.decode = number, .context = (uint64_t) context, .tokens = n, .encode = encode};
+    struct ggs_story_decode head = {.context = (uint64_t) context, .tokens = n, .encode = encode};
     head.has = (batch->token != NULL ? 1u : 0) | (batch->pos != NULL ? 2u : 0) | (batch->seq_id != NULL ? 4u : 0) |
                (batch->logits != NULL ? 8u : 0);
     int32_t * numbers = calloc(n + 1, 3 * sizeof(int32_t) + 1);
-    if (numbers == NULL) return;
+    if (numbers == NULL) return 0;
     int32_t * tokens = numbers, *positions = numbers + n, *sequences = numbers + 2 * n;
     uint8_t * outputs = (uint8_t *) (numbers + 3 * n);
     for (uint32_t i = 0; i < n; i++) {
@@ -406,18 +411,18 @@ static void tell_decode(uint64_t number, void * context, const struct abi_batch 
         if (batch->logits != NULL) outputs[i] = batch->logits[i] != 0;
     }
     struct ggs_piece pieces[] = {{&head, sizeof(head)}, {numbers, n * (3 * sizeof(int32_t) + 1)}};
-    ggs_story_append(GGS_STORY_DECODE, pieces, 2);
+    int              result   = ggs_story_append_next(GGS_STORY_DECODE, pieces, 2, &head.decode, &n_decodes);
     free(numbers);
+    return result == 0 ? head.decode : 0;
 }
 
 // What llama_decode and llama_encode have in common.
 static int decode(int (*real)(void *, union abi_by_value), void * context, union abi_by_value * batch, bool encode,
                   const void * caller) {
     if (in.decode != 0 || !ggs_capture_wake(caller)) return real(context, *batch);
-    in.decode = atomic_fetch_add(&n_decodes, 1) + 1;
-    tell_decode(in.decode, context, &batch->batch, encode);
+    in.decode = tell_decode(context, &batch->batch, encode);
     int status = real(context, *batch);
-    if (ggs_capture_recording())
+    if (in.decode != 0 && ggs_capture_recording())
         ggs_story_numbers(GGS_STORY_DECODE_END, in.decode, (uint64_t) (int64_t) status, 0, 0, NULL);
     in.decode = 0;
     return status;

@@ -1,5 +1,6 @@
 #include "capture/recorder.h"
 
+#include <errno.h>
 #include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
@@ -33,7 +34,7 @@ struct ggs_run {
 
 static struct ggs_run   slots[GGS_SLOTS];
 static _Atomic uint32_t n_lanes;
-static _Atomic uint64_t lost[8];
+static _Atomic uint64_t lost[GGS_LOSS_REASONS][GGS_LOSS_THREADS];
 
 struct thread_state {
     struct ggs_run *      run;
@@ -51,12 +52,17 @@ struct thread_state {
 };
 static _Thread_local struct thread_state self;
 
-uint64_t ggs_recorder_lost(unsigned reason) {
-    return atomic_load_explicit(&lost[reason], memory_order_relaxed);
+uint64_t ggs_recorder_lost(unsigned reason, unsigned thread) {
+    return atomic_load_explicit(&lost[reason][thread], memory_order_relaxed);
 }
 
-void ggs_recorder_count_loss(unsigned reason, uint64_t count) {
-    atomic_fetch_add_explicit(&lost[reason], count, memory_order_relaxed);
+void ggs_recorder_count_loss(unsigned reason, unsigned thread, uint64_t count) {
+    if (thread >= GGS_LOSS_THREADS) thread = GGS_LOSS_THREADS - 1;
+    atomic_fetch_add_explicit(&lost[reason][thread], count, memory_order_relaxed);
+}
+
+void ggs_recorder_count_lost_run(unsigned reason, uint64_t nodes, int threads) {
+    for (int t = 0; t < threads; t++) ggs_recorder_count_loss(reason, (unsigned) t, nodes);
 }
 
 uint32_t ggs_recorder_thread_id(void) {
@@ -122,19 +128,18 @@ struct ggs_run * ggs_run_open(uint32_t number, const struct abi_graph * nodes, c
                               void * pool, int threads) {
     struct ggs_run * run = take_slot();
     if (run == NULL || threads > GGS_SLOT_THREADS) {
-        ggs_recorder_count_loss(GGS_LOSS_SLOTS, graph->n_nodes * (uint64_t) threads);
+        ggs_recorder_count_lost_run(GGS_LOSS_SLOTS, graph->n_nodes, threads);
         if (run != NULL) atomic_store(&run->taken, false);
+        errno = EBUSY;
         return NULL;
     }
     for (int t = 0; t < threads; t++) {
         if (provide_lane(run, (uint32_t) t, lane_need(graph, (uint32_t) t)) == NULL) {
-            ggs_recorder_count_loss(GGS_LOSS_SPACE, graph->n_nodes * (uint64_t) threads);
             atomic_store(&run->taken, false);
             return NULL;
         }
     }
     if (!copy_nodes(run, nodes)) {
-        ggs_recorder_count_loss(GGS_LOSS_SPACE, graph->n_nodes * (uint64_t) threads);
         atomic_store(&run->taken, false);
         return NULL;
     }
@@ -264,7 +269,7 @@ void ggs_op_begin(const struct abi_params * params, struct abi_tensor * node, un
     }
     if (__builtin_expect(!found, 0)) {
         if (!attach(params, node, &index)) {
-            ggs_recorder_count_loss(GGS_LOSS_UNMATCHED, 1);
+            ggs_recorder_count_loss(GGS_LOSS_UNMATCHED, (unsigned) params->ith, 1);
             self.run = NULL;
             self.op  = NULL;
             return;
@@ -275,7 +280,7 @@ void ggs_op_begin(const struct abi_params * params, struct abi_tensor * node, un
     struct ggs_spool_op * op   = lane->next;
     self.cursor                = index + 1;
     if (__builtin_expect(op >= lane->end, 0)) {
-        ggs_recorder_count_loss(GGS_LOSS_SPACE, 1);
+        ggs_recorder_count_loss(GGS_LOSS_SPACE, (unsigned) params->ith, 1);
         self.op = NULL;
         return;
     }

@@ -16,7 +16,7 @@ enum { GGS_SLOTS = 64, GGS_SLOT_THREADS = 512 };
 struct ggs_run; // a slot in use
 
 // Takes a slot for a graph run and makes room in its lanes for `threads` threads. `pool` may be NULL where the engine makes a
-// pool of its own for the run. NULL where there is no slot or no room: the run's ops are then not recorded, and counted as lost.
+// pool of its own for the run. NULL where there is no slot (errno EBUSY: its ops are counted as lost) or no room.
 struct ggs_run * ggs_run_open(uint32_t number, const struct abi_graph * nodes, const struct ggs_graph * graph,
                               void * pool, int threads);
 void             ggs_run_close(struct ggs_run * run);
@@ -30,9 +30,12 @@ void ggs_op_mark_extra(void); // the op under way was computed by an extra buffe
 bool ggs_op_in_flight(void);
 void ggs_op_barrier(uint64_t enter, uint64_t leave);
 
-// Ops that could not be recorded, by enum ggs_loss_reason.
-uint64_t ggs_recorder_lost(unsigned reason);
-void     ggs_recorder_count_loss(unsigned reason, uint64_t count);
+// Op runs that could not be recorded, by enum ggs_loss_reason and thread index (the last one stands for all beyond).
+enum { GGS_LOSS_THREADS = 64, GGS_LOSS_REASONS = 8 };
+uint64_t ggs_recorder_lost(unsigned reason, unsigned thread);
+void     ggs_recorder_count_loss(unsigned reason, unsigned thread, uint64_t count);
+// A whole run of `nodes` nodes on `threads` threads.
+void ggs_recorder_count_lost_run(unsigned reason, uint64_t nodes, int threads);
 
 // The OS thread id of the calling thread, asked once per thread.
 uint32_t ggs_recorder_thread_id(void);

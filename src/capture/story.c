@@ -33,6 +33,10 @@ int ggs_story_begin(void) {
 }
 
 int ggs_story_append(uint32_t type, const struct ggs_piece * pieces, unsigned n_pieces) {
+    return ggs_story_append_next(type, pieces, n_pieces, NULL, NULL);
+}
+
+int ggs_story_append_next(uint32_t type, const struct ggs_piece * pieces, unsigned n_pieces, uint64_t * number, uint64_t * counter) {
     uint64_t bytes = sizeof(struct ggs_story_record);
     for (unsigned i = 0; i < n_pieces; i++) bytes += pieces[i].bytes;
     bytes = (bytes + 7) / 8 * 8;
@@ -44,6 +48,7 @@ int ggs_story_append(uint32_t type, const struct ggs_piece * pieces, unsigned n_
         pthread_mutex_unlock(&lock);
         return -1;
     }
+    if (number != NULL) *number = ++*counter;
     uint8_t *                 at     = segment.data + used;
     struct ggs_story_record * record = (struct ggs_story_record *) at;
     record->bytes                    = (uint32_t) bytes;

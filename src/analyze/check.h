@@ -1,0 +1,25 @@
+// Does everything hold that must hold of a trace? One result per promise.
+//
+// What a killed engine left unfinished is "interrupted", not wrong: only FAIL means that something cannot be trusted.
+#pragma once
+
+#include "analyze/trace.h"
+
+enum ggs_check_status { GGS_CHECK_OK, GGS_CHECK_INTERRUPTED, GGS_CHECK_FAIL, GGS_CHECK_SKIPPED };
+
+struct ggs_check {
+    const char *          name; // constant, a few words
+    enum ggs_check_status status;
+    char                  text[320]; // what was found, in numbers
+};
+
+enum { GGS_CHECKS = 16 };
+
+struct ggs_checks {
+    struct ggs_check check[GGS_CHECKS];
+    unsigned         n;
+    bool             failed; // any FAIL
+};
+
+// `directory`: of a sealed experiment, or a trace file. Negative only where the trace cannot be opened at all.
+int ggs_checks_run(struct ggs_checks * checks, const char * directory, struct ggs_error * error);

@@ -1,0 +1,61 @@
+#include "analyze/intervals.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+void ggs_intervals_release(struct ggs_intervals * set) {
+    free(set->data);
+    *set = (struct ggs_intervals){0};
+}
+
+// The first interval that ends at or behind `at`.
+static uint64_t find(const struct ggs_intervals * set, uint64_t at) {
+    uint64_t low = 0, high = set->n;
+    while (low < high) {
+        uint64_t middle = low + (high - low) / 2;
+        if (set->data[middle].end < at) {
+            low = middle + 1;
+        } else {
+            high = middle;
+        }
+    }
+    return low;
+}
+
+bool ggs_intervals_add(struct ggs_intervals * set, uint64_t begin, uint64_t end) {
+    if (begin >= end) return true;
+    uint64_t first = find(set, begin), last = first;
+    while (last < set->n && set->data[last].begin <= end) { // all that touch become one
+        if (set->data[last].begin < begin) begin = set->data[last].begin;
+        if (set->data[last].end > end) end = set->data[last].end;
+        last++;
+    }
+    if (first == last) {
+        if (set->n == set->capacity) {
+            uint64_t              capacity = set->capacity == 0 ? 64 : 2 * set->capacity;
+            struct ggs_interval * data     = realloc(set->data, capacity * sizeof(*data));
+            if (data == NULL) return false;
+            set->data     = data;
+            set->capacity = capacity;
+        }
+        memmove(set->data + first + 1, set->data + first, (set->n - first) * sizeof(*set->data));
+        set->n++;
+    } else {
+        memmove(set->data + first + 1, set->data + last, (set->n - last) * sizeof(*set->data));
+        set->n -= last - first - 1;
+    }
+    set->data[first] = (struct ggs_interval){begin, end};
+    return true;
+}
+
+bool ggs_intervals_covers(const struct ggs_intervals * set, uint64_t begin, uint64_t end) {
+    if (begin >= end) return true;
+    uint64_t i = find(set, begin + 1);
+    return i < set->n && set->data[i].begin <= begin && set->data[i].end >= end;
+}
+
+uint64_t ggs_intervals_bytes(const struct ggs_intervals * set) {
+    uint64_t sum = 0;
+    for (uint64_t i = 0; i < set->n; i++) sum += set->data[i].end - set->data[i].begin;
+    return sum;
+}

@@ -1,0 +1,19 @@
+// A set of bytes: disjoint intervals, ascending. A zeroed struct is the empty set.
+#pragma once
+
+#include <stdbool.h>
+#include <stdint.h>
+
+struct ggs_interval {
+    uint64_t begin, end;
+};
+
+struct ggs_intervals {
+    struct ggs_interval * data;
+    uint64_t              n, capacity;
+};
+
+void     ggs_intervals_release(struct ggs_intervals * set);
+bool     ggs_intervals_add(struct ggs_intervals * set, uint64_t begin, uint64_t end); // false: out of memory
+bool     ggs_intervals_covers(const struct ggs_intervals * set, uint64_t begin, uint64_t end);
+uint64_t ggs_intervals_bytes(const struct ggs_intervals * set);

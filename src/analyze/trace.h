@@ -1,0 +1,52 @@
+// A trace opened for analysis: the reader, and the small tables in memory.
+//
+// What is small: tensors, op names, types, buffers, files. They grow with the model and its distinct graphs, not with the
+// length of the recording. Everything else is walked with cursors.
+#pragma once
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "trace/reader.h"
+
+// What an op does with its operands, as far as bytes are concerned.
+enum ggs_op_kind {
+    GGS_KIND_DENSE,      // reads its sources whole, writes its result whole
+    GGS_KIND_EMPTY,      // view, reshape, permute, transpose, none: touches nothing
+    GGS_KIND_GET_ROWS,   // reads the rows of source 0 that source 1 names
+    GGS_KIND_SET_ROWS,   // writes the rows of its result that source 1 names
+    GGS_KIND_MUL_MAT_ID, // reads the matrices of source 0 that source 2 names
+    GGS_KIND_ADD_ID,     // reads the rows of source 1 that source 2 names
+    GGS_KIND_CPY,        // source 1 is where it writes, not what it reads
+};
+
+struct ggs_trace {
+    struct ggs_reader * reader;
+    struct ggs_tensor * tensors; // tensors[i].tensor == i + 1
+    uint64_t            n_tensors;
+    const char **       op_names; // by op number, "" where unknown
+    enum ggs_op_kind *  op_kinds;
+    uint64_t            n_ops;
+    struct ggs_type *   types; // by type number; name 0 where unknown
+    uint64_t            n_types;
+    struct ggs_buffer * buffers;
+    uint64_t            n_buffers;
+    struct ggs_file *   files;
+    uint64_t            n_files;
+    struct ggs_graph *  graph; // the one that ggs_trace_graph gave last
+};
+
+// `path`: an experiment's directory or a trace file.
+int  ggs_trace_open(struct ggs_trace * trace, const char * path, struct ggs_error * error);
+void ggs_trace_close(struct ggs_trace * trace); // a zeroed struct is fine
+
+// A graph by number; valid until the next call.
+int ggs_trace_graph(struct ggs_trace * trace, uint64_t graph, const struct ggs_graph ** out, struct ggs_error * error);
+
+// NULL where the number is none.
+const struct ggs_tensor * ggs_trace_tensor(const struct ggs_trace * trace, uint64_t tensor);
+const char *              ggs_trace_op_name(const struct ggs_trace * trace, uint64_t op);
+enum ggs_op_kind          ggs_trace_op_kind(const struct ggs_trace * trace, uint64_t op);
+
+// Bytes of one row (the first dimension) of a tensor; 0 where its type is unknown.
+uint64_t ggs_trace_row_bytes(const struct ggs_trace * trace, const struct ggs_tensor * tensor);

@@ -1,0 +1,12 @@
+// What a recording ends with: a few lines a person can use.
+#pragma once
+
+#include <stdio.h>
+
+struct ggs_totals;
+
+// The numbers alone.
+void ggs_summary_totals(const struct ggs_totals * totals, FILE * out);
+
+// `directory` is that of a sealed experiment.
+void ggs_summary_print(const char * directory, FILE * out);
