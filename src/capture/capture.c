@@ -29,6 +29,10 @@ static char            spool[PATH_MAX - 64];  // where segments go
 static bool            follow;                // children are traced too
 static const void *    engine_address;        // for looking functions up
 
+const char * ggs_capture_spool(void) {
+    return spool;
+}
+
 static void set_state(int state) {
     __atomic_store_n(&ggs_capture_state, state, __ATOMIC_RELEASE);
 }
@@ -60,7 +64,9 @@ __attribute__((format(printf, 1, 2))) static void say_line(const char * format, 
 
 void ggs_capture_stop_full(void) {
     int reason = errno, recording = GGS_CAPTURE_RECORDING;
-    if (!__atomic_compare_exchange_n(&ggs_capture_state, &recording, GGS_CAPTURE_FULL, false, __ATOMIC_ACQ_REL, __ATOMIC_RELAXED)) return;
+    if (!__atomic_compare_exchange_n(&ggs_capture_state, &recording, GGS_CAPTURE_FULL, false, __ATOMIC_ACQ_REL,
+                                     __ATOMIC_RELAXED))
+        return;
     say_line("recording ends here, the program runs on: %s",
              reason == EDQUOT ? "the size given by --max-size is reached" : strerror(reason));
 }
@@ -291,7 +297,8 @@ static void start(void) {
         return;
     }
     ggs_clock_choose();
-    if (ggs_story_begin() != 0 && (errno != EEXIST || !follow || move_to_own_directory() != 0 || ggs_story_begin() != 0)) {
+    if (ggs_story_begin() != 0 &&
+        (errno != EEXIST || !follow || move_to_own_directory() != 0 || ggs_story_begin() != 0)) {
         if (errno == EEXIST) {
             set_state(GGS_CAPTURE_OFF); // another process of the same program records already
         } else {
@@ -320,90 +327,4 @@ bool ggs_capture_wake(const void * caller) {
     pthread_mutex_unlock(&lock);
     inside = false;
     return ggs_capture_recording();
-}
-
-// ---- file mappings ----
-
-enum { MOST_RANGES = 1024, MOST_VAIN_LOOKS = 4 };
-
-static struct {
-    pthread_mutex_t lock;
-    struct text     text;
-    uint64_t        told; // hash of what the story knows
-    struct {
-        uint64_t from, to;
-    } range[MOST_RANGES];
-    unsigned n_ranges;
-    int      looks; // see_source may look so often in vain before the load is taken to copy from elsewhere
-} maps = {.lock = PTHREAD_MUTEX_INITIALIZER};
-
-static uint64_t hash_text(const char * text, size_t length) {
-    uint64_t h = 14695981039346656037u;
-    for (size_t i = 0; i < length; i++) h = (h ^ (uint8_t) text[i]) * 1099511628211u;
-    return h;
-}
-
-// Keeps the mappings of data files: named, readable, not code, not a device, not our own segments.
-static void keep_line(const char * line) {
-    unsigned long long from, to, offset;
-    char               permissions[8];
-    int                at = 0;
-    if (sscanf(line, "%llx-%llx %7s %llx %*x:%*x %*u %n", &from, &to, permissions, &offset, &at) < 4 || at == 0) return;
-    const char * path   = line + at;
-    bool         device = strncmp(path, "/dev/", 5) == 0 && strncmp(path, "/dev/shm/", 9) != 0;
-    if (path[0] != '/' || permissions[2] == 'x' || device || strstr(path, ".so") != NULL) return;
-    if (strncmp(path, spool, strlen(spool)) == 0) return;
-    add(&maps.text, "%llx %llx %llx %s\n", from, to, offset, path);
-    if (maps.n_ranges < MOST_RANGES) {
-        maps.range[maps.n_ranges].from = from;
-        maps.range[maps.n_ranges].to   = to;
-        maps.n_ranges++;
-    }
-}
-
-static void tell_maps_locked(void) {
-    FILE * file = fopen("/proc/self/maps", "re");
-    if (file == NULL) return;
-    maps.text.used    = 0;
-    maps.text.data[0] = '\0';
-    maps.n_ranges     = 0;
-    char line[PATH_MAX + 128];
-    while (fgets(line, sizeof(line), file) != NULL) {
-        line[strcspn(line, "\n")] = '\0';
-        keep_line(line);
-    }
-    fclose(file);
-    uint64_t hash = hash_text(maps.text.data, maps.text.used);
-    if (hash != maps.told) ggs_story_text(GGS_STORY_MAPS, maps.text.data);
-    maps.told = hash;
-}
-
-void ggs_capture_tell_maps(void) {
-    pthread_mutex_lock(&maps.lock);
-    tell_maps_locked();
-    maps.looks = 0;
-    pthread_mutex_unlock(&maps.lock);
-}
-
-void ggs_capture_expect_load(void) {
-    pthread_mutex_lock(&maps.lock);
-    maps.looks = MOST_VAIN_LOOKS;
-    pthread_mutex_unlock(&maps.lock);
-}
-
-static bool in_known_mapping(uint64_t address) {
-    for (unsigned i = 0; i < maps.n_ranges; i++) {
-        if (address >= maps.range[i].from && address < maps.range[i].to) return true;
-    }
-    return false;
-}
-
-void ggs_capture_see_source(uint64_t address) {
-    if (__atomic_load_n(&maps.looks, __ATOMIC_RELAXED) == 0) return;
-    pthread_mutex_lock(&maps.lock);
-    if (maps.looks > 0 && !in_known_mapping(address)) {
-        tell_maps_locked();
-        maps.looks = in_known_mapping(address) ? MOST_VAIN_LOOKS : maps.looks - 1;
-    }
-    pthread_mutex_unlock(&maps.lock);
 }

@@ -33,10 +33,5 @@ __attribute__((format(printf, 1, 2))) void ggs_capture_give_up(const char * form
 // There is no more room (errno says why): recording ends here, which is said once; the program runs on.
 void ggs_capture_stop_full(void);
 
-// Tells the story which files are mapped where, if that has changed since it was told last.
-void ggs_capture_tell_maps(void);
-
-// While a model is being loaded (from here until the next graph), weights are copied out of mappings that are gone soon after:
-// see_source tells the mappings anew where `address` lies in none that is known.
-void ggs_capture_expect_load(void);
-void ggs_capture_see_source(uint64_t address);
+// The folder that segments go to.
+const char * ggs_capture_spool(void);

@@ -6,7 +6,7 @@
 #include <string.h>
 
 #include "capture/buffers.h"
-#include "capture/capture.h"
+#include "capture/maps.h"
 #include "capture/story.h"
 #include "trace/spool.h"
 
@@ -425,7 +425,7 @@ static struct variant * define(const struct abi_graph * graph, uint64_t hash, co
         if (same_but_moved(*newest, v)) {
             ok = tell_delta(v, *newest, map.n) && share_with_base(v, *newest);
         } else {
-            ggs_capture_tell_maps(); // so that its addresses can be resolved
+            ggs_maps_tell(); // so that its addresses can be resolved
             ok = plan_copies(&v->graph, graph) && tell_graph(v, &map, f);
             if (ok) *newest = v;
         }

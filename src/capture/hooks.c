@@ -13,6 +13,7 @@
 #include "capture/clock.h"
 #include "capture/ggml-abi.h"
 #include "capture/graphs.h"
+#include "capture/maps.h"
 #include "capture/recorder.h"
 #include "capture/resolve.h"
 #include "capture/story.h"
@@ -142,7 +143,8 @@ EXPORT int ggml_graph_compute(struct abi_graph * graph, struct abi_plan * plan) 
         if (run == NULL && errno != EBUSY) ggs_capture_stop_full();
         ggs_story_numbers(GGS_STORY_RUN_THREADS, in.run, (uint64_t) plan->n_threads, ggs_run_slot(run), 0, NULL);
     }
-    if (__atomic_load_n(&ggs_capture_state, __ATOMIC_RELAXED) == GGS_CAPTURE_FULL && run == NULL && graph != NULL && plan != NULL)
+    if (__atomic_load_n(&ggs_capture_state, __ATOMIC_RELAXED) == GGS_CAPTURE_FULL && run == NULL && graph != NULL &&
+        plan != NULL)
         ggs_recorder_count_lost_run(GGS_LOSS_SPACE, (uint64_t) graph->n_nodes, plan->n_threads);
     int status = real(graph, plan);
     if (run != NULL) ggs_run_close(run);
@@ -154,7 +156,8 @@ static void schedule_enter(void * scheduler, const struct abi_graph * graph, con
     if (in.schedule != 0 || !ggs_capture_wake(caller)) return;
     struct ggs_story_number numbers = {{0, (uint64_t) scheduler, in.decode, (uint64_t) graph->n_nodes}};
     struct ggs_piece        piece   = {&numbers, sizeof(numbers)};
-    if (ggs_story_append_next(GGS_STORY_SCHEDULE, &piece, 1, &numbers.value[0], &n_schedules) == 0) in.schedule = numbers.value[0];
+    if (ggs_story_append_next(GGS_STORY_SCHEDULE, &piece, 1, &numbers.value[0], &n_schedules) == 0)
+        in.schedule = numbers.value[0];
 }
 
 static void schedule_leave(bool outermost, int status) {
@@ -247,7 +250,7 @@ static uint64_t tensor_buffer(const struct abi_tensor * t) {
 
 static void tell_transfer(struct ggs_story_transfer * transfer, const struct abi_tensor * tensor) {
     // The engine unmaps what it has copied, so a source that lies in a mapping is looked up while it does.
-    if (transfer->kind == GGS_TRANSFER_SET) ggs_capture_see_source(transfer->from);
+    if (transfer->kind == GGS_TRANSFER_SET) ggs_maps_see_source(transfer->from);
     transfer->end             = ggs_clock_ticks();
     size_t           length   = strnlen(tensor->name, ABI_NAME - 1);
     struct ggs_piece pieces[] = {{transfer, sizeof(*transfer)}, {tensor->name, length}, {"", 1}};
@@ -344,7 +347,7 @@ EXPORT void * gguf_init_from_file(const char * path, struct gguf_params params) 
     if (path != NULL && ggs_capture_wake(CALLER)) {
         char * absolute = realpath(path, NULL);
         ggs_story_text(GGS_STORY_FILE, absolute == NULL ? path : absolute);
-        ggs_capture_expect_load();
+        ggs_maps_expect_load();
         free(absolute);
     }
     return real(path, params);
@@ -360,15 +363,15 @@ static uint64_t tell_load(const char * path) {
 
 static void tell_load_end(uint64_t load, const void * model) {
     if (load == 0 || !ggs_capture_recording()) return;
-    ggs_capture_tell_maps();
+    ggs_maps_tell();
     ggs_story_numbers(GGS_STORY_LOAD_END, load, (uint64_t) model, 0, 0, NULL);
 }
 
 EXPORT void * llama_model_load_from_file(const char * path, union abi_by_value params);
 EXPORT void * llama_model_load_from_file(const char * path, union abi_by_value params) {
     REAL(llama_model_load_from_file);
-    uint64_t load = ggs_capture_wake(CALLER) ? tell_load(path) : 0;
-    void * model = real(path, params);
+    uint64_t load  = ggs_capture_wake(CALLER) ? tell_load(path) : 0;
+    void *   model = real(path, params);
     tell_load_end(load, model);
     return model;
 }
@@ -376,8 +379,8 @@ EXPORT void * llama_model_load_from_file(const char * path, union abi_by_value p
 EXPORT void * llama_model_load_from_splits(const char ** paths, size_t n_paths, union abi_by_value params);
 EXPORT void * llama_model_load_from_splits(const char ** paths, size_t n_paths, union abi_by_value params) {
     REAL(llama_model_load_from_splits);
-    uint64_t load = ggs_capture_wake(CALLER) ? tell_load(n_paths > 0 ? paths[0] : "") : 0;
-    void * model = real(paths, n_paths, params);
+    uint64_t load  = ggs_capture_wake(CALLER) ? tell_load(n_paths > 0 ? paths[0] : "") : 0;
+    void *   model = real(paths, n_paths, params);
     tell_load_end(load, model);
     return model;
 }
@@ -420,7 +423,7 @@ static uint64_t tell_decode(void * context, const struct abi_batch * batch, bool
 static int decode(int (*real)(void *, union abi_by_value), void * context, union abi_by_value * batch, bool encode,
                   const void * caller) {
     if (in.decode != 0 || !ggs_capture_wake(caller)) return real(context, *batch);
-    in.decode = tell_decode(context, &batch->batch, encode);
+    in.decode  = tell_decode(context, &batch->batch, encode);
     int status = real(context, *batch);
     if (in.decode != 0 && ggs_capture_recording())
         ggs_story_numbers(GGS_STORY_DECODE_END, in.decode, (uint64_t) (int64_t) status, 0, 0, NULL);

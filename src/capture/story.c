@@ -36,7 +36,8 @@ int ggs_story_append(uint32_t type, const struct ggs_piece * pieces, unsigned n_
     return ggs_story_append_next(type, pieces, n_pieces, NULL, NULL);
 }
 
-int ggs_story_append_next(uint32_t type, const struct ggs_piece * pieces, unsigned n_pieces, uint64_t * number, uint64_t * counter) {
+int ggs_story_append_next(uint32_t type, const struct ggs_piece * pieces, unsigned n_pieces, uint64_t * number,
+                          uint64_t * counter) {
     uint64_t bytes = sizeof(struct ggs_story_record);
     for (unsigned i = 0; i < n_pieces; i++) bytes += pieces[i].bytes;
     bytes = (bytes + 7) / 8 * 8;

@@ -22,7 +22,8 @@ int ggs_story_append(uint32_t type, const struct ggs_piece * pieces, unsigned n_
 
 // The same for a record that carries a number: `number`, a part of the first piece, becomes the next of `counter`, so that numbers
 // ascend in the story whatever threads do.
-int ggs_story_append_next(uint32_t type, const struct ggs_piece * pieces, unsigned n_pieces, uint64_t * number, uint64_t * counter);
+int ggs_story_append_next(uint32_t type, const struct ggs_piece * pieces, unsigned n_pieces, uint64_t * number,
+                          uint64_t * counter);
 
 // The common forms: up to four numbers and a text (NULL for none).
 int ggs_story_numbers(uint32_t type, uint64_t a, uint64_t b, uint64_t c, uint64_t d, const char * text);
