@@ -10,6 +10,7 @@ void ggs_access_release(struct ggs_access_list * list) {
     for (uint64_t i = 0; i < list->index_capacity; i++) free(list->index[i].values);
     free(list->index);
     free(list->ranges);
+    ggs_cursor_close(list->cursor);
     *list = (struct ggs_access_list){0};
 }
 
@@ -38,7 +39,8 @@ static struct ggs_access_index * new_index(struct ggs_access_list * list) {
     return &list->index[list->n_index];
 }
 
-static int keep_index(struct ggs_access_list * list, const struct ggs_index * row, uint64_t tensor, struct ggs_error * error) {
+static int keep_index(struct ggs_access_list * list, const struct ggs_index * row, uint64_t tensor,
+                      struct ggs_error * error) {
     if ((row->width != 4 && row->width != 8) || (row->flags & GGS_INDEX_FLAG_CUT) != 0) return 0;
     struct ggs_access_index * index = new_index(list);
     if (index == NULL) return ggs_fail_memory(error);
@@ -65,19 +67,27 @@ static const struct ggs_edge * edge_of(const struct ggs_graph * graph, uint64_t 
 
 int ggs_access_begin_run(struct ggs_access_list * list, struct ggs_trace * trace, const struct ggs_run * run,
                          const struct ggs_graph * graph, struct ggs_error * error) {
-    list->n_index              = 0;
-    struct ggs_cursor * cursor = NULL;
-    struct ggs_index    row;
-    int                 status = ggs_cursor_open(&cursor, trace->reader, GGS_TABLE_INDEX, error);
+    int status    = 0;
+    list->n_index = 0;
+    if (list->cursor == NULL) status = ggs_cursor_open(&list->cursor, trace->reader, GGS_TABLE_INDEX, error);
     if (status < 0) return status;
-    ggs_cursor_keys(cursor, (int64_t) run->run, (int64_t) run->run);
-    while ((status = ggs_cursor_next(cursor, &row, error)) > 0) {
-        const struct ggs_edge * edge = edge_of(graph, row.node, row.slot);
-        if (edge != NULL) status = keep_index(list, &row, edge->tensor, error);
-        if (status < 0) break;
+    if (list->run == 0 || run->run <= list->run) { // the first one, or back: start from here
+        ggs_cursor_keys(list->cursor, (int64_t) run->run, INT64_MAX);
+        list->waiting = false;
     }
-    ggs_cursor_close(cursor);
-    return status < 0 ? status : 0;
+    list->run = run->run;
+    for (;;) {
+        if (!list->waiting) {
+            status = ggs_cursor_next(list->cursor, &list->ahead, error);
+            if (status <= 0) return status;
+        }
+        list->waiting = list->ahead.run > run->run;
+        if (list->waiting) return 0;
+        const struct ggs_edge * edge =
+            list->ahead.run < run->run ? NULL : edge_of(graph, list->ahead.node, list->ahead.slot);
+        if (edge != NULL) status = keep_index(list, &list->ahead, edge->tensor, error);
+        if (status < 0) return status;
+    }
 }
 
 const struct ggs_access_index * ggs_access_values(const struct ggs_access_list * list, uint64_t tensor) {
@@ -118,13 +128,14 @@ struct dimension {
 
 // The dimensions of a tensor beyond its rows, innermost stride first, neighbours that continue each other joined. Returns how
 // many are left, and in *block the contiguous bytes at the bottom.
-static unsigned fold_dimensions(const struct ggs_trace * trace, const struct ggs_tensor * t, struct dimension out[4], uint64_t * block) {
-    struct dimension d[4];
-    unsigned         n     = 0;
+static unsigned fold_dimensions(const struct ggs_trace * trace, const struct ggs_tensor * t, struct dimension out[4],
+                                uint64_t * block) {
+    struct dimension        d[4];
+    unsigned                n    = 0;
     const struct ggs_type * type = t->type < trace->n_types ? &trace->types[t->type] : NULL;
-    uint64_t         cell  = type == NULL ? 0 : type->block_bytes;
-    uint64_t         cells = type == NULL || type->block_elements == 0 ? 0 : (uint64_t) t->ne[0] / type->block_elements;
-    *block                 = cell;
+    uint64_t                cell = type == NULL ? 0 : type->block_bytes;
+    uint64_t cells = type == NULL || type->block_elements == 0 ? 0 : (uint64_t) t->ne[0] / type->block_elements;
+    *block         = cell;
     if (cells > 1) d[n++] = (struct dimension){cells, t->nb[0]};
     for (int i = 1; i < 4; i++) {
         if (t->ne[i] > 1) d[n++] = (struct dimension){(uint64_t) t->ne[i], t->nb[i]};
@@ -151,8 +162,8 @@ static unsigned fold_dimensions(const struct ggs_trace * trace, const struct ggs
 
 enum { MOST_RANGES = 1 << 20 }; // of one operand: beyond that its extent is given as one range
 
-static bool add_blocks(struct ggs_access_list * list, struct ggs_access * access, const struct dimension * d, unsigned n,
-                       uint64_t offset, uint64_t block) {
+static bool add_blocks(struct ggs_access_list * list, struct ggs_access * access, const struct dimension * d,
+                       unsigned n, uint64_t offset, uint64_t block) {
     if (n == 0) return add_range(list, access, offset, block);
     for (uint64_t i = 0; i < d[n - 1].n; i++) {
         if (!add_blocks(list, access, d, n - 1, offset + i * d[n - 1].stride, block)) return false;
@@ -185,8 +196,8 @@ static int by_value(const void * a, const void * b) {
 }
 
 // The pieces [id * stride, + length) for each distinct id below `n`.
-static bool add_pieces(struct ggs_access_list * list, struct ggs_access * access, const int64_t * ids, uint64_t n_ids, uint64_t stride,
-                       uint64_t length, uint64_t n) {
+static bool add_pieces(struct ggs_access_list * list, struct ggs_access * access, const int64_t * ids, uint64_t n_ids,
+                       uint64_t stride, uint64_t length, uint64_t n) {
     int64_t * sorted = malloc((n_ids + 1) * sizeof(*sorted));
     if (sorted == NULL) return false;
     memcpy(sorted, ids, n_ids * sizeof(*sorted));
@@ -220,8 +231,9 @@ static bool add_matrices(struct ggs_access_list * list, const struct ggs_trace *
 
 // ---- ops ----
 
-static bool add_source(struct ggs_access_list * list, const struct ggs_trace * trace, struct ggs_access * access, enum ggs_op_kind kind,
-                       const struct ggs_access_index * rows, const struct ggs_access_index * ids) {
+static bool add_source(struct ggs_access_list * list, const struct ggs_trace * trace, struct ggs_access * access,
+                       enum ggs_op_kind kind, const struct ggs_access_index * rows,
+                       const struct ggs_access_index * ids) {
     if (kind == GGS_KIND_GET_ROWS && access->slot == 0) return add_rows(list, trace, access, rows);
     if (kind == GGS_KIND_MUL_MAT_ID && access->slot == 0) return add_matrices(list, trace, access, ids);
     if (kind == GGS_KIND_ADD_ID && access->slot == 1) return add_rows(list, trace, access, ids);
@@ -236,14 +248,15 @@ static bool is_read(enum ggs_op_kind kind, uint64_t slot) {
 }
 
 // The accesses of one node. `inside`: the result that an earlier node of the same op hands on, 0 for none.
-static bool add_node(struct ggs_access_list * list, const struct ggs_trace * trace, const struct ggs_graph * graph, uint64_t node,
-                     uint64_t inside, bool writes) {
+static bool add_node(struct ggs_access_list * list, const struct ggs_trace * trace, const struct ggs_graph * graph,
+                     uint64_t node, uint64_t inside, bool writes) {
     enum ggs_op_kind                kind   = ggs_trace_op_kind(trace, graph->nodes[node].op);
     const struct ggs_edge *         second = edge_of(graph, node, 1), *third = edge_of(graph, node, 2);
     const struct ggs_access_index * rows = second == NULL ? NULL : ggs_access_values(list, second->tensor);
     const struct ggs_access_index * ids  = third == NULL ? NULL : ggs_access_values(list, third->tensor);
     bool                            ok   = true;
-    for (uint64_t e = graph->first_edge[node]; ok && e < graph->first_edge[node + 1] && list->n + 1 < GGS_ACCESS_MOST; e++) {
+    for (uint64_t e = graph->first_edge[node]; ok && e < graph->first_edge[node + 1] && list->n + 1 < GGS_ACCESS_MOST;
+         e++) {
         const struct ggs_tensor * tensor = ggs_trace_tensor(trace, graph->edges[e].tensor);
         if (tensor == NULL || tensor->tensor == inside || !is_read(kind, graph->edges[e].slot)) continue;
         struct ggs_access * access = &list->access[list->n++];
@@ -259,8 +272,8 @@ static bool add_node(struct ggs_access_list * list, const struct ggs_trace * tra
     return ok;
 }
 
-int ggs_access_of(struct ggs_access_list * list, const struct ggs_trace * trace, const struct ggs_graph * graph, uint64_t node,
-                  uint64_t absorbed, struct ggs_error * error) {
+int ggs_access_of(struct ggs_access_list * list, const struct ggs_trace * trace, const struct ggs_graph * graph,
+                  uint64_t node, uint64_t absorbed, struct ggs_error * error) {
     list->n = 0, list->n_ranges = 0;
     uint64_t inside = 0;
     for (uint64_t i = node; i < graph->n_nodes; i++) {

@@ -15,7 +15,7 @@ struct ggs_range {
 
 struct ggs_access {
     const struct ggs_tensor * tensor;
-    uint32_t                  slot;  // which source; GGS_ACCESS_RESULT for the result
+    uint32_t                  slot; // which source; GGS_ACCESS_RESULT for the result
     bool                      write;
     bool                      exact; // rows or matrices that the index data named; false: the whole operand
     uint64_t                  bytes; // sum over the ranges
@@ -33,11 +33,16 @@ struct ggs_access_list {
     uint64_t           n_ranges, capacity;
     // The index data of the run, by tensor: several nodes may read the same one.
     struct ggs_access_index {
-        uint64_t tensor;
-        uint64_t width, n, ne[4];
+        uint64_t  tensor;
+        uint64_t  width, n, ne[4];
         int64_t * values;
     } * index;
     uint64_t n_index, index_capacity;
+    // Over the index data, kept from run to run: runs that come in ascending order are read in one pass.
+    struct ggs_cursor * cursor;
+    struct ggs_index    ahead;   // read already, of a later run
+    bool                waiting; // `ahead` is
+    uint64_t            run;     // that was taken last
 };
 
 void ggs_access_release(struct ggs_access_list * list);
@@ -48,8 +53,8 @@ int ggs_access_begin_run(struct ggs_access_list * list, struct ggs_trace * trace
 
 // Fills list->access for an op of that run: the node, and the `absorbed` nodes that were computed together with it. What they
 // hand on to each other stays inside.
-int ggs_access_of(struct ggs_access_list * list, const struct ggs_trace * trace, const struct ggs_graph * graph, uint64_t node,
-                  uint64_t absorbed, struct ggs_error * error);
+int ggs_access_of(struct ggs_access_list * list, const struct ggs_trace * trace, const struct ggs_graph * graph,
+                  uint64_t node, uint64_t absorbed, struct ggs_error * error);
 
 // The values of a small index tensor of this run (expert ids, rows); NULL where they were not kept.
 const struct ggs_access_index * ggs_access_values(const struct ggs_access_list * list, uint64_t tensor);

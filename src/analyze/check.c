@@ -20,8 +20,8 @@ struct context {
     struct ggs_gguf **  gguf; // by file - 1; NULL where it is no GGUF or cannot be read any more
 };
 
-__attribute__((format(printf, 4, 5))) static void report(struct context * c, const char * name, enum ggs_check_status status,
-                                                         const char * format, ...) {
+__attribute__((format(printf, 4, 5))) static void report(struct context * c, const char * name,
+                                                         enum ggs_check_status status, const char * format, ...) {
     if (c->checks->n == GGS_CHECKS) return;
     struct ggs_check * check = &c->checks->check[c->checks->n++];
     check->name              = name;
@@ -34,8 +34,8 @@ __attribute__((format(printf, 4, 5))) static void report(struct context * c, con
 }
 
 // Calls `see` for every row of a table. Negative where the table cannot be read.
-static int each(struct context * c, enum ggs_trace_table table, void * row, void (*see)(void * state, const void * row), void * state,
-                struct ggs_error * error) {
+static int each(struct context * c, enum ggs_trace_table table, void * row, void (*see)(void * state, const void * row),
+                void * state, struct ggs_error * error) {
     struct ggs_cursor * cursor;
     int                 status = ggs_cursor_open(&cursor, c->trace->reader, table, error);
     if (status < 0) return status;
@@ -61,8 +61,8 @@ static void check_bytes(struct context * c) {
 static void check_identity(struct context * c) {
     const uint8_t * u = ggs_reader_uuid(c->trace->reader);
     char            id[40], path[4096];
-    snprintf(id, sizeof(id), "%02x%02x%02x%02x-%02x%02x-%02x%02x-%02x%02x-%02x%02x%02x%02x%02x%02x", u[0], u[1], u[2], u[3], u[4], u[5],
-             u[6], u[7], u[8], u[9], u[10], u[11], u[12], u[13], u[14], u[15]);
+    snprintf(id, sizeof(id), "%02x%02x%02x%02x-%02x%02x-%02x%02x-%02x%02x-%02x%02x%02x%02x%02x%02x", u[0], u[1], u[2],
+             u[3], u[4], u[5], u[6], u[7], u[8], u[9], u[10], u[11], u[12], u[13], u[14], u[15]);
     snprintf(path, sizeof(path), "%s/experiment.json", c->directory);
     FILE * file = fopen(path, "re");
     if (file == NULL) {
@@ -76,7 +76,8 @@ static void check_identity(struct context * c) {
     const char * at = strstr(text, "\"experiment_id\"");
     bool         ok = at != NULL && strstr(at, id) != NULL && strstr(at, id) < at + 64;
     report(c, "one experiment", ok ? GGS_CHECK_OK : GGS_CHECK_FAIL,
-           ok ? "%s in the trace and in experiment.json" : "the trace is of experiment %s, experiment.json of another", id);
+           ok ? "%s in the trace and in experiment.json" : "the trace is of experiment %s, experiment.json of another",
+           id);
 }
 
 // ---- coverage, losses ----
@@ -104,11 +105,14 @@ static void check_coverage(struct context * c) {
     if (each(c, GGS_TABLE_RUNS, &run, see_run, &s, &error) < 0) {
         report(c, "op coverage", GGS_CHECK_FAIL, "%s", error.text);
     } else if (s.wrong > 0) {
-        report(c, "op coverage", GGS_CHECK_FAIL, "in %" PRIu64 " of %" PRIu64 " graph runs the parts do not add up to the nodes", s.wrong, s.runs);
+        report(c, "op coverage", GGS_CHECK_FAIL,
+               "in %" PRIu64 " of %" PRIu64 " graph runs the parts do not add up to the nodes", s.wrong, s.runs);
     } else if (s.unseen > 0) {
-        report(c, "op coverage", GGS_CHECK_FAIL, "%" PRIu64 " of %" PRIu64 " nodes were seen by no hook", s.unseen, s.nodes);
+        report(c, "op coverage", GGS_CHECK_FAIL, "%" PRIu64 " of %" PRIu64 " nodes were seen by no hook", s.unseen,
+               s.nodes);
     } else if (s.interrupted > 0) {
-        report(c, "op coverage", GGS_CHECK_INTERRUPTED, "%" PRIu64 " of %" PRIu64 " graph runs were cut off; all nodes of the others", s.interrupted, s.runs);
+        report(c, "op coverage", GGS_CHECK_INTERRUPTED,
+               "%" PRIu64 " of %" PRIu64 " graph runs were cut off; all nodes of the others", s.interrupted, s.runs);
     } else {
         report(c, "op coverage", GGS_CHECK_OK, "all %" PRIu64 " nodes of %" PRIu64 " graph runs%s", s.nodes, s.runs,
                s.opaque > 0 ? " (some on backends seen as a whole only)" : "");
@@ -156,7 +160,8 @@ static void check_times(struct context * c) {
     if (each(c, GGS_TABLE_OP_RUNS, &op, see_op_run, &s, &error) < 0) {
         report(c, "times", GGS_CHECK_FAIL, "%s", error.text);
     } else if (s.backwards > 0) {
-        report(c, "times", GGS_CHECK_FAIL, "%" PRIu64 " op runs begin before the one before them on their thread ended", s.backwards);
+        report(c, "times", GGS_CHECK_FAIL, "%" PRIu64 " op runs begin before the one before them on their thread ended",
+               s.backwards);
     } else {
         report(c, "times", s.cut == 0 ? GGS_CHECK_OK : GGS_CHECK_INTERRUPTED,
                "%" PRIu64 " op runs in order on every thread, %" PRIu64 " cut off", s.rows, s.cut);
@@ -193,7 +198,8 @@ static void check_places(struct context * c) {
         bool                      in     = true;
         if (t->source == GGS_SOURCE_DISK) {
             disk++;
-            in = t->file >= 1 && t->file <= trace->n_files && ggs_inside(t->file_offset, extent, trace->files[t->file - 1].size);
+            in = t->file >= 1 && t->file <= trace->n_files &&
+                 ggs_inside(t->file_offset, extent, trace->files[t->file - 1].size);
         } else if (t->source == GGS_SOURCE_BUFFER && t->buffer != 0) {
             const struct ggs_buffer * b = find_buffer(trace, t->buffer);
             buffer++;
@@ -204,23 +210,26 @@ static void check_places(struct context * c) {
         if (!in) outside++, example = ggs_reader_string(trace->reader, t->name);
     }
     if (outside > 0) {
-        report(c, "operands inside", GGS_CHECK_FAIL, "%" PRIu64 " operands reach out of their file or buffer, such as %s", outside, example);
+        report(c, "operands inside", GGS_CHECK_FAIL,
+               "%" PRIu64 " operands reach out of their file or buffer, such as %s", outside, example);
     } else {
-        report(c, "operands inside", GGS_CHECK_OK, "%" PRIu64 " in files, %" PRIu64 " in buffers, %" PRIu64 " in memory that no buffer owns", disk,
-               buffer, nowhere);
+        report(c, "operands inside", GGS_CHECK_OK,
+               "%" PRIu64 " in files, %" PRIu64 " in buffers, %" PRIu64 " in memory that no buffer owns", disk, buffer,
+               nowhere);
     }
 }
 
 static const struct ggs_gguf_tensor * find_weight(const struct ggs_gguf * gguf, const char * name) {
     size_t length = strlen(name);
     for (size_t i = 0; i < gguf->n_tensors; i++) {
-        if (gguf->tensors[i].name_length == length && memcmp(gguf->tensors[i].name, name, length) == 0) return &gguf->tensors[i];
+        if (gguf->tensors[i].name_length == length && memcmp(gguf->tensors[i].name, name, length) == 0)
+            return &gguf->tensors[i];
     }
     return NULL;
 }
 
 static void check_map(struct context * c) {
-    const struct ggs_trace * trace   = c->trace;
+    const struct ggs_trace * trace = c->trace;
     uint64_t                 equal = 0, different = 0, files = 0;
     const char *             example = "";
     for (uint64_t i = 0; i < trace->n_files; i++) files += c->gguf[i] != NULL;
@@ -241,7 +250,8 @@ static void check_map(struct context * c) {
     if (files == 0) {
         report(c, "model map", GGS_CHECK_SKIPPED, "the model's files are not there any more");
     } else if (different > 0) {
-        report(c, "model map", GGS_CHECK_FAIL, "%" PRIu64 " weights lie elsewhere in their file than the GGUF says, such as %s", different, example);
+        report(c, "model map", GGS_CHECK_FAIL,
+               "%" PRIu64 " weights lie elsewhere in their file than the GGUF says, such as %s", different, example);
     } else {
         report(c, "model map", GGS_CHECK_OK, "%" PRIu64 " weights lie where the GGUF says", equal);
     }
@@ -263,7 +273,8 @@ static void check_gguf(struct context * c) {
     if (files == 0) {
         report(c, "no overlap in the map", GGS_CHECK_SKIPPED, "the model's files are not there any more");
     } else {
-        report(c, "no overlap in the map", GGS_CHECK_OK, "every byte of %" PRIu64 " file%s has one owner", files, files == 1 ? "" : "s");
+        report(c, "no overlap in the map", GGS_CHECK_OK, "every byte of %" PRIu64 " file%s has one owner", files,
+               files == 1 ? "" : "s");
     }
 }
 
@@ -280,9 +291,11 @@ static void check_buffers(struct context * c) {
         if (i > 0 && b->buffer <= c->trace->buffers[i - 1].buffer) wrong++;
     }
     if (wrong > 0) {
-        report(c, "buffer events", GGS_CHECK_FAIL, "%" PRIu64 " buffers are freed before they are made, or share a number", wrong);
+        report(c, "buffer events", GGS_CHECK_FAIL,
+               "%" PRIu64 " buffers are freed before they are made, or share a number", wrong);
     } else {
-        report(c, "buffer events", GGS_CHECK_OK, "%" PRIu64 " made and freed, %" PRIu64 " alive at the end", freed, alive);
+        report(c, "buffer events", GGS_CHECK_OK, "%" PRIu64 " made and freed, %" PRIu64 " alive at the end", freed,
+               alive);
     }
 }
 
@@ -325,17 +338,18 @@ static void count_layers(struct context * c, const struct ggs_graph * graph, str
 static uint64_t layers_of_model(const struct context * c) {
     uint64_t most = 0, layers;
     for (uint64_t i = 0; i < c->trace->n_files; i++) {
-        if (c->gguf[i] != NULL && ggs_gguf_get_hparam(c->gguf[i], "block_count", &layers) && layers > most) most = layers;
+        if (c->gguf[i] != NULL && ggs_gguf_get_hparam(c->gguf[i], "block_count", &layers) && layers > most)
+            most = layers;
     }
     return most;
 }
 
 static void check_layers(struct context * c) {
-    static const char * const all = "all layers seen", *alike = "layers alike";
-    struct layers *           layers = malloc(sizeof(*layers));
-    uint64_t                  n = layers_of_model(c), most = 0, unlike = 0, graphs = 0;
-    struct ggs_error          error = {0};
-    int                       odd   = -1;
+    static const char *const all = "all layers seen", *alike = "layers alike";
+    struct layers *          layers = malloc(sizeof(*layers));
+    uint64_t                 n = layers_of_model(c), most = 0, unlike = 0, graphs = 0;
+    struct ggs_error         error = {0};
+    int                      odd   = -1;
     for (uint64_t g = 1; layers != NULL && g <= ggs_reader_rows(c->trace->reader, GGS_TABLE_GRAPHS) && g <= 64; g++) {
         const struct ggs_graph * graph;
         if (ggs_trace_graph(c->trace, g, &graph, &error) < 0) continue;
@@ -351,7 +365,8 @@ static void check_layers(struct context * c) {
     }
     free(layers);
     if (n == 0) {
-        report(c, all, GGS_CHECK_SKIPPED, "the model's file does not tell how many there are, or is not there any more");
+        report(c, all, GGS_CHECK_SKIPPED,
+               "the model's file does not tell how many there are, or is not there any more");
     } else if (most < n) {
         bool interrupted = ggs_reader_rows(c->trace->reader, GGS_TABLE_GRAPHS) == 0;
         report(c, all, interrupted ? GGS_CHECK_INTERRUPTED : GGS_CHECK_FAIL, "%" PRIu64 " of %" PRIu64, most, n);
@@ -367,9 +382,9 @@ static void check_layers(struct context * c) {
 
 // Tokens as the steps tell them, and as the embedding lookups of their graph runs read them.
 static void check_tokens(struct context * c) {
-    struct ggs_cursor *    runs   = NULL;
-    struct ggs_error       error  = {0};
-    struct ggs_access_list list   = {0};
+    struct ggs_cursor *    runs  = NULL;
+    struct ggs_error       error = {0};
+    struct ggs_access_list list  = {0};
     struct ggs_run         run;
     uint64_t               told = ggs_reader_rows(c->trace->reader, GGS_TABLE_TOKENS), read = 0, cut = 0;
     bool                   known  = false;
@@ -380,11 +395,15 @@ static void check_tokens(struct context * c) {
         if (ggs_trace_graph(c->trace, run.graph, &graph, &error) < 0) continue;
         if (ggs_access_begin_run(&list, c->trace, &run, graph, &error) < 0) continue;
         for (uint64_t i = 0; i < graph->n_nodes; i++) {
-            if (ggs_trace_op_kind(c->trace, graph->nodes[i].op) != GGS_KIND_GET_ROWS || graph->first_edge[i + 1] - graph->first_edge[i] < 2) continue;
+            if (ggs_trace_op_kind(c->trace, graph->nodes[i].op) != GGS_KIND_GET_ROWS ||
+                graph->first_edge[i + 1] - graph->first_edge[i] < 2)
+                continue;
             const struct ggs_tensor * table = ggs_trace_tensor(c->trace, graph->edges[graph->first_edge[i]].tensor);
-            if (table == NULL || strcmp(ggs_reader_string(c->trace->reader, table->name), "token_embd.weight") != 0) continue;
-            const struct ggs_access_index * ids = ggs_access_values(&list, graph->edges[graph->first_edge[i] + 1].tensor);
-            known                               = true;
+            if (table == NULL || strcmp(ggs_reader_string(c->trace->reader, table->name), "token_embd.weight") != 0)
+                continue;
+            const struct ggs_access_index * ids =
+                ggs_access_values(&list, graph->edges[graph->first_edge[i] + 1].tensor);
+            known = true;
             if (ids != NULL) read += ids->n;
             break;
         }
@@ -398,7 +417,8 @@ static void check_tokens(struct context * c) {
     } else if (read == told) {
         report(c, "tokens", GGS_CHECK_OK, "%" PRIu64 " in the steps and in the graphs", told);
     } else {
-        report(c, "tokens", cut > 0 ? GGS_CHECK_INTERRUPTED : GGS_CHECK_FAIL, "%" PRIu64 " in the steps, %" PRIu64 " in the graphs", told, read);
+        report(c, "tokens", cut > 0 ? GGS_CHECK_INTERRUPTED : GGS_CHECK_FAIL,
+               "%" PRIu64 " in the steps, %" PRIu64 " in the graphs", told, read);
     }
 }
 

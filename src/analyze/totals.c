@@ -3,30 +3,21 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "analyze/access.h"
+#include "analyze/walk.h"
 #include "base/error.h"
 
-// What is the same for an op in every run of a graph, worked out when the graph is met.
+// What is the same for an op in every run of a graph, worked out when the op is met first.
 struct fixed {
     uint64_t read, written, disk;
-    bool     moves;   // index data decides: work it out in every run
+    bool     known;   // false: not met yet, or index data decides: work it out in every run
     bool     touched; // its bytes of the model are in the set already
 };
 
-struct per_node {
-    int64_t  begin_ns, end_ns;
-    uint64_t op_runs, busy_ns, wait_ns, absorbed;
-};
-
 struct pass {
-    struct ggs_totals *      totals;
-    struct ggs_trace *       trace;
-    const struct ggs_graph * graph;
-    uint64_t                 graph_number;
-    struct fixed *           fixed; // by node of the graph
-    struct per_node *        node;  // of the run
-    struct ggs_access_list   accesses;
-    struct ggs_cursor *      op_runs;
+    struct ggs_totals * totals;
+    struct ggs_walk *   walk;
+    uint64_t            graph; // that `fixed` is about
+    struct fixed *      fixed; // by node
 };
 
 void ggs_totals_release(struct ggs_totals * totals) {
@@ -50,28 +41,23 @@ static bool touch(struct ggs_totals * totals, const struct ggs_access * access) 
     return true;
 }
 
-static bool decided_by_index(const struct pass * pass, uint64_t node) {
-    switch (ggs_trace_op_kind(pass->trace, pass->graph->nodes[node].op)) {
-        case GGS_KIND_GET_ROWS:
-        case GGS_KIND_SET_ROWS:
-        case GGS_KIND_MUL_MAT_ID:
-        case GGS_KIND_ADD_ID: return true;
-        default: return false;
-    }
+static bool decided_by_index(enum ggs_op_kind kind) {
+    return kind == GGS_KIND_GET_ROWS || kind == GGS_KIND_SET_ROWS || kind == GGS_KIND_MUL_MAT_ID ||
+           kind == GGS_KIND_ADD_ID;
 }
 
-static int bytes_of(struct pass * pass, const struct ggs_run * run, uint64_t node, struct fixed * out, struct ggs_error * error) {
-    struct fixed * fixed = &pass->fixed[node];
-    bool           warm  = run->phase == GGS_PHASE_WARMUP;
-    if (!fixed->moves && (fixed->read | fixed->written) != 0 && (fixed->touched || warm)) {
-        *out = *fixed;
-        return 0;
-    }
-    int status = ggs_access_of(&pass->accesses, pass->trace, pass->graph, node, pass->node[node].absorbed, error);
+static int bytes_of(struct pass * pass, struct fixed * out, struct ggs_error * error) {
+    struct ggs_walk * walk  = pass->walk;
+    struct fixed *    fixed = &pass->fixed[walk->op.node];
+    bool              warm  = walk->run.phase == GGS_PHASE_WARMUP;
+    *out                    = *fixed;
+    if (fixed->known && (fixed->touched || warm)) return 0;
+    const struct ggs_access_list * list;
+    int                            status = ggs_walk_accesses(walk, &list, error);
     if (status < 0) return status;
-    *out = (struct fixed){.moves = decided_by_index(pass, node), .touched = !warm};
-    for (unsigned i = 0; i < pass->accesses.n; i++) {
-        const struct ggs_access * access = &pass->accesses.access[i];
+    *out = (struct fixed){.known = !decided_by_index(ggs_trace_op_kind(walk->trace, walk->op.op)), .touched = !warm};
+    for (unsigned i = 0; i < list->n; i++) {
+        const struct ggs_access * access = &list->access[i];
         *(access->write ? &out->written : &out->read) += access->bytes;
         if (access->tensor->source == GGS_SOURCE_DISK) out->disk += access->bytes;
         if (!warm && !touch(pass->totals, access)) return ggs_fail_memory(error);
@@ -82,96 +68,62 @@ static int bytes_of(struct pass * pass, const struct ggs_run * run, uint64_t nod
 
 // ---- runs ----
 
-static int meet_graph(struct pass * pass, const struct ggs_run * run, struct ggs_error * error) {
-    if (pass->graph_number == run->graph) return 0;
-    int status = ggs_trace_graph(pass->trace, run->graph, &pass->graph, error);
+static int meet_graph(struct pass * pass, struct ggs_error * error) {
+    const struct ggs_graph * graph = pass->walk->graph;
+    if (graph == NULL || pass->graph == graph->row.graph) return 0;
+    struct fixed * fixed = realloc(pass->fixed, (graph->n_nodes + 1) * sizeof(*fixed));
+    if (fixed == NULL) return ggs_fail_memory(error);
+    memset(fixed, 0, (graph->n_nodes + 1) * sizeof(*fixed));
+    pass->fixed = fixed;
+    pass->graph = graph->row.graph;
+    return 0;
+}
+
+static int add_op(struct pass * pass, struct ggs_error * error) {
+    struct ggs_totals *        totals = pass->totals;
+    const struct ggs_op_seen * op     = &pass->walk->op;
+    struct fixed               bytes;
+    int                        status = bytes_of(pass, &bytes, error);
     if (status < 0) return status;
-    pass->graph_number    = run->graph;
-    uint64_t          n   = pass->graph->n_nodes + 1;
-    struct fixed *    f   = realloc(pass->fixed, n * sizeof(*f));
-    if (f != NULL) pass->fixed = f;
-    struct per_node * p   = realloc(pass->node, n * sizeof(*p));
-    if (p != NULL) pass->node = p;
-    if (f == NULL || p == NULL) return ggs_fail_memory(error);
-    memset(f, 0, n * sizeof(*f));
+    totals->ops++;
+    totals->read += bytes.read;
+    totals->written += bytes.written;
+    totals->disk += bytes.disk;
+    if (op->op >= totals->n_by_op) return 0;
+    struct ggs_op_totals * sum = &totals->by_op[op->op];
+    sum->ops++;
+    sum->op_runs += op->n_op_runs;
+    sum->wall_ns += (uint64_t) (op->end_ns - op->begin_ns);
+    sum->busy_ns += op->busy_ns;
+    sum->wait_ns += op->wait_ns;
+    sum->read += bytes.read;
+    sum->written += bytes.written;
     return 0;
 }
 
-static int gather_op_runs(struct pass * pass, const struct ggs_run * run, struct ggs_error * error) {
-    memset(pass->node, 0, pass->graph->n_nodes * sizeof(*pass->node));
-    ggs_cursor_range(pass->op_runs, run->first_op_run, run->op_runs);
-    struct ggs_op_run row;
-    int               more;
-    while ((more = ggs_cursor_next(pass->op_runs, &row, error)) > 0) {
-        if (row.node >= pass->graph->n_nodes) continue;
-        struct per_node * node = &pass->node[row.node];
-        int64_t           end  = row.begin_ns + (int64_t) row.duration_ns;
-        if (node->op_runs == 0 || row.begin_ns < node->begin_ns) node->begin_ns = row.begin_ns;
-        if (node->op_runs == 0 || end > node->end_ns) node->end_ns = end;
-        node->op_runs++;
-        node->busy_ns += row.duration_ns - (row.inner_wait_ns < row.duration_ns ? row.inner_wait_ns : row.duration_ns);
-        node->wait_ns += row.wait_ns + row.inner_wait_ns;
-        node->absorbed = row.absorbed;
-    }
-    return more;
-}
-
-static int add_ops(struct pass * pass, const struct ggs_run * run, struct ggs_error * error) {
-    struct ggs_totals * totals = pass->totals;
-    for (uint64_t i = 0; i < pass->graph->n_nodes; i++) {
-        const struct per_node * node = &pass->node[i];
-        uint64_t                op   = pass->graph->nodes[i].op;
-        if (node->op_runs == 0 || ggs_trace_op_kind(pass->trace, op) == GGS_KIND_EMPTY) continue;
-        struct fixed bytes;
-        int          status = bytes_of(pass, run, i, &bytes, error);
-        if (status < 0) return status;
-        totals->ops++;
-        totals->read += bytes.read;
-        totals->written += bytes.written;
-        totals->disk += bytes.disk;
-        if (op >= totals->n_by_op) continue;
-        struct ggs_op_totals * sum = &totals->by_op[op];
-        sum->ops++;
-        sum->op_runs += node->op_runs;
-        sum->wall_ns += (uint64_t) (node->end_ns - node->begin_ns);
-        sum->busy_ns += node->busy_ns;
-        sum->wait_ns += node->wait_ns;
-        sum->read += bytes.read;
-        sum->written += bytes.written;
-    }
-    return 0;
-}
-
-static int add_run(struct pass * pass, const struct ggs_run * run, struct ggs_error * error) {
-    struct ggs_totals * t = pass->totals;
+static void add_run(struct ggs_totals * t, const struct ggs_run * run) {
     t->runs++;
     if ((run->flags & GGS_RUN_INTERRUPTED) != 0) t->interrupted_runs++;
     if (run->threads > t->threads) t->threads = run->threads;
     t->nodes += run->nodes, t->executed += run->executed, t->absorbed += run->absorbed, t->empty += run->empty;
     t->skipped += run->skipped, t->opaque += run->opaque, t->unseen += run->unseen, t->cut += run->cut;
     t->op_runs += run->op_runs;
-    if (run->op_runs == 0) return 0;
-    int status = meet_graph(pass, run, error);
-    if (status == 0) status = ggs_access_begin_run(&pass->accesses, pass->trace, run, pass->graph, error);
-    if (status == 0) status = gather_op_runs(pass, run, error);
-    if (status == 0) status = add_ops(pass, run, error);
-    return status;
 }
 
-static int walk_runs(struct pass * pass, struct ggs_error * error) {
-    struct ggs_cursor * runs = NULL;
-    struct ggs_run      run;
-    int64_t             first = INT64_MAX, last = INT64_MIN;
-    int                 status = ggs_cursor_open(&runs, pass->trace->reader, GGS_TABLE_RUNS, error);
-    if (status == 0) status = ggs_cursor_open(&pass->op_runs, pass->trace->reader, GGS_TABLE_OP_RUNS, error);
-    while (status >= 0 && (status = ggs_cursor_next(runs, &run, error)) > 0) {
-        if (run.begin_ns < first) first = run.begin_ns;
-        if (run.end_ns > last) last = run.end_ns;
-        status = add_run(pass, &run, error);
+static int walk_runs(struct pass * pass, struct ggs_trace * trace, struct ggs_error * error) {
+    int64_t first = INT64_MAX, last = INT64_MIN;
+    int     status = ggs_walk_open(&pass->walk, trace, INT64_MIN, INT64_MAX, error);
+    while (status >= 0 && (status = ggs_walk_run(pass->walk, error)) > 0) {
+        const struct ggs_run * run = &pass->walk->run;
+        if (run->begin_ns < first) first = run->begin_ns;
+        if (run->end_ns > last) last = run->end_ns;
+        add_run(pass->totals, run);
+        status = meet_graph(pass, error);
+        while (status >= 0 && ggs_walk_op(pass->walk)) status = add_op(pass, error);
     }
     if (last > first) pass->totals->wall_ns = (uint64_t) (last - first);
-    ggs_cursor_close(runs);
-    ggs_cursor_close(pass->op_runs);
+    ggs_walk_close(pass->walk);
+    free(pass->fixed);
     return status < 0 ? status : 0;
 }
 
@@ -251,19 +203,16 @@ static int by_wall(const void * a, const void * b) {
 }
 
 int ggs_totals_compute(struct ggs_totals * totals, struct ggs_trace * trace, struct ggs_error * error) {
-    *totals           = (struct ggs_totals){.n_by_op = trace->n_ops, .n_touched = trace->n_files};
-    totals->by_op     = calloc(trace->n_ops + 1, sizeof(*totals->by_op));
-    totals->touched   = calloc(trace->n_files + 1, sizeof(*totals->touched));
-    struct pass pass  = {.totals = totals, .trace = trace};
+    *totals            = (struct ggs_totals){.n_by_op = trace->n_ops, .n_touched = trace->n_files};
+    totals->by_op      = calloc(trace->n_ops + 1, sizeof(*totals->by_op));
+    totals->touched    = calloc(trace->n_files + 1, sizeof(*totals->touched));
+    struct pass pass   = {.totals = totals};
     int         status = totals->by_op == NULL || totals->touched == NULL ? ggs_fail_memory(error) : 0;
     for (uint64_t i = 0; status == 0 && i < trace->n_ops; i++) totals->by_op[i].name = trace->op_names[i];
-    if (status == 0) status = walk_runs(&pass, error);
+    if (status == 0) status = walk_runs(&pass, trace, error);
     if (status == 0) status = walk_steps(totals, trace, error);
     if (status == 0) status = walk_losses(totals, trace, error);
     if (status == 0) status = find_peak(totals, trace, error);
-    free(pass.fixed);
-    free(pass.node);
-    ggs_access_release(&pass.accesses);
     if (status < 0) {
         ggs_totals_release(totals);
         return status;

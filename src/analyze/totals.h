@@ -9,26 +9,26 @@
 struct ggs_op_totals {
     const char * name; // ggml's own; lives as long as the trace
     uint64_t     ops, op_runs;
-    uint64_t     wall_ns;  // first begin to last end, summed over ops
-    uint64_t     busy_ns;  // summed over threads, without waits
-    uint64_t     wait_ns;  // summed over threads, in and after ops
+    uint64_t     wall_ns; // first begin to last end, summed over ops
+    uint64_t     busy_ns; // summed over threads, without waits
+    uint64_t     wait_ns; // summed over threads, in and after ops
     uint64_t     read, written;
 };
 
 struct ggs_totals {
-    uint64_t steps, warmup_steps;
-    uint64_t prompt_tokens, generated_tokens;
-    uint64_t prompt_ns, generate_ns; // of steps, begin to end; generate_ns covers generate_steps
-    uint64_t generate_steps;
-    uint64_t threads; // the most in any run
-    uint64_t runs, interrupted_runs;
-    uint64_t nodes, executed, absorbed, empty, skipped, opaque, unseen, cut;
-    uint64_t ops, op_runs, dropped;
-    uint64_t wall_ns; // first graph run's begin to last one's end
-    uint64_t read, written, disk, buffer; // bytes; disk + buffer = read + written
-    uint64_t buffers, peak_bytes;
-    uint64_t model_bytes, touched_bytes; // of the GGUF files that were opened
-    uint64_t               n_by_op;      // sorted by wall time, longest first
+    uint64_t               steps, warmup_steps;
+    uint64_t               prompt_tokens, generated_tokens;
+    uint64_t               prompt_ns, generate_ns; // of steps, begin to end; generate_ns covers generate_steps
+    uint64_t               generate_steps;
+    uint64_t               threads; // the most in any run
+    uint64_t               runs, interrupted_runs;
+    uint64_t               nodes, executed, absorbed, empty, skipped, opaque, unseen, cut;
+    uint64_t               ops, op_runs, dropped;
+    uint64_t               wall_ns;                     // first graph run's begin to last one's end
+    uint64_t               read, written, disk, buffer; // bytes; disk + buffer = read + written
+    uint64_t               buffers, peak_bytes;
+    uint64_t               model_bytes, touched_bytes; // of the GGUF files that were opened
+    uint64_t               n_by_op;                    // sorted by wall time, longest first
     struct ggs_op_totals * by_op;
     struct ggs_intervals * touched; // by file - 1
     uint64_t               n_touched;

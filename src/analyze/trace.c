@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "base/error.h"
+#include "gguf/gguf-name.h"
 
 enum { MOST_NUMBER = 4096 }; // of an op or a type: beyond that the file is wrong
 
@@ -39,11 +40,11 @@ static enum ggs_op_kind kind_of(const char * name) {
         const char *     name;
         enum ggs_op_kind kind;
     } table[] = {
-        {"NONE", GGS_KIND_EMPTY},      {"VIEW", GGS_KIND_EMPTY},
-        {"RESHAPE", GGS_KIND_EMPTY},   {"PERMUTE", GGS_KIND_EMPTY},
-        {"TRANSPOSE", GGS_KIND_EMPTY}, {"GET_ROWS", GGS_KIND_GET_ROWS},
+        {"NONE", GGS_KIND_EMPTY},        {"VIEW", GGS_KIND_EMPTY},
+        {"RESHAPE", GGS_KIND_EMPTY},     {"PERMUTE", GGS_KIND_EMPTY},
+        {"TRANSPOSE", GGS_KIND_EMPTY},   {"GET_ROWS", GGS_KIND_GET_ROWS},
         {"SET_ROWS", GGS_KIND_SET_ROWS}, {"MUL_MAT_ID", GGS_KIND_MUL_MAT_ID},
-        {"ADD_ID", GGS_KIND_ADD_ID},   {"CPY", GGS_KIND_CPY},
+        {"ADD_ID", GGS_KIND_ADD_ID},     {"CPY", GGS_KIND_CPY},
     };
     for (size_t i = 0; i < sizeof(table) / sizeof(table[0]); i++) {
         if (strcmp(name, table[i].name) == 0) return table[i].kind;
@@ -91,14 +92,31 @@ static int read_types(struct ggs_trace * trace, struct ggs_error * error) {
     return trace->types == NULL ? ggs_fail_memory(error) : 0;
 }
 
+static int find_layers(struct ggs_trace * trace, struct ggs_error * error) {
+    trace->layers = malloc((trace->n_tensors + 1) * sizeof(*trace->layers));
+    if (trace->layers == NULL) return ggs_fail_memory(error);
+    for (uint64_t i = 0; i < trace->n_tensors; i++) {
+        const char * name = ggs_reader_string(trace->reader, trace->tensors[i].name);
+        trace->layers[i]  = ggs_name_layer(name, strlen(name));
+    }
+    return 0;
+}
+
 int ggs_trace_open(struct ggs_trace * trace, const char * path, struct ggs_error * error) {
     *trace     = (struct ggs_trace){0};
     int status = ggs_reader_open(&trace->reader, path, error);
-    if (status == 0) status = read_table(trace->reader, GGS_TABLE_TENSORS, sizeof(*trace->tensors), (void **) &trace->tensors, &trace->n_tensors, error);
-    if (status == 0) status = read_table(trace->reader, GGS_TABLE_BUFFERS, sizeof(*trace->buffers), (void **) &trace->buffers, &trace->n_buffers, error);
-    if (status == 0) status = read_table(trace->reader, GGS_TABLE_FILES, sizeof(*trace->files), (void **) &trace->files, &trace->n_files, error);
+    if (status == 0)
+        status = read_table(trace->reader, GGS_TABLE_TENSORS, sizeof(*trace->tensors), (void **) &trace->tensors,
+                            &trace->n_tensors, error);
+    if (status == 0)
+        status = read_table(trace->reader, GGS_TABLE_BUFFERS, sizeof(*trace->buffers), (void **) &trace->buffers,
+                            &trace->n_buffers, error);
+    if (status == 0)
+        status = read_table(trace->reader, GGS_TABLE_FILES, sizeof(*trace->files), (void **) &trace->files,
+                            &trace->n_files, error);
     if (status == 0) status = read_ops(trace, error);
     if (status == 0) status = read_types(trace, error);
+    if (status == 0) status = find_layers(trace, error);
     if (status < 0) ggs_trace_close(trace);
     return status;
 }
@@ -111,6 +129,7 @@ void ggs_trace_close(struct ggs_trace * trace) {
     free(trace->types);
     free(trace->buffers);
     free(trace->files);
+    free(trace->layers);
     ggs_reader_close(trace->reader);
     *trace = (struct ggs_trace){0};
 }
@@ -136,6 +155,17 @@ const char * ggs_trace_op_name(const struct ggs_trace * trace, uint64_t op) {
 
 enum ggs_op_kind ggs_trace_op_kind(const struct ggs_trace * trace, uint64_t op) {
     return op < trace->n_ops ? trace->op_kinds[op] : GGS_KIND_DENSE;
+}
+
+int ggs_trace_node_layer(const struct ggs_trace * trace, const struct ggs_graph * graph, uint64_t node) {
+    uint64_t tensor = graph->nodes[node].tensor;
+    if (tensor > 0 && tensor <= trace->n_tensors && trace->layers[tensor - 1] >= 0) return trace->layers[tensor - 1];
+    for (uint64_t e = graph->first_edge[node]; e < graph->first_edge[node + 1]; e++) {
+        tensor = graph->edges[e].tensor;
+        if (tensor > 0 && tensor <= trace->n_tensors && trace->layers[tensor - 1] >= 0)
+            return trace->layers[tensor - 1];
+    }
+    return -1;
 }
 
 uint64_t ggs_trace_row_bytes(const struct ggs_trace * trace, const struct ggs_tensor * tensor) {

@@ -33,7 +33,8 @@ struct ggs_trace {
     uint64_t            n_buffers;
     struct ggs_file *   files;
     uint64_t            n_files;
-    struct ggs_graph *  graph; // the one that ggs_trace_graph gave last
+    int *               layers; // by tensor - 1: the layer that its name tells, -1 for none
+    struct ggs_graph *  graph;  // the one that ggs_trace_graph gave last
 };
 
 // `path`: an experiment's directory or a trace file.
@@ -47,6 +48,9 @@ int ggs_trace_graph(struct ggs_trace * trace, uint64_t graph, const struct ggs_g
 const struct ggs_tensor * ggs_trace_tensor(const struct ggs_trace * trace, uint64_t tensor);
 const char *              ggs_trace_op_name(const struct ggs_trace * trace, uint64_t op);
 enum ggs_op_kind          ggs_trace_op_kind(const struct ggs_trace * trace, uint64_t op);
+
+// The layer of a node: that of its result's name, else of a source's; -1 for none.
+int ggs_trace_node_layer(const struct ggs_trace * trace, const struct ggs_graph * graph, uint64_t node);
 
 // Bytes of one row (the first dimension) of a tensor; 0 where its type is unknown.
 uint64_t ggs_trace_row_bytes(const struct ggs_trace * trace, const struct ggs_tensor * tensor);

@@ -18,27 +18,34 @@ struct arguments {
 static error_t parse_option(int key, char * argument, struct argp_state * state) {
     struct arguments * arguments = state->input;
     switch (key) {
-        case 'j': arguments->json = true; return 0;
+        case 'j':
+            arguments->json = true;
+            return 0;
         case ARGP_KEY_ARG:
-            if (arguments->directory != NULL) argp_error(state, "one experiment at a time, please: '%s' is too much", argument);
+            if (arguments->directory != NULL)
+                argp_error(state, "one experiment at a time, please: '%s' is too much", argument);
             arguments->directory = argument;
             return 0;
         case ARGP_KEY_END:
             if (arguments->directory == NULL) argp_error(state, "which experiment? Give its directory");
             return 0;
-        default: return ARGP_ERR_UNKNOWN;
+        default:
+            return ARGP_ERR_UNKNOWN;
     }
 }
 
-static const char * const words[] = {
-    [GGS_CHECK_OK] = "ok", [GGS_CHECK_INTERRUPTED] = "interrupted", [GGS_CHECK_FAIL] = "FAIL", [GGS_CHECK_SKIPPED] = "skipped"};
+static const char * const words[] = {[GGS_CHECK_OK]          = "ok",
+                                     [GGS_CHECK_INTERRUPTED] = "interrupted",
+                                     [GGS_CHECK_FAIL]        = "FAIL",
+                                     [GGS_CHECK_SKIPPED]     = "skipped"};
 
 static void print_text(const struct ggs_checks * checks) {
     bool colour = ggs_terminal_colour(stdout);
     for (unsigned i = 0; i < checks->n; i++) {
         const struct ggs_check * check = &checks->check[i];
         bool                     bold  = colour && check->status == GGS_CHECK_FAIL;
-        printf("%s%-11s%s  %-22s %s\n", bold ? "\x1b[1m" : "", words[check->status], bold ? "\x1b[0m" : "", check->name, check->text);
+        printf("%s%-11s%s  %-22s %s\n", bold ? "\x1b[1m" : "", words[check->status], bold ? "\x1b[0m" : "", check->name,
+               check->text);
     }
 }
 
@@ -63,10 +70,14 @@ static int print_json(const struct ggs_checks * checks) {
 int cmd_check(int argc, char ** argv) {
     static const struct argp_option options[] = {{"json", 'j', NULL, 0, "As JSON", 1}, {0}};
     static const struct argp        argp      = {
-        options, parse_option, "DIR",
-        "Check everything that must hold of an experiment, a line each: ok, interrupted (the program was killed), skipped, or FAIL. "
-        "Exit 1 where anything failed.",
-        NULL, NULL, NULL};
+                    options,
+                    parse_option,
+                    "DIR",
+                    "Check everything that must hold of an experiment, a line each: ok, interrupted (the program was killed), skipped, or FAIL. "
+                                "Exit 1 where anything failed.",
+                    NULL,
+                    NULL,
+                    NULL};
     static char      program[] = "ggscope check";
     struct arguments arguments = {0};
     argp_err_exit_status       = 2;
@@ -75,7 +86,8 @@ int cmd_check(int argc, char ** argv) {
 
     struct ggs_error  error = {0};
     struct ggs_checks checks;
-    if (ggs_seal_recover(arguments.directory, false, NULL, &error) < 0 || ggs_checks_run(&checks, arguments.directory, &error) < 0) {
+    if (ggs_seal_recover(arguments.directory, false, NULL, &error) < 0 ||
+        ggs_checks_run(&checks, arguments.directory, &error) < 0) {
         fprintf(stderr, "ggscope: %s\n", error.text);
         return 1;
     }

@@ -21,21 +21,25 @@ struct arguments {
 static error_t parse_option(int key, char * argument, struct argp_state * state) {
     struct arguments * arguments = state->input;
     switch (key) {
-        case 'j': arguments->json = true; return 0;
+        case 'j':
+            arguments->json = true;
+            return 0;
         case ARGP_KEY_ARG:
-            if (arguments->directory != NULL) argp_error(state, "one experiment at a time, please: '%s' is too much", argument);
+            if (arguments->directory != NULL)
+                argp_error(state, "one experiment at a time, please: '%s' is too much", argument);
             arguments->directory = argument;
             return 0;
         case ARGP_KEY_END:
             if (arguments->directory == NULL) argp_error(state, "which experiment? Give its directory");
             return 0;
-        default: return ARGP_ERR_UNKNOWN;
+        default:
+            return ARGP_ERR_UNKNOWN;
     }
 }
 
 static void format_uuid(char text[40], const uint8_t * u) {
-    snprintf(text, 40, "%02x%02x%02x%02x-%02x%02x-%02x%02x-%02x%02x-%02x%02x%02x%02x%02x%02x", u[0], u[1], u[2], u[3], u[4], u[5], u[6],
-             u[7], u[8], u[9], u[10], u[11], u[12], u[13], u[14], u[15]);
+    snprintf(text, 40, "%02x%02x%02x%02x-%02x%02x-%02x%02x-%02x%02x-%02x%02x%02x%02x%02x%02x", u[0], u[1], u[2], u[3],
+             u[4], u[5], u[6], u[7], u[8], u[9], u[10], u[11], u[12], u[13], u[14], u[15]);
 }
 
 static void write_numbers(struct ggs_json * json, const struct ggs_totals * t) {
@@ -43,15 +47,29 @@ static void write_numbers(struct ggs_json * json, const struct ggs_totals * t) {
         const char * key;
         uint64_t     value;
     } numbers[] = {
-        {"tokens", t->steps},           {"prompt_tokens", t->prompt_tokens}, {"generated_tokens", t->generated_tokens},
-        {"threads", t->threads},        {"graph_runs", t->runs},             {"interrupted_runs", t->interrupted_runs},
-        {"nodes", t->nodes},            {"executed", t->executed},           {"absorbed", t->absorbed},
-        {"empty", t->empty},            {"skipped", t->skipped},             {"opaque", t->opaque},
-        {"unseen", t->unseen},          {"cut", t->cut},                     {"dropped", t->dropped},
-        {"ops", t->ops},                {"op_runs", t->op_runs},             {"wall_ns", t->wall_ns},
-        {"prompt_ns", t->prompt_ns},    {"generate_ns", t->generate_ns},
+        {"tokens", t->steps},
+        {"prompt_tokens", t->prompt_tokens},
+        {"generated_tokens", t->generated_tokens},
+        {"threads", t->threads},
+        {"graph_runs", t->runs},
+        {"interrupted_runs", t->interrupted_runs},
+        {"nodes", t->nodes},
+        {"executed", t->executed},
+        {"absorbed", t->absorbed},
+        {"empty", t->empty},
+        {"skipped", t->skipped},
+        {"opaque", t->opaque},
+        {"unseen", t->unseen},
+        {"cut", t->cut},
+        {"dropped", t->dropped},
+        {"ops", t->ops},
+        {"op_runs", t->op_runs},
+        {"wall_ns", t->wall_ns},
+        {"prompt_ns", t->prompt_ns},
+        {"generate_ns", t->generate_ns},
     };
-    for (size_t i = 0; i < sizeof(numbers) / sizeof(numbers[0]); i++) ggs_json_u64(json, numbers[i].key, numbers[i].value);
+    for (size_t i = 0; i < sizeof(numbers) / sizeof(numbers[0]); i++)
+        ggs_json_u64(json, numbers[i].key, numbers[i].value);
 }
 
 static int print_json(const struct ggs_trace * trace, const struct ggs_totals * t) {
@@ -130,9 +148,13 @@ static int print_text(const struct ggs_totals * t) {
 int cmd_stats(int argc, char ** argv) {
     static const struct argp_option options[] = {{"json", 'j', NULL, 0, "As JSON", 1}, {0}};
     static const struct argp        argp      = {
-        options, parse_option, "DIR",
-        "Show what ran, how often and at which cost: token steps, ops by time, bytes read and written, what of the model was touched.",
-        NULL, NULL, NULL};
+                    options,
+                    parse_option,
+                    "DIR",
+                    "Show what ran, how often and at which cost: token steps, ops by time, bytes read and written, what of the model was touched.",
+                    NULL,
+                    NULL,
+                    NULL};
     static char      program[] = "ggscope stats";
     struct arguments arguments = {0};
     argp_err_exit_status       = 2;
@@ -142,8 +164,8 @@ int cmd_stats(int argc, char ** argv) {
     struct ggs_error  error = {0};
     struct ggs_trace  trace = {0};
     struct ggs_totals totals;
-    if (ggs_seal_recover(arguments.directory, false, NULL, &error) < 0 || ggs_trace_open(&trace, arguments.directory, &error) < 0 ||
-        ggs_totals_compute(&totals, &trace, &error) < 0) {
+    if (ggs_seal_recover(arguments.directory, false, NULL, &error) < 0 ||
+        ggs_trace_open(&trace, arguments.directory, &error) < 0 || ggs_totals_compute(&totals, &trace, &error) < 0) {
         ggs_trace_close(&trace);
         fprintf(stderr, "ggscope: %s\n", error.text);
         return 1;

@@ -10,11 +10,13 @@ enum { TOP = 5 };
 
 static void print_speed(FILE * out, const struct ggs_totals * t) {
     char number[GGS_NUMBER_LENGTH];
-    fprintf(out, "tokens    %" PRIu64 " token step%s: prompt of %" PRIu64, t->steps, t->steps == 1 ? "" : "s", t->prompt_tokens);
+    fprintf(out, "tokens    %" PRIu64 " token step%s: prompt of %" PRIu64, t->steps, t->steps == 1 ? "" : "s",
+            t->prompt_tokens);
     fprintf(out, " in %s", ggs_format_nanoseconds(number, t->prompt_ns));
     if (t->generate_steps > 0) {
         double seconds = (double) t->generate_ns / 1e9;
-        fprintf(out, ", then %s each (%.1f tokens/s)", ggs_format_nanoseconds(number, t->generate_ns / t->generate_steps),
+        fprintf(out, ", then %s each (%.1f tokens/s)",
+                ggs_format_nanoseconds(number, t->generate_ns / t->generate_steps),
                 seconds > 0 ? (double) t->generate_steps / seconds : 0.0);
     }
     fputs(t->warmup_steps > 0 ? "; warm-up apart\n" : "\n", out);
@@ -22,31 +24,36 @@ static void print_speed(FILE * out, const struct ggs_totals * t) {
 
 static void print_ops(FILE * out, const struct ggs_totals * t) {
     char ops[GGS_NUMBER_LENGTH], runs[GGS_NUMBER_LENGTH], time[GGS_NUMBER_LENGTH], share[GGS_NUMBER_LENGTH];
-    fprintf(out, "ops       %s ops as %s op runs on %" PRIu64 " thread%s\n", ggs_format_count(ops, t->ops), ggs_format_count(runs, t->op_runs),
-            t->threads, t->threads == 1 ? "" : "s");
+    fprintf(out, "ops       %s ops as %s op runs on %" PRIu64 " thread%s\n", ggs_format_count(ops, t->ops),
+            ggs_format_count(runs, t->op_runs), t->threads, t->threads == 1 ? "" : "s");
     uint64_t all = 0;
     for (uint64_t i = 0; i < t->n_by_op; i++) all += t->by_op[i].wall_ns;
     for (uint64_t i = 0; i < t->n_by_op && i < TOP; i++) {
-        fprintf(out, "            %-18s %10s %8s\n", t->by_op[i].name, ggs_format_nanoseconds(time, t->by_op[i].wall_ns),
-                ggs_format_percent(share, t->by_op[i].wall_ns, all));
+        fprintf(out, "            %-18s %10s %8s\n", t->by_op[i].name,
+                ggs_format_nanoseconds(time, t->by_op[i].wall_ns), ggs_format_percent(share, t->by_op[i].wall_ns, all));
     }
 }
 
 static void print_bytes(FILE * out, const struct ggs_totals * t) {
-    char touched[GGS_NUMBER_LENGTH], model[GGS_NUMBER_LENGTH], share[GGS_NUMBER_LENGTH], disk[GGS_NUMBER_LENGTH], buffer[GGS_NUMBER_LENGTH];
+    char touched[GGS_NUMBER_LENGTH], model[GGS_NUMBER_LENGTH], share[GGS_NUMBER_LENGTH], disk[GGS_NUMBER_LENGTH],
+        buffer[GGS_NUMBER_LENGTH];
     if (t->model_bytes > 0) {
-        fprintf(out, "model     %s of %s touched (%s)\n", ggs_format_bytes(touched, t->touched_bytes), ggs_format_bytes(model, t->model_bytes),
-                ggs_format_percent(share, t->touched_bytes, t->model_bytes));
+        fprintf(out, "model     %s of %s touched (%s)\n", ggs_format_bytes(touched, t->touched_bytes),
+                ggs_format_bytes(model, t->model_bytes), ggs_format_percent(share, t->touched_bytes, t->model_bytes));
     }
-    fprintf(out, "bytes     %s from mapped files, %s in buffers\n", ggs_format_bytes(disk, t->disk), ggs_format_bytes(buffer, t->buffer));
+    fprintf(out, "bytes     %s from mapped files, %s in buffers\n", ggs_format_bytes(disk, t->disk),
+            ggs_format_bytes(buffer, t->buffer));
 }
 
 static void print_doubts(FILE * out, const struct ggs_totals * t) {
     char number[GGS_NUMBER_LENGTH];
     if (t->dropped > 0) fprintf(out, "lost      %s records could not be kept\n", ggs_format_count(number, t->dropped));
     if (t->unseen > 0) fprintf(out, "unseen    %s nodes that no hook saw\n", ggs_format_count(number, t->unseen));
-    if (t->opaque > 0) fprintf(out, "opaque    %s nodes ran on a backend that is seen as a whole only\n", ggs_format_count(number, t->opaque));
-    if (t->interrupted_runs > 0) fprintf(out, "cut off   %s graph runs had no end\n", ggs_format_count(number, t->interrupted_runs));
+    if (t->opaque > 0)
+        fprintf(out, "opaque    %s nodes ran on a backend that is seen as a whole only\n",
+                ggs_format_count(number, t->opaque));
+    if (t->interrupted_runs > 0)
+        fprintf(out, "cut off   %s graph runs had no end\n", ggs_format_count(number, t->interrupted_runs));
     if (t->dropped + t->unseen + t->interrupted_runs == 0) fputs("lost      nothing\n", out);
 }
 
@@ -67,7 +74,8 @@ void ggs_summary_print(const char * directory, FILE * out) {
         if (status == 0) {
             ggs_summary_totals(&totals, out);
             char bytes[GGS_NUMBER_LENGTH];
-            fprintf(out, "trace     %s/trace.ggs, %s\n", directory, ggs_format_bytes(bytes, ggs_reader_size(trace.reader)));
+            fprintf(out, "trace     %s/trace.ggs, %s\n", directory,
+                    ggs_format_bytes(bytes, ggs_reader_size(trace.reader)));
             fprintf(out, "next      ggscope stats %s\n", directory);
             ggs_totals_release(&totals);
         }

@@ -1,0 +1,68 @@
+// Unit tests of src/analyze/intervals.c: against a plain array of flags.
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "analyze/intervals.h"
+
+enum { SPACE = 200 };
+
+static uint32_t next_random(uint32_t * state) {
+    *state = *state * 1664525u + 1013904223u;
+    return *state >> 8;
+}
+
+static void compare(const struct ggs_intervals * set, const bool * flags) {
+    uint64_t bytes = 0;
+    for (uint64_t i = 0; i < SPACE; i++) {
+        bytes += flags[i];
+        assert_int_equal(ggs_intervals_covers(set, i, i + 1), flags[i]);
+    }
+    assert_int_equal(ggs_intervals_bytes(set), bytes);
+    for (uint64_t i = 1; i < set->n; i++) assert_true(set->data[i - 1].end < set->data[i].begin); // disjoint, and not even touching
+}
+
+static void test_against_flags(void ** state) {
+    (void) state;
+    uint32_t seed = 1;
+    for (int round = 0; round < 300; round++) {
+        struct ggs_intervals set          = {0};
+        bool                 flags[SPACE] = {false};
+        for (int i = 0; i < 40; i++) {
+            uint64_t begin = next_random(&seed) % SPACE, end = begin + next_random(&seed) % 12;
+            if (end > SPACE) end = SPACE;
+            assert_true(ggs_intervals_add(&set, begin, end));
+            for (uint64_t k = begin; k < end; k++) flags[k] = true;
+            compare(&set, flags);
+        }
+        ggs_intervals_release(&set);
+    }
+}
+
+static void test_covers_whole_ranges(void ** state) {
+    (void) state;
+    struct ggs_intervals set = {0};
+    ggs_intervals_add(&set, 10, 20);
+    ggs_intervals_add(&set, 30, 40);
+    assert_true(ggs_intervals_covers(&set, 10, 20));
+    assert_false(ggs_intervals_covers(&set, 10, 21));
+    assert_false(ggs_intervals_covers(&set, 15, 35));
+    assert_true(ggs_intervals_covers(&set, 5, 5)); // nothing is always covered
+    ggs_intervals_add(&set, 20, 30);
+    assert_true(ggs_intervals_covers(&set, 10, 40));
+    assert_int_equal(set.n, 1);
+    ggs_intervals_release(&set);
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_against_flags),
+        cmocka_unit_test(test_covers_whole_ranges),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
