@@ -1,11 +1,16 @@
+file(GLOB fixtures CONFIGURE_DEPENDS tests/unit/*-fixture.c)
+add_library(fixtures STATIC ${fixtures})
+target_link_libraries(fixtures PUBLIC trace PkgConfig::CMOCKA)
+
 # One program per tests/unit/test-NAME.c, built into build/tests/; tests/run finds them there.
 file(GLOB unit_tests CONFIGURE_DEPENDS tests/unit/test-*.c)
 foreach(source ${unit_tests})
     get_filename_component(name ${source} NAME_WE)
     add_executable(${name} ${source})
     set_target_properties(${name} PROPERTIES RUNTIME_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/tests)
-    target_compile_definitions(${name} PRIVATE GGSCOPE_ENGINE_LIBRARY_DIR="${GGSCOPE_ENGINE_LIBRARY_DIR}")
-    target_link_libraries(${name} PRIVATE gguf base PkgConfig::CMOCKA ${CMAKE_DL_LIBS})
+    target_compile_definitions(${name} PRIVATE GGSCOPE_ENGINE_LIBRARY_DIR="${GGSCOPE_ENGINE_LIBRARY_DIR}"
+        GGSCOPE_VOCABULARIES="${GGSCOPE_ENGINE_SOURCE}/models")
+    target_link_libraries(${name} PRIVATE fixtures analyze trace gguf base PkgConfig::CMOCKA ${CMAKE_DL_LIBS})
 endforeach()
 if(TARGET test-locate)
     target_sources(test-locate PRIVATE src/engine/locate.c)
@@ -29,3 +34,13 @@ endif()
 add_executable(bench-recorder tests/bench/bench-recorder.c src/capture/recorder.c src/capture/segment.c src/capture/clock.c)
 target_compile_options(bench-recorder PRIVATE -O3 -ftls-model=initial-exec)
 set_target_properties(bench-recorder PROPERTIES RUNTIME_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/tests)
+
+# A program that uses the engine in odd ways, bound as ggscope-engine is (see CMakeLists.txt), and one that shows a trace's rows.
+add_executable(host tests/engine/host.c src/engine/load.c src/engine/locate.c)
+target_include_directories(host SYSTEM PRIVATE ${GGSCOPE_ENGINE_INCLUDES})
+target_compile_definitions(host PRIVATE ${GGSCOPE_ENGINE_DEFINITIONS})
+target_link_libraries(host PRIVATE base ${CMAKE_DL_LIBS})
+target_link_options(host PRIVATE -rdynamic -Wl,-z,lazy -Wl,--unresolved-symbols=ignore-all)
+add_executable(trace-dump tests/engine/trace-dump.c)
+target_link_libraries(trace-dump PRIVATE trace)
+set_target_properties(host trace-dump PROPERTIES RUNTIME_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/tests)

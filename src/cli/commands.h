@@ -11,4 +11,10 @@ struct ggs_command {
     const char *         summary; // half a line, for --help
 };
 
+int cmd_doctor(int argc, char ** argv);
 int cmd_gguf(int argc, char ** argv);
+int cmd_record(int argc, char ** argv);
+int cmd_run(int argc, char ** argv);
+int cmd_seal(int argc, char ** argv);
+int cmd_stats(int argc, char ** argv);
+int cmd_check(int argc, char ** argv);

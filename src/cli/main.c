@@ -6,7 +6,13 @@
 #include "cli/commands.h"
 
 static const struct ggs_command commands[] = {
+    {"run", cmd_run, "generate text with a model, recorded"},
+    {"record", cmd_record, "record a program that uses ggml"},
+    {"seal", cmd_seal, "make the trace of an experiment that has none yet"},
+    {"stats", cmd_stats, "what ran, how often, at which cost"},
+    {"check", cmd_check, "is an experiment whole and consistent?"},
     {"gguf", cmd_gguf, "structure and memory map of a GGUF model file"},
+    {"doctor", cmd_doctor, "what can be recorded here, and how to mend the rest"},
 };
 enum { N_COMMANDS = sizeof(commands) / sizeof(commands[0]) };
 

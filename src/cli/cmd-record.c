@@ -1,0 +1,45 @@
+// ggscope record -- PROGRAM ARGS...: records a program that uses ggml.
+#include <argp.h>
+
+#include "cli/commands.h"
+#include "cli/recording.h"
+
+static error_t parse_option(int key, char * argument, struct argp_state * state) {
+    struct ggs_recording * recording = state->input;
+    (void) argument;
+    switch (key) {
+        case ARGP_KEY_INIT:
+            state->child_inputs[0] = recording;
+            return 0;
+        case ARGP_KEY_ARG: // the program: all that follows is its own
+            recording->command = &state->argv[state->next - 1];
+            state->next        = state->argc;
+            return 0;
+        case ARGP_KEY_END:
+            if (recording->command == NULL)
+                argp_error(state, "which program? ggscope record [OPTIONS...] -- PROGRAM ARGS...");
+            return 0;
+        default:
+            return ARGP_ERR_UNKNOWN;
+    }
+}
+
+int cmd_record(int argc, char ** argv) {
+    static const struct argp_child children[] = {{&ggs_recording_argp, 0, NULL, 0}, {0}};
+    static const struct argp       argp       = {
+                    NULL,
+                    parse_option,
+                    "[--] PROGRAM [ARGS...]",
+                    "Run PROGRAM, which uses the shared libraries of ggml or llama.cpp, and record every operation it computes. Its input, "
+                                "output, signals and exit status are what they are without ggscope.",
+                    children,
+                    NULL,
+                    NULL,
+    };
+    static char          program[] = "ggscope record";
+    struct ggs_recording recording = {0};
+    argp_err_exit_status           = 2;
+    argv[0]                        = program;
+    if (argp_parse(&argp, argc, argv, ARGP_IN_ORDER, NULL, &recording) != 0) return 2;
+    return ggs_recording_make(&recording, NULL, 0);
+}

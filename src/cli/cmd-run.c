@@ -1,0 +1,301 @@
+// ggscope run -m MODEL -p PROMPT -n N: records the built-in runner, or the program that a settings file names.
+#include <argp.h>
+#include <limits.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/error.h"
+#include "cli/capture-library.h"
+#include "cli/commands.h"
+#include "cli/recording.h"
+#include "cli/settings.h"
+#include "engine/locate.h"
+#include "gguf/gguf-split.h"
+
+enum {
+    KEY_SETTINGS = 256,
+    KEY_CONTEXT,
+    KEY_BATCH,
+    KEY_UBATCH,
+    KEY_SEED,
+    KEY_TEMPERATURE,
+    KEY_NO_MMAP,
+    KEY_NO_REPACK,
+    KEY_IGNORE_EOS,
+    KEY_JSON,
+    KEY_LOGITS_HASH,
+    KEY_EVAL_CALLBACK,
+    KEY_VERBOSE
+};
+
+static const struct argp_option run_options[] = {
+    {"model", 'm', "FILE", 0, "The GGUF model (the first file of a split one)", 1},
+    {"prompt", 'p', "TEXT", 0, "The prompt", 1},
+    {"file", 'f', "FILE", 0, "Read the prompt from FILE (- is stdin)", 1},
+    {"tokens", 'n', "N", 0, "Generate N tokens (32)", 1},
+    {"ignore-eos", KEY_IGNORE_EOS, NULL, 0, "Go on where the model says that its text ends", 1},
+    {"settings", KEY_SETTINGS, "FILE", 0, "Take what is not given here from a settings file", 1},
+
+    {"seed", KEY_SEED, "S", 0, "Sample with this seed instead of taking the likeliest token", 2},
+    {"temp", KEY_TEMPERATURE, "T", 0, "Temperature of the sampling (0.8 with --seed; 0 is greedy)", 2},
+
+    {"threads", 't', "N", 0, "Compute with N threads (one per usable core)", 3},
+    {"ctx", KEY_CONTEXT, "N", 0, "Tokens that the context holds (what prompt and -n need)", 3},
+    {"batch", KEY_BATCH, "N", 0, "Prompt tokens per decode", 3},
+    {"ubatch", KEY_UBATCH, "N", 0, "Prompt tokens per graph", 3},
+    {"no-mmap", KEY_NO_MMAP, NULL, 0, "Read the weights into memory instead of mapping the file", 3},
+    {"no-repack", KEY_NO_REPACK, NULL, 0, "Keep the weights in the layout of the file", 3},
+
+    {"json", KEY_JSON, NULL, 0, "Print one line of JSON instead of the text", 4},
+    {"logits-hash", KEY_LOGITS_HASH, NULL, 0, "Compute and hash the logits of every token, those of the prompt too", 4},
+    {"eval-callback", KEY_EVAL_CALLBACK, NULL, 0,
+     "Let the runner observe every operation itself as well, for comparison", 4},
+    {"verbose", KEY_VERBOSE, NULL, 0, "Show the engine's log on stderr", 4},
+    {0},
+};
+
+struct request {
+    struct ggs_recording recording;
+    const char *         given[GGS_SETTINGS]; // on the command line; they win
+    const char *         settings_file;
+    bool                 json, logits_hash, eval_callback, verbose;
+    struct ggs_settings  settings; // from the file
+    char *               words[64];
+    size_t               n_words;
+    char                 runner[PATH_MAX];
+};
+
+// ---- the command line ----
+
+static int setting_of(int key) {
+    static const struct {
+        int key, setting;
+    } table[] = {
+        {'m', GGS_SETTING_MODEL},
+        {'p', GGS_SETTING_PROMPT},
+        {'f', GGS_SETTING_PROMPT_FILE},
+        {'n', GGS_SETTING_TOKENS},
+        {'t', GGS_SETTING_THREADS},
+        {KEY_CONTEXT, GGS_SETTING_CONTEXT},
+        {KEY_BATCH, GGS_SETTING_BATCH},
+        {KEY_UBATCH, GGS_SETTING_UBATCH},
+        {KEY_SEED, GGS_SETTING_SEED},
+        {KEY_NO_MMAP, GGS_SETTING_NO_MMAP},
+        {KEY_NO_REPACK, GGS_SETTING_NO_REPACK},
+        {KEY_TEMPERATURE, GGS_SETTING_TEMPERATURE},
+        {KEY_IGNORE_EOS, GGS_SETTING_IGNORE_EOS},
+    };
+    for (size_t i = 0; i < sizeof(table) / sizeof(table[0]); i++) {
+        if (table[i].key == key) return table[i].setting;
+    }
+    return -1;
+}
+
+static error_t parse_option(int key, char * argument, struct argp_state * state) {
+    struct request * request = state->input;
+    int              setting = setting_of(key);
+    struct ggs_error error;
+    if (setting >= 0) {
+        const char * value = argument == NULL ? "1" : argument;
+        // No number at all is a wrong command line; a number out of range is told later, like other bad input.
+        if (ggs_setting_check((enum ggs_setting) setting, ggs_setting_forms[setting].option, value, &error) ==
+            GGS_FORMAT)
+            argp_error(state, "%s", error.text);
+        request->given[setting] = value;
+        return 0;
+    }
+    switch (key) {
+        case ARGP_KEY_INIT:
+            state->child_inputs[0] = &request->recording;
+            return 0;
+        case KEY_SETTINGS:
+            request->settings_file = argument;
+            return 0;
+        case KEY_JSON:
+            request->json = true;
+            return 0;
+        case KEY_LOGITS_HASH:
+            request->logits_hash = true;
+            return 0;
+        case KEY_EVAL_CALLBACK:
+            request->eval_callback = true;
+            return 0;
+        case KEY_VERBOSE:
+            request->verbose = true;
+            return 0;
+        case ARGP_KEY_ARG:
+            argp_error(state, "unexpected argument '%s'", argument);
+            return 0;
+        case ARGP_KEY_END:
+            if (request->given[GGS_SETTING_MODEL] == NULL && request->settings_file == NULL)
+                argp_error(state, "name a model with -m FILE");
+            if (request->given[GGS_SETTING_PROMPT] != NULL && request->given[GGS_SETTING_PROMPT_FILE] != NULL)
+                argp_error(state, "-p and -f exclude each other");
+            if (request->given[GGS_SETTING_PROMPT] == NULL && request->given[GGS_SETTING_PROMPT_FILE] == NULL &&
+                request->settings_file == NULL)
+                argp_error(state, "give a prompt with -p TEXT or -f FILE");
+            return 0;
+        default:
+            return ARGP_ERR_UNKNOWN;
+    }
+}
+
+// ---- the experiment ----
+
+static const char * value_of(const struct request * request, enum ggs_setting setting) {
+    return request->given[setting] != NULL ? request->given[setting] : request->settings.values[setting];
+}
+
+static int check_values(const struct request * request, struct ggs_error * error) {
+    for (int i = 0; i < GGS_SETTINGS; i++) {
+        if (request->given[i] == NULL) continue;
+        int status = ggs_setting_check((enum ggs_setting) i, ggs_setting_forms[i].option, request->given[i], error);
+        if (status != 0) return status;
+    }
+    return 0;
+}
+
+// Takes what the command line left open from the file.
+static int complete(struct request * request, struct ggs_error * error) {
+    if (request->settings_file != NULL) {
+        int status = ggs_settings_read(&request->settings, request->settings_file, error);
+        if (status != 0) return status;
+    }
+    char ** values = request->settings.values;
+    bool    prompt = request->given[GGS_SETTING_PROMPT] != NULL, file = request->given[GGS_SETTING_PROMPT_FILE] != NULL;
+    if (!prompt && !file && values[GGS_SETTING_PROMPT] != NULL && values[GGS_SETTING_PROMPT_FILE] != NULL)
+        return ggs_fail(error, GGS_USAGE, "%s: experiment.prompt and experiment.prompt_file exclude each other",
+                        request->settings_file);
+    if (prompt) free(values[GGS_SETTING_PROMPT_FILE]), values[GGS_SETTING_PROMPT_FILE] = NULL;
+    if (file) free(values[GGS_SETTING_PROMPT]), values[GGS_SETTING_PROMPT] = NULL;
+    if (request->recording.output == NULL) request->recording.output = values[GGS_SETTING_OUTPUT];
+    if (request->recording.engine == NULL) request->recording.engine = values[GGS_SETTING_ENGINE];
+    if (value_of(request, GGS_SETTING_MODEL) == NULL)
+        return ggs_fail(error, GGS_USAGE, "%s names no model: give experiment.model_path, or -m FILE",
+                        request->settings_file);
+    if (value_of(request, GGS_SETTING_PROMPT) == NULL && value_of(request, GGS_SETTING_PROMPT_FILE) == NULL)
+        return ggs_fail(error, GGS_USAGE, "%s has no prompt: give experiment.prompt, or -p TEXT",
+                        request->settings_file);
+    return 0;
+}
+
+// Whatever can be wrong with the model is found here, before anything is made.
+static int check_model(const struct request * request, struct ggs_error * error) {
+    struct ggs_model * model;
+    int                status = ggs_model_open(&model, value_of(request, GGS_SETTING_MODEL), error);
+    if (status == 0) ggs_model_free(model);
+    const char * file = value_of(request, GGS_SETTING_PROMPT_FILE);
+    if (status == 0 && file != NULL && strcmp(file, "-") != 0 && access(file, R_OK) != 0)
+        status = ggs_fail_errno(error, "cannot read the prompt from %s", file);
+    return status;
+}
+
+static void add(struct request * request, const char * word) {
+    request->words[request->n_words++] = (char *) word;
+}
+
+// Adds the option, where it has a value; the value too, unless it is a switch.
+static void add_setting(struct request * request, enum ggs_setting setting, const char * option) {
+    const char * value = value_of(request, setting);
+    if (value == NULL) return;
+    add(request, option);
+    if (ggs_setting_forms[setting].kind != GGS_SETTING_SWITCH) add(request, value);
+}
+
+static int build_runner(struct request * request, struct ggs_error * error) {
+    struct ggs_engine_paths paths;
+    int                     status = ggs_sibling_find(request->runner, "ggscope-engine", error);
+    if (status == 0) status = ggs_engine_locate(request->recording.engine, &paths, error);
+    if (status != 0) return status;
+    add(request, request->runner);
+    add(request, "run");
+    for (int i = GGS_SETTING_MODEL; i <= GGS_SETTING_IGNORE_EOS; i++)
+        add_setting(request, (enum ggs_setting) i, ggs_setting_forms[i].option);
+    if (request->json) add(request, "--json");
+    if (request->logits_hash) add(request, "--logits-hash");
+    if (request->eval_callback) add(request, "--eval-callback");
+    if (request->verbose) add(request, "--verbose");
+    return 0;
+}
+
+// The options of llama.cpp's own programs.
+static int build_llama(struct request * request, struct ggs_error * error) {
+    if (request->json || request->logits_hash || request->eval_callback)
+        return ggs_fail(
+            error, GGS_USAGE,
+            "--json, --logits-hash and --eval-callback are options of the built-in runner, but %s names a llama_binary",
+            request->settings_file);
+    add(request, request->settings.values[GGS_SETTING_LLAMA_BINARY]);
+    static const struct {
+        enum ggs_setting setting;
+        const char *     option;
+    } table[] = {
+        {GGS_SETTING_MODEL, "-m"},
+        {GGS_SETTING_PROMPT, "-p"},
+        {GGS_SETTING_PROMPT_FILE, "-f"},
+        {GGS_SETTING_TOKENS, "-n"},
+        {GGS_SETTING_THREADS, "-t"},
+        {GGS_SETTING_CONTEXT, "-c"},
+        {GGS_SETTING_BATCH, "-b"},
+        {GGS_SETTING_UBATCH, "-ub"},
+        {GGS_SETTING_SEED, "--seed"},
+        {GGS_SETTING_TEMPERATURE, "--temp"},
+        {GGS_SETTING_NO_MMAP, "--no-mmap"},
+        {GGS_SETTING_NO_REPACK, "--no-repack"},
+        {GGS_SETTING_IGNORE_EOS, "--ignore-eos"},
+    };
+    for (size_t i = 0; i < sizeof(table) / sizeof(table[0]); i++)
+        add_setting(request, table[i].setting, table[i].option);
+    add(request, "-no-cnv");
+    return 0;
+}
+
+static int prepare(struct request * request, struct ggs_error * error) {
+    int status = check_values(request, error);
+    if (status == 0) status = complete(request, error);
+    if (status == 0) status = check_model(request, error);
+    if (status != 0) return status;
+    bool llama                 = request->settings.values[GGS_SETTING_LLAMA_BINARY] != NULL;
+    status                     = llama ? build_llama(request, error) : build_runner(request, error);
+    request->recording.command = request->words;
+    request->recording.model   = value_of(request, GGS_SETTING_MODEL);
+    request->recording.discard = true;
+    return status;
+}
+
+int cmd_run(int argc, char ** argv) {
+    static const struct argp_child children[] = {{&ggs_recording_argp, 0, NULL, 0}, {0}};
+    static const struct argp       argp       = {
+                    run_options,
+                    parse_option,
+                    "-m MODEL -p PROMPT -n N",
+                    "Generate text with a GGUF model on stock llama.cpp libraries, and record every operation of it. The text goes to stdout, "
+                                "timings and the summary to stderr.",
+                    children,
+                    NULL,
+                    NULL,
+    };
+    static char    program[] = "ggscope run";
+    struct request request   = {0};
+    char           directory[PATH_MAX];
+    argp_err_exit_status = 2;
+    argv[0]              = program;
+    if (argp_parse(&argp, argc, argv, 0, NULL, &request) != 0) return 2;
+
+    struct ggs_error error;
+    int              result = 1;
+    if (prepare(&request, &error) < 0) {
+        fprintf(stderr, "ggscope: %s\n", error.text);
+    } else {
+        result                 = ggs_recording_make(&request.recording, directory, sizeof(directory));
+        const char * web_files = request.settings.values[GGS_SETTING_WEBUI_DIRECTORY];
+        if (result == 0 && web_files != NULL)
+            fprintf(stderr, "ggscope: webui_data_dir: there is no JSON export in this version; it would go to %s\n",
+                    web_files);
+    }
+    ggs_settings_release(&request.settings);
+    return result;
+}

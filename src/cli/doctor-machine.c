@@ -1,0 +1,121 @@
+// ggscope doctor: the machine.
+#if defined(__x86_64__)
+#include <cpuid.h>
+#endif
+#include <linux/magic.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/statfs.h>
+#include <sys/utsname.h>
+#include <unistd.h>
+
+#include "base/number.h"
+#include "cli/cmd-doctor.h"
+
+static bool read_line(const char * path, char * line, size_t size) {
+    FILE * file = fopen(path, "re");
+    line[0]     = '\0';
+    if (file == NULL) return false;
+    bool good = fgets(line, (int) size, file) != NULL;
+    fclose(file);
+    line[strcspn(line, "\n")] = '\0';
+    return good;
+}
+
+static void check_kernel(struct doctor_report * report) {
+    struct utsname kernel;
+    if (uname(&kernel) == 0)
+        doctor_add(report, DOCTOR_OK, "kernel", NULL, "%s %s, %s", kernel.sysname, kernel.release, kernel.machine);
+}
+
+static void check_clock(struct doctor_report * report) {
+    char sources[256];
+    bool invariant = false;
+#if defined(__x86_64__)
+    unsigned a, b, c, d;
+    invariant = __get_cpuid(0x80000007, &a, &b, &c, &d) != 0 && (d & 1u << 8) != 0;
+#endif
+    bool trusted =
+        read_line("/sys/devices/system/clocksource/clocksource0/available_clocksource", sources, sizeof(sources)) &&
+        strstr(sources, "tsc") != NULL;
+    if (invariant && trusted) {
+        doctor_add(report, DOCTOR_OK, "clock", NULL, "the time stamp counter is invariant, and the kernel trusts it");
+    } else {
+        doctor_add(
+            report, DOCTOR_WARN, "clock", "nothing needs to be done; recording costs a little more per operation",
+            "%s: CLOCK_MONOTONIC is used instead",
+            invariant ? "the kernel does not trust the time stamp counter" : "the time stamp counter is not invariant");
+    }
+}
+
+static void check_memory(struct doctor_report * report) {
+    static const char fix[] = "enlarge it (mount -o remount,size=2G /dev/shm), or name another tmpfs with --spool";
+    struct statfs     space;
+    char              whole[GGS_NUMBER_LENGTH], left[GGS_NUMBER_LENGTH];
+    if (statfs("/dev/shm", &space) != 0 || space.f_type != TMPFS_MAGIC || access("/dev/shm", W_OK | X_OK) != 0) {
+        doctor_add(
+            report, DOCTOR_WARN, "spool", "mount a tmpfs at /dev/shm, or name one with --spool",
+            "/dev/shm is no tmpfs that we can write to: recordings are kept beside the experiment until they are sealed");
+        return;
+    }
+    uint64_t available = (uint64_t) space.f_bavail * (uint64_t) space.f_frsize;
+    bool     enough    = available >= 256ull << 20;
+    doctor_add(report, enough ? DOCTOR_OK : DOCTOR_WARN, "spool", enough ? NULL : fix, "/dev/shm: %s free of %s%s",
+               ggs_format_bytes(left, available),
+               ggs_format_bytes(whole, (uint64_t) space.f_blocks * (uint64_t) space.f_frsize),
+               enough ? "" : ": too little, recordings are kept beside the experiment until they are sealed");
+}
+
+static void check_faults(struct doctor_report * report) {
+    char    line[64];
+    int64_t level;
+    if (!read_line("/proc/sys/kernel/perf_event_paranoid", line, sizeof(line)) ||
+        !ggs_parse_i64(line, INT64_MIN, INT64_MAX, &level)) {
+        doctor_add(report, DOCTOR_WARN, "faults", "use a kernel with perf events",
+                   "page faults cannot be observed: this kernel has no perf events");
+    } else if (level <= 2 || geteuid() == 0) {
+        doctor_add(report, DOCTOR_OK, "faults", NULL, "page faults can be observed (kernel.perf_event_paranoid is %s)",
+                   line);
+    } else {
+        doctor_add(report, DOCTOR_WARN, "faults", "sysctl kernel.perf_event_paranoid=2",
+                   "page faults cannot be observed: kernel.perf_event_paranoid is %s", line);
+    }
+}
+
+static void check_io(struct doctor_report * report) {
+    bool traces = access("/sys/kernel/tracing/events/block", R_OK) == 0 ||
+                  access("/sys/kernel/debug/tracing/events/block", R_OK) == 0;
+    if (geteuid() != 0) {
+        doctor_add(report, DOCTOR_WARN, "io", "run ggscope as root", "block I/O cannot be observed: that takes root");
+    } else if (!traces) {
+        doctor_add(report, DOCTOR_WARN, "io", "mount -t tracefs tracefs /sys/kernel/tracing",
+                   "block I/O cannot be observed: the kernel shows no block trace points");
+    } else {
+        doctor_add(report, DOCTOR_OK, "io", NULL, "block I/O can be observed");
+    }
+}
+
+static void check_cgroup(struct doctor_report * report) {
+    char controllers[512];
+    bool two = read_line("/sys/fs/cgroup/cgroup.controllers", controllers, sizeof(controllers)) &&
+               strstr(controllers, "memory") != NULL && access("/sys/fs/cgroup", W_OK) == 0;
+    bool one =
+        access("/sys/fs/cgroup/memory/memory.limit_in_bytes", F_OK) == 0 && access("/sys/fs/cgroup/memory", W_OK) == 0;
+    if (two || one) {
+        doctor_add(report, DOCTOR_OK, "memory", NULL, "memory can be limited (cgroup version %d)", two ? 2 : 1);
+    } else {
+        doctor_add(report, DOCTOR_WARN, "memory",
+                   "run ggscope as root, or in a cgroup that is delegated to you (systemd-run --user --scope)",
+                   "memory cannot be limited: there is no memory cgroup that we can write to");
+    }
+}
+
+void doctor_machine(struct doctor_report * report) {
+    check_kernel(report);
+    check_clock(report);
+    check_memory(report);
+    check_faults(report);
+    check_io(report);
+    check_cgroup(report);
+}

@@ -1,0 +1,55 @@
+// Reads ELF files: what a program or a library defines, calls and needs. For saying, before or after a recording, why calls
+// can or cannot be seen.
+//
+// A call to an exported function can be taken over by a preloaded library where it goes through a relocation of
+// the dynamic linker: a slot of the PLT, or an address in the global offset table. Where a library calls its own function
+// directly (static functions, -Bsymbolic-functions, link-time optimisation) there is none.
+//
+// Only 64-bit little-endian files are read. Files are untrusted: every offset and count is checked before it is used.
+#pragma once
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/file.h"
+
+struct ggs_error;
+
+struct ggs_elf_table { // [offset, offset + size) lies inside the file
+    uint64_t offset, size;
+};
+
+struct ggs_elf {
+    struct ggs_mapping   mapping;
+    uint16_t             machine;     // EM_X86_64, ...
+    const char *         interpreter; // the dynamic linker, NULL where there is none: a static program or a library
+    bool                 dynamic;     // has a dynamic section
+    bool                 symbolic;    // -Bsymbolic: the library's own definitions come first
+    const char *         soname;      // NULL for none
+    const char *         runpath;     // DT_RUNPATH, else DT_RPATH; NULL for none
+    struct ggs_elf_table dynamic_entries, dynamic_symbols, dynamic_strings;
+    struct ggs_elf_table symbols, strings; // .symtab, where the file is not stripped
+    struct ggs_elf_table relocations[2];   // DT_JMPREL and DT_RELA
+};
+
+// GGS_FORMAT where it is no ELF file, GGS_UNSUPPORTED where it is one of another kind (32 bits, big endian).
+int  ggs_elf_open(struct ggs_elf * elf, const char * path, struct ggs_error * error);
+int  ggs_elf_open_memory(struct ggs_elf * elf, const void * data, size_t size, const char * label,
+                         struct ggs_error * error);
+void ggs_elf_close(struct ggs_elf * elf);
+
+enum ggs_elf_definition {
+    GGS_ELF_UNDEFINED,
+    GGS_ELF_LOCAL,    // in the symbol table only: not visible to the dynamic linker
+    GGS_ELF_EXPORTED, // in the dynamic symbol table
+};
+enum ggs_elf_definition ggs_elf_defines(const struct ggs_elf * elf, const char * function);
+// Is there a relocation for it?
+bool ggs_elf_calls(const struct ggs_elf * elf, const char * function);
+// The i-th library that it needs, NULL beyond the last.
+const char * ggs_elf_needs(const struct ggs_elf * elf, size_t i);
+// The name of the i-th exported function, or NULL where symbol i is none; false beyond the last symbol.
+bool ggs_elf_exports(const struct ggs_elf * elf, size_t i, const char ** name);
+// Do these bytes occur anywhere in the file? For programs without symbols.
+bool ggs_elf_contains(const struct ggs_elf * elf, const char * text);

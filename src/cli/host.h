@@ -1,0 +1,12 @@
+// The machine that an experiment ran on, as far as it matters for its figures. No names of hosts or users.
+#pragma once
+
+struct json_object;
+
+// A string as JSON wants it: bytes that are not UTF-8 become U+FFFD.
+struct json_object * ggs_json_text(const char * text);
+
+// {"cpu", "cores", "memory_bytes", "kernel", "os"}
+struct json_object * ggs_host_json(void);
+// The variables that change what an engine does (GGML_*, LLAMA_*, OMP_*, ...). Those that hold secrets are named only.
+struct json_object * ggs_environment_json(char * const * environment);

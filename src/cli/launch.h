@@ -1,0 +1,34 @@
+// Starts a program, stands in the middle of its terminal, pipes and signals as if we were not there, and waits for it.
+//
+//     stdin       stdout, stderr      the program gets
+//     any         no terminal         our stdin, a pipe for each; it stays in our process group
+//     no terminal a terminal          our stdin, a pty for each that is one; a session of its own
+//     a terminal  a terminal          the pty for stdin too; our terminal is raw meanwhile
+//
+// What the program writes is passed on at once, byte by byte the same, and copied to a file. On a pty keys mean what the
+// program wants them to mean: Ctrl-C, Ctrl-D and Ctrl-Z work as they do without us, and its window is as large as ours.
+//
+// Signals that are sent to us (INT, TERM, HUP, QUIT, USR1, USR2) reach the program once. A program that ends takes us
+// with it even where a child of its own holds the pipes open.
+#pragma once
+
+#include <stdint.h>
+
+struct ggs_error;
+
+struct ggs_launch {
+    const char *   path; // of the program
+    char * const * argv; // NULL at the end
+    char * const * environment;
+    int            copy_stdout; // files that get a copy, -1 for none
+    int            copy_stderr;
+};
+
+struct ggs_launch_result {
+    int wait_status;  // as waitpid says it
+    int stdout_errno; // why a copy is not whole, 0 where it is
+    int stderr_errno;
+};
+
+// Returns 0 once the program has ended, however it ended. Fails only where it could not be started.
+int ggs_launch(const struct ggs_launch * launch, struct ggs_launch_result * result, struct ggs_error * error);

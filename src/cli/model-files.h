@@ -1,0 +1,23 @@
+// The model files of an experiment: what they are, so that they can be recognised later, and where a tensor lies in them.
+#pragma once
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+struct json_object;
+
+// [{"path", "size", "metadata_xxh3"}]: the digest is XXH3 (64 bits, seed 0) over the file up to its tensor data: header,
+// key-values and tensor infos. A file that cannot be read has neither size nor digest.
+struct json_object * ggs_model_files_json(char * const * paths, size_t n_paths);
+
+// Finds tensors by name in GGUF files, which it opens once and keeps open. A zeroed struct is empty.
+struct ggs_gguf;
+struct ggs_model_files {
+    struct model_file * files;
+    size_t              n_files;
+};
+// As struct ggs_seal_options wants it: `context` is a struct ggs_model_files.
+bool ggs_model_files_find(void * context, const char * const * paths, size_t n_paths, const char * name, size_t * file,
+                          uint64_t * offset);
+void ggs_model_files_release(struct ggs_model_files * files);

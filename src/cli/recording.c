@@ -1,0 +1,337 @@
+#include "cli/recording.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "base/error.h"
+#include "base/number.h"
+#include "base/text.h"
+#include "cli/capture-library.h"
+#include "cli/cmd-doctor.h"
+#include "cli/cmd-seal.h"
+#include "cli/environment.h"
+#include "cli/experiment.h"
+#include "cli/launch.h"
+#include "cli/libraries.h"
+#include "cli/program.h"
+#include "cli/spool-facts.h"
+#include "cli/spool-place.h"
+#include "cli/summary.h"
+#include "engine/locate.h"
+#include "trace/spool-reader.h"
+
+// Less than this holds no recording: the story and the first lane take a segment each.
+static const uint64_t LEAST_SIZE = 4u << 20;
+
+// ---- options ----
+
+enum { KEY_FORCE = 1000, KEY_MAX_SIZE, KEY_POLICY, KEY_FOLLOW, KEY_SPOOL, KEY_ENGINE };
+
+static const struct argp_option recording_options[] = {
+    {NULL, 0, NULL, 0, "Recording:", 10},
+    {"output", 'o', "DIR", 0, "Put the experiment into DIR (./experiments/<date-time>-<model>)", 0},
+    {"force", KEY_FORCE, NULL, 0, "Replace an experiment that is there already", 0},
+    {"max-size", KEY_MAX_SIZE, "SIZE", 0, "Record at most SIZE bytes, such as 2G (16G, or half of what is free)", 0},
+    {"policy", KEY_POLICY, "stop|ring", 0, "What to do then: stop recording (the default), or drop the oldest op runs",
+     0},
+    {"follow", KEY_FOLLOW, NULL, 0, "Record programs that the program starts, too", 0},
+    {"spool", KEY_SPOOL, "DIR", 0, "Keep the recording in DIR until it is sealed (/dev/shm where that has room)", 0},
+    {"engine", KEY_ENGINE, "DIR", 0, "Let the program use the llama.cpp libraries in DIR", 0},
+    {"quiet", 'q', NULL, 0, "No summary", 0},
+    {0},
+};
+
+static error_t parse_option(int key, char * argument, struct argp_state * state) {
+    struct ggs_recording * recording = state->input;
+    switch (key) {
+        case 'o':
+            if (argument[0] == '\0') argp_error(state, "-o wants a directory");
+            recording->output = argument;
+            return 0;
+        case 'q':
+            recording->quiet = true;
+            return 0;
+        case KEY_FORCE:
+            recording->force = true;
+            return 0;
+        case KEY_FOLLOW:
+            recording->follow = true;
+            return 0;
+        case KEY_SPOOL:
+            recording->spool = argument;
+            return 0;
+        case KEY_ENGINE:
+            recording->engine = argument;
+            return 0;
+        case KEY_MAX_SIZE:
+            if (!ggs_parse_bytes(argument, &recording->max_size) || recording->max_size < LEAST_SIZE)
+                argp_error(state, "--max-size wants a size of at least 4M, such as 512M or 2G, not '%s'", argument);
+            return 0;
+        case KEY_POLICY:
+            if (strcmp(argument, "stop") != 0 && strcmp(argument, "ring") != 0)
+                argp_error(state, "--policy is stop or ring, not '%s'", argument);
+            recording->policy = argument;
+            return 0;
+        default:
+            return ARGP_ERR_UNKNOWN;
+    }
+}
+
+const struct argp ggs_recording_argp = {recording_options, parse_option, NULL, NULL, NULL, NULL, NULL};
+
+// ---- before ----
+
+// The model among the arguments of a llama.cpp program: -m FILE, --model FILE, --model=FILE.
+static const char * find_model(char * const * command) {
+    for (char * const * word = command + 1; command[0] != NULL && *word != NULL; word++) {
+        if ((strcmp(*word, "-m") == 0 || strcmp(*word, "--model") == 0) && word[1] != NULL) return word[1];
+        if (strncmp(*word, "--model=", 8) == 0) return *word + 8;
+    }
+    return NULL;
+}
+
+// A file name's part that tells what it is about: no folders, no .gguf, no characters that a shell minds.
+static void make_subject(char * subject, size_t size, const char * path) {
+    snprintf(subject, size, "%s", ggs_file_name(path));
+    size_t length = strlen(subject);
+    if (length > 5 && strcmp(subject + length - 5, ".gguf") == 0) subject[length - 5] = '\0';
+    for (char * c = subject; *c != '\0'; c++) {
+        bool plain =
+            (*c >= '0' && *c <= '9') || ((*c | 0x20) >= 'a' && (*c | 0x20) <= 'z') || strchr("._-+", *c) != NULL;
+        if (!plain) *c = '_';
+    }
+    if (subject[0] == '\0') snprintf(subject, size, "program");
+}
+
+struct attempt {
+    const struct ggs_recording * recording;
+    struct ggs_program           program;
+    char                         capture[PATH_MAX];
+    struct ggs_engine_paths      engine;
+    struct ggs_experiment_json   experiment;
+    struct ggs_spool_place       place;
+    struct ggs_environment       environment;
+    int                          files[2]; // stdout.txt, stderr.txt
+};
+
+// Everything that can be known before anything is made.
+static int check(struct attempt * attempt, struct ggs_error * error) {
+    const struct ggs_recording * recording = attempt->recording;
+    struct ggs_error             reason;
+    bool                         only_warn;
+    int                          status = ggs_program_find(&attempt->program, recording->command[0], error);
+    if (status == 0) status = ggs_capture_library_find(attempt->capture, error);
+    if (status == 0 && recording->engine != NULL)
+        status = ggs_engine_locate(recording->engine, &attempt->engine, error);
+    if (status != 0 || ggs_program_check(&attempt->program, &only_warn, &reason) == 0) return status;
+    if (!only_warn) return ggs_fail(error, reason.status, "%s", reason.text);
+    fprintf(stderr, "ggscope: %s; what the script %s starts may still be recorded\n", reason.text,
+            attempt->program.path);
+    return 0;
+}
+
+static int open_copy(const struct attempt * attempt, const char * name, int * fd, struct ggs_error * error) {
+    char path[PATH_MAX];
+    snprintf(path, sizeof(path), "%s/%s", attempt->experiment.directory, name);
+    *fd = open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
+    return *fd < 0 ? ggs_fail_errno(error, "cannot create %s", path) : 0;
+}
+
+static int make_environment(struct attempt * attempt, struct ggs_error * error) {
+    const struct ggs_recording * recording   = attempt->recording;
+    struct ggs_environment *     environment = &attempt->environment;
+    char                         number[GGS_NUMBER_LENGTH];
+    snprintf(number, sizeof(number), "%llu", (unsigned long long) attempt->place.max_bytes);
+    ggs_environment_copy(environment, environ);
+    ggs_environment_prepend(environment, "LD_PRELOAD", attempt->capture);
+    ggs_environment_set(environment, "GGSCOPE_OUTPUT", attempt->experiment.directory);
+    ggs_environment_set(environment, "GGSCOPE_SPOOL", attempt->place.folder);
+    ggs_environment_set(environment, "GGSCOPE_MAX_SIZE", number);
+    ggs_environment_set(environment, "GGSCOPE_POLICY", recording->policy == NULL ? "stop" : recording->policy);
+    if (recording->follow) ggs_environment_set(environment, "GGSCOPE_FOLLOW", "1");
+    if (recording->engine != NULL) {
+        ggs_environment_set(environment, "GGSCOPE_ENGINE", attempt->engine.directory);
+        ggs_environment_prepend(environment, "LD_LIBRARY_PATH", attempt->engine.directory);
+    }
+    return environment->failed ? ggs_fail_memory(error) : 0;
+}
+
+static int prepare(struct attempt * attempt, struct ggs_error * error) {
+    const struct ggs_recording * recording = attempt->recording;
+    const char *                 model = recording->model != NULL ? recording->model : find_model(recording->command);
+    char                         subject[NAME_MAX];
+    make_subject(subject, sizeof(subject), model != NULL ? model : recording->command[0]);
+    struct ggs_experiment_place where  = {.directory = recording->output,
+                                          .parent    = recording->parent == NULL ? "experiments" : recording->parent,
+                                          .subject   = subject,
+                                          .force     = recording->force};
+    int                         status = ggs_experiment_create(&attempt->experiment, &where, error);
+    if (status != 0) return status;
+    status = ggs_spool_place_make(&attempt->place, attempt->experiment.directory, attempt->experiment.id,
+                                  recording->spool, recording->max_size, error);
+    if (status == 0) status = make_environment(attempt, error);
+    if (status == 0) status = open_copy(attempt, "stdout.txt", &attempt->files[0], error);
+    if (status == 0) status = open_copy(attempt, "stderr.txt", &attempt->files[1], error);
+    struct ggs_experiment_start start = {.command  = recording->command,
+                                         .model    = model,
+                                         .max_size = attempt->place.max_bytes,
+                                         .policy   = recording->policy == NULL ? "stop" : recording->policy,
+                                         .follow   = recording->follow,
+                                         .spool    = attempt->place.folder};
+    if (status == 0) status = ggs_experiment_begin(&attempt->experiment, &start, error);
+    if (status != 0) ggs_experiment_discard(&attempt->experiment);
+    return status;
+}
+
+// ---- after ----
+
+static void remove_spool(const struct attempt * attempt) {
+    char path[PATH_MAX];
+    snprintf(path, sizeof(path), "%s/spool", attempt->experiment.directory);
+    ggs_spool_remove(path, NULL);
+}
+
+static void tell_nothing_seen(const struct attempt * attempt, int wait_status) {
+    struct ggs_text reason = {0};
+    char            path[PATH_MAX];
+    snprintf(path, sizeof(path), "%s/stderr.txt", attempt->experiment.directory);
+    ggs_program_explain(&attempt->program, path, wait_status, &reason);
+    fprintf(stderr, "ggscope: no ggml activity was seen: %s\n", ggs_text_string(&reason));
+    ggs_text_release(&reason);
+}
+
+// Says what could not be seen of the libraries that the program really loaded, and that nothing was computed.
+static void tell_blindness(const struct ggs_spool_facts * facts, const struct attempt * attempt) {
+    struct ggs_libraries   capture = {0}, engine = {0};
+    struct doctor_report   report = {0};
+    struct ggs_engine_line line;
+    for (const char * at = facts->engine; (at = ggs_engine_line(at, &line)) != NULL;) {
+        char path[PATH_MAX];
+        if (line.key_length != 7 || memcmp(line.key, "library", 7) != 0 || line.value_length >= sizeof(path)) continue;
+        memcpy(path, line.value, line.value_length);
+        path[line.value_length] = '\0';
+        ggs_libraries_add(&engine, path);
+    }
+    ggs_libraries_add(&capture, attempt->capture);
+    doctor_hooks(&report, &capture, &engine);
+    for (size_t i = 0; i < report.count && engine.count > 0; i++) {
+        if (report.findings[i].level == DOCTOR_FAIL && report.findings[i].text != NULL)
+            fprintf(stderr, "ggscope: %s\n", report.findings[i].text);
+    }
+    if (facts->runs == 0) fprintf(stderr, "ggscope: the program loaded an engine, but no graph was computed\n");
+    doctor_release(&report);
+    ggs_libraries_release(&engine);
+    ggs_libraries_release(&capture);
+}
+
+// Seals. Returns 0, or 1 where the recording is not what it should be.
+static int finish(struct attempt * attempt, int wait_status) {
+    struct ggs_spool_facts facts = {0};
+    struct ggs_error       error;
+    struct ggs_seal_result result;
+    pid_t                  writer;
+    bool                   quiet = attempt->recording->quiet;
+    if (ggs_spool_place_is_live(attempt->experiment.directory, &writer)) {
+        fprintf(
+            stderr,
+            "ggscope: process %d, which the program started, is still being recorded; when it has ended: ggscope seal %s\n",
+            (int) writer, attempt->experiment.directory);
+        return 0;
+    }
+    int status = ggs_spool_facts_read(&facts, attempt->place.folder, &error);
+    if (status == 0 && facts.runs == 0 && attempt->recording->discard && WIFEXITED(wait_status) &&
+        WEXITSTATUS(wait_status) != 0) {
+        ggs_experiment_discard(&attempt->experiment);
+        ggs_spool_facts_release(&facts);
+        return 1;
+    }
+    if (status == 0) status = ggs_experiment_complete(&attempt->experiment, wait_status, &facts, &error);
+    if (status == 0 && !facts.seen) {
+        remove_spool(attempt);
+        tell_nothing_seen(attempt, wait_status);
+        ggs_spool_facts_release(&facts);
+        return 1;
+    }
+    if (status == 0) status = ggs_seal_experiment(&attempt->experiment, quiet, &result, &error);
+    if (status != 0) {
+        fprintf(stderr, "ggscope: %s; once that is mended: ggscope seal %s\n", error.text,
+                attempt->experiment.directory);
+    } else {
+        tell_blindness(&facts, attempt);
+        if (attempt->recording->follow) ggs_seal_followed(attempt->experiment.directory, quiet);
+        if (!quiet) ggs_summary_print(attempt->experiment.directory, stderr);
+    }
+    ggs_spool_facts_release(&facts);
+    return status == 0 ? 0 : 1;
+}
+
+static int exit_status(int wait_status) {
+    return WIFSIGNALED(wait_status) ? 128 + WTERMSIG(wait_status) : WEXITSTATUS(wait_status);
+}
+
+static int run(struct attempt * attempt, struct ggs_error * error) {
+    struct ggs_launch        launch = {.path        = attempt->program.path,
+                                       .argv        = attempt->recording->command,
+                                       .environment = attempt->environment.entries,
+                                       .copy_stdout = attempt->files[0],
+                                       .copy_stderr = attempt->files[1]};
+    struct ggs_launch_result result;
+    if (ggs_launch(&launch, &result, error) != 0) {
+        ggs_experiment_discard(&attempt->experiment);
+        return -1;
+    }
+    // Whoever read our messages may be gone; the recording is sealed all the same.
+    signal(SIGPIPE, SIG_IGN);
+    ggs_experiment_stop_clock(&attempt->experiment);
+    int missing = result.stdout_errno != 0 ? result.stdout_errno : result.stderr_errno;
+    if (missing != 0)
+        fprintf(stderr, "ggscope: the copies of the program's output in %s are not whole: %s\n",
+                attempt->experiment.directory, strerror(missing));
+    if (WIFSIGNALED(result.wait_status))
+        fprintf(stderr, "ggscope: the program was ended by signal %d (%s)\n", WTERMSIG(result.wait_status),
+                strsignal(WTERMSIG(result.wait_status)));
+    int own    = finish(attempt, result.wait_status);
+    int theirs = exit_status(result.wait_status);
+    return theirs != 0 ? theirs : own;
+}
+
+static void release(struct attempt * attempt) {
+    for (int i = 0; i < 2; i++) {
+        if (attempt->files[i] >= 0) close(attempt->files[i]);
+    }
+    ggs_environment_release(&attempt->environment);
+    ggs_experiment_release(&attempt->experiment);
+}
+
+// Where one of 0, 1 and 2 is closed, the next file that is opened would take its place, and the program's output with it.
+static void open_standard_files(void) {
+    int fd;
+    do {
+        fd = open("/dev/null", O_RDWR);
+    } while (fd >= 0 && fd <= STDERR_FILENO);
+    if (fd >= 0) close(fd);
+}
+
+int ggs_recording_make(const struct ggs_recording * recording, char * directory, size_t size) {
+    struct ggs_error error;
+    struct attempt   attempt = {.recording = recording, .files = {-1, -1}};
+    if (directory != NULL) directory[0] = '\0';
+    open_standard_files();
+    int status = check(&attempt, &error);
+    if (status == 0) status = prepare(&attempt, &error);
+    int result = status == 0 ? run(&attempt, &error) : -1;
+    if (result < 0) {
+        fprintf(stderr, "ggscope: %s\n", error.text);
+    } else if (directory != NULL) {
+        snprintf(directory, size, "%s", attempt.experiment.directory);
+    }
+    release(&attempt);
+    return result < 0 ? 1 : result;
+}

@@ -1,0 +1,73 @@
+// A whole experiment in a file, for `ggscope run --settings FILE`:
+//
+//     {
+//       "experiment": {"model_path": "models/tiny.gguf", "prompt": "Hello", "tokens_to_generate": 8, "threads": 2},
+//       "paths": {"engine": "llama.cpp/build", "output_dir": "experiments/hello"}
+//     }
+//
+// and the form that users of tensor-tracing have, which names the program to be recorded:
+//
+//     {
+//       "paths": {"llama_cpp_dir": "llama.cpp", "llama_binary": "llama.cpp/build/bin/llama-cli", "webui_data_dir": "webui/data"},
+//       "temp_files": {...},                                       accepted, whatever is in it; not used
+//       "experiment": {"model_path": "models/tiny.gguf", "prompt": "Hello", "tokens_to_generate": 8}
+//     }
+//
+// Relative paths start at the folder of the file; model_path starts at llama_cpp_dir where that is given. llama_binary
+// may start at either.
+#pragma once
+
+#include <stdint.h>
+
+struct ggs_error;
+
+enum ggs_setting {
+    GGS_SETTING_MODEL, // experiment
+    GGS_SETTING_PROMPT,
+    GGS_SETTING_PROMPT_FILE,
+    GGS_SETTING_TOKENS,
+    GGS_SETTING_THREADS,
+    GGS_SETTING_CONTEXT,
+    GGS_SETTING_BATCH,
+    GGS_SETTING_UBATCH,
+    GGS_SETTING_SEED,
+    GGS_SETTING_TEMPERATURE,
+    GGS_SETTING_NO_MMAP,
+    GGS_SETTING_NO_REPACK,
+    GGS_SETTING_IGNORE_EOS,
+    GGS_SETTING_ENGINE, // paths
+    GGS_SETTING_OUTPUT,
+    GGS_SETTING_LLAMA_DIRECTORY,
+    GGS_SETTING_LLAMA_BINARY,
+    GGS_SETTING_WEBUI_DIRECTORY,
+    GGS_SETTINGS,
+};
+
+enum ggs_setting_kind {
+    GGS_SETTING_TEXT,
+    GGS_SETTING_PATH,
+    GGS_SETTING_WHOLE,  // a whole number in [minimum, maximum]
+    GGS_SETTING_NUMBER, // any number in [minimum, maximum]
+    GGS_SETTING_SWITCH,
+};
+
+struct ggs_setting_form {
+    const char *          section;
+    const char *          key;
+    const char *          option; // as people type it: "-n"
+    enum ggs_setting_kind kind;
+    int64_t               minimum, maximum;
+};
+extern const struct ggs_setting_form ggs_setting_forms[GGS_SETTINGS];
+
+// Values as text, as a command line wants them; NULL: not given. A switch that is on is "1".
+struct ggs_settings {
+    char * values[GGS_SETTINGS];
+};
+
+// Reads a file. Errors name the key, and for an unknown one the nearest that is known; syntax errors name the line.
+int  ggs_settings_read(struct ggs_settings * settings, const char * path, struct ggs_error * error);
+void ggs_settings_release(struct ggs_settings * settings);
+
+// Is this text a value for that setting? Names `shown` (an option or a key) in its sentence.
+int ggs_setting_check(enum ggs_setting setting, const char * shown, const char * value, struct ggs_error * error);

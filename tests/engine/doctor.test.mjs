@@ -1,0 +1,125 @@
+// ggscope doctor: what it says of engines and programs that can be recorded, and of those that cannot.
+import { test } from "node:test";
+import assert from "node:assert/strict";
+import { mkdirSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { build, engine, ggscope, output, run, scratch } from "../lib.mjs";
+
+scratch();
+
+function doctor(...args) {
+    const result = run(ggscope, ["doctor", "--json", ...args]);
+    assert.ok([0, 1].includes(result.status), result.stderr);
+    const answer = JSON.parse(result.stdout);
+    assert.equal(answer.ok, result.status === 0);
+    assert.equal(answer.ok, !answer.checks.some((check) => check.level === "fail"));
+    return answer.checks;
+}
+const of = (checks, topic) => checks.filter((check) => check.topic === topic);
+
+// The functions that the capture library takes over, as the linker sees them.
+const hooks = output("nm", ["-D", "--defined-only", join(build, "lib", "libggscope-capture.so")]).split("\n")
+    .map((line) => line.split(" ")[2]).filter((name) => /^(ggml|gguf|llama)_/.test(name ?? ""));
+
+test("the default engine can be recorded, hook by hook", () => {
+    const checks = doctor();
+    for (const topic of ["kernel", "clock", "spool", "faults", "io", "memory", "capture", "engine", "ops", "graphs", "buffers", "transfers", "files", "tokens"])
+        assert.ok(of(checks, topic).length > 0, topic);
+    for (const topic of ["capture", "engine", "ops", "graphs", "files"])
+        for (const check of of(checks, topic)) assert.equal(check.level, "ok", check.text);
+    assert.ok(hooks.length > 20);
+    for (const hook of hooks) assert.equal(checks.filter((check) => check.text.split(/[ :]/)[0] === hook).length, 1, hook);
+    assert.match(of(checks, "ops").map((check) => check.text).join("\n"), /ggml_barrier: in libggml-cpu.*, called by libggml-cpu/);
+});
+
+test("as text: one line each, exit status 0", () => {
+    const result = run(ggscope, ["doctor"]);
+    assert.equal(result.status, 0, result.stdout);
+    for (const line of result.stdout.trimEnd().split("\n")) assert.match(line, /^(ok|warn) +[a-z]+ +\S/);
+});
+
+// A little engine with the functions that matter, linked in one way or another.
+function fakeEngine(name, ...options) {
+    const directory = scratch(name);
+    mkdirSync(directory);
+    const library = (file, source) => {
+        writeFileSync(join(directory, `${file}.c`), source);
+        output("gcc", ["-shared", "-fPIC", "-O1", "-fno-inline", ...options, "-o", join(directory, `${file}.so`), join(directory, `${file}.c`)]);
+    };
+    library("libllama", "int llama_decode(void); int llama_decode(void) { return 1; }");
+    library("libggml-base", `int ggml_backend_graph_compute_async(void); int ggml_backend_graph_compute_async(void) { return 1; }
+        int other(void); int other(void) { return ggml_backend_graph_compute_async() + 1; }`);
+    library("libggml-cpu", `int ggml_cpu_extra_compute_forward(void); int ggml_cpu_extra_compute_forward(void) { __asm__ volatile(""); return 1; }
+        int ggml_barrier(void); int ggml_barrier(void) { __asm__ volatile(""); return 1; }
+        int ggml_graph_compute(void); int ggml_graph_compute(void) { return ggml_cpu_extra_compute_forward() + ggml_barrier(); }
+        int user(void); int user(void) { return ggml_graph_compute() + 1; }`);
+    return directory;
+}
+
+test("an engine whose libraries call themselves directly is recognised, and the fallback named", () => {
+    for (const option of ["-Wl,-Bsymbolic-functions", "-Wl,-Bsymbolic"]) {
+        const checks = doctor("--engine", fakeEngine(`symbolic${option}`, option));
+        const barrier = checks.find((check) => check.text.startsWith("ggml_barrier"));
+        assert.equal(barrier.level, "fail", option);
+        assert.match(barrier.text, /cannot be taken over in libggml-cpu.so/);
+        assert.match(barrier.fix, /-Bsymbolic-functions/);
+        assert.match(checks.find((check) => check.text.startsWith("ggml_cpu_extra_compute_forward")).text, /only whole graph runs/);
+    }
+    const hidden = doctor("--engine", fakeEngine("hidden", "-fvisibility=hidden", "-g"));
+    assert.match(hidden.find((check) => check.text.startsWith("ggml_barrier")).text, /not exported/);
+});
+
+test("the same engine linked plainly is fine", () => {
+    const checks = doctor("--engine", fakeEngine("plain"));
+    for (const check of of(checks, "ops")) assert.equal(check.level, "ok", check.text);
+    assert.match(of(checks, "engine")[0].text, /release that ggscope-engine was not built for/);
+});
+
+test("an engine that is not there is a failure", () => {
+    const checks = doctor("--engine", "/nowhere");
+    assert.equal(of(checks, "engine")[0].level, "fail");
+});
+
+test("programs: one that links the engine, a script, a static one, one with ggml inside, none", (t) => {
+    const directory = output(engine, ["version"]).trimEnd().split("\n")[2];
+    const compile = (name, source, ...options) => {
+        writeFileSync(scratch(`${name}.c`), source);
+        const result = run("gcc", ["-o", scratch(name), scratch(`${name}.c`), ...options]);
+        return result.status === 0 ? scratch(name) : undefined;
+    };
+    const user = compile("user", "void ggml_time_init(void); int main(void) { ggml_time_init(); return 0; }", `-L${directory}`, "-lggml-base", `-Wl,-rpath,${directory}`, "-Wl,--allow-shlib-undefined");
+    const checks = doctor(user);
+    assert.equal(of(checks, "program")[0].level, "ok");
+    assert.ok(of(checks, "ops").length > 0, "its engine is found and looked at");
+
+    writeFileSync(scratch("script"), "#!/bin/sh\n", { mode: 0o755 });
+    assert.match(of(doctor(scratch("script")), "program")[0].text, /is a script for \/bin\/sh/);
+
+    const inside = doctor(compile("inside", "void ggml_init(void); void ggml_init(void) {} int main(void) { ggml_init(); return 0; }"));
+    assert.ok(of(inside, "program").some((check) => check.level === "fail" && /linked into/.test(check.text)));
+
+    assert.match(of(doctor("true"), "program").at(-1).text, /links no ggml library/);
+    assert.equal(of(doctor("no-such-program"), "program")[0].level, "fail");
+    const fixed = compile("fixed", "int main(void) { return 0; }", "-static");
+    if (fixed) assert.match(of(doctor(fixed), "program")[0].text, /statically linked/);
+    else t.diagnostic("there is no static C library: that part was left out");
+});
+
+test("files that only look like programs do no harm", () => {
+    const good = scratch("good-program");
+    output("gcc", ["-x", "c", "-o", good, "-"], { input: "int main(void) { return 0; }" });
+    const bytes = Buffer.from(output("cat", [good], { encoding: "buffer" }));
+    let seed = 1;
+    const random = (n) => ((seed = (seed * 1103515245 + 12345) % 2147483648) >>> 8) % n;
+    for (let i = 0; i < 60; i++) {
+        const bad = Buffer.from(i % 3 === 0 ? bytes.subarray(0, random(bytes.length)) : bytes);
+        for (let k = 0; k < 40 && bad.length > 8; k++) bad[4 + random(i % 3 === 1 ? Math.min(1000, bad.length - 4) : bad.length - 4)] = random(256);
+        writeFileSync(scratch("bad"), bad, { mode: 0o755 });
+        doctor(scratch("bad")); // whatever it says, it says it
+    }
+});
+
+test("wrong command lines", () => {
+    assert.equal(run(ggscope, ["doctor", "a", "b"]).status, 2);
+    assert.equal(run(ggscope, ["doctor", "--nonsense"]).status, 2);
+});
