@@ -1,0 +1,504 @@
+// ggscope.h: open a trace that ggscope recorded, and walk it.
+//
+// A trace is a set of tables. Every table has named columns, every row is a struct below whose members are all
+// 64 bits wide and stand in the order of the columns. One loop reads any of them:
+//
+//     struct ggs_error    error;
+//     struct ggs_reader * reader;
+//     struct ggs_cursor * cursor;
+//     struct ggs_op_run   row;
+//     if (ggs_reader_open(&reader, "experiment/trace.ggs", &error) < 0) fail(error.text);
+//     if (ggs_cursor_open(&cursor, reader, GGS_TABLE_OP_RUNS, &error) < 0) fail(error.text);
+//     int more;
+//     while ((more = ggs_cursor_next(cursor, &row, &error)) > 0) use(row.node, row.duration_ns);
+//     if (more < 0) fail(error.text);
+//     ggs_cursor_close(cursor);
+//     ggs_reader_close(reader);
+//
+// How the tables hang together (-> reads "names a row of"):
+//
+//     op_runs.run -> runs      runs.graph -> graphs     nodes.graph -> graphs     edges.(graph, node) -> nodes
+//     index.(run, node)        runs.step  -> steps      nodes.tensor -> tensors   edges.tensor -> tensors
+//     tokens.step -> steps     runs.decode -> decodes   tensors.buffer -> buffers, tensors.file -> files
+//
+// Opening reads a few hundred bytes, however long the trace; a cursor holds one chunk of rows at a time. A trace is
+// untrusted input: every length, offset and checksum is verified before it is used, and what is damaged is an error
+// that says where. A trace that lost its end (a copy that was cut off) opens with a warning and has all chunks that
+// are whole.
+//
+// Times are nanoseconds since the experiment's start. Columns of type GGS_COLUMN_STRING hold a number for
+// ggs_reader_string. Functions return 0 (or what they say), or a negative ggs_status with one sentence in `error`, which
+// may be NULL. One reader may be used by several threads at once; a cursor by one at a time.
+#pragma once
+
+#include <stddef.h>
+#include <stdint.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+// ---- errors ----
+
+#ifndef GGS_ERROR_DEFINED
+#define GGS_ERROR_DEFINED
+enum ggs_status {
+    GGS_OK          = 0,
+    GGS_IO          = -1, // the operating system said no
+    GGS_FORMAT      = -2, // the input's bytes are wrong
+    GGS_MEMORY      = -3, // out of memory
+    GGS_USAGE       = -4, // the caller asked for something impossible
+    GGS_UNSUPPORTED = -5, // fine input, but this version cannot read it
+    GGS_ABSENT      = -6, // what was asked for is not there
+};
+
+struct ggs_error {
+    int  status;
+    char text[768]; // a finished sentence
+};
+#endif
+
+// ---- tables ----
+
+// The numbers are part of the file format.
+enum ggs_trace_table {
+    GGS_TABLE_EXPERIMENT = 1,  // struct ggs_experiment, one row
+    GGS_TABLE_PROCESS    = 2,  // struct ggs_process, one row per process
+    GGS_TABLE_STRINGS    = 3,  // struct ggs_string; row number = string number
+    GGS_TABLE_FILES      = 4,  // struct ggs_file; row number = file - 1
+    GGS_TABLE_MAPPINGS   = 5,  // struct ggs_file_mapping
+    GGS_TABLE_BUFFERS    = 6,  // struct ggs_buffer, by number
+    GGS_TABLE_TYPES      = 7,  // struct ggs_type, by number
+    GGS_TABLE_OPS        = 8,  // struct ggs_op, by number
+    GGS_TABLE_TENSORS    = 9,  // struct ggs_tensor; row number = tensor - 1
+    GGS_TABLE_GRAPHS     = 10, // struct ggs_graph_row
+    GGS_TABLE_NODES      = 11, // struct ggs_node; use ggs_reader_graph
+    GGS_TABLE_EDGES      = 12, // struct ggs_edge; use ggs_reader_graph
+    GGS_TABLE_RUNS       = 13, // struct ggs_run, by run
+    GGS_TABLE_DECODES    = 14, // struct ggs_decode
+    GGS_TABLE_STEPS      = 15, // struct ggs_step, in order of time
+    GGS_TABLE_TOKENS     = 16, // struct ggs_token, those of a step together
+    GGS_TABLE_OP_RUNS    = 17, // struct ggs_op_run, by (run, thread, begin)
+    GGS_TABLE_INDEX      = 18, // struct ggs_index, by run
+    GGS_TABLE_TRANSFERS  = 19, // struct ggs_transfer
+    GGS_TABLE_LOADS      = 20, // struct ggs_load
+    GGS_TABLE_CONTEXTS   = 21, // struct ggs_context; row number = context
+    GGS_TABLE_SCHEDULES  = 22, // struct ggs_schedule
+    GGS_TABLE_LOSSES     = 23, // struct ggs_loss
+    GGS_TABLE_LOD        = 24, // struct ggs_lod: levels of detail for timelines
+    GGS_TABLE_COUNT      = 25,
+};
+
+enum ggs_column_type {
+    GGS_COLUMN_U64    = 1,
+    GGS_COLUMN_I64    = 2,
+    GGS_COLUMN_TIME   = 3, // int64_t: ns since the experiment's start, -1 for never
+    GGS_COLUMN_SPAN   = 4, // uint64_t: ns
+    GGS_COLUMN_STRING = 5, // uint64_t: for ggs_reader_string, 0 is the empty string
+    GGS_COLUMN_BYTES  = 6, // a pointer and a length (two members); always the last column
+};
+
+struct ggs_column {
+    const char *         name;
+    enum ggs_column_type type;
+    uint8_t              encoding; // how it is stored: see ggscope-trace(5)
+    uint8_t              role;
+};
+
+struct ggs_schema {
+    const char *              name;
+    const struct ggs_column * columns;
+    uint32_t                  n_columns;
+    uint32_t                  n_words; // members of the row struct: one more than columns where there are bytes
+    int32_t                   key;     // the column that ggs_cursor_keys looks at, -1 for none
+    uint8_t                   sorted;  // rows ascend by key
+};
+
+// NULL for a number that is no table.
+const struct ggs_schema * ggs_trace_schema(enum ggs_trace_table table);
+
+// ---- rows ----
+
+struct ggs_experiment {
+    const char * text; // experiment.json as it was when the trace was sealed
+    uint64_t     length;
+};
+
+struct ggs_process {
+    uint64_t pid;
+    uint64_t executable; // string
+    uint64_t engine;     // string: "key=value" lines: libraries, build ids, versions
+    int64_t  begin_ns;
+    int64_t  end_ns;      // of the last thing that was seen
+    uint64_t realtime_ns; // UTC at begin_ns
+    uint64_t page_size;
+    uint64_t ended; // 1: it left main or called exit; 0: it was killed, or is alive
+};
+
+struct ggs_string {
+    const char * text; // NUL after it; may hold bytes that are no text
+    uint64_t     length;
+};
+
+struct ggs_file {
+    uint64_t file;     // from 1
+    uint64_t path;     // string
+    uint64_t size;     // when the trace was sealed, 0 where it was gone
+    int64_t  mtime_ns; // since 1970, when the trace was sealed
+    uint64_t load;     // model load that opened it, 0 for none
+    uint64_t gguf;     // 1: the engine opened it as GGUF
+};
+
+// A part of a file in the process's memory, when it was first seen.
+struct ggs_file_mapping {
+    int64_t  begin_ns;
+    uint64_t start;
+    uint64_t end;
+    uint64_t offset;
+    uint64_t path; // string
+};
+
+enum ggs_buffer_class {
+    GGS_CLASS_OTHER   = 0,
+    GGS_CLASS_WEIGHTS = 1,
+    GGS_CLASS_KV      = 2, // KV cache or recurrent state
+    GGS_CLASS_COMPUTE = 3,
+    GGS_CLASS_IO      = 4, // the engine's inputs and outputs
+};
+
+struct ggs_buffer {
+    uint64_t buffer; // from 1, never used again
+    uint64_t address;
+    uint64_t size;
+    uint64_t type;  // string: the buffer type's name
+    uint64_t usage; // ggml's: 0 any, 1 weights, 2 compute
+    uint64_t class_;
+    uint64_t host;     // 1: readable by the CPU
+    uint64_t load;     // model load that made it, 0 for none
+    uint64_t file;     // it lies in a mapping of this file, 0 for none
+    int64_t  begin_ns; // allocated
+    int64_t  end_ns;   // freed, -1 where it never was
+};
+
+struct ggs_type {
+    uint64_t type;
+    uint64_t name; // string
+    uint64_t block_elements;
+    uint64_t block_bytes;
+};
+
+struct ggs_op {
+    uint64_t op;
+    uint64_t name; // string
+};
+
+enum ggs_memory_source { GGS_SOURCE_NONE = 0, GGS_SOURCE_DISK = 1, GGS_SOURCE_BUFFER = 2 };
+
+// A tensor as some graph saw it; the same tensor in several graphs is one row.
+struct ggs_tensor {
+    uint64_t tensor; // from 1
+    uint64_t name;   // string
+    uint64_t type;
+    uint64_t flags; // ggml's: 1 input, 2 output, 4 parameter, 8 loss, 16 compute
+    int64_t  ne[4];
+    uint64_t nb[4];
+    uint64_t address;
+    uint64_t source; // enum ggs_memory_source
+    uint64_t file;   // DISK: where it is mapped from
+    uint64_t file_offset;
+    uint64_t buffer; // where it has one (a DISK tensor may), 0 for none
+    uint64_t buffer_offset;
+    uint64_t origin_file; // BUFFER: the file that it was copied from, 0 where unknown
+    uint64_t origin_offset;
+    uint64_t view; // tensor it is a view of, 0 for none
+    uint64_t view_offset;
+};
+
+struct ggs_graph_row {
+    uint64_t graph;
+    uint64_t base; // not 0: nodes and edges are those of `base`, but for the rows that this graph has itself
+    uint64_t hash;
+    uint64_t nodes;
+    uint64_t tensors;
+    int64_t  begin_ns;
+};
+
+struct ggs_node {
+    uint64_t graph;
+    uint64_t node;
+    uint64_t tensor; // what it writes
+    uint64_t op;
+    uint64_t flags;
+    uint64_t parameters; // string of 64 bytes: int32_t[16], ggml's op_params
+};
+
+struct ggs_edge {
+    uint64_t graph;
+    uint64_t node;
+    uint64_t slot; // which source of the node: 0..9
+    uint64_t tensor;
+};
+
+enum ggs_phase {
+    GGS_PHASE_NONE     = 0,
+    GGS_PHASE_PROMPT   = 1,
+    GGS_PHASE_GENERATE = 2,
+    GGS_PHASE_MIXED    = 3,
+    GGS_PHASE_WARMUP   = 4,
+};
+
+enum ggs_run_flags {
+    GGS_RUN_INTERRUPTED = 1, // cut off: no end was seen
+    GGS_RUN_OPAQUE      = 2, // seen as a whole only: no op runs
+};
+
+// One graph run. nodes = executed + absorbed + empty + skipped + opaque + unseen + cut.
+struct ggs_run {
+    uint64_t run; // from 1
+    uint64_t graph;
+    uint64_t schedule;
+    uint64_t decode;
+    int64_t  step;    // -1: belongs to none, or to a warm-up
+    uint64_t phase;   // enum ggs_phase
+    uint64_t backend; // string
+    uint64_t host;
+    int64_t  begin_ns;
+    int64_t  end_ns;
+    uint64_t threads;
+    int64_t  slot; // which of the runs at the same time, -1 where opaque
+    uint64_t os_thread;
+    int64_t  status;
+    uint64_t flags;
+    uint64_t nodes;
+    uint64_t executed;
+    uint64_t absorbed;
+    uint64_t empty;
+    uint64_t skipped;
+    uint64_t opaque;
+    uint64_t unseen;
+    uint64_t cut; // not reached when the run was interrupted
+    uint64_t first_op_run;
+    uint64_t op_runs;
+    uint64_t lost; // op runs that could not be kept
+};
+
+struct ggs_decode {
+    uint64_t decode;
+    uint64_t context;
+    int64_t  step;
+    uint64_t encode; // 1: llama_encode
+    uint64_t tokens;
+    int64_t  begin_ns;
+    int64_t  end_ns; // -1: no end was seen
+    int64_t  status;
+};
+
+struct ggs_step {
+    int64_t  step; // from 0 (the prompt); -1 for a warm-up
+    uint64_t phase;
+    uint64_t context;
+    int64_t  begin_ns;
+    int64_t  end_ns;
+    uint64_t first_run;
+    uint64_t last_run; // where contexts run at the same time not all runs between are its own: see runs.step
+    uint64_t runs;
+    uint64_t first_token; // row in tokens
+    uint64_t tokens;
+    uint64_t decodes;
+};
+
+struct ggs_token {
+    int64_t  step;
+    uint64_t index; // in the step
+    int64_t  token; // -1 where the input was no token (embeddings)
+    int64_t  position;
+    int64_t  sequence;
+    uint64_t output; // 1: the engine was asked for its output
+    uint64_t decode; // 0 where the call was not seen
+};
+
+enum ggs_op_run_flags {
+    GGS_OP_RUN_ENDED = 1, // without it the op was cut off, and its times are 0
+    GGS_OP_RUN_FUSED = 2, // computed together with the `absorbed` nodes that follow
+    GGS_OP_RUN_EXTRA = 4, // computed by an extra buffer type (repack, AMX)
+};
+
+struct ggs_op_run {
+    uint64_t run;
+    uint64_t node;
+    uint64_t thread; // index in the engine's pool
+    uint64_t os_thread;
+    int64_t  begin_ns;
+    uint64_t duration_ns;
+    uint64_t wait_ns;       // in the barrier after the end
+    uint64_t inner_wait_ns; // in barriers inside; part of the duration
+    uint64_t flags;
+    uint64_t absorbed;
+};
+
+enum { GGS_INDEX_FLAG_CUT = 1 }; // only the first `length` bytes were kept
+
+// The contents of a small tensor that says which rows or experts a node takes.
+struct ggs_index {
+    uint64_t     run;
+    uint64_t     node;
+    uint64_t     slot;  // which source
+    uint64_t     width; // bytes of an element
+    uint64_t     flags;
+    uint64_t     ne[4];
+    const void * data; // dense, first dimension fastest
+    uint64_t     length;
+};
+
+struct ggs_transfer {
+    uint64_t kind; // 1 host memory to tensor, 2 tensor to host memory, 3 tensor to tensor
+    uint64_t async;
+    uint64_t from;
+    uint64_t to;
+    uint64_t from_buffer; // 0 for host memory
+    uint64_t to_buffer;
+    uint64_t bytes;
+    int64_t  begin_ns;
+    uint64_t duration_ns;
+    uint64_t name; // string: the tensor
+    uint64_t file; // the bytes came from a mapping of this file, 0 for none
+    uint64_t file_offset;
+};
+
+struct ggs_load {
+    uint64_t load;
+    uint64_t path; // string
+    int64_t  begin_ns;
+    int64_t  end_ns; // -1: no end was seen
+    uint64_t model;
+};
+
+struct ggs_context {
+    uint64_t context; // from 0
+    uint64_t address;
+    uint64_t model;
+    uint64_t memory;
+    int64_t  begin_ns;
+};
+
+struct ggs_schedule {
+    uint64_t schedule;
+    uint64_t scheduler;
+    uint64_t decode;
+    uint64_t nodes;
+    int64_t  begin_ns;
+    int64_t  end_ns; // -1: no end was seen
+    int64_t  status;
+};
+
+enum ggs_loss_kind {
+    GGS_LOST_SPACE     = 1, // no room for it
+    GGS_LOST_SLOTS     = 2, // more graph runs or threads at once than there are lanes
+    GGS_LOST_UNMATCHED = 3, // an op of a graph run that is not known
+    GGS_LOST_RING      = 4, // overwritten on purpose
+    GGS_LOST_DAMAGED   = 5, // the spool's bytes were wrong
+};
+
+struct ggs_loss {
+    uint64_t reason;
+    uint64_t lane;
+    uint64_t count;
+    uint64_t run; // 0 where no single run is meant
+    int64_t  begin_ns;
+};
+
+// What a lane did between begin_ns and begin_ns + 2^level. Levels are two apart; bins where nothing happened have no row.
+struct ggs_lod {
+    uint64_t level;
+    int64_t  slot; // -1: backends that are seen as whole graphs
+    uint64_t thread;
+    int64_t  begin_ns;
+    uint64_t busy_ns;
+    uint64_t wait_ns;
+    uint64_t count; // op runs that begin here
+    uint64_t longest_ns;
+    uint64_t longest_run;
+    uint64_t longest_node;
+};
+
+// ---- opening ----
+
+struct ggs_reader;
+
+// `path` is a trace file, or the folder of an experiment, which holds trace.ggs.
+int ggs_reader_open(struct ggs_reader ** reader, const char * path, struct ggs_error * error);
+// `data` must outlive the reader.
+int  ggs_reader_open_memory(struct ggs_reader ** reader, const void * data, size_t size, struct ggs_error * error);
+void ggs_reader_close(struct ggs_reader * reader); // NULL is fine
+
+// NULL where the trace is whole; else a sentence on what is missing.
+const char * ggs_reader_warning(const struct ggs_reader * reader);
+// 16 bytes, the experiment's UUID.
+const uint8_t * ggs_reader_uuid(const struct ggs_reader * reader);
+uint64_t        ggs_reader_rows(const struct ggs_reader * reader, enum ggs_trace_table table);
+uint64_t        ggs_reader_size(const struct ggs_reader * reader); // bytes of the file
+
+// experiment.json's text, "" where it is missing or damaged. Lives as long as the reader.
+const char * ggs_reader_experiment(struct ggs_reader * reader);
+// The text of a string column; "" for numbers that are unknown or whose chunk is damaged. Lives as long as the reader.
+const char * ggs_reader_string(struct ggs_reader * reader, uint64_t string);
+// The same with its length, for strings that hold bytes; NULL where unknown or damaged.
+const void * ggs_reader_bytes(struct ggs_reader * reader, uint64_t string, uint64_t * length);
+
+// One row by number. `row` points to the table's struct. Random access decodes a chunk for each call: use a cursor to walk.
+// Tables with bytes (strings, index, experiment) are refused: their rows live in a cursor's chunk.
+int ggs_reader_row(struct ggs_reader * reader, enum ggs_trace_table table, uint64_t number, void * row,
+                   struct ggs_error * error);
+
+// Reads every chunk of every table and verifies it. `progress` may be NULL.
+int ggs_reader_verify(struct ggs_reader * reader, void (*progress)(void * context, uint64_t done, uint64_t total),
+                      void * context, struct ggs_error * error);
+
+// ---- cursors ----
+
+struct ggs_cursor;
+
+int  ggs_cursor_open(struct ggs_cursor ** cursor, struct ggs_reader * reader, enum ggs_trace_table table,
+                     struct ggs_error * error);
+void ggs_cursor_close(struct ggs_cursor * cursor); // NULL is fine; before the reader is closed
+
+// Limits, each of which also rewinds. All must hold; without any, a cursor walks the whole table.
+void ggs_cursor_range(struct ggs_cursor * cursor, uint64_t first_row, uint64_t rows);
+// The table's key (its first column, but for mappings, transfers and losses, which have none) in [first, last].
+void ggs_cursor_keys(struct ggs_cursor * cursor, int64_t first, int64_t last);
+// Rows that touch [begin_ns, end_ns). Rows of tables without times all pass.
+void ggs_cursor_times(struct ggs_cursor * cursor, int64_t begin_ns, int64_t end_ns);
+// Rows of steps first..last; for runs, op_runs, index, tokens, steps and decodes.
+int  ggs_cursor_steps(struct ggs_cursor * cursor, int64_t first, int64_t last, struct ggs_error * error);
+void ggs_cursor_rewind(struct ggs_cursor * cursor);
+
+// Fills `row`, the table's struct, and returns 1; 0 at the end; negative on failure. Pointers in the row live until the
+// next call on this cursor.
+int ggs_cursor_next(struct ggs_cursor * cursor, void * row, struct ggs_error * error);
+// Number of the row that next returned last.
+uint64_t ggs_cursor_row(const struct ggs_cursor * cursor);
+
+// The fast way: the rest of the current chunk, column by column, or the next one. words[i] is the array of the i-th
+// member of the row struct, `*rows` long. Returns 1, 0 or negative as next does. Chunks that limits exclude are left
+// out, but rows of a chunk that they exclude in part are not: test them.
+int ggs_cursor_next_chunk(struct ggs_cursor * cursor, const uint64_t * const ** words, uint64_t * rows,
+                          struct ggs_error * error);
+
+// ---- graphs ----
+
+// A graph with everything of its base filled in: nodes by number, edges by (node, slot).
+struct ggs_graph {
+    struct ggs_graph_row row;
+    uint64_t             n_nodes;
+    struct ggs_node *    nodes;
+    uint64_t             n_edges;
+    struct ggs_edge *    edges;
+    uint64_t *           first_edge; // n_nodes + 1: the edges of node i are [first_edge[i], first_edge[i + 1])
+};
+
+int  ggs_reader_graph(struct ggs_reader * reader, uint64_t graph, struct ggs_graph ** out, struct ggs_error * error);
+void ggs_graph_free(struct ggs_graph * graph); // NULL is fine
+
+#ifdef __cplusplus
+}
+#endif

@@ -1,0 +1,44 @@
+// Ticks to nanoseconds since the experiment's start.
+//
+// Anchors pair ticks with CLOCK_MONOTONIC. Between two of them time runs straight, before the first and after the last as
+// between the nearest two. Anchors that go backwards are ignored, so the result never does; it is never negative.
+//
+// There are two anchors per graph run, millions in a long trace, each with the jitter of reading two clocks one after the
+// other. So anchors are kept at least a tenth of a second apart, twice that once there are GGS_CLOCK_ANCHORS, and so on; the first and
+// the last always count.
+#pragma once
+
+#include <stdbool.h>
+#include <stdint.h>
+
+enum { GGS_CLOCK_ANCHORS = 1024 };
+
+struct ggs_anchor {
+    uint64_t ticks, ns;
+};
+
+struct ggs_clock {
+    struct ggs_anchor anchors[GGS_CLOCK_ANCHORS];
+    uint32_t          n_anchors;
+    uint64_t          spacing_ns;
+    struct ggs_anchor last;       // the newest anchor of all, kept or not
+    bool              tick_is_ns; // only matters where there is a single anchor
+    uint64_t          start_ns;   // CLOCK_MONOTONIC that counts as 0
+    // the piece that the last conversion used: ns = base_ns + (ticks - base_ticks) * rate / 2^40
+    uint64_t from_ticks, to_ticks;
+    uint64_t base_ticks, base_ns, rate;
+};
+
+void ggs_clock_init(struct ggs_clock * clock);
+void ggs_clock_anchor(struct ggs_clock * clock, uint64_t ticks, uint64_t monotonic_ns);
+// Call once after the last anchor and before the first conversion. Without `start_ns` (0) time starts at the first anchor.
+void    ggs_clock_finish(struct ggs_clock * clock, uint64_t start_ns);
+int64_t ggs_clock_slow(struct ggs_clock * clock, uint64_t ticks); // finds the piece first
+
+static inline int64_t ggs_clock_ns(struct ggs_clock * clock, uint64_t ticks) {
+    if (ticks < clock->from_ticks || ticks >= clock->to_ticks) return ggs_clock_slow(clock, ticks);
+    // The rate was rounded down, so rounding here does not reach beyond the next anchor.
+    unsigned __int128 exact = (unsigned __int128) (ticks - clock->base_ticks) * clock->rate + (1ull << 39);
+    uint64_t          ns    = clock->base_ns + (uint64_t) (exact >> 40);
+    return ns < clock->start_ns ? 0 : (int64_t) ((ns - clock->start_ns) & INT64_MAX);
+}

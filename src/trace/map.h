@@ -1,0 +1,33 @@
+// A hash table from 128-bit keys (mostly hashes of contents) to 64-bit values, which are never 0. Entries are never removed.
+#pragma once
+
+#include <stddef.h>
+#include <stdint.h>
+
+struct ggs_map_key {
+    uint64_t low, high;
+};
+
+struct ggs_map_slot {
+    struct ggs_map_key key;
+    uint64_t           value; // 0: free
+};
+
+// A zeroed struct is an empty map.
+struct ggs_map {
+    struct ggs_map_slot * slots;
+    size_t                capacity; // a power of two, or 0
+    size_t                used;
+};
+
+void ggs_map_release(struct ggs_map * map);
+// The value, 0 where there is none.
+uint64_t ggs_map_get(const struct ggs_map * map, struct ggs_map_key key);
+// The place of the key's value, which is 0 where the key is new and must be set then. NULL when out of memory. Lives until
+// the next call.
+uint64_t * ggs_map_put(struct ggs_map * map, struct ggs_map_key key);
+
+struct ggs_map_key               ggs_map_key_of(const void * data, size_t length); // by contents
+static inline struct ggs_map_key ggs_map_key_number(uint64_t number) {
+    return (struct ggs_map_key){number, 0};
+}

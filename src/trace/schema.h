@@ -1,0 +1,17 @@
+// What a column means to the chunk it is in; the schemas themselves are public (ggscope.h).
+#pragma once
+
+#include "trace/format.h"
+#include "trace/reader.h"
+
+enum ggs_role {
+    GGS_ROLE_NONE,
+    GGS_ROLE_BEGIN,    // time
+    GGS_ROLE_END,      // time, or -1 for never
+    GGS_ROLE_DURATION, // follows begin
+    GGS_ROLE_WAIT,     // follows duration
+    GGS_ROLE_THREAD,
+};
+
+// The column with that role, -1 for none.
+int ggs_schema_role(const struct ggs_schema * schema, enum ggs_role role);

@@ -1,0 +1,267 @@
+#include "trace/spool-reader.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/checked.h"
+#include "base/error.h"
+
+// ---- the folder ----
+
+static bool digits(const char ** p, uint32_t * number) {
+    if (**p < '0' || **p > '9') return false;
+    uint64_t value = 0;
+    while (**p >= '0' && **p <= '9' && value < UINT32_MAX) value = 10 * value + (uint64_t) (*(*p)++ - '0');
+    *number = (uint32_t) value;
+    return value < UINT32_MAX;
+}
+
+// "story-0000.seg" and "lane-000-0000.seg"
+static bool parse_name(const char * name, struct ggs_segment * segment) {
+    const char * p = name;
+    segment->lane  = GGS_SPOOL_STORY;
+    if (strncmp(p, "story-", 6) == 0) {
+        p += 6;
+    } else if (strncmp(p, "lane-", 5) == 0) {
+        p += 5;
+        if (!digits(&p, &segment->lane) || segment->lane >= GGS_SPOOL_STORY || *p++ != '-') return false;
+    } else {
+        return false;
+    }
+    return digits(&p, &segment->sequence) && strcmp(p, ".seg") == 0;
+}
+
+static int by_name(const void * a, const void * b) {
+    const struct ggs_segment *x = a, *y = b;
+    uint32_t                  x_lane = (uint16_t) (x->lane + 1), y_lane = (uint16_t) (y->lane + 1); // the story first
+    if (x_lane != y_lane) return x_lane < y_lane ? -1 : 1;
+    return x->sequence < y->sequence ? -1 : x->sequence > y->sequence;
+}
+
+static int list(struct ggs_spool * spool, const char * directory, struct ggs_error * error) {
+    DIR * folder = opendir(directory);
+    if (folder == NULL) {
+        if (errno == ENOENT) return ggs_fail(error, GGS_ABSENT, "there is no spool at %s", directory);
+        return ggs_fail_errno(error, "cannot read the folder %s", directory);
+    }
+    int                   status   = 0;
+    size_t                capacity = 0;
+    const struct dirent * entry;
+    while (status == 0 && (entry = readdir(folder)) != NULL) {
+        struct ggs_segment segment = {0};
+        if (!parse_name(entry->d_name, &segment)) continue;
+        if (spool->n_segments == capacity) {
+            size_t               bigger = capacity == 0 ? 64 : 2 * capacity;
+            struct ggs_segment * moved  = realloc(spool->segments, bigger * sizeof(*moved));
+            if (moved == NULL) {
+                status = ggs_fail_memory(error);
+                break;
+            }
+            spool->segments = moved;
+            capacity        = bigger;
+        }
+        if (asprintf(&segment.path, "%s/%s", directory, entry->d_name) < 0) {
+            status = ggs_fail_memory(error);
+            break;
+        }
+        spool->segments[spool->n_segments++] = segment;
+        struct stat info;
+        if (stat(segment.path, &info) == 0) spool->bytes += (uint64_t) info.st_size;
+    }
+    closedir(folder);
+    if (status == 0 && spool->n_segments == 0)
+        status = ggs_fail(error, GGS_ABSENT, "the spool %s holds no segments", directory);
+    return status;
+}
+
+// ---- segments ----
+
+static void close_segment(struct ggs_stream * stream) {
+    stream->consumed += stream->mapping.size;
+    ggs_mapping_close(&stream->mapping);
+    stream->position = stream->end = 0;
+}
+
+// Opens the next segment that is one; false at the end of the stream.
+static bool open_segment(struct ggs_stream * stream) {
+    close_segment(stream);
+    while (stream->next < stream->n_segments) {
+        const struct ggs_segment * segment = &stream->segments[stream->next++];
+        struct ggs_spool_header    header;
+        if (ggs_mapping_open(&stream->mapping, segment->path, NULL) != 0) {
+            stream->damaged++;
+            continue;
+        }
+        if (stream->mapping.size >= sizeof(header)) {
+            memcpy(&header, stream->mapping.data, sizeof(header));
+            if (memcmp(header.magic, GGS_SPOOL_MAGIC, sizeof(header.magic)) == 0 &&
+                header.version == GGS_SPOOL_VERSION && header.lane == segment->lane) {
+                stream->slot     = header.slot;
+                stream->thread   = header.thread;
+                stream->position = sizeof(header);
+                stream->end      = header.size < stream->mapping.size ? header.size : stream->mapping.size;
+                return true;
+            }
+            // The writer died between making the file and writing its header: nothing was lost.
+            static const struct ggs_spool_header blank;
+            if (memcmp(&header, &blank, sizeof(header)) != 0) stream->damaged++;
+        }
+        close_segment(stream);
+    }
+    return false;
+}
+
+void ggs_stream_rewind(struct ggs_stream * stream) {
+    close_segment(stream);
+    stream->next     = 0;
+    stream->consumed = 0;
+    stream->damaged  = 0;
+}
+
+const struct ggs_story_record * ggs_stream_record(struct ggs_stream * stream) {
+    for (;;) {
+        if (stream->position + sizeof(struct ggs_story_record) <= stream->end) {
+            const struct ggs_story_record * record = (const void *) (stream->mapping.data + stream->position);
+            if (record->type != 0) {
+                if (record->bytes >= sizeof(*record) && record->bytes % 8 == 0 &&
+                    ggs_inside(stream->position, record->bytes, stream->end)) {
+                    stream->position += record->bytes;
+                    return record;
+                }
+                stream->damaged++;
+            }
+        }
+        if (!open_segment(stream)) return NULL;
+    }
+}
+
+static uint64_t unit_bytes(const struct ggs_spool_op * unit) {
+    uint64_t payload = 0;
+    if (unit->type == GGS_UNIT_INDEX) payload = ((const struct ggs_spool_index *) unit)->bytes;
+    return GGS_SPOOL_UNIT + (payload + GGS_SPOOL_UNIT - 1) / GGS_SPOOL_UNIT * GGS_SPOOL_UNIT;
+}
+
+const struct ggs_spool_op * ggs_stream_unit(struct ggs_stream * stream) {
+    for (;;) {
+        if (stream->position + GGS_SPOOL_UNIT <= stream->end) {
+            const struct ggs_spool_op * unit = (const void *) (stream->mapping.data + stream->position);
+            if (unit->type >= GGS_UNIT_OP && unit->type <= GGS_UNIT_THREAD &&
+                ggs_inside(stream->position, unit_bytes(unit), stream->end))
+                return unit;
+            if (unit->type != 0) stream->damaged++;
+        }
+        if (!open_segment(stream)) return NULL;
+    }
+}
+
+void ggs_stream_skip(struct ggs_stream * stream) {
+    stream->position += unit_bytes((const void *) (stream->mapping.data + stream->position));
+}
+
+const void * ggs_stream_payload(const struct ggs_stream * stream, uint64_t * length) {
+    const struct ggs_spool_index * index = (const void *) (stream->mapping.data + stream->position);
+    *length                              = index->bytes; // ggs_stream_unit has seen to it that they are there
+    return stream->mapping.data + stream->position + GGS_SPOOL_UNIT;
+}
+
+// ---- the whole ----
+
+static int by_place(const void * a, const void * b) {
+    const struct ggs_stream *x = a, *y = b;
+    if (x->slot != y->slot) return x->slot < y->slot ? -1 : 1;
+    if (x->thread != y->thread) return x->thread < y->thread ? -1 : 1;
+    return x->lane < y->lane ? -1 : x->lane > y->lane;
+}
+
+static int split(struct ggs_spool * spool, struct ggs_error * error) {
+    qsort(spool->segments, spool->n_segments, sizeof(*spool->segments), by_name);
+    spool->lanes = calloc(spool->n_segments, sizeof(*spool->lanes));
+    if (spool->lanes == NULL) return ggs_fail_memory(error);
+    for (size_t i = 0; i < spool->n_segments; i++) {
+        const struct ggs_segment * segment = &spool->segments[i];
+        struct ggs_stream *        stream  = &spool->story;
+        if (segment->lane != GGS_SPOOL_STORY) {
+            if (spool->n_lanes == 0 || spool->lanes[spool->n_lanes - 1].lane != segment->lane) spool->n_lanes++;
+            stream = &spool->lanes[spool->n_lanes - 1];
+        }
+        if (stream->n_segments++ == 0) stream->segments = segment;
+        stream->lane = segment->lane;
+    }
+    // Slot and thread of a lane stand in its segments' headers.
+    for (size_t i = 0; i < spool->n_lanes; i++) {
+        open_segment(&spool->lanes[i]);
+        ggs_stream_rewind(&spool->lanes[i]);
+    }
+    if (spool->n_lanes > 1) qsort(spool->lanes, spool->n_lanes, sizeof(*spool->lanes), by_place);
+    return 0;
+}
+
+int ggs_spool_open(struct ggs_spool * spool, const char * directory, struct ggs_error * error) {
+    *spool     = (struct ggs_spool){0};
+    int status = list(spool, directory, error);
+    if (status == 0) status = split(spool, error);
+    if (status != 0) ggs_spool_release(spool);
+    return status;
+}
+
+void ggs_spool_release(struct ggs_spool * spool) {
+    ggs_mapping_close(&spool->story.mapping);
+    for (size_t i = 0; i < spool->n_lanes; i++) ggs_mapping_close(&spool->lanes[i].mapping);
+    for (size_t i = 0; i < spool->n_segments; i++) free(spool->segments[i].path);
+    free(spool->segments);
+    free(spool->lanes);
+    *spool = (struct ggs_spool){0};
+}
+
+int ggs_spool_remove(const char * directory, struct ggs_error * error) {
+    struct ggs_spool spool  = {0};
+    char *           target = realpath(directory, NULL);
+    struct stat      info;
+    int              status = 0;
+    if (target != NULL) {
+        status = list(&spool, target, error);
+        if (status == GGS_ABSENT) status = 0;
+        for (size_t i = 0; status == 0 && i < spool.n_segments; i++)
+            if (unlink(spool.segments[i].path) != 0 && errno != ENOENT)
+                status = ggs_fail_errno(error, "cannot remove %s", spool.segments[i].path);
+        if (status == 0) rmdir(target); // stays where something else lies in it
+    }
+    if (status == 0 && lstat(directory, &info) == 0 && S_ISLNK(info.st_mode) && unlink(directory) != 0)
+        status = ggs_fail_errno(error, "cannot remove the link %s", directory);
+    free(target);
+    ggs_spool_release(&spool);
+    return status;
+}
+
+// A lane fills front to back: all segments but the last are full, and the end of that one is found by halving.
+uint64_t ggs_spool_estimate(struct ggs_spool * spool) {
+    uint64_t units = 0;
+    for (size_t i = 0; i < spool->n_lanes; i++) {
+        struct ggs_stream * lane = &spool->lanes[i];
+        while (open_segment(lane)) {
+            uint64_t low = 0, high = (lane->end - lane->position) / GGS_SPOOL_UNIT;
+            while (low < high) {
+                static const uint8_t blank[GGS_SPOOL_UNIT];
+                uint64_t             middle = (low + high) / 2;
+                const uint8_t *      unit   = lane->mapping.data + lane->position + middle * GGS_SPOOL_UNIT;
+                if (memcmp(unit, blank, sizeof(blank)) != 0)
+                    low = middle + 1;
+                else
+                    high = middle;
+            }
+            units += low;
+        }
+        ggs_stream_rewind(lane);
+    }
+    return units;
+}
+
+uint64_t ggs_spool_done(const struct ggs_spool * spool) {
+    uint64_t done = spool->story.consumed + spool->story.position;
+    for (size_t i = 0; i < spool->n_lanes; i++) done += spool->lanes[i].consumed + spool->lanes[i].position;
+    return done;
+}

@@ -1,0 +1,62 @@
+// Reads a spool (spool.h) as streams: the story, and one stream of units per lane. One segment per stream is mapped at a
+// time. Spools are untrusted: what does not add up is skipped and counted in `damaged`, never followed.
+#pragma once
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/file.h"
+#include "trace/spool.h"
+
+struct ggs_error;
+
+struct ggs_segment {
+    char *   path;
+    uint32_t lane; // GGS_SPOOL_STORY for the story
+    uint32_t sequence;
+};
+
+struct ggs_stream {
+    const struct ggs_segment * segments; // of this stream, in order
+    size_t                     n_segments;
+    size_t                     next;         // segment to be opened next
+    uint32_t                   lane;         // as the file names say
+    uint32_t                   slot, thread; // lanes: of the segment that is open
+    struct ggs_mapping         mapping;
+    uint64_t                   position, end;
+    uint64_t                   consumed; // bytes of closed segments
+    uint64_t                   damaged;  // segments that ended in the middle of something, or were no segments
+};
+
+struct ggs_spool {
+    struct ggs_segment * segments; // story first, then by lane and sequence
+    size_t               n_segments;
+    struct ggs_stream    story;
+    struct ggs_stream *  lanes; // by (slot, thread)
+    size_t               n_lanes;
+    uint64_t             bytes; // of all segment files
+};
+
+// `directory` is the spool folder itself. An empty or absent folder is GGS_ABSENT.
+int  ggs_spool_open(struct ggs_spool * spool, const char * directory, struct ggs_error * error);
+void ggs_spool_release(struct ggs_spool * spool);
+// Removes the segments and then the folder, and the link to it where `directory` is one. Anything else that lies in the
+// folder stays, and so does the folder then.
+int ggs_spool_remove(const char * directory, struct ggs_error * error);
+
+void ggs_stream_rewind(struct ggs_stream * stream);
+// The next story record, header included (`bytes` of it are there), or NULL at the end. Lives until the next call.
+const struct ggs_story_record * ggs_stream_record(struct ggs_stream * stream);
+
+// The unit that the lane is at, or NULL at the end; the same one until it is skipped.
+const struct ggs_spool_op * ggs_stream_unit(struct ggs_stream * stream);
+// Skips the unit that ggs_stream_unit returned, with its payload where it is index data.
+void ggs_stream_skip(struct ggs_stream * stream);
+// The payload of that unit, which is index data.
+const void * ggs_stream_payload(const struct ggs_stream * stream, uint64_t * length);
+
+// About how many units all lanes hold.
+uint64_t ggs_spool_estimate(struct ggs_spool * spool);
+// Bytes that have been read.
+uint64_t ggs_spool_done(const struct ggs_spool * spool);

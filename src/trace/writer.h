@@ -1,0 +1,68 @@
+// Writes trace.ggs: rows in, chunks out. The first failure sticks; append freely and look at what finish returns.
+#pragma once
+
+#include <pthread.h>
+#include <stdbool.h>
+
+#include "trace/column.h"
+#include "trace/map.h"
+
+// Turns blocks into chunks. One belongs to the caller's thread and one to the helper's.
+struct ggs_packer {
+    void *           zstd;
+    uint8_t *        raw; // scratch
+    uint64_t         raw_capacity;
+    uint8_t *        stored; // a chunk as it goes to the file
+    uint64_t         stored_capacity;
+    int              status;
+    struct ggs_error error;
+};
+
+// Op runs are nearly all of a trace, so packing their chunks is left to a thread of its own, one chunk at a time, while the
+// caller fills the next one.
+struct ggs_helper {
+    pthread_t         thread;
+    bool              started;
+    pthread_mutex_t   lock; // for all of this, and for the file: offset and entries
+    pthread_cond_t    changed;
+    bool              busy, stop;
+    struct ggs_block  block; // being packed, or the memory of the last one
+    uint64_t          first_row;
+    struct ggs_packer packer;
+};
+
+struct ggs_writer {
+    bool                     opened;
+    int                      fd;
+    const char *             path; // for messages
+    int                      status;
+    struct ggs_error         error;
+    uint64_t                 offset; // bytes written
+    struct ggs_block         blocks[GGS_TABLE_COUNT];
+    uint64_t                 rows[GGS_TABLE_COUNT]; // of closed chunks
+    struct ggs_index_entry * entries;
+    uint64_t                 n_entries, entries_capacity;
+    struct ggs_packer        packer;
+    struct ggs_helper        helper;
+    struct ggs_map           strings;
+    uint64_t                 n_strings;
+};
+
+// `fd` stays the caller's, `path` must outlive the writer, which must not move. Writes the header.
+int  ggs_writer_init(struct ggs_writer * writer, int fd, const char * path, const uint8_t uuid[16]);
+void ggs_writer_release(struct ggs_writer * writer);
+
+// `row` is the table's struct in ggscope.h. Bytes are copied. A chunk that is full is written.
+void ggs_writer_append(struct ggs_writer * writer, enum ggs_trace_table table, const void * row);
+// The number that the next row of the table gets.
+uint64_t ggs_writer_next_row(const struct ggs_writer * writer, enum ggs_trace_table table);
+// The string's number; 0 for the empty string.
+uint64_t ggs_writer_string(struct ggs_writer * writer, const void * text, uint64_t length);
+
+// Writes what the table has waiting.
+void ggs_writer_flush(struct ggs_writer * writer, enum ggs_trace_table table);
+// To be called between graph runs: closes the chunk of op runs if it is long enough, and before it the chunks of everything
+// that it refers to, so that a file which is cut anywhere can still be understood.
+void ggs_writer_checkpoint(struct ggs_writer * writer);
+// Writes what waits, the index and the trailer.
+int ggs_writer_finish(struct ggs_writer * writer, struct ggs_error * error);

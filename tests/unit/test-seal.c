@@ -1,0 +1,642 @@
+// From spool to trace: what sealing makes of what the capture library wrote.
+#include <dirent.h>
+#include <fcntl.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+#include "trace-fixture.h"
+
+static char *               folder;
+static struct spool_fixture f;
+
+static int setup(void ** state) {
+    (void) state;
+    folder       = scratch_make();
+    char * spool = scratch_path(folder, "spool");
+    fixture_open(&f, spool);
+    free(spool);
+    return 0;
+}
+
+static int teardown(void ** state) {
+    (void) state;
+    scratch_remove(folder);
+    return 0;
+}
+
+#define READ(reader, table, type, n) ((struct type *) read_all(reader, table, sizeof(struct type), n))
+
+// ---- one run, every value ----
+
+static void test_every_value(void ** state) {
+    (void) state;
+    static const int32_t   tokens[] = {11, 22, 33};
+    struct ggs_seal_result result;
+    size_t                 n;
+    fixture_process(&f);
+    fixture_advance(&f, 500);
+    tiny_graph(&f, 1);
+    fixture_advance(&f, 500);
+    fixture_decode(&f, 1, 0xc0, 3, tokens, 0, 5, 1);
+    fixture_lane(&f, 0, 0, 0);
+    fixture_thread(&f, 0, 900);
+    tiny_run(&f, 1, 1, 1, 2, 0, 3, tokens, 0);
+    fixture_decode_end(&f, 1, 0);
+    fixture_numbers(&f, GGS_STORY_END, 0, 0, 0, 0, NULL);
+    struct ggs_reader * reader = seal_and_open(&f, folder, NULL, &result);
+    assert_null(ggs_reader_warning(reader));
+    assert_true(result.ended);
+    assert_int_equal(result.runs, 1);
+    assert_int_equal(result.op_runs, 10);
+    assert_int_equal(result.steps, 1);
+    assert_int_equal(result.lost + result.damaged + result.unseen + result.interrupted, 0);
+
+    struct ggs_op_run *   ops     = READ(reader, GGS_TABLE_OP_RUNS, ggs_op_run, &n);
+    static const uint64_t nodes[] = {0, 1, 3, 5, 6};
+    assert_int_equal(n, 10);
+    for (size_t i = 0; i < n; i++) {
+        uint64_t thread = i / 5, k = i % 5;
+        assert_int_equal(ops[i].run, 1);
+        assert_int_equal(ops[i].node, nodes[k]);
+        assert_int_equal(ops[i].thread, thread);
+        assert_int_equal(ops[i].os_thread, thread == 0 ? 900 : 0);
+        assert_int_equal(ops[i].begin_ns, 1000 + 100 + 200 * k + thread);
+        assert_int_equal(ops[i].duration_ns, 100 + thread);
+        assert_int_equal(ops[i].wait_ns, 10);
+        assert_int_equal(ops[i].inner_wait_ns, k == 2 ? 20 : 0);
+        assert_int_equal(ops[i].flags, GGS_OP_RUN_ENDED | (k == 1 ? GGS_OP_RUN_FUSED : 0));
+        assert_int_equal(ops[i].absorbed, k == 1);
+    }
+    free(ops);
+
+    struct ggs_run * runs = READ(reader, GGS_TABLE_RUNS, ggs_run, &n);
+    assert_int_equal(n, 1);
+    assert_int_equal(runs->run, 1);
+    assert_int_equal(runs->graph, 1);
+    assert_int_equal(runs->decode, 1);
+    assert_int_equal(runs->step, 0);
+    assert_int_equal(runs->phase, GGS_PHASE_PROMPT);
+    assert_string_equal(ggs_reader_string(reader, runs->backend), "CPU");
+    assert_int_equal(runs->begin_ns, 1000);
+    assert_int_equal(runs->end_ns, 2100);
+    assert_int_equal(runs->threads, 2);
+    assert_int_equal(runs->slot, 0);
+    assert_int_equal(runs->nodes, 7);
+    assert_int_equal(runs->executed, 5);
+    assert_int_equal(runs->absorbed, 1);
+    assert_int_equal(runs->empty, 1);
+    assert_int_equal(runs->skipped + runs->opaque + runs->unseen + runs->cut, 0);
+    assert_int_equal(runs->first_op_run, 0);
+    assert_int_equal(runs->op_runs, 10);
+    free(runs);
+
+    struct ggs_step * steps = READ(reader, GGS_TABLE_STEPS, ggs_step, &n);
+    assert_int_equal(n, 1);
+    assert_int_equal(steps->step, 0);
+    assert_int_equal(steps->phase, GGS_PHASE_PROMPT);
+    assert_int_equal(steps->begin_ns, 1000);
+    assert_int_equal(steps->end_ns, 3100);
+    assert_int_equal(steps->first_run, 1);
+    assert_int_equal(steps->last_run, 1);
+    assert_int_equal(steps->runs, 1);
+    assert_int_equal(steps->tokens, 3);
+    free(steps);
+
+    struct ggs_token * rows = READ(reader, GGS_TABLE_TOKENS, ggs_token, &n);
+    assert_int_equal(n, 3);
+    for (size_t i = 0; i < n; i++) {
+        assert_int_equal(rows[i].token, tokens[i]);
+        assert_int_equal(rows[i].position, i);
+        assert_int_equal(rows[i].sequence, 5);
+        assert_int_equal(rows[i].output, i == 2);
+        assert_int_equal(rows[i].index, i);
+        assert_int_equal(rows[i].decode, 1);
+    }
+    free(rows);
+
+    struct ggs_process * process = READ(reader, GGS_TABLE_PROCESS, ggs_process, &n);
+    assert_int_equal(process->pid, 4711);
+    assert_string_equal(ggs_reader_string(reader, process->executable), "/usr/bin/program");
+    assert_int_equal(process->ended, 1);
+    assert_int_equal(process->begin_ns, 0);
+    free(process);
+
+    struct ggs_type * types = READ(reader, GGS_TABLE_TYPES, ggs_type, &n);
+    assert_int_equal(n, 4);
+    assert_string_equal(ggs_reader_string(reader, types[2].name), "q4_0");
+    assert_int_equal(types[2].block_elements, 32);
+    assert_int_equal(types[2].block_bytes, 18);
+    assert_int_equal(types[3].type, 4);
+    free(types);
+    ggs_reader_close(reader);
+}
+
+static void test_graph(void ** state) {
+    (void) state;
+    struct ggs_error   error;
+    struct ggs_graph * graph;
+    struct ggs_tensor  tensor;
+    fixture_process(&f);
+    tiny_graph(&f, 1);
+    tiny_graph(&f, 7);
+    struct ggs_reader * reader = seal_and_open(&f, folder, NULL, NULL);
+    assert_int_equal(ggs_reader_graph(reader, 7, &graph, &error), 0);
+    assert_int_equal(graph->n_nodes, TINY_NODES);
+    assert_int_equal(graph->n_edges, 11);
+    assert_int_equal(graph->first_edge[3], 4);
+    assert_int_equal(graph->first_edge[4], 6);
+    for (uint64_t i = 0; i < TINY_NODES; i++) {
+        assert_int_equal(graph->nodes[i].node, i);
+        assert_int_equal(ggs_reader_row(reader, GGS_TABLE_TENSORS, graph->nodes[i].tensor - 1, &tensor, &error), 0);
+        assert_int_equal(tensor.tensor, graph->nodes[i].tensor);
+        assert_string_equal(ggs_reader_string(reader, tensor.name), tiny_names[i]);
+        assert_int_equal(tensor.ne[0], 64);
+        assert_int_equal(tensor.ne[1], 8);
+        assert_int_equal(tensor.nb[1], 256);
+        assert_int_equal(tensor.address, 0x10000 + 0x1000 * (i == 4 ? 3 : i));
+        assert_int_equal(tensor.view, i == 4 ? graph->nodes[3].tensor : 0);
+    }
+    uint64_t     length;
+    const void * parameters = ggs_reader_bytes(reader, graph->nodes[5].parameters, &length);
+    int32_t      values[16];
+    assert_int_equal(length, sizeof(values));
+    memcpy(values, parameters, sizeof(values));
+    assert_int_equal(values[0], 1);
+    assert_int_equal(values[15], -7);
+    ggs_graph_free(graph);
+    assert_int_equal(ggs_reader_graph(reader, 2, &graph, &error), GGS_ABSENT);
+    ggs_reader_close(reader);
+}
+
+// A graph that equals a known one but for addresses keeps everything else, also where its base is such a graph itself.
+static void test_graph_at_other_addresses(void ** state) {
+    (void) state;
+    struct ggs_error error;
+    struct {
+        struct ggs_story_delta header;
+        struct ggs_story_move  moves[2];
+    } first = {{2, 1, 2}, {{3, 0, 0x99000}, {5, 3 + 15, 42}}}, second = {{3, 2, 1}, {{3, 0, 0x77000}}};
+    fixture_process(&f);
+    tiny_graph(&f, 1);
+    fixture_record(&f, GGS_STORY_GRAPH_DELTA, &first, sizeof(first), NULL);
+    fixture_record(&f, GGS_STORY_GRAPH_DELTA, &second, sizeof(second) - sizeof(second.moves[1]), NULL);
+    struct ggs_reader * reader = seal_and_open(&f, folder, NULL, NULL);
+    assert_int_equal(ggs_reader_rows(reader, GGS_TABLE_GRAPHS), 3);
+    assert_true(ggs_reader_rows(reader, GGS_TABLE_NODES) < 2 * TINY_NODES);
+    for (uint64_t id = 1; id <= 3; id++) {
+        static const uint64_t addresses[] = {0, 0x13000, 0x99000, 0x77000};
+        struct ggs_graph *    graph;
+        struct ggs_tensor     tensor, view, other;
+        uint64_t              length;
+        assert_int_equal(ggs_reader_graph(reader, id, &graph, &error), 0);
+        assert_int_equal(graph->n_nodes, TINY_NODES);
+        assert_int_equal(ggs_reader_row(reader, GGS_TABLE_TENSORS, graph->nodes[3].tensor - 1, &tensor, &error), 0);
+        assert_int_equal(ggs_reader_row(reader, GGS_TABLE_TENSORS, graph->nodes[4].tensor - 1, &view, &error), 0);
+        assert_int_equal(ggs_reader_row(reader, GGS_TABLE_TENSORS, graph->nodes[2].tensor - 1, &other, &error), 0);
+        assert_int_equal(tensor.address, addresses[id]);
+        assert_int_equal(view.view, graph->nodes[3].tensor);
+        assert_int_equal(graph->edges[graph->first_edge[4]].tensor, graph->nodes[3].tensor);
+        assert_int_equal(other.address, 0x12000);
+        const int32_t * parameters = ggs_reader_bytes(reader, graph->nodes[5].parameters, &length);
+        int32_t         last;
+        memcpy(&last, parameters + 15, sizeof(last));
+        assert_int_equal(last, id == 1 ? -7 : 42);
+        ggs_graph_free(graph);
+    }
+    ggs_reader_close(reader);
+}
+
+// ---- where data lives ----
+
+static bool find_origin(void * context, const char * const * paths, size_t n_paths, const char * name, size_t * file,
+                        uint64_t * offset) {
+    *(int *) context += 1;
+    for (size_t i = 0; i < n_paths; i++)
+        if (strcmp(paths[i], "/models/two.gguf") == 0 && strcmp(name, "by-name") == 0) {
+            *file   = i;
+            *offset = 4242;
+            return true;
+        }
+    return false;
+}
+
+static void add_buffer(uint64_t id, uint64_t address, uint64_t size, uint32_t usage, uint32_t host, const char * type) {
+    struct ggs_story_buffer buffer = {id, address, size, usage, host};
+    fixture_record(&f, GGS_STORY_BUFFER, &buffer, sizeof(buffer), type);
+}
+
+static void test_places(void ** state) {
+    (void) state;
+    static const char * const names[] = {"on-disk", "in-buffer", "set",        "by-name",
+                                         "device",  "nowhere",   "cache_k_l0", "view-of-disk"};
+    enum { COUNT = sizeof(names) / sizeof(names[0]) };
+    fixture_process(&f);
+    fixture_numbers(&f, GGS_STORY_LOAD, 1, 0, 0, 0, "/models/one.gguf");
+    fixture_record(&f, GGS_STORY_FILE, NULL, 0, "/models/one.gguf");
+    fixture_numbers(&f, GGS_STORY_LOAD_END, 1, 0xabc, 0, 0, NULL);
+    fixture_numbers(&f, GGS_STORY_LOAD, 2, 0, 0, 0, "/models/two.gguf");
+    fixture_record(&f, GGS_STORY_FILE, NULL, 0, "/models/two.gguf");
+    fixture_record(
+        &f, GGS_STORY_MAPS, NULL, 0,
+        "100000 200000 3000 /models/one.gguf\n200000 300000 0 /memfd:secret\n400000 401000 0 /usr/lib/libc.so\n");
+    add_buffer(1, 0x100000, 0x80000, 1, 1, "CPU_Mapped");
+    add_buffer(2, 0x500000, 0x10000, 1, 1, "CPU_REPACK");
+    fixture_numbers(&f, GGS_STORY_LOAD_END, 2, 0xdef, 0, 0, NULL);
+    add_buffer(3, 0x600000, 0x10000, 0, 1, "CPU");
+    add_buffer(4, 0x110000, 0x10000, 2, 0, "CUDA0");
+    add_buffer(5, 0x700000, 0x10000, 0, 1, "CPU");
+    fixture_numbers(&f, GGS_STORY_BUFFER_USAGE, 3, 0, 0, 0, NULL);
+    struct ggs_story_transfer set = {.kind      = GGS_TRANSFER_SET,
+                                     .from      = 0x120000,
+                                     .to        = 0x501000,
+                                     .to_buffer = 2,
+                                     .bytes     = 64,
+                                     .begin     = f.ticks,
+                                     .end       = f.ticks + 300};
+    fixture_record(&f, GGS_STORY_TRANSFER, &set, sizeof(set), "set");
+    struct ggs_story_transfer get = {
+        .kind = GGS_TRANSFER_GET, .from = 0x110000, .to = 0x700010, .from_buffer = 4, .bytes = 8};
+    fixture_record(&f, GGS_STORY_TRANSFER, &get, sizeof(get), "result");
+    fixture_numbers(&f, GGS_STORY_BUFFER_FREE, 5, 0, 0, 0, NULL);
+    static const uint64_t   addresses[COUNT] = {0x101000, 0x500000, 0x501000, 0x502000, 0x110000, 0, 0x600100, 0};
+    static const uint64_t   buffers[COUNT]   = {1, 2, 0, 2, 4, 0, 3, 0};
+    struct ggs_story_tensor list[COUNT];
+    for (int i = 0; i < COUNT; i++) {
+        list[i]         = fixture_tensor(OP_NONE, 8, 1);
+        list[i].address = addresses[i];
+        list[i].buffer  = buffers[i];
+    }
+    list[7].view        = 0;
+    list[7].view_offset = 0x20;
+    fixture_graph(&f, 1, 0, COUNT, list, names);
+    fixture_advance(&f, 1000);
+    fixture_run(&f, 1, 1, 0, 1, 0);
+
+    int                     calls   = 0;
+    struct ggs_seal_options options = {.size = sizeof(options), .origin = find_origin, .origin_context = &calls};
+    struct ggs_reader *     reader  = seal_and_open(&f, folder, &options, NULL);
+    size_t                  n;
+    struct ggs_tensor *     tensors = READ(reader, GGS_TABLE_TENSORS, ggs_tensor, &n);
+    struct ggs_file *       files   = READ(reader, GGS_TABLE_FILES, ggs_file, &n);
+    assert_int_equal(n, 2);
+    assert_string_equal(ggs_reader_string(reader, files[0].path), "/models/one.gguf");
+    assert_int_equal(files[0].load, 1);
+    assert_int_equal(files[1].load, 2);
+    // on disk, though it has a buffer, which lies in the mapping
+    assert_int_equal(tensors[0].source, GGS_SOURCE_DISK);
+    assert_int_equal(tensors[0].file, 1);
+    assert_int_equal(tensors[0].file_offset, 0x4000);
+    assert_int_equal(tensors[0].buffer, 1);
+    assert_int_equal(tensors[0].buffer_offset, 0x1000);
+    assert_int_equal(tensors[1].source, GGS_SOURCE_BUFFER);
+    assert_int_equal(tensors[1].origin_file, 0);
+    // found by address alone, and copied from the mapping
+    assert_int_equal(tensors[2].buffer, 2);
+    assert_int_equal(tensors[2].buffer_offset, 0x1000);
+    assert_int_equal(tensors[2].origin_file, 1);
+    assert_int_equal(tensors[2].origin_offset, 0x23000);
+    assert_int_equal(tensors[3].origin_file, 2);
+    assert_int_equal(tensors[3].origin_offset, 4242);
+    assert_int_equal(calls, 2); // only those in weights whose origin is not known
+    // a device's address is no address of ours
+    assert_int_equal(tensors[4].source, GGS_SOURCE_BUFFER);
+    assert_int_equal(tensors[4].buffer, 4);
+    assert_int_equal(tensors[4].file, 0);
+    assert_int_equal(tensors[5].source, GGS_SOURCE_NONE);
+    assert_int_equal(tensors[7].source, GGS_SOURCE_DISK);
+    assert_int_equal(tensors[7].file_offset, 0x4020);
+    assert_int_equal(tensors[7].view, 1);
+    free(tensors);
+    free(files);
+
+    struct ggs_buffer *   rows      = READ(reader, GGS_TABLE_BUFFERS, ggs_buffer, &n);
+    static const uint64_t classes[] = {GGS_CLASS_WEIGHTS, GGS_CLASS_WEIGHTS, GGS_CLASS_KV, GGS_CLASS_COMPUTE,
+                                       GGS_CLASS_IO};
+    assert_int_equal(n, 5);
+    for (size_t i = 0; i < n; i++) {
+        assert_int_equal(rows[i].buffer, i + 1);
+        assert_int_equal(rows[i].class_, classes[i]);
+        assert_int_equal(rows[i].end_ns == -1, i != 4);
+    }
+    assert_int_equal(rows[0].file, 1);
+    assert_string_equal(ggs_reader_string(reader, rows[1].type), "CPU_REPACK");
+    free(rows);
+
+    struct ggs_transfer * transfers = READ(reader, GGS_TABLE_TRANSFERS, ggs_transfer, &n);
+    assert_int_equal(n, 2);
+    assert_int_equal(transfers[0].file, 1);
+    assert_int_equal(transfers[0].file_offset, 0x23000);
+    assert_int_equal(transfers[0].duration_ns, 100);
+    assert_int_equal(transfers[1].to_buffer, 5);
+    free(transfers);
+    struct ggs_load * loads = READ(reader, GGS_TABLE_LOADS, ggs_load, &n);
+    assert_int_equal(n, 2);
+    assert_int_equal(loads[1].model, 0xdef);
+    free(loads);
+    ggs_reader_close(reader);
+}
+
+// ---- coverage ----
+
+static void test_coverage(void ** state) {
+    (void) state;
+    size_t n;
+    fixture_process(&f);
+    tiny_graph(&f, 1);
+    fixture_run(&f, 1, 1, 0, 0, 0); // another backend
+    fixture_run_end(&f, 1);
+    for (uint32_t i = 0; i < 2; i++) fixture_lane(&f, i, 0, i);
+    fixture_run(&f, 2, 1, 0, 2, 0); // a node that nobody saw
+    tiny_ops(&f, 2, 2, 0, 0, NULL, 0, 6);
+    fixture_run_end(&f, 2);
+    fixture_run(&f, 3, 1, 0, 2, 0); // killed in it
+    tiny_ops(&f, 3, 2, 0, 0, NULL, 0, 3);
+    struct ggs_spool_op cut = {.run = 3, .node = 3, .begin = f.ticks};
+    fixture_op(&f, 0, &cut);
+    struct ggs_seal_result result;
+    struct ggs_reader *    reader = seal_and_open(&f, folder, NULL, &result);
+    assert_int_equal(result.interrupted, 1);
+    assert_int_equal(result.unseen, 1);
+    assert_false(result.ended);
+    struct ggs_run * runs = READ(reader, GGS_TABLE_RUNS, ggs_run, &n);
+    assert_int_equal(n, 3);
+    for (size_t i = 0; i < n; i++)
+        assert_int_equal(runs[i].nodes, runs[i].executed + runs[i].absorbed + runs[i].empty + runs[i].skipped +
+                                            runs[i].opaque + runs[i].unseen + runs[i].cut);
+    assert_int_equal(runs[0].opaque, 6);
+    assert_int_equal(runs[0].empty, 1);
+    assert_int_equal(runs[0].slot, -1);
+    assert_int_equal(runs[1].executed, 4);
+    assert_int_equal(runs[1].absorbed, 1);
+    assert_int_equal(runs[1].unseen, 1);
+    assert_int_equal(runs[2].flags, GGS_RUN_INTERRUPTED);
+    assert_int_equal(runs[2].executed, 3);
+    assert_int_equal(runs[2].cut, 2);
+    assert_int_equal(runs[2].unseen, 0);
+    assert_true(runs[2].end_ns >= runs[2].begin_ns);
+    free(runs);
+    struct ggs_op_run * ops = READ(reader, GGS_TABLE_OP_RUNS, ggs_op_run, &n);
+    assert_int_equal(n, 8 + 4 + 1);
+    assert_int_equal(ops[10].node, 3); // thread 0 of run 3: nodes 0, 1, 3
+    assert_int_equal(ops[10].flags, 0);
+    assert_int_equal(ops[10].duration_ns, 0);
+    free(ops);
+    ggs_reader_close(reader);
+}
+
+static void test_skipped(void ** state) {
+    (void) state;
+    size_t                  n;
+    struct ggs_story_tensor list[2]  = {fixture_tensor(OP_ADD, 4, 4), fixture_tensor(OP_ADD, 4, 4)};
+    static const char *     names[2] = {"a", "b"};
+    fixture_process(&f);
+    list[0].flags = list[1].flags = 0; // a release without compute flags
+    fixture_graph(&f, 1, 2, 2, list, names);
+    fixture_run(&f, 1, 1, 0, 1, 0);
+    fixture_run_end(&f, 1);
+    list[0].flags = 16;
+    list[0].ne[2] = 0; // empty shapes are not computed
+    fixture_graph(&f, 2, 2, 2, list, names);
+    fixture_run(&f, 2, 2, 0, 1, 0);
+    fixture_run_end(&f, 2);
+    struct ggs_reader * reader = seal_and_open(&f, folder, NULL, NULL);
+    struct ggs_run *    runs   = READ(reader, GGS_TABLE_RUNS, ggs_run, &n);
+    assert_int_equal(runs[0].unseen, 2);
+    assert_int_equal(runs[1].empty, 1);
+    assert_int_equal(runs[1].skipped, 1);
+    free(runs);
+    ggs_reader_close(reader);
+}
+
+// ---- runs at the same time ----
+
+static void test_concurrent_runs(void ** state) {
+    (void) state;
+    size_t n;
+    fixture_process(&f);
+    tiny_graph(&f, 1);
+    for (uint32_t slot = 0; slot < 2; slot++)
+        for (uint32_t i = 0; i < 2; i++) fixture_lane(&f, slot * 4 + i, slot, i);
+    fixture_run(&f, 1, 1, 0, 2, 0);
+    fixture_run(&f, 2, 1, 0, 2, 1);
+    tiny_ops(&f, 2, 2, 1, 0, NULL, 0, TINY_NODES);
+    fixture_run_end(&f, 2); // the second ends first
+    fixture_run(&f, 3, 1, 0, 2, 1);
+    tiny_ops(&f, 1, 2, 0, 0, NULL, 0, TINY_NODES);
+    tiny_ops(&f, 3, 2, 1, 0, NULL, 0, TINY_NODES);
+    fixture_run_end(&f, 1);
+    fixture_run_end(&f, 3);
+    fixture_run(&f, 4, 1, 0, 2, 0); // never ends: its slot is taken again
+    tiny_ops(&f, 4, 2, 0, 0, NULL, 0, 2);
+    fixture_run(&f, 5, 1, 0, 2, 0);
+    tiny_ops(&f, 5, 2, 0, 0, NULL, 0, TINY_NODES);
+    fixture_run_end(&f, 5);
+    struct ggs_seal_result result;
+    struct ggs_reader *    reader = seal_and_open(&f, folder, NULL, &result);
+    assert_int_equal(result.lost, 0);
+    assert_int_equal(result.interrupted, 1);
+    struct ggs_op_run * ops = READ(reader, GGS_TABLE_OP_RUNS, ggs_op_run, &n);
+    assert_int_equal(n, 44);
+    for (size_t i = 1; i < n; i++) {
+        assert_true(ops[i].run >= ops[i - 1].run);
+        if (ops[i].run != ops[i - 1].run) continue;
+        assert_true(ops[i].thread >= ops[i - 1].thread);
+        if (ops[i].thread == ops[i - 1].thread) assert_true(ops[i].begin_ns > ops[i - 1].begin_ns);
+    }
+    free(ops);
+    struct ggs_run * runs = READ(reader, GGS_TABLE_RUNS, ggs_run, &n);
+    for (size_t i = 0; i < n; i++) {
+        assert_int_equal(runs[i].run, i + 1);
+        assert_int_equal(runs[i].op_runs, i == 3 ? 4 : 10);
+        assert_int_equal(runs[i].flags, i == 3 ? GGS_RUN_INTERRUPTED : 0);
+        assert_int_equal(runs[i].unseen, 0);
+    }
+    free(runs);
+    ggs_reader_close(reader);
+}
+
+// ---- losses and damage ----
+
+static void test_losses(void ** state) {
+    (void) state;
+    size_t n;
+    fixture_process(&f);
+    tiny_graph(&f, 1);
+    fixture_lane(&f, 0, 0, 0);
+    struct ggs_spool_op stray = {.run = 1, .node = 0, .begin = f.ticks, .flags = GGS_OP_ENDED};
+    fixture_op(&f, 0, &stray); // of a run that the story never told
+    fixture_run(&f, 2, 1, 0, 1, 0);
+    fixture_numbers(&f, GGS_STORY_LOSS, GGS_LOSS_SPACE, 0, 12, 2, NULL);
+    stray.run = 2, stray.node = TINY_NODES; // no such node
+    fixture_op(&f, 0, &stray);
+    fixture_run_end(&f, 2);
+    stray.run = 3;
+    fixture_op(&f, 0, &stray);
+    struct ggs_seal_result result;
+    struct ggs_reader *    reader = seal_and_open(&f, folder, NULL, &result);
+    assert_int_equal(result.lost, 14);
+    assert_int_equal(result.damaged, 1);
+    struct ggs_loss * losses = READ(reader, GGS_TABLE_LOSSES, ggs_loss, &n);
+    assert_int_equal(n, 3);
+    assert_int_equal(losses[0].reason, GGS_LOST_SPACE);
+    assert_int_equal(losses[0].count, 12);
+    assert_int_equal(losses[1].reason, GGS_LOST_UNMATCHED);
+    assert_int_equal(losses[1].count, 2);
+    assert_int_equal(losses[2].reason, GGS_LOST_DAMAGED);
+    free(losses);
+    struct ggs_run * runs = READ(reader, GGS_TABLE_RUNS, ggs_run, &n);
+    assert_int_equal(runs[0].lost, 12);
+    free(runs);
+    ggs_reader_close(reader);
+}
+
+// Whatever bytes the segments hold, sealing ends and the trace can be read.
+static void test_garbage(void ** state) {
+    (void) state;
+    static const int32_t tokens[] = {1, 2, 3};
+    unsigned             seed     = 12345;
+    fixture_process(&f);
+    tiny_graph(&f, 1);
+    struct ggs_story_delta delta = {2, 1, 0};
+    fixture_record(&f, GGS_STORY_GRAPH_DELTA, &delta, sizeof(delta), NULL);
+    fixture_decode(&f, 1, 1, 3, tokens, 0, 0, 1);
+    tiny_run(&f, 1, 1, 1, 2, 0, 3, tokens, 0);
+    uint64_t story_used = f.story.used, lane_used = f.lanes[0].used;
+    fixture_close(&f);
+    char * story = scratch_path(folder, "spool/story-0000.seg");
+    char * lane  = scratch_path(folder, "spool/lane-000-0000.seg");
+    char * spool = scratch_path(folder, "spool");
+    char * trace = scratch_path(folder, "garbage.ggs");
+    for (int round = 0; round < 300; round++) {
+        const char * path = round % 3 == 0 ? lane : story;
+        uint64_t     used = round % 3 == 0 ? lane_used : story_used;
+        int          fd   = open(path, O_RDWR);
+        off_t        at   = (off_t) (rand_r(&seed) % used);
+        uint8_t      old[8], new[8];
+        assert_true(fd >= 0 && pread(fd, old, 8, at) == 8);
+        for (int i = 0; i < 8; i++)
+            new[i] = (uint8_t) (round % 2 ? rand_r(&seed) : (rand_r(&seed) % 4 ? old[i] : 0xff));
+        assert_int_equal(pwrite(fd, new, 8, at), 8);
+        struct ggs_error        error;
+        struct ggs_reader *     reader;
+        struct ggs_seal_options options = {.size = sizeof(options), .no_sync = true};
+        if (ggs_seal_spool(spool, trace, NULL, &options, NULL, &error) != 0)
+            fail_msg("round %d: %s", round, error.text);
+        assert_int_equal(ggs_reader_open(&reader, trace, &error), 0);
+        if (ggs_reader_verify(reader, NULL, NULL, &error) != 0) fail_msg("round %d: %s", round, error.text);
+        ggs_reader_close(reader);
+        assert_int_equal(pwrite(fd, old, 8, at), 8);
+        close(fd);
+    }
+    free(story);
+    free(lane);
+    free(spool);
+    free(trace);
+}
+
+// ---- the directory ----
+
+static bool exists(const char * name) {
+    char *      path = scratch_path(folder, name);
+    struct stat info;
+    bool        there = lstat(path, &info) == 0;
+    free(path);
+    return there;
+}
+
+static void test_directory(void ** state) {
+    (void) state;
+    struct ggs_seal_result result;
+    struct ggs_error       error;
+    fixture_process(&f);
+    tiny_graph(&f, 1);
+    tiny_run(&f, 1, 1, 0, 2, 0, 0, NULL, 0);
+    fixture_close(&f);
+    // the spool lies elsewhere
+    char * spool     = scratch_path(folder, "spool");
+    char * elsewhere = scratch_path(folder, "elsewhere");
+    char * trace     = scratch_path(folder, "trace.ggs");
+    char * json      = scratch_path(folder, "experiment.json");
+    assert_int_equal(rename(spool, elsewhere), 0);
+    assert_int_equal(symlink(elsewhere, spool), 0);
+    FILE * file = fopen(json, "w");
+    fputs("{\"id\": 1}\n", file);
+    fclose(file);
+    // an earlier seal died half way
+    file = fopen(trace, "w");
+    fputs("GGSCOPE1", file);
+    fclose(file);
+
+    struct ggs_seal_options options = {
+        .size = sizeof(options), .uuid = "0123456789abcde", .start_monotonic_ns = FIXTURE_FIRST_NS - 50};
+    assert_int_equal(ggs_seal(folder, &options, &result, &error), 0);
+    assert_false(result.already);
+    assert_true(exists("trace.ggs"));
+    assert_false(exists("spool"));
+    assert_false(exists("elsewhere"));
+    assert_false(exists("trace.ggs.tmp"));
+    struct stat info;
+    assert_int_equal(stat(trace, &info), 0);
+    assert_int_equal(info.st_mode & 0777, 0600);
+    assert_int_equal(info.st_size, result.bytes);
+    struct ggs_reader * reader;
+    assert_int_equal(ggs_reader_open(&reader, folder, &error), 0);
+    assert_memory_equal(ggs_reader_uuid(reader), "0123456789abcde", 16);
+    assert_string_equal(ggs_reader_experiment(reader), "{\"id\": 1}\n");
+    struct ggs_run run;
+    assert_int_equal(ggs_reader_row(reader, GGS_TABLE_RUNS, 0, &run, &error), 0);
+    assert_int_equal(run.begin_ns, 50);
+    ggs_reader_close(reader);
+
+    assert_int_equal(ggs_seal(folder, &options, &result, &error), 0);
+    assert_true(result.already);
+    assert_int_equal(unlink(trace), 0);
+    assert_int_equal(ggs_seal(folder, &options, &result, &error), GGS_ABSENT);
+    free(spool);
+    free(elsewhere);
+    free(trace);
+    free(json);
+}
+
+// A seal that died after the trace had its name: what is left of the spool must not replace it.
+static void test_half_removed_spool(void ** state) {
+    (void) state;
+    struct ggs_seal_result  result;
+    struct ggs_error        error;
+    struct ggs_seal_options options = {.size = sizeof(options), .keep_spool = true};
+    fixture_process(&f);
+    tiny_graph(&f, 1);
+    tiny_run(&f, 1, 1, 0, 2, 0, 0, NULL, 0);
+    fixture_close(&f);
+    assert_int_equal(ggs_seal(folder, &options, &result, &error), 0);
+    assert_true(exists("spool"));
+    char * story = scratch_path(folder, "spool/story-0000.seg");
+    assert_int_equal(unlink(story), 0);
+    free(story);
+    assert_int_equal(ggs_seal(folder, NULL, &result, &error), 0);
+    assert_true(result.already);
+    assert_false(exists("spool"));
+    struct ggs_reader * reader;
+    assert_int_equal(ggs_reader_open(&reader, folder, &error), 0);
+    assert_int_equal(ggs_reader_rows(reader, GGS_TABLE_OP_RUNS), 10);
+    ggs_reader_close(reader);
+}
+
+#define TEST(name) cmocka_unit_test_setup_teardown(test_##name, setup, teardown)
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        TEST(every_value), TEST(graph),     TEST(graph_at_other_addresses), TEST(places),
+        TEST(coverage),    TEST(skipped),   TEST(concurrent_runs),          TEST(losses),
+        TEST(garbage),     TEST(directory), TEST(half_removed_spool),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
