@@ -44,3 +44,7 @@ target_link_options(host PRIVATE -rdynamic -Wl,-z,lazy -Wl,--unresolved-symbols=
 add_executable(trace-dump tests/engine/trace-dump.c)
 target_link_libraries(trace-dump PRIVATE trace)
 set_target_properties(host trace-dump PROPERTIES RUNTIME_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/tests)
+
+add_executable(bench-seal tests/bench/bench-seal.c)
+target_link_libraries(bench-seal PRIVATE trace base)
+set_target_properties(bench-seal PROPERTIES RUNTIME_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/tests)

@@ -1,0 +1,115 @@
+// What sealing costs beside bare compression: seals a spool again and again, and compresses what it wrote with zstd level 1, both as
+// plain columns of integers (what a sealer without an encoding of its own would do) and as the encoded columns that are in the file.
+// Prints one JSON line; the ratios are of medians, all measured in turn.
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+#include <zstd.h>
+
+#include "base/error.h"
+#include "base/file.h"
+#include "trace/format.h"
+#include "trace/reader.h"
+#include "trace/seal.h"
+
+enum { ROUNDS = 9 };
+
+static double now_ms(void) {
+    struct timespec now;
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    return (double) now.tv_sec * 1e3 + (double) now.tv_nsec / 1e6;
+}
+
+static int by_value(const void * a, const void * b) {
+    double x = *(const double *) a, y = *(const double *) b;
+    return x < y ? -1 : x > y;
+}
+
+static void die(const char * sentence) {
+    fprintf(stderr, "bench-seal: %s\n", sentence);
+    exit(1);
+}
+
+// The op runs as columns of 64-bit integers, read (not timed) and packed (timed).
+static double plain_ms(const char * path) {
+    struct ggs_reader *      reader;
+    struct ggs_cursor *      cursor;
+    struct ggs_error         error;
+    const uint64_t * const * words;
+    uint64_t                 rows;
+    double                   total = 0;
+    if (ggs_reader_open(&reader, path, &error) < 0 || ggs_cursor_open(&cursor, reader, GGS_TABLE_OP_RUNS, &error) < 0)
+        die(error.text);
+    unsigned n_words = ggs_trace_schema(GGS_TABLE_OP_RUNS)->n_words;
+    while (ggs_cursor_next_chunk(cursor, &words, &rows, &error) > 0) {
+        size_t bytes = rows * sizeof(uint64_t), bound = ZSTD_compressBound(bytes);
+        char * packed = malloc(bound + 1);
+        if (packed == NULL) die("out of memory");
+        double begin = now_ms();
+        for (unsigned i = 0; i < n_words; i++) {
+            if (ZSTD_isError(ZSTD_compress(packed, bound, words[i], bytes, 1))) die("zstd failed");
+        }
+        total += now_ms() - begin;
+        free(packed);
+    }
+    ggs_cursor_close(cursor);
+    ggs_reader_close(reader);
+    return total;
+}
+
+// Unpacks every chunk (not timed) and packs it again (timed).
+static double encoded_ms(const char * path) {
+    struct ggs_mapping file;
+    struct ggs_error   error;
+    double             total = 0;
+    if (ggs_mapping_open(&file, path, &error) < 0) die(error.text);
+    for (uint64_t at = sizeof(struct ggs_trace_header); at + sizeof(struct ggs_chunk_header) < file.size;) {
+        struct ggs_chunk_header header;
+        memcpy(&header, file.data + at, sizeof(header));
+        if (memcmp(header.id, GGS_CHUNK_ROWS_ID, sizeof(header.id)) != 0) break; // the index follows
+        size_t bound = ZSTD_compressBound(header.raw);
+        char * raw = malloc(header.raw + 1), *packed = malloc(bound + 1);
+        if (raw == NULL || packed == NULL) die("out of memory");
+        if (ZSTD_decompress(raw, header.raw, file.data + at + sizeof(header), header.stored) != header.raw)
+            die("a chunk is damaged");
+        double begin = now_ms();
+        if (ZSTD_isError(ZSTD_compress(packed, bound, raw, header.raw, 1))) die("zstd failed");
+        total += now_ms() - begin;
+        free(raw);
+        free(packed);
+        at =
+            (at + sizeof(header) + header.stored + GGS_CHUNK_ALIGNMENT - 1) / GGS_CHUNK_ALIGNMENT * GGS_CHUNK_ALIGNMENT;
+    }
+    ggs_mapping_close(&file);
+    return total;
+}
+
+int main(int argc, char ** argv) {
+    if (argc < 3) {
+        fprintf(stderr, "usage: bench-seal SPOOL TRACE\n");
+        return 2;
+    }
+    double                  seal[ROUNDS], plain[ROUNDS], encoded[ROUNDS];
+    struct ggs_seal_result  result  = {0};
+    struct ggs_seal_options options = {.size = sizeof(options), .no_sync = true};
+    struct ggs_error        error;
+    for (int i = 0; i < ROUNDS; i++) {
+        double begin = now_ms();
+        if (ggs_seal_spool(argv[1], argv[2], NULL, &options, &result, &error) < 0) die(error.text);
+        seal[i]    = now_ms() - begin;
+        plain[i]   = plain_ms(argv[2]);
+        encoded[i] = encoded_ms(argv[2]);
+    }
+    unlink(argv[2]);
+    qsort(seal, ROUNDS, sizeof(*seal), by_value);
+    qsort(plain, ROUNDS, sizeof(*plain), by_value);
+    qsort(encoded, ROUNDS, sizeof(*encoded), by_value);
+    double s = seal[ROUNDS / 2], p = plain[ROUNDS / 2], e = encoded[ROUNDS / 2];
+    printf(
+        "{\"op_runs\": %llu, \"seal_ms\": %.1f, \"zstd_of_plain_columns_ms\": %.1f, \"ratio\": %.2f, \"zstd_of_encoded_columns_ms\": %.1f, "
+        "\"ratio_to_encoded\": %.2f}\n",
+        (unsigned long long) result.op_runs, s, p, s / p, e, s / e);
+    return 0;
+}
