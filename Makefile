@@ -2,7 +2,8 @@
 #   make            build into build/bin/
 #   make demo       set-up, build, a synthetic model, the main job on it
 #   make test       every test; ends with one line "N passed, N failed"
-#   make test-full  also what takes long (ten minutes of fuzzing)
+#   make test-full  also what takes long (ten minutes of fuzzing, other engines)
+#   make test-matrix   of those only the stock releases of llama.cpp, old and new
 #   make check      format, tidy, cppcheck, gcc and clang with -Werror, ASan+UBSan tests, fuzz smoke
 #   make bench      measurements, each as a ratio
 #   make install PREFIX=/usr/local [DESTDIR=]
@@ -11,7 +12,7 @@
 PREFIX ?= /usr/local
 export GGSCOPE_ENGINE
 
-.PHONY: all demo test test-full check bench install clean format
+.PHONY: all demo test test-full test-matrix check bench install clean format
 
 all:
 	@scripts/bootstrap build
@@ -30,6 +31,11 @@ test-full:
 	@scripts/bootstrap check
 	@$(MAKE) --no-print-directory all
 	@tests/run --full
+
+test-matrix:
+	@scripts/bootstrap test
+	@$(MAKE) --no-print-directory all
+	@tests/run --full full/matrix
 
 check:
 	@scripts/bootstrap check

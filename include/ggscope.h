@@ -250,6 +250,7 @@ enum ggs_phase {
 enum ggs_run_flags {
     GGS_RUN_INTERRUPTED = 1, // cut off: no end was seen
     GGS_RUN_OPAQUE      = 2, // seen as a whole only: no op runs
+    GGS_RUN_PARTIAL     = 4, // some of its op runs were lost
 };
 
 // One graph run. nodes = executed + absorbed + empty + skipped + opaque + unseen + cut.
@@ -276,7 +277,7 @@ struct ggs_run {
     uint64_t skipped;
     uint64_t opaque;
     uint64_t unseen;
-    uint64_t cut; // not reached when the run was interrupted
+    uint64_t cut; // not known: the run was interrupted before it, or it was lost
     uint64_t first_op_run;
     uint64_t op_runs;
     uint64_t lost; // op runs that could not be kept
@@ -464,7 +465,7 @@ void ggs_cursor_close(struct ggs_cursor * cursor); // NULL is fine; before the r
 
 // Limits, each of which also rewinds. All must hold; without any, a cursor walks the whole table.
 void ggs_cursor_range(struct ggs_cursor * cursor, uint64_t first_row, uint64_t rows);
-// The table's key (its first column, but for mappings, transfers and losses, which have none) in [first, last].
+// The table's key in [first, last]: its first column; experiment, strings, mappings, transfers and losses have none.
 void ggs_cursor_keys(struct ggs_cursor * cursor, int64_t first, int64_t last);
 // Rows that touch [begin_ns, end_ns). Rows of tables without times all pass.
 void ggs_cursor_times(struct ggs_cursor * cursor, int64_t begin_ns, int64_t end_ns);

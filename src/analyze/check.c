@@ -18,7 +18,13 @@ struct context {
     struct ggs_trace *  trace;
     const char *        directory;
     struct ggs_gguf **  gguf; // by file - 1; NULL where it is no GGUF or cannot be read any more
+    bool                cut;  // a run was cut off, or records were lost: numbers may fall short
 };
+
+// What falls short of a whole means: nothing bad where the recording was cut off.
+static enum ggs_check_status incomplete(const struct context * c) {
+    return c->cut || ggs_reader_rows(c->trace->reader, GGS_TABLE_RUNS) == 0 ? GGS_CHECK_INTERRUPTED : GGS_CHECK_FAIL;
+}
 
 __attribute__((format(printf, 4, 5))) static void report(struct context * c, const char * name,
                                                          enum ggs_check_status status, const char * format, ...) {
@@ -83,7 +89,7 @@ static void check_identity(struct context * c) {
 // ---- coverage, losses ----
 
 struct coverage {
-    uint64_t runs, interrupted, nodes, sum, unseen, opaque, wrong;
+    uint64_t runs, interrupted, nodes, unseen, opaque, cut, wrong;
 };
 
 static void see_run(void * state, const void * row) {
@@ -95,14 +101,17 @@ static void see_run(void * state, const void * row) {
     s->nodes += run->nodes;
     s->unseen += run->unseen;
     s->opaque += run->opaque;
+    s->cut += run->cut;
     s->wrong += sum != run->nodes;
 }
 
 static void check_coverage(struct context * c) {
     struct coverage  s = {0};
     struct ggs_run   run;
-    struct ggs_error error = {0};
-    if (each(c, GGS_TABLE_RUNS, &run, see_run, &s, &error) < 0) {
+    struct ggs_error error  = {0};
+    int              status = each(c, GGS_TABLE_RUNS, &run, see_run, &s, &error);
+    c->cut |= s.interrupted > 0 || s.cut > 0;
+    if (status < 0) {
         report(c, "op coverage", GGS_CHECK_FAIL, "%s", error.text);
     } else if (s.wrong > 0) {
         report(c, "op coverage", GGS_CHECK_FAIL,
@@ -110,9 +119,11 @@ static void check_coverage(struct context * c) {
     } else if (s.unseen > 0) {
         report(c, "op coverage", GGS_CHECK_FAIL, "%" PRIu64 " of %" PRIu64 " nodes were seen by no hook", s.unseen,
                s.nodes);
-    } else if (s.interrupted > 0) {
+    } else if (s.interrupted > 0 || s.cut > 0) {
         report(c, "op coverage", GGS_CHECK_INTERRUPTED,
-               "%" PRIu64 " of %" PRIu64 " graph runs were cut off; all nodes of the others", s.interrupted, s.runs);
+               "%" PRIu64 " of %" PRIu64 " graph runs had no end, %" PRIu64 " of %" PRIu64
+               " nodes were not reached or not kept",
+               s.interrupted, s.runs, s.cut, s.nodes);
     } else {
         report(c, "op coverage", GGS_CHECK_OK, "all %" PRIu64 " nodes of %" PRIu64 " graph runs%s", s.nodes, s.runs,
                s.opaque > 0 ? " (some on backends seen as a whole only)" : "");
@@ -126,8 +137,10 @@ static void see_loss(void * state, const void * row) {
 static void check_losses(struct context * c) {
     uint64_t         lost = 0;
     struct ggs_loss  loss;
-    struct ggs_error error = {0};
-    if (each(c, GGS_TABLE_LOSSES, &loss, see_loss, &lost, &error) < 0) {
+    struct ggs_error error  = {0};
+    int              status = each(c, GGS_TABLE_LOSSES, &loss, see_loss, &lost, &error);
+    c->cut |= lost > 0;
+    if (status < 0) {
         report(c, "no losses", GGS_CHECK_FAIL, "%s", error.text);
     } else {
         report(c, "no losses", lost == 0 ? GGS_CHECK_OK : GGS_CHECK_FAIL, "%" PRIu64 " records lost", lost);
@@ -344,40 +357,66 @@ static uint64_t layers_of_model(const struct context * c) {
     return most;
 }
 
+// What the graphs of a recording show of the layers.
+struct layers_seen {
+    bool     met[MOST_LAYERS]; // in any graph: a program's own callback may cut one into pieces
+    uint64_t graphs, unlike;
+    int      odd; // a layer with other ops than its neighbour
+};
+
+static void look_at_graph(struct context * c, const struct ggs_graph * graph, struct layers * layers,
+                          struct layers_seen * seen) {
+    count_layers(c, graph, layers);
+    seen->graphs++;
+    for (int i = 0; i <= layers->last; i++) seen->met[i] |= layers->ops[i] > 0;
+    // The last layer computes only the rows that are wanted, so it differs by design.
+    for (int i = 1; i < layers->last; i++) {
+        if (layers->weights[i] == layers->weights[i - 1] && layers->ops[i] != layers->ops[i - 1])
+            seen->unlike++, seen->odd = i;
+    }
+}
+
+static int look_at_graphs(struct context * c, struct layers_seen * seen, struct ggs_error * error) {
+    struct layers *      layers = malloc(sizeof(*layers));
+    struct ggs_cursor *  cursor = NULL;
+    struct ggs_graph_row row;
+    int                  status =
+        layers == NULL ? ggs_fail_memory(error) : ggs_cursor_open(&cursor, c->trace->reader, GGS_TABLE_GRAPHS, error);
+    while (status >= 0 && (status = ggs_cursor_next(cursor, &row, error)) > 0) {
+        const struct ggs_graph * graph;
+        if (row.base != 0) continue; // the same ops at other addresses
+        status = ggs_trace_graph(c->trace, row.graph, &graph, error);
+        if (status == 0) look_at_graph(c, graph, layers, seen);
+    }
+    ggs_cursor_close(cursor);
+    free(layers);
+    return status < 0 ? status : 0;
+}
+
 static void check_layers(struct context * c) {
     static const char *const all = "all layers seen", *alike = "layers alike";
-    struct layers *          layers = malloc(sizeof(*layers));
-    uint64_t                 n = layers_of_model(c), most = 0, unlike = 0, graphs = 0;
+    struct layers_seen *     seen  = calloc(1, sizeof(*seen));
     struct ggs_error         error = {0};
-    int                      odd   = -1;
-    for (uint64_t g = 1; layers != NULL && g <= ggs_reader_rows(c->trace->reader, GGS_TABLE_GRAPHS) && g <= 64; g++) {
-        const struct ggs_graph * graph;
-        if (ggs_trace_graph(c->trace, g, &graph, &error) < 0) continue;
-        count_layers(c, graph, layers);
-        graphs++;
-        uint64_t seen = 0;
-        for (int i = 0; i <= layers->last; i++) seen += layers->ops[i] > 0;
-        if (seen > most) most = seen;
-        // The last layer computes only the rows that are wanted, so it differs by design.
-        for (int i = 1; i < layers->last; i++) {
-            if (layers->weights[i] == layers->weights[i - 1] && layers->ops[i] != layers->ops[i - 1]) unlike++, odd = i;
-        }
+    uint64_t                 n = layers_of_model(c), met = 0;
+    if (seen == NULL || look_at_graphs(c, seen, &error) < 0) {
+        report(c, all, GGS_CHECK_FAIL, "%s", seen == NULL ? "out of memory" : error.text);
+        free(seen);
+        return;
     }
-    free(layers);
+    for (int i = 0; i < MOST_LAYERS; i++) met += seen->met[i];
     if (n == 0) {
         report(c, all, GGS_CHECK_SKIPPED,
                "the model's file does not tell how many there are, or is not there any more");
-    } else if (most < n) {
-        bool interrupted = ggs_reader_rows(c->trace->reader, GGS_TABLE_GRAPHS) == 0;
-        report(c, all, interrupted ? GGS_CHECK_INTERRUPTED : GGS_CHECK_FAIL, "%" PRIu64 " of %" PRIu64, most, n);
     } else {
-        report(c, all, GGS_CHECK_OK, "%" PRIu64 " of %" PRIu64, most, n);
+        report(c, all, met >= n ? GGS_CHECK_OK : incomplete(c), "%" PRIu64 " of %" PRIu64, met, n);
     }
-    if (unlike > 0) {
-        report(c, alike, GGS_CHECK_FAIL, "layer %d has other ops than its neighbour with the same weights", odd);
+    if (seen->unlike > 0) {
+        report(c, alike, GGS_CHECK_FAIL, "layer %d has other ops than its neighbour with the same weights", seen->odd);
     } else {
-        report(c, alike, GGS_CHECK_OK, "layers with the same weights have the same ops in %" PRIu64 " graphs", graphs);
+        report(c, alike, GGS_CHECK_OK, "layers with the same weights have the same ops in %" PRIu64 " graphs",
+               seen->graphs);
     }
+    free(seen);
 }
 
 // Tokens as the steps tell them, and as the embedding lookups of their graph runs read them.
@@ -386,12 +425,11 @@ static void check_tokens(struct context * c) {
     struct ggs_error       error = {0};
     struct ggs_access_list list  = {0};
     struct ggs_run         run;
-    uint64_t               told = ggs_reader_rows(c->trace->reader, GGS_TABLE_TOKENS), read = 0, cut = 0;
+    uint64_t               told = ggs_reader_rows(c->trace->reader, GGS_TABLE_TOKENS), read = 0;
     bool                   known  = false;
     int                    status = ggs_cursor_open(&runs, c->trace->reader, GGS_TABLE_RUNS, &error);
     while (status >= 0 && (status = ggs_cursor_next(runs, &run, &error)) > 0) {
         const struct ggs_graph * graph;
-        cut += (run.flags & GGS_RUN_INTERRUPTED) != 0;
         if (ggs_trace_graph(c->trace, run.graph, &graph, &error) < 0) continue;
         if (ggs_access_begin_run(&list, c->trace, &run, graph, &error) < 0) continue;
         for (uint64_t i = 0; i < graph->n_nodes; i++) {
@@ -417,8 +455,7 @@ static void check_tokens(struct context * c) {
     } else if (read == told) {
         report(c, "tokens", GGS_CHECK_OK, "%" PRIu64 " in the steps and in the graphs", told);
     } else {
-        report(c, "tokens", cut > 0 ? GGS_CHECK_INTERRUPTED : GGS_CHECK_FAIL,
-               "%" PRIu64 " in the steps, %" PRIu64 " in the graphs", told, read);
+        report(c, "tokens", incomplete(c), "%" PRIu64 " in the steps, %" PRIu64 " in the graphs", told, read);
     }
 }
 

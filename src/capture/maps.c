@@ -80,7 +80,8 @@ void ggs_maps_tell(void) {
 
 void ggs_maps_expect_load(void) {
     pthread_mutex_lock(&maps.lock);
-    maps.looks = MOST_VAIN_LOOKS;
+    maps.looks    = MOST_VAIN_LOOKS;
+    maps.n_ranges = 0; // what is known may be unmapped by now
     pthread_mutex_unlock(&maps.lock);
 }
 

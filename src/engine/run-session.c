@@ -231,19 +231,20 @@ int ggs_session_start(struct ggs_session * session, const struct ggs_run_options
                         session->path, params.n_ctx, ggs_engine_log_cause(&session->engine->log, "no reason given"));
     }
     // The engine may have changed what it was asked for.
-    session->batch = llama_n_batch(session->context);
-    session->all   = malloc(session->batch);
-    if (session->all == NULL) return ggs_fail_memory(error);
-    memset(session->all, 1, session->batch);
+    session->batch  = llama_n_batch(session->context);
+    session->wanted = malloc(session->batch);
+    if (session->wanted == NULL) return ggs_fail_memory(error);
     attach_pool(session, options->threads);
     session->sampler = new_sampler(options);
     return session->sampler == NULL ? ggs_fail_memory(error) : GGS_OK;
 }
 
-int ggs_session_decode(struct ggs_session * session, llama_token * tokens, uint32_t count, bool all_logits,
+int ggs_session_decode(struct ggs_session * session, llama_token * tokens, uint32_t count, enum ggs_logits logits,
                        struct ggs_error * error) {
     struct llama_batch batch = llama_batch_get_one(tokens, (int32_t) count);
-    if (all_logits) batch.logits = session->all;
+    memset(session->wanted, logits == GGS_LOGITS_ALL, count);
+    if (logits != GGS_LOGITS_NONE) session->wanted[count - 1] = 1;
+    batch.logits = session->wanted;
     ggs_engine_log_clear(&session->engine->log);
     int32_t result = llama_decode(session->context, batch);
     if (result != 0) {
@@ -254,7 +255,7 @@ int ggs_session_decode(struct ggs_session * session, llama_token * tokens, uint3
     }
     llama_synchronize(session->context);
     session->position += count;
-    if (llama_get_logits_ith(session->context, -1) == NULL) {
+    if (logits != GGS_LOGITS_NONE && llama_get_logits_ith(session->context, -1) == NULL) {
         return ggs_fail(error, GGS_UNSUPPORTED, "%s gives no logits, so no text can be generated with it",
                         session->path);
     }
@@ -270,6 +271,6 @@ void ggs_session_close(struct ggs_session * session) {
     if (session->context != NULL) llama_free(session->context);
     if (session->pool != NULL) free_pool(session->pool);
     if (session->model != NULL) llama_model_free(session->model);
-    free(session->all);
+    free(session->wanted);
     *session = (struct ggs_session){0};
 }

@@ -4,7 +4,7 @@
 //     ggs_session_load(&session, &engine, &options, &interrupted, error)      the model
 //     ggs_session_tokenize(&session, text, length, &tokens, &count, error)    its vocabulary
 //     ggs_session_start(&session, &options, count, error)                     the context
-//     ggs_session_decode(&session, tokens, count, all_logits, error)          at most session.batch tokens at once
+//     ggs_session_decode(&session, tokens, count, logits, error)              at most session.batch tokens at once
 //     ggs_session_sample(&session)                                            the next token
 //     ggs_session_close(&session)                                             at any time, also after a failure
 //
@@ -31,7 +31,7 @@ struct ggs_session {
     struct ggml_threadpool *      pool;
     uint32_t                      batch;    // the most tokens of one decode
     uint64_t                      position; // tokens decoded so far
-    int8_t *                      all;      // `batch` ones: asks for the logits of every token
+    int8_t *                      wanted;   // `batch` flags: whose logits are asked for
     const volatile sig_atomic_t * interrupted;
 };
 
@@ -47,8 +47,9 @@ int ggs_session_tokenize(const struct ggs_session * session, const char * text, 
 int ggs_session_start(struct ggs_session * session, const struct ggs_run_options * options, uint32_t prompt,
                       struct ggs_error * error);
 
-// The logits of the last token can be read and sampled afterwards, with `all_logits` those of every token.
-int ggs_session_decode(struct ggs_session * session, llama_token * tokens, uint32_t count, bool all_logits,
+// Whose logits can be read afterwards: of no token (a prompt goes on in the next call), of the last one, of every one.
+enum ggs_logits { GGS_LOGITS_NONE, GGS_LOGITS_LAST, GGS_LOGITS_ALL };
+int ggs_session_decode(struct ggs_session * session, llama_token * tokens, uint32_t count, enum ggs_logits logits,
                        struct ggs_error * error);
 
 llama_token ggs_session_sample(struct ggs_session * session);

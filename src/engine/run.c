@@ -95,10 +95,11 @@ static void hash_logits(struct run * run, uint32_t outputs) {
     }
 }
 
-static int decode(struct run * run, llama_token * tokens, uint32_t count, uint64_t * spent_ns,
+static int decode(struct run * run, llama_token * tokens, uint32_t count, bool last, uint64_t * spent_ns,
                   struct ggs_error * error) {
-    uint64_t begin  = now_ns();
-    int      status = ggs_session_decode(&run->session, tokens, count, run->hash != NULL, error);
+    enum ggs_logits logits = run->hash != NULL ? GGS_LOGITS_ALL : last ? GGS_LOGITS_LAST : GGS_LOGITS_NONE;
+    uint64_t        begin  = now_ns();
+    int             status = ggs_session_decode(&run->session, tokens, count, logits, error);
     *spent_ns += now_ns() - begin;
     if (status == GGS_OK && run->hash != NULL) hash_logits(run, count);
     return status;
@@ -108,7 +109,7 @@ static int feed_prompt(struct run * run, struct ggs_error * error) {
     for (uint32_t done = 0; done < run->prompt_tokens && !interrupted;) {
         uint32_t left   = run->prompt_tokens - done;
         uint32_t count  = left < run->session.batch ? left : run->session.batch;
-        int      status = decode(run, run->prompt + done, count, &run->prompt_ns, error);
+        int      status = decode(run, run->prompt + done, count, count == left, &run->prompt_ns, error);
         if (status < 0) return status;
         done += count;
     }
@@ -162,7 +163,7 @@ static int generate(struct run * run, struct ggs_error * error) {
             break;
         }
         if (interrupted) break;
-        status = decode(run, &token, 1, &run->generate_ns, error);
+        status = decode(run, &token, 1, true, &run->generate_ns, error);
     }
     return status;
 }

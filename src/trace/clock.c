@@ -1,5 +1,7 @@
 #include "trace/clock.h"
 
+#include <time.h>
+
 void ggs_clock_init(struct ggs_clock * clock) {
     *clock = (struct ggs_clock){.spacing_ns = 100000000};
 }
@@ -21,7 +23,23 @@ void ggs_clock_anchor(struct ggs_clock * clock, uint64_t ticks, uint64_t monoton
     clock->anchors[clock->n_anchors++] = clock->last;
 }
 
+// A process that was killed before its first graph run left one anchor only. Spools are read on the machine that wrote them,
+// so where it has not been restarted since, now is an anchor too.
+static void anchor_now(struct ggs_clock * clock) {
+#if defined(__x86_64__)
+    struct timespec now;
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    struct ggs_anchor anchor = {__builtin_ia32_rdtsc(), (uint64_t) now.tv_sec * 1000000000ull + (uint64_t) now.tv_nsec};
+    if (anchor.ticks <= clock->last.ticks || anchor.ns <= clock->last.ns) return;
+    uint64_t ticks = anchor.ticks - clock->last.ticks, ns = anchor.ns - clock->last.ns;
+    if (ticks / 16 < ns && ns < ticks) clock->last = anchor; // 1 to 16 GHz, or it is another counter
+#else
+    (void) clock;
+#endif
+}
+
 void ggs_clock_finish(struct ggs_clock * clock, uint64_t start_ns) {
+    if (clock->n_anchors == 1 && clock->last.ticks == clock->anchors[0].ticks && !clock->tick_is_ns) anchor_now(clock);
     if (clock->n_anchors == 0)
         clock->anchors[clock->n_anchors++] = (struct ggs_anchor){0, start_ns};
     else if (clock->last.ticks != clock->anchors[clock->n_anchors - 1].ticks)

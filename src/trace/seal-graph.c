@@ -76,10 +76,14 @@ void ggs_graphs_ops(struct ggs_graphs * graphs, const char * text, size_t length
     const char * p = text;
     const char * line;
     size_t       n;
-    if (graphs->n_ops > 0) return; // one engine, one list
-    graphs->ops = calloc(length + 1, sizeof(*graphs->ops));
-    if (graphs->ops == NULL) fail_memory(graphs);
-    while (graphs->ops != NULL && next_line(&p, text + length, &line, &n)) {
+    char **      more = realloc(graphs->ops, (graphs->n_ops + length + 1) * sizeof(*graphs->ops));
+    if (more == NULL) {
+        fail_memory(graphs);
+        return;
+    }
+    graphs->ops = more;
+    for (size_t i = 0; next_line(&p, text + length, &line, &n); i++) {
+        if (i < graphs->n_ops) continue;
         struct ggs_op row = {graphs->n_ops, ggs_writer_string(graphs->writer, line, n)};
         ggs_writer_append(graphs->writer, GGS_TABLE_OPS, &row);
         graphs->ops[graphs->n_ops++] = strndup(line, n);
@@ -98,15 +102,15 @@ void ggs_graphs_types(struct ggs_graphs * graphs, const char * text, size_t leng
     const char *    line;
     size_t          n;
     struct ggs_type row = {0};
-    if (ggs_writer_next_row(graphs->writer, GGS_TABLE_TYPES) > 0) return;
     for (; next_line(&p, text + length, &line, &n); row.type++) {
         const char * blank = memchr(line, ' ', n);
-        if (blank == NULL) continue;
+        if (blank == NULL || row.type < graphs->n_types) continue;
         row.name           = ggs_writer_string(graphs->writer, line, (uint64_t) (blank - line));
         row.block_elements = decimal(&blank, line + n);
         row.block_bytes    = decimal(&blank, line + n);
         ggs_writer_append(graphs->writer, GGS_TABLE_TYPES, &row);
     }
+    if (row.type > graphs->n_types) graphs->n_types = row.type;
 }
 
 static const char * op_name(const struct ggs_graphs * graphs, int32_t op) {

@@ -43,6 +43,7 @@ struct ggs_graphs {
     uint64_t                 n_tensors;
     char **                  ops; // names by number
     size_t                   n_ops;
+    uint64_t                 n_types;
     bool                     computes; // some graph had a compute flag on
     uint64_t                 damaged;
 };

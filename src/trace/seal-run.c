@@ -156,7 +156,10 @@ static void pull_lane(struct pull * pull, struct ggs_stream * lane) {
         if (unit->type == GGS_UNIT_THREAD) {
             pull->runs->os_threads[pull->lane] = unit->node;
         } else if (unit->run != run) {
-            if (unit->run > run) return;
+            if (unit->run > run) {
+                if (lane->gap) pull->row->flags |= GGS_RUN_PARTIAL; // what is missing may have been this run's
+                return;
+            }
             if (unit->type == GGS_UNIT_OP) pull->runs->unmatched[pull->lane]++;
         } else if (unit->type == GGS_UNIT_OP) {
             pull_op(pull, unit);
@@ -164,6 +167,10 @@ static void pull_lane(struct pull * pull, struct ggs_stream * lane) {
             uint64_t     length;
             const void * payload = ggs_stream_payload(lane, &length);
             pull_index(pull, (const struct ggs_spool_index *) unit, payload, length);
+        }
+        if (lane->gap && unit->type != GGS_UNIT_THREAD && unit->run == run) {
+            pull->row->flags |= GGS_RUN_PARTIAL;
+            lane->gap = false;
         }
         ggs_stream_skip(lane);
     }
@@ -186,13 +193,18 @@ static void cover(struct pull * pull) {
         // A release that has compute flags has them on in most nodes; without any the flag means nothing.
         else if (pull->runs->graphs->computes && !(kind & GGS_NODE_COMPUTE))
             row->skipped++;
-        else if (row->flags & GGS_RUN_INTERRUPTED)
+        else if (row->flags & (GGS_RUN_INTERRUPTED | GGS_RUN_PARTIAL) || row->status != 0)
             row->cut++;
         else if (row->flags & GGS_RUN_OPAQUE)
             row->opaque++;
         else
             row->unseen++;
     }
+    if (row->unseen == 0 || !pull->runs->lossy) return;
+    // Something was lost, and it is not known whose: no hook can be blamed.
+    row->cut += row->unseen;
+    row->unseen = 0;
+    row->flags |= GGS_RUN_PARTIAL;
 }
 
 // ---- writing ----
@@ -217,7 +229,7 @@ static void guess(struct pull * pull) {
     struct ggs_batch * batch = &pull->batch;
     for (uint64_t i = 1; i < batch->n; i++)
         batch->sequence[i] = batch->sequence[i - 1] + (batch->position[i] == batch->position[i - 1] + 1 ? 0 : 1);
-    if (batch->n > 0 && pull->graph->root->outputs.node < 0) memset(batch->output, 1, batch->n);
+    if (batch->n > 0 && pull->graph != NULL && pull->graph->root->outputs.node < 0) memset(batch->output, 1, batch->n);
 }
 
 static void write_run(struct ggs_runs * runs, struct ggs_open_run * open) {
@@ -240,6 +252,7 @@ static void write_run(struct ggs_runs * runs, struct ggs_open_run * open) {
                 .run = row->run, .begin_ns = row->begin_ns, .duration_ns = (uint64_t) forward(row->begin_ns, row->end_ns)};
         if (lane != NULL) ggs_lods_add(runs->lods, lane, &whole);
     }
+    if (row->lost > 0) row->flags |= GGS_RUN_PARTIAL;
     if (pull.graph != NULL) cover(&pull);
     if (!open->placed) {
         guess(&pull);
@@ -352,7 +365,11 @@ void ggs_runs_finish(struct ggs_runs * runs, int64_t ns) {
         for (; (unit = ggs_stream_unit(lane)) != NULL; ggs_stream_skip(lane))
             if (unit->type == GGS_UNIT_OP) runs->unmatched[i]++;
         struct ggs_loss unmatched = {GGS_LOST_UNMATCHED, lane->lane, runs->unmatched[i], 0, ns};
-        struct ggs_loss damaged   = {GGS_LOST_DAMAGED, lane->lane, lane->damaged, 0, ns};
+        struct ggs_loss ring = {GGS_LOST_RING, lane->lane, lane->missing * (GGS_SPOOL_SEGMENT / GGS_SPOOL_UNIT - 2), 0,
+                                ns};
+        if (ring.count > 0) ggs_writer_append(runs->writer, GGS_TABLE_LOSSES, &ring);
+        runs->lost += unmatched.count + ring.count;
+        struct ggs_loss damaged = {GGS_LOST_DAMAGED, lane->lane, lane->damaged, 0, ns};
         if (unmatched.count > 0) ggs_writer_append(runs->writer, GGS_TABLE_LOSSES, &unmatched);
         if (damaged.count > 0) ggs_writer_append(runs->writer, GGS_TABLE_LOSSES, &damaged);
     }

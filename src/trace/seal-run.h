@@ -35,7 +35,8 @@ struct ggs_runs {
     uint64_t *            unmatched;  // units per lane that belong to no run
     uint8_t *             nodes;      // scratch: what was seen of each node
     size_t                nodes_capacity;
-    uint64_t              count, interrupted, unseen, damaged;
+    bool                  lossy; // op runs were lost, and it is not known whose
+    uint64_t              count, interrupted, unseen, damaged, lost;
 };
 
 int  ggs_runs_init(struct ggs_runs * runs, struct ggs_error * error); // after `spool` was set

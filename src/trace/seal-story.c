@@ -268,7 +268,8 @@ static void connect(struct ggs_story * story) {
                                             .spool  = &story->spool,
                                             .graphs = &story->graphs,
                                             .steps  = &story->steps,
-                                            .lods   = &story->lods};
+                                            .lods   = &story->lods,
+                                            .lossy  = story->lossy};
     ggs_lods_init(&story->lods, &story->writer, ggs_spool_estimate(&story->spool),
                   (uint64_t) ggs_clock_ns(&story->clock, story->clock.last.ticks), story->spool.n_lanes);
 }
@@ -285,10 +286,8 @@ static void finish(struct ggs_story * story) {
     struct ggs_loss loss = {GGS_LOST_DAMAGED, GGS_SPOOL_STORY, damaged, 0, story->last_ns};
     if (damaged > 0) ggs_writer_append(&story->writer, GGS_TABLE_LOSSES, &loss);
     story->damaged = damaged;
-    for (size_t i = 0; i < story->spool.n_lanes; i++) {
-        story->damaged += story->spool.lanes[i].damaged;
-        story->lost += story->runs.unmatched[i];
-    }
+    for (size_t i = 0; i < story->spool.n_lanes; i++) story->damaged += story->spool.lanes[i].damaged;
+    story->lost += story->runs.lost;
     story->process.end_ns = story->last_ns;
     story->process.ended  = story->ended;
     ggs_writer_append(&story->writer, GGS_TABLE_PROCESS, &story->process);

@@ -20,6 +20,7 @@ struct ggs_story {
     size_t                          n_loads, loads_capacity;
     struct ggs_process              process;
     bool                            ended;
+    bool                            lossy; // the survey found losses that name no run
     int64_t                         last_ns;
     uint64_t                        lost, damaged;
 };

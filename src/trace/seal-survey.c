@@ -89,6 +89,11 @@ static bool survey_record(struct ggs_story * story, struct lives * lives, const 
                     lives->list[i].cleared = true;
             break;
         }
+        case GGS_STORY_LOSS: {
+            const struct ggs_story_number * number = body;
+            if (length >= sizeof(*number) && number->value[2] > 0 && number->value[3] == 0) story->lossy = true;
+            break;
+        }
         case GGS_STORY_DECODE: {
             const struct ggs_story_decode * decode = body;
             if (length >= sizeof(*decode)) return survey_decode(story, lives, decode);

@@ -90,8 +90,14 @@ static void close_segment(struct ggs_stream * stream) {
 static bool open_segment(struct ggs_stream * stream) {
     close_segment(stream);
     while (stream->next < stream->n_segments) {
-        const struct ggs_segment * segment = &stream->segments[stream->next++];
+        const struct ggs_segment * segment  = &stream->segments[stream->next];
+        uint32_t                   expected = stream->next == 0 ? 0 : stream->segments[stream->next - 1].sequence + 1;
         struct ggs_spool_header    header;
+        stream->next++;
+        if (segment->sequence > expected) {
+            stream->missing += segment->sequence - expected;
+            stream->gap = true;
+        }
         if (ggs_mapping_open(&stream->mapping, segment->path, NULL) != 0) {
             stream->damaged++;
             continue;
@@ -120,6 +126,8 @@ void ggs_stream_rewind(struct ggs_stream * stream) {
     stream->next     = 0;
     stream->consumed = 0;
     stream->damaged  = 0;
+    stream->missing  = 0;
+    stream->gap      = false;
 }
 
 const struct ggs_story_record * ggs_stream_record(struct ggs_stream * stream) {

@@ -27,6 +27,8 @@ struct ggs_stream {
     uint64_t                   position, end;
     uint64_t                   consumed; // bytes of closed segments
     uint64_t                   damaged;  // segments that ended in the middle of something, or were no segments
+    uint64_t                   missing;  // segments that the numbers leave out: given up by the ring policy
+    bool                       gap;      // units are missing before the one that the lane is at
 };
 
 struct ggs_spool {

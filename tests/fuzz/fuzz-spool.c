@@ -40,7 +40,7 @@ static void write_segment(const char * name, uint32_t lane, uint32_t thread, con
 
 int LLVMFuzzerTestOneInput(const uint8_t * data, size_t size) {
     if (folder[0] == '\0') {
-        const char * base = access("/dev/shm", W_OK) == 0 ? "/dev/shm" : "/tmp";
+        const char * base = access("/dev/shm", W_OK) == 0 ? "/dev/shm" : P_tmpdir;
         snprintf(folder, sizeof(folder), "%s/ggscope-fuzz-XXXXXX", base);
         if (mkdtemp(folder) == NULL) abort();
         atexit(remove_folder);

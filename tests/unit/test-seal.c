@@ -498,6 +498,40 @@ static void test_losses(void ** state) {
     ggs_reader_close(reader);
 }
 
+// The ring policy gives up the oldest segments of a lane: the runs they held are partial, and no hook is blamed.
+static void test_segments_given_up(void ** state) {
+    (void) state;
+    size_t n;
+    f.segment = 4096; // some 12 runs of 10 units on two lanes
+    fixture_process(&f);
+    tiny_graph(&f, 1);
+    for (uint64_t run = 1; run <= 100; run++) tiny_run(&f, run, 1, 0, 2, 0, 0, NULL, 0);
+    for (unsigned lane = 0; lane < 2; lane++) {
+        char * gone = scratch_path(folder, lane == 0 ? "spool/lane-000-0000.seg" : "spool/lane-001-0000.seg");
+        assert_int_equal(unlink(gone), 0);
+        free(gone);
+    }
+    struct ggs_seal_result result;
+    struct ggs_reader *    reader = seal_and_open(&f, folder, NULL, &result);
+    struct ggs_run *       runs   = READ(reader, GGS_TABLE_RUNS, ggs_run, &n);
+    assert_int_equal(n, 100);
+    assert_int_equal(runs[0].flags, GGS_RUN_PARTIAL);
+    assert_int_equal(runs[0].op_runs, 0);
+    assert_int_equal(runs[0].cut, 6);
+    assert_int_equal(runs[99].flags, 0);
+    assert_int_equal(runs[99].executed, 5);
+    for (size_t i = 0; i < n; i++) {
+        assert_int_equal(runs[i].unseen, 0);
+        assert_true((runs[i].flags & GGS_RUN_PARTIAL) != 0 || runs[i].op_runs == 10);
+    }
+    struct ggs_loss * losses = READ(reader, GGS_TABLE_LOSSES, ggs_loss, &(size_t){0});
+    assert_int_equal(losses[0].reason, GGS_LOST_RING);
+    assert_true(result.lost > 0);
+    free(losses);
+    free(runs);
+    ggs_reader_close(reader);
+}
+
 // Whatever bytes the segments hold, sealing ends and the trace can be read.
 static void test_garbage(void ** state) {
     (void) state;
@@ -634,9 +668,10 @@ static void test_half_removed_spool(void ** state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        TEST(every_value), TEST(graph),     TEST(graph_at_other_addresses), TEST(places),
-        TEST(coverage),    TEST(skipped),   TEST(concurrent_runs),          TEST(losses),
-        TEST(garbage),     TEST(directory), TEST(half_removed_spool),
+        TEST(every_value),     TEST(graph),     TEST(graph_at_other_addresses),
+        TEST(places),          TEST(coverage),  TEST(skipped),
+        TEST(concurrent_runs), TEST(losses),    TEST(segments_given_up),
+        TEST(garbage),         TEST(directory), TEST(half_removed_spool),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

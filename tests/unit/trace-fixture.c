@@ -14,7 +14,7 @@
 char * scratch_make(void) {
     const char * base = getenv("TMPDIR");
     char *       folder;
-    assert_true(asprintf(&folder, "%s/ggscope-test-XXXXXX", base == NULL ? "/tmp" : base) > 0);
+    assert_true(asprintf(&folder, "%s/ggscope-test-XXXXXX", base == NULL ? P_tmpdir : base) > 0);
     assert_non_null(mkdtemp(folder));
     return folder;
 }

@@ -1,0 +1,478 @@
+// A program that uses the engine in ways that ggscope-engine does not: what the capture library meets out there.
+//     host MODE [-t THREADS] [-g TOKENS] [-c] [-r] [-n CALL] MODEL...
+// It prints a JSON line for everything it does, flushed at once, so that a test knows what must be in the trace: every
+// decode with what was fed and a hash of the logits; with -c (an eval callback that wants every node) also every node in
+// order, and the values of the tensors that say which rows or experts an op takes.
+#include <dlfcn.h>
+#include <errno.h>
+#include <link.h>
+#include <pthread.h>
+#include <signal.h>
+#include <stdbool.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "base/error.h"
+#include "base/json.h"
+#include "engine/load.h"
+
+#include "ggml-backend.h"
+#include "ggml.h"
+#include "llama.h"
+
+enum { MOST_TOKENS = 512, CONTEXT = 2048 };
+
+static struct {
+    const char * mode;
+    int          threads;
+    int          generate; // tokens after the prompt's first one
+    bool         callback;
+    bool         read; // weights are read, not mapped
+    long         call; // crash, stop: at which call of the abort callback
+    char **      models;
+    int          n_models;
+} options = {.threads = 1, .generate = 2, .call = 1000};
+
+__attribute__((noreturn)) static void die(const char * what) {
+    fprintf(stderr, "host: %s failed\n", what);
+    exit(1);
+}
+
+// ---- JSON lines ----
+
+static void line_begin(struct ggs_json * json) {
+    flockfile(stdout);
+    ggs_json_init(json, ggs_json_to_file, stdout, false);
+    ggs_json_object(json, NULL);
+}
+
+static void line_end(struct ggs_json * json) {
+    ggs_json_end(json);
+    if (ggs_json_finish(json) != 0) die("writing");
+    putchar('\n');
+    fflush(stdout);
+    funlockfile(stdout);
+}
+
+static void say(const char * key, int64_t value) {
+    struct ggs_json json;
+    line_begin(&json);
+    ggs_json_i64(&json, key, value);
+    line_end(&json);
+}
+
+// ---- the eval callback ----
+
+static bool begins(const char * text, const char * prefix) {
+    return strncmp(text, prefix, strlen(prefix)) == 0;
+}
+
+static void write_value(struct ggs_json * json, const struct ggml_tensor * t, const char * at) {
+    float   f;
+    int32_t i;
+    int64_t l;
+    switch (t->type) {
+        case GGML_TYPE_F32: memcpy(&f, at, sizeof(f)); ggs_json_double(json, NULL, f); break;
+        case GGML_TYPE_I32: memcpy(&i, at, sizeof(i)); ggs_json_i64(json, NULL, i); break;
+        case GGML_TYPE_I64: memcpy(&l, at, sizeof(l)); ggs_json_i64(json, NULL, l); break;
+        default: die("a tensor of another type");
+    }
+}
+
+static void print_values(const struct ggml_tensor * node, int source) {
+    const struct ggml_tensor * t = node->src[source];
+    struct ggs_json            json;
+    line_begin(&json);
+    ggs_json_string(&json, "of", node->name);
+    ggs_json_i64(&json, "slot", source);
+    ggs_json_string(&json, "source", t->name);
+    ggs_json_array(&json, "values");
+    for (int64_t i3 = 0; i3 < t->ne[3]; i3++)
+        for (int64_t i2 = 0; i2 < t->ne[2]; i2++)
+            for (int64_t i1 = 0; i1 < t->ne[1]; i1++)
+                for (int64_t i0 = 0; i0 < t->ne[0]; i0++)
+                    write_value(&json, t,
+                                (const char *) t->data + (size_t) i0 * t->nb[0] + (size_t) i1 * t->nb[1] +
+                                    (size_t) i2 * t->nb[2] + (size_t) i3 * t->nb[3]);
+    ggs_json_end(&json);
+    line_end(&json);
+}
+
+static bool observe(struct ggml_tensor * node, bool ask, void * context) {
+    (void) context;
+    if (ask) return true; // wants to see it computed
+    struct ggs_json json;
+    line_begin(&json);
+    ggs_json_string(&json, "node", node->name);
+    ggs_json_string(&json, "op", ggml_op_name(node->op));
+    line_end(&json);
+    if (node->op == GGML_OP_GET_ROWS || node->op == GGML_OP_SET_ROWS) print_values(node, 1);
+    if (node->op == GGML_OP_MUL_MAT_ID) print_values(node, 2);
+    if (node->op == GGML_OP_MUL && begins(node->name, "ffn_moe_weighted")) print_values(node, 1);
+    return true;
+}
+
+// ---- decoding ----
+
+struct item {
+    llama_token  token;
+    llama_pos    position;
+    llama_seq_id sequence;
+    bool         output;
+};
+
+struct session {
+    int                    number;
+    struct llama_model *   model;
+    struct llama_context * context;
+    struct llama_batch     batch;
+    llama_pos              position; // of the next token of sequence 0
+};
+
+static bool abort_callback(void * data);
+
+static struct llama_model * open_model(const char * path) {
+    static ggml_backend_dev_t no_devices[] = {NULL};
+    struct llama_model_params params       = llama_model_default_params();
+    params.devices                         = no_devices;
+    params.n_gpu_layers                    = 0;
+#ifdef HAVE_LLAMA_LOAD_MODE
+    if (options.read) params.load_mode = LLAMA_LOAD_MODE_NONE;
+#else
+    if (options.read) params.use_mmap = false;
+#endif
+    struct llama_model * model             = llama_model_load_from_file(path, params);
+    if (model == NULL) die("loading the model");
+    return model;
+}
+
+static struct session open_session(struct llama_model * model, int number) {
+    struct llama_context_params params = llama_context_default_params();
+    params.n_ctx                       = CONTEXT;
+    params.n_batch                     = CONTEXT;
+    params.n_seq_max                   = 4;
+    params.n_threads                   = options.threads;
+    params.n_threads_batch             = options.threads;
+    if (options.callback) params.cb_eval = observe;
+    if (begins(options.mode, "crash") || begins(options.mode, "stop")) params.abort_callback = abort_callback;
+    struct session session = {.number = number, .model = model, .context = llama_init_from_model(model, params)};
+    if (session.context == NULL) die("making a context");
+    session.batch = llama_batch_init(MOST_TOKENS, 0, 1);
+    return session;
+}
+
+static void close_session(struct session * session) {
+    llama_batch_free(session->batch);
+    llama_free(session->context);
+}
+
+static uint64_t hash(uint64_t h, const void * data, size_t size) {
+    const uint8_t * bytes = data;
+    for (size_t i = 0; i < size; i++) h = (h ^ bytes[i]) * 1099511628211u;
+    return h;
+}
+
+static void print_decode(const struct session * session, const struct item * items, int n, const char * kind) {
+    struct ggs_json json;
+    line_begin(&json);
+    ggs_json_string(&json, "decode", kind);
+    ggs_json_i64(&json, "context", session->number);
+    ggs_json_array(&json, "tokens");
+    for (int i = 0; i < n; i++) ggs_json_i64(&json, NULL, items[i].token);
+    ggs_json_end(&json);
+    ggs_json_array(&json, "positions");
+    for (int i = 0; i < n; i++) ggs_json_i64(&json, NULL, items[i].position);
+    ggs_json_end(&json);
+    ggs_json_array(&json, "sequences");
+    for (int i = 0; i < n; i++) ggs_json_i64(&json, NULL, items[i].sequence);
+    ggs_json_end(&json);
+    ggs_json_array(&json, "outputs");
+    for (int i = 0; i < n; i++) ggs_json_i64(&json, NULL, items[i].output);
+    ggs_json_end(&json);
+    line_end(&json);
+}
+
+static int call_decode(struct session * session, const struct item * items, int n) {
+    struct llama_batch * batch = &session->batch;
+    batch->n_tokens = n;
+    for (int i = 0; i < n; i++) {
+        batch->token[i]     = items[i].token;
+        batch->pos[i]       = items[i].position;
+        batch->n_seq_id[i]  = 1;
+        batch->seq_id[i][0] = items[i].sequence;
+        batch->logits[i]    = items[i].output;
+    }
+    return llama_decode(session->context, *batch);
+}
+
+// Feeds a batch. Returns the likeliest token after its last output.
+static llama_token decode(struct session * session, const struct item * items, int n, const char * kind) {
+    print_decode(session, items, n, kind);
+    if (call_decode(session, items, n) != 0) die("llama_decode");
+    int         vocabulary = llama_vocab_n_tokens(llama_model_get_vocab(session->model));
+    uint64_t    digest     = 14695981039346656037u;
+    llama_token best       = 0;
+    for (int i = 0; i < n; i++) {
+        if (!items[i].output) continue;
+        const float * logits = llama_get_logits_ith(session->context, i);
+        if (logits == NULL) die("llama_get_logits_ith");
+        digest = hash(digest, logits, (size_t) vocabulary * sizeof(*logits));
+        best   = 0;
+        for (llama_token t = 1; t < vocabulary; t++)
+            if (logits[t] > logits[best]) best = t;
+    }
+    say("logits", (int64_t) (digest >> 12));
+    return best;
+}
+
+static llama_token feed(struct session * session, const llama_token * tokens, int n, const char * kind) {
+    struct item items[MOST_TOKENS];
+    for (int i = 0; i < n; i++) items[i] = (struct item){tokens[i], session->position++, 0, i == n - 1};
+    return decode(session, items, n, kind);
+}
+
+static const llama_token prompt[]  = {1, 403, 1205, 77, 9001};
+static const llama_token another[] = {512, 31, 4096};
+enum { PROMPT = sizeof(prompt) / sizeof(prompt[0]), ANOTHER = sizeof(another) / sizeof(another[0]) };
+
+static llama_token generate(struct session * session, llama_token token, int n) {
+    for (int i = 0; i < n; i++) token = feed(session, &token, 1, "GENERATE");
+    return token;
+}
+
+static void prompt_and_generate(struct session * session) {
+    generate(session, feed(session, prompt, PROMPT, "PROMPT"), options.generate);
+}
+
+// ---- modes: what is decoded ----
+
+static void run_generate(void) {
+    struct session session = open_session(open_model(options.models[0]), 0);
+    prompt_and_generate(&session);
+    close_session(&session);
+    llama_model_free(session.model);
+}
+
+static void run_turns(void) {
+    struct session session = open_session(open_model(options.models[0]), 0);
+    prompt_and_generate(&session);
+    generate(&session, feed(&session, another, ANOTHER, "PROMPT"), options.generate);
+    close_session(&session);
+    llama_model_free(session.model);
+}
+
+// A model that is freed and loaded again.
+static void run_twice(void) {
+    run_generate();
+    run_generate();
+}
+
+// Two sequences, fed together, generated together; then a third one comes in while they generate.
+static void run_sequences(void) {
+    struct session session = open_session(open_model(options.models[0]), 0);
+    struct item    items[PROMPT + ANOTHER];
+    for (int i = 0; i < PROMPT; i++) items[i] = (struct item){prompt[i], i, 0, i == PROMPT - 1};
+    for (int i = 0; i < ANOTHER; i++) items[PROMPT + i] = (struct item){another[i], i, 1, i == ANOTHER - 1};
+    decode(&session, items, PROMPT + ANOTHER, "PROMPT");
+    for (int k = 0; k < 2; k++) {
+        struct item both[] = {{100 + k, PROMPT + k, 0, true}, {200 + k, ANOTHER + k, 1, true}};
+        decode(&session, both, 2, "GENERATE");
+    }
+    struct item mixed[] = {{102, PROMPT + 2, 0, true}, {202, ANOTHER + 2, 1, true}, {7, 0, 2, false}, {8, 1, 2, true}};
+    decode(&session, mixed, 4, "MIXED");
+    close_session(&session);
+    llama_model_free(session.model);
+}
+
+static void * run_thread(void * data) {
+    struct session * session = data;
+    llama_token      token   = session->number == 0 ? feed(session, prompt, PROMPT, "PROMPT")
+                                                    : feed(session, another, ANOTHER, "PROMPT");
+    generate(session, token, options.generate);
+    return NULL;
+}
+
+// Contexts that decode at the same time: each model gets one, a single model two.
+static void run_contexts(void) {
+    struct llama_model * models[2];
+    struct session       sessions[2];
+    pthread_t            threads[2];
+    for (int i = 0; i < 2; i++) {
+        models[i]   = i > 0 && options.n_models == 1 ? models[0] : open_model(options.models[i]);
+        sessions[i] = open_session(models[i], i);
+    }
+    for (int i = 0; i < 2; i++)
+        if (pthread_create(&threads[i], NULL, run_thread, &sessions[i]) != 0) die("pthread_create");
+    for (int i = 0; i < 2; i++) pthread_join(threads[i], NULL);
+    for (int i = 0; i < 2; i++) close_session(&sessions[i]);
+    if (models[1] != models[0]) llama_model_free(models[1]);
+    llama_model_free(models[0]);
+}
+
+// Programs of older releases still call it.
+static void set_warmup(struct session * session, bool on) {
+#pragma GCC diagnostic push
+#pragma GCC diagnostic ignored "-Wdeprecated-declarations"
+    llama_set_warmup(session->context, on);
+#pragma GCC diagnostic pop
+}
+
+static void run_warmup(void) {
+    struct session session = open_session(open_model(options.models[0]), 0);
+    bool           flagged = strcmp(options.mode, "warmup") == 0;
+    if (flagged) set_warmup(&session, true);
+    feed(&session, prompt, 2, "WARMUP");
+    if (!flagged) llama_memory_clear(llama_get_memory(session.context), true);
+    if (flagged) llama_memory_seq_rm(llama_get_memory(session.context), -1, -1, -1);
+    if (flagged) set_warmup(&session, false);
+    session.position = 0;
+    prompt_and_generate(&session);
+    close_session(&session);
+    llama_model_free(session.model);
+}
+
+// ---- modes: what a process may do ----
+
+// The child computes on with what it inherited. Its lines say where they come from.
+static void run_fork(void) {
+    struct session session = open_session(open_model(options.models[0]), 0);
+    llama_token    token   = feed(&session, prompt, PROMPT, "PROMPT");
+    fflush(stdout);
+    pid_t child = fork();
+    if (child < 0) die("fork");
+    if (child == 0) {
+        say("child", getpid());
+        generate(&session, token, 3);
+        exit(0);
+    }
+    int status;
+    while (waitpid(child, &status, 0) < 0 && errno == EINTR) {}
+    say("child_status", status);
+    generate(&session, token, options.generate);
+    close_session(&session);
+    llama_model_free(session.model);
+}
+
+static void run_children(void) {
+    run_generate();
+    if (system("env") != 0) die("env");
+    pid_t child = fork();
+    if (child == 0) {
+        execlp("env", "env", (char *) NULL);
+        _exit(127);
+    }
+    int status;
+    if (child < 0 || waitpid(child, &status, 0) < 0 || status != 0) die("exec");
+}
+
+// A decode that is stopped half-way, and one that finds no room: both fail, and the program goes on.
+static void run_stop(void) {
+    struct session session = open_session(open_model(options.models[0]), 0);
+    struct item    items[MOST_TOKENS];
+    for (int i = 0; i < PROMPT; i++) items[i] = (struct item){prompt[i], i, 0, i == PROMPT - 1};
+    say("stopped", call_decode(&session, items, PROMPT));
+    llama_memory_seq_rm(llama_get_memory(session.context), -1, -1, -1);
+    prompt_and_generate(&session);
+    items[0] = (struct item){1, 0, 99, true}; // there is no such sequence
+    say("refused", call_decode(&session, items, 1));
+    struct item next = {5, session.position, 0, true};
+    decode(&session, &next, 1, "GENERATE");
+    close_session(&session);
+    llama_model_free(session.model);
+}
+
+static long calls;
+
+static bool abort_callback(void * data) {
+    if (++calls < options.call || (calls > options.call && strcmp(options.mode, "stop") == 0)) return false;
+    if (strcmp(options.mode, "stop") == 0) return true;
+    if (strcmp(options.mode, "crash-abort") == 0) abort();
+    *(volatile int *) data = 1; // a null pointer
+    return false;
+}
+
+struct library {
+    char path[4096];
+};
+
+static int find_cpu(struct dl_phdr_info * info, size_t size, void * data) {
+    (void) size;
+    if (info->dlpi_name == NULL || strstr(info->dlpi_name, "libggml-cpu") == NULL) return 0;
+    snprintf(((struct library *) data)->path, sizeof(((struct library *) data)->path), "%s", info->dlpi_name);
+    return 1;
+}
+
+// Closes the CPU backend's library and opens it anew, or its most modest sibling, which then may lie where it lay.
+static void run_reopen(void) {
+    struct library library = {""}, rest = {""};
+    run_generate();
+    dl_iterate_phdr(find_cpu, &library);
+    ggml_backend_unload(ggml_backend_dev_backend_reg(ggml_backend_dev_by_type(GGML_BACKEND_DEVICE_TYPE_CPU)));
+    dl_iterate_phdr(find_cpu, &rest);
+    say("gone", rest.path[0] == '\0');
+    char * end = strstr(library.path, "libggml-cpu");
+    if (end == NULL) die("finding the backend's library");
+    if (strcmp(options.mode, "reopen-other") == 0)
+        snprintf(end, sizeof(library.path) - (size_t) (end - library.path), "libggml-cpu-x64.so");
+    if (ggml_backend_load(library.path) == NULL) die("opening the backend again");
+    run_generate();
+}
+
+// What a program without headers must know of this release's structures.
+static void run_sizes(void) {
+    struct ggs_json json;
+    line_begin(&json);
+    ggs_json_u64(&json, "model_params", sizeof(struct llama_model_params));
+    ggs_json_u64(&json, "context_params", sizeof(struct llama_context_params));
+    ggs_json_u64(&json, "n_ctx", offsetof(struct llama_context_params, n_ctx));
+    ggs_json_u64(&json, "n_threads", offsetof(struct llama_context_params, n_threads));
+    ggs_json_u64(&json, "n_threads_batch", offsetof(struct llama_context_params, n_threads_batch));
+    line_end(&json);
+}
+
+// ---- the program ----
+
+static const struct {
+    const char * name;
+    int          models;
+    void (*run)(void);
+} modes[] = {
+    {"generate", 1, run_generate},     {"turns", 1, run_turns},           {"sequences", 1, run_sequences},
+    {"contexts", 1, run_contexts},     {"models", 2, run_contexts},       {"warmup", 1, run_warmup},
+    {"cleared", 1, run_warmup},        {"fork", 1, run_fork},             {"children", 1, run_children},
+    {"crash-abort", 1, run_generate},  {"crash-segv", 1, run_generate},   {"reopen", 1, run_reopen},
+    {"reopen-other", 1, run_reopen},   {"twice", 1, run_twice},           {"stop", 1, run_stop},
+    {"sizes", 0, run_sizes},
+};
+
+static void parse(int argc, char ** argv) {
+    int option;
+    if (argc > 1) options.mode = argv[1];
+    optind = 2;
+    while (argc > 1 && (option = getopt(argc, argv, "t:g:crn:")) != -1) {
+        if (option == 't') options.threads = (int) strtol(optarg, NULL, 10);
+        if (option == 'g') options.generate = (int) strtol(optarg, NULL, 10);
+        if (option == 'c') options.callback = true;
+        if (option == 'r') options.read = true;
+        if (option == 'n') options.call = strtol(optarg, NULL, 10);
+    }
+    options.models   = argv + optind;
+    options.n_models = argc - optind;
+}
+
+int main(int argc, char ** argv) {
+    struct ggs_error error;
+    parse(argc, argv);
+    for (size_t i = 0; options.mode != NULL && i < sizeof(modes) / sizeof(modes[0]); i++) {
+        if (strcmp(modes[i].name, options.mode) != 0 || options.n_models != modes[i].models) continue;
+        if (modes[i].models > 0 && ggs_engine_load(NULL, &error) < 0) die(error.text);
+        modes[i].run();
+        return 0;
+    }
+    fprintf(stderr, "Usage: host MODE [-t THREADS] [-g TOKENS] [-c] [-r] [-n CALL] MODEL...\n");
+    return 2;
+}

@@ -1,0 +1,255 @@
+// Programs that do what programs do: fork, start others, make threads by the hundred, load and unload libraries, bring a ggml of
+// their own. None of them notices the capture library, and the trace is right or honestly absent.
+import { test } from "node:test";
+import assert from "node:assert/strict";
+import { existsSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
+import { dirname, join } from "node:path";
+import { fileURLToPath } from "node:url";
+import { engine, ggscope, model, output, run, scratch } from "../lib.mjs";
+import { check, fresh, generate, graphs, host, jsonLines, library, record, rows, stats, steps, told } from "./traces.mjs";
+
+const tiny = model("tiny");
+const small = model("tiny", "--layers", "2");
+const distinct = (array) => [...new Set(array)];
+const sum = (array) => array.reduce((a, b) => a + b, 0);
+const plainSteps = (directory) => steps(directory).map(({ context, phase, tokens, positions, sequences, outputs }) => ({ context, phase, tokens, positions, sequences, outputs }));
+const available = (program) => { try { return run(program, ["--version"]).status === 0; } catch { return false; } };
+const where = jsonLines(output(engine, ["run", "-m", small, "-p", "x", "-n", "1", "-t", "1", "--json"]))[0].engine.directory;
+
+function complete(directory) {
+    const { runs } = rows(directory, "runs");
+    for (const r of runs) assert.deepEqual([r.unseen, r.cut, r.lost, r.opaque, r.flags], [0, 0, 0, 0, 0]);
+    check(directory);
+    return runs;
+}
+
+// ---- processes ----
+
+test("fork without exec: the child computes on, the parent's trace is the parent's", () => {
+    const parent = (text) => { // without what the child printed
+        const lines = text.split("\n"), begin = lines.findIndex((l) => l.includes('"child"')), end = lines.findIndex((l) => l.includes('"child_status"'));
+        return { own: [...lines.slice(0, begin), ...lines.slice(end)].join("\n"), child: lines.slice(begin + 1, end).join("\n") };
+    };
+    const plain = parent(output(host, ["fork", tiny]));
+    const { directory, stdout, stderr } = record([host, "fork", tiny]);
+    const recorded = parent(stdout);
+    assert.deepEqual(recorded, plain, "both computed what they compute alone");
+    assert.equal(told(recorded.child).length, 3);
+    assert.deepEqual(plainSteps(directory), told(recorded.own));
+    assert.equal(complete(directory).length, 3);
+    const { process: processes } = rows(directory, "process");
+    assert.deepEqual(processes.map((p) => p.ended), [1]);
+    assert.equal(stderr.includes("ggscope"), false);
+});
+
+test("programs that it starts have nothing of ours in their environment", () => {
+    const environment = (text) => text.split("\n").filter((line) => line !== "" && !/^(\{|_=)/.test(line)).sort();
+    const { directory, stdout } = record([host, "children", small]);
+    assert.deepEqual(environment(stdout), environment(output(host, ["children", small])));
+    assert.doesNotMatch(stdout, /^(LD_PRELOAD|GGSCOPE_(OUTPUT|SPOOL|MAX_SIZE|POLICY|FOLLOW))=/m);
+    assert.equal(complete(directory).length, 3);
+});
+
+test("without the CLI: LD_PRELOAD and GGSCOPE_OUTPUT alone, then seal", () => {
+    const directory = fresh();
+    const stdout = output(host, ["generate", tiny], { env: { ...process.env, LD_PRELOAD: library, GGSCOPE_OUTPUT: directory } });
+    output(ggscope, ["seal", directory]);
+    assert.deepEqual(plainSteps(directory), told(stdout));
+    assert.equal(complete(directory).length, 3);
+    assert.equal(stdout, output(host, ["generate", tiny]));
+});
+
+// ---- threads ----
+
+test("threads that are made anew for every graph stay in the lanes of their numbers", () => {
+    const { directory, stdout } = record([host, "generate", "-t", "2", "-g", "8", small]); // attaches no pool
+    const runs = complete(directory);
+    const { op_runs, losses } = rows(directory, "op_runs", "losses");
+    assert.equal(runs.length, 9);
+    assert.deepEqual(losses, []);
+    assert.equal(op_runs.length, 2 * sum(runs.map((r) => r.executed)));
+    assert.deepEqual(distinct(op_runs.map((o) => o.thread)).sort(), [0, 1]);
+    for (const r of runs) assert.equal(distinct(op_runs.filter((o) => o.run === r.run).map((o) => `${o.thread} ${o.os_thread}`)).length, 2);
+    // Thread 0 is the program's own; the others were many, one after another.
+    assert.equal(distinct(op_runs.filter((o) => o.thread === 0).map((o) => o.os_thread)).length, 1);
+    assert.ok(distinct(op_runs.filter((o) => o.thread > 0).map((o) => o.os_thread)).length > 2);
+    assert.deepEqual(plainSteps(directory), told(stdout));
+});
+
+// ---- the engine's own means ----
+
+test("a program's own eval callback sees what it saw; its pieces are linked to their schedule and step", () => {
+    const plain = output(host, ["generate", "-c", tiny]);
+    const { directory, stdout } = record([host, "generate", "-c", tiny]);
+    assert.equal(stdout, plain);
+    const { runs, schedules } = rows(directory, "runs", "schedules");
+    const graph = graphs(directory);
+    const lines = jsonLines(stdout);
+    const observed = [];
+    for (const line of lines) {
+        if (line.decode) observed.push([]);
+        if (line.node !== undefined) observed.at(-1).push([line.op, line.node]);
+    }
+    assert.equal(schedules.length, 3);
+    assert.deepEqual(plainSteps(directory), told(stdout));
+    schedules.forEach((schedule, i) => {
+        const pieces = runs.filter((r) => r.schedule === schedule.schedule);
+        assert.equal(schedule.nodes, observed[i].length);
+        assert.equal(sum(pieces.map((r) => r.nodes)), schedule.nodes);
+        assert.deepEqual(pieces.flatMap((r) => graph.get(r.graph).map((n) => [n.op, n.name])), observed[i]);
+        assert.deepEqual(distinct(pieces.map((r) => r.step)), [i]);
+    });
+    assert.equal(stats(directory).tokens, 3);
+    complete(directory);
+});
+
+for (const mode of ["reopen", "reopen-other"]) {
+    test(`${mode}: a backend that is closed and ${mode === "reopen" ? "opened again" : "followed by another"} is recorded before and after`, (t) => {
+        const plain = output(host, [mode, tiny]);
+        const { directory, stdout } = record([host, mode, tiny]);
+        assert.equal(stdout, plain);
+        assert.equal(rows(directory, "runs").runs.length, 6);
+        const found = steps(directory);
+        assert.deepEqual(found.map((s) => s.phase), ["PROMPT", "GENERATE", "GENERATE", "PROMPT", "GENERATE", "GENERATE"]);
+        assert.deepEqual(found.map((s) => s.tokens), told(stdout).map((d) => d.tokens));
+        complete(directory);
+        if (!jsonLines(stdout).some((line) => line.gone === 1)) t.diagnostic("the library stayed in memory although it was closed");
+    });
+}
+
+// The engine computes at most 512 tokens of a batch in one graph: 513 are two graphs of one prompt.
+for (const [tokens, graphRuns] of [[5, [1, 1, 1]], [513, [2, 1, 1]]]) {
+    test(`calls through dlsym (Python's ctypes), ${tokens} prompt tokens: steps, tokens and positions are found in the graphs`, { skip: available("python3") ? false : "python3 is missing" }, () => {
+        const script = join(dirname(fileURLToPath(import.meta.url)), "ctypes-host.py");
+        const { directory, stdout } = record(["python3", script, where, small, output(host, ["sizes"]).trim(), String(tokens)]);
+        const fed = jsonLines(stdout);
+        assert.equal(fed.length, 3);
+        const found = steps(directory);
+        assert.deepEqual(found.map((s) => ({ decode: s.phase, tokens: s.tokens, positions: s.positions })), fed);
+        assert.deepEqual(found.map((s) => s.runs), graphRuns);
+        const { decodes } = rows(directory, "decodes");
+        assert.deepEqual(decodes, [], "llama_decode was not seen");
+        complete(directory);
+    });
+}
+
+test("a decode that the program stops half-way is cut off, not unseen; one that is refused feeds nothing", () => {
+    const { directory, stdout } = record([host, "stop", "-n", "100", tiny]);
+    const { runs, op_runs } = rows(directory, "runs", "op_runs");
+    assert.deepEqual(jsonLines(stdout).flatMap((l) => [l.stopped, l.refused]).filter((x) => x !== undefined), [2, -1]);
+    assert.equal(runs.length, 5);
+    assert.equal(op_runs.filter((o) => o.run === 1).length, 100);
+    assert.ok(runs[0].cut > 0 && runs[0].status !== 0);
+    for (const r of runs) assert.equal(r.unseen, 0);
+    for (const r of runs.slice(1)) assert.deepEqual([r.cut, r.status], [0, 0]);
+    assert.deepEqual(plainSteps(directory).slice(-4), told(stdout));
+    check(directory);
+});
+
+// ---- a ggml that is laid out otherwise ----
+
+const otherGgml = `
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <string.h>
+struct tensor { int32_t type; void * buffer; int64_t NEW; int64_t ne[4]; size_t nb[4]; int32_t op; int32_t op_params[16]; int32_t flags;
+                struct tensor * src[10]; struct tensor * view_src; size_t view_offs; void * data; char name[64]; };
+struct params { size_t size; void * memory; bool no_alloc; };
+static struct tensor tensors[4];
+static int n;
+static float values[8192];
+void * ggml_init(struct params p) { return p.memory ? p.memory : &n; }
+void ggml_free(void * c) { n = 0; }
+struct tensor * ggml_new_tensor_4d(void * c, int type, int64_t a, int64_t b, int64_t d, int64_t e) {
+    struct tensor * t = &tensors[n++ % 4];
+    *t = (struct tensor){.type = type, .ne = {a, b, d, e}, .nb = {4, 4 * a, 4 * a * b, 4 * a * b * d}, .data = values};
+    return t;
+}
+struct tensor * ggml_set_name(struct tensor * t, const char * s) { strncpy(t->name, s, 63); return t; }
+struct tensor * ggml_view_1d(void * c, struct tensor * t, int64_t ne, size_t o) { struct tensor * v = ggml_new_tensor_4d(c, 0, ne, 1, 1, 1); v->view_src = t; v->view_offs = o; return v; }
+struct tensor * ggml_scale(void * c, struct tensor * t, float f) { return ggml_new_tensor_4d(c, 0, 1, 1, 1, 1); }
+void ggml_set_input(struct tensor * t) { t->flags |= 1; }
+void * ggml_get_data(const struct tensor * t) { return t->data; }
+const char * ggml_op_name(int op) { return "NONE"; }
+const char * ggml_type_name(int type) { return "f32"; }
+size_t ggml_type_size(int type) { return 4; }
+int64_t ggml_blck_size(int type) { return 1; }
+const char * ggml_version(void) { return "9.9.9"; }
+const char * ggml_backend_name(void * b) { return "CPU"; }
+void * ggml_backend_buffer_get_base(void * b) { return values; }
+size_t ggml_backend_buffer_get_size(void * b) { return sizeof(values); }
+void * ggml_backend_buffer_get_type(void * b) { return &n; }
+bool ggml_backend_buffer_is_host(void * b) { return true; }
+const char * ggml_backend_buft_name(void * t) { return "CPU"; }
+void * ggml_backend_buft_alloc_buffer(void * type, size_t size) { return values; }
+struct graph { int size, n_nodes, n_leafs; struct tensor ** nodes; };
+int ggml_graph_n_nodes(struct graph * g) { return g->n_nodes; }
+struct tensor * ggml_graph_node(struct graph * g, int i) { return g->nodes[i]; }
+void ggml_backend_tensor_set(struct tensor * t, const void * data, size_t offset, size_t size) { memcpy((char *) t->data + offset, data, size); }
+int ggml_graph_compute(struct graph * g, void * plan) { // doubles
+    for (int i = 0; i < g->n_nodes; i++) for (int64_t k = 0; k < g->nodes[i]->ne[0]; k++) ((float *) g->nodes[i]->data)[k] *= 2;
+    return 0;
+}
+`;
+const otherProgram = `
+#include <stdio.h>
+#include <stdint.h>
+#include <stddef.h>
+struct tensor;
+struct graph { int size, n_nodes, n_leafs; struct tensor ** nodes; };
+void * ggml_backend_buft_alloc_buffer(void * type, size_t size);
+struct tensor * ggml_new_tensor_4d(void * c, int type, int64_t a, int64_t b, int64_t d, int64_t e);
+void ggml_backend_tensor_set(struct tensor * t, const void * data, size_t offset, size_t size);
+void * ggml_get_data(const struct tensor * t);
+int ggml_graph_compute(struct graph * g, void * plan);
+int main(void) {
+    float input[3] = {1, 2, 3};
+    ggml_backend_buft_alloc_buffer(NULL, 64);
+    struct tensor * t = ggml_new_tensor_4d(NULL, 0, 3, 1, 1, 1);
+    ggml_backend_tensor_set(t, input, 0, sizeof(input));
+    for (int i = 0; i < 10; i++) ggml_graph_compute(&(struct graph){1, 1, 0, &t}, NULL);
+    float * result = ggml_get_data(t);
+    printf("%g %g %g\\n", result[0], result[1], result[2]);
+    return 7;
+}
+`;
+
+test("a ggml of another layout: one line on stderr, the result is what it is without us, and nothing is recorded", () => {
+    writeFileSync(scratch("ggml.c"), otherGgml);
+    writeFileSync(scratch("program.c"), otherProgram);
+    output("cc", ["-shared", "-fPIC", "-w", "-o", scratch("libggml-base.so"), scratch("ggml.c")]);
+    output("cc", ["-o", scratch("program"), scratch("program.c"), "-L", scratch(), "-lggml-base", `-Wl,-rpath,${scratch()}`]);
+    const directory = fresh();
+    const plain = run(scratch("program"));
+    assert.deepEqual([plain.status, plain.stdout, plain.stderr], [7, "1024 2048 3072\n", ""]);
+    const recorded = run(scratch("program"), [], { env: { ...process.env, LD_PRELOAD: library, GGSCOPE_OUTPUT: directory } });
+    assert.deepEqual([recorded.status, recorded.stdout], [7, plain.stdout]);
+    assert.match(recorded.stderr, /^ggscope: this ggml \(9\.9\.9\) is not laid out as expected \([^\n]*shape[^\n]*\)[^\n]*nothing is recorded\n$/);
+    assert.ok(!existsSync(directory) || readdirSync(directory).length === 0);
+
+    const under = run(ggscope, ["record", "-q", "-o", fresh(), "--", scratch("program")]);
+    assert.deepEqual([under.status, under.stdout], [7, plain.stdout]);
+    assert.match(under.stderr, /9\.9\.9/);
+});
+
+// ---- system calls ----
+
+test("no system call per op", { skip: available("strace") ? false : "strace is missing" }, (t) => {
+    const calls = (tokens, ...environment) => {
+        const log = scratch("strace");
+        const args = [engine, "run", "-m", tiny, "-p", "Once", "-n", String(tokens), "-t", "1", "--ignore-eos", "--json"];
+        const result = run("strace", ["-f", "-c", "-o", log, ...environment.flatMap((e) => ["-E", e]), ...args]);
+        if (result.status !== 0 && /ptrace|not permitted/i.test(result.stderr)) return null;
+        assert.equal(result.status, 0, result.stderr);
+        return Number(/^100\.00\s+\S+\s+(?:\S+\s+)?(\d+)\s.*total$/m.exec(readFileSync(log, "utf8"))[1]);
+    };
+    if (calls(1) === null) return t.skip("this system lets no program trace another");
+    const recorded = [50, 100].map((n) => calls(n, `LD_PRELOAD=${library}`, `GGSCOPE_OUTPUT=${fresh()}`));
+    const plain = [50, 100].map((n) => calls(n));
+    const { directory } = generate(tiny, "-p", "Once", "-n", "3", "-t", "1");
+    const ops = 50 * rows(directory, "runs").runs.at(-1).executed;
+    const perOp = (recorded[1] - recorded[0] - (plain[1] - plain[0])) / ops;
+    t.diagnostic(`system calls of 50 and 100 tokens: ${recorded.join(", ")} recorded, ${plain.join(", ")} plain; ${perOp.toFixed(5)} per op`);
+    assert.ok(perOp < 0.01);
+});

@@ -1,0 +1,94 @@
+// What the tests of the capture library share: recording a program, and looking at the rows of its trace.
+import assert from "node:assert/strict";
+import { readFileSync } from "node:fs";
+import { join } from "node:path";
+import { build, engine, ggscope, output, run, scratch } from "../lib.mjs";
+
+export const host = join(build, "tests", "host");
+export const library = join(build, "lib", "libggscope-capture.so");
+scratch(); // so that the directory is there
+let counter = 0;
+export const fresh = () => scratch(`e${counter++}`);
+export const jsonLines = (text) => text.split("\n").filter((line) => line.startsWith("{")).map((line) => JSON.parse(line));
+
+// Records a program that must succeed, without a word of ours on stderr. Returns its stdout and where the experiment is.
+export function record(command, options = {}) {
+    const directory = fresh();
+    const result = run(ggscope, ["record", "-q", "-o", directory, "--", ...command], options);
+    assert.equal(result.status, 0, `${command.join(" ")}: exit ${result.status ?? result.signal}\n${result.stderr}`);
+    assert.doesNotMatch(result.stderr, /^ggscope: /m);
+    return { directory, stdout: result.stdout, stderr: result.stderr };
+}
+
+// The same for ggscope-engine; `json` is what it printed.
+export function generate(path, ...options) {
+    const command = [engine, "run", "-m", path, "--json", "--ignore-eos", ...options];
+    const recorded = record(options.some((o) => o === "-p" || o === "-f") ? command : [...command, "-p", "Once upon a time"]);
+    return { ...recorded, json: JSON.parse(recorded.stdout) };
+}
+
+// Rows of tables by their names: rows(directory, "runs", "steps") -> { runs: [...], steps: [...] }
+export function rows(directory, ...tables) {
+    const result = Object.fromEntries(tables.map((name) => [name, []]));
+    for (const row of jsonLines(output(join(build, "tests", "trace-dump"), [directory, ...tables]))) result[row.table].push(row);
+    return result;
+}
+
+// The graphs of a trace: number -> nodes in order, each { op, name, tensor, sources: { slot: tensor } }. A graph that was told
+// as a difference has its own rows in place of its base's.
+export function graphs(directory) {
+    const t = rows(directory, "graphs", "nodes", "edges", "tensors", "ops");
+    const names = new Map(t.ops.map((op) => [op.op, op.name]));
+    const tensor = (number) => t.tensors[number - 1];
+    const own = new Map(t.graphs.map((g) => [g.graph, { nodes: new Map(), edges: new Map() }]));
+    for (const n of t.nodes) own.get(n.graph).nodes.set(n.node, n);
+    for (const e of t.edges) own.get(e.graph).edges.set(`${e.node} ${e.slot}`, e);
+    return new Map(t.graphs.map((g) => {
+        const merged = (what) => new Map([...(g.base ? own.get(g.base)[what] : []), ...own.get(g.graph)[what]]);
+        const nodes = [...merged("nodes").values()].sort((a, b) => a.node - b.node)
+            .map((n) => ({ node: n.node, op: names.get(n.op), name: tensor(n.tensor).name, tensor: tensor(n.tensor), sources: {} }));
+        for (const e of merged("edges").values()) nodes[e.node].sources[e.slot] = tensor(e.tensor);
+        assert.equal(nodes.length, g.nodes);
+        return [g.graph, nodes];
+    }));
+}
+
+// The values of index data, by the element's width; routing weights are 32-bit floats.
+export function values(row, float = false) {
+    const bytes = Buffer.from(row.data, "hex");
+    const read = row.width === 8 ? (i) => Number(bytes.readBigInt64LE(i)) : float ? (i) => bytes.readFloatLE(i) : (i) => bytes.readInt32LE(i);
+    return Array.from({ length: bytes.length / row.width }, (_, i) => read(i * row.width));
+}
+
+// ggscope check, whose answer must have no FAIL. Returns the results by name.
+export function check(directory) {
+    const result = run(ggscope, ["check", "--json", directory]);
+    assert.notEqual(result.stdout, "", result.stderr);
+    const answer = JSON.parse(result.stdout);
+    assert.deepEqual(answer.checks.filter((c) => c.result === "FAIL"), []);
+    assert.equal(result.status, 0);
+    return Object.fromEntries(answer.checks.map((c) => [c.name, c.result]));
+}
+
+export const stats = (directory) => JSON.parse(output(ggscope, ["stats", "--json", directory]));
+export const experiment = (directory) => JSON.parse(readFileSync(join(directory, "experiment.json"), "utf8"));
+
+export const phases = ["NONE", "PROMPT", "GENERATE", "MIXED", "WARMUP"];
+
+// The steps of a trace as a program that prints its decodes would tell them, those of each context together.
+export function steps(directory) {
+    const t = rows(directory, "steps", "tokens");
+    return t.steps.map((s) => {
+        const tokens = t.tokens.slice(s.first_token, s.first_token + s.tokens);
+        for (const token of tokens) assert.equal(token.step, s.step);
+        return {
+            context: s.context, step: s.step, phase: phases[s.phase], runs: s.runs,
+            tokens: tokens.map((x) => x.token), positions: tokens.map((x) => x.position), sequences: tokens.map((x) => x.sequence),
+            outputs: tokens.map((x) => x.output),
+        };
+    });
+}
+
+// What host printed of its decodes, in the same form.
+export const told = (stdout) => jsonLines(stdout).filter((line) => line.decode)
+    .map((d) => ({ context: d.context, phase: d.decode, tokens: d.tokens, positions: d.positions, sequences: d.sequences, outputs: d.outputs }));
