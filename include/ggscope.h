@@ -316,6 +316,7 @@ struct ggs_token {
     int64_t  sequence;
     uint64_t output; // 1: the engine was asked for its output
     uint64_t decode; // 0 where the call was not seen
+    uint64_t text;   // string: what the token reads as, maybe only part of a character; 0 where no vocabulary was there
 };
 
 enum ggs_op_run_flags {

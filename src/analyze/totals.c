@@ -86,6 +86,7 @@ static int add_op(struct pass * pass, struct ggs_error * error) {
     int                        status = bytes_of(pass, &bytes, error);
     if (status < 0) return status;
     totals->ops++;
+    if (op->n_op_runs > totals->threads) totals->threads = op->n_op_runs;
     totals->read += bytes.read;
     totals->written += bytes.written;
     totals->disk += bytes.disk;
@@ -104,7 +105,6 @@ static int add_op(struct pass * pass, struct ggs_error * error) {
 static void add_run(struct ggs_totals * t, const struct ggs_run * run) {
     t->runs++;
     if ((run->flags & GGS_RUN_INTERRUPTED) != 0) t->interrupted_runs++;
-    if (run->threads > t->threads) t->threads = run->threads;
     t->nodes += run->nodes, t->executed += run->executed, t->absorbed += run->absorbed, t->empty += run->empty;
     t->skipped += run->skipped, t->opaque += run->opaque, t->unseen += run->unseen, t->cut += run->cut;
     t->op_runs += run->op_runs;

@@ -188,7 +188,7 @@ static bool attach(const struct abi_params * params, const struct abi_tensor * n
             void *           pool = NULL;
             if (atomic_load_explicit(&run->number, memory_order_acquire) == 0) continue;
             pool = atomic_load_explicit(&run->pool, memory_order_relaxed);
-            if (pass == 0 ? pool != params->threadpool : pool != NULL) continue;
+            if (pool != params->threadpool && (pass == 0 || pool != NULL)) continue; // thread 0 may tell it meanwhile
             if (begins_with(run, node, index)) found = run;
         }
     }

@@ -32,6 +32,8 @@ int ggs_seal_experiment(const struct ggs_experiment_json * experiment, bool quie
         .start_monotonic_ns = ggs_experiment_start_ns(experiment),
         .origin             = ggs_model_files_find,
         .origin_context     = &files,
+        .token_text         = ggs_model_files_token,
+        .token_text_context = &files,
         .progress           = quiet ? NULL : show,
         .progress_context   = &progress,
     };

@@ -436,6 +436,8 @@ int ggs_experiment_complete(struct ggs_experiment_json * experiment, int wait_st
         set(experiment, "executable", ggs_json_text(facts->executable));
         set(experiment, "engine", engine_json(facts->engine));
         set(experiment, "model_files", ggs_model_files_json(facts->files, facts->n_files));
+        if (json_object_object_get(experiment->json, "model") == NULL && facts->n_files > 0)
+            set(experiment, "model", ggs_json_text(facts->files[0])); // the command line did not tell it
         set(experiment, "threads", json_object_new_uint64(facts->threads));
         set(experiment, "losses", losses_json(facts->losses));
     }

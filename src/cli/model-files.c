@@ -10,8 +10,10 @@
 #include <unistd.h>
 #include <xxhash.h>
 
+#include "base/text.h"
 #include "cli/host.h"
 #include "gguf/gguf.h"
+#include "gguf/vocabulary.h"
 
 // ---- what they are ----
 
@@ -59,9 +61,10 @@ struct json_object * ggs_model_files_json(char * const * paths, size_t n_paths) 
 // ---- where a tensor lies ----
 
 struct model_file {
-    char *            path;
-    struct ggs_gguf * gguf;   // NULL where it cannot be read
-    size_t *          sorted; // its tensors by name
+    char *                  path;
+    struct ggs_gguf *       gguf;       // NULL where it cannot be read
+    size_t *                sorted;     // its tensors by name
+    struct ggs_vocabulary * vocabulary; // NULL where it has none
 };
 
 static int by_name(const struct ggs_gguf_tensor * tensor, const char * name, size_t length) {
@@ -88,6 +91,7 @@ static struct model_file * file_of(struct ggs_model_files * files, const char * 
     if (file->path == NULL) return NULL;
     files->n_files++;
     if (ggs_gguf_open(&file->gguf, path, NULL) != 0) return file;
+    if (ggs_vocabulary_open(&file->vocabulary, file->gguf, NULL) != 0) file->vocabulary = NULL;
     file->sorted = calloc(file->gguf->n_tensors + 1, sizeof(*file->sorted));
     if (file->sorted == NULL) return file;
     for (size_t i = 0; i < file->gguf->n_tensors; i++) file->sorted[i] = i;
@@ -123,10 +127,22 @@ bool ggs_model_files_find(void * context, const char * const * paths, size_t n_p
     return false;
 }
 
+size_t ggs_model_files_token(void * context, const char * path, int64_t token, char * buffer, size_t size) {
+    struct model_file * file = file_of(context, path);
+    struct ggs_text     text = {0};
+    if (file == NULL || file->vocabulary == NULL) return 0;
+    ggs_vocabulary_append(file->vocabulary, token, &text);
+    size_t length = text.length < size ? text.length : size;
+    if (length > 0) memcpy(buffer, text.data, length);
+    ggs_text_release(&text);
+    return length;
+}
+
 void ggs_model_files_release(struct ggs_model_files * files) {
     for (size_t i = 0; i < files->n_files; i++) {
         free(files->files[i].path);
         free(files->files[i].sorted);
+        ggs_vocabulary_free(files->files[i].vocabulary);
         ggs_gguf_free(files->files[i].gguf);
     }
     free(files->files);

@@ -20,4 +20,6 @@ struct ggs_model_files {
 // As struct ggs_seal_options wants it: `context` is a struct ggs_model_files.
 bool ggs_model_files_find(void * context, const char * const * paths, size_t n_paths, const char * name, size_t * file,
                           uint64_t * offset);
-void ggs_model_files_release(struct ggs_model_files * files);
+// What a token reads as; also as struct ggs_seal_options wants it.
+size_t ggs_model_files_token(void * context, const char * path, int64_t token, char * buffer, size_t size);
+void   ggs_model_files_release(struct ggs_model_files * files);

@@ -85,7 +85,8 @@ static void append_sentencepiece(const struct piece * piece, struct ggs_text * t
 
 // The notation of GPT-2: printable bytes of Latin-1 stand for themselves, the others for U+0100 and up, in order.
 static int byte_of(uint32_t point) {
-    bool itself = (point >= 0x21 && point <= 0x7e) || (point >= 0xa1 && point <= 0xac) || (point >= 0xae && point <= 0xff);
+    bool itself =
+        (point >= 0x21 && point <= 0x7e) || (point >= 0xa1 && point <= 0xac) || (point >= 0xae && point <= 0xff);
     if (itself) return (int) point;
     if (point < 0x100 || point > 0x143) return -1;
     uint32_t rank = point - 0x100;
@@ -113,8 +114,14 @@ void ggs_vocabulary_append(const struct ggs_vocabulary * vocabulary, int64_t tok
     if (token < 0 || (uint64_t) token >= vocabulary->n) return;
     const struct piece * piece = &vocabulary->pieces[token];
     switch (vocabulary->notation) {
-        case NOTATION_SENTENCEPIECE: append_sentencepiece(piece, text); break;
-        case NOTATION_BYTES: append_bytes(piece, text); break;
-        default: ggs_text_append(text, piece->data, piece->length); break;
+        case NOTATION_SENTENCEPIECE:
+            append_sentencepiece(piece, text);
+            break;
+        case NOTATION_BYTES:
+            append_bytes(piece, text);
+            break;
+        default:
+            ggs_text_append(text, piece->data, piece->length);
+            break;
     }
 }

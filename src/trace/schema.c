@@ -67,7 +67,7 @@ static const struct ggs_column steps[]   = {
       U64(first_token, DELTA),  U64(tokens, PLAIN),    U64(decodes, PLAIN)};
 static const struct ggs_column tokens[]    = {I64(step, DELTA),     U64(index, DELTA),    I64(token, PLAIN),
                                               I64(position, DELTA), I64(sequence, DELTA), U64(output, PLAIN),
-                                              U64(decode, DELTA)};
+                                              U64(decode, DELTA),   STRING(text)};
 static const struct ggs_column op_runs[]   = {U64(run, DELTA),
                                               U64(node, DELTA),
                                               THREAD(DELTA),

@@ -73,6 +73,8 @@ static void pull_op(struct pull * pull, const struct ggs_spool_op * unit) {
     }
     if (unit->flags & GGS_OP_FUSED) row.absorbed = unit->count;
     if (end_ns > pull->last_ns) pull->last_ns = end_ns;
+    // Old releases visit empty nodes too; nothing is computed there.
+    if (pull->graph != NULL && (pull->graph->root->kinds[unit->node] & GGS_NODE_EMPTY)) return;
     if (pull->graph != NULL) {
         runs->nodes[unit->node] |= SEEN_EXECUTED;
         uint32_t left = (uint32_t) row.absorbed;

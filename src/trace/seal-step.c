@@ -69,7 +69,7 @@ static struct ggs_seal_context * add_context(struct ggs_steps * steps, uint64_t 
         free(context);
         return NULL;
     }
-    *context = (struct ggs_seal_context){.key = key, .number = steps->n_contexts, .memory = memory};
+    *context = (struct ggs_seal_context){.key = key, .number = steps->n_contexts, .model = model, .memory = memory};
     steps->contexts[steps->n_contexts++] = context;
     struct ggs_context row               = {context->number, key, model, memory, ns};
     ggs_writer_append(steps->writer, GGS_TABLE_CONTEXTS, &row);
@@ -178,7 +178,19 @@ static enum ggs_phase classify(struct ggs_steps * steps, struct ggs_seal_context
 
 // ---- steps ----
 
+static void add_texts(struct ggs_steps * steps, struct ggs_open_step * step) {
+    if (steps->options == NULL || steps->options->token_text == NULL || step->row.context >= steps->n_contexts) return;
+    const char * path = steps->model_file(steps->owner, steps->contexts[step->row.context]->model);
+    for (size_t i = 0; path != NULL && i < step->n_tokens; i++) {
+        char   text[256];
+        size_t n = steps->options->token_text(steps->options->token_text_context, path, step->tokens[i].token, text,
+                                              sizeof(text));
+        if (n > 0) step->tokens[i].text = ggs_writer_string(steps->writer, text, n);
+    }
+}
+
 static void write_step(struct ggs_steps * steps, struct ggs_open_step * step) {
+    add_texts(steps, step);
     step->row.first_token = ggs_writer_next_row(steps->writer, GGS_TABLE_TOKENS);
     step->row.tokens      = step->n_tokens;
     ggs_writer_append(steps->writer, GGS_TABLE_STEPS, &step->row);

@@ -19,6 +19,7 @@
 #include <stdint.h>
 
 #include "trace/clock.h"
+#include "trace/seal.h"
 #include "trace/spool.h"
 #include "trace/writer.h"
 
@@ -43,6 +44,7 @@ struct ggs_open_step {
 struct ggs_seal_context {
     uint64_t               key; // address of the llama_context, or of the scheduler
     uint64_t               number;
+    uint64_t               model;
     uint64_t               memory;
     bool                   warmup;           // under llama_set_warmup
     bool                   cleared;          // since the last decode
@@ -76,6 +78,10 @@ struct ggs_open_decode {
 };
 
 struct ggs_steps {
+    const struct ggs_seal_options * options; // for token_text
+    const char * (*model_file)(void *   owner,
+                               uint64_t model); // the path of the file that a model was loaded from, NULL where unknown
+    void *                     owner;
     struct ggs_writer *        writer;
     struct ggs_clock *         clock;
     struct ggs_seal_context ** contexts;

@@ -52,9 +52,16 @@ static void begin_load(struct ggs_story * story, uint64_t load, const char * pat
             fail_memory(story);
             return;
         }
-        story->loads          = bigger;
+        story->loads  = bigger;
+        char ** files = realloc(story->load_files, capacity * sizeof(*files));
+        if (files == NULL) {
+            fail_memory(story);
+            return;
+        }
+        story->load_files     = files;
         story->loads_capacity = capacity;
     }
+    story->load_files[story->n_loads] = NULL;
     story->loads[story->n_loads++] =
         (struct ggs_load){load, ggs_writer_string(&story->writer, path, length), ns, -1, 0};
     story->places.load = load;
@@ -69,6 +76,25 @@ static void end_load(struct ggs_story * story, uint64_t load, uint64_t model, in
         else if (row->end_ns < 0)
             story->places.load = row->load; // another one is still going on
     }
+}
+
+// Which file a model came from: the first one that was opened while it was loaded. A program that loads where no hook sees it has
+// the newest file that was opened at all.
+static const char * model_file(void * owner, uint64_t model) {
+    const struct ggs_story * story = owner;
+    for (size_t i = story->n_loads; model != 0 && i-- > 0;)
+        if (story->loads[i].model == model && story->load_files[i] != NULL) return story->load_files[i];
+    return story->newest_file;
+}
+
+static void note_file(struct ggs_story * story, const char * path, size_t length) {
+    char * copy = strndup(path, length);
+    if (copy == NULL) return;
+    free(story->newest_file);
+    story->newest_file = copy;
+    size_t last        = story->n_loads;
+    if (last > 0 && story->loads[last - 1].end_ns < 0 && story->load_files[last - 1] == NULL)
+        story->load_files[last - 1] = strdup(copy);
 }
 
 // ---- records ----
@@ -226,6 +252,7 @@ static void tell(struct ggs_story * story, const struct ggs_story_record * recor
             break;
         case GGS_STORY_FILE:
             on_file(story, text, text_bytes);
+            note_file(story, text, strnlen(text, text_bytes));
             break;
         case GGS_STORY_MAPS:
             ggs_places_maps(&story->places, text, text_bytes, ns);
@@ -259,17 +286,20 @@ static void tell(struct ggs_story * story, const struct ggs_story_record * recor
 // ---- the whole ----
 
 static void connect(struct ggs_story * story) {
-    story->places       = (struct ggs_places){.writer = &story->writer, .options = story->options};
-    story->graphs       = (struct ggs_graphs){.writer = &story->writer, .places = &story->places};
-    story->steps.writer = &story->writer;
-    story->steps.clock  = &story->clock;
-    story->runs         = (struct ggs_runs){.writer = &story->writer,
-                                            .clock  = &story->clock,
-                                            .spool  = &story->spool,
-                                            .graphs = &story->graphs,
-                                            .steps  = &story->steps,
-                                            .lods   = &story->lods,
-                                            .lossy  = story->lossy};
+    story->places           = (struct ggs_places){.writer = &story->writer, .options = story->options};
+    story->graphs           = (struct ggs_graphs){.writer = &story->writer, .places = &story->places};
+    story->steps.options    = story->options;
+    story->steps.model_file = model_file;
+    story->steps.owner      = story;
+    story->steps.writer     = &story->writer;
+    story->steps.clock      = &story->clock;
+    story->runs             = (struct ggs_runs){.writer = &story->writer,
+                                                .clock  = &story->clock,
+                                                .spool  = &story->spool,
+                                                .graphs = &story->graphs,
+                                                .steps  = &story->steps,
+                                                .lods   = &story->lods,
+                                                .lossy  = story->lossy};
     ggs_lods_init(&story->lods, &story->writer, ggs_spool_estimate(&story->spool),
                   (uint64_t) ggs_clock_ns(&story->clock, story->clock.last.ticks), story->spool.n_lanes);
 }
@@ -314,6 +344,9 @@ void ggs_story_release(struct ggs_story * story) {
     ggs_runs_release(&story->runs);
     ggs_lods_release(&story->lods);
     ggs_steps_release(&story->steps);
+    for (size_t i = 0; i < story->n_loads; i++) free(story->load_files[i]);
+    free(story->load_files);
+    free(story->newest_file);
     ggs_graphs_release(&story->graphs);
     ggs_places_release(&story->places);
     ggs_writer_release(&story->writer);

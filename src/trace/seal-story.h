@@ -16,7 +16,9 @@ struct ggs_story {
     struct ggs_runs                 runs;
     struct ggs_schedule *           schedules; // that have begun and not ended
     size_t                          n_schedules, schedules_capacity;
-    struct ggs_load *               loads; // all
+    struct ggs_load *               loads;      // all
+    char **                         load_files; // beside them: the first file of each, NULL for none yet
+    char *                          newest_file;
     size_t                          n_loads, loads_capacity;
     struct ggs_process              process;
     bool                            ended;

@@ -25,6 +25,10 @@ struct ggs_seal_options {
     bool (*origin)(void * context, const char * const * paths, size_t n_paths, const char * name, size_t * file,
                    uint64_t * offset);
     void * origin_context;
+    // What a token reads as in the vocabulary of a model's file: fills at most `size` bytes and returns how many; 0 where unknown.
+    // May be NULL.
+    size_t (*token_text)(void * context, const char * path, int64_t token, char * buffer, size_t size);
+    void * token_text_context;
     void (*progress)(void * context, uint64_t done, uint64_t total); // may be NULL
     void * progress_context;
 };

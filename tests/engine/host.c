@@ -76,10 +76,20 @@ static void write_value(struct ggs_json * json, const struct ggml_tensor * t, co
     int32_t i;
     int64_t l;
     switch (t->type) {
-        case GGML_TYPE_F32: memcpy(&f, at, sizeof(f)); ggs_json_double(json, NULL, f); break;
-        case GGML_TYPE_I32: memcpy(&i, at, sizeof(i)); ggs_json_i64(json, NULL, i); break;
-        case GGML_TYPE_I64: memcpy(&l, at, sizeof(l)); ggs_json_i64(json, NULL, l); break;
-        default: die("a tensor of another type");
+        case GGML_TYPE_F32:
+            memcpy(&f, at, sizeof(f));
+            ggs_json_double(json, NULL, f);
+            break;
+        case GGML_TYPE_I32:
+            memcpy(&i, at, sizeof(i));
+            ggs_json_i64(json, NULL, i);
+            break;
+        case GGML_TYPE_I64:
+            memcpy(&l, at, sizeof(l));
+            ggs_json_i64(json, NULL, l);
+            break;
+        default:
+            die("a tensor of another type");
     }
 }
 
@@ -145,7 +155,7 @@ static struct llama_model * open_model(const char * path) {
 #else
     if (options.read) params.use_mmap = false;
 #endif
-    struct llama_model * model             = llama_model_load_from_file(path, params);
+    struct llama_model * model = llama_model_load_from_file(path, params);
     if (model == NULL) die("loading the model");
     return model;
 }
@@ -198,7 +208,7 @@ static void print_decode(const struct session * session, const struct item * ite
 
 static int call_decode(struct session * session, const struct item * items, int n) {
     struct llama_batch * batch = &session->batch;
-    batch->n_tokens = n;
+    batch->n_tokens            = n;
     for (int i = 0; i < n; i++) {
         batch->token[i]     = items[i].token;
         batch->pos[i]       = items[i].position;
@@ -290,8 +300,8 @@ static void run_sequences(void) {
 
 static void * run_thread(void * data) {
     struct session * session = data;
-    llama_token      token   = session->number == 0 ? feed(session, prompt, PROMPT, "PROMPT")
-                                                    : feed(session, another, ANOTHER, "PROMPT");
+    llama_token      token =
+        session->number == 0 ? feed(session, prompt, PROMPT, "PROMPT") : feed(session, another, ANOTHER, "PROMPT");
     generate(session, token, options.generate);
     return NULL;
 }
@@ -314,7 +324,7 @@ static void run_contexts(void) {
 }
 
 // Programs of older releases still call it.
-static void set_warmup(struct session * session, bool on) {
+static void            set_warmup(struct session * session, bool on) {
 #pragma GCC diagnostic push
 #pragma GCC diagnostic ignored "-Wdeprecated-declarations"
     llama_set_warmup(session->context, on);
@@ -441,11 +451,11 @@ static const struct {
     int          models;
     void (*run)(void);
 } modes[] = {
-    {"generate", 1, run_generate},     {"turns", 1, run_turns},           {"sequences", 1, run_sequences},
-    {"contexts", 1, run_contexts},     {"models", 2, run_contexts},       {"warmup", 1, run_warmup},
-    {"cleared", 1, run_warmup},        {"fork", 1, run_fork},             {"children", 1, run_children},
-    {"crash-abort", 1, run_generate},  {"crash-segv", 1, run_generate},   {"reopen", 1, run_reopen},
-    {"reopen-other", 1, run_reopen},   {"twice", 1, run_twice},           {"stop", 1, run_stop},
+    {"generate", 1, run_generate},    {"turns", 1, run_turns},         {"sequences", 1, run_sequences},
+    {"contexts", 1, run_contexts},    {"models", 2, run_contexts},     {"warmup", 1, run_warmup},
+    {"cleared", 1, run_warmup},       {"fork", 1, run_fork},           {"children", 1, run_children},
+    {"crash-abort", 1, run_generate}, {"crash-segv", 1, run_generate}, {"reopen", 1, run_reopen},
+    {"reopen-other", 1, run_reopen},  {"twice", 1, run_twice},         {"stop", 1, run_stop},
     {"sizes", 0, run_sizes},
 };
 

@@ -52,12 +52,17 @@ static void write_row(struct ggs_json * json, struct ggs_reader * reader, const 
         const struct ggs_column * column = &schema->columns[i];
         switch (column->type) {
             case GGS_COLUMN_I64:
-            case GGS_COLUMN_TIME: ggs_json_i64(json, column->name, (int64_t) row[i]); break;
-            case GGS_COLUMN_STRING: write_string(json, column->name, reader, row[i]); break;
+            case GGS_COLUMN_TIME:
+                ggs_json_i64(json, column->name, (int64_t) row[i]);
+                break;
+            case GGS_COLUMN_STRING:
+                write_string(json, column->name, reader, row[i]);
+                break;
             case GGS_COLUMN_BYTES:
                 write_bytes(json, column->name, (const uint8_t *) (uintptr_t) row[i], row[i + 1]);
                 break;
-            default: ggs_json_u64(json, column->name, row[i]);
+            default:
+                ggs_json_u64(json, column->name, row[i]);
         }
     }
     ggs_json_end(json);

@@ -24,7 +24,8 @@ static void compare(const struct ggs_intervals * set, const bool * flags) {
         assert_int_equal(ggs_intervals_covers(set, i, i + 1), flags[i]);
     }
     assert_int_equal(ggs_intervals_bytes(set), bytes);
-    for (uint64_t i = 1; i < set->n; i++) assert_true(set->data[i - 1].end < set->data[i].begin); // disjoint, and not even touching
+    for (uint64_t i = 1; i < set->n; i++)
+        assert_true(set->data[i - 1].end < set->data[i].begin); // disjoint, and not even touching
 }
 
 static void test_against_flags(void ** state) {
