@@ -12,9 +12,14 @@ struct ggs_command {
 };
 
 int cmd_doctor(int argc, char ** argv);
+int cmd_export(int argc, char ** argv);
 int cmd_gguf(int argc, char ** argv);
 int cmd_record(int argc, char ** argv);
 int cmd_run(int argc, char ** argv);
 int cmd_seal(int argc, char ** argv);
 int cmd_stats(int argc, char ** argv);
 int cmd_check(int argc, char ** argv);
+int cmd_log(int argc, char ** argv);
+int cmd_graph(int argc, char ** argv);
+int cmd_experts(int argc, char ** argv);
+int cmd_buffers(int argc, char ** argv);

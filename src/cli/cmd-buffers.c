@@ -1,0 +1,313 @@
+// ggscope buffers DIR: what memory the engine took, when and for what.
+#include <argp.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "analyze/occupancy.h"
+#include "base/error.h"
+#include "base/json.h"
+#include "base/number.h"
+#include "base/table.h"
+#include "base/terminal.h"
+#include "cli/commands.h"
+#include "cli/verb.h"
+
+struct arguments {
+    const char * directory;
+    bool         json;
+};
+
+static error_t parse_option(int key, char * argument, struct argp_state * state) {
+    struct arguments * arguments = state->input;
+    switch (key) {
+        case 'j':
+            arguments->json = true;
+            return 0;
+        case ARGP_KEY_ARG:
+            if (arguments->directory != NULL)
+                argp_error(state, "one experiment at a time, please: '%s' is too much", argument);
+            arguments->directory = argument;
+            return 0;
+        case ARGP_KEY_END:
+            if (arguments->directory == NULL) argp_error(state, "which experiment? Give its directory");
+            return 0;
+        default:
+            return ARGP_ERR_UNKNOWN;
+    }
+}
+
+// ---- text ----
+
+static void print_table(struct ggs_table * table) {
+    ggs_table_print(table, stdout, ggs_terminal_width(stdout));
+    ggs_table_free(table);
+}
+
+static void print_buffers(const struct ggs_trace * trace) {
+    char               number[GGS_NUMBER_LENGTH];
+    struct ggs_table * table = ggs_table_new();
+    ggs_table_column(table, "buffer", GGS_RIGHT);
+    ggs_table_column(table, "class", GGS_LEFT);
+    ggs_table_column(table, "type", GGS_LEFT);
+    ggs_table_column(table, "size", GGS_RIGHT);
+    ggs_table_column(table, "allocated", GGS_RIGHT);
+    ggs_table_column(table, "freed", GGS_RIGHT);
+    ggs_table_column(table, "", GGS_LEFT);
+    for (uint64_t i = 0; i < trace->n_buffers; i++) {
+        const struct ggs_buffer * b = &trace->buffers[i];
+        ggs_table_cell(table, "%" PRIu64, b->buffer);
+        ggs_table_cell(table, "%s", ggs_class_name(b->class_));
+        ggs_table_cell(table, "%s", ggs_reader_string(trace->reader, b->type));
+        ggs_table_cell(table, "%s", ggs_format_bytes(number, b->size));
+        ggs_table_cell(table, "%.3f s", (double) b->begin_ns / 1e9);
+        if (b->end_ns < 0) {
+            ggs_table_cell(table, "-");
+        } else {
+            ggs_table_cell(table, "%.3f s", (double) b->end_ns / 1e9);
+        }
+        ggs_table_cell(table, "%s", b->file != 0 ? "mapped file" : "");
+    }
+    print_table(table);
+}
+
+static void print_peaks(const struct ggs_occupancy * o) {
+    char               number[GGS_NUMBER_LENGTH], bar[3 * 24 + 1];
+    struct ggs_table * table = ggs_table_new();
+    ggs_table_column(table, "class", GGS_LEFT);
+    ggs_table_column(table, "buffers", GGS_RIGHT);
+    ggs_table_column(table, "peak", GGS_RIGHT);
+    ggs_table_column(table, "", GGS_LEFT);
+    for (int c = 0; c < GGS_CLASSES; c++) {
+        if (o->class_buffers[c] == 0) continue;
+        ggs_table_cell(table, "%s", ggs_class_name((uint64_t) c));
+        ggs_table_cell(table, "%" PRIu64, o->class_buffers[c]);
+        ggs_table_cell(table, "%s", ggs_format_bytes(number, o->class_peak[c]));
+        ggs_terminal_bar(bar, sizeof(bar), 24,
+                         o->peak_bytes == 0 ? 0 : (double) o->class_peak[c] / (double) o->peak_bytes);
+        ggs_table_cell(table, "%s", bar);
+    }
+    putchar('\n');
+    print_table(table);
+    printf("\npeak      %s", ggs_format_bytes(number, o->peak_bytes));
+    printf(" at %.3f s", (double) o->peak_ns / 1e9);
+    if (o->mapped_bytes > 0) printf("; %s in mapped files is not counted", ggs_format_bytes(number, o->mapped_bytes));
+    putchar('\n');
+}
+
+// A line of the plot: what of the curve reaches into it.
+static void print_row(const uint64_t * curve, unsigned width, double from, double to) {
+    static const char * const blocks[] = {" ", "▁", "▂", "▃", "▄", "▅", "▆", "▇", "█"};
+    unsigned                  last     = 0;
+    for (unsigned i = 0; i < width; i++) {
+        if ((double) curve[i] > from) last = i + 1;
+    }
+    for (unsigned i = 0; i < last; i++) {
+        double part = ((double) curve[i] - from) / (to - from);
+        int    cell = part >= 1 ? 8 : part <= 0 ? 0 : 1 + (int) (part * 7);
+        fputs(blocks[cell], stdout);
+    }
+    putchar('\n');
+}
+
+static void print_plot(const struct ggs_occupancy * o) {
+    enum { HEIGHT = 8, LABEL = 10, MOST = 200 };
+    uint64_t curve[MOST];
+    char     number[GGS_NUMBER_LENGTH];
+    unsigned width = ggs_terminal_width(stdout);
+    if (o->peak_bytes == 0) return;
+    width = width > MOST + LABEL + 2 ? MOST : width < 40 ? 28 : width - LABEL - 2;
+    ggs_occupancy_curve(o, curve, width);
+    putchar('\n');
+    for (int row = HEIGHT; row-- > 0;) {
+        double from = (double) o->peak_bytes * row / HEIGHT, to = (double) o->peak_bytes * (row + 1) / HEIGHT;
+        bool   labelled = row == HEIGHT - 1 || row == HEIGHT / 2 - 1;
+        printf("%*s │", LABEL, labelled ? ggs_format_bytes(number, (uint64_t) to) : "");
+        print_row(curve, width, from, to);
+    }
+    printf("%*s └", LABEL, "0 B");
+    for (unsigned i = 0; i < width; i++) fputs("─", stdout);
+    char begin[GGS_NUMBER_LENGTH], end[GGS_NUMBER_LENGTH];
+    snprintf(begin, sizeof(begin), "%.3f s", (double) o->begin_ns / 1e9);
+    snprintf(end, sizeof(end), "%.3f s", (double) o->end_ns / 1e9);
+    printf("\n%*s  %s%*s\n", LABEL, "", begin, (int) (width - strlen(begin)), end);
+}
+
+static void place_name(char * text, size_t size, const struct ggs_trace * trace, uint64_t buffer, uint64_t file) {
+    if (buffer != 0) {
+        const char * type = "";
+        for (uint64_t i = 0; i < trace->n_buffers; i++) {
+            if (trace->buffers[i].buffer == buffer) type = ggs_class_name(trace->buffers[i].class_);
+        }
+        snprintf(text, size, "buffer %" PRIu64 " (%s)", buffer, type);
+    } else if (file != 0) {
+        snprintf(text, size, "mapped file %" PRIu64, file);
+    } else {
+        snprintf(text, size, "host memory");
+    }
+}
+
+static void print_transfers(const struct ggs_occupancy * o, const struct ggs_trace * trace) {
+    enum { SHOWN = 20 };
+    char               number[GGS_NUMBER_LENGTH], place[80];
+    struct ggs_table * table = ggs_table_new();
+    ggs_table_column(table, "moved from", GGS_LEFT);
+    ggs_table_column(table, "to", GGS_LEFT);
+    ggs_table_column(table, "times", GGS_RIGHT);
+    ggs_table_column(table, "bytes", GGS_RIGHT);
+    ggs_table_column(table, "time", GGS_RIGHT);
+    for (uint64_t i = 0; i < o->n_transfers && i < SHOWN; i++) {
+        const struct ggs_transfer_totals * t = &o->transfers[i];
+        place_name(place, sizeof(place), trace, t->from_buffer, t->from_file);
+        ggs_table_cell(table, "%s", place);
+        place_name(place, sizeof(place), trace, t->to_buffer, 0);
+        ggs_table_cell(table, "%s", place);
+        ggs_table_cell(table, "%s", ggs_format_count(number, t->count));
+        ggs_table_cell(table, "%s", ggs_format_bytes(number, t->bytes));
+        ggs_table_cell(table, "%s", ggs_format_nanoseconds(number, t->ns));
+    }
+    if (o->n_transfers == 0) {
+        puts("\nno transfers were seen");
+        ggs_table_free(table);
+        return;
+    }
+    putchar('\n');
+    print_table(table);
+    if (o->n_transfers > SHOWN)
+        printf("and %" PRIu64 " more kinds, each of fewer bytes: see --json\n", o->n_transfers - SHOWN);
+}
+
+static void print_text(const struct ggs_occupancy * o, const struct ggs_trace * trace) {
+    if (trace->n_buffers == 0) {
+        puts("no buffers were seen");
+        return;
+    }
+    print_buffers(trace);
+    print_plot(o);
+    print_peaks(o);
+    print_transfers(o, trace);
+}
+
+// ---- JSON ----
+
+static void write_end(struct ggs_json * json, const char * key, int64_t ns) {
+    if (ns < 0) {
+        ggs_json_null(json, key);
+    } else {
+        ggs_json_i64(json, key, ns);
+    }
+}
+
+static void write_buffers(struct ggs_json * json, const struct ggs_trace * trace) {
+    ggs_json_array(json, "buffers");
+    for (uint64_t i = 0; i < trace->n_buffers; i++) {
+        const struct ggs_buffer * b = &trace->buffers[i];
+        ggs_json_object_inline(json, NULL);
+        ggs_json_u64(json, "id", b->buffer);
+        ggs_json_string(json, "class", ggs_class_name(b->class_));
+        ggs_json_string(json, "type", ggs_reader_string(trace->reader, b->type));
+        ggs_json_u64(json, "size", b->size);
+        ggs_json_u64(json, "usage", b->usage);
+        ggs_json_bool(json, "host", b->host != 0);
+        ggs_json_bool(json, "mapped", b->file != 0);
+        ggs_json_i64(json, "begin_ns", b->begin_ns);
+        write_end(json, "end_ns", b->end_ns);
+        ggs_json_end(json);
+    }
+    ggs_json_end(json);
+}
+
+static void write_timeline(struct ggs_json * json, const struct ggs_occupancy * o) {
+    ggs_json_array(json, "timeline");
+    for (uint64_t i = 0; i < o->n_events; i++) {
+        const struct ggs_occupancy_event * event = &o->events[i];
+        ggs_json_object_inline(json, NULL);
+        ggs_json_i64(json, "ns", event->ns);
+        ggs_json_string(json, "event", event->end ? "dealloc" : "alloc");
+        ggs_json_u64(json, "buffer_id", event->buffer);
+        ggs_json_u64(json, "size", event->bytes);
+        ggs_json_u64(json, "total", event->total);
+        ggs_json_u64(json, "live", event->live);
+        ggs_json_end(json);
+    }
+    ggs_json_end(json);
+}
+
+static void write_transfers(struct ggs_json * json, const struct ggs_occupancy * o) {
+    static const char * const kinds[] = {"", "set", "get", "copy"};
+    ggs_json_array(json, "transfers");
+    for (uint64_t i = 0; i < o->n_transfers; i++) {
+        const struct ggs_transfer_totals * t = &o->transfers[i];
+        ggs_json_object_inline(json, NULL);
+        ggs_json_string(json, "kind", t->kind <= 3 ? kinds[t->kind] : "");
+        ggs_json_u64(json, "from_buffer", t->from_buffer);
+        ggs_json_u64(json, "from_file", t->from_file);
+        ggs_json_u64(json, "to_buffer", t->to_buffer);
+        ggs_json_u64(json, "count", t->count);
+        ggs_json_u64(json, "bytes", t->bytes);
+        ggs_json_u64(json, "ns", t->ns);
+        ggs_json_end(json);
+    }
+    ggs_json_end(json);
+}
+
+static int print_json(const struct ggs_occupancy * o, const struct ggs_trace * trace) {
+    struct ggs_json json;
+    char            id[GGS_UUID_LENGTH];
+    ggs_json_init(&json, ggs_json_to_file, stdout, true);
+    ggs_json_object(&json, NULL);
+    ggs_json_string(&json, "experiment_id", ggs_verb_uuid(id, trace));
+    ggs_json_u64(&json, "count", trace->n_buffers);
+    ggs_json_u64(&json, "peak_bytes", o->peak_bytes);
+    ggs_json_i64(&json, "peak_ns", o->peak_ns);
+    ggs_json_u64(&json, "mapped_bytes", o->mapped_bytes);
+    ggs_json_object(&json, "classes");
+    for (int c = 0; c < GGS_CLASSES; c++) {
+        if (o->class_buffers[c] == 0) continue;
+        ggs_json_object_inline(&json, ggs_class_name((uint64_t) c));
+        ggs_json_u64(&json, "count", o->class_buffers[c]);
+        ggs_json_u64(&json, "peak_bytes", o->class_peak[c]);
+        ggs_json_end(&json);
+    }
+    ggs_json_end(&json);
+    write_buffers(&json, trace);
+    write_timeline(&json, o);
+    write_transfers(&json, o);
+    ggs_json_end(&json);
+    return ggs_json_finish(&json);
+}
+
+int cmd_buffers(int argc, char ** argv) {
+    static const struct argp_option options[] = {{"json", 'j', NULL, 0, "As JSON", 1}, {0}};
+    static const struct argp        argp      = {
+                    options,
+                    parse_option,
+                    "DIR",
+                    "Show every runtime buffer with its class, size and life, how much they took over time and at most, and what was moved between them.",
+                    NULL,
+                    NULL,
+                    NULL};
+    static char      program[] = "ggscope buffers";
+    struct arguments arguments = {0};
+    argp_err_exit_status       = 2;
+    argv[0]                    = program;
+    if (argp_parse(&argp, argc, argv, 0, NULL, &arguments) != 0) return 2;
+
+    struct ggs_error     error = {0};
+    struct ggs_trace     trace;
+    struct ggs_occupancy occupancy;
+    if (ggs_verb_open(&trace, arguments.directory) < 0) return 1;
+    int status = ggs_occupancy_compute(&occupancy, &trace, &error);
+    if (status == 0) {
+        if (!arguments.json) {
+            print_text(&occupancy, &trace);
+        } else if (print_json(&occupancy, &trace) != 0) {
+            status = ggs_fail_errno(&error, "could not write the buffers");
+        }
+        ggs_occupancy_release(&occupancy);
+    }
+    if (status == 0 && fflush(stdout) != 0) status = ggs_fail_errno(&error, "could not write the buffers");
+    if (status < 0) ggs_verb_complain(&error);
+    ggs_trace_close(&trace);
+    return status < 0 ? 1 : 0;
+}

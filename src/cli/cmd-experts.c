@@ -1,0 +1,415 @@
+// ggscope experts DIR: which experts were chosen, how evenly, how often again, and how early that is known.
+#include <argp.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "analyze/experts.h"
+#include "base/error.h"
+#include "base/json.h"
+#include "base/number.h"
+#include "base/table.h"
+#include "base/terminal.h"
+#include "cli/commands.h"
+#include "cli/verb.h"
+
+struct arguments {
+    const char *               directory;
+    struct ggs_experts_options options;
+    bool                       json;
+};
+
+enum { OPTION_TOKEN = 256, OPTION_WINDOW };
+
+static error_t parse_option(int key, char * argument, struct argp_state * state) {
+    struct arguments * arguments = state->input;
+    switch (key) {
+        case OPTION_TOKEN:
+            if (!ggs_parse_tokens(argument, &arguments->options.first_token, &arguments->options.last_token))
+                argp_error(state, "'%s' names no tokens; write 5, 5..9, 5.. or ..9", argument);
+            return 0;
+        case OPTION_WINDOW:
+            if (!ggs_parse_u64(argument, 1, 65536, &arguments->options.window))
+                argp_error(state, "'%s' is no number of tokens from 1 to 65536", argument);
+            return 0;
+        case 'j':
+            arguments->json = true;
+            return 0;
+        case ARGP_KEY_ARG:
+            if (arguments->directory != NULL)
+                argp_error(state, "one experiment at a time, please: '%s' is too much", argument);
+            arguments->directory = argument;
+            return 0;
+        case ARGP_KEY_END:
+            if (arguments->directory == NULL) argp_error(state, "which experiment? Give its directory");
+            return 0;
+        default:
+            return ARGP_ERR_UNKNOWN;
+    }
+}
+
+// ---- sums over layers ----
+
+struct sums {
+    uint64_t                experts, used, bytes, distinct, distinct_bytes, activations;
+    uint64_t                follows, chosen, reused, all_predicted, none_predicted;
+    double                  chance; // share that would be reused if each token chose at random
+    struct ggs_experts_time prefetch;
+};
+
+static struct sums sum_layers(const struct ggs_experts * e) {
+    struct sums s = {0};
+    for (uint64_t i = 0; i < e->n_layers; i++) {
+        const struct ggs_experts_layer * l = &e->layers[i];
+        s.experts += l->experts;
+        s.bytes += l->experts * l->bytes;
+        s.distinct += l->distinct;
+        s.distinct_bytes += l->distinct * l->bytes;
+        s.activations += l->activations;
+        s.follows += l->follows;
+        s.chosen += l->chosen;
+        s.reused += l->reused;
+        s.all_predicted += l->all_predicted;
+        s.none_predicted += l->none_predicted;
+        s.chance += (double) l->used / (double) l->experts * (double) l->chosen;
+        if (l->used > s.used) s.used = l->used;
+        if (l->prefetch.n > 0 && (s.prefetch.n == 0 || l->prefetch.least_ns < s.prefetch.least_ns))
+            s.prefetch.least_ns = l->prefetch.least_ns;
+        s.prefetch.n += l->prefetch.n;
+        s.prefetch.sum_ns += l->prefetch.sum_ns;
+    }
+    if (s.chosen > 0) s.chance /= (double) s.chosen;
+    return s;
+}
+
+// Most often chosen expert against the mean of its layer: 1 is even.
+static double imbalance(const struct ggs_experts_layer * l) {
+    return l->activations == 0 ? 0 : (double) l->most * (double) l->experts / (double) l->activations;
+}
+
+static uint64_t mean_ns(const struct ggs_experts_time * time) {
+    return time->n == 0 ? 0 : time->sum_ns / time->n;
+}
+
+static uint64_t favourite(const struct ggs_experts_layer * l) {
+    uint64_t best = 0;
+    for (uint64_t i = 1; i < l->experts; i++) {
+        if (l->counts[i] > l->counts[best]) best = i;
+    }
+    return best;
+}
+
+// ---- text ----
+
+static void print_summary(const struct ggs_experts * e, const struct sums * s) {
+    char a[GGS_NUMBER_LENGTH], b[GGS_NUMBER_LENGTH], c[GGS_NUMBER_LENGTH];
+    printf("experts   %" PRIu64 " in %" PRIu64 " layers, %" PRIu64 " chosen per token and layer; %s tokens\n",
+           s->experts, e->n_layers, s->used, ggs_format_count(a, e->tokens));
+    printf("used      %s of them (%s), %s of %s\n", ggs_format_count(a, s->distinct),
+           ggs_format_percent(b, s->distinct, s->experts), ggs_format_bytes(c, s->distinct_bytes),
+           ggs_format_bytes((char[GGS_NUMBER_LENGTH]){0}, s->bytes));
+    if (e->unknown > 0)
+        printf("unknown   %s expert ops whose choice was not recorded\n", ggs_format_count(a, e->unknown));
+    if (s->follows > 0) {
+        printf("reuse     %s of a token's experts were chosen by the token before (%.1f %% by\n          chance)\n",
+               ggs_format_percent(a, s->reused, s->chosen), 100 * s->chance);
+        printf("predict   the token before names all experts of a layer in %s of cases,\n          none in %s\n",
+               ggs_format_percent(a, s->all_predicted, s->follows),
+               ggs_format_percent(b, s->none_predicted, s->follows));
+    }
+    if (s->prefetch.n > 0)
+        printf(
+            "prefetch  %s on average from the router's result to the first byte of an\n          expert, %s at least\n",
+            ggs_format_nanoseconds(a, mean_ns(&s->prefetch)), ggs_format_nanoseconds(b, s->prefetch.least_ns));
+}
+
+static void print_matrices(const struct ggs_experts * e) {
+    char               number[GGS_NUMBER_LENGTH];
+    struct ggs_table * table = ggs_table_new();
+    ggs_table_column(table, "router to", GGS_LEFT);
+    ggs_table_column(table, "ops", GGS_RIGHT);
+    ggs_table_column(table, "least", GGS_RIGHT);
+    ggs_table_column(table, "mean", GGS_RIGHT);
+    ggs_table_column(table, "most", GGS_RIGHT);
+    ggs_table_column(table, "read", GGS_RIGHT);
+    for (unsigned i = 0; i < e->n_matrices; i++) {
+        const struct ggs_experts_matrix * m = &e->matrices[i];
+        ggs_table_cell(table, "%.*s", m->component_length, m->component);
+        ggs_table_cell(table, "%s", ggs_format_count(number, m->prefetch.n));
+        ggs_table_cell(table, "%s", ggs_format_nanoseconds(number, m->prefetch.least_ns));
+        ggs_table_cell(table, "%s", ggs_format_nanoseconds(number, mean_ns(&m->prefetch)));
+        ggs_table_cell(table, "%s", ggs_format_nanoseconds(number, m->prefetch.most_ns));
+        ggs_table_cell(table, "%s", ggs_format_bytes(number, m->bytes));
+    }
+    putchar('\n');
+    ggs_table_print(table, stdout, ggs_terminal_width(stdout));
+    ggs_table_free(table);
+}
+
+static void print_sets(const struct ggs_experts * e, const struct sums * s) {
+    char               number[GGS_NUMBER_LENGTH], bar[3 * 16 + 1];
+    struct ggs_table * table = ggs_table_new();
+    ggs_table_column(table, "tokens in a row", GGS_RIGHT);
+    ggs_table_column(table, "need experts", GGS_RIGHT);
+    ggs_table_column(table, "at most", GGS_RIGHT);
+    ggs_table_column(table, "bytes", GGS_RIGHT);
+    ggs_table_column(table, "at most", GGS_RIGHT);
+    ggs_table_column(table, "of all experts", GGS_LEFT);
+    for (unsigned i = 0; i < e->n_sets; i++) {
+        const struct ggs_experts_set * set = &e->sets[i];
+        if (set->samples == 0) continue;
+        ggs_table_cell(table, "%" PRIu64, set->window);
+        ggs_table_cell(table, "%.1f", (double) set->sum_experts / (double) set->samples);
+        ggs_table_cell(table, "%" PRIu64, set->most_experts);
+        ggs_table_cell(table, "%s", ggs_format_bytes(number, set->sum_bytes / set->samples));
+        ggs_table_cell(table, "%s", ggs_format_bytes(number, set->most_bytes));
+        double share = (double) set->sum_experts / (double) set->samples / (double) s->experts;
+        ggs_terminal_bar(bar, sizeof(bar), 10, share);
+        ggs_table_cell(table, "%s %4.1f %%", bar, 100 * share);
+    }
+    putchar('\n');
+    ggs_table_print(table, stdout, ggs_terminal_width(stdout));
+    ggs_table_free(table);
+}
+
+static void print_layers(const struct ggs_experts * e) {
+    char               number[GGS_NUMBER_LENGTH];
+    struct ggs_table * table = ggs_table_new();
+    ggs_table_column(table, "layer", GGS_RIGHT);
+    ggs_table_column(table, "tokens", GGS_RIGHT);
+    ggs_table_column(table, "used", GGS_RIGHT);
+    ggs_table_column(table, "most used", GGS_RIGHT);
+    ggs_table_column(table, "times", GGS_RIGHT);
+    ggs_table_column(table, "of mean", GGS_RIGHT);
+    ggs_table_column(table, "reuse", GGS_RIGHT);
+    ggs_table_column(table, "all known", GGS_RIGHT);
+    ggs_table_column(table, "prefetch", GGS_RIGHT);
+    for (uint64_t i = 0; i < e->n_layers; i++) {
+        const struct ggs_experts_layer * l = &e->layers[i];
+        ggs_table_cell(table, "%d", l->layer);
+        ggs_table_cell(table, "%s", ggs_format_count(number, l->tokens));
+        ggs_table_cell(table, "%" PRIu64 "/%" PRIu64, l->distinct, l->experts);
+        ggs_table_cell(table, "%" PRIu64, favourite(l));
+        ggs_table_cell(table, "%s", ggs_format_count(number, l->most));
+        ggs_table_cell(table, "%.1fx", imbalance(l));
+        ggs_table_cell(table, "%s", ggs_format_percent(number, l->reused, l->chosen));
+        ggs_table_cell(table, "%s", ggs_format_percent(number, l->all_predicted, l->follows));
+        ggs_table_cell(table, "%s", l->prefetch.n == 0 ? "-" : ggs_format_nanoseconds(number, mean_ns(&l->prefetch)));
+    }
+    putchar('\n');
+    ggs_table_print(table, stdout, ggs_terminal_width(stdout));
+    ggs_table_free(table);
+}
+
+// A row for each layer, a character for each expert or as many neighbours as share one.
+static void print_map(const struct ggs_experts * e) {
+    static const char * const shades[] = {"·", "▁", "▂", "▃", "▄", "▅", "▆", "▇", "█"};
+    uint64_t                  experts = 0, most = 0, room = ggs_terminal_width(stdout) - 8;
+    for (uint64_t i = 0; i < e->n_layers; i++) {
+        if (e->layers[i].experts > experts) experts = e->layers[i].experts;
+    }
+    uint64_t share = (experts + room - 1) / room;
+    for (uint64_t i = 0; i < e->n_layers; i++) {
+        for (uint64_t x = 0, sum = 0; x < e->layers[i].experts; x++) {
+            sum = x % share == 0 ? e->layers[i].counts[x] : sum + e->layers[i].counts[x];
+            if (sum > most) most = sum;
+        }
+    }
+    printf("\nhow often each expert was chosen: · never, █ %" PRIu64 " times", most);
+    if (share > 1) printf("; %" PRIu64 " neighbours share a column", share);
+    printf("\n  layer expert 0 to %" PRIu64 "\n", experts - 1);
+    for (uint64_t i = 0; i < e->n_layers; i++) {
+        const struct ggs_experts_layer * l = &e->layers[i];
+        printf("%7d ", l->layer);
+        for (uint64_t x = 0; x < l->experts; x += share) {
+            uint64_t sum = 0;
+            for (uint64_t k = x; k < x + share && k < l->experts; k++) sum += l->counts[k];
+            fputs(shades[(sum * 8 + most - 1) / most], stdout);
+        }
+        putchar('\n');
+    }
+}
+
+static void print_pairs(const struct ggs_experts * e) {
+    enum { SHOWN = 10 };
+    char               number[GGS_NUMBER_LENGTH];
+    struct ggs_table * table = ggs_table_new();
+    if (e->n_pairs == 0) {
+        ggs_table_free(table);
+        return;
+    }
+    ggs_table_column(table, "layer", GGS_RIGHT);
+    ggs_table_column(table, "chosen together", GGS_LEFT);
+    ggs_table_column(table, "times", GGS_RIGHT);
+    ggs_table_column(table, "by chance", GGS_RIGHT);
+    for (unsigned i = 0; i < e->n_pairs && i < SHOWN; i++) {
+        const struct ggs_experts_pair * p = &e->pairs[i];
+        ggs_table_cell(table, "%d", p->layer);
+        ggs_table_cell(table, "%" PRIu32 " and %" PRIu32, p->a, p->b);
+        ggs_table_cell(table, "%s", ggs_format_count(number, p->times));
+        ggs_table_cell(table, "%.1f", p->expected);
+    }
+    putchar('\n');
+    ggs_table_print(table, stdout, ggs_terminal_width(stdout));
+    ggs_table_free(table);
+}
+
+static void print_text(const struct ggs_experts * e) {
+    struct sums s = sum_layers(e);
+    if (e->n_layers == 0) {
+        puts("this model has experts, but which of them were chosen was not recorded");
+        return;
+    }
+    print_summary(e, &s);
+    print_matrices(e);
+    print_sets(e, &s);
+    print_layers(e);
+    print_map(e);
+    print_pairs(e);
+}
+
+// ---- JSON ----
+
+static void write_time(struct ggs_json * json, const char * key, const struct ggs_experts_time * time) {
+    ggs_json_object_inline(json, key);
+    ggs_json_u64(json, "count", time->n);
+    ggs_json_u64(json, "least_ns", time->least_ns);
+    ggs_json_u64(json, "mean_ns", mean_ns(time));
+    ggs_json_u64(json, "most_ns", time->most_ns);
+    ggs_json_end(json);
+}
+
+static double share(uint64_t part, uint64_t whole) {
+    return whole == 0 ? 0 : (double) part / (double) whole;
+}
+
+static void write_layer(struct ggs_json * json, const struct ggs_experts_layer * l) {
+    ggs_json_object(json, NULL);
+    ggs_json_i64(json, "layer", l->layer);
+    ggs_json_u64(json, "experts", l->experts);
+    ggs_json_u64(json, "chosen_per_token", l->used);
+    ggs_json_u64(json, "expert_bytes", l->bytes);
+    ggs_json_u64(json, "tokens", l->tokens);
+    ggs_json_u64(json, "activations", l->activations);
+    ggs_json_u64(json, "distinct", l->distinct);
+    ggs_json_double(json, "imbalance", imbalance(l));
+    ggs_json_u64(json, "follows", l->follows);
+    ggs_json_u64(json, "chosen", l->chosen);
+    ggs_json_u64(json, "reused", l->reused);
+    ggs_json_u64(json, "all_predicted", l->all_predicted);
+    ggs_json_u64(json, "none_predicted", l->none_predicted);
+    write_time(json, "prefetch", &l->prefetch);
+    ggs_json_array_inline(json, "counts");
+    for (uint64_t i = 0; i < l->experts; i++) ggs_json_u64(json, NULL, l->counts[i]);
+    ggs_json_end(json);
+    ggs_json_end(json);
+}
+
+static void write_lists(struct ggs_json * json, const struct ggs_experts * e) {
+    char component[GGS_NUMBER_LENGTH * 2];
+    ggs_json_array(json, "matrices");
+    for (unsigned i = 0; i < e->n_matrices; i++) {
+        snprintf(component, sizeof(component), "%.*s", e->matrices[i].component_length, e->matrices[i].component);
+        ggs_json_object_inline(json, NULL);
+        ggs_json_string(json, "component", component);
+        ggs_json_u64(json, "bytes_read", e->matrices[i].bytes);
+        write_time(json, "prefetch", &e->matrices[i].prefetch);
+        ggs_json_end(json);
+    }
+    ggs_json_end(json);
+    ggs_json_array(json, "working_sets");
+    for (unsigned i = 0; i < e->n_sets; i++) {
+        const struct ggs_experts_set * set = &e->sets[i];
+        ggs_json_object_inline(json, NULL);
+        ggs_json_u64(json, "window", set->window);
+        ggs_json_u64(json, "samples", set->samples);
+        ggs_json_double(json, "mean_experts", share(set->sum_experts, set->samples));
+        ggs_json_u64(json, "most_experts", set->most_experts);
+        ggs_json_double(json, "mean_bytes", share(set->sum_bytes, set->samples));
+        ggs_json_u64(json, "most_bytes", set->most_bytes);
+        ggs_json_end(json);
+    }
+    ggs_json_end(json);
+    ggs_json_array(json, "pairs");
+    for (unsigned i = 0; i < e->n_pairs; i++) {
+        ggs_json_object_inline(json, NULL);
+        ggs_json_i64(json, "layer", e->pairs[i].layer);
+        ggs_json_u64(json, "a", e->pairs[i].a);
+        ggs_json_u64(json, "b", e->pairs[i].b);
+        ggs_json_u64(json, "times", e->pairs[i].times);
+        ggs_json_double(json, "expected", e->pairs[i].expected);
+        ggs_json_end(json);
+    }
+    ggs_json_end(json);
+}
+
+static int print_json(const struct ggs_trace * trace, const struct ggs_experts * e) {
+    struct sums     s = sum_layers(e);
+    struct ggs_json json;
+    char            id[GGS_UUID_LENGTH];
+    ggs_json_init(&json, ggs_json_to_file, stdout, true);
+    ggs_json_object(&json, NULL);
+    ggs_json_string(&json, "experiment_id", ggs_verb_uuid(id, trace));
+    ggs_json_bool(&json, "has_experts", e->any);
+    ggs_json_u64(&json, "tokens", e->tokens);
+    ggs_json_u64(&json, "experts", s.experts);
+    ggs_json_u64(&json, "distinct", s.distinct);
+    ggs_json_u64(&json, "activations", s.activations);
+    ggs_json_u64(&json, "unknown", e->unknown);
+    ggs_json_object_inline(&json, "reuse");
+    ggs_json_u64(&json, "follows", s.follows);
+    ggs_json_u64(&json, "chosen", s.chosen);
+    ggs_json_u64(&json, "reused", s.reused);
+    ggs_json_double(&json, "share", share(s.reused, s.chosen));
+    ggs_json_double(&json, "by_chance", s.chance);
+    ggs_json_u64(&json, "all_predicted", s.all_predicted);
+    ggs_json_u64(&json, "none_predicted", s.none_predicted);
+    ggs_json_end(&json);
+    write_lists(&json, e);
+    ggs_json_array(&json, "layers");
+    for (uint64_t i = 0; i < e->n_layers; i++) write_layer(&json, &e->layers[i]);
+    ggs_json_end(&json);
+    ggs_json_end(&json);
+    return ggs_json_finish(&json);
+}
+
+int cmd_experts(int argc, char ** argv) {
+    static const struct argp_option options[] = {
+        {"token", OPTION_TOKEN, "A..B", 0, "Token steps A to B only; 0 is the prompt", 1},
+        {"window", OPTION_WINDOW, "N", 0, "The working set of N consecutive tokens, instead of several", 1},
+        {"json", 'j', NULL, 0, "As JSON", 2},
+        {0}};
+    static const struct argp argp = {
+        options,
+        parse_option,
+        "DIR",
+        "Show which experts were chosen in each layer: how evenly, how often again by the next token, together with which, how many a run of tokens needs, and how early the choice is known.",
+        NULL,
+        NULL,
+        NULL};
+    static char      program[] = "ggscope experts";
+    struct arguments arguments = {.options = {.first_token = 0, .last_token = INT64_MAX}};
+    argp_err_exit_status       = 2;
+    argv[0]                    = program;
+    if (argp_parse(&argp, argc, argv, 0, NULL, &arguments) != 0) return 2;
+
+    struct ggs_error   error = {0};
+    struct ggs_trace   trace;
+    struct ggs_experts experts;
+    if (ggs_verb_open(&trace, arguments.directory) < 0) return 1;
+    int status = ggs_experts_compute(&experts, &trace, &arguments.options, &error);
+    if (status == 0) {
+        if (arguments.json) {
+            if (print_json(&trace, &experts) != 0) status = ggs_fail_errno(&error, "could not write the experts");
+        } else if (!experts.any) {
+            puts("no experts in this model");
+        } else {
+            print_text(&experts);
+        }
+        ggs_experts_release(&experts);
+    }
+    if (status == 0 && fflush(stdout) != 0) status = ggs_fail_errno(&error, "could not write the experts");
+    if (status < 0) ggs_verb_complain(&error);
+    ggs_trace_close(&trace);
+    return status < 0 ? 1 : 0;
+}

@@ -1,0 +1,25 @@
+// How ggscope log writes: text, CSV or JSON, an entry at a time.
+#pragma once
+
+#include <stdint.h>
+#include <stdio.h>
+
+#include "analyze/log.h"
+#include "base/json.h"
+
+enum ggs_log_form { GGS_LOG_TEXT, GGS_LOG_CSV, GGS_LOG_JSON };
+
+enum { GGS_LOG_COLUMNS = 11 };
+
+struct ggs_log_writer {
+    const struct ggs_trace * trace;
+    FILE *                   file;
+    enum ggs_log_form        form;
+    unsigned                 widths[GGS_LOG_COLUMNS]; // text: 0 for columns that the terminal has no room for
+    struct ggs_json          json;
+};
+
+void ggs_log_writer_begin(struct ggs_log_writer * writer, const struct ggs_trace * trace, FILE * file,
+                          enum ggs_log_form form);
+void ggs_log_writer_add(struct ggs_log_writer * writer, const struct ggs_log_entry * entry);
+int  ggs_log_writer_end(struct ggs_log_writer * writer); // 0, or -1 where something could not be written

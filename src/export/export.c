@@ -1,0 +1,207 @@
+#include "export/export.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/error.h"
+#include "export/facts.h"
+#include "export/formats.h"
+#include "export/tables.h"
+
+static const struct ggs_export_format formats[] = {
+    {"json", "a directory: metadata, memory map, buffers, a graph and a trace for each token", GGS_EXPORT_DIRECTORY,
+     true, false, 1, ggs_export_json},
+    {"csv", "a directory of tables", GGS_EXPORT_DIRECTORY, true, true, 0, ggs_export_csv},
+    {"sqlite", "the same tables as a database", GGS_EXPORT_DATABASE, false, true, 0, ggs_export_sqlite},
+    {"parquet", "the same tables as a directory of Parquet files", GGS_EXPORT_DIRECTORY, false, true, 0,
+     ggs_export_parquet},
+    {"chrome", "a timeline as trace events in JSON", GGS_EXPORT_FILE, true, false, 1, ggs_export_chrome},
+    {"perfetto", "a timeline for Perfetto", GGS_EXPORT_FILE, true, false, 1, ggs_export_perfetto},
+    {"dot", "the graphs for Graphviz, one for each token", GGS_EXPORT_STEPS, true, false, 1, ggs_export_dot},
+    {"fio", "the reads of mapped files, for fio to replay", GGS_EXPORT_FILE, true, false, 1, ggs_export_fio},
+    {"ggmlviz", "events as ggml-viz reads them", GGS_EXPORT_FILE, true, false, 1, ggs_export_ggmlviz},
+};
+enum { N_FORMATS = sizeof(formats) / sizeof(formats[0]) };
+
+const struct ggs_export_format * ggs_export_format(unsigned i) {
+    return i < N_FORMATS ? &formats[i] : NULL;
+}
+
+// ---- what the formats call ----
+
+int ggs_export_walk(struct ggs_export * export, struct ggs_walk ** walk, struct ggs_error * error) {
+    const struct ggs_export_options * o = export->options;
+    return ggs_walk_open(walk, &export->trace, o->steps ? o->first_step : INT64_MIN,
+                         o->steps ? o->last_step : INT64_MAX, error);
+}
+
+void ggs_export_step(struct ggs_export * export) {
+    if (export->done < export->total) export->done++;
+    if (export->options->progress != NULL) export->options->progress(export->options->context, export->done, export->total);
+}
+
+int ggs_export_steps(struct ggs_export * export, struct ggs_cursor ** cursor, struct ggs_error * error) {
+    const struct ggs_export_options * o = export->options;
+    int status = ggs_cursor_open(cursor, export->trace.reader, GGS_TABLE_STEPS, error);
+    if (status == 0) ggs_cursor_keys(*cursor, o->steps && o->first_step > 0 ? o->first_step : 0, o->steps ? o->last_step : INT64_MAX);
+    return status;
+}
+
+// OUT, or OUT/NAME with an extension; the caller frees.
+static char * path_of(const struct ggs_export * export, const char * name, const char * extension) {
+    char * path = NULL;
+    int    n    = name == NULL ? asprintf(&path, "%s%s", export->options->output, extension)
+                               : asprintf(&path, "%s/%s%s", export->options->output, name, extension);
+    return n < 0 ? NULL : path;
+}
+
+int ggs_export_open(struct ggs_export * export, struct ggs_stream * stream, const char * name,
+                    struct ggs_error * error) {
+    bool   gzip = export->options->gzip;
+    char * path = path_of(export, name, gzip && name != NULL ? ".gz" : "");
+    if (path == NULL) return ggs_fail_memory(error);
+    int status = ggs_stream_open(stream, path, gzip, error);
+    free(path);
+    return status;
+}
+
+int ggs_export_close(struct ggs_export * export, struct ggs_stream * stream, int status, struct ggs_error * error) {
+    if (status < 0) {
+        ggs_stream_discard(stream);
+        return status;
+    }
+    status = ggs_stream_commit(stream, error);
+    export->result.files++;
+    export->result.bytes += stream->bytes;
+    if (stream->unchanged) export->result.unchanged++;
+    return status;
+}
+
+int ggs_export_mkdir(struct ggs_export * export, const char * name, struct ggs_error * error) {
+    char *      path   = path_of(export, name, "");
+    int         status = 0;
+    struct stat facts;
+    if (path == NULL) return ggs_fail_memory(error);
+    if (mkdir(path, 0777) != 0 && errno != EEXIST) {
+        status = ggs_fail_errno(error, "cannot create the directory %s", path);
+    } else if (stat(path, &facts) != 0 || !S_ISDIR(facts.st_mode)) {
+        status = ggs_fail(error, GGS_USAGE, "%s is no directory, but --format %s writes several files; give another name", path,
+                          export->format->name);
+    }
+    free(path);
+    return status;
+}
+
+// "token-00007" followed by the extension: its number, else -1.
+static int64_t number_of(const char * file, const char * extension) {
+    if (strncmp(file, "token-", 6) != 0) return -1;
+    char *    end;
+    long long number = strtoll(file + 6, &end, 10);
+    return end != file + 6 && strcmp(end, extension) == 0 ? number : -1;
+}
+
+static bool has_step(struct ggs_export * export, int64_t step) {
+    const struct ggs_export_options * o = export->options;
+    struct ggs_cursor *               cursor;
+    struct ggs_step                   row;
+    if (o->steps && (step < o->first_step || step > o->last_step)) return false;
+    if (ggs_cursor_open(&cursor, export->trace.reader, GGS_TABLE_STEPS, NULL) < 0) return true;
+    ggs_cursor_keys(cursor, step, step);
+    bool found = ggs_cursor_next(cursor, &row, NULL) != 0; // unreadable: keep the file
+    ggs_cursor_close(cursor);
+    return found;
+}
+
+void ggs_export_sweep(struct ggs_export * export, const char * name, const char * extension) {
+    char * path = path_of(export, name, "");
+    DIR *  dir  = path == NULL ? NULL : opendir(path);
+    char   plain[16], gzip[20];
+    snprintf(plain, sizeof(plain), "%s", extension);
+    snprintf(gzip, sizeof(gzip), "%s.gz", extension);
+    for (struct dirent * entry; dir != NULL && (entry = readdir(dir)) != NULL;) {
+        int64_t ours  = number_of(entry->d_name, export->options->gzip ? gzip : plain);
+        int64_t other = number_of(entry->d_name, export->options->gzip ? plain : gzip);
+        if (other >= 0 || (ours >= 0 && !has_step(export, ours))) unlinkat(dirfd(dir), entry->d_name, 0);
+    }
+    if (dir != NULL) closedir(dir);
+    free(path);
+}
+
+// ---- the whole ----
+
+static const struct ggs_export_format * find_format(const char * name) {
+    for (unsigned i = 0; i < N_FORMATS; i++) {
+        if (strcmp(formats[i].name, name) == 0) return &formats[i];
+    }
+    return NULL;
+}
+
+// One table alone is one stream, where the format writes a file for each.
+static bool is_stream(const struct ggs_export_format * format, const struct ggs_export_options * o) {
+    return format->shape == GGS_EXPORT_FILE ||
+           (format->shape == GGS_EXPORT_STEPS && o->steps && o->first_step == o->last_step) ||
+           (format->shape == GGS_EXPORT_DIRECTORY && format->tables && o->n_tables == 1);
+}
+
+static int refuse(const struct ggs_export_format * format, const struct ggs_export_options * o,
+                  struct ggs_error * error) {
+    if (o->gzip && !format->gzip)
+        return ggs_fail(error, GGS_USAGE, "--gzip makes no sense with --format %s: leave it out", format->name);
+    if (o->n_tables > 0 && !format->tables)
+        return ggs_fail(error, GGS_USAGE, "--table goes with csv, sqlite and parquet, not with %s", format->name);
+    if (o->per_thread && strcmp(format->name, "json") != 0)
+        return ggs_fail(error, GGS_USAGE, "--per-thread goes with --format json, not with %s", format->name);
+    if (strcmp(o->output, "-") == 0 && !is_stream(format, o))
+        return ggs_fail(error, GGS_USAGE, "--format %s is more than one stream: give a %s with -o, not standard output%s",
+                        format->name, format->shape == GGS_EXPORT_DATABASE ? "file" : "directory",
+                        format->shape == GGS_EXPORT_STEPS ? ", or one token step with --token N"
+                        : strcmp(format->name, "csv") == 0 ? ", or one table with --table NAME"
+                                                           : "");
+    for (unsigned i = 0; i < o->n_tables; i++) {
+        if (ggs_table_find(o->tables[i]) == NULL)
+            return ggs_fail(error, GGS_USAGE, "there is no table '%s'; ggscope export --tables lists them", o->tables[i]);
+    }
+    return 0;
+}
+
+static int open_names(struct ggs_export * export, struct ggs_error * error) {
+    const uint8_t * u = ggs_reader_uuid(export->trace.reader);
+    snprintf(export->id, sizeof(export->id),
+             "%02x%02x%02x%02x-%02x%02x-%02x%02x-%02x%02x-%02x%02x%02x%02x%02x%02x", u[0], u[1], u[2], u[3], u[4], u[5],
+             u[6], u[7], u[8], u[9], u[10], u[11], u[12], u[13], u[14], u[15]);
+    export->names = malloc((export->trace.n_tensors + 1) * sizeof(*export->names));
+    if (export->names == NULL) return ggs_fail_memory(error);
+    for (uint64_t i = 0; i < export->trace.n_tensors; i++)
+        export->names[i] =
+            ggs_export_valid(export, ggs_reader_string(export->trace.reader, export->trace.tensors[i].name));
+    return ggs_facts_open(&export->facts, &export->trace, error);
+}
+
+int ggs_export(const struct ggs_export_options * options, const char * directory, struct ggs_export_result * result,
+               struct ggs_error * error) {
+    struct ggs_export export = {.options = options, .format = find_format(options->format)};
+    if (export.format == NULL) return ggs_fail(error, GGS_USAGE, "there is no format '%s'", options->format);
+    int status = refuse(export.format, options, error);
+    if (status < 0) return status;
+    status = ggs_trace_open(&export.trace, directory, error);
+    if (status == 0) status = open_names(&export, error);
+    if (status == 0) {
+        unsigned passes = export.format->passes > 0 ? export.format->passes : ggs_tables_passes(options);
+        export.total    = ggs_reader_rows(export.trace.reader, GGS_TABLE_RUNS) * passes;
+    }
+    if (status == 0 && !is_stream(export.format, options) && export.format->shape != GGS_EXPORT_DATABASE)
+        status = ggs_export_mkdir(&export, NULL, error);
+    if (status == 0) status = export.format->write(&export, error);
+    *result = export.result;
+    ggs_facts_free(export.facts);
+    for (uint64_t i = 0; i < export.n_copies; i++) free(export.copies[i]);
+    free(export.copies);
+    free(export.names);
+    ggs_trace_close(&export.trace);
+    return status;
+}

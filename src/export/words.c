@@ -1,0 +1,150 @@
+// The words of exports: what numbers of a trace are called.
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/text.h"
+#include "base/utf8.h"
+#include "export/export.h"
+#include "gguf/gguf-name.h"
+
+// ---- text ----
+
+static size_t valid_length(const char * text, size_t length) {
+    size_t   i = 0;
+    uint32_t point;
+    while (i < length) {
+        size_t size = ggs_utf8_decode(text + i, length - i, &point);
+        if (size == 0) break;
+        i += size;
+    }
+    return i;
+}
+
+static void append_valid(struct ggs_text * out, const char * text, size_t length) {
+    while (length > 0) {
+        size_t valid = valid_length(text, length);
+        ggs_text_append(out, text, valid);
+        if (valid == length) break;
+        ggs_text_puts(out, "\xef\xbf\xbd");
+        text += valid + 1;
+        length -= valid + 1;
+    }
+}
+
+void ggs_text_make_valid(struct ggs_text * text) {
+    if (text->length == 0 || valid_length(text->data, text->length) == text->length) return;
+    struct ggs_text clean = {0};
+    append_valid(&clean, text->data, text->length);
+    ggs_text_release(text);
+    *text = clean;
+}
+
+const char * ggs_export_valid(struct ggs_export * export, const char * text) {
+    if (text == NULL || valid_length(text, strlen(text)) == strlen(text)) return text;
+    struct ggs_text clean  = {0};
+    char **         copies = realloc(export->copies, (export->n_copies + 1) * sizeof(*copies));
+    if (copies == NULL) return "";
+    export->copies = copies;
+    append_valid(&clean, text, strlen(text));
+    if (clean.failed) ggs_text_release(&clean);
+    if (clean.data == NULL) return "";
+    copies[export->n_copies++] = clean.data;
+    return clean.data;
+}
+
+// ---- words ----
+
+const char * ggs_word_phase(uint64_t phase) {
+    static const char * const names[] = {"NONE", "PROMPT", "GENERATE", "MIXED", "WARMUP"};
+    return phase < sizeof(names) / sizeof(names[0]) ? names[phase] : "NONE";
+}
+
+const char * ggs_word_source(uint64_t source) {
+    return source == GGS_SOURCE_DISK ? "DISK" : source == GGS_SOURCE_BUFFER ? "BUFFER" : NULL;
+}
+
+const char * ggs_word_class(uint64_t class_) {
+    static const char * const names[] = {"other", "weights", "kv", "compute", "io"};
+    return class_ < sizeof(names) / sizeof(names[0]) ? names[class_] : "other";
+}
+
+const char * ggs_word_usage(uint64_t usage) {
+    return usage == 1 ? "weights" : usage == 2 ? "compute" : "any";
+}
+
+const char * ggs_word_transfer(uint64_t kind) {
+    return kind == 1 ? "host to tensor" : kind == 2 ? "tensor to host" : "tensor to tensor";
+}
+
+const char * ggs_word_type(const struct ggs_export * export, uint64_t type) {
+    const struct ggs_trace * trace = &export->trace;
+    return type < trace->n_types ? ggs_reader_string(trace->reader, trace->types[type].name) : "";
+}
+
+const char * ggs_tensor_name_of(const struct ggs_export * export, uint64_t tensor) {
+    return tensor == 0 || tensor > export->trace.n_tensors ? "" : export->names[tensor - 1];
+}
+
+// What llama.cpp calls the results of nodes, where no weight tells: the first that fits.
+static enum ggs_category category_of_result(const char * name) {
+    static const struct {
+        const char *      part;
+        enum ggs_category category;
+    } table[] = {
+        {"result_norm", GGS_CATEGORY_NORM}, {"result", GGS_CATEGORY_OUTPUT},   {"ffn_norm", GGS_CATEGORY_NORM},
+        {"attn_norm", GGS_CATEGORY_NORM},   {"norm", GGS_CATEGORY_NORM},       {"inp_", GGS_CATEGORY_INPUT},
+        {"embd", GGS_CATEGORY_INPUT},       {"ffn", GGS_CATEGORY_FFN},         {"attn", GGS_CATEGORY_ATTENTION},
+        {"Qcur", GGS_CATEGORY_ATTENTION},   {"Kcur", GGS_CATEGORY_ATTENTION},  {"Vcur", GGS_CATEGORY_ATTENTION},
+        {"kq", GGS_CATEGORY_ATTENTION},     {"cache_", GGS_CATEGORY_ATTENTION}, {"__fattn__", GGS_CATEGORY_ATTENTION},
+        {"l_out", GGS_CATEGORY_FFN},
+    };
+    for (size_t i = 0; i < sizeof(table) / sizeof(table[0]); i++) {
+        if (strncmp(name, table[i].part, strlen(table[i].part)) == 0) return table[i].category;
+    }
+    return GGS_CATEGORY_OTHER;
+}
+
+static enum ggs_category category_of(const char * name) {
+    enum ggs_category category = ggs_name_parse(name, strlen(name)).category;
+    return category != GGS_CATEGORY_OTHER ? category : category_of_result(name);
+}
+
+const char * ggs_node_category(const struct ggs_export * export, const struct ggs_graph * graph, uint64_t node) {
+    enum ggs_category category = GGS_CATEGORY_OTHER;
+    // The weight that a node multiplies with says it best.
+    for (uint64_t e = graph->first_edge[node]; category == GGS_CATEGORY_OTHER && e < graph->first_edge[node + 1]; e++) {
+        const char * name = ggs_tensor_name_of(export, graph->edges[e].tensor);
+        category          = ggs_name_parse(name, strlen(name)).category;
+    }
+    if (category == GGS_CATEGORY_OTHER) category = category_of(ggs_tensor_name_of(export, graph->nodes[node].tensor));
+    for (uint64_t e = graph->first_edge[node]; category == GGS_CATEGORY_OTHER && e < graph->first_edge[node + 1]; e++)
+        category = category_of(ggs_tensor_name_of(export, graph->edges[e].tensor));
+    return ggs_category_name(category);
+}
+
+const char * ggs_node_qkv(const struct ggs_export * export, const struct ggs_graph * graph, uint64_t node) {
+    const char * result = ggs_tensor_name_of(export, graph->nodes[node].tensor);
+    if (strncmp(result, "Qcur", 4) == 0) return "Q";
+    if (strncmp(result, "Kcur", 4) == 0) return "K";
+    if (strncmp(result, "Vcur", 4) == 0) return "V";
+    for (uint64_t e = graph->first_edge[node]; e < graph->first_edge[node + 1]; e++) {
+        const char *    name  = ggs_tensor_name_of(export, graph->edges[e].tensor);
+        struct ggs_name parts = ggs_name_parse(name, strlen(name));
+        if (parts.component_length == 6 && memcmp(parts.component, "attn_q", 6) == 0) return "Q";
+        if (parts.component_length == 6 && memcmp(parts.component, "attn_k", 6) == 0) return "K";
+        if (parts.component_length == 6 && memcmp(parts.component, "attn_v", 6) == 0) return "V";
+    }
+    return NULL;
+}
+
+uint64_t ggs_tensor_extent(const struct ggs_trace * trace, const struct ggs_tensor * t) {
+    const struct ggs_type * type = t->type < trace->n_types ? &trace->types[t->type] : NULL;
+    if (type == NULL || type->block_elements == 0) return 0;
+    for (int i = 0; i < 4; i++) {
+        if (t->ne[i] <= 0) return 0;
+    }
+    uint64_t blocks = (uint64_t) t->ne[0] / type->block_elements;
+    uint64_t bytes  = blocks == 0 ? 0 : type->block_bytes + (blocks - 1) * t->nb[0];
+    for (int i = 1; i < 4; i++) bytes += ((uint64_t) t->ne[i] - 1) * t->nb[i];
+    return bytes;
+}
