@@ -55,6 +55,7 @@ struct run {
     uint64_t               load_ns;
     uint64_t               prompt_ns;
     uint64_t               generate_ns; // decodes and sampling after the prompt
+    uint64_t *             token_ns;    // of each token after the first: its decode and sampling
     XXH3_state_t *         hash;
 };
 
@@ -142,6 +143,7 @@ static int generate(struct run * run, struct ggs_error * error) {
     int status   = feed_prompt(run, error);
     run->stopped = "interrupt";
     if (interrupted && run->session.position < run->prompt_tokens) return status;
+    uint64_t before = 0; // what generating had taken before this token
     while (status == GGS_OK) {
         uint64_t    begin   = now_ns();
         llama_token token   = ggs_session_sample(&run->session);
@@ -150,6 +152,7 @@ static int generate(struct run * run, struct ggs_error * error) {
             run->prompt_ns += sampled;
         } else {
             run->generate_ns += sampled;
+            run->token_ns[run->generated - 1] = run->generate_ns - before;
         }
         run->tokens[run->generated++] = token;
         status                        = emit(run, token, error);
@@ -163,6 +166,7 @@ static int generate(struct run * run, struct ggs_error * error) {
             break;
         }
         if (interrupted) break;
+        before = run->generate_ns;
         status = decode(run, &token, 1, true, &run->generate_ns, error);
     }
     return status;
@@ -177,6 +181,19 @@ static double milliseconds(uint64_t ns) {
 // The first token is the prompt's; NAN where there is no other one.
 static double generate_ms_per_token(const struct run * run) {
     return run->generated > 1 ? milliseconds(run->generate_ns) / (run->generated - 1) : NAN;
+}
+
+static int by_value(const void * a, const void * b) {
+    uint64_t x = *(const uint64_t *) a, y = *(const uint64_t *) b;
+    return x < y ? -1 : x > y;
+}
+
+// Half of the tokens took longer: a machine that is busy for a moment does not show in it.
+static double median_ms_per_token(const struct run * run) {
+    if (run->generated < 2) return NAN;
+    uint32_t n = run->generated - 1;
+    qsort(run->token_ns, n, sizeof(*run->token_ns), by_value);
+    return milliseconds(run->token_ns[n / 2]);
 }
 
 static void report_text(const struct run * run) {
@@ -207,6 +224,7 @@ static int report_json(const struct run * run, struct ggs_error * error) {
     ggs_json_double(&json, "load_ms", milliseconds(run->load_ns));
     ggs_json_double(&json, "prompt_ms", milliseconds(run->prompt_ns));
     ggs_json_double(&json, "generate_ms_per_token", each_ms);
+    ggs_json_double(&json, "generate_ms_median", median_ms_per_token(run));
     ggs_json_double(&json, "tokens_per_second", 1000.0 / each_ms);
     ggs_json_u64(&json, "threads", run->options.threads);
     ggs_json_object(&json, "engine");
@@ -259,8 +277,9 @@ static int prepare(struct run * run, struct ggs_error * error) {
     if (status < 0) return status;
     run->load_ns = now_ns() - begin;
 
-    run->tokens = calloc(run->options.tokens, sizeof(*run->tokens));
-    if (run->tokens == NULL) return ggs_fail_memory(error);
+    run->tokens   = calloc(run->options.tokens, sizeof(*run->tokens));
+    run->token_ns = calloc(run->options.tokens, sizeof(*run->token_ns));
+    if (run->tokens == NULL || run->token_ns == NULL) return ggs_fail_memory(error);
     if (run->options.logits_hash) {
         run->hash = XXH3_createState();
         if (run->hash == NULL) return ggs_fail_memory(error);
@@ -276,6 +295,7 @@ static void release(struct run * run) {
     ggs_text_release(&run->text);
     free(run->prompt);
     free(run->tokens);
+    free(run->token_ns);
     XXH3_freeState(run->hash);
 }
 
