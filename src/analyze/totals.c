@@ -6,9 +6,15 @@
 #include "analyze/walk.h"
 #include "base/error.h"
 
+enum { FIXED_READS = 2 };
+
 // What is the same for an op in every run of a graph, worked out when the op is met first.
 struct fixed {
     uint64_t read, written, disk;
+    struct model_read {
+        uint64_t tensor, file, begin, length;
+    } reads[FIXED_READS]; // of model bytes, where there are no more
+    unsigned n_reads;
     bool     known;   // false: not met yet, or index data decides: work it out in every run
     bool     touched; // its bytes of the model are in the set already
 };
@@ -24,19 +30,38 @@ void ggs_totals_release(struct ggs_totals * totals) {
     for (uint64_t i = 0; i < totals->n_touched; i++) ggs_intervals_release(&totals->touched[i]);
     free(totals->touched);
     free(totals->by_op);
+    ggs_pattern_release(&totals->pattern);
     *totals = (struct ggs_totals){0};
 }
 
 // ---- bytes ----
 
-static bool touch(struct ggs_totals * totals, const struct ggs_access * access) {
-    const struct ggs_tensor * t      = access->tensor;
-    uint64_t                  file   = t->source == GGS_SOURCE_DISK ? t->file : t->origin_file;
-    uint64_t                  offset = t->source == GGS_SOURCE_DISK ? t->file_offset : t->origin_offset;
-    if (file == 0 || file > totals->n_touched) return true;
+static bool touch(struct ggs_totals * totals, const struct model_read * read) {
+    return ggs_intervals_add(&totals->touched[read->file - 1], read->begin, read->begin + read->length);
+}
+
+// Where in the model's files an access lies; false where it does not.
+static bool find_place(const struct ggs_totals * totals, const struct ggs_access * access, struct model_read * place) {
+    const struct ggs_tensor * t = access->tensor;
+    place->tensor               = t->tensor;
+    place->file                 = t->source == GGS_SOURCE_DISK ? t->file : t->origin_file;
+    place->begin                = t->source == GGS_SOURCE_DISK ? t->file_offset : t->origin_offset;
+    return place->file != 0 && place->file <= totals->n_touched;
+}
+
+// One access to the model: every range is noted in the pattern and in the set, and kept in `out` as long as there is room.
+static bool note_access(struct ggs_totals * totals, const struct ggs_access * access, bool warm, struct fixed * out) {
+    struct model_read place;
+    if (!find_place(totals, access, &place)) return true;
+    uint64_t base = place.begin;
     for (uint32_t i = 0; i < access->n_ranges; i++) {
-        uint64_t begin = offset + access->ranges[i].offset;
-        if (!ggs_intervals_add(&totals->touched[file - 1], begin, begin + access->ranges[i].length)) return false;
+        place.begin  = base + access->ranges[i].offset;
+        place.length = access->ranges[i].length;
+        if (!warm && !access->write)
+            ggs_pattern_read(&totals->pattern, place.tensor, place.file, place.begin, place.length);
+        if (!warm && !touch(totals, &place)) return false;
+        if (out->n_reads < FIXED_READS && !access->write) out->reads[out->n_reads] = place;
+        out->n_reads += !access->write;
     }
     return true;
 }
@@ -51,7 +76,12 @@ static int bytes_of(struct pass * pass, struct fixed * out, struct ggs_error * e
     struct fixed *    fixed = &pass->fixed[walk->op.node];
     bool              warm  = walk->run.phase == GGS_PHASE_WARMUP;
     *out                    = *fixed;
-    if (fixed->known && (fixed->touched || warm)) return 0;
+    if (fixed->known && (fixed->touched || warm)) {
+        for (unsigned i = 0; !warm && i < fixed->n_reads; i++)
+            ggs_pattern_read(&pass->totals->pattern, fixed->reads[i].tensor, fixed->reads[i].file,
+                             fixed->reads[i].begin, fixed->reads[i].length);
+        return 0;
+    }
     const struct ggs_access_list * list;
     int                            status = ggs_walk_accesses(walk, &list, error);
     if (status < 0) return status;
@@ -60,8 +90,9 @@ static int bytes_of(struct pass * pass, struct fixed * out, struct ggs_error * e
         const struct ggs_access * access = &list->access[i];
         *(access->write ? &out->written : &out->read) += access->bytes;
         if (access->tensor->source == GGS_SOURCE_DISK) out->disk += access->bytes;
-        if (!warm && !touch(pass->totals, access)) return ggs_fail_memory(error);
+        if (!note_access(pass->totals, access, warm, out)) return ggs_fail_memory(error);
     }
+    if (out->n_reads > FIXED_READS) out->known = false;
     *fixed = *out;
     return 0;
 }
@@ -110,16 +141,19 @@ static void add_run(struct ggs_totals * t, const struct ggs_run * run) {
     t->op_runs += run->op_runs;
 }
 
-static int walk_runs(struct pass * pass, struct ggs_trace * trace, struct ggs_error * error) {
+static int walk_runs(struct pass * pass, struct ggs_trace * trace, const struct ggs_totals_range * range,
+                     struct ggs_error * error) {
     int64_t first = INT64_MAX, last = INT64_MIN;
-    int     status = ggs_walk_open(&pass->walk, trace, INT64_MIN, INT64_MAX, error);
+    int     status = ggs_walk_open(&pass->walk, trace, range->first_step, range->last_step, error);
     while (status >= 0 && (status = ggs_walk_run(pass->walk, error)) > 0) {
         const struct ggs_run * run = &pass->walk->run;
         if (run->begin_ns < first) first = run->begin_ns;
         if (run->end_ns > last) last = run->end_ns;
         add_run(pass->totals, run);
         status = meet_graph(pass, error);
-        while (status >= 0 && ggs_walk_op(pass->walk)) status = add_op(pass, error);
+        while (status >= 0 && ggs_walk_op(pass->walk)) {
+            if (range->layer < 0 || pass->walk->op.layer == range->layer) status = add_op(pass, error);
+        }
     }
     if (last > first) pass->totals->wall_ns = (uint64_t) (last - first);
     ggs_walk_close(pass->walk);
@@ -129,7 +163,8 @@ static int walk_runs(struct pass * pass, struct ggs_trace * trace, struct ggs_er
 
 // ---- the rest ----
 
-static int walk_steps(struct ggs_totals * totals, struct ggs_trace * trace, struct ggs_error * error) {
+static int walk_steps(struct ggs_totals * totals, struct ggs_trace * trace, const struct ggs_totals_range * range,
+                      struct ggs_error * error) {
     struct ggs_cursor * cursor = NULL;
     struct ggs_step     step;
     int                 status = ggs_cursor_open(&cursor, trace->reader, GGS_TABLE_STEPS, error);
@@ -138,6 +173,7 @@ static int walk_steps(struct ggs_totals * totals, struct ggs_trace * trace, stru
             totals->warmup_steps++;
             continue;
         }
+        if (step.step < range->first_step || step.step > range->last_step) continue;
         uint64_t ns = step.end_ns > step.begin_ns ? (uint64_t) (step.end_ns - step.begin_ns) : 0;
         totals->steps++;
         if (step.phase == GGS_PHASE_PROMPT) {
@@ -202,15 +238,19 @@ static int by_wall(const void * a, const void * b) {
     return strcmp(x->name, y->name);
 }
 
-int ggs_totals_compute(struct ggs_totals * totals, struct ggs_trace * trace, struct ggs_error * error) {
+const struct ggs_totals_range ggs_totals_all = {INT64_MIN, INT64_MAX, -1};
+
+int ggs_totals_compute(struct ggs_totals * totals, struct ggs_trace * trace, const struct ggs_totals_range * range,
+                       struct ggs_error * error) {
     *totals            = (struct ggs_totals){.n_by_op = trace->n_ops, .n_touched = trace->n_files};
     totals->by_op      = calloc(trace->n_ops + 1, sizeof(*totals->by_op));
     totals->touched    = calloc(trace->n_files + 1, sizeof(*totals->touched));
     struct pass pass   = {.totals = totals};
     int         status = totals->by_op == NULL || totals->touched == NULL ? ggs_fail_memory(error) : 0;
     for (uint64_t i = 0; status == 0 && i < trace->n_ops; i++) totals->by_op[i].name = trace->op_names[i];
-    if (status == 0) status = walk_runs(&pass, trace, error);
-    if (status == 0) status = walk_steps(totals, trace, error);
+    if (status == 0) status = ggs_pattern_init(&totals->pattern, trace, error);
+    if (status == 0) status = walk_runs(&pass, trace, range, error);
+    if (status == 0) status = walk_steps(totals, trace, range, error);
     if (status == 0) status = walk_losses(totals, trace, error);
     if (status == 0) status = find_peak(totals, trace, error);
     if (status < 0) {

@@ -4,6 +4,7 @@
 #include <stdint.h>
 
 #include "analyze/intervals.h"
+#include "analyze/pattern.h"
 #include "analyze/trace.h"
 
 struct ggs_op_totals {
@@ -32,7 +33,16 @@ struct ggs_totals {
     struct ggs_op_totals * by_op;
     struct ggs_intervals * touched; // by file - 1
     uint64_t               n_touched;
+    struct ggs_pattern     pattern;
 };
 
-int  ggs_totals_compute(struct ggs_totals * totals, struct ggs_trace * trace, struct ggs_error * error);
+// Which part of a recording is looked at. Counts of graph runs and nodes are those of the token range; layer and the like narrow the ops.
+struct ggs_totals_range {
+    int64_t first_step, last_step; // INT64_MIN, INT64_MAX: everything, warm-up included in what is no token
+    int     layer;                 // -1: all of them
+};
+extern const struct ggs_totals_range ggs_totals_all;
+
+int  ggs_totals_compute(struct ggs_totals * totals, struct ggs_trace * trace, const struct ggs_totals_range * range,
+                        struct ggs_error * error);
 void ggs_totals_release(struct ggs_totals * totals);

@@ -157,15 +157,29 @@ enum ggs_op_kind ggs_trace_op_kind(const struct ggs_trace * trace, uint64_t op) 
     return op < trace->n_ops ? trace->op_kinds[op] : GGS_KIND_DENSE;
 }
 
+static int layer_of(const struct ggs_trace * trace, uint64_t tensor) {
+    return tensor == 0 || tensor > trace->n_tensors ? -1 : trace->layers[tensor - 1];
+}
+
+static const char * name_of(const struct ggs_trace * trace, uint64_t tensor) {
+    const struct ggs_tensor * row = ggs_trace_tensor(trace, tensor);
+    return row == NULL ? "" : ggs_reader_string(trace->reader, row->name);
+}
+
 int ggs_trace_node_layer(const struct ggs_trace * trace, const struct ggs_graph * graph, uint64_t node) {
-    uint64_t tensor = graph->nodes[node].tensor;
-    if (tensor > 0 && tensor <= trace->n_tensors && trace->layers[tensor - 1] >= 0) return trace->layers[tensor - 1];
+    int own = layer_of(trace, graph->nodes[node].tensor), last = -1;
+    if (own >= 0) return own;
+    // A node that the engine gave a name without a layer (the output's norm) has none, though its source may; one that it
+    // left without a name goes with what it reads.
+    const char * name    = name_of(trace, graph->nodes[node].tensor);
+    bool         unnamed = name[0] == '\0' || strncmp(name, "node_", 5) == 0;
     for (uint64_t e = graph->first_edge[node]; e < graph->first_edge[node + 1]; e++) {
-        tensor = graph->edges[e].tensor;
-        if (tensor > 0 && tensor <= trace->n_tensors && trace->layers[tensor - 1] >= 0)
-            return trace->layers[tensor - 1];
+        int layer = layer_of(trace, graph->edges[e].tensor);
+        if (layer < 0) continue;
+        if (strncmp(name_of(trace, graph->edges[e].tensor), "blk.", 4) == 0) return layer;
+        if (unnamed && layer > last) last = layer;
     }
-    return -1;
+    return last;
 }
 
 uint64_t ggs_trace_row_bytes(const struct ggs_trace * trace, const struct ggs_tensor * tensor) {

@@ -49,7 +49,7 @@ const struct ggs_tensor * ggs_trace_tensor(const struct ggs_trace * trace, uint6
 const char *              ggs_trace_op_name(const struct ggs_trace * trace, uint64_t op);
 enum ggs_op_kind          ggs_trace_op_kind(const struct ggs_trace * trace, uint64_t op);
 
-// The layer of a node: that of its result's name, else of a source's; -1 for none.
+// The layer of a node: that of its result's name, else of a weight that it reads, else, where it has no name, of what it reads; -1 for none.
 int ggs_trace_node_layer(const struct ggs_trace * trace, const struct ggs_graph * graph, uint64_t node);
 
 // Bytes of one row (the first dimension) of a tensor; 0 where its type is unknown.

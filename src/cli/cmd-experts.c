@@ -204,19 +204,20 @@ static void print_layers(const struct ggs_experts * e) {
 // A row for each layer, a character for each expert or as many neighbours as share one.
 static void print_map(const struct ggs_experts * e) {
     static const char * const shades[] = {"·", "▁", "▂", "▃", "▄", "▅", "▆", "▇", "█"};
-    uint64_t                  experts = 0, most = 0, room = ggs_terminal_width(stdout) - 8;
+    uint64_t                  experts = 0, most = 0, width = ggs_terminal_width(stdout);
     for (uint64_t i = 0; i < e->n_layers; i++) {
         if (e->layers[i].experts > experts) experts = e->layers[i].experts;
     }
-    uint64_t share = (experts + room - 1) / room;
+    uint64_t room = width > 24 ? width - 8 : 16, share = (experts + room - 1) / room;
     for (uint64_t i = 0; i < e->n_layers; i++) {
         for (uint64_t x = 0, sum = 0; x < e->layers[i].experts; x++) {
             sum = x % share == 0 ? e->layers[i].counts[x] : sum + e->layers[i].counts[x];
             if (sum > most) most = sum;
         }
     }
-    printf("\nhow often each expert was chosen: · never, █ %" PRIu64 " times", most);
-    if (share > 1) printf("; %" PRIu64 " neighbours share a column", share);
+    printf("\nhow often each expert was chosen");
+    if (share > 1) printf(" (%" PRIu64 " to a column)", share);
+    printf(": · never, █ %" PRIu64 " times", most);
     printf("\n  layer expert 0 to %" PRIu64 "\n", experts - 1);
     for (uint64_t i = 0; i < e->n_layers; i++) {
         const struct ggs_experts_layer * l = &e->layers[i];

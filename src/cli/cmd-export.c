@@ -23,20 +23,10 @@ struct arguments {
     bool                      quiet, list;
 };
 
-static bool is_format(const char * name) {
-    const struct ggs_export_format * format;
-    for (unsigned i = 0; (format = ggs_export_format(i)) != NULL; i++) {
-        if (strcmp(format->name, name) == 0) return true;
-    }
-    return false;
-}
-
 static void check(const struct arguments * arguments, struct argp_state * state) {
     if (arguments->list) return;
     if (arguments->directory == NULL) argp_error(state, "which experiment? Give its directory");
     if (arguments->options.format == NULL) argp_error(state, "which format? Give it with --format; --help lists them");
-    if (!is_format(arguments->options.format))
-        argp_error(state, "there is no format '%s'; --help lists them", arguments->options.format);
     if (arguments->options.output == NULL) argp_error(state, "where to? Give a name with -o, or -o - for standard output");
 }
 
@@ -150,12 +140,16 @@ int cmd_export(int argc, char ** argv) {
     arguments.options.tables        = arguments.tables;
     arguments.options.progress      = show_progress;
     arguments.options.context       = &progress;
-    int status                      = ggs_seal_recover(arguments.directory, false, NULL, &error);
+    if (ggs_export_refuse(&arguments.options, &error) < 0) {
+        ggs_verb_complain(&error);
+        return 2;
+    }
+    int status = ggs_seal_recover(arguments.directory, false, NULL, &error);
     if (status == 0) status = ggs_export(&arguments.options, arguments.directory, &result, &error);
     ggs_progress_finish(&progress);
     if (status < 0) {
-        fprintf(stderr, "ggscope: %s\n", error.text);
-        return status == GGS_USAGE ? 2 : 1;
+        ggs_verb_complain(&error);
+        return 1;
     }
     if (!arguments.quiet && strcmp(arguments.options.output, "-") != 0)
         say_result(arguments.options.output, &result);

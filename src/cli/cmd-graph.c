@@ -72,6 +72,15 @@ static void mark_op(struct ggs_graph_view * view, const struct ggs_op_seen * op)
     }
 }
 
+// The layer that a node stands in. One whose name the engine made up has that of what it reads, but does not go back: the rows
+// that the last layer takes from the result of the one before belong to the last.
+static int layer_at(const struct ggs_graph_view * view, uint64_t node) {
+    const struct ggs_tensor * result = ggs_trace_tensor(view->trace, view->graph->nodes[node].tensor);
+    int                       layer  = ggs_trace_node_layer(view->trace, view->graph, node);
+    int                       before = node == 0 ? -1 : view->nodes[node - 1].layer;
+    return layer < before && strncmp(ggs_graph_name(view, result), "node_", 5) == 0 ? before : layer;
+}
+
 // Looks at the run that the walk is at.
 static int view_run(struct ggs_graph_view * view, struct ggs_walk * walk, struct ggs_error * error) {
     struct ggs_trace * trace  = walk->trace;
@@ -87,8 +96,8 @@ static int view_run(struct ggs_graph_view * view, struct ggs_walk * walk, struct
     for (uint64_t i = 0; i < graph->n_nodes; i++) {
         bool empty           = ggs_trace_op_kind(trace, graph->nodes[i].op) == GGS_KIND_EMPTY;
         view->nodes[i].state = empty ? GGS_NODE_EMPTY : opaque ? GGS_NODE_OPAQUE : GGS_NODE_MISSING;
-        view->nodes[i].layer = ggs_trace_node_layer(trace, graph, i);
         uint64_t tensor      = graph->nodes[i].tensor;
+        view->nodes[i].layer = layer_at(view, i);
         if (tensor > 0 && tensor <= trace->n_tensors && view->producer[tensor - 1] == 0)
             view->producer[tensor - 1] = i + 1;
     }

@@ -14,8 +14,8 @@ static const struct {
     const char * title;
     bool         left;
 } columns[GGS_LOG_COLUMNS] = {
-    [NUMBER] = {"#", false},     [TIME] = {"time", false},      [TOKEN] = {"token", false}, [OP] = {"op", true},
-    [TENSOR] = {"tensor", true}, [LAYER] = {"L", false},        [THREADS] = {"T", false},   [BYTES] = {"bytes", false},
+    [NUMBER] = {"#", false},     [TIME] = {"time", false},     [TOKEN] = {"token", false}, [OP] = {"op", true},
+    [TENSOR] = {"tensor", true}, [LAYER] = {"L", false},       [THREADS] = {"T", false},   [BYTES] = {"bytes", false},
     [SOURCE] = {"source", true}, [DURATION] = {"took", false}, [WAIT] = {"wait", false},
 };
 

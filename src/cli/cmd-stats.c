@@ -165,7 +165,7 @@ int cmd_stats(int argc, char ** argv) {
     struct ggs_trace  trace = {0};
     struct ggs_totals totals;
     if (ggs_seal_recover(arguments.directory, false, NULL, &error) < 0 ||
-        ggs_trace_open(&trace, arguments.directory, &error) < 0 || ggs_totals_compute(&totals, &trace, &error) < 0) {
+        ggs_trace_open(&trace, arguments.directory, &error) < 0 || ggs_totals_compute(&totals, &trace, &ggs_totals_all, &error) < 0) {
         ggs_trace_close(&trace);
         fprintf(stderr, "ggscope: %s\n", error.text);
         return 1;

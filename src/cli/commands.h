@@ -23,3 +23,4 @@ int cmd_log(int argc, char ** argv);
 int cmd_graph(int argc, char ** argv);
 int cmd_experts(int argc, char ** argv);
 int cmd_buffers(int argc, char ** argv);
+int cmd_diff(int argc, char ** argv);

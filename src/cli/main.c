@@ -15,6 +15,7 @@ static const struct ggs_command commands[] = {
     {"experts", cmd_experts, "which experts were chosen, how often again, how early known"},
     {"export", cmd_export, "the recording in the formats of other programs"},
     {"buffers", cmd_buffers, "runtime buffers: size, life, peak, transfers"},
+    {"diff", cmd_diff, "what changed between two experiments"},
     {"check", cmd_check, "is an experiment whole and consistent?"},
     {"gguf", cmd_gguf, "structure and memory map of a GGUF model file"},
     {"doctor", cmd_doctor, "what can be recorded here, and how to mend the rest"},

@@ -70,7 +70,7 @@ void ggs_summary_print(const char * directory, FILE * out) {
     struct ggs_error  error  = {0};
     int               status = ggs_trace_open(&trace, directory, &error);
     if (status == 0) {
-        status = ggs_totals_compute(&totals, &trace, &error);
+        status = ggs_totals_compute(&totals, &trace, &ggs_totals_all, &error);
         if (status == 0) {
             ggs_summary_totals(&totals, out);
             char bytes[GGS_NUMBER_LENGTH];

@@ -1,0 +1,24 @@
+// How widely do repeated values lie? Keeps at most 128 of any number of values, evenly over all of them, and tells their
+// quartiles: what a single outlier does not move.
+#pragma once
+
+#include <stdint.h>
+
+enum { GGS_SPREAD_KEPT = 128 };
+
+// A zeroed struct is empty.
+struct ggs_spread {
+    uint64_t   n, stride; // values seen; one of so many is kept
+    uint32_t   kept;
+    uint32_t   capacity;
+    uint64_t * values;
+};
+
+struct ggs_quartiles {
+    uint64_t n;
+    double   low, median, high;
+};
+
+void                 ggs_spread_release(struct ggs_spread * spread);
+int                  ggs_spread_add(struct ggs_spread * spread, uint64_t value); // 0, or -1 when out of memory
+struct ggs_quartiles ggs_spread_quartiles(const struct ggs_spread * spread);
