@@ -455,7 +455,7 @@ int ggs_diff_compute(struct ggs_diff * diff, struct ggs_trace * a, struct ggs_tr
     struct comparison c = {.diff = diff};
     *diff               = (struct ggs_diff){0};
     c.names = diff->names = ggs_names_new();
-    int status            = c.names == NULL ? ggs_fail_memory(error) : ggs_totals_compute(&diff->a, a, &ggs_totals_all, error);
+    int status = c.names == NULL ? ggs_fail_memory(error) : ggs_totals_compute(&diff->a, a, &ggs_totals_all, error);
     if (status == 0) status = ggs_totals_compute(&diff->b, b, &ggs_totals_all, error);
     if (status == 0) status = ggs_diff_warn(diff, a, b, error);
     if (status == 0) status = time_tokens(diff, a, b, error);

@@ -27,7 +27,8 @@ static void check(const struct arguments * arguments, struct argp_state * state)
     if (arguments->list) return;
     if (arguments->directory == NULL) argp_error(state, "which experiment? Give its directory");
     if (arguments->options.format == NULL) argp_error(state, "which format? Give it with --format; --help lists them");
-    if (arguments->options.output == NULL) argp_error(state, "where to? Give a name with -o, or -o - for standard output");
+    if (arguments->options.output == NULL)
+        argp_error(state, "where to? Give a name with -o, or -o - for standard output");
 }
 
 static error_t parse_option(int key, char * argument, struct argp_state * state) {
@@ -119,14 +120,14 @@ int cmd_export(int argc, char ** argv) {
         {"quiet", 'q', NULL, 0, "Do not say what was written", 3},
         {"tables", KEY_TABLES, NULL, 0, "Describe all tables and columns, then end", 4},
         {0}};
-    static const struct argp argp = {options,
-                                     parse_option,
-                                     "DIR",
-                                     "Write a recording in the format of other programs.\v"
-                                     "Formats",
-                                     NULL,
-                                     filter_help,
-                                     NULL};
+    static const struct argp argp      = {options,
+                                          parse_option,
+                                          "DIR",
+                                          "Write a recording in the format of other programs.\v"
+                                               "Formats",
+                                          NULL,
+                                          filter_help,
+                                          NULL};
     static char              program[] = "ggscope export";
     struct arguments         arguments = {0};
     struct ggs_progress      progress  = {0};
@@ -147,11 +148,11 @@ int cmd_export(int argc, char ** argv) {
     int status = ggs_seal_recover(arguments.directory, false, NULL, &error);
     if (status == 0) status = ggs_export(&arguments.options, arguments.directory, &result, &error);
     ggs_progress_finish(&progress);
+    if (result.warning[0] != '\0') fprintf(stderr, "ggscope: %s\n", result.warning);
     if (status < 0) {
         ggs_verb_complain(&error);
         return 1;
     }
-    if (!arguments.quiet && strcmp(arguments.options.output, "-") != 0)
-        say_result(arguments.options.output, &result);
+    if (!arguments.quiet && strcmp(arguments.options.output, "-") != 0) say_result(arguments.options.output, &result);
     return 0;
 }

@@ -1,28 +1,67 @@
 // ggscope stats DIR: what ran, how often, at which cost.
+#include "cli/cmd-stats.h"
+
 #include <argp.h>
+#include <limits.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
-#include "analyze/totals.h"
+#include "analyze/probe.h"
 #include "base/error.h"
+#include "base/file.h"
 #include "base/json.h"
 #include "base/number.h"
-#include "base/table.h"
-#include "base/terminal.h"
-#include "cli/cmd-seal.h"
 #include "cli/commands.h"
-#include "cli/summary.h"
+#include "cli/verb.h"
+
+enum { KEY_BY = 256, KEY_JSON, KEY_TOKEN, KEY_LAYER, KEY_PROBE };
 
 struct arguments {
-    const char * directory;
-    bool         json;
+    const char *            directory;
+    struct ggs_totals_range range;
+    enum ggs_by             by;
+    bool                    by_given, json, probe;
 };
+
+static const char * const by_names[] = {
+    [GGS_BY_OP] = "op",         [GGS_BY_LAYER] = "layer",   [GGS_BY_COMPONENT] = "component",
+    [GGS_BY_TENSOR] = "tensor", [GGS_BY_THREAD] = "thread", [GGS_BY_TOKEN] = "token",
+};
+
+static bool parse_by(const char * text, enum ggs_by * by) {
+    for (size_t i = 0; i < sizeof(by_names) / sizeof(by_names[0]); i++) {
+        if (strcmp(text, by_names[i]) == 0) {
+            *by = (enum ggs_by) i;
+            return true;
+        }
+    }
+    return false;
+}
 
 static error_t parse_option(int key, char * argument, struct argp_state * state) {
     struct arguments * arguments = state->input;
+    uint64_t           layer;
     switch (key) {
-        case 'j':
+        case KEY_JSON:
             arguments->json = true;
+            return 0;
+        case KEY_PROBE:
+            arguments->probe = true;
+            return 0;
+        case KEY_BY:
+            if (!parse_by(argument, &arguments->by))
+                argp_error(state, "--by takes op, layer, component, tensor, thread or token, not '%s'", argument);
+            arguments->by_given = true;
+            return 0;
+        case KEY_TOKEN:
+            if (!ggs_parse_tokens(argument, &arguments->range.first_step, &arguments->range.last_step))
+                argp_error(state, "--token takes a token or a range such as 3, 3..5 or 3.., not '%s'", argument);
+            return 0;
+        case KEY_LAYER:
+            if (!ggs_parse_u64(argument, 0, INT_MAX, &layer))
+                argp_error(state, "--layer takes the number of a layer, not '%s'", argument);
+            arguments->range.layer = (int) layer;
             return 0;
         case ARGP_KEY_ARG:
             if (arguments->directory != NULL)
@@ -37,148 +76,94 @@ static error_t parse_option(int key, char * argument, struct argp_state * state)
     }
 }
 
-static void format_uuid(char text[40], const uint8_t * u) {
-    snprintf(text, 40, "%02x%02x%02x%02x-%02x%02x-%02x%02x-%02x%02x-%02x%02x%02x%02x%02x%02x", u[0], u[1], u[2], u[3],
-             u[4], u[5], u[6], u[7], u[8], u[9], u[10], u[11], u[12], u[13], u[14], u[15]);
+// ---- the memory's limit: DIR/probe.json ----
+
+static char * probe_path(char * path, const char * directory) {
+    snprintf(path, PATH_MAX, "%s/probe.json", directory);
+    return path;
 }
 
-static void write_numbers(struct ggs_json * json, const struct ggs_totals * t) {
-    const struct {
-        const char * key;
-        uint64_t     value;
-    } numbers[] = {
-        {"tokens", t->steps},
-        {"prompt_tokens", t->prompt_tokens},
-        {"generated_tokens", t->generated_tokens},
-        {"threads", t->threads},
-        {"graph_runs", t->runs},
-        {"interrupted_runs", t->interrupted_runs},
-        {"nodes", t->nodes},
-        {"executed", t->executed},
-        {"absorbed", t->absorbed},
-        {"empty", t->empty},
-        {"skipped", t->skipped},
-        {"opaque", t->opaque},
-        {"unseen", t->unseen},
-        {"cut", t->cut},
-        {"dropped", t->dropped},
-        {"ops", t->ops},
-        {"op_runs", t->op_runs},
-        {"wall_ns", t->wall_ns},
-        {"prompt_ns", t->prompt_ns},
-        {"generate_ns", t->generate_ns},
-    };
-    for (size_t i = 0; i < sizeof(numbers) / sizeof(numbers[0]); i++)
-        ggs_json_u64(json, numbers[i].key, numbers[i].value);
+static uint64_t read_probe(const char * directory) {
+    char   path[PATH_MAX], text[256] = "";
+    FILE * file = fopen(probe_path(path, directory), "re");
+    if (file == NULL) return 0;
+    size_t n = fread(text, 1, sizeof(text) - 1, file);
+    fclose(file);
+    text[n]         = '\0';
+    const char * at = strstr(text, "\"memory_bytes_per_second\": ");
+    return at == NULL ? 0 : strtoull(at + 27, NULL, 10);
 }
 
-static int print_json(const struct ggs_trace * trace, const struct ggs_totals * t) {
-    struct ggs_json json;
-    char            id[40];
-    format_uuid(id, ggs_reader_uuid(trace->reader));
-    ggs_json_init(&json, ggs_json_to_file, stdout, true);
+static int probe(const char * directory, unsigned threads, struct ggs_error * error) {
+    char              path[PATH_MAX];
+    struct ggs_output output;
+    struct ggs_json   json;
+    int               status = ggs_output_open(&output, probe_path(path, directory), error);
+    if (status < 0) return status;
+    ggs_json_init(&json, ggs_json_to_file, output.file, true);
     ggs_json_object(&json, NULL);
-    ggs_json_string(&json, "experiment_id", id);
-    write_numbers(&json, t);
-    ggs_json_object_inline(&json, "bytes");
-    ggs_json_u64(&json, "read", t->read);
-    ggs_json_u64(&json, "written", t->written);
-    ggs_json_u64(&json, "disk", t->disk);
-    ggs_json_u64(&json, "buffer", t->buffer);
+    ggs_json_u64(&json, "memory_bytes_per_second", ggs_probe_bandwidth(threads));
+    ggs_json_u64(&json, "threads", threads);
     ggs_json_end(&json);
-    ggs_json_object_inline(&json, "buffers");
-    ggs_json_u64(&json, "count", t->buffers);
-    ggs_json_u64(&json, "peak_bytes", t->peak_bytes);
-    ggs_json_end(&json);
-    ggs_json_object_inline(&json, "model");
-    ggs_json_u64(&json, "bytes", t->model_bytes);
-    ggs_json_u64(&json, "touched", t->touched_bytes);
-    ggs_json_u64(&json, "never_touched", t->model_bytes - t->touched_bytes);
-    ggs_json_end(&json);
-    ggs_json_array(&json, "by_op");
-    for (uint64_t i = 0; i < t->n_by_op; i++) {
-        const struct ggs_op_totals * op = &t->by_op[i];
-        ggs_json_object_inline(&json, NULL);
-        ggs_json_string(&json, "op", op->name);
-        ggs_json_u64(&json, "ops", op->ops);
-        ggs_json_u64(&json, "op_runs", op->op_runs);
-        ggs_json_u64(&json, "wall_ns", op->wall_ns);
-        ggs_json_u64(&json, "busy_ns", op->busy_ns);
-        ggs_json_u64(&json, "wait_ns", op->wait_ns);
-        ggs_json_u64(&json, "bytes_read", op->read);
-        ggs_json_u64(&json, "bytes_written", op->written);
-        ggs_json_end(&json);
+    if (ggs_json_finish(&json) != 0) {
+        ggs_output_discard(&output);
+        return ggs_fail_errno(error, "cannot write %s", path);
     }
-    ggs_json_end(&json);
-    ggs_json_end(&json);
-    return ggs_json_finish(&json);
+    return ggs_output_commit(&output, error);
 }
 
-static int print_text(const struct ggs_totals * t) {
-    char               a[GGS_NUMBER_LENGTH], bar[3 * 12 + 1];
-    uint64_t           all   = 0;
-    struct ggs_table * table = ggs_table_new();
-    for (uint64_t i = 0; i < t->n_by_op; i++) all += t->by_op[i].wall_ns;
-    ggs_table_column(table, "op", GGS_LEFT);
-    ggs_table_column(table, "ops", GGS_RIGHT);
-    ggs_table_column(table, "wall", GGS_RIGHT);
-    ggs_table_column(table, "share", GGS_RIGHT);
-    ggs_table_column(table, "", GGS_LEFT);
-    ggs_table_column(table, "wait", GGS_RIGHT);
-    ggs_table_column(table, "read", GGS_RIGHT);
-    ggs_table_column(table, "written", GGS_RIGHT);
-    for (uint64_t i = 0; i < t->n_by_op; i++) {
-        const struct ggs_op_totals * op = &t->by_op[i];
-        ggs_table_cell(table, "%s", op->name);
-        ggs_table_cell(table, "%s", ggs_format_count(a, op->ops));
-        ggs_table_cell(table, "%s", ggs_format_nanoseconds(a, op->wall_ns));
-        ggs_table_cell(table, "%s", ggs_format_percent(a, op->wall_ns, all));
-        ggs_terminal_bar(bar, sizeof(bar), 8, all == 0 ? 0 : (double) op->wall_ns / (double) all);
-        ggs_table_cell(table, "%s", bar);
-        uint64_t time = op->busy_ns + op->wait_ns;
-        ggs_table_cell(table, "%s", ggs_format_percent(a, op->wait_ns, time));
-        ggs_table_cell(table, "%s", ggs_format_bytes(a, op->read));
-        ggs_table_cell(table, "%s", ggs_format_bytes(a, op->written));
-    }
-    int status = ggs_table_print(table, stdout, 0);
-    ggs_table_free(table);
+// ---- the verb ----
+
+static int compute(struct stats_report * report, const struct arguments * arguments, struct ggs_error * error) {
+    int status = ggs_totals_compute(&report->totals, report->trace, &arguments->range, error);
+    // The text shows a table in any case; the JSON has by_op without asking.
+    if (status == 0 && (arguments->by_given || !arguments->json))
+        status = ggs_groups_compute(&report->groups, report->trace, arguments->by, &arguments->range, error);
+    if (status == 0) status = ggs_weights_list(&report->weights, report->trace, &report->totals, error);
+    if (status == 0 && arguments->probe) status = probe(arguments->directory, (unsigned) report->totals.threads, error);
+    report->bandwidth = read_probe(arguments->directory);
+    report->by        = by_names[arguments->by];
     return status;
 }
 
 int cmd_stats(int argc, char ** argv) {
-    static const struct argp_option options[] = {{"json", 'j', NULL, 0, "As JSON", 1}, {0}};
-    static const struct argp        argp      = {
-                    options,
-                    parse_option,
-                    "DIR",
-                    "Show what ran, how often and at which cost: token steps, ops by time, bytes read and written, what of the model was touched.",
-                    NULL,
-                    NULL,
-                    NULL};
+    static const struct argp_option options[] = {
+        {"by", KEY_BY, "WHAT", 0, "Sum up by op (the default), layer, component, tensor, thread or token", 1},
+        {"token", KEY_TOKEN, "A..B", 0, "Only these token steps", 1},
+        {"layer", KEY_LAYER, "N", 0, "Only ops of this layer", 1},
+        {"probe", KEY_PROBE, NULL, 0,
+         "Measure for a second how fast memory can be read here, keep it, and compare with it", 2},
+        {"json", KEY_JSON, NULL, 0, "As JSON", 2},
+        {0},
+    };
+    static const struct argp argp = {
+        options,
+        parse_option,
+        "DIR",
+        "Show what ran, how often and at which cost: token steps, time, bytes read and written, what of the model was touched, in which order.",
+        NULL,
+        NULL,
+        NULL};
     static char      program[] = "ggscope stats";
-    struct arguments arguments = {0};
+    struct arguments arguments = {.range = ggs_totals_all};
     argp_err_exit_status       = 2;
     argv[0]                    = program;
     if (argp_parse(&argp, argc, argv, 0, NULL, &arguments) != 0) return 2;
 
-    struct ggs_error  error = {0};
-    struct ggs_trace  trace = {0};
-    struct ggs_totals totals;
-    if (ggs_seal_recover(arguments.directory, false, NULL, &error) < 0 ||
-        ggs_trace_open(&trace, arguments.directory, &error) < 0 || ggs_totals_compute(&totals, &trace, &ggs_totals_all, &error) < 0) {
-        ggs_trace_close(&trace);
-        fprintf(stderr, "ggscope: %s\n", error.text);
-        return 1;
-    }
-    int status;
-    if (arguments.json) {
-        status = print_json(&trace, &totals);
+    struct ggs_trace    trace;
+    struct ggs_error    error  = {0};
+    struct stats_report report = {.trace = &trace};
+    if (ggs_verb_open(&trace, arguments.directory) < 0) return 1;
+    int status = compute(&report, &arguments, &error);
+    if (status < 0) {
+        ggs_verb_complain(&error);
     } else {
-        ggs_summary_totals(&totals, stdout);
-        putchar('\n');
-        status = print_text(&totals);
+        status = arguments.json ? stats_json(&report) : stats_text(&report);
+        if (fflush(stdout) != 0) status = -1;
     }
-    ggs_totals_release(&totals);
+    ggs_weights_release(&report.weights);
+    ggs_groups_release(&report.groups);
+    ggs_totals_release(&report.totals);
     ggs_trace_close(&trace);
-    return status != 0 || fflush(stdout) != 0 ? 1 : 0;
+    return status == 0 ? 0 : 1;
 }

@@ -10,7 +10,7 @@ enum { TOP = 5 };
 
 static void print_speed(FILE * out, const struct ggs_totals * t) {
     char number[GGS_NUMBER_LENGTH];
-    fprintf(out, "tokens    %" PRIu64 " token step%s: prompt of %" PRIu64, t->steps, t->steps == 1 ? "" : "s",
+    fprintf(out, "tokens    %" PRIu64 " step%s: prompt of %" PRIu64, t->steps, t->steps == 1 ? "" : "s",
             t->prompt_tokens);
     fprintf(out, " in %s", ggs_format_nanoseconds(number, t->prompt_ns));
     if (t->generate_steps > 0) {
@@ -22,16 +22,20 @@ static void print_speed(FILE * out, const struct ggs_totals * t) {
     fputs(t->warmup_steps > 0 ? "; warm-up apart\n" : "\n", out);
 }
 
-static void print_ops(FILE * out, const struct ggs_totals * t) {
-    char ops[GGS_NUMBER_LENGTH], runs[GGS_NUMBER_LENGTH], time[GGS_NUMBER_LENGTH], share[GGS_NUMBER_LENGTH];
-    fprintf(out, "ops       %s ops as %s op runs on %" PRIu64 " thread%s\n", ggs_format_count(ops, t->ops),
-            ggs_format_count(runs, t->op_runs), t->threads, t->threads == 1 ? "" : "s");
+static void print_top(FILE * out, const struct ggs_totals * t) {
+    char     time[GGS_NUMBER_LENGTH], share[GGS_NUMBER_LENGTH];
     uint64_t all = 0;
     for (uint64_t i = 0; i < t->n_by_op; i++) all += t->by_op[i].wall_ns;
     for (uint64_t i = 0; i < t->n_by_op && i < TOP; i++) {
         fprintf(out, "            %-18s %10s %8s\n", t->by_op[i].name,
                 ggs_format_nanoseconds(time, t->by_op[i].wall_ns), ggs_format_percent(share, t->by_op[i].wall_ns, all));
     }
+}
+
+static void print_ops(FILE * out, const struct ggs_totals * t) {
+    char ops[GGS_NUMBER_LENGTH], runs[GGS_NUMBER_LENGTH];
+    fprintf(out, "ops       %s ops as %s op runs on %" PRIu64 " thread%s\n", ggs_format_count(ops, t->ops),
+            ggs_format_count(runs, t->op_runs), t->threads, t->threads == 1 ? "" : "s");
 }
 
 static void print_bytes(FILE * out, const struct ggs_totals * t) {
@@ -72,7 +76,11 @@ void ggs_summary_print(const char * directory, FILE * out) {
     if (status == 0) {
         status = ggs_totals_compute(&totals, &trace, &ggs_totals_all, &error);
         if (status == 0) {
-            ggs_summary_totals(&totals, out);
+            print_speed(out, &totals);
+            print_ops(out, &totals);
+            print_top(out, &totals);
+            print_bytes(out, &totals);
+            print_doubts(out, &totals);
             char bytes[GGS_NUMBER_LENGTH];
             fprintf(out, "trace     %s/trace.ggs, %s\n", directory,
                     ggs_format_bytes(bytes, ggs_reader_size(trace.reader)));

@@ -1,0 +1,108 @@
+// ggscope stats as text: at most 80 columns, and readable without colour.
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "base/number.h"
+#include "base/table.h"
+#include "base/terminal.h"
+#include "cli/cmd-stats.h"
+#include "cli/summary.h"
+#include "cli/verb.h"
+
+enum { TOP = 5, NAME_COLUMNS = 24 };
+
+static void print_pattern(const struct ggs_pattern * p) {
+    char a[GGS_NUMBER_LENGTH], b[GGS_NUMBER_LENGTH];
+    if (p->bytes == 0) return;
+    printf("order     %s of the bytes read from the model continue where the read\n",
+           ggs_format_percent(a, p->sequential, p->bytes));
+    printf("          before ended; %s jumps, half of them below %s\n", ggs_format_count(a, p->jumps),
+           ggs_format_bytes(b, ggs_pattern_quantile(p->jump_bins, 0.5)));
+    uint64_t again = p->bytes - p->first_bytes;
+    if (again == 0) return;
+    printf("reuse     %s are read again; half of them after less than %s of\n", ggs_format_percent(a, again, p->bytes),
+           ggs_format_bytes(b, ggs_pattern_quantile(p->reuse_bins, 0.5)));
+    printf("          other reads, nine tenths after less than %s\n",
+           ggs_format_bytes(b, ggs_pattern_quantile(p->reuse_bins, 0.9)));
+}
+
+static int print_groups(const struct stats_report * report) {
+    char               a[GGS_NUMBER_LENGTH], bar[3 * 8 + 1], name[128];
+    uint64_t           all   = 0;
+    struct ggs_table * table = ggs_table_new();
+    for (uint64_t i = 0; i < report->groups.n; i++) all += report->groups.group[i].wall_ns;
+    ggs_table_column(table, report->by, GGS_LEFT);
+    ggs_table_column(table, "ops", GGS_RIGHT);
+    ggs_table_column(table, "wall", GGS_RIGHT);
+    ggs_table_column(table, "share", GGS_RIGHT);
+    ggs_table_column(table, "", GGS_LEFT);
+    ggs_table_column(table, "wait", GGS_RIGHT);
+    ggs_table_column(table, "read", GGS_RIGHT);
+    ggs_table_column(table, report->bandwidth > 0 ? "of limit" : "GB/s", GGS_RIGHT);
+    for (uint64_t i = 0; i < report->groups.n; i++) {
+        const struct ggs_group * g = &report->groups.group[i];
+        ggs_table_cell(table, "%s", ggs_verb_fit(name, sizeof(name), g->name, NAME_COLUMNS));
+        ggs_table_cell(table, "%s", ggs_format_count(a, g->ops));
+        ggs_table_cell(table, "%s", ggs_format_nanoseconds(a, g->wall_ns));
+        ggs_table_cell(table, "%s", ggs_format_percent(a, g->wall_ns, all));
+        ggs_terminal_bar(bar, sizeof(bar), 6, all == 0 ? 0 : (double) g->wall_ns / (double) all);
+        ggs_table_cell(table, "%s", bar);
+        ggs_table_cell(table, "%s", ggs_format_percent(a, g->wait_ns, g->busy_ns + g->wait_ns));
+        ggs_table_cell(table, "%s", ggs_format_bytes(a, g->read));
+        double rate =
+            g->wall_ns == 0 ? 0 : (double) (g->read + g->written) / (double) g->wall_ns; // bytes per ns = GB/s
+        if (report->bandwidth > 0) {
+            ggs_table_cell(table, "%.0f %%", 1e11 * rate / (double) report->bandwidth);
+        } else {
+            ggs_table_cell(table, "%.2f", rate);
+        }
+    }
+    int status = ggs_table_print(table, stdout, 0);
+    ggs_table_free(table);
+    return status;
+}
+
+static void print_weights(const struct ggs_weights * weights) {
+    char     a[GGS_NUMBER_LENGTH], b[GGS_NUMBER_LENGTH], name[128];
+    uint64_t cold = 0, n_cold = 0;
+    if (weights->n == 0) return;
+    puts("\nhot: most bytes read");
+    for (uint64_t i = 0; i < weights->n && i < TOP && weights->weight[i].bytes > 0; i++) {
+        const struct ggs_weight * w = &weights->weight[i];
+        printf("  %-40s %10s  %" PRIu64 " read%s\n", ggs_verb_fit(name, sizeof(name), w->name, 40),
+               ggs_format_bytes(a, w->bytes), w->reads, w->reads == 1 ? "" : "s");
+    }
+    for (uint64_t i = 0; i < weights->n; i++) {
+        uint64_t missing = weights->weight[i].size - weights->weight[i].touched;
+        cold += missing;
+        n_cold += missing > 0;
+    }
+    printf("cold: %s of %" PRIu64 " tensors never touched\n", ggs_format_bytes(a, cold), n_cold);
+    uint64_t below = UINT64_MAX;
+    for (int shown = 0; shown < TOP; shown++) { // the list is by use, so the coldest are looked for
+        const struct ggs_weight * best = NULL;
+        for (uint64_t i = 0; i < weights->n; i++) {
+            const struct ggs_weight * w       = &weights->weight[i];
+            uint64_t                  missing = w->size - w->touched;
+            if (missing > 0 && missing < below && (best == NULL || missing > best->size - best->touched)) best = w;
+        }
+        if (best == NULL) break;
+        below = best->size - best->touched;
+        printf("  %-40s %10s  of %s\n", ggs_verb_fit(name, sizeof(name), best->name, 40), ggs_format_bytes(a, below),
+               ggs_format_bytes(b, best->size));
+    }
+}
+
+int stats_text(const struct stats_report * report) {
+    ggs_summary_totals(&report->totals, stdout);
+    print_pattern(&report->totals.pattern);
+    if (report->bandwidth > 0) {
+        char a[GGS_NUMBER_LENGTH];
+        printf("memory    can be read at %s a second here\n", ggs_format_bytes(a, report->bandwidth));
+    }
+    putchar('\n');
+    int status = print_groups(report);
+    print_weights(&report->weights);
+    return status != 0 || ferror(stdout) ? -1 : 0;
+}
