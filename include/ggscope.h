@@ -37,6 +37,7 @@
 #ifdef __cplusplus
 extern "C" {
 #endif
+#pragma GCC visibility push(default)
 
 // ---- errors ----
 
@@ -501,6 +502,7 @@ struct ggs_graph {
 int  ggs_reader_graph(struct ggs_reader * reader, uint64_t graph, struct ggs_graph ** out, struct ggs_error * error);
 void ggs_graph_free(struct ggs_graph * graph); // NULL is fine
 
+#pragma GCC visibility pop
 #ifdef __cplusplus
 }
 #endif

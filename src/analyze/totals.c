@@ -117,6 +117,7 @@ static int add_op(struct pass * pass, struct ggs_error * error) {
     int                        status = bytes_of(pass, &bytes, error);
     if (status < 0) return status;
     totals->ops++;
+    totals->op_runs += op->n_op_runs;
     if (op->n_op_runs > totals->threads) totals->threads = op->n_op_runs;
     totals->read += bytes.read;
     totals->written += bytes.written;
@@ -138,7 +139,6 @@ static void add_run(struct ggs_totals * t, const struct ggs_run * run) {
     if ((run->flags & GGS_RUN_INTERRUPTED) != 0) t->interrupted_runs++;
     t->nodes += run->nodes, t->executed += run->executed, t->absorbed += run->absorbed, t->empty += run->empty;
     t->skipped += run->skipped, t->opaque += run->opaque, t->unseen += run->unseen, t->cut += run->cut;
-    t->op_runs += run->op_runs;
 }
 
 static int walk_runs(struct pass * pass, struct ggs_trace * trace, const struct ggs_totals_range * range,

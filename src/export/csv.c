@@ -50,7 +50,7 @@ static void put_integer(struct csv * csv, int64_t value) {
 static void put_real(struct csv * csv, double value) {
     char text[32];
     if (!isfinite(value)) return; // as null: csv has no word for it that all readers know
-    for (int digits = 9; digits <= 17; digits += 4) {
+    for (int digits = 9; digits <= 17; digits = digits < 15 ? 15 : digits + 1) {
         snprintf(text, sizeof(text), "%.*g", digits, value);
         if (strtod(text, NULL) == value) break;
     }

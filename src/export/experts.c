@@ -147,12 +147,11 @@ static int find_weights(struct ggs_choices * choices, const struct ggs_walk * wa
     for (uint64_t n = 0; status == 0 && n < graph->n_nodes; n++) {
         if (strcmp(ggs_trace_op_name(walk->trace, graph->nodes[n].op), "MUL") != 0) continue;
         for (uint64_t slot = 0; status == 0 && slot < 2; slot++) {
-            const struct ggs_tensor * t = ggs_trace_tensor(walk->trace, source_of(graph, n, slot));
+            const struct ggs_tensor *       t = ggs_trace_tensor(walk->trace, source_of(graph, n, slot));
             const struct ggs_access_index * index =
                 t == NULL || t->ne[0] != 1 ? NULL : ggs_access_values(&choices->index, t->tensor);
             if (index == NULL || !holds_floats(walk->trace, index)) continue;
-            struct ggs_choice * choice =
-                weighed_by(choices, ggs_trace_node_layer(walk->trace, graph, n), n, t->ne);
+            struct ggs_choice * choice = weighed_by(choices, ggs_trace_node_layer(walk->trace, graph, n), n, t->ne);
             if (choice == NULL || choice->weights != NULL || index->n != choice->used * choice->tokens) continue;
             status = keep_floats(&choice->weights, index, error);
         }

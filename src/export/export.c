@@ -42,13 +42,16 @@ int ggs_export_walk(struct ggs_export * export, struct ggs_walk ** walk, struct 
 
 void ggs_export_step(struct ggs_export * export) {
     if (export->done < export->total) export->done++;
-    if (export->options->progress != NULL) export->options->progress(export->options->context, export->done, export->total);
+    if (export->options->progress != NULL)
+        export->options->progress(export->options->context, export->done, export->total);
 }
 
 int ggs_export_steps(struct ggs_export * export, struct ggs_cursor ** cursor, struct ggs_error * error) {
-    const struct ggs_export_options * o = export->options;
-    int status = ggs_cursor_open(cursor, export->trace.reader, GGS_TABLE_STEPS, error);
-    if (status == 0) ggs_cursor_keys(*cursor, o->steps && o->first_step > 0 ? o->first_step : 0, o->steps ? o->last_step : INT64_MAX);
+    const struct ggs_export_options * o      = export->options;
+    int                               status = ggs_cursor_open(cursor, export->trace.reader, GGS_TABLE_STEPS, error);
+    if (status == 0)
+        ggs_cursor_keys(*cursor, o->steps && o->first_step > 0 ? o->first_step : 0,
+                        o->steps ? o->last_step : INT64_MAX);
     return status;
 }
 
@@ -62,11 +65,14 @@ static char * path_of(const struct ggs_export * export, const char * name, const
 
 int ggs_export_open(struct ggs_export * export, struct ggs_stream * stream, const char * name,
                     struct ggs_error * error) {
-    bool   gzip = export->options->gzip;
-    char * path = path_of(export, name, gzip && name != NULL ? ".gz" : "");
-    if (path == NULL) return ggs_fail_memory(error);
-    int status = ggs_stream_open(stream, path, gzip, error);
+    bool   gzip   = export->options->gzip;
+    char * path   = path_of(export, name, gzip && name != NULL ? ".gz" : "");
+    char * same   = name == NULL ? NULL : path_of(export, name, gzip ? "" : ".gz");
+    int    status = path == NULL || (name != NULL && same == NULL) ? ggs_fail_memory(error)
+                                                                   : ggs_stream_open(stream, path, gzip, error);
+    if (status == 0 && same != NULL) unlink(same); // what an earlier export left, which this file takes the place of
     free(path);
+    free(same);
     return status;
 }
 
@@ -90,8 +96,9 @@ int ggs_export_mkdir(struct ggs_export * export, const char * name, struct ggs_e
     if (mkdir(path, 0777) != 0 && errno != EEXIST) {
         status = ggs_fail_errno(error, "cannot create the directory %s", path);
     } else if (stat(path, &facts) != 0 || !S_ISDIR(facts.st_mode)) {
-        status = ggs_fail(error, GGS_USAGE, "%s is no directory, but --format %s writes several files; give another name", path,
-                          export->format->name);
+        status =
+            ggs_fail(error, GGS_USAGE, "%s is no directory, but --format %s writes several files; give another name",
+                     path, export->format->name);
     }
     free(path);
     return status;
@@ -148,8 +155,9 @@ static bool is_stream(const struct ggs_export_format * format, const struct ggs_
            (format->shape == GGS_EXPORT_DIRECTORY && format->tables && o->n_tables == 1);
 }
 
-static int refuse(const struct ggs_export_format * format, const struct ggs_export_options * o,
-                  struct ggs_error * error) {
+int ggs_export_refuse(const struct ggs_export_options * o, struct ggs_error * error) {
+    const struct ggs_export_format * format = find_format(o->format);
+    if (format == NULL) return ggs_fail(error, GGS_USAGE, "there is no format '%s'; --help lists them", o->format);
     if (o->gzip && !format->gzip)
         return ggs_fail(error, GGS_USAGE, "--gzip makes no sense with --format %s: leave it out", format->name);
     if (o->n_tables > 0 && !format->tables)
@@ -157,23 +165,24 @@ static int refuse(const struct ggs_export_format * format, const struct ggs_expo
     if (o->per_thread && strcmp(format->name, "json") != 0)
         return ggs_fail(error, GGS_USAGE, "--per-thread goes with --format json, not with %s", format->name);
     if (strcmp(o->output, "-") == 0 && !is_stream(format, o))
-        return ggs_fail(error, GGS_USAGE, "--format %s is more than one stream: give a %s with -o, not standard output%s",
-                        format->name, format->shape == GGS_EXPORT_DATABASE ? "file" : "directory",
-                        format->shape == GGS_EXPORT_STEPS ? ", or one token step with --token N"
+        return ggs_fail(error, GGS_USAGE,
+                        "--format %s is more than one stream: give a %s with -o, not standard output%s", format->name,
+                        format->shape == GGS_EXPORT_DATABASE ? "file" : "directory",
+                        format->shape == GGS_EXPORT_STEPS  ? ", or one token step with --token N"
                         : strcmp(format->name, "csv") == 0 ? ", or one table with --table NAME"
                                                            : "");
     for (unsigned i = 0; i < o->n_tables; i++) {
         if (ggs_table_find(o->tables[i]) == NULL)
-            return ggs_fail(error, GGS_USAGE, "there is no table '%s'; ggscope export --tables lists them", o->tables[i]);
+            return ggs_fail(error, GGS_USAGE, "there is no table '%s'; ggscope export --tables lists them",
+                            o->tables[i]);
     }
     return 0;
 }
 
 static int open_names(struct ggs_export * export, struct ggs_error * error) {
     const uint8_t * u = ggs_reader_uuid(export->trace.reader);
-    snprintf(export->id, sizeof(export->id),
-             "%02x%02x%02x%02x-%02x%02x-%02x%02x-%02x%02x-%02x%02x%02x%02x%02x%02x", u[0], u[1], u[2], u[3], u[4], u[5],
-             u[6], u[7], u[8], u[9], u[10], u[11], u[12], u[13], u[14], u[15]);
+    snprintf(export->id, sizeof(export->id), "%02x%02x%02x%02x-%02x%02x-%02x%02x-%02x%02x-%02x%02x%02x%02x%02x%02x",
+             u[0], u[1], u[2], u[3], u[4], u[5], u[6], u[7], u[8], u[9], u[10], u[11], u[12], u[13], u[14], u[15]);
     export->names = malloc((export->trace.n_tensors + 1) * sizeof(*export->names));
     if (export->names == NULL) return ggs_fail_memory(error);
     for (uint64_t i = 0; i < export->trace.n_tensors; i++)
@@ -182,13 +191,28 @@ static int open_names(struct ggs_export * export, struct ggs_error * error) {
     return ggs_facts_open(&export->facts, &export->trace, error);
 }
 
+// Steps that were asked for by number must be there, at least one of them.
+static int check_steps(struct ggs_export * export, struct ggs_error * error) {
+    struct ggs_cursor * cursor = NULL;
+    struct ggs_step     step;
+    if (!export->options->steps) return 0;
+    int status = ggs_export_steps(export, &cursor, error);
+    if (status == 0) status = ggs_cursor_next(cursor, &step, error);
+    ggs_cursor_close(cursor);
+    if (status == 0)
+        return ggs_fail(error, GGS_ABSENT,
+                        "this recording has no such token step; ggscope stats tells how many there are");
+    return status < 0 ? status : 0;
+}
+
 int ggs_export(const struct ggs_export_options * options, const char * directory, struct ggs_export_result * result,
                struct ggs_error * error) {
     struct ggs_export export = {.options = options, .format = find_format(options->format)};
-    if (export.format == NULL) return ggs_fail(error, GGS_USAGE, "there is no format '%s'", options->format);
-    int status = refuse(export.format, options, error);
+    *result                  = (struct ggs_export_result){0};
+    int status               = ggs_export_refuse(options, error);
     if (status < 0) return status;
     status = ggs_trace_open(&export.trace, directory, error);
+    if (status == 0) status = check_steps(&export, error);
     if (status == 0) status = open_names(&export, error);
     if (status == 0) {
         unsigned passes = export.format->passes > 0 ? export.format->passes : ggs_tables_passes(options);
@@ -198,10 +222,14 @@ int ggs_export(const struct ggs_export_options * options, const char * directory
         status = ggs_export_mkdir(&export, NULL, error);
     if (status == 0) status = export.format->write(&export, error);
     *result = export.result;
+    if (export.trace.reader != NULL && ggs_reader_warning(export.trace.reader) != NULL)
+        snprintf(result->warning, sizeof(result->warning), "%s", ggs_reader_warning(export.trace.reader));
     ggs_facts_free(export.facts);
     for (uint64_t i = 0; i < export.n_copies; i++) free(export.copies[i]);
     free(export.copies);
     free(export.names);
+    free(export.words.category);
+    free(export.words.qkv);
     ggs_trace_close(&export.trace);
     return status;
 }

@@ -40,7 +40,11 @@ struct ggs_export_options {
 struct ggs_export_result {
     uint64_t files, unchanged; // `unchanged` of `files` had these bytes already
     uint64_t bytes;            // before gzip
+    char     warning[512];     // what is missing of the trace, a sentence; "" where it is whole
 };
+
+// Do the options fit together? GGS_USAGE with a sentence where they do not. ggs_export asks this first.
+int ggs_export_refuse(const struct ggs_export_options * options, struct ggs_error * error);
 
 int ggs_export(const struct ggs_export_options * options, const char * directory, struct ggs_export_result * result,
                struct ggs_error * error);
@@ -71,8 +75,13 @@ struct ggs_export {
     char                              id[40];
     char **                           copies; // that ggs_export_valid made
     uint64_t                          n_copies;
-    struct ggs_export_result          result;
-    uint64_t                          done, total; // runs, over all passes
+    struct ggs_graph_words {
+        uint64_t      graph; // that they are about, 0 for none yet
+        const char ** category;
+        const char ** qkv;
+    } words;
+    struct ggs_export_result result;
+    uint64_t                 done, total; // runs, over all passes
 };
 
 // A walk over what was asked for.
@@ -100,16 +109,16 @@ void ggs_text_make_valid(struct ggs_text * text);
 
 // ---- words that several formats share ----
 
-const char * ggs_word_phase(uint64_t phase);              // "PROMPT"
-const char * ggs_word_source(uint64_t source);            // "DISK", "BUFFER", NULL
-const char * ggs_word_class(uint64_t class_);             // "weights", "kv"
-const char * ggs_word_usage(uint64_t usage);              // "any", "weights", "compute"
-const char * ggs_word_transfer(uint64_t kind);            // "host to tensor"
-const char * ggs_word_type(const struct ggs_export * export, uint64_t type); // "q4_K"
+const char * ggs_word_phase(uint64_t phase);                                        // "PROMPT"
+const char * ggs_word_source(uint64_t source);                                      // "DISK", "BUFFER", NULL
+const char * ggs_word_class(uint64_t class_);                                       // "weights", "kv"
+const char * ggs_word_usage(uint64_t usage);                                        // "any", "weights", "compute"
+const char * ggs_word_transfer(uint64_t kind);                                      // "host to tensor"
+const char * ggs_word_type(const struct ggs_export * export, uint64_t type);        // "q4_K"
 const char * ggs_tensor_name_of(const struct ggs_export * export, uint64_t tensor); // "" where there is none
 // input, attention, ffn, norm, output, other: of what a node computes.
-const char * ggs_node_category(const struct ggs_export * export, const struct ggs_graph * graph, uint64_t node);
+const char * ggs_node_category(struct ggs_export * export, const struct ggs_graph * graph, uint64_t node);
 // "Q", "K", "V", or NULL: which projection a node makes.
-const char * ggs_node_qkv(const struct ggs_export * export, const struct ggs_graph * graph, uint64_t node);
+const char * ggs_node_qkv(struct ggs_export * export, const struct ggs_graph * graph, uint64_t node);
 // Bytes from a tensor's first to its last, gaps of its strides included.
 uint64_t ggs_tensor_extent(const struct ggs_trace * trace, const struct ggs_tensor * tensor);

@@ -17,7 +17,7 @@ void ggs_put_varint(struct ggs_text * out, uint64_t value);
 void ggs_put_delta(struct ggs_text * out, const int64_t * values, uint64_t n);
 // RLE / bit-packing hybrid with a fixed width (0 to 32 bits), without its length in front. One bit-packed run, or a repeated
 // value where all are equal.
-void ggs_put_hybrid(struct ggs_text * out, const uint32_t * values, uint64_t n, unsigned width);
+void     ggs_put_hybrid(struct ggs_text * out, const uint32_t * values, uint64_t n, unsigned width);
 unsigned ggs_bits_of(uint64_t value); // bits that a value needs: 0 for 0
 
 // ---- Thrift ----

@@ -229,9 +229,9 @@ static void put_statistics(struct ggs_thrift * t, const struct parquet * p, cons
 }
 
 static int put_column(struct parquet * p, unsigned i, struct ggs_thrift * t, uint64_t * raw, struct ggs_error * error) {
-    struct column *          c          = &p->columns[i];
-    const struct ggs_field * field      = &p->table->fields[i];
-    uint64_t                 begin      = p->position, dictionary = 0, bytes = 0;
+    struct column *          c     = &p->columns[i];
+    const struct ggs_field * field = &p->table->fields[i];
+    uint64_t                 begin = p->position, dictionary = 0, bytes = 0;
     const int32_t            types[]    = {TYPE_INT64, TYPE_DOUBLE, TYPE_BYTE_ARRAY};
     const int32_t            encoding[] = {ENCODING_DELTA, ENCODING_PLAIN, ENCODING_RLE_DICTIONARY};
     int                      status     = 0;
@@ -396,7 +396,7 @@ static int write_table(struct ggs_export * export, const struct ggs_flat_table *
 }
 
 int ggs_export_parquet(struct ggs_export * export, struct ggs_error * error) {
-    int status = 0;
+    int                           status = 0;
     const struct ggs_flat_table * table;
     for (unsigned i = 0; status >= 0 && (table = ggs_table(i)) != NULL; i++) {
         if (ggs_table_wanted(export->options, table)) status = write_table(export, table, error);

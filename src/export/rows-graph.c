@@ -51,7 +51,7 @@ int ggs_rows_graphs(struct ggs_export * export, const struct ggs_sink * sink, st
 
 // ---- nodes ----
 
-// Bytes as hexadecimal digits; "" where all are 0.
+// Bytes as hexadecimal digits; NULL where all are 0.
 static const char * hex_of(char * text, size_t size, const uint8_t * data, uint64_t length) {
     static const char digits[] = "0123456789abcdef";
     bool              any      = false;
@@ -61,8 +61,8 @@ static const char * hex_of(char * text, size_t size, const uint8_t * data, uint6
         text[n++] = digits[data[i] >> 4];
         text[n++] = digits[data[i] & 15];
     }
-    text[any ? n : 0] = '\0';
-    return text;
+    text[n] = '\0';
+    return any ? text : NULL;
 }
 
 static int rows_of_nodes(struct ggs_export * export, const struct ggs_graph * graph, const struct ggs_sink * sink,

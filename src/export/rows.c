@@ -11,19 +11,6 @@
 #include "export/tables.h"
 #include "gguf/gguf-name.h"
 
-// Calls `see` for each row that a cursor gives, then closes it.
-struct source {
-    struct ggs_export *     export;
-    const struct ggs_sink * sink;
-    struct ggs_cursor *     cursor;
-};
-
-static int open_source(struct source * source, struct ggs_export * export, const struct ggs_sink * sink,
-                       enum ggs_trace_table table, struct ggs_error * error) {
-    *source = (struct source){.export = export, .sink = sink};
-    return ggs_cursor_open(&source->cursor, export->trace.reader, table, error);
-}
-
 static int put_row(const struct ggs_sink * sink, const struct ggs_row * row, struct ggs_error * error) {
     return sink->row(sink->context, row->cells, error);
 }
@@ -50,17 +37,17 @@ static void fill_run(struct ggs_row * row, struct ggs_export * export, const str
 }
 
 int ggs_rows_runs(struct ggs_export * export, const struct ggs_sink * sink, struct ggs_error * error) {
-    struct source  source;
-    struct ggs_run run;
-    struct ggs_row row;
-    int            status = open_source(&source, export, sink, GGS_TABLE_RUNS, error);
+    struct ggs_cursor * cursor = NULL;
+    struct ggs_run      run;
+    struct ggs_row      row;
+    int                 status = ggs_cursor_open(&cursor, export->trace.reader, GGS_TABLE_RUNS, error);
     if (status == 0 && export->options->steps)
-        status = ggs_cursor_steps(source.cursor, export->options->first_step, export->options->last_step, error);
-    while (status >= 0 && (status = ggs_cursor_next(source.cursor, &run, error)) > 0) {
+        status = ggs_cursor_steps(cursor, export->options->first_step, export->options->last_step, error);
+    while (status >= 0 && (status = ggs_cursor_next(cursor, &run, error)) > 0) {
         fill_run(&row, export, &run);
         status = put_row(sink, &row, error);
     }
-    ggs_cursor_close(source.cursor);
+    ggs_cursor_close(cursor);
     return status;
 }
 
@@ -105,15 +92,16 @@ int ggs_rows_tokens(struct ggs_export * export, const struct ggs_sink * sink, st
 }
 
 int ggs_rows_inputs(struct ggs_export * export, const struct ggs_sink * sink, struct ggs_error * error) {
-    struct source    source;
-    struct ggs_token token;
-    struct ggs_row   row;
-    struct ggs_text  text   = {0};
-    int              status = open_source(&source, export, sink, GGS_TABLE_TOKENS, error);
+    struct ggs_cursor * cursor = NULL;
+    struct ggs_token    token;
+    struct ggs_row      row;
+    struct ggs_text     text   = {0};
+    int                 status = ggs_cursor_open(&cursor, export->trace.reader, GGS_TABLE_TOKENS, error);
     if (status == 0)
-        ggs_cursor_keys(source.cursor, export->options->steps && export->options->first_step > 0 ? export->options->first_step : 0,
+        ggs_cursor_keys(cursor,
+                        export->options->steps && export->options->first_step > 0 ? export->options->first_step : 0,
                         export->options->steps ? export->options->last_step : INT64_MAX);
-    while (status >= 0 && (status = ggs_cursor_next(source.cursor, &token, error)) > 0) {
+    while (status >= 0 && (status = ggs_cursor_next(cursor, &token, error)) > 0) {
         ggs_text_clear(&text);
         int known = ggs_facts_token(export->facts, token.token, &text);
         ggs_text_make_valid(&text);
@@ -128,7 +116,7 @@ int ggs_rows_inputs(struct ggs_export * export, const struct ggs_sink * sink, st
         ggs_row_text(&row, known ? ggs_text_string(&text) : NULL);
         status = text.failed ? ggs_fail_memory(error) : put_row(sink, &row, error);
     }
-    ggs_cursor_close(source.cursor);
+    ggs_cursor_close(cursor);
     ggs_text_release(&text);
     return status;
 }
@@ -213,13 +201,13 @@ int ggs_rows_files(struct ggs_export * export, const struct ggs_sink * sink, str
 }
 
 int ggs_rows_transfers(struct ggs_export * export, const struct ggs_sink * sink, struct ggs_error * error) {
-    struct source       source;
+    struct ggs_cursor * cursor = NULL;
     struct ggs_transfer t;
     struct ggs_row      row;
-    int                 status = open_source(&source, export, sink, GGS_TABLE_TRANSFERS, error);
-    while (status >= 0 && (status = ggs_cursor_next(source.cursor, &t, error)) > 0) {
+    int                 status = ggs_cursor_open(&cursor, export->trace.reader, GGS_TABLE_TRANSFERS, error);
+    while (status >= 0 && (status = ggs_cursor_next(cursor, &t, error)) > 0) {
         ggs_row_begin(&row);
-        ggs_row_integer(&row, (int64_t) ggs_cursor_row(source.cursor));
+        ggs_row_integer(&row, (int64_t) ggs_cursor_row(cursor));
         ggs_row_text(&row, ggs_word_transfer(t.kind));
         ggs_row_text(&row, ggs_export_valid(export, ggs_reader_string(export->trace.reader, t.name)));
         ggs_row_integer(&row, (int64_t) t.bytes);
@@ -234,7 +222,7 @@ int ggs_rows_transfers(struct ggs_export * export, const struct ggs_sink * sink,
         ggs_row_natural(&row, t.file == 0 ? -1 : (int64_t) t.file_offset);
         status = put_row(sink, &row, error);
     }
-    ggs_cursor_close(source.cursor);
+    ggs_cursor_close(cursor);
     return status;
 }
 

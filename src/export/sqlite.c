@@ -99,8 +99,7 @@ int ggs_export_sqlite(struct ggs_export * export, struct ggs_error * error) {
     int status = 0;
     if (stat(db.path, &facts) == 0 && !S_ISREG(facts.st_mode))
         status = ggs_fail(error, GGS_USAGE, "%s is no regular file, and a database is one; give another name", db.path);
-    if (status == 0 && sqlite3_open(temporary, &db.handle) != SQLITE_OK)
-        status = fail(&db, error);
+    if (status == 0 && sqlite3_open(temporary, &db.handle) != SQLITE_OK) status = fail(&db, error);
     if (status == 0) status = write_all(export, &db, error);
     if (sqlite3_close(db.handle) != SQLITE_OK && status == 0) status = fail(&db, error);
     bool unchanged = false;

@@ -4,6 +4,7 @@
 #include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 #include <zlib.h>
 
@@ -51,6 +52,21 @@ static void release(struct ggs_stream * stream) {
     stream->buffer = NULL;
 }
 
+// A device or a pipe is written to as it stands: a rename would put a file in its place.
+static int open_path(struct ggs_stream * stream, const char * path, struct ggs_error * error) {
+    struct stat facts;
+    if (stat(path, &facts) == 0 && S_ISDIR(facts.st_mode))
+        return ggs_fail(error, GGS_USAGE, "%s is a directory, and this export is one file; give another name", path);
+    if (stat(path, &facts) == 0 && !S_ISREG(facts.st_mode)) {
+        stream->direct = true;
+        stream->file   = fopen(path, "we");
+        return stream->file == NULL ? ggs_fail_errno(error, "cannot open %s", path) : 0;
+    }
+    int status   = ggs_output_open(&stream->output, path, error);
+    stream->file = stream->output.file;
+    return status;
+}
+
 int ggs_stream_open(struct ggs_stream * stream, const char * path, bool gzip, struct ggs_error * error) {
     *stream          = (struct ggs_stream){.standard = strcmp(path, "-") == 0};
     stream->buffer   = malloc(BUFFER);
@@ -66,13 +82,9 @@ int ggs_stream_open(struct ggs_stream * stream, const char * path, bool gzip, st
         release(stream);
         return ggs_fail_memory(error);
     }
-    if (stream->standard) {
-        stream->file = stdout;
-        return 0;
-    }
-    int status = ggs_output_open(&stream->output, path, error);
+    int status = stream->standard ? 0 : open_path(stream, path, error);
+    if (stream->standard) stream->file = stdout;
     if (status < 0) release(stream);
-    stream->file = stream->output.file;
     return status;
 }
 
@@ -142,8 +154,9 @@ int ggs_stream_commit(struct ggs_stream * stream, struct ggs_error * error) {
     flush(stream, true);
     release(stream);
     if (fflush(stream->file) != 0) stream->failed = true;
-    if (stream->standard)
-        return stream->failed ? ggs_fail_errno(error, "cannot write the export to standard output") : 0;
+    if (stream->direct && fclose(stream->file) != 0) stream->failed = true;
+    if (stream->standard || stream->direct)
+        return stream->failed ? ggs_fail_errno(error, "cannot write the export") : 0;
     if (stream->failed || fclose(stream->file) != 0) {
         int status          = ggs_fail_errno(error, "cannot write %s", stream->output.path);
         stream->output.file = stream->failed ? stream->output.file : NULL;
@@ -151,7 +164,7 @@ int ggs_stream_commit(struct ggs_stream * stream, struct ggs_error * error) {
         return status;
     }
     stream->output.file = NULL;
-    int status = ggs_file_replace(stream->output.temporary, stream->output.path, &stream->unchanged, error);
+    int status          = ggs_file_replace(stream->output.temporary, stream->output.path, &stream->unchanged, error);
     free(stream->output.temporary); // it is gone: nothing is left to remove
     stream->output.temporary = NULL;
     ggs_output_discard(&stream->output);
@@ -160,5 +173,6 @@ int ggs_stream_commit(struct ggs_stream * stream, struct ggs_error * error) {
 
 void ggs_stream_discard(struct ggs_stream * stream) {
     release(stream);
-    if (!stream->standard) ggs_output_discard(&stream->output);
+    if (stream->direct) fclose(stream->file);
+    if (!stream->standard && !stream->direct) ggs_output_discard(&stream->output);
 }

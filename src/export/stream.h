@@ -1,4 +1,4 @@
-// Where an export writes to: a file, a file through gzip, or standard output.
+// Where an export writes to: a file, a device or pipe, or standard output; through gzip where that is asked for.
 //
 // A file appears whole or not at all (base/file.h). One whose bytes are what they were before is left alone, time stamps
 // included, so that an export done again touches only what changed.
@@ -22,6 +22,7 @@ struct ggs_stream {
     bool              failed;
     bool              unchanged; // set by commit: the file was there already, byte for byte
     bool              standard;  // writes to standard output
+    bool              direct;    // writes to a device or a pipe
 };
 
 // `path` "-" is standard output. Exactly one of commit and discard follows a successful open.

@@ -67,7 +67,7 @@ static const struct ggs_field accesses[] = {
 static const struct ggs_field experts[] = {
     {"run", INTEGER, "graph run: runs.run"},
     {"node", INTEGER, "the first MUL_MAT_ID node that uses the choice"},
-    {"input", INTEGER, "which token of the batch"},
+    {"input", INTEGER, "which of the tokens that the layer computes: the last layer leaves out those without output"},
     {"rank", INTEGER, "which of its experts: 0 is the first choice"},
     {"token", INTEGER_, "token step: tokens.token"},
     {"layer", INTEGER_, "layer"},
@@ -142,7 +142,7 @@ static const struct ggs_field nodes[] = {
     {"layer", INTEGER_, "layer"},
     {"category", TEXT, "input, attention, ffn, norm, output or other"},
     {"flags", INTEGER, "ggml's: 1 input, 2 output, 4 parameter, 8 loss, 16 compute"},
-    {"parameters", TEXT, "ggml's op_params: 16 numbers of 32 bits, hexadecimal, little endian; empty where all are 0"},
+    {"parameters", TEXT_, "ggml's op_params: 16 numbers of 32 bits, hexadecimal, little endian; null where all are 0"},
 };
 
 static const struct ggs_field edges[] = {
@@ -251,7 +251,8 @@ static const struct ggs_field experiment[] = {
 static const struct ggs_flat_table tables[] = {
     {"ops", "One row per op: one node that was executed in one graph run.", 2, true, FIELDS(ops), ggs_rows_ops},
     {"op_runs", "One row per op and thread.", 3, true, FIELDS(op_runs), ggs_rows_op_runs},
-    {"accesses", "One row per range of bytes that an op reads or writes.", 0, true, FIELDS(accesses), ggs_rows_accesses},
+    {"accesses", "One row per range of bytes that an op reads or writes.", 0, true, FIELDS(accesses),
+     ggs_rows_accesses},
     {"experts", "One row per expert that was chosen for a token in a layer.", 4, true, FIELDS(experts),
      ggs_rows_experts},
     {"runs", "One row per graph run.", 1, false, FIELDS(runs), ggs_rows_runs},
@@ -264,8 +265,7 @@ static const struct ggs_flat_table tables[] = {
      ggs_rows_tensors},
     {"buffers", "One row per buffer of the engine.", 1, false, FIELDS(buffers), ggs_rows_buffers},
     {"files", "One row per mapped file.", 1, false, FIELDS(files), ggs_rows_files},
-    {"transfers", "One row per copy into, out of or between tensors.", 1, false, FIELDS(transfers),
-     ggs_rows_transfers},
+    {"transfers", "One row per copy into, out of or between tensors.", 1, false, FIELDS(transfers), ggs_rows_transfers},
     {"experiment", "One row.", 1, false, FIELDS(experiment), ggs_rows_experiment},
 };
 enum { N_TABLES = sizeof(tables) / sizeof(tables[0]) };
@@ -298,12 +298,14 @@ unsigned ggs_tables_passes(const struct ggs_export_options * options) {
 void ggs_tables_describe(struct ggs_text * text) {
     static const char * const types[] = {
         [GGS_CELL_INTEGER] = "integer", [GGS_CELL_REAL] = "real", [GGS_CELL_TEXT] = "text"};
-    ggs_text_puts(text, "# The tables of an export\n\n"
-                        "`ggscope export DIR --format csv|sqlite|parquet -o OUT` writes these tables; `ggscope export --tables`\n"
-                        "writes this page. Times are integer nanoseconds since the experiment's start. Columns of the same name join;\n"
-                        "an op is known by (run, node). Integers are 64 bits wide. Where a column may be null that is said behind its\n"
-                        "type; csv leaves such a field empty. With `--token A..B` the tables ops, op_runs, accesses, experts, runs,\n"
-                        "tokens and inputs have only what belongs to those token steps; the others are always whole.\n");
+    ggs_text_puts(
+        text,
+        "# The tables of an export\n\n"
+        "`ggscope export DIR --format csv|sqlite|parquet -o OUT` writes these tables; `ggscope export --tables`\n"
+        "writes this page. Times are integer nanoseconds since the experiment's start. Columns of the same name join;\n"
+        "an op is known by (run, node). Integers are 64 bits wide. Where a column may be null that is said behind its\n"
+        "type; csv leaves such a field empty. With `--token A..B` the tables ops, op_runs, accesses, experts, runs,\n"
+        "tokens and inputs have only what belongs to those token steps; the others are always whole.\n");
     for (unsigned i = 0; i < N_TABLES; i++) {
         const struct ggs_flat_table * table = &tables[i];
         ggs_text_printf(text, "\n## %s\n%s", table->name, table->description);

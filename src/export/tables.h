@@ -38,7 +38,7 @@ struct ggs_sink {
 struct ggs_flat_table {
     const char *             name;
     const char *             description;
-    unsigned                 keys; // the first so many fields tell rows apart, and rows ascend by them; 0: none do
+    unsigned                 keys;  // the first so many fields tell rows apart, and rows ascend by them; 0: none do
     bool                     walks; // goes over all runs
     const struct ggs_field * fields;
     unsigned                 n_fields;

@@ -91,10 +91,10 @@ static enum ggs_category category_of_result(const char * name) {
         const char *      part;
         enum ggs_category category;
     } table[] = {
-        {"result_norm", GGS_CATEGORY_NORM}, {"result", GGS_CATEGORY_OUTPUT},   {"ffn_norm", GGS_CATEGORY_NORM},
-        {"attn_norm", GGS_CATEGORY_NORM},   {"norm", GGS_CATEGORY_NORM},       {"inp_", GGS_CATEGORY_INPUT},
-        {"embd", GGS_CATEGORY_INPUT},       {"ffn", GGS_CATEGORY_FFN},         {"attn", GGS_CATEGORY_ATTENTION},
-        {"Qcur", GGS_CATEGORY_ATTENTION},   {"Kcur", GGS_CATEGORY_ATTENTION},  {"Vcur", GGS_CATEGORY_ATTENTION},
+        {"result_norm", GGS_CATEGORY_NORM}, {"result", GGS_CATEGORY_OUTPUT},    {"ffn_norm", GGS_CATEGORY_NORM},
+        {"attn_norm", GGS_CATEGORY_NORM},   {"norm", GGS_CATEGORY_NORM},        {"inp_", GGS_CATEGORY_INPUT},
+        {"embd", GGS_CATEGORY_INPUT},       {"ffn", GGS_CATEGORY_FFN},          {"attn", GGS_CATEGORY_ATTENTION},
+        {"Qcur", GGS_CATEGORY_ATTENTION},   {"Kcur", GGS_CATEGORY_ATTENTION},   {"Vcur", GGS_CATEGORY_ATTENTION},
         {"kq", GGS_CATEGORY_ATTENTION},     {"cache_", GGS_CATEGORY_ATTENTION}, {"__fattn__", GGS_CATEGORY_ATTENTION},
         {"l_out", GGS_CATEGORY_FFN},
     };
@@ -109,7 +109,7 @@ static enum ggs_category category_of(const char * name) {
     return category != GGS_CATEGORY_OTHER ? category : category_of_result(name);
 }
 
-const char * ggs_node_category(const struct ggs_export * export, const struct ggs_graph * graph, uint64_t node) {
+static const char * find_category(const struct ggs_export * export, const struct ggs_graph * graph, uint64_t node) {
     enum ggs_category category = GGS_CATEGORY_OTHER;
     // The weight that a node multiplies with says it best.
     for (uint64_t e = graph->first_edge[node]; category == GGS_CATEGORY_OTHER && e < graph->first_edge[node + 1]; e++) {
@@ -122,7 +122,7 @@ const char * ggs_node_category(const struct ggs_export * export, const struct gg
     return ggs_category_name(category);
 }
 
-const char * ggs_node_qkv(const struct ggs_export * export, const struct ggs_graph * graph, uint64_t node) {
+static const char * find_qkv(const struct ggs_export * export, const struct ggs_graph * graph, uint64_t node) {
     const char * result = ggs_tensor_name_of(export, graph->nodes[node].tensor);
     if (strncmp(result, "Qcur", 4) == 0) return "Q";
     if (strncmp(result, "Kcur", 4) == 0) return "K";
@@ -135,6 +135,32 @@ const char * ggs_node_qkv(const struct ggs_export * export, const struct ggs_gra
         if (parts.component_length == 6 && memcmp(parts.component, "attn_v", 6) == 0) return "V";
     }
     return NULL;
+}
+
+// Most steps run the same graph: what its nodes are is found out once. False: there is no memory to keep it.
+static bool know_graph(struct ggs_export * export, const struct ggs_graph * graph) {
+    struct ggs_graph_words * words = &export->words;
+    if (words->graph == graph->row.graph) return true;
+    const char ** category = realloc(words->category, (graph->n_nodes + 1) * sizeof(*category));
+    if (category != NULL) words->category = category;
+    const char ** qkv = realloc(words->qkv, (graph->n_nodes + 1) * sizeof(*qkv));
+    if (qkv != NULL) words->qkv = qkv;
+    words->graph = 0;
+    if (category == NULL || qkv == NULL) return false;
+    for (uint64_t n = 0; n < graph->n_nodes; n++) {
+        category[n] = find_category(export, graph, n);
+        qkv[n]      = find_qkv(export, graph, n);
+    }
+    words->graph = graph->row.graph;
+    return true;
+}
+
+const char * ggs_node_category(struct ggs_export * export, const struct ggs_graph * graph, uint64_t node) {
+    return know_graph(export, graph) ? export->words.category[node] : find_category(export, graph, node);
+}
+
+const char * ggs_node_qkv(struct ggs_export * export, const struct ggs_graph * graph, uint64_t node) {
+    return know_graph(export, graph) ? export->words.qkv[node] : find_qkv(export, graph, node);
 }
 
 uint64_t ggs_tensor_extent(const struct ggs_trace * trace, const struct ggs_tensor * t) {

@@ -1,0 +1,163 @@
+// The timeline as Chrome's trace events: a JSON object with one event a line.
+//
+//     X a slice with its duration   B, E the ends of a slice that encloses others   C a counter   M names of tracks
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/error.h"
+#include "export/facts.h"
+#include "export/formats.h"
+#include "export/timeline.h"
+
+struct chrome {
+    struct ggs_export * export;
+    struct ggs_stream stream;
+    struct ggs_json   json;
+};
+
+static int result_of(struct chrome * c, struct ggs_error * error) {
+    return c->stream.failed ? ggs_fail_errno(error, "cannot write the export") : 0;
+}
+
+// Times are microseconds, with the nanoseconds behind the point.
+static void put_time(struct ggs_json * json, const char * key, int64_t ns) {
+    ggs_json_double(json, key, (double) ns / 1000);
+}
+
+static void begin_event(struct chrome * c, const char * phase, const char * name, const struct ggs_track * track) {
+    ggs_json_object_inline(&c->json, NULL);
+    ggs_json_string(&c->json, "ph", phase);
+    if (name != NULL) ggs_json_string(&c->json, "name", name);
+    ggs_json_u64(&c->json, "pid", 1);
+    ggs_json_u64(&c->json, "tid", track->id);
+}
+
+static int put_track(void * context, const struct ggs_track * track, struct ggs_error * error) {
+    struct chrome * c = context;
+    if (track->kind == GGS_TRACK_COUNTER) return 0; // counters are known by their name alone
+    begin_event(c, "M", "thread_name", track);
+    ggs_json_object_inline(&c->json, "args");
+    ggs_json_string(&c->json, "name", track->name);
+    ggs_json_end(&c->json);
+    ggs_json_end(&c->json);
+    begin_event(c, "M", "thread_sort_index", track);
+    ggs_json_object_inline(&c->json, "args");
+    ggs_json_u64(&c->json, "sort_index", (uint64_t) track->kind * 10000 + track->id);
+    ggs_json_end(&c->json);
+    ggs_json_end(&c->json);
+    return result_of(c, error);
+}
+
+static void put_op_arguments(struct chrome * c, const struct ggs_slice * slice) {
+    const struct ggs_walk * walk = slice->walk;
+    struct ggs_json *       json = &c->json;
+    uint64_t                read = 0, written = 0, disk = 0;
+    if (walk->op.layer >= 0) ggs_json_i64(json, "layer", walk->op.layer);
+    if (walk->op.result != NULL)
+        ggs_json_string(json, "tensor", ggs_tensor_name_of(c->export, walk->op.result->tensor));
+    ggs_json_array_inline(json, "sources");
+    for (unsigned i = 0; i < slice->accesses->n; i++) {
+        const struct ggs_access * a = &slice->accesses->access[i];
+        *(a->write ? &written : &read) += a->bytes;
+        if (a->tensor->source == GGS_SOURCE_DISK) disk += a->bytes;
+        if (!a->write) ggs_json_string(json, NULL, ggs_tensor_name_of(c->export, a->tensor->tensor));
+    }
+    ggs_json_end(json);
+    ggs_json_u64(json, "bytes_read", read);
+    ggs_json_u64(json, "bytes_written", written);
+    ggs_json_u64(json, "bytes_disk", disk);
+    ggs_json_u64(json, "run", walk->run.run);
+    ggs_json_u64(json, "node", walk->op.node);
+}
+
+static void put_run_arguments(struct chrome * c, const struct ggs_run * run) {
+    struct ggs_json * json = &c->json;
+    ggs_json_u64(json, "graph", run->graph);
+    ggs_json_u64(json, "nodes", run->nodes);
+    ggs_json_u64(json, "executed", run->executed);
+    ggs_json_u64(json, "threads", run->threads);
+    ggs_json_string(json, "phase", ggs_word_phase(run->phase));
+}
+
+static void put_arguments(struct chrome * c, const struct ggs_slice * slice) {
+    static const char * const categories[] = {"token", "graph run", "op", "wait"};
+    ggs_json_string(&c->json, "cat", categories[slice->kind]);
+    ggs_json_object_inline(&c->json, "args");
+    if (slice->kind == GGS_SLICE_OP) put_op_arguments(c, slice);
+    if (slice->kind == GGS_SLICE_RUN) put_run_arguments(c, &slice->walk->run);
+    if (slice->kind == GGS_SLICE_TOKEN)
+        ggs_json_string(&c->json, "phase",
+                        ggs_word_phase(slice->step != NULL ? slice->step->phase : slice->walk->run.phase));
+    ggs_json_end(&c->json);
+}
+
+static int put_begin(void * context, const struct ggs_track * track, const struct ggs_slice * slice,
+                     struct ggs_error * error) {
+    struct chrome * c = context;
+    begin_event(c, "B", slice->name, track);
+    put_time(&c->json, "ts", slice->begin_ns);
+    put_arguments(c, slice);
+    ggs_json_end(&c->json);
+    return result_of(c, error);
+}
+
+static int put_end(void * context, const struct ggs_track * track, int64_t ns, struct ggs_error * error) {
+    struct chrome * c = context;
+    begin_event(c, "E", NULL, track);
+    put_time(&c->json, "ts", ns);
+    ggs_json_end(&c->json);
+    return result_of(c, error);
+}
+
+static int put_leaf(void * context, const struct ggs_track * track, const struct ggs_slice * slice,
+                    struct ggs_error * error) {
+    struct chrome * c = context;
+    begin_event(c, "X", slice->name, track);
+    put_time(&c->json, "ts", slice->begin_ns);
+    put_time(&c->json, "dur", slice->end_ns - slice->begin_ns);
+    put_arguments(c, slice);
+    ggs_json_end(&c->json);
+    return result_of(c, error);
+}
+
+static int put_count(void * context, const struct ggs_track * track, int64_t ns, uint64_t value,
+                     struct ggs_error * error) {
+    struct chrome * c = context;
+    begin_event(c, "C", track->name, track);
+    put_time(&c->json, "ts", ns);
+    ggs_json_object_inline(&c->json, "args");
+    ggs_json_u64(&c->json, "bytes", value);
+    ggs_json_end(&c->json);
+    ggs_json_end(&c->json);
+    return result_of(c, error);
+}
+
+int ggs_export_chrome(struct ggs_export * export, struct ggs_error * error) {
+    struct chrome * c = calloc(1, sizeof(*c));
+    if (c == NULL) return ggs_fail_memory(error);
+    c->export  = export;
+    int status = ggs_export_open(export, &c->stream, NULL, error);
+    if (status == 0) {
+        const struct ggs_timeline timeline = {put_track, put_begin, put_end, put_leaf, put_count, c};
+        const char *              model    = ggs_facts_text(export->facts, "model");
+        ggs_json_init(&c->json, ggs_stream_json, &c->stream, true);
+        ggs_json_object(&c->json, NULL);
+        ggs_json_string(&c->json, "experiment_id", export->id);
+        ggs_json_string(&c->json, "displayTimeUnit", "ns");
+        ggs_json_array(&c->json, "traceEvents");
+        const struct ggs_track process = {0};
+        begin_event(c, "M", "process_name", &process);
+        ggs_json_object_inline(&c->json, "args");
+        ggs_json_string(&c->json, "name", model == NULL ? "engine" : model);
+        ggs_json_end(&c->json);
+        ggs_json_end(&c->json);
+        status = ggs_timeline_tell(export, &timeline, error);
+        ggs_json_end(&c->json);
+        ggs_json_end(&c->json);
+        if (status == 0 && ggs_json_finish(&c->json) != 0) c->stream.failed = true;
+        status = ggs_export_close(export, &c->stream, status, error);
+    }
+    free(c);
+    return status;
+}

@@ -1,0 +1,169 @@
+// Events as ggml-viz has them (GGMLVIZ1), little endian:
+//
+//     "GGMLVIZ1", u32 version = 1, then events:
+//     u8 type | u64 timestamp_ns | u32 thread | 32 bytes of body | u8 has_label | u32 length, bytes
+//
+// Events of a graph run are sorted by time, and runs come one after the other; buffers come where their time is.
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/error.h"
+#include "export/export.h"
+#include "export/formats.h"
+
+enum event_type {
+    GRAPH_BEGIN,
+    GRAPH_END,
+    OP_BEGIN,
+    OP_END,
+    TENSOR_ALLOC,
+    TENSOR_FREE,
+    BARRIER,
+    THREAD_BEGIN,
+    THREAD_END
+};
+
+struct event {
+    int64_t      ns;
+    uint64_t     order; // of events at the same time
+    uint32_t     thread;
+    uint8_t      type;
+    uint64_t     word[4];
+    const char * label; // NULL for none
+};
+
+struct ggmlviz {
+    struct ggs_export * export;
+    struct ggs_stream stream;
+    struct event *    events; // of one run
+    uint64_t          n, capacity;
+    struct event *    buffers; // of the whole recording, by time
+    uint64_t          n_buffers, next_buffer;
+};
+
+static void put_event(struct ggmlviz * g, const struct event * e) {
+    uint8_t  head[13], body[32];
+    uint64_t ns     = e->ns < 0 ? 0 : (uint64_t) e->ns;
+    uint8_t  label  = e->label != NULL;
+    uint32_t length = label ? (uint32_t) strlen(e->label) : 0;
+    head[0]         = e->type;
+    memcpy(head + 1, &ns, 8);
+    memcpy(head + 9, &e->thread, 4);
+    memcpy(body, e->word, 32);
+    ggs_stream_write(&g->stream, head, sizeof(head));
+    ggs_stream_write(&g->stream, body, sizeof(body));
+    ggs_stream_write(&g->stream, &label, 1);
+    if (!label) return;
+    ggs_stream_write(&g->stream, &length, 4);
+    ggs_stream_write(&g->stream, e->label, length);
+}
+
+static bool add(struct ggmlviz * g, struct event e) {
+    if (g->n == g->capacity) {
+        uint64_t       capacity = g->capacity == 0 ? 1024 : 2 * g->capacity;
+        struct event * bigger   = realloc(g->events, capacity * sizeof(*bigger));
+        if (bigger == NULL) return false;
+        g->events   = bigger;
+        g->capacity = capacity;
+    }
+    e.order           = g->n;
+    g->events[g->n++] = e;
+    return true;
+}
+
+static int by_time(const void * a, const void * b) {
+    const struct event *x = a, *y = b;
+    if (x->ns != y->ns) return x->ns < y->ns ? -1 : 1;
+    return x->order < y->order ? -1 : x->order > y->order;
+}
+
+// ---- buffers ----
+
+static int list_buffers(struct ggmlviz * g, struct ggs_error * error) {
+    const struct ggs_trace * trace = &g->export->trace;
+    g->buffers                     = malloc((2 * trace->n_buffers + 1) * sizeof(*g->buffers));
+    if (g->buffers == NULL) return ggs_fail_memory(error);
+    for (uint64_t i = 0; i < trace->n_buffers; i++) {
+        const struct ggs_buffer * b = &trace->buffers[i];
+        struct event              e = {.ns    = b->begin_ns,
+                                       .order = g->n_buffers,
+                                       .type  = TENSOR_ALLOC,
+                                       .word  = {b->address, b->size},
+                                       .label = ggs_reader_string(trace->reader, b->type)};
+        g->buffers[g->n_buffers++]  = e;
+        if (b->end_ns < 0) continue;
+        e.ns = b->end_ns, e.type = TENSOR_FREE, e.order = g->n_buffers;
+        g->buffers[g->n_buffers++] = e;
+    }
+    qsort(g->buffers, g->n_buffers, sizeof(*g->buffers), by_time);
+    return 0;
+}
+
+static void put_buffers(struct ggmlviz * g, int64_t until) {
+    while (g->next_buffer < g->n_buffers && g->buffers[g->next_buffer].ns <= until)
+        put_event(g, &g->buffers[g->next_buffer++]);
+}
+
+// ---- runs ----
+
+static bool add_op(struct ggmlviz * g, const struct ggs_walk * walk) {
+    const struct ggs_op_seen * op      = &walk->op;
+    uint64_t                   address = op->result == NULL ? 0 : op->result->address;
+    uint64_t                   size    = op->result == NULL ? 0 : ggs_tensor_extent(walk->trace, op->result);
+    const char *               label   = op->result == NULL ? "" : ggs_tensor_name_of(g->export, op->result->tensor);
+    bool                       ok      = true;
+    for (uint64_t i = 0; ok && i < op->n_op_runs; i++) {
+        const struct ggs_op_run * r   = &op->op_runs[i];
+        int64_t                   end = r->begin_ns + (int64_t) r->duration_ns;
+        struct event              e   = {.ns     = r->begin_ns,
+                                         .thread = (uint32_t) r->thread,
+                                         .type   = OP_BEGIN,
+                                         .word   = {address, op->op & 0xffffffffu, size, walk->run.backend},
+                                         .label  = label};
+        ok                            = add(g, e);
+        e.ns = end, e.type = OP_END;
+        ok = ok && add(g, e);
+        if (r->wait_ns > 0) ok = ok && add(g, (struct event){.ns = end, .thread = e.thread, .type = BARRIER});
+    }
+    return ok;
+}
+
+static int put_run(struct ggmlviz * g, struct ggs_walk * walk, struct ggs_error * error) {
+    const struct ggs_run * run  = &walk->run;
+    struct event           edge = {.ns    = run->begin_ns,
+                                   .type  = GRAPH_BEGIN,
+                                   .word  = {run->graph, run->nodes | run->threads << 32, run->backend},
+                                   .label = ggs_reader_string(walk->trace->reader, run->backend)};
+    g->n                        = 0;
+    while (ggs_walk_op(walk)) {
+        if (!add_op(g, walk)) return ggs_fail_memory(error);
+    }
+    if (g->n > 0) qsort(g->events, g->n, sizeof(*g->events), by_time);
+    put_buffers(g, run->begin_ns);
+    put_event(g, &edge);
+    for (uint64_t i = 0; i < g->n; i++) put_event(g, &g->events[i]);
+    edge.ns = run->end_ns, edge.type = GRAPH_END;
+    put_event(g, &edge);
+    return 0;
+}
+
+int ggs_export_ggmlviz(struct ggs_export * export, struct ggs_error * error) {
+    struct ggmlviz    g       = {.export = export};
+    struct ggs_walk * walk    = NULL;
+    const uint32_t    version = 1;
+    int               status  = ggs_export_open(export, &g.stream, NULL, error);
+    if (status < 0) return status;
+    ggs_stream_write(&g.stream, "GGMLVIZ1", 8);
+    ggs_stream_write(&g.stream, &version, 4);
+    status = list_buffers(&g, error);
+    if (status == 0) status = ggs_export_walk(export, &walk, error);
+    while (status >= 0 && (status = ggs_walk_run(walk, error)) > 0) {
+        status = put_run(&g, walk, error);
+        if (status >= 0) ggs_export_step(export);
+    }
+    put_buffers(&g, INT64_MAX);
+    ggs_walk_close(walk);
+    free(g.buffers);
+    free(g.events);
+    return ggs_export_close(export, &g.stream, status, error);
+}

@@ -1,0 +1,49 @@
+// What the files of the json format share. The layout is described in ggscope-export(1).
+#pragma once
+
+#include "base/json.h"
+#include "export/export.h"
+
+// The map of the model: every tensor of its files, experts one by one, as memory-map.json lists them.
+struct ggs_map_entry {
+    uint64_t file; // of the trace
+    uint64_t offset, size;
+    uint64_t number; // index in memory-map.json
+};
+
+struct ggs_memory_map {
+    struct ggs_map_entry * entries; // by (file, offset)
+    uint64_t               n, capacity;
+};
+void ggs_memory_map_release(struct ggs_memory_map * map);
+
+// Writes memory-map.json and fills `map`.
+int ggs_json_memory_map(struct ggs_export * export, struct ggs_memory_map * map, struct ggs_error * error);
+// The entry that has this byte of a file, NULL where none has.
+const struct ggs_map_entry * ggs_memory_map_find(const struct ggs_memory_map * map, uint64_t file, uint64_t offset);
+
+// Writes graphs/ and traces/, a file each for each token step.
+int ggs_json_tokens(struct ggs_export * export, const struct ggs_memory_map * map, struct ggs_error * error);
+
+// Writes graphs/token-NNNNN.json: all graphs of the step, node ids continuing.
+struct ggs_step_graph {
+    uint64_t graph;
+    uint64_t first_node; // id of its node 0
+};
+int ggs_json_graph(struct ggs_export * export, int64_t step, const struct ggs_step_graph * graphs, uint64_t n_graphs,
+                   int64_t generated_ns, struct ggs_error * error);
+
+// A file of the export that is one JSON object, whose first member is experiment_id.
+struct ggs_json_file {
+    struct ggs_stream stream;
+    struct ggs_json   json;
+};
+int ggs_json_file_open(struct ggs_export * export, struct ggs_json_file * file, const char * name,
+                       struct ggs_error * error);
+int ggs_json_file_close(struct ggs_export * export, struct ggs_json_file * file, int status, struct ggs_error * error);
+
+void ggs_json_natural(struct ggs_json * json, const char * key, int64_t value); // negative gives null
+void ggs_json_address(struct ggs_json * json, const char * key, uint64_t address);
+void ggs_json_id(struct ggs_json * json, const char * key, const char * prefix,
+                 uint64_t number); // "node_7"; prefix: 19 bytes at most
+void ggs_json_ms(struct ggs_json * json, const char * key, int64_t ns);

@@ -1,0 +1,260 @@
+#include "export/timeline.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/error.h"
+
+struct teller {
+    struct ggs_export * export;
+    const struct ggs_timeline * out;
+    struct ggs_track **         tracks;
+    uint64_t                    n_tracks;
+    struct ggs_track *          disk;
+    uint64_t                    disk_bytes;
+};
+
+// ---- tracks ----
+
+// The track with this key, made and told of when it is met first.
+static int find_track(struct teller * t, enum ggs_track_kind kind, int64_t a, int64_t b, const char * name,
+                      struct ggs_track ** out, struct ggs_error * error) {
+    for (uint64_t i = 0; i < t->n_tracks; i++) {
+        struct ggs_track * track = t->tracks[i];
+        if (track->kind != kind || track->key[0] != a || track->key[1] != b) continue;
+        *out = track;
+        return 0;
+    }
+    struct ggs_track ** bigger = realloc(t->tracks, (t->n_tracks + 1) * sizeof(*bigger));
+    if (bigger == NULL) return ggs_fail_memory(error);
+    t->tracks                = bigger;
+    struct ggs_track * track = calloc(1, sizeof(*track));
+    if (track == NULL) return ggs_fail_memory(error);
+    t->tracks[t->n_tracks++] = track;
+    *track = (struct ggs_track){.id = t->n_tracks, .kind = kind, .key = {a, b}, .end_ns = INT64_MIN, .token = -1};
+    snprintf(track->name, sizeof(track->name), "%s", name);
+    *out = track;
+    return 0;
+}
+
+static bool is_new(const struct ggs_track * track) {
+    return track->end_ns == INT64_MIN;
+}
+
+static int64_t later(int64_t a, int64_t b) {
+    return a > b ? a : b;
+}
+
+static int64_t sooner(int64_t a, int64_t b) {
+    return a < b ? a : b;
+}
+
+static int announce(struct teller * t, struct ggs_track * track, struct ggs_error * error) {
+    if (!is_new(track)) return 0;
+    track->end_ns = INT64_MIN + 1;
+    return t->out->track(t->out->context, track, error);
+}
+
+// ---- counters and tokens ----
+
+struct event {
+    int64_t  ns;
+    uint64_t size;
+    bool     end;
+};
+
+static int by_time(const void * a, const void * b) {
+    const struct event *x = a, *y = b;
+    if (x->ns != y->ns) return x->ns < y->ns ? -1 : 1;
+    return (int) y->end - (int) x->end;
+}
+
+static int tell_buffers(struct teller * t, struct ggs_error * error) {
+    const struct ggs_trace * trace  = &t->export->trace;
+    struct event *           events = malloc((2 * trace->n_buffers + 1) * sizeof(*events));
+    struct ggs_track *       track;
+    uint64_t                 n = 0, bytes = 0;
+    if (events == NULL) return ggs_fail_memory(error);
+    for (uint64_t i = 0; i < trace->n_buffers; i++) {
+        const struct ggs_buffer * b = &trace->buffers[i];
+        if (b->file != 0) continue; // a mapped file is no memory of the program's own
+        events[n++] = (struct event){b->begin_ns, b->size, false};
+        if (b->end_ns >= 0) events[n++] = (struct event){b->end_ns, b->size, true};
+    }
+    qsort(events, n, sizeof(*events), by_time);
+    int status = find_track(t, GGS_TRACK_COUNTER, 0, 0, "buffer bytes", &track, error);
+    if (status == 0) status = announce(t, track, error);
+    for (uint64_t i = 0; status == 0 && i < n; i++) {
+        bytes = events[i].end ? bytes - events[i].size : bytes + events[i].size;
+        if (i + 1 < n && events[i + 1].ns == events[i].ns) continue; // one value for each moment
+        status = t->out->count(t->out->context, track, events[i].ns, bytes, error);
+    }
+    free(events);
+    return status;
+}
+
+static int tell_tokens(struct teller * t, struct ggs_error * error) {
+    struct ggs_cursor * cursor = NULL;
+    struct ggs_step     step;
+    struct ggs_track *  track;
+    char                name[64];
+    int                 status = ggs_export_steps(t->export, &cursor, error);
+    while (status >= 0 && (status = ggs_cursor_next(cursor, &step, error)) > 0) {
+        snprintf(name, sizeof(name), "tokens, context %" PRIu64, step.context);
+        status = find_track(t, GGS_TRACK_TOKENS, (int64_t) step.context, 0, name, &track, error);
+        if (status == 0) status = announce(t, track, error);
+        snprintf(name, sizeof(name), "token %" PRId64, step.step);
+        int64_t          begin = later(step.begin_ns, track->end_ns), end = later(step.end_ns, begin);
+        struct ggs_slice slice = {
+            .kind = GGS_SLICE_TOKEN, .name = name, .begin_ns = begin, .end_ns = end, .step = &step};
+        if (status == 0) status = t->out->leaf(t->out->context, track, &slice, error);
+        track->end_ns = end;
+    }
+    ggs_cursor_close(cursor);
+    return status;
+}
+
+// ---- runs ----
+
+static int close_token(struct teller * t, struct ggs_track * track, struct ggs_error * error) {
+    if (track->token < 0) return 0;
+    track->token = -1;
+    return t->out->end(t->out->context, track, track->token_end_ns, error);
+}
+
+// Opens the run's slice on a thread's track, inside the slice of its token.
+static int begin_run(struct teller * t, struct ggs_track * track, const struct ggs_walk * walk, int64_t begin,
+                     struct ggs_error * error) {
+    char             name[64];
+    struct ggs_slice slice  = {.kind = GGS_SLICE_RUN, .name = name, .begin_ns = begin, .walk = walk};
+    int              status = 0;
+    if (track->token != walk->run.step) status = close_token(t, track, error);
+    if (status == 0 && track->token < 0 && walk->run.step >= 0) {
+        struct ggs_slice token = {.kind = GGS_SLICE_TOKEN, .name = name, .begin_ns = begin, .walk = walk};
+        snprintf(name, sizeof(name), "token %" PRId64, walk->run.step);
+        track->token = walk->run.step;
+        status       = t->out->begin(t->out->context, track, &token, error);
+    }
+    snprintf(name, sizeof(name), "graph run %" PRIu64, walk->run.run);
+    return status < 0 ? status : t->out->begin(t->out->context, track, &slice, error);
+}
+
+// One thread's share of an op, and its wait behind it, clipped to [the track's last end, the run's end].
+static int tell_op_run(struct teller * t, struct ggs_track * track, const struct ggs_walk * walk,
+                       const struct ggs_access_list * accesses, const struct ggs_op_run * r, int64_t run_end,
+                       struct ggs_error * error) {
+    int64_t          begin  = sooner(later(r->begin_ns, track->end_ns), run_end);
+    int64_t          end    = sooner(later(r->begin_ns + (int64_t) r->duration_ns, begin), run_end);
+    int64_t          wait   = sooner(end + (int64_t) r->wait_ns, run_end);
+    struct ggs_slice op     = {.kind     = GGS_SLICE_OP,
+                               .name     = walk->op.name,
+                               .begin_ns = begin,
+                               .end_ns   = end,
+                               .walk     = walk,
+                               .accesses = accesses};
+    struct ggs_slice waits  = {.kind = GGS_SLICE_WAIT, .name = "wait", .begin_ns = end, .end_ns = wait, .walk = walk};
+    int              status = t->out->leaf(t->out->context, track, &op, error);
+    if (status == 0 && wait > end) status = t->out->leaf(t->out->context, track, &waits, error);
+    track->end_ns = wait;
+    return status;
+}
+
+static int count_disk(struct teller * t, const struct ggs_walk * walk, const struct ggs_access_list * accesses,
+                      struct ggs_error * error) {
+    uint64_t bytes = 0;
+    for (unsigned i = 0; i < accesses->n; i++) {
+        const struct ggs_access * a = &accesses->access[i];
+        if (!a->write && a->tensor->source == GGS_SOURCE_DISK) bytes += a->bytes;
+    }
+    if (bytes == 0) return 0;
+    t->disk_bytes += bytes;
+    t->disk->end_ns = later(walk->op.end_ns, t->disk->end_ns); // runs at the same time are told one after the other
+    return t->out->count(t->out->context, t->disk, t->disk->end_ns, t->disk_bytes, error);
+}
+
+enum { MOST_THREADS = 1024 };
+
+static int thread_track(struct teller * t, const struct ggs_walk * walk, const struct ggs_op_run * r,
+                        struct ggs_track ** lanes, struct ggs_error * error) {
+    if (r->thread >= MOST_THREADS || lanes[r->thread] != NULL) return 0;
+    char         name[96];
+    const char * backend = ggs_reader_string(walk->trace->reader, walk->run.backend);
+    if (walk->run.slot > 0) {
+        snprintf(name, sizeof(name), "%.48s thread %" PRIu64 ", %" PRId64, backend, r->thread, walk->run.slot);
+    } else {
+        snprintf(name, sizeof(name), "%.48s thread %" PRIu64, backend, r->thread);
+    }
+    struct ggs_track * track;
+    int status = find_track(t, GGS_TRACK_THREAD, walk->run.slot, (int64_t) r->thread, name, &track, error);
+    if (status < 0) return status;
+    if (is_new(track)) track->os_thread = r->os_thread;
+    status           = announce(t, track, error);
+    lanes[r->thread] = track;
+    int64_t begin    = later(walk->run.begin_ns, track->end_ns);
+    if (status == 0) status = begin_run(t, track, walk, begin, error);
+    track->end_ns = begin;
+    return status;
+}
+
+static int tell_ops(struct teller * t, struct ggs_walk * walk, struct ggs_track ** lanes, struct ggs_error * error) {
+    int status = 0;
+    while (status == 0 && ggs_walk_op(walk)) {
+        const struct ggs_access_list * accesses;
+        status = ggs_walk_accesses(walk, &accesses, error);
+        for (uint64_t i = 0; status == 0 && i < walk->op.n_op_runs; i++) {
+            const struct ggs_op_run * r = &walk->op.op_runs[i];
+            status                      = thread_track(t, walk, r, lanes, error);
+            if (status < 0 || r->thread >= MOST_THREADS) continue;
+            struct ggs_track * track = lanes[r->thread];
+            status = tell_op_run(t, track, walk, accesses, r, later(walk->run.end_ns, track->end_ns), error);
+        }
+        if (status == 0) status = count_disk(t, walk, accesses, error);
+    }
+    for (unsigned i = 0; i < MOST_THREADS; i++) {
+        if (lanes[i] == NULL) continue;
+        lanes[i]->end_ns       = later(walk->run.end_ns, lanes[i]->end_ns);
+        lanes[i]->token_end_ns = lanes[i]->end_ns;
+        if (status == 0) status = t->out->end(t->out->context, lanes[i], lanes[i]->end_ns, error);
+    }
+    return status;
+}
+
+static int tell_run(struct teller * t, struct ggs_walk * walk, struct ggs_error * error) {
+    struct ggs_track * lanes[MOST_THREADS] = {0};
+    struct ggs_track * track;
+    char               name[96];
+    const char *       backend = ggs_reader_string(walk->trace->reader, walk->run.backend);
+    snprintf(name, sizeof(name), "%.64s%s", backend, walk->run.slot > 0 ? ", at the same time" : "");
+    int status = find_track(t, GGS_TRACK_BACKEND, (int64_t) walk->run.backend, walk->run.slot, name, &track, error);
+    if (status == 0) status = announce(t, track, error);
+    if (status < 0) return status;
+    snprintf(name, sizeof(name), "graph run %" PRIu64, walk->run.run);
+    int64_t          begin = later(walk->run.begin_ns, track->end_ns), end = later(walk->run.end_ns, begin);
+    struct ggs_slice slice = {.kind = GGS_SLICE_RUN, .name = name, .begin_ns = begin, .end_ns = end, .walk = walk};
+    status                 = t->out->leaf(t->out->context, track, &slice, error);
+    track->end_ns          = end;
+    return status < 0 || walk->graph == NULL ? status : tell_ops(t, walk, lanes, error);
+}
+
+int ggs_timeline_tell(struct ggs_export * export, const struct ggs_timeline * timeline, struct ggs_error * error) {
+    struct teller     t      = {.export = export, .out = timeline};
+    struct ggs_walk * walk   = NULL;
+    int               status = tell_buffers(&t, error);
+    if (status == 0) status = find_track(&t, GGS_TRACK_COUNTER, 1, 0, "bytes read from disk", &t.disk, error);
+    if (status == 0) status = announce(&t, t.disk, error);
+    if (status == 0) status = tell_tokens(&t, error);
+    if (status == 0) status = ggs_export_walk(export, &walk, error);
+    while (status >= 0 && (status = ggs_walk_run(walk, error)) > 0) {
+        status = tell_run(&t, walk, error);
+        if (status >= 0) ggs_export_step(export);
+    }
+    for (uint64_t i = 0; i < t.n_tracks; i++) {
+        if (status == 0) status = close_token(&t, t.tracks[i], error);
+        free(t.tracks[i]);
+    }
+    free(t.tracks);
+    ggs_walk_close(walk);
+    return status;
+}

@@ -1,0 +1,55 @@
+// A recording as tracks with slices, for formats that timeline viewers read.
+//
+//     tokens, context 0      | token 0                  | token 1 |          one track per context
+//     CPU                    |   graph run 1            |   run 2 |          one per backend, and per run at the same time
+//     CPU thread 0           | token 0                  | token 1 |          one per thread: token > graph run > op, wait
+//                            |   graph run 1            |  run 2  |
+//                            |   op |op  |wait|op |     |  op |op |
+//     buffer bytes           a counter
+//     bytes read from disk   a counter
+//
+// Slices of a track come in order: a slice begins where or after the one before it on its track ended, inside its parent.
+#pragma once
+
+#include <stdint.h>
+
+#include "export/export.h"
+
+enum ggs_track_kind { GGS_TRACK_TOKENS, GGS_TRACK_BACKEND, GGS_TRACK_THREAD, GGS_TRACK_COUNTER };
+enum ggs_slice_kind { GGS_SLICE_TOKEN, GGS_SLICE_RUN, GGS_SLICE_OP, GGS_SLICE_WAIT };
+
+struct ggs_track {
+    uint64_t            id; // from 1
+    enum ggs_track_kind kind;
+    char                name[96];
+    uint64_t            os_thread; // of a thread's track
+    // below: its own business
+    int64_t key[2];
+    int64_t end_ns; // of what was told last
+    int64_t token;  // slice that is open, -1 for none
+    int64_t token_end_ns;
+};
+
+struct ggs_slice {
+    enum ggs_slice_kind kind;
+    const char *        name;
+    int64_t             begin_ns, end_ns; // end_ns only of ops and waits: others are ended by `end`
+    // The arguments of an op (walk->op, accesses) and of a run (walk->run).
+    const struct ggs_walk *        walk;
+    const struct ggs_access_list * accesses;
+    const struct ggs_step *        step; // of a token's slice, where it has one of its own
+};
+
+// `leaf` is a slice with both ends; `begin` and `end` enclose others. All may return a negative status.
+struct ggs_timeline {
+    int (*track)(void * context, const struct ggs_track * track, struct ggs_error * error);
+    int (*begin)(void * context, const struct ggs_track * track, const struct ggs_slice * slice,
+                 struct ggs_error * error);
+    int (*end)(void * context, const struct ggs_track * track, int64_t ns, struct ggs_error * error);
+    int (*leaf)(void * context, const struct ggs_track * track, const struct ggs_slice * slice,
+                struct ggs_error * error);
+    int (*count)(void * context, const struct ggs_track * track, int64_t ns, uint64_t value, struct ggs_error * error);
+    void * context;
+};
+
+int ggs_timeline_tell(struct ggs_export * export, const struct ggs_timeline * timeline, struct ggs_error * error);

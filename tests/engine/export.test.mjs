@@ -1,0 +1,450 @@
+// ggscope export: what it writes is read back by programs that others wrote, and says the same as ggscope stats.
+import { test } from "node:test";
+import assert from "node:assert/strict";
+import { existsSync, mkdirSync, readdirSync, readFileSync, statSync, unlinkSync, utimesSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { gunzipSync } from "node:zlib";
+import { ggscope, model, output, root, run, scratch } from "../lib.mjs";
+import { readChrome } from "../export/chrome.mjs";
+import { readGgmlviz } from "../export/ggmlviz.mjs";
+import { installed } from "../export/install.mjs";
+import { readPerfetto } from "../export/perfetto.mjs";
+import { overCsv, overParquet, overSqlite, questions } from "../export/tables.mjs";
+import { fresh, generate, graphs, host, record, rows, stats, values } from "./traces.mjs";
+
+const tokens = 4;
+const dense = generate(model("tiny"), "-n", String(tokens), "-t", "2").directory;
+const moe = generate(model("moe"), "-n", String(tokens), "-t", "1").directory;
+const json = (...path) => JSON.parse(readFileSync(join(...path), "utf8"));
+const names = [...output(ggscope, ["export", "--tables"]).matchAll(/^## (\w+)$/gm)].map((m) => m[1]);
+const has = (program) => run("sh", ["-c", `command -v ${program}`]).status === 0;
+
+function exported(directory, format, ...options) {
+    const out = fresh();
+    output(ggscope, ["export", directory, "-q", "-f", format, "-o", out, ...options]);
+    return out;
+}
+
+// A command line that is refused with one sentence.
+function refused(status, args, pattern) {
+    const result = run(ggscope, ["export", ...args]);
+    assert.equal(result.status, status, result.stderr);
+    assert.match(result.stderr, pattern);
+    assert.equal(result.stdout, "");
+}
+
+// ---- tables ----
+
+test("the same ten questions get the same answers from DuckDB on parquet and csv, from sqlite3, and from stats", async (t) => {
+    if (!has("sqlite3")) return t.skip("sqlite3 is not installed");
+    for (const directory of [dense, moe]) {
+        const known = stats(directory);
+        const readers = {
+            parquet: await overParquet(exported(directory, "parquet"), names),
+            csv: await overCsv(exported(directory, "csv"), names),
+            sqlite: await overSqlite(exported(directory, "sqlite")),
+        };
+        assert.equal(questions.length, 10);
+        for (const [question, sql, answer] of questions)
+            for (const [reader, ask] of Object.entries(readers)) assert.deepEqual(await ask(sql), answer(known), `${question} (${reader})`);
+    }
+});
+
+test("every table has the same rows in parquet, csv and sqlite, and the columns that are documented", async (t) => {
+    if (!has("sqlite3")) return t.skip("sqlite3 is not installed");
+    assert.deepEqual(readFileSync(join(root, "docs", "tables.md"), "utf8"), output(ggscope, ["export", "--tables"]), "docs/tables.md is what ggscope export --tables writes");
+    const documented = new Map(readFileSync(join(root, "docs", "tables.md"), "utf8").split("\n## ").slice(1)
+        .map((part) => [part.split("\n")[0], [...part.matchAll(/^\| (\w+) \| (integer|real|text)/gm)].map((m) => m[1]).filter((c) => c !== "column")]));
+    for (const wanted of ["ops", "op_runs", "transfers", "accesses", "tensors", "buffers", "tokens", "graphs", "nodes", "edges", "experts", "experiment"])
+        assert.ok(names.includes(wanted), wanted);
+
+    const folders = { parquet: exported(moe, "parquet"), csv: exported(moe, "csv") };
+    const database = exported(moe, "sqlite");
+    assert.deepEqual(readdirSync(folders.csv).sort(), names.map((n) => `${n}.csv`).sort());
+    assert.deepEqual(readdirSync(folders.parquet).sort(), names.map((n) => `${n}.parquet`).sort());
+    const parquet = await overParquet(folders.parquet, names), csv = await overCsv(folders.csv, names), sqlite = await overSqlite(database);
+    for (const name of names) {
+        assert.deepEqual((await parquet(`DESCRIBE "${name}"`)).map((r) => r[0]), documented.get(name), name);
+        const [all, inCsv, inSqlite] = await Promise.all([parquet, csv, sqlite].map((ask) => ask(`SELECT * FROM "${name}"`)));
+        assert.ok(all.length > 0, `${name} is not empty`);
+        assert.deepEqual(inCsv, all, `${name}: csv`);
+        assert.deepEqual(inSqlite, all, `${name}: sqlite`);
+    }
+});
+
+test("ids join: ops to runs, nodes and tokens, edges to nodes, accesses to ops and tensors", async () => {
+    const ask = await overParquet(exported(moe, "parquet"), names);
+    const none = async (sql) => assert.deepEqual(await ask(sql), [[0]], sql);
+    await none("SELECT count(*) FROM ops LEFT JOIN runs USING (run) WHERE runs.run IS NULL OR ops.graph <> runs.graph");
+    await none("SELECT count(*) FROM ops LEFT JOIN nodes USING (graph, node) WHERE nodes.op IS NULL OR nodes.op <> ops.op OR nodes.name <> ops.name");
+    await none("SELECT count(*) FROM ops LEFT JOIN tokens USING (token) WHERE tokens.token IS NULL");
+    await none("SELECT count(*) FROM op_runs LEFT JOIN ops USING (run, node) WHERE ops.op IS NULL OR op_runs.begin_ns < ops.begin_ns OR op_runs.begin_ns + op_runs.duration_ns > ops.begin_ns + ops.duration_ns");
+    await none("SELECT count(*) FROM edges LEFT JOIN nodes USING (graph, node) WHERE nodes.op IS NULL");
+    await none("SELECT count(*) FROM edges JOIN nodes ON nodes.graph = edges.graph AND nodes.node = edges.source_node WHERE nodes.tensor <> edges.tensor OR nodes.node >= edges.node");
+    await none("SELECT count(*) FROM accesses LEFT JOIN tensors USING (tensor) WHERE tensors.name IS NULL OR accesses.\"offset\" + accesses.bytes > tensors.bytes");
+    await none("SELECT count(*) FROM accesses LEFT JOIN files USING (file) WHERE source = 'DISK' AND (files.path IS NULL OR file_offset + accesses.bytes > files.bytes)");
+    await none("SELECT count(*) FROM (SELECT run, node, sum(bytes) AS bytes FROM accesses GROUP BY run, node) AS a JOIN ops USING (run, node) WHERE a.bytes <> bytes_read + bytes_written");
+});
+
+test("experts: the choices of the trace, weights that add up, probabilities of the router", async () => {
+    const ask = await overParquet(exported(moe, "parquet"), names);
+    // What the trace itself holds of them: the ids of the MUL_MAT_ID nodes, and what the MUL behind them multiplies with.
+    const nodes = graphs(moe), t = rows(moe, "runs", "index");
+    const expected = [];
+    for (const { run: number, graph } of t.runs) {
+        const index = t.index.filter((i) => i.run === number);
+        const find = (tensor) => index.find((i) => nodes.get(graph)[i.node].sources[i.slot].tensor === tensor);
+        for (let layer = 0; layer < 24; layer++) {
+            const gate = nodes.get(graph).find((n) => n.op === "MUL_MAT_ID" && n.name.endsWith(`-${layer}`));
+            const mul = nodes.get(graph).find((n) => n.op === "MUL" && n.name === `ffn_moe_weighted-${layer}`);
+            const ids = find(gate.sources[2].tensor), weights = find(mul.sources[1].tensor);
+            const w = values(weights, true);
+            values(ids).forEach((expert, i) => expected.push([number, layer, Math.floor(i / ids.ne0), i % ids.ne0, expert, w[i]]));
+        }
+    }
+    assert.deepEqual(await ask("SELECT run, layer, input, rank, expert, weight FROM experts ORDER BY run, layer, input, rank"), expected);
+    const [[wrong]] = await ask("SELECT count(*) FROM (SELECT sum(weight) AS w, sum(probability) AS p FROM experts GROUP BY run, layer, input) WHERE abs(w - 1) > 1e-5 OR p IS NULL OR p <= 0 OR p > 1.00001");
+    assert.equal(wrong, 0, "this model's weights are normalised, its probabilities are not");
+    const [[unordered]] = await ask("SELECT count(*) FROM experts AS a JOIN experts AS b ON a.run = b.run AND a.layer = b.layer AND a.input = b.input AND a.rank + 1 = b.rank WHERE a.probability < b.probability");
+    assert.equal(unordered, 0, "rank 0 is the likeliest");
+});
+
+test("--token takes a range, --table a table, and one table may go to standard output", async () => {
+    const ask = await overParquet(exported(dense, "parquet", "--token", "1..2"), names);
+    assert.deepEqual(await ask("SELECT DISTINCT token FROM ops ORDER BY token"), [[1], [2]]);
+    assert.deepEqual(await ask("SELECT token FROM tokens ORDER BY token"), [[1], [2]]);
+    const csv = output(ggscope, ["export", dense, "-f", "csv", "--table", "tokens", "-o", "-"]).trimEnd().split("\n");
+    assert.equal(csv.length, 1 + tokens);
+    assert.match(csv[0], /^token,phase,context,/);
+    assert.match(csv[1], /^0,PROMPT,0,.*Once upon a time/);
+});
+
+// ---- json ----
+
+function entriesOf(directory) {
+    const files = readdirSync(join(directory, "traces")).sort();
+    return files.map((f) => json(directory, "traces", f));
+}
+
+test("json: one trace and one graph file per token step, ids equal, totals those of stats", () => {
+    for (const experiment of [dense, moe]) {
+        const out = exported(experiment, "json");
+        const known = stats(experiment);
+        const wanted = Array.from({ length: tokens }, (_, i) => `token-0000${i}.json`);
+        assert.deepEqual(readdirSync(join(out, "traces")).sort(), wanted);
+        assert.deepEqual(readdirSync(join(out, "graphs")).sort(), wanted);
+        const all = ["experiment_metadata.json", "memory-map.json", "buffer-timeline.json", ...wanted.flatMap((f) => [`traces/${f}`, `graphs/${f}`])];
+        for (const file of all) {
+            const text = readFileSync(join(out, file), "utf8");
+            assert.equal(Object.keys(JSON.parse(text))[0], "experiment_id", file);
+            assert.equal(JSON.parse(text).experiment_id, known.experiment_id, file);
+        }
+        const traces = entriesOf(out);
+        const sum = (f) => traces.flatMap((t) => t.entries).reduce((n, e) => n + f(e), 0);
+        assert.equal(sum(() => 1), known.ops);
+        assert.equal(sum((e) => e.bytes_read), known.bytes.read);
+        assert.equal(sum((e) => e.bytes_written), known.bytes.written);
+        assert.equal(sum((e) => e.duration_ns), known.by_op.reduce((n, o) => n + o.wall_ns, 0));
+        const timeline = json(out, "buffer-timeline.json");
+        assert.equal(timeline.metadata.peak_occupancy_bytes, known.buffers.peak_bytes);
+        assert.equal(timeline.buffers.length, known.buffers.count);
+        assert.equal(Math.max(...timeline.timeline.map((e) => e.cumulative_size)), known.buffers.peak_bytes);
+        assert.equal(timeline.metadata.total_events, timeline.timeline.length);
+    }
+});
+
+test("json: entries, sources, graphs and the memory map refer to each other", () => {
+    const out = exported(moe, "json");
+    const map = json(out, "memory-map.json");
+    const gguf = JSON.parse(output(ggscope, ["gguf", "--json", model("moe")]));
+    assert.equal(map.metadata.source, "gguf");
+    assert.deepEqual(map.tensors.map((t) => [t.name, t.offset_start, t.size_bytes, t.expert_id]), gguf.tensors.map((t) => [t.name, t.offset_start, t.size_bytes, t.expert_id]));
+    assert.ok(map.tensors.some((t) => t.name === "blk.0.ffn_down_exps.weight[7]" && t.expert_id === 7 && t.component_type === "FFN Down Expert 7"));
+    const metadata = json(out, "experiment_metadata.json");
+    assert.equal(metadata.num_tokens_generated, tokens);
+    assert.equal(metadata.prompt, "Once upon a time");
+    let ranges = 0, experts = 0, onDisk = 0;
+    for (const trace of entriesOf(out)) {
+        const graph = json(out, "graphs", `token-${String(trace.token_id).padStart(5, "0")}.json`);
+        const ids = new Map(graph.nodes.map((n) => [n.id, n]));
+        assert.equal(ids.size, graph.nodes.length, "node ids are unique");
+        assert.equal(graph.metadata.total_nodes, graph.nodes.length);
+        assert.equal(graph.metadata.total_edges, graph.edges.length);
+        for (const { source, target, label } of graph.edges) {
+            assert.ok(ids.has(source) && ids.has(target), `${source} -> ${target}`);
+            assert.match(label, /^src \d$/);
+        }
+        assert.equal(trace.metadata.total_entries, trace.entries.length);
+        trace.entries.forEach((e, i) => {
+            assert.equal(e.entry_id, i);
+            assert.equal(e.token_id, trace.token_id);
+            assert.equal(e.phase, trace.token_id === 0 ? "PROMPT" : "GENERATE");
+            assert.equal(ids.get(e.node_id).operation, e.operation_type);
+            assert.equal(ids.get(e.node_id).label, e.dst_name);
+            assert.ok(e.timestamp_relative_ms >= 0 && e.duration_ns >= 0 && e.wait_ns >= 0);
+            assert.equal(e.sources.length, e.num_sources);
+            assert.equal(e.expert_ids.length, e.num_experts);
+            if (e.operation_type === "MUL_MAT_ID") {
+                experts++;
+                // The last layer computes only the tokens whose output is wanted.
+                assert.equal(e.num_experts, 4 * (trace.token_id === 0 && e.layer_id < 23 ? 5 : 1));
+                assert.equal(e.routing_weights.length, e.num_experts);
+                assert.deepEqual(e.expert_ranks.slice(0, 4), [0, 1, 2, 3]);
+                // What was read of the matrices are the experts that were chosen, each once.
+                const [matrices] = e.sources, size = matrices.size_bytes / 32;
+                const read = matrices.ranges.flatMap(([offset, length]) => Array.from({ length: length / size }, (_, k) => offset / size + k));
+                assert.deepEqual(read, [...new Set(e.expert_ids)].sort((a, b) => a - b));
+                assert.equal(map.tensors[matrices.tensor_idx].expert_id, read[0]);
+            }
+            for (const s of e.sources) {
+                assert.match(s.tensor_ptr, /^0x[0-9a-f]+$/);
+                if (s.ranges) ranges++;
+                if (s.memory_source === "DISK") {
+                    onDisk++;
+                    assert.ok(!("buffer_id" in s));
+                    assert.ok(s.disk_offset + s.size_bytes <= map.total_size_bytes);
+                } else {
+                    assert.equal(s.memory_source, "BUFFER");
+                    assert.ok(!("disk_offset" in s));
+                }
+                if (s.tensor_idx !== null) assert.ok(map.tensors[s.tensor_idx].name.startsWith(s.name.split(" ")[0]), `${s.name}: ${map.tensors[s.tensor_idx].name}`);
+            }
+        });
+    }
+    assert.equal(experts, 24 * 3 * tokens);
+    assert.ok(ranges > experts && onDisk > 0);
+});
+
+test("json: --per-thread gives an entry per op run, --gzip compresses every file, --token leaves no others behind", () => {
+    const known = stats(dense);
+    const out = exported(dense, "json", "--per-thread");
+    const entries = entriesOf(out).flatMap((t) => t.entries);
+    assert.equal(entries.length, known.op_runs);
+    assert.equal(entries.reduce((n, e) => n + e.bytes_read, 0), known.bytes.read);
+    assert.deepEqual([...new Set(entries.map((e) => e.thread_id))].sort(), [0, 1]);
+
+    output(ggscope, ["export", dense, "-f", "json", "--gzip", "--token", "..1", "-o", out]);
+    assert.deepEqual(readdirSync(join(out, "traces")).sort(), ["token-00000.json.gz", "token-00001.json.gz"]);
+    assert.deepEqual(readdirSync(join(out, "graphs")).sort(), ["token-00000.json.gz", "token-00001.json.gz"]);
+    assert.deepEqual(readdirSync(out).sort(), ["buffer-timeline.json.gz", "experiment_metadata.json.gz", "graphs", "memory-map.json.gz", "traces"]);
+    const plain = exported(dense, "json", "--token", "1");
+    assert.equal(gunzipSync(readFileSync(join(out, "traces", "token-00001.json.gz"))).toString(), readFileSync(join(plain, "traces", "token-00001.json"), "utf8"));
+});
+
+test("json: where the model is gone, the map is what the trace saw", () => {
+    const copy = scratch("gone.gguf");
+    writeFileSync(copy, readFileSync(model("tiny")));
+    const { directory } = generate(copy, "-n", "1", "-t", "1");
+    unlinkSync(copy);
+    const map = json(exported(directory, "json"), "memory-map.json");
+    assert.equal(map.metadata.source, "trace");
+    assert.ok(map.tensors.some((t) => t.name === "output_norm.weight"));
+    const [entry] = json(exported(dense, "json"), "memory-map.json").tensors.filter((t) => t.name === "output_norm.weight");
+    assert.equal(map.tensors.find((t) => t.name === "output_norm.weight").offset_start, entry.offset_start);
+});
+
+// ---- timelines ----
+
+test("perfetto and chrome: an op slice per op run inside its graph run and token, waits, counters", async () => {
+    const protobuf = await installed("protobufjs");
+    for (const experiment of [dense, moe]) {
+        const known = stats(experiment), t = rows(experiment, "op_runs", "runs");
+        const perfetto = readPerfetto(protobuf, readFileSync(exported(experiment, "perfetto")));
+        const chrome = readChrome(readFileSync(exported(experiment, "chrome"), "utf8"));
+        for (const [name, { slices }] of Object.entries({ perfetto, chrome })) {
+            const ops = slices.filter((s) => s.category === "op");
+            assert.equal(ops.length, known.op_runs, name);
+            assert.equal(slices.filter((s) => s.category === "wait").length, t.op_runs.filter((r) => r.wait_ns > 0).length, name);
+            for (const slice of ops) {
+                assert.match(slice.parent.name, /^graph run \d+$/);
+                assert.equal(slice.parent.name, `graph run ${slice.args.run}`);
+                assert.match(slice.parent.parent.name, /^token \d+$/);
+                assert.equal(typeof slice.args.tensor, "string");
+                assert.ok(slice.args.sources.every((s) => typeof s === "string" && s.length > 0));
+            }
+            assert.equal(slices.filter((s) => s.category === "token" && s.depth === 0 && !slices.some((c) => c.parent === s)).length, tokens, `${name}: a track of tokens`);
+            const once = new Map(ops.map((s) => [`${s.args.run} ${s.args.node}`, s.args]));
+            assert.equal([...once.values()].reduce((n, a) => n + a.bytes_read, 0), known.bytes.read, name);
+            assert.equal([...once.values()].reduce((n, a) => n + a.bytes_disk, 0), known.bytes.disk, name);
+        }
+        for (const s of perfetto.slices) assert.ok(s.end >= s.begin && (!s.parent || (s.begin >= s.parent.begin && s.end <= s.parent.end)));
+        // The slices of both are the same, in the same order.
+        const key = (s, begin, end) => `${s.name} ${s.category} ${begin} ${end}`;
+        assert.deepEqual(chrome.slices.map((s) => key(s, Math.round(s.ts * 1000), Math.round((s.ts + s.dur) * 1000))), perfetto.slices.map((s) => key(s, s.begin, s.end)));
+        const threads = new Set(t.op_runs.map((r) => r.thread)).size;
+        const trackNames = [...perfetto.tracks.values()].map((d) => d.name);
+        assert.equal(trackNames.filter((n) => /^CPU thread \d+$/.test(n)).length, threads);
+        assert.equal(trackNames.filter((n) => n === "CPU").length, 1);
+        const counter = (name) => perfetto.counters.filter((c) => perfetto.tracks.get(c.track).name === name).map((c) => c.value);
+        assert.equal(Math.max(...counter("buffer bytes")), known.buffers.peak_bytes);
+        const disk = counter("bytes read from disk");
+        assert.ok(disk.length > 0 && disk.every((v, i) => i === 0 || v > disk[i - 1]));
+        assert.equal(disk.at(-1), known.bytes.disk, "nothing is written to mapped files");
+    }
+});
+
+test("contexts at the same time, and a warm-up: nothing is mixed up, nothing is missing", async () => {
+    const protobuf = await installed("protobufjs");
+    const contexts = record([host, "contexts", "-t", "2", "-g", "6", model("tiny")]).directory;
+    const warmup = record([host, "warmup", model("tiny")]).directory;
+    for (const directory of [contexts, warmup]) {
+        const known = stats(directory), t = rows(directory, "steps", "runs", "op_runs");
+        const ask = await overParquet(exported(directory, "parquet"), names);
+        for (const [question, sql, answer] of questions.filter(([q]) => !/prompt/.test(q))) assert.deepEqual(await ask(sql), answer(known), question);
+        const steps = t.steps.filter((s) => s.step >= 0);
+        const out = exported(directory, "json");
+        assert.equal(readdirSync(join(out, "traces")).length, known.tokens);
+        assert.equal(readdirSync(join(out, "graphs")).length, known.tokens);
+        for (const trace of entriesOf(out)) {
+            const step = steps.find((s) => s.step === trace.token_id);
+            const runs = t.runs.filter((r) => r.step === step.step);
+            assert.equal(trace.entries.length, runs.reduce((n, r) => n + r.executed, 0));
+            assert.ok(trace.entries.every((e) => e.timestamp_ns >= step.begin_ns && e.timestamp_ns + e.duration_ns <= step.end_ns));
+        }
+        const { slices } = readPerfetto(protobuf, readFileSync(exported(directory, "perfetto")));
+        assert.equal(slices.filter((s) => s.category === "op").length, known.op_runs);
+        assert.equal(readChrome(readFileSync(exported(directory, "chrome"), "utf8")).slices.length, slices.length);
+        const begins = readGgmlviz(readFileSync(exported(directory, "ggmlviz"))).filter((e) => e.type === "op begin");
+        assert.equal(begins.length, known.op_runs);
+    }
+    assert.ok(new Set(rows(contexts, "runs").runs.map((r) => r.slot)).size > 1, "contexts did run at the same time");
+    assert.ok(rows(warmup, "runs").runs.some((r) => r.phase === 4), "there was a warm-up");
+});
+
+// ---- dot, fio, ggmlviz ----
+
+test("dot: graphviz draws it, with all nodes, and layers as clusters", (t) => {
+    if (!has("dot")) return t.skip("graphviz is not installed");
+    const text = output(ggscope, ["export", dense, "-f", "dot", "--token", "1", "-o", "-"]);
+    const graph = json(exported(dense, "json", "--token", "1"), "graphs", "token-00001.json");
+    const plain = output("dot", ["-Tsvg", "-Gnslimit=1", "-Gnslimit1=1"], { input: text });
+    assert.equal([...plain.matchAll(/class="node"/g)].length, graph.metadata.total_nodes);
+    assert.equal([...plain.matchAll(/class="edge"/g)].length, graph.metadata.total_edges);
+    assert.equal([...plain.matchAll(/class="cluster"/g)].length, graph.metadata.layers);
+    const folder = exported(dense, "dot");
+    assert.deepEqual(readdirSync(folder).sort(), Array.from({ length: tokens }, (_, i) => `token-0000${i}.dot`));
+    assert.equal(readFileSync(join(folder, "token-00001.dot"), "utf8"), text);
+});
+
+test("fio: replays exactly the bytes that were read from disk", (t) => {
+    const file = exported(dense, "fio");
+    const lines = readFileSync(file, "utf8").trimEnd().split("\n");
+    assert.equal(lines[0], "fio version 3 iolog");
+    const reads = lines.map((l) => l.split(" ")).filter((w) => w[2] === "read");
+    const known = stats(dense);
+    assert.equal(reads.reduce((n, w) => n + Number(w[4]), 0), known.bytes.disk);
+    assert.ok(reads.every((w, i) => Number(w[4]) > 0 && Number(w[4]) <= 1 << 20 && Number(w[3]) + Number(w[4]) <= statSync(model("tiny")).size && (i === 0 || Number(w[0]) >= Number(reads[i - 1][0]))));
+    if (!has("fio")) return t.skip("fio is not installed");
+    const result = JSON.parse(output("fio", ["--name=replay", `--read_iolog=${file}`, "--ioengine=psync", "--readonly", "--replay_no_stall=1", "--output-format=json"], { cwd: scratch() }));
+    assert.equal(result.jobs[0].error, 0);
+    assert.equal(result.jobs[0].read.total_ios, reads.length);
+    assert.equal(result.jobs[0].read.io_bytes, known.bytes.disk);
+    assert.equal(result.jobs[0].write.total_ios, 0);
+});
+
+test("ggmlviz: a reader written from the format's description reads all events back", () => {
+    const events = readGgmlviz(readFileSync(exported(dense, "ggmlviz")));
+    const known = stats(dense), count = (type) => events.filter((e) => e.type === type).length;
+    assert.equal(count("op begin"), known.op_runs);
+    assert.equal(count("op end"), known.op_runs);
+    assert.equal(count("graph begin"), known.graph_runs);
+    assert.equal(count("graph end"), known.graph_runs);
+    assert.equal(count("tensor alloc"), known.buffers.count);
+    assert.equal(count("barrier"), rows(dense, "op_runs").op_runs.filter((r) => r.wait_ns > 0).length);
+    for (let i = 1; i < events.length; i++) assert.ok(events[i].ns >= events[i - 1].ns, "events are in order of time");
+    const open = new Map();
+    for (const e of events.filter((x) => x.type.startsWith("op"))) {
+        if (e.type === "op begin") assert.ok(!open.has(e.thread)), open.set(e.thread, e);
+        else {
+            const begin = open.get(e.thread);
+            assert.deepEqual([e.tensor, e.op, e.size, e.label], [begin.tensor, begin.op, begin.size, begin.label]);
+            open.delete(e.thread);
+        }
+    }
+    assert.equal(open.size, 0);
+    assert.equal(events.find((e) => e.type === "graph begin").threads, 2);
+    assert.ok(events.some((e) => e.type === "op begin" && e.label === "result_output" && e.size > 0));
+});
+
+// ---- all of them ----
+
+const formats = ["json", "csv", "sqlite", "parquet", "chrome", "perfetto", "dot", "fio", "ggmlviz"];
+
+test("an export done again writes nothing again, and leaves no temporary files", () => {
+    for (const format of formats) {
+        const out = exported(dense, format);
+        const list = () => (statSync(out).isDirectory() ? readdirSync(out, { recursive: true }).map((f) => join(out, f)).filter((f) => statSync(f).isFile()) : [out]);
+        const files = list();
+        assert.ok(files.every((f) => !f.includes(".tmp-")), format);
+        for (const f of files) utimesSync(f, 1e9, 1e9);
+        const [changed] = files;
+        writeFileSync(changed, "something else");
+        utimesSync(changed, 1e9, 1e9);
+        const result = run(ggscope, ["export", dense, "-f", format, "-o", out]);
+        assert.equal(result.status, 0, result.stderr);
+        assert.deepEqual(list(), files);
+        assert.deepEqual(files.filter((f) => statSync(f).mtimeMs !== 1e12), [changed], `${format}: only what changed`);
+        assert.match(result.stderr, files.length === 1 ? /^wrote .*: 1 file, [^(]*$/m : new RegExp(`: ${files.length} files, .*\\(${files.length - 1} unchanged\\)`));
+    }
+});
+
+test("streams go to standard output, and are the same as the file", () => {
+    for (const format of ["chrome", "perfetto", "fio", "ggmlviz"]) {
+        const bytes = run(ggscope, ["export", dense, "-f", format, "-o", "-"], { encoding: "buffer" });
+        assert.equal(bytes.status, 0);
+        assert.equal(bytes.stderr.length, 0);
+        assert.ok(bytes.stdout.equals(readFileSync(exported(dense, format))), format);
+        const packed = run(ggscope, ["export", dense, "-f", format, "--gzip", "-o", "-"], { encoding: "buffer" });
+        assert.ok(gunzipSync(packed.stdout).equals(bytes.stdout), `${format}: gzip`);
+    }
+});
+
+test("a device is written to, not replaced", () => {
+    const pipe = scratch("pipe");
+    output("mkfifo", [pipe]);
+    const text = output("sh", ["-c", `cat '${pipe}' & '${ggscope}' export -q '${dense}' -f csv --table tokens -o '${pipe}'; wait`]);
+    assert.match(text, /^token,phase/);
+    assert.ok(statSync(pipe).isFIFO());
+});
+
+test("a trace that was cut off is exported as far as it goes, or refused with a sentence", () => {
+    const whole = readFileSync(join(dense, "trace.ggs"));
+    let done = 0;
+    for (const share of [0.97, 0.8, 0.5, 0.2, 0.01]) {
+        const directory = fresh();
+        mkdirSync(directory);
+        writeFileSync(join(directory, "experiment.json"), readFileSync(join(dense, "experiment.json")));
+        writeFileSync(join(directory, "trace.ggs"), whole.subarray(0, Math.floor(whole.length * share)));
+        for (const format of formats) {
+            const result = run(ggscope, ["export", directory, "-q", "-f", format, "-o", fresh()]);
+            assert.ok(result.status === 0 || result.status === 1, `${format} at ${share}: ${result.signal ?? result.status}`);
+            done += result.status === 0;
+            if (result.status === 1) assert.match(result.stderr, /^ggscope: [^\n]+\n$/m);
+        }
+    }
+    assert.ok(done > 0, "some of it can be exported");
+});
+
+test("what cannot be done is refused with a sentence", () => {
+    refused(2, [dense], /which format/);
+    refused(2, [dense, "-f", "csv"], /where to/);
+    refused(2, [dense, "-f", "yaml", "-o", "x"], /there is no format 'yaml'/);
+    refused(2, [dense, "-f", "csv", "-o", "-"], /more than one stream/);
+    refused(2, [dense, "-f", "sqlite", "--gzip", "-o", "x"], /--gzip makes no sense/);
+    refused(2, [dense, "-f", "csv", "--table", "nothing", "-o", "-"], /there is no table 'nothing'/);
+    refused(2, [dense, "-f", "chrome", "--per-thread", "-o", "-"], /--per-thread goes with/);
+    refused(2, [dense, "-f", "csv", "--token", "3..1", "-o", "x"], /names no token steps/);
+    refused(1, [dense, "-f", "chrome", "--token", "99", "-o", "-"], /no such token step/);
+    refused(1, [scratch("nowhere"), "-f", "chrome", "-o", "-"], /nowhere/);
+    const file = scratch("file");
+    writeFileSync(file, "mine");
+    refused(1, [dense, "-f", "csv", "-o", file], /is no directory/);
+    assert.equal(readFileSync(file, "utf8"), "mine");
+    const folder = fresh();
+    mkdirSync(folder);
+    refused(1, [dense, "-f", "chrome", "-o", folder], /is a directory/);
+    refused(1, [dense, "-f", "sqlite", "-o", folder], /no regular file/);
+    refused(1, [dense, "-f", "chrome", "-o", join(folder, "no", "such")], /cannot create/);
+    assert.deepEqual(readdirSync(folder), []);
+    assert.ok(!existsSync("x"));
+});

@@ -1,0 +1,114 @@
+// Reads a Perfetto trace with protobufjs: the messages that matter here, declared by their documented field numbers.
+// Interned strings are resolved the way Perfetto's readers do: entries count from the packet that has them on.
+import assert from "node:assert/strict";
+
+const proto = `
+syntax = "proto2";
+message Trace { repeated TracePacket packet = 1; }
+message TracePacket {
+    optional uint64 timestamp = 8;
+    optional uint32 trusted_packet_sequence_id = 10;
+    optional TrackEvent track_event = 11;
+    optional InternedData interned_data = 12;
+    optional uint32 sequence_flags = 13;
+    optional TrackDescriptor track_descriptor = 60;
+}
+message InternedString { optional uint64 iid = 1; optional string name = 2; }
+message InternedData {
+    repeated InternedString event_categories = 1;
+    repeated InternedString event_names = 2;
+    repeated InternedString debug_annotation_names = 3;
+    repeated InternedString debug_annotation_string_values = 29;
+}
+message DebugAnnotation {
+    optional uint64 name_iid = 1;
+    optional uint64 uint_value = 3;
+    optional int64 int_value = 4;
+    repeated DebugAnnotation array_values = 12;
+    optional uint64 string_value_iid = 17;
+}
+message TrackEvent {
+    enum Type { UNSPECIFIED = 0; SLICE_BEGIN = 1; SLICE_END = 2; INSTANT = 3; COUNTER = 4; }
+    repeated uint64 category_iids = 3;
+    repeated DebugAnnotation debug_annotations = 4;
+    optional Type type = 9;
+    optional uint64 name_iid = 10;
+    optional uint64 track_uuid = 11;
+    optional string name = 23;
+    optional int64 counter_value = 30;
+}
+message ProcessDescriptor { optional int32 pid = 1; optional string process_name = 6; }
+message CounterDescriptor { optional int32 unit = 3; }
+message TrackDescriptor {
+    optional uint64 uuid = 1;
+    optional string name = 2;
+    optional ProcessDescriptor process = 3;
+    optional uint64 parent_uuid = 5;
+    optional CounterDescriptor counter = 8;
+    optional int32 child_ordering = 11;
+    optional int32 sibling_order_rank = 12;
+}`;
+
+const has = (message, field) => Object.prototype.hasOwnProperty.call(message, field);
+
+// { tracks: uuid -> descriptor, slices: [{ track, name, category, begin, end, depth, args }], counters: [{ track, ns, value }] }
+export function readPerfetto(protobuf, bytes) {
+    const Trace = protobuf.parse(proto, { keepCase: true }).root.lookupType("Trace");
+    const tracks = new Map(), slices = [], counters = [], stacks = new Map(), last = new Map();
+    let tables = null; // interned strings; null before the state was cleared
+    const resolve = (table, iid) => {
+        const text = tables[table].get(Number(iid));
+        assert.ok(Number(iid) > 0 && text !== undefined, `${table} has ${iid}`);
+        return text;
+    };
+    const value = (a) =>
+        has(a, "string_value_iid") ? resolve("debug_annotation_string_values", a.string_value_iid)
+        : has(a, "uint_value") ? Number(a.uint_value)
+        : has(a, "int_value") ? Number(a.int_value)
+        : a.array_values.map(value);
+    for (const packet of Trace.decode(bytes).packet) {
+        assert.equal(packet.trusted_packet_sequence_id, 1);
+        if (packet.sequence_flags & 1) tables = { event_categories: new Map(), event_names: new Map(), debug_annotation_names: new Map(), debug_annotation_string_values: new Map() };
+        if (has(packet, "interned_data"))
+            for (const [table, entries] of Object.entries(tables))
+                for (const { iid, name } of packet.interned_data[table]) {
+                    assert.ok(!entries.has(Number(iid)), `${table}: ${iid} is told once`);
+                    entries.set(Number(iid), name);
+                }
+        if (has(packet, "track_descriptor")) {
+            const uuid = Number(packet.track_descriptor.uuid);
+            assert.ok(uuid > 0 && !tracks.has(uuid));
+            tracks.set(uuid, packet.track_descriptor);
+            if (has(packet.track_descriptor, "parent_uuid")) assert.ok(tracks.has(Number(packet.track_descriptor.parent_uuid)));
+        }
+        if (!has(packet, "track_event")) continue;
+        const event = packet.track_event, uuid = Number(event.track_uuid), ns = Number(packet.timestamp);
+        assert.ok(tracks.has(uuid), `track ${uuid} is known`);
+        assert.ok(packet.sequence_flags & 2);
+        assert.ok(ns >= (last.get(uuid) ?? 0), "time does not go back on a track");
+        last.set(uuid, ns);
+        const stack = stacks.get(uuid) ?? stacks.set(uuid, []).get(uuid);
+        const counter = has(tracks.get(uuid), "counter");
+        if (event.type === 4) {
+            assert.ok(counter);
+            counters.push({ track: uuid, ns, value: Number(event.counter_value) });
+        } else if (event.type === 1) {
+            assert.ok(!counter);
+            const slice = {
+                track: uuid, begin: ns, depth: stack.length, parent: stack.at(-1),
+                name: has(event, "name_iid") ? resolve("event_names", event.name_iid) : event.name,
+                category: resolve("event_categories", event.category_iids[0]),
+                args: Object.fromEntries(event.debug_annotations.map((a) => [resolve("debug_annotation_names", a.name_iid), value(a)])),
+            };
+            stack.push(slice);
+            slices.push(slice);
+        } else {
+            assert.equal(event.type, 2);
+            const slice = stack.pop();
+            assert.ok(slice, "an end has a begin");
+            slice.end = ns;
+        }
+    }
+    for (const stack of stacks.values()) assert.equal(stack.length, 0, "every begin has an end");
+    return { tracks, slices, counters };
+}

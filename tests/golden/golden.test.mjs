@@ -1,0 +1,34 @@
+// Stored traces, one per format version, kept forever: every verb must say of them what it said when they were stored.
+// GGSCOPE_UPDATE_GOLDEN=1 stores what the verbs say now; look at the difference before it is committed.
+import { test } from "node:test";
+import assert from "node:assert/strict";
+import { existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
+import { dirname, join } from "node:path";
+import { fileURLToPath } from "node:url";
+import { ggscope, run } from "../lib.mjs";
+
+const here = dirname(fileURLToPath(import.meta.url));
+const verbs = {
+    "stats.txt": ["stats"],
+    "stats.json": ["stats", "--json"],
+    "check.txt": ["check"],
+    "check.json": ["check", "--json"],
+};
+
+for (const version of readdirSync(here).filter((name) => /^v\d+$/.test(name))) {
+    const trace = join(here, version);
+    for (const [file, [verb, ...options]] of Object.entries(verbs)) {
+        test(`format ${version}: ${[verb, ...options].join(" ")}`, () => {
+            const result = run(ggscope, [verb, ...options, "."], { cwd: trace, env: { ...process.env, COLUMNS: "80", NO_COLOR: "1" } });
+            assert.equal(result.stderr, "");
+            assert.equal(result.status, 0);
+            const expected = join(trace, "expected", file);
+            if (process.env.GGSCOPE_UPDATE_GOLDEN) {
+                mkdirSync(dirname(expected), { recursive: true });
+                writeFileSync(expected, result.stdout);
+            }
+            assert.ok(existsSync(expected), `${expected} is not there: run with GGSCOPE_UPDATE_GOLDEN=1 and look at it`);
+            assert.equal(result.stdout, readFileSync(expected, "utf8"));
+        });
+    }
+}
