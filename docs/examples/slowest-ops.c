@@ -44,8 +44,9 @@ int main(int argc, char ** argv) {
         const struct ggs_node * node = &graph->nodes[top[i].node];
         if (ggs_reader_row(reader, GGS_TABLE_OPS, node->op, &op, &error) < 0) fail(&error);
         if (ggs_reader_row(reader, GGS_TABLE_TENSORS, node->tensor - 1, &tensor, &error) < 0) fail(&error);
-        printf("%10.3f us  thread %llu  token %lld  %-12s %s\n", (double) top[i].duration_ns / 1e3, (unsigned long long) top[i].thread,
-               (long long) run.step, ggs_reader_string(reader, op.name), ggs_reader_string(reader, tensor.name));
+        printf("%10.3f us  thread %llu  token %lld  %-12s %s\n", (double) top[i].duration_ns / 1e3,
+               (unsigned long long) top[i].thread, (long long) run.step, ggs_reader_string(reader, op.name),
+               ggs_reader_string(reader, tensor.name));
         ggs_graph_free(graph);
     }
     ggs_reader_close(reader);

@@ -26,17 +26,17 @@ static enum ggs_check_status incomplete(const struct context * c) {
     return c->cut || ggs_reader_rows(c->trace->reader, GGS_TABLE_RUNS) == 0 ? GGS_CHECK_INTERRUPTED : GGS_CHECK_FAIL;
 }
 
-__attribute__((format(printf, 4, 5))) static void report(struct context * c, const char * name,
-                                                         enum ggs_check_status status, const char * format, ...) {
-    if (c->checks->n == GGS_CHECKS) return;
-    struct ggs_check * check = &c->checks->check[c->checks->n++];
+void ggs_checks_add(struct ggs_checks * checks, const char * name, enum ggs_check_status status, const char * format,
+                    ...) {
+    if (checks->n == GGS_CHECKS) return;
+    struct ggs_check * check = &checks->check[checks->n++];
     check->name              = name;
     check->status            = status;
     va_list arguments;
     va_start(arguments, format);
     vsnprintf(check->text, sizeof(check->text), format, arguments);
     va_end(arguments);
-    if (status == GGS_CHECK_FAIL) c->checks->failed = true;
+    if (status == GGS_CHECK_FAIL) checks->failed = true;
 }
 
 // Calls `see` for every row of a table. Negative where the table cannot be read.
@@ -56,11 +56,12 @@ static void check_bytes(struct context * c) {
     struct ggs_error error   = {0};
     const char *     warning = ggs_reader_warning(c->trace->reader);
     if (ggs_reader_verify(c->trace->reader, NULL, NULL, &error) < 0) {
-        report(c, "checksums", GGS_CHECK_FAIL, "%s", error.text);
+        ggs_checks_add(c->checks, "checksums", GGS_CHECK_FAIL, "%s", error.text);
     } else if (warning != NULL) {
-        report(c, "checksums", GGS_CHECK_INTERRUPTED, "%s", warning);
+        ggs_checks_add(c->checks, "checksums", GGS_CHECK_INTERRUPTED, "%s", warning);
     } else {
-        report(c, "checksums", GGS_CHECK_OK, "every chunk of %" PRIu64 " bytes", ggs_reader_size(c->trace->reader));
+        ggs_checks_add(c->checks, "checksums", GGS_CHECK_OK, "every chunk of %" PRIu64 " bytes",
+                       ggs_reader_size(c->trace->reader));
     }
 }
 
@@ -72,7 +73,7 @@ static void check_identity(struct context * c) {
     snprintf(path, sizeof(path), "%s/experiment.json", c->directory);
     FILE * file = fopen(path, "re");
     if (file == NULL) {
-        report(c, "one experiment", GGS_CHECK_SKIPPED, "no experiment.json beside the trace %s", id);
+        ggs_checks_add(c->checks, "one experiment", GGS_CHECK_SKIPPED, "no experiment.json beside the trace %s", id);
         return;
     }
     char   text[4096] = "";
@@ -81,9 +82,10 @@ static void check_identity(struct context * c) {
     text[n]         = '\0';
     const char * at = strstr(text, "\"experiment_id\"");
     bool         ok = at != NULL && strstr(at, id) != NULL && strstr(at, id) < at + 64;
-    report(c, "one experiment", ok ? GGS_CHECK_OK : GGS_CHECK_FAIL,
-           ok ? "%s in the trace and in experiment.json" : "the trace is of experiment %s, experiment.json of another",
-           id);
+    ggs_checks_add(c->checks, "one experiment", ok ? GGS_CHECK_OK : GGS_CHECK_FAIL,
+                   ok ? "%s in the trace and in experiment.json"
+                      : "the trace is of experiment %s, experiment.json of another",
+                   id);
 }
 
 // ---- coverage, losses ----
@@ -112,21 +114,22 @@ static void check_coverage(struct context * c) {
     int              status = each(c, GGS_TABLE_RUNS, &run, see_run, &s, &error);
     c->cut |= s.interrupted > 0 || s.cut > 0;
     if (status < 0) {
-        report(c, "op coverage", GGS_CHECK_FAIL, "%s", error.text);
+        ggs_checks_add(c->checks, "op coverage", GGS_CHECK_FAIL, "%s", error.text);
     } else if (s.wrong > 0) {
-        report(c, "op coverage", GGS_CHECK_FAIL,
-               "in %" PRIu64 " of %" PRIu64 " graph runs the parts do not add up to the nodes", s.wrong, s.runs);
+        ggs_checks_add(c->checks, "op coverage", GGS_CHECK_FAIL,
+                       "in %" PRIu64 " of %" PRIu64 " graph runs the parts do not add up to the nodes", s.wrong,
+                       s.runs);
     } else if (s.unseen > 0) {
-        report(c, "op coverage", GGS_CHECK_FAIL, "%" PRIu64 " of %" PRIu64 " nodes were seen by no hook", s.unseen,
-               s.nodes);
+        ggs_checks_add(c->checks, "op coverage", GGS_CHECK_FAIL,
+                       "%" PRIu64 " of %" PRIu64 " nodes were seen by no hook", s.unseen, s.nodes);
     } else if (s.interrupted > 0 || s.cut > 0) {
-        report(c, "op coverage", GGS_CHECK_INTERRUPTED,
-               "%" PRIu64 " of %" PRIu64 " graph runs had no end, %" PRIu64 " of %" PRIu64
-               " nodes were not reached or not kept",
-               s.interrupted, s.runs, s.cut, s.nodes);
+        ggs_checks_add(c->checks, "op coverage", GGS_CHECK_INTERRUPTED,
+                       "%" PRIu64 " of %" PRIu64 " graph runs had no end, %" PRIu64 " of %" PRIu64
+                       " nodes were not reached or not kept",
+                       s.interrupted, s.runs, s.cut, s.nodes);
     } else {
-        report(c, "op coverage", GGS_CHECK_OK, "all %" PRIu64 " nodes of %" PRIu64 " graph runs%s", s.nodes, s.runs,
-               s.opaque > 0 ? " (some on backends seen as a whole only)" : "");
+        ggs_checks_add(c->checks, "op coverage", GGS_CHECK_OK, "all %" PRIu64 " nodes of %" PRIu64 " graph runs%s",
+                       s.nodes, s.runs, s.opaque > 0 ? " (some on backends seen as a whole only)" : "");
     }
 }
 
@@ -141,9 +144,10 @@ static void check_losses(struct context * c) {
     int              status = each(c, GGS_TABLE_LOSSES, &loss, see_loss, &lost, &error);
     c->cut |= lost > 0;
     if (status < 0) {
-        report(c, "no losses", GGS_CHECK_FAIL, "%s", error.text);
+        ggs_checks_add(c->checks, "no losses", GGS_CHECK_FAIL, "%s", error.text);
     } else {
-        report(c, "no losses", lost == 0 ? GGS_CHECK_OK : GGS_CHECK_FAIL, "%" PRIu64 " records lost", lost);
+        ggs_checks_add(c->checks, "no losses", lost == 0 ? GGS_CHECK_OK : GGS_CHECK_FAIL, "%" PRIu64 " records lost",
+                       lost);
     }
 }
 
@@ -171,13 +175,13 @@ static void check_times(struct context * c) {
     struct ggs_op_run op;
     struct ggs_error  error = {0};
     if (each(c, GGS_TABLE_OP_RUNS, &op, see_op_run, &s, &error) < 0) {
-        report(c, "times", GGS_CHECK_FAIL, "%s", error.text);
+        ggs_checks_add(c->checks, "times", GGS_CHECK_FAIL, "%s", error.text);
     } else if (s.backwards > 0) {
-        report(c, "times", GGS_CHECK_FAIL, "%" PRIu64 " op runs begin before the one before them on their thread ended",
-               s.backwards);
+        ggs_checks_add(c->checks, "times", GGS_CHECK_FAIL,
+                       "%" PRIu64 " op runs begin before the one before them on their thread ended", s.backwards);
     } else {
-        report(c, "times", s.cut == 0 ? GGS_CHECK_OK : GGS_CHECK_INTERRUPTED,
-               "%" PRIu64 " op runs in order on every thread, %" PRIu64 " cut off", s.rows, s.cut);
+        ggs_checks_add(c->checks, "times", s.cut == 0 ? GGS_CHECK_OK : GGS_CHECK_INTERRUPTED,
+                       "%" PRIu64 " op runs in order on every thread, %" PRIu64 " cut off", s.rows, s.cut);
     }
 }
 
@@ -223,12 +227,12 @@ static void check_places(struct context * c) {
         if (!in) outside++, example = ggs_reader_string(trace->reader, t->name);
     }
     if (outside > 0) {
-        report(c, "operands inside", GGS_CHECK_FAIL,
-               "%" PRIu64 " operands reach out of their file or buffer, such as %s", outside, example);
+        ggs_checks_add(c->checks, "operands inside", GGS_CHECK_FAIL,
+                       "%" PRIu64 " operands reach out of their file or buffer, such as %s", outside, example);
     } else {
-        report(c, "operands inside", GGS_CHECK_OK,
-               "%" PRIu64 " in files, %" PRIu64 " in buffers, %" PRIu64 " in memory that no buffer owns", disk, buffer,
-               nowhere);
+        ggs_checks_add(c->checks, "operands inside", GGS_CHECK_OK,
+                       "%" PRIu64 " in files, %" PRIu64 " in buffers, %" PRIu64 " in memory that no buffer owns", disk,
+                       buffer, nowhere);
     }
 }
 
@@ -261,12 +265,13 @@ static void check_map(struct context * c) {
         }
     }
     if (files == 0) {
-        report(c, "model map", GGS_CHECK_SKIPPED, "the model's files are not there any more");
+        ggs_checks_add(c->checks, "model map", GGS_CHECK_SKIPPED, "the model's files are not there any more");
     } else if (different > 0) {
-        report(c, "model map", GGS_CHECK_FAIL,
-               "%" PRIu64 " weights lie elsewhere in their file than the GGUF says, such as %s", different, example);
+        ggs_checks_add(c->checks, "model map", GGS_CHECK_FAIL,
+                       "%" PRIu64 " weights lie elsewhere in their file than the GGUF says, such as %s", different,
+                       example);
     } else {
-        report(c, "model map", GGS_CHECK_OK, "%" PRIu64 " weights lie where the GGUF says", equal);
+        ggs_checks_add(c->checks, "model map", GGS_CHECK_OK, "%" PRIu64 " weights lie where the GGUF says", equal);
     }
 }
 
@@ -277,17 +282,18 @@ static void check_gguf(struct context * c) {
         if (c->gguf[i] == NULL) continue;
         struct ggs_gguf_map map;
         if (ggs_gguf_map_init(&map, c->gguf[i], &error) < 0) {
-            report(c, "no overlap in the map", GGS_CHECK_FAIL, "%s", error.text);
+            ggs_checks_add(c->checks, "no overlap in the map", GGS_CHECK_FAIL, "%s", error.text);
             return;
         }
         ggs_gguf_map_release(&map);
         files++;
     }
     if (files == 0) {
-        report(c, "no overlap in the map", GGS_CHECK_SKIPPED, "the model's files are not there any more");
+        ggs_checks_add(c->checks, "no overlap in the map", GGS_CHECK_SKIPPED,
+                       "the model's files are not there any more");
     } else {
-        report(c, "no overlap in the map", GGS_CHECK_OK, "every byte of %" PRIu64 " file%s has one owner", files,
-               files == 1 ? "" : "s");
+        ggs_checks_add(c->checks, "no overlap in the map", GGS_CHECK_OK,
+                       "every byte of %" PRIu64 " file%s has one owner", files, files == 1 ? "" : "s");
     }
 }
 
@@ -304,11 +310,11 @@ static void check_buffers(struct context * c) {
         if (i > 0 && b->buffer <= c->trace->buffers[i - 1].buffer) wrong++;
     }
     if (wrong > 0) {
-        report(c, "buffer events", GGS_CHECK_FAIL,
-               "%" PRIu64 " buffers are freed before they are made, or share a number", wrong);
+        ggs_checks_add(c->checks, "buffer events", GGS_CHECK_FAIL,
+                       "%" PRIu64 " buffers are freed before they are made, or share a number", wrong);
     } else {
-        report(c, "buffer events", GGS_CHECK_OK, "%" PRIu64 " made and freed, %" PRIu64 " alive at the end", freed,
-               alive);
+        ggs_checks_add(c->checks, "buffer events", GGS_CHECK_OK,
+                       "%" PRIu64 " made and freed, %" PRIu64 " alive at the end", freed, alive);
     }
 }
 
@@ -399,22 +405,23 @@ static void check_layers(struct context * c) {
     struct ggs_error         error = {0};
     uint64_t                 n = layers_of_model(c), met = 0;
     if (seen == NULL || look_at_graphs(c, seen, &error) < 0) {
-        report(c, all, GGS_CHECK_FAIL, "%s", seen == NULL ? "out of memory" : error.text);
+        ggs_checks_add(c->checks, all, GGS_CHECK_FAIL, "%s", seen == NULL ? "out of memory" : error.text);
         free(seen);
         return;
     }
     for (int i = 0; i < MOST_LAYERS; i++) met += seen->met[i];
     if (n == 0) {
-        report(c, all, GGS_CHECK_SKIPPED,
-               "the model's file does not tell how many there are, or is not there any more");
+        ggs_checks_add(c->checks, all, GGS_CHECK_SKIPPED,
+                       "the model's file does not tell how many there are, or is not there any more");
     } else {
-        report(c, all, met >= n ? GGS_CHECK_OK : incomplete(c), "%" PRIu64 " of %" PRIu64, met, n);
+        ggs_checks_add(c->checks, all, met >= n ? GGS_CHECK_OK : incomplete(c), "%" PRIu64 " of %" PRIu64, met, n);
     }
     if (seen->unlike > 0) {
-        report(c, alike, GGS_CHECK_FAIL, "layer %d has other ops than its neighbour with the same weights", seen->odd);
+        ggs_checks_add(c->checks, alike, GGS_CHECK_FAIL,
+                       "layer %d has other ops than its neighbour with the same weights", seen->odd);
     } else {
-        report(c, alike, GGS_CHECK_OK, "layers with the same weights have the same ops in %" PRIu64 " graphs",
-               seen->graphs);
+        ggs_checks_add(c->checks, alike, GGS_CHECK_OK,
+                       "layers with the same weights have the same ops in %" PRIu64 " graphs", seen->graphs);
     }
     free(seen);
 }
@@ -449,13 +456,14 @@ static void check_tokens(struct context * c) {
     ggs_cursor_close(runs);
     ggs_access_release(&list);
     if (status < 0) {
-        report(c, "tokens", GGS_CHECK_FAIL, "%s", error.text);
+        ggs_checks_add(c->checks, "tokens", GGS_CHECK_FAIL, "%s", error.text);
     } else if (!known) {
-        report(c, "tokens", GGS_CHECK_SKIPPED, "no graph looks tokens up in an embedding");
+        ggs_checks_add(c->checks, "tokens", GGS_CHECK_SKIPPED, "no graph looks tokens up in an embedding");
     } else if (read == told) {
-        report(c, "tokens", GGS_CHECK_OK, "%" PRIu64 " in the steps and in the graphs", told);
+        ggs_checks_add(c->checks, "tokens", GGS_CHECK_OK, "%" PRIu64 " in the steps and in the graphs", told);
     } else {
-        report(c, "tokens", incomplete(c), "%" PRIu64 " in the steps, %" PRIu64 " in the graphs", told, read);
+        ggs_checks_add(c->checks, "tokens", incomplete(c), "%" PRIu64 " in the steps, %" PRIu64 " in the graphs", told,
+                       read);
     }
 }
 

@@ -21,5 +21,9 @@ struct ggs_checks {
     bool             failed; // any FAIL
 };
 
+// Adds a result.
+__attribute__((format(printf, 4, 5))) void ggs_checks_add(struct ggs_checks * checks, const char * name,
+                                                          enum ggs_check_status status, const char * format, ...);
+
 // `directory`: of a sealed experiment, or a trace file. Negative only where the trace cannot be opened at all.
 int ggs_checks_run(struct ggs_checks * checks, const char * directory, struct ggs_error * error);

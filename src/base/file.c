@@ -93,3 +93,20 @@ void ggs_output_discard(struct ggs_output * output) {
     free(output->path);
     *output = (struct ggs_output){0};
 }
+
+int ggs_make_directories(const char * path, struct ggs_error * error) {
+    char * copy = strdup(path);
+    if (copy == NULL) return ggs_fail_memory(error);
+    int status = 0;
+    for (char * at = copy; status == 0 && *at != '\0';) {
+        at += strspn(at, "/");
+        at += strcspn(at, "/");
+        char rest = *at;
+        *at       = '\0';
+        if (mkdir(copy, 0777) != 0 && errno != EEXIST)
+            status = ggs_fail_errno(error, "cannot create the directory %s", copy);
+        *at = rest;
+    }
+    free(copy);
+    return status;
+}

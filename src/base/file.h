@@ -29,3 +29,6 @@ struct ggs_output {
 int  ggs_output_open(struct ggs_output * output, const char * path, struct ggs_error * error);
 int  ggs_output_commit(struct ggs_output * output, struct ggs_error * error);
 void ggs_output_discard(struct ggs_output * output);
+
+// Makes a directory and all that is missing above it, with mode 0777 less the umask. One that is there is fine.
+int ggs_make_directories(const char * path, struct ggs_error * error);

@@ -7,6 +7,7 @@
 #include "base/error.h"
 #include "base/json.h"
 #include "base/terminal.h"
+#include "cli/check-json.h"
 #include "cli/cmd-seal.h"
 #include "cli/commands.h"
 
@@ -86,8 +87,14 @@ int cmd_check(int argc, char ** argv) {
 
     struct ggs_error  error = {0};
     struct ggs_checks checks;
-    if (ggs_seal_recover(arguments.directory, false, NULL, &error) < 0 ||
-        ggs_checks_run(&checks, arguments.directory, &error) < 0) {
+    int status = 0;
+    if (ggs_is_json_export(arguments.directory)) {
+        status = ggs_check_json(&checks, arguments.directory, &error);
+    } else {
+        status = ggs_seal_recover(arguments.directory, false, NULL, &error);
+        if (status == 0) status = ggs_checks_run(&checks, arguments.directory, &error);
+    }
+    if (status < 0) {
         fprintf(stderr, "ggscope: %s\n", error.text);
         return 1;
     }

@@ -1,5 +1,6 @@
 // ggscope run -m MODEL -p PROMPT -n N: records the built-in runner, or the program that a settings file names.
 #include <argp.h>
+#include <inttypes.h>
 #include <limits.h>
 #include <stdbool.h>
 #include <stdio.h>
@@ -8,11 +9,13 @@
 #include <unistd.h>
 
 #include "base/error.h"
+#include "base/file.h"
 #include "cli/capture-library.h"
 #include "cli/commands.h"
 #include "cli/recording.h"
 #include "cli/settings.h"
 #include "engine/locate.h"
+#include "export/export.h"
 #include "gguf/gguf-split.h"
 
 enum {
@@ -266,6 +269,19 @@ static int prepare(struct request * request, struct ggs_error * error) {
     return status;
 }
 
+// What the settings file calls webui_data_dir gets the recording as JSON files.
+static int export_json(const char * directory, const char * output) {
+    struct ggs_export_options options = {.format = "json", .output = output, .last_step = INT64_MAX};
+    struct ggs_export_result  result;
+    struct ggs_error          error;
+    if (ggs_make_directories(output, &error) < 0 || ggs_export(&options, directory, &result, &error) < 0) {
+        fprintf(stderr, "ggscope: %s\n", error.text);
+        return 1;
+    }
+    fprintf(stderr, "json      %s, %" PRIu64 " files\n", output, result.files);
+    return 0;
+}
+
 int cmd_run(int argc, char ** argv) {
     static const struct argp_child children[] = {{&ggs_recording_argp, 0, NULL, 0}, {0}};
     static const struct argp       argp       = {
@@ -292,9 +308,7 @@ int cmd_run(int argc, char ** argv) {
     } else {
         result                 = ggs_recording_make(&request.recording, directory, sizeof(directory));
         const char * web_files = request.settings.values[GGS_SETTING_WEBUI_DIRECTORY];
-        if (result == 0 && web_files != NULL)
-            fprintf(stderr, "ggscope: webui_data_dir: there is no JSON export in this version; it would go to %s\n",
-                    web_files);
+        if (result == 0 && web_files != NULL) result = export_json(directory, web_files);
     }
     ggs_settings_release(&request.settings);
     return result;

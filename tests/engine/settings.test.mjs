@@ -117,6 +117,9 @@ test("the form of tensor-tracing users: llama_binary is the program, with -no-cn
         assert.equal(result.status, 0, result.stderr);
         assert.deepEqual(json(out).command, [program, "-m", join(directory, "llama.cpp", "models", "tiny.gguf"), "-p", "Hello world", "-n", "2", "-no-cnv"]);
         assert.equal(json(out).model_files[0].path, tiny);
+        const web = join(directory, "webui", "data"); // the JSON export, one trace and one graph per token step
+        for (const folder of ["traces", "graphs"]) assert.deepEqual(readdirSync(join(web, folder)).sort(), ["token-00000.json", "token-00001.json"]);
+        assert.equal(JSON.parse(readFileSync(join(web, "experiment_metadata.json"), "utf8")).experiment_id, json(out).experiment_id);
     }
 });
 
