@@ -11,8 +11,22 @@ const here = dirname(fileURLToPath(import.meta.url));
 const verbs = {
     "stats.txt": ["stats"],
     "stats.json": ["stats", "--json"],
+    "stats-by-layer.txt": ["stats", "--by", "layer"],
+    "stats-by-component.txt": ["stats", "--by", "component"],
     "check.txt": ["check"],
     "check.json": ["check", "--json"],
+    "log.txt": ["log", "--token", "1"],
+    "log.csv": ["log", "--csv", "--op", "MUL_MAT_ID"],
+    "log.json": ["log", "--json", "--limit", "12"],
+    "graph.txt": ["graph", "--token", "1"],
+    "graph.dot": ["graph", "--token", "2", "--dot"],
+    "experts.txt": ["experts"],
+    "experts.json": ["experts", "--json"],
+    "buffers.txt": ["buffers"],
+    "buffers.json": ["buffers", "--json"],
+    "diff.txt": ["diff", "."], // with itself: nothing
+    "chrome.json": ["export", "--quiet", "--format", "chrome", "--token", "1", "-o", "-"],
+    "fio.txt": ["export", "--quiet", "--format", "fio", "-o", "-"],
 };
 
 for (const version of readdirSync(here).filter((name) => /^v\d+$/.test(name))) {
