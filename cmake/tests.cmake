@@ -52,3 +52,8 @@ set_target_properties(trace-dump PROPERTIES RUNTIME_OUTPUT_DIRECTORY ${CMAKE_BIN
 add_executable(bench-seal tests/bench/bench-seal.c)
 target_link_libraries(bench-seal PRIVATE trace base)
 set_target_properties(bench-seal PROPERTIES RUNTIME_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/tests)
+foreach(name bench-decode bench-json)
+    add_executable(${name} tests/bench/${name}.c)
+    target_link_libraries(${name} PRIVATE trace base)
+    set_target_properties(${name} PROPERTIES RUNTIME_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/tests)
+endforeach()

@@ -145,6 +145,7 @@ static int walk_runs(struct pass * pass, struct ggs_trace * trace, const struct 
                      struct ggs_error * error) {
     int64_t first = INT64_MAX, last = INT64_MIN;
     int     status = ggs_walk_open(&pass->walk, trace, range->first_step, range->last_step, error);
+    if (status >= 0) pass->walk->sums_only = true;
     while (status >= 0 && (status = ggs_walk_run(pass->walk, error)) > 0) {
         const struct ggs_run * run = &pass->walk->run;
         if (run->begin_ns < first) first = run->begin_ns;

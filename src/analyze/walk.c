@@ -5,6 +5,14 @@
 
 #include "base/error.h"
 
+// What the op runs of a node in one run amount to.
+struct ggs_node_sum {
+    int64_t  begin_ns, end_ns;
+    uint64_t busy_ns, wait_ns;
+    uint32_t n, absorbed;
+    bool     cut;
+};
+
 int ggs_walk_open(struct ggs_walk ** out, struct ggs_trace * trace, int64_t first_step, int64_t last_step,
                   struct ggs_error * error) {
     struct ggs_walk * walk = calloc(1, sizeof(*walk));
@@ -31,44 +39,156 @@ void ggs_walk_close(struct ggs_walk * walk) {
     ggs_cursor_close(walk->op_runs);
     ggs_access_release(&walk->accesses);
     free(walk->rows);
+    free(walk->parts);
     free(walk->first);
+    free(walk->layers);
+    free(walk->sums);
     free(walk);
 }
 
-// Reads the run's op runs (they come by thread) and sorts them by node, threads in order.
-static int gather(struct ggs_walk * walk, struct ggs_error * error) {
-    uint64_t nodes = walk->graph->n_nodes, n = walk->run.op_runs, kept = 0;
+// Room for the rows of a run and for what is kept by node.
+static int make_room(struct ggs_walk * walk, struct ggs_error * error) {
+    uint64_t nodes = walk->graph->n_nodes, n = walk->run.op_runs;
     if (n > walk->capacity) {
-        struct ggs_op_run * rows =
-            realloc(walk->rows, 2 * n * sizeof(*rows)); // twice: sorted ones go to the second half
+        struct ggs_op_run * rows = realloc(walk->rows, n * sizeof(*rows));
         if (rows == NULL) return ggs_fail_memory(error);
         walk->rows     = rows;
         walk->capacity = n;
     }
-    if (nodes + 2 > walk->first_capacity) {
+    if (nodes + 2 > walk->nodes_capacity) {
         uint64_t * first = realloc(walk->first, (nodes + 2) * sizeof(*first));
-        if (first == NULL) return ggs_fail_memory(error);
-        walk->first          = first;
-        walk->first_capacity = nodes + 2;
+        if (first != NULL) walk->first = first;
+        int * layers = realloc(walk->layers, (nodes + 2) * sizeof(*layers));
+        if (layers != NULL) walk->layers = layers;
+        struct ggs_node_sum * sums = realloc(walk->sums, (nodes + 2) * sizeof(*sums));
+        if (sums != NULL) walk->sums = sums;
+        if (first == NULL || layers == NULL || sums == NULL) return ggs_fail_memory(error);
+        walk->nodes_capacity = nodes + 2;
+        walk->layers_of      = 0;
     }
-    struct ggs_op_run * unsorted = walk->rows + walk->capacity;
-    memset(walk->first, 0, (nodes + 2) * sizeof(*walk->first));
-    // Runs and op runs ascend together: the first row behind this run waits for the next one.
-    while (kept < n) {
-        if (!walk->waiting) {
-            int more = ggs_cursor_next(walk->op_runs, &walk->ahead, error);
-            if (more < 0) return more;
-            if (more == 0) break;
+    if (walk->layers_of != walk->graph->row.graph) {
+        for (uint64_t i = 0; i < nodes; i++) walk->layers[i] = ggs_trace_node_layer(walk->trace, walk->graph, i);
+        walk->layers_of = walk->graph->row.graph;
+    }
+    return 0;
+}
+
+// The columns of op runs, in the order of struct ggs_op_run.
+enum { RUN, NODE, THREAD, OS_THREAD, BEGIN, DURATION, WAIT, INNER_WAIT, FLAGS, ABSORBED };
+
+static struct ggs_op_run row_at(const uint64_t * const * words, uint64_t i) {
+    return (struct ggs_op_run){
+        words[RUN][i],      words[NODE][i], words[THREAD][i],     words[OS_THREAD][i], (int64_t) words[BEGIN][i],
+        words[DURATION][i], words[WAIT][i], words[INNER_WAIT][i], words[FLAGS][i],     words[ABSORBED][i]};
+}
+
+// Moves on to the rows of the run: runs and op runs ascend together. The rows [walk->at, *until) of the chunk are its own.
+static int find_rows(struct ggs_walk * walk, uint64_t * until, struct ggs_error * error) {
+    for (;;) {
+        while (walk->at < walk->end && walk->words[RUN][walk->at] < walk->run.run) walk->at++;
+        if (walk->at < walk->end) break;
+        int more = ggs_cursor_next_chunk(walk->op_runs, &walk->words, &walk->end, error);
+        walk->at = 0;
+        if (more <= 0) {
+            walk->end = 0;
+            *until    = 0;
+            return more;
         }
-        walk->waiting = walk->ahead.run > walk->run.run;
-        if (walk->waiting) break;
-        if (walk->ahead.run < walk->run.run || walk->ahead.node >= nodes) continue;
-        unsorted[kept++] = walk->ahead;
-        walk->first[walk->ahead.node + 2]++;
+    }
+    *until = walk->at;
+    while (*until < walk->end && walk->words[RUN][*until] == walk->run.run) ++*until;
+    return 1;
+}
+
+// Sorts rows by node; those of a node stay in their order, which is by thread.
+static void sort_columns(struct ggs_walk * walk, uint64_t begin, uint64_t until) {
+    uint64_t         nodes  = walk->graph->n_nodes;
+    uint64_t *       first  = walk->first;
+    const uint64_t * column = walk->words[NODE];
+    memset(first, 0, (nodes + 2) * sizeof(*first));
+    for (uint64_t i = begin; i < until; i++) {
+        if (column[i] < nodes) first[column[i] + 2]++;
+    }
+    for (uint64_t i = 2; i < nodes + 2; i++) first[i] += first[i - 1];
+    walk->n_rows = first[nodes + 1];
+    for (uint64_t i = begin; i < until; i++) {
+        if (column[i] < nodes) walk->rows[first[column[i] + 1]++] = row_at(walk->words, i);
+    }
+}
+
+// The same for a run that goes on in further chunks: rows are copied before the chunk is gone.
+static int sort_parts(struct ggs_walk * walk, uint64_t until, struct ggs_error * error) {
+    uint64_t nodes = walk->graph->n_nodes, n = walk->run.op_runs, kept = 0;
+    if (n > walk->parts_capacity) {
+        struct ggs_op_run * parts = realloc(walk->parts, n * sizeof(*parts));
+        if (parts == NULL) return ggs_fail_memory(error);
+        walk->parts          = parts;
+        walk->parts_capacity = n;
+    }
+    memset(walk->first, 0, (nodes + 2) * sizeof(*walk->first));
+    for (;;) {
+        for (; walk->at < until && kept < n; walk->at++) {
+            struct ggs_op_run row = row_at(walk->words, walk->at);
+            if (row.node >= nodes) continue;
+            walk->first[row.node + 2]++;
+            walk->parts[kept++] = row;
+        }
+        if (kept == n || until < walk->end) break;
+        int more = find_rows(walk, &until, error);
+        if (more < 0) return more;
+        if (more == 0 || until == walk->at) break;
     }
     for (uint64_t i = 2; i < nodes + 2; i++) walk->first[i] += walk->first[i - 1];
-    for (uint64_t i = 0; i < kept; i++) walk->rows[walk->first[unsorted[i].node + 1]++] = unsorted[i];
+    for (uint64_t i = 0; i < kept; i++) walk->rows[walk->first[walk->parts[i].node + 1]++] = walk->parts[i];
     walk->n_rows = kept;
+    return 0;
+}
+
+static void sum_columns(struct ggs_walk * walk, uint64_t until) {
+    const uint64_t * const * words = walk->words;
+    for (uint64_t i = walk->at; i < until; i++) {
+        if (words[NODE][i] >= walk->graph->n_nodes) continue;
+        struct ggs_node_sum * sum      = &walk->sums[words[NODE][i]];
+        uint64_t              duration = words[DURATION][i],
+                 inner                 = words[INNER_WAIT][i] < duration ? words[INNER_WAIT][i] : duration;
+        int64_t begin = (int64_t) words[BEGIN][i], end = begin + (int64_t) duration;
+        if (sum->n == 0 || begin < sum->begin_ns) sum->begin_ns = begin;
+        if (sum->n == 0 || end > sum->end_ns) sum->end_ns = end;
+        sum->n++;
+        sum->absorbed = (uint32_t) words[ABSORBED][i];
+        sum->busy_ns += duration - inner;
+        sum->wait_ns += words[WAIT][i] + inner;
+        sum->cut |= (words[FLAGS][i] & GGS_OP_RUN_ENDED) == 0;
+    }
+    walk->at = until;
+}
+
+// Adds up the run's op runs by node, over as many chunks as they lie in.
+static int gather_sums(struct ggs_walk * walk, struct ggs_error * error) {
+    uint64_t until, nodes = walk->graph->n_nodes;
+    int      more;
+    memset(walk->sums, 0, (nodes + 1) * sizeof(*walk->sums));
+    do {
+        more = find_rows(walk, &until, error);
+        if (more < 0) return more;
+        if (more == 0 || until == walk->at) break;
+        sum_columns(walk, until);
+    } while (until == walk->end);
+    walk->n_rows = nodes; // that ggs_walk_op goes through
+    return 0;
+}
+
+static int gather(struct ggs_walk * walk, struct ggs_error * error) {
+    uint64_t until;
+    int      status = make_room(walk, error);
+    if (status == 0 && walk->sums_only) return gather_sums(walk, error);
+    if (status == 0) status = find_rows(walk, &until, error);
+    if (status <= 0) return status;
+    if (until - walk->at < walk->run.op_runs && until == walk->end) return sort_parts(walk, until, error);
+    if (until - walk->at > walk->run.op_runs)
+        until = walk->at + walk->run.op_runs; // damaged: no more than there is room for
+    sort_columns(walk, walk->at, until);
+    walk->at = until;
     return 0;
 }
 
@@ -98,21 +218,45 @@ static void sum_up(struct ggs_op_seen * op) {
     }
 }
 
-bool ggs_walk_op(struct ggs_walk * walk) {
+// All members but the times and the op runs; written one by one, because this is done for every op.
+static void see_node(struct ggs_walk * walk, uint64_t number, uint64_t absorbed) {
+    const struct ggs_node * node = &walk->graph->nodes[number];
+    struct ggs_op_seen *    op   = &walk->op;
+    op->node                     = number;
+    op->absorbed                 = absorbed;
+    op->op                       = node->op;
+    op->name                     = ggs_trace_op_name(walk->trace, node->op);
+    op->result                   = ggs_trace_tensor(walk->trace, node->tensor);
+    op->layer                    = walk->layers[number];
+    op->busy_ns = op->wait_ns = 0;
+    op->op_runs               = NULL;
+    op->cut                   = false;
+}
+
+static bool next_sum(struct ggs_walk * walk) {
+    while (walk->next < walk->n_rows && walk->sums[walk->next].n == 0) walk->next++;
     if (walk->next == walk->n_rows) return false;
-    const struct ggs_op_run * row  = &walk->rows[walk->next];
-    const struct ggs_node *   node = &walk->graph->nodes[row->node];
-    uint64_t                  n    = 1;
+    const struct ggs_node_sum * sum = &walk->sums[walk->next];
+    see_node(walk, walk->next++, sum->absorbed);
+    walk->op.begin_ns  = sum->begin_ns;
+    walk->op.end_ns    = sum->end_ns;
+    walk->op.busy_ns   = sum->busy_ns;
+    walk->op.wait_ns   = sum->wait_ns;
+    walk->op.n_op_runs = sum->n;
+    walk->op.cut       = sum->cut;
+    return true;
+}
+
+bool ggs_walk_op(struct ggs_walk * walk) {
+    if (walk->sums_only) return next_sum(walk);
+    if (walk->next == walk->n_rows) return false;
+    const struct ggs_op_run * row = &walk->rows[walk->next];
+    uint64_t                  n   = 1;
     while (walk->next + n < walk->n_rows && row[n].node == row->node) n++;
     walk->next += n;
-    walk->op = (struct ggs_op_seen){.node      = row->node,
-                                    .absorbed  = row->absorbed,
-                                    .op        = node->op,
-                                    .name      = ggs_trace_op_name(walk->trace, node->op),
-                                    .result    = ggs_trace_tensor(walk->trace, node->tensor),
-                                    .layer     = ggs_trace_node_layer(walk->trace, walk->graph, row->node),
-                                    .n_op_runs = n,
-                                    .op_runs   = row};
+    see_node(walk, row->node, row->absorbed);
+    walk->op.n_op_runs = n;
+    walk->op.op_runs   = row;
     sum_up(&walk->op);
     return true;
 }
