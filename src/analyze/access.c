@@ -198,6 +198,9 @@ static int by_value(const void * a, const void * b) {
 // The pieces [id * stride, + length) for each distinct id below `n`.
 static bool add_pieces(struct ggs_access_list * list, struct ggs_access * access, const int64_t * ids, uint64_t n_ids,
                        uint64_t stride, uint64_t length, uint64_t n) {
+    access->exact = true;
+    if (n_ids == 1)
+        return ids[0] < 0 || (uint64_t) ids[0] >= n || add_range(list, access, (uint64_t) ids[0] * stride, length);
     int64_t * sorted = malloc((n_ids + 1) * sizeof(*sorted));
     if (sorted == NULL) return false;
     memcpy(sorted, ids, n_ids * sizeof(*sorted));
@@ -208,7 +211,6 @@ static bool add_pieces(struct ggs_access_list * list, struct ggs_access * access
         ok = add_range(list, access, (uint64_t) sorted[i] * stride, length);
     }
     free(sorted);
-    access->exact = true;
     return ok;
 }
 
