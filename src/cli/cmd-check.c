@@ -10,6 +10,7 @@
 #include "cli/check-json.h"
 #include "cli/cmd-seal.h"
 #include "cli/commands.h"
+#include "cli/verb.h"
 
 struct arguments {
     const char * directory;
@@ -22,16 +23,8 @@ static error_t parse_option(int key, char * argument, struct argp_state * state)
         case 'j':
             arguments->json = true;
             return 0;
-        case ARGP_KEY_ARG:
-            if (arguments->directory != NULL)
-                argp_error(state, "one experiment at a time, please: '%s' is too much", argument);
-            arguments->directory = argument;
-            return 0;
-        case ARGP_KEY_END:
-            if (arguments->directory == NULL) argp_error(state, "which experiment? Give its directory");
-            return 0;
         default:
-            return ARGP_ERR_UNKNOWN;
+            return ggs_verb_parse_directory(key, argument, state, &arguments->directory);
     }
 }
 
@@ -79,15 +72,12 @@ int cmd_check(int argc, char ** argv) {
                     NULL,
                     NULL,
                     NULL};
-    static char      program[] = "ggscope check";
     struct arguments arguments = {0};
-    argp_err_exit_status       = 2;
-    argv[0]                    = program;
     if (argp_parse(&argp, argc, argv, 0, NULL, &arguments) != 0) return 2;
 
     struct ggs_error  error = {0};
     struct ggs_checks checks;
-    int status = 0;
+    int               status = 0;
     if (ggs_is_json_export(arguments.directory)) {
         status = ggs_check_json(&checks, arguments.directory, &error);
     } else {

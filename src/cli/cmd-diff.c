@@ -380,10 +380,7 @@ int cmd_diff(int argc, char ** argv) {
                     NULL,
                     NULL,
                     NULL};
-    static char      program[] = "ggscope diff";
     struct arguments arguments = {0};
-    argp_err_exit_status       = 2;
-    argv[0]                    = program;
     if (argp_parse(&argp, argc, argv, 0, NULL, &arguments) != 0) return 2;
 
     struct ggs_error error     = {0};

@@ -266,10 +266,7 @@ int cmd_doctor(int argc, char ** argv) {
         NULL,
         NULL,
     };
-    static char      program[] = "ggscope doctor";
     struct arguments arguments = {0};
-    argp_err_exit_status       = 2;
-    argv[0]                    = program;
     if (argp_parse(&argp, argc, argv, 0, NULL, &arguments) != 0) return 2;
 
     struct doctor_report report = {0};

@@ -35,16 +35,8 @@ static error_t parse_option(int key, char * argument, struct argp_state * state)
         case 'j':
             arguments->json = true;
             return 0;
-        case ARGP_KEY_ARG:
-            if (arguments->directory != NULL)
-                argp_error(state, "one experiment at a time, please: '%s' is too much", argument);
-            arguments->directory = argument;
-            return 0;
-        case ARGP_KEY_END:
-            if (arguments->directory == NULL) argp_error(state, "which experiment? Give its directory");
-            return 0;
         default:
-            return ARGP_ERR_UNKNOWN;
+            return ggs_verb_parse_directory(key, argument, state, &arguments->directory);
     }
 }
 
@@ -388,10 +380,7 @@ int cmd_experts(int argc, char ** argv) {
         NULL,
         NULL,
         NULL};
-    static char      program[] = "ggscope experts";
     struct arguments arguments = {.options = {.first_token = 0, .last_token = INT64_MAX}};
-    argp_err_exit_status       = 2;
-    argv[0]                    = program;
     if (argp_parse(&argp, argc, argv, 0, NULL, &arguments) != 0) return 2;
 
     struct ggs_error   error = {0};

@@ -128,11 +128,8 @@ int cmd_export(int argc, char ** argv) {
                                           NULL,
                                           filter_help,
                                           NULL};
-    static char              program[] = "ggscope export";
     struct arguments         arguments = {0};
     struct ggs_progress      progress  = {0};
-    argp_err_exit_status               = 2;
-    argv[0]                            = program;
     if (argp_parse(&argp, argc, argv, 0, NULL, &arguments) != 0) return 2;
     if (arguments.list) return list_tables();
 

@@ -184,10 +184,7 @@ int cmd_gguf(int argc, char ** argv) {
         NULL,
         NULL,
     };
-    static char    program[] = "ggscope gguf";
-    struct options options   = {0};
-    argp_err_exit_status     = 2;
-    argv[0]                  = program;
+    struct options options = {0};
     if (argp_parse(&argp, argc, argv, 0, NULL, &options) != 0) return 2;
 
     struct ggs_error error = {0};

@@ -287,10 +287,7 @@ int cmd_log(int argc, char ** argv) {
         NULL,
         NULL,
         NULL};
-    static char      program[] = "ggscope log";
     struct arguments arguments = {.filter = GGS_LOG_ALL, .limit = UINT64_MAX};
-    argp_err_exit_status       = 2;
-    argv[0]                    = program;
     if (argp_parse(&argp, argc, argv, 0, NULL, &arguments) != 0) return 2;
 
     struct ggs_error      error = {0};

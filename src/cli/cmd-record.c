@@ -36,10 +36,7 @@ int cmd_record(int argc, char ** argv) {
                     NULL,
                     NULL,
     };
-    static char          program[] = "ggscope record";
     struct ggs_recording recording = {0};
-    argp_err_exit_status           = 2;
-    argv[0]                        = program;
     if (argp_parse(&argp, argc, argv, ARGP_IN_ORDER, NULL, &recording) != 0) return 2;
     return ggs_recording_make(&recording, NULL, 0);
 }

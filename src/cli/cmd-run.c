@@ -294,11 +294,8 @@ int cmd_run(int argc, char ** argv) {
                     NULL,
                     NULL,
     };
-    static char    program[] = "ggscope run";
-    struct request request   = {0};
+    struct request request = {0};
     char           directory[PATH_MAX];
-    argp_err_exit_status = 2;
-    argv[0]              = program;
     if (argp_parse(&argp, argc, argv, 0, NULL, &request) != 0) return 2;
 
     struct ggs_error error;

@@ -16,6 +16,7 @@
 #include "cli/model-files.h"
 #include "cli/spool-facts.h"
 #include "cli/spool-place.h"
+#include "cli/verb.h"
 
 static void show(void * context, uint64_t done, uint64_t total) {
     struct ggs_progress * progress = context;
@@ -117,16 +118,8 @@ static error_t parse_option(int key, char * argument, struct argp_state * state)
         case 'q':
             arguments->quiet = true;
             return 0;
-        case ARGP_KEY_ARG:
-            if (arguments->directory != NULL)
-                argp_error(state, "one experiment at a time, please: '%s' is too much", argument);
-            arguments->directory = argument;
-            return 0;
-        case ARGP_KEY_END:
-            if (arguments->directory == NULL) argp_error(state, "which experiment? Give its directory");
-            return 0;
         default:
-            return ARGP_ERR_UNKNOWN;
+            return ggs_verb_parse_directory(key, argument, state, &arguments->directory);
     }
 }
 
@@ -153,10 +146,7 @@ int cmd_seal(int argc, char ** argv) {
                     NULL,
                     NULL,
     };
-    static char      program[] = "ggscope seal";
     struct arguments arguments = {0};
-    argp_err_exit_status       = 2;
-    argv[0]                    = program;
     if (argp_parse(&argp, argc, argv, 0, NULL, &arguments) != 0) return 2;
 
     struct ggs_error       error;

@@ -63,16 +63,8 @@ static error_t parse_option(int key, char * argument, struct argp_state * state)
                 argp_error(state, "--layer takes the number of a layer, not '%s'", argument);
             arguments->range.layer = (int) layer;
             return 0;
-        case ARGP_KEY_ARG:
-            if (arguments->directory != NULL)
-                argp_error(state, "one experiment at a time, please: '%s' is too much", argument);
-            arguments->directory = argument;
-            return 0;
-        case ARGP_KEY_END:
-            if (arguments->directory == NULL) argp_error(state, "which experiment? Give its directory");
-            return 0;
         default:
-            return ARGP_ERR_UNKNOWN;
+            return ggs_verb_parse_directory(key, argument, state, &arguments->directory);
     }
 }
 
@@ -144,10 +136,7 @@ int cmd_stats(int argc, char ** argv) {
         NULL,
         NULL,
         NULL};
-    static char      program[] = "ggscope stats";
     struct arguments arguments = {.range = ggs_totals_all};
-    argp_err_exit_status       = 2;
-    argv[0]                    = program;
     if (argp_parse(&argp, argc, argv, 0, NULL, &arguments) != 0) return 2;
 
     struct ggs_trace    trace;

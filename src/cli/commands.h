@@ -1,7 +1,7 @@
 // The verbs of ggscope, one cmd-VERB.c each.
 #pragma once
 
-// Runs a verb. argv[0] is the verb itself, as argp expects. Returns the exit status of the program:
+// Runs a verb. argv[0] is "ggscope VERB", as argp shows it. Returns the exit status of the program:
 // 0 done, 1 the answer is no or the work failed, 2 the command line was wrong.
 typedef int (*ggs_command_function)(int argc, char ** argv);
 

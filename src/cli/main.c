@@ -1,4 +1,5 @@
 // ggscope VERB ARGS...: finds the verb and runs it.
+#include <argp.h>
 #include <signal.h>
 #include <stdio.h>
 #include <string.h>
@@ -61,7 +62,12 @@ int main(int argc, char ** argv) {
         return 0;
     }
     for (size_t i = 0; i < N_COMMANDS; i++) {
-        if (strcmp(verb, commands[i].name) == 0) return commands[i].function(argc - 1, argv + 1);
+        if (strcmp(verb, commands[i].name) != 0) continue;
+        char program[64]; // how argp calls us in its messages
+        snprintf(program, sizeof(program), "ggscope %s", verb);
+        argv[1]              = program;
+        argp_err_exit_status = 2;
+        return commands[i].function(argc - 1, argv + 1);
     }
     const char * guess = nearest(verb);
     fprintf(stderr, "ggscope: there is no verb '%s'%s%s%s; ggscope --help lists them\n", verb,

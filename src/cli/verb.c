@@ -1,5 +1,6 @@
 #include "cli/verb.h"
 
+#include <argp.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -143,4 +144,15 @@ char * ggs_verb_fit(char * buffer, size_t size, const char * name, unsigned colu
     }
     *to = '\0';
     return buffer;
+}
+
+int ggs_verb_parse_directory(int key, char * argument, struct argp_state * state, const char ** directory) {
+    if (key == ARGP_KEY_ARG) {
+        if (*directory != NULL) argp_error(state, "one experiment at a time, please: '%s' is too much", argument);
+        *directory = argument;
+        return 0;
+    }
+    if (key != ARGP_KEY_END) return ARGP_ERR_UNKNOWN;
+    if (*directory == NULL) argp_error(state, "which experiment? Give its directory");
+    return 0;
 }
