@@ -2,6 +2,7 @@
 
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <sys/stat.h>
 #include <xxhash.h>
 #include <zstd.h>
@@ -183,6 +184,15 @@ int ggs_reader_entry(const struct ggs_reader * reader, enum ggs_trace_table tabl
     return 0;
 }
 
+// Lets go of a chunk's pages: a walk over a long trace then holds one chunk at a time. They are clean, so another thread that still
+// reads them gets them back from the page cache.
+static void let_go(const struct ggs_reader * reader, const uint8_t * frame, uint64_t length) {
+    if (reader->mapping.data == NULL) return;
+    uintptr_t begin = ((uintptr_t) frame + 4095) & ~(uintptr_t) 4095,
+              end   = ((uintptr_t) frame + length) & ~(uintptr_t) 4095;
+    if (begin < end) madvise((void *) begin, end - begin, MADV_DONTNEED); // no harm where it fails
+}
+
 int ggs_reader_chunk(const struct ggs_reader * reader, const struct ggs_index_entry * entry, struct ggs_block * block,
                      struct ggs_scratch * scratch, struct ggs_error * error) {
     const struct ggs_chunk_header * header = &entry->header;
@@ -199,6 +209,7 @@ int ggs_reader_chunk(const struct ggs_reader * reader, const struct ggs_index_en
     }
     size_t raw = ZSTD_decompress(scratch->data, header->raw, frame, header->stored);
     if (ZSTD_isError(raw) || raw != header->raw) return corrupt(reader, entry, "a broken zstd frame", error);
+    let_go(reader, frame, header->stored);
     const char * why;
     int status = ggs_block_decode(block, ggs_trace_schema(header->table), header->rows, scratch->data, raw, &why);
     if (status == GGS_MEMORY) return ggs_fail_memory(error);
