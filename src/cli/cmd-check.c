@@ -8,7 +8,6 @@
 #include "base/json.h"
 #include "base/terminal.h"
 #include "cli/check-json.h"
-#include "cli/cmd-seal.h"
 #include "cli/commands.h"
 #include "cli/verb.h"
 
@@ -81,7 +80,7 @@ int cmd_check(int argc, char ** argv) {
     if (ggs_is_json_export(arguments.directory)) {
         status = ggs_check_json(&checks, arguments.directory, &error);
     } else {
-        status = ggs_seal_recover(arguments.directory, false, NULL, &error);
+        status = ggs_verb_seal(arguments.directory, &error);
         if (status == 0) status = ggs_checks_run(&checks, arguments.directory, &error);
     }
     if (status < 0) {

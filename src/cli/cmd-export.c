@@ -8,7 +8,6 @@
 #include "base/number.h"
 #include "base/progress.h"
 #include "base/text.h"
-#include "cli/cmd-seal.h"
 #include "cli/commands.h"
 #include "cli/verb.h"
 #include "export/export.h"
@@ -142,7 +141,7 @@ int cmd_export(int argc, char ** argv) {
         ggs_verb_complain(&error);
         return 2;
     }
-    int status = ggs_seal_recover(arguments.directory, false, NULL, &error);
+    int status = ggs_verb_seal(arguments.directory, &error);
     if (status == 0) status = ggs_export(&arguments.options, arguments.directory, &result, &error);
     ggs_progress_finish(&progress);
     if (result.warning[0] != '\0') fprintf(stderr, "ggscope: %s\n", result.warning);

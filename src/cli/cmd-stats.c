@@ -6,6 +6,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 
 #include "analyze/probe.h"
 #include "base/error.h"
@@ -71,7 +72,9 @@ static error_t parse_option(int key, char * argument, struct argp_state * state)
 // ---- the memory's limit: DIR/probe.json ----
 
 static char * probe_path(char * path, const char * directory) {
-    snprintf(path, PATH_MAX, "%s/probe.json", directory);
+    struct stat status; // beside a trace that is given by itself
+    bool        file = stat(directory, &status) == 0 && S_ISREG(status.st_mode);
+    snprintf(path, PATH_MAX, file ? "%s.probe.json" : "%s/probe.json", directory);
     return path;
 }
 

@@ -4,16 +4,24 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 
 #include "base/error.h"
 #include "base/number.h"
 #include "base/terminal.h"
 #include "cli/cmd-seal.h"
 
+int ggs_verb_seal(const char * path, struct ggs_error * error) {
+    struct stat status;
+    if (stat(path, &status) == 0 && S_ISREG(status.st_mode))
+        return 0; // a trace by itself, as somebody else may have sent it
+    return ggs_seal_recover(path, false, NULL, error);
+}
+
 int ggs_verb_open(struct ggs_trace * trace, const char * directory) {
     struct ggs_error error = {0};
     *trace                 = (struct ggs_trace){0};
-    if (ggs_seal_recover(directory, false, NULL, &error) < 0 || ggs_trace_open(trace, directory, &error) < 0) {
+    if (ggs_verb_seal(directory, &error) < 0 || ggs_trace_open(trace, directory, &error) < 0) {
         ggs_verb_complain(&error);
         return -1;
     }
@@ -153,6 +161,6 @@ int ggs_verb_parse_directory(int key, char * argument, struct argp_state * state
         return 0;
     }
     if (key != ARGP_KEY_END) return ARGP_ERR_UNKNOWN;
-    if (*directory == NULL) argp_error(state, "which experiment? Give its directory");
+    if (*directory == NULL) argp_error(state, "which experiment? Give its directory, or a trace file");
     return 0;
 }

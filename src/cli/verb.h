@@ -11,6 +11,8 @@ struct argp_state;
 // For the default case of an option parser: the one argument of most verbs, the directory of an experiment.
 int ggs_verb_parse_directory(int key, char * argument, struct argp_state * state, const char ** directory);
 
+// Seals an experiment where that was not done. A trace file is taken as it is.
+int ggs_verb_seal(const char * path, struct ggs_error * error);
 // Seals the experiment where that was not done, opens it, and passes on the reader's warning. On failure says why on stderr.
 int ggs_verb_open(struct ggs_trace * trace, const char * directory);
 // Says on stderr what failed.

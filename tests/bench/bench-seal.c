@@ -35,7 +35,7 @@ static void die(const char * sentence) {
 // The op runs as columns of 64-bit integers, read (not timed) and packed (timed).
 static double plain_ms(const char * path) {
     struct ggs_reader *      reader;
-    struct ggs_cursor *      cursor;
+    struct ggs_cursor *      cursor = NULL;
     struct ggs_error         error;
     const uint64_t * const * words;
     uint64_t                 rows;

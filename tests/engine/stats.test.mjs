@@ -88,6 +88,14 @@ test("--probe is kept in the experiment", () => {
     assert.match(output(ggscope, ["stats", directory]), /of limit/);
 });
 
+test("a trace file by itself, without its directory", () => {
+    const directory = recorded("tiny"), alone = scratch("alone.ggs");
+    output("cp", [join(directory, "trace.ggs"), alone]);
+    assert.deepEqual(stats(alone), stats(directory));
+    for (const verb of ["log", "graph", "experts", "buffers", "check"]) assert.equal(run(ggscope, [verb, alone]).status, 0, verb);
+    assert.equal(output(ggscope, ["diff", alone, directory]), "");
+});
+
 test("wrong input: one sentence, exit 1 or 2", () => {
     for (const [args, status] of [[["--by", "nope", "x"], 2], [[], 2], [["--token", "x", "y"], 2], [["--layer", "-1", "y"], 2], [["/nonexistent"], 1], [["/dev/null"], 1], [[scratch("")], 1]])
         assert.equal(run(ggscope, ["stats", ...args]).status, status, args.join(" "));
