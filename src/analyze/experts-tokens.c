@@ -124,7 +124,7 @@ int ggs_expert_tokens_add(struct ggs_expert_tokens * tokens, uint64_t layer, uin
         choice->ids      = bigger;
         choice->capacity = used * n_tokens;
     }
-    memcpy(choice->ids, ids, used * n_tokens * sizeof(*ids));
+    if (used * n_tokens > 0) memcpy(choice->ids, ids, used * n_tokens * sizeof(*ids));
     choice->layer      = layer;
     choice->ids_tensor = ids_tensor;
     choice->used       = used;

@@ -179,7 +179,7 @@ static int gather_sums(struct ggs_walk * walk, struct ggs_error * error) {
 }
 
 static int gather(struct ggs_walk * walk, struct ggs_error * error) {
-    uint64_t until;
+    uint64_t until  = 0;
     int      status = make_room(walk, error);
     if (status == 0 && walk->sums_only) return gather_sums(walk, error);
     if (status == 0) status = find_rows(walk, &until, error);

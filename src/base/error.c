@@ -11,15 +11,14 @@ static void fill(struct ggs_error * error, int status, const char * format, va_l
     vsnprintf(error->text, sizeof(error->text), format, arguments);
 }
 
-int ggs_fail(struct ggs_error * error, int status, const char * format, ...) {
+void ggs_error_set(struct ggs_error * error, int status, const char * format, ...) {
     va_list arguments;
     va_start(arguments, format);
     fill(error, status, format, arguments);
     va_end(arguments);
-    return status;
 }
 
-int ggs_fail_errno(struct ggs_error * error, const char * format, ...) {
+int ggs_error_set_errno(struct ggs_error * error, const char * format, ...) {
     int     number = errno; // vsnprintf may change it
     int     status = number == ENOMEM ? GGS_MEMORY : GGS_IO;
     va_list arguments;
@@ -31,8 +30,4 @@ int ggs_fail_errno(struct ggs_error * error, const char * format, ...) {
         snprintf(error->text + length, sizeof(error->text) - length, ": %s", strerror(number));
     }
     return status;
-}
-
-int ggs_fail_memory(struct ggs_error * error) {
-    return ggs_fail(error, GGS_MEMORY, "out of memory");
 }

@@ -26,11 +26,20 @@ struct ggs_error {
     char text[768]; // a finished sentence, cut (never overrun) where it is longer
 };
 
-// Fills `error` (may be NULL) and returns `status`, so that `return ggs_fail(...)` reads well.
-__attribute__((format(printf, 3, 4))) int ggs_fail(struct ggs_error * error, int status, const char * format, ...);
+// Fills `error` (may be NULL) and gives `status`, so that `return ggs_fail(...)` reads well. Macros, so that whoever reads the
+// caller, an analyzer too, sees that the value is negative.
+#define ggs_fail(error, status, ...) (ggs_error_set((error), (status), __VA_ARGS__), ggs_error_status(status))
 
-// The same with ": " and strerror(errno) appended; returns GGS_IO (GGS_MEMORY for ENOMEM).
-__attribute__((format(printf, 2, 3))) int ggs_fail_errno(struct ggs_error * error, const char * format, ...);
+// The same with ": " and strerror(errno) appended; gives GGS_IO (GGS_MEMORY for ENOMEM).
+#define ggs_fail_errno(error, ...) \
+    ggs_error_status(ggs_error_set_errno((error), __VA_ARGS__) == GGS_MEMORY ? GGS_MEMORY : GGS_IO)
 
-// The sentence for an allocation that failed; returns GGS_MEMORY.
-int ggs_fail_memory(struct ggs_error * error);
+// The sentence for an allocation that failed; gives GGS_MEMORY.
+#define ggs_fail_memory(error) ggs_fail((error), GGS_MEMORY, "out of memory")
+
+__attribute__((format(printf, 3, 4))) void ggs_error_set(struct ggs_error * error, int status, const char * format,
+                                                         ...);
+__attribute__((format(printf, 2, 3))) int  ggs_error_set_errno(struct ggs_error * error, const char * format, ...);
+static inline int ggs_error_status(int status) { // its value may be left unused, unlike that of an expression
+    return status;
+}

@@ -74,8 +74,8 @@ int cmd_check(int argc, char ** argv) {
     struct arguments arguments = {0};
     if (argp_parse(&argp, argc, argv, 0, NULL, &arguments) != 0) return 2;
 
-    struct ggs_error  error = {0};
-    struct ggs_checks checks;
+    struct ggs_error  error  = {0};
+    struct ggs_checks checks = {0};
     int               status = 0;
     if (ggs_is_json_export(arguments.directory)) {
         status = ggs_check_json(&checks, arguments.directory, &error);

@@ -217,7 +217,7 @@ static void print_map(const struct ggs_experts * e) {
         for (uint64_t x = 0; x < l->experts; x += share) {
             uint64_t sum = 0;
             for (uint64_t k = x; k < x + share && k < l->experts; k++) sum += l->counts[k];
-            fputs(shades[(sum * 8 + most - 1) / most], stdout);
+            fputs(shades[most == 0 ? 0 : (sum * 8 + most - 1) / most], stdout);
         }
         putchar('\n');
     }

@@ -109,7 +109,8 @@ static void format_cells(const struct ggs_log_writer * writer, char cells[][200]
     enum { SIZE = 200 };
     uint64_t taken = e->end_ns > e->begin_ns ? (uint64_t) (e->end_ns - e->begin_ns) : 0;
     snprintf(cells[NUMBER], SIZE, "%" PRIu64 ".%" PRIu64, e->run, e->node);
-    snprintf(cells[TIME], SIZE, "%.6f", (double) e->begin_ns / 1e9);
+    double seconds = (double) e->begin_ns / 1e9; // as many digits as fit the column
+    snprintf(cells[TIME], SIZE, "%.*f", seconds < 10 ? 6 : seconds < 100 ? 5 : seconds < 1000 ? 4 : 3, seconds);
     if (e->token < 0) {
         snprintf(cells[TOKEN], SIZE, "%s", e->phase == GGS_PHASE_WARMUP ? "W" : "-");
     } else {

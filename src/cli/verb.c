@@ -134,7 +134,7 @@ static char * copy_columns(char * to, const char * end, const char * from, const
 }
 
 char * ggs_verb_fit(char * buffer, size_t size, const char * name, unsigned columns) {
-    const char *end = buffer + size, *stop = name + strlen(name), *tail = stop;
+    const char *end = buffer + size, *stop = name + strlen(name), *tail;
     size_t      all = ggs_terminal_columns(name);
     char *      to  = buffer;
     if (all <= columns) {

@@ -25,23 +25,23 @@ static void put_time(struct ggs_json * json, const char * key, int64_t ns) {
     ggs_json_double(json, key, (double) ns / 1000);
 }
 
-static void begin_event(struct chrome * c, const char * phase, const char * name, const struct ggs_track * track) {
+static void begin_event(struct chrome * c, const char * phase, const char * name, uint64_t track) {
     ggs_json_object_inline(&c->json, NULL);
     ggs_json_string(&c->json, "ph", phase);
     if (name != NULL) ggs_json_string(&c->json, "name", name);
     ggs_json_u64(&c->json, "pid", 1);
-    ggs_json_u64(&c->json, "tid", track->id);
+    ggs_json_u64(&c->json, "tid", track);
 }
 
 static int put_track(void * context, const struct ggs_track * track, struct ggs_error * error) {
     struct chrome * c = context;
     if (track->kind == GGS_TRACK_COUNTER) return 0; // counters are known by their name alone
-    begin_event(c, "M", "thread_name", track);
+    begin_event(c, "M", "thread_name", track->id);
     ggs_json_object_inline(&c->json, "args");
     ggs_json_string(&c->json, "name", track->name);
     ggs_json_end(&c->json);
     ggs_json_end(&c->json);
-    begin_event(c, "M", "thread_sort_index", track);
+    begin_event(c, "M", "thread_sort_index", track->id);
     ggs_json_object_inline(&c->json, "args");
     ggs_json_u64(&c->json, "sort_index", (uint64_t) track->kind * 10000 + track->id);
     ggs_json_end(&c->json);
@@ -95,7 +95,7 @@ static void put_arguments(struct chrome * c, const struct ggs_slice * slice) {
 static int put_begin(void * context, const struct ggs_track * track, const struct ggs_slice * slice,
                      struct ggs_error * error) {
     struct chrome * c = context;
-    begin_event(c, "B", slice->name, track);
+    begin_event(c, "B", slice->name, track->id);
     put_time(&c->json, "ts", slice->begin_ns);
     put_arguments(c, slice);
     ggs_json_end(&c->json);
@@ -104,7 +104,7 @@ static int put_begin(void * context, const struct ggs_track * track, const struc
 
 static int put_end(void * context, const struct ggs_track * track, int64_t ns, struct ggs_error * error) {
     struct chrome * c = context;
-    begin_event(c, "E", NULL, track);
+    begin_event(c, "E", NULL, track->id);
     put_time(&c->json, "ts", ns);
     ggs_json_end(&c->json);
     return result_of(c, error);
@@ -113,7 +113,7 @@ static int put_end(void * context, const struct ggs_track * track, int64_t ns, s
 static int put_leaf(void * context, const struct ggs_track * track, const struct ggs_slice * slice,
                     struct ggs_error * error) {
     struct chrome * c = context;
-    begin_event(c, "X", slice->name, track);
+    begin_event(c, "X", slice->name, track->id);
     put_time(&c->json, "ts", slice->begin_ns);
     put_time(&c->json, "dur", slice->end_ns - slice->begin_ns);
     put_arguments(c, slice);
@@ -124,7 +124,7 @@ static int put_leaf(void * context, const struct ggs_track * track, const struct
 static int put_count(void * context, const struct ggs_track * track, int64_t ns, uint64_t value,
                      struct ggs_error * error) {
     struct chrome * c = context;
-    begin_event(c, "C", track->name, track);
+    begin_event(c, "C", track->name, track->id);
     put_time(&c->json, "ts", ns);
     ggs_json_object_inline(&c->json, "args");
     ggs_json_u64(&c->json, "bytes", value);
@@ -147,7 +147,7 @@ int ggs_export_chrome(struct ggs_export * export, struct ggs_error * error) {
         ggs_json_string(&c->json, "displayTimeUnit", "ns");
         ggs_json_array(&c->json, "traceEvents");
         const struct ggs_track process = {0};
-        begin_event(c, "M", "process_name", &process);
+        begin_event(c, "M", "process_name", process.id);
         ggs_json_object_inline(&c->json, "args");
         ggs_json_string(&c->json, "name", model == NULL ? "engine" : model);
         ggs_json_end(&c->json);

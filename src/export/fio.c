@@ -95,7 +95,7 @@ int ggs_export_fio(struct ggs_export * export, struct ggs_error * error) {
     }
     ggs_stream_text(&f.stream, "fio version 3 iolog\n");
     status = ggs_export_walk(export, &walk, error);
-    while (status >= 0 && (status = ggs_walk_run(walk, error)) > 0) {
+    while (walk != NULL && status >= 0 && (status = ggs_walk_run(walk, error)) > 0) {
         status = put_run(&f, walk, error);
         if (status >= 0) ggs_export_step(export);
     }

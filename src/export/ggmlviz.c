@@ -157,7 +157,7 @@ int ggs_export_ggmlviz(struct ggs_export * export, struct ggs_error * error) {
     ggs_stream_write(&g.stream, &version, 4);
     status = list_buffers(&g, error);
     if (status == 0) status = ggs_export_walk(export, &walk, error);
-    while (status >= 0 && (status = ggs_walk_run(walk, error)) > 0) {
+    while (walk != NULL && status >= 0 && (status = ggs_walk_run(walk, error)) > 0) {
         status = put_run(&g, walk, error);
         if (status >= 0) ggs_export_step(export);
     }

@@ -65,10 +65,8 @@ static void put_metadata(struct ggs_json * json, const struct open_step * step) 
 }
 
 // Finishes the trace file and writes the graph file; with a negative status it gives both up.
-static int close_step(struct tokens * t, struct open_step * step, int status, struct ggs_error * error) {
-    for (uint64_t i = 0; i < t->n_open; i++) {
-        if (t->open[i] == step) t->open[i] = t->open[--t->n_open];
-    }
+// Writes the end of a step's file and its graph, and frees it. It is not in t->open any more.
+static int finish_step(struct tokens * t, struct open_step * step, int status, struct ggs_error * error) {
     ggs_json_end(&step->file.json);
     put_metadata(&step->file.json, step); // last: how many entries there are shows only now
     status = ggs_json_file_close(t->export, &step->file, status, error);
@@ -77,6 +75,13 @@ static int close_step(struct tokens * t, struct open_step * step, int status, st
     free(step->graphs);
     free(step);
     return status;
+}
+
+static int close_step(struct tokens * t, struct open_step * step, int status, struct ggs_error * error) {
+    for (uint64_t i = 0; i < t->n_open; i++) {
+        if (t->open[i] == step) t->open[i] = t->open[--t->n_open];
+    }
+    return finish_step(t, step, status, error);
 }
 
 // The step of a run: open already, or found by going on through the table of steps. *out is NULL where there is none.
@@ -267,13 +272,13 @@ int ggs_json_tokens(struct ggs_export * export, const struct ggs_memory_map * ma
     struct open_step * none;
     int                status = ggs_export_steps(export, &t.steps, error);
     if (status == 0) status = ggs_export_walk(export, &walk, error);
-    while (status >= 0 && (status = ggs_walk_run(walk, error)) > 0) {
+    while (walk != NULL && status >= 0 && (status = ggs_walk_run(walk, error)) > 0) {
         if (walk->run.step >= 0) status = put_run(&t, walk, error);
         if (status >= 0) ggs_export_step(export);
     }
     if (status == 0) status = find_step(&t, -1, &none, error); // steps behind the last run
     while (t.n_open > 0) {                                     // fewer runs than promised: what there is
-        int closed = close_step(&t, t.open[0], status, status < 0 ? NULL : error);
+        int closed = finish_step(&t, t.open[--t.n_open], status, status < 0 ? NULL : error);
         if (status == 0) status = closed;
     }
     free(t.open);

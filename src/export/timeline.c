@@ -105,6 +105,7 @@ static int tell_tokens(struct teller * t, struct ggs_error * error) {
         snprintf(name, sizeof(name), "tokens, context %" PRIu64, step.context);
         status = find_track(t, GGS_TRACK_TOKENS, (int64_t) step.context, 0, name, &track, error);
         if (status == 0) status = announce(t, track, error);
+        if (status < 0) break;
         snprintf(name, sizeof(name), "token %" PRId64, step.step);
         int64_t          begin = later(step.begin_ns, track->end_ns), end = later(step.end_ns, begin);
         struct ggs_slice slice = {
@@ -246,7 +247,7 @@ int ggs_timeline_tell(struct ggs_export * export, const struct ggs_timeline * ti
     if (status == 0) status = announce(&t, t.disk, error);
     if (status == 0) status = tell_tokens(&t, error);
     if (status == 0) status = ggs_export_walk(export, &walk, error);
-    while (status >= 0 && (status = ggs_walk_run(walk, error)) > 0) {
+    while (walk != NULL && status >= 0 && (status = ggs_walk_run(walk, error)) > 0) {
         status = tell_run(&t, walk, error);
         if (status >= 0) ggs_export_step(export);
     }

@@ -6,7 +6,8 @@ import { join } from "node:path";
 import { model, scratch } from "../lib.mjs";
 import { assertOpRuns, assertSteps, assertWhole, generateScript, libraries, newest, recordTwin, release } from "./node/recordings.mjs";
 
-const only = process.arch === "x64" ? {} : { skip: `npm has these libraries for x64, this is ${process.arch}` };
+const only = process.arch !== "x64" ? { skip: `npm has these libraries for x64, this is ${process.arch}` }
+    : parseInt(process.versions.node) < 20 ? { skip: `node-llama-cpp needs Node.js 20, this is ${process.versions.node}` } : {};
 scratch();
 
 test("a Node.js program is recorded in full, and its output is what it is without us", only, () => {

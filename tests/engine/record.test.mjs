@@ -259,8 +259,10 @@ function onTerminal(command, steps) {
     return answer;
 }
 const noPython = python ? false : "python3 is not there to drive a terminal";
+// A container without /dev/pts has no pseudo terminals.
+const noTerminal = noPython || (run("python3", ["-c", "import os; os.openpty()"]).status === 0 ? false : "pseudo terminals cannot be made here (is /dev/pts mounted?)");
 
-test("on a terminal it sees one: size, keys, Ctrl-C, Ctrl-D", { skip: noPython }, () => {
+test("on a terminal it sees one: size, keys, Ctrl-C, Ctrl-D", { skip: noTerminal }, () => {
     const directory = fresh();
     const script = `$|=1; print join(",", map { -t $_ ? "tty" : "no" } *STDIN, *STDOUT, *STDERR), "\\n"; print STDERR "to stderr\\n"; system "stty size";
         $SIG{INT} = sub { print "interrupted\\n" }; $SIG{WINCH} = sub { print "resized "; system "stty size" };
@@ -275,7 +277,7 @@ test("on a terminal it sees one: size, keys, Ctrl-C, Ctrl-D", { skip: noPython }
     assert.match(readFileSync(join(directory, "stdout.txt"), "utf8"), /^tty,tty,tty\n33 101\nask:hello\ngot hello\n/);
 });
 
-test("Ctrl-Z stops it and gives the terminal back; fg goes on", { skip: noPython }, () => {
+test("Ctrl-Z stops it and gives the terminal back; fg goes on", { skip: noTerminal }, () => {
     const command = `${ggscope} record -q -o ${fresh()} -- sh -c 'echo u''p; read x; echo "got=$x"'`;
     const { text, status } = onTerminal(["bash", "--norc", "--noprofile", "-i"], [
         ["bash", `PS1='prompt> '\r`], ["prompt> ", ""], ["prompt> ", `${command}\r`], ["up\r", "\x1a"], ["Stopped", "stty -a | grep -ow icanon; fg\r"], ["icanon\r", "yes\r"], ["got=yes", ""], ["prompt> ", "exit 0\r"],
@@ -283,13 +285,13 @@ test("Ctrl-Z stops it and gives the terminal back; fg goes on", { skip: noPython
     assert.equal(status, 0, text);
 });
 
-test("the terminal is as it was, also when we are terminated", { skip: noPython }, () => {
+test("the terminal is as it was, also when we are terminated", { skip: noTerminal }, () => {
     const command = `${ggscope} record -q -o ${fresh()} -- perl -e '$|=1; print "u", "p\\n"; kill "TERM", getppid; kill "KILL", $$'; echo "after: $(stty -a | grep -ow icanon)"`;
     const { text } = onTerminal(["bash", "--norc", "-c", command], []);
     assert.match(text, /after: icanon/);
 });
 
-test("only what is a terminal becomes one", { skip: noPython }, () => {
+test("only what is a terminal becomes one", { skip: noTerminal }, () => {
     const look = "for i in 0 1 2; do test -t $i && printf tty, >&3 || printf no, >&3; done";
     const ask = (redirect) => onTerminal(["bash", "-c", `exec 3>${scratch("ttys")}; ${ggscope} record -q -o ${fresh()} -- sh -c '${look}' ${redirect}; cat ${scratch("ttys")}`], []).text;
     assert.match(ask("| cat"), /tty,no,tty,/);
