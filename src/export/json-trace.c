@@ -79,9 +79,11 @@ static int finish_step(struct tokens * t, struct open_step * step, int status, s
 
 static int close_step(struct tokens * t, struct open_step * step, int status, struct ggs_error * error) {
     for (uint64_t i = 0; i < t->n_open; i++) {
-        if (t->open[i] == step) t->open[i] = t->open[--t->n_open];
+        if (t->open[i] != step) continue;
+        t->open[i] = t->open[--t->n_open];
+        return finish_step(t, step, status, error);
     }
-    return finish_step(t, step, status, error);
+    return status;
 }
 
 // The step of a run: open already, or found by going on through the table of steps. *out is NULL where there is none.
