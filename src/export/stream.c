@@ -154,9 +154,10 @@ int ggs_stream_commit(struct ggs_stream * stream, struct ggs_error * error) {
     flush(stream, true);
     release(stream);
     if (fflush(stream->file) != 0) stream->failed = true;
-    if (stream->direct && fclose(stream->file) != 0) stream->failed = true;
-    if (stream->standard || stream->direct)
+    if (stream->standard || stream->direct) {
+        if (stream->direct && fclose(stream->file) != 0) stream->failed = true;
         return stream->failed ? ggs_fail_errno(error, "cannot write the export") : 0;
+    }
     if (stream->failed || fclose(stream->file) != 0) {
         int status          = ggs_fail_errno(error, "cannot write %s", stream->output.path);
         stream->output.file = stream->failed ? stream->output.file : NULL;
