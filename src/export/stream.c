@@ -101,6 +101,7 @@ static void squeeze(struct ggs_stream * stream, const void * data, size_t length
         z->next_out  = out;
         z->avail_out = sizeof(out);
         if (deflate(z, how) == Z_STREAM_ERROR) stream->failed = true;
+        // cppcheck-suppress uninitvar ; deflate has filled it, through next_out
         put(stream, out, sizeof(out) - z->avail_out);
     } while (!stream->failed && z->avail_out == 0);
 }
