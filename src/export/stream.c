@@ -93,15 +93,14 @@ static void put(struct ggs_stream * stream, const void * data, size_t length) {
 }
 
 static void squeeze(struct ggs_stream * stream, const void * data, size_t length, int how) {
-    z_stream * z = stream->gzip;
-    uint8_t    out[1 << 14];
-    z->next_in  = (Bytef *) data; // zlib does not write to it
-    z->avail_in = (uInt) length;
+    z_stream * z            = stream->gzip;
+    uint8_t    out[1 << 14] = {0};
+    z->next_in              = (Bytef *) data; // zlib does not write to it
+    z->avail_in             = (uInt) length;
     do {
         z->next_out  = out;
         z->avail_out = sizeof(out);
         if (deflate(z, how) == Z_STREAM_ERROR) stream->failed = true;
-        // cppcheck-suppress uninitvar ; deflate has filled it, through next_out
         put(stream, out, sizeof(out) - z->avail_out);
     } while (!stream->failed && z->avail_out == 0);
 }
