@@ -146,10 +146,10 @@ static int write_graphs(struct ggs_export * export, struct ggs_json_file * file,
     ggs_json_u64(json, "leaves", counts.leaves);
     ggs_json_end(json);
     ggs_json_array(json, "nodes");
-    if (status == 0) status = pass(export, json, 1, graphs, n_graphs, ids, NULL, error);
+    if (status == 0) status = pass(export, json, 1, graphs, n_graphs, ids, &counts, error);
     ggs_json_end(json);
     ggs_json_array(json, "edges");
-    if (status == 0) status = pass(export, json, 2, graphs, n_graphs, ids, NULL, error);
+    if (status == 0) status = pass(export, json, 2, graphs, n_graphs, ids, &counts, error);
     ggs_json_end(json);
     return status;
 }
