@@ -87,7 +87,12 @@ enum ggs_trace_table {
     GGS_TABLE_SCHEDULES  = 22, // struct ggs_schedule
     GGS_TABLE_LOSSES     = 23, // struct ggs_loss
     GGS_TABLE_LOD        = 24, // struct ggs_lod: levels of detail for timelines
-    GGS_TABLE_COUNT      = 25,
+    GGS_TABLE_FAULTS     = 25, // struct ggs_fault, in order of time
+    GGS_TABLE_READS      = 26, // struct ggs_read, in order of time
+    GGS_TABLE_RESIDENCY  = 27, // struct ggs_residency, by snapshot
+    GGS_TABLE_REQUESTS   = 28, // struct ggs_request, in order of time
+    GGS_TABLE_PAGES      = 29, // struct ggs_pages, by run
+    GGS_TABLE_COUNT      = 30,
 };
 
 enum ggs_column_type {
@@ -400,6 +405,9 @@ enum ggs_loss_kind {
     GGS_LOST_UNMATCHED = 3, // an op of a graph run that is not known
     GGS_LOST_RING      = 4, // overwritten on purpose
     GGS_LOST_DAMAGED   = 5, // the spool's bytes were wrong
+    GGS_LOST_FAULTS    = 6, // page faults: the kernel's ring was full
+    GGS_LOST_REQUESTS  = 7, // block requests: likewise
+    GGS_LOST_PAGES     = 8, // ops whose touched pages could not be told
 };
 
 struct ggs_loss {
@@ -422,6 +430,92 @@ struct ggs_lod {
     uint64_t longest_ns;
     uint64_t longest_run;
     uint64_t longest_node;
+};
+
+// ---- what the machine did ----
+
+enum ggs_fault_kind {
+    GGS_FAULT_OPEN  = 0, // its end was not seen
+    GGS_FAULT_MINOR = 1, // the page was in memory
+    GGS_FAULT_MAJOR = 2, // the page had to be read
+};
+
+// A page fault of the engine.
+struct ggs_fault {
+    int64_t  begin_ns;
+    uint64_t duration_ns; // how long the thread was held up
+    uint64_t kind;        // enum ggs_fault_kind
+    uint64_t os_thread;
+    uint64_t address;
+    uint64_t file; // that is mapped there, 0 for none
+    uint64_t file_offset;
+    uint64_t run; // graph run and node that the thread was computing, run 0 for none
+    uint64_t node;
+    int64_t  step; // -1 for none
+};
+
+enum ggs_read_kind {
+    GGS_READ_FILE     = 1, // read, pread, fread
+    GGS_READ_POPULATE = 2, // mmap with MAP_POPULATE
+    GGS_READ_ADVICE   = 3, // madvise and the like that make the kernel read
+    GGS_READ_LOCK     = 4, // mlock
+};
+
+// Bytes of a file that the engine asked for by name, not by touching them: while it loads a model.
+struct ggs_read {
+    uint64_t kind; // enum ggs_read_kind
+    uint64_t file;
+    uint64_t file_offset;
+    uint64_t bytes;
+    int64_t  begin_ns;
+    uint64_t duration_ns;
+    uint64_t os_thread;
+    uint64_t load; // model load that it belongs to, 0 for none
+};
+
+enum ggs_moment {
+    GGS_MOMENT_LOAD  = 1, // a model was loaded
+    GGS_MOMENT_GRAPH = 2, // a scheduler call, or a graph run outside of any, has ended
+    GGS_MOMENT_END   = 3, // the program ends
+};
+
+// Pages of a file that are in memory at one moment. A file of which none is has one row with 0 pages.
+struct ggs_residency {
+    uint64_t snapshot; // from 1
+    uint64_t moment;   // enum ggs_moment
+    int64_t  begin_ns;
+    int64_t  step; // -1 for none
+    uint64_t file;
+    uint64_t page; // number of the first one, in units of the process's page size
+    uint64_t pages;
+};
+
+// A request to the disk under a file.
+struct ggs_request {
+    int64_t  begin_ns;    // issued to the device
+    uint64_t duration_ns; // until it was completed
+    uint64_t device;      // major << 20 | minor
+    uint64_t sector;      // of 512 bytes
+    uint64_t bytes;
+    uint64_t write;
+    uint64_t os_thread; // that issued it
+    uint64_t file;      // 0 where it is no file of the recording
+    uint64_t file_offset;
+    uint64_t run; // under way at begin_ns, on that thread where it computes, else on any; run 0 for none
+    uint64_t node;
+    int64_t  step; // -1 for none
+};
+
+enum { GGS_PAGES_INCOMPLETE = 1 }; // the op touched more than could be told
+
+// Pages of a mapped file that an op really touched: recordings with --prove only, and all their times are distorted.
+struct ggs_pages {
+    uint64_t run;
+    uint64_t node;
+    uint64_t file;
+    uint64_t page; // number of the first one, in units of the process's page size
+    uint64_t pages;
+    uint64_t flags;
 };
 
 // ---- opening ----
@@ -467,7 +561,7 @@ void ggs_cursor_close(struct ggs_cursor * cursor); // NULL is fine; before the r
 
 // Limits, each of which also rewinds. All must hold; without any, a cursor walks the whole table.
 void ggs_cursor_range(struct ggs_cursor * cursor, uint64_t first_row, uint64_t rows);
-// The table's key in [first, last]: its first column; experiment, strings, mappings, transfers and losses have none.
+// The table's key in [first, last]: its first column; experiment, strings, mappings, transfers, losses, faults, reads and requests have none.
 void ggs_cursor_keys(struct ggs_cursor * cursor, int64_t first, int64_t last);
 // Rows that touch [begin_ns, end_ns). Rows of tables without times all pass.
 void ggs_cursor_times(struct ggs_cursor * cursor, int64_t begin_ns, int64_t end_ns);

@@ -96,7 +96,8 @@ static void leave_preload(void) {
 
 static void forget_environment(void) {
     if (follow) return;
-    static const char * const ours[] = {"GGSCOPE_OUTPUT", "GGSCOPE_SPOOL", "GGSCOPE_MAX_SIZE", "GGSCOPE_POLICY"};
+    static const char * const ours[] = {"GGSCOPE_OUTPUT", "GGSCOPE_SPOOL", "GGSCOPE_MAX_SIZE",
+                                        "GGSCOPE_POLICY", "GGSCOPE_PROVE", "GGSCOPE_RESIDENCY"};
     leave_preload();
     for (size_t i = 0; i < sizeof(ours) / sizeof(ours[0]); i++) unsetenv(ours[i]);
 }

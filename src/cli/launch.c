@@ -33,6 +33,7 @@ struct session {
     int              reports; // from the monitor, -1 where the program is our own child
     pid_t            child;   // our child: the program, or the monitor
     pid_t            program;
+    int              gate[2]; // the program begins when a byte comes through
     int              wait_status;
     bool             ended;
     sigset_t         mask_before;
@@ -137,6 +138,17 @@ static void restore_signals(const struct session * session) {
     sigprocmask(SIG_SETMASK, &session->mask_before, NULL);
 }
 
+// In the child: waits until whoever watches the program is ready. False where nobody will be.
+static bool pass_gate(const struct session * session) {
+    char    byte;
+    ssize_t n;
+    close(session->gate[1]);
+    do {
+        n = read(session->gate[0], &byte, 1);
+    } while (n < 0 && errno == EINTR);
+    return n == 1;
+}
+
 // In the child: becomes the program. What went wrong is written to `failure`, which closes by itself where nothing did.
 __attribute__((noreturn)) static void become(const struct session * session, const struct ggs_launch * launch,
                                              int failure) {
@@ -144,6 +156,7 @@ __attribute__((noreturn)) static void become(const struct session * session, con
         if (session->ends.child[i] >= 0) dup2(session->ends.child[i], i);
     }
     restore_signals(session);
+    if (!pass_gate(session)) _exit(126);
     execvpe(launch->path, launch->argv, launch->environment);
     int     reason = errno;
     ssize_t n      = write(failure, &reason, sizeof(reason));
@@ -170,6 +183,7 @@ __attribute__((noreturn)) static void monitor(const struct session * session, co
     int status = program < 0 ? errno : 0;
     if (program < 0 && write(failure, &status, sizeof(status)) < 0) _exit(1);
     close(failure);
+    close(session->gate[1]);
     if (program > 0) {
         setpgid(program, program); // both sides do it: whoever comes first
         tcsetpgrp(terminal, program);
@@ -187,6 +201,12 @@ __attribute__((noreturn)) static void monitor(const struct session * session, co
 static int start(struct session * session, const struct ggs_launch * launch, struct ggs_error * error) {
     int failure[2], reports[2] = {-1, -1}, reason = 0;
     if (pipe2(failure, O_CLOEXEC) != 0) return ggs_fail_errno(error, "cannot open a pipe");
+    if (pipe2(session->gate, O_CLOEXEC) != 0) {
+        session->gate[0] = session->gate[1] = -1;
+        close(failure[0]);
+        close(failure[1]);
+        return ggs_fail_errno(error, "cannot open a pipe");
+    }
     bool on_pty = session->ends.terminal >= 0;
     if (on_pty && socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, reports) != 0) {
         close(failure[0]);
@@ -204,11 +224,12 @@ static int start(struct session * session, const struct ggs_launch * launch, str
     session->reports = reports[0];
     session->program = session->child;
     if (session->child > 0) {
-        ssize_t n;
+        if (on_pty && read(session->reports, &session->program, sizeof(session->program)) < 0) session->program = -1;
+        if (session->program > 0 && launch->started != NULL) launch->started(launch->context, session->program);
+        ssize_t n = write(session->gate[1], "", 1);
         do {
             n = read(failure[0], &reason, sizeof(reason));
         } while (n < 0 && errno == EINTR);
-        if (on_pty && read(session->reports, &session->program, sizeof(session->program)) < 0) session->program = -1;
     }
     close(failure[0]);
     if (reason == 0) return 0;
@@ -396,6 +417,9 @@ static void close_session(struct session * session) {
     ggs_relay_close(&session->out);
     ggs_relay_close(&session->err);
     if (session->signals >= 0) close(session->signals);
+    for (int i = 0; i < 2; i++) {
+        if (session->gate[i] >= 0) close(session->gate[i]);
+    }
     if (session->reports >= 0) {
         close(session->reports);
         waitpid(session->child, NULL, 0);
@@ -406,9 +430,9 @@ static void close_session(struct session * session) {
 int ggs_launch(const struct ggs_launch * launch, struct ggs_launch_result * result, struct ggs_error * error) {
     struct session * session = calloc(1, sizeof(*session));
     if (session == NULL) return ggs_fail_memory(error);
-    session->signals = session->reports = -1;
-    *result                             = (struct ggs_launch_result){0};
-    int status                          = watch_signals(session, error);
+    session->signals = session->reports = session->gate[0] = session->gate[1] = -1;
+    *result                                                                   = (struct ggs_launch_result){0};
+    int status                                                                = watch_signals(session, error);
     if (status == 0) status = open_ends(session, launch, error);
     if (status == 0) status = start(session, launch, error);
     close_child_ends(session);

@@ -13,6 +13,7 @@
 #pragma once
 
 #include <stdint.h>
+#include <sys/types.h>
 
 struct ggs_error;
 
@@ -22,6 +23,9 @@ struct ggs_launch {
     char * const * environment;
     int            copy_stdout; // files that get a copy, -1 for none
     int            copy_stderr;
+    // Called with the program's process, which waits meanwhile and becomes the program only afterwards; NULL for nothing.
+    void (*started)(void * context, pid_t program);
+    void * context;
 };
 
 struct ggs_launch_result {

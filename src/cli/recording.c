@@ -28,11 +28,26 @@
 #include "trace/spool-reader.h"
 
 // Less than this holds no recording: the story and the first lane take a segment each.
-static const uint64_t LEAST_SIZE = 4u << 20;
+static const uint64_t LEAST_SIZE   = 4u << 20;
+static const uint64_t LEAST_MEMORY = 16u << 20;
 
 // ---- options ----
 
-enum { KEY_FORCE = 1000, KEY_MAX_SIZE, KEY_POLICY, KEY_FOLLOW, KEY_SPOOL, KEY_ENGINE };
+enum {
+    KEY_FORCE = 1000,
+    KEY_MAX_SIZE,
+    KEY_POLICY,
+    KEY_FOLLOW,
+    KEY_SPOOL,
+    KEY_ENGINE,
+    KEY_PROVE,
+    KEY_FAULTS,
+    KEY_NO_FAULTS,
+    KEY_RESIDENCY,
+    KEY_IO,
+    KEY_MEMORY,
+    KEY_COLD
+};
 
 static const struct argp_option recording_options[] = {
     {NULL, 0, NULL, 0, "Recording:", 10},
@@ -45,6 +60,16 @@ static const struct argp_option recording_options[] = {
     {"spool", KEY_SPOOL, "DIR", 0, "Keep the recording in DIR until it is sealed (/dev/shm where that has room)", 0},
     {"engine", KEY_ENGINE, "DIR", 0, "Let the program use the llama.cpp libraries in DIR", 0},
     {"quiet", 'q', NULL, 0, "No summary", 0},
+    {NULL, 0, NULL, 0, "The machine:", 11},
+    {"prove", KEY_PROVE, NULL, 0,
+     "Note which pages of the mapped model each op really touches, for ggscope prove; distorts all times", 0},
+    {"faults", KEY_FAULTS, NULL, 0, "Record page faults (the default, where it is permitted)", 0},
+    {"no-faults", KEY_NO_FAULTS, NULL, 0, "Leave page faults out", 0},
+    {"residency", KEY_RESIDENCY, NULL, 0,
+     "Note which pages of the model are in memory after loading, after each token and at the end", 0},
+    {"io", KEY_IO, NULL, 0, "Record the requests to the disk under the model (root)", 0},
+    {"memory", KEY_MEMORY, "SIZE", 0, "Let the program use at most SIZE bytes of memory, page cache included", 0},
+    {"cold", KEY_COLD, NULL, 0, "Drop the model from the page cache first", 0},
     {0},
 };
 
@@ -69,6 +94,28 @@ static error_t parse_option(int key, char * argument, struct argp_state * state)
             return 0;
         case KEY_ENGINE:
             recording->engine = argument;
+            return 0;
+        case KEY_PROVE:
+            recording->prove = true;
+            return 0;
+        case KEY_FAULTS:
+            recording->no_faults = false;
+            return 0;
+        case KEY_NO_FAULTS:
+            recording->no_faults = true;
+            return 0;
+        case KEY_RESIDENCY:
+            recording->residency = true;
+            return 0;
+        case KEY_IO:
+            recording->io = true;
+            return 0;
+        case KEY_COLD:
+            recording->cold = true;
+            return 0;
+        case KEY_MEMORY:
+            if (!ggs_parse_bytes(argument, &recording->memory) || recording->memory < LEAST_MEMORY)
+                argp_error(state, "--memory wants a size of at least 16M, such as 512M or 2G, not '%s'", argument);
             return 0;
         case KEY_MAX_SIZE:
             if (!ggs_parse_bytes(argument, &recording->max_size) || recording->max_size < LEAST_SIZE)
@@ -156,6 +203,8 @@ static int make_environment(struct attempt * attempt, struct ggs_error * error) 
     ggs_environment_set(environment, "GGSCOPE_MAX_SIZE", number);
     ggs_environment_set(environment, "GGSCOPE_POLICY", recording->policy == NULL ? "stop" : recording->policy);
     if (recording->follow) ggs_environment_set(environment, "GGSCOPE_FOLLOW", "1");
+    if (recording->prove) ggs_environment_set(environment, "GGSCOPE_PROVE", "1");
+    if (recording->residency) ggs_environment_set(environment, "GGSCOPE_RESIDENCY", "1");
     if (recording->engine != NULL) {
         ggs_environment_set(environment, "GGSCOPE_ENGINE", attempt->engine.directory);
         ggs_environment_prepend(environment, "LD_LIBRARY_PATH", attempt->engine.directory);

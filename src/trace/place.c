@@ -146,6 +146,14 @@ static uint64_t file_of(struct ggs_places * places, const struct ggs_area * area
     return area == NULL ? 0 : ggs_places_file(places, area->text, strlen(area->text));
 }
 
+uint64_t ggs_places_address(struct ggs_places * places, uint64_t address, uint64_t * offset, uint64_t * room_) {
+    const struct ggs_area * area = find_area(places, address);
+    if (area == NULL) return 0;
+    *offset = area->offset + (address - area->start);
+    *room_  = area->end - address;
+    return file_of(places, area);
+}
+
 // ---- buffers ----
 
 static struct ggs_live_buffer * by_number(struct ggs_places * places, uint64_t number) {

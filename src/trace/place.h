@@ -57,6 +57,8 @@ void ggs_places_buffer_usage(struct ggs_places * places, uint64_t buffer, uint64
 // Learns from a transfer, and fills in file and offset where its bytes came from one.
 void ggs_places_transfer(struct ggs_places * places, struct ggs_transfer * transfer);
 
+// The file that is mapped at an address, 0 for none; its offset, and how many bytes follow in that mapping.
+uint64_t ggs_places_address(struct ggs_places * places, uint64_t address, uint64_t * offset, uint64_t * room);
 // Finds the place of `tensor`, whose data is at `address`, and notes what kind of tensors its buffer has.
 struct ggs_place ggs_places_find(struct ggs_places * places, const struct ggs_story_tensor * tensor, uint64_t address,
                                  const char * name);

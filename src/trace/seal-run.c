@@ -13,8 +13,9 @@ static void fail_memory(struct ggs_runs * runs) {
 }
 
 int ggs_runs_init(struct ggs_runs * runs, struct ggs_error * error) {
-    runs->os_threads = calloc(runs->spool->n_lanes + 1, sizeof(*runs->os_threads));
-    runs->unmatched  = calloc(runs->spool->n_lanes + 1, sizeof(*runs->unmatched));
+    runs->newest_step = -1;
+    runs->os_threads  = calloc(runs->spool->n_lanes + 1, sizeof(*runs->os_threads));
+    runs->unmatched   = calloc(runs->spool->n_lanes + 1, sizeof(*runs->unmatched));
     return runs->os_threads == NULL || runs->unmatched == NULL ? ggs_fail_memory(error) : 0;
 }
 
@@ -261,6 +262,7 @@ static void write_run(struct ggs_runs * runs, struct ggs_open_run * open) {
         ggs_steps_run_alone(runs->steps, row, open->scheduler, &pull.batch);
     }
     ggs_writer_append(runs->writer, GGS_TABLE_RUNS, row);
+    runs->newest_step = row->step;
     runs->count++;
     runs->unseen += row->unseen;
     if (row->flags & GGS_RUN_INTERRUPTED) runs->interrupted++;

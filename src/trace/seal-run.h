@@ -30,10 +30,11 @@ struct ggs_runs {
     struct ggs_lods *     lods;
     struct ggs_open_run * open; // by number
     size_t                n_open, capacity;
-    uint64_t              last;       // number of the newest run
-    uint64_t *            os_threads; // of the lanes, by index in the spool
-    uint64_t *            unmatched;  // units per lane that belong to no run
-    uint8_t *             nodes;      // scratch: what was seen of each node
+    uint64_t              last;        // number of the newest run
+    int64_t               newest_step; // of the run that was written last
+    uint64_t *            os_threads;  // of the lanes, by index in the spool
+    uint64_t *            unmatched;   // units per lane that belong to no run
+    uint8_t *             nodes;       // scratch: what was seen of each node
     size_t                nodes_capacity;
     bool                  lossy; // op runs were lost, and it is not known whose
     uint64_t              count, interrupted, unseen, damaged, lost;

@@ -107,6 +107,7 @@ static void on_process(struct ggs_story * story, const struct ggs_story_process 
                                           .begin_ns    = ggs_clock_ns(&story->clock, process->ticks),
                                           .realtime_ns = process->realtime_ns,
                                           .page_size   = process->page_size};
+    if (process->page_size > 0) story->machine.page_size = process->page_size;
 }
 
 static void on_transfer(struct ggs_story * story, const struct ggs_story_transfer * transfer, const char * name,
@@ -199,6 +200,12 @@ static size_t fixed_part(uint32_t type) {
             return sizeof(struct ggs_story_run_end);
         case GGS_STORY_TRANSFER:
             return sizeof(struct ggs_story_transfer);
+        case GGS_STORY_PAGES:
+            return sizeof(struct ggs_story_pages);
+        case GGS_STORY_READ:
+            return sizeof(struct ggs_story_read);
+        case GGS_STORY_RESIDENT:
+            return sizeof(struct ggs_story_resident);
         case GGS_STORY_ENGINE:
         case GGS_STORY_OPS:
         case GGS_STORY_TYPES:
@@ -271,12 +278,22 @@ static void tell(struct ggs_story * story, const struct ggs_story_record * recor
             break;
         case GGS_STORY_RUN_END:
             ggs_runs_end(&story->runs, body);
+            story->machine.step = story->runs.newest_step;
             break;
         case GGS_STORY_DECODE:
             ggs_steps_decode(&story->steps, body, length, ns);
             break;
         case GGS_STORY_TRANSFER:
             on_transfer(story, body, text, text_bytes);
+            break;
+        case GGS_STORY_PAGES:
+            ggs_machine_pages(&story->machine, body, length);
+            break;
+        case GGS_STORY_READ:
+            ggs_machine_read(&story->machine, body, length);
+            break;
+        case GGS_STORY_RESIDENT:
+            ggs_machine_resident(&story->machine, body, length, ns);
             break;
         default:
             on_number(story, record->type, ((const struct ggs_story_number *) body)->value, text, text_bytes, ns);
@@ -300,6 +317,8 @@ static void connect(struct ggs_story * story) {
                                                 .steps  = &story->steps,
                                                 .lods   = &story->lods,
                                                 .lossy  = story->lossy};
+    story->machine          = (struct ggs_machine){
+                 .writer = &story->writer, .clock = &story->clock, .places = &story->places, .page_size = 4096, .step = -1};
     ggs_lods_init(&story->lods, &story->writer, ggs_spool_estimate(&story->spool),
                   (uint64_t) ggs_clock_ns(&story->clock, story->clock.last.ticks), story->spool.n_lanes);
 }
@@ -312,7 +331,7 @@ static void finish(struct ggs_story * story) {
     ggs_places_finish(&story->places);
     ggs_lods_finish(&story->lods);
     uint64_t damaged = story->spool.story.damaged + story->damaged + story->graphs.damaged + story->steps.damaged +
-                       story->runs.damaged;
+                       story->runs.damaged + story->machine.damaged;
     struct ggs_loss loss = {GGS_LOST_DAMAGED, GGS_SPOOL_STORY, damaged, 0, story->last_ns};
     if (damaged > 0) ggs_writer_append(&story->writer, GGS_TABLE_LOSSES, &loss);
     story->damaged = damaged;

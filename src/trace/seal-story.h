@@ -1,6 +1,7 @@
 // The story, record by record: first a survey that learns what later records say about earlier ones, then the telling.
 #pragma once
 
+#include "trace/seal-machine.h"
 #include "trace/seal-run.h"
 #include "trace/seal.h"
 
@@ -14,6 +15,7 @@ struct ggs_story {
     struct ggs_steps                steps;
     struct ggs_lods                 lods;
     struct ggs_runs                 runs;
+    struct ggs_machine              machine;
     struct ggs_schedule *           schedules; // that have begun and not ended
     size_t                          n_schedules, schedules_capacity;
     struct ggs_load *               loads;      // all

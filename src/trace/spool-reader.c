@@ -20,15 +20,18 @@ static bool digits(const char ** p, uint32_t * number) {
     return value < UINT32_MAX;
 }
 
-// "story-0000.seg" and "lane-000-0000.seg"
+// "story-0000.seg", "machine-0000.seg" and "lane-000-0000.seg"
 static bool parse_name(const char * name, struct ggs_segment * segment) {
     const char * p = name;
     segment->lane  = GGS_SPOOL_STORY;
     if (strncmp(p, "story-", 6) == 0) {
         p += 6;
+    } else if (strncmp(p, "machine-", 8) == 0) {
+        p += 8;
+        segment->lane = GGS_SPOOL_MACHINE;
     } else if (strncmp(p, "lane-", 5) == 0) {
         p += 5;
-        if (!digits(&p, &segment->lane) || segment->lane >= GGS_SPOOL_STORY || *p++ != '-') return false;
+        if (!digits(&p, &segment->lane) || segment->lane >= GGS_SPOOL_MACHINE || *p++ != '-') return false;
     } else {
         return false;
     }
@@ -191,8 +194,8 @@ static int split(struct ggs_spool * spool, struct ggs_error * error) {
     if (spool->lanes == NULL) return ggs_fail_memory(error);
     for (size_t i = 0; i < spool->n_segments; i++) {
         const struct ggs_segment * segment = &spool->segments[i];
-        struct ggs_stream *        stream  = &spool->story;
-        if (segment->lane != GGS_SPOOL_STORY) {
+        struct ggs_stream *        stream  = segment->lane == GGS_SPOOL_STORY ? &spool->story : &spool->machine;
+        if (segment->lane < GGS_SPOOL_MACHINE) {
             if (spool->n_lanes == 0 || spool->lanes[spool->n_lanes - 1].lane != segment->lane) spool->n_lanes++;
             stream = &spool->lanes[spool->n_lanes - 1];
         }
@@ -218,6 +221,7 @@ int ggs_spool_open(struct ggs_spool * spool, const char * directory, struct ggs_
 
 void ggs_spool_release(struct ggs_spool * spool) {
     ggs_mapping_close(&spool->story.mapping);
+    ggs_mapping_close(&spool->machine.mapping);
     for (size_t i = 0; i < spool->n_lanes; i++) ggs_mapping_close(&spool->lanes[i].mapping);
     for (size_t i = 0; i < spool->n_segments; i++) free(spool->segments[i].path);
     free(spool->segments);
@@ -269,7 +273,7 @@ uint64_t ggs_spool_estimate(struct ggs_spool * spool) {
 }
 
 uint64_t ggs_spool_done(const struct ggs_spool * spool) {
-    uint64_t done = spool->story.consumed + spool->story.position;
+    uint64_t done = spool->story.consumed + spool->story.position + spool->machine.consumed + spool->machine.position;
     for (size_t i = 0; i < spool->n_lanes; i++) done += spool->lanes[i].consumed + spool->lanes[i].position;
     return done;
 }

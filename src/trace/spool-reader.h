@@ -13,7 +13,7 @@ struct ggs_error;
 
 struct ggs_segment {
     char *   path;
-    uint32_t lane; // GGS_SPOOL_STORY for the story
+    uint32_t lane; // GGS_SPOOL_STORY for the story, GGS_SPOOL_MACHINE for the machine
     uint32_t sequence;
 };
 
@@ -32,10 +32,11 @@ struct ggs_stream {
 };
 
 struct ggs_spool {
-    struct ggs_segment * segments; // story first, then by lane and sequence
+    struct ggs_segment * segments; // story first, then by lane and sequence, the machine last
     size_t               n_segments;
     struct ggs_stream    story;
-    struct ggs_stream *  lanes; // by (slot, thread)
+    struct ggs_stream    machine; // records like the story's
+    struct ggs_stream *  lanes;   // by (slot, thread)
     size_t               n_lanes;
     uint64_t             bytes; // of all segment files
 };

@@ -7,6 +7,7 @@
 //
 //     SPOOL/story-0000.seg story-0001.seg ...    one stream, in order: everything but op runs
 //     SPOOL/lane-000-0000.seg ...                one stream per lane: op runs and the index data they saw
+//     SPOOL/machine-0000.seg                     one stream, written by ggscope itself: what the kernel says
 //
 // A lane is written by one thread at a time. It belongs to (slot, thread index): a slot is taken for the
 // duration of one graph run, so lanes number (concurrent graph runs) x (threads), however many OS threads come and go.
@@ -23,7 +24,7 @@
 // Everything is little endian, as the machine writes it; a spool is read on the machine it was written on (or one like it).
 //
 // Times are ticks: the time stamp counter where it is invariant, else CLOCK_MONOTONIC nanoseconds. Anchors pair
-// ticks with CLOCK_MONOTONIC; every graph run begins and ends with one.
+// ticks with CLOCK_MONOTONIC; every graph run begins and ends with one. The machine's records have CLOCK_MONOTONIC always.
 #pragma once
 
 #include <stdint.h>
@@ -35,6 +36,7 @@ enum {
     GGS_SPOOL_UNIT    = 32,      // bytes of a lane unit
     GGS_SPOOL_SEGMENT = 1 << 20, // usual size of a segment file
     GGS_SPOOL_STORY   = 0xffff,  // `lane` of a story segment
+    GGS_SPOOL_MACHINE = 0xfffe,  // `lane` of a machine segment; its `pid` is 0
 };
 
 struct ggs_spool_header {
@@ -122,6 +124,11 @@ enum ggs_story_type {
     GGS_STORY_SCHEDULE_END = 24, // ggs_story_number: schedule call, status
     GGS_STORY_LOSS         = 25, // ggs_story_number: reason, lane, count, run
     GGS_STORY_END          = 26, // ggs_story_number: 0. The process left main or called exit
+    GGS_STORY_PAGES        = 27, // ggs_story_pages, then `count` ggs_story_area: what an op really touched
+    GGS_STORY_READ         = 28, // ggs_story_read; then text: path
+    GGS_STORY_RESIDENT     = 29, // ggs_story_resident, then `count` ggs_story_area; then text: path
+    GGS_STORY_FAULT        = 30, // machine: ggs_story_fault
+    GGS_STORY_REQUEST      = 31, // machine: ggs_story_request
 };
 
 enum ggs_loss_reason {
@@ -130,6 +137,9 @@ enum ggs_loss_reason {
     GGS_LOSS_SLOTS     = 2, // more graph runs at once, or more threads, than there are lanes for
     GGS_LOSS_UNMATCHED = 3, // an op of a graph that no hook saw begin
     GGS_LOSS_RING      = 4, // overwritten on purpose: --policy ring
+    GGS_LOSS_FAULTS    = 6, // page faults that the kernel had no room for
+    GGS_LOSS_REQUESTS  = 7, // block requests likewise
+    GGS_LOSS_PAGES     = 8, // ops whose touched pages could not be told
 };
 
 struct ggs_story_record {
@@ -240,4 +250,48 @@ struct ggs_story_transfer {
     uint64_t to_buffer;
     uint64_t bytes;
     uint64_t begin, end; // ticks
+};
+
+struct ggs_story_area {
+    uint64_t start, bytes; // an address in the process, or an offset in a file
+};
+
+struct ggs_story_pages {
+    uint64_t run;
+    uint32_t node;
+    uint32_t flags; // GGS_PAGES_INCOMPLETE
+    uint64_t count; // of areas: addresses
+};
+
+struct ggs_story_read {
+    uint32_t kind; // enum ggs_read_kind
+    uint32_t os_thread;
+    uint64_t load;
+    uint64_t offset; // in the file
+    uint64_t bytes;
+    uint64_t begin, end; // ticks
+};
+
+struct ggs_story_resident {
+    uint64_t snapshot; // from 1; several records have the same one where there are several files
+    uint32_t moment;   // enum ggs_moment
+    uint32_t reserved;
+    uint64_t count; // of areas: offsets in the file
+};
+
+struct ggs_story_fault {
+    uint64_t begin_ns, end_ns; // CLOCK_MONOTONIC; the end is 0 where none was seen
+    uint64_t address;
+    uint32_t pid, os_thread;
+    uint32_t kind; // enum ggs_fault_kind
+    uint32_t reserved;
+};
+
+struct ggs_story_request {
+    uint64_t begin_ns, end_ns;
+    uint64_t sector; // on the whole disk
+    uint64_t bytes;
+    uint64_t device; // major << 20 | minor, of the whole disk
+    uint32_t os_thread;
+    uint32_t write;
 };
