@@ -14,6 +14,7 @@
 #include <unistd.h>
 
 #include "capture/clock.h"
+#include "capture/prove.h"
 #include "capture/recorder.h"
 #include "capture/resolve.h"
 #include "capture/segment.h"
@@ -142,7 +143,8 @@ __attribute__((constructor)) static void constructor(void) {
     } else {
         if (snprintf(spool, sizeof(spool), "%s/spool", output) >= (int) sizeof(spool)) return;
     }
-    follow = getenv("GGSCOPE_FOLLOW") != NULL;
+    follow           = getenv("GGSCOPE_FOLLOW") != NULL;
+    ggs_prove_wanted = getenv("GGSCOPE_PROVE") != NULL;
     settings_of_environment();
     pthread_atfork(NULL, NULL, child_of_fork);
     set_state(GGS_CAPTURE_ASLEEP);

@@ -14,6 +14,7 @@
 #include "capture/ggml-abi.h"
 #include "capture/graphs.h"
 #include "capture/maps.h"
+#include "capture/prove.h"
 #include "capture/recorder.h"
 #include "capture/resolve.h"
 #include "capture/story.h"
@@ -34,6 +35,7 @@ EXPORT bool ggml_cpu_extra_compute_forward(struct abi_params * params, struct ab
 EXPORT bool ggml_cpu_extra_compute_forward(struct abi_params * params, struct abi_tensor * node) {
     REAL(ggml_cpu_extra_compute_forward);
     if (!LIKELY(ggs_capture_recording())) return real(params, node);
+    if (ggs_prove_active()) ggs_prove_thread();
     ggs_op_begin(params, node, 0);
     bool computed = real(params, node);
     if (computed) ggs_op_mark_extra();
@@ -45,13 +47,29 @@ EXPORT void ggml_compute_forward_rms_norm_mul_fused(struct abi_params * params, 
 EXPORT void ggml_compute_forward_rms_norm_mul_fused(struct abi_params * params, struct abi_tensor * norm,
                                                     struct abi_tensor * mul) {
     REAL(ggml_compute_forward_rms_norm_mul_fused);
+    if (ggs_prove_active()) ggs_prove_thread();
     if (LIKELY(ggs_capture_recording())) ggs_op_begin(params, norm, 1);
     real(params, norm, mul);
+}
+
+// All threads of the run come through here, and all of them twice: whether they do must not depend on the thread.
+static void proving_barrier(void (*real)(void *), void * pool) {
+    uint64_t enter = ggs_clock_ticks();
+    uint32_t run, node;
+    real(pool);
+    ggs_op_current(&run, &node);
+    ggs_prove_tell(run, node);
+    real(pool);
+    if (ggs_op_in_flight()) ggs_op_barrier(enter, ggs_clock_ticks());
 }
 
 EXPORT void ggml_barrier(void * pool);
 EXPORT void ggml_barrier(void * pool) {
     REAL(ggml_barrier);
+    if (ggs_prove_active()) {
+        proving_barrier(real, pool);
+        return;
+    }
     if (!LIKELY(ggs_op_in_flight())) {
         real(pool);
         return;
@@ -79,6 +97,7 @@ static _Thread_local struct nesting in;
 static void run_enter(const struct abi_graph * graph, void * backend, const void * caller) {
     if (in.depth++ > 0) return;
     in.run = 0;
+    if (ggs_prove_wanted) ggs_prove_enter();
     if (!ggs_capture_wake(caller) || graph == NULL || graph->n_nodes <= 0) return;
     if (ggs_engine.graph_n_nodes((void *) graph) != graph->n_nodes ||
         ggs_engine.graph_node((void *) graph, 0) != graph->nodes[0]) {
@@ -106,7 +125,9 @@ static void run_enter(const struct abi_graph * graph, void * backend, const void
 }
 
 static void run_leave(int64_t status) {
-    if (--in.depth > 0 || in.run == 0) return; // its end is told though the spool may be full by now
+    if (--in.depth > 0) return;
+    if (ggs_prove_wanted) ggs_prove_leave();
+    if (in.run == 0) return; // its end is told though the spool may be full by now
     struct ggs_story_run_end end = {.run = in.run, .status = status};
     ggs_clock_anchor(&end.ticks, &end.monotonic_ns);
     struct ggs_piece piece = {&end, sizeof(end)};
@@ -146,7 +167,9 @@ EXPORT int ggml_graph_compute(struct abi_graph * graph, struct abi_plan * plan) 
     if (__atomic_load_n(&ggs_capture_state, __ATOMIC_RELAXED) == GGS_CAPTURE_FULL && run == NULL && graph != NULL &&
         plan != NULL)
         ggs_recorder_count_lost_run(GGS_LOSS_SPACE, (uint64_t) graph->n_nodes, plan->n_threads);
-    int status = real(graph, plan);
+    bool proving = ggs_prove_wanted && run != NULL && ggs_prove_begin();
+    int  status  = real(graph, plan);
+    if (proving) ggs_prove_end();
     if (run != NULL) ggs_run_close(run);
     run_leave(status);
     return status;
@@ -347,6 +370,7 @@ EXPORT void * gguf_init_from_file(const char * path, struct gguf_params params) 
     if (path != NULL && ggs_capture_wake(CALLER)) {
         char * absolute = realpath(path, NULL);
         ggs_story_text(GGS_STORY_FILE, absolute == NULL ? path : absolute);
+        if (ggs_prove_wanted) ggs_prove_file(absolute == NULL ? path : absolute);
         ggs_maps_expect_load();
         free(absolute);
     }

@@ -311,6 +311,11 @@ bool ggs_op_in_flight(void) {
     return self.op != NULL;
 }
 
+void ggs_op_current(uint32_t * run, uint32_t * node) {
+    *run  = self.op == NULL ? 0 : self.op->run;
+    *node = self.op == NULL ? 0 : self.op->node;
+}
+
 // The last barrier before the next begin closes an op; earlier ones lie inside it. Where nodes that are not computed end the
 // graph, two barriers follow the last op, and the first of the two counts.
 void ggs_op_barrier(uint64_t enter, uint64_t leave) {

@@ -28,10 +28,12 @@ void ggs_op_mark_extra(void); // the op under way was computed by an extra buffe
 
 // Around a barrier: true where an op is under way that wants to know.
 bool ggs_op_in_flight(void);
+// The op that the calling thread is at; run 0 where it is not known.
+void ggs_op_current(uint32_t * run, uint32_t * node);
 void ggs_op_barrier(uint64_t enter, uint64_t leave);
 
 // Op runs that could not be recorded, by enum ggs_loss_reason and thread index (the last one stands for all beyond).
-enum { GGS_LOSS_THREADS = 64, GGS_LOSS_REASONS = 8 };
+enum { GGS_LOSS_THREADS = 64, GGS_LOSS_REASONS = 16 };
 uint64_t ggs_recorder_lost(unsigned reason, unsigned thread);
 void     ggs_recorder_count_loss(unsigned reason, unsigned thread, uint64_t count);
 // A whole run of `nodes` nodes on `threads` threads.

@@ -22,5 +22,6 @@ int cmd_check(int argc, char ** argv);
 int cmd_log(int argc, char ** argv);
 int cmd_graph(int argc, char ** argv);
 int cmd_experts(int argc, char ** argv);
+int cmd_prove(int argc, char ** argv);
 int cmd_buffers(int argc, char ** argv);
 int cmd_diff(int argc, char ** argv);

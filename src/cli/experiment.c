@@ -272,6 +272,7 @@ int ggs_experiment_begin(struct ggs_experiment_json * experiment, const struct g
     json_object_object_add(settings, "max_size", json_object_new_uint64(start->max_size));
     json_object_object_add(settings, "policy", ggs_json_text(start->policy));
     json_object_object_add(settings, "follow", json_object_new_boolean(start->follow));
+    json_object_object_add(settings, "prove", json_object_new_boolean(start->prove));
     json_object_object_add(settings, "spool", ggs_json_text(start->spool));
     set(experiment, "settings", settings);
     return write_json(experiment, error);

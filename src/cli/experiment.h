@@ -41,6 +41,7 @@ struct ggs_experiment_start {
     uint64_t       max_size;
     const char *   policy;
     bool           follow;
+    bool           prove;
     const char *   spool; // folder
 };
 

@@ -18,6 +18,7 @@ static const struct ggs_command commands[] = {
     {"buffers", cmd_buffers, "runtime buffers: size, life, peak, transfers"},
     {"diff", cmd_diff, "what changed between two experiments"},
     {"check", cmd_check, "is an experiment whole and consistent?"},
+    {"prove", cmd_prove, "did ops touch the pages that the trace says?"},
     {"gguf", cmd_gguf, "structure and memory map of a GGUF model file"},
     {"doctor", cmd_doctor, "what can be recorded here, and how to mend the rest"},
 };

@@ -233,6 +233,7 @@ static int prepare(struct attempt * attempt, struct ggs_error * error) {
                                          .max_size = attempt->place.max_bytes,
                                          .policy   = recording->policy == NULL ? "stop" : recording->policy,
                                          .follow   = recording->follow,
+                                         .prove    = recording->prove,
                                          .spool    = attempt->place.folder};
     if (status == 0) status = ggs_experiment_begin(&attempt->experiment, &start, error);
     if (status != 0) ggs_experiment_discard(&attempt->experiment);

@@ -7,6 +7,7 @@
 #include <errno.h>
 #include <link.h>
 #include <pthread.h>
+#include <setjmp.h>
 #include <signal.h>
 #include <stdbool.h>
 #include <stdint.h>
@@ -168,7 +169,8 @@ static struct session open_session(struct llama_model * model, int number) {
     params.n_threads                   = options.threads;
     params.n_threads_batch             = options.threads;
     if (options.callback) params.cb_eval = observe;
-    if (begins(options.mode, "crash") || begins(options.mode, "stop")) params.abort_callback = abort_callback;
+    if (begins(options.mode, "crash") || begins(options.mode, "stop") || begins(options.mode, "handlers"))
+        params.abort_callback = abort_callback;
     struct session session = {.number = number, .model = model, .context = llama_init_from_model(model, params)};
     if (session.context == NULL) die("making a context");
     session.batch = llama_batch_init(MOST_TOKENS, 0, 1);
@@ -395,9 +397,56 @@ static void run_stop(void) {
     llama_model_free(session.model);
 }
 
+// A program with SIGSEGV handlers of its own: one from the beginning, and one that it installs in the middle of a graph.
+static struct {
+    sigjmp_buf back;
+    int        first, second, replaced;
+} handled;
+
+static void first_handler(int number) {
+    (void) number;
+    handled.first++;
+    siglongjmp(handled.back, 1);
+}
+
+static void second_handler(int number, siginfo_t * info, void * context) {
+    (void) number, (void) context;
+    handled.second += info->si_addr == (void *) 64;
+    siglongjmp(handled.back, 1);
+}
+
+static void touch_nothing(void) {
+    int * volatile nowhere = (int *) (uintptr_t) 64;
+    if (sigsetjmp(handled.back, 1) == 0) *nowhere = 1;
+}
+
+static void handle_at(long call) {
+    struct sigaction second = {.sa_sigaction = second_handler, .sa_flags = SA_SIGINFO}, before;
+    if (call == options.call || call == options.call + 200) touch_nothing();
+    if (call != options.call + 100) return;
+    sigaction(SIGSEGV, &second, &before);
+    handled.replaced += before.sa_handler == first_handler;
+}
+
+static void run_handlers(void) {
+    struct sigaction now;
+    sigaction(SIGSEGV, &(struct sigaction){.sa_handler = first_handler}, NULL);
+    run_generate();
+    sigaction(SIGSEGV, NULL, &now);
+    touch_nothing();
+    say("first", handled.first);
+    say("second", handled.second);
+    say("replaced", handled.replaced);
+    say("kept", now.sa_sigaction == second_handler);
+}
+
 static long calls;
 
 static bool abort_callback(void * data) {
+    if (strcmp(options.mode, "handlers") == 0) {
+        handle_at(++calls);
+        return false;
+    }
     if (++calls < options.call || (calls > options.call && strcmp(options.mode, "stop") == 0)) return false;
     if (strcmp(options.mode, "stop") == 0) return true;
     if (strcmp(options.mode, "crash-abort") == 0) abort();
@@ -457,7 +506,7 @@ static const struct {
     {"cleared", 1, run_warmup},       {"fork", 1, run_fork},           {"children", 1, run_children},
     {"crash-abort", 1, run_generate}, {"crash-segv", 1, run_generate}, {"reopen", 1, run_reopen},
     {"reopen-other", 1, run_reopen},  {"twice", 1, run_twice},         {"stop", 1, run_stop},
-    {"sizes", 0, run_sizes},
+    {"handlers", 1, run_handlers},    {"sizes", 0, run_sizes},
 };
 
 static void parse(int argc, char ** argv) {

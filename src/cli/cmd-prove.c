@@ -1,0 +1,192 @@
+// ggscope prove DIR: were the bytes that the trace claims the ones that the machine touched?
+#include <argp.h>
+#include <inttypes.h>
+#include <stdio.h>
+
+#include "analyze/prove.h"
+#include "base/error.h"
+#include "base/json.h"
+#include "base/number.h"
+#include "base/table.h"
+#include "cli/commands.h"
+#include "cli/libraries.h"
+#include "cli/verb.h"
+
+enum { MOST_SHOWN = 20, NAME_COLUMNS = 28 };
+
+struct arguments {
+    const char * directory;
+    bool         json;
+};
+
+static error_t parse_option(int key, char * argument, struct argp_state * state) {
+    struct arguments * arguments = state->input;
+    switch (key) {
+        case 'j':
+            arguments->json = true;
+            return 0;
+        default:
+            return ggs_verb_parse_directory(key, argument, state, &arguments->directory);
+    }
+}
+
+static const char * file_path(const struct ggs_trace * trace, uint64_t file) {
+    return file == 0 || file > trace->n_files ? "" : ggs_reader_string(trace->reader, trace->files[file - 1].path);
+}
+
+// ---- text ----
+
+// 100 % is said only where nothing is missing.
+static void percent_cell(struct ggs_table * table, uint64_t part, uint64_t whole) {
+    if (whole == 0) {
+        ggs_table_cell(table, "-");
+    } else if (part == whole) {
+        ggs_table_cell(table, "100 %%");
+    } else {
+        double percent = 100.0 * (double) part / (double) whole;
+        ggs_table_cell(table, "%.2f %%", percent > 99.99 ? 99.99 : percent);
+    }
+}
+
+static void add_row(struct ggs_table * table, const char * name, const struct ggs_proof_sum * sum) {
+    char number[GGS_NUMBER_LENGTH];
+    ggs_table_cell(table, "%s", name);
+    ggs_table_cell(table, "%s", ggs_format_count(number, sum->ops));
+    ggs_table_cell(table, "%s", ggs_format_count(number, sum->predicted));
+    ggs_table_cell(table, "%s", ggs_format_count(number, sum->touched));
+    ggs_table_cell(table, "%s", ggs_format_count(number, sum->touched - sum->both));
+    percent_cell(table, sum->both, sum->touched);
+    percent_cell(table, sum->both, sum->predicted);
+}
+
+static int print_table(const struct ggs_proof * proof) {
+    static const char * const titles[] = {"op",     "ops",      "predicted", "touched",
+                                          "missed", "recall", "precision"};
+    struct ggs_table *        table    = ggs_table_new();
+    for (size_t i = 0; i < sizeof(titles) / sizeof(titles[0]); i++)
+        ggs_table_column(table, titles[i], i == 0 ? GGS_LEFT : GGS_RIGHT);
+    for (uint64_t i = 0; i < proof->n_by_op; i++) add_row(table, proof->by_op[i].op, &proof->by_op[i]);
+    ggs_table_rule(table);
+    add_row(table, "all", &proof->total);
+    int status = ggs_table_print(table, stdout, 0);
+    ggs_table_free(table);
+    return status;
+}
+
+static void print_surprises(const struct ggs_proof * proof, const struct ggs_trace * trace) {
+    char name[128];
+    if (proof->n_surprises == 0) {
+        puts("\nEvery page that was touched had been predicted.");
+        return;
+    }
+    printf("\ntouched, but predicted by nobody: %" PRIu64 " pages\n", proof->surprise_pages);
+    for (uint64_t i = 0; i < proof->n_surprises && i < MOST_SHOWN && i < GGS_PROOF_SURPRISES; i++) {
+        const struct ggs_surprise * s = &proof->surprises[i];
+        printf("  token %-4" PRId64 " run %-5" PRIu64 " node %-5" PRIu64 " %-14s %-*s page %" PRIu64 "%s%" PRIu64
+               " of %s\n",
+               s->token, s->run, s->node, s->op[0] == '\0' ? "(no op)" : s->op, NAME_COLUMNS,
+               ggs_verb_fit(name, sizeof(name), s->tensor, NAME_COLUMNS), s->page, s->pages > 1 ? " +" : " x",
+               s->pages, ggs_file_name(file_path(trace, s->file)));
+    }
+    if (proof->n_surprises > MOST_SHOWN)
+        printf("  ... and %" PRIu64 " more; --json lists them\n", proof->n_surprises - MOST_SHOWN);
+}
+
+static int print_text(const struct ggs_proof * proof, const struct ggs_trace * trace) {
+    char page[GGS_NUMBER_LENGTH];
+    printf("pages of %s in %" PRIu64 " graph run%s: what the trace says, and what the hardware saw\n\n",
+           ggs_format_bytes(page, proof->page_size), proof->runs, proof->runs == 1 ? "" : "s");
+    int status = print_table(proof);
+    print_surprises(proof, trace);
+    if (proof->incomplete > 0)
+        printf("%" PRIu64 " ops touched more scattered pages than vm.max_map_count allows to tell; raise it for a whole proof\n",
+               proof->incomplete);
+    if (proof->lost > 0) printf("of %" PRIu64 " ops the pages were lost\n", proof->lost);
+    return status;
+}
+
+// ---- JSON ----
+
+static void json_sum(struct ggs_json * json, const struct ggs_proof_sum * sum) {
+    ggs_json_u64(json, "ops", sum->ops);
+    ggs_json_u64(json, "pages_predicted", sum->predicted);
+    ggs_json_u64(json, "pages_touched", sum->touched);
+    ggs_json_u64(json, "pages_both", sum->both);
+    ggs_json_double(json, "recall", ggs_proof_recall(sum));
+    ggs_json_double(json, "precision", ggs_proof_precision(sum));
+}
+
+static void json_surprises(struct ggs_json * json, const struct ggs_proof * proof, const struct ggs_trace * trace) {
+    ggs_json_u64(json, "unpredicted_pages", proof->surprise_pages);
+    ggs_json_u64(json, "unpredicted_areas", proof->n_surprises);
+    ggs_json_array(json, "unpredicted");
+    for (uint64_t i = 0; i < proof->n_surprises && i < GGS_PROOF_SURPRISES; i++) {
+        const struct ggs_surprise * s = &proof->surprises[i];
+        ggs_json_object_inline(json, NULL);
+        ggs_json_i64(json, "token", s->token);
+        ggs_json_u64(json, "run", s->run);
+        ggs_json_u64(json, "node", s->node);
+        ggs_json_string(json, "op", s->op);
+        ggs_json_string(json, "tensor", s->tensor);
+        ggs_json_string(json, "file", file_path(trace, s->file));
+        ggs_json_u64(json, "page", s->page);
+        ggs_json_u64(json, "pages", s->pages);
+        ggs_json_end(json);
+    }
+    ggs_json_end(json);
+}
+
+static int print_json(const struct ggs_proof * proof, const struct ggs_trace * trace) {
+    struct ggs_json json;
+    char            id[GGS_UUID_LENGTH];
+    ggs_json_init(&json, ggs_json_to_file, stdout, true);
+    ggs_json_object(&json, NULL);
+    ggs_json_string(&json, "experiment_id", ggs_verb_uuid(id, trace));
+    ggs_json_u64(&json, "page_size", proof->page_size);
+    ggs_json_u64(&json, "runs", proof->runs);
+    json_sum(&json, &proof->total);
+    ggs_json_u64(&json, "incomplete_ops", proof->incomplete);
+    ggs_json_u64(&json, "lost_ops", proof->lost);
+    ggs_json_array(&json, "by_op");
+    for (uint64_t i = 0; i < proof->n_by_op; i++) {
+        ggs_json_object_inline(&json, NULL);
+        ggs_json_string(&json, "op", proof->by_op[i].op);
+        json_sum(&json, &proof->by_op[i]);
+        ggs_json_end(&json);
+    }
+    ggs_json_end(&json);
+    json_surprises(&json, proof, trace);
+    ggs_json_end(&json);
+    return ggs_json_finish(&json);
+}
+
+int cmd_prove(int argc, char ** argv) {
+    static const struct argp_option options[] = {{"json", 'j', NULL, 0, "As JSON", 1}, {0}};
+    static const struct argp        argp      = {
+                    options,
+                    parse_option,
+                    "DIR",
+                    "Compare the pages that each op really touched with those that the trace says it reads, in a recording made with --prove. "
+                                "Exit 1 where an op touched a page that nobody predicted.",
+                    NULL,
+                    NULL,
+                    NULL};
+    struct arguments arguments = {0};
+    if (argp_parse(&argp, argc, argv, 0, NULL, &arguments) != 0) return 2;
+
+    struct ggs_trace trace;
+    struct ggs_proof proof;
+    struct ggs_error error;
+    if (ggs_verb_open(&trace, arguments.directory) != 0) return 1;
+    int result = 1;
+    if (ggs_proof_compute(&proof, &trace, &error) < 0) {
+        ggs_verb_complain(&error);
+    } else {
+        int  written = arguments.json ? print_json(&proof, &trace) : print_text(&proof, &trace);
+        bool good    = proof.n_surprises == 0 && proof.incomplete == 0 && proof.lost == 0;
+        result       = written != 0 || fflush(stdout) != 0 || !good ? 1 : 0;
+        ggs_proof_release(&proof);
+    }
+    ggs_trace_close(&trace);
+    return result;
+}
