@@ -52,8 +52,8 @@ function examine(directory, stdout, threads) {
     return cut.length > 0;
 }
 
-// Starts host and kills it `delay` ms later. Under `ggscope record` only the engine is killed; the other way has no CLI at all.
-async function kill(underRecord, delay, threads) {
+// Starts host and kills it `delay` ms after its line number `line`: how long that takes differs by machine and build. Under `ggscope record` only the engine is killed; the other way has no CLI at all.
+async function kill(underRecord, line, delay, threads) {
     const directory = fresh();
     const command = [host, "generate", "-t", String(threads), "-g", "2000", tiny];
     const script = 'echo $$; exec "$0" "$@"'; // whose process number the engine keeps
@@ -64,7 +64,7 @@ async function kill(underRecord, delay, threads) {
     child.stdout.setEncoding("utf8").on("data", (text) => (stdout += text));
     child.stderr.setEncoding("utf8").on("data", (text) => (stderr += text));
     const closed = once(child, "close");
-    while (!stdout.includes("\n")) await once(child.stdout, "data");
+    while (stdout.split("\n").length <= line) await once(child.stdout, "data");
     await new Promise((resolve) => setTimeout(resolve, delay));
     let alive = true;
     try { process.kill(Number(stdout.split("\n")[0]), "SIGKILL"); } catch { alive = false; }
@@ -72,12 +72,12 @@ async function kill(underRecord, delay, threads) {
     return { directory, stdout, stderr, status, signal, alive };
 }
 
-test("50 engines killed at random moments: every trace opens and has all that was complete", { timeout: 180_000 }, async (t) => {
+test("50 engines killed at random moments: every trace opens and has all that was complete", async (t) => {
     const outcome = { early: 0, between: 0, cut: 0 };
-    const cases = Array.from({ length: 50 }, (_, i) => ({ underRecord: i % 2 === 0, threads: i % 10 === 9 ? 2 : 1, seal: i % 4 < 2, delay: Math.floor(random() * 1000) }));
+    const cases = Array.from({ length: 50 }, (_, i) => ({ underRecord: i % 2 === 0, threads: i % 10 === 9 ? 2 : 1, seal: i % 4 < 2, line: i % 5 === 0 ? 1 : 2 + Math.floor(random() * 60), delay: Math.floor(random() * 30) }));
     const work = async () => {
         for (let c; (c = cases.shift()) !== undefined;) {
-            const killed = await kill(c.underRecord, c.delay, c.threads);
+            const killed = await kill(c.underRecord, c.line, c.delay, c.threads);
             assert.ok(killed.alive, "it lived long enough to be killed");
             if (c.underRecord) assert.equal(killed.status, 137, killed.stderr);
             else assert.equal(killed.signal, "SIGKILL");
@@ -96,7 +96,7 @@ test("50 engines killed at random moments: every trace opens and has all that wa
     await Promise.all([work(), work()]);
     t.diagnostic(JSON.stringify(outcome));
     assert.ok(outcome.cut >= 10, "most were killed inside a graph");
-    assert.ok(outcome.early <= 25);
+    assert.ok(outcome.early <= 10, "only those that were killed while they started");
 });
 
 // The engine asks its abort callback after every op, before the op's barrier: there it dies, at an op that is known.
