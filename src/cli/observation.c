@@ -26,9 +26,8 @@ static void begin(struct ggs_observation * observation, pid_t program) {
         give_up(observation, &error);
         return;
     }
-    bool faults = observation->faults &&
-                  ggs_watch_faults(observation->watch, program, &observation->faults_error) == 0;
-    bool io = observation->io && ggs_watch_requests(observation->watch, &observation->io_error) == 0;
+    bool faults = observation->faults && ggs_watch_faults(observation->watch, program, &observation->faults_error) == 0;
+    bool io     = observation->io && ggs_watch_requests(observation->watch, &observation->io_error) == 0;
     if ((faults || io) && ggs_watch_begin(observation->watch, &error) != 0) give_up(observation, &error);
 }
 

@@ -19,7 +19,7 @@ struct ggs_observation {
     uint64_t                 max_bytes;
     struct ggs_machine_spool spool;
     bool                     opened;
-    struct ggs_watch *       watch; // NULL: nothing is observed
+    struct ggs_watch *       watch;                  // NULL: nothing is observed
     struct ggs_error         faults_error, io_error; // why not; "" where it works or is not wanted
 };
 

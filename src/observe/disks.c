@@ -46,9 +46,9 @@ static int find_disk(struct ggs_disk_file * file, dev_t device, const char * pat
     int  status    = 0;
     bool partition = false;
     if (has_entries(name))
-        status = ggs_fail(error, GGS_UNSUPPORTED,
-                          "%s: its disk %s is made of others, so requests cannot be told back to it", path,
-                          strrchr(folder, '/') + 1);
+        status =
+            ggs_fail(error, GGS_UNSUPPORTED, "%s: its disk %s is made of others, so requests cannot be told back to it",
+                     path, strrchr(folder, '/') + 1);
     snprintf(name, sizeof(name), "%s/partition", folder);
     if (status == 0 && (partition = read_line(name, line, sizeof(line)))) {
         snprintf(name, sizeof(name), "%s/start", folder);

@@ -15,8 +15,8 @@ struct ggs_error;
 
 struct ggs_disk_file {
     char *             path;
-    uint64_t           device; // of the whole disk, as trace points number it; 0: the file cannot be found on one
-    uint64_t           start;  // of the partition, in bytes
+    uint64_t           device;  // of the whole disk, as trace points number it; 0: the file cannot be found on one
+    uint64_t           start;   // of the partition, in bytes
     struct ggs_extents extents; // by their place on the device
 };
 

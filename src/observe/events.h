@@ -30,5 +30,5 @@ struct ggs_events {
 void ggs_events_release(struct ggs_events * events);
 void ggs_events_add(struct ggs_events * events, const struct ggs_event * event);
 // Calls `see` for all that happened before `ns`, in order, and forgets them.
-void ggs_events_take(struct ggs_events * events, uint64_t ns,
+void ggs_events_take(struct ggs_events * events, uint64_t                                ns,
                      void (*see)(void * context, const struct ggs_event * event), void * context);

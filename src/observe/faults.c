@@ -61,8 +61,9 @@ static int explain(int reason, struct ggs_error * error) {
         return ggs_fail(error, GGS_UNSUPPORTED, "kernel.perf_event_paranoid is %d: sysctl kernel.perf_event_paranoid=2",
                         level);
     if (reason == EACCES || reason == EPERM || reason == ENOSYS)
-        return ggs_fail(error, GGS_UNSUPPORTED,
-                        "the system call perf_event_open is forbidden here, as containers do: allow it, or run outside");
+        return ggs_fail(
+            error, GGS_UNSUPPORTED,
+            "the system call perf_event_open is forbidden here, as containers do: allow it, or run outside");
     errno = reason;
     return ggs_fail_errno(error, "perf_event_open failed");
 }

@@ -31,8 +31,7 @@ static void add(struct ggs_outbox * outbox, const struct ggs_outbox_record * rec
 }
 
 void ggs_outbox_fault(struct ggs_outbox * outbox, const struct ggs_story_fault * fault) {
-    struct ggs_outbox_record record = {
-        .begin_ns = fault->begin_ns, .type = GGS_STORY_FAULT, .body = {.fault = *fault}};
+    struct ggs_outbox_record record = {.begin_ns = fault->begin_ns, .type = GGS_STORY_FAULT, .body = {.fault = *fault}};
     add(outbox, &record);
 }
 

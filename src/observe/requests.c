@@ -21,7 +21,7 @@ static int read_points(struct ggs_requests * requests, struct ggs_error * error)
     for (int i = 0; i < EVENTS && status == 0; i++) {
         struct ggs_trace_format  format;
         struct ggs_trace_point * point = &requests->points[i];
-        status = ggs_trace_format_read(&format, folder, "block", point_names[i], error);
+        status                         = ggs_trace_format_read(&format, folder, "block", point_names[i], error);
         if (status != 0) break;
         point->id      = format.id;
         point->device  = ggs_trace_format_field(&format, "dev");

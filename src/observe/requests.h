@@ -18,7 +18,7 @@ struct ggs_trace_point {
 };
 
 struct ggs_requests {
-    struct ggs_rings rings;
+    struct ggs_rings       rings;
     struct ggs_trace_point points[2]; // issue, complete
     struct open_request {
         struct ggs_story_request row;

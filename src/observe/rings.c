@@ -61,7 +61,7 @@ static bool map(struct ggs_rings * rings, size_t bytes) {
     rings->bytes = bytes;
     for (unsigned i = 0; i < rings->n_rings; i++) {
         struct ggs_ring * ring = &rings->rings[i];
-        void * base = mmap(NULL, page_size() + bytes, PROT_READ | PROT_WRITE, MAP_SHARED, ring->fds[0], 0);
+        void *            base = mmap(NULL, page_size() + bytes, PROT_READ | PROT_WRITE, MAP_SHARED, ring->fds[0], 0);
         if (base == MAP_FAILED) {
             int reason = errno;
             unmap(rings);

@@ -122,7 +122,6 @@ static uint64_t span(uint64_t begin_ns, uint64_t end_ns) {
 
 static void tell_fault(struct ggs_observed * observed, const struct ggs_story_fault * fault) {
     if (fault->pid != observed->pid) return; // of a program that it started, or of what started it
-    uint64_t         room;
     int64_t          ns    = since_start(observed, fault->begin_ns);
     struct place     place = place_of(observed, fault->os_thread, ns, false);
     struct ggs_fault row   = {.begin_ns    = ns,
@@ -133,7 +132,7 @@ static void tell_fault(struct ggs_observed * observed, const struct ggs_story_fa
                               .run         = place.run,
                               .node        = place.node,
                               .step        = place.step};
-    row.file               = ggs_places_address(observed->places, fault->address, &row.file_offset, &room);
+    row.file               = ggs_places_known(observed->places, fault->address, &row.file_offset);
     ggs_writer_append(observed->writer, GGS_TABLE_FAULTS, &row);
 }
 
@@ -142,8 +141,8 @@ static void tell_request(struct ggs_observed * observed, const struct ggs_story_
     enum { SECTOR = 512 };
     const struct ggs_seal_options * options = observed->options;
     const char * const *            paths   = (const char * const *) observed->places->paths;
-    uint64_t                        done = 0, offset;
-    int64_t                         ns = since_start(observed, request->begin_ns);
+    uint64_t                        done    = 0, offset;
+    int64_t                         ns      = since_start(observed, request->begin_ns);
     if (options->disk == NULL) return;
     if (request->bytes > UINT32_MAX || request->sector > UINT64_MAX / SECTOR / 2) {
         observed->damaged++;
