@@ -37,9 +37,7 @@ int ggs_fault_walk_next(struct ggs_fault_walk * walk, struct ggs_error * error) 
 // ---- sums ----
 
 static void add(struct ggs_fault_sum * sum, const struct ggs_fault * fault) {
-    *(fault->kind == GGS_FAULT_MAJOR   ? &sum->major
-      : fault->kind == GGS_FAULT_MINOR ? &sum->minor
-                                       : &sum->open) += 1;
+    *(fault->kind == GGS_FAULT_MAJOR ? &sum->major : fault->kind == GGS_FAULT_MINOR ? &sum->minor : &sum->open) += 1;
     sum->stalled_ns += fault->duration_ns;
 }
 

@@ -51,7 +51,7 @@ struct ggs_fault_walk {
 };
 
 int  ggs_fault_walk_open(struct ggs_fault_walk * walk, struct ggs_trace * trace, struct ggs_error * error);
-void ggs_fault_walk_close(struct ggs_fault_walk * walk); // a zeroed struct is fine
+void ggs_fault_walk_close(struct ggs_fault_walk * walk);                          // a zeroed struct is fine
 int  ggs_fault_walk_next(struct ggs_fault_walk * walk, struct ggs_error * error); // 1, 0 at the end, or negative
 
 const char * ggs_fault_kind_name(uint64_t kind); // "minor", "major", "open"

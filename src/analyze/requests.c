@@ -95,7 +95,8 @@ static int add_read(struct pass * pass, const struct ggs_request * request, cons
     ggs_histogram_add(&t->sizes, request->bytes);
     if (request->duration_ns > 0) ggs_histogram_add(&t->latencies, request->duration_ns);
     add_time(t, request);
-    bool good = add_weight(t, where->weight == NULL ? "" : where->weight, request) && add_token(t, pass->steps, request);
+    bool good =
+        add_weight(t, where->weight == NULL ? "" : where->weight, request) && add_token(t, pass->steps, request);
     return good ? 0 : ggs_fail_memory(error);
 }
 
@@ -135,8 +136,7 @@ int ggs_request_totals_compute(struct ggs_request_totals * totals, struct ggs_tr
         ggs_request_totals_release(totals);
         return status;
     }
-    if (totals->n_by_weight > 1)
-        qsort(totals->by_weight, totals->n_by_weight, sizeof(*totals->by_weight), by_bytes);
+    if (totals->n_by_weight > 1) qsort(totals->by_weight, totals->n_by_weight, sizeof(*totals->by_weight), by_bytes);
     return 0;
 }
 

@@ -57,7 +57,7 @@ static int list_areas(struct ggs_where * where, struct ggs_error * error) {
     for (uint64_t i = 0; i < trace->n_tensors; i++) {
         const struct ggs_tensor * t    = &trace->tensors[i];
         bool                      disk = t->source == GGS_SOURCE_DISK;
-        struct area               area = {.file = disk ? t->file : t->origin_file, .begin = disk ? t->file_offset : t->origin_offset};
+        struct area area = {.file = disk ? t->file : t->origin_file, .begin = disk ? t->file_offset : t->origin_offset};
         if (t->view != 0 || area.file == 0 || !ggs_add(area.begin, bytes_of(trace, t), &area.end)) continue;
         area.name                      = ggs_reader_string(trace->reader, t->name);
         where->areas[where->n_areas++] = area;
@@ -105,12 +105,12 @@ static int find_run(struct ggs_where * where, uint64_t run, const struct ggs_run
 }
 
 static int part_at(struct ggs_where * where, int64_t ns, enum ggs_part * part, struct ggs_error * error) {
-    static const enum ggs_part parts[] = {[GGS_PHASE_NONE] = GGS_PART_BETWEEN,
-                                          [GGS_PHASE_PROMPT] = GGS_PART_PROMPT,
+    static const enum ggs_part parts[] = {[GGS_PHASE_NONE]     = GGS_PART_BETWEEN,
+                                          [GGS_PHASE_PROMPT]   = GGS_PART_PROMPT,
                                           [GGS_PHASE_GENERATE] = GGS_PART_GENERATE,
-                                          [GGS_PHASE_MIXED] = GGS_PART_GENERATE,
-                                          [GGS_PHASE_WARMUP] = GGS_PART_WARMUP};
-    int more = 1;
+                                          [GGS_PHASE_MIXED]    = GGS_PART_GENERATE,
+                                          [GGS_PHASE_WARMUP]   = GGS_PART_WARMUP};
+    int                        more    = 1;
     while (more > 0 && (!where->has_step || where->step.end_ns < ns)) {
         more = ggs_cursor_next(where->steps, &where->step, error);
         if (more <= 0) where->step.begin_ns = where->step.end_ns = INT64_MAX;

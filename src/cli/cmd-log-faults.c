@@ -40,8 +40,7 @@ static bool fits(const struct ggs_log_filter * filter, const struct ggs_fault * 
     if (filter->layer != GGS_LOG_ANY && (where->op == NULL || where->layer != filter->layer)) return false;
     if (filter->op != NULL && (where->op == NULL || strcasecmp(where->op, filter->op) != 0)) return false;
     if (filter->source != GGS_SOURCE_NONE && disk != (filter->source == GGS_SOURCE_DISK)) return false;
-    if (filter->range_end > 0 &&
-        (!disk || f->file_offset < filter->range_begin || f->file_offset >= filter->range_end))
+    if (filter->range_end > 0 && (!disk || f->file_offset < filter->range_begin || f->file_offset >= filter->range_end))
         return false;
     if (f->begin_ns >= filter->until_ns || f->begin_ns + (int64_t) f->duration_ns < filter->since_ns) return false;
     return names_fit(filter, where);
@@ -68,7 +67,7 @@ static void write_text(struct writer * writer, const struct entry * e) {
     char         stall[GGS_NUMBER_LENGTH], source[GGS_NUMBER_LENGTH], token[24] = "-", layer[16] = "-";
     char         op[64], name[512];
     double       seconds = (double) e->fault.begin_ns / 1e9;
-    const char * what    = e->where.weight != NULL ? e->where.weight : e->where.result;
+    const char * what    = e->where.weight != NULL ? e->where.weight : e->where.op != NULL ? e->where.result : "-";
     ggs_format_nanoseconds(stall, e->fault.duration_ns);
     char * blank = strchr(stall, ' ');
     if (blank != NULL) memmove(blank, blank + 1, strlen(blank));

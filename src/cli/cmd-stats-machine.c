@@ -16,7 +16,7 @@ static uint64_t count_of(const struct ggs_fault_sum * sum) {
 // ---- text ----
 
 static void print_fault_parts(const struct ggs_fault_totals * faults) {
-    char        a[GGS_NUMBER_LENGTH], b[GGS_NUMBER_LENGTH];
+    char         a[GGS_NUMBER_LENGTH], b[GGS_NUMBER_LENGTH];
     const char * before = "          ";
     unsigned     column = 0;
     for (int i = 0; i < GGS_PARTS; i++) {
@@ -63,7 +63,7 @@ static void print_quartiles(const struct ggs_histogram * histogram,
 
 static void print_requests(const struct stats_report * report) {
     const struct ggs_request_totals * r = &report->requests;
-    char a[GGS_NUMBER_LENGTH], b[GGS_NUMBER_LENGTH];
+    char                              a[GGS_NUMBER_LENGTH], b[GGS_NUMBER_LENGTH];
     if (r->model.requests + r->other.requests + r->writes.requests + r->lost == 0) return;
     printf("disk      %s requests read %s of the model's files:\n", ggs_format_count(a, r->model.requests),
            ggs_format_bytes(b, r->model.bytes));
