@@ -42,8 +42,8 @@ static void see(struct state * s, const struct ggs_trace * trace, int64_t ns, ui
     if (run == 0) return;
     const struct ggs_run * row = find_run(s, run);
     s->in_runs++;
-    s->outside_run += row == NULL || ns < row->begin_ns ||
-                      (ns > row->end_ns && (row->flags & GGS_RUN_INTERRUPTED) == 0);
+    s->outside_run +=
+        row == NULL || ns < row->begin_ns || (ns > row->end_ns && (row->flags & GGS_RUN_INTERRUPTED) == 0);
 }
 
 static void conclude(struct ggs_checks * checks, const char * name, const struct state * s, uint64_t lost, int status,

@@ -138,13 +138,13 @@ static void tell_fault(struct ggs_observed * observed, const struct ggs_story_fa
 
 // A request may cover pieces that lie apart in a file, or in several: a row for each.
 static void tell_request(struct ggs_observed * observed, const struct ggs_story_request * request) {
-    enum { SECTOR = 512 };
+    enum { SECTOR = 512, MOST_BYTES = 256 << 20 }; // no disk takes more at once
     const struct ggs_seal_options * options = observed->options;
     const char * const *            paths   = (const char * const *) observed->places->paths;
     uint64_t                        done    = 0, offset;
     int64_t                         ns      = since_start(observed, request->begin_ns);
     if (options->disk == NULL) return;
-    if (request->bytes > UINT32_MAX || request->sector > UINT64_MAX / SECTOR / 2) {
+    if (request->bytes > MOST_BYTES || request->sector > UINT64_MAX / SECTOR / 2) {
         observed->damaged++;
         return;
     }
