@@ -50,13 +50,17 @@ int ggs_requests_open(struct ggs_requests * requests, struct ggs_error * error) 
             .config           = requests->points[i].id,
             .sample_period    = 1,
             .sample_type      = PERF_SAMPLE_IDENTIFIER | PERF_SAMPLE_TID | PERF_SAMPLE_TIME | PERF_SAMPLE_RAW,
+            .disabled         = 1, // what happens before there is a ring would count as lost
             .use_clockid      = 1,
             .clockid          = CLOCK_MONOTONIC,
             .watermark        = 1,
             .wakeup_watermark = 64 << 10,
         };
     }
-    if (ggs_rings_open(&requests->rings, attributes, EVENTS, -1, RING_BYTES, error) == 0) return 0;
+    if (ggs_rings_open(&requests->rings, attributes, EVENTS, -1, RING_BYTES, error) == 0) {
+        ggs_rings_start(&requests->rings);
+        return 0;
+    }
     if (errno == EACCES || errno == EPERM)
         return ggs_fail(error, GGS_UNSUPPORTED, "perf events of the whole machine take root (CAP_PERFMON)");
     return GGS_UNSUPPORTED;

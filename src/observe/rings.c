@@ -173,10 +173,18 @@ void ggs_rings_drain(struct ggs_rings * rings, ggs_rings_see see, void * context
     }
 }
 
-void ggs_rings_stop(const struct ggs_rings * rings) {
+static void switch_all(const struct ggs_rings * rings, unsigned long request) {
     for (unsigned i = 0; i < rings->n_rings; i++) {
-        for (unsigned k = 0; k < rings->n_events; k++) ioctl(rings->rings[i].fds[k], PERF_EVENT_IOC_DISABLE, 0);
+        for (unsigned k = 0; k < rings->n_events; k++) ioctl(rings->rings[i].fds[k], request, 0);
     }
+}
+
+void ggs_rings_start(const struct ggs_rings * rings) {
+    switch_all(rings, PERF_EVENT_IOC_ENABLE);
+}
+
+void ggs_rings_stop(const struct ggs_rings * rings) {
+    switch_all(rings, PERF_EVENT_IOC_DISABLE);
 }
 
 uint64_t ggs_rings_lost(const struct ggs_rings * rings, unsigned event) {

@@ -41,6 +41,8 @@ void ggs_rings_close(struct ggs_rings * rings); // a zeroed struct is fine
 void ggs_rings_poll(const struct ggs_rings * rings, struct pollfd * fds);
 // Hands over all that waits.
 void ggs_rings_drain(struct ggs_rings * rings, ggs_rings_see see, void * context);
+// For events that were opened disabled, and that no exec enables.
+void ggs_rings_start(const struct ggs_rings * rings);
 // Nothing more is counted or written from here on.
 void ggs_rings_stop(const struct ggs_rings * rings);
 // How many times an event happened without a sample that arrived here. Stop and drain first.

@@ -78,11 +78,11 @@ static void test_faults_are_paired_and_in_order(void ** state) {
     };
     static const struct {
         uint64_t begin, end, kind;
-    } expected[] = {{100, 200, GGS_FAULT_MAJOR},
-                    {110, 112, GGS_FAULT_MINOR},
-                    {120, 0, GGS_FAULT_OPEN},
-                    {130, 140, GGS_FAULT_MAJOR},
-                    {300, 0, GGS_FAULT_OPEN}};
+    } expected[]             = {{100, 200, GGS_FAULT_MAJOR},
+                                {110, 112, GGS_FAULT_MINOR},
+                                {120, 0, GGS_FAULT_OPEN},
+                                {130, 140, GGS_FAULT_MAJOR},
+                                {300, 0, GGS_FAULT_OPEN}};
     struct ggs_faults faults = {0};
     size_t            n;
     for (size_t i = 0; i < sizeof(events) / sizeof(events[0]); i++) {
@@ -160,7 +160,7 @@ static void test_fields_of_a_trace_point(void ** state) {
     static const struct {
         const char * name;
         uint32_t     offset, size;
-    } fields[] = {{"dev", 8, 4},   {"sector", 16, 8},        {"nr_sector", 24, 4},
+    } fields[] = {{"dev", 8, 4},    {"sector", 16, 8},     {"nr_sector", 24, 4},
                   {"rwbs", 34, 10}, {"common_type", 0, 2}, {"absent", 0, 0}};
     for (size_t i = 0; i < sizeof(fields) / sizeof(fields[0]); i++) {
         struct ggs_trace_field field = ggs_trace_format_field(&format, fields[i].name);
