@@ -4,12 +4,16 @@
 #include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
 #include <cmocka.h>
 
 #include "observe/faults.h"
 #include "observe/machine-spool.h"
 #include "observe/requests.h"
+#include "observe/watch.h"
 #include "trace-fixture.h"
 #include "trace/spool-reader.h"
 
@@ -167,6 +171,74 @@ static void test_fields_of_a_trace_point(void ** state) {
         assert_int_equal(field.offset, fields[i].offset);
         assert_int_equal(field.size, fields[i].size);
     }
+}
+
+// ---- a program, watched ----
+
+enum { TOUCHED = 5000, PAGE = 4096 };
+
+// What the watched program does: touches fresh pages one by one, and tells where they are.
+static int touch(void) {
+    char * memory = mmap(NULL, (size_t) TOUCHED * PAGE, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    if (memory == MAP_FAILED || madvise(memory, (size_t) TOUCHED * PAGE, MADV_NOHUGEPAGE) != 0) return 1;
+    for (size_t i = 0; i < TOUCHED; i++) ((volatile char *) memory)[i * PAGE + i % PAGE] = 1;
+    return write(STDOUT_FILENO, &memory, sizeof(memory)) == sizeof(memory) ? 0 : 1;
+}
+
+static pid_t start(const char * self, int gate[2], int told[2]) {
+    assert_int_equal(pipe(gate), 0);
+    assert_int_equal(pipe(told), 0);
+    pid_t child = fork();
+    if (child == 0) {
+        char byte;
+        dup2(told[1], STDOUT_FILENO);
+        if (read(gate[0], &byte, 1) == 1) execl(self, self, "touch", NULL);
+        _exit(1);
+    }
+    assert_true(child > 0);
+    return child;
+}
+
+static void test_every_fault_of_a_program_is_seen(void ** state) {
+    (void) state;
+    struct ggs_error   error;
+    struct ggs_watch * watch;
+    int                gate[2], told[2], status;
+    uint64_t           base;
+    if (ggs_faults_probe(&error) != 0) {
+        print_message("%s\n", error.text);
+        skip();
+    }
+    assert_int_equal(ggs_watch_new(&watch, &machine, UINT64_MAX, &error), 0);
+    pid_t child = start("/proc/self/exe", gate, told);
+    if (ggs_watch_faults(watch, child, &error) != 0) fail_msg("%s", error.text);
+    assert_int_equal(ggs_watch_begin(watch, &error), 0);
+    assert_int_equal(write(gate[1], "", 1), 1);
+    assert_int_equal(read(told[0], &base, sizeof(base)), sizeof(base));
+    assert_int_equal(waitpid(child, &status, 0), child);
+    assert_int_equal(status, 0);
+    ggs_watch_end(watch);
+    for (int i = 0; i < 2; i++) close(gate[i]), close(told[i]);
+
+    struct ggs_spool                spool;
+    const struct ggs_story_record * record;
+    uint64_t                        seen = 0, last = 0;
+    ggs_machine_spool_close(&machine, NULL);
+    assert_int_equal(ggs_spool_open(&spool, f.directory, NULL), 0);
+    while ((record = ggs_stream_record(&spool.machine)) != NULL) {
+        assert_int_equal(record->type, GGS_STORY_FAULT); // and no loss
+        const struct ggs_story_fault * fault = (const void *) (record + 1);
+        assert_true(fault->begin_ns >= last);
+        last = fault->begin_ns;
+        assert_int_equal(fault->pid, child);
+        if (fault->address < base || fault->address >= base + (uint64_t) TOUCHED * PAGE) continue;
+        assert_int_equal(fault->address, base + seen * PAGE + seen % PAGE);
+        assert_int_equal(fault->kind, GGS_FAULT_MINOR);
+        assert_true(fault->end_ns > fault->begin_ns);
+        seen++;
+    }
+    assert_int_equal(seen, TOUCHED);
+    ggs_spool_release(&spool);
 }
 
 // ---- sealing ----
@@ -341,12 +413,14 @@ static void test_damage_is_counted(void ** state) {
     ggs_reader_close(reader);
 }
 
-int main(void) {
+int main(int argc, char ** argv) {
+    if (argc == 2 && strcmp(argv[1], "touch") == 0) return touch();
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(test_faults_are_paired_and_in_order, setup, teardown),
         cmocka_unit_test_setup_teardown(test_requests_are_paired, setup, teardown),
         cmocka_unit_test_setup_teardown(test_a_full_spool_is_counted, setup, teardown),
         cmocka_unit_test_setup_teardown(test_fields_of_a_trace_point, setup, teardown),
+        cmocka_unit_test_setup_teardown(test_every_fault_of_a_program_is_seen, setup, teardown),
         cmocka_unit_test_setup_teardown(test_faults_find_their_op, setup, teardown),
         cmocka_unit_test_setup_teardown(test_requests_find_their_file, setup, teardown),
         cmocka_unit_test_setup_teardown(test_damage_is_counted, setup, teardown),
