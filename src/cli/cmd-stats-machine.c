@@ -65,8 +65,12 @@ static void print_requests(const struct stats_report * report) {
     const struct ggs_request_totals * r = &report->requests;
     char                              a[GGS_NUMBER_LENGTH], b[GGS_NUMBER_LENGTH];
     if (r->model.requests + r->other.requests + r->writes.requests + r->lost == 0) return;
-    printf("disk      %s requests read %s of the model's files:\n", ggs_format_count(a, r->model.requests),
-           ggs_format_bytes(b, r->model.bytes));
+    if (r->model.requests == 0) {
+        puts("disk      nothing was read from the model's files");
+    } else {
+        printf("disk      %s request%s read %s of the model's files:\n", ggs_format_count(a, r->model.requests),
+               r->model.requests == 1 ? "" : "s", ggs_format_bytes(b, r->model.bytes));
+    }
     const char * before = "          ";
     for (int i = 0; i < GGS_PARTS; i++) {
         if (r->parts[i].requests == 0) continue;

@@ -78,39 +78,48 @@ static bool map(struct ggs_rings * rings, size_t bytes) {
     return true;
 }
 
+// One ring for each CPU that is there.
+static bool open_all(struct ggs_rings * rings, const struct perf_event_attr * attributes, pid_t process, int cpus) {
+    for (int cpu = 0; cpu < cpus; cpu++) {
+        struct ggs_ring * ring = &rings->rings[rings->n_rings];
+        if (open_ring(ring, attributes, rings->n_events, process, cpu)) {
+            rings->n_rings++;
+            continue;
+        }
+        int reason = errno;
+        close_ring(ring);
+        errno = reason;
+        if (reason != ENODEV) return false; // else it is switched off
+    }
+    return rings->n_rings > 0;
+}
+
+static bool map_largest(struct ggs_rings * rings, size_t most) {
+    size_t bytes = LEAST_BYTES;
+    // Machines with many CPUs get smaller ones.
+    while (2 * bytes <= most && 2 * bytes * rings->n_rings <= 16 * most) bytes *= 2;
+    while (!map(rings, bytes)) {
+        if (bytes == LEAST_BYTES || (errno != EPERM && errno != ENOMEM)) return false;
+        bytes /= 2; // it was more than we may lock
+    }
+    return true;
+}
+
 int ggs_rings_open(struct ggs_rings * rings, const struct perf_event_attr * attributes, unsigned n, pid_t process,
                    size_t most, struct ggs_error * error) {
-    long cpus      = sysconf(_SC_NPROCESSORS_CONF);
+    int cpus       = (int) sysconf(_SC_NPROCESSORS_CONF);
     *rings         = (struct ggs_rings){.n_events = n};
     rings->rings   = calloc(cpus > 0 ? (size_t) cpus : 1, sizeof(*rings->rings));
     rings->scratch = malloc(RECORD_MOST);
     if (rings->rings == NULL || rings->scratch == NULL) {
-        ggs_rings_close(rings);
-        errno = ENOMEM;
+        free(rings->rings);
+        free(rings->scratch);
+        *rings = (struct ggs_rings){0};
+        errno  = ENOMEM;
         return ggs_fail_memory(error);
     }
     allow_files((unsigned) cpus * n);
-    bool good = true;
-    for (int cpu = 0; cpu < cpus && good; cpu++) {
-        struct ggs_ring * ring = &rings->rings[rings->n_rings];
-        good                   = open_ring(ring, attributes, n, process, cpu);
-        if (good) {
-            rings->n_rings++;
-        } else {
-            int reason = errno;
-            close_ring(ring);
-            errno = reason;
-            good  = reason == ENODEV; // a CPU that is switched off
-        }
-    }
-    size_t bytes = LEAST_BYTES;
-    while (2 * bytes * (rings->n_rings + 1) <= 16 * most && 2 * bytes <= most) bytes *= 2;
-    good = good && rings->n_rings > 0;
-    while (good && !map(rings, bytes)) {
-        good = bytes > LEAST_BYTES && (errno == EPERM || errno == ENOMEM); // more than we may lock
-        bytes /= 2;
-    }
-    if (good) return 0;
+    if (open_all(rings, attributes, process, cpus) && map_largest(rings, most)) return 0;
     int reason = errno;
     ggs_rings_close(rings);
     errno = reason;
