@@ -447,7 +447,7 @@ struct ggs_fault {
     uint64_t kind;        // enum ggs_fault_kind
     uint64_t os_thread;
     uint64_t address;
-    uint64_t file; // that is mapped there, 0 for none
+    uint64_t file; // of the recording that is mapped there, 0 for none
     uint64_t file_offset;
     uint64_t run; // graph run and node that the thread was computing, run 0 for none
     uint64_t node;

@@ -134,7 +134,8 @@ static void check_coverage(struct context * c) {
 }
 
 static void see_loss(void * state, const void * row) {
-    *(uint64_t *) state += ((const struct ggs_loss *) row)->count;
+    const struct ggs_loss * loss = row;
+    if (!ggs_loss_is_of_machine(loss->reason)) *(uint64_t *) state += loss->count;
 }
 
 static void check_losses(struct context * c) {
@@ -499,6 +500,8 @@ int ggs_checks_run(struct ggs_checks * checks, const char * directory, struct gg
     check_buffers(&c);
     check_layers(&c);
     check_tokens(&c);
+    ggs_check_faults(checks, &trace);
+    ggs_check_requests(checks, &trace);
     for (uint64_t i = 0; i < trace.n_files; i++) ggs_gguf_free(c.gguf[i]);
     free(c.gguf);
     ggs_trace_close(&trace);

@@ -13,7 +13,7 @@ struct ggs_check {
     char                  text[320]; // what was found, in numbers
 };
 
-enum { GGS_CHECKS = 16 };
+enum { GGS_CHECKS = 24 };
 
 struct ggs_checks {
     struct ggs_check check[GGS_CHECKS];
@@ -24,6 +24,10 @@ struct ggs_checks {
 // Adds a result.
 __attribute__((format(printf, 4, 5))) void ggs_checks_add(struct ggs_checks * checks, const char * name,
                                                           enum ggs_check_status status, const char * format, ...);
+
+// What was observed of the machine: nothing is added where nothing was.
+void ggs_check_faults(struct ggs_checks * checks, struct ggs_trace * trace);
+void ggs_check_requests(struct ggs_checks * checks, struct ggs_trace * trace);
 
 // `directory`: of a sealed experiment, or a trace file. Negative only where the trace cannot be opened at all.
 int ggs_checks_run(struct ggs_checks * checks, const char * directory, struct ggs_error * error);

@@ -195,7 +195,8 @@ static int walk_losses(struct ggs_totals * totals, struct ggs_trace * trace, str
     struct ggs_cursor * cursor = NULL;
     struct ggs_loss     loss;
     int                 status = ggs_cursor_open(&cursor, trace->reader, GGS_TABLE_LOSSES, error);
-    while (status >= 0 && (status = ggs_cursor_next(cursor, &loss, error)) > 0) totals->dropped += loss.count;
+    while (status >= 0 && (status = ggs_cursor_next(cursor, &loss, error)) > 0)
+        if (!ggs_loss_is_of_machine(loss.reason)) totals->dropped += loss.count;
     ggs_cursor_close(cursor);
     return status < 0 ? status : 0;
 }

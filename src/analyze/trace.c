@@ -182,6 +182,21 @@ int ggs_trace_node_layer(const struct ggs_trace * trace, const struct ggs_graph 
     return last;
 }
 
+int ggs_trace_lost(struct ggs_trace * trace, uint64_t reason, uint64_t * count, struct ggs_error * error) {
+    struct ggs_cursor * cursor = NULL;
+    struct ggs_loss     loss;
+    int                 status = ggs_cursor_open(&cursor, trace->reader, GGS_TABLE_LOSSES, error);
+    *count                     = 0;
+    while (status >= 0 && (status = ggs_cursor_next(cursor, &loss, error)) > 0)
+        if (loss.reason == reason) *count += loss.count;
+    ggs_cursor_close(cursor);
+    return status;
+}
+
+bool ggs_loss_is_of_machine(uint64_t reason) {
+    return reason == GGS_LOST_FAULTS || reason == GGS_LOST_REQUESTS || reason == GGS_LOST_PAGES;
+}
+
 uint64_t ggs_trace_row_bytes(const struct ggs_trace * trace, const struct ggs_tensor * tensor) {
     if (tensor->type >= trace->n_types || tensor->ne[0] <= 0) return 0;
     const struct ggs_type * type = &trace->types[tensor->type];

@@ -52,5 +52,10 @@ enum ggs_op_kind          ggs_trace_op_kind(const struct ggs_trace * trace, uint
 // The layer of a node: that of its result's name, else of a weight that it reads, else, where it has no name, of what it reads; -1 for none.
 int ggs_trace_node_layer(const struct ggs_trace * trace, const struct ggs_graph * graph, uint64_t node);
 
+// Losses of one reason (enum ggs_loss_reason of ggscope.h), added up.
+int ggs_trace_lost(struct ggs_trace * trace, uint64_t reason, uint64_t * count, struct ggs_error * error);
+// What was observed of the machine only: no op, no token is missing.
+bool ggs_loss_is_of_machine(uint64_t reason);
+
 // Bytes of one row (the first dimension) of a tensor; 0 where its type is unknown.
 uint64_t ggs_trace_row_bytes(const struct ggs_trace * trace, const struct ggs_tensor * tensor);

@@ -120,6 +120,7 @@ struct arguments {
     enum ggs_log_form     form;
     uint64_t              limit;
     comparison            sort; // NULL: as they come
+    bool                  faults;
 };
 
 enum {
@@ -134,7 +135,8 @@ enum {
     OPTION_SINCE,
     OPTION_UNTIL,
     OPTION_SORT,
-    OPTION_CSV
+    OPTION_CSV,
+    OPTION_FAULTS
 };
 
 static void parse_sort(struct arguments * arguments, const char * name, struct argp_state * state) {
@@ -208,6 +210,14 @@ static void parse_filter(int key, struct ggs_log_filter * filter, const char * t
     }
 }
 
+// Page faults belong to threads of the operating system and to addresses: some of what ops are asked about means nothing there.
+static void check_faults(const struct arguments * arguments, struct argp_state * state) {
+    if (arguments->filter.thread >= 0 || arguments->filter.buffer != 0)
+        argp_error(state, "--thread and --buffer do not go with --faults");
+    if (arguments->sort != NULL && arguments->sort != by_time && arguments->sort != by_duration)
+        argp_error(state, "page faults are sorted by time or duration");
+}
+
 static error_t parse_option(int key, char * argument, struct argp_state * state) {
     struct arguments * arguments = state->input;
     switch (key) {
@@ -224,6 +234,9 @@ static error_t parse_option(int key, char * argument, struct argp_state * state)
         case OPTION_SORT:
             parse_sort(arguments, argument, state);
             return 0;
+        case OPTION_FAULTS:
+            arguments->faults = true;
+            return 0;
         case ARGP_KEY_ARG:
             if (arguments->directory != NULL)
                 argp_error(state, "one experiment at a time, please: '%s' is too much", argument);
@@ -231,6 +244,7 @@ static error_t parse_option(int key, char * argument, struct argp_state * state)
             return 0;
         case ARGP_KEY_END:
             if (arguments->directory == NULL) argp_error(state, "which experiment? Give its directory");
+            if (arguments->faults) check_faults(arguments, state);
             return 0;
         default:
             if (key < OPTION_TOKEN || key > OPTION_UNTIL) return ARGP_ERR_UNKNOWN;
@@ -250,6 +264,8 @@ static const struct argp_option options[] = {
     {"buffer", OPTION_BUFFER, "ID", 0, "Ops with an operand in this buffer", 1},
     {"since", OPTION_SINCE, "TIME", 0, "Not before this time, such as 1.5s", 1},
     {"until", OPTION_UNTIL, "TIME", 0, "Before this time", 1},
+    {"faults", OPTION_FAULTS, NULL, 0, "Page faults instead of ops: when, where, and how long the thread was held up",
+     1},
     {"sort", OPTION_SORT, "COLUMN", 0,
      "By time, token, op, tensor, layer, source; or, largest first, threads, bytes, duration, wait", 2},
     {"limit", 'n', "N", 0, "At most N ops", 2},
@@ -278,6 +294,14 @@ static int print_log(struct ggs_log * log, const struct arguments * arguments, s
     return status < 0 ? status : 0;
 }
 
+static int print_faults(const struct arguments * arguments, struct ggs_trace * trace, struct ggs_error * error) {
+    struct ggs_fault_log log = {.filter  = &arguments->filter,
+                                .form    = arguments->form,
+                                .limit   = arguments->limit,
+                                .longest = arguments->sort == by_duration};
+    return ggs_fault_log_print(&log, trace, stdout, error);
+}
+
 int cmd_log(int argc, char ** argv) {
     static const struct argp argp = {
         options,
@@ -296,8 +320,9 @@ int cmd_log(int argc, char ** argv) {
     struct ggs_log_writer writer;
     if (ggs_verb_open(&trace, arguments.directory) < 0) return 1;
     arguments.filter.operands = arguments.form == GGS_LOG_JSON;
-    int status                = ggs_log_open(&log, &trace, &arguments.filter, &error);
-    if (status == 0) {
+    int status                = arguments.faults ? print_faults(&arguments, &trace, &error)
+                                                 : ggs_log_open(&log, &trace, &arguments.filter, &error);
+    if (status == 0 && !arguments.faults) {
         ggs_log_writer_begin(&writer, &trace, stdout, arguments.form);
         status = print_log(log, &arguments, &writer, &error);
         if (ggs_log_writer_end(&writer) != 0 && status == 0) status = ggs_fail_errno(&error, "could not write the log");

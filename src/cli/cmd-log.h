@@ -23,3 +23,13 @@ void ggs_log_writer_begin(struct ggs_log_writer * writer, const struct ggs_trace
                           enum ggs_log_form form);
 void ggs_log_writer_add(struct ggs_log_writer * writer, const struct ggs_log_entry * entry);
 int  ggs_log_writer_end(struct ggs_log_writer * writer); // 0, or -1 where something could not be written
+
+// ggscope log --faults: page faults instead of ops.
+struct ggs_fault_log {
+    const struct ggs_log_filter * filter;
+    enum ggs_log_form             form;
+    uint64_t                      limit;
+    bool                          longest; // longest stall first, else as they came
+};
+int ggs_fault_log_print(const struct ggs_fault_log * log, struct ggs_trace * trace, FILE * file,
+                        struct ggs_error * error);

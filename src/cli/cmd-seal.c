@@ -17,6 +17,7 @@
 #include "cli/spool-facts.h"
 #include "cli/spool-place.h"
 #include "cli/verb.h"
+#include "observe/disks.h"
 
 static void show(void * context, uint64_t done, uint64_t total) {
     struct ggs_progress * progress = context;
@@ -27,6 +28,7 @@ static void show(void * context, uint64_t done, uint64_t total) {
 int ggs_seal_experiment(const struct ggs_experiment_json * experiment, bool quiet, struct ggs_seal_result * result,
                         struct ggs_error * error) {
     struct ggs_model_files  files = {0};
+    struct ggs_disks        disks = {0};
     struct ggs_progress     progress;
     struct ggs_seal_options options = {
         .size               = sizeof(options),
@@ -35,6 +37,8 @@ int ggs_seal_experiment(const struct ggs_experiment_json * experiment, bool quie
         .origin_context     = &files,
         .token_text         = ggs_model_files_token,
         .token_text_context = &files,
+        .disk               = ggs_disks_find,
+        .disk_context       = &disks,
         .progress           = quiet ? NULL : show,
         .progress_context   = &progress,
     };
@@ -43,6 +47,7 @@ int ggs_seal_experiment(const struct ggs_experiment_json * experiment, bool quie
     int status = ggs_seal(experiment->directory, &options, result, error);
     ggs_progress_finish(&progress);
     ggs_model_files_release(&files);
+    ggs_disks_release(&disks);
     return status;
 }
 

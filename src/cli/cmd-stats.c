@@ -115,6 +115,8 @@ static int compute(struct stats_report * report, const struct arguments * argume
     if (status == 0 && (arguments->by_given || !arguments->json))
         status = ggs_groups_compute(&report->groups, report->trace, arguments->by, &arguments->range, error);
     if (status == 0) status = ggs_weights_list(&report->weights, report->trace, &report->totals, error);
+    if (status == 0) status = ggs_fault_totals_compute(&report->faults, report->trace, &arguments->range, error);
+    if (status == 0) status = ggs_request_totals_compute(&report->requests, report->trace, &arguments->range, error);
     if (status == 0 && arguments->probe) status = probe(arguments->directory, (unsigned) report->totals.threads, error);
     report->bandwidth = read_probe(arguments->directory);
     report->by        = by_names[arguments->by];
@@ -153,6 +155,8 @@ int cmd_stats(int argc, char ** argv) {
         status = arguments.json ? stats_json(&report) : stats_text(&report);
         if (fflush(stdout) != 0) status = -1;
     }
+    ggs_request_totals_release(&report.requests);
+    ggs_fault_totals_release(&report.faults);
     ggs_weights_release(&report.weights);
     ggs_groups_release(&report.groups);
     ggs_totals_release(&report.totals);

@@ -1,17 +1,28 @@
 // What the files of `ggscope stats` share.
 #pragma once
 
+#include "analyze/faults.h"
 #include "analyze/groups.h"
+#include "analyze/requests.h"
 #include "analyze/weights.h"
+
+struct ggs_json;
 
 struct stats_report {
     struct ggs_trace * trace;
     struct ggs_totals  totals;
     struct ggs_groups  groups; // n is 0 where none were asked for
     struct ggs_weights weights;
-    const char *       by;        // "op", "layer", ...
-    uint64_t           bandwidth; // of the memory, bytes per second; 0 where it was not probed
+    // what the machine did
+    struct ggs_fault_totals   faults;
+    struct ggs_request_totals requests;
+    const char *              by;        // "op", "layer", ...
+    uint64_t                  bandwidth; // of the memory, bytes per second; 0 where it was not probed
 };
 
 int stats_text(const struct stats_report * report); // 0, or -1 where it could not be written
 int stats_json(const struct stats_report * report);
+
+// The machine's part of both: nothing where nothing was observed.
+void stats_machine_text(const struct stats_report * report);
+void stats_machine_json(struct ggs_json * json, const struct stats_report * report);

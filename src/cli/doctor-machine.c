@@ -10,8 +10,11 @@
 #include <sys/utsname.h>
 #include <unistd.h>
 
+#include "base/error.h"
 #include "base/number.h"
 #include "cli/cmd-doctor.h"
+#include "observe/faults.h"
+#include "observe/requests.h"
 
 static bool read_line(const char * path, char * line, size_t size) {
     FILE * file = fopen(path, "re");
@@ -68,31 +71,22 @@ static void check_memory(struct doctor_report * report) {
 }
 
 static void check_faults(struct doctor_report * report) {
-    char    line[64];
-    int64_t level;
-    if (!read_line("/proc/sys/kernel/perf_event_paranoid", line, sizeof(line)) ||
-        !ggs_parse_i64(line, INT64_MIN, INT64_MAX, &level)) {
-        doctor_add(report, DOCTOR_WARN, "faults", "use a kernel with perf events",
-                   "page faults cannot be observed: this kernel has no perf events");
-    } else if (level <= 2 || geteuid() == 0) {
-        doctor_add(report, DOCTOR_OK, "faults", NULL, "page faults can be observed (kernel.perf_event_paranoid is %s)",
-                   line);
+    struct ggs_error error;
+    if (ggs_faults_probe(&error) == 0) {
+        doctor_add(report, DOCTOR_OK, "faults", NULL, "page faults can be observed");
     } else {
-        doctor_add(report, DOCTOR_WARN, "faults", "sysctl kernel.perf_event_paranoid=2",
-                   "page faults cannot be observed: kernel.perf_event_paranoid is %s", line);
+        doctor_add(report, DOCTOR_WARN, "faults", "recordings go on without them", "page faults cannot be observed: %s",
+                   error.text);
     }
 }
 
 static void check_io(struct doctor_report * report) {
-    bool traces = access("/sys/kernel/tracing/events/block", R_OK) == 0 ||
-                  access("/sys/kernel/debug/tracing/events/block", R_OK) == 0;
-    if (geteuid() != 0) {
-        doctor_add(report, DOCTOR_WARN, "io", "run ggscope as root", "block I/O cannot be observed: that takes root");
-    } else if (!traces) {
-        doctor_add(report, DOCTOR_WARN, "io", "mount -t tracefs tracefs /sys/kernel/tracing",
-                   "block I/O cannot be observed: the kernel shows no block trace points");
+    struct ggs_error error;
+    if (ggs_requests_probe(&error) == 0) {
+        doctor_add(report, DOCTOR_OK, "io", NULL, "block requests can be observed (--io)");
     } else {
-        doctor_add(report, DOCTOR_OK, "io", NULL, "block I/O can be observed");
+        doctor_add(report, DOCTOR_WARN, "io", "recordings go on without them", "block requests cannot be observed: %s",
+                   error.text);
     }
 }
 

@@ -278,6 +278,13 @@ int ggs_experiment_begin(struct ggs_experiment_json * experiment, const struct g
     return write_json(experiment, error);
 }
 
+void ggs_experiment_setting(struct ggs_experiment_json * experiment, const char * key, struct json_object * value) {
+    struct json_object * settings;
+    if (!json_object_object_get_ex(experiment->json, "settings", &settings))
+        set(experiment, "settings", settings = json_object_new_object());
+    json_object_object_add(settings, key, value);
+}
+
 static const char * string_of(const struct ggs_experiment_json * experiment, const char * key) {
     struct json_object * value;
     if (!json_object_object_get_ex(experiment->json, key, &value) || !json_object_is_type(value, json_type_string))

@@ -57,6 +57,9 @@ void ggs_experiment_release(struct ggs_experiment_json * experiment);
 int ggs_experiment_begin(struct ggs_experiment_json * experiment, const struct ggs_experiment_start * start,
                          struct ggs_error * error);
 
+// Adds to "settings" what turned out while the program was started; in the file once it is completed. Takes `value`.
+void ggs_experiment_setting(struct ggs_experiment_json * experiment, const char * key, struct json_object * value);
+
 // Notes the time at which the program ended: now.
 void ggs_experiment_stop_clock(struct ggs_experiment_json * experiment);
 // How the program ended, as waitpid says it, or that nobody knows.

@@ -20,6 +20,7 @@
 #include "cli/experiment.h"
 #include "cli/launch.h"
 #include "cli/libraries.h"
+#include "cli/observation.h"
 #include "cli/program.h"
 #include "cli/spool-facts.h"
 #include "cli/spool-place.h"
@@ -99,9 +100,11 @@ static error_t parse_option(int key, char * argument, struct argp_state * state)
             recording->prove = true;
             return 0;
         case KEY_FAULTS:
+            recording->faults    = true;
             recording->no_faults = false;
             return 0;
         case KEY_NO_FAULTS:
+            recording->faults    = false;
             recording->no_faults = true;
             return 0;
         case KEY_RESIDENCY:
@@ -165,6 +168,7 @@ struct attempt {
     struct ggs_experiment_json   experiment;
     struct ggs_spool_place       place;
     struct ggs_environment       environment;
+    struct ggs_observation       observation;
     int                          files[2]; // stdout.txt, stderr.txt
 };
 
@@ -302,7 +306,11 @@ static int finish(struct attempt * attempt, int wait_status) {
         ggs_spool_facts_release(&facts);
         return 1;
     }
-    if (status == 0) status = ggs_experiment_complete(&attempt->experiment, wait_status, &facts, &error);
+    if (status == 0) {
+        ggs_observation_note(&attempt->observation, &attempt->experiment);
+        ggs_observation_check_files(&attempt->observation, facts.files, facts.n_files);
+        status = ggs_experiment_complete(&attempt->experiment, wait_status, &facts, &error);
+    }
     if (status == 0 && !facts.seen) {
         remove_spool(attempt);
         tell_nothing_seen(attempt, wait_status);
@@ -331,9 +339,18 @@ static int run(struct attempt * attempt, struct ggs_error * error) {
                                        .argv        = attempt->recording->command,
                                        .environment = attempt->environment.entries,
                                        .copy_stdout = attempt->files[0],
-                                       .copy_stderr = attempt->files[1]};
+                                       .copy_stderr = attempt->files[1],
+                                       .started     = ggs_observation_start,
+                                       .context     = &attempt->observation};
     struct ggs_launch_result result;
-    if (ggs_launch(&launch, &result, error) != 0) {
+    attempt->observation.faults       = !attempt->recording->no_faults;
+    attempt->observation.faults_asked = attempt->recording->faults;
+    attempt->observation.io           = attempt->recording->io;
+    attempt->observation.folder       = attempt->place.folder;
+    attempt->observation.max_bytes    = attempt->place.max_bytes;
+    int launched                      = ggs_launch(&launch, &result, error);
+    ggs_observation_stop(&attempt->observation);
+    if (launched != 0) {
         ggs_experiment_discard(&attempt->experiment);
         return -1;
     }

@@ -18,6 +18,7 @@ struct ggs_recording {
     const char * spool;     // NULL: the best place
     const char * engine;    // NULL: the program's own
     bool         prove;     // page truth: which pages ops really touch
+    bool         faults;    // page faults were asked for by name
     bool         no_faults; // leave out page faults
     bool         residency; // which pages of the model are in memory, again and again
     bool         io;        // block requests

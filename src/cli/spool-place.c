@@ -123,6 +123,8 @@ bool ggs_spool_place_has_segments(const char * directory) {
     char             folder[PATH_MAX];
     struct ggs_spool spool;
     if (open_spool(&spool, directory, folder) != 0) return false;
+    bool written =
+        spool.story.n_segments + spool.n_lanes > 0; // what we observed ourselves tells nothing without an engine
     ggs_spool_release(&spool);
-    return true;
+    return written;
 }

@@ -80,12 +80,24 @@ static void put_run_arguments(struct chrome * c, const struct ggs_run * run) {
     ggs_json_string(json, "phase", ggs_word_phase(run->phase));
 }
 
+static void put_fault_arguments(struct ggs_json * json, const struct ggs_fault * fault) {
+    if (fault->file != 0) {
+        ggs_json_u64(json, "file", fault->file);
+        ggs_json_u64(json, "file_offset", fault->file_offset);
+    }
+    if (fault->run != 0) {
+        ggs_json_u64(json, "run", fault->run);
+        ggs_json_u64(json, "node", fault->node);
+    }
+}
+
 static void put_arguments(struct chrome * c, const struct ggs_slice * slice) {
-    static const char * const categories[] = {"token", "graph run", "op", "wait"};
+    static const char * const categories[GGS_SLICES] = {"token", "graph run", "op", "wait", "fault"};
     ggs_json_string(&c->json, "cat", categories[slice->kind]);
     ggs_json_object_inline(&c->json, "args");
     if (slice->kind == GGS_SLICE_OP) put_op_arguments(c, slice);
     if (slice->kind == GGS_SLICE_RUN) put_run_arguments(c, &slice->walk->run);
+    if (slice->kind == GGS_SLICE_FAULT) put_fault_arguments(&c->json, slice->fault);
     if (slice->kind == GGS_SLICE_TOKEN)
         ggs_json_string(&c->json, "phase",
                         ggs_word_phase(slice->step != NULL ? slice->step->phase : slice->walk->run.phase));

@@ -64,12 +64,14 @@ enum annotation {
     A_EXECUTED,
     A_THREADS,
     A_PHASE,
+    A_FILE,
+    A_FILE_OFFSET,
     A_COUNT
 };
 static const char * const annotation_names[A_COUNT] = {
-    NULL,  "layer", "tensor", "sources", "bytes_read", "bytes_written", "bytes_disk",
-    "run", "node",  "graph",  "nodes",   "executed",   "threads",       "phase"};
-static const char * const categories[] = {"token", "graph run", "op", "wait"};
+    NULL,   "layer", "tensor", "sources",  "bytes_read", "bytes_written", "bytes_disk", "run",
+    "node", "graph", "nodes",  "executed", "threads",    "phase",         "file",       "file_offset"};
+static const char * const categories[GGS_SLICES] = {"token", "graph run", "op", "wait", "fault"};
 
 enum { ROOT = 1000000 }; // uuid of the process's track; others have their own ids
 
@@ -172,7 +174,7 @@ static int put_event(struct perfetto * p, int64_t ns, struct ggs_error * error) 
 static int put_start(struct perfetto * p, struct ggs_error * error) {
     ggs_text_clear(&p->packet);
     ggs_text_clear(&p->interned);
-    for (unsigned i = 0; i < 4; i++) intern(p, INTERNED_CATEGORIES, i + 1, categories[i]);
+    for (unsigned i = 0; i < GGS_SLICES; i++) intern(p, INTERNED_CATEGORIES, i + 1, categories[i]);
     for (unsigned i = 1; i < A_COUNT; i++) intern(p, INTERNED_ANNOTATION_NAMES, i, annotation_names[i]);
     intern(p, INTERNED_NAMES, NAME_WAIT, "wait");
     put_number(&p->packet, PACKET_SEQUENCE_ID, 1);
@@ -258,6 +260,17 @@ static void annotate_op(struct perfetto * p, const struct ggs_slice * slice) {
     annotate(p, A_NODE, ANNOTATION_UINT, walk->op.node);
 }
 
+static void annotate_fault(struct perfetto * p, const struct ggs_fault * fault) {
+    if (fault->file != 0) {
+        annotate(p, A_FILE, ANNOTATION_UINT, fault->file);
+        annotate(p, A_FILE_OFFSET, ANNOTATION_UINT, fault->file_offset);
+    }
+    if (fault->run != 0) {
+        annotate(p, A_RUN, ANNOTATION_UINT, fault->run);
+        annotate(p, A_NODE, ANNOTATION_UINT, fault->node);
+    }
+}
+
 static void put_name(struct perfetto * p, const struct ggs_slice * slice) {
     uint64_t op = slice->kind == GGS_SLICE_OP ? slice->walk->op.op : 0;
     if (slice->kind == GGS_SLICE_WAIT) {
@@ -278,6 +291,7 @@ static int put_begin(void * context, const struct ggs_track * track, const struc
     put_number(&p->event, EVENT_CATEGORY_IIDS, (uint64_t) slice->kind + 1);
     put_name(p, slice);
     if (slice->kind == GGS_SLICE_OP) annotate_op(p, slice);
+    if (slice->kind == GGS_SLICE_FAULT) annotate_fault(p, slice->fault);
     if (slice->kind == GGS_SLICE_RUN) {
         const struct ggs_run * run = &slice->walk->run;
         annotate(p, A_GRAPH, ANNOTATION_UINT, run->graph);

@@ -221,6 +221,37 @@ static const struct ggs_field transfers[] = {
     {"file_offset", INTEGER_, "where in that file"},
 };
 
+static const struct ggs_field faults[] = {
+    {"fault", INTEGER, "number, from 0, in order of time"},
+    {"begin_ns", INTEGER, "begin"},
+    {"duration_ns", INTEGER, "how long the thread was held up; 0 where the end was not seen"},
+    {"kind", TEXT,
+     "minor: the page was in memory, or read ahead; major: it had to be read; open: its end was not seen"},
+    {"os_thread", INTEGER, "the operating system's number of the thread"},
+    {"address", INTEGER, "in the program's memory"},
+    {"file", INTEGER_, "files.file that is mapped there; null for other memory"},
+    {"file_offset", INTEGER_, "where in that file"},
+    {"run", INTEGER_, "the op that the thread was computing, ops.(run, node); null for none"},
+    {"node", INTEGER_, "with run: the op"},
+    {"token", INTEGER_, "token step: tokens.token"},
+};
+
+static const struct ggs_field requests[] = {
+    {"request", INTEGER, "number, from 0, in order of time"},
+    {"begin_ns", INTEGER, "issued to the disk"},
+    {"duration_ns", INTEGER, "until it was completed"},
+    {"device", TEXT, "the disk, as major:minor"},
+    {"sector", INTEGER, "on the disk, of 512 bytes"},
+    {"bytes", INTEGER, "asked for; a request over several pieces of files has a row for each"},
+    {"write", INTEGER, "1: written, 0: read"},
+    {"os_thread", INTEGER, "the thread that issued it"},
+    {"file", INTEGER_, "files.file that lies there; null for anything else on the disk"},
+    {"file_offset", INTEGER_, "where in that file"},
+    {"run", INTEGER_, "the op under way, ops.(run, node): of that thread, else of any; null for none"},
+    {"node", INTEGER_, "with run: the op"},
+    {"token", INTEGER_, "token step: tokens.token"},
+};
+
 static const struct ggs_field experiment[] = {
     {"experiment_id", TEXT, "UUID"},
     {"ggscope_version", TEXT_, "that recorded it"},
@@ -266,6 +297,10 @@ static const struct ggs_flat_table tables[] = {
     {"buffers", "One row per buffer of the engine.", 1, false, FIELDS(buffers), ggs_rows_buffers},
     {"files", "One row per mapped file.", 1, false, FIELDS(files), ggs_rows_files},
     {"transfers", "One row per copy into, out of or between tensors.", 1, false, FIELDS(transfers), ggs_rows_transfers},
+    {"faults", "One row per page fault of the program. Empty where they were not recorded.", 1, false, FIELDS(faults),
+     ggs_rows_faults},
+    {"requests", "One row per request to the disks under the model. Empty without --io.", 1, false, FIELDS(requests),
+     ggs_rows_requests},
     {"experiment", "One row.", 1, false, FIELDS(experiment), ggs_rows_experiment},
 };
 enum { N_TABLES = sizeof(tables) / sizeof(tables[0]) };
@@ -305,7 +340,7 @@ void ggs_tables_describe(struct ggs_text * text) {
         "writes this page. Times are integer nanoseconds since the experiment's start. Columns of the same name join;\n"
         "an op is known by (run, node). Integers are 64 bits wide. Where a column may be null that is said behind its\n"
         "type; csv leaves such a field empty. With `--token A..B` the tables ops, op_runs, accesses, experts, runs,\n"
-        "tokens and inputs have only what belongs to those token steps; the others are always whole.\n");
+        "tokens, inputs, faults and requests have only what belongs to those token steps; the others are always whole.\n");
     for (unsigned i = 0; i < N_TABLES; i++) {
         const struct ggs_flat_table * table = &tables[i];
         ggs_text_printf(text, "\n## %s\n%s", table->name, table->description);

@@ -117,6 +117,69 @@ static int tell_tokens(struct teller * t, struct ggs_error * error) {
     return status;
 }
 
+// ---- what the machine did ----
+
+// Was it in the token steps that were asked for?
+static bool in_steps(const struct ggs_export * export, int64_t step) {
+    const struct ggs_export_options * o = export->options;
+    return !o->steps || (step >= o->first_step && step <= o->last_step);
+}
+
+// Threads fault at the same time: each slice goes to the first track that is free.
+static int fault_track(struct teller * t, int64_t begin_ns, struct ggs_track ** out, struct ggs_error * error) {
+    enum { MOST = 64 };
+    char name[64];
+    int  status = 0;
+    for (int64_t i = 0; status == 0 && i < MOST; i++) {
+        snprintf(name, sizeof(name), "page faults %" PRId64, i);
+        status = find_track(t, GGS_TRACK_FAULTS, i, 0, name, out, error);
+        if (status == 0 && (*out)->end_ns <= begin_ns) break;
+    }
+    return status < 0 ? status : announce(t, *out, error);
+}
+
+static int tell_faults(struct teller * t, struct ggs_error * error) {
+    struct ggs_cursor * cursor = NULL;
+    struct ggs_fault    fault;
+    struct ggs_track *  track  = NULL;
+    int                 status = ggs_cursor_open(&cursor, t->export->trace.reader, GGS_TABLE_FAULTS, error);
+    while (status >= 0 && (status = ggs_cursor_next(cursor, &fault, error)) > 0) {
+        if (!in_steps(t->export, fault.step)) continue;
+        status = fault_track(t, fault.begin_ns, &track, error);
+        if (status < 0) break;
+        int64_t          begin = later(fault.begin_ns, track->end_ns);
+        int64_t          end   = later(fault.begin_ns + (int64_t) fault.duration_ns, begin);
+        struct ggs_slice slice = {.kind     = GGS_SLICE_FAULT,
+                                  .name     = fault.kind == GGS_FAULT_MAJOR ? "major fault" : "minor fault",
+                                  .begin_ns = begin,
+                                  .end_ns   = end,
+                                  .fault    = &fault};
+        status                 = t->out->leaf(t->out->context, track, &slice, error);
+        track->end_ns          = end;
+    }
+    ggs_cursor_close(cursor);
+    return status;
+}
+
+static int tell_requests(struct teller * t, struct ggs_error * error) {
+    struct ggs_cursor * cursor = NULL;
+    struct ggs_request  request;
+    struct ggs_track *  track  = NULL;
+    uint64_t            bytes  = 0;
+    int                 status = ggs_cursor_open(&cursor, t->export->trace.reader, GGS_TABLE_REQUESTS, error);
+    while (status >= 0 && (status = ggs_cursor_next(cursor, &request, error)) > 0) {
+        if (request.write != 0 || request.file == 0 || !in_steps(t->export, request.step)) continue;
+        status = find_track(t, GGS_TRACK_COUNTER, 2, 0, "bytes requested from disk", &track, error);
+        if (status == 0) status = announce(t, track, error);
+        if (status < 0) break;
+        bytes += request.bytes;
+        track->end_ns = later(request.begin_ns, track->end_ns);
+        status        = t->out->count(t->out->context, track, track->end_ns, bytes, error);
+    }
+    ggs_cursor_close(cursor);
+    return status;
+}
+
 // ---- runs ----
 
 static int close_token(struct teller * t, struct ggs_track * track, struct ggs_error * error) {
@@ -246,6 +309,8 @@ int ggs_timeline_tell(struct ggs_export * export, const struct ggs_timeline * ti
     if (status == 0) status = find_track(&t, GGS_TRACK_COUNTER, 1, 0, "bytes read from disk", &t.disk, error);
     if (status == 0) status = announce(&t, t.disk, error);
     if (status == 0) status = tell_tokens(&t, error);
+    if (status == 0) status = tell_faults(&t, error);
+    if (status == 0) status = tell_requests(&t, error);
     if (status == 0) status = ggs_export_walk(export, &walk, error);
     while (walk != NULL && status >= 0 && (status = ggs_walk_run(walk, error)) > 0) {
         status = tell_run(&t, walk, error);

@@ -6,7 +6,9 @@
 //                            |   graph run 1            |  run 2  |
 //                            |   op |op  |wait|op |     |  op |op |
 //     buffer bytes           a counter
-//     bytes read from disk   a counter
+//     bytes read from disk   a counter: as ops address them
+//     page faults 0          | minor fault |   | major fault |               where they were recorded; as many tracks as happen at a time
+//     bytes requested ...    a counter: what the disk was asked for, where that was recorded
 //
 // Slices of a track come in order: a slice begins where or after the one before it on its track ended, inside its parent.
 #pragma once
@@ -15,8 +17,8 @@
 
 #include "export/export.h"
 
-enum ggs_track_kind { GGS_TRACK_TOKENS, GGS_TRACK_BACKEND, GGS_TRACK_THREAD, GGS_TRACK_COUNTER };
-enum ggs_slice_kind { GGS_SLICE_TOKEN, GGS_SLICE_RUN, GGS_SLICE_OP, GGS_SLICE_WAIT };
+enum ggs_track_kind { GGS_TRACK_TOKENS, GGS_TRACK_BACKEND, GGS_TRACK_THREAD, GGS_TRACK_COUNTER, GGS_TRACK_FAULTS };
+enum ggs_slice_kind { GGS_SLICE_TOKEN, GGS_SLICE_RUN, GGS_SLICE_OP, GGS_SLICE_WAIT, GGS_SLICE_FAULT, GGS_SLICES };
 
 struct ggs_track {
     uint64_t            id; // from 1
@@ -33,11 +35,12 @@ struct ggs_track {
 struct ggs_slice {
     enum ggs_slice_kind kind;
     const char *        name;
-    int64_t             begin_ns, end_ns; // end_ns only of ops and waits: others are ended by `end`
+    int64_t             begin_ns, end_ns; // end_ns only of ops, waits and faults: others are ended by `end`
     // The arguments of an op (walk->op, accesses) and of a run (walk->run).
     const struct ggs_walk *        walk;
     const struct ggs_access_list * accesses;
-    const struct ggs_step *        step; // of a token's slice, where it has one of its own
+    const struct ggs_step *        step;  // of a token's slice, where it has one of its own
+    const struct ggs_fault *       fault; // of a fault's slice
 };
 
 // `leaf` is a slice with both ends; `begin` and `end` enclose others. All may return a negative status.

@@ -154,6 +154,16 @@ uint64_t ggs_places_address(struct ggs_places * places, uint64_t address, uint64
     return file_of(places, area);
 }
 
+uint64_t ggs_places_known(const struct ggs_places * places, uint64_t address, uint64_t * offset) {
+    const struct ggs_area * area = find_area(places, address);
+    for (size_t i = 0; area != NULL && i < places->n_files; i++) {
+        if (strcmp(places->paths[i], area->text) != 0) continue;
+        *offset = area->offset + (address - area->start);
+        return i + 1;
+    }
+    return 0;
+}
+
 // ---- buffers ----
 
 static struct ggs_live_buffer * by_number(struct ggs_places * places, uint64_t number) {

@@ -59,6 +59,8 @@ void ggs_places_transfer(struct ggs_places * places, struct ggs_transfer * trans
 
 // The file that is mapped at an address, 0 for none; its offset, and how many bytes follow in that mapping.
 uint64_t ggs_places_address(struct ggs_places * places, uint64_t address, uint64_t * offset, uint64_t * room);
+// The same without the room, and only for files that the recording has met already: what else the program maps is no part of it.
+uint64_t ggs_places_known(const struct ggs_places * places, uint64_t address, uint64_t * offset);
 // Finds the place of `tensor`, whose data is at `address`, and notes what kind of tensors its buffer has.
 struct ggs_place ggs_places_find(struct ggs_places * places, const struct ggs_story_tensor * tensor, uint64_t address,
                                  const char * name);

@@ -262,6 +262,7 @@ static void write_run(struct ggs_runs * runs, struct ggs_open_run * open) {
         ggs_steps_run_alone(runs->steps, row, open->scheduler, &pull.batch);
     }
     ggs_writer_append(runs->writer, GGS_TABLE_RUNS, row);
+    ggs_observed_run(runs->observed, row);
     runs->newest_step = row->step;
     runs->count++;
     runs->unseen += row->unseen;
@@ -357,6 +358,8 @@ void ggs_runs_end(struct ggs_runs * runs, const struct ggs_story_run_end * end) 
     open->row.status = end->status;
     open->done       = true;
     write_front(runs);
+    // Runs that are still to come begin later than this one ended.
+    ggs_observed_tell(runs->observed, runs->n_open > 0 ? runs->open[0].row.begin_ns : ns);
 }
 
 void ggs_runs_finish(struct ggs_runs * runs, int64_t ns) {

@@ -11,6 +11,7 @@
 
 #include "trace/lod.h"
 #include "trace/seal-graph.h"
+#include "trace/seal-observed.h"
 #include "trace/seal-step.h"
 #include "trace/spool-reader.h"
 
@@ -28,6 +29,7 @@ struct ggs_runs {
     struct ggs_graphs *   graphs;
     struct ggs_steps *    steps;
     struct ggs_lods *     lods;
+    struct ggs_observed * observed;
     struct ggs_open_run * open; // by number
     size_t                n_open, capacity;
     uint64_t              last;        // number of the newest run

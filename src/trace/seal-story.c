@@ -108,6 +108,7 @@ static void on_process(struct ggs_story * story, const struct ggs_story_process 
                                           .realtime_ns = process->realtime_ns,
                                           .page_size   = process->page_size};
     if (process->page_size > 0) story->machine.page_size = process->page_size;
+    story->observed.pid = process->pid;
 }
 
 static void on_transfer(struct ggs_story * story, const struct ggs_story_transfer * transfer, const char * name,
@@ -310,28 +311,33 @@ static void connect(struct ggs_story * story) {
     story->steps.owner      = story;
     story->steps.writer     = &story->writer;
     story->steps.clock      = &story->clock;
-    story->runs             = (struct ggs_runs){.writer = &story->writer,
-                                                .clock  = &story->clock,
-                                                .spool  = &story->spool,
-                                                .graphs = &story->graphs,
-                                                .steps  = &story->steps,
-                                                .lods   = &story->lods,
-                                                .lossy  = story->lossy};
-    story->machine          = (struct ggs_machine){
-                 .writer = &story->writer, .clock = &story->clock, .places = &story->places, .page_size = 4096, .step = -1};
+    story->runs             = (struct ggs_runs){.writer   = &story->writer,
+                                                .clock    = &story->clock,
+                                                .spool    = &story->spool,
+                                                .graphs   = &story->graphs,
+                                                .steps    = &story->steps,
+                                                .lods     = &story->lods,
+                                                .observed = &story->observed,
+                                                .lossy    = story->lossy};
+    story->observed         = (struct ggs_observed){
+                .writer = &story->writer, .places = &story->places, .options = story->options, .spool = &story->spool};
+    story->machine = (struct ggs_machine){
+        .writer = &story->writer, .clock = &story->clock, .places = &story->places, .page_size = 4096, .step = -1};
     ggs_lods_init(&story->lods, &story->writer, ggs_spool_estimate(&story->spool),
                   (uint64_t) ggs_clock_ns(&story->clock, story->clock.last.ticks), story->spool.n_lanes);
 }
 
 static void finish(struct ggs_story * story) {
     ggs_runs_finish(&story->runs, story->last_ns);
+    ggs_observed_tell(&story->observed, INT64_MAX);
     ggs_steps_finish(&story->steps, story->last_ns);
     while (story->n_schedules > 0) end_schedule(story, &story->schedules[0]);
     for (size_t i = 0; i < story->n_loads; i++) ggs_writer_append(&story->writer, GGS_TABLE_LOADS, &story->loads[i]);
     ggs_places_finish(&story->places);
     ggs_lods_finish(&story->lods);
     uint64_t damaged = story->spool.story.damaged + story->damaged + story->graphs.damaged + story->steps.damaged +
-                       story->runs.damaged + story->machine.damaged;
+                       story->runs.damaged + story->machine.damaged + story->observed.damaged +
+                       story->spool.machine.damaged;
     struct ggs_loss loss = {GGS_LOST_DAMAGED, GGS_SPOOL_STORY, damaged, 0, story->last_ns};
     if (damaged > 0) ggs_writer_append(&story->writer, GGS_TABLE_LOSSES, &loss);
     story->damaged = damaged;
@@ -346,6 +352,7 @@ int ggs_story_tell(struct ggs_story * story, struct ggs_error * error) {
     const struct ggs_story_record * record;
     connect(story);
     int status = ggs_runs_init(&story->runs, error);
+    if (status == 0) status = ggs_observed_init(&story->observed, &story->clock, error);
     if (status != 0) return status;
     for (uint64_t n = 0; (record = ggs_stream_record(&story->spool.story)) != NULL; n++) {
         tell(story, record);
@@ -361,6 +368,7 @@ int ggs_story_tell(struct ggs_story * story, struct ggs_error * error) {
 
 void ggs_story_release(struct ggs_story * story) {
     ggs_runs_release(&story->runs);
+    ggs_observed_release(&story->observed);
     ggs_lods_release(&story->lods);
     ggs_steps_release(&story->steps);
     for (size_t i = 0; i < story->n_loads; i++) free(story->load_files[i]);

@@ -16,6 +16,7 @@ struct ggs_story {
     struct ggs_lods                 lods;
     struct ggs_runs                 runs;
     struct ggs_machine              machine;
+    struct ggs_observed             observed;
     struct ggs_schedule *           schedules; // that have begun and not ended
     size_t                          n_schedules, schedules_capacity;
     struct ggs_load *               loads;      // all

@@ -14,6 +14,17 @@
 
 struct ggs_error;
 
+enum ggs_disk_place {
+    GGS_DISK_FOREIGN, // none of the files is on that disk
+    GGS_DISK_OTHER,   // none of them has those bytes; `length` of the piece says how far that holds
+    GGS_DISK_FILE,
+};
+
+struct ggs_disk_piece {
+    size_t   file; // index in the paths
+    uint64_t offset, length;
+};
+
 struct ggs_seal_options {
     size_t   size;               // sizeof(struct ggs_seal_options)
     uint64_t start_monotonic_ns; // what counts as time 0; 0: the first anchor of the process
@@ -29,6 +40,10 @@ struct ggs_seal_options {
     // May be NULL.
     size_t (*token_text)(void * context, const char * path, int64_t token, char * buffer, size_t size);
     void * token_text_context;
+    // Which of the files has its bytes at an offset of a disk. May be NULL: then no request is kept.
+    enum ggs_disk_place (*disk)(void * context, const char * const * paths, size_t n_paths, uint64_t device,
+                                uint64_t offset, struct ggs_disk_piece * piece);
+    void * disk_context;
     void (*progress)(void * context, uint64_t done, uint64_t total); // may be NULL
     void * progress_context;
 };

@@ -55,7 +55,7 @@ test("every table has the same rows in parquet, csv and sqlite, and the columns 
     assert.deepEqual(readFileSync(join(root, "docs", "tables.md"), "utf8"), output(ggscope, ["export", "--tables"]), "docs/tables.md is what ggscope export --tables writes");
     const documented = new Map(readFileSync(join(root, "docs", "tables.md"), "utf8").split("\n## ").slice(1)
         .map((part) => [part.split("\n")[0], [...part.matchAll(/^\| (\w+) \| (integer|real|text)/gm)].map((m) => m[1]).filter((c) => c !== "column")]));
-    for (const wanted of ["ops", "op_runs", "transfers", "accesses", "tensors", "buffers", "tokens", "graphs", "nodes", "edges", "experts", "experiment"])
+    for (const wanted of ["ops", "op_runs", "transfers", "accesses", "tensors", "buffers", "tokens", "graphs", "nodes", "edges", "experts", "faults", "requests", "experiment"])
         assert.ok(names.includes(wanted), wanted);
 
     const folders = { parquet: exported(moe, "parquet"), csv: exported(moe, "csv") };
@@ -66,7 +66,8 @@ test("every table has the same rows in parquet, csv and sqlite, and the columns 
     for (const name of names) {
         assert.deepEqual((await parquet(`DESCRIBE "${name}"`)).map((r) => r[0]), documented.get(name), name);
         const [all, inCsv, inSqlite] = await Promise.all([parquet, csv, sqlite].map((ask) => ask(`SELECT * FROM "${name}"`)));
-        assert.ok(all.length > 0, `${name} is not empty`);
+        // What the machine did is there only where it was asked for and permitted.
+        if (!["faults", "requests"].includes(name)) assert.ok(all.length > 0, `${name} is not empty`);
         assert.deepEqual(inCsv, all, `${name}: csv`);
         assert.deepEqual(inSqlite, all, `${name}: sqlite`);
     }

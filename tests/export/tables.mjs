@@ -12,7 +12,7 @@ export async function duckdb(names, from) {
     return async (sql) => (await connection.runAndReadAll(sql)).getRows().map((row) => row.map(plain));
 }
 export const overParquet = (directory, names) => duckdb(names, (name) => `read_parquet('${join(directory, `${name}.parquet`)}')`);
-export const overCsv = (directory, names) => duckdb(names, (name) => `read_csv('${join(directory, `${name}.csv`)}', header = true, auto_type_candidates = ['BIGINT', 'DOUBLE', 'VARCHAR'])`);
+export const overCsv = (directory, names) => duckdb(names, (name) => `read_csv('${join(directory, `${name}.csv`)}', header = true, sample_size = -1, auto_type_candidates = ['BIGINT', 'DOUBLE', 'VARCHAR'])`);
 export const overSqlite = async (file) => async (sql) =>
     JSON.parse(output("sqlite3", ["-json", "-readonly", file, sql]) || "[]").map((row) => Object.values(row));
 

@@ -1,6 +1,6 @@
-// Sealing any spool: the input is a story and two lanes, each behind a right segment header.
+// Sealing any spool: the input is a story, two lanes and what the machine did, each behind a right segment header.
 //
-//     u16 bytes of the first lane, u16 bytes of the second, those bytes, and the rest is the story
+//     u16 bytes of the first lane, u16 bytes of the second, u16 bytes of the machine's, those bytes, and the rest is the story
 #include <fcntl.h>
 #include <stdint.h>
 #include <stdio.h>
@@ -18,7 +18,8 @@ int LLVMFuzzerTestOneInput(const uint8_t * data, size_t size);
 static char folder[256];
 
 static void remove_folder(void) {
-    static const char * const names[] = {"story-0000.seg", "lane-000-0000.seg", "lane-001-0000.seg", "trace.ggs"};
+    static const char * const names[] = {"story-0000.seg", "lane-000-0000.seg", "lane-001-0000.seg", "machine-0000.seg",
+                                         "trace.ggs"};
     for (unsigned i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
         char path[300];
         snprintf(path, sizeof(path), "%s/%s", folder, names[i]);
@@ -38,6 +39,15 @@ static void write_segment(const char * name, uint32_t lane, uint32_t thread, con
     close(fd);
 }
 
+// A disk with pieces of files everywhere.
+static enum ggs_disk_place find(void * context, const char * const * paths, size_t n_paths, uint64_t device,
+                                uint64_t offset, struct ggs_disk_piece * piece) {
+    (void) context, (void) paths;
+    *piece =
+        (struct ggs_disk_piece){.file = (size_t) (device % 3), .offset = offset, .length = (1 << 20) - offset % 4096};
+    return n_paths == 0 ? GGS_DISK_FOREIGN : (enum ggs_disk_place)(offset % 3);
+}
+
 int LLVMFuzzerTestOneInput(const uint8_t * data, size_t size) {
     if (folder[0] == '\0') {
         const char * base = access("/dev/shm", W_OK) == 0 ? "/dev/shm" : P_tmpdir;
@@ -45,15 +55,18 @@ int LLVMFuzzerTestOneInput(const uint8_t * data, size_t size) {
         if (mkdtemp(folder) == NULL) abort();
         atexit(remove_folder);
     }
-    if (size < 4 || size > 1 << 16) return 0;
-    size_t lengths[2] = {(size_t) (data[0] | data[1] << 8), (size_t) (data[2] | data[3] << 8)}, at = 4;
-    for (unsigned i = 0; i < 2; i++) {
-        if (lengths[i] > size - at) lengths[i] = size - at;
-        write_segment(i == 0 ? "lane-000-0000.seg" : "lane-001-0000.seg", i, i, data + at, lengths[i]);
-        at += lengths[i];
+    static const char * const names[3] = {"lane-000-0000.seg", "lane-001-0000.seg", "machine-0000.seg"};
+    static const uint32_t     lanes[3] = {0, 1, GGS_SPOOL_MACHINE};
+    size_t                    at       = 6;
+    if (size < at || size > 1 << 16) return 0;
+    for (unsigned i = 0; i < 3; i++) {
+        size_t length = (size_t) (data[2 * i] | data[2 * i + 1] << 8);
+        if (length > size - at) length = size - at;
+        write_segment(names[i], lanes[i], i, data + at, length);
+        at += length;
     }
     write_segment("story-0000.seg", GGS_SPOOL_STORY, 0, data + at, size - at);
-    struct ggs_seal_options options = {.size = sizeof(options), .no_sync = true};
+    struct ggs_seal_options options = {.size = sizeof(options), .no_sync = true, .disk = find};
     struct ggs_error        error;
     struct ggs_reader *     reader;
     char                    trace[300];

@@ -1,0 +1,34 @@
+// Events of all CPUs' rings, put in order. Each ring has its own in order; together they have not.
+#pragma once
+
+#include <stddef.h>
+#include <stdint.h>
+
+enum ggs_event_kind {
+    GGS_EVENT_FAULT    = 1, // a fault begins
+    GGS_EVENT_MINOR    = 2, // and ends
+    GGS_EVENT_MAJOR    = 3,
+    GGS_EVENT_ISSUE    = 4, // a request goes to its disk
+    GGS_EVENT_COMPLETE = 5,
+};
+
+struct ggs_event {
+    uint64_t ns; // CLOCK_MONOTONIC
+    uint32_t kind;
+    uint32_t pid, os_thread;
+    uint32_t write;
+    uint64_t address; // fault
+    uint64_t device, sector, bytes;
+};
+
+struct ggs_events {
+    struct ggs_event * list;
+    size_t             n, capacity;
+    uint64_t           dropped; // out of memory
+};
+
+void ggs_events_release(struct ggs_events * events);
+void ggs_events_add(struct ggs_events * events, const struct ggs_event * event);
+// Calls `see` for all that happened before `ns`, in order, and forgets them.
+void ggs_events_take(struct ggs_events * events, uint64_t                                ns,
+                     void (*see)(void * context, const struct ggs_event * event), void * context);

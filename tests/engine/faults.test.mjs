@@ -1,0 +1,167 @@
+// Page faults: recorded as they happen, brought together with ops, tensors and tokens, and the same in stats, log and exports.
+import { test } from "node:test";
+import assert from "node:assert/strict";
+import { copyFileSync, readFileSync, mkdirSync, chownSync } from "node:fs";
+import { join } from "node:path";
+import { build, ggscope, model, output, run, scratch } from "../lib.mjs";
+import { command, evict, limit, obstacle, sum } from "./machine.mjs";
+import { check, experiment, fresh, rows, stats } from "./traces.mjs";
+
+const refused = obstacle("faults");
+const why = refused ? { skip: refused } : {};
+
+function recorded(options, program) {
+    const directory = fresh();
+    const result = run(ggscope, ["record", "-q", "-o", directory, ...options, "--", ...program]);
+    assert.equal(result.status, 0, result.stderr);
+    assert.doesNotMatch(result.stderr, /^ggscope: /m);
+    return directory;
+}
+
+const count = (s) => s.minor + s.major + s.open;
+
+// What must hold of any recording with faults.
+function consistent(directory) {
+    const t = rows(directory, "faults", "op_runs", "runs", "files", "losses");
+    const total = stats(directory).machine.faults;
+    assert.ok(t.faults.length > 100);
+    assert.deepEqual(t.losses, []);
+    assert.equal(total.lost, 0);
+    // In order of time, and stats adds them up.
+    for (let i = 1; i < t.faults.length; i++) assert.ok(t.faults[i].begin_ns >= t.faults[i - 1].begin_ns);
+    assert.equal(count(total), t.faults.length);
+    assert.equal(total.stalled_ns, sum(t.faults, "duration_ns"));
+    assert.equal(total.major, t.faults.filter((f) => f.kind === 2).length);
+    assert.equal(total.by_phase.reduce((n, p) => n + count(p), 0), t.faults.length);
+    assert.equal(sum(total.by_phase, "stalled_ns"), total.stalled_ns);
+    assert.equal(count(total.in_ops), t.faults.filter((f) => f.run).length);
+    for (const by of ["by_op", "by_layer"]) assert.equal(sum(total[by], "stalled_ns"), total.in_ops.stalled_ns, by);
+    assert.equal(sum(total.by_weight, "stalled_ns"), total.model.stalled_ns);
+    assert.equal(total.by_token.reduce((n, g) => n + count(g), 0), t.faults.filter((f) => f.step >= 0).length);
+    // A page of a file lies in the file.
+    for (const f of t.faults) if (f.file) assert.ok(f.file_offset < t.files[f.file - 1].size);
+    // A fault of an op lies in its run on that thread, and they do not take longer than it.
+    const runs = new Map(t.op_runs.map((r) => [`${r.run} ${r.node} ${r.os_thread}`, { ...r, stalled: 0 }]));
+    const steps = new Map(t.runs.map((r) => [r.run, r.step]));
+    for (const f of t.faults.filter((f) => f.run)) {
+        const op = runs.get(`${f.run} ${f.node} ${f.os_thread}`);
+        assert.ok(op, `op run ${f.run}.${f.node} of thread ${f.os_thread}`);
+        assert.ok(f.begin_ns >= op.begin_ns && f.begin_ns < op.begin_ns + op.duration_ns);
+        assert.equal(f.step, steps.get(f.run));
+        op.stalled += f.duration_ns;
+    }
+    for (const op of runs.values()) assert.ok(op.stalled <= op.duration_ns + 1000, `${op.run}.${op.node}: ${op.stalled} ns of ${op.duration_ns}`);
+    assert.equal(check(directory)["page faults"], "ok");
+    return { ...t, total };
+}
+
+test("by default, warm: all are there, none is lost, sums agree", why, () => {
+    const directory = recorded([], command(model("tiny")));
+    const { faults, total } = consistent(directory);
+    assert.equal(experiment(directory).settings.faults, true);
+    assert.ok(total.by_phase.find((p) => p.phase === "load").minor > 100, "starting a program faults");
+    assert.ok(faults.some((f) => f.run), "fresh buffers fault when ops write to them");
+    assert.ok(faults.every((f) => f.kind !== 0 || f.duration_ns === 0));
+});
+
+test("a model that does not fit: faults at its bytes, with the tensors that lie there", why, (t) => {
+    const path = scratch("moe.gguf"), { group, reason } = limit(96 << 20);
+    if (reason) return t.skip(reason);
+    copyFileSync(model("moe"), path);
+    evict(path);
+    const directory = recorded(["--faults"], command(path, { group, options: ["--no-repack"] }));
+    const { faults, total } = consistent(directory);
+    const mapped = faults.filter((f) => f.file);
+    assert.ok(mapped.length > 100);
+    assert.ok(total.model.major > 0, "pages had to be read");
+    assert.equal(mapped.length, count(total.model));
+    assert.ok(mapped.filter((f) => f.run).length > 0.9 * mapped.length, "ops touch the model");
+    // Every token reads the model again, because it does not stay.
+    for (const token of [0, 1, 2]) assert.ok(count(total.by_token.find((g) => g.token === token)) > 10, `token ${token}`);
+
+    // The log says the same, line by line; its weights are where the file has them.
+    const map = new Map(JSON.parse(output(ggscope, ["gguf", "--json", path])).tensors.map((w) => [w.name, w]));
+    const log = JSON.parse(output(ggscope, ["log", "--faults", "--source", "disk", "--json", directory])).faults;
+    assert.deepEqual(log.map((f) => [f.begin_ns, f.file_offset, f.duration_ns]), mapped.map((f) => [f.begin_ns, f.file_offset, f.duration_ns]));
+    const whole = (name) => map.get(name) ?? { offset_start: map.get(`${name}[0]`).offset_start, offset_end: map.get(`${name}[31]`).offset_end };
+    let named = 0;
+    for (const f of log) {
+        if (f.weight === null) continue;
+        const { offset_start, offset_end } = whole(f.weight);
+        assert.ok(f.file_offset >= offset_start && f.file_offset < offset_end, `${f.weight} at ${f.file_offset}`);
+        named++;
+    }
+    assert.ok(named > 0.9 * log.length);
+    const longest = JSON.parse(output(ggscope, ["log", "--faults", "--sort", "duration", "--limit", "3", "--json", directory])).faults;
+    assert.deepEqual(longest.map((f) => f.duration_ns), faults.map((f) => f.duration_ns).sort((a, b) => b - a).slice(0, 3));
+    const layer = JSON.parse(output(ggscope, ["log", "--faults", "--layer", "3", "--op", "mul_mat_id", "--token", "1..", "--json", directory])).faults;
+    assert.ok(layer.every((f) => f.layer === 3 && f.op === "MUL_MAT_ID" && f.token >= 1));
+    const csv = output(ggscope, ["log", "--faults", "--csv", directory]).trim().split("\r\n");
+    assert.equal(csv.length, faults.length + 1);
+    for (const line of output(ggscope, ["log", "--faults", directory]).split("\n").slice(0, 2000)) assert.ok([...line].length <= 80, line);
+    for (const line of output(ggscope, ["stats", directory]).split("\n")) assert.ok([...line].length <= 80, line);
+
+    // So do a part of it, and the exported table.
+    const part = JSON.parse(output(ggscope, ["stats", "--json", "--token", "1", "--layer", "3", directory])).machine.faults;
+    const those = JSON.parse(output(ggscope, ["log", "--faults", "--layer", "3", "--token", "1", "--json", directory])).faults;
+    assert.equal(part === null ? 0 : part.stalled_ns, sum(those, "duration_ns"));
+    const out = fresh();
+    output(ggscope, ["export", directory, "-q", "-f", "csv", "--table", "faults", "-o", out]);
+    const table = readFileSync(out, "utf8").trim().split(/\r?\n/).slice(1).map((line) => line.split(","));
+    assert.equal(table.length, faults.length);
+    assert.equal(table.reduce((n, r) => n + Number(r[2]), 0), total.stalled_ns);
+    const slices = JSON.parse(output(ggscope, ["export", directory, "-q", "-f", "chrome", "-o", "-"])).traceEvents.filter((e) => e.cat === "fault");
+    assert.equal(slices.length, faults.length);
+});
+
+test("--no-faults leaves them out", () => {
+    const directory = recorded(["--no-faults"], command(model("tiny")));
+    assert.deepEqual(rows(directory, "faults").faults, []);
+    assert.equal(experiment(directory).settings.faults, false);
+    assert.equal(stats(directory).machine.faults, null);
+    assert.equal(check(directory)["page faults"], undefined);
+});
+
+test("where perf events are forbidden the recording goes on; asked for by name, one line says why", () => {
+    const without = join(build, "tests", "without-perf");
+    for (const options of [[], ["--faults"]]) {
+        const directory = fresh();
+        const result = run(without, [ggscope, "record", "-q", "-o", directory, ...options, "--", ...command(model("tiny"))]);
+        assert.equal(result.status, 0, result.stderr);
+        const said = result.stderr.split("\n").filter((line) => line.startsWith("ggscope: "));
+        assert.equal(said.length, options.length, result.stderr);
+        if (options.length) assert.match(said[0], /page faults are not recorded: .*perf_event_open/);
+        assert.match(experiment(directory).settings.faults, /perf_event_open/);
+        assert.equal(stats(directory).unseen, 0);
+        check(directory);
+    }
+    const doctor = JSON.parse(run(without, [ggscope, "doctor", "--json"]).stdout).checks.find((c) => c.topic === "faults");
+    assert.equal(doctor.level, "warn");
+    assert.match(doctor.text, /perf_event_open/);
+});
+
+test("without root: faults as far as the kernel permits, block requests not, and one line says that", (t) => {
+    if (process.getuid() !== 0) return t.skip("only root can become somebody else");
+    const folder = scratch("nobody");
+    mkdirSync(folder);
+    chownSync(folder, 65534, 65534);
+    const nobody = (args) => run("setpriv", ["--reuid", "65534", "--regid", "65534", "--clear-groups", ...args], { cwd: folder });
+    if (nobody([ggscope, "--version"]).status !== 0) return t.skip("the user nobody cannot reach the programs under test");
+    const path = join(folder, "tiny.gguf"), directory = join(folder, "experiment");
+    copyFileSync(model("tiny"), path);
+    output("chmod", ["755", scratch()]);
+    const result = nobody([ggscope, "record", "-q", "--io", "-o", directory, "--", ...command(path)]);
+    assert.equal(result.status, 0, result.stderr);
+    assert.deepEqual(result.stderr.match(/^ggscope: .*/gm), ["ggscope: block requests are not recorded: reading the kernel's block trace points takes root"]);
+    assert.equal(typeof experiment(directory).settings.io, "string");
+    const paranoid = Number(readFileSync("/proc/sys/kernel/perf_event_paranoid", "utf8"));
+    if (paranoid <= 2 && !refused) consistent(directory);
+});
+
+test("wrong input", () => {
+    for (const [args, pattern] of [[["--thread", "1"], /do not go with --faults/], [["--sort", "bytes"], /by time or duration/]]) {
+        const result = run(ggscope, ["log", "--faults", ...args, "somewhere"]);
+        assert.equal(result.status, 2);
+        assert.match(result.stderr, pattern);
+    }
+});

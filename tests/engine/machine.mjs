@@ -1,0 +1,68 @@
+// What the tests of page faults and block requests share: what this machine permits, a cold model, a program with little memory.
+import { existsSync, mkdirSync, rmdirSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { engine, ggscope, output, run, scratch } from "../lib.mjs";
+
+// What stands in the way of a topic ("faults", "io") according to ggscope doctor; "" where nothing does.
+export function obstacle(topic) {
+    const finding = JSON.parse(run(ggscope, ["doctor", "--json"]).stdout).checks.find((c) => c.topic === topic);
+    return finding.level === "ok" ? "" : finding.text;
+}
+
+// Drops a file from the page cache. Whoever has it mapped keeps it there.
+export function evict(path) {
+    output("sync", [path]);
+    output("dd", [`if=${path}`, "iflag=nocache", "count=0", "status=none"]);
+}
+
+// A memory cgroup with a limit, or the reason why there is none.
+export function limit(bytes) {
+    const name = `ggscope-test-${process.pid}-${bytes}`;
+    for (const [folder, file] of [["/sys/fs/cgroup/memory", "memory.limit_in_bytes"], ["/sys/fs/cgroup", "memory.max"]]) {
+        const group = join(folder, name);
+        try {
+            mkdirSync(group);
+            if (existsSync(join(group, file))) {
+                writeFileSync(join(group, file), String(bytes));
+                process.on("exit", () => { try { rmdirSync(group); } catch { /* a process is left in it */ } });
+                return { group };
+            }
+            rmdirSync(group);
+        } catch { /* the next one */ }
+    }
+    return { reason: "there is no memory cgroup that we can make" };
+}
+
+// The command that runs the engine, inside the group where one is given.
+export function command(path, { group, tokens = 3, options = [] } = {}) {
+    const plain = [engine, "run", "-m", path, "-p", "Once upon a time", "-n", String(tokens), "-t", "2", "--ignore-eos", ...options];
+    return group ? ["sh", "-c", `echo $$ > ${group}/cgroup.procs && exec "$@"`, "sh", ...plain] : plain;
+}
+
+// A disk of our own that can be read by sectors: a partition with ext4 on a loop device. Gives { folder, device } or a reason, and is
+// taken apart when the test ends.
+export function disk(t, megabytes) {
+    const image = scratch("disk.img"), folder = scratch("mounted");
+    const undo = [];
+    t.after(() => { for (const [program, ...args] of undo) run(program, args); });
+    const step = (program, ...args) => {
+        const result = run("sh", ["-c", 'command -v "$1" >/dev/null || exit 99; "$@"', "sh", program, ...args]);
+        if (result.status !== 0) throw new Error(`${program}: ${result.status === 99 ? "not installed" : result.stderr.trim()}`);
+        return result.stdout.trim();
+    };
+    try {
+        step("truncate", "-s", `${megabytes}M`, image);
+        const device = step("losetup", "--partscan", "--find", "--show", image);
+        undo.unshift(["losetup", "--detach", device]);
+        step("addpart", device, "1", "2048", String(megabytes * 2048 - 4096));
+        step("mkfs.ext4", "-q", `${device}p1`);
+        mkdirSync(folder);
+        step("mount", `${device}p1`, folder);
+        undo.unshift(["umount", folder]);
+        return { folder, device };
+    } catch (error) {
+        return { reason: `no disk of our own can be made: ${error.message}` };
+    }
+}
+
+export const sum = (list, key) => list.reduce((total, row) => total + row[key], 0);
