@@ -10,7 +10,7 @@ foreach(source ${unit_tests})
     set_target_properties(${name} PROPERTIES RUNTIME_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/tests)
     target_compile_definitions(${name} PRIVATE GGSCOPE_ENGINE_LIBRARY_DIR="${GGSCOPE_ENGINE_LIBRARY_DIR}"
         GGSCOPE_VOCABULARIES="${GGSCOPE_ENGINE_SOURCE}/models")
-    target_link_libraries(${name} PRIVATE fixtures analyze trace gguf base PkgConfig::CMOCKA ${CMAKE_DL_LIBS})
+    target_link_libraries(${name} PRIVATE fixtures observe analyze trace gguf base PkgConfig::CMOCKA ${CMAKE_DL_LIBS})
 endforeach()
 if(TARGET test-locate)
     target_sources(test-locate PRIVATE src/engine/locate.c)

@@ -116,6 +116,7 @@ static int compute(struct stats_report * report, const struct arguments * argume
         status = ggs_groups_compute(&report->groups, report->trace, arguments->by, &arguments->range, error);
     if (status == 0) status = ggs_weights_list(&report->weights, report->trace, &report->totals, error);
     if (status == 0 && arguments->probe) status = probe(arguments->directory, (unsigned) report->totals.threads, error);
+    ggs_conditions_read(&report->conditions, report->trace);
     report->bandwidth = read_probe(arguments->directory);
     report->by        = by_names[arguments->by];
     return status;
