@@ -97,7 +97,7 @@ static void print_weights(const struct ggs_weights * weights) {
 int stats_text(const struct stats_report * report) {
     ggs_summary_totals(&report->totals, stdout);
     print_pattern(&report->totals.pattern);
-    ggs_conditions_print(&report->conditions, stdout);
+    stats_pressure_text(report);
     if (report->bandwidth > 0) {
         char a[GGS_NUMBER_LENGTH];
         printf("memory    can be read at %s a second here\n", ggs_format_bytes(a, report->bandwidth));

@@ -115,6 +115,8 @@ static int compute(struct stats_report * report, const struct arguments * argume
     if (status == 0 && (arguments->by_given || !arguments->json))
         status = ggs_groups_compute(&report->groups, report->trace, arguments->by, &arguments->range, error);
     if (status == 0) status = ggs_weights_list(&report->weights, report->trace, &report->totals, error);
+    if (status == 0) status = ggs_loading_compute(&report->loading, report->trace, error);
+    if (status == 0) status = ggs_resident_list(&report->resident, report->trace, &report->totals, error);
     if (status == 0 && arguments->probe) status = probe(arguments->directory, (unsigned) report->totals.threads, error);
     ggs_conditions_read(&report->conditions, report->trace);
     report->bandwidth = read_probe(arguments->directory);
@@ -154,6 +156,7 @@ int cmd_stats(int argc, char ** argv) {
         status = arguments.json ? stats_json(&report) : stats_text(&report);
         if (fflush(stdout) != 0) status = -1;
     }
+    ggs_resident_release(&report.resident);
     ggs_weights_release(&report.weights);
     ggs_groups_release(&report.groups);
     ggs_totals_release(&report.totals);

@@ -337,6 +337,11 @@ static int finish(struct attempt * attempt, int wait_status) {
         ggs_spool_facts_release(&facts);
         return 1;
     }
+    if (status == 0 && attempt->recording->residency)
+        json_object_object_add(ggs_experiment_machine(&attempt->experiment), "residency",
+                               json_object_new_string(!facts.resident             ? "none"
+                                                      : facts.resident_in_process ? "pagemap"
+                                                                                  : "mincore"));
     if (status == 0) status = ggs_experiment_complete(&attempt->experiment, wait_status, &facts, &error);
     if (status == 0 && !facts.seen) {
         remove_spool(attempt);
