@@ -150,30 +150,53 @@ __attribute__((constructor)) static void find_all(void) {
 
 // ---- read ----
 
+// A stream reads a block at a time: most calls copy out of its buffer, and the kernel hears nothing of them. What is noted is what
+// comes from the kernel, by the calls that ask for it.
 static _Thread_local struct {
-    const FILE * stream; // whose next read would continue at `next`; NULL for none
-    int64_t      next;
+    const FILE * stream; // that the newest such call was made for, NULL for none
     int          file;
+    int64_t      begin, end; // what the kernel gave then
 } last;
+
+static size_t buffered(const FILE * stream) {
+#if defined(__GLIBC__)
+    return (size_t) (stream->_IO_read_end - stream->_IO_read_ptr);
+#else
+    (void) stream;
+    return 0;
+#endif
+}
+
+// Will the next `bytes` come out of the buffer, and has nobody filled it meanwhile, as seeking does?
+static bool is_mere_copy(const FILE * stream, size_t size, size_t count) {
+#if defined(__GLIBC__)
+    size_t bytes;
+    return last.stream == stream && stream->_offset == last.end && !__builtin_mul_overflow(size, count, &bytes) &&
+           bytes <= buffered(stream);
+#else
+    (void) stream, (void) size, (void) count;
+    return false;
+#endif
+}
 
 EXPORT size_t fread(void * to, size_t size, size_t count, FILE * stream) {
     NEXT(fread)
-    if (LIKELY(!loading())) return real(to, size, count, stream);
-    int     reason = errno;
-    int64_t at     = ftello(stream);
-    if (last.stream != stream || last.next != at) {
-        last.stream = stream;
-        last.file   = at < 0 ? -1 : ggs_files_find_open(fileno(stream));
-    }
-    errno          = reason;
-    uint64_t begin = ggs_clock_ticks();
-    size_t   n     = real(to, size, count, stream);
-    uint64_t end   = ggs_clock_ticks();
-    last.next      = at + (int64_t) (n * size);
-    if (n == 0) last.stream = NULL; // it may be closed, and another opened in its place
-    if (last.file < 0) return n;
+    if (LIKELY(!loading()) || is_mere_copy(stream, size, count)) return real(to, size, count, stream);
+    int     reason   = errno;
+    int64_t at       = ftello(stream);
+    int     file     = at < 0 ? -1 : ggs_files_find_open(fileno(stream));
+    errno            = reason;
+    uint64_t begin   = ggs_clock_ticks();
+    size_t   n       = real(to, size, count, stream);
+    uint64_t end     = ggs_clock_ticks();
+    bool     goes_on = last.stream == stream && last.file == file && at >= last.begin && at <= last.end;
+    last.stream      = stream;
+    last.file        = file;
+    last.begin       = goes_on ? last.end : at;
+    last.end         = at + (int64_t) (n * size + buffered(stream));
+    if (file < 0 || last.end <= last.begin) return n;
     reason = errno;
-    note(GGS_READING_FILE, last.file, (uint64_t) at, n * size, begin, end);
+    note(GGS_READING_FILE, file, (uint64_t) last.begin, (uint64_t) (last.end - last.begin), begin, end);
     errno = reason;
     return n;
 }

@@ -160,8 +160,7 @@ int ggs_limit_make(struct ggs_limit * limit, uint64_t bytes, struct ggs_error * 
     limit->bytes = 0;
     return ggs_fail(
         error, GGS_UNSUPPORTED,
-        "the memory of the program cannot be limited here: %s, and systemd-run gives no scope either; run ggscope as root, or "
-        "without --memory",
+        "memory cannot be limited here: %s, and systemd-run gives no scope either; run ggscope as root, or without --memory",
         n == 0 ? "no control group accounts memory" : reason.text);
 }
 

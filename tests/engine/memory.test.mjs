@@ -143,7 +143,7 @@ test("without the permission: one sentence, exit 1, nothing left", { skip: !nobo
     output("mkdir", ["-p", bare]); // no systemd-run in the PATH
     const result = nobody(["env", `PATH=${bare}`, ggscope, "record", "-o", directory, "--memory", "64M", "--", "/bin/true", "-m", tiny]);
     assert.equal(result.status, 1);
-    assert.match(result.stderr, /^ggscope: the memory of the program cannot be limited here: .*; run ggscope as root, or without --memory\n$/);
+    assert.match(result.stderr, /^ggscope: memory cannot be limited here: .*; run ggscope as root, or without --memory\n$/);
     assert.ok(!existsSync(directory));
 });
 

@@ -21,7 +21,7 @@ export const warm = (path) => void readFileSync(path);
 // Why memory cannot be limited here, or undefined.
 export function noLimit() {
     const result = run(ggscope, ["record", "-q", "--memory", "64M", "-o", join(ownFolder(), "probe"), "--", "true"]);
-    const reason = /ggscope: (the memory of the program cannot be limited here: .*)/.exec(result.stderr);
+    const reason = /ggscope: (memory cannot be limited here: .*)/.exec(result.stderr);
     return reason?.[1];
 }
 

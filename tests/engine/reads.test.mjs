@@ -50,10 +50,10 @@ test("a mapped model: its header is read, the whole of it populated", () => {
     const { of, told } = examine(directory);
     assert.deepEqual(of("populate").map((r) => [r.file_offset, r.bytes]), [[0, size]]);
     assert.deepEqual(of("advice").map((r) => [r.file_offset, r.bytes]), [[0, size]]);
-    // Tens of thousands of small reads are one row, from the first byte to the end of the tensor infos.
+    // Tens of thousands of small reads are one row, from the first byte to the block that has the last tensor info.
     const [header, ...more] = of("read");
     assert.equal(header.file_offset, 0);
-    assert.ok(header.bytes > firstTensor - 64 && header.bytes <= firstTensor);
+    assert.ok(header.bytes > firstTensor - 64 && header.bytes <= firstTensor + 65536);
     assert.deepEqual(more, []);
     assert.equal(told.bytes, size);
     assert.match(output(ggscope, ["stats", directory]), /^load +1 model in \S+ \S+, \S+ \S+ of that to ask for 19\.0 MiB of files\n +populate +19\.0 MiB/m);
