@@ -461,14 +461,14 @@ enum ggs_read_kind {
     GGS_READ_LOCK     = 4, // mlock
 };
 
-// Bytes of a file that the engine asked for by name, not by touching them: while it loads a model.
+// Bytes of a file that the engine asked for by a call, not by touching them, while it loaded a model. Adjacent calls may be one row.
 struct ggs_read {
     uint64_t kind; // enum ggs_read_kind
     uint64_t file;
     uint64_t file_offset;
     uint64_t bytes;
     int64_t  begin_ns;
-    uint64_t duration_ns;
+    uint64_t duration_ns; // spent in the calls
     uint64_t os_thread;
     uint64_t load; // model load that it belongs to, 0 for none
 };

@@ -98,7 +98,7 @@ static int predict(struct pass * pass, struct ggs_error * error) {
         for (uint32_t k = 0; k < access->n_ranges; k++) {
             uint64_t begin = access->tensor->file_offset + access->ranges[k].offset;
             if (pass->proof->total.ops == 0) begin += GGS_PROVE_SHIFT;
-            uint64_t end   = begin + access->ranges[k].length;
+            uint64_t end = begin + access->ranges[k].length;
             if (access->ranges[k].length == 0) continue;
             if (!add_span(&pass->predicted, access->tensor->file, begin / page, (end + page - 1) / page))
                 return ggs_fail_memory(error);
@@ -293,9 +293,10 @@ int ggs_proof_compute(struct ggs_proof * proof, struct ggs_trace * trace, struct
     struct pass pass = {.proof = proof, .trace = trace};
     *proof           = (struct ggs_proof){.n_by_op = trace->n_ops};
     if (ggs_reader_rows(trace->reader, GGS_TABLE_PAGES) == 0)
-        return ggs_fail(error, GGS_ABSENT,
-                        "this recording holds no pages that were touched: record with --prove, a model that is mapped into "
-                        "memory (not --no-mmap) and not repacked (--no-repack)");
+        return ggs_fail(
+            error, GGS_ABSENT,
+            "this recording holds no pages that were touched: record with --prove, a model that is mapped into "
+            "memory (not --no-mmap) and not repacked (--no-repack)");
     int status   = read_facts(proof, trace, error);
     proof->by_op = calloc(trace->n_ops + 1, sizeof(*proof->by_op));
     if (status == 0 && proof->by_op == NULL) status = ggs_fail_memory(error);

@@ -30,16 +30,16 @@ struct ggs_surprise {
 enum { GGS_PROOF_SURPRISES = 10000 }; // that are kept
 
 struct ggs_proof {
-    uint64_t              page_size;
-    uint64_t              runs;       // graph runs that were looked at
-    uint64_t              incomplete; // ops that touched more than could be told
-    uint64_t              lost;       // ops whose touched pages were lost
-    struct ggs_proof_sum  total;      // of all; its `op` is NULL
-    uint64_t              n_by_op;    // most pages touched first
+    uint64_t               page_size;
+    uint64_t               runs;       // graph runs that were looked at
+    uint64_t               incomplete; // ops that touched more than could be told
+    uint64_t               lost;       // ops whose touched pages were lost
+    struct ggs_proof_sum   total;      // of all; its `op` is NULL
+    uint64_t               n_by_op;    // most pages touched first
     struct ggs_proof_sum * by_op;
-    uint64_t              n_surprises; // all of them, kept or not
-    uint64_t              surprise_pages;
-    struct ggs_surprise * surprises;
+    uint64_t               n_surprises; // all of them, kept or not
+    uint64_t               surprise_pages;
+    struct ggs_surprise *  surprises;
 };
 
 // 1 where nothing was touched, or predicted: then nothing was missed either.

@@ -15,7 +15,9 @@
 
 #include "capture/clock.h"
 #include "capture/prove.h"
+#include "capture/reads.h"
 #include "capture/recorder.h"
+#include "capture/residency.h"
 #include "capture/resolve.h"
 #include "capture/segment.h"
 #include "capture/story.h"
@@ -106,6 +108,7 @@ static void forget_environment(void) {
 static void child_of_fork(void) {
     // The child shares our mappings: it must not write there.
     set_state(GGS_CAPTURE_OFF);
+    ggs_reads_forget();
 }
 
 static uint64_t number_from_environment(const char * name, uint64_t otherwise) {
@@ -143,8 +146,9 @@ __attribute__((constructor)) static void constructor(void) {
     } else {
         if (snprintf(spool, sizeof(spool), "%s/spool", output) >= (int) sizeof(spool)) return;
     }
-    follow           = getenv("GGSCOPE_FOLLOW") != NULL;
-    ggs_prove_wanted = getenv("GGSCOPE_PROVE") != NULL;
+    follow               = getenv("GGSCOPE_FOLLOW") != NULL;
+    ggs_prove_wanted     = getenv("GGSCOPE_PROVE") != NULL;
+    ggs_residency_wanted = getenv("GGSCOPE_RESIDENCY") != NULL;
     settings_of_environment();
     pthread_atfork(NULL, NULL, child_of_fork);
     set_state(GGS_CAPTURE_ASLEEP);
@@ -165,6 +169,7 @@ static void tell_losses(void) {
 __attribute__((destructor)) static void destructor(void) {
     int state = __atomic_load_n(&ggs_capture_state, __ATOMIC_ACQUIRE);
     if (state != GGS_CAPTURE_RECORDING && state != GGS_CAPTURE_FULL) return;
+    ggs_residency_tell(GGS_WHEN_ENDED);
     tell_losses();
     ggs_story_numbers(GGS_STORY_END, 0, 0, 0, 0, NULL);
 }

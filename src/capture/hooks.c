@@ -11,11 +11,14 @@
 #include "capture/buffers.h"
 #include "capture/capture.h"
 #include "capture/clock.h"
+#include "capture/files.h"
 #include "capture/ggml-abi.h"
 #include "capture/graphs.h"
 #include "capture/maps.h"
 #include "capture/prove.h"
+#include "capture/reads.h"
 #include "capture/recorder.h"
+#include "capture/residency.h"
 #include "capture/resolve.h"
 #include "capture/story.h"
 #include "trace/spool.h"
@@ -96,6 +99,8 @@ static _Thread_local struct nesting in;
 
 static void run_enter(const struct abi_graph * graph, void * backend, const void * caller) {
     if (in.depth++ > 0) return;
+    if (__builtin_expect(__atomic_load_n(&ggs_reads_loading, __ATOMIC_RELAXED) != 0, 0) && ggs_reads_settle())
+        ggs_residency_tell(GGS_WHEN_LOADED); // of a load whose end no hook saw
     in.run = 0;
     if (ggs_prove_wanted) ggs_prove_enter();
     if (!ggs_capture_wake(caller) || graph == NULL || graph->n_nodes <= 0) return;
@@ -133,6 +138,7 @@ static void run_leave(int64_t status) {
     struct ggs_piece piece = {&end, sizeof(end)};
     ggs_story_append(GGS_STORY_RUN_END, &piece, 1);
     in.run = 0;
+    if (in.schedule == 0) ggs_residency_tell(GGS_WHEN_RUN);
 }
 
 EXPORT int ggml_backend_graph_compute_async(void * backend, struct abi_graph * graph);
@@ -188,6 +194,7 @@ static void schedule_leave(bool outermost, int status) {
     if (ggs_capture_recording())
         ggs_story_numbers(GGS_STORY_SCHEDULE_END, in.schedule, (uint64_t) (int64_t) status, 0, 0, NULL);
     in.schedule = 0;
+    ggs_residency_tell(GGS_WHEN_RUN);
 }
 
 EXPORT int ggml_backend_sched_graph_compute_async(void * scheduler, struct abi_graph * graph);
@@ -370,8 +377,9 @@ EXPORT void * gguf_init_from_file(const char * path, struct gguf_params params) 
     if (path != NULL && ggs_capture_wake(CALLER)) {
         char * absolute = realpath(path, NULL);
         ggs_story_text(GGS_STORY_FILE, absolute == NULL ? path : absolute);
-        if (ggs_prove_wanted) ggs_prove_file(absolute == NULL ? path : absolute);
+        ggs_files_add(absolute == NULL ? path : absolute);
         ggs_maps_expect_load();
+        ggs_reads_expect();
         free(absolute);
     }
     return real(path, params);
@@ -382,13 +390,18 @@ EXPORT void * gguf_init_from_file(const char * path, struct gguf_params params) 
 static uint64_t tell_load(const char * path) {
     struct ggs_story_number numbers  = {{0, 0, 0, 0}};
     struct ggs_piece        pieces[] = {{&numbers, sizeof(numbers)}, {path, strlen(path) + 1}};
-    return ggs_story_append_next(GGS_STORY_LOAD, pieces, 2, &numbers.value[0], &n_loads) == 0 ? numbers.value[0] : 0;
+    if (ggs_story_append_next(GGS_STORY_LOAD, pieces, 2, &numbers.value[0], &n_loads) != 0) return 0;
+    ggs_reads_begin(numbers.value[0]);
+    return numbers.value[0];
 }
 
 static void tell_load_end(uint64_t load, const void * model) {
-    if (load == 0 || !ggs_capture_recording()) return;
+    if (load == 0) return;
+    ggs_reads_end();
+    if (!ggs_capture_recording()) return;
     ggs_maps_tell();
     ggs_story_numbers(GGS_STORY_LOAD_END, load, (uint64_t) model, 0, 0, NULL);
+    ggs_residency_tell(GGS_WHEN_LOADED);
 }
 
 EXPORT void * llama_model_load_from_file(const char * path, union abi_by_value params);

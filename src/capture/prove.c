@@ -10,15 +10,16 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/sysmacros.h>
 #include <ucontext.h>
 #include <unistd.h>
 
-#include "capture/capture.h"
+#include "capture/files.h"
 #include "capture/recorder.h"
 #include "capture/story.h"
 #include "trace/spool.h"
 
-enum { MOST_AREAS = 256, MOST_FILES = 64, MOST_TOLD = 4096, WORD = 64, BLOCK = 64 };
+enum { MOST_AREAS = 256, MOST_TOLD = 4096, WORD = 64, BLOCK = 64 };
 
 // A mapping of a model file. `touched` has a bit per page, `blocks` a bit per word of `touched` that is not zero.
 struct area {
@@ -39,26 +40,12 @@ static struct {
     _Atomic bool     any;      // something was touched since the last time
     _Atomic bool     overflow; // the kernel has no more map entries: an area stands open
     uintptr_t        page;     // size
-    pthread_mutex_t  files_lock;
-    char *           file[MOST_FILES];
-    unsigned         n_files;
-    struct sigaction theirs; // the program's own handler while ours is installed
+    struct sigaction theirs;   // the program's own handler while ours is installed
     bool             installed;
     bool             told_nothing; // that there is nothing to prove was said
-} prove = {.one_run = PTHREAD_MUTEX_INITIALIZER, .files_lock = PTHREAD_MUTEX_INITIALIZER};
+} prove = {.one_run = PTHREAD_MUTEX_INITIALIZER};
 
 static _Thread_local bool leads;
-
-void ggs_prove_file(const char * path) {
-    pthread_mutex_lock(&prove.files_lock);
-    bool known = false;
-    for (unsigned i = 0; i < prove.n_files && !known; i++) known = strcmp(prove.file[i], path) == 0;
-    if (!known && prove.n_files < MOST_FILES) {
-        char * copy = strdup(path);
-        if (copy != NULL) prove.file[prove.n_files++] = copy;
-    }
-    pthread_mutex_unlock(&prove.files_lock);
-}
 
 // ---- the signal ----
 
@@ -127,7 +114,7 @@ static void on_touch(int number, siginfo_t * info, void * context) {
 
 // A program that changes its SIGSEGV handler while a run is being proved changes the one behind ours.
 __attribute__((visibility("default"))) int sigaction(int number, const struct sigaction * action,
-                                                     struct sigaction *       before) {
+                                                     struct sigaction * before) {
     sigaction_function real = real_sigaction();
     if (real == NULL) {
         errno = ENOSYS;
@@ -166,19 +153,15 @@ void ggs_prove_thread(void) {
 
 // ---- areas ----
 
-static bool is_model(const char * path) {
+// A mapping of a file that the program opened as a model, or that is called like one.
+static bool is_model(unsigned major, unsigned minor, uint64_t inode, const char * path) {
     size_t length = strlen(path);
-    if (length > 5 && strcmp(path + length - 5, ".gguf") == 0) return true;
-    bool found = false;
-    pthread_mutex_lock(&prove.files_lock);
-    for (unsigned i = 0; i < prove.n_files && !found; i++) found = strcmp(prove.file[i], path) == 0;
-    pthread_mutex_unlock(&prove.files_lock);
-    return found;
+    return ggs_files_find(makedev(major, minor), inode) >= 0 || (length > 5 && strcmp(path + length - 5, ".gguf") == 0);
 }
 
 static bool provide_bits(struct area * area) {
-    size_t words    = ((area->end - area->start) / prove.page + WORD - 1) / WORD;
-    area->n_blocks  = (words + BLOCK - 1) / BLOCK;
+    size_t words   = ((area->end - area->start) / prove.page + WORD - 1) / WORD;
+    area->n_blocks = (words + BLOCK - 1) / BLOCK;
     if (words <= area->words) return true; // all zero: telling has cleared them
     free((void *) area->touched);
     free((void *) area->blocks);
@@ -189,11 +172,13 @@ static bool provide_bits(struct area * area) {
 }
 
 static void add_area(const char * line) {
-    unsigned long long start, end;
+    unsigned long long start, end, inode;
+    unsigned           major, minor;
     char               permissions[8];
     int                at = 0;
-    if (sscanf(line, "%llx-%llx %7s %*x %*x:%*x %*u %n", &start, &end, permissions, &at) < 3 || at == 0) return;
-    if (permissions[0] != 'r' || permissions[2] == 'x' || !is_model(line + at)) return;
+    if (sscanf(line, "%llx-%llx %7s %*x %x:%x %llu %n", &start, &end, permissions, &major, &minor, &inode, &at) < 6)
+        return;
+    if (at == 0 || permissions[0] != 'r' || permissions[2] == 'x' || !is_model(major, minor, inode, line + at)) return;
     int           protection = PROT_READ | (permissions[1] == 'w' ? PROT_WRITE : 0);
     struct area * last       = prove.n_areas == 0 ? NULL : &prove.area[prove.n_areas - 1];
     if (last != NULL && last->end == start && last->protection == protection) { // one, whatever the kernel made of it
@@ -311,8 +296,7 @@ static bool take_bits(struct told * told, const struct area * area) {
     for (size_t block = 0; block < area->n_blocks; block++) {
         uint64_t words = atomic_exchange_explicit(&area->blocks[block], 0, memory_order_relaxed);
         any |= words != 0;
-        for (; words != 0; words &= words - 1)
-            take_word(told, area, block * BLOCK + (size_t) __builtin_ctzll(words));
+        for (; words != 0; words &= words - 1) take_word(told, area, block * BLOCK + (size_t) __builtin_ctzll(words));
     }
     return any;
 }

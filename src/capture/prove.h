@@ -16,15 +16,12 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-extern bool ggs_prove_wanted;    // set once, before the first hook
-extern bool ggs_prove_active_;   // a graph run is being proved
+extern bool ggs_prove_wanted;  // set once, before the first hook
+extern bool ggs_prove_active_; // a graph run is being proved
 
 static inline bool ggs_prove_active(void) {
     return __builtin_expect(__atomic_load_n(&ggs_prove_active_, __ATOMIC_RELAXED), 0);
 }
-
-// A model file was opened: its mappings count, whatever it is called.
-void ggs_prove_file(const char * path);
 
 // Around a graph run, on the thread that leads it. Enter comes before the run has a number, so that runs are told in the order of
 // their numbers, and waits for runs of other threads to end.

@@ -6,6 +6,7 @@
 #include <stdio.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/stat.h>
 #include <sys/statvfs.h>
 #include <unistd.h>
 
@@ -84,8 +85,25 @@ static bool reserve(uint64_t size, bool story) {
     return true;
 }
 
+// Takes a segment that ggscope has made ready, so that its pages are not ours. -1 where there is none, or the name is in use.
+static int take_free(const char * path) {
+    static uint32_t number;
+    char            from[4096 + 64];
+    uint32_t        next = __atomic_load_n(&number, __ATOMIC_RELAXED);
+    struct stat     info;
+    snprintf(from, sizeof(from), "%s/" GGS_SPOOL_FREE ".seg", settings.directory, next);
+    if (renameat2(AT_FDCWD, from, AT_FDCWD, path, RENAME_NOREPLACE) != 0) return -1;
+    __atomic_store_n(&number, next + 1, __ATOMIC_RELAXED); // whoever looked for the same one makes a file of its own
+    int fd = open(path, O_RDWR | O_CLOEXEC);
+    if (fd >= 0 && fstat(fd, &info) == 0 && info.st_size == GGS_SPOOL_SEGMENT) return fd;
+    if (fd >= 0) close(fd);
+    unlink(path);
+    return -1;
+}
+
 static uint8_t * make_file(const char * path, uint64_t size) {
-    int fd = open(path, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
+    int fd = size == GGS_SPOOL_SEGMENT ? take_free(path) : -1;
+    if (fd < 0) fd = open(path, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
     if (fd < 0) return NULL;
     // Allocated in full: a hole in a full file system would be a SIGBUS in somebody else's program.
     int    result = posix_fallocate(fd, 0, (off_t) size);

@@ -60,8 +60,7 @@ static void add_row(struct ggs_table * table, const char * name, const struct gg
 }
 
 static int print_table(const struct ggs_proof * proof) {
-    static const char * const titles[] = {"op",     "ops",      "predicted", "touched",
-                                          "missed", "recall", "precision"};
+    static const char * const titles[] = {"op", "ops", "predicted", "touched", "missed", "recall", "precision"};
     struct ggs_table *        table    = ggs_table_new();
     for (size_t i = 0; i < sizeof(titles) / sizeof(titles[0]); i++)
         ggs_table_column(table, titles[i], i == 0 ? GGS_LEFT : GGS_RIGHT);
@@ -85,8 +84,8 @@ static void print_surprises(const struct ggs_proof * proof, const struct ggs_tra
         printf("  token %-4" PRId64 " run %-5" PRIu64 " node %-5" PRIu64 " %-14s %-*s page %" PRIu64 "%s%" PRIu64
                " of %s\n",
                s->token, s->run, s->node, s->op[0] == '\0' ? "(no op)" : s->op, NAME_COLUMNS,
-               ggs_verb_fit(name, sizeof(name), s->tensor, NAME_COLUMNS), s->page, s->pages > 1 ? " +" : " x",
-               s->pages, ggs_file_name(file_path(trace, s->file)));
+               ggs_verb_fit(name, sizeof(name), s->tensor, NAME_COLUMNS), s->page, s->pages > 1 ? " +" : " x", s->pages,
+               ggs_file_name(file_path(trace, s->file)));
     }
     if (proof->n_surprises > MOST_SHOWN)
         printf("  ... and %" PRIu64 " more; --json lists them\n", proof->n_surprises - MOST_SHOWN);
@@ -99,7 +98,8 @@ static int print_text(const struct ggs_proof * proof, const struct ggs_trace * t
     int status = print_table(proof);
     print_surprises(proof, trace);
     if (proof->incomplete > 0)
-        printf("%" PRIu64 " ops touched more scattered pages than vm.max_map_count allows to tell; raise it for a whole proof\n",
+        printf("%" PRIu64
+               " ops touched more scattered pages than vm.max_map_count allows to tell; raise it for a whole proof\n",
                proof->incomplete);
     if (proof->lost > 0) printf("of %" PRIu64 " ops the pages were lost\n", proof->lost);
     return status;

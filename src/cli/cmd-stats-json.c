@@ -137,6 +137,7 @@ int stats_json(const struct stats_report * report) {
     write_pattern(&json, &report->totals.pattern);
     stats_machine_json(&json, report);
     if (report->bandwidth > 0) ggs_json_u64(&json, "memory_bytes_per_second", report->bandwidth);
+    stats_pressure_json(report, &json);
     write_by_op(&json, &report->totals);
     if (report->groups.n > 0) write_groups(&json, report);
     write_weights(&json, &report->weights);

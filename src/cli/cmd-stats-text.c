@@ -98,6 +98,7 @@ int stats_text(const struct stats_report * report) {
     ggs_summary_totals(&report->totals, stdout);
     print_pattern(&report->totals.pattern);
     stats_machine_text(report);
+    stats_pressure_text(report);
     if (report->bandwidth > 0) {
         char a[GGS_NUMBER_LENGTH];
         printf("memory    can be read at %s a second here\n", ggs_format_bytes(a, report->bandwidth));

@@ -117,7 +117,10 @@ static int compute(struct stats_report * report, const struct arguments * argume
     if (status == 0) status = ggs_weights_list(&report->weights, report->trace, &report->totals, error);
     if (status == 0) status = ggs_fault_totals_compute(&report->faults, report->trace, &arguments->range, error);
     if (status == 0) status = ggs_request_totals_compute(&report->requests, report->trace, &arguments->range, error);
+    if (status == 0) status = ggs_loading_compute(&report->loading, report->trace, error);
+    if (status == 0) status = ggs_resident_list(&report->resident, report->trace, &report->totals, error);
     if (status == 0 && arguments->probe) status = probe(arguments->directory, (unsigned) report->totals.threads, error);
+    ggs_conditions_read(&report->conditions, report->trace);
     report->bandwidth = read_probe(arguments->directory);
     report->by        = by_names[arguments->by];
     return status;
@@ -157,6 +160,7 @@ int cmd_stats(int argc, char ** argv) {
     }
     ggs_request_totals_release(&report.requests);
     ggs_fault_totals_release(&report.faults);
+    ggs_resident_release(&report.resident);
     ggs_weights_release(&report.weights);
     ggs_groups_release(&report.groups);
     ggs_totals_release(&report.totals);

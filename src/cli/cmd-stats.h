@@ -3,8 +3,11 @@
 
 #include "analyze/faults.h"
 #include "analyze/groups.h"
+#include "analyze/loading.h"
 #include "analyze/requests.h"
+#include "analyze/residency.h"
 #include "analyze/weights.h"
+#include "cli/conditions.h"
 
 struct ggs_json;
 
@@ -13,7 +16,10 @@ struct stats_report {
     struct ggs_totals  totals;
     struct ggs_groups  groups; // n is 0 where none were asked for
     struct ggs_weights weights;
-    // what the machine did
+    // what was set on the machine, and what it did
+    struct ggs_conditions     conditions;
+    struct ggs_loading        loading;
+    struct ggs_resident_list  resident;
     struct ggs_fault_totals   faults;
     struct ggs_request_totals requests;
     const char *              by;        // "op", "layer", ...
@@ -26,3 +32,6 @@ int stats_json(const struct stats_report * report);
 // The machine's part of both: nothing where nothing was observed.
 void stats_machine_text(const struct stats_report * report);
 void stats_machine_json(struct ggs_json * json, const struct stats_report * report);
+// Their parts about the conditions of the recording, loading, and what was in memory.
+void stats_pressure_text(const struct stats_report * report);
+void stats_pressure_json(const struct stats_report * report, struct ggs_json * json);

@@ -275,6 +275,7 @@ int ggs_experiment_begin(struct ggs_experiment_json * experiment, const struct g
     json_object_object_add(settings, "prove", json_object_new_boolean(start->prove));
     json_object_object_add(settings, "spool", ggs_json_text(start->spool));
     set(experiment, "settings", settings);
+    set(experiment, "machine", start->machine);
     return write_json(experiment, error);
 }
 
@@ -333,6 +334,16 @@ uint64_t ggs_experiment_start_ns(const struct ggs_experiment_json * experiment) 
 const char * ggs_experiment_state(const struct ggs_experiment_json * experiment) {
     const char * state = string_of(experiment, "state");
     return state == NULL ? "" : state;
+}
+
+struct json_object * ggs_experiment_machine(struct ggs_experiment_json * experiment) {
+    struct json_object * machine;
+    if (json_object_object_get_ex(experiment->json, "machine", &machine) &&
+        json_object_is_type(machine, json_type_object))
+        return machine;
+    machine = json_object_new_object();
+    set(experiment, "machine", machine);
+    return machine;
 }
 
 // ---- the end ----

@@ -36,13 +36,14 @@ struct ggs_experiment_place {
 };
 
 struct ggs_experiment_start {
-    char * const * command;
-    const char *   model; // as given, NULL where unknown
-    uint64_t       max_size;
-    const char *   policy;
-    bool           follow;
-    bool           prove;
-    const char *   spool; // folder
+    char * const *       command;
+    const char *         model; // as given, NULL where unknown
+    uint64_t             max_size;
+    const char *         policy;
+    bool                 follow;
+    bool                 prove;
+    const char *         spool;   // folder
+    struct json_object * machine; // what is set on the machine; taken over
 };
 
 // Makes the directory. One that exists and is not empty is refused; with `force` it is emptied of the files above, but only
@@ -59,6 +60,8 @@ int ggs_experiment_begin(struct ggs_experiment_json * experiment, const struct g
 
 // Adds to "settings" what turned out while the program was started; in the file once it is completed. Takes `value`.
 void ggs_experiment_setting(struct ggs_experiment_json * experiment, const char * key, struct json_object * value);
+// The object "machine": what was set on the machine and what the machine did. Lives in `json`.
+struct json_object * ggs_experiment_machine(struct ggs_experiment_json * experiment);
 
 // Notes the time at which the program ended: now.
 void ggs_experiment_stop_clock(struct ggs_experiment_json * experiment);

@@ -2,6 +2,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <json-c/json.h>
 #include <limits.h>
 #include <signal.h>
 #include <stdio.h>
@@ -21,6 +22,7 @@
 #include "cli/launch.h"
 #include "cli/libraries.h"
 #include "cli/observation.h"
+#include "cli/pressure.h"
 #include "cli/program.h"
 #include "cli/spool-facts.h"
 #include "cli/spool-place.h"
@@ -70,7 +72,8 @@ static const struct argp_option recording_options[] = {
      "Note which pages of the model are in memory after loading, after each token and at the end", 0},
     {"io", KEY_IO, NULL, 0, "Record the requests to the disk under the model (root)", 0},
     {"memory", KEY_MEMORY, "SIZE", 0, "Let the program use at most SIZE bytes of memory, page cache included", 0},
-    {"cold", KEY_COLD, NULL, 0, "Drop the model from the page cache first", 0},
+    {"cold", KEY_COLD, "FILE", OPTION_ARG_OPTIONAL,
+     "Drop the model from the page cache first: FILE, or what the command names with -m", 0},
     {0},
 };
 
@@ -114,7 +117,8 @@ static error_t parse_option(int key, char * argument, struct argp_state * state)
             recording->io = true;
             return 0;
         case KEY_COLD:
-            recording->cold = true;
+            recording->cold       = true;
+            recording->cold_model = argument;
             return 0;
         case KEY_MEMORY:
             if (!ggs_parse_bytes(argument, &recording->memory) || recording->memory < LEAST_MEMORY)
@@ -169,8 +173,26 @@ struct attempt {
     struct ggs_spool_place       place;
     struct ggs_environment       environment;
     struct ggs_observation       observation;
+    struct ggs_pressure          pressure;
+    bool                         misuse;   // the command line is to blame
     int                          files[2]; // stdout.txt, stderr.txt
 };
+
+static const char * model_of(const struct ggs_recording * recording) {
+    return recording->model != NULL ? recording->model : find_model(recording->command);
+}
+
+static int check_pressure(struct attempt * attempt, struct ggs_error * error) {
+    const struct ggs_recording * recording = attempt->recording;
+    attempt->pressure =
+        (struct ggs_pressure){.memory  = recording->memory,
+                              .cold    = recording->cold,
+                              .model   = recording->cold_model != NULL ? recording->cold_model : model_of(recording),
+                              .command = recording->command};
+    int status      = ggs_pressure_check(&attempt->pressure, error);
+    attempt->misuse = status == GGS_USAGE;
+    return status;
+}
 
 // Everything that can be known before anything is made.
 static int check(struct attempt * attempt, struct ggs_error * error) {
@@ -181,11 +203,13 @@ static int check(struct attempt * attempt, struct ggs_error * error) {
     if (status == 0) status = ggs_capture_library_find(attempt->capture, error);
     if (status == 0 && recording->engine != NULL)
         status = ggs_engine_locate(recording->engine, &attempt->engine, error);
-    if (status != 0 || ggs_program_check(&attempt->program, &only_warn, &reason) == 0) return status;
-    if (!only_warn) return ggs_fail(error, reason.status, "%s", reason.text);
-    fprintf(stderr, "ggscope: %s; what the script %s starts may still be recorded\n", reason.text,
-            attempt->program.path);
-    return 0;
+    if (status != 0) return status;
+    if (ggs_program_check(&attempt->program, &only_warn, &reason) != 0) {
+        if (!only_warn) return ggs_fail(error, reason.status, "%s", reason.text);
+        fprintf(stderr, "ggscope: %s; what the script %s starts may still be recorded\n", reason.text,
+                attempt->program.path);
+    }
+    return check_pressure(attempt, error);
 }
 
 static int open_copy(const struct attempt * attempt, const char * name, int * fd, struct ggs_error * error) {
@@ -199,7 +223,8 @@ static int make_environment(struct attempt * attempt, struct ggs_error * error) 
     const struct ggs_recording * recording   = attempt->recording;
     struct ggs_environment *     environment = &attempt->environment;
     char                         number[GGS_NUMBER_LENGTH];
-    snprintf(number, sizeof(number), "%llu", (unsigned long long) attempt->place.max_bytes);
+    uint64_t                     reserved = ggs_pressure_reserve(&attempt->pressure, attempt->place.max_bytes);
+    snprintf(number, sizeof(number), "%llu", (unsigned long long) (attempt->place.max_bytes - reserved));
     ggs_environment_copy(environment, environ);
     ggs_environment_prepend(environment, "LD_PRELOAD", attempt->capture);
     ggs_environment_set(environment, "GGSCOPE_OUTPUT", attempt->experiment.directory);
@@ -218,7 +243,7 @@ static int make_environment(struct attempt * attempt, struct ggs_error * error) 
 
 static int prepare(struct attempt * attempt, struct ggs_error * error) {
     const struct ggs_recording * recording = attempt->recording;
-    const char *                 model = recording->model != NULL ? recording->model : find_model(recording->command);
+    const char *                 model     = model_of(recording);
     char                         subject[NAME_MAX];
     make_subject(subject, sizeof(subject), model != NULL ? model : recording->command[0]);
     struct ggs_experiment_place where  = {.directory = recording->output,
@@ -232,15 +257,26 @@ static int prepare(struct attempt * attempt, struct ggs_error * error) {
     if (status == 0) status = make_environment(attempt, error);
     if (status == 0) status = open_copy(attempt, "stdout.txt", &attempt->files[0], error);
     if (status == 0) status = open_copy(attempt, "stderr.txt", &attempt->files[1], error);
+    if (status == 0)
+        status = ggs_pressure_apply(&attempt->pressure, attempt->place.folder, attempt->place.max_bytes, error);
     struct ggs_experiment_start start = {.command  = recording->command,
                                          .model    = model,
                                          .max_size = attempt->place.max_bytes,
                                          .policy   = recording->policy == NULL ? "stop" : recording->policy,
                                          .follow   = recording->follow,
                                          .prove    = recording->prove,
-                                         .spool    = attempt->place.folder};
-    if (status == 0) status = ggs_experiment_begin(&attempt->experiment, &start, error);
-    if (status != 0) ggs_experiment_discard(&attempt->experiment);
+                                         .spool    = attempt->place.folder,
+                                         .machine  = json_object_new_object()};
+    ggs_pressure_note_begin(&attempt->pressure, start.machine);
+    if (status == 0) {
+        status = ggs_experiment_begin(&attempt->experiment, &start, error);
+    } else {
+        json_object_put(start.machine);
+    }
+    if (status != 0) {
+        ggs_pressure_end(&attempt->pressure); // its segments lie in the spool
+        ggs_experiment_discard(&attempt->experiment);
+    }
     return status;
 }
 
@@ -306,6 +342,11 @@ static int finish(struct attempt * attempt, int wait_status) {
         ggs_spool_facts_release(&facts);
         return 1;
     }
+    if (status == 0 && attempt->recording->residency)
+        json_object_object_add(ggs_experiment_machine(&attempt->experiment), "residency",
+                               json_object_new_string(!facts.resident             ? "none"
+                                                      : facts.resident_in_process ? "pagemap"
+                                                                                  : "mincore"));
     if (status == 0) {
         ggs_observation_note(&attempt->observation, &attempt->experiment);
         ggs_observation_check_files(&attempt->observation, facts.files, facts.n_files);
@@ -334,26 +375,59 @@ static int exit_status(int wait_status) {
     return WIFSIGNALED(wait_status) ? 128 + WTERMSIG(wait_status) : WEXITSTATUS(wait_status);
 }
 
+static void on_started(void * context, pid_t program) {
+    struct attempt * attempt = context;
+    ggs_pressure_join(&attempt->pressure, program);
+    ggs_observation_start(&attempt->observation, program);
+}
+
+// Where systemd sets the limit, it starts the program.
+static char ** words_to_run(const struct attempt * attempt, const char ** path) {
+    const struct ggs_recording * recording = attempt->recording;
+    const char * const *         prefix    = attempt->pressure.limit.prefix;
+    size_t                       n_prefix = 0, n_words = 0, n = 0;
+    while (prefix[n_prefix] != NULL) n_prefix++;
+    while (recording->command[n_words] != NULL) n_words++;
+    char ** words = calloc(n_prefix + n_words + 1, sizeof(*words));
+    if (words == NULL) return NULL;
+    for (size_t i = 0; i < n_prefix; i++) words[n++] = (char *) prefix[i];
+    for (size_t i = 0; i < n_words; i++) words[n++] = recording->command[i];
+    *path = n_prefix > 0 ? prefix[0] : attempt->program.path;
+    if (n_prefix > 0) words[n_prefix] = (char *) attempt->program.path; // as we found it
+    return words;
+}
+
+static int launch_program(struct attempt * attempt, struct ggs_launch_result * result, struct ggs_error * error) {
+    const char * path  = NULL;
+    char **      words = words_to_run(attempt, &path);
+    if (words == NULL) return ggs_fail_memory(error);
+    struct ggs_launch launch = {.path        = path,
+                                .argv        = words,
+                                .environment = attempt->environment.entries,
+                                .copy_stdout = attempt->files[0],
+                                .copy_stderr = attempt->files[1],
+                                .started     = on_started,
+                                .context     = attempt};
+    int               status = ggs_launch(&launch, result, error);
+    free(words);
+    return status;
+}
+
 static int run(struct attempt * attempt, struct ggs_error * error) {
-    struct ggs_launch        launch = {.path        = attempt->program.path,
-                                       .argv        = attempt->recording->command,
-                                       .environment = attempt->environment.entries,
-                                       .copy_stdout = attempt->files[0],
-                                       .copy_stderr = attempt->files[1],
-                                       .started     = ggs_observation_start,
-                                       .context     = &attempt->observation};
     struct ggs_launch_result result;
     attempt->observation.faults       = !attempt->recording->no_faults;
     attempt->observation.faults_asked = attempt->recording->faults;
     attempt->observation.io           = attempt->recording->io;
     attempt->observation.folder       = attempt->place.folder;
     attempt->observation.max_bytes    = attempt->place.max_bytes;
-    int launched                      = ggs_launch(&launch, &result, error);
+    int status                        = launch_program(attempt, &result, error);
     ggs_observation_stop(&attempt->observation);
-    if (launched != 0) {
+    ggs_pressure_end(&attempt->pressure);
+    if (status != 0) {
         ggs_experiment_discard(&attempt->experiment);
         return -1;
     }
+    ggs_pressure_note_end(&attempt->pressure, ggs_experiment_machine(&attempt->experiment));
     // Whoever read our messages may be gone; the recording is sealed all the same.
     signal(SIGPIPE, SIG_IGN);
     ggs_experiment_stop_clock(&attempt->experiment);
@@ -361,7 +435,8 @@ static int run(struct attempt * attempt, struct ggs_error * error) {
     if (missing != 0)
         fprintf(stderr, "ggscope: the copies of the program's output in %s are not whole: %s\n",
                 attempt->experiment.directory, strerror(missing));
-    if (WIFSIGNALED(result.wait_status))
+    bool limited = ggs_pressure_explain(&attempt->pressure, result.wait_status);
+    if (WIFSIGNALED(result.wait_status) && !limited)
         fprintf(stderr, "ggscope: the program was ended by signal %d (%s)\n", WTERMSIG(result.wait_status),
                 strsignal(WTERMSIG(result.wait_status)));
     int own    = finish(attempt, result.wait_status);
@@ -370,6 +445,7 @@ static int run(struct attempt * attempt, struct ggs_error * error) {
 }
 
 static void release(struct attempt * attempt) {
+    ggs_pressure_end(&attempt->pressure);
     for (int i = 0; i < 2; i++) {
         if (attempt->files[i] >= 0) close(attempt->files[i]);
     }
@@ -400,5 +476,5 @@ int ggs_recording_make(const struct ggs_recording * recording, char * directory,
         snprintf(directory, size, "%s", attempt.experiment.directory);
     }
     release(&attempt);
-    return result < 0 ? 1 : result;
+    return result >= 0 ? result : attempt.misuse ? 2 : 1;
 }

@@ -13,18 +13,19 @@ struct ggs_recording {
     bool         force;
     bool         follow;
     bool         quiet;
-    uint64_t     max_size;  // 0: the default
-    const char * policy;    // "stop" or "ring", NULL: stop
-    const char * spool;     // NULL: the best place
-    const char * engine;    // NULL: the program's own
-    bool         prove;     // page truth: which pages ops really touch
-    bool         faults;    // page faults were asked for by name
-    bool         no_faults; // leave out page faults
-    bool         residency; // which pages of the model are in memory, again and again
-    bool         io;        // block requests
-    bool         cold;      // drop the model from the page cache first
-    uint64_t     memory;    // bytes that the program may use, 0: no limit
-    bool         discard;   // where the program fails and computed nothing, it has said why: leave no directory
+    uint64_t     max_size;   // 0: the default
+    const char * policy;     // "stop" or "ring", NULL: stop
+    const char * spool;      // NULL: the best place
+    const char * engine;     // NULL: the program's own
+    bool         prove;      // page truth: which pages ops really touch
+    bool         faults;     // page faults were asked for by name
+    bool         no_faults;  // leave out page faults
+    bool         residency;  // which pages of the model are in memory, again and again
+    bool         io;         // block requests
+    bool         cold;       // drop the model from the page cache first
+    const char * cold_model; // this one, NULL: the command's
+    uint64_t     memory;     // bytes that the program may use, 0: no limit
+    bool         discard;    // where the program fails and computed nothing, it has said why: leave no directory
     // what is recorded
     char **      command; // NULL at the end
     const char * model;   // NULL: looked for in the command

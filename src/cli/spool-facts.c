@@ -72,6 +72,12 @@ static bool take(struct ggs_spool_facts * facts, const struct ggs_story_record *
         case GGS_STORY_RUN:
             facts->runs++;
             return true;
+        case GGS_STORY_RESIDENT:
+            if (record->bytes < sizeof(*record) + sizeof(struct ggs_story_resident)) return true;
+            facts->resident = true;
+            if (((const struct ggs_story_resident *) (record + 1))->method == GGS_RESIDENT_IN_PROCESS)
+                facts->resident_in_process = true;
+            return true;
         case GGS_STORY_END:
             facts->ended = true;
             return true;

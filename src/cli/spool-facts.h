@@ -20,6 +20,8 @@ struct ggs_spool_facts {
     size_t   n_files;
     uint64_t threads;                  // the most that computed one graph
     uint64_t runs;                     // graph runs
+    bool     resident;                 // snapshots of what is in memory were taken
+    bool     resident_in_process;      // and tell only what the process itself has mapped
     uint64_t losses[GGS_FACTS_LOSSES]; // by enum ggs_loss_reason
 };
 

@@ -5,6 +5,7 @@
 #include "analyze/totals.h"
 #include "base/error.h"
 #include "base/number.h"
+#include "cli/conditions.h"
 
 enum { TOP = 5 };
 
@@ -69,10 +70,11 @@ void ggs_summary_totals(const struct ggs_totals * totals, FILE * out) {
 }
 
 void ggs_summary_print(const char * directory, FILE * out) {
-    struct ggs_trace  trace;
-    struct ggs_totals totals;
-    struct ggs_error  error  = {0};
-    int               status = ggs_trace_open(&trace, directory, &error);
+    struct ggs_trace      trace;
+    struct ggs_totals     totals;
+    struct ggs_conditions conditions;
+    struct ggs_error      error  = {0};
+    int                   status = ggs_trace_open(&trace, directory, &error);
     if (status == 0) {
         status = ggs_totals_compute(&totals, &trace, &ggs_totals_all, &error);
         if (status == 0) {
@@ -81,6 +83,8 @@ void ggs_summary_print(const char * directory, FILE * out) {
             print_top(out, &totals);
             print_bytes(out, &totals);
             print_doubts(out, &totals);
+            ggs_conditions_read(&conditions, &trace);
+            ggs_conditions_print(&conditions, out);
             char bytes[GGS_NUMBER_LENGTH];
             fprintf(out, "trace     %s/trace.ggs, %s\n", directory,
                     ggs_format_bytes(bytes, ggs_reader_size(trace.reader)));

@@ -252,6 +252,28 @@ static const struct ggs_field requests[] = {
     {"token", INTEGER_, "token step: tokens.token"},
 };
 
+static const struct ggs_field reads[] = {
+    {"read", INTEGER, "number, from 0"},
+    {"kind", TEXT, "read, populate (mmap that reads ahead), advice (madvise that does), lock (mlock)"},
+    {"file", INTEGER_, "files.file"},
+    {"file_offset", INTEGER, "where in it"},
+    {"bytes", INTEGER, "how many"},
+    {"begin_ns", INTEGER, "begin of the first call"},
+    {"duration_ns", INTEGER, "spent in the calls"},
+    {"os_thread", INTEGER, "thread"},
+    {"load", INTEGER_, "number of the model load; null where its begin was not seen"},
+};
+
+static const struct ggs_field residency[] = {
+    {"snapshot", INTEGER, "number, from 1"},
+    {"file", INTEGER, "files.file"},
+    {"page", INTEGER, "first page of the area, in units of the machine's page size"},
+    {"pages", INTEGER, "how many; 0 in the one row of a file of which none is in memory"},
+    {"moment", TEXT, "load, graph, end: after a model was loaded, after graphs were computed, at the program's end"},
+    {"begin_ns", INTEGER, "when"},
+    {"token", INTEGER_, "tokens.token that was computed; null for none"},
+};
+
 static const struct ggs_field experiment[] = {
     {"experiment_id", TEXT, "UUID"},
     {"ggscope_version", TEXT_, "that recorded it"},
@@ -301,6 +323,12 @@ static const struct ggs_flat_table tables[] = {
      ggs_rows_faults},
     {"requests", "One row per request to the disks under the model. Empty without --io.", 1, false, FIELDS(requests),
      ggs_rows_requests},
+    {"reads",
+     "One row per part of a model file that the engine asked for by a call, not by touching it, while it loaded. Adjacent calls may be "
+     "one row.",
+     1, false, FIELDS(reads), ggs_rows_reads},
+    {"residency", "One row per area of a mapped model file that is in memory in a snapshot; only with --residency.", 0,
+     false, FIELDS(residency), ggs_rows_residency},
     {"experiment", "One row.", 1, false, FIELDS(experiment), ggs_rows_experiment},
 };
 enum { N_TABLES = sizeof(tables) / sizeof(tables[0]) };

@@ -105,4 +105,6 @@ int ggs_rows_files(struct ggs_export * export, const struct ggs_sink * sink, str
 int ggs_rows_transfers(struct ggs_export * export, const struct ggs_sink * sink, struct ggs_error * error);
 int ggs_rows_faults(struct ggs_export * export, const struct ggs_sink * sink, struct ggs_error * error);
 int ggs_rows_requests(struct ggs_export * export, const struct ggs_sink * sink, struct ggs_error * error);
+int ggs_rows_reads(struct ggs_export * export, const struct ggs_sink * sink, struct ggs_error * error);
+int ggs_rows_residency(struct ggs_export * export, const struct ggs_sink * sink, struct ggs_error * error);
 int ggs_rows_experiment(struct ggs_export * export, const struct ggs_sink * sink, struct ggs_error * error);

@@ -229,6 +229,19 @@ void ggs_spool_release(struct ggs_spool * spool) {
     *spool = (struct ggs_spool){0};
 }
 
+// Segments that nobody took.
+static void remove_free(const char * directory) {
+    DIR *                 folder = opendir(directory);
+    const struct dirent * entry;
+    while (folder != NULL && (entry = readdir(folder)) != NULL) {
+        size_t length = strlen(entry->d_name);
+        if (strncmp(entry->d_name, "free-", 5) != 0 || length < 10) continue;
+        const char * end = entry->d_name + length - 4;
+        if (strcmp(end, ".seg") == 0 || strcmp(end, ".tmp") == 0) unlinkat(dirfd(folder), entry->d_name, 0);
+    }
+    if (folder != NULL) closedir(folder);
+}
+
 int ggs_spool_remove(const char * directory, struct ggs_error * error) {
     struct ggs_spool spool  = {0};
     char *           target = realpath(directory, NULL);
@@ -240,6 +253,7 @@ int ggs_spool_remove(const char * directory, struct ggs_error * error) {
         for (size_t i = 0; status == 0 && i < spool.n_segments; i++)
             if (unlink(spool.segments[i].path) != 0 && errno != ENOENT)
                 status = ggs_fail_errno(error, "cannot remove %s", spool.segments[i].path);
+        if (status == 0) remove_free(target);
         if (status == 0) rmdir(target); // stays where something else lies in it
     }
     if (status == 0 && lstat(directory, &info) == 0 && S_ISLNK(info.st_mode) && unlink(directory) != 0)

@@ -8,6 +8,8 @@
 //     SPOOL/story-0000.seg story-0001.seg ...    one stream, in order: everything but op runs
 //     SPOOL/lane-000-0000.seg ...                one stream per lane: op runs and the index data they saw
 //     SPOOL/machine-0000.seg                     one stream, written by ggscope itself: what the kernel says
+//     SPOOL/free-000000.seg ...                  GGS_SPOOL_SEGMENT zeros each, made by ggscope under a memory limit: the
+//                                                writer takes the next number by renaming it
 //
 // A lane is written by one thread at a time. It belongs to (slot, thread index): a slot is taken for the
 // duration of one graph run, so lanes number (concurrent graph runs) x (threads), however many OS threads come and go.
@@ -30,6 +32,7 @@
 #include <stdint.h>
 
 #define GGS_SPOOL_MAGIC "GGSPOOL1"
+#define GGS_SPOOL_FREE  "free-%06u" // printf form of the name of a free segment, without its ending
 
 enum {
     GGS_SPOOL_VERSION = 1,
@@ -126,9 +129,10 @@ enum ggs_story_type {
     GGS_STORY_END          = 26, // ggs_story_number: 0. The process left main or called exit
     GGS_STORY_PAGES        = 27, // ggs_story_pages, then `count` ggs_story_area: what an op really touched
     GGS_STORY_READ         = 28, // ggs_story_read; then text: path
-    GGS_STORY_RESIDENT     = 29, // ggs_story_resident, then `count` ggs_story_area; then text: path
-    GGS_STORY_FAULT        = 30, // machine: ggs_story_fault
-    GGS_STORY_REQUEST      = 31, // machine: ggs_story_request
+    GGS_STORY_RESIDENT =
+        29,                 // ggs_story_resident, then `count` ggs_story_area; then text: path. A file may take several
+    GGS_STORY_FAULT   = 30, // machine: ggs_story_fault
+    GGS_STORY_REQUEST = 31, // machine: ggs_story_request
 };
 
 enum ggs_loss_reason {
@@ -263,8 +267,16 @@ struct ggs_story_pages {
     uint64_t count; // of areas: addresses
 };
 
+enum ggs_reading { // as enum ggs_read_kind
+    GGS_READING_FILE     = 1,
+    GGS_READING_POPULATE = 2,
+    GGS_READING_ADVICE   = 3,
+    GGS_READING_LOCK     = 4,
+};
+
+// Adjacent calls may be one record: end - begin is the time spent in all of them.
 struct ggs_story_read {
-    uint32_t kind; // enum ggs_read_kind
+    uint32_t kind; // enum ggs_reading
     uint32_t os_thread;
     uint64_t load;
     uint64_t offset; // in the file
@@ -272,11 +284,23 @@ struct ggs_story_read {
     uint64_t begin, end; // ticks
 };
 
+enum ggs_when { // as enum ggs_moment
+    GGS_WHEN_LOADED = 1,
+    GGS_WHEN_RUN    = 2,
+    GGS_WHEN_ENDED  = 3,
+};
+
 struct ggs_story_resident {
     uint64_t snapshot; // from 1; several records have the same one where there are several files
-    uint32_t moment;   // enum ggs_moment
-    uint32_t reserved;
-    uint64_t count; // of areas: offsets in the file
+    uint32_t moment;   // enum ggs_when
+    uint32_t method;   // enum ggs_resident_method
+    uint64_t count;    // of areas: offsets in the file
+};
+
+enum ggs_resident_method {
+    GGS_RESIDENT_IN_CACHE = 0, // mincore: pages that are in memory, whoever uses them
+    GGS_RESIDENT_IN_PROCESS =
+        1, // pagemap: pages that the process has in its page tables. The kernel tells no more of others' files
 };
 
 struct ggs_story_fault {

@@ -1,0 +1,27 @@
+// The conditions that a recording was made under, as its experiment.json tells them: limit on memory, cold page cache.
+#pragma once
+
+#include <stdbool.h>
+#include <stdint.h>
+#include <stdio.h>
+
+struct ggs_json;
+struct ggs_trace;
+
+struct ggs_conditions {
+    uint64_t memory_limit; // 0: none was set
+    char     mechanism[32];
+    uint64_t memory_peak, memory_anonymous, memory_shared;
+    uint64_t limit_hits, oom_kills;
+    bool     cold; // the model was dropped from the page cache
+    uint64_t cold_bytes, resident_before, resident_after;
+    bool     resident_known;
+    uint64_t read_bytes;    // by the program, from disks
+    char     residency[16]; // how snapshots of what is in memory were made, "" for none
+};
+
+void ggs_conditions_read(struct ggs_conditions * conditions, struct ggs_trace * trace);
+// A line or two where there is something to tell. At most 80 columns.
+void ggs_conditions_print(const struct ggs_conditions * conditions, FILE * out);
+// Members "memory" and "cold", where they apply.
+void ggs_conditions_json(const struct ggs_conditions * conditions, struct ggs_json * json);
