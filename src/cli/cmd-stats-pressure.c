@@ -22,7 +22,7 @@ static void print_loading(const struct ggs_loading * loading) {
     for (size_t i = 0; i < sizeof(order) / sizeof(order[0]); i++) {
         const struct ggs_loading_kind * kind = &loading->by_kind[order[i]];
         if (kind->reads > 0)
-            printf("            %-18s %10s %10s\n", ggs_loading_name(order[i]), ggs_format_bytes(a, kind->bytes),
+            printf("            %-14s %10s %10s\n", ggs_loading_name(order[i]), ggs_format_bytes(a, kind->bytes),
                    ggs_format_nanoseconds(b, kind->ns));
     }
 }

@@ -48,10 +48,10 @@ void ggs_conditions_read(struct ggs_conditions * conditions, struct ggs_trace * 
 void ggs_conditions_print(const struct ggs_conditions * c, FILE * out) {
     char a[GGS_NUMBER_LENGTH], b[GGS_NUMBER_LENGTH];
     if (c->memory_limit > 0) {
-        fprintf(out, "limit     %s of memory (%s), reached %s times%s\n", ggs_format_bytes(a, c->memory_limit),
-                c->mechanism, ggs_format_count(b, c->limit_hits), c->oom_kills > 0 ? "; it ended the program" : "");
-        fprintf(out, "          %s at most, %s of it the program's own\n", ggs_format_bytes(a, c->memory_peak),
-                ggs_format_bytes(b, c->memory_anonymous));
+        fprintf(out, "limit     %s of memory (%s), reached %s times\n", ggs_format_bytes(a, c->memory_limit),
+                c->mechanism, ggs_format_count(b, c->limit_hits));
+        fprintf(out, "          %s at most, %s of it the program's own%s\n", ggs_format_bytes(a, c->memory_peak),
+                ggs_format_bytes(b, c->memory_anonymous), c->oom_kills > 0 ? "; that ended it" : "");
     }
     if (c->cold) {
         fprintf(out, "cold      %s dropped from the page cache first", ggs_format_bytes(a, c->cold_bytes));
