@@ -12,6 +12,7 @@ struct ggs_log {
     struct ggs_log_filter  filter;
     struct ggs_walk *      walk;
     bool                   in_run;  // a run is open that has ops left
+    uint64_t               number;  // of the op that comes next, in its run
     bool *                 matches; // by tensor - 1: its name fits the pattern; NULL without one
     struct ggs_log_operand operands[GGS_ACCESS_MOST];
 };
@@ -57,8 +58,11 @@ int ggs_log_open(struct ggs_log ** out, struct ggs_trace * trace, const struct g
     log->trace  = trace;
     log->filter = *filter;
     int status  = match_names(log, error);
-    if (status == 0) status = narrow(log, error);
-    if (status == 0) status = ggs_walk_open(&log->walk, trace, log->filter.first_token, log->filter.last_token, error);
+    if (status == 0 && filter->last_run == 0) status = narrow(log, error);
+    if (status == 0 && filter->last_run > 0)
+        status = ggs_walk_open_runs(&log->walk, trace, filter->first_run, filter->last_run, error);
+    else if (status == 0)
+        status = ggs_walk_open(&log->walk, trace, log->filter.first_token, log->filter.last_token, error);
     if (status < 0) {
         ggs_log_close(log);
         return status;
@@ -121,6 +125,8 @@ static bool range_fits(const struct ggs_log_filter * filter, const struct ggs_ac
     const struct ggs_tensor * t = access->tensor;
     if (filter->range_end == 0) return true;
     if (t->source != GGS_SOURCE_DISK && t->origin_file == 0) return false;
+    if (filter->range_file != 0 && filter->range_file != (t->source == GGS_SOURCE_DISK ? t->file : t->origin_file))
+        return false;
     uint64_t base = t->source == GGS_SOURCE_DISK ? t->file_offset : t->origin_offset;
     for (uint32_t i = 0; i < access->n_ranges; i++) {
         uint64_t begin = base + access->ranges[i].offset;
@@ -206,6 +212,7 @@ static int make_entry(struct ggs_log * log, struct ggs_log_entry * entry, struct
     if (!op_fits(log)) return 0;
     *entry = (struct ggs_log_entry){.run      = run->run,
                                     .node     = op->node,
+                                    .number   = log->number,
                                     .absorbed = op->absorbed,
                                     .token    = run->step,
                                     .phase    = run->phase,
@@ -225,9 +232,11 @@ int ggs_log_next(struct ggs_log * log, struct ggs_log_entry * entry, struct ggs_
             int more = ggs_walk_run(log->walk, error);
             if (more <= 0) return more;
             log->in_run = true;
+            log->number = 0;
         }
         while (ggs_walk_op(log->walk)) {
             int status = make_entry(log, entry, error);
+            log->number++;
             if (status != 0) return status;
         }
         log->in_run = false;

@@ -24,3 +24,4 @@ int cmd_graph(int argc, char ** argv);
 int cmd_experts(int argc, char ** argv);
 int cmd_buffers(int argc, char ** argv);
 int cmd_diff(int argc, char ** argv);
+int cmd_serve(int argc, char ** argv);
