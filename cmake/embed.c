@@ -9,11 +9,15 @@
 enum { FILES_MOST = 64 };
 
 static const char * type_of(const char * name) {
-    static const char * const types[][2] = {
-        {".html", "text/html; charset=utf-8"}, {".js", "text/javascript; charset=utf-8"}, {".css", "text/css; charset=utf-8"},
-        {".svg", "image/svg+xml"},             {".png", "image/png"},                     {".ico", "image/x-icon"},
-        {".json", "application/json"},         {".woff2", "font/woff2"}};
-    const char * dot = strrchr(name, '.');
+    static const char * const types[][2] = {{".html", "text/html; charset=utf-8"},
+                                            {".js", "text/javascript; charset=utf-8"},
+                                            {".css", "text/css; charset=utf-8"},
+                                            {".svg", "image/svg+xml"},
+                                            {".png", "image/png"},
+                                            {".ico", "image/x-icon"},
+                                            {".json", "application/json"},
+                                            {".woff2", "font/woff2"}};
+    const char *              dot        = strrchr(name, '.');
     for (size_t i = 0; dot != NULL && i < sizeof(types) / sizeof(types[0]); i++) {
         if (strcmp(dot, types[i][0]) == 0) return types[i][1];
     }
@@ -81,7 +85,8 @@ int main(int argc, char ** argv) {
     }
     fputs("const struct ggs_asset ggs_assets[] = {\n", out);
     for (unsigned i = 0; i < n; i++)
-        fprintf(out, "{\"/%s\", \"%s\", \"\\\"%s\\\"\", data_%u, sizeof(data_%u)},\n", names[i], type_of(names[i]), etags[i], i, i);
+        fprintf(out, "{\"/%s\", \"%s\", \"\\\"%s\\\"\", data_%u, sizeof(data_%u)},\n", names[i], type_of(names[i]),
+                etags[i], i, i);
     fprintf(out, "{0}};\nconst size_t ggs_n_assets = %u;\n", n);
     return fclose(out) == 0 ? 0 : 1;
 }

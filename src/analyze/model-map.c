@@ -130,7 +130,7 @@ static uint64_t bytes_of(const struct ggs_trace * trace, const struct ggs_tensor
 static struct ggs_model_place seen_place(struct ggs_model_map * map, struct ggs_trace * trace,
                                          const struct ggs_tensor * t) {
     char            component[GGS_COMPONENT_LENGTH];
-    const char *    name   = ggs_reader_string(trace->reader, t->name);
+    const char *    name = ggs_reader_string(trace->reader, t->name);
     char            type[GGS_MODEL_TYPE_LENGTH];
     struct ggs_name parsed = ggs_name_parse(name, strlen(name));
     ggs_model_type(type, t->type > UINT32_MAX ? UINT32_MAX : (uint32_t) t->type);
@@ -207,8 +207,8 @@ int64_t ggs_model_map_find(const struct ggs_model_map * map, uint64_t file, uint
 }
 
 int ggs_model_map_make(struct ggs_model_map * map, struct ggs_trace * trace, struct ggs_error * error) {
-    *map        = (struct ggs_model_map){.names = ggs_names_new(), .model = "", .architecture = ""};
-    bool * told = calloc(trace->n_files + 1, sizeof(*told));
+    *map          = (struct ggs_model_map){.names = ggs_names_new(), .model = "", .architecture = ""};
+    bool * told   = calloc(trace->n_files + 1, sizeof(*told));
     int    status = map->names == NULL || told == NULL ? ggs_fail_memory(error) : 0;
     for (uint64_t i = 0; status == 0 && i < trace->n_files; i++) {
         if (trace->files[i].gguf == 0) continue;

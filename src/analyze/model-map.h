@@ -18,8 +18,8 @@ struct ggs_model_place {
     uint64_t     file; // from 1
     uint64_t     offset, bytes;
     uint64_t     ne[4];
-    unsigned     n_dims; // 0 for what is no tensor
-    int          layer;  // -1: none
+    unsigned     n_dims;  // 0 for what is no tensor
+    int          layer;   // -1: none
     uint32_t     experts; // equal parts that it consists of; 0: it holds no experts
     bool         copied;  // the engine read it from a copy of its own
 };

@@ -43,9 +43,9 @@ int ggs_overview_lane(const struct ggs_overview * overview, int64_t slot, uint64
 // ---- runs ----
 
 static int add_run(struct ggs_overview * o, const struct ggs_run * run, struct ggs_error * error) {
-    bool     opaque     = (run->flags & GGS_RUN_OPAQUE) != 0;
-    uint64_t threads    = opaque || run->slot < 0 ? 1 : run->threads;
-    o->run[o->runs]     = (struct ggs_overview_run){o->ops, (uint32_t) run->run, (uint32_t) run->graph};
+    bool     opaque  = (run->flags & GGS_RUN_OPAQUE) != 0;
+    uint64_t threads = opaque || run->slot < 0 ? 1 : run->threads;
+    o->run[o->runs]  = (struct ggs_overview_run){o->ops, (uint32_t) run->run, (uint32_t) run->graph};
     o->interrupted_runs += (run->flags & GGS_RUN_INTERRUPTED) != 0;
     o->unseen += run->unseen;
     o->ops += run->executed;

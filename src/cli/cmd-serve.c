@@ -44,7 +44,8 @@ static error_t parse_option(int key, char * argument, struct argp_state * state)
             arguments->open = true;
             return 0;
         case ARGP_KEY_ARG:
-            if (arguments->n == DIRECTORIES_MOST) argp_error(state, "no more than %d experiments, please", DIRECTORIES_MOST);
+            if (arguments->n == DIRECTORIES_MOST)
+                argp_error(state, "no more than %d experiments, please", DIRECTORIES_MOST);
             arguments->directories[arguments->n++] = argument;
             return 0;
         default:
@@ -58,7 +59,8 @@ static bool is_experiment(const char * directory) {
     static const char * const files[] = {"trace.ggs", "experiment.json", "spool"};
     char                      path[PATH_MAX];
     for (size_t i = 0; i < sizeof(files) / sizeof(files[0]); i++) {
-        if (snprintf(path, sizeof(path), "%s/%s", directory, files[i]) < (int) sizeof(path) && access(path, F_OK) == 0) return true;
+        if (snprintf(path, sizeof(path), "%s/%s", directory, files[i]) < (int) sizeof(path) && access(path, F_OK) == 0)
+            return true;
     }
     return false;
 }
@@ -71,7 +73,9 @@ static bool find_newest(char newest[PATH_MAX]) {
     for (struct dirent * entry; folder != NULL && (entry = readdir(folder)) != NULL;) {
         char        path[PATH_MAX];
         struct stat info;
-        if (entry->d_name[0] == '.' || snprintf(path, sizeof(path), "experiments/%s", entry->d_name) >= (int) sizeof(path)) continue;
+        if (entry->d_name[0] == '.' ||
+            snprintf(path, sizeof(path), "experiments/%s", entry->d_name) >= (int) sizeof(path))
+            continue;
         if (stat(path, &info) != 0 || !S_ISDIR(info.st_mode) || !is_experiment(path)) continue;
         if (newest[0] != '\0' && (info.st_mtim.tv_sec < best.tv_sec ||
                                   (info.st_mtim.tv_sec == best.tv_sec && info.st_mtim.tv_nsec <= best.tv_nsec)))
@@ -117,7 +121,7 @@ static int serve(const struct arguments * arguments, const sigset_t * signals, s
     struct ggs_live_context   context = {0};
     struct ggs_live           live    = ggs_live_of_spools(&context);
     struct ggs_server_options options = {.address = arguments->address, .port = (uint16_t) arguments->port};
-    int status = ggs_shelf_new(&shelf, arguments->directories, arguments->n, &live, error);
+    int                       status  = ggs_shelf_new(&shelf, arguments->directories, arguments->n, &live, error);
     if (status < 0) return status;
     status = ggs_server_start(&server, shelf, &options, error);
     if (status == 0) {
@@ -138,7 +142,8 @@ int cmd_serve(int argc, char ** argv) {
     static const struct argp_option options[] = {
         {"port", KEY_PORT, "N", 0, "Listen at this port; 0, the default, is any that is free", 1},
         {"open", KEY_OPEN, NULL, 0, "Start the browser", 1},
-        {"bind", KEY_BIND, "ADDRESS", 0, "Listen at this address instead of 127.0.0.1: others can reach the server then, and need the token", 1},
+        {"bind", KEY_BIND, "ADDRESS", 0,
+         "Listen at this address instead of 127.0.0.1: others can reach the server then, and need the token", 1},
         {0}};
     static const struct argp argp = {
         options,
@@ -155,7 +160,9 @@ int cmd_serve(int argc, char ** argv) {
     int              status = 0;
     if (argp_parse(&argp, argc, argv, 0, NULL, &arguments) != 0) return 2;
     if (arguments.n == 0 && !find_newest(newest)) {
-        fputs("ggscope: there is no experiment in ./experiments; record one: ggscope run -m MODEL.gguf -p \"Once upon a time\" -n 16\n", stderr);
+        fputs(
+            "ggscope: there is no experiment in ./experiments; record one: ggscope run -m MODEL.gguf -p \"Once upon a time\" -n 16\n",
+            stderr);
         return 1;
     }
     if (arguments.n == 0) arguments.directories[arguments.n++] = newest;

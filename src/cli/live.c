@@ -20,7 +20,8 @@ static bool folder_of(const char * directory, char folder[PATH_MAX]) {
 bool ggs_live_is_starting(const char * directory) {
     struct ggs_experiment_json experiment;
     char                       folder[PATH_MAX], path[PATH_MAX];
-    if (snprintf(path, sizeof(path), "%s/experiment.json", directory) >= (int) sizeof(path) || access(path, F_OK) != 0) return false;
+    if (snprintf(path, sizeof(path), "%s/experiment.json", directory) >= (int) sizeof(path) || access(path, F_OK) != 0)
+        return false;
     if (!folder_of(directory, folder) || ggs_spool_place_has_segments(directory)) return false;
     if (ggs_experiment_open(&experiment, directory, NULL) < 0) return false;
     bool starting = strcmp(ggs_experiment_state(&experiment), "recording") == 0;

@@ -39,9 +39,10 @@ static int check_identity(const struct ggs_exhibit * exhibit, const char * direc
     char id[64];
     ggs_exhibit_read_fact(directory, "experiment_id", id, sizeof(id));
     if (id[0] == '\0' || strcasecmp(id, exhibit->id) == 0) return 0;
-    return ggs_fail(error, GGS_FORMAT,
-                    "%s mixes two experiments: its experiment.json is of %s, its trace.ggs of %s; put each into the directory that it was recorded to",
-                    directory, id, exhibit->id);
+    return ggs_fail(
+        error, GGS_FORMAT,
+        "%s mixes two experiments: its experiment.json is of %s, its trace.ggs of %s; put each into the directory that it was recorded to",
+        directory, id, exhibit->id);
 }
 
 // ---- life ----
@@ -52,9 +53,10 @@ int ggs_exhibit_open(struct ggs_exhibit ** out, const char * directory, const ch
     if (exhibit == NULL) return ggs_fail_memory(error);
     atomic_init(&exhibit->holders, 1);
     pthread_mutex_init(&exhibit->lock, NULL);
+    pthread_mutex_init(&exhibit->disk_lock, NULL);
     ggs_log_cache_init(&exhibit->log_cache);
     exhibit->directory = strdup(directory);
-    int status         = exhibit->directory == NULL ? ggs_fail_memory(error) : ggs_trace_open(&exhibit->trace, path, error);
+    int status = exhibit->directory == NULL ? ggs_fail_memory(error) : ggs_trace_open(&exhibit->trace, path, error);
     if (status == 0) {
         format_id(exhibit->id, ggs_reader_uuid(exhibit->trace.reader));
         status = check_identity(exhibit, directory, error);
@@ -79,6 +81,7 @@ void ggs_exhibit_free(struct ggs_exhibit * exhibit) {
     ggs_log_cache_release(&exhibit->log_cache);
     ggs_trace_close(&exhibit->trace);
     pthread_mutex_destroy(&exhibit->lock);
+    pthread_mutex_destroy(&exhibit->disk_lock);
     free(exhibit->directory);
     free(exhibit);
 }
@@ -163,7 +166,7 @@ enum { NODES_MOST = 1 << 22 }; // of one graph: beyond that the trace is wrong
 static int meet_graphs(struct ggs_exhibit * exhibit, struct ggs_trace * trace, struct ggs_error * error) {
     struct ggs_cursor *  cursor;
     struct ggs_graph_row row;
-    uint64_t             rows = ggs_reader_rows(trace->reader, GGS_TABLE_GRAPHS);
+    uint64_t             rows   = ggs_reader_rows(trace->reader, GGS_TABLE_GRAPHS);
     int                  status = ggs_cursor_open(&cursor, trace->reader, GGS_TABLE_GRAPHS, error);
     if (status < 0) return status;
     exhibit->node_ops = calloc(rows + 1, sizeof(*exhibit->node_ops));
@@ -171,7 +174,8 @@ static int meet_graphs(struct ggs_exhibit * exhibit, struct ggs_trace * trace, s
     while (status >= 0 && exhibit->n_node_ops < rows && (status = ggs_cursor_next(cursor, &row, error)) > 0) {
         struct ggs_node_ops * ops = &exhibit->node_ops[exhibit->n_node_ops];
         if (row.graph > UINT32_MAX || row.nodes > NODES_MOST) continue;
-        *ops = (struct ggs_node_ops){.graph = (uint32_t) row.graph, .n_nodes = (uint32_t) row.nodes, .owned = row.base == 0};
+        *ops = (struct ggs_node_ops){
+            .graph = (uint32_t) row.graph, .n_nodes = (uint32_t) row.nodes, .owned = row.base == 0};
         if (ops->owned) ops->ops = calloc((size_t) row.nodes + 1, sizeof(*ops->ops));
         if (ops->owned && ops->ops == NULL) status = ggs_fail_memory(error);
         exhibit->n_node_ops++;
@@ -199,7 +203,8 @@ static int read_ops(struct ggs_exhibit * exhibit, struct ggs_trace * trace, stru
         for (uint64_t i = 0; i < rows; i++) {
             uint64_t graph = words[0][i], node = words[1][i], op = words[3][i];
             if (last == NULL || last->graph != graph) last = find_graph(exhibit, graph);
-            if (last != NULL && last->owned && node < last->n_nodes) last->ops[node] = op < UINT16_MAX ? (uint16_t) op : UINT16_MAX;
+            if (last != NULL && last->owned && node < last->n_nodes)
+                last->ops[node] = op < UINT16_MAX ? (uint16_t) op : UINT16_MAX;
         }
     }
     ggs_cursor_close(cursor);

@@ -22,7 +22,8 @@ int ggs_gate_make(struct ggs_gate * gate, bool loopback, uint16_t port, struct g
 // Takes as long whatever differs.
 static bool is_token(const struct ggs_gate * gate, const char * text, size_t length) {
     unsigned char differs = length != GGS_TOKEN_LENGTH;
-    for (size_t i = 0; i < GGS_TOKEN_LENGTH; i++) differs |= (unsigned char) (gate->token[i] ^ (i < length ? text[i] : 0));
+    for (size_t i = 0; i < GGS_TOKEN_LENGTH; i++)
+        differs |= (unsigned char) (gate->token[i] ^ (i < length ? text[i] : 0));
     return differs == 0;
 }
 
@@ -39,12 +40,14 @@ bool ggs_gate_host_ok(const struct ggs_gate * gate, const char * host) {
     if (*port != '\0' && (*port != ':' || strspn(port + 1, "0123456789") != strlen(port + 1))) return false;
     if (end != NULL) *end = '\0';
     const char * plain = bracket ? name + 1 : name;
-    if (strcasecmp(plain, "localhost") == 0 || strcmp(plain, "127.0.0.1") == 0 || strcmp(plain, "::1") == 0) return true;
+    if (strcasecmp(plain, "localhost") == 0 || strcmp(plain, "127.0.0.1") == 0 || strcmp(plain, "::1") == 0)
+        return true;
     if (gate->loopback) return false;
     // Reachable from elsewhere on purpose: by any address, or by the machine's own name.
     char own[260] = "";
     gethostname(own, sizeof(own) - 1);
-    return inet_pton(bracket ? AF_INET6 : AF_INET, plain, &address) == 1 || (own[0] != '\0' && strcasecmp(plain, own) == 0);
+    return inet_pton(bracket ? AF_INET6 : AF_INET, plain, &address) == 1 ||
+           (own[0] != '\0' && strcasecmp(plain, own) == 0);
 }
 
 bool ggs_gate_cookie_ok(const struct ggs_gate * gate, const char * cookies) {

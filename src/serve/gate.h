@@ -21,7 +21,7 @@ struct ggs_gate {
 
 int ggs_gate_make(struct ggs_gate * gate, bool loopback, uint16_t port, struct ggs_error * error);
 
-bool ggs_gate_host_ok(const struct ggs_gate * gate, const char * host);      // the Host header; NULL where there is none
+bool ggs_gate_host_ok(const struct ggs_gate * gate, const char * host); // the Host header; NULL where there is none
 bool ggs_gate_cookie_ok(const struct ggs_gate * gate, const char * cookies); // the Cookie header
 // The parameters of a request for "/": is there a token, and is it ours?
 enum ggs_gate_token { GGS_TOKEN_ABSENT, GGS_TOKEN_WRONG, GGS_TOKEN_RIGHT };

@@ -35,7 +35,7 @@ struct queue {
 struct ggs_jobs {
     struct ggs_jobs_options options;
     pthread_mutex_t         lock;
-    struct queue            queues[2]; // quick, slow
+    struct queue            queues[2];                          // quick, slow
     struct ggs_job *        list[KEPT_MOST + QUEUED_MOST + 64]; // and those under way
     unsigned                n;
     uint64_t                bytes; // of answers that are kept

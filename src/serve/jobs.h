@@ -40,12 +40,13 @@ struct ggs_jobs_options {
     unsigned quick_threads, slow_threads;
 };
 
-int  ggs_jobs_new(struct ggs_jobs ** out, const struct ggs_jobs_options * options, struct ggs_error * error);
+int ggs_jobs_new(struct ggs_jobs ** out, const struct ggs_jobs_options * options, struct ggs_error * error);
 // Stops the work that is under way, wakes all who wait, and ends the threads. Nothing may be asked afterwards but collect.
 void ggs_jobs_stop(struct ggs_jobs * jobs);
 void ggs_jobs_free(struct ggs_jobs * jobs); // NULL is fine; stops first
 
-struct ggs_answer * ggs_jobs_find(struct ggs_jobs * jobs, const char * key); // held for the caller; NULL where it is not known
+struct ggs_answer * ggs_jobs_find(struct ggs_jobs * jobs,
+                                  const char *      key); // held for the caller; NULL where it is not known
 void                ggs_jobs_wait(struct ggs_jobs * jobs, const char * key, bool slow, struct ggs_waiter * waiter);
 struct ggs_answer * ggs_jobs_collect(struct ggs_jobs * jobs, struct ggs_waiter * waiter, double * progress);
 

@@ -5,13 +5,22 @@
 
 #include "base/error.h"
 
-const char * const ggs_log_columns[GGS_LOG_COLUMNS] = {
-    [GGS_LOG_ROW] = "row",         [GGS_LOG_BEGIN] = "begin_ns",     [GGS_LOG_TOKEN] = "token",
-    [GGS_LOG_PHASE] = "phase",     [GGS_LOG_OP] = "op",              [GGS_LOG_NAME] = "name",
-    [GGS_LOG_LAYER] = "layer",     [GGS_LOG_THREADS] = "threads",    [GGS_LOG_READ] = "read",
-    [GGS_LOG_WRITTEN] = "written", [GGS_LOG_SOURCE] = "source",      [GGS_LOG_WHERE] = "where",
-    [GGS_LOG_DURATION] = "duration_ns", [GGS_LOG_WAIT] = "wait_ns",  [GGS_LOG_RUN] = "run",
-    [GGS_LOG_NODE] = "node"};
+const char * const ggs_log_columns[GGS_LOG_COLUMNS] = {[GGS_LOG_ROW]      = "row",
+                                                       [GGS_LOG_BEGIN]    = "begin_ns",
+                                                       [GGS_LOG_TOKEN]    = "token",
+                                                       [GGS_LOG_PHASE]    = "phase",
+                                                       [GGS_LOG_OP]       = "op",
+                                                       [GGS_LOG_NAME]     = "name",
+                                                       [GGS_LOG_LAYER]    = "layer",
+                                                       [GGS_LOG_THREADS]  = "threads",
+                                                       [GGS_LOG_READ]     = "read",
+                                                       [GGS_LOG_WRITTEN]  = "written",
+                                                       [GGS_LOG_SOURCE]   = "source",
+                                                       [GGS_LOG_WHERE]    = "where",
+                                                       [GGS_LOG_DURATION] = "duration_ns",
+                                                       [GGS_LOG_WAIT]     = "wait_ns",
+                                                       [GGS_LOG_RUN]      = "run",
+                                                       [GGS_LOG_NODE]     = "node"};
 
 enum { PLACES_MOST = 1 << 24 };
 
@@ -85,7 +94,7 @@ static uint64_t key_of(const struct ggs_log_entry * entry, uint32_t row, enum gg
 }
 
 static int add(struct finding * finding, const struct ggs_log_entry * entry, uint32_t row, struct ggs_error * error) {
-    struct ggs_log_rows * rows = finding->rows;
+    struct ggs_log_rows * rows  = finding->rows;
     struct ggs_log_place  place = {row, (uint32_t) entry->run, (uint32_t) entry->node};
     bool                  plain = finding->order.column == GGS_LOG_ROW;
     if (rows->n == PLACES_MOST)

@@ -49,8 +49,8 @@ struct ggs_log_order {
     bool                descending;
 };
 
-int ggs_log_rows_find(struct ggs_log_rows ** out, struct ggs_trace * trace, const struct ggs_overview * overview,
-                      const struct ggs_log_filter * filter, struct ggs_log_order order, struct ggs_error * error);
+int  ggs_log_rows_find(struct ggs_log_rows ** out, struct ggs_trace * trace, const struct ggs_overview * overview,
+                       const struct ggs_log_filter * filter, struct ggs_log_order order, struct ggs_error * error);
 void ggs_log_rows_drop(struct ggs_log_rows * rows); // NULL is fine
 
 // What was found lately. A zeroed struct with its lock initialised is empty.
@@ -59,8 +59,8 @@ struct ggs_log_cache {
     pthread_mutex_t       lock;
     struct ggs_log_rows * kept[GGS_LOG_KEPT]; // the newest first
 };
-void                  ggs_log_cache_init(struct ggs_log_cache * cache);
-void                  ggs_log_cache_release(struct ggs_log_cache * cache);
+void ggs_log_cache_init(struct ggs_log_cache * cache);
+void ggs_log_cache_release(struct ggs_log_cache * cache);
 // Holds what is there for the key; NULL where nothing is. The lock stays with the caller until put or unlock.
 struct ggs_log_rows * ggs_log_cache_lock(struct ggs_log_cache * cache, const char * key);
 void                  ggs_log_cache_put(struct ggs_log_cache * cache, struct ggs_log_rows * rows, const char * key);

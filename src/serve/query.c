@@ -37,7 +37,8 @@ int ggs_query_parse(struct ggs_query * query, const char * text, struct ggs_erro
         return ggs_fail(error, GGS_USAGE, "the parameters are longer than %zu bytes", sizeof(query->text) / 2 - 1);
     for (const char * at = text; *at != '\0';) {
         const char *end = at + strcspn(at, "&"), *equals = memchr(at, '=', (size_t) (end - at));
-        if (query->n == GGS_QUERY_MOST) return ggs_fail(error, GGS_USAGE, "there are more than %d parameters", GGS_QUERY_MOST);
+        if (query->n == GGS_QUERY_MOST)
+            return ggs_fail(error, GGS_USAGE, "there are more than %d parameters", GGS_QUERY_MOST);
         if (end > at) {
             char * name  = to;
             char * value = decode(at, equals == NULL ? end : equals, name);

@@ -100,8 +100,8 @@ static void put_residents(struct ggs_request * request, struct ggs_json * json, 
     for (unsigned column = 0; column < sizeof(titles) / sizeof(titles[0]); column++) {
         ggs_json_array(json, titles[column]);
         for (uint64_t i = 0; i < n; i++) {
-            const char * name = ggs_request_tensor(request, &request->trace.tensors[list[i].tensor]);
-            char         component[GGS_COMPONENT_LENGTH];
+            const char *    name = ggs_request_tensor(request, &request->trace.tensors[list[i].tensor]);
+            char            component[GGS_COMPONENT_LENGTH];
             struct ggs_name parsed = ggs_name_parse(name, strlen(name));
             if (column == 0) ggs_json_string(json, NULL, name);
             if (column == 1) ggs_json_u64(json, NULL, list[i].buffer);

@@ -6,11 +6,11 @@
 #include "serve/routes.h"
 
 static const char * verdict_word(enum ggs_verdict verdict) {
-    static const char * const words[] = {[GGS_SAME]      = "same",
+    static const char * const words[] = {[GGS_SAME]         = "same",
                                          [GGS_WITHIN_NOISE] = "noise",
-                                         [GGS_UNCERTAIN] = "uncertain",
-                                         [GGS_SLOWER]    = "slower",
-                                         [GGS_FASTER]    = "faster"};
+                                         [GGS_UNCERTAIN]    = "uncertain",
+                                         [GGS_SLOWER]       = "slower",
+                                         [GGS_FASTER]       = "faster"};
     return words[verdict];
 }
 

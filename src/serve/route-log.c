@@ -126,8 +126,8 @@ static int put_places(struct ggs_request * request, struct ggs_json * json, cons
                       const struct ggs_log_place * places, uint64_t n, struct ggs_error * error) {
     uint32_t              order[COUNT_MOST];
     struct ggs_log_filter filter = narrow_filter(whole);
-    struct kept_row * rows   = calloc(n + 1, sizeof(*rows));
-    int               status = rows == NULL ? ggs_fail_memory(error) : 0;
+    struct kept_row *     rows   = calloc(n + 1, sizeof(*rows));
+    int                   status = rows == NULL ? ggs_fail_memory(error) : 0;
     for (uint32_t i = 0; i < n; i++) order[i] = i;
     qsort_r(order, n, sizeof(*order), by_run, (void *) (uintptr_t) places);
     for (uint64_t i = 0; status == 0 && i < n;) {
@@ -175,8 +175,8 @@ static int take_region(struct ggs_query * query, struct ggs_log_filter * filter,
                 return 0;
         }
     }
-    return ggs_fail(error, GGS_USAGE, "region must be a file and a range of its bytes such as 1:4096..8192, not '%.40s'",
-                    text);
+    return ggs_fail(error, GGS_USAGE,
+                    "region must be a file and a range of its bytes such as 1:4096..8192, not '%.40s'", text);
 }
 
 static int take_words(struct ggs_query * query, struct ggs_log_filter * filter, struct ggs_error * error) {
@@ -263,7 +263,7 @@ static int write_filtered(struct ggs_request * request, struct ggs_json * json, 
 
 int ggs_route_log(struct ggs_request * request, struct ggs_error * error) {
     struct ggs_log_filter       filter = GGS_LOG_ALL;
-    struct ggs_log_order        order = {GGS_LOG_ROW, false};
+    struct ggs_log_order        order  = {GGS_LOG_ROW, false};
     const struct ggs_overview * overview;
     struct ggs_json             json;
     struct page                 page   = {0, 100};

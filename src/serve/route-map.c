@@ -17,7 +17,21 @@ static void put_files(struct ggs_request * request, struct ggs_json * json) {
     ggs_json_end(json);
 }
 
-enum column { NAME, TYPE, SHAPE, FILE_NUMBER, OFFSET, BYTES, LAYER, COMPONENT, CATEGORY, EXPERTS, COPIED, KIND, COLUMNS };
+enum column {
+    NAME,
+    TYPE,
+    SHAPE,
+    FILE_NUMBER,
+    OFFSET,
+    BYTES,
+    LAYER,
+    COMPONENT,
+    CATEGORY,
+    EXPERTS,
+    COPIED,
+    KIND,
+    COLUMNS
+};
 
 static const char * const titles[COLUMNS] = {"name",  "type",      "shape",    "file",    "offset", "bytes",
                                              "layer", "component", "category", "experts", "copied", "kind"};

@@ -59,7 +59,8 @@ static void put_bins(struct ggs_json * json, const char * key, const uint64_t bi
 
 static void put_pattern(struct ggs_json * json, const struct ggs_pattern * pattern) {
     ggs_json_object(json, "pattern");
-    ggs_json_double(json, "sequential_share", pattern->bytes == 0 ? 0 : (double) pattern->sequential / (double) pattern->bytes);
+    ggs_json_double(json, "sequential_share",
+                    pattern->bytes == 0 ? 0 : (double) pattern->sequential / (double) pattern->bytes);
     ggs_json_u64(json, "reads", pattern->reads);
     ggs_json_u64(json, "jumps", pattern->jumps);
     put_bins(json, "jump_bins", pattern->jump_bins);
@@ -112,7 +113,7 @@ static int put_totals(struct ggs_request * request, struct ggs_json * json, cons
 }
 
 int ggs_route_stats(struct ggs_request * request, struct ggs_error * error) {
-    struct ggs_totals_range range  = ggs_totals_all;
+    struct ggs_totals_range range = ggs_totals_all;
     struct ggs_json         json;
     int                     status = ggs_query_tokens(&request->query, &range.first_step, &range.last_step, error);
     if (status == 0) status = ggs_query_finish(&request->query, error);

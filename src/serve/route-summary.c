@@ -144,7 +144,8 @@ static const char * quantization_of(const struct ggs_model_map * map) {
         uint64_t sum = 0;
         if (map->places[i].type[0] == '\0' || map->places[i].type == best) continue;
         // Equal texts of a map are one text, and there are few of them: most tensors are of the best already.
-        for (uint64_t k = i; k < map->n; k++) sum += map->places[k].type == map->places[i].type ? map->places[k].bytes : 0;
+        for (uint64_t k = i; k < map->n; k++)
+            sum += map->places[k].type == map->places[i].type ? map->places[k].bytes : 0;
         if (sum > most) most = sum, best = map->places[i].type;
     }
     return best;
@@ -169,8 +170,8 @@ static void put_files(struct ggs_request * request, struct ggs_json * json) {
 static int put_model(struct ggs_request * request, struct ggs_json * json, struct ggs_error * error) {
     const struct ggs_trace *     trace = &request->trace;
     const struct ggs_model_map * map;
-    const char *                 name  = NULL;
-    uint64_t                     bytes = 0;
+    const char *                 name   = NULL;
+    uint64_t                     bytes  = 0;
     int                          status = ggs_exhibit_map(request->exhibit, &map, error);
     if (status < 0) return status;
     for (uint64_t i = 0; i < trace->n_files; i++) {

@@ -33,9 +33,9 @@ struct view {
     struct ggs_request *        request;
     const struct ggs_overview * overview;
     struct window               window;
-    uint64_t                    level;    // of the bins
-    uint64_t *                  in_lane;  // op runs that begin in the window, by lane; about
-    uint64_t                    op_runs;  // all of them
+    uint64_t                    level;   // of the bins
+    uint64_t *                  in_lane; // op runs that begin in the window, by lane; about
+    uint64_t                    op_runs; // all of them
     struct bin *                bins;
     uint64_t                    n_bins, bins_capacity;
     struct op_run *             rows;
@@ -72,16 +72,17 @@ static int add_bin(struct view * view, const struct ggs_lod * row, struct ggs_er
     if (!grow((void **) &view->bins, view->n_bins, &view->bins_capacity, sizeof(*view->bins)))
         return ggs_fail_memory(error);
     const struct ggs_overview_run * run = ggs_overview_find(view->overview, row->longest_run);
-    uint16_t op = run == NULL || row->slot < 0 ? UINT16_MAX : ggs_exhibit_op(view->request->exhibit, run->graph, row->longest_node);
-    view->bins[view->n_bins++] = (struct bin){.begin        = (double) (row->begin_ns - view->window.begin),
-                                              .busy         = (double) row->busy_ns,
-                                              .wait         = (double) row->wait_ns,
-                                              .count        = (uint32_t) row->count,
-                                              .longest_ns   = (double) row->longest_ns,
-                                              .longest_run  = (uint32_t) row->longest_run,
-                                              .longest_node = (uint32_t) row->longest_node,
-                                              .lane         = (uint16_t) lane,
-                                              .longest_op   = op};
+    uint16_t                        op  = run == NULL || row->slot < 0 ? UINT16_MAX
+                                                                       : ggs_exhibit_op(view->request->exhibit, run->graph, row->longest_node);
+    view->bins[view->n_bins++]          = (struct bin){.begin        = (double) (row->begin_ns - view->window.begin),
+                                                       .busy         = (double) row->busy_ns,
+                                                       .wait         = (double) row->wait_ns,
+                                                       .count        = (uint32_t) row->count,
+                                                       .longest_ns   = (double) row->longest_ns,
+                                                       .longest_run  = (uint32_t) row->longest_run,
+                                                       .longest_node = (uint32_t) row->longest_node,
+                                                       .lane         = (uint16_t) lane,
+                                                       .longest_op   = op};
     view->in_lane[lane] += row->count;
     view->op_runs += row->count;
     return 0;
@@ -205,10 +206,11 @@ static int put_losses(struct view * view, struct ggs_json * json, struct ggs_err
     if (status < 0) return status;
     ggs_json_array(json, "losses");
     for (unsigned n = 0; n < 1000 && (status = ggs_cursor_next(cursor, &loss, error)) > 0; n++) {
-        struct ggs_run run = {.begin_ns = loss.begin_ns, .end_ns = loss.begin_ns};
+        struct ggs_run                  run   = {.begin_ns = loss.begin_ns, .end_ns = loss.begin_ns};
         const struct ggs_overview_run * found = loss.run == 0 ? NULL : ggs_overview_find(view->overview, loss.run);
         if (found != NULL)
-            ggs_reader_row(view->request->trace.reader, GGS_TABLE_RUNS, (uint64_t) (found - view->overview->run), &run, NULL);
+            ggs_reader_row(view->request->trace.reader, GGS_TABLE_RUNS, (uint64_t) (found - view->overview->run), &run,
+                           NULL);
         if (run.begin_ns >= view->window.end || run.end_ns < view->window.begin) continue;
         ggs_json_object(json, NULL);
         ggs_json_u64(json, "lane", loss.lane);
@@ -254,7 +256,7 @@ static int write_view(struct view * view, bool raw, struct ggs_error * error) {
     ggs_json_i64(&columns->json, "level", raw ? -1 : (int64_t) view->level);
     ggs_json_u64(&columns->json, "bin_ns", raw ? 0 : 1ull << view->level);
     put_ops(&view->request->trace, &columns->json);
-    int status = put_losses(view, &columns->json, error);
+    int                        status = put_losses(view, &columns->json, error);
     static const struct op_run no_row;
     static const struct bin    no_bin;
     if (raw)
@@ -277,7 +279,8 @@ static int take_window(struct ggs_request * request, const struct ggs_overview *
     if (status == 0) status = ggs_query_i64(&request->query, "end", -far, far, &window->end, error);
     if (status == 0) status = ggs_query_u64(&request->query, "pixels", 1, PIXELS_MOST, &window->pixels, error);
     if (status == 0) status = ggs_query_finish(&request->query, error);
-    if (status == 0 && window->end <= window->begin) status = ggs_fail(error, GGS_USAGE, "the window must end behind its begin");
+    if (status == 0 && window->end <= window->begin)
+        status = ggs_fail(error, GGS_USAGE, "the window must end behind its begin");
     return status;
 }
 

@@ -78,7 +78,7 @@ static int read_rows(struct ggs_cursor * cursor, const struct span * span, struc
 static int read_text(struct ggs_request * request, struct ggs_cursor * cursor, const struct row * row,
                      struct ggs_text * text, struct ggs_error * error) {
     struct ggs_token token;
-    int              more = 0;
+    int              more       = 0;
     unsigned         characters = 0;
     uint32_t         point;
     ggs_text_clear(text);

@@ -22,7 +22,8 @@ void ggs_request_expect(struct ggs_request * request, uint64_t op_runs);
 static inline const char * ggs_request_string(const struct ggs_request * request, uint64_t string) {
     return ggs_reader_string(request->trace.reader, string);
 }
-const char * ggs_request_tensor(const struct ggs_request * request, const struct ggs_tensor * tensor); // its name, "" for NULL
+const char * ggs_request_tensor(const struct ggs_request * request,
+                                const struct ggs_tensor *  tensor); // its name, "" for NULL
 const char * ggs_phase_word(uint64_t phase);
 
 // Return 0, or negative with a sentence.

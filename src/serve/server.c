@@ -70,8 +70,9 @@ static uint64_t now_ns(void) {
 
 // ---- answering ----
 
-static const char policy[] = "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; connect-src 'self'; "
-                             "worker-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'";
+static const char policy[] =
+    "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; connect-src 'self'; "
+    "worker-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'";
 
 // Sends the response with the headers that all have, and lets it go.
 static enum MHD_Result send_response(struct MHD_Connection * connection, unsigned status,
@@ -147,7 +148,8 @@ static enum MHD_Result send_asset(struct MHD_Connection * connection, const stru
     if (same) {
         response = MHD_create_response_from_buffer(0, NULL, MHD_RESPMEM_PERSISTENT);
     } else if (takes_gzip(connection)) {
-        response = MHD_create_response_from_buffer(asset->size, (void *) (uintptr_t) asset->data, MHD_RESPMEM_PERSISTENT);
+        response =
+            MHD_create_response_from_buffer(asset->size, (void *) (uintptr_t) asset->data, MHD_RESPMEM_PERSISTENT);
         if (response != NULL) MHD_add_response_header(response, MHD_HTTP_HEADER_CONTENT_ENCODING, "gzip");
     } else {
         struct ggs_text plain = {0};
@@ -235,7 +237,7 @@ static void describe(struct ggs_server * server, unsigned index, struct ggs_text
 }
 
 static enum MHD_Result send_events(struct ggs_server * server, struct MHD_Connection * connection) {
-    const union MHD_ConnectionInfo * info = MHD_get_connection_info(connection, MHD_CONNECTION_INFO_SOCKET_CONTEXT);
+    const union MHD_ConnectionInfo * info     = MHD_get_connection_info(connection, MHD_CONNECTION_INFO_SOCKET_CONTEXT);
     struct MHD_Response *            response = ggs_events_listen(server->events, connection, "retry: 2000\n\n");
     if (response == NULL) return send_error(connection, 503, "too many pages listen already: close some");
     if (info != NULL && info->socket_context != NULL) {
@@ -250,16 +252,18 @@ static enum MHD_Result send_events(struct ggs_server * server, struct MHD_Connec
 // ---- the door ----
 
 static enum MHD_Result send_stranger(struct MHD_Connection * connection) {
-    return send_text(connection, 403, ggs_type_html,
-                     "<!doctype html><meta charset=\"utf-8\"><title>ggscope</title><h1>ggscope</h1>"
-                     "<p>Recordings are private: please use the whole address that <code>ggscope serve</code> printed, with its token.</p>\n");
+    return send_text(
+        connection, 403, ggs_type_html,
+        "<!doctype html><meta charset=\"utf-8\"><title>ggscope</title><h1>ggscope</h1>"
+        "<p>Recordings are private: please use the whole address that <code>ggscope serve</code> printed, with its token.</p>\n");
 }
 
 static enum MHD_Result let_in(struct ggs_server * server, struct MHD_Connection * connection) {
     char                  cookie[128];
     struct MHD_Response * response = MHD_create_response_from_buffer(0, NULL, MHD_RESPMEM_PERSISTENT);
     if (response == NULL) return MHD_NO;
-    snprintf(cookie, sizeof(cookie), "%s=%s; HttpOnly; SameSite=Strict; Path=/", server->gate.cookie, server->gate.token);
+    snprintf(cookie, sizeof(cookie), "%s=%s; HttpOnly; SameSite=Strict; Path=/", server->gate.cookie,
+             server->gate.token);
     MHD_add_response_header(response, MHD_HTTP_HEADER_SET_COOKIE, cookie);
     MHD_add_response_header(response, MHD_HTTP_HEADER_LOCATION, "/");
     return send_response(connection, 303, response);
@@ -269,18 +273,22 @@ static enum MHD_Result route(struct ggs_server * server, struct MHD_Connection *
     const char * target = request->target;
     size_t       path   = strcspn(target, "?");
     if (request->too_long) return send_error(connection, 414, "the address is too long");
-    if (!ggs_gate_host_ok(&server->gate, MHD_lookup_connection_value(connection, MHD_HEADER_KIND, MHD_HTTP_HEADER_HOST)))
-        return send_error(connection, 403, "the Host header names another machine: use the address that ggscope serve printed");
+    if (!ggs_gate_host_ok(&server->gate,
+                          MHD_lookup_connection_value(connection, MHD_HEADER_KIND, MHD_HTTP_HEADER_HOST)))
+        return send_error(connection, 403,
+                          "the Host header names another machine: use the address that ggscope serve printed");
     if (path == 1 && target[path] == '?') {
         enum ggs_gate_token token = ggs_gate_token(&server->gate, target + path + 1);
         if (token == GGS_TOKEN_RIGHT) return let_in(server, connection);
         if (token == GGS_TOKEN_WRONG) return send_stranger(connection);
     }
-    if (!ggs_gate_cookie_ok(&server->gate, MHD_lookup_connection_value(connection, MHD_HEADER_KIND, MHD_HTTP_HEADER_COOKIE)))
+    if (!ggs_gate_cookie_ok(&server->gate,
+                            MHD_lookup_connection_value(connection, MHD_HEADER_KIND, MHD_HTTP_HEADER_COOKIE)))
         return path >= 5 && memcmp(target, "/api/", 5) == 0
                    ? send_error(connection, 403, "the token is missing: use the address that ggscope serve printed")
                    : send_stranger(connection);
-    if (path == strlen("/api/events") && memcmp(target, "/api/events", path) == 0) return send_events(server, connection);
+    if (path == strlen("/api/events") && memcmp(target, "/api/events", path) == 0)
+        return send_events(server, connection);
     const struct ggs_asset * asset = ggs_asset_find(target, path);
     return asset != NULL ? send_asset(connection, asset) : begin_work(server, connection, request);
 }
@@ -290,7 +298,7 @@ static enum MHD_Result route(struct ggs_server * server, struct MHD_Connection *
 static void * begin_request(void * context, const char * uri, struct MHD_Connection * connection) {
     struct ggs_server *              server  = context;
     struct request *                 request = calloc(1, sizeof(*request));
-    const union MHD_ConnectionInfo * info = MHD_get_connection_info(connection, MHD_CONNECTION_INFO_SOCKET_CONTEXT);
+    const union MHD_ConnectionInfo * info    = MHD_get_connection_info(connection, MHD_CONNECTION_INFO_SOCKET_CONTEXT);
     if (request == NULL) return NULL;
     request->too_long = strlen(uri) >= sizeof(request->target);
     if (!request->too_long) memcpy(request->target, uri, strlen(uri) + 1);
@@ -305,8 +313,8 @@ static void * begin_request(void * context, const char * uri, struct MHD_Connect
     return request;
 }
 
-static enum MHD_Result handle(void * context, struct MHD_Connection * connection, const char * url,
-                              const char * method, const char * version, const char * upload, size_t * upload_size,
+static enum MHD_Result handle(void * context, struct MHD_Connection * connection, const char * url, const char * method,
+                              const char * version, const char * upload, size_t * upload_size,
                               void ** request_context) {
     struct ggs_server * server  = context;
     struct request *    request = *request_context;
@@ -328,12 +336,13 @@ static enum MHD_Result handle(void * context, struct MHD_Connection * connection
 
 static void end_request(void * context, struct MHD_Connection * connection, void ** request_context,
                         enum MHD_RequestTerminationCode why) {
-    struct ggs_server *              server = context;
-    const union MHD_ConnectionInfo * info   = MHD_get_connection_info(connection, MHD_CONNECTION_INFO_SOCKET_CONTEXT);
+    struct ggs_server *              server  = context;
+    const union MHD_ConnectionInfo * info    = MHD_get_connection_info(connection, MHD_CONNECTION_INFO_SOCKET_CONTEXT);
     struct request *                 request = *request_context;
     double                           progress;
     (void) why;
-    if (request != NULL && request->waiting) ggs_answer_drop(ggs_jobs_collect(server->jobs, &request->waiter, &progress));
+    if (request != NULL && request->waiting)
+        ggs_answer_drop(ggs_jobs_collect(server->jobs, &request->waiter, &progress));
     free(request);
     *request_context = NULL;
     if (info == NULL || info->socket_context == NULL) return;
@@ -348,7 +357,7 @@ static void greet(void * context, struct MHD_Connection * connection, void ** so
                   enum MHD_ConnectionNotificationCode code) {
     struct ggs_server * server = context;
     if (code == MHD_CONNECTION_NOTIFY_STARTED) {
-        const union MHD_ConnectionInfo * info   = MHD_get_connection_info(connection, MHD_CONNECTION_INFO_CONNECTION_FD);
+        const union MHD_ConnectionInfo * info = MHD_get_connection_info(connection, MHD_CONNECTION_INFO_CONNECTION_FD);
         struct client *                  client = calloc(1, sizeof(*client));
         *socket_context                         = client;
         if (client == NULL) return;
@@ -386,7 +395,8 @@ static bool sleep_ms(struct ggs_server * server, unsigned ms) {
     until.tv_sec += until.tv_nsec / 1000000000;
     until.tv_nsec %= 1000000000;
     pthread_mutex_lock(&server->sleep_lock);
-    while (!server->stopping && pthread_cond_timedwait(&server->sleep, &server->sleep_lock, &until) != ETIMEDOUT) continue;
+    while (!server->stopping && pthread_cond_timedwait(&server->sleep, &server->sleep_lock, &until) != ETIMEDOUT)
+        continue;
     bool go_on = !server->stopping;
     pthread_mutex_unlock(&server->sleep_lock);
     return go_on;
@@ -399,7 +409,8 @@ static void hang_up(struct ggs_server * server) {
     for (struct client * client = server->clients; client != NULL; client = client->next) {
         uint64_t seconds = (now - client->since_ns) / 1000000000u;
         if (client->stream && client->busy) continue;
-        if (seconds >= (client->busy ? REQUEST_SECONDS : IDLE_SECONDS) && client->socket >= 0) shutdown(client->socket, SHUT_RDWR);
+        if (seconds >= (client->busy ? REQUEST_SECONDS : IDLE_SECONDS) && client->socket >= 0)
+            shutdown(client->socket, SHUT_RDWR);
     }
     pthread_mutex_unlock(&server->lock);
 }
@@ -432,16 +443,17 @@ static void * run_keeper(void * context) {
 
 // ---- life ----
 
-static int open_socket(struct ggs_server * server, const struct ggs_server_options * options, struct ggs_error * error) {
+static int open_socket(struct ggs_server * server, const struct ggs_server_options * options,
+                       struct ggs_error * error) {
     union {
         struct sockaddr     any;
         struct sockaddr_in  v4;
         struct sockaddr_in6 v6;
-    } place            = {0};
-    const char * where = options->address == NULL ? "127.0.0.1" : options->address;
-    bool         six   = strchr(where, ':') != NULL;
-    socklen_t    size  = six ? sizeof(place.v6) : sizeof(place.v4);
-    int          one   = 1;
+    } place             = {0};
+    const char * where  = options->address == NULL ? "127.0.0.1" : options->address;
+    bool         six    = strchr(where, ':') != NULL;
+    socklen_t    size   = six ? sizeof(place.v6) : sizeof(place.v4);
+    int          one    = 1;
     place.any.sa_family = six ? AF_INET6 : AF_INET;
     if (inet_pton(place.any.sa_family, where, six ? (void *) &place.v6.sin6_addr : (void *) &place.v4.sin_addr) != 1)
         return ggs_fail(error, GGS_USAGE, "'%.60s' is no numeric address to listen at", where);
@@ -450,7 +462,8 @@ static int open_socket(struct ggs_server * server, const struct ggs_server_optio
     if (server->socket < 0) return ggs_fail_errno(error, "cannot make a socket");
     setsockopt(server->socket, SOL_SOCKET, SO_REUSEADDR, &one, sizeof(one));
     if (bind(server->socket, &place.any, size) != 0 || listen(server->socket, SOMAXCONN) != 0)
-        return ggs_fail_errno(error, "cannot listen at %s port %u; another one is chosen with --port (0: any that is free)",
+        return ggs_fail_errno(error,
+                              "cannot listen at %s port %u; another one is chosen with --port (0: any that is free)",
                               where, options->port);
     if (getsockname(server->socket, &place.any, &size) != 0) return ggs_fail_errno(error, "cannot find the port");
     uint16_t port     = ntohs(six ? place.v6.sin6_port : place.v4.sin_port);
@@ -467,9 +480,9 @@ static int start_daemon(struct ggs_server * server, struct ggs_error * error) {
     server->daemon = MHD_start_daemon(
         flags, 0, NULL, NULL, handle, server, MHD_OPTION_EXTERNAL_LOGGER, ignore, NULL, MHD_OPTION_LISTEN_SOCKET,
         server->socket, MHD_OPTION_CONNECTION_LIMIT, (unsigned) CONNECTIONS_MOST, MHD_OPTION_CONNECTION_MEMORY_LIMIT,
-        (size_t) CONNECTION_MEMORY, MHD_OPTION_CONNECTION_TIMEOUT, (unsigned) STALL_SECONDS, MHD_OPTION_URI_LOG_CALLBACK,
-        begin_request, server, MHD_OPTION_NOTIFY_COMPLETED, end_request, server, MHD_OPTION_NOTIFY_CONNECTION, greet,
-        server, MHD_OPTION_END);
+        (size_t) CONNECTION_MEMORY, MHD_OPTION_CONNECTION_TIMEOUT, (unsigned) STALL_SECONDS,
+        MHD_OPTION_URI_LOG_CALLBACK, begin_request, server, MHD_OPTION_NOTIFY_COMPLETED, end_request, server,
+        MHD_OPTION_NOTIFY_CONNECTION, greet, server, MHD_OPTION_END);
     if (server->daemon == NULL) return ggs_fail(error, GGS_IO, "cannot start the server");
     server->socket = -1; // the daemon closes it
     return 0;
@@ -495,7 +508,8 @@ int ggs_server_start(struct ggs_server ** out, struct ggs_shelf * shelf, const s
     pthread_condattr_setclock(&clock, CLOCK_MONOTONIC);
     pthread_cond_init(&server->sleep, &clock);
     pthread_condattr_destroy(&clock);
-    struct ggs_jobs_options jobs = {.work = do_work, .wake = wake_request, .context = server, .quick_threads = 2, .slow_threads = 2};
+    struct ggs_jobs_options jobs = {
+        .work = do_work, .wake = wake_request, .context = server, .quick_threads = 2, .slow_threads = 2};
     int status = open_socket(server, options, error);
     if (status == 0) status = ggs_events_new(&server->events, error);
     if (status == 0) status = ggs_jobs_new(&server->jobs, &jobs, error);

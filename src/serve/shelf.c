@@ -121,7 +121,8 @@ static bool look_again(struct ggs_shelf * shelf, struct place * place, uint64_t 
         return false;
     }
     if (!make_folder(shelf)) {
-        refuse(shelf, place, GGS_IO, "recording", "is being recorded, and there is no room for a copy in the folder for temporary files");
+        refuse(shelf, place, GGS_IO, "recording",
+               "is being recorded, and there is no room for a copy in the folder for temporary files");
         return true;
     }
     snprintf(path, sizeof(path), "%s/snapshot", shelf->folder);

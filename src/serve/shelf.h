@@ -32,15 +32,15 @@ struct ggs_node_ops { // by graph: which op each node is
 };
 
 struct ggs_exhibit {
-    _Atomic unsigned holders;
-    unsigned         index;
-    uint64_t         generation;
-    bool             live;
-    char *           directory;
-    char             id[37];
-    struct ggs_trace trace; // to be borrowed
-    pthread_mutex_t  lock;  // of what follows, each made when it is wanted first
-    bool             has_overview, has_map, has_ops, has_levels;
+    _Atomic unsigned      holders;
+    unsigned              index;
+    uint64_t              generation;
+    bool                  live;
+    char *                directory;
+    char                  id[37];
+    struct ggs_trace      trace; // to be borrowed
+    pthread_mutex_t       lock;  // of what follows, each made when it is wanted first
+    bool                  has_overview, has_map, has_ops, has_levels;
     struct ggs_overview   overview;
     struct ggs_model_map  map;
     uint64_t              levels[64]; // of detail, as powers of two, ascending
@@ -48,7 +48,8 @@ struct ggs_exhibit {
     struct ggs_node_ops * node_ops; // by graph
     uint64_t              n_node_ops;
     struct ggs_log_cache  log_cache; // with a lock of its own
-    uint64_t *            disk; // by place in overview.run: bytes of model files that its ops read
+    pthread_mutex_t       disk_lock; // of what follows, which takes long
+    uint64_t *            disk;      // by place in overview.run: bytes of mapped files that its ops read
 };
 
 struct ggs_shelf_state { // of one experiment, for whoever lists them

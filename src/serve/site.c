@@ -21,13 +21,13 @@ static const struct route routes[] = {
     {"buffers", false, ggs_route_buffers},
     {"occupancy", false, ggs_route_occupancy},
     {"timeline", false, ggs_route_timeline},
-//O
+    {"op", false, ggs_route_op},
     {"log", false, ggs_route_log}, // but see is_slow
-//H
-//C
+    {"heat", true, ggs_route_heat},
+    {"curves", true, ggs_route_curves},
     {"stats", true, ggs_route_stats},
-//E
-//G
+    {"experts", true, ggs_route_experts},
+    {"graph", true, ggs_route_graph},
 };
 
 static const struct route experiments_route = {"experiments", false, ggs_route_experiments};
@@ -118,7 +118,7 @@ void ggs_site_answer_target(struct ggs_shelf * shelf, const char * target, struc
 
 void ggs_site_answer(struct ggs_shelf * shelf, const char * key, struct ggs_job_progress * progress,
                      struct ggs_answer * answer) {
-    struct ggs_error     error   = {0};
+    struct ggs_error     error = {0};
     struct place         place;
     struct ggs_request * request = calloc(1, sizeof(*request));
     const char *         target  = strchr(key, ' ');
