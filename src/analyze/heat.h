@@ -21,7 +21,7 @@ struct ggs_heat {
     struct ggs_heat_buffer {
         uint64_t reads, writes, bytes; // accesses
     } * buffers;                       // as in the trace
-    uint64_t n_buffers;
+    uint64_t               n_buffers;
     struct ggs_intervals * touched; // by file - 1
     uint64_t               n_files;
 };

@@ -30,6 +30,7 @@ struct ggs_log_filter {
     uint64_t               buffer;                 // 0 for any
     int64_t                since_ns, until_ns;     // ops that touch [since, until)
     bool                   operands;               // fill in entry->operands
+    bool                   places_only;            // bytes and main operand may be left out: for counting and finding
 };
 
 #define GGS_LOG_ALL                                                                                                   \

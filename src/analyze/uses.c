@@ -31,11 +31,13 @@ struct visit {
     uint64_t                        disk;     // of the run under way
 };
 
-static bool is_sparse(const struct ggs_trace * trace, const struct ggs_graph * graph, uint64_t node, uint64_t absorbed) {
+static bool is_sparse(const struct ggs_trace * trace, const struct ggs_graph * graph, uint64_t node,
+                      uint64_t absorbed) {
     for (uint64_t i = node; i < graph->n_nodes; i++) {
         enum ggs_op_kind kind = ggs_trace_op_kind(trace, graph->nodes[i].op);
         if (kind == GGS_KIND_EMPTY) continue;
-        if (kind == GGS_KIND_GET_ROWS || kind == GGS_KIND_SET_ROWS || kind == GGS_KIND_MUL_MAT_ID || kind == GGS_KIND_ADD_ID)
+        if (kind == GGS_KIND_GET_ROWS || kind == GGS_KIND_SET_ROWS || kind == GGS_KIND_MUL_MAT_ID ||
+            kind == GGS_KIND_ADD_ID)
             return true;
         if (absorbed-- == 0) break;
     }
@@ -67,7 +69,7 @@ static int add_op(struct use * use, struct op op, struct ggs_error * error) {
 // Learns from a run which ops there are, and what the dense ones read.
 static int learn(struct visit * visit, struct use * use, const struct ggs_run * run, struct ggs_error * error) {
     struct ggs_walk *      walk;
-    struct ggs_access_list list = {0};
+    struct ggs_access_list list   = {0};
     int                    status = ggs_walk_open_runs(&walk, visit->trace, run->run, run->run, error);
     if (status < 0) return status;
     walk->sums_only = true;
@@ -119,10 +121,11 @@ static int tell(struct visit * visit, uint64_t run, const struct ggs_graph * gra
     return visit->visitor->access(visit->visitor->context, run, node, graph->nodes[node].op, list, times, error);
 }
 
-static int see_sparse(struct visit * visit, const struct use * use, const struct ggs_run * run, struct ggs_error * error) {
-    const struct ggs_graph * graph = NULL;
+static int see_sparse(struct visit * visit, const struct use * use, const struct ggs_run * run,
+                      struct ggs_error * error) {
+    const struct ggs_graph * graph  = NULL;
     int                      status = 0;
-    visit->disk = use->disk;
+    visit->disk                     = use->disk;
     for (uint64_t i = 0; status >= 0 && i < use->n; i++) {
         const struct op * op = &use->ops[i];
         if (!op->sparse) continue;

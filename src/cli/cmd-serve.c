@@ -3,12 +3,14 @@
 #include <dirent.h>
 #include <errno.h>
 #include <limits.h>
+#include <pthread.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "base/error.h"
@@ -113,6 +115,24 @@ static void open_browser(const char * address) {
     _exit(0);
 }
 
+// ---- the end ----
+
+enum { PATIENCE_MS = 400 };
+
+// Work that cannot be interrupted (sorting, a snapshot of a long recording) does not keep us from ending at once.
+static void * end_anyway(void * shelf) {
+    struct timespec patience = {.tv_nsec = PATIENCE_MS * 1000000l};
+    nanosleep(&patience, NULL);
+    ggs_shelf_tidy(shelf);
+    _exit(0);
+}
+
+static void stop(struct ggs_server * server, struct ggs_shelf * shelf) {
+    pthread_t watchdog;
+    if (pthread_create(&watchdog, NULL, end_anyway, shelf) == 0) pthread_detach(watchdog);
+    ggs_server_stop(server);
+}
+
 // ---- the verb ----
 
 static int serve(const struct arguments * arguments, const sigset_t * signals, struct ggs_error * error) {
@@ -131,7 +151,7 @@ static int serve(const struct arguments * arguments, const sigset_t * signals, s
         if (isatty(STDERR_FILENO)) fputs("ggscope: serving until Ctrl-C\n", stderr);
         if (arguments->open) open_browser(ggs_server_address(server));
         while (sigwait(signals, &signal) != 0 || signal == SIGCHLD) waitpid(-1, NULL, WNOHANG);
-        ggs_server_stop(server);
+        stop(server, shelf);
     }
     ggs_shelf_free(shelf);
     ggs_live_release(&context);

@@ -43,8 +43,8 @@ static unsigned add(uint32_t nodes[GGS_NEIGHBOURS_MOST], unsigned n, uint64_t no
     return n;
 }
 
-static unsigned back(const struct ggs_graph_walks * walks, uint64_t node, uint32_t nodes[GGS_NEIGHBOURS_MOST], unsigned n,
-                     int depth) {
+static unsigned back(const struct ggs_graph_walks * walks, uint64_t node, uint32_t nodes[GGS_NEIGHBOURS_MOST],
+                     unsigned n, int depth) {
     const struct ggs_graph * graph = walks->graph;
     for (uint64_t e = graph->first_edge[node]; e < graph->first_edge[node + 1]; e++) {
         int64_t from = ggs_graph_walks_producer(walks, graph->edges[e].tensor);
@@ -57,12 +57,14 @@ static unsigned back(const struct ggs_graph_walks * walks, uint64_t node, uint32
     return n;
 }
 
-unsigned ggs_graph_walks_producers(const struct ggs_graph_walks * walks, uint64_t node, uint32_t nodes[GGS_NEIGHBOURS_MOST]) {
+unsigned ggs_graph_walks_producers(const struct ggs_graph_walks * walks, uint64_t node,
+                                   uint32_t nodes[GGS_NEIGHBOURS_MOST]) {
     return back(walks, node, nodes, 0, 0);
 }
 
 // Every later node is asked for its producers: one pass over the graph, which has some hundred nodes.
-unsigned ggs_graph_walks_consumers(const struct ggs_graph_walks * walks, uint64_t node, uint32_t nodes[GGS_NEIGHBOURS_MOST]) {
+unsigned ggs_graph_walks_consumers(const struct ggs_graph_walks * walks, uint64_t node,
+                                   uint32_t nodes[GGS_NEIGHBOURS_MOST]) {
     unsigned n = 0;
     for (uint64_t i = node + 1; i < walks->graph->n_nodes && n < GGS_NEIGHBOURS_MOST; i++) {
         uint32_t sources[GGS_NEIGHBOURS_MOST];

@@ -12,8 +12,8 @@ struct ggs_graph_walks {
     uint32_t *               producer; // by tensor - 1: node + 1 that computes it, 0 for none
 };
 
-int  ggs_graph_walks_init(struct ggs_graph_walks * walks, const struct ggs_trace * trace, const struct ggs_graph * graph,
-                          struct ggs_error * error);
+int ggs_graph_walks_init(struct ggs_graph_walks * walks, const struct ggs_trace * trace, const struct ggs_graph * graph,
+                         struct ggs_error * error);
 void ggs_graph_walks_release(struct ggs_graph_walks * walks);
 
 // The node that computes the tensor here, or what it is a view of; -1 where it comes from outside.
@@ -22,5 +22,7 @@ bool    ggs_graph_walks_is_empty(const struct ggs_graph_walks * walks, uint64_t 
 
 // Nodes that compute what `node` reads, or read what it computes: up to `most` of them into `nodes`, each once. Returns how many.
 enum { GGS_NEIGHBOURS_MOST = 64 };
-unsigned ggs_graph_walks_producers(const struct ggs_graph_walks * walks, uint64_t node, uint32_t nodes[GGS_NEIGHBOURS_MOST]);
-unsigned ggs_graph_walks_consumers(const struct ggs_graph_walks * walks, uint64_t node, uint32_t nodes[GGS_NEIGHBOURS_MOST]);
+unsigned ggs_graph_walks_producers(const struct ggs_graph_walks * walks, uint64_t node,
+                                   uint32_t nodes[GGS_NEIGHBOURS_MOST]);
+unsigned ggs_graph_walks_consumers(const struct ggs_graph_walks * walks, uint64_t node,
+                                   uint32_t nodes[GGS_NEIGHBOURS_MOST]);

@@ -93,6 +93,10 @@ static uint64_t key_of(const struct ggs_log_entry * entry, uint32_t row, enum gg
     }
 }
 
+static bool needs_bytes(enum ggs_log_column column) {
+    return column == GGS_LOG_READ || column == GGS_LOG_WRITTEN || column == GGS_LOG_SOURCE || column == GGS_LOG_WHERE;
+}
+
 static int add(struct finding * finding, const struct ggs_log_entry * entry, uint32_t row, struct ggs_error * error) {
     struct ggs_log_rows * rows  = finding->rows;
     struct ggs_log_place  place = {row, (uint32_t) entry->run, (uint32_t) entry->node};
@@ -158,7 +162,9 @@ int ggs_log_rows_find(struct ggs_log_rows ** out, struct ggs_trace * trace, cons
     *out = NULL;
     if (finding.rows == NULL) return ggs_fail_memory(error);
     atomic_init(&finding.rows->holders, 1);
-    int status = ggs_log_open(&log, trace, filter, error);
+    struct ggs_log_filter lean = *filter;
+    lean.places_only           = !needs_bytes(order.column);
+    int status                 = ggs_log_open(&log, trace, &lean, error);
     while (status >= 0 && (status = ggs_log_next(log, &entry, error)) > 0) {
         const struct ggs_overview_run * run = ggs_overview_find(overview, entry.run);
         if (run != NULL) status = add(&finding, &entry, (uint32_t) (run->first_row + entry.number), error);

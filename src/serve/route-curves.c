@@ -22,7 +22,8 @@ struct curve {
 // Adds bytes that were read evenly between two times.
 static void spread(struct curve * curve, int64_t from, int64_t to, double bytes) {
     double width = (double) (curve->end - curve->begin) / (double) curve->pixels;
-    double a = (double) (from - curve->begin) / width, b = (double) (to - curve->begin) / width, last = (double) curve->pixels;
+    double a = (double) (from - curve->begin) / width, b = (double) (to - curve->begin) / width,
+           last = (double) curve->pixels;
     if (b < a + 1e-6) b = a + 1e-6; // a moment
     if (bytes <= 0 || b <= 0 || a >= last) return;
     double each = bytes / (b - a), at = a < 0 ? 0 : a, stop = b > last ? last : b;
@@ -92,7 +93,7 @@ static int add_runs(struct curve * curve, struct ggs_cursor * cursor, struct ggs
 static int add_ops(struct curve * curve, uint64_t first, uint64_t last, struct ggs_error * error) {
     struct ggs_walk *              walk;
     const struct ggs_access_list * list;
-    int status = ggs_walk_open_runs(&walk, &curve->request->trace, first, last, error);
+    int                            status = ggs_walk_open_runs(&walk, &curve->request->trace, first, last, error);
     if (status < 0) return status;
     walk->sums_only = true;
     while (status >= 0 && (status = ggs_walk_run(walk, error)) > 0) {
@@ -140,7 +141,8 @@ static int take_window(struct ggs_request * request, struct curve * curve, struc
     if (status == 0) status = ggs_query_i64(&request->query, "end", -far, far, &curve->end, error);
     if (status == 0) status = ggs_query_u64(&request->query, "pixels", 1, PIXELS_MOST, &curve->pixels, error);
     if (status == 0) status = ggs_query_finish(&request->query, error);
-    if (status == 0 && curve->end <= curve->begin) status = ggs_fail(error, GGS_USAGE, "the window must end behind its begin");
+    if (status == 0 && curve->end <= curve->begin)
+        status = ggs_fail(error, GGS_USAGE, "the window must end behind its begin");
     return status;
 }
 

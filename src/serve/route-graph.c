@@ -52,8 +52,10 @@ static int find_run(struct drawing * drawing, uint64_t wanted, struct ggs_error 
         status = ggs_cursor_steps(cursor, drawing->token, drawing->token, error);
     if (status == 0) status = ggs_cursor_next(cursor, &drawing->run, error);
     ggs_cursor_close(cursor);
-    if (status == 0 && wanted != 0) return ggs_fail(error, GGS_ABSENT, "there is no graph run %llu", (unsigned long long) wanted);
-    if (status == 0) return ggs_fail(error, GGS_ABSENT, "there is no graph of token step %lld", (long long) drawing->token);
+    if (status == 0 && wanted != 0)
+        return ggs_fail(error, GGS_ABSENT, "there is no graph run %llu", (unsigned long long) wanted);
+    if (status == 0)
+        return ggs_fail(error, GGS_ABSENT, "there is no graph of token step %lld", (long long) drawing->token);
     if (status > 0) drawing->token = drawing->run.step;
     return status < 0 ? status : 0;
 }
@@ -89,7 +91,8 @@ static int layer_at(const struct drawing * drawing, uint64_t node) {
     const struct ggs_trace * trace  = &drawing->request->trace;
     int                      layer  = ggs_trace_node_layer(trace, drawing->graph, node);
     int                      before = node == 0 ? -1 : drawing->nodes[node - 1].layer;
-    return layer < before && strncmp(name_of(drawing, drawing->graph->nodes[node].tensor), "node_", 5) == 0 ? before : layer;
+    return layer < before && strncmp(name_of(drawing, drawing->graph->nodes[node].tensor), "node_", 5) == 0 ? before
+                                                                                                            : layer;
 }
 
 static enum kind kind_of(const struct drawing * drawing, uint64_t node) {
@@ -110,8 +113,8 @@ static void make_nodes(struct drawing * drawing) {
 }
 
 static void mark(struct drawing * drawing, const struct ggs_op_seen * op) {
-    uint64_t left                  = op->absorbed;
-    drawing->nodes[op->node].kind  = EXECUTED;
+    uint64_t left                 = op->absorbed;
+    drawing->nodes[op->node].kind = EXECUTED;
     drawing->nodes[op->node].time += (double) (op->end_ns - op->begin_ns);
     for (uint64_t i = op->node + 1; left > 0 && i < drawing->graph->n_nodes; i++) {
         if (drawing->nodes[i].kind == EMPTY) continue;
@@ -154,9 +157,10 @@ static void make_edges(struct drawing * drawing) {
     for (uint64_t e = 0; e < graph->n_edges; e++) {
         uint64_t tensor = graph->edges[e].tensor;
         int64_t  from   = ggs_graph_walks_producer(&drawing->walks, tensor);
-        if (tensor == 0 || tensor > drawing->request->trace.n_tensors || (uint64_t) from == graph->edges[e].node) continue;
-        drawing->edges[drawing->n_edges++] = (struct edge){
-            from >= 0 ? (uint32_t) from : leaf_number(drawing, tensor), (uint32_t) graph->edges[e].node};
+        if (tensor == 0 || tensor > drawing->request->trace.n_tensors || (uint64_t) from == graph->edges[e].node)
+            continue;
+        drawing->edges[drawing->n_edges++] =
+            (struct edge){from >= 0 ? (uint32_t) from : leaf_number(drawing, tensor), (uint32_t) graph->edges[e].node};
     }
 }
 
@@ -245,15 +249,16 @@ static int write_drawing(struct drawing * drawing, struct ggs_error * error) {
 }
 
 static int draw(struct drawing * drawing, struct ggs_error * error) {
-    struct ggs_trace * trace = &drawing->request->trace;
-    int status = ggs_trace_graph(trace, drawing->run.graph, &drawing->graph, error);
+    struct ggs_trace * trace  = &drawing->request->trace;
+    int                status = ggs_trace_graph(trace, drawing->run.graph, &drawing->graph, error);
     if (status < 0) return status;
     drawing->nodes   = calloc(drawing->graph->n_nodes + 1, sizeof(*drawing->nodes));
     drawing->edges   = calloc(drawing->graph->n_edges + 1, sizeof(*drawing->edges));
     drawing->leaves  = calloc(drawing->graph->n_edges + 1, sizeof(*drawing->leaves));
     drawing->leaf_of = calloc(trace->n_tensors + 1, sizeof(*drawing->leaf_of));
-    bool failed = drawing->nodes == NULL || drawing->edges == NULL || drawing->leaves == NULL || drawing->leaf_of == NULL;
-    status      = failed ? ggs_fail_memory(error) : ggs_graph_walks_init(&drawing->walks, trace, drawing->graph, error);
+    bool failed =
+        drawing->nodes == NULL || drawing->edges == NULL || drawing->leaves == NULL || drawing->leaf_of == NULL;
+    status = failed ? ggs_fail_memory(error) : ggs_graph_walks_init(&drawing->walks, trace, drawing->graph, error);
     if (status == 0) {
         make_nodes(drawing);
         make_edges(drawing);

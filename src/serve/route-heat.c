@@ -46,8 +46,8 @@ static void put_buffers(struct ggs_request * request, struct ggs_json * json, co
     for (unsigned column = 0; column < 4; column++) {
         ggs_json_array(json, names[column]);
         for (uint64_t i = 0; i < heat->n_buffers; i++) {
-            const struct ggs_heat_buffer * b = &heat->buffers[i];
-            uint64_t cells[] = {request->trace.buffers[i].buffer, b->reads, b->writes, b->bytes};
+            const struct ggs_heat_buffer * b       = &heat->buffers[i];
+            uint64_t                       cells[] = {request->trace.buffers[i].buffer, b->reads, b->writes, b->bytes};
             ggs_json_u64(json, NULL, cells[column]);
         }
         ggs_json_end(json);

@@ -31,11 +31,11 @@ static int find_in_neighbour(const struct card * card, int64_t place, int step, 
     struct ggs_trace  trace = ggs_trace_borrow(&card->request->trace);
     struct ggs_walk * walk;
     for (place += step; place >= 0 && (uint64_t) place < card->overview->runs; place += step) {
-        const struct ggs_overview_run * at   = &card->overview->run[place];
-        uint64_t run  = at->run;
+        const struct ggs_overview_run * at  = &card->overview->run[place];
+        uint64_t                        run = at->run;
         uint64_t rows = (uint64_t) place + 1 < card->overview->runs ? at[1].first_row : card->overview->ops;
         if (rows == at->first_row) continue; // nothing was computed there one by one
-        int      status = ggs_walk_open_runs(&walk, &trace, run, run, error);
+        int status = ggs_walk_open_runs(&walk, &trace, run, run, error);
         if (status >= 0) status = ggs_walk_run(walk, error);
         while (status > 0 && ggs_walk_op(walk)) {
             *neighbour = (struct neighbour){run, walk->op.node, true};
@@ -115,7 +115,9 @@ static void put_absorbed(struct card * card, struct ggs_json * json) {
     ggs_json_array(json, "absorbed");
     for (uint64_t i = card->node + 1; left > 0 && i < graph->n_nodes; i++) {
         if (ggs_trace_op_kind(&card->request->trace, graph->nodes[i].op) == GGS_KIND_EMPTY) continue;
-        ggs_json_string(json, NULL, ggs_request_tensor(card->request, ggs_trace_tensor(&card->request->trace, graph->nodes[i].tensor)));
+        ggs_json_string(
+            json, NULL,
+            ggs_request_tensor(card->request, ggs_trace_tensor(&card->request->trace, graph->nodes[i].tensor)));
         left--;
     }
     ggs_json_end(json);
@@ -139,7 +141,9 @@ static void put_operand(struct card * card, struct ggs_json * json, const struct
     put_index(json, "slot", access->slot == GGS_ACCESS_RESULT ? -1 : (int64_t) access->slot);
     ggs_json_bool(json, "write", access->write);
     ggs_json_string(json, "name", ggs_request_tensor(card->request, tensor));
-    ggs_json_string(json, "type", tensor->type < trace->n_types ? ggs_request_string(card->request, trace->types[tensor->type].name) : "");
+    ggs_json_string(json, "type",
+                    tensor->type < trace->n_types ? ggs_request_string(card->request, trace->types[tensor->type].name)
+                                                  : "");
     while (n_dims > 1 && tensor->ne[n_dims - 1] == 1) n_dims--;
     ggs_json_array(json, "shape");
     for (unsigned i = 0; i < n_dims; i++) ggs_json_i64(json, NULL, tensor->ne[i]);
@@ -205,7 +209,7 @@ static int put_experts(struct card * card, struct ggs_json * json, struct ggs_er
 static int put_edges(struct card * card, struct ggs_json * json, struct ggs_error * error) {
     struct ggs_graph_walks walks;
     uint32_t               nodes[GGS_NEIGHBOURS_MOST];
-    int status = ggs_graph_walks_init(&walks, &card->request->trace, card->walk->graph, error);
+    int                    status = ggs_graph_walks_init(&walks, &card->request->trace, card->walk->graph, error);
     if (status < 0) return status;
     unsigned n = ggs_graph_walks_producers(&walks, card->node, nodes);
     ggs_json_array(json, "producers");

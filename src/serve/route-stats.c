@@ -23,28 +23,22 @@ static void put_group(struct ggs_json * json, const struct ggs_group * group) {
     ggs_json_end(json);
 }
 
-static const struct {
-    const char * key;
-    enum ggs_by  by;
-    uint64_t     most;
-} tables[] = {{"by_op", GGS_BY_OP, UINT64_MAX},
-              {"by_layer", GGS_BY_LAYER, UINT64_MAX},
-              {"by_component", GGS_BY_COMPONENT, UINT64_MAX},
-              {"by_tensor", GGS_BY_TENSOR, TENSORS_MOST},
-              {"by_thread", GGS_BY_THREAD, UINT64_MAX}};
-enum { TABLES = sizeof(tables) / sizeof(tables[0]) };
+// By thread comes last: it takes a walk of its own, which is slower.
+enum { TABLES = 5 };
+static const char * const titles[TABLES] = {"by_op", "by_layer", "by_component", "by_tensor", "by_thread"};
+static const enum ggs_by  kinds[TABLES]  = {GGS_BY_OP, GGS_BY_LAYER, GGS_BY_COMPONENT, GGS_BY_TENSOR, GGS_BY_THREAD};
 
 static int put_tables(struct ggs_request * request, struct ggs_json * json, const struct ggs_totals_range * range,
                       struct ggs_error * error) {
-    int status = 0;
-    for (unsigned i = 0; status == 0 && i < TABLES; i++) {
-        struct ggs_groups groups;
-        status = ggs_groups_compute(&groups, &request->trace, tables[i].by, range, error);
-        if (status < 0) break;
-        ggs_json_array(json, tables[i].key);
-        for (uint64_t k = 0; k < groups.n && k < tables[i].most; k++) put_group(json, &groups.group[k]);
+    struct ggs_groups groups[TABLES] = {{0}};
+    int               status = ggs_groups_compute_several(groups, kinds, TABLES - 1, &request->trace, range, error);
+    if (status == 0) status = ggs_groups_compute(&groups[TABLES - 1], &request->trace, GGS_BY_THREAD, range, error);
+    for (unsigned i = 0; i < TABLES; i++) {
+        uint64_t most = kinds[i] == GGS_BY_TENSOR ? TENSORS_MOST : UINT64_MAX;
+        ggs_json_array(json, titles[i]);
+        for (uint64_t k = 0; status == 0 && k < groups[i].n && k < most; k++) put_group(json, &groups[i].group[k]);
         ggs_json_end(json);
-        ggs_groups_release(&groups);
+        ggs_groups_release(&groups[i]);
     }
     return status;
 }
@@ -118,7 +112,7 @@ int ggs_route_stats(struct ggs_request * request, struct ggs_error * error) {
     int                     status = ggs_query_tokens(&request->query, &range.first_step, &range.last_step, error);
     if (status == 0) status = ggs_query_finish(&request->query, error);
     if (status < 0) return status;
-    ggs_request_expect(request, (TABLES + 1) * ggs_reader_rows(request->trace.reader, GGS_TABLE_OP_RUNS));
+    ggs_request_expect(request, 3 * ggs_reader_rows(request->trace.reader, GGS_TABLE_OP_RUNS));
     ggs_answer_begin(request->answer, &json);
     status = put_totals(request, &json, &range, error);
     if (status == 0) status = put_tables(request, &json, &range, error);

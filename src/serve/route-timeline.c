@@ -29,6 +29,14 @@ struct op_run {
     uint8_t  flags;
 };
 
+// A graph that runs in the window use, and the layers of its nodes.
+struct known {
+    struct ggs_graph * graph;
+    int16_t *          layers;
+};
+
+enum { KNOWN_MOST = 64 };
+
 struct view {
     struct ggs_request *        request;
     const struct ggs_overview * overview;
@@ -40,6 +48,8 @@ struct view {
     uint64_t                    n_bins, bins_capacity;
     struct op_run *             rows;
     uint64_t                    n_rows, rows_capacity;
+    struct known                known[KNOWN_MOST];
+    unsigned                    n_known;
 };
 
 static bool grow(void ** array, uint64_t n, uint64_t * capacity, size_t size) {
@@ -135,39 +145,71 @@ static int add_whole(struct view * view, const struct ggs_run * run, struct ggs_
     return 0;
 }
 
-static int add_op_run(struct view * view, const struct ggs_run * run, const struct ggs_graph * graph,
+static void forget_graphs(struct view * view) {
+    for (unsigned i = 0; i < view->n_known; i++) {
+        ggs_graph_free(view->known[i].graph);
+        free(view->known[i].layers);
+    }
+    view->n_known = 0;
+}
+
+// Runs of few graphs take turns: each graph is read once for a window.
+static int find_graph(struct view * view, uint64_t number, const struct known ** out, struct ggs_error * error) {
+    for (unsigned i = 0; i < view->n_known; i++) {
+        *out = &view->known[i];
+        if (view->known[i].graph->row.graph == number) return 0;
+    }
+    if (view->n_known == KNOWN_MOST) forget_graphs(view);
+    struct known * known = &view->known[view->n_known];
+    *known               = (struct known){0};
+    int status           = ggs_reader_graph(view->request->trace.reader, number, &known->graph, error);
+    if (status < 0) return status;
+    known->layers = malloc((known->graph->n_nodes + 1) * sizeof(*known->layers));
+    if (known->layers == NULL) {
+        ggs_graph_free(known->graph);
+        return ggs_fail_memory(error);
+    }
+    for (uint64_t i = 0; i < known->graph->n_nodes; i++)
+        known->layers[i] = (int16_t) ggs_trace_node_layer(&view->request->trace, known->graph, i);
+    view->n_known++;
+    *out = known;
+    return 0;
+}
+
+static int add_op_run(struct view * view, const struct ggs_run * run, const struct known * known,
                       const struct ggs_op_run * row, struct ggs_error * error) {
-    int lane = ggs_overview_lane(view->overview, run->slot, row->thread);
+    const struct ggs_graph * graph = known->graph;
+    int                      lane  = ggs_overview_lane(view->overview, run->slot, row->thread);
     if (lane < 0 || row->node >= graph->n_nodes) return 0;
     if (!grow((void **) &view->rows, view->n_rows, &view->rows_capacity, sizeof(*view->rows)))
         return ggs_fail_memory(error);
     uint64_t op                = graph->nodes[row->node].op;
-    view->rows[view->n_rows++] = (struct op_run){
-        .begin    = (double) (row->begin_ns - view->window.begin),
-        .duration = (double) row->duration_ns,
-        .wait     = (double) (row->wait_ns + row->inner_wait_ns),
-        .run      = (uint32_t) row->run,
-        .node     = (uint32_t) row->node,
-        .token    = (int32_t) run->step,
-        .lane     = (uint16_t) lane,
-        .op       = op < UINT16_MAX ? (uint16_t) op : UINT16_MAX,
-        .layer    = (int16_t) ggs_trace_node_layer(&view->request->trace, graph, row->node),
-        .flags    = (uint8_t) ((row->flags & GGS_OP_RUN_ENDED ? 0 : 1) | (row->flags & GGS_OP_RUN_FUSED ? 2 : 0) |
-                            (row->flags & GGS_OP_RUN_EXTRA ? 4 : 0))};
+    view->rows[view->n_rows++] = (struct op_run){.begin    = (double) (row->begin_ns - view->window.begin),
+                                                 .duration = (double) row->duration_ns,
+                                                 .wait     = (double) (row->wait_ns + row->inner_wait_ns),
+                                                 .run      = (uint32_t) row->run,
+                                                 .node     = (uint32_t) row->node,
+                                                 .token    = (int32_t) run->step,
+                                                 .lane     = (uint16_t) lane,
+                                                 .op       = op < UINT16_MAX ? (uint16_t) op : UINT16_MAX,
+                                                 .layer    = known->layers[row->node],
+                                                 .flags    = (uint8_t) ((row->flags & GGS_OP_RUN_ENDED ? 0 : 1) |
+                                                                     (row->flags & GGS_OP_RUN_FUSED ? 2 : 0) |
+                                                                     (row->flags & GGS_OP_RUN_EXTRA ? 4 : 0))};
     return 0;
 }
 
 static int read_run(struct view * view, struct ggs_cursor * op_runs, const struct ggs_run * run,
                     struct ggs_error * error) {
-    const struct ggs_graph * graph;
-    struct ggs_op_run        row;
+    const struct known * known;
+    struct ggs_op_run    row;
     if ((run->flags & GGS_RUN_OPAQUE) != 0) return add_whole(view, run, error);
     if (run->op_runs == 0) return 0;
-    int status = ggs_trace_graph(&view->request->trace, run->graph, &graph, error);
+    int status = find_graph(view, run->graph, &known, error);
     if (status < 0) return status;
     ggs_cursor_range(op_runs, run->first_op_run, run->op_runs);
     while (status >= 0 && view->n_rows <= RAW_MOST && (status = ggs_cursor_next(op_runs, &row, error)) > 0) {
-        if (row.run == run->run) status = add_op_run(view, run, graph, &row, error);
+        if (row.run == run->run) status = add_op_run(view, run, known, &row, error);
     }
     return status;
 }
@@ -301,6 +343,7 @@ int ggs_route_timeline(struct ggs_request * request, struct ggs_error * error) {
     }
     if (view.n_bins > 1) qsort(view.bins, view.n_bins, sizeof(*view.bins), by_lane);
     if (status == 0) status = write_view(&view, raw, error);
+    forget_graphs(&view);
     free(view.in_lane);
     free(view.bins);
     free(view.rows);

@@ -222,10 +222,21 @@ int ggs_shelf_new(struct ggs_shelf ** out, const char * const * directories, uns
     return 0;
 }
 
+void ggs_shelf_tidy(const struct ggs_shelf * shelf) {
+    static const char * const names[] = {"snapshot", "snapshot.tmp"};
+    char                      path[128];
+    if (shelf->folder[0] == '\0') return;
+    for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
+        snprintf(path, sizeof(path), "%s/%s", shelf->folder, names[i]);
+        unlink(path);
+    }
+    rmdir(shelf->folder);
+}
+
 void ggs_shelf_free(struct ggs_shelf * shelf) {
     if (shelf == NULL) return;
     for (unsigned i = 0; i < shelf->n; i++) ggs_shelf_give_back(shelf->places[i].exhibit);
-    if (shelf->folder[0] != '\0') rmdir(shelf->folder);
+    ggs_shelf_tidy(shelf);
     pthread_mutex_destroy(&shelf->lock);
     free(shelf->places);
     free(shelf);

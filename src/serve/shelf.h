@@ -69,6 +69,9 @@ int  ggs_shelf_new(struct ggs_shelf ** out, const char * const * directories, un
                    struct ggs_error * error);
 void ggs_shelf_free(struct ggs_shelf * shelf); // NULL is fine; all exhibits must have been given back
 
+// Removes what the shelf has in the folder for temporary files; for a program that ends without waiting for whoever tends it.
+void ggs_shelf_tidy(const struct ggs_shelf * shelf);
+
 unsigned ggs_shelf_count(const struct ggs_shelf * shelf);
 void     ggs_shelf_state(struct ggs_shelf * shelf, unsigned index, struct ggs_shelf_state * state);
 // 0 where there is nothing to show. Quick.
