@@ -8,24 +8,32 @@ enum { DEPTH = 16 }; // of views of views; a damaged trace may have a ring
 
 int ggs_graph_walks_init(struct ggs_graph_walks * walks, const struct ggs_trace * trace, const struct ggs_graph * graph,
                          struct ggs_error * error) {
-    *walks = (struct ggs_graph_walks){trace, graph, calloc(trace->n_tensors + 1, sizeof(uint32_t))};
-    if (walks->producer == NULL) return ggs_fail_memory(error);
+    *walks = (struct ggs_graph_walks){trace, graph, calloc(trace->n_tensors + 1, sizeof(uint32_t)),
+                                      calloc(graph->n_nodes + 1, sizeof(uint32_t))};
+    if (walks->last == NULL || walks->earlier == NULL) {
+        ggs_graph_walks_release(walks);
+        return ggs_fail_memory(error);
+    }
     for (uint64_t i = 0; i < graph->n_nodes; i++) {
         uint64_t tensor = graph->nodes[i].tensor;
-        if (tensor > 0 && tensor <= trace->n_tensors && walks->producer[tensor - 1] == 0)
-            walks->producer[tensor - 1] = (uint32_t) i + 1;
+        if (tensor == 0 || tensor > trace->n_tensors) continue;
+        walks->earlier[i]       = walks->last[tensor - 1];
+        walks->last[tensor - 1] = (uint32_t) i + 1;
     }
     return 0;
 }
 
 void ggs_graph_walks_release(struct ggs_graph_walks * walks) {
-    free(walks->producer);
-    walks->producer = NULL;
+    free(walks->last);
+    free(walks->earlier);
+    walks->last = walks->earlier = NULL;
 }
 
-int64_t ggs_graph_walks_producer(const struct ggs_graph_walks * walks, uint64_t tensor) {
+int64_t ggs_graph_walks_producer(const struct ggs_graph_walks * walks, uint64_t tensor, uint64_t reader) {
     for (int depth = 0; depth < DEPTH && tensor > 0 && tensor <= walks->trace->n_tensors; depth++) {
-        if (walks->producer[tensor - 1] != 0) return (int64_t) walks->producer[tensor - 1] - 1;
+        uint32_t node = walks->last[tensor - 1];
+        while (node > reader) node = walks->earlier[node - 1];
+        if (node != 0) return (int64_t) node - 1;
         tensor = walks->trace->tensors[tensor - 1].view;
     }
     return -1;
@@ -47,7 +55,7 @@ static unsigned back(const struct ggs_graph_walks * walks, uint64_t node, uint32
                      unsigned n, int depth) {
     const struct ggs_graph * graph = walks->graph;
     for (uint64_t e = graph->first_edge[node]; e < graph->first_edge[node + 1]; e++) {
-        int64_t from = ggs_graph_walks_producer(walks, graph->edges[e].tensor);
+        int64_t from = ggs_graph_walks_producer(walks, graph->edges[e].tensor, node);
         if (from < 0 || (uint64_t) from == node || (uint64_t) from >= graph->n_nodes) continue;
         if (!ggs_graph_walks_is_empty(walks, (uint64_t) from))
             n = add(nodes, n, (uint64_t) from);

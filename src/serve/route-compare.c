@@ -24,6 +24,10 @@ static void put_quartiles(struct ggs_json * json, const char * key, const struct
 }
 
 static void put_times(struct ggs_json * json, const char * key, const struct ggs_diff_times * times) {
+    if (times->a.n == 0 && times->b.n == 0) {
+        ggs_json_null(json, key);
+        return;
+    }
     ggs_json_object(json, key);
     put_quartiles(json, "a", &times->a);
     put_quartiles(json, "b", &times->b);
@@ -44,13 +48,17 @@ static void put_side(struct ggs_json * json, const char * key, const struct ggs_
     ggs_json_end(json);
 }
 
+static void put_layer(struct ggs_json * json, int layer) {
+    if (layer == -1)
+        ggs_json_null(json, "layer");
+    else
+        ggs_json_i64(json, "layer", layer);
+}
+
 static void put_item(struct ggs_json * json, const struct ggs_diff_item * item) {
     ggs_json_object(json, NULL);
     ggs_json_bool(json, "prompt", item->prompt);
-    if (item->layer == -1)
-        ggs_json_null(json, "layer");
-    else
-        ggs_json_i64(json, "layer", item->layer);
+    put_layer(json, item->layer);
     ggs_json_string(json, "op", item->op);
     ggs_json_string(json, "tensor", item->tensor);
     put_side(json, "a", &item->a);
@@ -60,12 +68,29 @@ static void put_item(struct ggs_json * json, const struct ggs_diff_item * item) 
     ggs_json_end(json);
 }
 
+static void put_only(struct ggs_json * json, const struct ggs_diff_item * item, const char * side, uint64_t ops) {
+    if (ops == 0) return;
+    ggs_json_object(json, NULL);
+    ggs_json_string(json, "side", side);
+    ggs_json_bool(json, "prompt", item->prompt);
+    put_layer(json, item->layer);
+    ggs_json_string(json, "op", item->op);
+    ggs_json_string(json, "tensor", item->tensor);
+    ggs_json_u64(json, "ops", ops);
+    ggs_json_end(json);
+}
+
 // Ops that only one of the two has stand in a list of their own.
-static void put_items(struct ggs_json * json, const struct ggs_diff * diff, bool matched) {
-    ggs_json_array(json, matched ? "items" : "unmatched");
+static void put_items(struct ggs_json * json, const struct ggs_diff * diff) {
+    ggs_json_array(json, "items");
     for (uint64_t i = 0; i < diff->n_items; i++) {
-        const struct ggs_diff_item * item = &diff->items[i];
-        if ((item->a.ops > 0 && item->b.ops > 0) == matched) put_item(json, item);
+        if (diff->items[i].a.ops > 0 && diff->items[i].b.ops > 0) put_item(json, &diff->items[i]);
+    }
+    ggs_json_end(json);
+    ggs_json_array(json, "unmatched");
+    for (uint64_t i = 0; i < diff->n_items; i++) {
+        put_only(json, &diff->items[i], "a", diff->items[i].a.only);
+        put_only(json, &diff->items[i], "b", diff->items[i].b.only);
     }
     ggs_json_end(json);
 }
@@ -91,8 +116,7 @@ static int put_diff(struct ggs_request * request, const struct ggs_diff * diff, 
     ggs_json_double(&json, "shift", diff->shift);
     put_times(&json, "prompt", &diff->prompt);
     put_times(&json, "generate", &diff->generate);
-    put_items(&json, diff, true);
-    put_items(&json, diff, false);
+    put_items(&json, diff);
     return ggs_answer_end(request->answer, &json, error);
 }
 

@@ -158,6 +158,7 @@ int ggs_route_curves(struct ggs_request * request, struct ggs_error * error) {
         ggs_columns_begin(columns, curve.pixels, curve.begin);
         ggs_json_i64(&columns->json, "begin", curve.begin);
         ggs_json_i64(&columns->json, "end", curve.end);
+        ggs_json_double(&columns->json, "bin_ns", (double) (curve.end - curve.begin) / (double) curve.pixels);
         ggs_columns_add(columns, "disk", GGS_CELL_F64, curve.disk, sizeof(*curve.disk), curve.pixels);
         status = ggs_columns_end(columns, request->answer, error);
     }

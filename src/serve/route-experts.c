@@ -21,7 +21,10 @@ static void put_layer(struct ggs_json * json, const struct ggs_experts_layer * l
     ggs_json_end(json);
     ggs_json_u64(json, "bytes", layer->bytes);
     ggs_json_u64(json, "distinct", layer->distinct);
-    ggs_json_double(json, "reuse_share", share(layer->reused, layer->chosen));
+    if (layer->chosen > 0)
+        ggs_json_double(json, "reuse_share", share(layer->reused, layer->chosen));
+    else
+        ggs_json_null(json, "reuse_share");
     // The most used expert's share over an even one.
     ggs_json_double(json, "imbalance", share(layer->most * layer->experts, layer->activations));
     ggs_json_u64(json, "prefetch_least_ns", layer->prefetch.least_ns);

@@ -56,6 +56,8 @@ static void put_pattern(struct ggs_json * json, const struct ggs_pattern * patte
     ggs_json_double(json, "sequential_share",
                     pattern->bytes == 0 ? 0 : (double) pattern->sequential / (double) pattern->bytes);
     ggs_json_u64(json, "reads", pattern->reads);
+    ggs_json_u64(json, "bytes", pattern->bytes);
+    ggs_json_u64(json, "first_bytes", pattern->first_bytes);
     ggs_json_u64(json, "jumps", pattern->jumps);
     put_bins(json, "jump_bins", pattern->jump_bins);
     put_bins(json, "reuse_bins", pattern->reuse_bins);

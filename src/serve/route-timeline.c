@@ -21,7 +21,7 @@ struct bin {
 };
 
 struct op_run {
-    double   begin, duration, wait;
+    double   begin, duration, wait, inner; // wait: in and after the op; inner: of it what lies in the op
     uint32_t run, node;
     int32_t  token;
     uint16_t lane, op;
@@ -184,9 +184,11 @@ static int add_op_run(struct view * view, const struct ggs_run * run, const stru
     if (!grow((void **) &view->rows, view->n_rows, &view->rows_capacity, sizeof(*view->rows)))
         return ggs_fail_memory(error);
     uint64_t op                = graph->nodes[row->node].op;
+    uint64_t inner             = row->inner_wait_ns < row->duration_ns ? row->inner_wait_ns : row->duration_ns;
     view->rows[view->n_rows++] = (struct op_run){.begin    = (double) (row->begin_ns - view->window.begin),
                                                  .duration = (double) row->duration_ns,
-                                                 .wait     = (double) (row->wait_ns + row->inner_wait_ns),
+                                                 .wait     = (double) (row->wait_ns + inner),
+                                                 .inner    = (double) inner,
                                                  .run      = (uint32_t) row->run,
                                                  .node     = (uint32_t) row->node,
                                                  .token    = (int32_t) run->step,
@@ -287,6 +289,7 @@ static void add_rows(struct ggs_columns * columns, const struct op_run * rows, u
     ggs_columns_add(columns, "begin", GGS_CELL_F64, &rows->begin, sizeof(*rows), n);
     ggs_columns_add(columns, "duration", GGS_CELL_F64, &rows->duration, sizeof(*rows), n);
     ggs_columns_add(columns, "wait", GGS_CELL_F64, &rows->wait, sizeof(*rows), n);
+    ggs_columns_add(columns, "inner", GGS_CELL_F64, &rows->inner, sizeof(*rows), n);
     ggs_columns_add(columns, "token", GGS_CELL_I32, &rows->token, sizeof(*rows), n);
     ggs_columns_add(columns, "flags", GGS_CELL_U8, &rows->flags, sizeof(*rows), n);
 }
