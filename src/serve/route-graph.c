@@ -156,11 +156,10 @@ static void make_edges(struct drawing * drawing) {
     const struct ggs_graph * graph = drawing->graph;
     for (uint64_t e = 0; e < graph->n_edges; e++) {
         uint64_t tensor = graph->edges[e].tensor;
-        int64_t  from   = ggs_graph_walks_producer(&drawing->walks, tensor, graph->edges[e].node);
-        if (tensor == 0 || tensor > drawing->request->trace.n_tensors || (uint64_t) from == graph->edges[e].node)
-            continue;
+        uint32_t from   = drawing->walks.from[e];
+        if (tensor == 0 || tensor > drawing->request->trace.n_tensors) continue;
         drawing->edges[drawing->n_edges++] =
-            (struct edge){from >= 0 ? (uint32_t) from : leaf_number(drawing, tensor), (uint32_t) graph->edges[e].node};
+            (struct edge){from != 0 ? from - 1 : leaf_number(drawing, tensor), (uint32_t) graph->edges[e].node};
     }
 }
 
