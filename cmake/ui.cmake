@@ -24,5 +24,6 @@ if(EXISTS ${PROJECT_SOURCE_DIR}/ui/package.json)
         COMMENT "Building the page" VERBATIM)
 else()
     set(ui_folder ${PROJECT_SOURCE_DIR}/src/serve/placeholder)
-    add_custom_command(OUTPUT ${ui_assets} COMMAND embed ${ui_assets} ${ui_folder} DEPENDS embed ${ui_folder}/index.html VERBATIM)
+    add_custom_command(OUTPUT ${ui_assets} COMMAND embed ${ui_assets} ${ui_folder} 
+        DEPENDS embed ${ui_folder}/index.html ${ui_folder}/report.html VERBATIM)
 endif()

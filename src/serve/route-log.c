@@ -243,6 +243,20 @@ static void put_head(struct ggs_json * json, uint64_t total, uint64_t of, uint64
     ggs_json_array(json, "rows");
 }
 
+// Everything that a filter leaves, as the engine went: for reports.
+static int put_rest(struct ggs_request * request, struct ggs_json * json, const struct ggs_overview * overview,
+                    const struct ggs_log_filter * filter, struct ggs_error * error) {
+    struct ggs_log *     log;
+    struct ggs_log_entry entry;
+    int                  status = ggs_log_open(&log, &request->trace, filter, error);
+    while (status >= 0 && (status = ggs_log_next(log, &entry, error)) > 0) {
+        const struct ggs_overview_run * run = ggs_overview_find(overview, entry.run);
+        if (run != NULL) put_row(json, run->first_row + entry.number, &entry);
+    }
+    ggs_log_close(log);
+    return status < 0 ? status : 0;
+}
+
 static int write_filtered(struct ggs_request * request, struct ggs_json * json, const struct ggs_overview * overview,
                           const struct ggs_log_filter * filter, struct ggs_log_order order, const struct page * page,
                           struct ggs_error * error) {
@@ -256,7 +270,10 @@ static int write_filtered(struct ggs_request * request, struct ggs_json * json, 
     uint64_t n = page->from >= rows->n ? 0 : rows->n - page->from;
     if (n > page->count) n = page->count;
     put_head(json, rows->n, overview->ops, page->from);
-    if (n > 0) status = put_places(request, json, filter, rows->places + page->from, n, error);
+    if (n > COUNT_MOST)
+        status = put_rest(request, json, overview, filter, error);
+    else if (n > 0)
+        status = put_places(request, json, filter, rows->places + page->from, n, error);
     ggs_log_rows_drop(rows);
     return status;
 }
@@ -269,6 +286,7 @@ int ggs_route_log(struct ggs_request * request, struct ggs_error * error) {
     struct page                 page   = {0, 100};
     int                         status = ggs_query_u64(&request->query, "from", 0, INT64_MAX, &page.from, error);
     if (status == 0) status = ggs_query_u64(&request->query, "count", 0, COUNT_MOST, &page.count, error);
+    if (request->part != NULL && request->part->whole) page.count = UINT64_MAX;
     bool plain = status == 0;
     for (unsigned i = 0; i < request->query.n; i++) plain &= request->query.pair[i].used;
     if (status == 0) status = take_filter(&request->query, &filter, error);

@@ -106,32 +106,33 @@ static int run_route(struct ggs_request * request, const struct place * place, s
     return status;
 }
 
-void ggs_site_answer_target(struct ggs_shelf * shelf, const char * target, struct ggs_answer * answer) {
-    char key[GGS_KEY_LENGTH];
-    if (ggs_site_work(shelf, target, key) == GGS_WORK_NONE) {
-        ggs_answer_refuse(answer, 404, "there is nothing at this address");
-        return;
-    }
-    struct ggs_job_progress progress = {0};
-    ggs_site_answer(shelf, key, &progress, answer);
-}
-
-void ggs_site_answer(struct ggs_shelf * shelf, const char * key, struct ggs_job_progress * progress,
-                     struct ggs_answer * answer) {
+static void answer_target(struct ggs_shelf * shelf, const char * target, const struct ggs_report_part * part,
+                          struct ggs_job_progress * progress, struct ggs_answer * answer) {
     struct ggs_error     error = {0};
     struct place         place;
     struct ggs_request * request = calloc(1, sizeof(*request));
-    const char *         target  = strchr(key, ' ');
     if (request == NULL) {
         ggs_answer_refuse(answer, 503, "the server is out of memory");
         return;
     }
-    *request = (struct ggs_request){.shelf = shelf, .progress = progress, .answer = answer};
-    if (target == NULL || !find_place(target + 1, &place))
+    *request = (struct ggs_request){.shelf = shelf, .progress = progress, .answer = answer, .part = part};
+    if (!find_place(target, &place))
         ggs_answer_refuse(answer, 404, "there is nothing at this address");
     else if (run_route(request, &place, &error) < 0)
         ggs_answer_fail(answer, &error);
     free(request);
+}
+
+void ggs_site_answer_target(struct ggs_shelf * shelf, const char * target, const struct ggs_report_part * part,
+                            struct ggs_answer * result) {
+    struct ggs_job_progress progress = {0};
+    answer_target(shelf, target, part, &progress, result);
+}
+
+void ggs_site_answer(struct ggs_shelf * shelf, const char * key, struct ggs_job_progress * progress,
+                     struct ggs_answer * result) {
+    const char * target = strchr(key, ' '); // the generation stands before it
+    answer_target(shelf, target == NULL ? "" : target + 1, NULL, progress, result);
 }
 
 // ---- what the routes share ----
