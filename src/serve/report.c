@@ -29,9 +29,10 @@ static int put(struct writing * writing, const char * data, size_t length, struc
     char limit[GGS_NUMBER_LENGTH];
     writing->bytes += length;
     if (writing->bytes > writing->options->most_bytes)
-        return ggs_fail(error, GGS_UNSUPPORTED,
-                        "the report would be larger than %s: choose some token steps with --token, allow more with --max-size, or use ggscope serve",
-                        ggs_format_bytes(limit, writing->options->most_bytes));
+        return ggs_fail(
+            error, GGS_UNSUPPORTED,
+            "the report would be larger than %s: choose some token steps with --token, allow more with --max-size, or use ggscope serve",
+            ggs_format_bytes(limit, writing->options->most_bytes));
     return fwrite(data, 1, length, writing->file) == length ? 0 : ggs_fail_errno(error, "cannot write the report");
 }
 
@@ -43,10 +44,11 @@ static int put_base64(struct writing * writing, const unsigned char * data, size
     static const char digits[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
     struct ggs_text   text     = {0};
     for (size_t i = 0; i < length; i += 3) {
-        size_t   n    = length - i;
-        uint32_t bits = (uint32_t) data[i] << 16 | (n > 1 ? (uint32_t) data[i + 1] << 8 : 0) | (n > 2 ? data[i + 2] : 0);
-        char     four[4] = {digits[bits >> 18], digits[bits >> 12 & 63], n > 1 ? digits[bits >> 6 & 63] : '=',
-                            n > 2 ? digits[bits & 63] : '='};
+        size_t   n = length - i;
+        uint32_t bits =
+            (uint32_t) data[i] << 16 | (n > 1 ? (uint32_t) data[i + 1] << 8 : 0) | (n > 2 ? data[i + 2] : 0);
+        char four[4] = {digits[bits >> 18], digits[bits >> 12 & 63], n > 1 ? digits[bits >> 6 & 63] : '=',
+                        n > 2 ? digits[bits & 63] : '='};
         ggs_text_append(&text, four, sizeof(four));
     }
     int status = text.failed ? ggs_fail_memory(error) : put(writing, ggs_text_string(&text), text.length, error);
@@ -70,7 +72,8 @@ static int put_json(struct writing * writing, const char * json, size_t length, 
 
 // ---- answers ----
 
-static int put_answer(struct writing * writing, const char * key, struct ggs_answer * answer, struct ggs_error * error) {
+static int put_answer(struct writing * writing, const char * key, struct ggs_answer * answer,
+                      struct ggs_error * error) {
     char line[256];
     bool plain = answer->type == ggs_type_json && answer->body.length <= INLINE_MOST;
     if (!plain) ggs_answer_compress(answer);
@@ -82,7 +85,8 @@ static int put_answer(struct writing * writing, const char * key, struct ggs_ans
         status = put_json(writing, ggs_text_string(&answer->body), answer->body.length, error);
     } else if (status == 0) {
         status = puts_to(writing, "\"", error);
-        if (status == 0) status = put_base64(writing, (const unsigned char *) answer->body.data, answer->body.length, error);
+        if (status == 0)
+            status = put_base64(writing, (const unsigned char *) answer->body.data, answer->body.length, error);
         if (status == 0) status = puts_to(writing, "\"", error);
     }
     return status == 0 ? puts_to(writing, "}", error) : status;
@@ -160,21 +164,25 @@ static int add_rows(struct writing * writing, uint64_t op_runs, struct ggs_error
     int64_t begin = writing->part.begin_ns, end = writing->part.end_ns, each = (end - begin) / ZOOMS + 1;
     int     status = 0;
     if (op_runs <= GGS_REPORT_OP_RUNS) {
-        snprintf(target, sizeof(target), "/api/x/0/timeline?begin=%" PRId64 "&end=%" PRId64, begin, end > begin ? end : begin + 1);
+        snprintf(target, sizeof(target), "/api/x/0/timeline?begin=%" PRId64 "&end=%" PRId64, begin,
+                 end > begin ? end : begin + 1);
         status = add(writing, "/api/x/0/timeline?all", target, true, false, error);
-        snprintf(target, sizeof(target), is_part(writing) ? "/api/x/0/log?tokens=%" PRId64 "..%" PRId64 : "/api/x/0/log",
+        snprintf(target, sizeof(target),
+                 is_part(writing) ? "/api/x/0/log?tokens=%" PRId64 "..%" PRId64 : "/api/x/0/log",
                  writing->part.first_token, writing->part.last_token);
         return status == 0 ? add(writing, "/api/x/0/log?all", target, true, false, error) : status;
     }
     status = add_window(writing, begin, end, error);
     for (int i = 0; status == 0 && i < ZOOMS; i++)
-        status = add_window(writing, begin + i * each, begin + (i + 1) * each < end ? begin + (i + 1) * each : end, error);
+        status =
+            add_window(writing, begin + i * each, begin + (i + 1) * each < end ? begin + (i + 1) * each : end, error);
     return status;
 }
 
 static int add_tokens(struct writing * writing, struct ggs_error * error) {
     char target[128];
-    snprintf(target, sizeof(target), is_part(writing) ? "/api/x/0/tokens?bins=1000&from=%" PRId64 "&to=%" PRId64 : "/api/x/0/tokens?bins=1000",
+    snprintf(target, sizeof(target),
+             is_part(writing) ? "/api/x/0/tokens?bins=1000&from=%" PRId64 "&to=%" PRId64 : "/api/x/0/tokens?bins=1000",
              writing->part.first_token, writing->part.last_token);
     return add(writing, "/api/x/0/tokens?bins=1000", target, false, false, error);
 }
@@ -182,8 +190,8 @@ static int add_tokens(struct writing * writing, struct ggs_error * error) {
 static int add_curves(struct writing * writing, struct ggs_error * error) {
     char target[160];
     if (writing->part.end_ns <= writing->part.begin_ns) return 0;
-    snprintf(target, sizeof(target), "/api/x/0/curves?begin=%" PRId64 "&end=%" PRId64 "&pixels=4096", writing->part.begin_ns,
-             writing->part.end_ns);
+    snprintf(target, sizeof(target), "/api/x/0/curves?begin=%" PRId64 "&end=%" PRId64 "&pixels=4096",
+             writing->part.begin_ns, writing->part.end_ns);
     return add(writing, "/api/x/0/curves?all", target, false, false, error);
 }
 
@@ -202,7 +210,8 @@ static int add_all(struct writing * writing, const struct ggs_overview * overvie
     static const char * const fixed[] = {"/api/experiments", "/api/x/0/summary", "/api/x/0/map", "/api/x/0/buffers",
                                          "/api/x/0/occupancy?bins=1000"};
     int                       status  = 0;
-    for (size_t i = 0; status == 0 && i < sizeof(fixed) / sizeof(fixed[0]); i++) status = add_same(writing, fixed[i], false, error);
+    for (size_t i = 0; status == 0 && i < sizeof(fixed) / sizeof(fixed[0]); i++)
+        status = add_same(writing, fixed[i], false, error);
     if (status == 0) status = add_tokens(writing, error);
     if (status == 0) status = add_heats(writing, overview->steps, error);
     if (status == 0) status = add_rows(writing, op_runs, error);
@@ -237,8 +246,8 @@ static int measure(struct writing * writing, struct ggs_trace * trace, const str
     }
     ggs_cursor_close(cursor);
     if (status == 0 && !any)
-        return ggs_fail(error, GGS_ABSENT, "there is no such token step: the experiment has %" PRIu64 ", counted from 0",
-                        overview->steps);
+        return ggs_fail(error, GGS_ABSENT,
+                        "there is no such token step: the experiment has %" PRIu64 ", counted from 0", overview->steps);
     return status;
 }
 
@@ -247,7 +256,8 @@ static int write_page(struct writing * writing, struct ggs_exhibit * exhibit, co
     const struct ggs_overview * overview;
     uint64_t                    op_runs = 0;
     const char *                at      = strstr(ggs_text_string(page), mark);
-    if (at == NULL) return ggs_fail(error, GGS_UNSUPPORTED, "this ggscope was built without its page, and cannot write reports");
+    if (at == NULL)
+        return ggs_fail(error, GGS_UNSUPPORTED, "this ggscope was built without its page, and cannot write reports");
     int status = ggs_exhibit_overview(exhibit, &overview, error);
     if (status == 0) {
         struct ggs_trace trace = ggs_trace_borrow(&exhibit->trace);
@@ -256,7 +266,7 @@ static int write_page(struct writing * writing, struct ggs_exhibit * exhibit, co
     }
     if (status < 0) return status;
     writing->total = REQUESTS_ABOUT + (overview->steps < GGS_REPORT_HEATS ? overview->steps : GGS_REPORT_HEATS);
-    status = put(writing, page->data, (size_t) (at - page->data), error);
+    status         = put(writing, page->data, (size_t) (at - page->data), error);
     if (status == 0) status = puts_to(writing, "<script type=\"application/json\" id=\"ggscope-answers\">{", error);
     if (status == 0) status = add_all(writing, overview, op_runs, error);
     if (status == 0) status = puts_to(writing, "}</script>", error);
@@ -268,7 +278,7 @@ int ggs_report_write(FILE * file, struct ggs_shelf * shelf, const struct ggs_rep
     struct writing           writing = {.file    = file,
                                         .shelf   = shelf,
                                         .options = options,
-                                        .part    = {.first_token = options->first_token, .last_token = options->last_token}};
+                                        .part = {.first_token = options->first_token, .last_token = options->last_token}};
     struct ggs_text          page    = {0};
     struct ggs_exhibit *     exhibit = NULL;
     const struct ggs_asset * asset   = ggs_asset_find("/report.html", strlen("/report.html"));

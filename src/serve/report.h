@@ -15,8 +15,8 @@
 enum { GGS_REPORT_OP_RUNS = 200000, GGS_REPORT_HEATS = 64 };
 
 struct ggs_report_options {
-    int64_t  first_token, last_token; // 0 and INT64_MAX: everything
-    uint64_t most_bytes;              // of the file: more is refused
+    int64_t  first_token, last_token;                                // 0 and INT64_MAX: everything
+    uint64_t most_bytes;                                             // of the file: more is refused
     void (*progress)(void * context, uint64_t done, uint64_t total); // may be NULL
     void * progress_context;
 };

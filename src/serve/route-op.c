@@ -18,9 +18,11 @@ struct card {
     struct ggs_request *        request;
     const struct ggs_overview * overview;
     uint64_t                    run, node;
-    struct ggs_walk *           walk; // stands at the op
-    uint64_t                    number;
-    struct neighbour            previous, next;
+    uint32_t *        heads; // by node: node + 1 that it was computed together with, or itself; 0: not computed
+    uint64_t          n_heads;
+    struct ggs_walk * walk; // stands at the op
+    uint64_t          number;
+    struct neighbour  previous, next;
 };
 
 // ---- finding it ----
@@ -49,6 +51,31 @@ static int find_in_neighbour(const struct card * card, int64_t place, int step, 
     }
     ggs_trace_give_back(&trace);
     return 0;
+}
+
+// Which node of the run stands for which: a fused op is one with the nodes that it absorbed.
+static int find_heads(struct card * card, struct ggs_error * error) {
+    struct ggs_walk * walk;
+    int               status = ggs_walk_open_runs(&walk, &card->request->trace, card->run, card->run, error);
+    if (status < 0) return status;
+    walk->sums_only = true;
+    status          = ggs_walk_run(walk, error);
+    card->n_heads   = status > 0 && walk->graph != NULL ? walk->graph->n_nodes : 0;
+    card->heads     = calloc(card->n_heads + 1, sizeof(*card->heads));
+    if (card->heads == NULL) status = ggs_fail_memory(error);
+    while (status > 0 && card->n_heads > 0 && ggs_walk_op(walk)) {
+        uint64_t left              = walk->op.absorbed;
+        card->heads[walk->op.node] = (uint32_t) walk->op.node + 1;
+        for (uint64_t i = walk->op.node + 1; left > 0 && i < card->n_heads; i++) {
+            if (ggs_trace_op_kind(&card->request->trace, walk->graph->nodes[i].op) == GGS_KIND_EMPTY) continue;
+            card->heads[i] = (uint32_t) walk->op.node + 1;
+            left--;
+        }
+    }
+    ggs_walk_close(walk);
+    if (status >= 0 && card->node < card->n_heads && card->heads[card->node] != 0)
+        card->node = card->heads[card->node] - 1;
+    return status < 0 ? status : 0;
 }
 
 // Goes to the op. Its neighbours in the run are found on the way: the one behind it by a look ahead.
@@ -206,19 +233,40 @@ static int put_experts(struct card * card, struct ggs_json * json, struct ggs_er
     return status;
 }
 
+// Nodes as the ops that computed them, each once and without the op itself.
+static void put_ops(const struct card * card, struct ggs_json * json, const char * key, const uint32_t * nodes,
+                    unsigned n) {
+    uint32_t told[GGS_NEIGHBOURS_MOST];
+    unsigned n_told = 0;
+    ggs_json_array(json, key);
+    for (unsigned i = 0; i < n; i++) {
+        uint32_t head  = nodes[i] < card->n_heads ? card->heads[nodes[i]] : 0;
+        bool     known = head == 0 || head - 1 == card->node;
+        for (unsigned k = 0; k < n_told; k++) known |= told[k] == head;
+        if (known) continue;
+        told[n_told++] = head;
+        ggs_json_u64(json, NULL, head - 1);
+    }
+    ggs_json_end(json);
+}
+
+// What the op and the nodes that it absorbed read; and who reads what the last of them wrote.
 static int put_edges(struct card * card, struct ggs_json * json, struct ggs_error * error) {
     struct ggs_graph_walks walks;
-    uint32_t               nodes[GGS_NEIGHBOURS_MOST];
+    uint32_t               nodes[GGS_NEIGHBOURS_MOST], more[GGS_NEIGHBOURS_MOST];
+    unsigned               n      = 0;
+    uint64_t               last   = card->node;
     int                    status = ggs_graph_walks_init(&walks, &card->request->trace, card->walk->graph, error);
     if (status < 0) return status;
-    unsigned n = ggs_graph_walks_producers(&walks, card->node, nodes);
-    ggs_json_array(json, "producers");
-    for (unsigned i = 0; i < n; i++) ggs_json_u64(json, NULL, nodes[i]);
-    ggs_json_end(json);
-    n = ggs_graph_walks_consumers(&walks, card->node, nodes);
-    ggs_json_array(json, "consumers");
-    for (unsigned i = 0; i < n; i++) ggs_json_u64(json, NULL, nodes[i]);
-    ggs_json_end(json);
+    for (uint64_t i = card->node; i < card->n_heads; i++) {
+        if (card->heads[i] != card->node + 1) continue;
+        unsigned found = ggs_graph_walks_producers(&walks, i, more);
+        for (unsigned k = 0; k < found && n < GGS_NEIGHBOURS_MOST; k++) nodes[n++] = more[k];
+        last = i;
+    }
+    put_ops(card, json, "producers", nodes, n);
+    n = ggs_graph_walks_consumers(&walks, last, nodes);
+    put_ops(card, json, "consumers", nodes, n);
     ggs_graph_walks_release(&walks);
     return 0;
 }
@@ -269,8 +317,10 @@ int ggs_route_op(struct ggs_request * request, struct ggs_error * error) {
     if (status == 0) status = ggs_exhibit_overview(request->exhibit, &card.overview, error);
     if (status == 0 && ggs_overview_find(card.overview, card.run) == NULL)
         status = ggs_fail(error, GGS_ABSENT, "there is no graph run %llu", (unsigned long long) card.run);
+    if (status == 0) status = find_heads(&card, error);
     if (status == 0) status = find_op(&card, error);
     if (status == 0) status = put_card(&card, error);
     ggs_walk_close(card.walk);
+    free(card.heads);
     return status;
 }
