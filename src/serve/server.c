@@ -13,6 +13,7 @@
 #include <unistd.h>
 
 #include "serve/assets.h"
+#include "serve/clients.h"
 #include "serve/events.h"
 #include "serve/gate.h"
 #include "serve/site.h"
@@ -21,22 +22,12 @@ enum {
     CONNECTIONS_MOST  = 400,
     CONNECTION_MEMORY = 24 << 10, // bounds the headers too
     STALL_SECONDS     = 60,       // a client that takes nothing for so long is gone
-    IDLE_SECONDS      = 30,       // between requests, and for sending one
-    REQUEST_SECONDS   = 900,      // for taking one answer
     TICK_MS           = 50,
     TEND_MS           = 250,
     COMMENT_TICKS     = 15000 / TICK_MS,
 };
 
 // ---- what there is of each ----
-
-struct client {
-    int             socket;
-    uint64_t        since_ns; // when it came, or its last request ended, or its request began
-    bool            busy;     // a request is being answered
-    bool            stream;   // with an endless answer
-    struct client * next;
-};
 
 struct request {
     char                    target[GGS_TARGET_LENGTH];
@@ -53,20 +44,13 @@ struct ggs_server {
     struct MHD_Daemon * daemon;
     int                 socket;
     char                address[128];
-    pthread_mutex_t     lock; // of the clients
-    struct client *     clients;
+    struct ggs_clients  clients;
     pthread_t           ticker, keeper;
     bool                has_ticker, has_keeper;
     pthread_mutex_t     sleep_lock;
     pthread_cond_t      sleep;
     bool                stopping;
 };
-
-static uint64_t now_ns(void) {
-    struct timespec now;
-    clock_gettime(CLOCK_MONOTONIC, &now);
-    return (uint64_t) now.tv_sec * 1000000000u + (uint64_t) now.tv_nsec;
-}
 
 // ---- answering ----
 
@@ -237,14 +221,9 @@ static void describe(struct ggs_server * server, unsigned index, struct ggs_text
 }
 
 static enum MHD_Result send_events(struct ggs_server * server, struct MHD_Connection * connection) {
-    const union MHD_ConnectionInfo * info     = MHD_get_connection_info(connection, MHD_CONNECTION_INFO_SOCKET_CONTEXT);
-    struct MHD_Response *            response = ggs_events_listen(server->events, connection, "retry: 2000\n\n");
+    struct MHD_Response * response = ggs_events_listen(server->events, connection, "retry: 2000\n\n");
     if (response == NULL) return send_error(connection, 503, "too many pages listen already: close some");
-    if (info != NULL && info->socket_context != NULL) {
-        pthread_mutex_lock(&server->lock);
-        ((struct client *) info->socket_context)->stream = true;
-        pthread_mutex_unlock(&server->lock);
-    }
+    ggs_clients_stream(&server->clients, connection);
     MHD_add_response_header(response, MHD_HTTP_HEADER_CONTENT_TYPE, "text/event-stream");
     return send_response(connection, 200, response);
 }
@@ -296,20 +275,12 @@ static enum MHD_Result route(struct ggs_server * server, struct MHD_Connection *
 // ---- what the daemon calls ----
 
 static void * begin_request(void * context, const char * uri, struct MHD_Connection * connection) {
-    struct ggs_server *              server  = context;
-    struct request *                 request = calloc(1, sizeof(*request));
-    const union MHD_ConnectionInfo * info    = MHD_get_connection_info(connection, MHD_CONNECTION_INFO_SOCKET_CONTEXT);
+    struct ggs_server * server  = context;
+    struct request *    request = calloc(1, sizeof(*request));
     if (request == NULL) return NULL;
     request->too_long = strlen(uri) >= sizeof(request->target);
     if (!request->too_long) memcpy(request->target, uri, strlen(uri) + 1);
-    if (info != NULL && info->socket_context != NULL) {
-        struct client * client = info->socket_context;
-        pthread_mutex_lock(&server->lock);
-        client->busy     = true;
-        client->stream   = false;
-        client->since_ns = now_ns();
-        pthread_mutex_unlock(&server->lock);
-    }
+    ggs_clients_begin(&server->clients, connection);
     return request;
 }
 
@@ -336,48 +307,15 @@ static enum MHD_Result handle(void * context, struct MHD_Connection * connection
 
 static void end_request(void * context, struct MHD_Connection * connection, void ** request_context,
                         enum MHD_RequestTerminationCode why) {
-    struct ggs_server *              server  = context;
-    const union MHD_ConnectionInfo * info    = MHD_get_connection_info(connection, MHD_CONNECTION_INFO_SOCKET_CONTEXT);
-    struct request *                 request = *request_context;
-    double                           progress;
+    struct ggs_server * server  = context;
+    struct request *    request = *request_context;
+    double              progress;
     (void) why;
     if (request != NULL && request->waiting)
         ggs_answer_drop(ggs_jobs_collect(server->jobs, &request->waiter, &progress));
     free(request);
     *request_context = NULL;
-    if (info == NULL || info->socket_context == NULL) return;
-    struct client * client = info->socket_context;
-    pthread_mutex_lock(&server->lock);
-    client->busy     = false;
-    client->since_ns = now_ns();
-    pthread_mutex_unlock(&server->lock);
-}
-
-static void greet(void * context, struct MHD_Connection * connection, void ** socket_context,
-                  enum MHD_ConnectionNotificationCode code) {
-    struct ggs_server * server = context;
-    if (code == MHD_CONNECTION_NOTIFY_STARTED) {
-        const union MHD_ConnectionInfo * info = MHD_get_connection_info(connection, MHD_CONNECTION_INFO_CONNECTION_FD);
-        struct client *                  client = calloc(1, sizeof(*client));
-        *socket_context                         = client;
-        if (client == NULL) return;
-        client->socket   = info == NULL ? -1 : info->connect_fd;
-        client->since_ns = now_ns();
-        pthread_mutex_lock(&server->lock);
-        client->next    = server->clients;
-        server->clients = client;
-        pthread_mutex_unlock(&server->lock);
-        return;
-    }
-    pthread_mutex_lock(&server->lock);
-    for (struct client ** at = &server->clients; *at != NULL; at = &(*at)->next) {
-        if (*at != *socket_context) continue;
-        *at = (*at)->next;
-        break;
-    }
-    pthread_mutex_unlock(&server->lock);
-    free(*socket_context);
-    *socket_context = NULL;
+    ggs_clients_end(&server->clients, connection);
 }
 
 // The daemon's own messages are about clients that misbehave: nobody wants to read them.
@@ -402,24 +340,11 @@ static bool sleep_ms(struct ggs_server * server, unsigned ms) {
     return go_on;
 }
 
-// Closes the connections of those who have been given time enough. The daemon frees them.
-static void hang_up(struct ggs_server * server) {
-    uint64_t now = now_ns();
-    pthread_mutex_lock(&server->lock);
-    for (struct client * client = server->clients; client != NULL; client = client->next) {
-        uint64_t seconds = (now - client->since_ns) / 1000000000u;
-        if (client->stream && client->busy) continue;
-        if (seconds >= (client->busy ? REQUEST_SECONDS : IDLE_SECONDS) && client->socket >= 0)
-            shutdown(client->socket, SHUT_RDWR);
-    }
-    pthread_mutex_unlock(&server->lock);
-}
-
 static void * run_ticker(void * context) {
     struct ggs_server * server = context;
     for (unsigned tick = 1; sleep_ms(server, TICK_MS); tick++) {
         ggs_jobs_tick(server->jobs);
-        if (tick % (1000 / TICK_MS) == 0) hang_up(server);
+        if (tick % (1000 / TICK_MS) == 0) ggs_clients_hang_up(&server->clients);
         if (tick % COMMENT_TICKS == 0) ggs_events_comment(server->events);
     }
     return NULL;
@@ -482,7 +407,7 @@ static int start_daemon(struct ggs_server * server, struct ggs_error * error) {
         server->socket, MHD_OPTION_CONNECTION_LIMIT, (unsigned) CONNECTIONS_MOST, MHD_OPTION_CONNECTION_MEMORY_LIMIT,
         (size_t) CONNECTION_MEMORY, MHD_OPTION_CONNECTION_TIMEOUT, (unsigned) STALL_SECONDS,
         MHD_OPTION_URI_LOG_CALLBACK, begin_request, server, MHD_OPTION_NOTIFY_COMPLETED, end_request, server,
-        MHD_OPTION_NOTIFY_CONNECTION, greet, server, MHD_OPTION_END);
+        MHD_OPTION_NOTIFY_CONNECTION, ggs_clients_notify, &server->clients, MHD_OPTION_END);
     if (server->daemon == NULL) return ggs_fail(error, GGS_IO, "cannot start the server");
     server->socket = -1; // the daemon closes it
     return 0;
@@ -502,7 +427,7 @@ int ggs_server_start(struct ggs_server ** out, struct ggs_shelf * shelf, const s
     if (server == NULL) return ggs_fail_memory(error);
     server->shelf  = shelf;
     server->socket = -1;
-    pthread_mutex_init(&server->lock, NULL);
+    ggs_clients_init(&server->clients);
     pthread_mutex_init(&server->sleep_lock, NULL);
     pthread_condattr_init(&clock);
     pthread_condattr_setclock(&clock, CLOCK_MONOTONIC);
@@ -540,7 +465,7 @@ void ggs_server_stop(struct ggs_server * server) {
     ggs_events_free(server->events);
     pthread_cond_destroy(&server->sleep);
     pthread_mutex_destroy(&server->sleep_lock);
-    pthread_mutex_destroy(&server->lock);
+    ggs_clients_release(&server->clients);
     free(server);
 }
 
