@@ -4,6 +4,7 @@
 #include <errno.h>
 #include <limits.h>
 #include <pthread.h>
+#include <semaphore.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -119,18 +120,36 @@ static void open_browser(const char * address) {
 
 enum { PATIENCE_MS = 400 };
 
+struct ending {
+    const struct ggs_shelf * shelf;
+    sem_t                    ended;
+};
+
 // Work that cannot be interrupted (sorting, a snapshot of a long recording) does not keep us from ending at once.
-static void * end_anyway(void * shelf) {
-    struct timespec patience = {.tv_nsec = PATIENCE_MS * 1000000l};
-    nanosleep(&patience, NULL);
-    ggs_shelf_tidy(shelf);
-    _exit(0);
+static void * end_anyway(void * context) {
+    struct ending * ending = context;
+    struct timespec until;
+    clock_gettime(CLOCK_REALTIME, &until);
+    until.tv_nsec += PATIENCE_MS * 1000000l;
+    until.tv_sec += until.tv_nsec / 1000000000;
+    until.tv_nsec %= 1000000000;
+    while (sem_timedwait(&ending->ended, &until) != 0) {
+        if (errno == EINTR) continue;
+        ggs_shelf_tidy(ending->shelf);
+        _exit(0);
+    }
+    return NULL;
 }
 
-static void stop(struct ggs_server * server, struct ggs_shelf * shelf) {
-    pthread_t watchdog;
-    if (pthread_create(&watchdog, NULL, end_anyway, shelf) == 0) pthread_detach(watchdog);
+static void stop(struct ggs_server * server, const struct ggs_shelf * shelf) {
+    pthread_t     watchdog;
+    struct ending ending = {.shelf = shelf};
+    bool watched = sem_init(&ending.ended, 0, 0) == 0 && pthread_create(&watchdog, NULL, end_anyway, &ending) == 0;
     ggs_server_stop(server);
+    if (!watched) return;
+    sem_post(&ending.ended);
+    pthread_join(watchdog, NULL);
+    sem_destroy(&ending.ended);
 }
 
 // ---- the verb ----

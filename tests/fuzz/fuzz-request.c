@@ -23,7 +23,8 @@ static struct ggs_shelf * open_shelf(void) {
 }
 
 static void try_gate(const char * text) {
-    static const struct ggs_gate gate = {.token = "0123456789abcdef0123456789abcdef", .cookie = "ggscope_1", .loopback = false, .port = 1};
+    static const struct ggs_gate gate = {
+        .token = "0123456789abcdef0123456789abcdef", .cookie = "ggscope_1", .loopback = false, .port = 1};
     ggs_gate_host_ok(&gate, text);
     ggs_gate_cookie_ok(&gate, text);
     ggs_gate_token(&gate, text);
@@ -45,7 +46,8 @@ int LLVMFuzzerTestOneInput(const uint8_t * data, size_t size) {
     ggs_site_work(shelf, target, key);
     ggs_site_answer_target(shelf, target, NULL, answer);
     ggs_answer_compress(answer);
-    if (answer->status != 200 && strstr(ggs_text_string(&answer->body), "{\"error\":") == NULL && !answer->gzip) abort();
+    if (answer->status != 200 && strstr(ggs_text_string(&answer->body), "{\"error\":") == NULL && !answer->gzip)
+        abort();
     ggs_answer_drop(answer);
     return 0;
 }
