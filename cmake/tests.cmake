@@ -39,7 +39,7 @@ set_target_properties(bench-recorder PROPERTIES RUNTIME_OUTPUT_DIRECTORY ${CMAKE
 add_executable(prove-shifted ${cli_sources} src/engine/locate.c src/analyze/prove.c)
 target_compile_definitions(prove-shifted PRIVATE GGS_PROVE_SHIFT=4096
     GGSCOPE_DEFAULT_ENGINE="${GGSCOPE_ENGINE_LIBRARY_DIR}")
-target_link_libraries(prove-shifted PRIVATE export observe analyze trace gguf base PkgConfig::JSONC PkgConfig::XXHASH)
+target_link_libraries(prove-shifted PRIVATE serve export observe analyze trace gguf base PkgConfig::JSONC PkgConfig::XXHASH)
 set_target_properties(prove-shifted PROPERTIES RUNTIME_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/tests)
 
 # A program that uses the engine in odd ways, bound as ggscope-engine is (see CMakeLists.txt) and written for the pinned release; and one

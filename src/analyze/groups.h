@@ -24,6 +24,9 @@ struct ggs_groups {
 
 // By tensor an op counts for the weight that it reads, or for its result where it reads none; by thread the time of an op is that of
 // the thread, and its bytes are not divided: they stand with thread 0.
-int  ggs_groups_compute(struct ggs_groups * groups, struct ggs_trace * trace, enum ggs_by by,
-                        const struct ggs_totals_range * range, struct ggs_error * error);
+int ggs_groups_compute(struct ggs_groups * groups, struct ggs_trace * trace, enum ggs_by by,
+                       const struct ggs_totals_range * range, struct ggs_error * error);
+// Several of them in one pass: groups[i] is by by[i].
+int ggs_groups_compute_several(struct ggs_groups * groups, const enum ggs_by * by, unsigned n, struct ggs_trace * trace,
+                               const struct ggs_totals_range * range, struct ggs_error * error);
 void ggs_groups_release(struct ggs_groups * groups);

@@ -8,11 +8,15 @@
 #include "base/error.h"
 
 struct ggs_log {
-    struct ggs_trace *     trace;
-    struct ggs_log_filter  filter;
-    struct ggs_walk *      walk;
-    bool                   in_run;  // a run is open that has ops left
-    bool *                 matches; // by tensor - 1: its name fits the pattern; NULL without one
+    struct ggs_trace *    trace;
+    struct ggs_log_filter filter;
+    struct ggs_walk *     walk;
+    bool                  in_run;  // a run is open that has ops left
+    uint64_t              number;  // of the op that comes next, in its run
+    bool *                matches; // by tensor - 1: its name fits the pattern; NULL without one
+    // What is the same in every run of a graph: is a dense op at the place that was asked for?
+    enum verdict { UNKNOWN, NOT_THERE, THERE } * verdicts; // by node
+    uint64_t               verdicts_of;                    // the graph
     struct ggs_log_operand operands[GGS_ACCESS_MOST];
 };
 
@@ -57,13 +61,17 @@ int ggs_log_open(struct ggs_log ** out, struct ggs_trace * trace, const struct g
     log->trace  = trace;
     log->filter = *filter;
     int status  = match_names(log, error);
-    if (status == 0) status = narrow(log, error);
-    if (status == 0) status = ggs_walk_open(&log->walk, trace, log->filter.first_token, log->filter.last_token, error);
+    if (status == 0 && filter->last_run == 0) status = narrow(log, error);
+    if (status == 0 && filter->last_run > 0)
+        status = ggs_walk_open_runs(&log->walk, trace, filter->first_run, filter->last_run, error);
+    else if (status == 0)
+        status = ggs_walk_open(&log->walk, trace, log->filter.first_token, log->filter.last_token, error);
     if (status < 0) {
         ggs_log_close(log);
         return status;
     }
-    *out = log;
+    log->walk->sums_only = filter->thread < 0;
+    *out                 = log;
     return 0;
 }
 
@@ -71,6 +79,7 @@ void ggs_log_close(struct ggs_log * log) {
     if (log == NULL) return;
     ggs_walk_close(log->walk);
     free(log->matches);
+    free(log->verdicts);
     free(log);
 }
 
@@ -121,6 +130,8 @@ static bool range_fits(const struct ggs_log_filter * filter, const struct ggs_ac
     const struct ggs_tensor * t = access->tensor;
     if (filter->range_end == 0) return true;
     if (t->source != GGS_SOURCE_DISK && t->origin_file == 0) return false;
+    if (filter->range_file != 0 && filter->range_file != (t->source == GGS_SOURCE_DISK ? t->file : t->origin_file))
+        return false;
     uint64_t base = t->source == GGS_SOURCE_DISK ? t->file_offset : t->origin_offset;
     for (uint32_t i = 0; i < access->n_ranges; i++) {
         uint64_t begin = base + access->ranges[i].offset;
@@ -198,14 +209,46 @@ static bool add_times(const struct ggs_log * log, struct ggs_log_entry * entry) 
     return false;
 }
 
+static bool is_dense(enum ggs_op_kind kind) {
+    return kind == GGS_KIND_DENSE || kind == GGS_KIND_CPY;
+}
+
+// Where the verdict on the op that the walk is at is kept; NULL where index data decides, or there is no memory for it.
+static enum verdict * verdict_of(struct ggs_log * log) {
+    const struct ggs_graph * graph = log->walk->graph;
+    if (!is_dense(ggs_trace_op_kind(log->trace, log->walk->op.op)) || log->walk->op.absorbed > 0) return NULL;
+    if (log->verdicts_of != graph->row.graph || log->verdicts == NULL) {
+        enum verdict * verdicts = realloc(log->verdicts, (graph->n_nodes + 1) * sizeof(*verdicts));
+        if (verdicts == NULL) return NULL;
+        memset(verdicts, 0, (graph->n_nodes + 1) * sizeof(*verdicts));
+        log->verdicts    = verdicts;
+        log->verdicts_of = graph->row.graph;
+    }
+    return &log->verdicts[log->walk->op.node];
+}
+
+// The bytes of an op, and whether it is at the place that was asked for: 1, 0 or negative.
+static int look_at_bytes(struct ggs_log * log, struct ggs_log_entry * entry, struct ggs_error * error) {
+    const struct ggs_access_list * list;
+    bool                           wanted  = wants_place(&log->filter);
+    enum verdict *                 verdict = wanted ? verdict_of(log) : NULL;
+    if (verdict != NULL && *verdict == NOT_THERE) return 0;
+    if (log->filter.places_only && (!wanted || (verdict != NULL && *verdict == THERE))) return 1;
+    int status = ggs_walk_accesses(log->walk, &list, error);
+    if (status < 0) return status;
+    status = add_accesses(log, entry, list) ? 1 : 0;
+    if (verdict != NULL) *verdict = status > 0 ? THERE : NOT_THERE;
+    return status;
+}
+
 // 1: it is an entry; 0: the filter leaves it out.
 static int make_entry(struct ggs_log * log, struct ggs_log_entry * entry, struct ggs_error * error) {
-    const struct ggs_run *         run = &log->walk->run;
-    const struct ggs_op_seen *     op  = &log->walk->op;
-    const struct ggs_access_list * list;
+    const struct ggs_run *     run = &log->walk->run;
+    const struct ggs_op_seen * op  = &log->walk->op;
     if (!op_fits(log)) return 0;
     *entry = (struct ggs_log_entry){.run      = run->run,
                                     .node     = op->node,
+                                    .number   = log->number,
                                     .absorbed = op->absorbed,
                                     .token    = run->step,
                                     .phase    = run->phase,
@@ -213,10 +256,9 @@ static int make_entry(struct ggs_log * log, struct ggs_log_entry * entry, struct
                                     .layer    = op->layer,
                                     .cut      = op->cut};
     if (!add_times(log, entry)) return 0;
-    int status = ggs_walk_accesses(log->walk, &list, error);
-    if (status < 0) return status;
-    entry->tensor = op->result == NULL ? "" : ggs_reader_string(log->trace->reader, op->result->name);
-    return add_accesses(log, entry, list) ? 1 : 0;
+    int status    = look_at_bytes(log, entry, error);
+    entry->tensor = status <= 0 || op->result == NULL ? "" : ggs_reader_string(log->trace->reader, op->result->name);
+    return status;
 }
 
 int ggs_log_next(struct ggs_log * log, struct ggs_log_entry * entry, struct ggs_error * error) {
@@ -225,9 +267,11 @@ int ggs_log_next(struct ggs_log * log, struct ggs_log_entry * entry, struct ggs_
             int more = ggs_walk_run(log->walk, error);
             if (more <= 0) return more;
             log->in_run = true;
+            log->number = 0;
         }
         while (ggs_walk_op(log->walk)) {
             int status = make_entry(log, entry, error);
+            log->number++;
             if (status != 0) return status;
         }
         log->in_run = false;

@@ -18,6 +18,7 @@ enum { GGS_LOG_ANY = -2 }; // -1 is a layer of its own: none
 
 struct ggs_log_filter {
     int64_t      first_token, last_token; // INT64_MIN and INT64_MAX: every run, warm-up included
+    uint64_t     first_run, last_run;     // graph runs, by number; 0 and 0 for any; tokens do not count then
     int          layer;                   // GGS_LOG_ANY, or one layer; -1: ops of no layer
     const char * op;                      // ggml's name in any case, NULL for any
     const char * tensor;                  // pattern for fnmatch: matches the result or an operand, NULL for any
@@ -25,9 +26,11 @@ struct ggs_log_filter {
     // One operand must fulfil all of these.
     enum ggs_memory_source source;                 // GGS_SOURCE_NONE for any
     uint64_t               range_begin, range_end; // bytes of a model file, mapped or copied at load; 0, 0 for any
+    uint64_t               range_file;             // of this file only; 0 for any
     uint64_t               buffer;                 // 0 for any
     int64_t                since_ns, until_ns;     // ops that touch [since, until)
     bool                   operands;               // fill in entry->operands
+    bool                   places_only;            // bytes and main operand may be left out: for counting and finding
 };
 
 #define GGS_LOG_ALL                                                                                                   \
@@ -47,6 +50,7 @@ struct ggs_log_operand {
 
 struct ggs_log_entry {
     uint64_t     run, node;
+    uint64_t     number;   // which op of its graph run it is, from 0, whatever the filter leaves
     uint64_t     absorbed; // nodes that were computed together with it
     int64_t      token;    // -1: none, or a warm-up
     uint64_t     phase;

@@ -134,6 +134,18 @@ void ggs_trace_close(struct ggs_trace * trace) {
     *trace = (struct ggs_trace){0};
 }
 
+struct ggs_trace ggs_trace_borrow(const struct ggs_trace * trace) {
+    struct ggs_trace borrowed = *trace;
+    borrowed.graph            = NULL;
+    borrowed.watch            = NULL;
+    return borrowed;
+}
+
+void ggs_trace_give_back(struct ggs_trace * borrowed) {
+    ggs_graph_free(borrowed->graph);
+    *borrowed = (struct ggs_trace){0};
+}
+
 int ggs_trace_graph(struct ggs_trace * trace, uint64_t graph, const struct ggs_graph ** out, struct ggs_error * error) {
     if (trace->graph == NULL || trace->graph->row.graph != graph) {
         ggs_graph_free(trace->graph);

@@ -4,10 +4,17 @@
 // length of the recording. Everything else is walked with cursors.
 #pragma once
 
+#include <stdatomic.h>
 #include <stdbool.h>
 #include <stdint.h>
 
 #include "trace/reader.h"
+
+// For whoever waits for an analysis in another thread: how far it is, and that it may stop.
+struct ggs_watch {
+    _Atomic uint64_t done; // op runs that were walked over
+    _Atomic bool     stop; // set it, and the walk ends with an error
+};
 
 // What an op does with its operands, as far as bytes are concerned.
 enum ggs_op_kind {
@@ -35,11 +42,17 @@ struct ggs_trace {
     uint64_t            n_files;
     int *               layers; // by tensor - 1: the layer that its name tells, -1 for none
     struct ggs_graph *  graph;  // the one that ggs_trace_graph gave last
+    struct ggs_watch *  watch;  // NULL where nobody watches
 };
 
 // `path`: an experiment's directory or a trace file.
 int  ggs_trace_open(struct ggs_trace * trace, const char * path, struct ggs_error * error);
 void ggs_trace_close(struct ggs_trace * trace); // a zeroed struct is fine
+
+// A trace is used by one thread at a time, because of the graph that it keeps. Another thread borrows it: the tables are shared, the graph
+// is its own. What is borrowed is given back before the trace is closed.
+struct ggs_trace ggs_trace_borrow(const struct ggs_trace * trace);
+void             ggs_trace_give_back(struct ggs_trace * borrowed);
 
 // A graph by number; valid until the next call.
 int ggs_trace_graph(struct ggs_trace * trace, uint64_t graph, const struct ggs_graph ** out, struct ggs_error * error);

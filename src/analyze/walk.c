@@ -33,6 +33,16 @@ int ggs_walk_open(struct ggs_walk ** out, struct ggs_trace * trace, int64_t firs
     return 0;
 }
 
+int ggs_walk_open_runs(struct ggs_walk ** out, struct ggs_trace * trace, uint64_t first_run, uint64_t last_run,
+                       struct ggs_error * error) {
+    int status = ggs_walk_open(out, trace, INT64_MIN, INT64_MAX, error);
+    if (status < 0) return status;
+    int64_t last = last_run > INT64_MAX ? INT64_MAX : (int64_t) last_run;
+    ggs_cursor_keys((*out)->runs, (int64_t) first_run, last);
+    ggs_cursor_keys((*out)->op_runs, (int64_t) first_run, last);
+    return 0;
+}
+
 void ggs_walk_close(struct ggs_walk * walk) {
     if (walk == NULL) return;
     ggs_cursor_close(walk->runs);
@@ -195,6 +205,11 @@ static int gather(struct ggs_walk * walk, struct ggs_error * error) {
 int ggs_walk_run(struct ggs_walk * walk, struct ggs_error * error) {
     int more = ggs_cursor_next(walk->runs, &walk->run, error);
     if (more <= 0) return more;
+    if (walk->trace->watch != NULL) {
+        atomic_fetch_add_explicit(&walk->trace->watch->done, walk->run.op_runs, memory_order_relaxed);
+        if (atomic_load_explicit(&walk->trace->watch->stop, memory_order_relaxed))
+            return ggs_fail(error, GGS_USAGE, "it was stopped before its end");
+    }
     walk->graph   = NULL;
     walk->n_rows  = 0;
     walk->next    = 0;

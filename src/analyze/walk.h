@@ -56,8 +56,11 @@ struct ggs_walk {
 };
 
 // Steps first..last (by number, warm-up left out); INT64_MIN and INT64_MAX for everything, warm-up included.
-int  ggs_walk_open(struct ggs_walk ** walk, struct ggs_trace * trace, int64_t first_step, int64_t last_step,
-                   struct ggs_error * error);
+int ggs_walk_open(struct ggs_walk ** walk, struct ggs_trace * trace, int64_t first_step, int64_t last_step,
+                  struct ggs_error * error);
+// Graph runs first..last, by number.
+int  ggs_walk_open_runs(struct ggs_walk ** walk, struct ggs_trace * trace, uint64_t first_run, uint64_t last_run,
+                        struct ggs_error * error);
 void ggs_walk_close(struct ggs_walk * walk); // NULL is fine
 
 // 1: there is another run; 0: no more; negative: failure.

@@ -10,6 +10,8 @@ static const struct ggs_command commands[] = {
     {"run", cmd_run, "generate text with a model, recorded"},
     {"record", cmd_record, "record a program that uses ggml"},
     {"seal", cmd_seal, "make the trace of an experiment that has none yet"},
+    {"serve", cmd_serve, "show experiments in the browser"},
+    {"report", cmd_report, "an experiment as one page to share"},
     {"stats", cmd_stats, "what ran, how often, at which cost"},
     {"log", cmd_log, "the ops one after the other, with filters"},
     {"graph", cmd_graph, "the compute graph of a token step, layer by layer"},

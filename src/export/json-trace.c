@@ -7,8 +7,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "analyze/choices.h"
 #include "base/error.h"
-#include "export/experts.h"
 #include "export/json.h"
 
 struct open_step {

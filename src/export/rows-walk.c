@@ -2,8 +2,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "analyze/choices.h"
 #include "base/error.h"
-#include "export/experts.h"
 #include "export/tables.h"
 
 void ggs_row_text(struct ggs_row * row, const char * text) {

@@ -1,4 +1,4 @@
-#include "export/experts.h"
+#include "analyze/choices.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -1,0 +1,101 @@
+#include "serve/clients.h"
+
+#include <stdint.h>
+#include <stdlib.h>
+#include <sys/socket.h>
+#include <time.h>
+
+enum {
+    IDLE_SECONDS    = 30,  // between requests, and for sending one
+    REQUEST_SECONDS = 900, // for taking one answer
+};
+
+struct ggs_client {
+    int                 socket;
+    uint64_t            since; // seconds: when it came, or its request began, or its last request was over
+    bool                busy;  // a request is being answered
+    bool                stream;
+    struct ggs_client * next;
+};
+
+static uint64_t seconds(void) {
+    struct timespec now;
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    return (uint64_t) now.tv_sec;
+}
+
+void ggs_clients_init(struct ggs_clients * clients) {
+    pthread_mutex_init(&clients->lock, NULL);
+    clients->first = NULL;
+}
+
+void ggs_clients_release(struct ggs_clients * clients) {
+    pthread_mutex_destroy(&clients->lock);
+}
+
+static void add(struct ggs_clients * clients, struct MHD_Connection * connection, void ** socket_context) {
+    const union MHD_ConnectionInfo * info   = MHD_get_connection_info(connection, MHD_CONNECTION_INFO_CONNECTION_FD);
+    struct ggs_client *              client = calloc(1, sizeof(*client));
+    *socket_context                         = client;
+    if (client == NULL) return;
+    client->socket = info == NULL ? -1 : info->connect_fd;
+    client->since  = seconds();
+    pthread_mutex_lock(&clients->lock);
+    client->next   = clients->first;
+    clients->first = client;
+    pthread_mutex_unlock(&clients->lock);
+}
+
+// The daemon closes the socket only after this: nobody hangs up on a number that is somebody else's by then.
+static void drop(struct ggs_clients * clients, void ** socket_context) {
+    pthread_mutex_lock(&clients->lock);
+    for (struct ggs_client ** at = &clients->first; *at != NULL; at = &(*at)->next) {
+        if (*at != *socket_context) continue;
+        *at = (*at)->next;
+        break;
+    }
+    pthread_mutex_unlock(&clients->lock);
+    free(*socket_context);
+    *socket_context = NULL;
+}
+
+void ggs_clients_notify(void * clients, struct MHD_Connection * connection, void ** socket_context,
+                        enum MHD_ConnectionNotificationCode code) {
+    if (code == MHD_CONNECTION_NOTIFY_STARTED)
+        add(clients, connection, socket_context);
+    else
+        drop(clients, socket_context);
+}
+
+static void note(struct ggs_clients * clients, struct MHD_Connection * connection, bool busy, bool stream) {
+    const union MHD_ConnectionInfo * info = MHD_get_connection_info(connection, MHD_CONNECTION_INFO_SOCKET_CONTEXT);
+    if (info == NULL || info->socket_context == NULL) return;
+    struct ggs_client * client = info->socket_context;
+    pthread_mutex_lock(&clients->lock);
+    client->busy   = busy;
+    client->stream = stream;
+    client->since  = seconds();
+    pthread_mutex_unlock(&clients->lock);
+}
+
+void ggs_clients_begin(struct ggs_clients * clients, struct MHD_Connection * connection) {
+    note(clients, connection, true, false);
+}
+
+void ggs_clients_stream(struct ggs_clients * clients, struct MHD_Connection * connection) {
+    note(clients, connection, true, true);
+}
+
+void ggs_clients_end(struct ggs_clients * clients, struct MHD_Connection * connection) {
+    note(clients, connection, false, false);
+}
+
+void ggs_clients_hang_up(struct ggs_clients * clients) {
+    uint64_t now = seconds();
+    pthread_mutex_lock(&clients->lock);
+    for (struct ggs_client * client = clients->first; client != NULL; client = client->next) {
+        uint64_t limit = client->busy ? REQUEST_SECONDS : IDLE_SECONDS;
+        if (!client->stream && now - client->since >= limit && client->socket >= 0) shutdown(client->socket, SHUT_RDWR);
+    }
+    pthread_mutex_unlock(&clients->lock);
+}

@@ -1,0 +1,26 @@
+// The connections there are, and since when: so that those who send nothing, or take nothing, do not stay for ever.
+#pragma once
+
+#include <pthread.h>
+#include <stdbool.h>
+
+#include <microhttpd.h>
+
+struct ggs_clients {
+    pthread_mutex_t     lock;
+    struct ggs_client * first;
+};
+
+void ggs_clients_init(struct ggs_clients * clients);
+void ggs_clients_release(struct ggs_clients * clients); // after the daemon has stopped
+
+// For the daemon: MHD_OPTION_NOTIFY_CONNECTION, with the clients as its context.
+void ggs_clients_notify(void * clients, struct MHD_Connection * connection, void ** socket_context,
+                        enum MHD_ConnectionNotificationCode code);
+// A request begins, or is over; an endless one says so.
+void ggs_clients_begin(struct ggs_clients * clients, struct MHD_Connection * connection);
+void ggs_clients_stream(struct ggs_clients * clients, struct MHD_Connection * connection);
+void ggs_clients_end(struct ggs_clients * clients, struct MHD_Connection * connection);
+
+// Closes the connections of those who have been given time enough. To be called now and then.
+void ggs_clients_hang_up(struct ggs_clients * clients);

@@ -1,0 +1,231 @@
+#include "serve/exhibit.h"
+
+#include <json-c/json.h>
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <strings.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+// ---- identity ----
+
+enum { JSON_MOST = 16 << 20 };
+
+void ggs_exhibit_read_fact(const char * directory, const char * key, char * text, size_t size) {
+    char                 path[PATH_MAX];
+    struct stat          info;
+    struct json_object * value = NULL;
+    text[0]                    = '\0';
+    if (snprintf(path, sizeof(path), "%s/experiment.json", directory) >= (int) sizeof(path)) return;
+    if (stat(path, &info) != 0 || !S_ISREG(info.st_mode) || info.st_size > JSON_MOST) return;
+    struct json_object * root = json_object_from_file(path);
+    if (json_object_is_type(root, json_type_object) && json_object_object_get_ex(root, key, &value) &&
+        json_object_is_type(value, json_type_string))
+        snprintf(text, size, "%s", json_object_get_string(value));
+    json_object_put(root);
+}
+
+static void format_id(char id[37], const uint8_t * uuid) {
+    char * to = id;
+    for (int i = 0; i < 16; i++) {
+        if (i == 4 || i == 6 || i == 8 || i == 10) *to++ = '-';
+        to += snprintf(to, 3, "%02x", uuid[i]);
+    }
+}
+
+static int check_identity(const struct ggs_exhibit * exhibit, const char * directory, struct ggs_error * error) {
+    char id[64];
+    ggs_exhibit_read_fact(directory, "experiment_id", id, sizeof(id));
+    if (id[0] == '\0' || strcasecmp(id, exhibit->id) == 0) return 0;
+    return ggs_fail(
+        error, GGS_FORMAT,
+        "%s mixes two experiments: its experiment.json is of %s, its trace.ggs of %s; put each into the directory that it was recorded to",
+        directory, id, exhibit->id);
+}
+
+// ---- life ----
+
+int ggs_exhibit_open(struct ggs_exhibit ** out, const char * directory, const char * path, struct ggs_error * error) {
+    struct ggs_exhibit * exhibit = calloc(1, sizeof(*exhibit));
+    *out                         = NULL;
+    if (exhibit == NULL) return ggs_fail_memory(error);
+    atomic_init(&exhibit->holders, 1);
+    pthread_mutex_init(&exhibit->lock, NULL);
+    pthread_mutex_init(&exhibit->disk_lock, NULL);
+    ggs_log_cache_init(&exhibit->log_cache);
+    exhibit->directory = strdup(directory);
+    int status = exhibit->directory == NULL ? ggs_fail_memory(error) : ggs_trace_open(&exhibit->trace, path, error);
+    if (status == 0) {
+        format_id(exhibit->id, ggs_reader_uuid(exhibit->trace.reader));
+        status = check_identity(exhibit, directory, error);
+    }
+    if (status < 0) {
+        ggs_exhibit_free(exhibit);
+        return status;
+    }
+    *out = exhibit;
+    return 0;
+}
+
+void ggs_exhibit_free(struct ggs_exhibit * exhibit) {
+    if (exhibit == NULL) return;
+    ggs_overview_release(&exhibit->overview);
+    ggs_model_map_release(&exhibit->map);
+    for (uint64_t i = 0; i < exhibit->n_node_ops; i++) {
+        if (exhibit->node_ops[i].owned) free(exhibit->node_ops[i].ops);
+    }
+    free(exhibit->node_ops);
+    free(exhibit->disk);
+    ggs_log_cache_release(&exhibit->log_cache);
+    ggs_trace_close(&exhibit->trace);
+    pthread_mutex_destroy(&exhibit->lock);
+    pthread_mutex_destroy(&exhibit->disk_lock);
+    free(exhibit->directory);
+    free(exhibit);
+}
+
+void ggs_shelf_give_back(struct ggs_exhibit * exhibit) {
+    if (exhibit != NULL && atomic_fetch_sub(&exhibit->holders, 1) == 1) ggs_exhibit_free(exhibit);
+}
+
+// ---- what is made when it is wanted first ----
+
+int ggs_exhibit_overview(struct ggs_exhibit * exhibit, const struct ggs_overview ** out, struct ggs_error * error) {
+    int status = 0;
+    pthread_mutex_lock(&exhibit->lock);
+    if (!exhibit->has_overview) {
+        struct ggs_trace trace = ggs_trace_borrow(&exhibit->trace);
+        status                 = ggs_overview_compute(&exhibit->overview, &trace, error);
+        exhibit->has_overview  = status == 0;
+        ggs_trace_give_back(&trace);
+    }
+    pthread_mutex_unlock(&exhibit->lock);
+    *out = &exhibit->overview;
+    return status;
+}
+
+int ggs_exhibit_map(struct ggs_exhibit * exhibit, const struct ggs_model_map ** out, struct ggs_error * error) {
+    int status = 0;
+    pthread_mutex_lock(&exhibit->lock);
+    if (!exhibit->has_map) {
+        struct ggs_trace trace = ggs_trace_borrow(&exhibit->trace);
+        status                 = ggs_model_map_make(&exhibit->map, &trace, error);
+        exhibit->has_map       = status == 0;
+        ggs_trace_give_back(&trace);
+    }
+    pthread_mutex_unlock(&exhibit->lock);
+    *out = &exhibit->map;
+    return status;
+}
+
+// Chunks hold one level each, so one row of each level is found without reading the others.
+static int find_levels(struct ggs_exhibit * exhibit, struct ggs_error * error) {
+    struct ggs_cursor * cursor;
+    struct ggs_lod      row;
+    int                 status = ggs_cursor_open(&cursor, exhibit->trace.reader, GGS_TABLE_LOD, error);
+    if (status < 0) return status;
+    for (int64_t level = 0; level < 64 && status >= 0; level++) {
+        ggs_cursor_keys(cursor, level, level);
+        status = ggs_cursor_next(cursor, &row, error);
+        if (status > 0) exhibit->levels[exhibit->n_levels++] = (uint64_t) level;
+    }
+    ggs_cursor_close(cursor);
+    return status < 0 ? status : 0;
+}
+
+int ggs_exhibit_levels(struct ggs_exhibit * exhibit, uint64_t levels[64], unsigned * n, struct ggs_error * error) {
+    int status = 0;
+    pthread_mutex_lock(&exhibit->lock);
+    if (!exhibit->has_levels) {
+        exhibit->n_levels   = 0;
+        status              = find_levels(exhibit, error);
+        exhibit->has_levels = status == 0;
+    }
+    *n = exhibit->n_levels;
+    memcpy(levels, exhibit->levels, sizeof(exhibit->levels));
+    pthread_mutex_unlock(&exhibit->lock);
+    return status;
+}
+
+static int by_graph(const void * a, const void * b) {
+    const struct ggs_node_ops *x = a, *y = b;
+    return x->graph < y->graph ? -1 : x->graph > y->graph;
+}
+
+static struct ggs_node_ops * find_graph(const struct ggs_exhibit * exhibit, uint64_t graph) {
+    struct ggs_node_ops key = {.graph = (uint32_t) graph};
+    if (exhibit->n_node_ops == 0 || graph > UINT32_MAX) return NULL;
+    return bsearch(&key, exhibit->node_ops, exhibit->n_node_ops, sizeof(key), by_graph);
+}
+
+enum { NODES_MOST = 1 << 22 }; // of one graph: beyond that the trace is wrong
+
+// Graphs that differ from another one only in addresses share its ops.
+static int meet_graphs(struct ggs_exhibit * exhibit, struct ggs_trace * trace, struct ggs_error * error) {
+    struct ggs_cursor *  cursor;
+    struct ggs_graph_row row;
+    uint64_t             rows   = ggs_reader_rows(trace->reader, GGS_TABLE_GRAPHS);
+    int                  status = ggs_cursor_open(&cursor, trace->reader, GGS_TABLE_GRAPHS, error);
+    if (status < 0) return status;
+    exhibit->node_ops = calloc(rows + 1, sizeof(*exhibit->node_ops));
+    if (exhibit->node_ops == NULL) status = ggs_fail_memory(error);
+    while (status >= 0 && exhibit->n_node_ops < rows && (status = ggs_cursor_next(cursor, &row, error)) > 0) {
+        struct ggs_node_ops * ops = &exhibit->node_ops[exhibit->n_node_ops];
+        if (row.graph > UINT32_MAX || row.nodes > NODES_MOST) continue;
+        *ops = (struct ggs_node_ops){
+            .graph = (uint32_t) row.graph, .n_nodes = (uint32_t) row.nodes, .owned = row.base == 0};
+        if (ops->owned) ops->ops = calloc((size_t) row.nodes + 1, sizeof(*ops->ops));
+        if (ops->owned && ops->ops == NULL) status = ggs_fail_memory(error);
+        exhibit->n_node_ops++;
+    }
+    if (exhibit->n_node_ops > 1) qsort(exhibit->node_ops, exhibit->n_node_ops, sizeof(*exhibit->node_ops), by_graph);
+    if (status >= 0) ggs_cursor_rewind(cursor);
+    while (status >= 0 && (status = ggs_cursor_next(cursor, &row, error)) > 0) {
+        struct ggs_node_ops *ops = find_graph(exhibit, row.graph), *base = find_graph(exhibit, row.base);
+        if (ops == NULL || ops->owned || base == NULL || !base->owned) continue;
+        ops->ops     = base->ops;
+        ops->n_nodes = base->n_nodes;
+    }
+    ggs_cursor_close(cursor);
+    return status < 0 ? status : 0;
+}
+
+static int read_ops(struct ggs_exhibit * exhibit, struct ggs_trace * trace, struct ggs_error * error) {
+    struct ggs_cursor *      cursor;
+    const uint64_t * const * words;
+    uint64_t                 rows;
+    int                      status = ggs_cursor_open(&cursor, trace->reader, GGS_TABLE_NODES, error);
+    if (status < 0) return status;
+    struct ggs_node_ops * last = NULL;
+    while ((status = ggs_cursor_next_chunk(cursor, &words, &rows, error)) > 0) {
+        for (uint64_t i = 0; i < rows; i++) {
+            uint64_t graph = words[0][i], node = words[1][i], op = words[3][i];
+            if (last == NULL || last->graph != graph) last = find_graph(exhibit, graph);
+            if (last != NULL && last->owned && node < last->n_nodes)
+                last->ops[node] = op < UINT16_MAX ? (uint16_t) op : UINT16_MAX;
+        }
+    }
+    ggs_cursor_close(cursor);
+    return status;
+}
+
+int ggs_exhibit_ops(struct ggs_exhibit * exhibit, struct ggs_error * error) {
+    int status = 0;
+    pthread_mutex_lock(&exhibit->lock);
+    if (!exhibit->has_ops && exhibit->node_ops == NULL) {
+        struct ggs_trace trace = ggs_trace_borrow(&exhibit->trace);
+        status                 = meet_graphs(exhibit, &trace, error);
+        if (status == 0) status = read_ops(exhibit, &trace, error);
+        exhibit->has_ops = true; // as far as they could be read
+        ggs_trace_give_back(&trace);
+    }
+    pthread_mutex_unlock(&exhibit->lock);
+    return status;
+}
+
+uint16_t ggs_exhibit_op(const struct ggs_exhibit * exhibit, uint32_t graph, uint64_t node) {
+    const struct ggs_node_ops * ops = find_graph(exhibit, graph);
+    return ops == NULL || ops->ops == NULL || node >= ops->n_nodes ? UINT16_MAX : ops->ops[node];
+}

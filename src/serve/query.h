@@ -1,0 +1,34 @@
+// The parameters of a request: "a=1&b=x%20y".
+//
+// They come from the network: their number and length are limited, what cannot be decoded is refused, and so is a parameter that nobody asked
+// for, so that a misspelt one is not silently without effect. A getter leaves its result alone where the parameter is absent.
+#pragma once
+
+#include <stdbool.h>
+#include <stdint.h>
+
+struct ggs_error;
+
+enum { GGS_QUERY_MOST = 24, GGS_QUERY_LENGTH = 2048 };
+
+struct ggs_query {
+    char     text[GGS_QUERY_LENGTH]; // names and values, decoded, each with a NUL
+    unsigned n;
+    struct {
+        const char *name, *value; // in `text`
+        bool        used;
+    } pair[GGS_QUERY_MOST];
+};
+
+// `text` may be NULL or empty. Every failure is GGS_USAGE.
+int ggs_query_parse(struct ggs_query * query, const char * text, struct ggs_error * error);
+// After all getters: was there a parameter that none of them asked for?
+int ggs_query_finish(const struct ggs_query * query, struct ggs_error * error);
+
+const char * ggs_query_text(struct ggs_query * query, const char * name); // NULL where it is absent
+int ggs_query_u64(struct ggs_query * query, const char * name, uint64_t least, uint64_t most, uint64_t * result,
+                  struct ggs_error * error);
+int ggs_query_i64(struct ggs_query * query, const char * name, int64_t least, int64_t most, int64_t * result,
+                  struct ggs_error * error);
+// "A..B", "A", "A..", "..B": token steps, both included.
+int ggs_query_tokens(struct ggs_query * query, int64_t * first, int64_t * last, struct ggs_error * error);

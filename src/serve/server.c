@@ -1,0 +1,474 @@
+#include "serve/server.h"
+
+#include <arpa/inet.h>
+#include <errno.h>
+#include <microhttpd.h>
+#include <netinet/in.h>
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "serve/assets.h"
+#include "serve/clients.h"
+#include "serve/events.h"
+#include "serve/gate.h"
+#include "serve/site.h"
+
+enum {
+    CONNECTIONS_MOST  = 400,
+    CONNECTION_MEMORY = 24 << 10, // bounds the headers too
+    STALL_SECONDS     = 60,       // a client that takes nothing for so long is gone
+    TICK_MS           = 50,
+    TEND_MS           = 250,
+    COMMENT_TICKS     = 15000 / TICK_MS,
+};
+
+// ---- what there is of each ----
+
+struct request {
+    char                    target[GGS_TARGET_LENGTH];
+    bool                    too_long, begun, waiting;
+    struct ggs_waiter       waiter;
+    struct MHD_Connection * connection;
+};
+
+struct ggs_server {
+    struct ggs_shelf *  shelf;
+    struct ggs_gate     gate;
+    struct ggs_jobs *   jobs;
+    struct ggs_events * events;
+    struct MHD_Daemon * daemon;
+    int                 socket;
+    char                address[128];
+    struct ggs_clients  clients;
+    pthread_t           ticker, keeper;
+    bool                has_ticker, has_keeper;
+    pthread_mutex_t     sleep_lock;
+    pthread_cond_t      sleep;
+    bool                stopping;
+};
+
+// ---- answering ----
+
+static const char policy[] =
+    "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; connect-src 'self'; "
+    "worker-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'";
+
+// Sends the response with the headers that all have, and lets it go.
+static enum MHD_Result send_response(struct MHD_Connection * connection, unsigned status,
+                                     struct MHD_Response * response) {
+    if (response == NULL) return MHD_NO;
+    MHD_add_response_header(response, "Content-Security-Policy", policy);
+    MHD_add_response_header(response, "X-Content-Type-Options", "nosniff");
+    MHD_add_response_header(response, "Referrer-Policy", "no-referrer");
+    MHD_add_response_header(response, "Cross-Origin-Resource-Policy", "same-origin");
+    MHD_add_response_header(response, "Cross-Origin-Opener-Policy", "same-origin");
+    if (MHD_get_response_header(response, MHD_HTTP_HEADER_CACHE_CONTROL) == NULL)
+        MHD_add_response_header(response, MHD_HTTP_HEADER_CACHE_CONTROL, "no-store");
+    enum MHD_Result result = MHD_queue_response(connection, status, response);
+    MHD_destroy_response(response);
+    return result;
+}
+
+static enum MHD_Result send_text(struct MHD_Connection * connection, unsigned status, const char * type,
+                                 const char * text) {
+    struct MHD_Response * response =
+        MHD_create_response_from_buffer(strlen(text), (void *) (uintptr_t) text, MHD_RESPMEM_MUST_COPY);
+    if (response != NULL) MHD_add_response_header(response, MHD_HTTP_HEADER_CONTENT_TYPE, type);
+    if (response != NULL && status == 405) MHD_add_response_header(response, MHD_HTTP_HEADER_ALLOW, "GET, HEAD");
+    return send_response(connection, status, response);
+}
+
+static enum MHD_Result send_error(struct MHD_Connection * connection, unsigned status, const char * sentence) {
+    char text[512];
+    snprintf(text, sizeof(text), "{\"error\":\"%s\"}", sentence); // ours, without quotes
+    return send_text(connection, status, ggs_type_json, text);
+}
+
+static bool takes_gzip(struct MHD_Connection * connection) {
+    const char * accepted = MHD_lookup_connection_value(connection, MHD_HEADER_KIND, MHD_HTTP_HEADER_ACCEPT_ENCODING);
+    return accepted != NULL && strstr(accepted, "gzip") != NULL;
+}
+
+static void let_answer_go(void * answer) {
+    ggs_answer_drop(answer);
+}
+
+// Takes over the caller's hold on the answer.
+static enum MHD_Result send_answer(struct MHD_Connection * connection, struct ggs_answer * answer) {
+    struct MHD_Response * response;
+    unsigned              status = answer->status;
+    const char *          type   = answer->type;
+    bool                  gzip   = answer->gzip && takes_gzip(connection);
+    if (answer->gzip && !gzip) {
+        struct ggs_text plain = {0};
+        bool            whole = ggs_inflate(answer->body.data, answer->body.length, &plain);
+        ggs_answer_drop(answer);
+        if (!whole) {
+            ggs_text_release(&plain);
+            return MHD_NO;
+        }
+        response = MHD_create_response_from_buffer(plain.length, plain.data, MHD_RESPMEM_MUST_FREE);
+    } else {
+        response = MHD_create_response_from_buffer_with_free_callback_cls(answer->body.length, answer->body.data,
+                                                                          let_answer_go, answer);
+        if (response == NULL) ggs_answer_drop(answer);
+    }
+    if (response == NULL) return MHD_NO;
+    MHD_add_response_header(response, MHD_HTTP_HEADER_CONTENT_TYPE, type);
+    MHD_add_response_header(response, MHD_HTTP_HEADER_VARY, "Accept-Encoding");
+    if (gzip) MHD_add_response_header(response, MHD_HTTP_HEADER_CONTENT_ENCODING, "gzip");
+    return send_response(connection, status, response);
+}
+
+static enum MHD_Result send_asset(struct MHD_Connection * connection, const struct ggs_asset * asset) {
+    const char * known = MHD_lookup_connection_value(connection, MHD_HEADER_KIND, MHD_HTTP_HEADER_IF_NONE_MATCH);
+    bool         same  = known != NULL && strstr(known, asset->etag) != NULL;
+    struct MHD_Response * response;
+    if (same) {
+        response = MHD_create_response_from_buffer(0, NULL, MHD_RESPMEM_PERSISTENT);
+    } else if (takes_gzip(connection)) {
+        response =
+            MHD_create_response_from_buffer(asset->size, (void *) (uintptr_t) asset->data, MHD_RESPMEM_PERSISTENT);
+        if (response != NULL) MHD_add_response_header(response, MHD_HTTP_HEADER_CONTENT_ENCODING, "gzip");
+    } else {
+        struct ggs_text plain = {0};
+        if (!ggs_inflate(asset->data, asset->size, &plain)) {
+            ggs_text_release(&plain);
+            return MHD_NO;
+        }
+        response = MHD_create_response_from_buffer(plain.length, plain.data, MHD_RESPMEM_MUST_FREE);
+    }
+    if (response == NULL) return MHD_NO;
+    MHD_add_response_header(response, MHD_HTTP_HEADER_CONTENT_TYPE, asset->type);
+    MHD_add_response_header(response, MHD_HTTP_HEADER_ETAG, asset->etag);
+    MHD_add_response_header(response, MHD_HTTP_HEADER_CACHE_CONTROL, "private, no-cache");
+    MHD_add_response_header(response, MHD_HTTP_HEADER_VARY, "Accept-Encoding");
+    return send_response(connection, same ? 304 : 200, response);
+}
+
+// ---- work ----
+
+static void do_work(void * context, const char * key, struct ggs_job_progress * progress, struct ggs_answer * answer) {
+    struct ggs_server * server = context;
+    ggs_site_answer(server->shelf, key, progress, answer);
+}
+
+static void wake_request(void * context, struct ggs_waiter * waiter) {
+    const struct request * request = waiter->owner;
+    (void) context;
+    MHD_resume_connection(request->connection);
+}
+
+static enum MHD_Result begin_work(struct ggs_server * server, struct MHD_Connection * connection,
+                                  struct request * request) {
+    char                  key[GGS_KEY_LENGTH];
+    enum ggs_kind_of_work work = ggs_site_work(server->shelf, request->target, key);
+    if (work == GGS_WORK_NONE) return send_error(connection, 404, "there is nothing at this address");
+    struct ggs_answer * answer = ggs_jobs_find(server->jobs, key);
+    if (answer != NULL) return send_answer(connection, answer);
+    request->waiting      = true;
+    request->connection   = connection;
+    request->waiter.owner = request;
+    MHD_suspend_connection(connection); // first: whoever does the work may be done before we are
+    ggs_jobs_wait(server->jobs, key, work == GGS_WORK_SLOW, &request->waiter);
+    return MHD_YES;
+}
+
+static enum MHD_Result end_work(struct ggs_server * server, struct MHD_Connection * connection,
+                                struct request * request) {
+    double              progress;
+    char                text[64];
+    struct ggs_answer * answer = ggs_jobs_collect(server->jobs, &request->waiter, &progress);
+    request->waiting           = false;
+    if (answer != NULL) return send_answer(connection, answer);
+    if (progress < 0) return send_error(connection, 503, "the server has too much to do: ask again in a while");
+    snprintf(text, sizeof(text), "{\"progress\":%.3f}", progress);
+    return send_text(connection, 202, ggs_type_json, text);
+}
+
+// ---- events ----
+
+static void describe(struct ggs_server * server, unsigned index, struct ggs_text * data, bool * gone) {
+    struct ggs_shelf_state      state;
+    struct ggs_exhibit *        exhibit = NULL;
+    const struct ggs_overview * overview;
+    struct ggs_json             json;
+    struct ggs_error            error = {0};
+    ggs_shelf_state(server->shelf, index, &state);
+    *gone = ggs_shelf_take(server->shelf, index, &exhibit, &error) < 0;
+    ggs_json_init(&json, ggs_json_to_text, data, false);
+    ggs_json_object(&json, NULL);
+    ggs_json_u64(&json, "index", index);
+    if (*gone) {
+        ggs_json_string(&json, "error", error.text);
+    } else {
+        ggs_json_string(&json, "state", state.state);
+        ggs_json_bool(&json, "live", state.live);
+        if (ggs_exhibit_overview(exhibit, &overview, &error) == 0) {
+            ggs_json_u64(&json, "tokens", overview->steps);
+            ggs_json_u64(&json, "ops", overview->ops);
+            ggs_json_i64(&json, "end_ns", overview->end_ns);
+        }
+    }
+    ggs_json_end(&json);
+    ggs_json_finish(&json);
+    ggs_shelf_give_back(exhibit);
+}
+
+static enum MHD_Result send_events(struct ggs_server * server, struct MHD_Connection * connection) {
+    struct MHD_Response * response = ggs_events_listen(server->events, connection, "retry: 2000\n\n");
+    if (response == NULL) return send_error(connection, 503, "too many pages listen already: close some");
+    ggs_clients_stream(&server->clients, connection);
+    MHD_add_response_header(response, MHD_HTTP_HEADER_CONTENT_TYPE, "text/event-stream");
+    return send_response(connection, 200, response);
+}
+
+// ---- the door ----
+
+static enum MHD_Result send_stranger(struct MHD_Connection * connection) {
+    return send_text(
+        connection, 403, ggs_type_html,
+        "<!doctype html><meta charset=\"utf-8\"><title>ggscope</title><h1>ggscope</h1>"
+        "<p>Recordings are private: please use the whole address that <code>ggscope serve</code> printed, with its token.</p>\n");
+}
+
+static enum MHD_Result let_in(struct ggs_server * server, struct MHD_Connection * connection) {
+    char                  cookie[128];
+    struct MHD_Response * response = MHD_create_response_from_buffer(0, NULL, MHD_RESPMEM_PERSISTENT);
+    if (response == NULL) return MHD_NO;
+    snprintf(cookie, sizeof(cookie), "%s=%s; HttpOnly; SameSite=Strict; Path=/", server->gate.cookie,
+             server->gate.token);
+    MHD_add_response_header(response, MHD_HTTP_HEADER_SET_COOKIE, cookie);
+    MHD_add_response_header(response, MHD_HTTP_HEADER_LOCATION, "/");
+    return send_response(connection, 303, response);
+}
+
+static enum MHD_Result route(struct ggs_server * server, struct MHD_Connection * connection, struct request * request) {
+    const char * target = request->target;
+    size_t       path   = strcspn(target, "?");
+    if (request->too_long) return send_error(connection, 414, "the address is too long");
+    if (!ggs_gate_host_ok(&server->gate,
+                          MHD_lookup_connection_value(connection, MHD_HEADER_KIND, MHD_HTTP_HEADER_HOST)))
+        return send_error(connection, 403,
+                          "the Host header names another machine: use the address that ggscope serve printed");
+    if (path == 1 && target[path] == '?') {
+        enum ggs_gate_token token = ggs_gate_token(&server->gate, target + path + 1);
+        if (token == GGS_TOKEN_RIGHT) return let_in(server, connection);
+        if (token == GGS_TOKEN_WRONG) return send_stranger(connection);
+    }
+    if (!ggs_gate_cookie_ok(&server->gate,
+                            MHD_lookup_connection_value(connection, MHD_HEADER_KIND, MHD_HTTP_HEADER_COOKIE)))
+        return path >= 5 && memcmp(target, "/api/", 5) == 0
+                   ? send_error(connection, 403, "the token is missing: use the address that ggscope serve printed")
+                   : send_stranger(connection);
+    if (path == strlen("/api/events") && memcmp(target, "/api/events", path) == 0)
+        return send_events(server, connection);
+    const struct ggs_asset * asset = ggs_asset_find(target, path);
+    return asset != NULL ? send_asset(connection, asset) : begin_work(server, connection, request);
+}
+
+// ---- what the daemon calls ----
+
+static void * begin_request(void * context, const char * uri, struct MHD_Connection * connection) {
+    struct ggs_server * server  = context;
+    struct request *    request = calloc(1, sizeof(*request));
+    if (request == NULL) return NULL;
+    request->too_long = strlen(uri) >= sizeof(request->target);
+    if (!request->too_long) memcpy(request->target, uri, strlen(uri) + 1);
+    ggs_clients_begin(&server->clients, connection);
+    return request;
+}
+
+static enum MHD_Result handle(void * context, struct MHD_Connection * connection, const char * url, const char * method,
+                              const char * version, const char * upload, size_t * upload_size,
+                              void ** request_context) {
+    struct ggs_server * server  = context;
+    struct request *    request = *request_context;
+    (void) url, (void) version, (void) upload;
+    if (request == NULL) return MHD_NO;
+    if (request->waiting) return end_work(server, connection, request);
+    if (strcmp(method, MHD_HTTP_METHOD_GET) != 0 && strcmp(method, MHD_HTTP_METHOD_HEAD) != 0)
+        return send_error(connection, 405, "nothing can be changed here: only GET and HEAD are understood");
+    if (!request->begun) { // the headers are complete; a body may follow
+        request->begun = true;
+        return MHD_YES;
+    }
+    if (*upload_size > 0) { // a GET with a body: of no use
+        *upload_size = 0;
+        return MHD_YES;
+    }
+    return route(server, connection, request);
+}
+
+static void end_request(void * context, struct MHD_Connection * connection, void ** request_context,
+                        enum MHD_RequestTerminationCode why) {
+    struct ggs_server * server  = context;
+    struct request *    request = *request_context;
+    double              progress;
+    (void) why;
+    if (request != NULL && request->waiting)
+        ggs_answer_drop(ggs_jobs_collect(server->jobs, &request->waiter, &progress));
+    free(request);
+    *request_context = NULL;
+    ggs_clients_end(&server->clients, connection);
+}
+
+// The daemon's own messages are about clients that misbehave: nobody wants to read them.
+static void ignore(void * context, const char * format, va_list arguments) {
+    (void) context, (void) format, (void) arguments;
+}
+
+// ---- the clock ----
+
+// False when it is time to stop.
+static bool sleep_ms(struct ggs_server * server, unsigned ms) {
+    struct timespec until;
+    clock_gettime(CLOCK_MONOTONIC, &until);
+    until.tv_nsec += (long) ms * 1000000;
+    until.tv_sec += until.tv_nsec / 1000000000;
+    until.tv_nsec %= 1000000000;
+    pthread_mutex_lock(&server->sleep_lock);
+    while (!server->stopping && pthread_cond_timedwait(&server->sleep, &server->sleep_lock, &until) != ETIMEDOUT)
+        continue;
+    bool go_on = !server->stopping;
+    pthread_mutex_unlock(&server->sleep_lock);
+    return go_on;
+}
+
+static void * run_ticker(void * context) {
+    struct ggs_server * server = context;
+    for (unsigned tick = 1; sleep_ms(server, TICK_MS); tick++) {
+        ggs_jobs_tick(server->jobs);
+        if (tick % (1000 / TICK_MS) == 0) ggs_clients_hang_up(&server->clients);
+        if (tick % COMMENT_TICKS == 0) ggs_events_comment(server->events);
+    }
+    return NULL;
+}
+
+static void * run_keeper(void * context) {
+    struct ggs_server * server = context;
+    while (sleep_ms(server, TEND_MS)) {
+        uint64_t changed = ggs_shelf_tend(server->shelf);
+        for (unsigned i = 0; changed != 0; i++, changed >>= 1) {
+            struct ggs_text data = {0};
+            bool            gone;
+            if ((changed & 1) == 0) continue;
+            describe(server, i, &data, &gone);
+            if (!data.failed) ggs_events_tell(server->events, gone ? "gone" : "experiment", ggs_text_string(&data));
+            ggs_text_release(&data);
+        }
+    }
+    return NULL;
+}
+
+// ---- life ----
+
+static int open_socket(struct ggs_server * server, const struct ggs_server_options * options,
+                       struct ggs_error * error) {
+    union {
+        struct sockaddr     any;
+        struct sockaddr_in  v4;
+        struct sockaddr_in6 v6;
+    } place             = {0};
+    const char * where  = options->address == NULL ? "127.0.0.1" : options->address;
+    bool         six    = strchr(where, ':') != NULL;
+    socklen_t    size   = six ? sizeof(place.v6) : sizeof(place.v4);
+    int          one    = 1;
+    place.any.sa_family = six ? AF_INET6 : AF_INET;
+    if (inet_pton(place.any.sa_family, where, six ? (void *) &place.v6.sin6_addr : (void *) &place.v4.sin_addr) != 1)
+        return ggs_fail(error, GGS_USAGE, "'%.60s' is no numeric address to listen at", where);
+    *(six ? &place.v6.sin6_port : &place.v4.sin_port) = htons(options->port);
+    server->socket = socket(place.any.sa_family, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+    if (server->socket < 0) return ggs_fail_errno(error, "cannot make a socket");
+    setsockopt(server->socket, SOL_SOCKET, SO_REUSEADDR, &one, sizeof(one));
+    if (bind(server->socket, &place.any, size) != 0 || listen(server->socket, SOMAXCONN) != 0)
+        return ggs_fail_errno(error,
+                              "cannot listen at %s port %u; another one is chosen with --port (0: any that is free)",
+                              where, options->port);
+    if (getsockname(server->socket, &place.any, &size) != 0) return ggs_fail_errno(error, "cannot find the port");
+    uint16_t port     = ntohs(six ? place.v6.sin6_port : place.v4.sin_port);
+    bool     loopback = six ? IN6_IS_ADDR_LOOPBACK(&place.v6.sin6_addr) : ntohl(place.v4.sin_addr.s_addr) >> 24 == 127;
+    int      status   = ggs_gate_make(&server->gate, loopback, port, error);
+    bool     anywhere = strcmp(where, "0.0.0.0") == 0 || strcmp(where, "::") == 0;
+    snprintf(server->address, sizeof(server->address), "http://%s%s%s:%u/?token=%s", six && !anywhere ? "[" : "",
+             anywhere ? "127.0.0.1" : where, six && !anywhere ? "]" : "", port, server->gate.token);
+    return status;
+}
+
+static int start_daemon(struct ggs_server * server, struct ggs_error * error) {
+    unsigned flags = MHD_USE_EPOLL_INTERNAL_THREAD | MHD_ALLOW_SUSPEND_RESUME | MHD_USE_ERROR_LOG | MHD_USE_ITC;
+    server->daemon = MHD_start_daemon(
+        flags, 0, NULL, NULL, handle, server, MHD_OPTION_EXTERNAL_LOGGER, ignore, NULL, MHD_OPTION_LISTEN_SOCKET,
+        server->socket, MHD_OPTION_CONNECTION_LIMIT, (unsigned) CONNECTIONS_MOST, MHD_OPTION_CONNECTION_MEMORY_LIMIT,
+        (size_t) CONNECTION_MEMORY, MHD_OPTION_CONNECTION_TIMEOUT, (unsigned) STALL_SECONDS,
+        MHD_OPTION_URI_LOG_CALLBACK, begin_request, server, MHD_OPTION_NOTIFY_COMPLETED, end_request, server,
+        MHD_OPTION_NOTIFY_CONNECTION, ggs_clients_notify, &server->clients, MHD_OPTION_END);
+    if (server->daemon == NULL) return ggs_fail(error, GGS_IO, "cannot start the server");
+    server->socket = -1; // the daemon closes it
+    return 0;
+}
+
+static int start_threads(struct ggs_server * server, struct ggs_error * error) {
+    server->has_ticker = pthread_create(&server->ticker, NULL, run_ticker, server) == 0;
+    server->has_keeper = server->has_ticker && pthread_create(&server->keeper, NULL, run_keeper, server) == 0;
+    return server->has_keeper ? 0 : ggs_fail(error, GGS_MEMORY, "cannot start a thread");
+}
+
+int ggs_server_start(struct ggs_server ** out, struct ggs_shelf * shelf, const struct ggs_server_options * options,
+                     struct ggs_error * error) {
+    struct ggs_server * server = calloc(1, sizeof(*server));
+    pthread_condattr_t  clock;
+    *out = NULL;
+    if (server == NULL) return ggs_fail_memory(error);
+    server->shelf  = shelf;
+    server->socket = -1;
+    ggs_clients_init(&server->clients);
+    pthread_mutex_init(&server->sleep_lock, NULL);
+    pthread_condattr_init(&clock);
+    pthread_condattr_setclock(&clock, CLOCK_MONOTONIC);
+    pthread_cond_init(&server->sleep, &clock);
+    pthread_condattr_destroy(&clock);
+    struct ggs_jobs_options jobs = {
+        .work = do_work, .wake = wake_request, .context = server, .quick_threads = 2, .slow_threads = 2};
+    int status = open_socket(server, options, error);
+    if (status == 0) status = ggs_events_new(&server->events, error);
+    if (status == 0) status = ggs_jobs_new(&server->jobs, &jobs, error);
+    if (status == 0) status = start_daemon(server, error);
+    if (status == 0) status = start_threads(server, error);
+    if (status < 0) {
+        ggs_server_stop(server);
+        return status;
+    }
+    *out = server;
+    return 0;
+}
+
+void ggs_server_stop(struct ggs_server * server) {
+    if (server == NULL) return;
+    pthread_mutex_lock(&server->sleep_lock);
+    server->stopping = true;
+    pthread_cond_broadcast(&server->sleep);
+    pthread_mutex_unlock(&server->sleep_lock);
+    if (server->has_ticker) pthread_join(server->ticker, NULL);
+    if (server->has_keeper) pthread_join(server->keeper, NULL);
+    // Suspended connections must be awake before the daemon is stopped.
+    if (server->jobs != NULL) ggs_jobs_stop(server->jobs);
+    if (server->events != NULL) ggs_events_end(server->events);
+    if (server->daemon != NULL) MHD_stop_daemon(server->daemon);
+    if (server->socket >= 0) close(server->socket);
+    ggs_jobs_free(server->jobs);
+    ggs_events_free(server->events);
+    pthread_cond_destroy(&server->sleep);
+    pthread_mutex_destroy(&server->sleep_lock);
+    ggs_clients_release(&server->clients);
+    free(server);
+}
+
+const char * ggs_server_address(const struct ggs_server * server) {
+    return server->address;
+}

@@ -1,0 +1,155 @@
+#include "serve/site.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/number.h"
+#include "serve/routes.h"
+
+struct route {
+    const char *       name;
+    bool               slow;
+    ggs_route_function function;
+};
+
+// Below /api/x/N/
+static const struct route routes[] = {
+    {"summary", false, ggs_route_summary},
+    {"tokens", false, ggs_route_tokens},
+    {"map", false, ggs_route_map},
+    {"buffers", false, ggs_route_buffers},
+    {"occupancy", false, ggs_route_occupancy},
+    {"timeline", false, ggs_route_timeline},
+    {"op", false, ggs_route_op},
+    {"log", false, ggs_route_log}, // but see is_slow
+    {"heat", true, ggs_route_heat},
+    {"curves", true, ggs_route_curves},
+    {"stats", true, ggs_route_stats},
+    {"experts", true, ggs_route_experts},
+    {"graph", true, ggs_route_graph},
+};
+
+static const struct route experiments_route = {"experiments", false, ggs_route_experiments};
+static const struct route compare_route     = {"compare", true, ggs_route_compare};
+
+struct place {
+    const struct route * route;
+    bool                 of_experiment;
+    uint64_t             index;
+    const char *         query; // "" where there are no parameters
+};
+
+// Takes a target apart. False where there is no such path.
+static bool find_place(const char * target, struct place * place) {
+    size_t length = strcspn(target, "?");
+    *place        = (struct place){.query = target[length] == '?' ? target + length + 1 : ""};
+    if (length == strlen("/api/experiments") && memcmp(target, "/api/experiments", length) == 0) {
+        place->route = &experiments_route;
+        return true;
+    }
+    if (length == strlen("/api/compare") && memcmp(target, "/api/compare", length) == 0) {
+        place->route = &compare_route;
+        return true;
+    }
+    char number[8], *end = number;
+    if (length < 8 || memcmp(target, "/api/x/", 7) != 0) return false;
+    const char * at = target + 7;
+    while (*at >= '0' && *at <= '9' && end < number + sizeof(number) - 1) *end++ = *at++;
+    *end = '\0';
+    if (*at != '/' || !ggs_parse_u64(number, 0, 99999, &place->index)) return false;
+    at++;
+    place->of_experiment = true;
+    for (size_t i = 0; i < sizeof(routes) / sizeof(routes[0]); i++) {
+        size_t rest = length - (size_t) (at - target);
+        if (strlen(routes[i].name) == rest && memcmp(routes[i].name, at, rest) == 0) place->route = &routes[i];
+    }
+    return place->route != NULL;
+}
+
+// A log is quick as long as it is neither filtered nor sorted.
+static bool is_slow(const struct place * place) {
+    if (place->route->function != ggs_route_log) return place->route->slow;
+    for (const char * at = place->query; *at != '\0';) {
+        size_t length = strcspn(at, "&"), name = strcspn(at, "=&");
+        bool   plain = (name == 4 && memcmp(at, "from", 4) == 0) || (name == 5 && memcmp(at, "count", 5) == 0);
+        if (length > 0 && !plain) return true;
+        at += length + (at[length] == '&');
+    }
+    return false;
+}
+
+// Which state of the experiments an answer is about.
+static uint64_t generation_of(struct ggs_shelf * shelf, const struct place * place) {
+    return place->of_experiment ? ggs_shelf_generation(shelf, (unsigned) place->index) : ggs_shelf_changes(shelf);
+}
+
+enum ggs_kind_of_work ggs_site_work(struct ggs_shelf * shelf, const char * target, char key[GGS_KEY_LENGTH]) {
+    struct place place;
+    if (strlen(target) >= GGS_TARGET_LENGTH || !find_place(target, &place)) return GGS_WORK_NONE;
+    snprintf(key, GGS_KEY_LENGTH, "%llu %s", (unsigned long long) generation_of(shelf, &place), target);
+    return is_slow(&place) ? GGS_WORK_SLOW : GGS_WORK_QUICK;
+}
+
+static int run_route(struct ggs_request * request, const struct place * place, struct ggs_error * error) {
+    int status = ggs_query_parse(&request->query, place->query, error);
+    if (status == 0 && place->of_experiment)
+        status = ggs_shelf_take(request->shelf, (unsigned) place->index, &request->exhibit, error);
+    if (status < 0) return status;
+    if (request->exhibit != NULL) {
+        request->trace       = ggs_trace_borrow(&request->exhibit->trace);
+        request->trace.watch = &request->progress->watch;
+    }
+    status = place->route->function(request, error);
+    if (request->exhibit != NULL) ggs_trace_give_back(&request->trace);
+    ggs_shelf_give_back(request->exhibit);
+    return status;
+}
+
+static void answer_target(struct ggs_shelf * shelf, const char * target, const struct ggs_report_part * part,
+                          struct ggs_job_progress * progress, struct ggs_answer * answer) {
+    struct ggs_error     error = {0};
+    struct place         place;
+    struct ggs_request * request = calloc(1, sizeof(*request));
+    if (request == NULL) {
+        ggs_answer_refuse(answer, 503, "the server is out of memory");
+        return;
+    }
+    *request = (struct ggs_request){.shelf = shelf, .progress = progress, .answer = answer, .part = part};
+    if (!find_place(target, &place))
+        ggs_answer_refuse(answer, 404, "there is nothing at this address");
+    else if (run_route(request, &place, &error) < 0)
+        ggs_answer_fail(answer, &error);
+    free(request);
+}
+
+void ggs_site_answer_target(struct ggs_shelf * shelf, const char * target, const struct ggs_report_part * part,
+                            struct ggs_answer * result) {
+    struct ggs_job_progress progress = {0};
+    answer_target(shelf, target, part, &progress, result);
+}
+
+void ggs_site_answer(struct ggs_shelf * shelf, const char * key, struct ggs_job_progress * progress,
+                     struct ggs_answer * result) {
+    const char * target = strchr(key, ' '); // the generation stands before it
+    answer_target(shelf, target == NULL ? "" : target + 1, NULL, progress, result);
+}
+
+// ---- what the routes share ----
+
+void ggs_request_expect(struct ggs_request * request, uint64_t op_runs) {
+    atomic_store(&request->progress->total, op_runs);
+}
+
+const char * ggs_request_tensor(const struct ggs_request * request, const struct ggs_tensor * tensor) {
+    return tensor == NULL ? "" : ggs_request_string(request, tensor->name);
+}
+
+const char * ggs_phase_word(uint64_t phase) {
+    static const char * const words[] = {[GGS_PHASE_NONE]     = "",
+                                         [GGS_PHASE_PROMPT]   = "PROMPT",
+                                         [GGS_PHASE_GENERATE] = "GENERATE",
+                                         [GGS_PHASE_MIXED]    = "MIXED",
+                                         [GGS_PHASE_WARMUP]   = "WARMUP"};
+    return phase < sizeof(words) / sizeof(words[0]) ? words[phase] : "";
+}

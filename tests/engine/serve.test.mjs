@@ -1,0 +1,630 @@
+// ggscope serve and ggscope report: who is let in, that numbers are those of the other verbs, and that nothing a client or a file does ends the server.
+import { after, test } from "node:test";
+import assert from "node:assert/strict";
+import { spawn } from "node:child_process";
+import { once } from "node:events";
+import { copyFileSync, cpSync, mkdirSync, readFileSync, renameSync, rmSync, statSync, truncateSync, writeFileSync } from "node:fs";
+import http from "node:http";
+import net from "node:net";
+import { join } from "node:path";
+import { gunzipSync } from "node:zlib";
+import { build, engine, ggscope, model, output, root, run, scratch } from "../lib.mjs";
+import { generate, rows, stats } from "./traces.mjs";
+
+// ---- a server, and asking it ----
+
+const servers = [];
+after(() => servers.forEach((server) => server.process.kill("SIGKILL")));
+
+async function serve(...args) {
+    const process = spawn(ggscope, ["serve", ...args], { stdio: ["ignore", "pipe", "pipe"] });
+    const server = { process, stderr: "" };
+    servers.push(server);
+    process.stderr.on("data", (data) => (server.stderr += data));
+    const [line] = await Promise.race([once(process.stdout, "data"), once(process, "exit").then(() => { throw new Error(`serve ended: ${server.stderr}`); })]);
+    server.address = new URL(String(line).trim());
+    server.port = Number(server.address.port);
+    server.cookie = (await get(server, `/?token=${server.address.searchParams.get("token")}`)).headers["set-cookie"][0].split(";")[0];
+    return server;
+}
+
+async function stop(server, signal = "SIGINT") {
+    const ended = once(server.process, "exit");
+    server.process.kill(signal);
+    assert.deepEqual(await ended, [0, null], server.stderr);
+}
+
+const agent = new http.Agent({ keepAlive: true, maxSockets: 300 });
+after(() => agent.destroy());
+
+// Status, headers and body (unpacked) of one request.
+function get(server, path, { headers = {}, method = "GET", body } = {}) {
+    return new Promise((resolve, reject) => {
+        const request = http.request({ port: server.port, host: "127.0.0.1", path, method, agent, headers: { "Accept-Encoding": "gzip", ...(server.cookie ? { Cookie: server.cookie } : {}), ...headers } }, (response) => {
+            const chunks = [];
+            response.on("data", (chunk) => chunks.push(chunk));
+            response.on("end", () => {
+                const raw = Buffer.concat(chunks);
+                resolve({ status: response.statusCode, headers: response.headers, sent: raw.length, body: response.headers["content-encoding"] === "gzip" && raw.length ? gunzipSync(raw) : raw });
+            });
+            response.on("error", reject);
+        });
+        request.on("error", reject);
+        request.end(body);
+    });
+}
+
+// An answer that must be there, however often one has to ask.
+async function ask(server, path) {
+    for (;;) {
+        const answer = await get(server, path);
+        if (answer.status === 202) {
+            const { progress } = JSON.parse(answer.body);
+            assert.ok(progress >= 0 && progress <= 1);
+            continue;
+        }
+        assert.equal(answer.status, 200, `${path}: ${answer.body}`);
+        return answer.headers["content-type"] === "application/json" ? JSON.parse(answer.body) : columns(answer.body);
+    }
+}
+
+// A status other than 200 comes with one sentence.
+async function refused(server, path, status, pattern) {
+    let answer;
+    do answer = await get(server, path); while (answer.status === 202);
+    assert.equal(answer.status, status, `${path}: ${answer.body}`);
+    assert.match(JSON.parse(answer.body).error, pattern);
+}
+
+function columns(body) {
+    assert.equal(body.toString("latin1", 0, 4), "GGSC");
+    assert.equal(body.readUInt32LE(4), 1);
+    const length = body.readUInt32LE(8), header = JSON.parse(body.toString("utf8", 16, 16 + length)), start = 16 + length;
+    assert.equal(start % 8, 0);
+    const types = { u8: [1, "readUInt8"], u16: [2, "readUInt16LE"], i16: [2, "readInt16LE"], u32: [4, "readUInt32LE"], i32: [4, "readInt32LE"], f64: [8, "readDoubleLE"] };
+    const result = { header };
+    for (const { name, type, offset, rows: n } of header.columns) {
+        assert.equal(offset % 8, 0);
+        const [size, read] = types[type];
+        result[name] = Array.from({ length: n }, (_, i) => body[read](start + offset + i * size));
+    }
+    return result;
+}
+
+const until = async (condition, what) => {
+    const deadline = Date.now() + 60_000;
+    for (;;) {
+        const value = await condition();
+        if (value) return value;
+        assert.ok(Date.now() < deadline, `in vain: ${what}`);
+        await new Promise((resolve) => setTimeout(resolve, 20));
+    }
+};
+
+const tiny = generate(model("tiny"), "-n", "6", "-t", "2", "--no-repack").directory;
+const moe = generate(model("moe"), "-n", "5", "-t", "2", "--no-repack").directory;
+const server = await serve(tiny, moe);
+const sum = (list) => list.reduce((a, b) => a + b, 0);
+
+// ---- who is let in ----
+
+test("the token opens the door, and nothing else does", async () => {
+    const stranger = { port: server.port };
+    const page = await get(stranger, "/");
+    assert.equal(page.status, 403);
+    assert.match(String(page.body), /address that <code>ggscope serve<\/code> printed/);
+    for (const path of ["/api/experiments", "/api/x/0/summary", "/api/events", "/app.js", "/?token=", `/?token=${"0".repeat(32)}`, "/?token=a"])
+        assert.equal((await get(stranger, path)).status, 403, path);
+    for (const cookie of ["", "ggscope=1", server.cookie.slice(0, -1), `${server.cookie}0`, server.cookie.replace(/=.*/, "="), `x${server.cookie}`])
+        assert.equal((await get(stranger, "/api/experiments", { headers: { Cookie: cookie } })).status, 403, cookie);
+    const opened = await get(stranger, `/?token=${server.address.searchParams.get("token")}`);
+    assert.equal(opened.status, 303);
+    assert.equal(opened.headers.location, "/");
+    assert.match(opened.headers["set-cookie"][0], new RegExp(`^ggscope_${server.port}=[0-9a-f]{32}; HttpOnly; SameSite=Strict; Path=/$`));
+    assert.equal((await get(stranger, "/api/experiments", { headers: { Cookie: `a=b; ${server.cookie}; c=d` } })).status, 200);
+});
+
+test("the Host header must name this machine", async () => {
+    for (const host of ["evil.example", `evil.example:${server.port}`, "127.0.0.1.evil.example", "localhost.evil.example", "[::2]:80", "192.168.0.1", "127.0.0.1:x", "[", "a".repeat(300)])
+        assert.equal((await get(server, "/api/experiments", { headers: { Host: host } })).status, 403, host);
+    for (const host of [`127.0.0.1:${server.port}`, "localhost", `LOCALHOST:${server.port}`, "[::1]:1234"]) // another port: a tunnel
+        assert.equal((await get(server, "/api/experiments", { headers: { Host: host } })).status, 200, host);
+});
+
+test("headers: a strict policy, nothing for other origins, nothing kept", async () => {
+    for (const path of ["/", "/api/experiments", "/nothing", "/api/x/0/tokens?bins=0"]) {
+        const { headers } = await get(server, path, { headers: { Origin: "http://evil.example" } });
+        assert.equal(headers["content-security-policy"], "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; connect-src 'self'; worker-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'");
+        assert.equal(headers["x-content-type-options"], "nosniff");
+        assert.equal(headers["cross-origin-resource-policy"], "same-origin");
+        assert.match(headers["cache-control"], path === "/" ? /no-cache/ : /no-store/);
+        for (const name of Object.keys(headers)) assert.doesNotMatch(name, /^access-control/);
+    }
+});
+
+test("only GET and HEAD", async () => {
+    for (const method of ["POST", "PUT", "DELETE", "OPTIONS", "PATCH"]) {
+        const answer = await get(server, "/api/experiments", { method, body: method === "OPTIONS" ? undefined : "x".repeat(100_000) }).catch(() => null);
+        if (answer === null) continue; // it hung up while the body was still coming
+        assert.equal(answer.status, 405, method);
+        assert.equal(answer.headers.allow, "GET, HEAD");
+    }
+    const head = await get(server, "/api/experiments", { method: "HEAD" });
+    assert.equal(head.status, 200);
+    assert.equal(head.body.length, 0);
+});
+
+test("assets: packed, with a tag that saves the second transfer, and the same without packing", async () => {
+    const first = await get(server, "/");
+    assert.equal(first.status, 200);
+    assert.equal(first.headers["content-encoding"], "gzip");
+    assert.match(first.headers["content-type"], /^text\/html/);
+    const again = await get(server, "/", { headers: { "If-None-Match": first.headers.etag } });
+    assert.equal(again.status, 304);
+    assert.equal(again.body.length, 0);
+    const plain = await get(server, "/", { headers: { "Accept-Encoding": "identity" } });
+    assert.equal(plain.headers["content-encoding"], undefined);
+    assert.deepEqual(plain.body, first.body);
+});
+
+test("an answer is the same, packed or not", async () => {
+    const packed = await get(server, "/api/x/0/map"), plain = await get(server, "/api/x/0/map", { headers: { "Accept-Encoding": "" } });
+    assert.equal(packed.headers["content-encoding"], "gzip");
+    assert.ok(packed.sent < plain.sent / 3);
+    assert.deepEqual(plain.body, packed.body);
+});
+
+// ---- what it says ----
+
+test("experiments and summary agree with ggscope stats", async () => {
+    const list = await ask(server, "/api/experiments");
+    assert.deepEqual(list.map(({ index, directory, live, error, state }) => ({ index, directory, live, error, state })),
+        [tiny, moe].map((directory, index) => ({ index, directory, live: false, error: null, state: "complete" })));
+    for (const [index, directory] of [tiny, moe].entries()) {
+        const s = await ask(server, `/api/x/${index}/summary`), known = stats(directory);
+        assert.equal(s.id, known.experiment_id);
+        for (const key of ["tokens", "prompt_tokens", "generated_tokens", "ops", "op_runs", "unseen", "interrupted_runs", "tokens_per_second", "threads"]) assert.deepEqual(s[key], known[key], key);
+        assert.equal(s.runs, known.graph_runs);
+        assert.equal(s.lost, known.dropped);
+        assert.equal(s.model.bytes, known.model.bytes);
+        assert.equal(s.has.experts, directory === moe);
+        assert.deepEqual(s.lanes.map((l) => [l.slot, l.thread]), [[0, 0], [0, 1]]);
+        assert.equal(s.prompt, "Once upon a time");
+    }
+});
+
+test("stats are those of ggscope stats --json, to the last digit", async () => {
+    for (const [index, directory] of [tiny, moe].entries()) {
+        const answer = await ask(server, `/api/x/${index}/stats`);
+        assert.deepEqual(answer.totals, stats(directory));
+        for (const by of ["op", "layer", "component", "tensor", "thread"]) {
+            const { groups } = JSON.parse(output(ggscope, ["stats", "--json", "--by", by, directory]));
+            assert.deepEqual(answer[`by_${by}`].map(({ order, read, written, disk, ...rest }) => ({ ...rest, bytes_read: read, bytes_written: written, bytes_disk: disk })), groups.slice(0, 2000), by);
+        }
+        const part = await ask(server, `/api/x/${index}/stats?tokens=1..2`);
+        assert.deepEqual(part.totals, JSON.parse(output(ggscope, ["stats", "--json", "--token", "1..2", directory])));
+    }
+});
+
+test("heat counts what ggscope stats counts, without walking over op runs", async () => {
+    for (const [index, directory] of [tiny, moe].entries())
+        for (const tokens of ["", "0..0", "2..3"]) {
+            const [map, heat] = [await ask(server, `/api/x/${index}/map`), await ask(server, `/api/x/${index}/heat${tokens && `?tokens=${tokens}`}`)];
+            const known = JSON.parse(output(ggscope, ["stats", "--json", ...(tokens ? ["--token", tokens] : []), directory]));
+            const weights = new Map(known.weights.map((w) => [w.name, w]));
+            assert.equal(heat.touched_bytes, known.model.touched);
+            assert.equal(heat.model_bytes, known.model.bytes);
+            for (const [i, name] of map.tensors.name.entries()) {
+                const weight = map.tensors.kind[i] === "tensor" ? weights.get(name) : { reads: 0, bytes_read: 0 };
+                assert.deepEqual([heat.tensors.reads[i], heat.tensors.bytes[i]], [weight.reads, weight.bytes_read], name);
+            }
+            for (const { tensor, bytes } of heat.experts) assert.equal(sum(bytes), heat.tensors.bytes[tensor]);
+            assert.equal(heat.experts.length > 0, directory === moe);
+        }
+});
+
+test("the map covers every byte of the file, in order", async () => {
+    for (const index of [0, 1]) {
+        const { files, tensors } = await ask(server, `/api/x/${index}/map`);
+        let at = 0;
+        for (const [i, offset] of tensors.offset.entries()) {
+            assert.equal(offset, at);
+            at += tensors.bytes[i];
+        }
+        assert.equal(at, files[0].bytes);
+        assert.ok(tensors.kind.includes("header"));
+    }
+    const { tensors } = await ask(server, "/api/x/1/map");
+    assert.deepEqual([...new Set(tensors.experts)].sort((a, b) => a - b), [0, 32]);
+});
+
+test("weights that were copied at load keep their place on the map", async () => {
+    const copied = await serve(generate(model("tiny"), "-n", "2", "--no-mmap").directory);
+    const { tensors } = await ask(copied, "/api/x/0/map");
+    assert.ok(tensors.copied.filter(Boolean).length > 100);
+    await stop(copied);
+});
+
+test("tokens: one row per step, folded where there are more than wanted", async () => {
+    const all = await ask(server, "/api/x/0/tokens?bins=100"), steps = rows(tiny, "steps").steps;
+    assert.deepEqual(all.first, steps.map((s) => s.step));
+    assert.deepEqual(all.begin, steps.map((s) => s.begin_ns));
+    assert.deepEqual(all.phase, [1, 2, 2, 2, 2, 2]);
+    assert.match(all.header.texts[0], /Once upon a time$/);
+    const folded = await ask(server, "/api/x/0/tokens?bins=2");
+    assert.deepEqual([folded.first, folded.last, folded.count], [[0, 3], [2, 5], [3, 3]]);
+    assert.deepEqual(folded.header.texts, [null, null]);
+    const part = await ask(server, "/api/x/0/tokens?bins=10&from=2&to=3");
+    assert.deepEqual(part.first, [2, 3]);
+});
+
+test("the timeline: every op run, or bins that add up to them", async () => {
+    const { op_runs: known } = rows(tiny, "op_runs"), s = await ask(server, "/api/x/0/summary");
+    const folded = await ask(server, `/api/x/0/timeline?begin=${s.begin_ns}&end=${s.end_ns + 1}&pixels=50`);
+    assert.ok(folded.header.level >= 10);
+    assert.equal(sum(folded.count), known.length);
+    assert.equal(sum(folded.busy), sum(known.map((r) => r.duration_ns)));
+    const longest = Math.max(...known.map((r) => r.duration_ns)), at = folded.longest_ns.indexOf(longest);
+    const row = known.find((r) => r.run === folded.longest_run[at] && r.node === folded.longest_node[at] && r.duration_ns === longest);
+    assert.ok(row);
+    const [{ run: run_ }] = [row], [a] = known.filter((r) => r.run === run_);
+    const window = [a.begin_ns, a.begin_ns + 300_000], raw = await ask(server, `/api/x/0/timeline?begin=${window[0]}&end=${window[1]}&pixels=4000`);
+    assert.equal(raw.header.level, -1);
+    const inside = known.filter((r) => r.begin_ns < window[1] && (r.begin_ns + r.duration_ns + r.wait_ns > window[0] || r.begin_ns >= window[0]));
+    assert.deepEqual(raw.node.map((node, i) => [raw.run[i], node, raw.lane[i], raw.begin[i] + window[0], raw.duration[i]]), inside.map((r) => [r.run, r.node, r.thread, r.begin_ns, r.duration_ns]));
+});
+
+test("the log: any depth at once, and filters and orders like ggscope log", async () => {
+    const all = JSON.parse(output(ggscope, ["log", "--json", moe])), entries = all.ops ?? all.entries ?? all;
+    const first = await ask(server, "/api/x/1/log?from=0&count=500");
+    assert.equal(first.of, stats(moe).ops);
+    assert.equal(first.total, first.of);
+    const pages = [];
+    for (let from = 0; from < first.total; from += 500) pages.push(...(await ask(server, `/api/x/1/log?from=${from}&count=500`)).rows);
+    assert.deepEqual(pages.map((r) => r[0]), Array.from({ length: first.total }, (_, i) => i));
+    assert.equal(entries.length, pages.length);
+    const at = Object.fromEntries(first.columns.map((name, i) => [name, i]));
+    for (const [name, value] of [["op", "MUL_MAT_ID"], ["layer", 3], ["layer", "none"]]) {
+        const found = await ask(server, `/api/x/1/log?${name}=${value}&count=500`);
+        const wanted = pages.filter((r) => r[at[name]] === (value === "none" ? null : value));
+        assert.equal(found.total, wanted.length);
+        assert.deepEqual(found.rows, wanted.slice(0, 500));
+    }
+    for (const [column, desc] of [["duration_ns", 1], ["name", 0], ["read", 1], ["where", 0], ["token", 1], ["op", 1]]) {
+        const sorted = await ask(server, `/api/x/1/log?sort=${column}&desc=${desc}&count=200`), sign = desc ? -1 : 1;
+        const order = (a, b) => (a === b ? 0 : a === null ? -1 : b === null ? 1 : a < b ? -1 : 1);
+        const expected = [...pages].sort((a, b) => sign * (order(a[at[column]], b[at[column]]) || a[0] - b[0])).slice(0, 200);
+        assert.deepEqual(sorted.rows.map((r) => r[at[column]]), expected.map((r) => r[at[column]]), column);
+    }
+    const map = await ask(server, "/api/x/1/map"), i = map.tensors.name.indexOf("blk.3.attn_q.weight");
+    const region = await ask(server, `/api/x/1/log?region=${map.tensors.file[i]}:${map.tensors.offset[i]}..${map.tensors.offset[i] + map.tensors.bytes[i]}&count=500`);
+    const cli = run(ggscope, ["log", "--json", "--range", `${map.tensors.offset[i]}..${map.tensors.offset[i] + map.tensors.bytes[i]}`, moe]);
+    const listed = JSON.parse(cli.stdout);
+    assert.equal(region.total, (listed.ops ?? listed.entries ?? listed).length);
+    assert.ok(region.rows.every((r) => r[at.name] === "Qcur-3"));
+    assert.equal((await ask(server, `/api/x/1/log?region=9:0..4096`)).total, 0);
+});
+
+test("an op's card leads to its neighbours and back", async () => {
+    const { rows: log } = await ask(server, "/api/x/1/log?from=300&count=3"), [before, row, behind] = log.map((r) => ({ row: r[0], run: r[14], node: r[15], name: r[5] }));
+    const card = await ask(server, `/api/x/1/op?run=${row.run}&node=${row.node}`);
+    assert.deepEqual([card.row, card.name], [row.row, row.name]);
+    assert.deepEqual([card.previous, card.next], [before, behind].map(({ run: r, node }) => ({ run: r, node })));
+    for (const node of card.consumers) assert.ok((await ask(server, `/api/x/1/op?run=${row.run}&node=${node}`)).producers.includes(row.node));
+    const experts = (await ask(server, "/api/x/1/log?op=MUL_MAT_ID&tokens=2&count=1")).rows[0], one = await ask(server, `/api/x/1/op?run=${experts[14]}&node=${experts[15]}`);
+    assert.equal(one.experts.length, 4);
+    assert.ok(one.experts.every((e) => e.expert >= 0 && e.expert < 32 && e.weight > 0));
+    assert.ok(one.operands[0].exact);
+    const edge = await ask(server, "/api/x/1/op?run=1&node=0").catch(() => null);
+    if (edge) assert.equal(edge.previous, null);
+});
+
+test("graph, experts, buffers, occupancy and curves agree with the other verbs", async () => {
+    const graph = await ask(server, "/api/x/0/graph?token=1"), drawn = JSON.parse(output(ggscope, ["graph", "--json", "--token", "1", tiny]));
+    assert.equal(graph.header.rows, drawn.metadata.total_nodes);
+    const count = (kind) => graph.kind.filter((k) => k === kind).length, known = JSON.parse(output(ggscope, ["stats", "--json", "--token", "1", tiny]));
+    assert.deepEqual([count(0), count(1), count(2), count(5)], [known.executed, known.absorbed, known.empty, known.unseen]);
+    assert.ok(graph.target.every((target) => target < graph.header.rows));
+    assert.ok(graph.source.every((source, i) => source < graph.target[i] || source >= graph.header.rows));
+    assert.equal(sum(graph.time), sum(known.by_op.map((o) => o.wall_ns)));
+
+    const experts = await ask(server, "/api/x/1/experts"), said = JSON.parse(output(ggscope, ["experts", "--json", moe]));
+    assert.deepEqual(experts.layers.map((l) => l.counts), said.layers.map((l) => l.counts));
+    assert.equal((await ask(server, "/api/x/0/experts")).any, false);
+
+    const buffers = await ask(server, "/api/x/0/buffers"), occupancy = await ask(server, "/api/x/0/occupancy?bins=50");
+    assert.equal(buffers.peak_bytes, stats(tiny).buffers.peak_bytes);
+    const total = occupancy.kv.map((_, i) => sum(["other", "weights", "kv", "compute", "io"].map((name) => occupancy[name][i])));
+    assert.ok(Math.max(...total) >= buffers.peak_bytes);
+
+    const s = await ask(server, "/api/x/0/summary"), curves = await ask(server, `/api/x/0/curves?begin=${s.begin_ns}&end=${s.end_ns}&pixels=77`);
+    const disk = sum(rows(tiny, "runs").runs.length ? [stats(tiny).bytes.disk] : []);
+    assert.ok(Math.abs(sum(curves.disk) - disk) < 1e-6 * disk);
+});
+
+test("compare says what ggscope diff says", async () => {
+    const answer = await ask(server, "/api/compare?a=0&b=1"), diff = JSON.parse(run(ggscope, ["diff", "--json", tiny, moe]).stdout);
+    assert.equal(answer.only_a, diff.ops_only_in_a);
+    assert.equal(answer.only_b, diff.ops_only_in_b);
+    assert.equal(answer.shift, diff.shift);
+    assert.ok(answer.warnings.length > 0 && answer.unmatched.length > 0);
+    assert.equal((await ask(server, "/api/compare?a=0&b=0")).identical, true);
+});
+
+// ---- what is wrong with a request ----
+
+test("bad parameters: 400 and one sentence", async () => {
+    const bad = ["tokens?bins=0", "tokens?bins=5000", "tokens?bins=x", "tokens?bins=1&bins=2", "tokens?from=3&to=1", "tokens?unknown=1", "tokens?%zz=1", "tokens?bins=%00", "tokens?bins=%0a",
+        "heat?tokens=x", "heat?tokens=5..3", "heat?tokens=-1", "heat?tokens=99999999999999999999", "timeline?begin=5&end=5", "timeline?begin=x", "timeline?pixels=0", "timeline?pixels=100000",
+        "log?count=501", "log?from=-1", "log?sort=nothing", "log?desc=2", "log?layer=x", "log?source=disk", "log?region=1", "log?region=1:5..5", "log?region=:1..2", "log?buffer=0", "log?thread=-1",
+        "log?since=now", "op", "op?run=x&node=1", "op?run=1&node=-1", "graph?token=-1", "stats?tokens=..x", "curves?begin=9&end=1", "occupancy?bins=0", "summary?a=b", "map?x"];
+    for (const path of bad) await refused(server, `/api/x/0/${path}`, 400, /^.{10,200}$/);
+    await refused(server, "/api/compare?a=x", 400, /number/);
+    const many = Array.from({ length: 30 }, (_, i) => `a${i}=1`).join("&");
+    await refused(server, `/api/x/0/tokens?${many}`, 400, /more than/);
+});
+
+test("what is not there: 404 and one sentence", async () => {
+    for (const path of ["/api", "/api/", "/api/x", "/api/x/", "/api/x/0", "/api/x/0/", "/api/x/0/nothing", "/api/x/a/summary", "/api/x/-1/summary", "/api/x/00000000000/summary", "/../etc/passwd", "/api/x/0/summary/", "//", "/%2e%2e/"])
+        await refused(server, path, 404, /nothing at this address/);
+    await refused(server, "/api/x/2/summary", 404, /no experiment 2/);
+    await refused(server, "/api/x/0/op?run=9999&node=1", 404, /no graph run/);
+    await refused(server, "/api/x/0/op?run=1&node=999999", 404, /not computed/);
+    await refused(server, "/api/x/0/graph?token=999", 404, /token step 999/);
+    await refused(server, "/api/compare?a=0&b=9", 404, /no experiment 9/);
+});
+
+test("too long an address, too many headers", async () => {
+    assert.equal((await get(server, `/api/x/0/tokens?bins=${"1".repeat(3000)}`)).status, 414);
+    const huge = await get(server, "/api/experiments", { headers: { "X-Large": "x".repeat(15_000) } }).catch((error) => error);
+    assert.ok(huge instanceof Error || huge.status === 200);
+    const larger = await get(server, "/api/experiments", { headers: Object.fromEntries(Array.from({ length: 20 }, (_, i) => [`X-${i}`, "x".repeat(10_000)])) }).catch((error) => error);
+    assert.ok(larger instanceof Error || larger.status === 431, String(larger.status));
+});
+
+// ---- what clients do ----
+
+test("200 clients at once, each with its own question", async () => {
+    const answers = await Promise.all(Array.from({ length: 200 }, (_, i) => ask(server, `/api/x/${i % 2}/log?from=${7 * i}&count=50`)));
+    for (const [i, answer] of answers.entries()) assert.equal(answer.rows[0][0], 7 * i);
+});
+
+test("garbage on the socket, half a request, and a hang-up in the middle of an answer", async () => {
+    const send = (bytes, hangUp) => new Promise((resolve) => {
+        const socket = net.connect(server.port, "127.0.0.1", () => {
+            socket.write(bytes);
+            if (hangUp) socket.destroy();
+        });
+        socket.on("data", () => hangUp !== false && socket.destroy());
+        socket.on("error", resolve);
+        socket.on("close", resolve);
+        setTimeout(() => socket.destroy(), 300).unref();
+    });
+    const noise = Buffer.from(Array.from({ length: 5000 }, (_, i) => (i * 7919 + (i >> 3) * 104729) & 255));
+    const whole = `GET /api/x/1/stats HTTP/1.1\r\nHost: 127.0.0.1\r\nCookie: ${server.cookie}\r\n\r\n`;
+    const cases = [noise, "GET", "GET / HTTP/1.1\r\n", "GET / HTTP/9.9\r\n\r\n", "\r\n\r\n\r\n", "GET /\0 HTTP/1.1\r\nHost: 127.0.0.1\r\n\r\n", `${"A".repeat(60_000)}\r\n\r\n`,
+        "GET /api/experiments HTTP/1.0\r\n\r\n", "GET http://evil.example/ HTTP/1.1\r\nHost: evil.example\r\n\r\n", "POST / HTTP/1.1\r\nHost: 127.0.0.1\r\nTransfer-Encoding: chunked\r\n\r\nzz\r\n",
+        "GET / HTTP/1.1\r\nHost: 127.0.0.1\r\nContent-Length: 99999999999999999999\r\n\r\n", "GET / HTTP/1.1\r\nHost : x\r\n folded\r\n\r\n"];
+    await Promise.all(cases.flatMap((bytes) => [send(bytes), send(bytes, true)]));
+    await Promise.all(Array.from({ length: 50 }, () => send(whole, true)));
+    await Promise.all(Array.from({ length: 20 }, () => send(whole + whole + whole)));
+    assert.equal((await ask(server, "/api/experiments")).length, 2);
+});
+
+test("a client that reads slowly holds up nobody", async () => {
+    const slow = net.connect(server.port, "127.0.0.1");
+    await once(slow, "connect");
+    slow.pause();
+    for (let i = 0; i < 40; i++) slow.write(`GET /api/x/1/stats?tokens=0..${i} HTTP/1.1\r\nHost: 127.0.0.1\r\nCookie: ${server.cookie}\r\n\r\n`);
+    for (let i = 0; i < 20; i++) await ask(server, `/api/x/0/log?from=${i}&count=1`);
+    slow.destroy();
+});
+
+test("events: a stream that says so, and one per page", async () => {
+    const request = http.get({ port: server.port, host: "127.0.0.1", path: "/api/events", headers: { Cookie: server.cookie } });
+    const [response] = await once(request, "response");
+    assert.equal(response.headers["content-type"], "text/event-stream");
+    assert.match(String((await once(response, "data"))[0]), /^retry: \d+\n\n/);
+    request.destroy();
+});
+
+// ---- what files do ----
+
+test("files of different experiments in one directory are refused with an explanation, others go on", async () => {
+    const mixed = scratch("mixed");
+    cpSync(tiny, mixed, { recursive: true });
+    copyFileSync(join(moe, "experiment.json"), join(mixed, "experiment.json"));
+    const both = await serve(mixed, tiny);
+    const [wrong, right] = await ask(both, "/api/experiments");
+    assert.match(wrong.error, /mixes two experiments: its experiment\.json is of [0-9a-f-]{36}, its trace\.ggs of [0-9a-f-]{36}/);
+    assert.equal(wrong.state, "refused");
+    assert.equal(right.error, null);
+    await refused(both, "/api/x/0/summary", 409, /mixes two experiments/);
+    await ask(both, "/api/x/1/summary");
+    await stop(both);
+});
+
+test("a directory that disappears is a 410, and comes back", async () => {
+    const here = scratch("here"), away = scratch("away");
+    cpSync(tiny, here, { recursive: true });
+    const server_ = await serve(here, tiny);
+    await ask(server_, "/api/x/0/summary");
+    renameSync(here, away);
+    await until(async () => (await get(server_, "/api/x/0/summary")).status === 410, "410");
+    await refused(server_, "/api/x/0/log?from=0", 410, /is gone/);
+    assert.equal((await ask(server_, "/api/experiments"))[0].state, "gone");
+    await ask(server_, "/api/x/1/summary");
+    renameSync(away, here);
+    await until(async () => (await get(server_, "/api/x/0/summary")).status === 200, "200 again");
+    await stop(server_);
+});
+
+test("a trace that shrinks while it is read: no signal, a warning, and what is left", async () => {
+    const here = scratch("shrinking"), trace = join(here, "trace.ggs");
+    cpSync(moe, here, { recursive: true });
+    const server_ = await serve(here), whole = readFileSync(trace), paths = ["stats", "heat", "log?sort=read&count=500", "timeline?pixels=50", "graph?token=1", "log?from=900&count=500"];
+    for (const keep of [whole.length - 100, whole.length >> 1, 4096, 100, 0]) {
+        const asked = Promise.allSettled(Array.from({ length: 60 }, (_, i) => get(server_, `/api/x/0/${paths[i % paths.length]}${paths[i % paths.length].includes("?") ? "&" : "?"}${i < 6 ? "" : `x${i}`}`)));
+        truncateSync(trace, keep);
+        for (const { status } of await asked) assert.equal(status, "fulfilled");
+        await until(async () => {
+            const { status, body } = await get(server_, "/api/x/0/summary");
+            return keep >= 64 ? status === 200 && JSON.parse(body).warning !== null : status === 409;
+        }, `a word about ${keep} bytes`);
+        writeFileSync(trace, whole);
+        await until(async () => {
+            const { status, body } = await get(server_, "/api/x/0/summary");
+            return status === 200 && JSON.parse(body).warning === null;
+        }, "the whole trace again");
+    }
+    assert.deepEqual((await ask(server_, "/api/x/0/stats")).totals, stats(moe));
+    await stop(server_);
+});
+
+// ---- while it is recorded ----
+
+test("a recording that goes on is seen growing, and nothing is written into its directory", async () => {
+    const directory = scratch("live"), events = [];
+    const recording = spawn(ggscope, ["record", "-q", "-o", directory, "--", engine, "run", "-m", model("tiny"), "-p", "Once upon a time", "-n", "1500", "-t", "2", "--ignore-eos"], { stdio: "ignore" });
+    const ended = once(recording, "exit");
+    await until(() => run("test", ["-e", join(directory, "experiment.json")]).status === 0, "the directory");
+    const live = await serve(directory);
+    const stream = http.get({ port: live.port, host: "127.0.0.1", path: "/api/events", headers: { Cookie: live.cookie } });
+    const [response] = await once(stream, "response");
+    response.on("data", (data) => events.push(...[...String(data).matchAll(/event: (\w+)\ndata: (.*)\n/g)].map(([, name, text]) => [name, JSON.parse(text)])));
+    const first = await until(async () => {
+        const { status, body } = await get(live, "/api/x/0/summary");
+        return status === 200 && JSON.parse(body).tokens > 0 && JSON.parse(body);
+    }, "tokens");
+    assert.equal(first.live, true);
+    assert.equal(first.state, "recording");
+    assert.ok((await ask(live, "/api/x/0/log?from=0&count=10")).rows.length === 10);
+    const grown = await until(async () => {
+        const s = await ask(live, "/api/x/0/summary");
+        return s.tokens > first.tokens && s;
+    }, "more tokens");
+    assert.ok(grown.ops > first.ops);
+    assert.deepEqual(output("ls", [directory]).split("\n").filter((name) => !["experiment.json", "spool", "stderr.txt", "stdout.txt", "trace.ggs", "trace.ggs.tmp", ""].includes(name)), []);
+    recording.kill("SIGINT");
+    await ended;
+    const last = await until(async () => {
+        const s = await ask(live, "/api/x/0/summary");
+        return !s.live && s;
+    }, "the sealed trace");
+    assert.equal(last.tokens, stats(directory).tokens);
+    assert.ok(last.tokens >= grown.tokens);
+    await until(() => events.filter(([name, data]) => name === "experiment" && data.tokens > 0).length >= 2, "events");
+    await stop(live);
+});
+
+// ---- the command line ----
+
+test("the address is one line, and Ctrl-C ends it at once", async () => {
+    for (const signal of ["SIGINT", "SIGTERM", "SIGHUP"]) {
+        const one = await serve("--port", "0", tiny);
+        assert.match(one.address.href, /^http:\/\/127\.0\.0\.1:\d+\/\?token=[0-9a-f]{32}$/);
+        const open = http.get({ port: one.port, host: "127.0.0.1", path: "/api/events", headers: { Cookie: one.cookie } });
+        open.on("error", () => {});
+        await once(open, "response");
+        get(one, "/api/x/0/stats").catch(() => {});
+        await stop(one, signal);
+        assert.equal(one.stderr, "");
+    }
+});
+
+test("what cannot be served: one sentence, exit 1 or 2", () => {
+    const empty = scratch("empty");
+    mkdirSync(empty);
+    const nothing = run(ggscope, ["serve"], { cwd: empty });
+    assert.equal(nothing.status, 1);
+    assert.match(nothing.stderr, /no experiment in \.\/experiments; record one: ggscope run -m MODEL\.gguf/);
+    for (const [args, status] of [[[empty], 1], [["/nonexistent"], 1], [["/dev/null"], 1], [["--port", "70000", tiny], 2], [["--port", "x", tiny], 2], [["--bind", "nowhere", tiny], 1], [["--nothing"], 2]]) {
+        const result = run(ggscope, ["serve", ...args]);
+        assert.equal(result.status, status, args.join(" "));
+        assert.equal(result.stdout, "");
+        assert.match(result.stderr, /^ggscope.*\n/);
+    }
+    const taken = run(ggscope, ["serve", "--port", String(server.port), tiny]);
+    assert.equal(taken.status, 1);
+    assert.match(taken.stderr, /cannot listen at 127\.0\.0\.1 port \d+/);
+});
+
+test("without a directory: the newest below ./experiments", async () => {
+    const place = scratch("place");
+    cpSync(tiny, join(place, "experiments", "older"), { recursive: true });
+    cpSync(moe, join(place, "experiments", "newer"), { recursive: true });
+    output("touch", ["-d", "2001-01-01", join(place, "experiments", "older")]);
+    const process_ = spawn(ggscope, ["serve"], { cwd: place, stdio: ["ignore", "pipe", "inherit"] });
+    const one = { process: process_, stderr: "" };
+    servers.push(one);
+    one.address = new URL(String((await once(process_.stdout, "data"))[0]).trim());
+    one.port = Number(one.address.port);
+    one.cookie = (await get(one, `/?token=${one.address.searchParams.get("token")}`)).headers["set-cookie"][0].split(";")[0];
+    assert.equal((await ask(one, "/api/experiments"))[0].name, "newer");
+    await stop(one);
+});
+
+test("a trace by itself, and one whose model is gone", async () => {
+    const alone = scratch("alone.ggs"), copy = scratch("copy.gguf");
+    copyFileSync(model("tiny"), copy);
+    const directory = generate(copy, "-n", "2", "--no-repack").directory;
+    rmSync(copy);
+    copyFileSync(join(directory, "trace.ggs"), alone);
+    const one = await serve(alone);
+    const map = await ask(one, "/api/x/0/map"), heat = await ask(one, "/api/x/0/heat");
+    assert.equal(map.from_trace, 1);
+    assert.ok(map.tensors.name.includes("blk.3.attn_q.weight"));
+    assert.equal(heat.touched_bytes, stats(alone).model.touched);
+    await stop(one);
+});
+
+// ---- the report ----
+
+const answersOf = (html) => JSON.parse(/<script type="application\/json" id="ggscope-answers">([^<]*)<\/script>/.exec(html)[1]);
+
+test("a report holds the answers of the server", async () => {
+    const file = scratch("report.html");
+    output(ggscope, ["report", moe, "-o", file]);
+    const answers = answersOf(readFileSync(file, "utf8")), take = (entry) => (entry.json ? entry.json : gunzipSync(Buffer.from(entry.gzip, "base64")));
+    for (const path of ["summary", "map", "heat", "heat?tokens=2..2", "stats", "experts", "buffers"]) {
+        const entry = take(answers[`/api/x/0/${path}`]), answer = Buffer.isBuffer(entry) ? JSON.parse(entry) : entry;
+        assert.deepEqual(answer, await ask(server, `/api/x/1/${path}`), path);
+    }
+    for (const path of ["tokens?bins=1000", "occupancy?bins=1000", "graph?token=1"]) {
+        const entry = answers[`/api/x/0/${path}`], bytes = entry.gzip ? gunzipSync(Buffer.from(entry.gzip, "base64")) : Buffer.from(entry.columns, "base64");
+        assert.deepEqual(columns(bytes), await ask(server, `/api/x/1/${path}`), path);
+    }
+    const log = JSON.parse(take(answers["/api/x/0/log?all"]));
+    assert.equal(log.rows.length, stats(moe).ops);
+    assert.equal(columns(take(answers["/api/x/0/timeline?all"])).run.length, stats(moe).op_runs);
+});
+
+test("a report of some tokens has only those; too large a one is refused and leaves nothing", () => {
+    const file = scratch("part.html");
+    output(ggscope, ["report", moe, "--token", "1..2", "-o", file]);
+    const answers = answersOf(readFileSync(file, "utf8")), log = JSON.parse(gunzipSync(Buffer.from(answers["/api/x/0/log?all"].gzip, "base64")));
+    assert.deepEqual([...new Set(log.rows.map((r) => r[2]))], [1, 2]);
+    assert.deepEqual(answers["/api/x/0/summary"].json.part, { first: 1, last: 2 });
+    const large = run(ggscope, ["report", moe, "-o", scratch("large.html"), "--max-size", "20K"]);
+    assert.equal(large.status, 1);
+    assert.match(large.stderr, /larger than 20\.0 KiB: choose some token steps with --token/);
+    assert.equal(output("find", [scratch(), "-name", "large.html*"]), "");
+    for (const [args, status] of [[[moe], 2], [[], 2], [["-o", file, "/nonexistent"], 1], [["-o", "/nonexistent/x", moe], 1], [["--token", "x", "-o", file, moe], 2], [["--token", "99", "-o", file, moe], 1]])
+        assert.equal(run(ggscope, ["report", ...args]).status, status, args.join(" "));
+});
+
+test("no text can end the script that it is in", () => {
+    const file = scratch("hostile.html"), prompt = "</script><script>alert(1)</script><!--";
+    const directory = generate(model("tiny"), "-n", "2", "-p", prompt).directory;
+    output(ggscope, ["report", directory, "-o", file]);
+    const html = readFileSync(file, "utf8"), answers = answersOf(html);
+    assert.equal(answers["/api/x/0/summary"].json.prompt, prompt);
+    assert.ok(!html.includes("<script>alert"));
+});
+
+test("the server that all of this was asked of is still there, and ends cleanly", async () => {
+    assert.equal((await ask(server, "/api/experiments")).length, 2);
+    assert.equal(server.process.exitCode, null);
+    await stop(server);
+    assert.equal(server.stderr, "");
+});
