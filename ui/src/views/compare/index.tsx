@@ -1,0 +1,3 @@
+export default function Compare() {
+    return <p class="quiet">The compare view.</p>;
+}

@@ -1,0 +1,3 @@
+export default function Graph() {
+    return <p class="quiet">The graph view.</p>;
+}

@@ -1,0 +1,3 @@
+export default function Memory() {
+    return <p class="quiet">The memory view.</p>;
+}

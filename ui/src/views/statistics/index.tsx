@@ -1,0 +1,3 @@
+export default function Statistics() {
+    return <p class="quiet">The statistics view.</p>;
+}

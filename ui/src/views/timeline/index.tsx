@@ -1,0 +1,3 @@
+export default function Timeline() {
+    return <p class="quiet">The timeline view.</p>;
+}

@@ -1,0 +1,2 @@
+// Work that would make the page stutter.
+export {};
