@@ -1,7 +1,13 @@
-export default function Log() {
-    return <p class="quiet">The log view.</p>;
-}
+// View 4: every op, one row each.
+import { LogTable } from "./LogTable";
 
-export function LogTable(_: { compact?: boolean }) {
-    return null;
+export { LogTable } from "./LogTable";
+
+export default function Log() {
+    return (
+        <div class="log-view">
+            <h2 class="unseen">Log</h2>
+            <LogTable />
+        </div>
+    );
 }
