@@ -1,6 +1,7 @@
 import { describe, expect, test } from "vitest";
 import { makeBlocks, search, type Graph } from "./blocks";
-import { layoutShape, NODE_WIDTH } from "./layout";
+import { layoutShape } from "./layout";
+import { NODE_WIDTH } from "./layout-size";
 
 // A transformer in small: `layers` times norm, three projections, a view, attention, add; the last one takes rows first.
 function transformer(layers: number): Graph {

@@ -1,6 +1,7 @@
 // Where the nodes of one shape stand. Runs in the worker, or in the page where there is none (a report).
 import dagre from "@dagrejs/dagre";
 import type { Shape } from "./blocks";
+import { nodeHeight, NODE_WIDTH } from "./layout-size";
 
 export interface Layout {
     width: number;
@@ -13,10 +14,7 @@ export interface Layout {
     exit: number;
 }
 
-export const NODE_WIDTH = 196;
-const HEAD = 36, LINE = 15, MARGIN = 14;
-
-export const nodeHeight = (chips: number) => HEAD + LINE * chips;
+const MARGIN = 14;
 
 export function layoutShape(shape: Pick<Shape, "chips" | "edges" | "memory" | "into" | "outof">): Layout {
     const g = new dagre.graphlib.Graph({ multigraph: true });
