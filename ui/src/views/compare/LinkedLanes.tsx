@@ -134,8 +134,8 @@ function Lane({ name, runs, keys, longest, marked, mark }: LaneProps) {
         mark(keys[order[Math.min(order.length - 1, Math.max(0, now + by))]!]!);
     };
     return (
-        <div class="lane">
-            <span class={`lane-name lane-${name.toLowerCase()}`}>{name}</span>
+        <div class="compare-lane">
+            <span class={"compare-lane-name"}>{name}</span>
             <canvas ref={canvas} tabIndex={0} role="img" aria-label={`Op runs of ${name}; the arrow keys go from one to the next`} style={{ height: `${height}px` }}
                 onMouseMove={point} onMouseLeave={() => mark(null)} onKeyDown={step} />
         </div>

@@ -109,7 +109,7 @@ function itemColumns(items: readonly Item[]): TableColumn<Item>[] {
         { key: "b_median_ns", title: "B", value: (i) => i.b.median_ns, show: (i) => time(i.b.median_ns), numeric: true, hint: "median of one op" },
         { key: "change", title: "change", value: (i) => change(i.a.median_ns, i.b.median_ns), show: (i) => changeText(i.a.median_ns, i.b.median_ns), numeric: true },
         { key: "effect_ns", title: "in all", value: effect, show: (i) => `${effect(i) > 0 ? "+" : effect(i) < 0 ? "−" : ""}${time(Math.abs(effect(i)))}`, numeric: true, hint: "wall time of B less that of A, over all these ops",
-            bar: (i) => Math.abs(effect(i)) / most },
+            bar: (i) => Math.abs(effect(i)) / most, barClass: (i) => (effect(i) > 0 ? "bar-slower" : "bar-faster") },
         { key: "verdict", title: "verdict", value: (i) => i.verdict, show: (i) => <span class={`verdict verdict-${i.verdict}`}>{words[i.verdict]}</span> },
         { key: "bytes_differ", title: "bytes", value: (i) => i.bytes_differ, show: (i) => (i.bytes_differ > 0 ? `${bytes(i.a.read)} → ${bytes(i.b.read)}` : "the same") },
     ];
@@ -128,7 +128,7 @@ function Differences({ items }: { items: Item[] }) {
                 <label><input type="checkbox" checked={threshold.value.layers} onChange={(event) => set({ layers: event.currentTarget.checked })} /> layer by layer</label>
             </div>
             <Table caption="What changed, most time first" file="compare" rows={rows} columns={columns} most={30} empty="Nothing changed beyond the threshold."
-                rowKey={(i) => `${i.prompt} ${i.layer} ${i.op} ${i.tensor}`} order={{ key: "effect_ns", descending: true }} tone={(i) => `tone-${i.verdict}`}
+                rowKey={(i) => `${i.prompt} ${i.layer} ${i.op} ${i.tensor}`}
                 press={(i) => select(isSelected(i) ? { opType: null, layer: null } : { opType: i.op, layer: i.layer === ALL_LAYERS ? null : (i.layer ?? -1) })} isSelected={isSelected} pressHint="Show these ops in every view">
                 <span class="quiet">{plural(rows.length, "row")} of {count(items.length)}</span>
             </Table>

@@ -40,7 +40,7 @@ function BlockHeader(props: BlockProps) {
                 <span class="block-count quiet">{plural(block.rows.length, "node")}</span>
                 {matches > 0 && <span class="block-matches">{plural(matches, "match", "matches")}</span>}
             </button>
-            {block.layer >= 0 && (
+            {block.layer < 0 ? <span class="block-filter" /> : (
                 <button type="button" class="quiet block-filter" aria-pressed={props.filtered} onClick={filter} aria-label={`Filter every view by ${block.title}`} title="Filter every view by this layer">filter</button>
             )}
         </div>
@@ -82,16 +82,18 @@ function Edges({ block, layout, made, selected }: BlockProps & { layout: Layout 
     let n = 0;
     return (
         <svg class="edges" width={layout.width} height={layout.height} aria-hidden="true">
+            {layout.entry && <path class="edge across" d={`M${layout.entry.x} 0V${layout.entry.y}`} />}
+            {layout.exit && <path class="edge across" d={`M${layout.exit.x} ${layout.exit.y}V${layout.height}`} />}
             {shape.edges.map(([from, to]) => <Edge key={n} points={layout.edges[n++]!} on={touches(from, to)} />)}
             {shape.memory.map(([from, to]) => <Edge key={n} points={layout.edges[n++]!} on={touches(from, to)} kind="memory" />)}
             {shape.into.map((to) => <Edge key={n} points={layout.edges[n++]!} on={at === to || (at < 0 && near.has(rows[to]!))} kind="across" />)}
-            {shape.outof.map((from) => <Edge key={n} points={layout.edges[n++]!} on={at === from || (at < 0 && near.has(rows[from]!))} kind="across" />)}
+            {shape.outof.map((from) => <Edge key={n} points={layout.edges[n++]!} on={at === from || (at < 0 && near.has(rows[from]!))} kind="across out" />)}
         </svg>
     );
 }
 
 function Edge({ points, on, kind }: { points: number[]; on: boolean; kind?: string }) {
-    return <path d={edgePath(points)} class={`edge ${kind ?? ""}${on ? " on" : ""}`} marker-end={on ? "url(#arrow-on)" : "url(#arrow)"} />;
+    return <path d={edgePath(points)} class={`edge ${kind ?? ""}${on ? " on" : ""}`} marker-end={kind?.endsWith("out") ? undefined : on ? "url(#arrow-on)" : "url(#arrow)"} />;
 }
 
 function Nodes(props: BlockProps & { layout: Layout }) {

@@ -172,7 +172,8 @@ function Bar({ graph, made, found, row, press, fit }: { graph: Told; made: Block
 function Links({ made, placed, first, last, isOpen }: { made: Blocks; placed: Placed; first: number; last: number; isOpen(block: Block): boolean }) {
     const x = (i: number, end: "entry" | "exit") => {
         const layout = isOpen(made.blocks[i]!) ? layoutOf(made.blocks[i]!.shape) : undefined;
-        return layout ? placed.inset[i]! + layout[end] : placed.width / 2;
+        const point = layout?.[end];
+        return point ? placed.inset[i]! + point.x : placed.width / 2;
     };
     const bottom = (i: number) => placed.top[i]! + placed.height[i]!;
     const inSight = made.links.filter(({ from, to }) => Math.min(from, to) < last && Math.max(from, to) >= first).slice(0, 400);

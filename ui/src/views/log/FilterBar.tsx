@@ -60,7 +60,7 @@ export function Chips() {
 }
 
 function Chip({ text, remove }: { text: string; remove(): void }) {
-    return <button type="button" class="chip" onClick={remove} aria-label={`${text}: take this filter back`}>{text} <span aria-hidden="true">×</span></button>;
+    return <button type="button" class="log-chip" onClick={remove} aria-label={`${text}: take this filter back`}>{text} <span aria-hidden="true">×</span></button>;
 }
 
 interface FieldProps {

@@ -19,23 +19,24 @@ export function LogTable({ compact = false }: { compact?: boolean }) {
     const rowHeight = compact ? 20 : 24;
     const [sort, setSort] = useState<Sort | null>(null);
     const query = filterQuery({ ...selection.value, ...logExtras.value });
-    const pages = usePages(here("log"), query + sortQuery(sort));
+    const { pages, version } = usePages(here("log"), query + sortQuery(sort));
     const ops = useMemo(() => new Set<string>(), []);
     return (
         <div class={compact ? "log compact" : "log"}>
             <div class="log-bar">
                 {compact ? <Chips /> : <FilterBar ops={[...ops].sort()} />}
-                <Count pages={pages} filtered={query !== ""} />
+                <Count pages={pages} version={version} filtered={query !== ""} />
             </div>
             {pages.error ? <p class="failed" role="alert">{pages.error}</p> : null}
-            <Rows pages={pages} rowHeight={rowHeight} ops={ops} sort={sort} setSort={setSort} whole={query === "" && sort === null} />
+            <Rows pages={pages} version={version} rowHeight={rowHeight} ops={ops} sort={sort} setSort={setSort} whole={query === "" && sort === null} />
         </div>
     );
 }
 
-// The pages of a question. The answer to the question before stays until the new one has its first rows.
-function usePages(path: string, query: string): Pages {
-    const [, draw] = useReducer((n: number) => n + 1, 0);
+// The pages of a question. The answer to the question before stays until the new one has its first rows. The version grows with what
+// the pages hold: they are one object, and a component whose properties stay the same is not drawn again.
+function usePages(path: string, query: string): { pages: Pages; version: number } {
+    const [version, draw] = useReducer((n: number) => n + 1, 0);
     const held = useRef<Pages | null>(null);
     const now = revision.value;
     const asked = useMemo(() => {
@@ -46,10 +47,10 @@ function usePages(path: string, query: string): Pages {
     useEffect(() => () => asked.stop(), [asked]);
     if (asked.total !== null || asked.error !== null || held.current?.path !== path) held.current = asked;
     held.current!.progress = asked.progress;
-    return held.current!;
+    return { pages: held.current!, version };
 }
 
-function Count({ pages, filtered }: { pages: Pages; filtered: boolean }) {
+function Count({ pages, filtered }: { pages: Pages; version: number; filtered: boolean }) {
     const { total, of, progress } = pages;
     useEffect(() => {
         if (filtered && total !== null && of !== null) announce(`${count(total)} of ${count(of)} rows`);
@@ -62,7 +63,7 @@ function Count({ pages, filtered }: { pages: Pages; filtered: boolean }) {
         logExtras.value = { source: null, thread: null };
     };
     return (
-        <button type="button" class="chip log-count" data-total={total} data-of={of} onClick={clear} title="Take all filters back">
+        <button type="button" class="log-chip log-count" data-total={total} data-of={of} onClick={clear} title="Take all filters back">
             {count(total)} of {roughly(of ?? 0)} rows <span aria-hidden="true">×</span><span class="unseen">, take all filters back</span>
         </button>
     );
@@ -70,6 +71,7 @@ function Count({ pages, filtered }: { pages: Pages; filtered: boolean }) {
 
 interface RowsProps {
     pages: Pages;
+    version: number;
     rowHeight: number;
     ops: Set<string>;
     sort: Sort | null;

@@ -88,7 +88,7 @@ function Matrix({ layers }: { layers: ExpertLayer[] }) {
 
 function Legend({ most }: { most: number }) {
     return (
-        <span class="legend">
+        <span class="expert-legend">
             <span class="expert never" aria-hidden="true" /> never
             {[0, 0.25, 0.5, 0.75, 1].map((v) => <span class="expert" aria-hidden="true" style={{ background: heat(v) }} key={v} />)} 1 to {count(most)} times, log scale
         </span>

@@ -13,7 +13,7 @@ export interface TableColumn<T> {
     show?(row: T): ComponentChildren; // absent: the value as it is
     numeric?: boolean;
     bar?(row: T): number; // 0..1
-    barClass?: string;
+    barClass?: string | ((row: T) => string);
     hint?: string;
     ascending?: boolean; // first press of the header
 }
@@ -28,7 +28,6 @@ export interface TableProps<T> {
     press?(row: T): void;
     pressHint?: string;
     isSelected?(row: T): boolean;
-    tone?(row: T): string | undefined; // class of the row
     most?: number; // rows shown before one asks for all
     empty?: string;
     children?: ComponentChildren; // beside the caption
@@ -91,7 +90,7 @@ function Head<T>({ column, order, press }: { column: TableColumn<T>; order: { ke
 
 function Row<T>({ row, table }: { row: T; table: TableProps<T> }) {
     const chosen = table.isSelected?.(row) ?? false;
-    const classes = [table.press ? "pressable" : "", chosen ? "selected" : "", table.tone?.(row) ?? ""].filter(Boolean).join(" ");
+    const classes = [table.press ? "pressable" : "", chosen ? "selected" : ""].filter(Boolean).join(" ");
     return (
         <tr class={classes || undefined} onClick={table.press && (() => table.press!(row))}>
             {table.columns.map((column, i) => {
@@ -99,7 +98,7 @@ function Row<T>({ row, table }: { row: T; table: TableProps<T> }) {
                 const body = i === 0 && table.press
                     ? <button type="button" class="row-name" aria-pressed={chosen} title={table.pressHint}>{text}</button>
                     : text;
-                const cell = column.bar ? <Bar share={column.bar(row)} kind={column.barClass}>{body}</Bar> : body;
+                const cell = column.bar ? <Bar share={column.bar(row)} kind={typeof column.barClass === "function" ? column.barClass(row) : column.barClass}>{body}</Bar> : body;
                 return i === 0
                     ? <th key={column.key} scope="row">{cell}</th>
                     : <td key={column.key} class={column.numeric ? "number" : undefined}>{cell}</td>;

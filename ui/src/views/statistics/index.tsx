@@ -88,7 +88,7 @@ function columnsOf(kind: By, rows: readonly Group[]): TableColumn<Group>[] {
 }
 
 function Name({ kind, name }: { kind: By; name: string }) {
-    if (kind === "op") return <><span class="swatch" aria-hidden="true" style={{ background: opFamily(name).colour }} />{name}</>;
+    if (kind === "op") return <><i class={`swatch pattern-${opFamily(name).pattern}`} style={{ "--swatch": opFamily(name).colour }} />{name}</>;
     if (kind === "layer") return <>{name === "none" ? "no layer" : name}</>;
     return <>{name}</>;
 }
