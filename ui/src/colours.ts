@@ -88,14 +88,14 @@ export const slower = "var(--slower)";
 
 // ---- themes
 
-const names = ["surface", "raised", "sunken", "ink", "faint", "line", "accent", "focus", "hatch", "empty", "wait", "faster", "slower", "kv", "compute", "weights", "io", "warn"] as const;
+const names = ["surface", "raised", "sunken", "ink", "faint", "line", "accent", "chosen", "focus", "hatch", "empty", "wait", "faster", "slower", "kv", "compute", "weights", "io", "warn"] as const;
 export type Theme = Record<(typeof names)[number], string> & { dark: boolean; forced: boolean };
 
 function readTheme(): Theme {
     const style = getComputedStyle(document.documentElement);
     const theme = Object.fromEntries(names.map((name) => [name, style.getPropertyValue(`--${name}`).trim()])) as unknown as Theme;
     theme.forced = matchMedia("(forced-colors: active)").matches;
-    theme.dark = style.getPropertyValue("color-scheme").trim() === "dark";
+    theme.dark = style.getPropertyValue("--scheme").trim() === "dark";
     return theme;
 }
 

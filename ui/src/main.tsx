@@ -1,10 +1,9 @@
 import { render } from "preact";
-import type { Experiment } from "./api";
-import { ask } from "./ask";
 import { watchTheme } from "./colours";
 import { listenForKeys } from "./keys";
+import { listenForNews, loadExperiments } from "./shell/live";
 import { Shell } from "./shell/Shell";
-import { experiments, mirrorInAddress } from "./state";
+import { mirrorInAddress } from "./state";
 import Compare from "./views/compare";
 import Graph from "./views/graph";
 import Log from "./views/log";
@@ -16,11 +15,18 @@ import "./app.css";
 const components = { memory: Memory, timeline: Timeline, graph: Graph, log: Log, statistics: Statistics, compare: Compare };
 
 async function start(): Promise<void> {
+    const place = document.getElementById("app")!;
     watchTheme();
-    listenForKeys();
-    experiments.value = await ask<Experiment[]>("/api/experiments");
+    try {
+        await loadExperiments();
+    } catch (problem) {
+        place.textContent = problem instanceof Error ? problem.message : String(problem);
+        return;
+    }
     mirrorInAddress();
-    render(<Shell components={components} />, document.getElementById("app")!);
+    listenForKeys();
+    listenForNews();
+    render(<Shell components={components} />, place);
 }
 
 void start();

@@ -1,0 +1,339 @@
+// Memory tracks on one canvas: rows of cells, a lens under the pointer, tensors by arrow keys, regions by dragging.
+import { useEffect, useMemo, useRef, useState } from "preact/hooks";
+import type { Theme } from "../../colours";
+import { bytes, count, plural } from "../../format";
+import { announce } from "../../shell/Announce";
+import { Canvas, canvasFont, textWithin } from "../../shell/Canvas";
+import { selection } from "../../state";
+import { drawRow, outline, shortName } from "./draw";
+import { byteAt, type Cell, cellAt, layout, pixelOf, type Unit, unitAt } from "./layout";
+import { Lens, type Spot } from "./Lens";
+import type { Entry, Painted, Track } from "./model";
+
+export interface RowPlan {
+    track: Track;
+    entries: Entry[];
+    painted: Painted;
+    top: number;
+    height: number;
+}
+
+export interface Row extends RowPlan {
+    cells: Cell[];
+    toScale: boolean;
+    folded: number;
+}
+
+export interface TracksProperties {
+    label: string;
+    width: number;
+    height: number;
+    gutter: number; // pixels at the left for the rows' names; 0: none
+    rows: RowPlan[];
+    zoom: number;
+    pan: number; // pixels of the zoomed row that lie left of the window
+    trueScale: boolean;
+    marked: Set<string>; // names of tensors that are drawn with an outline: playback
+    lastOp(row: RowPlan, unit: Unit): string | null;
+    note?(row: RowPlan, unit: Unit): string | null;
+    onPick(row: RowPlan, unit: Unit): void;
+    onRegion(row: RowPlan, begin: number, end: number): void;
+    onZoom?(factor: number, at: number): void; // at: pixels from the window's left edge
+    onPan?(pixels: number): void;
+    onEnter?(): void;
+    ruler?: boolean; // the layers' numbers below the row
+    onLayout?(rows: Row[]): void;
+}
+
+const lensDelay = 120;
+const rulerHeight = 13;
+
+interface Drag {
+    row: Row;
+    from: number;
+    to: number;
+    pans: boolean;
+}
+
+export function useRows(plans: RowPlan[], width: number, trueScale: boolean): Row[] {
+    return useMemo(
+        () => plans.map((plan) => ({ ...plan, ...layout(plan.track.units, width, { trueScale }) })),
+        [plans, width, trueScale],
+    );
+}
+
+export function describe(row: RowPlan, unit: Unit): string {
+    const entry = row.entries[unit.entry]!;
+    const touched = row.painted.reads(unit);
+    const parts = [
+        `${entry.name}${unit.expert < 0 ? "" : ` expert ${unit.expert}`}`,
+        entry.type,
+        entry.layer >= 0 ? `layer ${entry.layer}` : "",
+        bytes(unit.end - unit.begin),
+        `offset ${count(entry.offset)}`,
+        touched.bytes > 0 ? plural(touched.reads, "touch", "touches") : "not touched",
+        entry.copied ? "copied at load" : "",
+    ];
+    return parts.filter(Boolean).join(", ");
+}
+
+export function Tracks(properties: TracksProperties) {
+    const { width, gutter, zoom, pan, trueScale } = properties;
+    const inner = Math.max(1, width - gutter);
+    const rows = useRows(properties.rows, Math.round(inner * zoom), trueScale);
+    const [spot, setSpot] = useState<Spot | null>(null);
+    const [cursor, setCursor] = useState<{ row: number; unit: number } | null>(null);
+    const [drag, setDrag] = useState<Drag | null>(null);
+    const timer = useRef(0);
+    const shown = useRef(false);
+    properties.onLayout?.(rows);
+    useEffect(() => () => clearTimeout(timer.current), []);
+
+    const rowAt = (y: number) => rows.find((row) => y >= row.top && y < row.top + row.height) ?? null;
+    const inRow = (clientX: number, canvas: HTMLElement) => clientX - canvas.getBoundingClientRect().left - gutter + pan;
+    const spotOf = (row: Row, x: number, canvas: HTMLElement): Spot => {
+        const byte = byteAt(row.track.units, row.cells, x);
+        const frame = canvas.getBoundingClientRect();
+        return { row, x, byte, unit: unitAt(row.track.units, byte), clientX: frame.left + gutter + x - pan, clientY: frame.top + row.top + row.height, above: frame.top + row.top };
+    };
+    const hide = () => {
+        clearTimeout(timer.current);
+        shown.current = false;
+        setSpot(null);
+    };
+
+    const move = (event: PointerEvent) => {
+        const canvas = event.currentTarget as HTMLCanvasElement;
+        const x = inRow(event.clientX, canvas);
+        if (drag) {
+            if (drag.pans) properties.onPan?.(drag.to - (event.clientX - canvas.getBoundingClientRect().left));
+            setDrag({ ...drag, to: drag.pans ? event.clientX - canvas.getBoundingClientRect().left : x });
+            return;
+        }
+        const row = rowAt(event.clientY - canvas.getBoundingClientRect().top);
+        clearTimeout(timer.current);
+        if (!row || x < 0 || row.cells.length === 0 || event.pointerType === "touch") return hide();
+        const next = spotOf(row, x, canvas);
+        if (shown.current) setSpot(next);
+        else
+            timer.current = window.setTimeout(() => {
+                shown.current = true;
+                setSpot(next);
+            }, lensDelay);
+    };
+    const down = (event: PointerEvent) => {
+        if (event.button !== 0) return;
+        const canvas = event.currentTarget as HTMLCanvasElement;
+        const row = rowAt(event.clientY - canvas.getBoundingClientRect().top);
+        const x = inRow(event.clientX, canvas);
+        if (!row || x < 0) return;
+        canvas.setPointerCapture(event.pointerId);
+        const pans = event.shiftKey && properties.onPan !== undefined;
+        const from = pans ? event.clientX - canvas.getBoundingClientRect().left : x;
+        setDrag({ row, from, to: from, pans });
+    };
+    const up = () => {
+        if (!drag) return;
+        setDrag(null);
+        if (drag.pans) return;
+        const { row } = drag;
+        const [a, b] = [Math.min(drag.from, drag.to), Math.max(drag.from, drag.to)];
+        if (b - a < 4) {
+            const unit = unitAt(row.track.units, byteAt(row.track.units, row.cells, a));
+            setCursor({ row: rows.indexOf(row), unit });
+            properties.onPick(row, row.track.units[unit]!);
+        } else {
+            hide();
+            properties.onRegion(row, byteAt(row.track.units, row.cells, a), byteAt(row.track.units, row.cells, b) + 1);
+        }
+    };
+    const wheel = (event: WheelEvent) => {
+        if (event.ctrlKey && properties.onZoom) {
+            event.preventDefault();
+            hide();
+            properties.onZoom(Math.exp(-event.deltaY / 300), inRow(event.clientX, event.currentTarget as HTMLElement) - pan);
+        } else if (Math.abs(event.deltaX) > Math.abs(event.deltaY) && properties.onPan) {
+            event.preventDefault();
+            properties.onPan(event.deltaX);
+        }
+    };
+
+    const go = (rowIndex: number, unitIndex: number, canvas: HTMLElement) => {
+        const row = rows[rowIndex];
+        if (!row) return;
+        const unit = Math.max(0, Math.min(row.track.units.length - 1, unitIndex));
+        setCursor({ row: rowIndex, unit });
+        const middle = row.track.units[unit]!;
+        const x = pixelOf(row.track.units, row.cells, (middle.begin + middle.end) / 2);
+        if (x < pan || x > pan + inner) properties.onPan?.(x - pan - inner / 2);
+        const left = x < pan || x > pan + inner ? x - inner / 2 : pan;
+        const frame = canvas.getBoundingClientRect();
+        shown.current = true;
+        setSpot({ row, x, byte: Math.floor((middle.begin + middle.end) / 2), unit, clientX: frame.left + gutter + x - left, clientY: frame.top + row.top + row.height, above: frame.top + row.top });
+        announce(describe(row, middle));
+    };
+    const key = (event: KeyboardEvent) => {
+        if (event.ctrlKey || event.altKey || event.metaKey) return;
+        const canvas = event.currentTarget as HTMLElement;
+        const at = cursor ?? { row: 0, unit: -1 };
+        const sideways = { ArrowRight: 1, ArrowLeft: -1 }[event.code];
+        const vertically = { ArrowDown: 1, ArrowUp: -1 }[event.code];
+        if (sideways) go(at.row, at.unit + sideways, canvas);
+        else if (vertically && rows.length > 1) go(Math.max(0, Math.min(rows.length - 1, at.row + vertically)), cursor ? nearest(rows, at, vertically) : 0, canvas);
+        else if (event.code === "Home") go(at.row, 0, canvas);
+        else if (event.code === "End") go(at.row, Infinity, canvas);
+        else if (event.code === "Enter" && !properties.onEnter && cursor) properties.onPick(rows[cursor.row]!, rows[cursor.row]!.track.units[cursor.unit]!);
+        else if (event.code === "Enter" && properties.onEnter) properties.onEnter();
+        else if (event.code === "Escape" && spot) hide();
+        else return;
+        event.preventDefault();
+    };
+
+    const draw = (context: CanvasRenderingContext2D, w: number, _h: number, colours: Theme) => {
+        for (const row of rows) {
+            const height = row.height - (properties.ruler ? rulerHeight : 0) - (rows.length > 1 ? 2 : 0);
+            const box = { x: gutter, y: row.top, width: w - gutter, height };
+            if (gutter > 0) drawName(context, row, gutter, colours);
+            drawRow(context, { units: row.track.units, cells: row.cells, entries: row.entries, paint: row.painted.paint }, box, pan, colours);
+            drawMarks(context, row, box, pan, colours, properties.marked);
+            if (properties.ruler) drawRuler(context, row, { ...box, y: row.top + height, height: rulerHeight }, pan, colours);
+            if (drag && !drag.pans && drag.row.track.key === row.track.key && Math.abs(drag.from - drag.to) >= 4)
+                drawBand(context, { x: gutter - pan + Math.min(drag.from, drag.to), y: row.top, width: Math.abs(drag.from - drag.to), height }, colours);
+        }
+        const at = cursor && rows[cursor.row];
+        if (at && spot) {
+            const unit = at.track.units[cursor.unit];
+            if (unit) drawOutline(context, at, unit, pan, gutter, colours.focus, colours.surface);
+        }
+    };
+
+    return (
+        <>
+            <Canvas
+                width={width}
+                height={properties.height}
+                label={properties.label}
+                role="application"
+                aria-roledescription="memory track"
+                draw={draw}
+                onPointerMove={move}
+                onPointerLeave={hide}
+                onPointerDown={down}
+                onPointerUp={up}
+                onWheel={wheel}
+                onKeyDown={key}
+                onBlur={hide}
+            />
+            {spot && !drag && <Lens spot={spot} lastOp={properties.lastOp(spot.row, spot.row.track.units[spot.unit]!)} note={properties.note?.(spot.row, spot.row.track.units[spot.unit]!) ?? null} />}
+        </>
+    );
+}
+
+// The unit of the next row that lies under the one of this row.
+function nearest(rows: Row[], at: { row: number; unit: number }, step: number): number {
+    const from = rows[at.row]!;
+    const to = rows[at.row + step];
+    if (!to) return at.unit;
+    const unit = from.track.units[at.unit]!;
+    const x = pixelOf(from.track.units, from.cells, (unit.begin + unit.end) / 2);
+    const cell = to.cells[cellAt(to.cells, Math.round(x))] ?? to.cells[to.cells.length - 1];
+    return cell ? cell.first : 0;
+}
+
+function drawName(context: CanvasRenderingContext2D, row: Row, gutter: number, colours: Theme): void {
+    const isChosen = row.track.key === `layer ${selection.value.layer}`;
+    context.font = canvasFont(Math.min(12, Math.max(9, row.height - 4)), isChosen ? 700 : 400);
+    context.textBaseline = "middle";
+    context.fillStyle = isChosen ? colours.accent : colours.ink;
+    textWithin(context, row.track.title, 2, row.top + row.height / 2, gutter - 62);
+    context.textAlign = "right";
+    context.fillStyle = colours.faint;
+    context.fillText(row.track.note, gutter - 8, row.top + row.height / 2);
+    context.textAlign = "left";
+}
+
+function drawBand(context: CanvasRenderingContext2D, box: { x: number; y: number; width: number; height: number }, colours: Theme): void {
+    context.fillStyle = colours.accent;
+    context.globalAlpha = 0.3;
+    context.fillRect(box.x, box.y, box.width, box.height);
+    context.globalAlpha = 1;
+    context.fillRect(box.x - 1, box.y, 2, box.height);
+    context.fillRect(box.x + box.width - 1, box.y, 2, box.height);
+}
+
+function drawOutline(context: CanvasRenderingContext2D, row: Row, unit: Unit, pan: number, gutter: number, colour: string, innerColour: string): void {
+    const i = row.track.units.indexOf(unit);
+    const cell = row.cells.find((candidate) => candidate.first <= i && candidate.last >= i);
+    if (cell) outline(context, { x: gutter + cell.x - pan, y: row.top, width: cell.width, height: row.height - 2 }, colour, innerColour);
+}
+
+function drawMarks(context: CanvasRenderingContext2D, row: Row, box: { x: number; y: number; width: number; height: number }, pan: number, colours: Theme, marked: Set<string>): void {
+    const { tensor, region, buffer } = selection.value;
+    context.save();
+    context.beginPath();
+    context.rect(box.x - 1, box.y, box.width + 2, box.height);
+    context.clip();
+    for (const cell of row.cells) {
+        let isMarked = false;
+        let isChosen = false;
+        for (let i = cell.first; i <= cell.last; i++) {
+            const entry = row.entries[row.track.units[i]!.entry]!;
+            isMarked ||= marked.has(entry.name);
+            isChosen ||= (tensor !== null && entry.name === tensor) || (buffer !== null && entry.buffer === buffer);
+        }
+        const frame = { x: box.x + cell.x - pan, y: box.y, width: cell.width, height: box.height };
+        if (isMarked) {
+            context.fillStyle = "#ffffff";
+            context.globalAlpha = 0.55;
+            context.fillRect(frame.x, frame.y, frame.width, frame.height);
+            context.globalAlpha = 1;
+        }
+        if (isMarked || isChosen) outline(context, frame, colours.accent, colours.surface);
+    }
+    if (region && row.track.place === "disk") {
+        const inside = row.track.units.filter((unit) => {
+            const entry = row.entries[unit.entry]!;
+            return entry.file === region.file && entry.offset < region.end && entry.offset + entry.bytes > region.begin;
+        });
+        const first = inside[0];
+        const last = inside[inside.length - 1];
+        if (first && last) {
+            const entry = row.entries[first.entry]!;
+            const base = firstUnit(row.track.units, first).begin - entry.offset;
+            const from = Math.max(first.begin, base + region.begin);
+            const to = Math.min(last.end, base + region.end);
+            if (to > from) {
+                const [a, b] = [pixelOf(row.track.units, row.cells, from), pixelOf(row.track.units, row.cells, to)];
+                drawBand(context, { x: box.x + a - pan, y: box.y, width: Math.max(1, b - a), height: box.height }, colours);
+            }
+        }
+    }
+    context.restore();
+}
+
+function firstUnit(units: readonly Unit[], unit: Unit): Unit {
+    return units.find((candidate) => candidate.entry === unit.entry) ?? unit;
+}
+
+// Below the whole file: which layer the bytes belong to; below the buffers: their class.
+function drawRuler(context: CanvasRenderingContext2D, row: Row, box: { x: number; y: number; width: number; height: number }, pan: number, colours: Theme): void {
+    const groups: { name: string; begin: number; end: number }[] = [];
+    for (const cell of row.cells) {
+        const entry = row.entries[row.track.units[cell.first]!.entry]!;
+        const name = row.track.place === "buffer" ? entry.kind : entry.layer >= 0 ? String(entry.layer) : entry.kind === "tensor" ? shortName(entry.name) : entry.kind;
+        const open = groups[groups.length - 1];
+        if (open && open.name === name) open.end = cell.x + cell.width;
+        else groups.push({ name, begin: cell.x, end: cell.x + cell.width });
+    }
+    context.font = canvasFont(10);
+    context.textBaseline = "middle";
+    groups.forEach((group) => {
+        const [a, b] = [box.x + group.begin - pan, box.x + group.end - pan];
+        context.fillStyle = colours.line;
+        context.fillRect(a, box.y + 2, Math.max(1, b - a - 1), 1);
+        context.fillStyle = colours.faint;
+        const wide = context.measureText(group.name).width;
+        if (wide <= b - a - 2) context.fillText(group.name, (a + b - wide) / 2, box.y + 8.5);
+        else textWithin(context, group.name, a + 1, box.y + 8.5, b - a - 4);
+    });
+}
