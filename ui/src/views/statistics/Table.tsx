@@ -100,7 +100,7 @@ function Row<T>({ row, table }: { row: T; table: TableProps<T> }) {
                     : text;
                 const cell = column.bar ? <Bar share={column.bar(row)} kind={typeof column.barClass === "function" ? column.barClass(row) : column.barClass}>{body}</Bar> : body;
                 return i === 0
-                    ? <th key={column.key} scope="row">{cell}</th>
+                    ? <th key={column.key} scope="row" class={column.numeric ? "number" : undefined}>{cell}</th>
                     : <td key={column.key} class={column.numeric ? "number" : undefined}>{cell}</td>;
             })}
         </tr>
