@@ -148,7 +148,7 @@ function Bar({ graph, made, found, row, press, fit }: { graph: Told; made: Block
                 </label>
             )}
             <label>search{" "}
-                <input type="search" data-search="" placeholder="op, tensor or weight" value={text.value} onInput={(event) => (text.value = event.currentTarget.value)}
+                <input type="search" placeholder="op, tensor or weight" value={text.value} onInput={(event) => (text.value = event.currentTarget.value)}
                     onKeyDown={(event) => { if (event.key === "Enter") event.preventDefault(), step(event.shiftKey ? -1 : 1); }} />
             </label>
             {text.value.trim() !== "" && <span role="status" class="graph-found" data-matches={found.rows.length}>{found.rows.length === 0 ? "nothing found" : `${plural(found.rows.length, "match", "matches")} in ${plural(blocks, "block")}; Enter for the next`}</span>}

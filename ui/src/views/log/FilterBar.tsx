@@ -42,12 +42,11 @@ export function FilterBar({ ops }: { ops: string[] }) {
                     {Array.from({ length: summary.value?.threads ?? 0 }, (_, i) => <option value={String(i)} key={i}>{i}</option>)}
                 </select>
             </label>
-            <Chips />
         </form>
     );
 }
 
-// Parts of the selection that are drawn, not typed.
+// Parts of the selection that are drawn, not typed: for where the page's own list of what is selected is out of sight.
 export function Chips() {
     const { region, buffer, time: span } = selection.value;
     return (
@@ -83,7 +82,7 @@ function Field({ label, value, placeholder, size, list, search, change }: FieldP
     };
     return (
         <label>{label}{" "}
-            <input type="text" value={text} placeholder={placeholder} size={size} list={list} autocomplete="off" spellcheck={false} data-search={search ? "" : undefined}
+            <input type={search ? "search" : "text"} value={text} placeholder={placeholder} size={size} list={list} autocomplete="off" spellcheck={false}
                 aria-invalid={wrong !== null} title={wrong ?? undefined}
                 onInput={(event) => setText(event.currentTarget.value)} onChange={commit} onBlur={commit}
                 onKeyDown={(event) => {

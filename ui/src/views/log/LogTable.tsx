@@ -1,10 +1,11 @@
 // The log as a table of any length: only what is seen is fetched and drawn.
 import { useEffect, useMemo, useReducer, useRef, useState } from "preact/hooks";
-import type { LogRow, OpAnswer } from "../../api";
+import { logColumns, type LogRow, type OpAnswer } from "../../api";
 import { revision, useAsk } from "../../ask";
 import { count, roughly } from "../../format";
 import { announce } from "../../shell/Announce";
 import { here, select, selection } from "../../state";
+import { download, toCsv } from "../statistics/csv";
 import { columns, template } from "./columns";
 import { logExtras } from "./extras";
 import { Chips, FilterBar } from "./FilterBar";
@@ -25,6 +26,7 @@ export function LogTable({ compact = false }: { compact?: boolean }) {
         <div class={compact ? "log compact" : "log"}>
             <div class="log-bar">
                 {compact ? <Chips /> : <FilterBar ops={[...ops].sort()} />}
+                {!compact && <Save pages={pages} version={version} />}
                 <Count pages={pages} version={version} filtered={query !== ""} />
             </div>
             {pages.error ? <p class="failed" role="alert">{pages.error}</p> : null}
@@ -67,6 +69,25 @@ function Count({ pages, filtered }: { pages: Pages; version: number; filtered: b
             {count(total)} of {roughly(of ?? 0)} rows <span aria-hidden="true">×</span><span class="unseen">, take all filters back</span>
         </button>
     );
+}
+
+// Larger tables are a matter for a file that is written where the trace lies.
+const MOST_SAVED = 100_000;
+
+function Save({ pages }: { pages: Pages; version: number }) {
+    const [busy, setBusy] = useState(false);
+    const tooMany = (pages.total ?? 0) > MOST_SAVED;
+    const save = async () => {
+        setBusy(true);
+        try {
+            download("log.csv", toCsv([...logColumns], await pages.all(MOST_SAVED)));
+        } catch (cause) {
+            announce(`The log was not saved: ${cause instanceof Error ? cause.message : String(cause)}`);
+        }
+        setBusy(false);
+    };
+    const hint = tooMany ? `More than ${count(MOST_SAVED)} rows: narrow the filter, or use ggscope export --format csv` : "Save these rows";
+    return <button type="button" class="quiet" disabled={busy || tooMany || !pages.total} title={hint} aria-label={`CSV: ${hint}`} onClick={() => void save()}>CSV</button>;
 }
 
 interface RowsProps {
