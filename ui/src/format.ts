@@ -58,9 +58,11 @@ export function plural(n: number, one: string, many = `${one}s`): string {
     return `${count(n)} ${n === 1 ? one : many}`;
 }
 
-// "[2048, 32000]" as people write shapes.
+// "2048 × 32000": as people write shapes, without the ones at the end.
 export function shape(dimensions: readonly number[]): string {
-    return dimensions.join(" × ");
+    let length = dimensions.length;
+    while (length > 1 && dimensions[length - 1] === 1) length--;
+    return dimensions.slice(0, length).join(" × ");
 }
 
 // A token's text on one line: what cannot be seen is spelt out.

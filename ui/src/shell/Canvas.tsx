@@ -5,18 +5,24 @@ import { theme, type Theme } from "../colours";
 
 export type Draw = (context: CanvasRenderingContext2D, width: number, height: number, colours: Theme) => void;
 
+// The width of the element that the ref is put on, whenever that comes into being.
 export function useWidth(): [{ current: HTMLDivElement | null }, number] {
     const box = useRef<HTMLDivElement>(null);
+    const watched = useRef<{ element: HTMLDivElement; observer: ResizeObserver } | null>(null);
     const [width, setWidth] = useState(0);
     useLayoutEffect(() => {
         const element = box.current;
+        if (element === (watched.current?.element ?? null)) return;
+        watched.current?.observer.disconnect();
+        watched.current = null;
         if (!element) return;
         const measure = () => setWidth(Math.floor(element.clientWidth));
-        measure();
         const observer = new ResizeObserver(measure);
         observer.observe(element);
-        return () => observer.disconnect();
-    }, []);
+        watched.current = { element, observer };
+        measure();
+    });
+    useLayoutEffect(() => () => watched.current?.observer.disconnect(), []);
     return [box, width];
 }
 
