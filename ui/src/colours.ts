@@ -88,7 +88,7 @@ export const slower = "var(--slower)";
 
 // ---- themes
 
-const names = ["surface", "raised", "sunken", "ink", "faint", "line", "accent", "chosen", "focus", "hatch", "empty", "wait", "faster", "slower", "kv", "compute", "weights", "io", "warn"] as const;
+const names = ["surface", "raised", "sunken", "ink", "faint", "line", "accent", "chosen", "focus", "hatch", "empty", "wait", "faster", "slower", "kv", "compute", "weights", "io", "other", "warn"] as const;
 export type Theme = Record<(typeof names)[number], string> & { dark: boolean; forced: boolean };
 
 function readTheme(): Theme {

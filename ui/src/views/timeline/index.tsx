@@ -19,6 +19,13 @@ import { around, panned, type Span, type Tile, tileFor, zoomed } from "./window"
 import "./timeline.css";
 
 const countHeight = 13;
+const bufferClasses = [
+    ["weights", "weights"],
+    ["kv", "KV cache"],
+    ["compute", "compute"],
+    ["io", "input and output"],
+    ["other", "other"],
+] as const;
 
 // Lanes and curves share what room the window has; many lanes get what they need, and the page scrolls.
 function heightsFor(room: number, lanes: number, curves: number): { lane: number; curve: number } {
@@ -70,9 +77,7 @@ function curvesOf(occupancy: Columns | null, curves: Columns | null): Curve[] {
     const colours = theme();
     if (occupancy && occupancy.rows > 0) {
         const [begin, end] = [Number(occupancy.header["begin"] ?? 0), Number(occupancy.header["end"] ?? 0)];
-        const layers = (["weights", "kv", "compute", "io", "other"] as const)
-            .filter((name) => occupancy.has(name))
-            .map((name) => ({ values: occupancy.column(name), colour: name === "other" ? colours.wait : colours[name] }));
+        const layers = bufferClasses.filter(([name]) => occupancy.has(name)).map(([name]) => ({ values: occupancy.column(name), colour: colours[name] }));
         list.push({ name: "buffers", most: "bytes", layers, begin, step: (end - begin) / occupancy.rows, isBars: false });
     }
     if (curves && curves.rows > 0) {
@@ -362,7 +367,7 @@ export default function Timeline() {
 
     if (!about) return <Progress what="the recording" progress={null} />;
     const shown = span.value;
-    const present = new Set(held ? held.data.ops.map((op) => opFamily(op).name) : []);
+    const present = new Set([...(held?.data.used ?? [])].map((op) => opFamily(op).name));
     const tools = (
         <>
             <div class="legend">
@@ -378,11 +383,18 @@ export default function Timeline() {
                     <i class="swatch pattern-hatch" />
                     waiting
                 </span>
-                {lanes.length > 0 && occupancy.data && (
-                    <>
-                        <span><i class="swatch" style={{ "--swatch": "var(--kv)" }} />KV cache</span>
-                        <span><i class="swatch" style={{ "--swatch": "var(--compute)" }} />compute buffer</span>
-                    </>
+                {occupancy.data && (
+                    <span class="buffers">
+                        buffers:
+                        {bufferClasses
+                            .filter(([name]) => occupancy.data!.has(name) && Math.max(...occupancy.data!.column(name)) > 0)
+                            .map(([name, words]) => (
+                                <span>
+                                    <i class="swatch" style={{ "--swatch": `var(--${name})` }} />
+                                    {words}
+                                </span>
+                            ))}
+                    </span>
                 )}
             </div>
             {shown && bounds && <span class="quiet">{time(shown.end - shown.begin)} shown{shown.end - shown.begin < (bounds.end - bounds.begin) * 0.999 ? ` (${share(shown.end - shown.begin, bounds.end - bounds.begin)})` : ""}</span>}

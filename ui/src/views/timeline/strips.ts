@@ -18,7 +18,8 @@ export interface Answered {
     isRaw: boolean;
     binNs: number;
     base: number;
-    ops: string[];
+    ops: string[]; // all that the engine knows
+    used: Set<string>; // those that occur
     losses: Loss[];
     lanes: Map<number, Uint32Array>; // rows
     begin: ArrayLike<number>; // relative to base
@@ -44,13 +45,16 @@ export function answered(columns: Columns): Answered {
         lanes.set(name, Uint32Array.from(list));
     }
     const binNs = Number(columns.header["bin_ns"] ?? 0);
+    const ops = (columns.header["ops"] ?? []) as string[];
+    const used = new Set(columns.column(isRaw ? "op" : "longest_op"));
     const duration = isRaw ? columns.column("duration") : null;
     const wait = isRaw ? columns.column("wait") : null;
     return {
         isRaw,
         binNs,
         base: columns.base_ns,
-        ops: (columns.header["ops"] ?? []) as string[],
+        ops,
+        used: new Set([...used].map((op) => ops[op] ?? "?")),
         losses: (columns.header["losses"] ?? []) as Loss[],
         lanes,
         begin,
