@@ -25,6 +25,7 @@ function isPressing(event: KeyboardEvent): boolean {
 
 export function handleKey(event: KeyboardEvent): void {
     if (event.defaultPrevented || event.ctrlKey || event.altKey || event.metaKey || isPressing(event)) return;
+    if (document.querySelector("dialog[open]")) return; // it has the keys, Escape first of all
     if (isTyping(event.target)) {
         if (event.code === "Escape") (event.target as HTMLElement).blur();
         return;

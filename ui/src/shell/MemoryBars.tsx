@@ -4,6 +4,7 @@ import { bytes, share } from "../format";
 import { select, selection, view } from "../state";
 import { useMemory } from "../views/memory/data";
 import type { Unit } from "../views/memory/layout";
+import type { Painted } from "../views/memory/model";
 import { type RowPlan, Tracks } from "../views/memory/Tracks";
 import { announce } from "./Announce";
 import { useWidth } from "./Canvas";
@@ -85,6 +86,32 @@ export function MemoryBars() {
                     )}
                 </div>
             </div>
+            <div class="track">
+                <div class="side" />
+                <BarLegend disk={diskPaint} live={livePaint} isCopied={disk?.entries.some((entry) => entry.copied) ?? false} />
+            </div>
         </section>
+    );
+}
+
+function BarLegend({ disk, live, isCopied }: { disk: Painted | null; live: Painted | null; isCopied: boolean }) {
+    return (
+        <div class="legend picture">
+            <span>
+                touches per byte: 1×
+                <i class="heat-scale" />
+                {[disk && `DISK ${disk.most}`, live && `BUFFER ${live.most}`].filter(Boolean).join(", ")}
+            </span>
+            <span>
+                <i class="swatch pattern-hatch" />
+                untouched
+            </span>
+            {isCopied && (
+                <span>
+                    <i class="swatch copied" />
+                    copied at load
+                </span>
+            )}
+        </div>
     );
 }

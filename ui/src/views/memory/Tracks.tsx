@@ -42,11 +42,20 @@ export interface TracksProperties {
     onPan?(pixels: number): void;
     onEnter?(): void;
     ruler?: boolean; // the layers' numbers below the row
+    header?: boolean; // above the rows, in headerHeight pixels: which stretches are experts
     onLayout?(rows: Row[]): void;
 }
 
 const lensDelay = 120;
 const rulerHeight = 13;
+export const headerHeight = 16;
+
+// What the lens is over.
+interface Aim {
+    key: string; // of the row
+    byte: number;
+    canvas: HTMLElement;
+}
 
 interface Drag {
     row: Row;
@@ -81,7 +90,7 @@ export function Tracks(properties: TracksProperties) {
     const { width, gutter, zoom, pan, trueScale } = properties;
     const inner = Math.max(1, width - gutter);
     const rows = useRows(properties.rows, Math.round(inner * zoom), trueScale);
-    const [spot, setSpot] = useState<Spot | null>(null);
+    const [aim, setAim] = useState<Aim | null>(null);
     const [cursor, setCursor] = useState<{ row: number; unit: number } | null>(null);
     const [drag, setDrag] = useState<Drag | null>(null);
     const timer = useRef(0);
@@ -91,15 +100,21 @@ export function Tracks(properties: TracksProperties) {
 
     const rowAt = (y: number) => rows.find((row) => y >= row.top && y < row.top + row.height) ?? null;
     const inRow = (clientX: number, canvas: HTMLElement) => clientX - canvas.getBoundingClientRect().left - gutter + pan;
-    const spotOf = (row: Row, x: number, canvas: HTMLElement): Spot => {
-        const byte = byteAt(row.track.units, row.cells, x);
-        const frame = canvas.getBoundingClientRect();
-        return { row, x, byte, unit: unitAt(row.track.units, byte), clientX: frame.left + gutter + x - pan, clientY: frame.top + row.top + row.height, above: frame.top + row.top };
+    const aimAt = (row: Row, x: number, canvas: HTMLElement): Aim => ({ key: row.track.key, byte: byteAt(row.track.units, row.cells, x), canvas });
+    // Where the byte lies now: zooming and panning move it under a lens that stays open.
+    const spotOf = (aimed: Aim): Spot | null => {
+        const row = rows.find((candidate) => candidate.track.key === aimed.key);
+        if (!row || row.cells.length === 0) return null;
+        const x = pixelOf(row.track.units, row.cells, aimed.byte);
+        if (x < pan - 1 || x > pan + inner + 1) return null;
+        const frame = aimed.canvas.getBoundingClientRect();
+        return { row, x, byte: aimed.byte, unit: unitAt(row.track.units, aimed.byte), clientX: frame.left + gutter + x - pan, clientY: frame.top + row.top + row.height, above: frame.top + row.top };
     };
+    const spot = aim && spotOf(aim);
     const hide = () => {
         clearTimeout(timer.current);
         shown.current = false;
-        setSpot(null);
+        setAim(null);
     };
 
     const move = (event: PointerEvent) => {
@@ -113,12 +128,12 @@ export function Tracks(properties: TracksProperties) {
         const row = rowAt(event.clientY - canvas.getBoundingClientRect().top);
         clearTimeout(timer.current);
         if (!row || x < 0 || row.cells.length === 0 || event.pointerType === "touch") return hide();
-        const next = spotOf(row, x, canvas);
-        if (shown.current) setSpot(next);
+        const next = aimAt(row, x, canvas);
+        if (shown.current) setAim(next);
         else
             timer.current = window.setTimeout(() => {
                 shown.current = true;
-                setSpot(next);
+                setAim(next);
             }, lensDelay);
     };
     const down = (event: PointerEvent) => {
@@ -166,11 +181,17 @@ export function Tracks(properties: TracksProperties) {
         const middle = row.track.units[unit]!;
         const x = pixelOf(row.track.units, row.cells, (middle.begin + middle.end) / 2);
         if (x < pan || x > pan + inner) properties.onPan?.(x - pan - inner / 2);
-        const left = x < pan || x > pan + inner ? x - inner / 2 : pan;
-        const frame = canvas.getBoundingClientRect();
         shown.current = true;
-        setSpot({ row, x, byte: Math.floor((middle.begin + middle.end) / 2), unit, clientX: frame.left + gutter + x - left, clientY: frame.top + row.top + row.height, above: frame.top + row.top });
+        setAim({ key: row.track.key, byte: Math.floor((middle.begin + middle.end) / 2), canvas });
         announce(describe(row, middle));
+    };
+    // Past the end of a row the next one goes on.
+    const stepBy = (at: { row: number; unit: number }, by: number, canvas: HTMLElement) => {
+        const length = rows[at.row]?.track.units.length ?? 0;
+        const to = at.unit + by;
+        if (to >= length && at.row + 1 < rows.length) go(at.row + 1, 0, canvas);
+        else if (to < 0 && at.row > 0) go(at.row - 1, Infinity, canvas);
+        else go(at.row, to, canvas);
     };
     const key = (event: KeyboardEvent) => {
         if (event.ctrlKey || event.altKey || event.metaKey) return;
@@ -178,7 +199,7 @@ export function Tracks(properties: TracksProperties) {
         const at = cursor ?? { row: 0, unit: -1 };
         const sideways = { ArrowRight: 1, ArrowLeft: -1 }[event.code];
         const vertically = { ArrowDown: 1, ArrowUp: -1 }[event.code];
-        if (sideways) go(at.row, at.unit + sideways, canvas);
+        if (sideways) stepBy(at, sideways, canvas);
         else if (vertically && rows.length > 1) go(Math.max(0, Math.min(rows.length - 1, at.row + vertically)), cursor ? nearest(rows, at, vertically) : 0, canvas);
         else if (event.code === "Home") go(at.row, 0, canvas);
         else if (event.code === "End") go(at.row, Infinity, canvas);
@@ -190,6 +211,7 @@ export function Tracks(properties: TracksProperties) {
     };
 
     const draw = (context: CanvasRenderingContext2D, w: number, _h: number, colours: Theme) => {
+        if (properties.header) drawHeader(context, rows, { x: gutter, y: 0, width: w - gutter, height: headerHeight }, pan, colours);
         for (const row of rows) {
             const height = row.height - (properties.ruler ? rulerHeight : 0) - (rows.length > 1 ? 2 : 0);
             const box = { x: gutter, y: row.top, width: w - gutter, height };
@@ -245,7 +267,9 @@ function drawName(context: CanvasRenderingContext2D, row: Row, gutter: number, c
     context.font = canvasFont(Math.min(12, Math.max(9, row.height - 4)), isChosen ? 700 : 400);
     context.textBaseline = "middle";
     context.fillStyle = isChosen ? colours.accent : colours.ink;
-    textWithin(context, row.track.title, 2, row.top + row.height / 2, gutter - 62);
+    const isRoomy = gutter >= 120;
+    textWithin(context, row.track.title, 2, row.top + row.height / 2, isRoomy ? gutter - 62 : gutter - 6);
+    if (!isRoomy) return;
     context.textAlign = "right";
     context.fillStyle = colours.faint;
     context.fillText(row.track.note, gutter - 8, row.top + row.height / 2);
@@ -336,4 +360,30 @@ function drawRuler(context: CanvasRenderingContext2D, row: Row, box: { x: number
         if (wide <= b - a - 2) context.fillText(group.name, (a + b - wide) / 2, box.y + 8.5);
         else textWithin(context, group.name, a + 1, box.y + 8.5, b - a - 4);
     });
+}
+
+// Experts are too narrow for their tensor's name: it stands above, where those of the first layer that has them lie.
+function drawHeader(context: CanvasRenderingContext2D, rows: Row[], box: { x: number; y: number; width: number; height: number }, pan: number, colours: Theme): void {
+    const row = rows.find((candidate) => candidate.track.units.some((unit) => unit.expert >= 0));
+    if (!row) return;
+    const groups: { name: string; begin: number; end: number; experts: number }[] = [];
+    for (const cell of row.cells) {
+        const unit = row.track.units[cell.first]!;
+        if (unit.expert < 0) continue;
+        const name = shortName(row.entries[unit.entry]!.name);
+        const open = groups[groups.length - 1];
+        if (open && open.name === name) [open.end, open.experts] = [cell.x + cell.width, row.track.units[cell.last]!.expert + 1];
+        else groups.push({ name, begin: cell.x, end: cell.x + cell.width, experts: row.track.units[cell.last]!.expert + 1 });
+    }
+    context.font = canvasFont(11);
+    context.textBaseline = "middle";
+    for (const group of groups) {
+        const [a, b] = [Math.max(box.x, box.x + group.begin - pan), Math.min(box.x + box.width, box.x + group.end - pan)];
+        if (b - a < 8) continue;
+        context.fillStyle = colours.faint;
+        context.fillRect(a, box.height - 4, b - a - 2, 1);
+        context.fillRect(a, box.height - 4, 1, 4);
+        context.fillRect(b - 3, box.height - 4, 1, 4);
+        textWithin(context, `${group.name}: ${group.experts} experts`, a + 4, box.height / 2 - 2, b - a - 8);
+    }
 }

@@ -13,12 +13,12 @@ import { LogTable } from "../log";
 import { type Memory as Data, useMemory } from "./data";
 import { pixelOf, type Unit } from "./layout";
 import { Legend } from "./Legend";
-import { className, type Layer } from "./model";
-import { type Row, type RowPlan, Tracks } from "./Tracks";
+import type { Layer } from "./model";
+import { headerHeight, type Row, type RowPlan, Tracks } from "./Tracks";
 import "./memory.css";
 
 const gutter = 150;
-const narrowGutter = 96;
+const narrowGutter = 78;
 const gap = 14; // between DISK and BUFFER
 const mostZoom = 4096;
 
@@ -59,14 +59,15 @@ function cellsOf(rows: Row[]): MemoryCell[] {
 }
 
 // The rows one below the other in `room` pixels; they shrink to what can still be hit, then the picture scrolls.
-function plan(data: Data, room: number): { rows: RowPlan[]; height: number } {
+function plan(data: Data, room: number): { rows: RowPlan[]; height: number; hasExperts: boolean } {
     const { disk, live, diskPaint, livePaint } = data;
     const above = disk && diskPaint ? disk.rows : [];
     const below = live && livePaint ? live.rows : [];
     const total = above.length + below.length;
-    const each = Math.max(12, Math.min(30, Math.floor((room - gap) / Math.max(1, total))));
+    const each = Math.max(12, Math.min(30, Math.floor((room - gap - headerHeight) / Math.max(1, total))));
     const size = (units: readonly Unit[]) => units.reduce((sum, unit) => sum + unit.end - unit.begin, 0);
-    let top = 0;
+    const hasExperts = above.some((track) => track.units.some((unit) => unit.expert >= 0));
+    let top = hasExperts ? headerHeight : 0;
     const rows: RowPlan[] = [];
     for (const track of above) {
         rows.push({ track: { ...track, note: bytes(size(track.units)) }, entries: disk!.entries, painted: diskPaint!, top, height: each });
@@ -77,7 +78,7 @@ function plan(data: Data, room: number): { rows: RowPlan[]; height: number } {
         rows.push({ track: { ...track, note: bytes(size(track.units)) }, entries: live!.entries, painted: livePaint!, top, height: each });
         top += each;
     }
-    return { rows, height: Math.max(40, top) };
+    return { rows, height: Math.max(40, top), hasExperts };
 }
 
 function tableOf(rows: RowPlan[]): Table {
@@ -218,6 +219,7 @@ export default function Memory() {
                                 pan={window_.pan}
                                 trueScale={trueScale}
                                 marked={marked.value}
+                                header={planned.hasExperts}
                                 lastOp={(row, unit) => (row.track.place === "disk" ? (data.heat?.tensors.last_op[unit.entry] ?? null) : null)}
                                 note={note}
                                 onPick={pick}
@@ -240,5 +242,3 @@ export default function Memory() {
         </div>
     );
 }
-
-export { className };

@@ -125,6 +125,8 @@ export interface Painted {
     meaning: string;
 }
 
+// The two ends of the log scale; below one touch per byte there is nothing to tell apart.
+const ends = (most: number) => (most <= 1.05 ? { least: "", most: "at most once" } : { least: "1×", most: times(most) });
 const times = (n: number) => `${n < 9.95 ? Number(n.toFixed(1)) : Math.round(n)}×`;
 
 // `value` is how often (or how long) per unit; the cell's is the mean over its bytes.
@@ -168,7 +170,7 @@ export function paintDisk(disk: Disk, map: ModelMap, heat: Heat | null, layer: L
         return { paint, reads, least: "1", most: times(most), meaning: "faults per page" };
     }
     const { paint, most } = painter(disk.whole.units, (unit) => reads(unit).bytes, copied);
-    return { paint, reads, least: "1×", most: times(most), meaning: "reads per byte, addressed by ops" };
+    return { paint, reads, ...ends(most), meaning: "reads per byte, addressed by ops" };
 }
 
 // ---- BUFFER
@@ -239,5 +241,5 @@ export function paintLive(live: Live, answer: Buffers, heat: Heat | null): Paint
         return { reads: heat.buffers.reads[i]! + heat.buffers.writes[i]!, bytes: heat.buffers.bytes[i]! * part };
     };
     const { paint, most } = painter(live.whole.units, (unit) => reads(unit).bytes, () => false);
-    return { paint, reads, least: "1×", most: times(most), meaning: "reads and writes per byte" };
+    return { paint, reads, ...ends(most), meaning: "reads and writes per byte" };
 }

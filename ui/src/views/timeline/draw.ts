@@ -231,11 +231,20 @@ export function drawMark(frame: Frame, name: string, at: number, bottom: number)
 
 export interface Curve {
     name: string;
-    most: string;
+    most: "bytes" | "rate" | "ns" | "count"; // how its largest value is said; a rate is per step
     layers: { values: ArrayLike<number>; colour: string }[]; // stacked
     begin: number; // of values[0]
     step: number; // ns from one value to the next
     isBars: boolean;
+}
+
+function amount(curve: Curve, most: number): string {
+    switch (curve.most) {
+        case "bytes": return bytes(most);
+        case "rate": return `${bytes((most / curve.step) * 1e9)}/s`;
+        case "ns": return time(most);
+        case "count": return count(most);
+    }
 }
 
 // The largest value of each pixel, so that no peak is lost.
@@ -272,5 +281,5 @@ export function drawCurve(frame: Frame, curve: Curve, top: number, height: numbe
     context.fillStyle = colours.ink;
     textWithin(context, curve.name, 2, top + height / 2 - 7, left - 8);
     context.fillStyle = colours.faint;
-    textWithin(context, `up to ${curve.most === "bytes" ? bytes(most) : curve.most === "ns" ? time(most) : count(most)}`, 2, top + height / 2 + 7, left - 8);
+    textWithin(context, `up to ${amount(curve, most)}`, 2, top + height / 2 + 7, left - 8);
 }

@@ -15,7 +15,7 @@ import { here, select, selection, summary } from "../../state";
 import { spanOf } from "../memory/data";
 import { type Curve, axisHeight, drawAxis, drawBand, drawCurve, drawLoss, drawMark, drawRuler, type Frame, inksOf, labelStrip, countStrip, paintStrip, rulerHeight } from "./draw";
 import { type Answered, answered, opAt, type Strip, stripOf } from "./strips";
-import { around, panned, type Span, type Tile, tileFor, zoomed } from "./window";
+import { around, clamp, panned, type Span, type Tile, tileFor, zoomed } from "./window";
 import "./timeline.css";
 
 const countHeight = 13;
@@ -81,16 +81,24 @@ function curvesOf(occupancy: Columns | null, curves: Columns | null): Curve[] {
         list.push({ name: "buffers", most: "bytes", layers, begin, step: (end - begin) / occupancy.rows, isBars: false });
     }
     if (curves && curves.rows > 0) {
-        const step = Number(curves.header["bin_ns"] ?? 1);
-        const one = (column: string, name: string, most: string, colour: string) => {
+        const step = Number(curves.header["bin_ns"] ?? (Number(curves.header["end"]) - Number(curves.header["begin"])) / curves.rows);
+        const one = (column: string, name: string, most: Curve["most"], colour: string) => {
             if (curves.has(column)) list.push({ name, most, layers: [{ values: curves.column(column), colour }], begin: curves.base_ns, step, isBars: true });
         };
-        one("disk", "file reads", "bytes", opFamily("GET_ROWS").colour);
-        one("requests", "disk requests", "bytes", opFamily("ARGSORT").colour);
+        one("disk", "file reads", "rate", opFamily("GET_ROWS").colour);
+        one("requests", "disk requests", "rate", opFamily("ARGSORT").colour);
         one("faults", "page faults", "count", opFamily("RMS_NORM").colour);
         one("stalled", "stalled", "ns", colours.warn);
     }
     return list;
+}
+
+// From the first token to the last, with a little air.
+function fitFor(steps: Steps, bounds: Span): Span {
+    if (steps.rows === 0) return bounds;
+    const [begin, end] = [steps.base + steps.begin[0]!, steps.base + steps.end[steps.rows - 1]!];
+    const air = (end - begin) * 0.01;
+    return clamp({ begin: begin - air, end: end + air }, bounds);
 }
 
 function tableOf(held: Held | null, span: Span, lanes: { lane: number; label: string }[]): Table {
@@ -137,17 +145,20 @@ export default function Timeline() {
     const height = lanesBottom + 4 + curves.length * (curveHeight + 5);
     const strips = useRef(new Map<number, Strip>());
 
-    // A new recording, or the first look: everything; a live one grows under a window that shows all.
+    // The first look fits the tokens: loading the model can take far longer. A live recording grows under a window that shows all of it.
     const shownBounds = useRef<Span | null>(null);
-    if (bounds) {
-        const old = shownBounds.current;
-        const showsAll = !span.peek() || (old && span.peek()!.begin <= old.begin && span.peek()!.end >= old.end);
-        if (showsAll && (span.peek()?.begin !== bounds.begin || span.peek()?.end !== bounds.end)) {
-            const wanted = !old && selection.peek().time ? around(...selection.peek().time!, bounds) : bounds;
-            span.value = wanted;
-        }
-        shownBounds.current = bounds;
+    const fitted = useRef<Span | null>(null);
+    shownBounds.current = bounds;
+    if (bounds && steps) {
+        const fit = fitFor(steps, bounds);
+        const now = span.peek();
+        const isFirst = fitted.current === null;
+        if (isFirst || (now && now.begin === fitted.current!.begin && now.end === fitted.current!.end))
+            if (isFirst && selection.peek().time) span.value = around(...selection.peek().time!, bounds);
+            else if (!now || now.begin !== fit.begin || now.end !== fit.end) span.value = fit;
+        fitted.current = fit;
     }
+    const fit = () => fitted.current && change(fitted.current);
     const scene = useRef({ held, steps, curves, lanes, left, inner, laneHeight, laneStep, top, lanesBottom, curveHeight, height, width, op: chosenOp.data });
     scene.current = { held, steps, curves, lanes, left, inner, laneHeight, laneStep, top, lanesBottom, curveHeight, height, width, op: selection.value.op ? chosenOp.data : null };
 
@@ -263,7 +274,7 @@ export default function Timeline() {
             KeyA: () => panBy(-0.2),
             KeyD: () => panBy(0.2),
             KeyF: focus,
-            Digit0: () => bounds && change(bounds),
+            Digit0: fit,
             KeyM: mark,
         }),
     );
@@ -398,8 +409,8 @@ export default function Timeline() {
                 )}
             </div>
             {shown && bounds && <span class="quiet">{time(shown.end - shown.begin)} shown{shown.end - shown.begin < (bounds.end - bounds.begin) * 0.999 ? ` (${share(shown.end - shown.begin, bounds.end - bounds.begin)})` : ""}</span>}
-            {shown && bounds && shown.end - shown.begin < (bounds.end - bounds.begin) * 0.999 && (
-                <button type="button" title="0" onClick={() => change(bounds)}>
+            {shown && fitted.current && (shown.begin !== fitted.current.begin || shown.end !== fitted.current.end) && (
+                <button type="button" title="0" onClick={fit}>
                     Fit
                 </button>
             )}

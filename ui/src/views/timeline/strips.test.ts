@@ -35,6 +35,33 @@ test("wide op runs fill their pixels, waits follow, the small ones fold with a c
     expect(opAt(raw, 1)).toMatchObject({ run: 1, node: 1, op: "ADD", begin: 1500, duration: 2 });
 });
 
+test("a wait within the op is no wait after it, and no wait reaches over the next op", () => {
+    const data = answered(
+        build(
+            {
+                lane: Uint16Array.of(0, 0),
+                run: Uint32Array.of(1, 1),
+                node: Uint32Array.of(0, 1),
+                op: Uint16Array.of(0, 1),
+                layer: Int16Array.of(0, 0),
+                begin: Float64Array.of(0, 500),
+                duration: Float64Array.of(400, 100),
+                wait: Float64Array.of(300, 50),
+                inner: Float64Array.of(200, 50),
+                token: Int32Array.of(0, 0),
+                flags: Uint8Array.of(0, 0),
+            },
+            { level: -1, ops: ["MUL_MAT", "ADD"] },
+        ),
+    );
+    const strip = stripOf(data, 0, { begin: 0, end: 1000 }, 100);
+    expect(strip.busy[20]).toBeCloseTo(0.5);
+    expect(strip.wait[20]).toBeCloseTo(0.5);
+    expect(strip.wait[45]).toBeCloseTo(1);
+    expect(strip.wait[55]).toBeCloseTo(0.5);
+    expect(strip.wait[70]).toBe(0);
+});
+
 test("zooming in unfolds", () => {
     const strip = stripOf(raw, 0, { begin: 1495, end: 1515 }, 200);
     expect(strip.wide.length).toBe(2);

@@ -10,7 +10,7 @@ export interface Loss {
     count: number;
 }
 
-const rawNames = ["run", "node", "op", "layer", "duration", "wait", "token", "flags"];
+const rawNames = ["run", "node", "op", "layer", "duration", "wait", "inner", "token", "flags"];
 const foldedNames = ["busy", "count", "longest_ns", "longest_op", "longest_run", "longest_node"];
 
 // One answer of /timeline, with its rows by lane and in order of time.
@@ -102,12 +102,13 @@ export function stripOf(data: Answered, lane: number, span: Span, width: number)
     if (!rows) return strip;
     const longest = new Float64Array(width);
     const scale = width / (span.end - span.begin);
-    const add = data.isRaw ? addRun : addBin;
     for (let i = firstAfter(rows, data, span.begin); i < rows.length; i++) {
         const row = rows[i]!;
         const x = (data.base + data.begin[row]! - span.begin) * scale;
         if (x >= width) break;
-        add(strip, data, row, x, scale, width, longest);
+        const next = i + 1 < rows.length ? data.begin[rows[i + 1]!]! : Infinity;
+        if (data.isRaw) addRun(strip, data, row, next, x, scale, width, longest);
+        else addBin(strip, data, row, x, scale, width, longest);
     }
     return strip;
 }
@@ -125,16 +126,20 @@ function claim(strip: Strip, x: number, op: number, row: number, length: number,
     strip.row[x] = row;
 }
 
-function addRun(strip: Strip, data: Answered, row: number, x: number, scale: number, width: number, longest: Float64Array): void {
+// Of the wait, `inner` lies within the op (threads that meet in its middle), the rest after it, and never beyond the next op's begin.
+function addRun(strip: Strip, data: Answered, row: number, next: number, x: number, scale: number, width: number, longest: Float64Array): void {
     const duration = data.of["duration"]![row]!;
-    const wait = data.of["wait"]![row]!;
+    const inner = Math.min(duration, data.of["inner"]?.[row] ?? 0);
+    const wait = Math.max(0, Math.min(data.of["wait"]![row]! - inner, next - data.begin[row]! - duration));
     const op = data.of["op"]![row]!;
     const end = x + duration * scale;
     const done = end + wait * scale;
+    const idle = duration > 0 ? inner / duration : 0;
     if (end - x >= widest) {
         const [x0, x1] = [Math.round(x), Math.max(Math.round(x) + 1, Math.round(end))];
         for (let i = Math.max(0, x0); i < Math.min(width, x1); i++) {
-            strip.busy[i] = 1;
+            strip.busy[i] = 1 - idle;
+            strip.wait[i] = idle;
             claim(strip, i, op, row, Infinity, longest);
         }
         if (x0 >= 0 && x0 < width) strip.edge[x0] = 1;
@@ -142,7 +147,8 @@ function addRun(strip: Strip, data: Answered, row: number, x: number, scale: num
         spread(strip.wait, x1, Math.max(x1, done), 1, width);
         return;
     }
-    spread(strip.busy, x, end, 1, width);
+    spread(strip.busy, x, end, 1 - idle, width);
+    spread(strip.wait, x, end, idle, width);
     spread(strip.wait, end, done, 1, width);
     const first = Math.floor(x);
     for (let i = Math.max(0, first); i < Math.min(width, Math.max(first + 1, Math.ceil(end))); i++) claim(strip, i, op, row, duration, longest);
