@@ -46,7 +46,7 @@ function Alone() {
 function Pick({ name, value, change: changed }: { name: string; value: number; change(value: number): void }) {
     return (
         <label class={`pick pick-${name.toLowerCase()}`}>{name}{" "}
-            <select value={String(value)} onChange={(event) => changed(Number(event.currentTarget.value))}>
+            <select aria-label={`Recording ${name}`} value={String(value)} onChange={(event) => changed(Number(event.currentTarget.value))}>
                 {experiments.value.filter((x) => x.error === null).map((x) => <option value={String(x.index)} key={x.index}>{x.name}</option>)}
             </select>
         </label>

@@ -1,5 +1,4 @@
 // One block: a line that says what it is and how its time divides, and where it is expanded, its nodes.
-import { memo } from "preact/compat";
 import { opFamily, families } from "../../colours";
 import { bytes, count, plural, share, time } from "../../format";
 import { kinds, type Block, type Blocks, type Graph } from "./blocks";
@@ -62,7 +61,7 @@ function Families({ graph, block, scale }: { graph: Graph; block: Block; scale: 
     );
 }
 
-export const BlockView = memo(function BlockView(props: BlockProps) {
+export function BlockView(props: BlockProps) {
     const { expanded, layout, inset } = props;
     return (
         <>
@@ -72,7 +71,7 @@ export const BlockView = memo(function BlockView(props: BlockProps) {
                 : <p class="quiet block-pending" role="status">Laying out…</p>)}
         </>
     );
-});
+}
 
 function Edges({ block, layout, made, selected }: BlockProps & { layout: Layout }) {
     const { shape, rows } = block;

@@ -37,10 +37,17 @@ function told(answer: Columns): Told {
     };
 }
 
-// Which graph to ask for. A report holds those of the first two tokens only.
+// Which graph to ask for: that of the op or that of the tokens, whichever was selected last. A report holds those of the first two
+// tokens only.
+let before = selection.peek();
+let byOp = before.op !== null;
+
 function pathOf(): string {
     const { op, tokens } = selection.value;
-    if (op && !REPORT) return here("graph", { run: op.run });
+    if (op !== before.op) byOp = op !== null;
+    else if (tokens !== before.tokens) byOp = op !== null && tokens === null;
+    before = selection.value;
+    if (op && byOp && !REPORT) return here("graph", { run: op.run });
     const usual = Math.min(1, Math.max(0, (summary.value?.tokens ?? 1) - 1));
     return here("graph", { token: tokens?.[0] ?? usual });
 }

@@ -1,0 +1,96 @@
+// What the page costs: bytes, requests, and that a long trace costs what a short one does.
+import { after, test } from "node:test";
+import assert from "node:assert/strict";
+import { readdirSync, readFileSync } from "node:fs";
+import { join } from "node:path";
+import { gzipSync } from "node:zlib";
+import { build, closeBrowser, finish, ggscope, model, open, output, recorded, root, scratch, serve, show, skip } from "./browser.mjs";
+
+after(closeBrowser);
+
+test("the whole page is below 300 KB, packed", () => {
+    const folder = join(build, "ui");
+    const files = readdirSync(folder).filter((name) => name !== "report.html"); // the same once more, as one file
+    const packed = Object.fromEntries(files.map((name) => [name, gzipSync(readFileSync(join(folder, name)), { level: 9 }).length]));
+    assert.ok(files.includes("app.js"), files.join(" "));
+    const total = Object.values(packed).reduce((a, b) => a + b);
+    assert.ok(total < 300_000, `${total} bytes: ${JSON.stringify(packed)}`);
+    assert.ok(gzipSync(readFileSync(join(folder, "report.html")), { level: 9 }).length < 300_000);
+});
+
+test("at most 200 KB before the first paint, all of it from this server", { skip }, async () => {
+    const server = await serve(recorded("moe"));
+    const at = await open(server.url);
+    await at.locator("#sentence", { hasText: "touched" }).waitFor();
+    const before = await at.evaluate(() => {
+        const paint = performance.getEntriesByName("first-contentful-paint")[0].startTime;
+        const all = [...performance.getEntriesByType("navigation"), ...performance.getEntriesByType("resource")];
+        return all.filter((entry) => entry.responseEnd > 0 && entry.responseEnd <= paint).reduce((sum, entry) => sum + entry.transferSize, 0);
+    });
+    assert.ok(before > 0 && before <= 200_000, `${before} bytes`);
+    await finish(at); // which also fails on a request to anywhere else
+    await server.stop();
+});
+
+// A recording of about so many op runs, grown out of a short one.
+let short;
+function grown(opRuns) {
+    if (!short) {
+        short = scratch("short");
+        const env = { ...process.env, LD_PRELOAD: join(build, "lib", "libggscope-capture.so"), GGSCOPE_OUTPUT: short };
+        output(join(build, "bin", "ggscope-engine"), ["run", "-m", model("tiny"), "-p", "Once upon a time", "-n", "10", "-t", "2", "--ignore-eos"], { env });
+    }
+    const directory = scratch(`grown-${opRuns}`);
+    output("node", [join(root, "tests", "bench", "grow-spool.mjs"), join(short, "spool"), join(directory, "spool"), String(opRuns)]);
+    output(ggscope, ["seal", "-q", directory]);
+    return directory;
+}
+
+// Opens the timeline, zooms in and pans; returns the bytes that came over the wire.
+async function openAndPan(directory) {
+    const server = await serve(directory);
+    const page = await open(server.url, { fragment: "view=memory" });
+    let bytes = 0, requests = 0, under = 0;
+    const counted = new Set();
+    page.on("request", (request) => {
+        if (request.url().includes("/api/events")) return;
+        under++;
+        counted.add(request);
+    });
+    const ended = async (request) => {
+        if (!counted.delete(request)) return;
+        const sizes = await request.sizes().catch(() => null);
+        bytes += sizes ? sizes.responseBodySize + sizes.responseHeadersSize : 0;
+        requests++;
+        under--;
+    };
+    page.on("requestfinished", ended);
+    page.on("requestfailed", ended);
+    const settled = async () => {
+        for (let quiet = 0; quiet < 4; ) {
+            await page.waitForTimeout(150);
+            quiet = under === 0 ? quiet + 1 : 0;
+        }
+    };
+    await page.reload();
+    await page.locator("#sentence", { hasText: "touched" }).waitFor({ timeout: 120_000 });
+    await show(page, "timeline");
+    await page.locator(".timeline canvas").first().waitFor();
+    await settled();
+    await page.locator("#view").focus();
+    for (const key of ["KeyW", "KeyW", "KeyW", "KeyD", "KeyD", "KeyA", "KeyW", "KeyD"]) {
+        await page.keyboard.press(key);
+        await settled();
+    }
+    await finish(page);
+    await server.stop();
+    return { bytes, requests };
+}
+
+test("ten million op runs cost the bytes of ten thousand", { skip, timeout: 600_000 }, async () => {
+    const few = await openAndPan(grown(10_000));
+    const many = await openAndPan(grown(10_000_000));
+    const text = `${few.bytes} bytes in ${few.requests} requests, and ${many.bytes} in ${many.requests}`;
+    assert.ok(few.bytes > 20_000, text);
+    assert.ok(many.bytes <= 2 * few.bytes && few.bytes <= 2 * many.bytes, text);
+});
