@@ -91,9 +91,17 @@ export const slower = "var(--slower)";
 const names = ["surface", "raised", "sunken", "ink", "faint", "line", "accent", "chosen", "focus", "hatch", "empty", "wait", "faster", "slower", "kv", "compute", "weights", "io", "other", "warn"] as const;
 export type Theme = Record<(typeof names)[number], string> & { dark: boolean; forced: boolean };
 
+// Any colour that CSS knows, system colours too, as #rrggbb: pixel strips need the numbers.
+function resolved(colour: string): string {
+    const pen = document.createElement("canvas").getContext("2d", { willReadFrequently: true })!;
+    pen.fillStyle = colour;
+    pen.fillRect(0, 0, 1, 1);
+    return `#${[...pen.getImageData(0, 0, 1, 1).data.subarray(0, 3)].map((part) => part.toString(16).padStart(2, "0")).join("")}`;
+}
+
 function readTheme(): Theme {
     const style = getComputedStyle(document.documentElement);
-    const theme = Object.fromEntries(names.map((name) => [name, style.getPropertyValue(`--${name}`).trim()])) as unknown as Theme;
+    const theme = Object.fromEntries(names.map((name) => [name, resolved(style.getPropertyValue(`--${name}`).trim())])) as unknown as Theme;
     theme.forced = matchMedia("(forced-colors: active)").matches;
     theme.dark = style.getPropertyValue("--scheme").trim() === "dark";
     return theme;

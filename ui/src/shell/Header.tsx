@@ -2,7 +2,7 @@
 import type { Heat, Summary } from "../api";
 import { useAsk } from "../ask";
 import { bytes, count, share } from "../format";
-import { current, experiments, here, show, summary } from "../state";
+import { current, experiment, experiments, here, show, summary } from "../state";
 
 interface ByOp {
     by_op: { name: string; wall_ns: number }[];
@@ -68,7 +68,7 @@ function Badges({ about }: { about: Summary }) {
 }
 
 export function Header({ onHelp }: { onHelp(): void }) {
-    const about = summary.value;
+    const about = experiment.value?.error ? null : summary.value;
     return (
         <header class="page-header">
             <svg class="logo" viewBox="0 0 32 32" role="img" aria-label="ggscope">
@@ -84,7 +84,7 @@ export function Header({ onHelp }: { onHelp(): void }) {
                 </g>
             </svg>
             <div class="words">
-                {about ? <Sentence about={about} /> : <h1>ggscope</h1>}
+                {about ? <Sentence about={about} /> : <h1>{experiment.value?.name ?? "ggscope"}</h1>}
                 {about?.prompt && <p class="prompt">“{about.prompt}”</p>}
             </div>
             {about && <Badges about={about} />}

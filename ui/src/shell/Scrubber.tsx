@@ -109,6 +109,7 @@ export function Scrubber() {
         const usual = lengths.filter((_, i) => phases[steps.phase[i]!] === "GENERATE");
         const most = Math.max(1, ...(usual.length ? usual : lengths));
         const each = w / steps.rows;
+        let slowestAt = -1;
         for (let i = 0; i < steps.rows; i++) {
             const isChosen = chosen !== null && steps.last[i]! >= chosen[0] && steps.first[i]! <= chosen[1];
             const x = Math.round(i * each);
@@ -124,8 +125,9 @@ export function Scrubber() {
                 context.strokeStyle = colours.accent;
                 context.strokeRect(x + 0.5, 0.5, Math.max(1, wide - 1), height - 1);
             }
-            if (steps.first[i]! <= slowest && steps.last[i]! >= slowest) drawSlowest(context, x + wide / 2, w, colours);
+            if (steps.first[i]! <= slowest && steps.last[i]! >= slowest) slowestAt = x + wide / 2;
         }
+        if (slowestAt >= 0) drawSlowest(context, slowestAt, w, colours);
         context.fillStyle = colours.line;
         context.fillRect(0, height - 16, w, 1);
     };

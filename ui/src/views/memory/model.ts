@@ -1,6 +1,7 @@
 // What the memory tracks show: units out of the map and the buffers, and how hot each is. No drawing here.
 import type { Buffers, Heat, ModelMap } from "../../api";
 import { heatOf } from "../../colours";
+import { count } from "../../format";
 import type { Unit } from "./layout";
 
 export interface Track {
@@ -127,7 +128,7 @@ export interface Painted {
 
 // The two ends of the log scale; below one touch per byte there is nothing to tell apart.
 const ends = (most: number) => (most <= 1.05 ? { least: "", most: "at most once" } : { least: "1×", most: times(most) });
-const times = (n: number) => `${n < 9.95 ? Number(n.toFixed(1)) : Math.round(n)}×`;
+const times = (n: number) => `${n < 9.95 ? Number(n.toFixed(1)) : count(n)}×`;
 
 // `value` is how often (or how long) per unit; the cell's is the mean over its bytes.
 function painter(units: readonly Unit[], amount: (unit: Unit) => number, copied: (unit: Unit) => boolean): { paint: Painter; most: number } {

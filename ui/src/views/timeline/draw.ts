@@ -57,22 +57,17 @@ export interface Inks {
     line: number;
 }
 
-// System colours of forced themes have no hex form: those fall back to black and white.
-function hex(colour: string, fallback: string): string {
-    return /^#[0-9a-f]{6}$/i.test(colour) ? colour : fallback;
-}
-
 // `isFaint(op)`: not what is selected.
 export function inksOf(ops: string[], colours: Theme, isFaint: (op: number) => boolean): Inks {
-    const idle = packed(hex(colours.empty, "#ffffff"));
+    const idle = packed(colours.empty);
     const plain = ops.map((op, i) => faded(packed(opFamily(op).colour), idle, isFaint(i) ? 0.8 : 0));
     return {
         colour: Uint32Array.from(plain),
         dark: Uint32Array.from(plain.map((colour) => faded(colour, 0xff000000, 0.28))),
         pattern: ops.map((op) => opFamily(op).pattern),
-        wait: packed(hex(colours.wait, "#808080")),
+        wait: packed(colours.wait),
         idle,
-        line: packed(hex(colours.surface, "#ffffff")),
+        line: packed(colours.surface),
     };
 }
 

@@ -93,6 +93,21 @@ function curvesOf(occupancy: Columns | null, curves: Columns | null): Curve[] {
     return list;
 }
 
+// Where several tokens share an entry, those of the tile are asked for by themselves, one by one if they are few enough.
+function closerPath(steps: Steps | null, tile: Tile | null): string | null {
+    if (!steps || !tile) return null;
+    let from = Infinity;
+    let to = -1;
+    let isFolded = false;
+    for (let i = 0; i < steps.rows; i++) {
+        if (steps.base + steps.end[i]! < tile.begin || steps.base + steps.begin[i]! > tile.end) continue;
+        from = Math.min(from, steps.first[i]!);
+        to = Math.max(to, steps.last[i]!);
+        isFolded ||= steps.first[i] !== steps.last[i];
+    }
+    return isFolded && to - from < steps.last[steps.rows - 1]! ? here("tokens", { bins: 1000, from, to }) : null;
+}
+
 // From the first token to the last, with a little air.
 function fitFor(steps: Steps, bounds: Span): Span {
     if (steps.rows === 0) return bounds;
@@ -134,6 +149,8 @@ export default function Timeline() {
     const curvesAnswer = useAsk<Columns>(tile && here("curves", { begin: tile.begin, end: tile.end, pixels: Math.min(2048, tile.pixels) }), { keep: true });
     const chosenOp = useAsk<OpAnswer>(selection.value.op && here("op", selection.value.op), { keep: true });
     const steps = useMemo<Steps | null>(() => (stepsAnswer.data ? stepsOf(stepsAnswer.data) : null), [stepsAnswer.data]);
+    const closer = useAsk<Columns>(closerPath(steps, tile), { keep: true });
+    const ruler = useMemo<Steps | null>(() => (closer.data && closerPath(steps, tile) ? stepsOf(closer.data) : steps), [closer.data, steps, tile]);
     const curves = curvesOf(occupancy.data, curvesAnswer.error ? null : curvesAnswer.data);
     const lanes = about?.lanes ?? [];
     const left = width < 600 ? 84 : 124;
@@ -159,8 +176,8 @@ export default function Timeline() {
         fitted.current = fit;
     }
     const fit = () => fitted.current && change(fitted.current);
-    const scene = useRef({ held, steps, curves, lanes, left, inner, laneHeight, laneStep, top, lanesBottom, curveHeight, height, width, op: chosenOp.data });
-    scene.current = { held, steps, curves, lanes, left, inner, laneHeight, laneStep, top, lanesBottom, curveHeight, height, width, op: selection.value.op ? chosenOp.data : null };
+    const scene = useRef({ held, ruler, curves, lanes, left, inner, laneHeight, laneStep, top, lanesBottom, curveHeight, height, width, op: chosenOp.data });
+    scene.current = { held, ruler, curves, lanes, left, inner, laneHeight, laneStep, top, lanesBottom, curveHeight, height, width, op: selection.value.op ? chosenOp.data : null };
 
     const frameAsked = useRef(0);
     const schedule = () => {
@@ -181,7 +198,7 @@ export default function Timeline() {
             const chosen = selection.peek();
             drawAxis(frame, now.height);
             paintLanes(frame, now);
-            if (now.steps) drawRuler(frame, now.steps, chosen.tokens, summary.peek()?.slowest_token?.token ?? -1);
+            if (now.ruler) drawRuler(frame, now.ruler, chosen.tokens, summary.peek()?.slowest_token?.token ?? -1);
             now.curves.forEach((curve, i) => drawCurve(frame, curve, now.lanesBottom + 4 + i * (now.curveHeight + 5), now.curveHeight));
             if (chosen.time) drawBand(frame, chosen.time[0], chosen.time[1], rulerHeight, now.height);
             if (now.op) drawBand(frame, now.op.begin_ns, now.op.end_ns, rulerHeight + axisHeight, now.lanesBottom);
@@ -318,7 +335,7 @@ export default function Timeline() {
             announce(`${time(chosen[1] - chosen[0])} selected`);
             return;
         }
-        if (pulled.y < rulerHeight) return takeToken(steps, timeAt(pulled.from));
+        if (pulled.y < rulerHeight) return takeToken(ruler, timeAt(pulled.from));
         const at = hoverAt(event);
         if (at && at.row >= 0 && held) {
             const op = opAt(held.data, at.row);
@@ -329,8 +346,8 @@ export default function Timeline() {
     const onDblClick = (event: MouseEvent) => {
         if (!bounds) return;
         if (yInCanvas(event) < rulerHeight) {
-            const i = steps ? stepAt(steps, timeAt(inCanvas(event))) : -1;
-            if (steps && i >= 0) change(around(steps.base + steps.begin[i]!, steps.base + steps.end[i]!, bounds));
+            const i = ruler ? stepAt(ruler, timeAt(inCanvas(event))) : -1;
+            if (ruler && i >= 0) change(around(ruler.base + ruler.begin[i]!, ruler.base + ruler.end[i]!, bounds));
             return;
         }
         const at = hoverAt(event);

@@ -69,11 +69,12 @@ export interface Strip {
     op: Int16Array; // index into ops of the longest, -1: none
     row: Int32Array; // the row that it came from
     folded: Float64Array; // ops that begin in the pixel and are too short to be seen by themselves
-    edge: Uint8Array; // 1: a wide op begins here
+    edge: Uint8Array; // 1: an op run begins here that is wide enough for a line
     wide: { row: number; x0: number; x1: number }[]; // op runs of two pixels and more
 }
 
 const widest = 2;
+const parted = 5; // a line parts op runs from here on; on narrower ones it would look like idle time
 
 // The first row of the lane that ends after `time` (rows are sorted by begin, and op runs of a lane do not overlap).
 function firstAfter(rows: Uint32Array, data: Answered, time: number): number {
@@ -142,7 +143,7 @@ function addRun(strip: Strip, data: Answered, row: number, next: number, x: numb
             strip.wait[i] = idle;
             claim(strip, i, op, row, Infinity, longest);
         }
-        if (x0 >= 0 && x0 < width) strip.edge[x0] = 1;
+        if (x0 >= 0 && x0 < width && x1 - x0 >= parted) strip.edge[x0] = 1;
         if (x1 > 0) strip.wide.push({ row, x0, x1 });
         spread(strip.wait, x1, Math.max(x1, done), 1, width);
         return;

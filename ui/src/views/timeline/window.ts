@@ -42,7 +42,7 @@ const mostPixels = 4096;
 export function tileFor(span: Span, bounds: Span, width: number): Tile {
     const whole = bounds.end - bounds.begin;
     const length = 2 ** Math.ceil(Math.log2(Math.max(shortest, span.end - span.begin)));
-    if (length * 2 >= whole) return { begin: Math.floor(bounds.begin), end: Math.ceil(bounds.end), pixels: mostPixels };
+    if (length * 4 >= whole) return { begin: Math.floor(bounds.begin), end: Math.ceil(bounds.end), pixels: mostPixels };
     const first = Math.floor((span.begin - bounds.begin) / (length / 2)) - 1;
     const begin = Math.max(bounds.begin, bounds.begin + (first * length) / 2);
     const end = Math.min(bounds.end, bounds.begin + ((first + 5) * length) / 2);
