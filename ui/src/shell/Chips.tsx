@@ -20,7 +20,7 @@ export function Chips() {
     const chips = words(selection.value);
     if (chips.length === 0) return null;
     return (
-        <div class="chips" role="group" aria-label="Selection">
+        <div class="chips" role="region" aria-label="Selection">
             {chips.map(([part, text]) => (
                 <span class="chip" key={part}>
                     <span>{text}</span>

@@ -35,6 +35,11 @@ export function drawCell(context: CanvasRenderingContext2D, box: Box, paint: Pai
         const filled = paint.part < 0.999 ? Math.max(3, Math.round(paint.part * height)) : height;
         context.fillStyle = heat(paint.level);
         context.fillRect(x, y + height - filled, width, filled);
+        if (filled < height) {
+            // The dark end of the scale is hard to see on a dark page: a line shows how far the touched part reaches.
+            context.fillStyle = colours.faint;
+            context.fillRect(x, y + height - filled - 1, width, 1);
+        }
     }
     if (paint.copied) {
         context.fillStyle = dots(context, paint.level === null ? colours.ink : heatInk(paint.level));
