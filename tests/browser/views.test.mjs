@@ -17,6 +17,7 @@ after(async () => {
 test("the first line says what the recording is", { skip }, async () => {
     const at = await page(), all = stats(recorded("tiny"));
     await at.locator("#sentence", { hasText: "touched" }).waitFor();
+    await at.locator("#sentence", { hasText: "of time in" }).waitFor();
     const sentence = await at.locator("#sentence").innerText();
     assert.match(sentence, new RegExp(`\\b${all.tokens} tokens\\b`));
     const top = all.by_op[0];

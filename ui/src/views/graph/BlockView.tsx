@@ -111,13 +111,13 @@ function Node({ graph, made, layout, row, i, selected, matching, longestNode, pr
     const classes = ["node", kind === "executed" ? "" : `node-${kind}`, row === selected ? "selected" : "", near ? "near" : "", matching.has(row) ? "match" : ""].filter(Boolean).join(" ");
     const label = `${op} ${graph.names[row] ?? ""}, ${kind === "executed" ? time(took) : kind}${chips.map((chip) => `, ${chipWords[chip.kind]} ${chip.name}`).join("")}`;
     return (
-        <button type="button" class={classes} id={`node-${row}`} data-row={row} tabIndex={row === selected || (selected < 0 && i === 0) ? 0 : -1} aria-label={label} aria-pressed={row === selected} title={label}
+        <button type="button" class={classes} id={`node-${row}`} data-row={row} tabIndex={row === selected || (selected < 0 && i === 0) ? 0 : -1} aria-pressed={row === selected} title={label}
             style={{ left: `${layout.x[i]}px`, top: `${layout.y[i]}px`, width: `${NODE_WIDTH}px`, height: `${layout.h[i]}px`, "--swatch": family.colour }} onClick={() => press(row)}>
             <span class={`node-stripe pattern-${family.pattern}`} style={{ "--swatch": family.colour }} />
             <span class="node-op">{op}<span class="node-time">{kind === "executed" ? time(took) : kind}</span></span>
             <span class="node-name">{graph.names[row]}</span>
             {chips.map((chip, k) => (
-                <span class={`node-chip chip-${chip.kind}`} key={k}><i aria-hidden="true" />{chip.name}{chip.bytes > 0 && chip.kind === "weight" ? <span class="quiet"> {bytes(chip.bytes)}</span> : null}</span>
+                <span class={`node-chip chip-${chip.kind}`} key={k}><i aria-hidden="true" /><span class="unseen">{chipWords[chip.kind]} </span>{chip.name}{chip.bytes > 0 && chip.kind === "weight" ? <span class="quiet"> {bytes(chip.bytes)}</span> : null}</span>
             ))}
             <span class="node-share" style={{ width: `${(took / Math.max(1, longestNode)) * 100}%` }} />
         </button>

@@ -25,11 +25,11 @@ const text = signal("");
 interface Told extends Graph {
     token: number;
     run: number;
-    runs: number[];
+    runs: { run: number; backend?: string }[]; // of the token step
 }
 
 function told(answer: Columns): Told {
-    const header = answer.header as { ops: string[]; names: string[]; leaves: Leaf[]; token?: number; run?: number; runs?: number[] };
+    const header = answer.header as { ops: string[]; names: string[]; leaves: Leaf[]; token?: number; run?: number; runs?: Told["runs"] };
     return {
         rows: answer.rows, node: answer.column("node"), op: answer.column("op"), layer: answer.column("layer"), kind: answer.column("kind"), time: answer.column("time"),
         source: answer.column("source"), target: answer.column("target"), ops: header.ops, names: header.names, leaves: header.leaves,
@@ -150,7 +150,7 @@ function Bar({ graph, made, found, row, press, fit }: { graph: Told; made: Block
             {graph.runs.length > 1 && (
                 <label>graph run{" "}
                     <select value={String(graph.run)} onChange={(event) => select({ op: { run: Number(event.currentTarget.value), node: 0 } })}>
-                        {graph.runs.map((run, i) => <option value={String(run)} key={run}>{i + 1} of {graph.runs.length}</option>)}
+                        {graph.runs.map(({ run, backend }, i) => <option value={String(run)} key={run}>{i + 1} of {graph.runs.length}{backend ? `, ${backend}` : ""}</option>)}
                     </select>
                 </label>
             )}
