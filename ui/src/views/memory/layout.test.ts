@@ -71,6 +71,7 @@ test("true scale widens nothing", () => {
     expect(result.toScale).toBe(true);
     expect(result.cells.reduce((sum, cell) => sum + cell.width, 0)).toBe(400);
     expect(result.cells[0]!.width).toBe(200);
+    isSound(layout(units([1, 1_000_000, 1]), 400, { trueScale: true }), 3, 400);
 });
 
 test("cells never overlap, whatever the sizes and widths", () => {
@@ -80,9 +81,7 @@ test("cells never overlap, whatever the sizes and widths", () => {
         const list = units(Array.from({ length: count }, () => 1 + Math.floor(next() ** 8 * 1e9)));
         const width = 40 + Math.floor(next() * 2000);
         isSound(layout(list, width), count, width);
-        const scaled = layout(list, width, { trueScale: true }).cells;
-        expect(scaled.every((cell, i) => cell.x >= (i === 0 ? 0 : scaled[i - 1]!.x + scaled[i - 1]!.width))).toBe(true);
-        expect(scaled[scaled.length - 1]!.x + scaled[scaled.length - 1]!.width).toBeLessThanOrEqual(width);
+        isSound(layout(list, width, { trueScale: true }), count, width);
     }
 });
 

@@ -92,19 +92,19 @@ export function layout(units: readonly Unit[], width: number, options: { trueSca
     const cells: Cell[] = [];
     let at = 0;
     let x = 0;
+    let first = 0; // the first unit that has no cell yet
     groups.forEach((group, i) => {
         at += widths[i]!;
         const next = i === groups.length - 1 ? width : Math.round(at);
-        if (next > x || !options.trueScale)
-            cells.push({ x, width: next - x, first: group.first, last: group.last, begin: units[group.first]!.begin, end: units[group.last]!.end });
-        else if (cells.length > 0) {
-            // In true scale a group may come out narrower than one pixel: the cell before takes it in.
-            const before = cells[cells.length - 1]!;
-            before.last = group.last;
-            before.end = units[group.last]!.end;
+        if (next > x) {
+            cells.push({ x, width: next - x, first, last: group.last, begin: units[first]!.begin, end: units[group.last]!.end });
+            first = group.last + 1;
         }
+        // In true scale a group may come out narrower than one pixel: the next cell takes it in, at the end the one before.
         x = next;
     });
+    const last = cells[cells.length - 1];
+    if (last) [last.last, last.end] = [units.length - 1, units[units.length - 1]!.end];
     const folded = cells.reduce((sum, cell) => sum + (cell.last > cell.first ? cell.last - cell.first + 1 : 0), 0);
     return { cells, toScale, folded };
 }
