@@ -9,7 +9,7 @@ import { announce } from "../../shell/Announce";
 import { here, select, selection, summary } from "../../state";
 import { Waiting } from "../statistics/Waiting";
 import { BlockView, describe } from "./BlockView";
-import { makeBlocks, search, type Block, type Blocks, type Graph, type Leaf } from "./blocks";
+import { kinds, makeBlocks, search, type Block, type Blocks, type Graph, type Leaf } from "./blocks";
 import { NODE_WIDTH } from "./layout-size";
 import { arrived, failure, layoutOf, nodesLaidOut, pending, stopLayouts, wantLayouts } from "./layouts";
 import { between, HEADER, place, type Placed } from "./place";
@@ -21,6 +21,8 @@ const expanded = signal<ReadonlySet<string>>(new Set());
 const withViews = signal(false);
 const scale = signal(1);
 const text = signal("");
+// A node that was not computed by itself has no card; it is shown as selected together with the op that stands for it.
+const standsFor = signal<{ run: number; row: number; node: number } | null>(null);
 
 interface Told extends Graph {
     token: number;
@@ -72,7 +74,7 @@ function Picture({ graph, made }: { graph: Told; made: Blocks }) {
     const found = useMemo(() => search(graph, made, text.value), [graph, made, text.value]);
     const matching = useMemo(() => new Set(found.rows), [found]);
     const { op, layer } = selection.value;
-    const row = op && op.run === graph.run ? rowOf(graph, op.node) : -1;
+    const row = !op || op.run !== graph.run ? -1 : standsFor.value?.run === op.run && standsFor.value.node === op.node ? standsFor.value.row : rowOf(graph, op.node);
     const isOpen = (block: Block) => expanded.value.has(block.key);
     const version = arrived.value;
     const placed = useMemo(() => place(made.blocks, isOpen, layoutOf), [made, expanded.value, version]);
@@ -92,8 +94,10 @@ function Picture({ graph, made }: { graph: Told; made: Blocks }) {
     useEffect(look, [scale.value, placed]);
 
     const press = (target: number) => {
-        select({ op: { run: graph.run, node: graph.node[target]! } });
-        announce(`${graph.ops[graph.op[target]!]} ${graph.names[target]}, ${time(graph.time[target]!)}`);
+        const node = graph.node[computedWith(graph, target)]!;
+        standsFor.value = { run: graph.run, row: target, node };
+        select({ op: { run: graph.run, node } });
+        announce(`${graph.ops[graph.op[target]!]} ${graph.names[target]}, ${graph.kind[target] === 0 ? time(graph.time[target]!) : kinds[graph.kind[target]!]}`);
     };
     useReveal(box, made, placed, row, version);
     useGraphKeys(box, graph, made, placed, row, press);
@@ -126,6 +130,13 @@ function rowOf(graph: Graph, node: number): number {
     if (graph.node[node] === node) return node;
     for (let row = 0; row < graph.rows; row++) if (graph.node[row] === node) return row;
     return -1;
+}
+
+// The row that was computed in a row's place: itself, or for one that was fused or is a view, the last one before it.
+function computedWith(graph: Graph, row: number): number {
+    for (let at = row; at >= 0; at--) if (graph.kind[at] === 0) return at;
+    for (let at = row; at < graph.rows; at++) if (graph.kind[at] === 0) return at;
+    return row;
 }
 
 function setOpen(keys: Iterable<string>, open: boolean) {
