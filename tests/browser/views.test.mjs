@@ -81,6 +81,51 @@ test("the expert matrix counts what ggscope experts counts; a dense model has no
     await finish(at);
 });
 
+// As the page writes times: three digits.
+const scaled = (value, unit) => `${value.toFixed(value < 9.995 ? 2 : value < 99.95 ? 1 : 0)} ${unit}`;
+const time = (ns) => (ns < 1000 ? `${Math.round(ns)} ns` : ns / 1e3 < 999.5 ? scaled(ns / 1e3, "us") : ns / 1e6 < 999.5 ? scaled(ns / 1e6, "ms") : scaled(ns / 1e9, "s"));
+
+test("the timeline: all op runs, one op with the times of each thread, a stretch that filters the log", { skip }, async () => {
+    const directory = recorded("tiny"), [longest] = json("log", "--token", "2", "--sort", "duration", "-n", "1", directory).ops;
+    const at = await page(`view=timeline&op=${longest.run}.${longest.node}`);
+    const canvas = at.locator(".timeline canvas").first();
+    await canvas.waitFor();
+    assert.match(await canvas.getAttribute("aria-label"), new RegExp(`2 lanes, ${grouped(stats(directory).op_runs)} op runs`));
+    await at.locator(".drawer .card", { hasText: longest.tensor }).waitFor();
+    await at.locator("#view").focus();
+    await at.keyboard.press("KeyF");
+    const table = async () => {
+        await at.getByRole("button", { name: "View as table" }).last().click();
+        const rows = await at.locator(".data-table tbody tr").evaluateAll((list) => list.map((row) => [...row.cells].map((cell) => cell.textContent)));
+        await at.getByRole("button", { name: "View as picture" }).last().click();
+        return rows;
+    };
+    const wanted = [0, 1].map((thread) => json("log", "--token", "2", "--thread", String(thread), directory).ops.find((op) => op.node === longest.node));
+    const hasAll = (rows) => wanted.every((op, thread) => rows.some((row) => row[0] === `CPU thread ${thread}` && row[2] === op.op && row[3] === String(op.layer ?? "") && row[4] === time(op.duration_ns)));
+    // Op runs come as soon as they fit into the window; until they are there the folded ones are shown.
+    let rows = [];
+    for (let i = 0; i < 100 && !hasAll(rows); i++) rows = await table();
+    assert.ok(hasAll(rows), `${wanted.map((op) => time(op.duration_ns))} is not in ${rows.map((row) => row.join(" ")).join("\n")}`);
+
+    await canvas.focus();
+    await at.keyboard.press("ArrowRight");
+    await at.keyboard.press("ArrowRight");
+    await at.locator(".drawer .card").waitFor();
+    assert.match(await at.locator("#announcer").innerText(), /^CPU thread 0, [A-Z_]+/);
+
+    const frame = await canvas.boundingBox();
+    await at.mouse.move(frame.x + frame.width * 0.4, frame.y + 100);
+    await at.mouse.down();
+    await at.mouse.move(frame.x + frame.width * 0.6, frame.y + 100, { steps: 4 });
+    await at.mouse.up();
+    await at.waitForFunction(() => location.hash.includes("time="));
+    const [, begin, end] = /time=(\d+)\.\.(\d+)/.exec(at.url()).map(Number);
+    const inside = json("log", directory).ops.filter((op) => op.begin_ns < end && op.begin_ns + op.duration_ns > begin);
+    await show(at, "log");
+    await at.locator(`[data-total="${inside.length}"]`).waitFor();
+    await finish(at);
+});
+
 test("the log has every op, in order, sorts and scrolls to its end", { skip }, async () => {
     const at = await page("view=log"), { ops } = json("log", recorded("tiny"));
     await at.locator(`[data-total="${ops.length}"]`).waitFor();
