@@ -30,17 +30,28 @@ export default function Statistics() {
                     <p class="quiet statistics-scope">
                         {tokens ? (tokens[0] === tokens[1] ? `Token ${tokens[0]}` : `Tokens ${tokens[0]} to ${tokens[1]}`) : "All tokens, warm-up left out"}. A click on a row filters every view; another click lets go.
                     </p>
+                    <Parts />
                     <Tiles totals={answer.data.totals} />
-                    <Groups stats={answer.data} map={map.data} />
-                    <div class="statistics-columns">
+                    <div id="part-time"><Groups stats={answer.data} map={map.data} /></div>
+                    <div class="statistics-columns" id="part-weights">
                         <Hot stats={answer.data} map={map.data} />
                         <Cold stats={answer.data} />
                     </div>
-                    <Order pattern={answer.data.pattern} />
-                    <ExpertsPart />
+                    <div id="part-order"><Order pattern={answer.data.pattern} /></div>
+                    <div id="part-experts"><ExpertsPart /></div>
                 </>
             )}
         </div>
+    );
+}
+
+const parts = [["time", "time and bytes"], ["weights", "hot and cold weights"], ["order", "order of reads"], ["experts", "experts"]] as const;
+
+function Parts() {
+    return (
+        <nav class="statistics-parts" aria-label="Parts of this page">
+            {parts.map(([key, name]) => <button type="button" class="link" key={key} onClick={() => document.getElementById(`part-${key}`)?.scrollIntoView()}>{name}</button>)}
+        </nav>
     );
 }
 
