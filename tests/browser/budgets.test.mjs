@@ -22,7 +22,9 @@ test("at most 200 KB before the first paint, all of it from this server", { skip
 
 // A recording of about so many op runs, grown out of a short one.
 let short;
+const made = new Map();
 function grown(opRuns) {
+    if (made.has(opRuns)) return made.get(opRuns);
     if (!short) {
         short = scratch("short");
         const env = { ...process.env, LD_PRELOAD: join(build, "lib", "libggscope-capture.so"), GGSCOPE_OUTPUT: short };
@@ -31,6 +33,7 @@ function grown(opRuns) {
     const directory = scratch(`grown-${opRuns}`);
     output("node", [join(root, "tests", "bench", "grow-spool.mjs"), join(short, "spool"), join(directory, "spool"), String(opRuns)]);
     output(ggscope, ["seal", "-q", directory]);
+    made.set(opRuns, directory);
     return directory;
 }
 
@@ -82,4 +85,34 @@ test("ten million op runs cost the bytes of ten thousand", { skip, timeout: 600_
     t.diagnostic(text);
     assert.ok(few.bytes > 20_000, text);
     assert.ok(many.bytes <= 2 * few.bytes && few.bytes <= 2 * many.bytes, text);
+});
+
+test("a log of millions of rows: its end, its middle and its neighbours are a moment away", { skip, timeout: 600_000 }, async () => {
+    const server = await serve(grown(10_000_000));
+    const page = await open(server.url, { fragment: "view=log" });
+    const total = Number(await page.locator(".log-count[data-total]").getAttribute("data-total"));
+    assert.ok(total >= 4_000_000, `${total} rows`);
+    const number = async (row) => Number((await page.locator(`#log-row-${row} [role=gridcell]`).first().innerText()).replaceAll(",", ""));
+    const loaded = (row) => page.locator(`#log-row-${row}:not(.loading)`).waitFor();
+    const box = page.locator(".log-scroll");
+    assert.ok((await box.evaluate((element) => element.scrollHeight)) < 8_100_000);
+    await box.focus();
+    await page.keyboard.press("End");
+    await loaded(total - 1);
+    assert.equal(await number(total - 1), total - 1);
+    await page.keyboard.press("ArrowUp");
+    await page.locator(`#log-row-${total - 2}.active`).waitFor();
+    // The thumb stands for a share of the rows, the wheel for rows.
+    await box.evaluate((element) => (element.scrollTop = (element.scrollHeight - element.clientHeight) / 2));
+    const top = () => page.locator(".log-row").first().evaluate((row) => Number(row.id.slice(8)));
+    await page.waitForFunction((n) => Math.abs(Number(document.querySelector(".log-row")?.id.slice(8)) / n - 0.5) < 0.01, total);
+    const middle = await top();
+    await loaded(middle + 5);
+    assert.equal(await number(middle + 5), middle + 5);
+    await box.hover();
+    await page.mouse.wheel(0, 240);
+    await page.waitForFunction((row) => Number(document.querySelector(".log-row")?.id.slice(8)) === row, middle + 10);
+    await loaded(middle + 10);
+    await finish(page);
+    await server.stop();
 });
