@@ -1,5 +1,6 @@
 // What the page says when there is nothing to show, or not all of it.
 import { refresh, serverGone } from "../ask";
+import { plural } from "../format";
 import { experiments, missing, summary } from "../state";
 
 export function NothingRecorded() {
@@ -68,9 +69,9 @@ export function Notices() {
                     <span>{about.warning}</span>
                 </div>
             )}
-            {about && about.interrupted_runs > 0 && !about.warning && (
+            {about && about.interrupted_runs > 0 && !about.live && !about.warning && (
                 <div class="notice" role="status">
-                    <span>The engine was cut off: {about.interrupted_runs} graph runs did not end. Everything before is here.</span>
+                    <span>The engine was cut off: {plural(about.interrupted_runs, "graph run")} did not end. Everything before is here.</span>
                 </div>
             )}
         </>
