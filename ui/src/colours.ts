@@ -79,7 +79,7 @@ export function heatOf(n: number, most: number): number {
 
 // Black or white, whichever is readable on heat(v).
 export function heatInk(v: number): string {
-    return v < 0.55 ? "#ffffff" : "#000000";
+    return v < 0.47 ? "#ffffff" : "#000000"; // both have 4.5:1 there
 }
 
 // ---- diffs: blue and orange
