@@ -39,19 +39,32 @@ function faded(colour: number, background: number, part: number): number {
 function isHit(pattern: Pattern, x: number, y: number): boolean {
     switch (pattern) {
         case "diagonal": return (x + y) % 7 === 0;
-        case "back": return (x - y + 700_000) % 7 === 0;
+        case "back": return (x - y + period) % 7 === 0;
         case "dots": return x % 4 === 0 && y % 4 === 0;
         case "horizontal": return y % 5 === 0;
         case "vertical": return x % 5 === 0;
-        case "cross": return (x + y) % 8 === 0 || (x - y + 800_000) % 8 === 0;
+        case "cross": return (x + y) % 8 === 0 || (x - y + period) % 8 === 0;
         default: return false;
     }
+}
+
+// Where a pattern hits, worked out once: all of them repeat after 280 pixels.
+const period = 280;
+const hits = new Map<Pattern, Uint8Array>();
+
+function hitsOf(pattern: Pattern): Uint8Array {
+    let table = hits.get(pattern);
+    if (!table) {
+        table = Uint8Array.from({ length: period * period }, (_, i) => (isHit(pattern, i % period, Math.floor(i / period)) ? 1 : 0));
+        hits.set(pattern, table);
+    }
+    return table;
 }
 
 export interface Inks {
     colour: Uint32Array; // by op
     dark: Uint32Array; // where the pattern hits
-    pattern: Pattern[];
+    hits: Uint8Array[]; // by op: the pattern
     wait: number;
     idle: number;
     line: number;
@@ -64,34 +77,40 @@ export function inksOf(ops: string[], colours: Theme, isFaint: (op: number) => b
     return {
         colour: Uint32Array.from(plain),
         dark: Uint32Array.from(plain.map((colour) => faded(colour, 0xff000000, 0.28))),
-        pattern: ops.map((op) => opFamily(op).pattern),
+        hits: ops.map((op) => hitsOf(opFamily(op).pattern)),
         wait: packed(colours.wait),
         idle,
         line: packed(colours.surface),
     };
 }
 
+let canvas: { image: ImageData; pixels: Uint32Array } | null = null; // used again while the size stays
+
+function pixelsFor(context: CanvasRenderingContext2D, width: number, height: number): { image: ImageData; pixels: Uint32Array } {
+    if (!canvas || canvas.image.width !== width || canvas.image.height !== height) {
+        const image = context.createImageData(width, height);
+        canvas = { image, pixels: new Uint32Array(image.data.buffer) };
+    }
+    return canvas;
+}
+
 export function paintStrip(frame: Frame, strip: Strip, top: number, height: number, inks: Inks): void {
     const [w, h] = [strip.busy.length, Math.round(height * frame.ratio)];
     if (w === 0 || h === 0) return;
-    const image = frame.context.createImageData(w, h);
-    const pixels = new Uint32Array(image.data.buffer);
-    const busyTop = new Int16Array(w);
-    const waitTop = new Int16Array(w);
+    const { image, pixels } = pixelsFor(frame.context, w, h);
+    pixels.fill(inks.idle);
     for (let x = 0; x < w; x++) {
         const busy = strip.busy[x]!;
-        busyTop[x] = h - (busy > 0 ? Math.max(1, Math.round(busy * h)) : 0);
-        waitTop[x] = Math.max(0, busyTop[x]! - Math.round(Math.min(1 - busy, strip.wait[x]!) * h));
-    }
-    for (let y = 0; y < h; y++) {
-        const line = y * w;
-        for (let x = 0; x < w; x++) {
-            let colour = inks.idle;
-            if (y >= busyTop[x]!) {
-                const op = strip.op[x]!;
-                colour = op < 0 ? inks.wait : strip.edge[x] ? inks.line : isHit(inks.pattern[op]!, x, y) ? inks.dark[op]! : inks.colour[op]!;
-            } else if (y >= waitTop[x]! && (x + y) % 5 === 0) colour = inks.wait;
-            pixels[line + x] = colour;
+        const busyTop = h - (busy > 0 ? Math.max(1, Math.round(busy * h)) : 0);
+        const waitTop = Math.max(0, busyTop - Math.round(Math.min(1 - busy, strip.wait[x]!) * h));
+        for (let y = waitTop + ((5 - ((x + waitTop) % 5)) % 5); y < busyTop; y += 5) pixels[y * w + x] = inks.wait;
+        const op = strip.op[x]!;
+        if (op < 0 || strip.edge[x]) {
+            const colour = op < 0 ? inks.wait : inks.line;
+            for (let y = busyTop; y < h; y++) pixels[y * w + x] = colour;
+        } else {
+            const [colour, dark, table, column] = [inks.colour[op]!, inks.dark[op]!, inks.hits[op]!, x % period];
+            for (let y = busyTop; y < h; y++) pixels[y * w + x] = table[(y % period) * period + column] ? dark : colour;
         }
     }
     frame.context.putImageData(image, Math.round(frame.left * frame.ratio), Math.round(top * frame.ratio));
@@ -230,7 +249,6 @@ export interface Curve {
     layers: { values: ArrayLike<number>; colour: string }[]; // stacked
     begin: number; // of values[0]
     step: number; // ns from one value to the next
-    isBars: boolean;
 }
 
 function amount(curve: Curve, most: number): string {
@@ -266,10 +284,19 @@ export function drawCurve(frame: Frame, curve: Curve, top: number, height: numbe
     if (most > 0)
         for (const { tops, colour } of [...stacked].reverse()) {
             context.fillStyle = colour;
+            context.beginPath();
+            context.moveTo(left, top + height);
+            let before = -1;
             for (let x = 0; x < columns; x++) {
-                const filled = (tops[x]! / most) * (height - 2);
-                if (filled > 0) context.fillRect(left + x, top + height - Math.max(1, filled), 1, Math.max(1, filled));
+                const filled = tops[x]! > 0 ? Math.max(1, (tops[x]! / most) * (height - 2)) : 0;
+                if (filled === before) continue;
+                context.lineTo(left + x, top + height - Math.max(0, before));
+                context.lineTo(left + x, top + height - filled);
+                before = filled;
             }
+            context.lineTo(left + columns, top + height - Math.max(0, before));
+            context.lineTo(left + columns, top + height);
+            context.fill();
         }
     context.font = canvasFont(11);
     context.textBaseline = "middle";
