@@ -10,11 +10,12 @@ import { Progress } from "../../shell/Progress";
 import { type Table, TableView } from "../../shell/TableView";
 import { selection, summary } from "../../state";
 import { LogTable } from "../log";
+import { headerHeight } from "./around";
 import { type Memory as Data, useMemory } from "./data";
 import { pixelOf, type Unit } from "./layout";
 import { Legend } from "./Legend";
-import type { Layer } from "./model";
-import { headerHeight, type Row, type RowPlan, Tracks } from "./Tracks";
+import type { Entry, Layer } from "./model";
+import { type Row, type RowPlan, Tracks } from "./Tracks";
 import "./memory.css";
 
 const gutter = 150;
@@ -108,11 +109,49 @@ function tableOf(rows: RowPlan[]): Table {
     };
 }
 
+// What the machine did there, where that was recorded.
+function pagesNote({ heat }: Data, row: RowPlan, unit: Unit): string | null {
+    if (row.track.place !== "disk" || !heat) return null;
+    const { pages, faults } = heat;
+    const parts = [
+        pages && `${share(pages.touched[unit.entry]!, row.entries[unit.entry]!.bytes)} really touched`,
+        faults && `${plural(faults.minor[unit.entry]! + faults.major[unit.entry]!, "fault")}, stalled ${time(faults.stalled_ns[unit.entry]!)}`,
+    ].filter(Boolean);
+    return parts.length ? parts.join("; ") : null;
+}
+
+// Which part of the rows is in the window: all rows are `zoom` times as wide as it, and `pan` pixels of them lie left of it.
+function usePart(inner: number) {
+    const [part, setPart] = useState({ zoom: 1, pan: 0 });
+    const within = (zoom: number, pan: number) => ({ zoom, pan: Math.max(0, Math.min(inner * zoom - inner, pan)) });
+    const limited = (zoom: number) => Math.max(1, Math.min(mostZoom, zoom));
+    return {
+        ...part,
+        zoomBy: (factor: number, at = inner / 2) =>
+            setPart((old) => {
+                const zoom = limited(old.zoom * factor);
+                return within(zoom, ((old.pan + at) * zoom) / old.zoom - at);
+            }),
+        panBy: (pixels: number) => setPart((old) => within(old.zoom, old.pan + pixels)),
+        // From pixel a to pixel b of the rows as they are now.
+        show: (a: number, b: number) =>
+            setPart((old) => {
+                const zoom = limited((old.zoom * inner * 0.6) / Math.max(1, b - a));
+                return within(zoom, (((a + b) / 2) * zoom) / old.zoom - inner / 2);
+            }),
+        fit: () => setPart({ zoom: 1, pan: 0 }),
+    };
+}
+
+function isChosen(entry: Entry): boolean {
+    const { tensor, region } = selection.value;
+    return entry.name === tensor || (region !== null && entry.file === region.file && entry.offset < region.end && entry.offset + entry.bytes > region.begin);
+}
+
 export default function Memory() {
     const [layer, setLayer] = useState<Layer>("addressed");
     const data = useMemory(layer);
     const [box, width] = useWidth();
-    const [window_, setWindow] = useState({ zoom: 1, pan: 0 });
     const [trueScale, setTrueScale] = useState(false);
     const [room, setRoom] = useState(0);
     const [isFull, setFull] = useState(false);
@@ -121,28 +160,14 @@ export default function Memory() {
     const planned = useMemo(() => plan(data, room), [data.disk, data.live, data.diskPaint, data.livePaint, room]);
     const left = width < 700 ? narrowGutter : gutter;
     const inner = Math.max(1, width - left);
-
-    const zoomBy = (factor: number, at = inner / 2) =>
-        setWindow((old) => {
-            const zoom = Math.max(1, Math.min(mostZoom, old.zoom * factor));
-            const pan = ((old.pan + at) * zoom) / old.zoom - at;
-            return { zoom, pan: Math.max(0, Math.min(inner * zoom - inner, pan)) };
-        });
-    const panBy = (pixels: number) => setWindow((old) => ({ ...old, pan: Math.max(0, Math.min(inner * old.zoom - inner, old.pan + pixels)) }));
+    const part = usePart(inner);
+    const { zoomBy, panBy, show } = part;
     // To the selected tensor or region: wide enough to fill a good part of its row.
     const focus = () => {
-        const { tensor, region } = selection.value;
         for (const row of laid.current) {
-            const inside = row.track.units.filter((unit) => {
-                const entry = row.entries[unit.entry]!;
-                return entry.name === tensor || (region && entry.file === region.file && entry.offset < region.end && entry.offset + entry.bytes > region.begin);
-            });
-            if (inside.length === 0) continue;
-            const [a, b] = [pixelOf(row.track.units, row.cells, inside[0]!.begin), pixelOf(row.track.units, row.cells, inside[inside.length - 1]!.end)];
-            const factor = Math.max(1 / window_.zoom, Math.min(mostZoom / window_.zoom, (inner * 0.6) / Math.max(1, b - a)));
-            const zoom = Math.max(1, window_.zoom * factor);
-            setWindow({ zoom, pan: Math.max(0, Math.min(inner * zoom - inner, ((a + b) / 2) * factor - inner / 2)) });
-            return;
+            const chosen = row.track.units.filter((unit) => isChosen(row.entries[unit.entry]!));
+            if (chosen.length === 0) continue;
+            return show(pixelOf(row.track.units, row.cells, chosen[0]!.begin), pixelOf(row.track.units, row.cells, chosen[chosen.length - 1]!.end));
         }
         announce("Nothing on this track is selected.");
     };
@@ -154,7 +179,7 @@ export default function Memory() {
             KeyA: () => panBy(-inner / 5),
             KeyD: () => panBy(inner / 5),
             KeyF: focus,
-            Digit0: () => setWindow({ zoom: 1, pan: 0 }),
+            Digit0: part.fit,
             KeyL: () => {
                 setTrueScale(!trueScale);
                 announce(trueScale ? "every tensor at least 5 pixels wide" : "true scale");
@@ -179,15 +204,6 @@ export default function Memory() {
     }, [width > 0]);
 
     if (data.problem) return <p class="problem">{data.problem}</p>;
-    const note = (row: RowPlan, unit: Unit): string | null => {
-        if (row.track.place !== "disk" || !data.heat) return null;
-        const { pages, faults } = data.heat;
-        const parts = [
-            pages && `${share(pages.touched[unit.entry]!, row.entries[unit.entry]!.bytes)} really touched`,
-            faults && `${plural(faults.minor[unit.entry]! + faults.major[unit.entry]!, "fault")}, stalled ${time(faults.stalled_ns[unit.entry]!)}`,
-        ].filter(Boolean);
-        return parts.length ? parts.join("; ") : null;
-    };
     const tools = (
         <Legend
             data={data}
@@ -196,8 +212,8 @@ export default function Memory() {
             isDistorted={distorted}
             trueScale={trueScale}
             onScale={() => setTrueScale(!trueScale)}
-            zoom={window_.zoom}
-            onFit={() => setWindow({ zoom: 1, pan: 0 })}
+            zoom={part.zoom}
+            onFit={part.fit}
             isFull={isFull}
             onFull={() => setFull(!isFull)}
         />
@@ -215,13 +231,13 @@ export default function Memory() {
                                 height={planned.height}
                                 gutter={left}
                                 rows={planned.rows}
-                                zoom={window_.zoom}
-                                pan={window_.pan}
+                                zoom={part.zoom}
+                                pan={part.pan}
                                 trueScale={trueScale}
                                 marked={marked.value}
                                 header={planned.hasExperts}
                                 lastOp={(row, unit) => (row.track.place === "disk" ? (data.heat?.tensors.last_op[unit.entry] ?? null) : null)}
-                                note={note}
+                                note={(row, unit) => pagesNote(data, row, unit)}
                                 onPick={pick}
                                 onRegion={(row, begin, end) => selectRegion(row, data.disk!.bases, begin, end)}
                                 onZoom={zoomBy}
