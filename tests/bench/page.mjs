@@ -16,8 +16,9 @@ process.on("exit", () => rmSync(work, { recursive: true, force: true }));
 // ---- panning
 
 const short = join(work, "short");
-output(engine, ["run", "-m", model("tiny"), "-p", "Once upon a time", "-n", "10", "-t", "2", "--ignore-eos"],
-    { env: { ...process.env, LD_PRELOAD: join(build, "lib", "libggscope-capture.so"), GGSCOPE_OUTPUT: short } });
+output(engine, ["run", "-m", model("tiny"), "-p", "Once upon a time", "-n", "10", "-t", "2", "--ignore-eos"], {
+    env: { ...process.env, LD_PRELOAD: join(build, "lib", "libggscope-capture.so"), GGSCOPE_OUTPUT: short },
+});
 function grown(opRuns) {
     const directory = join(work, String(opRuns));
     output("node", [join(root, "tests", "bench", "grow-spool.mjs"), join(short, "spool"), join(directory, "spool"), String(opRuns)]);
@@ -43,8 +44,11 @@ async function pan(directory, view) {
         const frame = () => (window.measured.frames++, requestAnimationFrame(frame));
         requestAnimationFrame(frame);
     });
-    for (const begin = Date.now(); Date.now() - begin < 3000; ) await page.keyboard.press(Math.floor((Date.now() - begin) / 750) % 2 ? back : there);
-    const { rate, tasks } = await page.evaluate(() => ({ rate: (1000 * window.measured.frames) / (performance.now() - window.measured.begin), tasks: window.measured.tasks }));
+    for (const begin = Date.now(); Date.now() - begin < 3000;) await page.keyboard.press(Math.floor((Date.now() - begin) / 750) % 2 ? back : there);
+    const { rate, tasks } = await page.evaluate(() => ({
+        rate: (1000 * window.measured.frames) / (performance.now() - window.measured.begin),
+        tasks: window.measured.tasks,
+    }));
     await page.context().close();
     await server.stop();
     return { rate, tasks: tasks.length, longest: Math.max(0, ...tasks) };
@@ -54,7 +58,9 @@ const [control, long] = [grown(1000), grown(wanted)];
 for (const view of Object.keys(moves)) {
     const [base, measured] = [await pan(control, view), await pan(long, view)];
     const told = (m) => `${m.rate.toFixed(0)} frames/s, ${m.tasks} long tasks${m.tasks ? ` up to ${m.longest.toFixed(0)} ms` : ""}`;
-    console.log(`moving in the ${view.padEnd(8)} of ${wanted} op runs / of 1000   ${(measured.rate / base.rate).toFixed(2)}   (${told(measured)}; control ${told(base)})`);
+    console.log(
+        `moving in the ${view.padEnd(8)} of ${wanted} op runs / of 1000   ${(measured.rate / base.rate).toFixed(2)}   (${told(measured)}; control ${told(base)})`,
+    );
 }
 
 // ---- layout of graphs
@@ -66,14 +72,17 @@ async function layOut(name) {
     const page = await open(server.url, { fragment: "view=graph" });
     await page.locator(".graph-scroll").waitFor();
     const told = await page.evaluate(async () => {
-        const box = document.querySelector(".graph-scroll"), begin = performance.now();
+        const box = document.querySelector(".graph-scroll"),
+            begin = performance.now();
         [...document.querySelectorAll(".graph-bar button")].find((button) => button.textContent === "expand all").click();
         while (box.dataset.laidOut === "0" || box.dataset.pending !== "0") await new Promise((resolve) => requestAnimationFrame(resolve));
         return { ms: performance.now() - begin, nodes: Number(box.dataset.nodes), laidOut: Number(box.dataset.laidOut), shapes: Number(box.dataset.shapes) };
     });
     await page.context().close();
     await server.stop();
-    console.log(`graph of ${name.padEnd(16)} nodes laid out / nodes   ${(told.laidOut / told.nodes).toFixed(2)}   (${told.laidOut} in ${told.shapes} shapes, ${told.nodes}; ${told.ms.toFixed(0)} ms with the worker's start)`);
+    console.log(
+        `graph of ${name.padEnd(16)} nodes laid out / nodes   ${(told.laidOut / told.nodes).toFixed(2)}   (${told.laidOut} in ${told.shapes} shapes, ${told.nodes}; ${told.ms.toFixed(0)} ms with the worker's start)`,
+    );
 }
 await layOut("tinyllama-1.1b");
 await layOut("moe");

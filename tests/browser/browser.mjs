@@ -5,7 +5,7 @@ import { existsSync } from "node:fs";
 import { createRequire } from "node:module";
 import { dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
-import { build, ggscope, installed, model, output, root, scratch } from "../lib.mjs";
+import { build, ggscope, installed, model, output, root, run, scratch } from "../lib.mjs";
 
 const here = dirname(fileURLToPath(import.meta.url));
 const packages = createRequire(join(installed(here, "browser"), "package.json"));
@@ -26,7 +26,23 @@ const recordings = new Map();
 export function recorded(name, { as = name, tokens = 6, threads = 2, options = [] } = {}) {
     if (!recordings.has(as)) {
         const directory = scratch(as);
-        output(ggscope, ["run", "-q", "-m", model(name), "-p", prompt, "-n", String(tokens), "-t", String(threads), "--no-repack", "--ignore-eos", ...options, "-o", directory]);
+        output(ggscope, [
+            "run",
+            "-q",
+            "-m",
+            model(name),
+            "-p",
+            prompt,
+            "-n",
+            String(tokens),
+            "-t",
+            String(threads),
+            "--no-repack",
+            "--ignore-eos",
+            ...options,
+            "-o",
+            directory,
+        ]);
         recordings.set(as, directory);
     }
     return recordings.get(as);
@@ -97,7 +113,8 @@ export async function open(address, { viewport = { width: 1400, height: 900 }, d
     });
     page.on("pageerror", (error) => page.problems.push(error.stack ?? error.message));
     page.on("request", (request) => {
-        if (!request.url().startsWith("data:") && !request.url().startsWith("blob:") && new URL(request.url()).origin !== origin) page.problems.push(`request to ${request.url()}`);
+        if (!request.url().startsWith("data:") && !request.url().startsWith("blob:") && new URL(request.url()).origin !== origin)
+            page.problems.push(`request to ${request.url()}`);
     });
     await page.goto(address + (fragment ? `#${fragment}` : ""));
     // The token moves from the address into a cookie, and the redirect may drop the fragment.
@@ -134,4 +151,4 @@ export function parseCsv(text) {
 }
 
 export const screenshots = join(build, "screenshots");
-export { build, ggscope, model, output, root, scratch };
+export { build, ggscope, model, output, root, run, scratch };

@@ -41,7 +41,9 @@ function grown(opRuns) {
 async function openAndPan(directory) {
     const server = await serve(directory);
     const page = await open(server.url, { fragment: "view=memory" });
-    let bytes = 0, requests = 0, under = 0;
+    let bytes = 0,
+        requests = 0,
+        under = 0;
     const counted = new Set();
     page.on("request", (request) => {
         if (request.url().includes("/api/events")) return;
@@ -58,7 +60,7 @@ async function openAndPan(directory) {
     page.on("requestfinished", ended);
     page.on("requestfailed", ended);
     const settled = async () => {
-        for (let quiet = 0; quiet < 4; ) {
+        for (let quiet = 0; quiet < 4;) {
             await page.waitForTimeout(150);
             quiet = under === 0 ? quiet + 1 : 0;
         }
@@ -104,7 +106,11 @@ test("a log of millions of rows: its end, its middle and its neighbours are a mo
     await page.locator(`#log-row-${total - 2}.active`).waitFor();
     // The thumb stands for a share of the rows, the wheel for rows.
     await box.evaluate((element) => (element.scrollTop = (element.scrollHeight - element.clientHeight) / 2));
-    const top = () => page.locator(".log-row").first().evaluate((row) => Number(row.id.slice(8)));
+    const top = () =>
+        page
+            .locator(".log-row")
+            .first()
+            .evaluate((row) => Number(row.id.slice(8)));
     await page.waitForFunction((n) => Math.abs(Number(document.querySelector(".log-row")?.id.slice(8)) / n - 0.5) < 0.01, total);
     const middle = await top();
     await loaded(middle + 5);

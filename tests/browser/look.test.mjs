@@ -6,7 +6,11 @@ import { join } from "node:path";
 import { axeSource, closeBrowser, finish, open, recorded, screenshots, serve, skip } from "./browser.mjs";
 
 let server;
-const page = async (fragment, options) => open((server ??= await serve(recorded("moe", { tokens: 12 }), recorded("moe", { as: "moe-one-thread", tokens: 12, threads: 1 }))).url, { fragment, ...options });
+const page = async (fragment, options) =>
+    open((server ??= await serve(recorded("moe", { tokens: 12 }), recorded("moe", { as: "moe-one-thread", tokens: 12, threads: 1 }))).url, {
+        fragment,
+        ...options,
+    });
 after(async () => {
     await server?.stop();
     await closeBrowser();
@@ -42,7 +46,16 @@ for (const dark of [false, true]) {
             await at.evaluate(readFileSync(axeSource(), "utf8"));
             const { violations } = await at.evaluate(() => window.axe.run(document, { resultTypes: ["violations"] }));
             const serious = violations.filter((v) => v.impact === "serious" || v.impact === "critical");
-            assert.deepEqual(serious.map((v) => `${v.id}: ${v.nodes.slice(0, 5).map((n) => `${n.target} (${n.any[0]?.message ?? n.failureSummary})`).join("; ")}`), []);
+            assert.deepEqual(
+                serious.map(
+                    (v) =>
+                        `${v.id}: ${v.nodes
+                            .slice(0, 5)
+                            .map((n) => `${n.target} (${n.any[0]?.message ?? n.failureSummary})`)
+                            .join("; ")}`,
+                ),
+                [],
+            );
             await finish(at);
         });
     }
@@ -55,11 +68,13 @@ for (const view of Object.keys(views)) {
         await at.locator(views[view]).first().waitFor();
         const { wide, lost } = await at.evaluate(() => ({
             wide: document.documentElement.scrollWidth,
-            lost: [...document.querySelectorAll("button, input, select, [role=tab]")].filter((element) => {
-                const box = element.getBoundingClientRect();
-                const scrolls = element.closest(".log-scroll, .graph-scroll, .table-scroll, .data-table, .memory-scroll, dialog");
-                return box.width > 0 && !scrolls && (box.left < -1 || box.right > 321);
-            }).map((element) => element.textContent || element.getAttribute("aria-label")),
+            lost: [...document.querySelectorAll("button, input, select, [role=tab]")]
+                .filter((element) => {
+                    const box = element.getBoundingClientRect();
+                    const scrolls = element.closest(".log-scroll, .graph-scroll, .table-scroll, .data-table, .memory-scroll, dialog");
+                    return box.width > 0 && !scrolls && (box.left < -1 || box.right > 321);
+                })
+                .map((element) => element.textContent || element.getAttribute("aria-label")),
         }));
         assert.ok(wide <= 320, `the page is ${wide} px wide`);
         assert.deepEqual(lost, []);

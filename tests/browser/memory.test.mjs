@@ -28,7 +28,11 @@ function checkCells(all, tensors) {
     const rows = [...new Map(all.map((cell) => [cell.row, cell.y])).values()].sort((a, b) => a - b);
     assert.equal(new Set(rows).size, rows.length, "rows lie on top of each other");
     const drawn = all.filter((cell) => cell.place === "disk").flatMap((cell) => cell.names);
-    assert.equal(new Set(drawn).size + drawn.filter((name) => name === "padding").length - (drawn.includes("padding") ? 1 : 0), drawn.length, "a tensor is drawn twice");
+    assert.equal(
+        new Set(drawn).size + drawn.filter((name) => name === "padding").length - (drawn.includes("padding") ? 1 : 0),
+        drawn.length,
+        "a tensor is drawn twice",
+    );
     for (const tensor of tensors) assert.ok(drawn.includes(tensor.name), tensor.name);
 }
 
@@ -37,7 +41,10 @@ for (const name of ["tiny", "moe"]) {
         test(`${name} at ${width} px: every tensor is there once and none overlaps another`, { skip }, async () => {
             const at = await page("view=memory", { viewport: { width, height: 900 } });
             if (name !== "tiny") await choose(at, name);
-            await at.waitForFunction((wanted) => window.__ggscope?.memoryCells().some((cell) => cell.names.some((n) => n.startsWith(wanted))), name === "moe" ? "blk.3.ffn_up_exps.weight[" : "blk.3.ffn_up.weight");
+            await at.waitForFunction(
+                (wanted) => window.__ggscope?.memoryCells().some((cell) => cell.names.some((n) => n.startsWith(wanted))),
+                name === "moe" ? "blk.3.ffn_up_exps.weight[" : "blk.3.ffn_up.weight",
+            );
             const { tensors } = json("gguf", model(name));
             checkCells(await cells(at), tensors);
             await at.keyboard.press("KeyL"); // true scale

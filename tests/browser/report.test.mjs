@@ -1,9 +1,9 @@
 // ggscope report: one file, opened from the disk, with the same views and no request at all.
 import { after, test } from "node:test";
 import assert from "node:assert/strict";
-import { readFileSync } from "node:fs";
+import { existsSync, readFileSync } from "node:fs";
 import { pathToFileURL } from "node:url";
-import { closeBrowser, finish, ggscope, json, model, open, output, recorded, scratch, show, skip, stats } from "./browser.mjs";
+import { closeBrowser, finish, ggscope, json, model, open, output, run, scratch, show, skip, stats } from "./browser.mjs";
 
 after(closeBrowser);
 
@@ -40,7 +40,9 @@ test("texts of tokens are texts", { skip }, async () => {
 });
 
 test("every view, with the numbers of the command line", { skip }, async () => {
-    const at = await page(), { directory } = report(), all = stats(directory);
+    const at = await page(),
+        { directory } = report(),
+        all = stats(directory);
     await at.locator("#sentence", { hasText: `${all.tokens} tokens` }).waitFor();
     await show(at, "memory");
     await at.waitForFunction(() => window.__ggscope?.memoryCells().length > 0);
@@ -64,7 +66,12 @@ test("every view, with the numbers of the command line", { skip }, async () => {
     await finish(at);
 });
 
-test("a report that would be too large is refused with a hint", { skip }, () => {
-    assert.ok(recorded("tiny"));
-    assert.throws(() => output(ggscope, ["report", "/nonexistent", "-o", scratch("no.html")]), /exit 1/);
+test("wrong input: one sentence, exit 1, and no file", () => {
+    const file = scratch("no.html");
+    for (const directory of ["/nonexistent", scratch("")]) {
+        const result = run(ggscope, ["report", directory, "-o", file]);
+        assert.equal(result.status, 1, directory);
+        assert.match(result.stderr, /^ggscope: [^\n]+\n$/);
+        assert.ok(!existsSync(file));
+    }
 });

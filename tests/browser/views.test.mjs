@@ -15,7 +15,8 @@ after(async () => {
 });
 
 test("the first line says what the recording is", { skip }, async () => {
-    const at = await page(), all = stats(recorded("tiny"));
+    const at = await page(),
+        all = stats(recorded("tiny"));
     await at.locator("#sentence", { hasText: "touched" }).waitFor();
     await at.locator("#sentence", { hasText: "of time in" }).waitFor();
     const sentence = await at.locator("#sentence").innerText();
@@ -28,13 +29,17 @@ test("the first line says what the recording is", { skip }, async () => {
 
 for (const name of ["tiny", "moe"]) {
     test(`statistics of ${name} are those of ggscope stats`, { skip }, async () => {
-        const at = await page(), directory = recorded(name);
+        const at = await page(),
+            directory = recorded(name);
         if (name !== "tiny") await choose(at, name);
         await show(at, "statistics");
         await at.locator("[data-tile=ops]").waitFor();
         const all = stats(directory);
         const tile = async (key) => at.locator(`[data-tile=${key}]`).innerText();
-        assert.match(await tile("tokens"), new RegExp(`\\n${all.tokens}\\n${grouped(all.prompt_tokens)} prompt tokens, ${grouped(all.generated_tokens)} generated`));
+        assert.match(
+            await tile("tokens"),
+            new RegExp(`\\n${all.tokens}\\n${grouped(all.prompt_tokens)} prompt tokens, ${grouped(all.generated_tokens)} generated`),
+        );
         assert.match(await tile("ops"), new RegExp(`\\n${grouped(all.ops)}\\n${grouped(all.op_runs)} op runs on ${all.threads} threads`));
         for (const by of ["op", "layer", "component", "tensor", "thread"]) {
             await at.locator(`#by-${by}`).click();
@@ -46,11 +51,21 @@ for (const name of ["tiny", "moe"]) {
                 const row = shown.get(by === "layer" && group.name === "none" ? "-1" : group.name);
                 assert.ok(row, `${by} ${group.name}`);
                 const told = [row.ops, row.wall_ns, row.busy_ns, row.wait_ns, row.read, row.written, row.disk];
-                assert.deepEqual(told, [group.ops, group.wall_ns, group.busy_ns, group.wait_ns, group.bytes_read, group.bytes_written, group.bytes_disk], `${by} ${group.name}`);
+                assert.deepEqual(
+                    told,
+                    [group.ops, group.wall_ns, group.busy_ns, group.wait_ns, group.bytes_read, group.bytes_written, group.bytes_disk],
+                    `${by} ${group.name}`,
+                );
             }
         }
         const cold = await savedCsv(at, at.getByRole("button", { name: /Save "Cold weights/ }));
-        assert.deepEqual(cold.map((row) => [row.tensor, row.never]).sort(), all.weights.filter((w) => w.touched < w.size).map((w) => [w.name, w.size - w.touched]).sort());
+        assert.deepEqual(
+            cold.map((row) => [row.tensor, row.never]).sort(),
+            all.weights
+                .filter((w) => w.touched < w.size)
+                .map((w) => [w.name, w.size - w.touched])
+                .sort(),
+        );
         const sequential = Number(await at.locator("[data-sequential]").getAttribute("data-sequential"));
         assert.ok(Math.abs(sequential - all.pattern.sequential_bytes / all.pattern.bytes) < 1e-6);
         await finish(at);
@@ -77,16 +92,21 @@ test("the expert matrix counts what ggscope experts counts; a dense model has no
     await at.locator("[data-cell]").first().waitFor();
     const { layers } = json("experts", recorded("moe"));
     const shown = await at.locator(".experts [data-count]").evaluateAll((cells) => cells.map((cell) => [cell.dataset.cell, Number(cell.dataset.count)]));
-    assert.deepEqual(shown, layers.flatMap((layer, i) => layer.counts.map((n, expert) => [`${i} ${expert}`, n])));
+    assert.deepEqual(
+        shown,
+        layers.flatMap((layer, i) => layer.counts.map((n, expert) => [`${i} ${expert}`, n])),
+    );
     await finish(at);
 });
 
 // As the page writes times: three digits.
 const scaled = (value, unit) => `${value.toFixed(value < 9.995 ? 2 : value < 99.95 ? 1 : 0)} ${unit}`;
-const time = (ns) => (ns < 1000 ? `${Math.round(ns)} ns` : ns / 1e3 < 999.5 ? scaled(ns / 1e3, "us") : ns / 1e6 < 999.5 ? scaled(ns / 1e6, "ms") : scaled(ns / 1e9, "s"));
+const time = (ns) =>
+    ns < 1000 ? `${Math.round(ns)} ns` : ns / 1e3 < 999.5 ? scaled(ns / 1e3, "us") : ns / 1e6 < 999.5 ? scaled(ns / 1e6, "ms") : scaled(ns / 1e9, "s");
 
 test("the timeline: all op runs, one op with the times of each thread, a stretch that filters the log", { skip }, async () => {
-    const directory = recorded("tiny"), [longest] = json("log", "--token", "2", "--sort", "duration", "-n", "1", directory).ops;
+    const directory = recorded("tiny"),
+        [longest] = json("log", "--token", "2", "--sort", "duration", "-n", "1", directory).ops;
     const at = await page(`view=timeline&op=${longest.run}.${longest.node}`);
     const canvas = at.locator(".timeline canvas").first();
     await canvas.waitFor();
@@ -101,7 +121,10 @@ test("the timeline: all op runs, one op with the times of each thread, a stretch
         return rows;
     };
     const wanted = [0, 1].map((thread) => json("log", "--token", "2", "--thread", String(thread), directory).ops.find((op) => op.node === longest.node));
-    const hasAll = (rows) => wanted.every((op, thread) => rows.some((row) => row[0] === `CPU thread ${thread}` && row[2] === op.op && row[3] === String(op.layer ?? "") && row[4] === time(op.duration_ns)));
+    const hasAll = (rows) =>
+        wanted.every((op, thread) =>
+            rows.some((row) => row[0] === `CPU thread ${thread}` && row[2] === op.op && row[3] === String(op.layer ?? "") && row[4] === time(op.duration_ns)),
+        );
     // Op runs come as soon as they fit into the window; until they are there the folded ones are shown.
     let rows = [];
     for (let i = 0; i < 100 && !hasAll(rows); i++) rows = await table();
@@ -127,7 +150,8 @@ test("the timeline: all op runs, one op with the times of each thread, a stretch
 });
 
 test("the log has every op, in order, sorts and scrolls to its end", { skip }, async () => {
-    const at = await page("view=log"), { ops } = json("log", recorded("tiny"));
+    const at = await page("view=log"),
+        { ops } = json("log", recorded("tiny"));
     await at.locator(`[data-total="${ops.length}"]`).waitFor();
     const cells = async (row) => at.locator(`#log-row-${row} [role=gridcell]`).allInnerTexts();
     await at.locator("#log-row-0:not(.loading)").waitFor();
@@ -147,13 +171,17 @@ test("the log has every op, in order, sorts and scrolls to its end", { skip }, a
     const slowest = ops.find((op) => op.duration_ns === longest);
     await at.locator("#log-row-0", { hasText: slowest.tensor }).waitFor();
     const rows = await savedCsv(at, at.getByRole("button", { name: "CSV: Save these rows" }));
-    assert.deepEqual(rows.map((row) => row.duration_ns), ops.map((op) => op.duration_ns).sort((a, b) => b - a));
+    assert.deepEqual(
+        rows.map((row) => row.duration_ns),
+        ops.map((op) => op.duration_ns).sort((a, b) => b - a),
+    );
     assert.equal(sum(rows, "read"), sum(ops, "bytes_read"));
     await finish(at);
 });
 
 test("the log's filters", { skip }, async () => {
-    const at = await page("view=log"), { ops } = json("log", recorded("tiny"));
+    const at = await page("view=log"),
+        { ops } = json("log", recorded("tiny"));
     const filter = at.getByRole("form", { name: "Filter the log" });
     const expectTotal = async (n) => at.locator(`[data-total="${n}"]`).waitFor();
     await expectTotal(ops.length);
@@ -176,7 +204,8 @@ test("the log's filters", { skip }, async () => {
 });
 
 test("the graph: collapsed to layers with their time, opened in place, searched, walked", { skip }, async () => {
-    const at = await page("view=graph&tokens=1..1"), graph = json("graph", "--token", "1", recorded("tiny"));
+    const at = await page("view=graph&tokens=1..1"),
+        graph = json("graph", "--token", "1", recorded("tiny"));
     const box = at.locator(".graph-scroll");
     await box.waitFor();
     assert.equal(Number(await box.getAttribute("data-nodes")), graph.metadata.total_nodes);
@@ -191,10 +220,17 @@ test("the graph: collapsed to layers with their time, opened in place, searched,
         return [...seen];
     });
     const nodes = graph.nodes.filter((node) => node.state);
-    assert.deepEqual(blocks.map(([key]) => key).filter((key) => key.startsWith("layer")), Array.from({ length: 22 }, (_, i) => `layer ${i}`));
+    assert.deepEqual(
+        blocks.map(([key]) => key).filter((key) => key.startsWith("layer")),
+        Array.from({ length: 22 }, (_, i) => `layer ${i}`),
+    );
     for (const [key, time] of blocks.filter(([name]) => name.startsWith("layer"))) {
         const inside = nodes.filter((node) => `layer ${node.layer_id}` === key);
-        assert.equal(time, inside.reduce((total, node) => total + (node.duration_ns ?? 0), 0), key);
+        assert.equal(
+            time,
+            inside.reduce((total, node) => total + (node.duration_ns ?? 0), 0),
+            key,
+        );
     }
     assert.equal(await at.locator(".node").count(), 0);
 
@@ -212,7 +248,8 @@ test("the graph: collapsed to layers with their time, opened in place, searched,
 
     await at.getByRole("button", { name: "expand all" }).click();
     await at.locator('.graph-scroll[data-pending="0"]').waitFor();
-    const laidOut = Number(await box.getAttribute("data-laid-out")), shapes = Number(await box.getAttribute("data-shapes"));
+    const laidOut = Number(await box.getAttribute("data-laid-out")),
+        shapes = Number(await box.getAttribute("data-shapes"));
     assert.ok(shapes < 8, `${shapes} shapes`);
     assert.ok(laidOut > 0 && laidOut < graph.metadata.total_nodes / 4, `${laidOut} of ${graph.metadata.total_nodes} nodes were laid out`);
     await finish(at);

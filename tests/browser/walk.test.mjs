@@ -24,9 +24,18 @@ test("the keyboard reaches every view, and everything in it that can be reached 
             const where = await at.evaluate(() => {
                 const element = document.activeElement;
                 if (!element || element === document.body) return null;
-                const style = getComputedStyle(element), box = element.getBoundingClientRect();
-                const marked = (style.outlineStyle !== "none" && parseFloat(style.outlineWidth) > 0) || element.matches("[role=grid], summary") || style.boxShadow !== "none";
-                return { name: element.getAttribute("aria-label") ?? element.textContent?.slice(0, 40) ?? element.tagName, inside: element.closest("#view") !== null, marked, size: box.width * box.height };
+                const style = getComputedStyle(element),
+                    box = element.getBoundingClientRect();
+                const marked =
+                    (style.outlineStyle !== "none" && parseFloat(style.outlineWidth) > 0) ||
+                    element.matches("[role=grid], summary") ||
+                    style.boxShadow !== "none";
+                return {
+                    name: element.getAttribute("aria-label") ?? element.textContent?.slice(0, 40) ?? element.tagName,
+                    inside: element.closest("#view") !== null,
+                    marked,
+                    size: box.width * box.height,
+                };
             });
             if (!where?.inside) break;
             reached.add(where.name);
@@ -39,7 +48,8 @@ test("the keyboard reaches every view, and everything in it that can be reached 
 });
 
 test("keys: search, help, op by op, deselect; none of them inside an input", { skip }, async () => {
-    const at = await page("view=log"), { ops } = json("log", recorded("tiny"));
+    const at = await page("view=log"),
+        { ops } = json("log", recorded("tiny"));
     await at.locator("#log-row-0:not(.loading)").click();
     await at.locator(".drawer .card").waitFor();
     await at.keyboard.press("Period");
@@ -130,7 +140,13 @@ test("an address brings another reader to the same place; one of another experim
     await other.locator(`[data-total="${ops.length}"]`).waitFor();
     await other.locator("#tab-log[aria-selected=true]").waitFor();
     await other.locator(".drawer .card", { hasText: ops[1].tensor }).waitFor();
-    assert.equal(await other.locator(".page-header select").first().evaluate((select) => select.selectedOptions[0].textContent), "moe");
+    assert.equal(
+        await other
+            .locator(".page-header select")
+            .first()
+            .evaluate((select) => select.selectedOptions[0].textContent),
+        "moe",
+    );
     await other.goBack();
     await finish(other);
     await at.goBack();

@@ -9,14 +9,19 @@ import { selection, there } from "../../state";
 import { changeText } from "./answers";
 import { keysOf, rowAt, type Runs } from "./lanes";
 
-const LANE = 18, GAP = 3;
+const LANE = 18,
+    GAP = 3;
 
-interface Span { begin: number; end: number }
+interface Span {
+    begin: number;
+    end: number;
+}
 
 function spanOf(answer: Columns | null, token: number): Span | null {
     if (!answer) return null;
     const [first, last, begin, end] = ["first", "last", "begin", "end"].map((name) => answer.column(name));
-    for (let row = 0; row < answer.rows; row++) if (first![row]! <= token && token <= last![row]!) return { begin: answer.base_ns + begin![row]!, end: answer.base_ns + end![row]! };
+    for (let row = 0; row < answer.rows; row++)
+        if (first![row]! <= token && token <= last![row]!) return { begin: answer.base_ns + begin![row]!, end: answer.base_ns + end![row]! };
     return null;
 }
 
@@ -26,8 +31,18 @@ function runsOf(answer: Columns | null, span: Span | null): Runs | null {
     const lane = answer.column("lane");
     const shift = answer.base_ns - span.begin;
     return {
-        begin: span.begin, ops: header.ops ?? [], lanes: [...new Set(lane)].sort((x, y) => x - y), lane, op: answer.column("op"), layer: answer.column("layer"),
-        start: Array.from(answer.column("begin"), (v) => v + shift), duration: answer.column("duration"), wait: answer.column("wait"), run: answer.column("run"), node: answer.column("node"), rows: answer.rows,
+        begin: span.begin,
+        ops: header.ops ?? [],
+        lanes: [...new Set(lane)].sort((x, y) => x - y),
+        lane,
+        op: answer.column("op"),
+        layer: answer.column("layer"),
+        start: Array.from(answer.column("begin"), (v) => v + shift),
+        duration: answer.column("duration"),
+        wait: answer.column("wait"),
+        run: answer.column("run"),
+        node: answer.column("node"),
+        rows: answer.rows,
     };
 }
 
@@ -57,8 +72,24 @@ export function LinkedLanes({ a, b, last }: { a: number; b: number; last: number
         <section class="linked" aria-labelledby="linked-title">
             <div class="table-head">
                 <h3 id="linked-title">The same token in both</h3>
-                <label>token{" "}<input type="number" min={0} max={last} value={token} onInput={(event) => { const n = event.currentTarget.valueAsNumber; if (Number.isInteger(n) && n >= 0 && n <= last) setToken(n); }} /></label>
-                <span class="quiet" role="status">{found ? sentence(left.runs, found[0] ?? -1, right.runs, found[1] ?? -1) : "one scale for both; point at an op to find it in the other"}</span>
+                <label>
+                    token{" "}
+                    <input
+                        type="number"
+                        min={0}
+                        max={last}
+                        value={token}
+                        onInput={(event) => {
+                            const n = event.currentTarget.valueAsNumber;
+                            if (Number.isInteger(n) && n >= 0 && n <= last) setToken(n);
+                        }}
+                    />
+                </label>
+                <span class="quiet" role="status">
+                    {found
+                        ? sentence(left.runs, found[0] ?? -1, right.runs, found[1] ?? -1)
+                        : "one scale for both; point at an op to find it in the other"}
+                </span>
             </div>
             {left.folded || right.folded ? <p class="quiet">This token has more op runs than fit here: the timeline shows them.</p> : null}
             <TableView label="Lanes of both recordings" table={() => tableOf(left.runs, keys[0], right.runs, keys[1])}>
@@ -70,7 +101,8 @@ export function LinkedLanes({ a, b, last }: { a: number; b: number; last: number
 }
 
 function sentence(a: Runs | null, rowA: number, b: Runs | null, rowB: number): string {
-    const runs = rowA >= 0 ? a : b, row = rowA >= 0 ? rowA : rowB;
+    const runs = rowA >= 0 ? a : b,
+        row = rowA >= 0 ? rowA : rowB;
     if (!runs || row < 0) return "";
     const layer = runs.layer[row]! < 0 ? "no layer" : `layer ${runs.layer[row]}`;
     const took = (r: Runs | null, i: number) => (r && i >= 0 ? time(r.duration[i]!) : "not there");
@@ -82,9 +114,21 @@ function tableOf(a: Runs | null, keysA: readonly string[], b: Runs | null, keysB
     const inB = new Map(keysB.map((key, row) => [key, row]));
     const rows = keysA.slice(0, 500).map((key, row) => {
         const other = inB.get(key);
-        return [a!.ops[a!.op[row]!] ?? "", a!.layer[row]! < 0 ? "none" : String(a!.layer[row]), String(a!.lanes.indexOf(a!.lane[row]!)), time(a!.duration[row]!), other === undefined ? "not there" : time(b!.duration[other]!), other === undefined ? "" : changeText(a!.duration[row]!, b!.duration[other]!)];
+        return [
+            a!.ops[a!.op[row]!] ?? "",
+            a!.layer[row]! < 0 ? "none" : String(a!.layer[row]),
+            String(a!.lanes.indexOf(a!.lane[row]!)),
+            time(a!.duration[row]!),
+            other === undefined ? "not there" : time(b!.duration[other]!),
+            other === undefined ? "" : changeText(a!.duration[row]!, b!.duration[other]!),
+        ];
     });
-    return { caption: "Op runs of the token in both recordings", columns: ["op", "layer", "lane", "A", "B", "change"], rows, more: Math.max(0, keysA.length - 500) };
+    return {
+        caption: "Op runs of the token in both recordings",
+        columns: ["op", "layer", "lane", "A", "B", "change"],
+        rows,
+        more: Math.max(0, keysA.length - 500),
+    };
 }
 
 interface LaneProps {
@@ -121,7 +165,12 @@ function Lane({ name, runs, keys, longest, marked, mark }: LaneProps) {
     const point = (event: MouseEvent) => {
         if (!runs) return;
         const box = canvas.current!.getBoundingClientRect();
-        const row = rowAt(runs, Math.floor((event.clientY - box.top) / (LANE + GAP)), ((event.clientX - box.left) / width) * longest, (3 / width) * longest);
+        const row = rowAt(
+            runs,
+            Math.floor((event.clientY - box.top) / (LANE + GAP)),
+            ((event.clientX - box.left) / width) * longest,
+            (3 / width) * longest,
+        );
         mark(row < 0 ? null : keys[row]!);
     };
     const step = (event: KeyboardEvent) => {
@@ -136,8 +185,16 @@ function Lane({ name, runs, keys, longest, marked, mark }: LaneProps) {
     return (
         <div class="compare-lane">
             <span class={"compare-lane-name"}>{name}</span>
-            <canvas ref={canvas} tabIndex={0} role="img" aria-label={`Op runs of ${name}; the arrow keys go from one to the next`} style={{ height: `${height}px` }}
-                onMouseMove={point} onMouseLeave={() => mark(null)} onKeyDown={step} />
+            <canvas
+                ref={canvas}
+                tabIndex={0}
+                role="img"
+                aria-label={`Op runs of ${name}; the arrow keys go from one to the next`}
+                style={{ height: `${height}px` }}
+                onMouseMove={point}
+                onMouseLeave={() => mark(null)}
+                onKeyDown={step}
+            />
         </div>
     );
 }
@@ -149,11 +206,19 @@ function orderOf(runs: Runs): number[] {
     return order;
 }
 
-function draw(g: CanvasRenderingContext2D, runs: Runs, keys: readonly string[], scale: number, marked: string | null, colours: ReturnType<typeof theme>) {
+function draw(
+    g: CanvasRenderingContext2D,
+    runs: Runs,
+    keys: readonly string[],
+    scale: number,
+    marked: string | null,
+    colours: ReturnType<typeof theme>,
+) {
     const { layer, opType } = selection.value;
     for (let row = 0; row < runs.rows; row++) {
         const op = runs.ops[runs.op[row]!] ?? "";
-        const x = runs.start[row]! * scale, w = Math.max(0.75, runs.duration[row]! * scale);
+        const x = runs.start[row]! * scale,
+            w = Math.max(0.75, runs.duration[row]! * scale);
         const y = runs.lanes.indexOf(runs.lane[row]!) * (LANE + GAP);
         const wanted = (layer === null || runs.layer[row] === layer) && (opType === null || op === opType);
         g.globalAlpha = wanted ? 1 : 0.2;

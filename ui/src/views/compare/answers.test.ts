@@ -1,8 +1,16 @@
 import { expect, test } from "vitest";
 import { changeText, shownItems, type Item, type Verdict } from "./answers";
 
-const item = (layer: number | null, a: number, b: number, verdict: Verdict, bytes_differ = 0): Item =>
-    ({ prompt: false, layer, op: "MUL_MAT", tensor: "x", a: { ops: 1, wall_ns: a, median_ns: a, read: 0 }, b: { ops: 1, wall_ns: b, median_ns: b, read: 0 }, verdict, bytes_differ });
+const item = (layer: number | null, a: number, b: number, verdict: Verdict, bytes_differ = 0): Item => ({
+    prompt: false,
+    layer,
+    op: "MUL_MAT",
+    tensor: "x",
+    a: { ops: 1, wall_ns: a, median_ns: a, read: 0 },
+    b: { ops: 1, wall_ns: b, median_ns: b, read: 0 },
+    verdict,
+    bytes_differ,
+});
 
 test("changes have a sign, and none without a base", () => {
     expect(changeText(100, 125)).toBe("+25.0 %");
@@ -12,7 +20,14 @@ test("changes have a sign, and none without a base", () => {
 });
 
 test("the threshold hides noise and small changes, never bytes that differ", () => {
-    const items = [item(-2, 100, 150, "slower"), item(-2, 100, 104, "slower"), item(-2, 100, 180, "noise"), item(-2, 100, 100, "same", 3), item(4, 100, 50, "faster"), item(null, 100, 90, "uncertain")];
+    const items = [
+        item(-2, 100, 150, "slower"),
+        item(-2, 100, 104, "slower"),
+        item(-2, 100, 180, "noise"),
+        item(-2, 100, 100, "same", 3),
+        item(4, 100, 50, "faster"),
+        item(null, 100, 90, "uncertain"),
+    ];
     const threshold = { least: 0.05, noise: false, layers: false };
     expect(shownItems(items, threshold).map((i) => items.indexOf(i))).toEqual([0, 3]);
     expect(shownItems(items, { ...threshold, least: 0 }).map((i) => items.indexOf(i))).toEqual([0, 1, 3]);

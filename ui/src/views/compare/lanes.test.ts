@@ -2,8 +2,18 @@ import { expect, test } from "vitest";
 import { keysOf, rowAt, type Runs } from "./lanes";
 
 const runs: Runs = {
-    begin: 1000, ops: ["ADD", "MUL_MAT"], lanes: [3, 7], rows: 5,
-    lane: [3, 3, 7, 3, 7], op: [1, 1, 1, 0, 0], layer: [0, 0, 0, 0, 0], start: [0, 100, 0, 250, 260], duration: [90, 100, 80, 40, 30], wait: [0, 0, 0, 0, 0], run: [1, 1, 1, 1, 1], node: [0, 1, 0, 2, 2],
+    begin: 1000,
+    ops: ["ADD", "MUL_MAT"],
+    lanes: [3, 7],
+    rows: 5,
+    lane: [3, 3, 7, 3, 7],
+    op: [1, 1, 1, 0, 0],
+    layer: [0, 0, 0, 0, 0],
+    start: [0, 100, 0, 250, 260],
+    duration: [90, 100, 80, 40, 30],
+    wait: [0, 0, 0, 0, 0],
+    run: [1, 1, 1, 1, 1],
+    node: [0, 1, 0, 2, 2],
 };
 
 test("alike by order within layer, op and lane, whatever the lanes' numbers and the op table", () => {

@@ -30,10 +30,12 @@ export function keysOf(runs: Runs): string[] {
 
 // The row at a point of a lane: the one that covers `at`, else the nearest within `reach` ns; -1 for none.
 export function rowAt(runs: Runs, lane: number, at: number, reach: number): number {
-    let best = -1, distance = reach;
+    let best = -1,
+        distance = reach;
     for (let row = 0; row < runs.rows; row++) {
         if (runs.lanes.indexOf(runs.lane[row]!) !== lane) continue;
-        const begin = runs.start[row]!, end = begin + runs.duration[row]!;
+        const begin = runs.start[row]!,
+            end = begin + runs.duration[row]!;
         const away = at < begin ? begin - at : at > end ? at - end : 0;
         if (away < distance || (away === 0 && distance === 0)) [best, distance] = [row, away];
         if (away === 0) return row;

@@ -30,17 +30,40 @@ function BlockHeader(props: BlockProps) {
     const text = `${block.title}: ${plural(block.rows.length, "node")}, ${time(block.time)}, ${share(block.time, made.time)} of the token's time`;
     return (
         <div class="block-header">
-            <button type="button" class="block-name" aria-expanded={expanded} onClick={toggle} title={text} data-block={block.key} data-time={block.time}>
-                <span aria-hidden="true" class="block-arrow">{expanded ? "▾" : "▸"}</span>
+            <button
+                type="button"
+                class="block-name"
+                aria-expanded={expanded}
+                onClick={toggle}
+                title={text}
+                data-block={block.key}
+                data-time={block.time}
+            >
+                <span aria-hidden="true" class="block-arrow">
+                    {expanded ? "▾" : "▸"}
+                </span>
                 <span class="block-title">{block.title}</span>
-                <span class="block-bar" aria-hidden="true"><Families {...props} scale={longest} /></span>
+                <span class="block-bar" aria-hidden="true">
+                    <Families {...props} scale={longest} />
+                </span>
                 <span class="block-time">{time(block.time)}</span>
                 <span class="block-share">{share(block.time, made.time)}</span>
                 <span class="block-count quiet">{plural(block.rows.length, "node")}</span>
                 {matches > 0 && <span class="block-matches">{plural(matches, "match", "matches")}</span>}
             </button>
-            {block.layer < 0 ? <span class="block-filter" /> : (
-                <button type="button" class="quiet block-filter" aria-pressed={props.filtered} onClick={filter} aria-label={`Filter every view by ${block.title}`} title="Filter every view by this layer">filter</button>
+            {block.layer < 0 ? (
+                <span class="block-filter" />
+            ) : (
+                <button
+                    type="button"
+                    class="quiet block-filter"
+                    aria-pressed={props.filtered}
+                    onClick={filter}
+                    aria-label={`Filter every view by ${block.title}`}
+                    title="Filter every view by this layer"
+                >
+                    filter
+                </button>
             )}
         </div>
     );
@@ -54,9 +77,15 @@ function Families({ graph, block, scale }: { graph: Graph; block: Block; scale: 
     }
     return (
         <>
-            {families.filter((family) => sums.has(family.name)).map((family) => (
-                <i key={family.name} class={`pattern-${family.pattern}`} style={{ width: `${(sums.get(family.name)! / Math.max(1, scale)) * 100}%`, "--swatch": family.colour }} />
-            ))}
+            {families
+                .filter((family) => sums.has(family.name))
+                .map((family) => (
+                    <i
+                        key={family.name}
+                        class={`pattern-${family.pattern}`}
+                        style={{ width: `${(sums.get(family.name)! / Math.max(1, scale)) * 100}%`, "--swatch": family.colour }}
+                    />
+                ))}
         </>
     );
 }
@@ -66,9 +95,17 @@ export function BlockView(props: BlockProps) {
     return (
         <>
             <BlockHeader {...props} />
-            {expanded && (layout
-                ? <div class="block-inside" style={{ left: `${inset}px`, width: `${layout.width}px`, height: `${layout.height}px` }}><Edges {...props} layout={layout} /><Nodes {...props} layout={layout} /></div>
-                : <p class="quiet block-pending" role="status">Laying out…</p>)}
+            {expanded &&
+                (layout ? (
+                    <div class="block-inside" style={{ left: `${inset}px`, width: `${layout.width}px`, height: `${layout.height}px` }}>
+                        <Edges {...props} layout={layout} />
+                        <Nodes {...props} layout={layout} />
+                    </div>
+                ) : (
+                    <p class="quiet block-pending" role="status">
+                        Laying out…
+                    </p>
+                ))}
         </>
     );
 }
@@ -83,20 +120,40 @@ function Edges({ block, layout, made, selected }: BlockProps & { layout: Layout 
         <svg class="edges" width={layout.width} height={layout.height} aria-hidden="true">
             {layout.entry && <path class="edge across" d={`M${layout.entry.x} 0V${layout.entry.y}`} />}
             {layout.exit && <path class="edge across" d={`M${layout.exit.x} ${layout.exit.y}V${layout.height}`} />}
-            {shape.edges.map(([from, to]) => <Edge key={n} points={layout.edges[n++]!} on={touches(from, to)} />)}
-            {shape.memory.map(([from, to]) => <Edge key={n} points={layout.edges[n++]!} on={touches(from, to)} kind="memory" />)}
-            {shape.into.map((to) => <Edge key={n} points={layout.edges[n++]!} on={at === to || (at < 0 && near.has(rows[to]!))} kind="across" />)}
-            {shape.outof.map((from) => <Edge key={n} points={layout.edges[n++]!} on={at === from || (at < 0 && near.has(rows[from]!))} kind="across out" />)}
+            {shape.edges.map(([from, to]) => (
+                <Edge key={n} points={layout.edges[n++]!} on={touches(from, to)} />
+            ))}
+            {shape.memory.map(([from, to]) => (
+                <Edge key={n} points={layout.edges[n++]!} on={touches(from, to)} kind="memory" />
+            ))}
+            {shape.into.map((to) => (
+                <Edge key={n} points={layout.edges[n++]!} on={at === to || (at < 0 && near.has(rows[to]!))} kind="across" />
+            ))}
+            {shape.outof.map((from) => (
+                <Edge key={n} points={layout.edges[n++]!} on={at === from || (at < 0 && near.has(rows[from]!))} kind="across out" />
+            ))}
         </svg>
     );
 }
 
 function Edge({ points, on, kind }: { points: number[]; on: boolean; kind?: string }) {
-    return <path d={edgePath(points)} class={`edge ${kind ?? ""}${on ? " on" : ""}`} marker-end={kind?.endsWith("out") ? undefined : on ? "url(#arrow-on)" : "url(#arrow)"} />;
+    return (
+        <path
+            d={edgePath(points)}
+            class={`edge ${kind ?? ""}${on ? " on" : ""}`}
+            marker-end={kind?.endsWith("out") ? undefined : on ? "url(#arrow-on)" : "url(#arrow)"}
+        />
+    );
 }
 
 function Nodes(props: BlockProps & { layout: Layout }) {
-    return <>{props.block.rows.map((row, i) => <Node key={row} {...props} row={row} i={i} />)}</>;
+    return (
+        <>
+            {props.block.rows.map((row, i) => (
+                <Node key={row} {...props} row={row} i={i} />
+            ))}
+        </>
+    );
 }
 
 const chipWords = { weight: "weight", kv: "cache", port: "shared input", input: "input" } as const;
@@ -108,16 +165,47 @@ function Node({ graph, made, layout, row, i, selected, matching, longestNode, pr
     const took = graph.time[row]!;
     const chips = made.chips[row]!;
     const near = selected >= 0 && selected !== row && (made.sources[selected]!.includes(row) || made.consumers[selected]!.includes(row));
-    const classes = ["node", kind === "executed" ? "" : `node-${kind}`, row === selected ? "selected" : "", near ? "near" : "", matching.has(row) ? "match" : ""].filter(Boolean).join(" ");
+    const classes = [
+        "node",
+        kind === "executed" ? "" : `node-${kind}`,
+        row === selected ? "selected" : "",
+        near ? "near" : "",
+        matching.has(row) ? "match" : "",
+    ]
+        .filter(Boolean)
+        .join(" ");
     const label = `${op} ${graph.names[row] ?? ""}, ${kind === "executed" ? time(took) : kind}${chips.map((chip) => `, ${chipWords[chip.kind]} ${chip.name}`).join("")}`;
     return (
-        <button type="button" class={classes} id={`node-${row}`} data-row={row} tabIndex={row === selected || (selected < 0 && i === 0) ? 0 : -1} aria-pressed={row === selected} title={label}
-            style={{ left: `${layout.x[i]}px`, top: `${layout.y[i]}px`, width: `${NODE_WIDTH}px`, height: `${layout.h[i]}px`, "--swatch": family.colour }} onClick={() => press(row)}>
+        <button
+            type="button"
+            class={classes}
+            id={`node-${row}`}
+            data-row={row}
+            tabIndex={row === selected || (selected < 0 && i === 0) ? 0 : -1}
+            aria-pressed={row === selected}
+            title={label}
+            style={{
+                left: `${layout.x[i]}px`,
+                top: `${layout.y[i]}px`,
+                width: `${NODE_WIDTH}px`,
+                height: `${layout.h[i]}px`,
+                "--swatch": family.colour,
+            }}
+            onClick={() => press(row)}
+        >
             <span class={`node-stripe pattern-${family.pattern}`} style={{ "--swatch": family.colour }} />
-            <span class="node-op">{op}<span class="node-time">{kind === "executed" ? time(took) : kind}</span></span>
+            <span class="node-op">
+                {op}
+                <span class="node-time">{kind === "executed" ? time(took) : kind}</span>
+            </span>
             <span class="node-name">{graph.names[row]}</span>
             {chips.map((chip, k) => (
-                <span class={`node-chip chip-${chip.kind}`} key={k}><i aria-hidden="true" /><span class="unseen">{chipWords[chip.kind]} </span>{chip.name}{chip.bytes > 0 && chip.kind === "weight" ? <span class="quiet"> {bytes(chip.bytes)}</span> : null}</span>
+                <span class={`node-chip chip-${chip.kind}`} key={k}>
+                    <i aria-hidden="true" />
+                    <span class="unseen">{chipWords[chip.kind]} </span>
+                    {chip.name}
+                    {chip.bytes > 0 && chip.kind === "weight" ? <span class="quiet"> {bytes(chip.bytes)}</span> : null}
+                </span>
             ))}
             <span class="node-share" style={{ width: `${(took / Math.max(1, longestNode)) * 100}%` }} />
         </button>

@@ -9,7 +9,8 @@ function transformer(layers: number): Graph {
     const rows: { op: number; layer: number; name: string; sources: (number | string)[] }[] = [];
     const leaves: { name: string; kind: string; bytes: number }[] = [];
     const leaf = (name: string) => name;
-    const add = (op: string, layer: number, name: string, ...sources: (number | string)[]) => rows.push({ op: ops.indexOf(op), layer, name, sources }) - 1;
+    const add = (op: string, layer: number, name: string, ...sources: (number | string)[]) =>
+        rows.push({ op: ops.indexOf(op), layer, name, sources }) - 1;
     let stream = add("GET_ROWS", -1, "embd", leaf("token_embd.weight"), leaf("inp_tokens"));
     for (let i = 0; i < layers; i++) {
         const norm = add("RMS_NORM", i, `norm-${i}`, stream);
@@ -21,16 +22,32 @@ function transformer(layers: number): Graph {
         stream = add("ADD", i, `l_out-${i}`, attention, stream);
     }
     add("MUL_MAT", -1, "result", stream, leaf("output.weight"));
-    const source: number[] = [], target: number[] = [];
+    const source: number[] = [],
+        target: number[] = [];
     const numbers = new Map<string, number>();
-    rows.forEach((row, t) => row.sources.forEach((s) => {
-        if (typeof s === "string" && !numbers.has(s)) numbers.set(s, leaves.push({ name: s, kind: s.startsWith("inp") ? "input" : s.startsWith("cache") ? "kv" : "weight", bytes: 64 }) - 1);
-        source.push(typeof s === "string" ? rows.length + numbers.get(s)! : s);
-        target.push(t);
-    }));
+    rows.forEach((row, t) =>
+        row.sources.forEach((s) => {
+            if (typeof s === "string" && !numbers.has(s))
+                numbers.set(
+                    s,
+                    leaves.push({ name: s, kind: s.startsWith("inp") ? "input" : s.startsWith("cache") ? "kv" : "weight", bytes: 64 }) - 1,
+                );
+            source.push(typeof s === "string" ? rows.length + numbers.get(s)! : s);
+            target.push(t);
+        }),
+    );
     return {
-        rows: rows.length, ops, leaves, source, target, node: rows.map((_, i) => i), op: rows.map((r) => r.op), layer: rows.map((r) => r.layer),
-        kind: rows.map((r) => (ops[r.op] === "VIEW" ? 2 : 0)), time: rows.map((_, i) => i + 1), names: rows.map((r) => r.name),
+        rows: rows.length,
+        ops,
+        leaves,
+        source,
+        target,
+        node: rows.map((_, i) => i),
+        op: rows.map((r) => r.op),
+        layer: rows.map((r) => r.layer),
+        kind: rows.map((r) => (ops[r.op] === "VIEW" ? 2 : 0)),
+        time: rows.map((_, i) => i + 1),
+        names: rows.map((r) => r.name),
     };
 }
 
@@ -47,22 +64,35 @@ describe("blocks", () => {
     });
 
     test("layers that look the same share a shape, however many there are", () => {
-        const few = makeBlocks(transformer(5), false), many = makeBlocks(transformer(60), false);
+        const few = makeBlocks(transformer(5), false),
+            many = makeBlocks(transformer(60), false);
         expect(few.shapes.size).toBe(4); // input, a layer, the last layer, output
         expect([...many.shapes.keys()]).toEqual([...few.shapes.keys()]);
     });
 
     test("inputs that many blocks read are ports, and an edge passes through what is not shown", () => {
-        const graph = transformer(5), made = makeBlocks(graph, false);
+        const graph = transformer(5),
+            made = makeBlocks(graph, false);
         const attention = graph.names.indexOf("kq-2");
-        expect(made.chips[attention]).toEqual([{ name: "cache_v_l2", kind: "kv", bytes: 64, row: -1 }, { name: "inp_mask", kind: "port", bytes: 64, row: -1 }]);
+        expect(made.chips[attention]).toEqual([
+            { name: "cache_v_l2", kind: "kv", bytes: 64, row: -1 },
+            { name: "inp_mask", kind: "port", bytes: 64, row: -1 },
+        ]);
         expect(made.sources[attention]!.map((row) => graph.names[row])).toEqual(["q-2", "k-2"]);
         expect(made.consumers[graph.names.indexOf("k-2")]!.map((row) => graph.names[row])).toEqual(["kq-2"]);
-        expect(made.links.map((l) => [l.from, l.to])).toEqual([[0, 1], [1, 2], [2, 3], [3, 4], [4, 5], [5, 6]]);
+        expect(made.links.map((l) => [l.from, l.to])).toEqual([
+            [0, 1],
+            [1, 2],
+            [2, 3],
+            [3, 4],
+            [4, 5],
+            [5, 6],
+        ]);
     });
 
     test("what is written into a cache is tied to who reads it later", () => {
-        const graph = transformer(3), { blocks } = makeBlocks(graph, false);
+        const graph = transformer(3),
+            { blocks } = makeBlocks(graph, false);
         const { rows, shape } = blocks[1]!;
         expect(shape.memory.map((edge) => edge.map((i) => graph.names[rows[i]!]))).toEqual([["cache_v_l0 (view)", "kq-0"]]);
     });
@@ -82,7 +112,8 @@ describe("blocks", () => {
 });
 
 test("search counts inside every block: ops, results, weights", () => {
-    const graph = transformer(5), made = makeBlocks(graph, false);
+    const graph = transformer(5),
+        made = makeBlocks(graph, false);
     expect(search(graph, made, "attn_q").perBlock).toEqual([0, 1, 1, 1, 1, 1, 0]);
     expect(search(graph, made, "mul_mat").perBlock).toEqual([0, 3, 3, 3, 3, 3, 1]);
     expect(search(graph, made, "  ").rows).toEqual([]);
@@ -98,7 +129,10 @@ test("a layout has every node inside it, none on top of another, and edges that 
             expect(x).toBeGreaterThanOrEqual(0);
             expect(x + NODE_WIDTH).toBeLessThanOrEqual(layout.width + 0.5);
             for (let j = 0; j < i; j++) {
-                const apart = Math.abs(layout.x[j]! - x) >= NODE_WIDTH || layout.y[j]! + layout.h[j]! <= layout.y[i]! || layout.y[i]! + layout.h[i]! <= layout.y[j]!;
+                const apart =
+                    Math.abs(layout.x[j]! - x) >= NODE_WIDTH ||
+                    layout.y[j]! + layout.h[j]! <= layout.y[i]! ||
+                    layout.y[i]! + layout.h[i]! <= layout.y[j]!;
                 expect(apart).toBe(true);
             }
         });

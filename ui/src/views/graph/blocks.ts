@@ -90,7 +90,8 @@ export function makeBlocks(graph: Graph, withViews: boolean): Blocks {
             }
             sources[row]!.push(source);
             consumers[source]!.push(row);
-            const from = blockOf[source]!, to = blockOf[row]!;
+            const from = blockOf[source]!,
+                to = blockOf[row]!;
             if (from !== to && wide) {
                 chips[row]!.push({ name: graph.names[source] ?? "", kind: "port", bytes: 0, row: source });
             } else if (from !== to) {
@@ -152,7 +153,15 @@ function cut(graph: Graph, shown: (row: number) => boolean): { blocks: Block[]; 
         else if (current < 0 || blocks[current]!.layer !== layer || layer >= 0) {
             const title = layer >= 0 ? `layer ${layer}` : last < 0 ? "graph" : layers.size === 0 ? "input" : row > last ? "output" : "between layers";
             current = blocks.length;
-            blocks.push({ key: `${title}${layer < 0 ? ` ${blocks.length}` : ""}`, title, layer, rows: [], executed: 0, time: 0, shape: undefined as unknown as Shape });
+            blocks.push({
+                key: `${title}${layer < 0 ? ` ${blocks.length}` : ""}`,
+                title,
+                layer,
+                rows: [],
+                executed: 0,
+                time: 0,
+                shape: undefined as unknown as Shape,
+            });
             if (layer >= 0) layers.set(layer, current);
         }
         const block = blocks[current]!;
@@ -177,7 +186,15 @@ function readersOf(graph: Graph, all: number[][], blockOf: Int32Array): Map<numb
     return readers;
 }
 
-function shapeOf(graph: Graph, block: Block, blockOf: Int32Array, chips: Chip[][], sources: number[][], consumers: number[][], isPort: (row: number) => boolean): Shape {
+function shapeOf(
+    graph: Graph,
+    block: Block,
+    blockOf: Int32Array,
+    chips: Chip[][],
+    sources: number[][],
+    consumers: number[][],
+    isPort: (row: number) => boolean,
+): Shape {
     const place = new Map(block.rows.map((row, i) => [row, i]));
     const shape: Shape = { signature: "", chips: [], edges: [], memory: [], into: [], outof: [] };
     let signature = "";
@@ -196,10 +213,10 @@ function shapeOf(graph: Graph, block: Block, blockOf: Int32Array, chips: Chip[][
             if (chip.kind !== "kv") continue;
             const writer = writers.get(chip.name);
             if (WRITERS.has(graph.ops[graph.op[row]!]!)) writers.set(chip.name, i);
-            else if (writer !== undefined) shape.memory.push([writer, i]), (signature += `~${i - writer}`);
+            else if (writer !== undefined) (shape.memory.push([writer, i]), (signature += `~${i - writer}`));
         }
-        if (outside) shape.into.push(i), (signature += "^");
-        if (!isPort(row) && consumers[row]!.some((reader) => blockOf[reader] !== blockOf[row])) shape.outof.push(i), (signature += "v");
+        if (outside) (shape.into.push(i), (signature += "^"));
+        if (!isPort(row) && consumers[row]!.some((reader) => blockOf[reader] !== blockOf[row])) (shape.outof.push(i), (signature += "v"));
     });
     shape.signature = signature;
     return shape;

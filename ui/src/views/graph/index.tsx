@@ -33,9 +33,20 @@ interface Told extends Graph {
 function told(answer: Columns): Told {
     const header = answer.header as { ops: string[]; names: string[]; leaves: Leaf[]; token?: number; run?: number; runs?: Told["runs"] };
     return {
-        rows: answer.rows, node: answer.column("node"), op: answer.column("op"), layer: answer.column("layer"), kind: answer.column("kind"), time: answer.column("time"),
-        source: answer.column("source"), target: answer.column("target"), ops: header.ops, names: header.names, leaves: header.leaves,
-        token: header.token ?? 0, run: header.run ?? 0, runs: header.runs ?? [],
+        rows: answer.rows,
+        node: answer.column("node"),
+        op: answer.column("op"),
+        layer: answer.column("layer"),
+        kind: answer.column("kind"),
+        time: answer.column("time"),
+        source: answer.column("source"),
+        target: answer.column("target"),
+        ops: header.ops,
+        names: header.names,
+        leaves: header.leaves,
+        token: header.token ?? 0,
+        run: header.run ?? 0,
+        runs: header.runs ?? [],
     };
 }
 
@@ -74,7 +85,12 @@ function Picture({ graph, made }: { graph: Told; made: Blocks }) {
     const found = useMemo(() => search(graph, made, text.value), [graph, made, text.value]);
     const matching = useMemo(() => new Set(found.rows), [found]);
     const { op, layer } = selection.value;
-    const row = !op || op.run !== graph.run ? -1 : standsFor.value?.run === op.run && standsFor.value.node === op.node ? standsFor.value.row : rowOf(graph, op.node);
+    const row =
+        !op || op.run !== graph.run
+            ? -1
+            : standsFor.value?.run === op.run && standsFor.value.node === op.node
+              ? standsFor.value.row
+              : rowOf(graph, op.node);
     const isOpen = (block: Block) => expanded.value.has(block.key);
     const version = arrived.value;
     const placed = useMemo(() => place(made.blocks, isOpen, layoutOf), [made, expanded.value, version]);
@@ -97,7 +113,9 @@ function Picture({ graph, made }: { graph: Told; made: Blocks }) {
         const node = graph.node[computedWith(graph, target)]!;
         standsFor.value = { run: graph.run, row: target, node };
         select({ op: { run: graph.run, node } });
-        announce(`${graph.ops[graph.op[target]!]} ${graph.names[target]}, ${graph.kind[target] === 0 ? time(graph.time[target]!) : kinds[graph.kind[target]!]}`);
+        announce(
+            `${graph.ops[graph.op[target]!]} ${graph.names[target]}, ${graph.kind[target] === 0 ? time(graph.time[target]!) : kinds[graph.kind[target]!]}`,
+        );
     };
     useReveal(box, made, placed, row, version);
     useGraphKeys(box, graph, made, placed, row, press);
@@ -107,16 +125,49 @@ function Picture({ graph, made }: { graph: Told; made: Blocks }) {
     return (
         <>
             <Bar graph={graph} made={made} found={found} row={row} press={press} fit={() => fit(box.current, placed)} />
-            <div class="graph-scroll" ref={box} tabIndex={0} role="group" aria-label={`Graph of token ${graph.token}: ${describe(graph, made)}`} onScroll={look} onWheel={zoomWheel}
-                data-nodes={graph.rows} data-shapes={made.shapes.size} data-laid-out={nodesLaidOut.value} data-pending={pending.value}>
+            <div
+                class="graph-scroll"
+                ref={box}
+                tabIndex={0}
+                role="group"
+                aria-label={`Graph of token ${graph.token}: ${describe(graph, made)}`}
+                onScroll={look}
+                onWheel={zoomWheel}
+                data-nodes={graph.rows}
+                data-shapes={made.shapes.size}
+                data-laid-out={nodesLaidOut.value}
+                data-pending={pending.value}
+            >
                 <div class="graph-size" style={{ width: `${width}px`, height: `${placed.total * scale.value}px` }}>
-                    <div class="graph-content" style={{ width: `${placed.width}px`, height: `${placed.total}px`, transform: `scale(${scale.value})` }}>
+                    <div
+                        class="graph-content"
+                        style={{ width: `${placed.width}px`, height: `${placed.total}px`, transform: `scale(${scale.value})` }}
+                    >
                         <Links made={made} placed={placed} first={first} last={last} isOpen={isOpen} />
                         {made.blocks.slice(first, last).map((block, k) => (
-                            <div class={`block${isOpen(block) ? " open" : ""}`} key={block.key} style={{ top: `${placed.top[first + k]}px`, height: `${placed.height[first + k]}px`, width: `${placed.width}px` }}>
-                                <BlockView graph={graph} made={made} block={block} index={first + k} layout={layoutOf(block.shape)} expanded={isOpen(block)} filtered={layer === block.layer}
-                                    longest={longest} longestNode={longestNode} inset={placed.inset[first + k]!} matches={found.perBlock[first + k]!} matching={matching} selected={row}
-                                    toggle={() => setOpen([block.key], !isOpen(block))} filter={() => select({ layer: layer === block.layer ? null : block.layer })} press={press} />
+                            <div
+                                class={`block${isOpen(block) ? " open" : ""}`}
+                                key={block.key}
+                                style={{ top: `${placed.top[first + k]}px`, height: `${placed.height[first + k]}px`, width: `${placed.width}px` }}
+                            >
+                                <BlockView
+                                    graph={graph}
+                                    made={made}
+                                    block={block}
+                                    index={first + k}
+                                    layout={layoutOf(block.shape)}
+                                    expanded={isOpen(block)}
+                                    filtered={layer === block.layer}
+                                    longest={longest}
+                                    longestNode={longestNode}
+                                    inset={placed.inset[first + k]!}
+                                    matches={found.perBlock[first + k]!}
+                                    matching={matching}
+                                    selected={row}
+                                    toggle={() => setOpen([block.key], !isOpen(block))}
+                                    filter={() => select({ layer: layer === block.layer ? null : block.layer })}
+                                    press={press}
+                                />
                             </div>
                         ))}
                     </div>
@@ -147,7 +198,21 @@ function setOpen(keys: Iterable<string>, open: boolean) {
 
 // ---- the line above
 
-function Bar({ graph, made, found, row, press, fit }: { graph: Told; made: Blocks; found: { rows: number[]; perBlock: number[] }; row: number; press(row: number): void; fit(): void }) {
+function Bar({
+    graph,
+    made,
+    found,
+    row,
+    press,
+    fit,
+}: {
+    graph: Told;
+    made: Blocks;
+    found: { rows: number[]; perBlock: number[] };
+    row: number;
+    press(row: number): void;
+    fit(): void;
+}) {
     const blocks = found.perBlock.filter((n) => n > 0).length;
     const step = (by: number) => {
         if (found.rows.length === 0) return;
@@ -159,28 +224,89 @@ function Bar({ graph, made, found, row, press, fit }: { graph: Told; made: Block
         <div class="graph-bar">
             <strong>token {graph.token}</strong>
             {graph.runs.length > 1 && (
-                <label>graph run{" "}
+                <label>
+                    graph run{" "}
                     <select value={String(graph.run)} onChange={(event) => select({ op: { run: Number(event.currentTarget.value), node: 0 } })}>
-                        {graph.runs.map(({ run, backend }, i) => <option value={String(run)} key={run}>{i + 1} of {graph.runs.length}{backend ? `, ${backend}` : ""}</option>)}
+                        {graph.runs.map(({ run, backend }, i) => (
+                            <option value={String(run)} key={run}>
+                                {i + 1} of {graph.runs.length}
+                                {backend ? `, ${backend}` : ""}
+                            </option>
+                        ))}
                     </select>
                 </label>
             )}
-            <label>search{" "}
-                <input type="search" placeholder="op, tensor or weight" value={text.value} onInput={(event) => (text.value = event.currentTarget.value)}
-                    onKeyDown={(event) => { if (event.key === "Enter") event.preventDefault(), step(event.shiftKey ? -1 : 1); }} />
+            <label>
+                search{" "}
+                <input
+                    type="search"
+                    placeholder="op, tensor or weight"
+                    value={text.value}
+                    onInput={(event) => (text.value = event.currentTarget.value)}
+                    onKeyDown={(event) => {
+                        if (event.key === "Enter") (event.preventDefault(), step(event.shiftKey ? -1 : 1));
+                    }}
+                />
             </label>
-            {text.value.trim() !== "" && <span role="status" class="graph-found" data-matches={found.rows.length}>{found.rows.length === 0 ? "nothing found" : `${plural(found.rows.length, "match", "matches")} in ${plural(blocks, "block")}; Enter for the next`}</span>}
-            <label><input type="checkbox" checked={withViews.value} onChange={(event) => (withViews.value = event.currentTarget.checked)} /> views and reshapes</label>
+            {text.value.trim() !== "" && (
+                <span role="status" class="graph-found" data-matches={found.rows.length}>
+                    {found.rows.length === 0
+                        ? "nothing found"
+                        : `${plural(found.rows.length, "match", "matches")} in ${plural(blocks, "block")}; Enter for the next`}
+                </span>
+            )}
+            <label>
+                <input type="checkbox" checked={withViews.value} onChange={(event) => (withViews.value = event.currentTarget.checked)} /> views and
+                reshapes
+            </label>
             <span class="buttons">
-                <button type="button" onClick={() => setOpen(made.blocks.map((b) => b.key), true)}>expand all</button>
-                <button type="button" onClick={() => (expanded.value = new Set())}>collapse all</button>
-                <button type="button" onClick={() => zoomBy(1 / 1.25)} aria-label="Zoom out">−</button>
-                <button type="button" onClick={() => zoomBy(1.25)} aria-label="Zoom in">+</button>
-                <button type="button" onClick={fit}>fit</button>
+                <button
+                    type="button"
+                    onClick={() =>
+                        setOpen(
+                            made.blocks.map((b) => b.key),
+                            true,
+                        )
+                    }
+                >
+                    expand all
+                </button>
+                <button type="button" onClick={() => (expanded.value = new Set())}>
+                    collapse all
+                </button>
+                <button type="button" onClick={() => zoomBy(1 / 1.25)} aria-label="Zoom out">
+                    −
+                </button>
+                <button type="button" onClick={() => zoomBy(1.25)} aria-label="Zoom in">
+                    +
+                </button>
+                <button type="button" onClick={fit}>
+                    fit
+                </button>
             </span>
-            {pending.value > 0 && <span role="status">laying out… <button type="button" onClick={() => (stopLayouts(), (expanded.value = new Set()))}>stop</button></span>}
-            {failure.value && <span class="failed" role="alert">{failure.value}</span>}
-            <span class="graph-legend">{families.filter((f) => made.blocks.some((b) => b.rows.some((r) => opFamily(graph.ops[graph.op[r]!] ?? "") === f))).map((f) => <span key={f.name}><i class={`swatch pattern-${f.pattern}`} style={{ "--swatch": f.colour }} />{f.name}</span>)}</span>
+            {pending.value > 0 && (
+                <span role="status">
+                    laying out…{" "}
+                    <button type="button" onClick={() => (stopLayouts(), (expanded.value = new Set()))}>
+                        stop
+                    </button>
+                </span>
+            )}
+            {failure.value && (
+                <span class="failed" role="alert">
+                    {failure.value}
+                </span>
+            )}
+            <span class="graph-legend">
+                {families
+                    .filter((f) => made.blocks.some((b) => b.rows.some((r) => opFamily(graph.ops[graph.op[r]!] ?? "") === f)))
+                    .map((f) => (
+                        <span key={f.name}>
+                            <i class={`swatch pattern-${f.pattern}`} style={{ "--swatch": f.colour }} />
+                            {f.name}
+                        </span>
+                    ))}
+            </span>
         </div>
     );
 }
@@ -198,12 +324,18 @@ function Links({ made, placed, first, last, isOpen }: { made: Blocks; placed: Pl
     return (
         <svg class="edges" width={placed.width} height={placed.total} aria-hidden="true">
             <defs>
-                {["arrow", "arrow-on"].map((id) => <marker id={id} key={id} viewBox="0 0 8 8" refX="7" refY="4" markerWidth="6" markerHeight="6" orient="auto"><path d="M0 0L8 4L0 8Z" class={id} /></marker>)}
+                {["arrow", "arrow-on"].map((id) => (
+                    <marker id={id} key={id} viewBox="0 0 8 8" refX="7" refY="4" markerWidth="6" markerHeight="6" orient="auto">
+                        <path d="M0 0L8 4L0 8Z" class={id} />
+                    </marker>
+                ))}
             </defs>
             {inSight.map(({ from, to }) => {
                 if (to !== from + 1) {
                     const [y0, y1] = [bottom(from), placed.top[to]!];
-                    return <path key={`${from} ${to}`} class="edge far" d={`M24 ${y0}C4 ${y0 + 30} 4 ${y1 - 30} 24 ${y1}`} marker-end="url(#arrow)" />;
+                    return (
+                        <path key={`${from} ${to}`} class="edge far" d={`M24 ${y0}C4 ${y0 + 30} 4 ${y1 - 30} 24 ${y1}`} marker-end="url(#arrow)" />
+                    );
                 }
                 // Inside an open block the header hides the way from its top edge to where its insides begin.
                 const [x0, x1] = [x(from, "exit"), x(to, "entry")];
@@ -248,7 +380,10 @@ function useReveal(box: { current: HTMLDivElement | null }, made: Blocks, placed
         if (!layout || !box.current) return;
         shown.current = row;
         const i = block.rows.indexOf(row);
-        const [x, y] = [placed.inset[index]! + layout.x[i]!, placed.top[index]! + HEADER + layout.y[i]!].map((v) => v * scale.value) as [number, number];
+        const [x, y] = [placed.inset[index]! + layout.x[i]!, placed.top[index]! + HEADER + layout.y[i]!].map((v) => v * scale.value) as [
+            number,
+            number,
+        ];
         const { clientWidth, clientHeight, scrollLeft, scrollTop } = box.current;
         const [w, h] = [NODE_WIDTH * scale.value, layout.h[i]! * scale.value];
         const inside = x >= scrollLeft && x + w <= scrollLeft + clientWidth && y >= scrollTop + 8 && y + h <= scrollTop + clientHeight - 8;

@@ -32,11 +32,15 @@ export function layoutShape(shape: Pick<Shape, "chips" | "edges" | "memory" | "i
     dagre.layout(g);
     const at = (name: string) => g.node(name) as { x: number; y: number; width: number; height: number };
     const places = shape.chips.map((_, i) => at(String(i)));
-    const edges = names.map(([from, to], i) => ((g.edge(from, to, String(i)) as { points?: { x: number; y: number }[] }).points ?? []).flatMap((p) => [p.x, p.y]));
+    const edges = names.map(([from, to], i) =>
+        ((g.edge(from, to, String(i)) as { points?: { x: number; y: number }[] }).points ?? []).flatMap((p) => [p.x, p.y]),
+    );
     // The library's own size leaves the bends of edges out.
     const xs = [...places.flatMap((p) => [p.x - p.width / 2, p.x + p.width / 2]), ...edges.flatMap((points) => points.filter((_, i) => i % 2 === 0))];
-    const left = Math.min(MARGIN, ...xs) - MARGIN, right = Math.max(0, ...xs) + MARGIN;
-    const width = right - left, height = (g.graph() as { height?: number }).height ?? 0;
+    const left = Math.min(MARGIN, ...xs) - MARGIN,
+        right = Math.max(0, ...xs) + MARGIN;
+    const width = right - left,
+        height = (g.graph() as { height?: number }).height ?? 0;
     return {
         width,
         height,

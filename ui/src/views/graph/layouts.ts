@@ -19,8 +19,9 @@ export const nodesLaidOut = signal(0);
 export const layoutOf = (shape: Shape): Layout | undefined => made.get(shape.signature);
 
 export function wantLayouts(shapes: Iterable<Shape>): void {
-    const missing = [...new Map([...shapes].map((shape) => [shape.signature, shape])).values()]
-        .filter((shape) => !made.has(shape.signature) && !waiting.has(shape.signature));
+    const missing = [...new Map([...shapes].map((shape) => [shape.signature, shape])).values()].filter(
+        (shape) => !made.has(shape.signature) && !waiting.has(shape.signature),
+    );
     if (missing.length === 0) return;
     failure.value = null;
     for (const shape of missing) waiting.add(shape.signature);

@@ -6,17 +6,35 @@ const blocks = ["a", "b", "c"].map((key) => ({ key, shape: { signature: key } })
 const layout = { width: 900, height: 300 } as never;
 
 test("what is expanded moves what is below it, and nothing above", () => {
-    const closed = place(blocks, () => false, () => undefined);
+    const closed = place(
+        blocks,
+        () => false,
+        () => undefined,
+    );
     expect(closed.top).toEqual([0, HEADER + GAP, 2 * (HEADER + GAP)]);
     expect(closed.total).toBe(3 * HEADER + 2 * GAP);
-    const open = place(blocks, (b) => b.key === "b", () => layout);
+    const open = place(
+        blocks,
+        (b) => b.key === "b",
+        () => layout,
+    );
     expect(open.top).toEqual([0, HEADER + GAP, 2 * (HEADER + GAP) + 300]);
     expect(open.width).toBe(900);
-    expect(place(blocks, (b) => b.key === "b", () => undefined).height).toEqual([HEADER, HEADER + PENDING, HEADER]);
+    expect(
+        place(
+            blocks,
+            (b) => b.key === "b",
+            () => undefined,
+        ).height,
+    ).toEqual([HEADER, HEADER + PENDING, HEADER]);
 });
 
 test("only blocks in sight", () => {
-    const placed = place(blocks, () => false, () => undefined);
+    const placed = place(
+        blocks,
+        () => false,
+        () => undefined,
+    );
     expect(between(placed, 0, 10)).toEqual([0, 1]);
     expect(between(placed, HEADER + 1, HEADER + GAP + 1)).toEqual([1, 2]);
     expect(between(placed, 1e6, 2e6)).toEqual([3, 3]);

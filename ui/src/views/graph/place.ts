@@ -2,7 +2,10 @@
 import type { Block, Shape } from "./blocks";
 import type { Layout } from "./layout";
 
-export const HEADER = 36, GAP = 20, PENDING = 64, LEAST_WIDTH = 640;
+export const HEADER = 36,
+    GAP = 20,
+    PENDING = 64,
+    LEAST_WIDTH = 640;
 
 export interface Placed {
     top: number[];

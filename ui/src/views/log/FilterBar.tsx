@@ -12,34 +12,79 @@ export function FilterBar({ ops }: { ops: string[] }) {
     const layers = summary.value?.model?.layers ?? 0;
     return (
         <form class="log-filter" aria-label="Filter the log" onSubmit={(event) => event.preventDefault()}>
-            <Field label="token" value={rangeText(chosen.tokens)} placeholder="3 or 3..7" size={7}
+            <Field
+                label="token"
+                value={rangeText(chosen.tokens)}
+                placeholder="3 or 3..7"
+                size={7}
                 change={(text) => {
                     const range = parseRange(text, last);
                     if (range === undefined) return `"${text}" is no range of tokens: write 3 or 3..7`;
                     select({ tokens: range });
                     return null;
-                }} />
-            <label>layer{" "}
-                <select value={chosen.layer === null ? "" : String(chosen.layer)} onChange={(event) => select({ layer: event.currentTarget.value === "" ? null : Number(event.currentTarget.value) })}>
+                }}
+            />
+            <label>
+                layer{" "}
+                <select
+                    value={chosen.layer === null ? "" : String(chosen.layer)}
+                    onChange={(event) => select({ layer: event.currentTarget.value === "" ? null : Number(event.currentTarget.value) })}
+                >
                     <option value="">all</option>
                     <option value="-1">none</option>
-                    {Array.from({ length: layers }, (_, i) => <option value={String(i)} key={i}>{i}</option>)}
+                    {Array.from({ length: layers }, (_, i) => (
+                        <option value={String(i)} key={i}>
+                            {i}
+                        </option>
+                    ))}
                 </select>
             </label>
-            <Field label="op" value={chosen.opType ?? ""} placeholder="MUL_MAT" size={12} list="log-ops" change={(text) => (select({ opType: text.trim().toUpperCase() || null }), null)} />
-            <datalist id="log-ops">{ops.map((op) => <option value={op} key={op} />)}</datalist>
-            <Field label="tensor" value={chosen.tensor ?? ""} placeholder="blk.*.attn_q*" size={18} search change={(text) => (select({ tensor: text.trim() || null }), null)} />
-            <label>source{" "}
-                <select value={extras.source ?? ""} onChange={(event) => (logExtras.value = { ...extras, source: event.currentTarget.value || null })}>
+            <Field
+                label="op"
+                value={chosen.opType ?? ""}
+                placeholder="MUL_MAT"
+                size={12}
+                list="log-ops"
+                change={(text) => (select({ opType: text.trim().toUpperCase() || null }), null)}
+            />
+            <datalist id="log-ops">
+                {ops.map((op) => (
+                    <option value={op} key={op} />
+                ))}
+            </datalist>
+            <Field
+                label="tensor"
+                value={chosen.tensor ?? ""}
+                placeholder="blk.*.attn_q*"
+                size={18}
+                search
+                change={(text) => (select({ tensor: text.trim() || null }), null)}
+            />
+            <label>
+                source{" "}
+                <select
+                    value={extras.source ?? ""}
+                    onChange={(event) => (logExtras.value = { ...extras, source: event.currentTarget.value || null })}
+                >
                     <option value="">any</option>
                     <option>DISK</option>
                     <option>BUFFER</option>
                 </select>
             </label>
-            <label>thread{" "}
-                <select value={extras.thread === null ? "" : String(extras.thread)} onChange={(event) => (logExtras.value = { ...extras, thread: event.currentTarget.value === "" ? null : Number(event.currentTarget.value) })}>
+            <label>
+                thread{" "}
+                <select
+                    value={extras.thread === null ? "" : String(extras.thread)}
+                    onChange={(event) =>
+                        (logExtras.value = { ...extras, thread: event.currentTarget.value === "" ? null : Number(event.currentTarget.value) })
+                    }
+                >
                     <option value="">all</option>
-                    {Array.from({ length: summary.value?.threads ?? 0 }, (_, i) => <option value={String(i)} key={i}>{i}</option>)}
+                    {Array.from({ length: summary.value?.threads ?? 0 }, (_, i) => (
+                        <option value={String(i)} key={i}>
+                            {i}
+                        </option>
+                    ))}
                 </select>
             </label>
         </form>
@@ -59,7 +104,11 @@ export function Chips() {
 }
 
 function Chip({ text, remove }: { text: string; remove(): void }) {
-    return <button type="button" class="log-chip" onClick={remove} aria-label={`${text}: take this filter back`}>{text} <span aria-hidden="true">×</span></button>;
+    return (
+        <button type="button" class="log-chip" onClick={remove} aria-label={`${text}: take this filter back`}>
+            {text} <span aria-hidden="true">×</span>
+        </button>
+    );
 }
 
 interface FieldProps {
@@ -81,15 +130,31 @@ function Field({ label, value, placeholder, size, list, search, change }: FieldP
         if (text !== value || wrong) setWrong(change(text));
     };
     return (
-        <label>{label}{" "}
-            <input type={search ? "search" : "text"} value={text} placeholder={placeholder} size={size} list={list} autocomplete="off" spellcheck={false}
-                aria-invalid={wrong !== null} title={wrong ?? undefined}
-                onInput={(event) => setText(event.currentTarget.value)} onChange={commit} onBlur={commit}
+        <label>
+            {label}{" "}
+            <input
+                type={search ? "search" : "text"}
+                value={text}
+                placeholder={placeholder}
+                size={size}
+                list={list}
+                autocomplete="off"
+                spellcheck={false}
+                aria-invalid={wrong !== null}
+                title={wrong ?? undefined}
+                onInput={(event) => setText(event.currentTarget.value)}
+                onChange={commit}
+                onBlur={commit}
                 onKeyDown={(event) => {
                     if (event.key === "Enter") commit();
-                    else if (event.key === "Escape") setText(value), setWrong(null);
-                }} />
-            {wrong && <span class="wrong" role="alert">{wrong}</span>}
+                    else if (event.key === "Escape") (setText(value), setWrong(null));
+                }}
+            />
+            {wrong && (
+                <span class="wrong" role="alert">
+                    {wrong}
+                </span>
+            )}
         </label>
     );
 }

@@ -29,8 +29,20 @@ export function LogTable({ compact = false }: { compact?: boolean }) {
                 {!compact && <Save pages={pages} version={version} />}
                 <Count pages={pages} version={version} filtered={query !== ""} />
             </div>
-            {pages.error ? <p class="failed" role="alert">{pages.error}</p> : null}
-            <Rows pages={pages} version={version} rowHeight={rowHeight} ops={ops} sort={sort} setSort={setSort} whole={query === "" && sort === null} />
+            {pages.error ? (
+                <p class="failed" role="alert">
+                    {pages.error}
+                </p>
+            ) : null}
+            <Rows
+                pages={pages}
+                version={version}
+                rowHeight={rowHeight}
+                ops={ops}
+                sort={sort}
+                setSort={setSort}
+                whole={query === "" && sort === null}
+            />
         </div>
     );
 }
@@ -57,16 +69,27 @@ function Count({ pages, filtered }: { pages: Pages; version: number; filtered: b
     useEffect(() => {
         if (filtered && total !== null && of !== null) announce(`${count(total)} of ${count(of)} rows`);
     }, [filtered, total, of]);
-    if (progress !== null) return <span class="log-count" role="status">searching {Math.round(progress * 100)} %</span>;
+    if (progress !== null)
+        return (
+            <span class="log-count" role="status">
+                searching {Math.round(progress * 100)} %
+            </span>
+        );
     if (total === null) return <span class="log-count">…</span>;
-    if (!filtered) return <span class="log-count" data-total={total}>{count(total)} {total === 1 ? "row" : "rows"}</span>;
+    if (!filtered)
+        return (
+            <span class="log-count" data-total={total}>
+                {count(total)} {total === 1 ? "row" : "rows"}
+            </span>
+        );
     const clear = () => {
         select({ tokens: null, layer: null, tensor: null, opType: null, region: null, buffer: null, time: null });
         logExtras.value = { source: null, thread: null };
     };
     return (
         <button type="button" class="log-chip log-count" data-total={total} data-of={of} onClick={clear} title="Take all filters back">
-            {count(total)} of {roughly(of ?? 0)} rows <span aria-hidden="true">×</span><span class="unseen">, take all filters back</span>
+            {count(total)} of {roughly(of ?? 0)} rows <span aria-hidden="true">×</span>
+            <span class="unseen">, take all filters back</span>
         </button>
     );
 }
@@ -87,7 +110,18 @@ function Save({ pages }: { pages: Pages; version: number }) {
         setBusy(false);
     };
     const hint = tooMany ? `More than ${count(MOST_SAVED)} rows: narrow the filter, or use ggscope export --format csv` : "Save these rows";
-    return <button type="button" class="quiet" disabled={busy || tooMany || !pages.total} title={hint} aria-label={`CSV: ${hint}`} onClick={() => void save()}>CSV</button>;
+    return (
+        <button
+            type="button"
+            class="quiet"
+            disabled={busy || tooMany || !pages.total}
+            title={hint}
+            aria-label={`CSV: ${hint}`}
+            onClick={() => void save()}
+        >
+            CSV
+        </button>
+    );
 }
 
 interface RowsProps {
@@ -159,7 +193,14 @@ function Rows({ pages, rowHeight, ops, sort, setSort, whole }: RowsProps) {
         if (scroll.rows === 0 || event.target !== box.current) return;
         const page = Math.max(1, Math.floor(visible(scroll)) - 1);
         const at = active ?? Math.ceil(top);
-        const steps: Record<string, number> = { ArrowDown: active === null ? at : at + 1, ArrowUp: at - 1, PageDown: at + page, PageUp: at - page, Home: 0, End: scroll.rows - 1 };
+        const steps: Record<string, number> = {
+            ArrowDown: active === null ? at : at + 1,
+            ArrowUp: at - 1,
+            PageDown: at + page,
+            PageUp: at - page,
+            Home: 0,
+            End: scroll.rows - 1,
+        };
         if (event.key === "Enter") press(pages.row(at), at);
         else if (event.key in steps && !event.ctrlKey && !event.altKey && !event.metaKey) {
             const next = Math.min(scroll.rows - 1, Math.max(0, steps[event.key]!));
@@ -173,18 +214,41 @@ function Rows({ pages, rowHeight, ops, sort, setSort, whole }: RowsProps) {
     const chosen = selection.value.op;
     const rows = Array.from({ length: n }, (_, i) => first + i);
     return (
-        <div class="log-scroll" role="grid" aria-label="Trace log" aria-rowcount={scroll.rows + 1} aria-colcount={columns.length} tabIndex={0} ref={box}
+        <div
+            class="log-scroll"
+            role="grid"
+            aria-label="Trace log"
+            aria-rowcount={scroll.rows + 1}
+            aria-colcount={columns.length}
+            tabIndex={0}
+            ref={box}
             aria-activedescendant={active !== null && active >= first && active < first + n ? `log-row-${active}` : undefined}
-            onScroll={onScroll} onWheel={onWheel} onKeyDown={onKeyDown} style={{ "--columns": template, "--row": `${rowHeight}px` }}>
+            onScroll={onScroll}
+            onWheel={onWheel}
+            onKeyDown={onKeyDown}
+            style={{ "--columns": template, "--row": `${rowHeight}px` }}
+        >
             <div class="log-inner" role="presentation" style={{ height: `${spacer(scroll) + HEAD}px` }}>
                 <div class="log-sticky" role="presentation" style={{ height: `${height}px` }}>
                     <div class="log-head" role="row" aria-rowindex={1}>
                         {columns.map((column) => {
                             const mine = sort?.column === column.key;
                             return (
-                                <div role="columnheader" key={column.key} class={column.numeric ? "number" : undefined} aria-sort={mine ? (sort.descending ? "descending" : "ascending") : "none"}>
-                                    <button type="button" title={`${column.hint}; press to sort`} onClick={() => setSort(nextSort(sort, column.key, column.descendingFirst ?? false))}>
-                                        {column.title}<span aria-hidden="true" class="arrow">{mine ? (sort.descending ? "▼" : "▲") : ""}</span>
+                                <div
+                                    role="columnheader"
+                                    key={column.key}
+                                    class={column.numeric ? "number" : undefined}
+                                    aria-sort={mine ? (sort.descending ? "descending" : "ascending") : "none"}
+                                >
+                                    <button
+                                        type="button"
+                                        title={`${column.hint}; press to sort`}
+                                        onClick={() => setSort(nextSort(sort, column.key, column.descendingFirst ?? false))}
+                                    >
+                                        {column.title}
+                                        <span aria-hidden="true" class="arrow">
+                                            {mine ? (sort.descending ? "▼" : "▲") : ""}
+                                        </span>
                                     </button>
                                 </div>
                             );
@@ -195,12 +259,30 @@ function Rows({ pages, rowHeight, ops, sort, setSort, whole }: RowsProps) {
                             const row = pages.row(index);
                             if (row) ops.add(row[4]);
                             const selected = row !== undefined && chosen !== null && chosen.run === row[14] && chosen.node === row[15];
-                            const classes = ["log-row", index % 2 ? "odd" : "", selected ? "selected" : "", index === active ? "active" : "", row ? "" : "loading"].filter(Boolean).join(" ");
+                            const classes = [
+                                "log-row",
+                                index % 2 ? "odd" : "",
+                                selected ? "selected" : "",
+                                index === active ? "active" : "",
+                                row ? "" : "loading",
+                            ]
+                                .filter(Boolean)
+                                .join(" ");
                             return (
-                                <div role="row" id={`log-row-${index}`} key={index} class={classes} aria-rowindex={index + 2} aria-selected={selected}
-                                    style={{ transform: `translateY(${offset + i * rowHeight}px)` }} onClick={() => press(row, index)}>
+                                <div
+                                    role="row"
+                                    id={`log-row-${index}`}
+                                    key={index}
+                                    class={classes}
+                                    aria-rowindex={index + 2}
+                                    aria-selected={selected}
+                                    style={{ transform: `translateY(${offset + i * rowHeight}px)` }}
+                                    onClick={() => press(row, index)}
+                                >
                                     {columns.map((column) => (
-                                        <div role="gridcell" key={column.key} class={column.numeric ? "number" : undefined}>{row ? column.show(row) : "…"}</div>
+                                        <div role="gridcell" key={column.key} class={column.numeric ? "number" : undefined}>
+                                            {row ? column.show(row) : "…"}
+                                        </div>
                                     ))}
                                 </div>
                             );

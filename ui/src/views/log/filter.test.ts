@@ -9,9 +9,19 @@ test("no filter asks for nothing, so that any depth is answered at once", () => 
 });
 
 test("every part of a filter arrives, escaped, and zero is a value", () => {
-    expect(filterQuery({
-        tokens: [0, 3], layer: 0, opType: "MUL_MAT", tensor: "blk.*&x", region: { file: 1, begin: 10.7, end: 20.2 }, buffer: 0, time: [1.9, 7.1], source: "DISK", thread: 0,
-    })).toBe("&tokens=0..3&layer=0&op=MUL_MAT&tensor=blk.*%26x&source=DISK&region=1%3A10..21&buffer=0&thread=0&since=1&until=8");
+    expect(
+        filterQuery({
+            tokens: [0, 3],
+            layer: 0,
+            opType: "MUL_MAT",
+            tensor: "blk.*&x",
+            region: { file: 1, begin: 10.7, end: 20.2 },
+            buffer: 0,
+            time: [1.9, 7.1],
+            source: "DISK",
+            thread: 0,
+        }),
+    ).toBe("&tokens=0..3&layer=0&op=MUL_MAT&tensor=blk.*%26x&source=DISK&region=1%3A10..21&buffer=0&thread=0&since=1&until=8");
     expect(filterQuery({ ...nothing, layer: -1 })).toBe("&layer=none");
 });
 

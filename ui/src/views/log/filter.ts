@@ -47,7 +47,8 @@ export function parseRange(text: string, most: number): [number, number] | null 
     return begin <= end ? [begin, end] : undefined;
 }
 
-export const rangeText = (range: [number, number] | null) => (range === null ? "" : range[0] === range[1] ? String(range[0]) : `${range[0]}..${range[1]}`);
+export const rangeText = (range: [number, number] | null) =>
+    range === null ? "" : range[0] === range[1] ? String(range[0]) : `${range[0]}..${range[1]}`;
 
 // Each press: the column's own first direction, the other one, and back to the order of execution.
 export function nextSort(sort: Sort | null, column: string, descendingFirst: boolean): Sort | null {

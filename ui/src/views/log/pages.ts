@@ -2,7 +2,8 @@
 import type { LogAnswer, LogRow } from "../../api";
 import { AskError, askJob } from "../../ask";
 
-const PAGE = 200, KEPT = 32;
+const PAGE = 200,
+    KEPT = 32;
 
 export class Pages {
     total: number | null = null; // rows that match

@@ -43,29 +43,48 @@ export function Table<T>(props: TableProps<T>) {
         return column && order ? sorted(rows, column.value, order.descending) : rows;
     }, [rows, columns, order]);
     const shown = all ? inOrder : inOrder.slice(0, most);
-    const save = () => download(`${props.file}.csv`, toCsv(columns.map((c) => c.key), inOrder.map((row) => columns.map((c) => c.value(row)))));
+    const save = () =>
+        download(
+            `${props.file}.csv`,
+            toCsv(
+                columns.map((c) => c.key),
+                inOrder.map((row) => columns.map((c) => c.value(row))),
+            ),
+        );
     return (
         <section class="table-part">
             <div class="table-head">
                 <h3 id={caption}>{props.caption}</h3>
                 {props.children}
                 <span class="table-space" />
-                <button type="button" class="quiet" onClick={save} disabled={rows.length === 0} aria-label={`Save "${props.caption}" as CSV`}>CSV</button>
+                <button type="button" class="quiet" onClick={save} disabled={rows.length === 0} aria-label={`Save "${props.caption}" as CSV`}>
+                    CSV
+                </button>
             </div>
-            {rows.length === 0 ? <p class="empty">{props.empty ?? "Nothing here."}</p> : (
+            {rows.length === 0 ? (
+                <p class="empty">{props.empty ?? "Nothing here."}</p>
+            ) : (
                 <div class="table-scroll" tabIndex={0} role="region" aria-labelledby={caption}>
                     <table aria-labelledby={caption}>
                         <thead>
-                            <tr>{columns.map((c) => <Head key={c.key} column={c} order={order} press={() => setOrder(turn(order, c))} />)}</tr>
+                            <tr>
+                                {columns.map((c) => (
+                                    <Head key={c.key} column={c} order={order} press={() => setOrder(turn(order, c))} />
+                                ))}
+                            </tr>
                         </thead>
                         <tbody>
-                            {shown.map((row) => <Row key={props.rowKey(row)} row={row} table={props} />)}
+                            {shown.map((row) => (
+                                <Row key={props.rowKey(row)} row={row} table={props} />
+                            ))}
                         </tbody>
                     </table>
                 </div>
             )}
             {inOrder.length > shown.length && (
-                <button type="button" class="quiet" onClick={() => setAll(true)}>Show all {count(inOrder.length)} rows</button>
+                <button type="button" class="quiet" onClick={() => setAll(true)}>
+                    Show all {count(inOrder.length)} rows
+                </button>
             )}
         </section>
     );
@@ -82,7 +101,9 @@ function Head<T>({ column, order, press }: { column: TableColumn<T>; order: { ke
         <th scope="col" class={column.numeric ? "number" : undefined} aria-sort={mine ? (order.descending ? "descending" : "ascending") : "none"}>
             <button type="button" onClick={press} title={column.hint}>
                 {column.title}
-                <span aria-hidden="true" class="arrow">{mine ? (order.descending ? "▼" : "▲") : ""}</span>
+                <span aria-hidden="true" class="arrow">
+                    {mine ? (order.descending ? "▼" : "▲") : ""}
+                </span>
             </button>
         </th>
     );
@@ -95,13 +116,30 @@ function Row<T>({ row, table }: { row: T; table: TableProps<T> }) {
         <tr class={classes || undefined} onClick={table.press && (() => table.press!(row))}>
             {table.columns.map((column, i) => {
                 const text = column.show ? column.show(row) : column.value(row);
-                const body = i === 0 && table.press
-                    ? <button type="button" class="row-name" aria-pressed={chosen} title={table.pressHint}>{text}</button>
-                    : text;
-                const cell = column.bar ? <Bar share={column.bar(row)} kind={typeof column.barClass === "function" ? column.barClass(row) : column.barClass}>{body}</Bar> : body;
-                return i === 0
-                    ? <th key={column.key} scope="row" class={column.numeric ? "number" : undefined}>{cell}</th>
-                    : <td key={column.key} class={column.numeric ? "number" : undefined}>{cell}</td>;
+                const body =
+                    i === 0 && table.press ? (
+                        <button type="button" class="row-name" aria-pressed={chosen} title={table.pressHint}>
+                            {text}
+                        </button>
+                    ) : (
+                        text
+                    );
+                const cell = column.bar ? (
+                    <Bar share={column.bar(row)} kind={typeof column.barClass === "function" ? column.barClass(row) : column.barClass}>
+                        {body}
+                    </Bar>
+                ) : (
+                    body
+                );
+                return i === 0 ? (
+                    <th key={column.key} scope="row" class={column.numeric ? "number" : undefined}>
+                        {cell}
+                    </th>
+                ) : (
+                    <td key={column.key} class={column.numeric ? "number" : undefined}>
+                        {cell}
+                    </td>
+                );
             })}
         </tr>
     );

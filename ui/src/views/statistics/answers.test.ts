@@ -10,7 +10,11 @@ test("the tensors of a component as one pattern", () => {
 });
 
 test("bins of powers of two, without the empty ends", () => {
-    expect(bins([0, 0, 3, 0, 1, 0])).toEqual([{ from: 2, to: 4, value: 3 }, { from: 4, to: 8, value: 0 }, { from: 8, to: 16, value: 1 }]);
+    expect(bins([0, 0, 3, 0, 1, 0])).toEqual([
+        { from: 2, to: 4, value: 3 },
+        { from: 4, to: 8, value: 0 },
+        { from: 8, to: 16, value: 1 },
+    ]);
     expect(bins([5])).toEqual([{ from: 0, to: 1, value: 5 }]);
     expect(bins([0, 0])).toEqual([]);
 });

@@ -28,29 +28,49 @@ export default function Statistics() {
             {answer.data && (
                 <>
                     <p class="quiet statistics-scope">
-                        {tokens ? (tokens[0] === tokens[1] ? `Token ${tokens[0]}` : `Tokens ${tokens[0]} to ${tokens[1]}`) : "All tokens, warm-up left out"}. A click on a row filters every view; another click lets go.
+                        {tokens
+                            ? tokens[0] === tokens[1]
+                                ? `Token ${tokens[0]}`
+                                : `Tokens ${tokens[0]} to ${tokens[1]}`
+                            : "All tokens, warm-up left out"}
+                        . A click on a row filters every view; another click lets go.
                     </p>
                     <Parts />
                     <Tiles totals={answer.data.totals} />
-                    <div id="part-time"><Groups stats={answer.data} map={map.data} /></div>
+                    <div id="part-time">
+                        <Groups stats={answer.data} map={map.data} />
+                    </div>
                     <div class="statistics-columns" id="part-weights">
                         <Hot stats={answer.data} map={map.data} />
                         <Cold stats={answer.data} />
                     </div>
-                    <div id="part-order"><Order pattern={answer.data.pattern} /></div>
-                    <div id="part-experts"><ExpertsPart /></div>
+                    <div id="part-order">
+                        <Order pattern={answer.data.pattern} />
+                    </div>
+                    <div id="part-experts">
+                        <ExpertsPart />
+                    </div>
                 </>
             )}
         </div>
     );
 }
 
-const parts = [["time", "time and bytes"], ["weights", "hot and cold weights"], ["order", "order of reads"], ["experts", "experts"]] as const;
+const parts = [
+    ["time", "time and bytes"],
+    ["weights", "hot and cold weights"],
+    ["order", "order of reads"],
+    ["experts", "experts"],
+] as const;
 
 function Parts() {
     return (
         <nav class="statistics-parts" aria-label="Parts of this page">
-            {parts.map(([key, name]) => <button type="button" class="link" key={key} onClick={() => document.getElementById(`part-${key}`)?.scrollIntoView()}>{name}</button>)}
+            {parts.map(([key, name]) => (
+                <button type="button" class="link" key={key} onClick={() => document.getElementById(`part-${key}`)?.scrollIntoView()}>
+                    {name}
+                </button>
+            ))}
         </nav>
     );
 }
@@ -60,10 +80,20 @@ function Tiles({ totals }: { totals: Totals }) {
     const tiles: [string, string, string, string][] = [
         ["tokens", count(totals.tokens), `${plural(totals.prompt_tokens, "prompt token")}, ${count(totals.generated_tokens)} generated`, "tokens"],
         ["ops", count(totals.ops), `${plural(totals.op_runs, "op run")} on ${plural(totals.threads, "thread")}`, "ops"],
-        ["speed", totals.tokens_per_second === null ? "-" : `${totals.tokens_per_second.toFixed(1)} tok/s`, `wall time ${time(totals.wall_ns)}`, "speed"],
+        [
+            "speed",
+            totals.tokens_per_second === null ? "-" : `${totals.tokens_per_second.toFixed(1)} tok/s`,
+            `wall time ${time(totals.wall_ns)}`,
+            "speed",
+        ],
         ["bytes moved", bytes(moved), `${bytes(totals.bytes.read)} read, ${bytes(totals.bytes.written)} written`, "moved"],
         ["from mapped files", bytes(totals.bytes.disk), `${bytes(totals.bytes.buffer)} in buffers`, "disk"],
-        ["model touched", bytes(totals.model.touched), `${share(totals.model.touched, totals.model.bytes)} of ${bytes(totals.model.bytes)}; ${bytes(totals.model.never_touched)} never`, "touched"],
+        [
+            "model touched",
+            bytes(totals.model.touched),
+            `${share(totals.model.touched, totals.model.bytes)} of ${bytes(totals.model.bytes)}; ${bytes(totals.model.never_touched)} never`,
+            "touched",
+        ],
     ];
     return (
         <dl class="tiles">
@@ -81,25 +111,75 @@ function Tiles({ totals }: { totals: Totals }) {
 // ---- by op, layer, component, tensor, thread
 
 function columnsOf(kind: By, rows: readonly Group[]): TableColumn<Group>[] {
-    const whole = (value: (g: Group) => number) => Math.max(1, rows.reduce((sum, g) => sum + value(g), 0));
+    const whole = (value: (g: Group) => number) =>
+        Math.max(
+            1,
+            rows.reduce((sum, g) => sum + value(g), 0),
+        );
     const most = (value: (g: Group) => number) => Math.max(1, ...rows.map(value));
     const [wall, longest, read] = [whole((g) => g.wall_ns), most((g) => g.wall_ns), most((g) => g.read)];
     return [
-        { key: kind, title: kind, value: (g) => (kind === "layer" || kind === "thread" ? (g.name === "none" ? -1 : Number(g.name)) : g.name), show: (g) => <Name kind={kind} name={g.name} />, ascending: true },
+        {
+            key: kind,
+            title: kind,
+            value: (g) => (kind === "layer" || kind === "thread" ? (g.name === "none" ? -1 : Number(g.name)) : g.name),
+            show: (g) => <Name kind={kind} name={g.name} />,
+            ascending: true,
+        },
         { key: "ops", title: "ops", value: (g) => g.ops, show: (g) => count(g.ops), numeric: true },
-        { key: "wall_ns", title: "wall time", value: (g) => g.wall_ns, show: (g) => time(g.wall_ns), numeric: true, bar: (g) => g.wall_ns / longest, hint: kind === "thread" ? "time of this thread between begin and end of its ops" : "from the first thread's begin to the last thread's end, summed over ops" },
+        {
+            key: "wall_ns",
+            title: "wall time",
+            value: (g) => g.wall_ns,
+            show: (g) => time(g.wall_ns),
+            numeric: true,
+            bar: (g) => g.wall_ns / longest,
+            hint:
+                kind === "thread"
+                    ? "time of this thread between begin and end of its ops"
+                    : "from the first thread's begin to the last thread's end, summed over ops",
+        },
         { key: "share", title: "share", value: (g) => g.wall_ns / wall, show: (g) => share(g.wall_ns, wall), numeric: true },
-        { key: "busy_ns", title: "self time", value: (g) => g.busy_ns, show: (g) => time(g.busy_ns), numeric: true, hint: "computing, summed over threads: with N threads up to N times the wall time" },
-        { key: "wait_ns", title: "waiting", value: (g) => g.wait_ns, show: (g) => `${time(g.wait_ns)} (${share(g.wait_ns, g.busy_ns + g.wait_ns)})`, numeric: true, bar: (g) => g.wait_ns / Math.max(1, g.busy_ns + g.wait_ns), barClass: "bar-wait", hint: "at barriers for other threads, summed over threads" },
+        {
+            key: "busy_ns",
+            title: "self time",
+            value: (g) => g.busy_ns,
+            show: (g) => time(g.busy_ns),
+            numeric: true,
+            hint: "computing, summed over threads: with N threads up to N times the wall time",
+        },
+        {
+            key: "wait_ns",
+            title: "waiting",
+            value: (g) => g.wait_ns,
+            show: (g) => `${time(g.wait_ns)} (${share(g.wait_ns, g.busy_ns + g.wait_ns)})`,
+            numeric: true,
+            bar: (g) => g.wait_ns / Math.max(1, g.busy_ns + g.wait_ns),
+            barClass: "bar-wait",
+            hint: "at barriers for other threads, summed over threads",
+        },
         { key: "read", title: "read", value: (g) => g.read, show: (g) => bytes(g.read), numeric: true, bar: (g) => g.read / read },
         { key: "written", title: "written", value: (g) => g.written, show: (g) => bytes(g.written), numeric: true },
         { key: "disk", title: "of files", value: (g) => g.disk, show: (g) => bytes(g.disk), numeric: true, hint: "bytes of mapped files" },
-        { key: "gb_per_s", title: "GB/s", value: (g) => rate(g), show: (g) => (rate(g) === null ? "-" : rate(g)!.toFixed(2)), numeric: true, hint: "bytes read and written over wall time" },
+        {
+            key: "gb_per_s",
+            title: "GB/s",
+            value: (g) => rate(g),
+            show: (g) => (rate(g) === null ? "-" : rate(g)!.toFixed(2)),
+            numeric: true,
+            hint: "bytes read and written over wall time",
+        },
     ];
 }
 
 function Name({ kind, name }: { kind: By; name: string }) {
-    if (kind === "op") return <><i class={`swatch pattern-${opFamily(name).pattern}`} style={{ "--swatch": opFamily(name).colour }} />{name}</>;
+    if (kind === "op")
+        return (
+            <>
+                <i class={`swatch pattern-${opFamily(name).pattern}`} style={{ "--swatch": opFamily(name).colour }} />
+                {name}
+            </>
+        );
     if (kind === "layer") return <>{name === "none" ? "no layer" : name}</>;
     return <>{name}</>;
 }
@@ -114,14 +194,35 @@ function Groups({ stats, map }: { stats: Stats; map: ModelMap | null }) {
         <div class="statistics-groups">
             <div class="tabs small" role="tablist" aria-label="Sum up by" onKeyDown={stepTabs}>
                 {by.map((name) => (
-                    <button type="button" role="tab" key={name} id={`by-${name}`} aria-selected={name === kind} aria-controls="by-panel" tabIndex={name === kind ? 0 : -1} onClick={() => (shown.value = name)}>by {name}</button>
+                    <button
+                        type="button"
+                        role="tab"
+                        key={name}
+                        id={`by-${name}`}
+                        aria-selected={name === kind}
+                        aria-controls="by-panel"
+                        tabIndex={name === kind ? 0 : -1}
+                        onClick={() => (shown.value = name)}
+                    >
+                        by {name}
+                    </button>
                 ))}
             </div>
             <div id="by-panel" role="tabpanel" aria-labelledby={`by-${kind}`}>
-                <Table key={kind} caption={`Time and bytes by ${kind}`} file={`by-${kind}`} rows={rows} columns={columns} rowKey={(g) => g.name}
+                <Table
+                    key={kind}
+                    caption={`Time and bytes by ${kind}`}
+                    file={`by-${kind}`}
+                    rows={rows}
+                    columns={columns}
+                    rowKey={(g) => g.name}
                     order={kind === "layer" || kind === "thread" ? { key: kind, descending: false } : { key: "wall_ns", descending: true }}
-                    press={press} isSelected={isSelected} pressHint={hint} most={kind === "layer" ? 200 : 40}
-                    empty="No op ran in this selection.">
+                    press={press}
+                    isSelected={isSelected}
+                    pressHint={hint}
+                    most={kind === "layer" ? 200 : 40}
+                    empty="No op ran in this selection."
+                >
                     <span class="quiet">wall = first begin to last end; self = computing, over all threads; waiting = at barriers</span>
                 </Table>
             </div>
@@ -158,57 +259,117 @@ function filterOf(kind: By, patterns: Map<string, string>) {
     const toggled = <V,>(old: V | null, value: V) => (old === value ? null : value);
     switch (kind) {
         case "op":
-            return { press: (g: Group) => select({ opType: toggled(chosen.opType, g.name) }), isSelected: (g: Group) => chosen.opType === g.name, hint: "Filter every view by this op" };
+            return {
+                press: (g: Group) => select({ opType: toggled(chosen.opType, g.name) }),
+                isSelected: (g: Group) => chosen.opType === g.name,
+                hint: "Filter every view by this op",
+            };
         case "layer":
-            return { press: (g: Group) => select({ layer: toggled(chosen.layer, layerOf(g)) }), isSelected: (g: Group) => chosen.layer === layerOf(g), hint: "Filter every view by this layer" };
+            return {
+                press: (g: Group) => select({ layer: toggled(chosen.layer, layerOf(g)) }),
+                isSelected: (g: Group) => chosen.layer === layerOf(g),
+                hint: "Filter every view by this layer",
+            };
         case "component":
             return {
-                press: (g: Group) => { const pattern = patterns.get(g.name); if (pattern) select({ tensor: toggled(chosen.tensor, pattern) }); },
-                isSelected: (g: Group) => chosen.tensor !== null && patterns.get(g.name) === chosen.tensor, hint: "Filter every view by these tensors",
+                press: (g: Group) => {
+                    const pattern = patterns.get(g.name);
+                    if (pattern) select({ tensor: toggled(chosen.tensor, pattern) });
+                },
+                isSelected: (g: Group) => chosen.tensor !== null && patterns.get(g.name) === chosen.tensor,
+                hint: "Filter every view by these tensors",
             };
         case "tensor":
-            return { press: (g: Group) => select({ tensor: toggled(chosen.tensor, g.name) }), isSelected: (g: Group) => chosen.tensor === g.name, hint: "Filter every view by this tensor" };
+            return {
+                press: (g: Group) => select({ tensor: toggled(chosen.tensor, g.name) }),
+                isSelected: (g: Group) => chosen.tensor === g.name,
+                hint: "Filter every view by this tensor",
+            };
         case "thread":
             return {
-                press: (g: Group) => { logExtras.value = { ...logExtras.value, thread: toggled(logExtras.value.thread, Number(g.name)) }; if (logExtras.value.thread !== null) view.value = "log"; },
-                isSelected: (g: Group) => logExtras.value.thread === Number(g.name), hint: "Show this thread's op runs in the log",
+                press: (g: Group) => {
+                    logExtras.value = { ...logExtras.value, thread: toggled(logExtras.value.thread, Number(g.name)) };
+                    if (logExtras.value.thread !== null) view.value = "log";
+                },
+                isSelected: (g: Group) => logExtras.value.thread === Number(g.name),
+                hint: "Show this thread's op runs in the log",
             };
     }
 }
 
 // ---- hot and cold
 
-interface Heated { name: string; bytes: number; read: number; reads: number | null }
+interface Heated {
+    name: string;
+    bytes: number;
+    read: number;
+    reads: number | null;
+}
 
 function Hot({ stats, map }: { stats: Stats; map: ModelMap | null }) {
     const rows = useMemo<Heated[]>(() => {
-        if (stats.totals.weights) return stats.totals.weights.filter((w) => w.bytes_read > 0).map((w) => ({ name: w.name, bytes: w.size, read: w.bytes_read, reads: w.reads }));
+        if (stats.totals.weights)
+            return stats.totals.weights
+                .filter((w) => w.bytes_read > 0)
+                .map((w) => ({ name: w.name, bytes: w.size, read: w.bytes_read, reads: w.reads }));
         const sizes = new Map(map?.tensors.name.map((name, i) => [name, map.tensors.bytes[i]!]));
         return stats.by_tensor.filter((g) => sizes.has(g.name)).map((g) => ({ name: g.name, bytes: sizes.get(g.name)!, read: g.read, reads: g.ops }));
     }, [stats, map]);
     const most = Math.max(1, ...rows.map((r) => r.read));
     return (
-        <Table caption="Hot weights" file="hot-tensors" rows={rows} rowKey={(r) => r.name} most={12} order={{ key: "read", descending: true }} empty="No weight was read."
-            press={(r) => select({ tensor: selection.value.tensor === r.name ? null : r.name })} isSelected={(r) => selection.value.tensor === r.name}
+        <Table
+            caption="Hot weights"
+            file="hot-tensors"
+            rows={rows}
+            rowKey={(r) => r.name}
+            most={12}
+            order={{ key: "read", descending: true }}
+            empty="No weight was read."
+            press={(r) => select({ tensor: selection.value.tensor === r.name ? null : r.name })}
+            isSelected={(r) => selection.value.tensor === r.name}
             columns={[
                 { key: "tensor", title: "tensor", value: (r) => r.name },
                 { key: "read", title: "read", value: (r) => r.read, show: (r) => bytes(r.read), numeric: true, bar: (r) => r.read / most },
-                { key: "times", title: "times its size", value: (r) => (r.bytes > 0 ? r.read / r.bytes : null), show: (r) => (r.bytes > 0 ? `${(r.read / r.bytes).toFixed(1)} ×` : "-"), numeric: true },
+                {
+                    key: "times",
+                    title: "times its size",
+                    value: (r) => (r.bytes > 0 ? r.read / r.bytes : null),
+                    show: (r) => (r.bytes > 0 ? `${(r.read / r.bytes).toFixed(1)} ×` : "-"),
+                    numeric: true,
+                },
                 { key: "reads", title: "reads", value: (r) => r.reads, show: (r) => (r.reads === null ? "-" : count(r.reads)), numeric: true },
-            ]} />
+            ]}
+        />
     );
 }
 
 function Cold({ stats }: { stats: Stats }) {
     const never = stats.totals.model.never_touched;
     return (
-        <Table caption="Cold weights: bytes never touched" file="cold-tensors" rows={stats.cold} rowKey={(r) => r.name} most={12} order={{ key: "never", descending: true }} empty="Every byte of the weights was touched."
-            press={(r) => select({ tensor: selection.value.tensor === r.name ? null : r.name })} isSelected={(r) => selection.value.tensor === r.name}
+        <Table
+            caption="Cold weights: bytes never touched"
+            file="cold-tensors"
+            rows={stats.cold}
+            rowKey={(r) => r.name}
+            most={12}
+            order={{ key: "never", descending: true }}
+            empty="Every byte of the weights was touched."
+            press={(r) => select({ tensor: selection.value.tensor === r.name ? null : r.name })}
+            isSelected={(r) => selection.value.tensor === r.name}
             columns={[
                 { key: "tensor", title: "tensor", value: (r) => r.name },
-                { key: "never", title: "never touched", value: (r) => r.bytes - r.touched, show: (r) => bytes(r.bytes - r.touched), numeric: true, bar: (r) => (r.bytes - r.touched) / Math.max(1, r.bytes), barClass: "bar-cold" },
+                {
+                    key: "never",
+                    title: "never touched",
+                    value: (r) => r.bytes - r.touched,
+                    show: (r) => bytes(r.bytes - r.touched),
+                    numeric: true,
+                    bar: (r) => (r.bytes - r.touched) / Math.max(1, r.bytes),
+                    barClass: "bar-cold",
+                },
                 { key: "bytes", title: "of", value: (r) => r.bytes, show: (r) => bytes(r.bytes), numeric: true },
-            ]}>
+            ]}
+        >
             <span class="quiet">{bytes(never)} in all</span>
         </Table>
     );
@@ -221,16 +382,34 @@ function Order({ pattern }: { pattern: Pattern }) {
     const again = pattern.bytes ? 1 - (pattern.first_bytes ?? 0) / pattern.bytes : null;
     return (
         <section class="table-part">
-            <div class="table-head"><h3>Order of reads from the model</h3></div>
+            <div class="table-head">
+                <h3>Order of reads from the model</h3>
+            </div>
             <p>
-                {sequential === null || pattern.reads === 0 ? "The model was not read." : <>
-                    <strong data-sequential={sequential}>{share(sequential, 1)}</strong> of the bytes continue where the read before ended; {plural(pattern.jumps, "jump")} in {plural(pattern.reads, "read")}.
-                    {again !== null && <> <strong>{share(again, 1)}</strong> are read again later.</>}
-                </>}
+                {sequential === null || pattern.reads === 0 ? (
+                    "The model was not read."
+                ) : (
+                    <>
+                        <strong data-sequential={sequential}>{share(sequential, 1)}</strong> of the bytes continue where the read before ended;{" "}
+                        {plural(pattern.jumps, "jump")} in {plural(pattern.reads, "read")}.
+                        {again !== null && (
+                            <>
+                                {" "}
+                                <strong>{share(again, 1)}</strong> are read again later.
+                            </>
+                        )}
+                    </>
+                )}
             </p>
             <div class="statistics-columns">
                 <Histogram title="How far a jump goes" file="jumps" unit="jumps" counts={pattern.jump_bins} show={count} />
-                <Histogram title="What is read between two reads of the same tensor" file="reuse" unit="bytes" counts={pattern.reuse_bins} show={bytes} />
+                <Histogram
+                    title="What is read between two reads of the same tensor"
+                    file="reuse"
+                    unit="bytes"
+                    counts={pattern.reuse_bins}
+                    show={bytes}
+                />
             </div>
         </section>
     );
@@ -241,11 +420,25 @@ function Histogram({ title, file, unit, counts, show }: { title: string; file: s
     const most = Math.max(1, ...rows.map((r) => r.value));
     const whole = rows.reduce((sum, r) => sum + r.value, 0);
     return (
-        <Table caption={title} file={file} rows={rows} rowKey={(r) => String(r.from)} most={64} empty="Nothing to count."
+        <Table
+            caption={title}
+            file={file}
+            rows={rows}
+            rowKey={(r) => String(r.from)}
+            most={64}
+            empty="Nothing to count."
             columns={[
-                { key: "below", title: "below", value: (r) => r.to, show: (r) => (r.from === 0 ? "0 B" : bytes(r.to)), numeric: true, ascending: true },
+                {
+                    key: "below",
+                    title: "below",
+                    value: (r) => r.to,
+                    show: (r) => (r.from === 0 ? "0 B" : bytes(r.to)),
+                    numeric: true,
+                    ascending: true,
+                },
                 { key: unit, title: unit, value: (r) => r.value, show: (r) => show(r.value), numeric: true, bar: (r) => r.value / most },
                 { key: "share", title: "share", value: (r) => r.value / Math.max(1, whole), show: (r) => share(r.value, whole), numeric: true },
-            ]} />
+            ]}
+        />
     );
 }
