@@ -30,6 +30,7 @@ export function refresh(): void {
 }
 
 const jobPause = 250;
+const busyTries = 40;
 const keptAnswers = 64;
 
 interface Progress {
@@ -37,7 +38,8 @@ interface Progress {
 }
 type Reply = { done: true; answer: unknown } | { done: false; progress: number };
 
-async function request(path: string, abort?: AbortSignal): Promise<Reply> {
+// A server that is busy (503) is asked again while there is patience.
+async function request(path: string, patience: number, abort?: AbortSignal): Promise<Reply> {
     if (REPORT) return { done: true, answer: await reportAnswer(path) };
     let response: Response;
     try {
@@ -49,6 +51,7 @@ async function request(path: string, abort?: AbortSignal): Promise<Reply> {
     }
     serverGone.value = false;
     const json = (response.headers.get("Content-Type") ?? "").startsWith("application/json");
+    if (response.status === 503 && patience > 0) return { done: false, progress: 0 };
     if (!response.ok) {
         const said = json ? ((await response.json()) as { error?: string }).error : undefined;
         throw new AskError(response.status, said ?? `The server refused ${path} with status ${response.status}.`);
@@ -69,8 +72,8 @@ function pause(milliseconds: number, abort?: AbortSignal): Promise<void> {
 
 // Answers when the result is there, however long the job takes. `onProgress` hears numbers from 0 to 1 on the way.
 export async function askJob<T>(path: string, onProgress?: (progress: number) => void, abort?: AbortSignal): Promise<T> {
-    for (;;) {
-        const reply = await request(path, abort);
+    for (let patience = busyTries; ; patience--) {
+        const reply = await request(path, patience, abort);
         if (reply.done) {
             keep(path, reply.answer);
             return reply.answer as T;

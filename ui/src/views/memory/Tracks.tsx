@@ -1,4 +1,5 @@
 // Memory tracks on one canvas: rows of cells, a lens under the pointer, tensors by arrow keys, regions by dragging.
+import { type Signal, useSignal } from "@preact/signals";
 import { useEffect, useMemo, useRef, useState } from "preact/hooks";
 import type { Theme } from "../../colours";
 import { bytes, count, plural } from "../../format";
@@ -38,6 +39,7 @@ export interface TracksProperties {
     note?(row: RowPlan, unit: Unit): string | null;
     onPick(row: RowPlan, unit: Unit): void;
     onRegion(row: RowPlan, begin: number, end: number): void;
+    onName?(row: RowPlan): void; // its name in the gutter was pressed
     onZoom?(factor: number, at: number): void; // at: pixels from the window's left edge
     onPan?(pixels: number): void;
     onEnter?(): void;
@@ -88,7 +90,7 @@ export function Tracks(properties: TracksProperties) {
     const { width, gutter, zoom, pan, trueScale } = properties;
     const inner = Math.max(1, width - gutter);
     const rows = useRows(properties.rows, Math.round(inner * zoom), trueScale);
-    const [aim, setAim] = useState<Aim | null>(null);
+    const aim = useSignal<Aim | null>(null); // read by the lens alone: the tracks need not be drawn again when it moves
     const [cursor, setCursor] = useState<{ row: number; unit: number } | null>(null);
     const [drag, setDrag] = useState<Drag | null>(null);
     const timer = useRef(0);
@@ -108,11 +110,10 @@ export function Tracks(properties: TracksProperties) {
         const frame = aimed.canvas.getBoundingClientRect();
         return { row, x, byte: aimed.byte, unit: unitAt(row.track.units, aimed.byte), clientX: frame.left + gutter + x - pan, clientY: frame.top + row.top + row.height, above: frame.top + row.top };
     };
-    const spot = aim && spotOf(aim);
     const hide = () => {
         clearTimeout(timer.current);
         shown.current = false;
-        setAim(null);
+        aim.value = null;
     };
 
     const move = (event: PointerEvent) => {
@@ -125,13 +126,13 @@ export function Tracks(properties: TracksProperties) {
         }
         const row = rowAt(event.clientY - canvas.getBoundingClientRect().top);
         clearTimeout(timer.current);
-        if (!row || x < 0 || row.cells.length === 0 || event.pointerType === "touch") return hide();
+        if (!row || x < pan || row.cells.length === 0 || event.pointerType === "touch") return hide();
         const next = aimAt(row, x, canvas);
-        if (shown.current) setAim(next);
+        if (shown.current) aim.value = next;
         else
             timer.current = window.setTimeout(() => {
                 shown.current = true;
-                setAim(next);
+                aim.value = next;
             }, lensDelay);
     };
     const down = (event: PointerEvent) => {
@@ -139,7 +140,8 @@ export function Tracks(properties: TracksProperties) {
         const canvas = event.currentTarget as HTMLCanvasElement;
         const row = rowAt(event.clientY - canvas.getBoundingClientRect().top);
         const x = inRow(event.clientX, canvas);
-        if (!row || x < 0) return;
+        if (row && x < pan) properties.onName?.(row);
+        if (!row || x < pan) return;
         canvas.setPointerCapture(event.pointerId);
         const pans = event.shiftKey && properties.onPan !== undefined;
         const from = pans ? event.clientX - canvas.getBoundingClientRect().left : x;
@@ -180,7 +182,7 @@ export function Tracks(properties: TracksProperties) {
         const x = pixelOf(row.track.units, row.cells, (middle.begin + middle.end) / 2);
         if (x < pan || x > pan + inner) properties.onPan?.(x - pan - inner / 2);
         shown.current = true;
-        setAim({ key: row.track.key, byte: Math.floor((middle.begin + middle.end) / 2), canvas });
+        aim.value = { key: row.track.key, byte: Math.floor((middle.begin + middle.end) / 2), canvas };
         announce(describe(row, middle));
     };
     // Past the end of a row the next one goes on.
@@ -203,7 +205,7 @@ export function Tracks(properties: TracksProperties) {
         else if (event.code === "End") go(at.row, Infinity, canvas);
         else if (event.code === "Enter" && !properties.onEnter && cursor) properties.onPick(rows[cursor.row]!, rows[cursor.row]!.track.units[cursor.unit]!);
         else if (event.code === "Enter" && properties.onEnter) properties.onEnter();
-        else if (event.code === "Escape" && spot) hide();
+        else if (event.code === "Escape" && aim.peek()) hide();
         else return;
         event.preventDefault();
     };
@@ -221,7 +223,7 @@ export function Tracks(properties: TracksProperties) {
                 drawBand(context, { x: gutter - pan + Math.min(drag.from, drag.to), y: row.top, width: Math.abs(drag.from - drag.to), height }, colours);
         }
         const at = cursor && rows[cursor.row];
-        if (at && spot) {
+        if (at && aim.peek()) {
             const unit = at.track.units[cursor.unit];
             if (unit) drawOutline(context, at, unit, pan, gutter, colours.focus, colours.surface);
         }
@@ -244,9 +246,16 @@ export function Tracks(properties: TracksProperties) {
                 onKeyDown={key}
                 onBlur={hide}
             />
-            {spot && !drag && <Lens spot={spot} lastOp={properties.lastOp(spot.row, spot.row.track.units[spot.unit]!)} note={properties.note?.(spot.row, spot.row.track.units[spot.unit]!) ?? null} />}
+            {!drag && <LensOver aim={aim} spotOf={spotOf} lastOp={properties.lastOp} note={properties.note} />}
         </>
     );
+}
+
+function LensOver({ aim, spotOf, lastOp, note }: { aim: Signal<Aim | null>; spotOf(aim: Aim): Spot | null } & Pick<TracksProperties, "lastOp" | "note">) {
+    const spot = aim.value && spotOf(aim.value);
+    if (!spot) return null;
+    const unit = spot.row.track.units[spot.unit]!;
+    return <Lens spot={spot} lastOp={lastOp(spot.row, unit)} note={note?.(spot.row, unit) ?? null} />;
 }
 
 // The unit of the next row that lies under the one of this row.

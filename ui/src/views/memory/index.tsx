@@ -8,7 +8,7 @@ import { pick, selectRegion } from "../../shell/MemoryBars";
 import { marked } from "../../shell/playback";
 import { Progress } from "../../shell/Progress";
 import { type Table, TableView } from "../../shell/TableView";
-import { selection, summary } from "../../state";
+import { select, selection, summary } from "../../state";
 import { LogTable } from "../log";
 import { headerHeight } from "./around";
 import { type Memory as Data, useMemory } from "./data";
@@ -143,6 +143,13 @@ function usePart(inner: number) {
     };
 }
 
+function selectLayer(row: RowPlan): void {
+    const match = /^layer (\d+)$/.exec(row.track.key);
+    const layer = match ? Number(match[1]) : null;
+    select({ layer: layer === selection.value.layer ? null : layer });
+    announce(layer === null ? "no layer selected" : `layer ${layer}`);
+}
+
 function isChosen(entry: Entry): boolean {
     const { tensor, region } = selection.value;
     return entry.name === tensor || (region !== null && entry.file === region.file && entry.offset < region.end && entry.offset + entry.bytes > region.begin);
@@ -239,6 +246,7 @@ export default function Memory() {
                                 lastOp={(row, unit) => (row.track.place === "disk" ? (data.heat?.tensors.last_op[unit.entry] ?? null) : null)}
                                 note={(row, unit) => pagesNote(data, row, unit)}
                                 onPick={pick}
+                                onName={selectLayer}
                                 onRegion={(row, begin, end) => selectRegion(row, data.disk!.bases, begin, end)}
                                 onZoom={zoomBy}
                                 onPan={panBy}
