@@ -28,6 +28,7 @@ export interface Step {
 
 export interface Unmatched {
     side: "a" | "b";
+    prompt: boolean;
     layer: number | null;
     op: string;
     tensor: string;

@@ -243,12 +243,13 @@ function UnmatchedOps({ rows }: { rows: Unmatched[] }) {
             caption="Ops without a counterpart"
             file="unmatched"
             rows={rows}
-            rowKey={(r) => `${r.side} ${r.layer} ${r.op} ${r.tensor}`}
+            rowKey={(r) => `${r.side} ${r.prompt} ${r.layer} ${r.op} ${r.tensor}`}
             most={20}
             empty="None: every op of one has its counterpart in the other."
             columns={[
                 { key: "tensor", title: "tensor", value: (r) => r.tensor, show: (r) => r.tensor || <span class="quiet">(no name)</span> },
                 { key: "only_in", title: "only in", value: (r) => r.side.toUpperCase() },
+                { key: "per", title: "per", value: (r) => (r.prompt ? "prompt" : "token") },
                 { key: "layer", title: "layer", value: (r) => r.layer, show: (r) => layerText(r.layer), numeric: true, ascending: true },
                 { key: "op", title: "op", value: (r) => r.op },
                 { key: "ops", title: "ops", value: (r) => r.ops, show: (r) => count(r.ops), numeric: true },
