@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { changeText, shownItems, type Item, type Verdict } from "./answers";
+import { changeText, shownItems, shownUnmatched, type Item, type Verdict } from "./answers";
 
 const item = (layer: number | null, a: number, b: number, verdict: Verdict, bytes_differ = 0): Item => ({
     prompt: false,
@@ -33,4 +33,11 @@ test("the threshold hides noise and small changes, never bytes that differ", () 
     expect(shownItems(items, { ...threshold, least: 0 }).map((i) => items.indexOf(i))).toEqual([0, 1, 3]);
     expect(shownItems(items, { ...threshold, noise: true }).map((i) => items.indexOf(i))).toEqual([0, 2, 3]);
     expect(shownItems(items, { ...threshold, layers: true, noise: true }).map((i) => items.indexOf(i))).toEqual([4, 5]);
+});
+
+test("ops without a counterpart are not told twice", () => {
+    const rows = [-2, null, 3].map((layer) => ({ side: "b" as const, prompt: false, layer, op: "ADD", tensor: "x", ops: 1 }));
+    const threshold = { least: 0, noise: false, layers: false };
+    expect(shownUnmatched(rows, threshold).map((row) => row.layer)).toEqual([-2]);
+    expect(shownUnmatched(rows, { ...threshold, layers: true }).map((row) => row.layer)).toEqual([null, 3]);
 });

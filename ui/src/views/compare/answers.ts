@@ -85,3 +85,7 @@ export function shownItems(items: readonly Item[], threshold: Threshold): Item[]
         return item.bytes_differ > 0 || Math.abs(change(item.a.median_ns, item.b.median_ns) ?? 0) >= threshold.least;
     });
 }
+
+// Ops without a counterpart are told of all layers together and layer by layer, too.
+export const shownUnmatched = (rows: readonly Unmatched[], threshold: Threshold) =>
+    rows.filter((row) => (row.layer === ALL_LAYERS) !== threshold.layers);

@@ -12,6 +12,7 @@ import {
     changeText,
     effect,
     shownItems,
+    shownUnmatched,
     words,
     type Comparison,
     type Item,
@@ -237,7 +238,8 @@ function Differences({ items }: { items: Item[] }) {
     );
 }
 
-function UnmatchedOps({ rows }: { rows: Unmatched[] }) {
+function UnmatchedOps({ rows: all }: { rows: Unmatched[] }) {
+    const rows = useMemo(() => shownUnmatched(all, threshold.value), [all, threshold.value]);
     return (
         <Table
             caption="Ops without a counterpart"
