@@ -2,7 +2,7 @@
 //     node tests/engine/run.test.mjs
 // Each file is a node:test program; tests/run turns its TAP into the summary line.
 import { spawnSync } from "node:child_process";
-import { existsSync, mkdirSync, mkdtempSync, rmSync, renameSync } from "node:fs";
+import { copyFileSync, existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, renameSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { dirname, join, resolve } from "node:path";
 import { fileURLToPath } from "node:url";
@@ -50,4 +50,19 @@ export function model(preset, ...options) {
         renameSync(temporary, path);
     }
     return path;
+}
+
+// The folder below build/ into which the packages of a lock file are installed; the source tree stays as it is.
+//     installed(here, "export-readers")     installed(here, "matrix/3.22.1", "--omit=optional")
+export function installed(lock, name, ...options) {
+    const folder = join(root, "build", name);
+    const mark = join(folder, "installed-lock.json");
+    const wanted = readFileSync(join(lock, "package-lock.json"), "utf8");
+    if (!existsSync(mark) || readFileSync(mark, "utf8") !== wanted) {
+        mkdirSync(folder, { recursive: true });
+        for (const file of ["package.json", "package-lock.json"]) copyFileSync(join(lock, file), join(folder, file));
+        output("npm", ["ci", "--ignore-scripts", ...options, "--no-audit", "--no-fund", "--loglevel=error"], { cwd: folder });
+        writeFileSync(mark, wanted);
+    }
+    return folder;
 }

@@ -1,9 +1,9 @@
 // What the tests on other engines share: releases of node-llama-cpp from npm, and what must hold of a recording of any engine.
 import assert from "node:assert/strict";
-import { copyFileSync, existsSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";
+import { existsSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
-import { build, ggscope, output, root, run, scratch } from "../../lib.mjs";
+import { build, ggscope, installed, output, root, run, scratch } from "../../lib.mjs";
 
 const here = dirname(fileURLToPath(import.meta.url));
 export const generateScript = join(here, "generate.mjs");
@@ -16,16 +16,7 @@ export const environment = { ...process.env, GGSCOPE_ENGINE: "" };
 // The folder of a release that is installed below build/, by lock file; the source tree stays as it is.
 export function release(version) {
     const lock = version === newest ? here : join(root, "tests", "full", "releases", version);
-    const folder = join(root, "build", "matrix", version);
-    const mark = join(folder, "installed-lock.json");
-    const wanted = readFileSync(join(lock, "package-lock.json"), "utf8");
-    if (!existsSync(mark) || readFileSync(mark, "utf8") !== wanted) {
-        mkdirSync(folder, { recursive: true });
-        for (const name of ["package.json", "package-lock.json"]) copyFileSync(join(lock, name), join(folder, name));
-        output("npm", ["ci", "--ignore-scripts", "--omit=optional", "--no-audit", "--no-fund", "--loglevel=error"], { cwd: folder });
-        writeFileSync(mark, wanted);
-    }
-    return folder;
+    return installed(lock, `matrix/${version}`, "--omit=optional");
 }
 export const libraries = (folder) => join(folder, "node_modules", "@node-llama-cpp", "linux-x64", "bins", "linux-x64");
 export const sourceBundle = (folder) => join(folder, "node_modules", "node-llama-cpp", "llama", "gitRelease.bundle");

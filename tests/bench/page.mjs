@@ -1,0 +1,89 @@
+// The page in a real browser, beside a control in the same run: panning a long trace, and laying out graphs.
+//     node tests/bench/page.mjs [OP-RUNS]     (default 10000000)
+import { mkdtempSync, rmSync } from "node:fs";
+import { join } from "node:path";
+import { closeBrowser, open, serve, skip } from "../browser/browser.mjs";
+import { build, engine, ggscope, model, output, root } from "../lib.mjs";
+
+if (skip) {
+    console.log(`page: skipped, ${skip}`);
+    process.exit(0);
+}
+const wanted = Number(process.argv[2] ?? 1e7);
+const work = mkdtempSync("/dev/shm/ggscope-bench-");
+process.on("exit", () => rmSync(work, { recursive: true, force: true }));
+
+// ---- panning
+
+const short = join(work, "short");
+output(engine, ["run", "-m", model("tiny"), "-p", "Once upon a time", "-n", "10", "-t", "2", "--ignore-eos"], {
+    env: { ...process.env, LD_PRELOAD: join(build, "lib", "libggscope-capture.so"), GGSCOPE_OUTPUT: short },
+});
+function grown(opRuns) {
+    const directory = join(work, String(opRuns));
+    output("node", [join(root, "tests", "bench", "grow-spool.mjs"), join(short, "spool"), join(directory, "spool"), String(opRuns)]);
+    output(ggscope, ["seal", "-q", directory]);
+    return directory;
+}
+
+const moves = { timeline: { focus: "#view", there: "KeyD", back: "KeyA" }, log: { focus: ".log-scroll", there: "PageDown", back: "PageUp" } };
+
+// Three seconds of moving by keyboard: frames per second, and tasks that kept the page from answering for 50 ms and more.
+async function pan(directory, view) {
+    const server = await serve(directory);
+    const page = await open(server.url, { fragment: `view=${view}` });
+    await page.locator("#sentence", { hasText: "touched" }).waitFor({ timeout: 120_000 });
+    await page.locator(`#tab-${view}[aria-selected=true]`).waitFor();
+    await page.waitForTimeout(1000); // what opening asks for is not part of panning
+    const { focus, there, back } = moves[view];
+    await page.locator(focus).focus();
+    for (let i = 0; i < 5; i++) await page.keyboard.press("KeyW");
+    await page.evaluate(() => {
+        window.measured = { frames: 0, tasks: [], begin: performance.now() };
+        new PerformanceObserver((list) => window.measured.tasks.push(...list.getEntries().map((entry) => entry.duration))).observe({ type: "longtask" });
+        const frame = () => (window.measured.frames++, requestAnimationFrame(frame));
+        requestAnimationFrame(frame);
+    });
+    for (const begin = Date.now(); Date.now() - begin < 3000;) await page.keyboard.press(Math.floor((Date.now() - begin) / 750) % 2 ? back : there);
+    const { rate, tasks } = await page.evaluate(() => ({
+        rate: (1000 * window.measured.frames) / (performance.now() - window.measured.begin),
+        tasks: window.measured.tasks,
+    }));
+    await page.context().close();
+    await server.stop();
+    return { rate, tasks: tasks.length, longest: Math.max(0, ...tasks) };
+}
+
+const [control, long] = [grown(1000), grown(wanted)];
+for (const view of Object.keys(moves)) {
+    const [base, measured] = [await pan(control, view), await pan(long, view)];
+    const told = (m) => `${m.rate.toFixed(0)} frames/s, ${m.tasks} long tasks${m.tasks ? ` up to ${m.longest.toFixed(0)} ms` : ""}`;
+    console.log(
+        `moving in the ${view.padEnd(8)} of ${wanted} op runs / of 1000   ${(measured.rate / base.rate).toFixed(2)}   (${told(measured)}; control ${told(base)})`,
+    );
+}
+
+// ---- layout of graphs
+
+async function layOut(name) {
+    const directory = join(work, name);
+    output(ggscope, ["run", "-q", "-m", model(name), "-p", "Once", "-n", "2", "--no-repack", "--ignore-eos", "-o", directory]);
+    const server = await serve(directory);
+    const page = await open(server.url, { fragment: "view=graph" });
+    await page.locator(".graph-scroll").waitFor();
+    const told = await page.evaluate(async () => {
+        const box = document.querySelector(".graph-scroll"),
+            begin = performance.now();
+        [...document.querySelectorAll(".graph-bar button")].find((button) => button.textContent === "expand all").click();
+        while (box.dataset.laidOut === "0" || box.dataset.pending !== "0") await new Promise((resolve) => requestAnimationFrame(resolve));
+        return { ms: performance.now() - begin, nodes: Number(box.dataset.nodes), laidOut: Number(box.dataset.laidOut), shapes: Number(box.dataset.shapes) };
+    });
+    await page.context().close();
+    await server.stop();
+    console.log(
+        `graph of ${name.padEnd(16)} nodes laid out / nodes   ${(told.laidOut / told.nodes).toFixed(2)}   (${told.laidOut} in ${told.shapes} shapes, ${told.nodes}; ${told.ms.toFixed(0)} ms with the worker's start)`,
+    );
+}
+await layOut("tinyllama-1.1b");
+await layOut("moe");
+await closeBrowser();

@@ -1,0 +1,154 @@
+// What the tests in a real browser share: the real server on real recordings, Debian's Chromium, and a page that must not complain.
+import assert from "node:assert/strict";
+import { spawn, spawnSync } from "node:child_process";
+import { existsSync } from "node:fs";
+import { createRequire } from "node:module";
+import { dirname, join } from "node:path";
+import { fileURLToPath } from "node:url";
+import { build, ggscope, installed, model, output, root, run, scratch } from "../lib.mjs";
+
+const here = dirname(fileURLToPath(import.meta.url));
+const packages = createRequire(join(installed(here, "browser"), "package.json"));
+export const axeSource = () => packages.resolve("axe-core/axe.min.js");
+
+const places = ["/usr/bin/chromium", "/usr/bin/chromium-browser", "/usr/bin/google-chrome"];
+const executablePath = process.env.GGSCOPE_BROWSER ?? places.find((path) => existsSync(path));
+// For test(name, { skip }, ...): a reason, or false.
+export const skip = executablePath ? false : "no Chromium here: scripts/bootstrap test installs it";
+
+// ---- recordings
+
+export const prompt = "Once upon a time there was";
+scratch();
+
+// Records once per test file. The name is the directory's, so that the page's own names are known.
+const recordings = new Map();
+export function recorded(name, { as = name, tokens = 6, threads = 2, options = [] } = {}) {
+    if (!recordings.has(as)) {
+        const directory = scratch(as);
+        output(ggscope, [
+            "run",
+            "-q",
+            "-m",
+            model(name),
+            "-p",
+            prompt,
+            "-n",
+            String(tokens),
+            "-t",
+            String(threads),
+            "--no-repack",
+            "--ignore-eos",
+            ...options,
+            "-o",
+            directory,
+        ]);
+        recordings.set(as, directory);
+    }
+    return recordings.get(as);
+}
+
+export const json = (verb, ...args) => {
+    const result = spawnSync(ggscope, [verb, "--json", ...args], { encoding: "utf8", maxBuffer: 1 << 30 });
+    assert.notEqual(result.stdout, "", result.stderr);
+    return JSON.parse(result.stdout);
+};
+export const stats = (directory, ...options) => json("stats", ...options, directory);
+
+// ---- the server
+
+const running = new Set();
+process.on("exit", () => running.forEach((child) => child.kill("SIGKILL")));
+
+// Starts `ggscope serve`; the address is what it prints, token and all.
+export async function serve(...args) {
+    const child = spawn(ggscope, ["serve", "--port", "0", ...args], { stdio: ["ignore", "pipe", "pipe"] });
+    running.add(child);
+    const said = [];
+    const url = await new Promise((resolve, reject) => {
+        const listen = (chunk) => {
+            said.push(chunk);
+            const match = /http:\/\/\S+token=\S+/.exec(said.join(""));
+            if (match) resolve(match[0]);
+        };
+        child.stdout.setEncoding("utf8").on("data", listen);
+        child.stderr.setEncoding("utf8").on("data", listen);
+        child.on("exit", (code, signal) => reject(new Error(`ggscope serve ended with ${code ?? signal}: ${said.join("")}`)));
+    });
+    return {
+        url,
+        origin: new URL(url).origin,
+        async stop() {
+            running.delete(child);
+            if (child.exitCode !== null || child.signalCode !== null) return;
+            const ended = new Promise((resolve) => child.on("exit", resolve));
+            child.kill("SIGTERM");
+            await ended;
+        },
+    };
+}
+
+// ---- the browser
+
+let browser;
+export async function launch() {
+    const { chromium } = packages("playwright-core");
+    const quiet = ["--disable-background-networking", "--disable-component-update", "--disable-default-apps", "--disable-sync", "--no-first-run"];
+    return (browser ??= await chromium.launch({ executablePath, args: [...quiet, ...(process.getuid?.() === 0 ? ["--no-sandbox"] : [])] }));
+}
+export async function closeBrowser() {
+    await browser?.close();
+    browser = undefined;
+}
+
+// A page of its own (own cookies). What it complains about, and every request that leaves `origin`, is kept in page.problems.
+export async function open(address, { viewport = { width: 1400, height: 900 }, dark = false, fragment = "", expected = null, ...options } = {}) {
+    const context = await (await launch()).newContext({ viewport, colorScheme: dark ? "dark" : "light", reducedMotion: "reduce", ...options });
+    const page = await context.newPage();
+    page.setDefaultTimeout(20_000);
+    page.problems = [];
+    const origin = new URL(address).origin;
+    page.on("console", (message) => {
+        if (message.type() === "error" && !expected?.test(message.text())) page.problems.push(message.text());
+    });
+    page.on("pageerror", (error) => page.problems.push(error.stack ?? error.message));
+    page.on("request", (request) => {
+        if (!request.url().startsWith("data:") && !request.url().startsWith("blob:") && new URL(request.url()).origin !== origin)
+            page.problems.push(`request to ${request.url()}`);
+    });
+    await page.goto(address + (fragment ? `#${fragment}` : ""));
+    // The token moves from the address into a cookie, and the redirect may drop the fragment.
+    if (fragment && !page.url().includes(fragment)) await page.goto(`${origin}/#${fragment}`);
+    return page;
+}
+
+export async function finish(page) {
+    assert.deepEqual(page.problems, []);
+    await page.context().close();
+}
+
+export async function show(page, view) {
+    await page.locator(`#tab-${view}`).click();
+    await page.locator(`#tab-${view}[aria-selected="true"]`).waitFor();
+}
+
+// The rows of a CSV that a button saves, as objects; numbers are numbers.
+export async function savedCsv(page, button) {
+    const [file] = await Promise.all([page.waitForEvent("download"), button.click()]);
+    const { readFileSync } = await import("node:fs");
+    return parseCsv(readFileSync(await file.path(), "utf8"));
+}
+
+export function parseCsv(text) {
+    const rows = [[]];
+    for (const [, quoted, plain, end] of text.matchAll(/(?:"((?:[^"]|"")*)"|([^",\r\n]*))(,|\r\n|$)/g)) {
+        rows.at(-1).push(quoted !== undefined ? quoted.replaceAll('""', '"') : plain !== "" && !Number.isNaN(Number(plain)) ? Number(plain) : plain);
+        if (end === "\r\n") rows.push([]);
+        if (end === "") break;
+    }
+    const [header, ...body] = rows.filter((row) => row.length > 1);
+    return body.map((row) => Object.fromEntries(header.map((name, i) => [name, row[i]])));
+}
+
+export const screenshots = join(build, "screenshots");
+export { build, ggscope, model, output, root, run, scratch };

@@ -1,0 +1,124 @@
+// What the page costs over the wire, and that a long trace costs what a short one does. (Its own size: tests/ui.)
+import { after, test } from "node:test";
+import assert from "node:assert/strict";
+import { join } from "node:path";
+import { build, closeBrowser, finish, ggscope, model, open, output, recorded, root, scratch, serve, show, skip } from "./browser.mjs";
+
+after(closeBrowser);
+
+test("at most 200 KB before the first paint, all of it from this server", { skip }, async () => {
+    const server = await serve(recorded("moe"));
+    const at = await open(server.url);
+    await at.locator("#sentence", { hasText: "touched" }).waitFor();
+    const before = await at.evaluate(() => {
+        const paint = performance.getEntriesByName("first-contentful-paint")[0].startTime;
+        const all = [...performance.getEntriesByType("navigation"), ...performance.getEntriesByType("resource")];
+        return all.filter((entry) => entry.responseEnd > 0 && entry.responseEnd <= paint).reduce((sum, entry) => sum + entry.transferSize, 0);
+    });
+    assert.ok(before > 0 && before <= 200_000, `${before} bytes`);
+    await finish(at); // which also fails on a request to anywhere else
+    await server.stop();
+});
+
+// A recording of about so many op runs, grown out of a short one.
+let short;
+const made = new Map();
+function grown(opRuns) {
+    if (made.has(opRuns)) return made.get(opRuns);
+    if (!short) {
+        short = scratch("short");
+        const env = { ...process.env, LD_PRELOAD: join(build, "lib", "libggscope-capture.so"), GGSCOPE_OUTPUT: short };
+        output(join(build, "bin", "ggscope-engine"), ["run", "-m", model("tiny"), "-p", "Once upon a time", "-n", "10", "-t", "2", "--ignore-eos"], { env });
+    }
+    const directory = scratch(`grown-${opRuns}`);
+    output("node", [join(root, "tests", "bench", "grow-spool.mjs"), join(short, "spool"), join(directory, "spool"), String(opRuns)]);
+    output(ggscope, ["seal", "-q", directory]);
+    made.set(opRuns, directory);
+    return directory;
+}
+
+// Opens the timeline, zooms in and pans; returns the bytes that came over the wire.
+async function openAndPan(directory) {
+    const server = await serve(directory);
+    const page = await open(server.url, { fragment: "view=memory" });
+    let bytes = 0,
+        requests = 0,
+        under = 0;
+    const counted = new Set();
+    page.on("request", (request) => {
+        if (request.url().includes("/api/events")) return;
+        under++;
+        counted.add(request);
+    });
+    const ended = async (request) => {
+        if (!counted.delete(request)) return;
+        const sizes = await request.sizes().catch(() => null);
+        bytes += sizes ? sizes.responseBodySize + sizes.responseHeadersSize : 0;
+        requests++;
+        under--;
+    };
+    page.on("requestfinished", ended);
+    page.on("requestfailed", ended);
+    const settled = async () => {
+        for (let quiet = 0; quiet < 4;) {
+            await page.waitForTimeout(150);
+            quiet = under === 0 ? quiet + 1 : 0;
+        }
+    };
+    await page.reload();
+    await page.locator("#sentence", { hasText: "touched" }).waitFor({ timeout: 120_000 });
+    await show(page, "timeline");
+    await page.locator(".timeline canvas").first().waitFor();
+    await settled();
+    await page.locator("#view").focus();
+    for (const key of ["KeyW", "KeyW", "KeyW", "KeyD", "KeyD", "KeyA", "KeyW", "KeyD"]) {
+        await page.keyboard.press(key);
+        await settled();
+    }
+    await finish(page);
+    await server.stop();
+    return { bytes, requests };
+}
+
+test("ten million op runs cost the bytes of ten thousand", { skip, timeout: 600_000 }, async (t) => {
+    const few = await openAndPan(grown(10_000));
+    const many = await openAndPan(grown(10_000_000));
+    const text = `${few.bytes} bytes in ${few.requests} requests, and ${many.bytes} in ${many.requests}`;
+    t.diagnostic(text);
+    assert.ok(few.bytes > 20_000, text);
+    assert.ok(many.bytes <= 2 * few.bytes && few.bytes <= 2 * many.bytes, text);
+});
+
+test("a log of millions of rows: its end, its middle and its neighbours are a moment away", { skip, timeout: 600_000 }, async () => {
+    const server = await serve(grown(10_000_000));
+    const page = await open(server.url, { fragment: "view=log" });
+    const total = Number(await page.locator(".log-count[data-total]").getAttribute("data-total"));
+    assert.ok(total >= 4_000_000, `${total} rows`);
+    const number = async (row) => Number((await page.locator(`#log-row-${row} [role=gridcell]`).first().innerText()).replaceAll(",", ""));
+    const loaded = (row) => page.locator(`#log-row-${row}:not(.loading)`).waitFor();
+    const box = page.locator(".log-scroll");
+    assert.ok((await box.evaluate((element) => element.scrollHeight)) < 8_100_000);
+    await box.focus();
+    await page.keyboard.press("End");
+    await loaded(total - 1);
+    assert.equal(await number(total - 1), total - 1);
+    await page.keyboard.press("ArrowUp");
+    await page.locator(`#log-row-${total - 2}.active`).waitFor();
+    // The thumb stands for a share of the rows, the wheel for rows.
+    await box.evaluate((element) => (element.scrollTop = (element.scrollHeight - element.clientHeight) / 2));
+    const top = () =>
+        page
+            .locator(".log-row")
+            .first()
+            .evaluate((row) => Number(row.id.slice(8)));
+    await page.waitForFunction((n) => Math.abs(Number(document.querySelector(".log-row")?.id.slice(8)) / n - 0.5) < 0.01, total);
+    const middle = await top();
+    await loaded(middle + 5);
+    assert.equal(await number(middle + 5), middle + 5);
+    await box.hover();
+    await page.mouse.wheel(0, 240);
+    await page.waitForFunction((row) => Number(document.querySelector(".log-row")?.id.slice(8)) === row, middle + 10);
+    await loaded(middle + 10);
+    await finish(page);
+    await server.stop();
+});

@@ -1,0 +1,141 @@
+// The memory view: what is drawn is the file, nothing overlaps, the lens finds the smallest tensor, a region filters the log.
+import { after, test } from "node:test";
+import assert from "node:assert/strict";
+import { closeBrowser, finish, json, model, open, recorded, serve, show, skip } from "./browser.mjs";
+
+let server;
+const page = async (fragment, options) => open((server ??= await serve(recorded("tiny"), recorded("moe"))).url, { fragment, ...options });
+after(async () => {
+    await server?.stop();
+    await closeBrowser();
+});
+const cells = async (at) => {
+    await at.locator(".memory canvas").first().waitFor();
+    await at.waitForFunction(() => window.__ggscope?.memoryCells().length > 0);
+    return at.evaluate(() => window.__ggscope.memoryCells());
+};
+const choose = async (at, name) => at.locator(".page-header select").first().selectOption({ label: name });
+
+// No two cells share a pixel, and every tensor of the file is in exactly one.
+function checkCells(all, tensors) {
+    for (const row of new Set(all.map((cell) => `${cell.place} ${cell.row}`))) {
+        const line = all.filter((cell) => `${cell.place} ${cell.row}` === row).sort((a, b) => a.x - b.x);
+        line.forEach((cell, i) => {
+            assert.ok(cell.width > 0, `${row}: a cell without width`);
+            if (i > 0) assert.ok(cell.x >= line[i - 1].x + line[i - 1].width, `${row}: ${cell.names[0]} overlaps ${line[i - 1].names.at(-1)}`);
+        });
+    }
+    const rows = [...new Map(all.map((cell) => [cell.row, cell.y])).values()].sort((a, b) => a - b);
+    assert.equal(new Set(rows).size, rows.length, "rows lie on top of each other");
+    const drawn = all.filter((cell) => cell.place === "disk").flatMap((cell) => cell.names);
+    assert.equal(
+        new Set(drawn).size + drawn.filter((name) => name === "padding").length - (drawn.includes("padding") ? 1 : 0),
+        drawn.length,
+        "a tensor is drawn twice",
+    );
+    for (const tensor of tensors) assert.ok(drawn.includes(tensor.name), tensor.name);
+}
+
+for (const name of ["tiny", "moe"]) {
+    for (const width of [1400, 500]) {
+        test(`${name} at ${width} px: every tensor is there once and none overlaps another`, { skip }, async () => {
+            const at = await page("view=memory", { viewport: { width, height: 900 } });
+            if (name !== "tiny") await choose(at, name);
+            await at.waitForFunction(
+                (wanted) => window.__ggscope?.memoryCells().some((cell) => cell.names.some((n) => n.startsWith(wanted))),
+                name === "moe" ? "blk.3.ffn_up_exps.weight[" : "blk.3.ffn_up.weight",
+            );
+            const { tensors } = json("gguf", model(name));
+            checkCells(await cells(at), tensors);
+            await at.keyboard.press("KeyL"); // true scale
+            checkCells(await cells(at), tensors);
+            await finish(at);
+        });
+    }
+}
+
+test("the lens on the smallest tensor of the file, by mouse and by keyboard", { skip }, async () => {
+    const at = await page("view=memory");
+    const { tensors } = json("gguf", model("tiny"));
+    const smallest = tensors.reduce((least, tensor) => (tensor.size_bytes < least.size_bytes ? tensor : least));
+    const cell = (await cells(at)).find((one) => one.names.includes(smallest.name));
+    const canvas = at.locator(".memory canvas").first();
+    const frame = await canvas.boundingBox();
+    const inner = await cells(at).then((all) => Math.max(...all.map((one) => one.x + one.width)));
+    const gutter = frame.width - inner;
+    // A folded cell holds several: the lens unfolds them, and the card names the one under the pointer.
+    await canvas.hover({ position: { x: gutter + cell.x + cell.width / 2, y: cell.y + cell.height / 2 } });
+    const lens = at.locator(".lens");
+    await lens.waitFor();
+    const name = (await lens.locator(".name").innerText()).replace(/ \[\d+\]$/, "");
+    assert.ok(cell.names.includes(name), name);
+    const shown = tensors.find((tensor) => tensor.name === name);
+    const text = await lens.innerText();
+    assert.ok(text.includes(`(${shown.size_bytes.toLocaleString("en")})`), text);
+    assert.match(text, /offset/);
+
+    await at.mouse.move(5, 5);
+    await canvas.focus();
+    await at.keyboard.press("Home");
+    for (let i = 0; i < 400; i++) {
+        const said = await at.locator("#announcer").innerText();
+        if (said.startsWith(`${smallest.name},`)) break;
+        await at.keyboard.press(i % 12 === 11 ? "ArrowDown" : "ArrowRight");
+        if (i % 12 === 11) await at.keyboard.press("Home");
+    }
+    assert.match(await at.locator("#announcer").innerText(), new RegExp(`^${smallest.name.replaceAll(".", "\\.")},`));
+    assert.ok((await lens.innerText()).includes(smallest.name));
+    await finish(at);
+});
+
+test("dragging a region filters the log to the ops that touch these bytes", { skip }, async () => {
+    const at = await page("view=memory");
+    const all = await cells(at);
+    const line = all.filter((cell) => cell.row === "layer 5");
+    const canvas = at.locator(".memory canvas").first();
+    const frame = await canvas.boundingBox();
+    const gutter = frame.width - Math.max(...all.map((one) => one.x + one.width));
+    const y = frame.y + line[0].y + line[0].height / 2;
+    const middle = line[Math.floor(line.length / 2)];
+    await at.mouse.move(frame.x + gutter + line[0].x + 8, y);
+    await at.mouse.down();
+    await at.mouse.move(frame.x + gutter + middle.x + middle.width / 2, y, { steps: 4 });
+    await at.mouse.up();
+    await at.waitForFunction(() => location.hash.includes("region="));
+    const [, begin, end] = /region=\d+:(\d+)\.\.(\d+)/.exec(at.url());
+    const { ops } = json("log", "--range", `${begin}..${end}`, recorded("tiny"));
+    assert.ok(ops.length > 0);
+    await at.locator(`.log-count[data-total="${ops.length}"]`).waitFor();
+    await show(at, "log");
+    await at.locator(`.log-count[data-total="${ops.length}"]`).waitFor();
+    assert.deepEqual(await at.locator("#log-row-0 [role=gridcell]").nth(5).innerText(), ops[0].tensor);
+    await at.locator("button.log-count").click();
+    await at.waitForFunction(() => !location.hash.includes("region="));
+    await finish(at);
+});
+
+test("full screen shows the log below, and Escape leads back", { skip }, async () => {
+    const at = await page("view=memory");
+    await cells(at);
+    await at.locator("#view").focus();
+    await at.keyboard.press("Enter");
+    await at.locator("html.memory-full").waitFor();
+    const log = await at.locator(".memory-log").boundingBox();
+    assert.ok(Math.abs(log.y / 900 - 0.7) < 0.1, `the log begins at ${log.y} of 900`);
+    await at.keyboard.press("Escape");
+    await at.locator("html:not(.memory-full)").waitFor();
+    await finish(at);
+});
+
+test("view as table: every tensor with its offset and its touches", { skip }, async () => {
+    const at = await page("view=memory");
+    await cells(at);
+    await at.getByRole("button", { name: "View as table" }).first().click();
+    const rows = await at.locator(".data-table tbody tr").evaluateAll((list) => list.map((row) => [...row.cells].map((cell) => cell.textContent)));
+    for (const tensor of json("gguf", model("tiny")).tensors) {
+        const row = rows.find((one) => one[1] === tensor.name);
+        assert.ok(row, tensor.name);
+        assert.equal(row[4], tensor.offset_start.toLocaleString("en"));
+    }
+    await finish(at);
+});

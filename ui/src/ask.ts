@@ -1,0 +1,180 @@
+// The one way to data: ask(path) answers a request path such as "/api/x/0/summary" with JSON or with Columns. In a report, which has no
+// server, the same functions read the answers that are embedded in the page (data-report.ts).
+//
+// Slow answers are jobs: the server says 202 with its progress until the result is there; everything here asks again by itself.
+// Answers are kept (a few dozen) and shared: two views that ask the same thing cause one request.
+import { signal } from "@preact/signals";
+import { useEffect, useState } from "preact/hooks";
+import { type Columns, parse } from "./columns";
+import { reportAnswer } from "./data-report";
+
+declare const REPORT: boolean; // set by build.mjs
+
+export class AskError extends Error {
+    constructor(
+        readonly status: number, // 0: the server could not be reached
+        message: string,
+    ) {
+        super(message);
+    }
+}
+
+// Whether the last request found no server. The page keeps what it shows and asks again.
+export const serverGone = signal(false);
+// Grows when what was answered before may be out of date (a live recording went on, the server came back).
+export const revision = signal(0);
+
+export function refresh(): void {
+    kept.clear();
+    revision.value++;
+}
+
+const jobPause = 250;
+const busyTries = 40;
+const keptAnswers = 64;
+
+interface Progress {
+    progress: number;
+}
+type Reply = { done: true; answer: unknown } | { done: false; progress: number };
+
+// A server that is busy (503) is asked again while there is patience.
+async function request(path: string, patience: number, abort?: AbortSignal): Promise<Reply> {
+    if (REPORT) return { done: true, answer: await reportAnswer(path) };
+    let response: Response;
+    try {
+        response = await fetch(path, { signal: abort ?? null, headers: { Accept: "application/json, application/octet-stream" } });
+    } catch (cause) {
+        if (abort?.aborted) throw cause;
+        serverGone.value = true;
+        throw new AskError(0, "The server does not answer.");
+    }
+    serverGone.value = false;
+    const json = (response.headers.get("Content-Type") ?? "").startsWith("application/json");
+    if (response.status === 503 && patience > 0) return { done: false, progress: 0 };
+    if (!response.ok) {
+        const said = json ? ((await response.json()) as { error?: string }).error : undefined;
+        throw new AskError(response.status, said ?? `The server refused ${path} with status ${response.status}.`);
+    }
+    if (response.status === 202) return { done: false, progress: ((await response.json()) as Progress).progress };
+    return { done: true, answer: json ? await response.json() : parse(await response.arrayBuffer()) };
+}
+
+function pause(milliseconds: number, abort?: AbortSignal): Promise<void> {
+    return new Promise((resolve, reject) => {
+        const timer = setTimeout(resolve, milliseconds);
+        abort?.addEventListener("abort", () => {
+            clearTimeout(timer);
+            reject(abort.reason as Error);
+        });
+    });
+}
+
+// Answers when the result is there, however long the job takes. `onProgress` hears numbers from 0 to 1 on the way.
+export async function askJob<T>(path: string, onProgress?: (progress: number) => void, abort?: AbortSignal): Promise<T> {
+    for (let patience = busyTries; ; patience--) {
+        const reply = await request(path, patience, abort);
+        if (reply.done) {
+            keep(path, reply.answer);
+            return reply.answer as T;
+        }
+        onProgress?.(reply.progress);
+        await pause(jobPause, abort);
+    }
+}
+
+export async function ask<T>(path: string, abort?: AbortSignal): Promise<T> {
+    return kept.has(path) ? (kept.get(path) as T) : askJob<T>(path, undefined, abort);
+}
+
+// ---- answers kept, the least recently used goes first
+
+const kept = new Map<string, unknown>();
+
+function keep(path: string, answer: unknown): void {
+    kept.delete(path);
+    kept.set(path, answer);
+    if (kept.size > keptAnswers) kept.delete(kept.keys().next().value!);
+}
+
+// ---- requests under way, shared by all who wait for the same path
+
+interface Flight {
+    waiting: Set<Waiting>;
+    abort: AbortController;
+}
+interface Waiting {
+    progress(value: number): void;
+    done(answer: unknown): void;
+    failed(error: AskError): void;
+}
+const flights = new Map<string, Flight>();
+
+function join(path: string, who: Waiting): () => void {
+    let flight = flights.get(path);
+    if (!flight) {
+        flight = { waiting: new Set(), abort: new AbortController() };
+        flights.set(path, flight);
+        void fly(path, flight);
+    }
+    const joined = flight;
+    joined.waiting.add(who);
+    return () => {
+        joined.waiting.delete(who);
+        if (joined.waiting.size === 0 && flights.get(path) === joined) {
+            flights.delete(path);
+            joined.abort.abort();
+        }
+    };
+}
+
+async function fly(path: string, flight: Flight): Promise<void> {
+    try {
+        const answer = await askJob(path, (value) => flight.waiting.forEach((who) => who.progress(value)), flight.abort.signal);
+        if (flights.get(path) === flight) flights.delete(path);
+        flight.waiting.forEach((who) => who.done(answer));
+    } catch (cause) {
+        if (flights.get(path) === flight) flights.delete(path);
+        if (flight.abort.signal.aborted) return;
+        const error = cause instanceof AskError ? cause : new AskError(-1, cause instanceof Error ? cause.message : String(cause));
+        flight.waiting.forEach((who) => who.failed(error));
+    }
+}
+
+export interface Answer<T> {
+    data: T | null;
+    progress: number | null; // of a job under way
+    error: AskError | null;
+}
+
+interface Held extends Answer<unknown> {
+    path: string | null;
+}
+
+// What the server says to `path`; null asks nothing. Asks again while a job runs and after refresh(), and lets go of the request when
+// the path changes. With `keep` the previous path's data stays until the new one's is there (for canvases that would flicker).
+export function useAsk<T>(path: string | null, options: { keep?: boolean } = {}): Answer<T> {
+    const [held, hold] = useState<Held>({ path: null, data: null, progress: null, error: null });
+    const now = revision.value;
+    useEffect(() => {
+        if (path === null) return;
+        if (kept.has(path)) {
+            const answer = kept.get(path);
+            keep(path, answer);
+            hold({ path, data: answer, progress: null, error: null });
+            return;
+        }
+        return join(path, {
+            progress: (progress) => hold((old) => ({ ...old, progress })),
+            done: (data) => hold({ path, data, progress: null, error: null }),
+            failed: (error) => hold((old) => ({ path: old.data === null ? path : old.path, data: old.data, progress: null, error })),
+        });
+    }, [path, now]);
+
+    if (path === null) return { data: null, progress: null, error: null };
+    if (held.path === path) return held as Answer<T>;
+    if (kept.has(path)) return { data: kept.get(path) as T, progress: null, error: null };
+    return { data: options.keep ? (held.data as T | null) : null, progress: held.progress, error: held.error };
+}
+
+export type { Columns };

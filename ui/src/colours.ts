@@ -1,0 +1,121 @@
+// Colours: Okabe-Ito per family of ops, always with a pattern and a name as well; cividis on a log scale for heat. Everything that a
+// theme changes is a CSS variable, and canvases read it from there: theme() is the current set, and changes when the system's does.
+import { signal } from "@preact/signals";
+
+export type Pattern = "solid" | "diagonal" | "dots" | "horizontal" | "vertical" | "cross" | "back" | "none";
+
+export interface Family {
+    name: string;
+    colour: string;
+    ink: string; // readable on the colour, 4.5:1
+    pattern: Pattern;
+}
+
+// The inks: black on the light ones, white on blue and on the darker ones.
+export const families: readonly Family[] = [
+    { name: "matrix product", colour: "#0072b2", ink: "#ffffff", pattern: "solid" },
+    { name: "attention", colour: "#e69f00", ink: "#000000", pattern: "diagonal" },
+    { name: "norm", colour: "#009e73", ink: "#000000", pattern: "dots" },
+    { name: "element-wise", colour: "#56b4e9", ink: "#000000", pattern: "horizontal" },
+    { name: "rows and copies", colour: "#d55e00", ink: "#000000", pattern: "vertical" },
+    { name: "routing", colour: "#cc79a7", ink: "#000000", pattern: "cross" },
+    { name: "recurrent", colour: "#f0e442", ink: "#000000", pattern: "back" },
+    { name: "other", colour: "#999999", ink: "#000000", pattern: "none" },
+];
+
+const patterns: [RegExp, number][] = [
+    [/^(MUL_MAT|OUT_PROD)/, 0],
+    [/^(FLASH_ATTN|SOFT_MAX|ROPE|DIAG_MASK|ALIBI|ADD_REL_POS|GET_REL_POS)/, 1],
+    [/NORM/, 2],
+    [/^(ARGSORT|ARGMAX|TOP_K|SUM|CUMSUM|MEAN|COUNT_EQUAL|CLAMP|DIV$)/, 5],
+    [/^(SSM|RWKV|GATED|CONV|IM2COL|POOL|DELTA|SOLVE|TRI)/, 6],
+    [/^(GET_ROWS|SET_ROWS|SET|CPY|DUP|CONT|CONCAT|REPEAT|PAD|UPSCALE|ARANGE|FILL|ROLL|TRANSPOSE|PERMUTE|VIEW|RESHAPE|ACC)/, 4],
+    [/^(ADD|MUL|SUB|SCALE|GLU|UNARY|SQR|SQRT|LOG|SIN|COS|LEAKY|SILU|GELU|RELU|TANH|EXP|NEG|ABS|STEP|SIGMOID|SWIGLU|MAP|CUSTOM)/, 3],
+];
+
+const known = new Map<string, Family>();
+
+export function opFamily(op: string): Family {
+    let family = known.get(op);
+    if (!family) {
+        family = families[patterns.find(([pattern]) => pattern.test(op))?.[1] ?? 7]!;
+        known.set(op, family);
+    }
+    return family;
+}
+
+// ---- heat
+
+// Cividis at even steps; between them colours are mixed linearly, which cannot be told from the full table by eye.
+const cividis = [
+    [0, 34, 78], [8, 51, 112], [53, 69, 108], [79, 87, 108], [102, 105, 112], [125, 124, 120],
+    [149, 144, 118], [174, 165, 109], [200, 187, 92], [228, 209, 69], [254, 232, 56],
+] as const;
+
+function mix(v: number): [number, number, number] {
+    const at = Math.min(1, Math.max(0, v)) * (cividis.length - 1);
+    const i = Math.min(cividis.length - 2, Math.floor(at));
+    const [a, b, t] = [cividis[i]!, cividis[i + 1]!, at - i];
+    return [0, 1, 2].map((c) => Math.round(a[c]! + (b[c]! - a[c]!) * t)) as [number, number, number];
+}
+
+const heatTable: [number, number, number][] = Array.from({ length: 256 }, (_, i) => mix(i / 255));
+
+// v from 0 to 1, already on the log scale (see heatOf).
+export function heat(v: number): string {
+    const [r, g, b] = heatRgb(v);
+    return `rgb(${r}, ${g}, ${b})`;
+}
+
+export function heatRgb(v: number): readonly [number, number, number] {
+    return heatTable[Math.round(Math.min(1, Math.max(0, v)) * 255)]!;
+}
+
+// Where n of at most `most` lies on the log scale from 0 (one) to 1.
+export function heatOf(n: number, most: number): number {
+    if (n <= 1 || most <= 1) return n >= most && most > 0 && n > 0 ? 1 : 0;
+    return Math.log(n) / Math.log(most);
+}
+
+// Black or white, whichever is readable on heat(v).
+export function heatInk(v: number): string {
+    return v < 0.47 ? "#ffffff" : "#000000"; // both have 4.5:1 there
+}
+
+// ---- diffs: blue and orange
+export const faster = "var(--faster)";
+export const slower = "var(--slower)";
+
+// ---- themes
+
+const names = ["surface", "raised", "sunken", "ink", "faint", "line", "accent", "chosen", "focus", "hatch", "empty", "wait", "faster", "slower", "kv", "compute", "weights", "io", "other", "warn"] as const;
+export type Theme = Record<(typeof names)[number], string> & { dark: boolean; forced: boolean };
+
+// Any colour that CSS knows, system colours too, as #rrggbb: pixel strips need the numbers.
+function resolved(colour: string): string {
+    const pen = document.createElement("canvas").getContext("2d", { willReadFrequently: true })!;
+    pen.fillStyle = colour;
+    pen.fillRect(0, 0, 1, 1);
+    return `#${[...pen.getImageData(0, 0, 1, 1).data.subarray(0, 3)].map((part) => part.toString(16).padStart(2, "0")).join("")}`;
+}
+
+function readTheme(): Theme {
+    const style = getComputedStyle(document.documentElement);
+    const theme = Object.fromEntries(names.map((name) => [name, resolved(style.getPropertyValue(`--${name}`).trim())])) as unknown as Theme;
+    theme.forced = matchMedia("(forced-colors: active)").matches;
+    theme.dark = style.getPropertyValue("--scheme").trim() === "dark";
+    return theme;
+}
+
+const current = signal<Theme | null>(null);
+
+// Canvases that call this in a component or an effect are drawn again when the theme changes.
+export function theme(): Theme {
+    return current.value ?? (current.value = readTheme());
+}
+
+export function watchTheme(): void {
+    const again = () => (current.value = readTheme());
+    for (const query of ["(prefers-color-scheme: dark)", "(forced-colors: active)"]) matchMedia(query).addEventListener("change", again);
+    again();
+}

@@ -1,0 +1,48 @@
+// Keys by physical place (event.code), so that W/A/S/D lie together on every layout. "Shift+Space" asks for the modifier; "key:?" goes
+// by what the key writes, for signs that people look for by their print. Never inside inputs, never with Ctrl, Alt or Meta.
+import { view, type View } from "./state";
+
+export type KeyMap = Record<string, (event: KeyboardEvent) => void>;
+
+const registered = new Map<View | "*", Set<KeyMap>>();
+
+// Keys of a view act while it is shown; those of "*" always, after the view's own. Returns a function that takes them back.
+export function registerKeys(where: View | "*", keys: KeyMap): () => void {
+    const set = registered.get(where) ?? new Set();
+    registered.set(where, set.add(keys));
+    return () => set.delete(keys);
+}
+
+function isTyping(target: EventTarget | null): boolean {
+    return target instanceof HTMLElement && (target.isContentEditable || /^(INPUT|TEXTAREA|SELECT)$/.test(target.tagName));
+}
+
+// Buttons and links have their own use for these.
+function isPressing(event: KeyboardEvent): boolean {
+    const target = event.target instanceof HTMLElement ? event.target.closest("button, a, summary, [role=tab], [role=button]") : null;
+    return target !== null && (event.code === "Space" || event.code === "Enter");
+}
+
+export function handleKey(event: KeyboardEvent): void {
+    if (event.defaultPrevented || event.ctrlKey || event.altKey || event.metaKey || isPressing(event)) return;
+    if (document.querySelector("dialog[open]")) return; // it has the keys, Escape first of all
+    if (isTyping(event.target)) {
+        if (event.code === "Escape") (event.target as HTMLElement).blur();
+        return;
+    }
+    const names = [`key:${event.key}`, event.shiftKey ? `Shift+${event.code}` : event.code];
+    for (const where of [view.value, "*"] as const) {
+        for (const keys of registered.get(where) ?? []) {
+            const act = names.map((name) => keys[name]).find(Boolean);
+            if (act) {
+                event.preventDefault();
+                act(event);
+                return;
+            }
+        }
+    }
+}
+
+export function listenForKeys(): void {
+    window.addEventListener("keydown", handleKey);
+}

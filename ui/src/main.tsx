@@ -1,0 +1,32 @@
+import { render } from "preact";
+import { watchTheme } from "./colours";
+import { listenForKeys } from "./keys";
+import { listenForNews, loadExperiments } from "./shell/live";
+import { Shell } from "./shell/Shell";
+import { mirrorInAddress } from "./state";
+import Compare from "./views/compare";
+import Graph from "./views/graph";
+import Log from "./views/log";
+import Memory from "./views/memory";
+import Statistics from "./views/statistics";
+import Timeline from "./views/timeline";
+import "./app.css";
+
+const components = { memory: Memory, timeline: Timeline, graph: Graph, log: Log, statistics: Statistics, compare: Compare };
+
+async function start(): Promise<void> {
+    const place = document.getElementById("app")!;
+    watchTheme();
+    try {
+        await loadExperiments();
+    } catch (problem) {
+        place.textContent = problem instanceof Error ? problem.message : String(problem);
+        return;
+    }
+    mirrorInAddress();
+    listenForKeys();
+    listenForNews();
+    render(<Shell components={components} />, place);
+}
+
+void start();

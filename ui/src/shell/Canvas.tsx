@@ -1,0 +1,120 @@
+// A canvas that knows its size, draws in device pixels, and is drawn again when its owner renders or the theme changes.
+import type { HTMLAttributes } from "preact";
+import { useLayoutEffect, useRef, useState } from "preact/hooks";
+import { theme, type Theme } from "../colours";
+
+export type Draw = (context: CanvasRenderingContext2D, width: number, height: number, colours: Theme) => void;
+
+// The width of the element that the ref is put on, whenever that comes into being.
+export function useWidth(): [{ current: HTMLDivElement | null }, number] {
+    const box = useRef<HTMLDivElement>(null);
+    const watched = useRef<{ element: HTMLDivElement; observer: ResizeObserver } | null>(null);
+    const [width, setWidth] = useState(0);
+    useLayoutEffect(() => {
+        const element = box.current;
+        if (element === (watched.current?.element ?? null)) return;
+        watched.current?.observer.disconnect();
+        watched.current = null;
+        if (!element) return;
+        const measure = () => setWidth(Math.floor(element.clientWidth));
+        const observer = new ResizeObserver(measure);
+        observer.observe(element);
+        watched.current = { element, observer };
+        measure();
+    });
+    useLayoutEffect(() => () => watched.current?.observer.disconnect(), []);
+    return [box, width];
+}
+
+// Sets the canvas up for `width` x `height` CSS pixels and draws.
+export function paintOn(canvas: HTMLCanvasElement, width: number, height: number, draw: Draw): void {
+    const ratio = window.devicePixelRatio || 1;
+    const [w, h] = [Math.max(1, Math.round(width * ratio)), Math.max(1, Math.round(height * ratio))];
+    if (canvas.width !== w || canvas.height !== h) {
+        canvas.width = w;
+        canvas.height = h;
+    }
+    const context = canvas.getContext("2d")!;
+    context.setTransform(ratio, 0, 0, ratio, 0, 0);
+    context.clearRect(0, 0, width, height);
+    draw(context, width, height, theme());
+}
+
+type Rest = Omit<HTMLAttributes<HTMLCanvasElement>, "width" | "height" | "label" | "ref">;
+
+export function Canvas({ width, height, draw, label, ...rest }: { width: number; height: number; draw: Draw; label: string } & Rest) {
+    const canvas = useRef<HTMLCanvasElement>(null);
+    theme(); // draw again when it changes
+    useLayoutEffect(() => {
+        if (canvas.current && width > 0) {
+            canvas.current.style.height = `${height}px`;
+            paintOn(canvas.current, width, height, draw);
+        }
+    });
+    return <canvas ref={canvas} tabIndex={0} role="img" aria-label={label} {...rest} />;
+}
+
+// ---- patterns
+
+const made = new Map<string, CanvasPattern>();
+
+// Thin diagonal lines; `back` leans the other way.
+export function hatch(context: CanvasRenderingContext2D, colour: string, background: string, gap = 6, back = false): CanvasPattern {
+    const key = `${colour} ${background} ${gap} ${back}`;
+    let pattern = made.get(key);
+    if (!pattern) {
+        const tile = document.createElement("canvas");
+        tile.width = tile.height = gap;
+        const pen = tile.getContext("2d")!;
+        if (background) {
+            pen.fillStyle = background;
+            pen.fillRect(0, 0, gap, gap);
+        }
+        pen.strokeStyle = colour;
+        pen.lineWidth = 1.1;
+        pen.beginPath();
+        for (const shift of [-gap, 0, gap]) {
+            pen.moveTo(shift, back ? 0 : gap);
+            pen.lineTo(shift + gap, back ? gap : 0);
+        }
+        pen.stroke();
+        pattern = context.createPattern(tile, "repeat")!;
+        made.set(key, pattern);
+    }
+    return pattern;
+}
+
+export function dots(context: CanvasRenderingContext2D, colour: string): CanvasPattern {
+    const key = `dots ${colour}`;
+    let pattern = made.get(key);
+    if (!pattern) {
+        const tile = document.createElement("canvas");
+        tile.width = tile.height = 5;
+        const pen = tile.getContext("2d")!;
+        pen.fillStyle = colour;
+        pen.fillRect(1, 1, 1.6, 1.6);
+        pattern = context.createPattern(tile, "repeat")!;
+        made.set(key, pattern);
+    }
+    return pattern;
+}
+
+export const canvasFont = (size: number, weight = 400) => `${weight} ${size}px system-ui, "Segoe UI", Roboto, "Noto Sans", "DejaVu Sans", sans-serif`;
+
+// Writes text that is cut with an ellipsis where it would be wider than `room`; nothing where not even two letters fit.
+export function textWithin(context: CanvasRenderingContext2D, text: string, x: number, y: number, room: number): void {
+    if (room < 12) return;
+    let shown = text;
+    if (context.measureText(text).width > room) {
+        let low = 0;
+        let high = text.length;
+        while (low < high) {
+            const middle = (low + high + 1) >> 1;
+            if (context.measureText(`${text.slice(0, middle)}…`).width <= room) low = middle;
+            else high = middle - 1;
+        }
+        if (low < 2) return;
+        shown = `${text.slice(0, low)}…`;
+    }
+    context.fillText(shown, x, y);
+}

@@ -1,0 +1,153 @@
+// What one op or one tensor is, in a card.
+import type { ComponentChildren } from "preact";
+import type { Heat, ModelMap, OpAnswer, Operand } from "../api";
+import { useAsk } from "../ask";
+import { opFamily } from "../colours";
+import { bytes, count, plural, shape, share, time } from "../format";
+import { here, select, selection, tokensParameter } from "../state";
+import { Progress } from "./Progress";
+
+export function Row({ name, children }: { name: string; children: ComponentChildren }) {
+    return (
+        <div class="row">
+            <dt>{name}</dt>
+            <dd>{children}</dd>
+        </div>
+    );
+}
+
+export function OpName({ op }: { op: string }) {
+    const family = opFamily(op);
+    return (
+        <span class="op-name" title={family.name}>
+            <i class={`swatch pattern-${family.pattern}`} style={{ "--swatch": family.colour }} />
+            {op}
+        </span>
+    );
+}
+
+function where(operand: Operand): string {
+    if (operand.file_offset !== null) return `DISK, file ${operand.file ?? 0} at ${count(operand.file_offset)}`;
+    const buffer = operand.buffer === null ? "memory" : `BUFFER ${operand.buffer}${operand.buffer_offset === null ? "" : ` at ${count(operand.buffer_offset)}`}`;
+    return operand.origin_offset === null ? buffer : `${buffer}, copied at load from ${count(operand.origin_offset)}`;
+}
+
+function OperandItem({ operand }: { operand: Operand }) {
+    const isWeight = operand.file_offset !== null || operand.origin_offset !== null;
+    return (
+        <li>
+            <b>{operand.write ? "writes" : "reads"}</b>{" "}
+            {isWeight ? (
+                <button type="button" class="link" onClick={() => select({ tensor: operand.name, op: null })}>
+                    {operand.name}
+                </button>
+            ) : (
+                <span>{operand.name}</span>
+            )}
+            <div class="quiet">
+                {operand.type} {shape(operand.shape)}, {bytes(operand.bytes)}
+                {operand.exact && operand.n_ranges > 1 ? ` in ${plural(operand.n_ranges, "range")}` : ""}
+            </div>
+            <div class="quiet">{where(operand)}</div>
+        </li>
+    );
+}
+
+export function OpCard({ run, node }: { run: number; node: number }) {
+    const { data, error, progress } = useAsk<OpAnswer>(here("op", { run, node }));
+    if (error) return <p class="problem">{error.message}</p>;
+    if (!data) return <Progress what="the op" progress={progress} />;
+    const go = (to: { run: number; node: number } | null) => to && select({ op: to });
+    return (
+        <article class="card" aria-label={`op ${data.op} ${data.name}`}>
+            <h2>
+                <OpName op={data.op} />
+            </h2>
+            <p class="name">{data.name}</p>
+            <dl>
+                <Row name="token">
+                    {data.token === null ? "none" : data.token} {data.phase && <span class="quiet">{data.phase}</span>}
+                </Row>
+                <Row name="layer">{data.layer === null || data.layer < 0 ? "none" : data.layer}</Row>
+                <Row name="took">
+                    {time(data.duration_ns)} <span class="quiet">from {time(data.begin_ns)}</span>
+                </Row>
+                <Row name="threads">
+                    {data.threads.length}, busy {time(data.busy_ns)}, waiting {time(data.wait_ns)}{" "}
+                    <span class="quiet">({share(data.wait_ns, data.busy_ns + data.wait_ns)})</span>
+                </Row>
+                {data.absorbed.length > 0 && <Row name="fused with">{data.absorbed.join(", ")}</Row>}
+                {data.experts && (
+                    <Row name="experts">
+                        {data.experts.map((chosen) => `${chosen.expert}${chosen.weight === null ? "" : ` (${chosen.weight.toFixed(3)})`}`).join(", ")}
+                    </Row>
+                )}
+            </dl>
+            {data.operands.length > 0 && (
+                <ul class="operands">
+                    {data.operands.map((operand) => (
+                        <OperandItem operand={operand} />
+                    ))}
+                </ul>
+            )}
+            <p class="buttons">
+                <button type="button" disabled={!data.previous} onClick={() => go(data.previous)} title="Previous op (,)">
+                    ◂ previous
+                </button>
+                <button type="button" disabled={!data.next} onClick={() => go(data.next)} title="Next op (.)">
+                    next ▸
+                </button>
+                <button type="button" disabled={data.producers.length === 0} onClick={() => go({ run, node: data.producers[0]! })} title="Producer ([)">
+                    producer
+                </button>
+                <button type="button" disabled={data.consumers.length === 0} onClick={() => go({ run, node: data.consumers[0]! })} title="Consumer (])">
+                    consumer
+                </button>
+            </p>
+        </article>
+    );
+}
+
+export function TensorCard({ name }: { name: string }) {
+    const map = useAsk<ModelMap>(here("map"));
+    const heat = useAsk<Heat>(here("heat", { tokens: tokensParameter() }), { keep: true });
+    if (map.error) return <p class="problem">{map.error.message}</p>;
+    if (!map.data) return <Progress what="the model map" progress={map.progress} />;
+    const tensors = map.data.tensors;
+    const i = tensors.name.indexOf(name);
+    if (i < 0)
+        return (
+            <article class="card">
+                <p class="name">{name}</p>
+                <p class="quiet">This tensor is not part of the model file: the engine makes it while it computes.</p>
+            </article>
+        );
+    const reads = heat.data?.tensors.reads[i];
+    return (
+        <article class="card" aria-label={`tensor ${name}`}>
+            <h2>Tensor</h2>
+            <p class="name">{name}</p>
+            <dl>
+                <Row name="type">{tensors.type[i]}</Row>
+                <Row name="shape">{shape(tensors.shape[i] ?? [])}</Row>
+                <Row name="layer">{tensors.layer[i]! < 0 ? "none" : tensors.layer[i]}</Row>
+                <Row name="part">{tensors.component[i]}</Row>
+                <Row name="bytes">
+                    {bytes(tensors.bytes[i]!)} <span class="quiet">({count(tensors.bytes[i]!)})</span>
+                </Row>
+                <Row name="offset">
+                    {count(tensors.offset[i]!)} <span class="quiet">of file {tensors.file[i]}</span>
+                </Row>
+                {tensors.experts[i]! > 0 && <Row name="experts">{tensors.experts[i]}</Row>}
+                {tensors.copied[i] ? <Row name="place">copied into memory at load</Row> : null}
+                {heat.data && (
+                    <Row name="touches">
+                        {reads ? `${plural(reads, "read")}, ${bytes(heat.data.tensors.bytes[i]!)} in all` : "never touched"}
+                        {selection.value.tokens ? <span class="quiet"> in the selected tokens</span> : null}
+                    </Row>
+                )}
+                {heat.data?.tensors.last_op[i] && <Row name="last op">{heat.data.tensors.last_op[i]}</Row>}
+            </dl>
+        </article>
+    );
+}

@@ -1,0 +1,103 @@
+// The first line: what was recorded, in one sentence.
+import type { Heat, Summary } from "../api";
+import { useAsk } from "../ask";
+import { bytes, count, share } from "../format";
+import { current, experiment, experiments, here, show, summary } from "../state";
+
+interface ByOp {
+    by_op: { name: string; wall_ns: number }[];
+}
+
+function speedOf(about: Summary): string | null {
+    if (about.tokens_per_second === null) return null;
+    const rate = about.tokens_per_second;
+    return `${rate < 9.95 ? rate.toFixed(1) : count(rate)} tok/s`;
+}
+
+// "606 of 670 MiB", the unit said once where both have the same.
+export function ofBytes(part: number, whole: number): string {
+    const [a, b] = [bytes(part), bytes(whole)];
+    const unit = b.split(" ")[1]!;
+    return `${a.endsWith(` ${unit}`) ? a.slice(0, -unit.length - 1) : a} of ${b}`;
+}
+
+function Sentence({ about }: { about: Summary }) {
+    const heat = useAsk<Heat>(about.model ? here("heat") : null, { keep: true });
+    const stats = useAsk<ByOp>(about.ops > 0 ? here("stats") : null, { keep: true });
+    const total = stats.data?.by_op.reduce((sum, row) => sum + row.wall_ns, 0) ?? 0;
+    const top = stats.data?.by_op.reduce<ByOp["by_op"][number] | null>((best, row) => (best && best.wall_ns >= row.wall_ns ? best : row), null);
+    const parts = [
+        about.model ? `${about.model.name}${about.model.quantization ? ` ${about.model.quantization}` : ""}` : about.name,
+        `${count(about.tokens)} ${about.tokens === 1 ? "token" : "tokens"}`,
+        speedOf(about),
+        top && total > 0 ? `${share(top.wall_ns, total).replace(/\.\d/, "")} of time in ${top.name}` : null,
+        heat.data ? `${ofBytes(heat.data.touched_bytes, heat.data.model_bytes)} touched` : null,
+    ].filter((part): part is string => Boolean(part));
+    return (
+        <h1 id="sentence">
+            {parts.map((part, i) => (
+                <>
+                    {i > 0 && (
+                        <span class="dot" aria-hidden="true">
+                            ·
+                        </span>
+                    )}
+                    <span>{part}</span>
+                    {i < parts.length - 1 && <span class="unseen">, </span>}
+                </>
+            ))}
+        </h1>
+    );
+}
+
+function Badges({ about }: { about: Summary }) {
+    return (
+        <>
+            {about.live && <span class="badge live">recording</span>}
+            {about.proved && (
+                <span class="badge" title="Recorded with page truth: protecting pages made everything slower, so times are not those of a plain run.">
+                    times distorted
+                </span>
+            )}
+            {about.memory_limit !== null && <span class="badge">in {bytes(about.memory_limit)} of memory</span>}
+            {about.cold && <span class="badge">cold start</span>}
+            {about.lost > 0 && <span class="badge">{count(about.lost)} records lost</span>}
+            {about.unseen > 0 && <span class="badge">{count(about.unseen)} nodes unseen</span>}
+        </>
+    );
+}
+
+export function Header({ onHelp }: { onHelp(): void }) {
+    const about = experiment.value?.error ? null : summary.value;
+    return (
+        <header class="page-header">
+            <svg class="logo" viewBox="0 0 32 32" role="img" aria-label="ggscope">
+                <rect width="32" height="32" rx="7" fill="#0b2545" />
+                <g fill="#fee838">
+                    <rect x="5" y="8" width="9" height="4" rx="1" />
+                    <rect x="16" y="8" width="4" height="4" rx="1" fill="#aea56d" />
+                    <rect x="22" y="8" width="5" height="4" rx="1" fill="#66697c" />
+                    <rect x="5" y="14" width="4" height="4" rx="1" fill="#7d7c78" />
+                    <rect x="11" y="14" width="16" height="4" rx="1" />
+                    <rect x="5" y="20" width="12" height="4" rx="1" fill="#aea56d" />
+                    <rect x="19" y="20" width="8" height="4" rx="1" fill="#66697c" />
+                </g>
+            </svg>
+            <div class="words">
+                {about ? <Sentence about={about} /> : <h1>{experiment.value?.name ?? "ggscope"}</h1>}
+                {about?.prompt && <p class="prompt">“{about.prompt}”</p>}
+            </div>
+            {about && <Badges about={about} />}
+            {experiments.value.length > 1 && (
+                <select aria-label="Experiment" value={current.value} onChange={(event) => show(Number(event.currentTarget.value))}>
+                    {experiments.value.map((one) => (
+                        <option value={one.index}>{one.name}</option>
+                    ))}
+                </select>
+            )}
+            <button type="button" onClick={onHelp} title="Keys and colours (?)" aria-label="Help">
+                ?
+            </button>
+        </header>
+    );
+}

@@ -1,0 +1,138 @@
+// The page around the views: sentence, memory bars, tokens, tabs, selection, drawer.
+import { useEffect, useState } from "preact/hooks";
+import type { ComponentType } from "preact";
+import type { OpAnswer } from "../api";
+import { ask, revision } from "../ask";
+import { registerKeys } from "../keys";
+import { clearSelection, current, experiment, experiments, here, isSelected, select, selection, summary, view, views, type View } from "../state";
+import { Announcer, announce } from "./Announce";
+import { Chips } from "./Chips";
+import { Drawer } from "./Drawer";
+import { Header } from "./Header";
+import { Help } from "./Help";
+import { loadSummary } from "./live";
+import { MemoryBars } from "./MemoryBars";
+import { stopPlayback } from "./playback";
+import { Scrubber } from "./Scrubber";
+import { EmptyRecording, NothingRecorded, Notices, Refused } from "./States";
+
+// From the selected op to one beside it.
+async function walk(to: (op: OpAnswer) => { run: number; node: number } | null | undefined): Promise<void> {
+    const from = selection.value.op;
+    if (!from) return announce("Select an op first.");
+    const next = to(await ask<OpAnswer>(here("op", from)));
+    if (next) select({ op: { run: next.run, node: next.node } });
+    else announce("There is none.");
+}
+
+function keysOfThePage(toggleHelp: () => void) {
+    const numbered = Object.fromEntries(
+        views.flatMap((name, i) => [
+            [`Digit${i + 1}`, () => go(name)],
+            [`Numpad${i + 1}`, () => go(name)],
+        ]),
+    );
+    return {
+        ...numbered,
+        "key:?": toggleHelp,
+        Escape: () => {
+            stopPlayback();
+            if (isSelected()) {
+                clearSelection();
+                announce("Nothing selected");
+            }
+        },
+        Comma: () => void walk((op) => op.previous),
+        Period: () => void walk((op) => op.next),
+        BracketLeft: () => void walk((op) => (op.producers.length ? { run: op.run, node: op.producers[0]! } : null)),
+        BracketRight: () => void walk((op) => (op.consumers.length ? { run: op.run, node: op.consumers[0]! } : null)),
+        Slash: () => (document.querySelector<HTMLElement>("main input[type=search]") ?? document.querySelector<HTMLElement>("main input"))?.focus(),
+    };
+}
+
+function go(name: View): void {
+    view.value = name;
+    announce(`${name} view`);
+}
+
+function Tabs() {
+    return (
+        <nav class="tabs">
+            <div role="tablist" aria-label="Views" class="tablist">
+                {views.map((name, i) => (
+                    <button
+                        type="button"
+                        role="tab"
+                        id={`tab-${name}`}
+                        aria-selected={view.value === name}
+                        aria-controls="view"
+                        tabIndex={view.value === name ? 0 : -1}
+                        onClick={() => go(name)}
+                        onKeyDown={(event) => {
+                            const step = { ArrowRight: 1, ArrowLeft: -1 }[event.code];
+                            if (!step) return;
+                            event.preventDefault();
+                            const next = views[(i + step + views.length) % views.length]!;
+                            go(next);
+                            document.getElementById(`tab-${next}`)?.focus();
+                        }}
+                    >
+                        {name}
+                        <kbd aria-hidden="true">{i + 1}</kbd>
+                    </button>
+                ))}
+            </div>
+            <span class="hint">
+                drag to select, <kbd>?</kbd> for keys
+            </span>
+        </nav>
+    );
+}
+
+export function Shell({ components }: { components: Record<View, ComponentType> }) {
+    const [isHelpOpen, setHelpOpen] = useState(false);
+    useEffect(() => registerKeys("*", keysOfThePage(() => setHelpOpen((open) => !open))), []);
+    const index = current.value;
+    const now = revision.value;
+    const one = experiment.value;
+    useEffect(() => void loadSummary(), [index, now]);
+    useEffect(() => {
+        document.title = one ? `${one.name} - ${view.value} - ggscope` : "ggscope";
+    });
+
+    if (experiments.value.length === 0) return <NothingRecorded />;
+    const Shown = components[view.value];
+    const about = summary.value;
+    const isEmpty = about !== null && about.ops === 0 && !about.live;
+    return (
+        <>
+            <a class="skip" href="#view" onClick={(event) => (event.preventDefault(), document.getElementById("view")?.focus())}>
+                Skip to the view
+            </a>
+            <Header onHelp={() => setHelpOpen(true)} />
+            <Notices />
+            {one?.error ? (
+                <Refused sentence={one.error} />
+            ) : isEmpty ? (
+                <EmptyRecording />
+            ) : (
+                <>
+                    {view.value !== "memory" && <MemoryBars />}
+                    <Scrubber />
+                    <Tabs />
+                    <Chips />
+                    <div class="work">
+                        <main>
+                            <div id="view" role="tabpanel" aria-labelledby={`tab-${view.value}`} tabIndex={-1}>
+                                <Shown key={index} />
+                            </div>
+                        </main>
+                        <Drawer />
+                    </div>
+                </>
+            )}
+            <Help isOpen={isHelpOpen} onClose={() => setHelpOpen(false)} />
+            <Announcer />
+        </>
+    );
+}

@@ -1,0 +1,79 @@
+// What the page says when there is nothing to show, or not all of it.
+import { refresh, serverGone } from "../ask";
+import { plural } from "../format";
+import { experiments, missing, summary } from "../state";
+
+export function NothingRecorded() {
+    return (
+        <main class="centre">
+            <h1>Nothing is recorded yet</h1>
+            <p>Record an inference, then show it:</p>
+            <pre>
+                {"ggscope run -m model.gguf -p \"Hello\" -n 16 -o experiments/first\n"}
+                {"ggscope serve experiments/first"}
+            </pre>
+            <p class="quiet">
+                Any other program that uses ggml is recorded with <code>ggscope record -o DIR -- PROGRAM ARGS...</code>.
+            </p>
+        </main>
+    );
+}
+
+export function EmptyRecording() {
+    return (
+        <main class="centre">
+            <h1>This recording holds no ops</h1>
+            <p>The program ran, but no ggml graph was computed while it was recorded. What can be recorded on this machine, and how to mend the rest, is said by:</p>
+            <pre>ggscope doctor</pre>
+        </main>
+    );
+}
+
+export function Refused({ sentence }: { sentence: string }) {
+    return (
+        <main class="centre">
+            <h1>This experiment is not shown</h1>
+            <p>{sentence}</p>
+            <p class="quiet">
+                Graph, trace, buffers and model map of one page always come from one run. <code>ggscope check DIR</code> says more.
+            </p>
+        </main>
+    );
+}
+
+export function Notices() {
+    const about = summary.value;
+    return (
+        <>
+            {serverGone.value && (
+                <div class="notice" role="alert">
+                    <span>The server does not answer. What you see stays; the page asks again by itself.</span>
+                    <button type="button" onClick={refresh}>
+                        Try now
+                    </button>
+                </div>
+            )}
+            {missing.value && (
+                <div class="notice" role="alert">
+                    <span>
+                        The address asks for experiment {missing.value}, which this server does not show. It shows{" "}
+                        {experiments.value.map((one) => one.name).join(", ")}.
+                    </span>
+                    <button type="button" onClick={() => (missing.value = null)}>
+                        Show {experiments.value[0]?.name}
+                    </button>
+                </div>
+            )}
+            {about?.warning && (
+                <div class="notice" role="status">
+                    <span>{about.warning}</span>
+                </div>
+            )}
+            {about && about.interrupted_runs > 0 && !about.live && !about.warning && (
+                <div class="notice" role="status">
+                    <span>The engine was cut off: {plural(about.interrupted_runs, "graph run")} did not end. Everything before is here.</span>
+                </div>
+            )}
+        </>
+    );
+}

@@ -1,0 +1,94 @@
+// News from the server: a recording goes on, a directory is gone. One stream per page.
+import type { Experiment, Summary } from "../api";
+import { ask, askJob, AskError, refresh, serverGone } from "../ask";
+import { current, experiments, here, summary } from "../state";
+
+declare const REPORT: boolean;
+
+interface News {
+    index: number;
+    state: string;
+    tokens: number;
+}
+
+const retryPause = 2000;
+
+// A recording tells about itself many times a second; answers are asked for again at most once in this time.
+const refreshPause = 1000;
+let last = 0;
+let later = 0;
+
+function refreshSoon(): void {
+    clearTimeout(later);
+    const wait = Math.max(0, last + refreshPause - performance.now());
+    later = window.setTimeout(() => {
+        last = performance.now();
+        refresh();
+        void loadExperiments();
+    }, wait);
+}
+
+export async function loadExperiments(): Promise<void> {
+    experiments.value = await askJob<Experiment[]>("/api/experiments"); // never from what is kept
+}
+
+export async function loadSummary(): Promise<void> {
+    const path = here("summary");
+    try {
+        const answer = await ask<Summary>(path);
+        if (path === here("summary")) summary.value = answer;
+    } catch (problem) {
+        if (!(problem instanceof AskError) || problem.status === 0) return;
+        experiments.value = experiments.value.map((one) => (one.index === current.value ? { ...one, error: problem.message } : one));
+    }
+}
+
+type Message = { kind: "experiment" | "gone"; data: string } | { kind: "lost" | "open" };
+
+function hear(message: Message): void {
+    if (message.kind === "experiment") {
+        const news = JSON.parse(message.data) as News;
+        experiments.value = experiments.value.map((one) => (one.index === news.index ? { ...one, state: news.state } : one));
+        if (news.index === current.value) refreshSoon();
+    } else if (message.kind === "gone") {
+        const news = JSON.parse(message.data) as { index: number; error: string };
+        experiments.value = experiments.value.map((one) => (one.index === news.index ? { ...one, error: news.error } : one));
+    } else if (message.kind === "lost") serverGone.value = true;
+    else if (serverGone.value) {
+        serverGone.value = false;
+        refresh();
+    }
+}
+
+function openStream(tell: (message: Message) => void): void {
+    const stream = new EventSource("/api/events");
+    for (const kind of ["experiment", "gone"] as const) stream.addEventListener(kind, (event) => tell({ kind, data: (event as MessageEvent<string>).data }));
+    stream.addEventListener("open", () => tell({ kind: "open" }));
+    stream.addEventListener("error", () => {
+        tell({ kind: "lost" });
+        // A browser does not try again by itself where the answer was an error page.
+        if (stream.readyState === EventSource.CLOSED) setTimeout(() => openStream(tell), retryPause);
+    });
+}
+
+// Browsers allow six connections to a server, and a stream keeps one for good. So one tab listens and tells the others; when it closes, the
+// lock passes on. Where there are no locks (not a secure origin), each tab has its own stream.
+export function listenForNews(): void {
+    if (REPORT) return;
+    if (!navigator.locks || !window.BroadcastChannel) openStream(hear);
+    else {
+        const channel = new BroadcastChannel("ggscope-news");
+        channel.addEventListener("message", (event) => hear(event.data as Message));
+        const tell = (message: Message) => {
+            hear(message);
+            channel.postMessage(message);
+        };
+        void navigator.locks.request("ggscope-news", () => {
+            openStream(tell);
+            return new Promise(() => undefined); // kept until the page closes
+        });
+    }
+    setInterval(() => {
+        if (serverGone.value) void loadExperiments().then(refresh, () => undefined);
+    }, retryPause);
+}

@@ -1,0 +1,33 @@
+import { expect, test } from "vitest";
+import { clearSelection, here, isSelected, nothing, read, select, selection, tokensParameter, write } from "./state";
+
+test("what is written into the address is read back", () => {
+    const chosen = {
+        tokens: [3, 5] as [number, number],
+        layer: 0,
+        tensor: "blk.0.attn_q.weight & more=#",
+        opType: "MUL_MAT",
+        op: { run: 12, node: 0 },
+        region: { file: 1, begin: 0, end: 4096 },
+        buffer: 4,
+        time: [1_000_000_000_000, 1_000_000_000_001] as [number, number],
+    };
+    expect(read(`#${write("an id", "graph", chosen)}`)).toEqual({ id: "an id", view: "graph", selection: chosen });
+    expect(read(`#${write("x", "log", { ...nothing })}`)).toEqual({ id: "x", view: "log", selection: nothing });
+    expect(read(write("x", "log", { ...nothing, layer: -1 })).selection.layer).toBe(-1);
+});
+
+test("an address from anywhere does no harm", () => {
+    for (const odd of ["", "#", "#view=nothing&tokens=5..3&layer=x&op=1&region=1:9..3&buffer=-2&time=..", "#tokens=99999999999999999999..99999999999999999999", "#%E0%A4%A"])
+        expect(read(odd)).toEqual({ id: null, view: null, selection: nothing });
+});
+
+test("a selection is changed part by part", () => {
+    select({ layer: 3 });
+    select({ tokens: [1, 1] });
+    expect(selection.value).toEqual({ ...nothing, layer: 3, tokens: [1, 1] });
+    expect(tokensParameter()).toBe("1..1");
+    expect(here("heat", { tokens: tokensParameter(), other: null })).toBe("/api/x/0/heat?tokens=1..1");
+    clearSelection();
+    expect(isSelected()).toBe(false);
+});

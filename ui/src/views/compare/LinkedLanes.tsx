@@ -1,0 +1,234 @@
+// The same token in both recordings, on one scale, one below the other. What is pointed at in one is marked in the other.
+import { useEffect, useMemo, useRef, useState } from "preact/hooks";
+import { useAsk, type Columns } from "../../ask";
+import { opFamily, theme } from "../../colours";
+import { time } from "../../format";
+import { announce } from "../../shell/Announce";
+import { TableView } from "../../shell/TableView";
+import { selection, there } from "../../state";
+import { changeText } from "./answers";
+import { keysOf, rowAt, type Runs } from "./lanes";
+
+const LANE = 18,
+    GAP = 3;
+
+interface Span {
+    begin: number;
+    end: number;
+}
+
+function spanOf(answer: Columns | null, token: number): Span | null {
+    if (!answer) return null;
+    const [first, last, begin, end] = ["first", "last", "begin", "end"].map((name) => answer.column(name));
+    for (let row = 0; row < answer.rows; row++)
+        if (first![row]! <= token && token <= last![row]!) return { begin: answer.base_ns + begin![row]!, end: answer.base_ns + end![row]! };
+    return null;
+}
+
+function runsOf(answer: Columns | null, span: Span | null): Runs | null {
+    if (!answer || !span || !answer.has("duration")) return null;
+    const header = answer.header as { ops?: string[] };
+    const lane = answer.column("lane");
+    const shift = answer.base_ns - span.begin;
+    return {
+        begin: span.begin,
+        ops: header.ops ?? [],
+        lanes: [...new Set(lane)].sort((x, y) => x - y),
+        lane,
+        op: answer.column("op"),
+        layer: answer.column("layer"),
+        start: Array.from(answer.column("begin"), (v) => v + shift),
+        duration: answer.column("duration"),
+        wait: answer.column("wait"),
+        run: answer.column("run"),
+        node: answer.column("node"),
+        rows: answer.rows,
+    };
+}
+
+function useRuns(index: number, token: number): { runs: Runs | null; span: Span | null; folded: boolean } {
+    const tokens = useAsk<Columns>(there(index, "tokens", { bins: 64, from: token, to: token }));
+    const span = useMemo(() => spanOf(tokens.data, token), [tokens.data, token]);
+    const answer = useAsk<Columns>(span && there(index, "timeline", { begin: Math.floor(span.begin), end: Math.ceil(span.end), pixels: 4096 }));
+    const runs = useMemo(() => runsOf(answer.data, span), [answer.data, span]);
+    return { runs, span, folded: answer.data !== null && runs === null };
+}
+
+export function LinkedLanes({ a, b, last }: { a: number; b: number; last: number }) {
+    const [token, setToken] = useState(() => Math.min(last, selection.value.tokens?.[0] ?? 1));
+    useEffect(() => {
+        if (selection.value.tokens) setToken(Math.min(last, selection.value.tokens[0]));
+    }, [selection.value.tokens, last]);
+    const [left, right] = [useRuns(a, token), useRuns(b, token)];
+    const [marked, setMarked] = useState<string | null>(null);
+    const keys = useMemo(() => [left.runs ? keysOf(left.runs) : [], right.runs ? keysOf(right.runs) : []] as const, [left.runs, right.runs]);
+    const longest = Math.max(1, ...[left.span, right.span].map((span) => (span ? span.end - span.begin : 0)));
+    const found = marked === null ? null : ([left.runs && keys[0].indexOf(marked), right.runs && keys[1].indexOf(marked)] as const);
+    const say = (key: string | null) => {
+        setMarked(key);
+        if (key !== null) announce(sentence(left.runs, keys[0].indexOf(key), right.runs, keys[1].indexOf(key)));
+    };
+    return (
+        <section class="linked" aria-labelledby="linked-title">
+            <div class="table-head">
+                <h3 id="linked-title">The same token in both</h3>
+                <label>
+                    token{" "}
+                    <input
+                        type="number"
+                        min={0}
+                        max={last}
+                        value={token}
+                        onInput={(event) => {
+                            const n = event.currentTarget.valueAsNumber;
+                            if (Number.isInteger(n) && n >= 0 && n <= last) setToken(n);
+                        }}
+                    />
+                </label>
+                <span class="quiet" role="status">
+                    {found
+                        ? sentence(left.runs, found[0] ?? -1, right.runs, found[1] ?? -1)
+                        : "one scale for both; point at an op to find it in the other"}
+                </span>
+            </div>
+            {left.folded || right.folded ? <p class="quiet">This token has more op runs than fit here: the timeline shows them.</p> : null}
+            <TableView label="Lanes of both recordings" table={() => tableOf(left.runs, keys[0], right.runs, keys[1])}>
+                <Lane name="A" runs={left.runs} keys={keys[0]} longest={longest} marked={marked} mark={say} />
+                <Lane name="B" runs={right.runs} keys={keys[1]} longest={longest} marked={marked} mark={say} />
+            </TableView>
+        </section>
+    );
+}
+
+function sentence(a: Runs | null, rowA: number, b: Runs | null, rowB: number): string {
+    const runs = rowA >= 0 ? a : b,
+        row = rowA >= 0 ? rowA : rowB;
+    if (!runs || row < 0) return "";
+    const layer = runs.layer[row]! < 0 ? "no layer" : `layer ${runs.layer[row]}`;
+    const took = (r: Runs | null, i: number) => (r && i >= 0 ? time(r.duration[i]!) : "not there");
+    const changed = a && b && rowA >= 0 && rowB >= 0 ? ` (${changeText(a.duration[rowA]!, b.duration[rowB]!)})` : "";
+    return `${runs.ops[runs.op[row]!]}, ${layer}: A ${took(a, rowA)}, B ${took(b, rowB)}${changed}`;
+}
+
+function tableOf(a: Runs | null, keysA: readonly string[], b: Runs | null, keysB: readonly string[]) {
+    const inB = new Map(keysB.map((key, row) => [key, row]));
+    const rows = keysA.slice(0, 500).map((key, row) => {
+        const other = inB.get(key);
+        return [
+            a!.ops[a!.op[row]!] ?? "",
+            a!.layer[row]! < 0 ? "none" : String(a!.layer[row]),
+            String(a!.lanes.indexOf(a!.lane[row]!)),
+            time(a!.duration[row]!),
+            other === undefined ? "not there" : time(b!.duration[other]!),
+            other === undefined ? "" : changeText(a!.duration[row]!, b!.duration[other]!),
+        ];
+    });
+    return {
+        caption: "Op runs of the token in both recordings",
+        columns: ["op", "layer", "lane", "A", "B", "change"],
+        rows,
+        more: Math.max(0, keysA.length - 500),
+    };
+}
+
+interface LaneProps {
+    name: string;
+    runs: Runs | null;
+    keys: readonly string[];
+    longest: number;
+    marked: string | null;
+    mark(key: string | null): void;
+}
+
+function Lane({ name, runs, keys, longest, marked, mark }: LaneProps) {
+    const canvas = useRef<HTMLCanvasElement>(null);
+    const [width, setWidth] = useState(600);
+    const lanes = Math.max(1, runs?.lanes.length ?? 1);
+    const height = lanes * (LANE + GAP);
+    const colours = theme();
+    useEffect(() => {
+        const observer = new ResizeObserver(() => canvas.current && setWidth(canvas.current.clientWidth));
+        observer.observe(canvas.current!);
+        return () => observer.disconnect();
+    }, []);
+    useEffect(() => {
+        const at = canvas.current!;
+        const density = window.devicePixelRatio || 1;
+        at.width = width * density;
+        at.height = height * density;
+        const g = at.getContext("2d")!;
+        g.scale(density, density);
+        g.clearRect(0, 0, width, height);
+        if (runs) draw(g, runs, keys, width / longest, marked, colours);
+    }, [runs, keys, width, height, longest, marked, colours]);
+
+    const point = (event: MouseEvent) => {
+        if (!runs) return;
+        const box = canvas.current!.getBoundingClientRect();
+        const row = rowAt(
+            runs,
+            Math.floor((event.clientY - box.top) / (LANE + GAP)),
+            ((event.clientX - box.left) / width) * longest,
+            (3 / width) * longest,
+        );
+        mark(row < 0 ? null : keys[row]!);
+    };
+    const step = (event: KeyboardEvent) => {
+        const by = { ArrowLeft: -1, ArrowRight: 1 }[event.key];
+        if (!by || !runs || runs.rows === 0) return;
+        event.preventDefault();
+        event.stopPropagation();
+        const order = orderOf(runs);
+        const now = marked === null ? -1 : order.findIndex((row) => keys[row] === marked);
+        mark(keys[order[Math.min(order.length - 1, Math.max(0, now + by))]!]!);
+    };
+    return (
+        <div class="compare-lane">
+            <span class={"compare-lane-name"}>{name}</span>
+            <canvas
+                ref={canvas}
+                tabIndex={0}
+                role="img"
+                aria-label={`Op runs of ${name}; the arrow keys go from one to the next`}
+                style={{ height: `${height}px` }}
+                onMouseMove={point}
+                onMouseLeave={() => mark(null)}
+                onKeyDown={step}
+            />
+        </div>
+    );
+}
+
+const orders = new WeakMap<Runs, number[]>();
+function orderOf(runs: Runs): number[] {
+    let order = orders.get(runs);
+    if (!order) orders.set(runs, (order = Array.from({ length: runs.rows }, (_, i) => i).sort((x, y) => runs.start[x]! - runs.start[y]!)));
+    return order;
+}
+
+function draw(
+    g: CanvasRenderingContext2D,
+    runs: Runs,
+    keys: readonly string[],
+    scale: number,
+    marked: string | null,
+    colours: ReturnType<typeof theme>,
+) {
+    const { layer, opType } = selection.value;
+    for (let row = 0; row < runs.rows; row++) {
+        const op = runs.ops[runs.op[row]!] ?? "";
+        const x = runs.start[row]! * scale,
+            w = Math.max(0.75, runs.duration[row]! * scale);
+        const y = runs.lanes.indexOf(runs.lane[row]!) * (LANE + GAP);
+        const wanted = (layer === null || runs.layer[row] === layer) && (opType === null || op === opType);
+        g.globalAlpha = wanted ? 1 : 0.2;
+        g.fillStyle = opFamily(op).colour;
+        g.fillRect(x, y, w, LANE);
+        g.globalAlpha = 1;
+        if (keys[row] === marked) {
+            g.strokeStyle = colours.ink;
+            g.lineWidth = 2;
+            g.strokeRect(x - 1, y + 1, Math.max(4, w + 2), LANE - 2);
+        }
+    }
+}

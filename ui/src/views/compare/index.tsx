@@ -1,0 +1,261 @@
+// View 6: what changed between two recordings.
+import { signal } from "@preact/signals";
+import { useMemo } from "preact/hooks";
+import { useAsk } from "../../ask";
+import { bytes, count, plural, time } from "../../format";
+import { current, experiments, select, selection } from "../../state";
+import { Table, type TableColumn } from "../statistics/Table";
+import { Waiting } from "../statistics/Waiting";
+import {
+    ALL_LAYERS,
+    change,
+    changeText,
+    effect,
+    shownItems,
+    shownUnmatched,
+    words,
+    type Comparison,
+    type Item,
+    type Step,
+    type Threshold,
+    type Unmatched,
+} from "./answers";
+import { LinkedLanes } from "./LinkedLanes";
+import "./compare.css";
+
+const sides = signal<{ a: number | null; b: number | null }>({ a: null, b: null });
+const threshold = signal<Threshold>({ least: 0.03, noise: false, layers: false });
+
+export default function Compare() {
+    const usable = experiments.value.filter((x) => x.error === null);
+    if (usable.length < 2) return <Alone />;
+    const index = (wanted: number | null, otherwise: number) => (usable.some((x) => x.index === wanted) ? wanted! : otherwise);
+    const a = index(sides.value.a, usable.some((x) => x.index === current.value) ? current.value : usable[0]!.index);
+    const b = index(sides.value.b, usable.find((x) => x.index !== a)!.index);
+    return (
+        <div class="compare">
+            <h2 class="unseen">Compare</h2>
+            <div class="compare-pick">
+                <Pick name="A" value={a} change={(v) => (sides.value = { a: v, b })} />
+                <button type="button" onClick={() => (sides.value = { a: b, b: a })} aria-label="Swap A and B">
+                    ⇄
+                </button>
+                <Pick name="B" value={b} change={(v) => (sides.value = { a, b: v })} />
+            </div>
+            {a === b ? <p class="quiet">A and B are the same experiment: choose another one to compare.</p> : <Result a={a} b={b} />}
+        </div>
+    );
+}
+
+function Alone() {
+    const directory = experiments.value[0]?.directory ?? "DIR";
+    return (
+        <div class="compare">
+            <h2>One experiment is nothing to compare</h2>
+            <p>Record another one and open both:</p>
+            <pre class="command">ggscope serve {directory} OTHER</pre>
+        </div>
+    );
+}
+
+function Pick({ name, value, change: changed }: { name: string; value: number; change(value: number): void }) {
+    return (
+        <label class={`pick pick-${name.toLowerCase()}`}>
+            {name}{" "}
+            <select aria-label={`Recording ${name}`} value={String(value)} onChange={(event) => changed(Number(event.currentTarget.value))}>
+                {experiments.value
+                    .filter((x) => x.error === null)
+                    .map((x) => (
+                        <option value={String(x.index)} key={x.index}>
+                            {x.name}
+                        </option>
+                    ))}
+            </select>
+        </label>
+    );
+}
+
+function Result({ a, b }: { a: number; b: number }) {
+    const answer = useAsk<Comparison>(`/api/compare?a=${a}&b=${b}`);
+    if (!answer.data) return <Waiting answer={answer} what="Comparing op by op" />;
+    const result = answer.data;
+    return (
+        <>
+            {result.warnings.length > 0 && (
+                <ul class="compare-warnings" aria-label="What makes the two hard to compare">
+                    {result.warnings.map((w) => (
+                        <li key={w}>{w}</li>
+                    ))}
+                </ul>
+            )}
+            <Steps result={result} />
+            <Differences items={result.items} />
+            <LinkedLanes key={`${a} ${b}`} a={a} b={b} last={Math.max(0, result.tokens - 1)} />
+            <UnmatchedOps rows={result.unmatched} />
+        </>
+    );
+}
+
+function Steps({ result }: { result: Comparison }) {
+    const steps: [string, Step | null][] = [
+        ["A prompt step", result.prompt],
+        ["A generated token", result.generate],
+    ];
+    const percent = Math.abs(result.shift - 1) * 100;
+    return (
+        <>
+            <dl class="tiles">
+                {steps.map(
+                    ([name, step]) =>
+                        step && (
+                            <div class={`tile verdict-${step.verdict}`} key={name}>
+                                <dt>{name}</dt>
+                                <dd class="tile-value">
+                                    {time(step.a.median_ns)} → {time(step.b.median_ns)}
+                                </dd>
+                                <dd>
+                                    {changeText(step.a.median_ns, step.b.median_ns)}, {words[step.verdict]}
+                                </dd>
+                            </div>
+                        ),
+                )}
+                <div class="tile">
+                    <dt>Aligned</dt>
+                    <dd class="tile-value">{plural(result.tokens, "token step")}</dd>
+                    <dd>
+                        {result.only_a + result.only_b === 0
+                            ? "every op has its counterpart"
+                            : `${count(result.only_a)} ops only in A, ${count(result.only_b)} only in B`}
+                    </dd>
+                </div>
+            </dl>
+            <p class="quiet">
+                {result.identical
+                    ? "The two are identical, times included."
+                    : percent < 1
+                      ? "The typical op takes as long in both."
+                      : `The typical op is ${percent.toFixed(0)} % ${result.shift > 1 ? "slower" : "faster"} in B; the machine may be why.`}
+            </p>
+        </>
+    );
+}
+
+const layerText = (layer: number | null) => (layer === null || layer === -1 ? "none" : layer === ALL_LAYERS ? "all" : String(layer));
+
+function itemColumns(items: readonly Item[]): TableColumn<Item>[] {
+    const most = Math.max(1, ...items.map((i) => Math.abs(effect(i))));
+    return [
+        { key: "tensor", title: "tensor", value: (i) => i.tensor, show: (i) => i.tensor || <span class="quiet">(no name)</span> },
+        { key: "per", title: "per", value: (i) => (i.prompt ? "prompt" : "token") },
+        { key: "layer", title: "layer", value: (i) => i.layer, show: (i) => layerText(i.layer), numeric: true, ascending: true },
+        { key: "op", title: "op", value: (i) => i.op },
+        { key: "a_median_ns", title: "A", value: (i) => i.a.median_ns, show: (i) => time(i.a.median_ns), numeric: true, hint: "median of one op" },
+        { key: "b_median_ns", title: "B", value: (i) => i.b.median_ns, show: (i) => time(i.b.median_ns), numeric: true, hint: "median of one op" },
+        {
+            key: "change",
+            title: "change",
+            value: (i) => change(i.a.median_ns, i.b.median_ns),
+            show: (i) => changeText(i.a.median_ns, i.b.median_ns),
+            numeric: true,
+        },
+        {
+            key: "effect_ns",
+            title: "in all",
+            value: effect,
+            show: (i) => `${effect(i) > 0 ? "+" : effect(i) < 0 ? "−" : ""}${time(Math.abs(effect(i)))}`,
+            numeric: true,
+            hint: "wall time of B less that of A, over all these ops",
+            bar: (i) => Math.abs(effect(i)) / most,
+            barClass: (i) => (effect(i) > 0 ? "bar-slower" : "bar-faster"),
+        },
+        {
+            key: "verdict",
+            title: "verdict",
+            value: (i) => i.verdict,
+            show: (i) => <span class={`verdict verdict-${i.verdict}`}>{words[i.verdict]}</span>,
+        },
+        {
+            key: "bytes_differ",
+            title: "bytes",
+            value: (i) => i.bytes_differ,
+            show: (i) => (i.bytes_differ > 0 ? `${bytes(i.a.read)} → ${bytes(i.b.read)}` : "the same"),
+        },
+    ];
+}
+
+function Differences({ items }: { items: Item[] }) {
+    const rows = useMemo(() => shownItems(items, threshold.value), [items, threshold.value]);
+    const columns = useMemo(() => itemColumns(rows), [rows]);
+    const set = (part: Partial<Threshold>) => (threshold.value = { ...threshold.value, ...part });
+    const isSelected = (i: Item) =>
+        selection.value.opType === i.op && (i.layer === ALL_LAYERS ? selection.value.layer === null : selection.value.layer === (i.layer ?? -1));
+    return (
+        <>
+            <div class="compare-threshold" role="group" aria-label="What is shown">
+                <label>
+                    hide changes below{" "}
+                    <input
+                        type="number"
+                        min={0}
+                        max={1000}
+                        step={1}
+                        value={Math.round(threshold.value.least * 100)}
+                        onInput={(event) => {
+                            const n = event.currentTarget.valueAsNumber;
+                            if (n >= 0) set({ least: n / 100 });
+                        }}
+                    />{" "}
+                    %
+                </label>
+                <label>
+                    <input type="checkbox" checked={threshold.value.noise} onChange={(event) => set({ noise: event.currentTarget.checked })} /> also
+                    what is within the noise
+                </label>
+                <label>
+                    <input type="checkbox" checked={threshold.value.layers} onChange={(event) => set({ layers: event.currentTarget.checked })} />{" "}
+                    layer by layer
+                </label>
+            </div>
+            <Table
+                caption="What changed, most time first"
+                file="compare"
+                rows={rows}
+                columns={columns}
+                most={30}
+                empty="Nothing changed beyond the threshold."
+                rowKey={(i) => `${i.prompt} ${i.layer} ${i.op} ${i.tensor}`}
+                press={(i) =>
+                    select(isSelected(i) ? { opType: null, layer: null } : { opType: i.op, layer: i.layer === ALL_LAYERS ? null : (i.layer ?? -1) })
+                }
+                isSelected={isSelected}
+                pressHint="Show these ops in every view"
+            >
+                <span class="quiet">
+                    {plural(rows.length, "row")} of {count(items.length)}
+                </span>
+            </Table>
+        </>
+    );
+}
+
+function UnmatchedOps({ rows: all }: { rows: Unmatched[] }) {
+    const rows = useMemo(() => shownUnmatched(all, threshold.value), [all, threshold.value]);
+    return (
+        <Table
+            caption="Ops without a counterpart"
+            file="unmatched"
+            rows={rows}
+            rowKey={(r) => `${r.side} ${r.prompt} ${r.layer} ${r.op} ${r.tensor}`}
+            most={20}
+            empty="None: every op of one has its counterpart in the other."
+            columns={[
+                { key: "tensor", title: "tensor", value: (r) => r.tensor, show: (r) => r.tensor || <span class="quiet">(no name)</span> },
+                { key: "only_in", title: "only in", value: (r) => r.side.toUpperCase() },
+                { key: "per", title: "per", value: (r) => (r.prompt ? "prompt" : "token") },
+                { key: "layer", title: "layer", value: (r) => r.layer, show: (r) => layerText(r.layer), numeric: true, ascending: true },
+                { key: "op", title: "op", value: (r) => r.op },
+                { key: "ops", title: "ops", value: (r) => r.ops, show: (r) => count(r.ops), numeric: true },
+            ]}
+        />
+    );
+}

@@ -1,0 +1,140 @@
+// The line above the graph: which token, search, what is shown.
+import { families, opFamily } from "../../colours";
+import { plural } from "../../format";
+import { select } from "../../state";
+import type { Blocks } from "./blocks";
+import { failure, pending, stopLayouts } from "./layouts";
+import { expanded, setOpen, text, withViews, zoomBy, type Told } from "./state";
+
+export interface BarProps {
+    graph: Told;
+    made: Blocks;
+    found: { rows: number[]; perBlock: number[] };
+    row: number;
+    press(row: number): void;
+    fit(): void;
+}
+
+export function Bar(props: BarProps) {
+    const { graph, made } = props;
+    return (
+        <div class="graph-bar">
+            <strong>token {graph.token}</strong>
+            {graph.runs.length > 1 && <Runs graph={graph} />}
+            <Search {...props} />
+            <label>
+                <input type="checkbox" checked={withViews.value} onChange={(event) => (withViews.value = event.currentTarget.checked)} /> views and
+                reshapes
+            </label>
+            <Buttons made={made} fit={props.fit} />
+            {pending.value > 0 && (
+                <span role="status">
+                    laying out…{" "}
+                    <button type="button" onClick={() => (stopLayouts(), (expanded.value = new Set()))}>
+                        stop
+                    </button>
+                </span>
+            )}
+            {failure.value && (
+                <span class="failed" role="alert">
+                    {failure.value}
+                </span>
+            )}
+            <Legend graph={graph} made={made} />
+        </div>
+    );
+}
+
+// A token step with several graphs: ubatches, backends.
+function Runs({ graph }: { graph: Told }) {
+    return (
+        <label>
+            graph run{" "}
+            <select value={String(graph.run)} onChange={(event) => select({ op: { run: Number(event.currentTarget.value), node: 0 } })}>
+                {graph.runs.map(({ run, backend }, i) => (
+                    <option value={String(run)} key={run}>
+                        {i + 1} of {graph.runs.length}
+                        {backend ? `, ${backend}` : ""}
+                    </option>
+                ))}
+            </select>
+        </label>
+    );
+}
+
+// The match after (or before) a row, round about.
+function nextMatch(rows: readonly number[], row: number, by: number): number | undefined {
+    const after = rows.findIndex((r) => r > row),
+        before = rows.findLastIndex((r) => r < row);
+    return by > 0 ? (rows[after] ?? rows[0]) : (rows[before] ?? rows.at(-1));
+}
+
+function Search({ found, row, press }: BarProps) {
+    const blocks = found.perBlock.filter((n) => n > 0).length;
+    const onKeyDown = (event: KeyboardEvent) => {
+        if (event.key !== "Enter") return;
+        event.preventDefault();
+        const next = nextMatch(found.rows, row, event.shiftKey ? -1 : 1);
+        if (next !== undefined) press(next);
+    };
+    return (
+        <>
+            <label>
+                search{" "}
+                <input
+                    type="search"
+                    placeholder="op, tensor or weight"
+                    value={text.value}
+                    onInput={(event) => (text.value = event.currentTarget.value)}
+                    onKeyDown={onKeyDown}
+                />
+            </label>
+            {text.value.trim() !== "" && (
+                <span role="status" class="graph-found" data-matches={found.rows.length}>
+                    {found.rows.length === 0
+                        ? "nothing found"
+                        : `${plural(found.rows.length, "match", "matches")} in ${plural(blocks, "block")}; Enter for the next`}
+                </span>
+            )}
+        </>
+    );
+}
+
+function Buttons({ made, fit }: Pick<BarProps, "made" | "fit">) {
+    const all = () => made.blocks.map((block) => block.key);
+    return (
+        <span class="buttons">
+            <button type="button" onClick={() => setOpen(all(), true)}>
+                expand all
+            </button>
+            <button type="button" onClick={() => (expanded.value = new Set())}>
+                collapse all
+            </button>
+            <button type="button" onClick={() => zoomBy(1 / 1.25)} aria-label="Zoom out">
+                −
+            </button>
+            <button type="button" onClick={() => zoomBy(1.25)} aria-label="Zoom in">
+                +
+            </button>
+            <button type="button" onClick={fit}>
+                fit
+            </button>
+        </span>
+    );
+}
+
+function Legend({ graph, made }: Pick<BarProps, "graph" | "made">) {
+    const used = new Set(made.blocks.flatMap((block) => block.rows.map((row) => opFamily(graph.ops[graph.op[row]!] ?? ""))));
+    return (
+        <span class="graph-legend">
+            {families
+                .filter((family) => used.has(family))
+                .map((family) => (
+                    <span key={family.name}>
+                        <i class={`swatch pattern-${family.pattern}`} style={{ "--swatch": family.colour }} />
+                        {family.name}
+                    </span>
+                ))}
+        </span>
+    );
+}

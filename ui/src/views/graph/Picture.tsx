@@ -1,0 +1,129 @@
+// The blocks of a graph, one below the other; only those in sight are drawn.
+import { useEffect, useMemo, useRef, useState } from "preact/hooks";
+import { time } from "../../format";
+import { announce } from "../../shell/Announce";
+import { select, selection } from "../../state";
+import { Bar } from "./Bar";
+import { BlockView, describe } from "./BlockView";
+import { kinds, search, type Block, type Blocks } from "./blocks";
+import { arrived, layoutOf, nodesLaidOut, pending, wantLayouts } from "./layouts";
+import { Links } from "./Links";
+import { fit, useGraphKeys, useReveal, zoomWheel } from "./moves";
+import { between, place, type Placed } from "./place";
+import { computedWith, expanded, rowOf, scale, setOpen, standsFor, text, type Told } from "./state";
+
+const isOpen = (block: Block) => expanded.value.has(block.key);
+
+// The row that is selected: where a node stands for another one, that one. -1: none of this graph.
+function selectedRow(graph: Told): number {
+    const { op } = selection.value;
+    if (!op || op.run !== graph.run) return -1;
+    const stands = standsFor.value;
+    return stands?.run === op.run && stands.node === op.node ? stands.row : rowOf(graph, op.node);
+}
+
+function pressNode(graph: Told, row: number): void {
+    const node = graph.node[computedWith(graph, row)]!;
+    standsFor.value = { run: graph.run, row, node };
+    select({ op: { run: graph.run, node } });
+    const took = graph.kind[row] === 0 ? time(graph.time[row]!) : kinds[graph.kind[row]!];
+    announce(`${graph.ops[graph.op[row]!]} ${graph.names[row]}, ${took}`);
+}
+
+// What of the content is in sight, from pixel to pixel.
+function useSight(box: { current: HTMLDivElement | null }, placed: Placed): [[number, number], () => void] {
+    const [seen, setSeen] = useState<[number, number]>([0, 900]);
+    const look = () => {
+        const at = box.current;
+        if (at) setSeen([at.scrollTop / scale.value, (at.scrollTop + at.clientHeight) / scale.value]);
+    };
+    useEffect(() => {
+        const observer = new ResizeObserver(look);
+        observer.observe(box.current!);
+        return () => observer.disconnect();
+    }, []);
+    useEffect(look, [scale.value, placed]);
+    return [seen, look];
+}
+
+export function Picture({ graph, made }: { graph: Told; made: Blocks }) {
+    const box = useRef<HTMLDivElement>(null);
+    const found = useMemo(() => search(graph, made, text.value), [graph, made, text.value]);
+    const row = selectedRow(graph);
+    const version = arrived.value;
+    const placed = useMemo(() => place(made.blocks, isOpen, layoutOf), [made, expanded.value, version]);
+    const [seen, look] = useSight(box, placed);
+    const press = (target: number) => pressNode(graph, target);
+    useEffect(() => wantLayouts(made.blocks.filter(isOpen).map((block) => block.shape)), [made, expanded.value]);
+    useReveal(box, made, placed, row, version);
+    useGraphKeys(box, graph, made, placed, row, press);
+
+    const [first, last] = between(placed, seen[0] - 200, seen[1] + 200);
+    const { width, total } = placed;
+    return (
+        <>
+            <Bar graph={graph} made={made} found={found} row={row} press={press} fit={() => fit(box.current, placed)} />
+            <div
+                class="graph-scroll"
+                ref={box}
+                tabIndex={0}
+                role="group"
+                aria-label={`Graph of token ${graph.token}: ${describe(graph, made)}`}
+                onScroll={look}
+                onWheel={zoomWheel}
+                data-nodes={graph.rows}
+                data-shapes={made.shapes.size}
+                data-laid-out={nodesLaidOut.value}
+                data-pending={pending.value}
+            >
+                <div class="graph-size" style={{ width: `${width * scale.value}px`, height: `${total * scale.value}px` }}>
+                    <div class="graph-content" style={{ width: `${width}px`, height: `${total}px`, transform: `scale(${scale.value})` }}>
+                        <Links made={made} placed={placed} first={first} last={last} isOpen={isOpen} />
+                        <InSight graph={graph} made={made} placed={placed} first={first} last={last} found={found} row={row} press={press} />
+                    </div>
+                </div>
+            </div>
+        </>
+    );
+}
+
+interface InSightProps {
+    graph: Told;
+    made: Blocks;
+    placed: Placed;
+    first: number;
+    last: number;
+    found: { rows: number[]; perBlock: number[] };
+    row: number;
+    press(row: number): void;
+}
+
+function InSight({ graph, made, placed, first, last, found, row, press }: InSightProps) {
+    const { layer } = selection.value;
+    const longest = useMemo(() => Math.max(1, ...made.blocks.map((block) => block.time)), [made]);
+    const longestNode = useMemo(() => made.blocks.reduce((most, block) => block.rows.reduce((m, r) => Math.max(m, graph.time[r]!), most), 1), [made]);
+    const matching = useMemo(() => new Set(found.rows), [found]);
+    return (
+        <>
+            {made.blocks.slice(first, last).map((block, k) => {
+                const [index, open] = [first + k, isOpen(block)];
+                const box = { top: `${placed.top[index]}px`, height: `${placed.height[index]}px`, width: `${placed.width}px` };
+                return (
+                    <div class={open ? "block open" : "block"} key={block.key} style={box}>
+                        <BlockView
+                            {...{ graph, made, block, index, longest, longestNode, matching, press }}
+                            layout={layoutOf(block.shape)}
+                            expanded={open}
+                            filtered={layer === block.layer}
+                            inset={placed.inset[index]!}
+                            matches={found.perBlock[index]!}
+                            selected={row}
+                            toggle={() => setOpen([block.key], !open)}
+                            filter={() => select({ layer: layer === block.layer ? null : block.layer })}
+                        />
+                    </div>
+                );
+            })}
+        </>
+    );
+}

@@ -1,0 +1,71 @@
+// Layouts of shapes, made once each and kept: by a worker, which can be stopped at any time, or in the page where there is none (a report).
+import { signal } from "@preact/signals";
+import type { Shape } from "./blocks";
+import type { Layout } from "./layout";
+
+declare const REPORT: boolean; // set by build.mjs
+
+const made = new Map<string, Layout>();
+let worker: Worker | null = null;
+const waiting = new Set<string>();
+
+// Grows with every layout that is there; `pending` is how many are not.
+export const arrived = signal(0);
+export const pending = signal(0);
+export const failure = signal<string | null>(null);
+// Nodes that were laid out since the page was opened: layers that look the same count once.
+export const nodesLaidOut = signal(0);
+
+export const layoutOf = (shape: Shape): Layout | undefined => made.get(shape.signature);
+
+export function wantLayouts(shapes: Iterable<Shape>): void {
+    const missing = [...new Map([...shapes].map((shape) => [shape.signature, shape])).values()].filter(
+        (shape) => !made.has(shape.signature) && !waiting.has(shape.signature),
+    );
+    if (missing.length === 0) return;
+    failure.value = null;
+    for (const shape of missing) waiting.add(shape.signature);
+    pending.value = waiting.size;
+    if (REPORT) void layOutHere(missing);
+    else theWorker().postMessage(missing);
+}
+
+// What is under way is given up. What is there stays.
+export function stopLayouts(): void {
+    if (waiting.size === 0) return;
+    worker?.terminate();
+    worker = null;
+    waiting.clear();
+    pending.value = 0;
+}
+
+function keep(signature: string, layout: Layout): void {
+    if (!waiting.delete(signature)) return;
+    made.set(signature, layout);
+    nodesLaidOut.value += layout.x.length;
+    pending.value = waiting.size;
+    arrived.value++;
+}
+
+function fail(message: string): void {
+    stopLayouts();
+    failure.value = `The graph could not be laid out: ${message}`;
+}
+
+function theWorker(): Worker {
+    if (worker === null) {
+        worker = new Worker("/worker.js");
+        worker.onmessage = ({ data }: MessageEvent<{ signature: string; layout: Layout }>) => keep(data.signature, data.layout);
+        worker.onerror = (event) => fail(event.message || "its worker did not start");
+    }
+    return worker;
+}
+
+// A shape at a time, so that the page stays alive in between.
+async function layOutHere(shapes: Shape[]): Promise<void> {
+    const { layoutShape } = await import("./layout");
+    for (const shape of shapes) {
+        await new Promise((resolve) => setTimeout(resolve));
+        if (waiting.has(shape.signature)) keep(shape.signature, layoutShape(shape));
+    }
+}

@@ -1,0 +1,89 @@
+// Moving about in the graph: by wheel, by keys, and to what is selected.
+import { useEffect, useRef } from "preact/hooks";
+import { registerKeys } from "../../keys";
+import { announce } from "../../shell/Announce";
+import type { Blocks } from "./blocks";
+import { NODE_WIDTH } from "./layout-size";
+import { layoutOf } from "./layouts";
+import { HEADER, type Placed } from "./place";
+import { expanded, scale, setOpen, zoomBy, type Told } from "./state";
+
+export function zoomWheel(event: WheelEvent) {
+    if (!event.ctrlKey) return;
+    event.preventDefault();
+    zoomBy(Math.exp(-event.deltaY / 300));
+}
+
+export function fit(box: HTMLElement | null, placed: Placed) {
+    if (!box) return;
+    scale.value = Math.min(1, Math.max(0.1, Math.min((box.clientWidth - 4) / placed.width, (box.clientHeight - 4) / Math.max(1, placed.total))));
+    box.scrollTo(0, 0);
+}
+
+// Opens the block of the selected row and brings the node into sight.
+export function useReveal(box: { current: HTMLDivElement | null }, made: Blocks, placed: Placed, row: number, version: number) {
+    const shown = useRef(-1);
+    useEffect(() => {
+        if (row < 0) shown.current = -1;
+        if (row < 0 || shown.current === row) return;
+        const index = made.blockOf[row]!;
+        const block = made.blocks[index];
+        if (!block) return;
+        if (!expanded.value.has(block.key)) {
+            setOpen([block.key], true);
+            return;
+        }
+        const layout = layoutOf(block.shape);
+        if (!layout || !box.current) return;
+        shown.current = row;
+        const i = block.rows.indexOf(row);
+        const [x, y] = [placed.inset[index]! + layout.x[i]!, placed.top[index]! + HEADER + layout.y[i]!].map((v) => v * scale.value) as [
+            number,
+            number,
+        ];
+        const { clientWidth, clientHeight, scrollLeft, scrollTop } = box.current;
+        const [w, h] = [NODE_WIDTH * scale.value, layout.h[i]! * scale.value];
+        const inside = x >= scrollLeft && x + w <= scrollLeft + clientWidth && y >= scrollTop + 8 && y + h <= scrollTop + clientHeight - 8;
+        if (!inside) box.current.scrollTo(x - (clientWidth - w) / 2, y - (clientHeight - h) / 2);
+    }, [row, made, placed, version, expanded.value]);
+}
+
+export function useGraphKeys(
+    box: { current: HTMLDivElement | null },
+    graph: Told,
+    made: Blocks,
+    placed: Placed,
+    row: number,
+    press: (row: number) => void,
+) {
+    const state = useRef({ graph, made, placed, row, press });
+    state.current = { graph, made, placed, row, press };
+    useEffect(() => {
+        const walk = (lists: "sources" | "consumers") => {
+            const now = state.current;
+            const next = now.row < 0 ? now.made.blocks[0]?.rows[0] : now.made[lists][now.row]?.[0];
+            if (next === undefined) announce(lists === "sources" ? "This op has no producer in the graph." : "Nothing in the graph reads this.");
+            else now.press(next);
+        };
+        const order = (by: number) => {
+            const now = state.current;
+            for (let next = now.row + by; next >= 0 && next < now.graph.rows; next += by) if (now.made.blockOf[next]! >= 0) return now.press(next);
+        };
+        const pan = (by: number) => box.current?.scrollBy({ left: by * 120 });
+        return registerKeys("graph", {
+            BracketLeft: () => walk("sources"),
+            BracketRight: () => walk("consumers"),
+            Comma: () => order(-1),
+            Period: () => order(1),
+            KeyW: () => zoomBy(1.25),
+            KeyS: () => zoomBy(1 / 1.25),
+            KeyA: () => pan(-1),
+            KeyD: () => pan(1),
+            KeyF: () => {
+                scale.value = 1;
+                document.getElementById(`node-${state.current.row}`)?.scrollIntoView({ block: "center", inline: "center" });
+            },
+            Digit0: () => fit(box.current, state.current.placed),
+        });
+    }, []);
+}

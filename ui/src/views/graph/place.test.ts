@@ -1,0 +1,48 @@
+import { expect, test } from "vitest";
+import type { Block } from "./blocks";
+import { between, edgePath, GAP, HEADER, PENDING, place } from "./place";
+
+const blocks = ["a", "b", "c"].map((key) => ({ key, shape: { signature: key } }) as unknown as Block);
+const layout = { width: 900, height: 300 } as never;
+
+test("what is expanded moves what is below it, and nothing above", () => {
+    const closed = place(
+        blocks,
+        () => false,
+        () => undefined,
+    );
+    expect(closed.top).toEqual([0, HEADER + GAP, 2 * (HEADER + GAP)]);
+    expect(closed.total).toBe(3 * HEADER + 2 * GAP);
+    const open = place(
+        blocks,
+        (b) => b.key === "b",
+        () => layout,
+    );
+    expect(open.top).toEqual([0, HEADER + GAP, 2 * (HEADER + GAP) + 300]);
+    expect(open.width).toBe(900);
+    expect(
+        place(
+            blocks,
+            (b) => b.key === "b",
+            () => undefined,
+        ).height,
+    ).toEqual([HEADER, HEADER + PENDING, HEADER]);
+});
+
+test("only blocks in sight", () => {
+    const placed = place(
+        blocks,
+        () => false,
+        () => undefined,
+    );
+    expect(between(placed, 0, 10)).toEqual([0, 1]);
+    expect(between(placed, HEADER + 1, HEADER + GAP + 1)).toEqual([1, 2]);
+    expect(between(placed, 1e6, 2e6)).toEqual([3, 3]);
+});
+
+test("paths begin and end at their first and last point", () => {
+    expect(edgePath([0, 0, 10, 20])).toBe("M0 0L10 20");
+    expect(edgePath([0, 0, 10, 20, 10, 40])).toBe("M0 0Q10 20 10 40");
+    expect(edgePath([0, 0, 10, 20, 10, 40, 0, 60])).toBe("M0 0Q10 20 10 30Q10 40 0 60");
+    expect(edgePath([1, 2])).toBe("");
+});

@@ -1,0 +1,75 @@
+// The columns of the log.
+import type { ComponentChildren } from "preact";
+import type { LogRow } from "../../api";
+import { opFamily } from "../../colours";
+import { bytes, count, time } from "../../format";
+
+export interface LogColumn {
+    key: string; // the server's name, to sort by
+    title: string;
+    hint: string;
+    width: string; // of the grid
+    numeric?: boolean;
+    descendingFirst?: boolean;
+    show(row: LogRow): ComponentChildren;
+}
+
+// Seconds with all the digits that tell two ops apart.
+const moment = (ns: number) => `${(ns / 1e9).toFixed(6)} s`;
+
+function place(row: LogRow): string {
+    const [source, where] = [row[10], row[11]];
+    if (where === null) return source;
+    return source === "DISK" ? `DISK ${count(where)}` : `${source} #${where}`;
+}
+
+export const columns: readonly LogColumn[] = [
+    { key: "row", title: "#", hint: "row, in the order of execution", width: "5.5rem", numeric: true, show: (r) => count(r[0]) },
+    { key: "begin_ns", title: "time", hint: "since the experiment's start", width: "6.5rem", numeric: true, show: (r) => moment(r[1]) },
+    { key: "token", title: "token", hint: "token step", width: "4rem", numeric: true, show: (r) => (r[2] === null || r[2] < 0 ? "–" : r[2]) },
+    { key: "phase", title: "phase", hint: "prompt or generated token", width: "5.5rem", show: (r) => r[3].toLowerCase() },
+    {
+        key: "op",
+        title: "op",
+        hint: "ggml's name of the operation",
+        width: "9.5rem",
+        show: (r) => (
+            <>
+                <i class={`swatch pattern-${opFamily(r[4]).pattern}`} style={{ "--swatch": opFamily(r[4]).colour }} />
+                {r[4]}
+            </>
+        ),
+    },
+    { key: "name", title: "tensor", hint: "the result", width: "minmax(10rem, 1fr)", show: (r) => r[5] },
+    { key: "layer", title: "layer", hint: "of the model", width: "4rem", numeric: true, show: (r) => (r[6] === null || r[6] < 0 ? "–" : r[6]) },
+    { key: "threads", title: "threads", hint: "that took part", width: "5rem", numeric: true, show: (r) => r[7] },
+    { key: "read", title: "read", hint: "bytes", width: "5.5rem", numeric: true, descendingFirst: true, show: (r) => bytes(r[8]) },
+    { key: "written", title: "written", hint: "bytes", width: "5.5rem", numeric: true, descendingFirst: true, show: (r) => bytes(r[9]) },
+    {
+        key: "source",
+        title: "source",
+        hint: "where its main operand lies: DISK and the offset in the file, or BUFFER and its number",
+        width: "9.5rem",
+        show: place,
+    },
+    {
+        key: "duration_ns",
+        title: "duration",
+        hint: "first begin to last end",
+        width: "6rem",
+        numeric: true,
+        descendingFirst: true,
+        show: (r) => time(r[12]),
+    },
+    {
+        key: "wait_ns",
+        title: "wait",
+        hint: "at barriers, summed over threads",
+        width: "6rem",
+        numeric: true,
+        descendingFirst: true,
+        show: (r) => time(r[13]),
+    },
+];
+
+export const template = columns.map((column) => column.width).join(" ");

@@ -1,0 +1,56 @@
+// What the memory bars and the memory view ask for, made into tracks.
+import { useMemo } from "preact/hooks";
+import type { Buffers, Heat, ModelMap } from "../../api";
+import { type Columns, useAsk } from "../../ask";
+import { here, selection, tokensParameter } from "../../state";
+import { type Disk, diskOf, type Layer, type Live, liveOf, paintDisk, type Painted, paintLive } from "./model";
+
+export interface Memory {
+    map: ModelMap | null;
+    heat: Heat | null;
+    disk: Disk | null;
+    live: Live | null;
+    diskPaint: Painted | null;
+    livePaint: Painted | null;
+    progress: number | null;
+    problem: string | null;
+}
+
+// When the selected tokens ran; null: the whole run.
+export function spanOf(tokens: [number, number] | null, steps: Columns | null): [number, number] | null {
+    if (!tokens || !steps) return null;
+    const [first, last, begin, end] = [steps.column("first"), steps.column("last"), steps.column("begin"), steps.column("end")];
+    let span: [number, number] | null = null;
+    for (let i = 0; i < steps.rows; i++) {
+        if (last[i]! < tokens[0] || first[i]! > tokens[1]) continue;
+        const [a, b] = [begin[i]! + steps.base_ns, end[i]! + steps.base_ns];
+        span = span ? [Math.min(span[0], a), Math.max(span[1], b)] : [a, b];
+    }
+    return span;
+}
+
+export const stepsPath = () => here("tokens", { bins: 1000 });
+
+export function useMemory(layer: Layer): Memory {
+    const map = useAsk<ModelMap>(here("map"));
+    const heat = useAsk<Heat>(here("heat", { tokens: tokensParameter() }), { keep: true });
+    const buffers = useAsk<Buffers>(here("buffers"));
+    const steps = useAsk<Columns>(stepsPath());
+    const { tokens } = selection.value;
+    const disk = useMemo(() => (map.data ? diskOf(map.data) : null), [map.data]);
+    const span = spanOf(tokens, steps.data);
+    const live = useMemo(() => (buffers.data ? liveOf(buffers.data, span) : null), [buffers.data, span?.[0], span?.[1]]);
+    const matching = heat.data && map.data && heat.data.tensors.reads.length === map.data.tensors.name.length ? heat.data : null;
+    const diskPaint = useMemo(() => (disk && map.data ? paintDisk(disk, map.data, matching, layer) : null), [disk, matching, layer]);
+    const livePaint = useMemo(() => (live && buffers.data ? paintLive(live, buffers.data, heat.data) : null), [live, heat.data]);
+    return {
+        map: map.data,
+        heat: matching,
+        disk,
+        live,
+        diskPaint,
+        livePaint,
+        progress: heat.progress,
+        problem: (map.error ?? heat.error ?? buffers.error)?.message ?? null,
+    };
+}

@@ -1,0 +1,100 @@
+// Draws cells. The arithmetic is in layout.ts, the heat in model.ts.
+import { heat, heatInk, type Theme } from "../../colours";
+import { canvasFont, dots, hatch, textWithin } from "../../shell/Canvas";
+import type { Cell, Unit } from "./layout";
+import type { Entry, Paint } from "./model";
+
+export interface Box {
+    x: number;
+    y: number;
+    width: number;
+    height: number;
+}
+
+// "blk.3.attn_q.weight" -> "attn_q": the row says the layer, and everything is a weight.
+export function shortName(name: string): string {
+    return name.replace(/^blk\.\d+\./, "").replace(/\.weight$/, "");
+}
+
+function labelOf(entries: readonly Entry[], units: readonly Unit[], cell: Cell): string {
+    const unit = units[cell.first]!;
+    const name = shortName(entries[unit.entry]!.name);
+    if (cell.last === cell.first) return unit.expert < 0 ? name : String(unit.expert);
+    return unit.expert < 0 ? `×${cell.last - cell.first + 1}` : `${unit.expert}–${units[cell.last]!.expert}`;
+}
+
+export function drawCell(context: CanvasRenderingContext2D, box: Box, paint: Paint, colours: Theme, label: string | null, isFolded: boolean): void {
+    const { y, height } = box;
+    const x = box.x;
+    const width = box.width - (box.width >= 4 ? 1 : 0);
+    if (paint.level === null || paint.part < 0.999) {
+        context.fillStyle = hatch(context, colours.hatch, colours.empty);
+        context.fillRect(x, y, width, height);
+    }
+    if (paint.level !== null) {
+        const filled = paint.part < 0.999 ? Math.max(3, Math.round(paint.part * height)) : height;
+        context.fillStyle = heat(paint.level);
+        context.fillRect(x, y + height - filled, width, filled);
+        if (filled < height) {
+            // The dark end of the scale is hard to see on a dark page: a line shows how far the touched part reaches.
+            context.fillStyle = colours.faint;
+            context.fillRect(x, y + height - filled - 1, width, 1);
+        }
+    }
+    if (paint.copied) {
+        context.fillStyle = dots(context, paint.level === null ? colours.ink : heatInk(paint.level));
+        context.fillRect(x, y, width, height);
+    }
+    if (isFolded) {
+        context.fillStyle = colours.ink;
+        context.globalAlpha = 0.75;
+        context.fillRect(x, y, width, 1.5);
+        context.globalAlpha = 1;
+    }
+    if (label && width >= 18 && height >= 12 && (width >= 40 || label.length <= 4)) {
+        const isPlain = paint.level !== null && paint.part >= 0.5;
+        const size = Math.min(11, height - 2);
+        context.font = canvasFont(size);
+        context.textBaseline = "middle";
+        const room = width - 6;
+        if (!isPlain || paint.copied) {
+            const measured = Math.min(room, context.measureText(label).width);
+            context.fillStyle = isPlain ? heat(paint.level!) : colours.empty;
+            context.fillRect(x + 2, y + height / 2 - size / 2 - 1, measured + 3, size + 2);
+        }
+        context.fillStyle = isPlain ? heatInk(paint.level!) : colours.ink;
+        textWithin(context, label, x + 3, y + height / 2 + 0.5, room);
+    }
+}
+
+export interface RowPicture {
+    units: readonly Unit[];
+    cells: readonly Cell[];
+    entries: readonly Entry[];
+    paint(units: readonly Unit[], first: number, last: number): Paint;
+}
+
+// The cells of one row that lie between the box's edges, `pan` pixels from the row's begin.
+export function drawRow(context: CanvasRenderingContext2D, picture: RowPicture, box: Box, pan: number, colours: Theme): void {
+    context.save();
+    context.beginPath();
+    context.rect(box.x, box.y, box.width, box.height);
+    context.clip();
+    for (const cell of picture.cells) {
+        const x = box.x + cell.x - pan;
+        if (x + cell.width <= box.x) continue;
+        if (x >= box.x + box.width) break;
+        const paint = picture.paint(picture.units, cell.first, cell.last);
+        drawCell(context, { x, y: box.y, width: cell.width, height: box.height }, paint, colours, labelOf(picture.entries, picture.units, cell), cell.last > cell.first);
+    }
+    context.restore();
+}
+
+export function outline(context: CanvasRenderingContext2D, box: Box, colour: string, inner: string): void {
+    context.lineWidth = 2;
+    context.strokeStyle = colour;
+    context.strokeRect(box.x - 0.5, box.y + 1, Math.max(3, box.width), box.height - 2);
+    context.lineWidth = 1;
+    context.strokeStyle = inner;
+    context.strokeRect(box.x + 1.5, box.y + 2.5, Math.max(1, box.width - 4), box.height - 5);
+}

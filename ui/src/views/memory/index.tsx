@@ -1,0 +1,268 @@
+// View 1. DISK with one row per layer, then BUFFER with one row per class; below, from 70 % of the height, the log of what is selected.
+import { useEffect, useMemo, useRef, useState } from "preact/hooks";
+import { bytes, count, plural, share, time } from "../../format";
+import { registerKeys } from "../../keys";
+import { announce } from "../../shell/Announce";
+import { useWidth } from "../../shell/Canvas";
+import { pick, selectRegion } from "../../shell/MemoryBars";
+import { marked } from "../../shell/playback";
+import { Progress } from "../../shell/Progress";
+import { type Table, TableView } from "../../shell/TableView";
+import { select, selection, summary } from "../../state";
+import { LogTable } from "../log";
+import { headerHeight } from "./around";
+import { type Memory as Data, useMemory } from "./data";
+import { pixelOf, type Unit } from "./layout";
+import { Legend } from "./Legend";
+import type { Entry, Layer } from "./model";
+import { type Row, type RowPlan, Tracks } from "./Tracks";
+import "./memory.css";
+
+const gutter = 150;
+const narrowGutter = 78;
+const gap = 14; // between DISK and BUFFER
+const mostZoom = 4096;
+
+declare global {
+    interface Window {
+        // What is drawn, as data: for tests and for the curious.
+        __ggscope?: { memoryCells(): MemoryCell[] };
+    }
+}
+export interface MemoryCell {
+    row: string;
+    place: string;
+    x: number;
+    y: number;
+    width: number;
+    height: number;
+    names: string[];
+    begin: number;
+    end: number;
+    touched: boolean;
+}
+
+function cellsOf(rows: Row[]): MemoryCell[] {
+    return rows.flatMap((row) =>
+        row.cells.map((cell) => ({
+            row: row.track.key,
+            place: row.track.place,
+            x: cell.x,
+            y: row.top,
+            width: cell.width,
+            height: row.height,
+            names: row.track.units.slice(cell.first, cell.last + 1).map((unit) => `${row.entries[unit.entry]!.name}${unit.expert < 0 ? "" : `[${unit.expert}]`}`),
+            begin: cell.begin,
+            end: cell.end,
+            touched: row.painted.paint(row.track.units, cell.first, cell.last).level !== null,
+        })),
+    );
+}
+
+// The rows one below the other in `room` pixels; they shrink to what can still be hit, then the picture scrolls.
+function plan(data: Data, room: number): { rows: RowPlan[]; height: number; hasExperts: boolean } {
+    const { disk, live, diskPaint, livePaint } = data;
+    const above = disk && diskPaint ? disk.rows : [];
+    const below = live && livePaint ? live.rows : [];
+    const total = above.length + below.length;
+    const each = Math.max(12, Math.min(30, Math.floor((room - gap - headerHeight) / Math.max(1, total))));
+    const size = (units: readonly Unit[]) => units.reduce((sum, unit) => sum + unit.end - unit.begin, 0);
+    const hasExperts = above.some((track) => track.units.some((unit) => unit.expert >= 0));
+    let top = hasExperts ? headerHeight : 0;
+    const rows: RowPlan[] = [];
+    for (const track of above) {
+        rows.push({ track: { ...track, note: bytes(size(track.units)) }, entries: disk!.entries, painted: diskPaint!, top, height: each });
+        top += each;
+    }
+    top += above.length ? gap : 0;
+    for (const track of below) {
+        rows.push({ track: { ...track, note: bytes(size(track.units)) }, entries: live!.entries, painted: livePaint!, top, height: each });
+        top += each;
+    }
+    return { rows, height: Math.max(40, top), hasExperts };
+}
+
+function tableOf(rows: RowPlan[]): Table {
+    const lines = rows.flatMap((row) =>
+        row.track.units.map((unit) => {
+            const entry = row.entries[unit.entry]!;
+            const touched = row.painted.reads(unit);
+            return [
+                row.track.place === "disk" ? "DISK" : `BUFFER ${entry.buffer}`,
+                `${entry.name}${unit.expert < 0 ? "" : `[${unit.expert}]`}`,
+                entry.type,
+                entry.layer < 0 ? "" : entry.layer,
+                count(entry.offset),
+                bytes(unit.end - unit.begin),
+                touched.reads,
+                bytes(touched.bytes),
+                entry.copied ? "copied at load" : "",
+            ];
+        }),
+    );
+    const most = 3000;
+    return {
+        caption: "Memory: tensors of the model file and live buffers, with the touches of the selected tokens",
+        columns: ["place", "name", "type", "layer", "offset", "bytes", "touches", "bytes touched", "note"],
+        rows: lines.slice(0, most),
+        more: Math.max(0, lines.length - most),
+    };
+}
+
+// What the machine did there, where that was recorded.
+function pagesNote({ heat }: Data, row: RowPlan, unit: Unit): string | null {
+    if (row.track.place !== "disk" || !heat) return null;
+    const { pages, faults } = heat;
+    const parts = [
+        pages && `${share(pages.touched[unit.entry]!, row.entries[unit.entry]!.bytes)} really touched`,
+        faults && `${plural(faults.minor[unit.entry]! + faults.major[unit.entry]!, "fault")}, stalled ${time(faults.stalled_ns[unit.entry]!)}`,
+    ].filter(Boolean);
+    return parts.length ? parts.join("; ") : null;
+}
+
+// Which part of the rows is in the window: all rows are `zoom` times as wide as it, and `pan` pixels of them lie left of it.
+function usePart(inner: number) {
+    const [part, setPart] = useState({ zoom: 1, pan: 0 });
+    const within = (zoom: number, pan: number) => ({ zoom, pan: Math.max(0, Math.min(inner * zoom - inner, pan)) });
+    const limited = (zoom: number) => Math.max(1, Math.min(mostZoom, zoom));
+    return {
+        ...part,
+        zoomBy: (factor: number, at = inner / 2) =>
+            setPart((old) => {
+                const zoom = limited(old.zoom * factor);
+                return within(zoom, ((old.pan + at) * zoom) / old.zoom - at);
+            }),
+        panBy: (pixels: number) => setPart((old) => within(old.zoom, old.pan + pixels)),
+        // From pixel a to pixel b of the rows as they are now.
+        show: (a: number, b: number) =>
+            setPart((old) => {
+                const zoom = limited((old.zoom * inner * 0.6) / Math.max(1, b - a));
+                return within(zoom, (((a + b) / 2) * zoom) / old.zoom - inner / 2);
+            }),
+        fit: () => setPart({ zoom: 1, pan: 0 }),
+    };
+}
+
+function selectLayer(row: RowPlan): void {
+    const match = /^layer (\d+)$/.exec(row.track.key);
+    const layer = match ? Number(match[1]) : null;
+    select({ layer: layer === selection.value.layer ? null : layer });
+    announce(layer === null ? "no layer selected" : `layer ${layer}`);
+}
+
+function isChosen(entry: Entry): boolean {
+    const { tensor, region } = selection.value;
+    return entry.name === tensor || (region !== null && entry.file === region.file && entry.offset < region.end && entry.offset + entry.bytes > region.begin);
+}
+
+export default function Memory() {
+    const [layer, setLayer] = useState<Layer>("addressed");
+    const data = useMemory(layer);
+    const [box, width] = useWidth();
+    const [trueScale, setTrueScale] = useState(false);
+    const [room, setRoom] = useState(0);
+    const [isFull, setFull] = useState(false);
+    const laid = useRef<Row[]>([]);
+    const [distorted, setDistorted] = useState(false);
+    const planned = useMemo(() => plan(data, room), [data.disk, data.live, data.diskPaint, data.livePaint, room]);
+    const left = width < 700 ? narrowGutter : gutter;
+    const inner = Math.max(1, width - left);
+    const part = usePart(inner);
+    const { zoomBy, panBy, show } = part;
+    // To the selected tensor or region: wide enough to fill a good part of its row.
+    const focus = () => {
+        for (const row of laid.current) {
+            const chosen = row.track.units.filter((unit) => isChosen(row.entries[unit.entry]!));
+            if (chosen.length === 0) continue;
+            return show(pixelOf(row.track.units, row.cells, chosen[0]!.begin), pixelOf(row.track.units, row.cells, chosen[chosen.length - 1]!.end));
+        }
+        announce("Nothing on this track is selected.");
+    };
+
+    useEffect(() =>
+        registerKeys("memory", {
+            KeyW: () => zoomBy(1.5),
+            KeyS: () => zoomBy(1 / 1.5),
+            KeyA: () => panBy(-inner / 5),
+            KeyD: () => panBy(inner / 5),
+            KeyF: focus,
+            Digit0: part.fit,
+            KeyL: () => {
+                setTrueScale(!trueScale);
+                announce(trueScale ? "every tensor at least 5 pixels wide" : "true scale");
+            },
+            Enter: () => setFull(!isFull),
+            ...(isFull ? { Escape: () => setFull(false) } : {}),
+        }),
+    );
+    useEffect(() => {
+        document.documentElement.classList.toggle("memory-full", isFull);
+        return () => document.documentElement.classList.remove("memory-full");
+    }, [isFull]);
+    useEffect(() => {
+        window.__ggscope = { memoryCells: () => cellsOf(laid.current) };
+        const scroller = box.current?.parentElement;
+        if (!scroller) return;
+        const measure = () => setRoom(scroller.clientHeight);
+        measure();
+        const observer = new ResizeObserver(measure);
+        observer.observe(scroller);
+        return () => observer.disconnect();
+    }, [width > 0]);
+
+    if (data.problem) return <p class="problem">{data.problem}</p>;
+    const tools = (
+        <Legend
+            data={data}
+            layer={layer}
+            onLayer={setLayer}
+            isDistorted={distorted}
+            trueScale={trueScale}
+            onScale={() => setTrueScale(!trueScale)}
+            zoom={part.zoom}
+            onFit={part.fit}
+            isFull={isFull}
+            onFull={() => setFull(!isFull)}
+        />
+    );
+    return (
+        <div class="memory">
+            <TableView label="Memory" table={() => tableOf(planned.rows)} tools={tools}>
+                <div class="memory-scroll">
+                    <div ref={box}>
+                        {!data.disk && <Progress what="the memory map" progress={data.progress} />}
+                        {width > 0 && room > 0 && planned.rows.length > 0 && (
+                            <Tracks
+                                label={`Memory, ${planned.rows.length} rows. Arrow keys step from tensor to tensor and from row to row, Enter selects.`}
+                                width={width}
+                                height={planned.height}
+                                gutter={left}
+                                rows={planned.rows}
+                                zoom={part.zoom}
+                                pan={part.pan}
+                                trueScale={trueScale}
+                                marked={marked.value}
+                                header={planned.hasExperts}
+                                lastOp={(row, unit) => (row.track.place === "disk" ? (data.heat?.tensors.last_op[unit.entry] ?? null) : null)}
+                                note={(row, unit) => pagesNote(data, row, unit)}
+                                onPick={pick}
+                                onName={selectLayer}
+                                onRegion={(row, begin, end) => selectRegion(row, data.disk!.bases, begin, end)}
+                                onZoom={zoomBy}
+                                onPan={panBy}
+                                onLayout={(rows) => {
+                                    laid.current = rows;
+                                    const is = rows.some((row) => !row.toScale);
+                                    if (is !== distorted) queueMicrotask(() => setDistorted(is));
+                                }}
+                            />
+                        )}
+                    </div>
+                </div>
+            </TableView>
+            <section class="memory-log" aria-label="Log of what is selected">
+                {summary.value && <LogTable compact />}
+            </section>
+        </div>
+    );
+}

@@ -1,0 +1,98 @@
+import { expect, test } from "vitest";
+import type { Buffers, Heat, ModelMap } from "../../api";
+import { diskOf, liveOf, paintDisk, paintLive } from "./model";
+
+const map: ModelMap = {
+    files: [
+        { file: 1, bytes: 1000, path: "a-00001-of-00002.gguf" },
+        { file: 2, bytes: 500, path: "a-00002-of-00002.gguf" },
+    ],
+    tensors: {
+        name: ["header", "token_embd.weight", "blk.0.attn_q.weight", "blk.0.ffn_up_exps.weight", "output.weight"],
+        type: ["", "q4_K", "q4_K", "q4_K", "q6_K"],
+        shape: [[], [8, 8], [8, 8], [8, 8, 4], [8, 8]],
+        file: [1, 1, 1, 1, 2],
+        offset: [0, 100, 300, 400, 0],
+        bytes: [100, 200, 100, 600, 500],
+        layer: [-1, -1, 0, 0, -1],
+        component: ["", "Token Embeddings", "Attention Q", "FFN Up Experts", "Output Projection"],
+        category: ["", "input", "attention", "ffn", "output"],
+        experts: [0, 0, 0, 4, 0],
+        copied: [0, 0, 1, 0, 0],
+        kind: ["header", "tensor", "tensor", "tensor", "tensor"],
+    },
+};
+
+const heat: Heat = {
+    tensors: { reads: [0, 3, 8, 12, 8], bytes: [0, 6, 800, 1200, 4000], last_op: [null, "GET_ROWS", "MUL_MAT", "MUL_MAT_ID", "MUL_MAT"] },
+    experts: [{ tensor: 3, reads: [8, 0, 0, 0], bytes: [1200, 0, 0, 0] }],
+    touched_bytes: 756,
+    model_bytes: 1500,
+    faults: { minor: [0, 0, 1, 0, 0], major: [0, 0, 1, 0, 0], stalled_ns: [0, 0, 500, 0, 0] },
+    pages: { touched: [0, 50, 100, 150, 500] },
+    buffers: { buffer: [4], reads: [10], writes: [5], bytes: [2000] },
+};
+
+test("the disk has rows for embeddings, each layer, output and the rest, and every byte of all files in the whole", () => {
+    const disk = diskOf(map);
+    expect(disk.rows.map((row) => row.key)).toEqual(["embeddings", "layer 0", "output", "rest"]);
+    expect(disk.whole.units.reduce((sum, unit) => sum + unit.end - unit.begin, 0)).toBe(1500);
+    expect(disk.bases.get(2)).toBe(1000);
+    expect(disk.whole.units.find((unit) => unit.entry === 4)).toMatchObject({ begin: 1000, end: 1500 });
+    expect(disk.rows[1]!.units.map((unit) => unit.expert)).toEqual([-1, 0, 1, 2, 3]);
+});
+
+test("heat is reads per byte; experts have their own, parts of a tensor show as parts, nothing is hidden by copying", () => {
+    const disk = diskOf(map);
+    const painted = paintDisk(disk, map, heat, "addressed");
+    const { units } = disk.whole;
+    const of = (entry: number, expert = -1) => {
+        const i = units.findIndex((unit) => unit.entry === entry && unit.expert === expert);
+        return painted.paint(units, i, i);
+    };
+    expect(painted.most).toBe("8×");
+    expect(of(0)).toEqual({ level: null, part: 0, copied: false });
+    expect(of(1)).toMatchObject({ level: 0, part: 0.03 });
+    expect(of(2)).toMatchObject({ level: 1, part: 1, copied: true });
+    expect(of(3, 0)).toMatchObject({ level: 1, part: 1 });
+    expect(of(3, 1).level).toBeNull();
+    // Folded: one expert of four.
+    const first = units.findIndex((unit) => unit.entry === 3);
+    expect(painted.paint(units, first, first + 3).part).toBeCloseTo(0.25);
+});
+
+test("pages and faults are layers of their own", () => {
+    const disk = diskOf(map);
+    const { units } = disk.whole;
+    const pages = paintDisk(disk, map, heat, "pages");
+    expect(pages.meaning).toBe("pages really touched");
+    expect(pages.paint(units, 1, 1)).toMatchObject({ part: 0.25 });
+    const faults = paintDisk(disk, map, heat, "faults");
+    expect(faults.paint(units, 1, 1).level).toBeNull();
+    expect(faults.paint(units, 2, 2).level).toBe(1);
+    // Where they were not recorded, what was addressed is shown, and the legend says so.
+    expect(paintDisk(disk, map, { ...heat, pages: null }, "pages").meaning).toContain("addressed");
+});
+
+const buffers: Buffers = {
+    buffers: [
+        { buffer: 1, type: "CPU_Mapped", class: "weights", usage: "weights", bytes: 1500, begin_ns: 0, end_ns: null, mapped: true, layer: null },
+        { buffer: 3, type: "CPU", class: "kv", usage: "any", bytes: 20_000, begin_ns: 0, end_ns: 100, mapped: false, layer: null },
+        { buffer: 4, type: "CPU", class: "compute", usage: "compute", bytes: 1000, begin_ns: 50, end_ns: null, mapped: false, layer: null },
+    ],
+    peak_bytes: 21_000,
+    tensors: { name: ["cache_k_l0", "cache_v_l0"], buffer: [3, 3], offset: [0, 8000], bytes: [8000, 8000], layer: [0, 0], component: ["KV", "KV"] },
+};
+
+test("the buffers that live in the span, mapped ones left to the disk", () => {
+    const live = liveOf(buffers, null);
+    expect(live.rows.map((row) => row.key)).toEqual(["KV cache", "compute"]);
+    expect(live.entries.map((entry) => entry.name)).toEqual(["cache_k_l0", "cache_v_l0", "buffer 3, rest", "buffer 4"]);
+    expect(live.whole.units.reduce((sum, unit) => sum + unit.end - unit.begin, 0)).toBe(21_000);
+    expect(liveOf(buffers, [0, 10]).rows.map((row) => row.key)).toEqual(["KV cache"]);
+    expect(liveOf(buffers, [200, 300]).rows.map((row) => row.key)).toEqual(["compute"]);
+    const painted = paintLive(live, buffers, heat);
+    expect(painted.most).toBe("2×");
+    expect(painted.paint(live.whole.units, 0, 0).level).toBeNull();
+    expect(painted.reads(live.whole.units[3]!)).toEqual({ reads: 15, bytes: 2000 });
+});

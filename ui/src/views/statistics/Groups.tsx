@@ -1,0 +1,201 @@
+// Time and bytes summed up by op, layer, component, tensor or thread.
+import { signal } from "@preact/signals";
+import { useMemo } from "preact/hooks";
+import type { ModelMap } from "../../api";
+import { opFamily } from "../../colours";
+import { bytes, count, share, time } from "../../format";
+import { select, selection, view } from "../../state";
+import { logExtras } from "../log/extras";
+import { patternOf, rate, type Group, type Stats } from "./answers";
+import { Table, type TableColumn } from "./Table";
+
+const by = ["op", "layer", "component", "tensor", "thread"] as const;
+type By = (typeof by)[number];
+const shown = signal<By>("op");
+
+function columnsOf(kind: By, rows: readonly Group[]): TableColumn<Group>[] {
+    const whole = (value: (g: Group) => number) =>
+        Math.max(
+            1,
+            rows.reduce((sum, g) => sum + value(g), 0),
+        );
+    const most = (value: (g: Group) => number) => Math.max(1, ...rows.map(value));
+    const [wall, longest, read] = [whole((g) => g.wall_ns), most((g) => g.wall_ns), most((g) => g.read)];
+    return [
+        {
+            key: kind,
+            title: kind,
+            value: (g) => (kind === "layer" || kind === "thread" ? (g.name === "none" ? -1 : Number(g.name)) : g.name),
+            show: (g) => <Name kind={kind} name={g.name} />,
+            ascending: true,
+        },
+        { key: "ops", title: "ops", value: (g) => g.ops, show: (g) => count(g.ops), numeric: true },
+        {
+            key: "wall_ns",
+            title: "wall time",
+            value: (g) => g.wall_ns,
+            show: (g) => time(g.wall_ns),
+            numeric: true,
+            bar: (g) => g.wall_ns / longest,
+            hint:
+                kind === "thread"
+                    ? "time of this thread between begin and end of its ops"
+                    : "from the first thread's begin to the last thread's end, summed over ops",
+        },
+        { key: "share", title: "share", value: (g) => g.wall_ns / wall, show: (g) => share(g.wall_ns, wall), numeric: true },
+        {
+            key: "busy_ns",
+            title: "self time",
+            value: (g) => g.busy_ns,
+            show: (g) => time(g.busy_ns),
+            numeric: true,
+            hint: "computing, summed over threads: with N threads up to N times the wall time",
+        },
+        {
+            key: "wait_ns",
+            title: "waiting",
+            value: (g) => g.wait_ns,
+            show: (g) => `${time(g.wait_ns)} (${share(g.wait_ns, g.busy_ns + g.wait_ns)})`,
+            numeric: true,
+            bar: (g) => g.wait_ns / Math.max(1, g.busy_ns + g.wait_ns),
+            barClass: "bar-wait",
+            hint: "at barriers for other threads, summed over threads",
+        },
+        { key: "read", title: "read", value: (g) => g.read, show: (g) => bytes(g.read), numeric: true, bar: (g) => g.read / read },
+        { key: "written", title: "written", value: (g) => g.written, show: (g) => bytes(g.written), numeric: true },
+        { key: "disk", title: "of files", value: (g) => g.disk, show: (g) => bytes(g.disk), numeric: true, hint: "bytes of mapped files" },
+        {
+            key: "gb_per_s",
+            title: "GB/s",
+            value: (g) => rate(g),
+            show: (g) => (rate(g) === null ? "-" : rate(g)!.toFixed(2)),
+            numeric: true,
+            hint: "bytes read and written over wall time",
+        },
+    ];
+}
+
+function Name({ kind, name }: { kind: By; name: string }) {
+    if (kind === "op")
+        return (
+            <>
+                <i class={`swatch pattern-${opFamily(name).pattern}`} style={{ "--swatch": opFamily(name).colour }} />
+                {name}
+            </>
+        );
+    if (kind === "layer") return <>{name === "none" ? "no layer" : name}</>;
+    return <>{name}</>;
+}
+
+export function Groups({ stats, map }: { stats: Stats; map: ModelMap | null }) {
+    const kind = shown.value;
+    const rows = stats[`by_${kind}`];
+    const columns = useMemo(() => columnsOf(kind, rows), [kind, rows]);
+    const patterns = useMemo(() => componentPatterns(map), [map]);
+    const { press, isSelected, hint } = filterOf(kind, patterns);
+    return (
+        <div class="statistics-groups">
+            <div class="tabs small" role="tablist" aria-label="Sum up by" onKeyDown={stepTabs}>
+                {by.map((name) => (
+                    <button
+                        type="button"
+                        role="tab"
+                        key={name}
+                        id={`by-${name}`}
+                        aria-selected={name === kind}
+                        aria-controls="by-panel"
+                        tabIndex={name === kind ? 0 : -1}
+                        onClick={() => (shown.value = name)}
+                    >
+                        by {name}
+                    </button>
+                ))}
+            </div>
+            <div id="by-panel" role="tabpanel" aria-labelledby={`by-${kind}`}>
+                <Table
+                    key={kind}
+                    caption={`Time and bytes by ${kind}`}
+                    file={`by-${kind}`}
+                    rows={rows}
+                    columns={columns}
+                    rowKey={(g) => g.name}
+                    order={kind === "layer" || kind === "thread" ? { key: kind, descending: false } : { key: "wall_ns", descending: true }}
+                    press={press}
+                    isSelected={isSelected}
+                    pressHint={hint}
+                    most={kind === "layer" ? 200 : 40}
+                    empty="No op ran in this selection."
+                >
+                    <span class="quiet">wall = first begin to last end; self = computing, over all threads; waiting = at barriers</span>
+                </Table>
+            </div>
+        </div>
+    );
+}
+
+function stepTabs(event: KeyboardEvent) {
+    const step = { ArrowLeft: -1, ArrowRight: 1 }[event.key];
+    if (!step) return;
+    event.preventDefault();
+    event.stopPropagation();
+    shown.value = by[(by.indexOf(shown.value) + step + by.length) % by.length]!;
+    document.getElementById(`by-${shown.value}`)?.focus();
+}
+
+function componentPatterns(map: ModelMap | null): Map<string, string> {
+    const names = new Map<string, string[]>();
+    map?.tensors.component.forEach((component, i) => {
+        if (!component) return;
+        names.set(component, [...(names.get(component) ?? []), map.tensors.name[i]!]);
+    });
+    const patterns = new Map<string, string>();
+    for (const [component, list] of names) {
+        const pattern = patternOf(list);
+        if (pattern) patterns.set(component, pattern);
+    }
+    return patterns;
+}
+
+function filterOf(kind: By, patterns: Map<string, string>) {
+    const chosen = selection.value;
+    const layerOf = (g: Group) => (g.name === "none" ? -1 : Number(g.name));
+    const toggled = <V,>(old: V | null, value: V) => (old === value ? null : value);
+    switch (kind) {
+        case "op":
+            return {
+                press: (g: Group) => select({ opType: toggled(chosen.opType, g.name) }),
+                isSelected: (g: Group) => chosen.opType === g.name,
+                hint: "Filter every view by this op",
+            };
+        case "layer":
+            return {
+                press: (g: Group) => select({ layer: toggled(chosen.layer, layerOf(g)) }),
+                isSelected: (g: Group) => chosen.layer === layerOf(g),
+                hint: "Filter every view by this layer",
+            };
+        case "component":
+            return {
+                press: (g: Group) => {
+                    const pattern = patterns.get(g.name);
+                    if (pattern) select({ tensor: toggled(chosen.tensor, pattern) });
+                },
+                isSelected: (g: Group) => chosen.tensor !== null && patterns.get(g.name) === chosen.tensor,
+                hint: "Filter every view by these tensors",
+            };
+        case "tensor":
+            return {
+                press: (g: Group) => select({ tensor: toggled(chosen.tensor, g.name) }),
+                isSelected: (g: Group) => chosen.tensor === g.name,
+                hint: "Filter every view by this tensor",
+            };
+        case "thread":
+            return {
+                press: (g: Group) => {
+                    logExtras.value = { ...logExtras.value, thread: toggled(logExtras.value.thread, Number(g.name)) };
+                    if (logExtras.value.thread !== null) view.value = "log";
+                },
+                isSelected: (g: Group) => logExtras.value.thread === Number(g.name),
+                hint: "Show this thread's op runs in the log",
+            };
+    }
+}

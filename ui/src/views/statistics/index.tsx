@@ -1,0 +1,103 @@
+// View 5: where the time and the bytes go.
+import type { ModelMap } from "../../api";
+import { useAsk } from "../../ask";
+import { bytes, count, plural, share, time } from "../../format";
+import { here, selection, tokensParameter } from "../../state";
+import type { Stats, Totals } from "./answers";
+import { ExpertsPart } from "./Experts";
+import { Groups } from "./Groups";
+import { Order } from "./Order";
+import { Waiting } from "./Waiting";
+import { Cold, Hot } from "./Weights";
+import "./statistics.css";
+
+export default function Statistics() {
+    const answer = useAsk<Stats>(here("stats", { tokens: tokensParameter() }), { keep: true });
+    const map = useAsk<ModelMap>(here("map"));
+    const tokens = selection.value.tokens;
+    return (
+        <div class="statistics" aria-busy={answer.progress !== null}>
+            <h2 class="unseen">Statistics</h2>
+            <Waiting answer={answer} what="Counting ops and bytes" />
+            {answer.data && (
+                <>
+                    <p class="quiet statistics-scope">
+                        {tokens
+                            ? tokens[0] === tokens[1]
+                                ? `Token ${tokens[0]}`
+                                : `Tokens ${tokens[0]} to ${tokens[1]}`
+                            : "All tokens, warm-up left out"}
+                        . A click on a row filters every view; another click lets go.
+                    </p>
+                    <Parts />
+                    <Tiles totals={answer.data.totals} />
+                    <div id="part-time">
+                        <Groups stats={answer.data} map={map.data} />
+                    </div>
+                    <div class="statistics-columns" id="part-weights">
+                        <Hot stats={answer.data} map={map.data} />
+                        <Cold stats={answer.data} />
+                    </div>
+                    <div id="part-order">
+                        <Order pattern={answer.data.pattern} />
+                    </div>
+                    <div id="part-experts">
+                        <ExpertsPart />
+                    </div>
+                </>
+            )}
+        </div>
+    );
+}
+
+const parts = [
+    ["time", "time and bytes"],
+    ["weights", "hot and cold weights"],
+    ["order", "order of reads"],
+    ["experts", "experts"],
+] as const;
+
+function Parts() {
+    return (
+        <nav class="statistics-parts" aria-label="Parts of this page">
+            {parts.map(([key, name]) => (
+                <button type="button" class="link" key={key} onClick={() => document.getElementById(`part-${key}`)?.scrollIntoView()}>
+                    {name}
+                </button>
+            ))}
+        </nav>
+    );
+}
+
+function Tiles({ totals }: { totals: Totals }) {
+    const moved = totals.bytes.read + totals.bytes.written;
+    const tiles: [string, string, string, string][] = [
+        ["tokens", count(totals.tokens), `${plural(totals.prompt_tokens, "prompt token")}, ${count(totals.generated_tokens)} generated`, "tokens"],
+        ["ops", count(totals.ops), `${plural(totals.op_runs, "op run")} on ${plural(totals.threads, "thread")}`, "ops"],
+        [
+            "speed",
+            totals.tokens_per_second === null ? "-" : `${totals.tokens_per_second.toFixed(1)} tok/s`,
+            `wall time ${time(totals.wall_ns)}`,
+            "speed",
+        ],
+        ["bytes moved", bytes(moved), `${bytes(totals.bytes.read)} read, ${bytes(totals.bytes.written)} written`, "moved"],
+        ["from mapped files", bytes(totals.bytes.disk), `${bytes(totals.bytes.buffer)} in buffers`, "disk"],
+        [
+            "model touched",
+            bytes(totals.model.touched),
+            `${share(totals.model.touched, totals.model.bytes)} of ${bytes(totals.model.bytes)}; ${bytes(totals.model.never_touched)} never`,
+            "touched",
+        ],
+    ];
+    return (
+        <dl class="tiles">
+            {tiles.map(([name, value, note, key]) => (
+                <div class="tile" key={key} data-tile={key}>
+                    <dt>{name}</dt>
+                    <dd class="tile-value">{value}</dd>
+                    <dd class="quiet">{note}</dd>
+                </div>
+            ))}
+        </dl>
+    );
+}

@@ -1,0 +1,117 @@
+// What the timeline asks for, and what it makes of the answers.
+import { useEffect, useState } from "preact/hooks";
+import { ask, type Columns, revision } from "../../ask";
+import { opFamily, theme } from "../../colours";
+import { time } from "../../format";
+import type { Steps } from "../../shell/Scrubber";
+import type { Table } from "../../shell/TableView";
+import { here } from "../../state";
+import { axisHeight, type Curve, rulerHeight } from "./draw";
+import { type Answered, answered, opAt } from "./strips";
+import { clamp, type Span, type Tile } from "./window";
+
+export const countHeight = 13;
+export const bufferClasses = [
+    ["weights", "weights"],
+    ["kv", "KV cache"],
+    ["compute", "compute"],
+    ["io", "input and output"],
+    ["other", "other"],
+] as const;
+
+export interface Held {
+    tile: Tile;
+    data: Answered;
+}
+
+// The tile that covers the window, asked for anew when the window leaves it. What is shown stays until the answer is there.
+export function useTile(tile: Tile | null): { held: Held | null; problem: string | null } {
+    const [held, hold] = useState<Held | null>(null);
+    const [problem, setProblem] = useState<string | null>(null);
+    const path = tile && here("timeline", { begin: tile.begin, end: tile.end, pixels: tile.pixels });
+    const now = revision.value;
+    useEffect(() => {
+        if (!path || !tile) return;
+        const abort = new AbortController();
+        ask<Columns>(path, abort.signal).then(
+            (columns) => {
+                if (abort.signal.aborted) return;
+                hold({ tile, data: answered(columns) });
+                setProblem(null);
+            },
+            (error: Error) => !abort.signal.aborted && setProblem(error.message),
+        );
+        return () => abort.abort();
+    }, [path, now]);
+    return { held, problem };
+}
+
+export function curvesOf(occupancy: Columns | null, curves: Columns | null): Curve[] {
+    const list: Curve[] = [];
+    const colours = theme();
+    if (occupancy && occupancy.rows > 0) {
+        const [begin, end] = [Number(occupancy.header["begin"] ?? 0), Number(occupancy.header["end"] ?? 0)];
+        const layers = bufferClasses.filter(([name]) => occupancy.has(name)).map(([name]) => ({ values: occupancy.column(name), colour: colours[name] }));
+        list.push({ name: "buffers", most: "bytes", layers, begin, step: (end - begin) / occupancy.rows });
+    }
+    if (curves && curves.rows > 0) {
+        const step = Number(curves.header["bin_ns"] ?? (Number(curves.header["end"]) - Number(curves.header["begin"])) / curves.rows);
+        const one = (column: string, name: string, most: Curve["most"], colour: string) => {
+            if (curves.has(column)) list.push({ name, most, layers: [{ values: curves.column(column), colour }], begin: curves.base_ns, step });
+        };
+        one("disk", "file reads", "rate", opFamily("GET_ROWS").colour);
+        one("requests", "disk requests", "rate", opFamily("ARGSORT").colour);
+        one("faults", "page faults", "count", opFamily("RMS_NORM").colour);
+        one("stalled", "stalled", "ns", colours.warn);
+    }
+    return list;
+}
+
+// Where several tokens share an entry, those of the tile are asked for by themselves, one by one if they are few enough.
+export function closerPath(steps: Steps | null, tile: Tile | null): string | null {
+    if (!steps || !tile) return null;
+    let from = Infinity;
+    let to = -1;
+    let isFolded = false;
+    for (let i = 0; i < steps.rows; i++) {
+        if (steps.base + steps.end[i]! < tile.begin || steps.base + steps.begin[i]! > tile.end) continue;
+        from = Math.min(from, steps.first[i]!);
+        to = Math.max(to, steps.last[i]!);
+        isFolded ||= steps.first[i] !== steps.last[i];
+    }
+    return isFolded && to - from < steps.last[steps.rows - 1]! ? here("tokens", { bins: 1000, from, to }) : null;
+}
+
+// From the first token to the last, with a little air.
+export function fitFor(steps: Steps, bounds: Span): Span {
+    if (steps.rows === 0) return bounds;
+    const [begin, end] = [steps.base + steps.begin[0]!, steps.base + steps.end[steps.rows - 1]!];
+    const air = (end - begin) * 0.01;
+    return clamp({ begin: begin - air, end: end + air }, bounds);
+}
+
+export function tableOf(held: Held | null, span: Span, lanes: { lane: number; label: string }[]): Table {
+    const rows: (string | number)[][] = [];
+    const most = 500;
+    let more = 0;
+    for (const { lane, label } of lanes) {
+        for (const row of held?.data.lanes.get(lane) ?? []) {
+            const op = opAt(held!.data, row);
+            if (op.begin >= span.end || op.begin + held!.data.length(row) <= span.begin) continue;
+            if (rows.length < most) rows.push([label, time(op.begin), op.op, op.layer === null || op.layer < 0 ? "" : op.layer, time(op.duration), time(op.wait), op.count]);
+            else more++;
+        }
+    }
+    return { caption: held?.data.isRaw === false ? "Folded: the longest op of each stretch, and how many ops it stands for" : "Op runs in the window", columns: ["lane", "begin", "op", "layer", "duration", "wait", "op runs"], rows, more };
+}
+
+// Lanes and curves share what room the window has; many lanes get what they need, and the page scrolls.
+export function heightsFor(room: number, lanes: number, curves: number): { lane: number; curve: number } {
+    const [leastLane, mostLane, leastCurve, mostCurve] = [lanes > 24 ? 16 : lanes > 8 ? 22 : 34, 96, 40, 90];
+    const fixed = rulerHeight + axisHeight + 10 + lanes * (countHeight + 3) + curves * 5;
+    const left = room - fixed - lanes * leastLane - curves * leastCurve;
+    if (left <= 0 || lanes + curves === 0) return { lane: leastLane, curve: leastCurve };
+    const each = left / (lanes + curves);
+    return { lane: Math.floor(Math.min(mostLane, leastLane + each)), curve: Math.floor(Math.min(mostCurve, leastCurve + each)) };
+}
+

@@ -1,0 +1,307 @@
+// Draws the timeline. Lanes are pixel strips: each column of pixels is busy up to a height, waiting above it, and the rest idle.
+import { opFamily, type Pattern, type Theme } from "../../colours";
+import { bytes, count, instant, time, tokenText } from "../../format";
+import { canvasFont, hatch, textWithin } from "../../shell/Canvas";
+import type { Steps } from "../../shell/Scrubber";
+import { phases } from "../../api";
+import type { Answered, Strip } from "./strips";
+import { type Span, tickStep } from "./window";
+
+export interface Frame {
+    context: CanvasRenderingContext2D;
+    colours: Theme;
+    span: Span;
+    left: number; // of the lanes
+    width: number; // of the lanes
+    ratio: number;
+}
+
+export const rulerHeight = 24;
+export const axisHeight = 20;
+
+export function xOf(frame: Frame, ns: number): number {
+    return frame.left + ((ns - frame.span.begin) / (frame.span.end - frame.span.begin)) * frame.width;
+}
+
+// ---- pixels
+
+function packed(colour: string): number {
+    const n = Number.parseInt(colour.slice(1), 16);
+    return (0xff000000 | ((n & 0xff) << 16) | (n & 0xff00) | (n >> 16)) >>> 0;
+}
+
+// Towards the background by `part`.
+function faded(colour: number, background: number, part: number): number {
+    const channel = (shift: number) => Math.round(((colour >> shift) & 0xff) * (1 - part) + ((background >> shift) & 0xff) * part) << shift;
+    return (0xff000000 | channel(16) | channel(8) | channel(0)) >>> 0;
+}
+
+function isHit(pattern: Pattern, x: number, y: number): boolean {
+    switch (pattern) {
+        case "diagonal": return (x + y) % 7 === 0;
+        case "back": return (x - y + period) % 7 === 0;
+        case "dots": return x % 4 === 0 && y % 4 === 0;
+        case "horizontal": return y % 5 === 0;
+        case "vertical": return x % 5 === 0;
+        case "cross": return (x + y) % 8 === 0 || (x - y + period) % 8 === 0;
+        default: return false;
+    }
+}
+
+// Where a pattern hits, worked out once: all of them repeat after 280 pixels.
+const period = 280;
+const hits = new Map<Pattern, Uint8Array>();
+
+function hitsOf(pattern: Pattern): Uint8Array {
+    let table = hits.get(pattern);
+    if (!table) {
+        table = Uint8Array.from({ length: period * period }, (_, i) => (isHit(pattern, i % period, Math.floor(i / period)) ? 1 : 0));
+        hits.set(pattern, table);
+    }
+    return table;
+}
+
+export interface Inks {
+    colour: Uint32Array; // by op
+    dark: Uint32Array; // where the pattern hits
+    hits: Uint8Array[]; // by op: the pattern
+    wait: number;
+    idle: number;
+    line: number;
+}
+
+// `isFaint(op)`: not what is selected.
+export function inksOf(ops: string[], colours: Theme, isFaint: (op: number) => boolean): Inks {
+    const idle = packed(colours.empty);
+    const plain = ops.map((op, i) => faded(packed(opFamily(op).colour), idle, isFaint(i) ? 0.8 : 0));
+    return {
+        colour: Uint32Array.from(plain),
+        dark: Uint32Array.from(plain.map((colour) => faded(colour, 0xff000000, 0.28))),
+        hits: ops.map((op) => hitsOf(opFamily(op).pattern)),
+        wait: packed(colours.wait),
+        idle,
+        line: packed(colours.surface),
+    };
+}
+
+let canvas: { image: ImageData; pixels: Uint32Array } | null = null; // used again while the size stays
+
+function pixelsFor(context: CanvasRenderingContext2D, width: number, height: number): { image: ImageData; pixels: Uint32Array } {
+    if (!canvas || canvas.image.width !== width || canvas.image.height !== height) {
+        const image = context.createImageData(width, height);
+        canvas = { image, pixels: new Uint32Array(image.data.buffer) };
+    }
+    return canvas;
+}
+
+export function paintStrip(frame: Frame, strip: Strip, top: number, height: number, inks: Inks): void {
+    const [w, h] = [strip.busy.length, Math.round(height * frame.ratio)];
+    if (w === 0 || h === 0) return;
+    const { image, pixels } = pixelsFor(frame.context, w, h);
+    pixels.fill(inks.idle);
+    for (let x = 0; x < w; x++) {
+        const busy = strip.busy[x]!;
+        const busyTop = h - (busy > 0 ? Math.max(1, Math.round(busy * h)) : 0);
+        const waitTop = Math.max(0, busyTop - Math.round(Math.min(1 - busy, strip.wait[x]!) * h));
+        for (let y = waitTop + ((5 - ((x + waitTop) % 5)) % 5); y < busyTop; y += 5) pixels[y * w + x] = inks.wait;
+        const op = strip.op[x]!;
+        if (op < 0 || strip.edge[x]) {
+            const colour = op < 0 ? inks.wait : inks.line;
+            for (let y = busyTop; y < h; y++) pixels[y * w + x] = colour;
+        } else {
+            const [colour, dark, table, column] = [inks.colour[op]!, inks.dark[op]!, inks.hits[op]!, x % period];
+            for (let y = busyTop; y < h; y++) pixels[y * w + x] = table[(y % period) * period + column] ? dark : colour;
+        }
+    }
+    frame.context.putImageData(image, Math.round(frame.left * frame.ratio), Math.round(top * frame.ratio));
+}
+
+// Names on op runs that are wide enough for one.
+export function labelStrip(frame: Frame, strip: Strip, data: Answered, top: number, height: number): void {
+    const { context, ratio } = frame;
+    context.font = canvasFont(11);
+    context.textBaseline = "middle";
+    for (const { row, x0, x1 } of strip.wide) {
+        const [a, b] = [Math.max(0, x0) / ratio, Math.min(strip.busy.length, x1) / ratio];
+        if (b - a < 34) continue;
+        const op = data.ops[data.of["op"]![row]!] ?? "";
+        const layer = data.of["layer"]![row]!;
+        const family = opFamily(op);
+        const text = `${op}${layer >= 0 ? ` · ${layer}` : ""}`;
+        context.fillStyle = family.colour;
+        context.fillRect(frame.left + a + 3, top + height / 2 - 7, Math.min(b - a - 6, context.measureText(text).width + 4), 14);
+        context.fillStyle = family.ink;
+        textWithin(context, text, frame.left + a + 5, top + height / 2 + 0.5, b - a - 9);
+    }
+}
+
+// How many op runs are folded between two ticks.
+export function countStrip(frame: Frame, strip: Strip, top: number): void {
+    const { context, colours, span, ratio } = frame;
+    const step = tickStep(span, frame.width, 110);
+    context.font = canvasFont(10);
+    context.textBaseline = "middle";
+    context.fillStyle = colours.faint;
+    context.textAlign = "center";
+    for (let at = Math.floor(span.begin / step) * step; at < span.end; at += step) {
+        const [a, b] = [Math.max(frame.left, xOf(frame, at)), Math.min(frame.left + frame.width, xOf(frame, at + step))];
+        let folded = 0;
+        for (let x = Math.max(0, Math.round((a - frame.left) * ratio)); x < Math.min(strip.folded.length, Math.round((b - frame.left) * ratio)); x++) folded += strip.folded[x]!;
+        if (folded > 1 && b - a > 44) context.fillText(`${count(folded)} folded`, (a + b) / 2, top + 6);
+    }
+    context.textAlign = "left";
+}
+
+// ---- ruler and axis
+
+export function drawRuler(frame: Frame, steps: Steps, tokens: [number, number] | null, slowest: number): void {
+    const { context, colours } = frame;
+    const right = frame.left + frame.width;
+    for (let i = 0; i < steps.rows; i++) {
+        const [x0, x1] = [xOf(frame, steps.base + steps.begin[i]!), xOf(frame, steps.base + steps.end[i]!)];
+        if (x1 < frame.left || x0 > right) continue;
+        const [a, b] = [Math.max(frame.left, x0), Math.min(right, x1)];
+        const isChosen = tokens !== null && steps.last[i]! >= tokens[0] && steps.first[i]! <= tokens[1];
+        const phase = phases[steps.phase[i]!];
+        context.fillStyle = isChosen ? colours.accent : phase === "PROMPT" ? opFamily("ROPE").colour : phase === "WARMUP" ? colours.hatch : opFamily("ADD").colour;
+        context.fillRect(a, 0, Math.max(1, b - a - 1), 4);
+        context.fillStyle = isChosen ? colours.chosen : colours.empty;
+        context.fillRect(a, 4, Math.max(1, b - a - 1), rulerHeight - 5);
+        context.font = canvasFont(11, isChosen ? 700 : 400);
+        context.textBaseline = "middle";
+        context.fillStyle = colours.ink;
+        const isSlowest = steps.first[i]! <= slowest && steps.last[i]! >= slowest;
+        textWithin(context, `${isSlowest ? "▾ slowest " : ""}${stepLabel(steps, i)}`, a + 4, rulerHeight / 2 + 2.5, b - a - 7);
+    }
+}
+
+function stepLabel(steps: Steps, i: number): string {
+    if (steps.first[i] !== steps.last[i]) return `${steps.first[i]}–${steps.last[i]}`;
+    const text = steps.texts[i];
+    const phase = phases[steps.phase[i]!];
+    const name = phase === "PROMPT" ? "prompt" : phase === "WARMUP" ? "warm-up" : String(steps.first[i]);
+    return text ? `${name} ${tokenText(text)}` : name;
+}
+
+export function drawAxis(frame: Frame, bottom: number): void {
+    const { context, colours, span } = frame;
+    const step = tickStep(span, frame.width, 110);
+    context.font = canvasFont(10.5);
+    context.textBaseline = "middle";
+    for (let at = Math.ceil(span.begin / step) * step; at <= span.end; at += step) {
+        const x = Math.round(xOf(frame, at));
+        context.fillStyle = colours.line;
+        context.fillRect(x, rulerHeight, 1, bottom - rulerHeight);
+        context.fillStyle = colours.faint;
+        context.fillText(instant(at, step), x + 4, rulerHeight + axisHeight / 2);
+    }
+}
+
+// ---- what lies over the lanes
+
+export function drawBand(frame: Frame, begin: number, end: number, top: number, bottom: number): void {
+    const { context, colours } = frame;
+    const [a, b] = [Math.max(frame.left, xOf(frame, begin)), Math.min(frame.left + frame.width, xOf(frame, end))];
+    if (b < a) return;
+    context.fillStyle = colours.accent;
+    context.globalAlpha = 0.16;
+    context.fillRect(a, top, b - a, bottom - top);
+    context.globalAlpha = 1;
+    context.fillRect(a, top, 1.5, bottom - top);
+    context.fillRect(b - 1.5, top, 1.5, bottom - top);
+}
+
+export function drawLoss(frame: Frame, begin: number, end: number, lost: number, top: number, height: number): void {
+    const { context, colours } = frame;
+    const [a, b] = [Math.max(frame.left, xOf(frame, begin)), Math.min(frame.left + frame.width, xOf(frame, end))];
+    if (b <= a) return;
+    context.fillStyle = hatch(context, colours.warn, colours.surface, 8, true);
+    context.fillRect(a, top, Math.max(2, b - a), height);
+    context.font = canvasFont(11, 600);
+    context.textBaseline = "middle";
+    const text = `${count(lost)} lost`;
+    const wide = context.measureText(text).width;
+    if (b - a < wide + 10) return;
+    context.fillStyle = colours.surface;
+    context.fillRect((a + b - wide) / 2 - 3, top + height / 2 - 8, wide + 6, 16);
+    context.fillStyle = colours.warn;
+    context.fillText(text, (a + b - wide) / 2, top + height / 2);
+}
+
+export function drawMark(frame: Frame, name: string, at: number, bottom: number): void {
+    const x = xOf(frame, at);
+    if (x < frame.left || x > frame.left + frame.width) return;
+    const { context, colours } = frame;
+    context.fillStyle = colours.warn;
+    context.fillRect(x - 0.75, rulerHeight, 1.5, bottom - rulerHeight);
+    context.fillRect(x, rulerHeight, 14, 14);
+    context.fillStyle = colours.surface;
+    context.font = canvasFont(10.5, 700);
+    context.textBaseline = "middle";
+    context.fillText(name, x + 4, rulerHeight + 7.5);
+}
+
+// ---- curves
+
+export interface Curve {
+    name: string;
+    most: "bytes" | "rate" | "ns" | "count"; // how its largest value is said; a rate is per step
+    layers: { values: ArrayLike<number>; colour: string }[]; // stacked
+    begin: number; // of values[0]
+    step: number; // ns from one value to the next
+}
+
+function amount(curve: Curve, most: number): string {
+    switch (curve.most) {
+        case "bytes": return bytes(most);
+        case "rate": return `${bytes((most / curve.step) * 1e9)}/s`;
+        case "ns": return time(most);
+        case "count": return count(most);
+    }
+}
+
+// The largest value of each pixel, so that no peak is lost.
+export function drawCurve(frame: Frame, curve: Curve, top: number, height: number): void {
+    const { context, colours, span, width, left } = frame;
+    const columns = Math.floor(width);
+    const perPixel = (span.end - span.begin) / columns;
+    const sums = new Float64Array(columns);
+    const stacked = curve.layers.map(({ values, colour }) => {
+        const tops = new Float64Array(columns);
+        for (let x = 0; x < columns; x++) {
+            const from = Math.floor((span.begin + x * perPixel - curve.begin) / curve.step);
+            const to = Math.max(from, Math.ceil((span.begin + (x + 1) * perPixel - curve.begin) / curve.step) - 1);
+            let most = 0;
+            for (let i = Math.max(0, from); i <= to && i < values.length; i++) most = Math.max(most, values[i]!);
+            sums[x] = sums[x]! + most;
+            tops[x] = sums[x]!;
+        }
+        return { tops, colour };
+    });
+    const most = sums.reduce((a, b) => Math.max(a, b), 0);
+    context.fillStyle = colours.empty;
+    context.fillRect(left, top, width, height);
+    if (most > 0)
+        for (const { tops, colour } of [...stacked].reverse()) {
+            context.fillStyle = colour;
+            context.beginPath();
+            context.moveTo(left, top + height);
+            let before = -1;
+            for (let x = 0; x < columns; x++) {
+                const filled = tops[x]! > 0 ? Math.max(1, (tops[x]! / most) * (height - 2)) : 0;
+                if (filled === before) continue;
+                context.lineTo(left + x, top + height - Math.max(0, before));
+                context.lineTo(left + x, top + height - filled);
+                before = filled;
+            }
+            context.lineTo(left + columns, top + height - Math.max(0, before));
+            context.lineTo(left + columns, top + height);
+            context.fill();
+        }
+    context.font = canvasFont(11);
+    context.textBaseline = "middle";
+    context.fillStyle = colours.ink;
+    textWithin(context, curve.name, 2, top + height / 2 - 7, left - 8);
+    context.fillStyle = colours.faint;
+    textWithin(context, `up to ${amount(curve, most)}`, 2, top + height / 2 + 7, left - 8);
+}

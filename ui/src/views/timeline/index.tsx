@@ -1,0 +1,158 @@
+// View 2. Tokens, lanes per backend and thread, buffer occupancy and disk reads over time.
+import { useSignal, useSignalEffect } from "@preact/signals";
+import { useEffect, useLayoutEffect, useMemo, useRef, useState } from "preact/hooks";
+import type { OpAnswer, Summary } from "../../api";
+import { type Columns, useAsk } from "../../ask";
+import { theme } from "../../colours";
+import { count, plural } from "../../format";
+import { registerKeys } from "../../keys";
+import { useWidth } from "../../shell/Canvas";
+import { Progress } from "../../shell/Progress";
+import { type Steps, stepsOf } from "../../shell/Scrubber";
+import { TableView } from "../../shell/TableView";
+import { here, selection, summary } from "../../state";
+import { spanOf } from "../memory/data";
+import { closerPath, countHeight, curvesOf, fitFor, heightsFor, tableOf, useTile } from "./data";
+import { axisHeight, rulerHeight } from "./draw";
+import { fit, handlersOf, keysOf } from "./moves";
+import { paint } from "./paint";
+import { Legend, measure, Shown, Tip } from "./pieces";
+import type { Hover, Scene, Stage } from "./stage";
+import { around, type Span, type Tile, tileFor } from "./window";
+import "./timeline.css";
+
+const emptyScene = { held: null, ruler: null, curves: [], lanes: [], bounds: null, fit: null, op: null, tokens: null } satisfies Partial<Scene>;
+const noSize = { width: 0, height: 0, left: 0, inner: 0, top: 0, laneHeight: 0, laneStep: 1, lanesBottom: 0, curveHeight: 0 };
+
+function useStage(): Stage {
+    const span = useSignal<Span | null>(null);
+    const hover = useSignal<Hover | null>(null);
+    const drag = useSignal<Stage["drag"]["value"]>(null);
+    const marks = useSignal<number[]>([]);
+    return useMemo(() => ({ scene: { ...emptyScene, ...noSize }, canvas: null, span, hover, drag, marks, strips: new Map(), cursor: null }), []);
+}
+
+// The first look fits the tokens: loading the model can take far longer. A live recording grows under a window that shows all of it.
+function follow({ span }: Stage, before: Span | null, now: Span, bounds: Span): void {
+    const shown = span.peek();
+    const { time } = selection.peek();
+    const isFitted = shown !== null && before !== null && shown.begin === before.begin && shown.end === before.end;
+    if (before === null && time) span.value = around(time[0], time[1], bounds);
+    else if ((shown === null || isFitted) && (shown?.begin !== now.begin || shown.end !== now.end)) span.value = now;
+}
+
+function sizesFor(width: number, room: number, lanes: number, curves: number) {
+    const left = width < 600 ? 84 : 124;
+    const { lane: laneHeight, curve: curveHeight } = heightsFor(room, lanes, curves);
+    const laneStep = laneHeight + countHeight + 3;
+    const top = rulerHeight + axisHeight + 2;
+    const lanesBottom = top + lanes * laneStep;
+    return { width, left, inner: Math.max(1, width - left), top, laneHeight, laneStep, lanesBottom, curveHeight, height: lanesBottom + 4 + curves * (curveHeight + 5) };
+}
+
+const isSame = (a: Tile | null, b: Tile) => a !== null && a.begin === b.begin && a.end === b.end && a.pixels === b.pixels;
+
+// Everything that the server is asked for, put on the stage.
+function useScene(stage: Stage, about: Summary | null, width: number, room: number) {
+    const [tile, setTile] = useState<Tile | null>(null);
+    const { held, problem } = useTile(tile);
+    const stepsAnswer = useAsk<Columns>(here("tokens", { bins: 1000 }), { keep: true });
+    const occupancy = useAsk<Columns>(here("occupancy", { bins: 1000 }), { keep: true });
+    const curvesAnswer = useAsk<Columns>(tile && here("curves", { begin: tile.begin, end: tile.end, pixels: Math.min(2048, tile.pixels) }), { keep: true });
+    const { op, tokens } = selection.value;
+    const chosenOp = useAsk<OpAnswer>(op && here("op", op), { keep: true });
+    const steps = useMemo<Steps | null>(() => (stepsAnswer.data ? stepsOf(stepsAnswer.data) : null), [stepsAnswer.data]);
+    const closer = useAsk<Columns>(closerPath(steps, tile), { keep: true });
+    const ruler = useMemo<Steps | null>(() => (closer.data && closerPath(steps, tile) ? stepsOf(closer.data) : steps), [closer.data, steps, tile]);
+    const curves = curvesOf(occupancy.data, curvesAnswer.error ? null : curvesAnswer.data);
+    const lanes = about?.lanes ?? [];
+    const bounds = about && about.end_ns > about.begin_ns ? { begin: about.begin_ns, end: about.end_ns } : null;
+    const fitted = bounds && steps ? fitFor(steps, bounds) : null;
+    if (bounds && fitted) follow(stage, stage.scene.fit, fitted, bounds);
+    stage.scene = {
+        ...sizesFor(width, room, lanes.length, curves.length),
+        held,
+        ruler,
+        curves,
+        lanes,
+        bounds,
+        fit: fitted,
+        op: op ? chosenOp.data : null,
+        tokens: spanOf(tokens, stepsAnswer.data),
+    };
+    const aim = () => {
+        const shown = stage.span.peek();
+        if (!shown || !stage.scene.bounds || stage.scene.width <= 0) return;
+        const next = tileFor(shown, stage.scene.bounds, stage.scene.inner);
+        setTile((old) => (isSame(old, next) ? old : next));
+    };
+    useEffect(() => {
+        stage.hover.value = null; // its row is one of the answer before
+    }, [held]);
+    return { held, problem, occupancy: occupancy.data, aim };
+}
+
+export default function Timeline() {
+    const about = summary.value;
+    const [box, width] = useWidth();
+    const [room, setRoom] = useState(0);
+    const stage = useStage();
+    const { held, problem, occupancy, aim } = useScene(stage, about, width, room);
+    const handlers = useMemo(() => handlersOf(stage), []);
+
+    const asked = useRef(0);
+    const schedule = () => {
+        asked.current ||= requestAnimationFrame(() => {
+            asked.current = 0;
+            paint(stage);
+        });
+    };
+    useSignalEffect(() => {
+        for (const changed of [stage.span, stage.drag, stage.marks, selection]) void changed.value;
+        theme();
+        aim();
+        schedule();
+    });
+    useLayoutEffect(() => {
+        aim();
+        schedule();
+    });
+    useEffect(() => () => cancelAnimationFrame(asked.current), []);
+    useEffect(() => registerKeys("timeline", keysOf(stage)), []);
+    useEffect(() => {
+        const measureRoom = () => box.current && setRoom(box.current.clientHeight);
+        const observer = new ResizeObserver(measureRoom);
+        if (box.current) observer.observe(box.current);
+        measureRoom();
+        return () => observer.disconnect();
+    }, [width > 0]);
+
+    if (!about) return <Progress what="the recording" progress={null} />;
+    const { lanes, bounds } = stage.scene;
+    const tools = (
+        <>
+            <Legend data={held?.data ?? null} occupancy={occupancy} />
+            {bounds && <Shown span={stage.span} bounds={bounds} fitted={stage.scene.fit} onFit={() => fit(stage)} />}
+            {stage.marks.value.length > 1 && <span class="badge">{measure(stage.marks.value)}</span>}
+            {problem && <span class="problem">{problem}</span>}
+        </>
+    );
+    return (
+        <TableView label="Timeline" tools={tools} table={() => tableOf(held, stage.span.peek() ?? { begin: 0, end: 0 }, lanes)}>
+            <div class="timeline" ref={box}>
+                <canvas
+                    ref={(element) => {
+                        stage.canvas = element;
+                    }}
+                    tabIndex={0}
+                    role="application"
+                    aria-roledescription="timeline"
+                    aria-label={`Timeline: ${plural(lanes.length, "lane")}, ${count(about.op_runs)} op runs. Arrow keys step from op to op and from lane to lane, W and S zoom, A and D pan.`}
+                    {...handlers}
+                />
+                {!held && !problem && <Progress what="the timeline" progress={null} />}
+                {held && <Tip at={stage.hover} data={held.data} />}
+            </div>
+        </TableView>
+    );
+}

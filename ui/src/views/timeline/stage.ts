@@ -1,0 +1,52 @@
+// What the timeline's parts share: what is to be drawn (set by each render), and what changes faster than renders.
+import type { Signal } from "@preact/signals";
+import type { OpAnswer, Summary } from "../../api";
+import type { Steps } from "../../shell/Scrubber";
+import type { Held } from "./data";
+import type { Curve } from "./draw";
+import type { Strip } from "./strips";
+import type { Span } from "./window";
+
+export interface Scene {
+    held: Held | null;
+    ruler: Steps | null;
+    curves: Curve[];
+    lanes: Summary["lanes"];
+    bounds: Span | null;
+    fit: Span | null; // what "fit" shows
+    op: OpAnswer | null; // the selected one
+    tokens: [number, number] | null; // when the selected ones ran
+    width: number; // pixels
+    height: number;
+    left: number; // of the lanes
+    inner: number; // their width
+    top: number;
+    laneHeight: number;
+    laneStep: number;
+    lanesBottom: number;
+    curveHeight: number;
+}
+
+export interface Hover {
+    x: number; // in the page
+    y: number;
+    lane: number;
+    row: number; // of the answer that is held; -1: none
+    time: number;
+}
+
+export interface Stage {
+    scene: Scene;
+    canvas: HTMLCanvasElement | null;
+    span: Signal<Span | null>;
+    hover: Signal<Hover | null>;
+    drag: Signal<{ from: number; to: number; y: number; pans: boolean } | null>;
+    marks: Signal<number[]>;
+    strips: Map<number, Strip>; // by lane, as drawn last
+    cursor: { lane: number; time: number } | null; // where the arrow keys are
+}
+
+export function timeAt({ scene, span }: Stage, x: number): number {
+    const shown = span.peek()!;
+    return shown.begin + ((x - scene.left) / scene.inner) * (shown.end - shown.begin);
+}

@@ -1,0 +1,124 @@
+import { expect, test } from "vitest";
+import { build } from "../../columns";
+import { answered, opAt, stripOf } from "./strips";
+import { around, clamp, panned, tickStep, tileFor, zoomed } from "./window";
+
+const raw = answered(
+    build(
+        {
+            lane: Uint16Array.of(0, 0, 0, 1),
+            run: Uint32Array.of(1, 1, 1, 1),
+            node: Uint32Array.of(0, 1, 2, 0),
+            op: Uint16Array.of(0, 1, 0, 0),
+            layer: Int16Array.of(-1, 0, 0, -1),
+            begin: Float64Array.of(0, 500, 505, 0),
+            duration: Float64Array.of(400, 2, 3, 1000),
+            wait: Float64Array.of(100, 3, 0, 0),
+            token: Int32Array.of(0, 0, 0, 0),
+            flags: Uint8Array.of(0, 0, 0, 0),
+        },
+        { level: -1, base_ns: 1000, ops: ["MUL_MAT", "ADD"] },
+    ),
+);
+
+test("wide op runs fill their pixels, waits follow, the small ones fold with a count", () => {
+    const strip = stripOf(raw, 0, { begin: 1000, end: 2000 }, 100);
+    expect(strip.busy[0]).toBe(1);
+    expect(strip.busy[39]).toBe(1);
+    expect(strip.busy[40]).toBe(0);
+    expect(strip.wait[45]).toBeCloseTo(1);
+    expect(strip.wide).toEqual([{ row: 0, x0: 0, x1: 40 }]);
+    expect(strip.folded[50]).toBe(2);
+    expect(strip.busy[50]).toBeCloseTo(0.5);
+    expect(strip.op[50]).toBe(0); // 3 ns of MUL_MAT against 2 ns of ADD
+    expect(strip.busy[70]).toBe(0);
+    expect(opAt(raw, 1)).toMatchObject({ run: 1, node: 1, op: "ADD", begin: 1500, duration: 2 });
+});
+
+test("a wait within the op is no wait after it, and no wait reaches over the next op", () => {
+    const data = answered(
+        build(
+            {
+                lane: Uint16Array.of(0, 0),
+                run: Uint32Array.of(1, 1),
+                node: Uint32Array.of(0, 1),
+                op: Uint16Array.of(0, 1),
+                layer: Int16Array.of(0, 0),
+                begin: Float64Array.of(0, 500),
+                duration: Float64Array.of(400, 100),
+                wait: Float64Array.of(300, 50),
+                inner: Float64Array.of(200, 50),
+                token: Int32Array.of(0, 0),
+                flags: Uint8Array.of(0, 0),
+            },
+            { level: -1, ops: ["MUL_MAT", "ADD"] },
+        ),
+    );
+    const strip = stripOf(data, 0, { begin: 0, end: 1000 }, 100);
+    expect(strip.busy[20]).toBeCloseTo(0.5);
+    expect(strip.wait[20]).toBeCloseTo(0.5);
+    expect(strip.wait[45]).toBeCloseTo(1);
+    expect(strip.wait[55]).toBeCloseTo(0.5);
+    expect(strip.wait[70]).toBe(0);
+});
+
+test("zooming in unfolds", () => {
+    const strip = stripOf(raw, 0, { begin: 1495, end: 1515 }, 200);
+    expect(strip.wide.length).toBe(2);
+    expect(strip.folded.reduce((a, b) => a + b)).toBe(0);
+});
+
+test("bins keep their busy share and their counts", () => {
+    const data = answered(
+        build(
+            {
+                lane: Uint16Array.of(0, 0),
+                begin: Float64Array.of(0, 64),
+                busy: Float64Array.of(32, 64),
+                wait: Float64Array.of(16, 0),
+                count: Uint32Array.of(7, 5),
+                longest_ns: Float64Array.of(9, 20),
+                longest_op: Uint16Array.of(1, 0),
+                longest_run: Uint32Array.of(1, 1),
+                longest_node: Uint32Array.of(3, 4),
+            },
+            { level: 6, bin_ns: 64, ops: ["MUL_MAT", "ADD"] },
+        ),
+    );
+    const strip = stripOf(data, 0, { begin: 0, end: 128 }, 2);
+    expect([...strip.busy]).toEqual([0.5, 1]);
+    expect([...strip.wait]).toEqual([0.25, 0]);
+    expect([...strip.folded]).toEqual([7, 5]);
+    expect([...strip.op]).toEqual([1, 0]);
+});
+
+test("the window stays within its bounds and keeps the point under the pointer", () => {
+    const bounds = { begin: 1000, end: 101_000 };
+    expect(clamp({ begin: -5, end: 10_000 }, bounds)).toEqual({ begin: 1000, end: 11_005 });
+    const span = zoomed(bounds, 4, 0.25, bounds);
+    expect(span.begin + 0.25 * (span.end - span.begin)).toBeCloseTo(1000 + 25_000);
+    expect(zoomed(span, 1e-9, 0.5, bounds)).toEqual(bounds);
+    expect(panned(bounds, 500, bounds)).toEqual(bounds);
+    const near = around(5000, 6000, bounds);
+    expect(near.begin).toBeLessThan(5000);
+    expect(near.end).toBeGreaterThan(6000);
+});
+
+test("tiles hold their window, and small moves ask nothing new", () => {
+    const bounds = { begin: 0, end: 1e9 };
+    for (let k = 0; k < 400; k++) {
+        const begin = k * 2_345_678;
+        const span = clamp({ begin, end: begin + 1e6 * (1 + (k % 13)) }, bounds);
+        const tile = tileFor(span, bounds, 1200);
+        expect(tile.begin).toBeLessThanOrEqual(span.begin);
+        expect(tile.end).toBeGreaterThanOrEqual(span.end);
+        expect(tile.pixels).toBeLessThanOrEqual(4096);
+    }
+    const span = { begin: 5e8, end: 5e8 + 1e6 };
+    expect(tileFor({ begin: span.begin + 1000, end: span.end + 1000 }, bounds, 1200)).toEqual(tileFor(span, bounds, 1200));
+});
+
+test("ticks are round and far enough apart", () => {
+    expect(tickStep({ begin: 0, end: 1e9 }, 1000, 90)).toBe(1e8);
+    expect(tickStep({ begin: 0, end: 1e9 }, 1000, 110)).toBe(2e8);
+});

@@ -1,0 +1,177 @@
+// Lanes folded into pixels: for each column how busy, how much waiting, which op longest, how many. Pure arithmetic over the server's
+// columns; drawing is in draw.ts.
+import type { Column, Columns } from "../../columns";
+import type { Span } from "./window";
+
+export interface Loss {
+    lane: number;
+    begin: number;
+    end: number;
+    count: number;
+}
+
+const rawNames = ["run", "node", "op", "layer", "duration", "wait", "inner", "token", "flags"];
+const foldedNames = ["busy", "count", "longest_ns", "longest_op", "longest_run", "longest_node"];
+
+// One answer of /timeline, with its rows by lane and in order of time.
+export interface Answered {
+    isRaw: boolean;
+    binNs: number;
+    base: number;
+    ops: string[]; // all that the engine knows
+    used: Set<string>; // those that occur
+    losses: Loss[];
+    lanes: Map<number, Uint32Array>; // rows
+    begin: ArrayLike<number>; // relative to base
+    length: (row: number) => number; // ns that the row covers, waiting included
+    of: Record<string, Column>;
+}
+
+export function answered(columns: Columns): Answered {
+    const lane = columns.column("lane");
+    const begin = columns.column("begin");
+    const isRaw = Number(columns.header["level"] ?? -1) < 0;
+    const rows = new Map<number, number[]>();
+    for (let i = 0; i < columns.rows; i++) {
+        let list = rows.get(lane[i]!);
+        if (!list) rows.set(lane[i]!, (list = []));
+        list.push(i);
+    }
+    const lanes = new Map<number, Uint32Array>();
+    for (const [name, list] of rows) {
+        let isSorted = true;
+        for (let i = 1; i < list.length && isSorted; i++) isSorted = begin[list[i]!]! >= begin[list[i - 1]!]!;
+        if (!isSorted) list.sort((a, b) => begin[a]! - begin[b]!);
+        lanes.set(name, Uint32Array.from(list));
+    }
+    const binNs = Number(columns.header["bin_ns"] ?? 0);
+    const ops = (columns.header["ops"] ?? []) as string[];
+    const used = new Set(columns.column(isRaw ? "op" : "longest_op"));
+    const duration = isRaw ? columns.column("duration") : null;
+    const wait = isRaw ? columns.column("wait") : null;
+    return {
+        isRaw,
+        binNs,
+        base: columns.base_ns,
+        ops,
+        used: new Set([...used].map((op) => ops[op] ?? "?")),
+        losses: (columns.header["losses"] ?? []) as Loss[],
+        lanes,
+        begin,
+        length: duration && wait ? (row) => duration[row]! + wait[row]! : () => binNs,
+        of: Object.fromEntries([...rawNames, ...foldedNames].filter((name) => columns.has(name)).map((name) => [name, columns.column(name)])),
+    };
+}
+
+export interface Strip {
+    busy: Float32Array; // 0 to 1 per pixel
+    wait: Float32Array;
+    op: Int16Array; // index into ops of the longest, -1: none
+    row: Int32Array; // the row that it came from
+    folded: Float64Array; // ops that begin in the pixel and are too short to be seen by themselves
+    edge: Uint8Array; // 1: an op run begins here that is wide enough for a line
+    wide: { row: number; x0: number; x1: number }[]; // op runs of two pixels and more
+}
+
+const widest = 2;
+const parted = 5; // a line parts op runs from here on; on narrower ones it would look like idle time
+
+// The first row of the lane that ends after `time` (rows are sorted by begin, and op runs of a lane do not overlap).
+function firstAfter(rows: Uint32Array, data: Answered, time: number): number {
+    let low = 0;
+    let high = rows.length;
+    while (low < high) {
+        const middle = (low + high) >> 1;
+        const row = rows[middle]!;
+        if (data.base + data.begin[row]! + data.length(row) <= time) low = middle + 1;
+        else high = middle;
+    }
+    return low;
+}
+
+export function stripOf(data: Answered, lane: number, span: Span, width: number): Strip {
+    const strip: Strip = {
+        busy: new Float32Array(width),
+        wait: new Float32Array(width),
+        op: new Int16Array(width).fill(-1),
+        row: new Int32Array(width).fill(-1),
+        folded: new Float64Array(width),
+        edge: new Uint8Array(width),
+        wide: [],
+    };
+    const rows = data.lanes.get(lane);
+    if (!rows) return strip;
+    const longest = new Float64Array(width);
+    const scale = width / (span.end - span.begin);
+    for (let i = firstAfter(rows, data, span.begin); i < rows.length; i++) {
+        const row = rows[i]!;
+        const x = (data.base + data.begin[row]! - span.begin) * scale;
+        if (x >= width) break;
+        const next = i + 1 < rows.length ? data.begin[rows[i + 1]!]! : Infinity;
+        if (data.isRaw) addRun(strip, data, row, next, x, scale, width, longest);
+        else addBin(strip, data, row, x, scale, width, longest);
+    }
+    return strip;
+}
+
+// Spreads `amount` (in pixels of time) over [from, to).
+function spread(into: Float32Array, from: number, to: number, density: number, width: number): void {
+    const [a, b] = [Math.max(0, from), Math.min(width, to)];
+    for (let x = Math.floor(a); x < b; x++) into[x] = Math.min(1, into[x]! + (Math.min(b, x + 1) - Math.max(a, x)) * density);
+}
+
+function claim(strip: Strip, x: number, op: number, row: number, length: number, longest: Float64Array): void {
+    if (length < longest[x]!) return;
+    longest[x] = length;
+    strip.op[x] = op;
+    strip.row[x] = row;
+}
+
+// Of the wait, `inner` lies within the op (threads that meet in its middle), the rest after it, and never beyond the next op's begin.
+function addRun(strip: Strip, data: Answered, row: number, next: number, x: number, scale: number, width: number, longest: Float64Array): void {
+    const duration = data.of["duration"]![row]!;
+    const inner = Math.min(duration, data.of["inner"]?.[row] ?? 0);
+    const wait = Math.max(0, Math.min(data.of["wait"]![row]! - inner, next - data.begin[row]! - duration));
+    const op = data.of["op"]![row]!;
+    const end = x + duration * scale;
+    const done = end + wait * scale;
+    const idle = duration > 0 ? inner / duration : 0;
+    if (end - x >= widest) {
+        const [x0, x1] = [Math.round(x), Math.max(Math.round(x) + 1, Math.round(end))];
+        for (let i = Math.max(0, x0); i < Math.min(width, x1); i++) {
+            strip.busy[i] = 1 - idle;
+            strip.wait[i] = idle;
+            claim(strip, i, op, row, Infinity, longest);
+        }
+        if (x0 >= 0 && x0 < width && x1 - x0 >= parted) strip.edge[x0] = 1;
+        if (x1 > 0) strip.wide.push({ row, x0, x1 });
+        spread(strip.wait, x1, Math.max(x1, done), 1, width);
+        return;
+    }
+    spread(strip.busy, x, end, 1 - idle, width);
+    spread(strip.wait, x, end, idle, width);
+    spread(strip.wait, end, done, 1, width);
+    const first = Math.floor(x);
+    for (let i = Math.max(0, first); i < Math.min(width, Math.max(first + 1, Math.ceil(end))); i++) claim(strip, i, op, row, duration, longest);
+    for (let i = Math.max(0, Math.floor(end)); i < Math.min(width, Math.ceil(done)); i++) if (strip.op[i] === -1) strip.row[i] = row;
+    if (first >= 0 && first < width) strip.folded[first] = strip.folded[first]! + 1;
+}
+
+function addBin(strip: Strip, data: Answered, row: number, x: number, scale: number, width: number, longest: Float64Array): void {
+    const { of, binNs } = data;
+    const end = x + binNs * scale;
+    spread(strip.busy, x, end, Math.min(1, of["busy"]![row]! / binNs), width);
+    spread(strip.wait, x, end, Math.min(1, of["wait"]![row]! / binNs), width);
+    for (let i = Math.max(0, Math.floor(x)); i < Math.min(width, Math.ceil(end)); i++)
+        claim(strip, i, of["longest_op"]![row]!, row, of["longest_ns"]![row]!, longest);
+    const first = Math.max(0, Math.floor(x));
+    if (first < width) strip.folded[first] = strip.folded[first]! + of["count"]![row]!;
+}
+
+// The op under a pixel: of raw op runs the one that is there, of folded ones the longest of the bin.
+export function opAt(data: Answered, row: number): { run: number; node: number; op: string; begin: number; duration: number; wait: number; layer: number | null; count: number } {
+    const of = (name: string) => data.of[name]![row]!;
+    if (data.isRaw)
+        return { run: of("run"), node: of("node"), op: data.ops[of("op")] ?? "?", begin: data.base + data.begin[row]!, duration: of("duration"), wait: of("wait"), layer: of("layer"), count: 1 };
+    return { run: of("longest_run"), node: of("longest_node"), op: data.ops[of("longest_op")] ?? "?", begin: data.base + data.begin[row]!, duration: of("longest_ns"), wait: of("wait"), layer: null, count: of("count") };
+}

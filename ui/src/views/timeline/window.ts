@@ -1,0 +1,62 @@
+// The stretch of time that is shown. Pure arithmetic.
+
+export interface Span {
+    begin: number; // ns
+    end: number;
+}
+
+const shortest = 200; // ns across the window
+
+export function clamp(span: Span, bounds: Span): Span {
+    const whole = Math.max(shortest, bounds.end - bounds.begin);
+    const length = Math.min(whole, Math.max(shortest, span.end - span.begin));
+    const begin = Math.min(Math.max(bounds.begin, span.begin), bounds.begin + whole - length);
+    return { begin, end: begin + length };
+}
+
+// The point at `part` (0 left, 1 right) stays where it is.
+export function zoomed(span: Span, factor: number, part: number, bounds: Span): Span {
+    const length = Math.min(bounds.end - bounds.begin, Math.max(shortest, (span.end - span.begin) / factor));
+    const fixed = span.begin + part * (span.end - span.begin);
+    return clamp({ begin: fixed - part * length, end: fixed + (1 - part) * length }, bounds);
+}
+
+export function panned(span: Span, ns: number, bounds: Span): Span {
+    return clamp({ begin: span.begin + ns, end: span.end + ns }, bounds);
+}
+
+// A little air around what is to be seen.
+export function around(begin: number, end: number, bounds: Span): Span {
+    const air = Math.max(50, (end - begin) * 0.15);
+    return clamp({ begin: begin - air, end: end + air }, bounds);
+}
+
+export interface Tile extends Span {
+    pixels: number;
+}
+
+const mostPixels = 4096;
+
+// What to ask for: a stretch from a fixed grid that holds the window with room to both sides, so that panning and small zooms find it
+// answered already, and so that going back asks the same again.
+export function tileFor(span: Span, bounds: Span, width: number): Tile {
+    const whole = bounds.end - bounds.begin;
+    const length = 2 ** Math.ceil(Math.log2(Math.max(shortest, span.end - span.begin)));
+    if (length * 4 >= whole) return { begin: Math.floor(bounds.begin), end: Math.ceil(bounds.end), pixels: mostPixels };
+    const first = Math.floor((span.begin - bounds.begin) / (length / 2)) - 1;
+    const begin = Math.max(bounds.begin, bounds.begin + (first * length) / 2);
+    const end = Math.min(bounds.end, bounds.begin + ((first + 5) * length) / 2);
+    return { begin: Math.floor(begin), end: Math.ceil(end), pixels: Math.min(mostPixels, roundUp((width * (end - begin)) / length)) };
+}
+
+// Widths of windows differ by a pixel now and then: that shall not be another question.
+function roundUp(pixels: number): number {
+    return Math.max(256, Math.ceil(pixels / 256) * 256);
+}
+
+// Round steps of 1, 2 or 5 at least `room` pixels apart.
+export function tickStep(span: Span, width: number, room: number): number {
+    const least = ((span.end - span.begin) * room) / Math.max(1, width);
+    const power = 10 ** Math.floor(Math.log10(Math.max(1, least)));
+    return [1, 2, 5, 10].map((n) => n * power).find((step) => step >= least)!;
+}
