@@ -1,0 +1,408 @@
+#include "analyze/paging-linux.h"
+
+#include <stdbool.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/error.h"
+
+enum {
+    NONE           = UINT32_MAX, // no page
+    SCAN_BATCH     = 32,         // pages that a reclaim frees at least, and looks at in one go
+    FIRST_PRIORITY = 12,         // of a reclaim: a 2^12th of a list is looked at, then a 2^11th, and so on
+    DEMAND_TRIES   = 16,
+};
+
+enum flags {
+    ACTIVE     = 1,
+    REFERENCED = 2,  // touched when it was last looked at
+    YOUNG      = 4,  // touched since: the bit in the page table
+    MARKED     = 8,  // touching it starts the next readahead
+    WORKINGSET = 16, // was active once
+    FRESH      = 32, // being read: cannot be reclaimed
+};
+
+struct list {
+    uint32_t newest, oldest;
+    uint64_t pages;
+};
+
+// What the kernel decides by, and brings up to date only every two seconds.
+struct statistics {
+    uint64_t active, inactive, refaults;
+};
+
+struct readahead {
+    uint32_t start, size, ahead, order; // pages from the file's first; `ahead`: how many before the window's end the mark is
+};
+
+// Folios are known by their first page. Arrays are by page.
+struct cache {
+    const struct ggs_paging_sequence * sequence;
+    uint64_t                           limit, resident; // pages
+    uint32_t *                         folio;           // that the page is in, NONE where it is not resident
+    uint32_t *                         newer, *older;   // neighbours of a folio in its list
+    uint32_t * shadow; // of a page that was evicted: the age then, two bits up; bit 1: was active once; bit 0: set
+    uint8_t *  order, *flags;
+    struct list        inactive, active;
+    uint32_t           age;                  // evictions and activations, in pages; wraps
+    uint64_t           refaults;             // activations of refaults
+    struct statistics  seen;                 // as reclaim sees them
+    uint64_t           stale;                // pages that are read until they are brought up to date
+    uint64_t           seen_at;              // pages read when they were brought up to date
+    uint64_t           last_refaults;        // that reclaim saw the last time
+    uint32_t           window;               // readahead in pages
+    uint32_t           most_order;           // of a folio
+    uint64_t           file;                 // that is being read
+    uint32_t           file_begin, file_end; // its pages
+    struct readahead * readahead;            // by file
+    uint64_t           reads;                // pages read from the disk
+};
+
+static uint32_t folio_pages(const struct cache * c, uint32_t folio) {
+    return 1u << c->order[folio];
+}
+
+// ---- lists ----
+
+static void unlink_folio(struct cache * c, uint32_t folio) {
+    struct list * list = (c->flags[folio] & ACTIVE) != 0 ? &c->active : &c->inactive;
+    if (c->newer[folio] == NONE) {
+        list->newest = c->older[folio];
+    } else {
+        c->older[c->newer[folio]] = c->older[folio];
+    }
+    if (c->older[folio] == NONE) {
+        list->oldest = c->newer[folio];
+    } else {
+        c->newer[c->older[folio]] = c->newer[folio];
+    }
+    list->pages -= folio_pages(c, folio);
+}
+
+// At the new end of the list that its flags name.
+static void link_folio(struct cache * c, uint32_t folio) {
+    struct list * list = (c->flags[folio] & ACTIVE) != 0 ? &c->active : &c->inactive;
+    c->newer[folio]    = NONE;
+    c->older[folio]    = list->newest;
+    if (list->newest == NONE) {
+        list->oldest = folio;
+    } else {
+        c->newer[list->newest] = folio;
+    }
+    list->newest = folio;
+    list->pages += folio_pages(c, folio);
+}
+
+static void activate(struct cache * c, uint32_t folio) {
+    unlink_folio(c, folio);
+    c->flags[folio] |= ACTIVE;
+    c->age += folio_pages(c, folio);
+    link_folio(c, folio);
+}
+
+static void evict(struct cache * c, uint32_t folio) {
+    uint32_t n = folio_pages(c, folio);
+    unlink_folio(c, folio);
+    c->age += n;
+    uint32_t shadow = (c->age << 2) | ((c->flags[folio] & WORKINGSET) != 0 ? 3 : 1);
+    for (uint32_t i = 0; i < n; i++) {
+        c->folio[folio + i]  = NONE;
+        c->shadow[folio + i] = shadow;
+    }
+    c->resident -= n;
+}
+
+// ---- reclaim ----
+
+// Looks at the oldest `scan` pages of the inactive list; returns how many were evicted.
+static uint64_t shrink_inactive(struct cache * c, uint64_t scan) {
+    uint64_t evicted = 0, seen = 0;
+    while (seen < scan && c->inactive.oldest != NONE) {
+        uint32_t folio = c->inactive.oldest, n = folio_pages(c, folio);
+        uint8_t  flags = c->flags[folio];
+        seen += n;
+        if ((flags & FRESH) != 0) {
+            unlink_folio(c, folio);
+            link_folio(c, folio);
+            continue;
+        }
+        c->flags[folio] &= (uint8_t) ~(YOUNG | REFERENCED);
+        if ((flags & YOUNG) == 0) {
+            evict(c, folio);
+            evicted += n;
+            continue;
+        }
+        c->flags[folio] |= REFERENCED;
+        if ((flags & REFERENCED) != 0) {
+            activate(c, folio);
+        } else {
+            unlink_folio(c, folio);
+            link_folio(c, folio);
+        }
+    }
+    return evicted;
+}
+
+static void shrink_active(struct cache * c, uint64_t scan) {
+    for (uint64_t seen = 0; seen < scan && c->active.oldest != NONE;) {
+        uint32_t folio = c->active.oldest;
+        seen += folio_pages(c, folio);
+        unlink_folio(c, folio);
+        c->flags[folio] = (uint8_t) ((c->flags[folio] & ~(ACTIVE | YOUNG)) | WORKINGSET);
+        link_folio(c, folio);
+    }
+}
+
+// Is the inactive list the shorter one, as it must not be? Above a GiB the active list may be the longer one.
+static bool inactive_is_low(const struct cache * c) {
+    uint64_t gib = (c->seen.inactive + c->seen.active) * c->sequence->page >> 30, ratio = 1;
+    if (gib > 0) {
+        while ((ratio + 1) * (ratio + 1) <= 10 * gib) ratio++;
+    }
+    return c->seen.inactive * ratio < c->seen.active;
+}
+
+static uint64_t smaller(uint64_t a, uint64_t b) {
+    return a < b ? a : b;
+}
+
+static uint64_t shrink(struct cache * c, unsigned priority, uint64_t wanted, bool force) {
+    bool     deactivate = force || c->seen.refaults != c->last_refaults || inactive_is_low(c);
+    uint64_t inactive = c->inactive.pages >> priority, active = c->active.pages >> priority, evicted = 0;
+    while ((inactive > 0 || active > 0) && evicted < wanted) {
+        uint64_t scan = smaller(inactive, SCAN_BATCH);
+        inactive -= scan;
+        if (scan > 0) evicted += shrink_inactive(c, scan);
+        scan = smaller(active, SCAN_BATCH);
+        active -= scan;
+        if (scan > 0 && deactivate) shrink_active(c, scan);
+    }
+    return evicted;
+}
+
+static void bring_up_to_date(struct cache * c) {
+    if (c->reads - c->seen_at < c->stale) return;
+    c->seen    = (struct statistics){c->active.pages, c->inactive.pages, c->refaults};
+    c->seen_at = c->reads;
+}
+
+static uint64_t reclaim(struct cache * c, uint64_t pages) {
+    uint64_t wanted = pages > SCAN_BATCH ? pages : SCAN_BATCH, evicted = 0;
+    bring_up_to_date(c);
+    for (int force = 0; force < 2 && evicted == 0; force++) {
+        for (unsigned priority = FIRST_PRIORITY + 1; priority-- > 0 && evicted < wanted;)
+            evicted += shrink(c, priority, wanted - evicted, force != 0);
+    }
+    c->last_refaults = c->seen.refaults;
+    return evicted;
+}
+
+// ---- reading ----
+
+// Was it evicted so recently that it would have stayed, had the active list been so much shorter?
+static void refault(struct cache * c, uint32_t folio, uint32_t shadow) {
+    uint32_t distance = (c->age - (shadow >> 2)) & (UINT32_MAX >> 2);
+    if (shadow == 0 || distance > c->seen.active) return;
+    c->flags[folio] |= (uint8_t) (ACTIVE | ((shadow & 2) != 0 ? WORKINGSET : 0));
+    c->age += folio_pages(c, folio);
+    c->refaults++;
+}
+
+// Reads a folio. False where one of its pages is there already, or where no room can be made.
+static bool add_folio(struct cache * c, uint32_t page, uint32_t order, uint8_t flags, unsigned tries) {
+    uint32_t n = 1u << order, shadow = 0;
+    for (uint32_t i = 0; i < n; i++) {
+        if (c->folio[page + i] != NONE) return false;
+        if (c->shadow[page + i] != 0) shadow = c->shadow[page + i];
+    }
+    while (c->resident + n > c->limit) {
+        if (tries-- == 0) return false;
+        reclaim(c, n);
+    }
+    for (uint32_t i = 0; i < n; i++) {
+        c->folio[page + i]  = page;
+        c->shadow[page + i] = 0;
+    }
+    c->order[page] = (uint8_t) order;
+    c->flags[page] = flags;
+    refault(c, page, shadow);
+    link_folio(c, page);
+    c->resident += n;
+    c->reads += n;
+    return true;
+}
+
+static void settle(struct cache * c, uint32_t begin, uint32_t end) {
+    for (uint32_t page = begin; page < end;) {
+        uint32_t folio = c->folio[page];
+        if (folio == NONE) {
+            page++;
+            continue;
+        }
+        c->flags[folio] &= (uint8_t) ~FRESH;
+        page = folio + folio_pages(c, folio);
+    }
+}
+
+// Reads what is missing of the window, in folios as large as alignment and its order allow; single pages from where one is there already.
+static void read_window(struct cache * c, struct readahead * ra) {
+    uint32_t begin = c->file_begin + ra->start, end = begin + ra->size, mark = end - ra->ahead;
+    if (end > c->file_end) end = c->file_end;
+    uint32_t order = ra->order < c->most_order ? ra->order : c->most_order, page = begin;
+    while (order > 0 && 1u << order > ra->size) order--;
+    ra->order = order;
+    while (page < end) {
+        uint32_t fit = order, index = page - c->file_begin;
+        if (index != 0 && (index & ((1u << order) - 1)) != 0) fit = (uint32_t) __builtin_ctz(index);
+        while (fit > 0 && page + (1u << fit) > end) fit--;
+        uint8_t marked = (mark & ~((1u << fit) - 1)) == page || mark == page ? MARKED : 0;
+        if (!add_folio(c, page, fit, FRESH | marked, 1)) break;
+        page += 1u << fit;
+    }
+    for (; page < end; page++) {
+        if (c->folio[page] == NONE && !add_folio(c, page, 0, FRESH | (page == mark ? MARKED : 0), 1)) break;
+    }
+    settle(c, begin, end);
+}
+
+static void read_around(struct cache * c, uint32_t page) {
+    struct readahead * ra    = &c->readahead[c->file];
+    uint32_t           index = page - c->file_begin;
+    ra->start                = index > c->window / 2 ? index - c->window / 2 : 0;
+    ra->size                 = c->window;
+    ra->ahead                = c->window / 4;
+    ra->order                = 0;
+    read_window(c, ra);
+}
+
+static uint32_t next_missing(const struct cache * c, uint32_t page, uint32_t most) {
+    uint32_t end = c->file_end - page > most ? page + most : c->file_end;
+    while (page < end && c->folio[page] != NONE) page++;
+    return page;
+}
+
+// A marked folio was touched: the next window. Where the mark is not the one of the last window, it begins with the next page
+// that is missing.
+static void read_ahead(struct cache * c, uint32_t page, uint32_t folio) {
+    struct readahead * ra    = &c->readahead[c->file];
+    uint32_t           index = page - c->file_begin;
+    if (index == ((ra->start + ra->size - ra->ahead) & ~(folio_pages(c, folio) - 1))) {
+        ra->start += ra->size;
+    } else {
+        uint32_t missing = next_missing(c, page + 1, c->window) - c->file_begin;
+        if (missing - index > c->window) return;
+        ra->start = missing;
+    }
+    if (ra->start >= c->file_end - c->file_begin) return;
+    ra->order += 2;
+    ra->size = c->window;
+    uint32_t align = 1u << (ra->order < c->most_order ? ra->order : c->most_order);
+    uint32_t end = ra->start + ra->size, aligned = end & ~(align - 1);
+    if (aligned > ra->start) ra->size = aligned - ra->start;
+    ra->ahead = ra->size;
+    read_window(c, ra);
+}
+
+// ---- touching ----
+
+static void touch(struct cache * c, uint32_t page) {
+    if (c->folio[page] == NONE) {
+        if (c->window > 0) read_around(c, page);
+        if (c->folio[page] == NONE) add_folio(c, page, 0, 0, DEMAND_TRIES);
+        if (c->folio[page] == NONE) return; // less memory than a single reclaim needs
+    }
+    uint32_t folio = c->folio[page];
+    c->flags[folio] |= YOUNG;
+    if ((c->flags[folio] & MARKED) == 0) return;
+    c->flags[folio] = (uint8_t) ((c->flags[folio] & ~MARKED) | FRESH);
+    read_ahead(c, page, folio);
+    c->flags[folio] &= (uint8_t) ~FRESH;
+}
+
+// The engine lets the kernel map its files at once, which notes an access for every entry of the page table: folios
+// of several pages are active after that, but for those that take one entry as a whole.
+static void populate(struct cache * c, uint32_t folio) {
+    uint32_t pages = folio_pages(c, folio);
+    if (pages > 1 && c->order[folio] < c->most_order && (c->flags[folio] & ACTIVE) == 0) activate(c, folio);
+    c->flags[folio] |= REFERENCED;
+}
+
+static void find_file(struct cache * c, uint32_t page) {
+    const uint32_t * first = c->sequence->first_page;
+    while (page < first[c->file]) c->file--;
+    while (page >= first[c->file + 1]) c->file++;
+    c->file_begin = first[c->file];
+    c->file_end   = first[c->file + 1];
+}
+
+static void serve(struct cache * c, const struct ggs_page_read * read, bool load) {
+    uint32_t end = c->sequence->begin[read->first + read->n];
+    for (uint32_t page = c->sequence->begin[read->first]; page < end;) {
+        if (page < c->file_begin || page >= c->file_end) find_file(c, page);
+        touch(c, page);
+        uint32_t folio = c->folio[page];
+        if (folio == NONE) {
+            page++;
+            continue;
+        }
+        if (load) populate(c, folio);
+        page = folio + folio_pages(c, folio);
+    }
+}
+
+// ---- the whole ----
+
+static int make_cache(struct cache * c, const struct ggs_paging_sequence * sequence,
+                      const struct ggs_paging_linux_host * host, struct ggs_error * error) {
+    size_t n = sequence->n_pages + (size_t) 1;
+    *c       = (struct cache){.sequence  = sequence,
+                              .limit     = host->memory / sequence->page,
+                              .stale     = host->stale / sequence->page,
+                              .folio     = malloc(n * sizeof(*c->folio)),
+                              .newer     = malloc(n * sizeof(*c->newer)),
+                              .older     = malloc(n * sizeof(*c->older)),
+                              .shadow    = calloc(n, sizeof(*c->shadow)),
+                              .order     = malloc(n),
+                              .flags     = malloc(n),
+                              .inactive  = {NONE, NONE, 0},
+                              .active    = {NONE, NONE, 0},
+                              .readahead = calloc(sequence->n_files + 1, sizeof(*c->readahead))};
+    if (c->folio == NULL || c->newer == NULL || c->older == NULL || c->shadow == NULL || c->order == NULL ||
+        c->flags == NULL || c->readahead == NULL)
+        return ggs_fail_memory(error);
+    memset(c->folio, 0xff, n * sizeof(*c->folio));
+    uint64_t window = 2 * (host->readahead / sequence->page);
+    c->window       = window > sequence->n_pages ? sequence->n_pages : (uint32_t) window;
+    while ((2ull << c->most_order) * sequence->page <= 2 << 20) c->most_order++;
+    find_file(c, 0);
+    return 0;
+}
+
+static void release_cache(struct cache * c) {
+    free(c->folio);
+    free(c->newer);
+    free(c->older);
+    free(c->shadow);
+    free(c->order);
+    free(c->flags);
+    free(c->readahead);
+}
+
+int ggs_paging_linux(struct ggs_paging_cost * cost, const struct ggs_paging_sequence * sequence,
+                     const struct ggs_paging_linux_host * host, struct ggs_error * error) {
+    struct cache c;
+    uint64_t     next   = 0;
+    int          status = 0;
+    *cost               = (struct ggs_paging_cost){0};
+    if (sequence->n_pages == 0) return 0;
+    status = make_cache(&c, sequence, host, error);
+    for (uint64_t s = 0; status == 0 && s < sequence->n_spans; s++) {
+        const struct ggs_read_span * span   = &sequence->spans[s];
+        uint64_t                     before = c.reads;
+        for (; next < span->end; next++) serve(&c, &sequence->reads[next], span->class_ == GGS_READ_LOAD);
+        cost->bytes[span->class_] += (c.reads - before) * sequence->page;
+    }
+    release_cache(&c);
+    return status;
+}
