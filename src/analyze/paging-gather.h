@@ -5,9 +5,9 @@
 #include "analyze/trace.h"
 
 struct ggs_paging_facts {
-    uint64_t steps[GGS_READ_CLASSES];  // token steps: PROMPT, and GENERATE, which includes mixed ones
-    uint64_t copied;                   // bytes that ops read of weights that were copied at load
-    uint64_t unknown;                  // ops whose rows or experts were not recorded: their operands count whole
+    uint64_t steps[GGS_READ_CLASSES]; // token steps: PROMPT, and GENERATE, which includes mixed ones
+    uint64_t copied;                  // bytes that ops read of weights that were copied at load
+    uint64_t unknown;                 // ops whose rows or experts were not recorded: their operands count whole
 };
 
 // Token steps first..last, without warm-up, in the order of ops; the ranges of an op ascending. Weights that were copied at load

@@ -11,7 +11,7 @@
 //     refault      a folio that was evicted not longer ago than the active list is long is made active at once
 //
 // Reclaim goes by portions of the lists as the kernel's does, since how far both lists are aged decides what survives a cyclic scan.
-// One thread is assumed: ranges ascend, ops follow each other. Memory: 18 bytes per page.
+// One thread is assumed: ranges ascend, ops follow each other. Memory: 20 bytes per page.
 #pragma once
 
 #include <stdint.h>
@@ -23,9 +23,10 @@ struct ggs_paging_cost {
 };
 
 struct ggs_paging_linux_host {
-    uint64_t memory;    // for the cache, bytes
-    uint64_t readahead; // the window in bytes, as the device is set; the engine asks for sequential reading, which doubles it
-    uint64_t stale;     // bytes that are read until the kernel's statistics are brought up to date, every two seconds
+    uint64_t memory; // for the cache, bytes
+    uint64_t
+        readahead; // the window in bytes, as the device is set; the engine asks for sequential reading, which doubles it
+    uint64_t stale; // bytes that are read until the kernel's statistics are brought up to date, every two seconds
 };
 
 int ggs_paging_linux(struct ggs_paging_cost * cost, const struct ggs_paging_sequence * sequence,

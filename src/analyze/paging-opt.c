@@ -12,7 +12,8 @@ int ggs_paging_opt_init(struct ggs_paging_opt * opt, const struct ggs_paging_seq
     uint64_t all = ggs_paging_sequence_accesses(sequence);
     *opt         = (struct ggs_paging_opt){.sequence = sequence};
     if (all >= NEVER)
-        return ggs_fail(error, GGS_UNSUPPORTED, "the recording is too long for the optimum; choose tokens with --token");
+        return ggs_fail(error, GGS_UNSUPPORTED,
+                        "the recording is too long for the optimum; choose tokens with --token");
     opt->next       = malloc((all + 1) * sizeof(*opt->next));
     uint32_t * soon = malloc((sequence->n_blocks + (size_t) 1) * sizeof(*soon)); // by block: when it is read next
     if (opt->next == NULL || soon == NULL) {
@@ -130,8 +131,9 @@ int ggs_paging_opt_cost(const struct ggs_paging_opt * opt, struct ggs_paging_cos
     size_t                             n        = sequence->n_blocks + (size_t) 1;
     uint64_t                           next = 0, at = 0, limit = memory / sequence->page;
     struct held held = {.heap = malloc(4 * n), .at = malloc(4 * n), .need = calloc(n, 4), .kept = calloc(n, 4)};
-    int status = held.heap == NULL || held.at == NULL || held.need == NULL || held.kept == NULL ? ggs_fail_memory(error) : 0;
-    *cost      = (struct ggs_paging_cost){0};
+    int         status =
+        held.heap == NULL || held.at == NULL || held.need == NULL || held.kept == NULL ? ggs_fail_memory(error) : 0;
+    *cost = (struct ggs_paging_cost){0};
     if (status == 0) memset(held.at, 0xff, 4 * n);
     for (uint64_t s = 0; status == 0 && s < sequence->n_spans; s++) {
         for (; next < sequence->spans[s].end; next++) {

@@ -88,8 +88,10 @@ static int choose(struct ggs_paging_pins * pins, const struct ggs_paging_weights
         candidates[i] = (struct candidate){(uint32_t) i, weights->weight[i].pages,
                                            saved_per_page(&weights->weight[i], sequence, missed)};
     qsort(candidates, weights->n, sizeof(*candidates), by_saving);
+    uint64_t crumb = 0; // once it is full, gaps are not filled with what saves next to nothing
     for (uint64_t i = 0; i < weights->n && candidates[i].saved > 0; i++) {
-        if (candidates[i].pages > room) continue;
+        if (candidates[i].pages > room && crumb == 0) crumb = (room + pins->bytes / sequence->page) / 256;
+        if (candidates[i].pages > room || candidates[i].pages < crumb) continue;
         room -= candidates[i].pages;
         pins->bytes += candidates[i].pages * sequence->page;
         pins->weight[pins->n++] = candidates[i].weight;
@@ -118,21 +120,22 @@ static bool generates(const struct ggs_paging_sequence * sequence) {
 int ggs_paging_pin(struct ggs_paging_pins * pins, struct ggs_paging_cost * cost,
                    const struct ggs_paging_weights * weights, const struct ggs_paging_sequence * sequence,
                    uint64_t memory, struct ggs_error * error) {
-    uint64_t   stream = memory / 16 < MOST_STREAM ? memory / 16 : MOST_STREAM;
-    bool *     pinned = calloc(sequence->n_blocks + (size_t) 1, sizeof(*pinned));
-    uint64_t * missed = calloc(sequence->n_blocks + (size_t) 1, sizeof(*missed));
-    *pins             = (struct ggs_paging_pins){0};
-    *cost             = (struct ggs_paging_cost){0};
-    struct pass pass      = {.sequence = sequence,
-                             .limit    = stream / sequence->page,
-                             .class_   = generates(sequence) ? GGS_READ_GENERATE : GGS_READ_PROMPT,
-                             .missed   = missed};
-    int         status    = pinned == NULL || missed == NULL ? ggs_fail_memory(error) : run_pass(&pass, error);
+    uint64_t   stream  = memory / 16 < MOST_STREAM ? memory / 16 : MOST_STREAM;
+    bool *     pinned  = calloc(sequence->n_blocks + (size_t) 1, sizeof(*pinned));
+    uint64_t * missed  = calloc(sequence->n_blocks + (size_t) 1, sizeof(*missed));
+    *pins              = (struct ggs_paging_pins){0};
+    *cost              = (struct ggs_paging_cost){0};
+    struct pass pass   = {.sequence = sequence,
+                          .limit    = stream / sequence->page,
+                          .class_   = generates(sequence) ? GGS_READ_GENERATE : GGS_READ_PROMPT,
+                          .missed   = missed};
+    int         status = pinned == NULL || missed == NULL ? ggs_fail_memory(error) : run_pass(&pass, error);
     if (status == 0) status = choose(pins, weights, sequence, missed, (memory - stream) / sequence->page, error);
     if (status == 0) {
         mark(pinned, pins, weights, sequence);
         pins->stream = memory - pins->bytes;
-        pass = (struct pass){.sequence = sequence, .limit = pins->stream / sequence->page, .pinned = pinned, .cost = cost};
+        pass =
+            (struct pass){.sequence = sequence, .limit = pins->stream / sequence->page, .pinned = pinned, .cost = cost};
         status = run_pass(&pass, error);
         cost->bytes[GGS_READ_LOAD] += pins->bytes; // read once
     }

@@ -7,7 +7,7 @@
 #include "base/error.h"
 
 int ggs_paging_sequence_init(struct ggs_paging_sequence * sequence, uint64_t page, const uint64_t * sizes,
-                           uint64_t n_files, struct ggs_error * error) {
+                             uint64_t n_files, struct ggs_error * error) {
     *sequence            = (struct ggs_paging_sequence){.page = page, .n_files = n_files};
     sequence->first_page = calloc(n_files + 1, sizeof(*sequence->first_page));
     if (sequence->first_page == NULL) return ggs_fail_memory(error);
@@ -74,13 +74,13 @@ static int add_read(struct ggs_paging_sequence * sequence, uint32_t first, uint3
         sequence->reads    = reads;
         sequence->capacity = capacity;
     }
-    sequence->reads[sequence->n_reads++]             = (struct ggs_page_read){first, n};
+    sequence->reads[sequence->n_reads++]       = (struct ggs_page_read){first, n};
     sequence->spans[sequence->n_spans - 1].end = sequence->n_reads;
     return 0;
 }
 
 int ggs_paging_sequence_read(struct ggs_paging_sequence * sequence, uint64_t file, uint64_t begin, uint64_t end,
-                           enum ggs_read_class class_, struct ggs_error * error) {
+                             enum ggs_read_class class_, struct ggs_error * error) {
     if (file >= sequence->n_files || begin >= end) return 0;
     uint32_t base = sequence->first_page[file], pages = sequence->first_page[file + 1] - base;
     uint64_t first = begin / sequence->page, last = (end - 1) / sequence->page;

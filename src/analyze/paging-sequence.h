@@ -47,12 +47,12 @@ enum { GGS_PAGING_PAGES_MOST = 1 << 26 }; // 256 GiB in pages of 4 KiB
 
 // Sizes are those of the files; a file of no bytes has no pages.
 int  ggs_paging_sequence_init(struct ggs_paging_sequence * sequence, uint64_t page, const uint64_t * sizes,
-                            uint64_t n_files, struct ggs_error * error);
+                              uint64_t n_files, struct ggs_error * error);
 void ggs_paging_sequence_release(struct ggs_paging_sequence * sequence); // a zeroed struct is fine
 
 // Bytes [begin, end) of a file (from 0). What lies behind the file's end is left out.
 int ggs_paging_sequence_read(struct ggs_paging_sequence * sequence, uint64_t file, uint64_t begin, uint64_t end,
-                           enum ggs_read_class class_, struct ggs_error * error);
+                             enum ggs_read_class class_, struct ggs_error * error);
 // No more reads: cuts into blocks. With `load` a read of everything, class LOAD, comes before all others.
 int ggs_paging_sequence_finish(struct ggs_paging_sequence * sequence, bool load, struct ggs_error * error);
 

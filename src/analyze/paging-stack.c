@@ -62,7 +62,7 @@ uint32_t ggs_paging_stack_read(struct ggs_paging_stack * stack, uint32_t block) 
         distance = stack->pages - sum_to(stack, stack->slot[block]) + pages;
         add(stack, stack->slot[block], 0 - pages);
     }
-    stack->slot[block]          = ++stack->used;
+    stack->slot[block]        = ++stack->used;
     stack->block[stack->used] = block;
     add(stack, stack->used, pages);
     return distance;

@@ -79,14 +79,13 @@ static void give_blocks(struct listing * list, const struct ggs_paging_sequence 
         if (!sequence->touched[block]) continue;
         while (sequence->begin[block] >= sequence->first_page[file + 1]) file++;
         uint64_t at = (sequence->begin[block] - sequence->first_page[file]) * sequence->page;
-        while (w < list->n && (list->weight[w].file < file || (list->weight[w].file == file &&
-                                                               list->weight[w].offset + list->weight[w].size <= at)))
+        while (w < list->n && (list->weight[w].file < file ||
+                               (list->weight[w].file == file && list->weight[w].offset + list->weight[w].size <= at)))
             w++;
         if (w == list->n || list->weight[w].file != file) continue;
         struct ggs_paging_weight * weight = &list->weight[w];
         if (weight->n_blocks == 0) weight->first_block = block;
         weight->n_blocks = block + 1 - weight->first_block;
-        weight->pages += ggs_block_pages(sequence, block);
     }
 }
 
@@ -106,7 +105,10 @@ int ggs_paging_weights_list(struct ggs_paging_weights * weights, struct ggs_trac
     drop_repeated(&list);
     give_blocks(&list, sequence);
     for (uint64_t i = 0; i < list.n; i++) {
-        if (list.weight[i].pages > 0) list.weight[weights->n++] = list.weight[i];
+        struct ggs_paging_weight * w = &list.weight[i];
+        if (w->n_blocks == 0) continue;
+        w->pages = (w->offset + w->size - 1) / sequence->page - w->offset / sequence->page + 1;
+        list.weight[weights->n++] = *w;
     }
     weights->weight = list.weight;
     return 0;

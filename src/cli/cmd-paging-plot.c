@@ -54,7 +54,8 @@ static void draw(struct canvas * canvas, const struct paging_report * report) {
     for (unsigned c = 0; report->options->policies[GGS_PAGING_LRU] && c < canvas->columns; c++) {
         uint64_t               memory = canvas->most_memory / (canvas->columns - 1) * c;
         struct ggs_paging_cost cost   = ggs_paging_lru_cost(&p->lru, memory);
-        uint64_t row = ROWS - 1 - (ggs_paging_per_token(p, &cost) * (ROWS - 1) + canvas->most_read / 2) / canvas->most_read;
+        uint64_t               row =
+            ROWS - 1 - (ggs_paging_per_token(p, &cost) * (ROWS - 1) + canvas->most_read / 2) / canvas->most_read;
         if (row < ROWS) canvas->cell[row][c] = CURVE;
     }
     for (unsigned k = 0; k < p->n_budgets; k++) {

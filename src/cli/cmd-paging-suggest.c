@@ -151,7 +151,7 @@ int paging_suggest(const struct paging_report * report, struct ggs_error * error
     const struct ggs_paging * p = report->paging;
     struct ggs_paging_weights whole;
     char                      a[GGS_NUMBER_LENGTH], b[GGS_NUMBER_LENGTH], c[GGS_NUMBER_LENGTH];
-    int status = ggs_paging_weights_list(&whole, report->trace, &p->sequence, false, error);
+    int                       status = ggs_paging_weights_list(&whole, report->trace, &p->sequence, false, error);
     for (unsigned k = 0; status == 0 && k < p->n_budgets; k++) {
         const struct ggs_paging_budget * budget = &p->budget[k];
         struct ggs_paging_pins           pins;
@@ -160,8 +160,8 @@ int paging_suggest(const struct paging_report * report, struct ggs_error * error
         if (status < 0) break;
         printf("%s# %s of fast memory, whole tensors: %s left to read per token, of %s.\n"
                "# For llama.cpp; put the name of your device's buffer type in place of CUDA0.\n",
-               k == 0 ? "" : "\n", ggs_format_bytes(a, budget->memory), ggs_format_bytes(b, ggs_paging_per_token(p, &cost)),
-               ggs_format_bytes(c, ggs_paging_demand(p)));
+               k == 0 ? "" : "\n", ggs_format_bytes(a, budget->memory),
+               ggs_format_bytes(b, ggs_paging_per_token(p, &cost)), ggs_format_bytes(c, ggs_paging_demand(p)));
         status = print_override(&whole, &pins, error);
         printf("# The same memory locked, experts one by one: %s left to read per token.\n# file:offset:length\n",
                ggs_format_bytes(b, ggs_paging_per_token(p, &budget->cost[GGS_PAGING_PIN_HOT])));

@@ -23,7 +23,7 @@ static void print_summary(const struct paging_report * report) {
     printf("cache     pages of %s; %s\n", ggs_format_bytes(a, p->page),
            p->cold ? "empty at first" : "at first what reading the files once leaves in it");
     if (report->options->policies[GGS_PAGING_LINUX])
-        printf("readahead %s, %s; the engine's advice doubles it\n", ggs_format_bytes(a, p->readahead),
+        printf("readahead %s, %s; the engine doubles it\n", ggs_format_bytes(a, p->readahead),
                report->readahead_from);
     if (p->facts.copied > 0)
         puts("copied    weights were copied into memory at load: this is what paging would be\n"
@@ -79,7 +79,7 @@ static void print_scan(const struct paging_report * report) {
     char                      a[GGS_NUMBER_LENGTH];
     uint64_t                  demand = ggs_paging_demand(p), half = half_point(p);
     struct ggs_paging_cost    below = ggs_paging_lru_cost(&p->lru, demand / 10 * 9);
-    if (demand == 0 || ggs_paging_per_token(p, &below) < demand / 10 * 9 || half == 0) return;
+    if (half == 0 || demand < p->touched_bytes / 10 * 9 || ggs_paging_per_token(p, &below) < demand / 10 * 9) return;
     printf("\nscan      every token reads nearly the same bytes in the same order: with less\n"
            "          than %s, least recently used is exactly what is needed next\n",
            ggs_format_bytes(a, half));
@@ -105,20 +105,22 @@ static void print_readahead(const struct paging_report * report) {
 struct component {
     const char * name;
     size_t       length;
-    uint64_t     n;
+    uint64_t     n, bytes;
 };
 
 enum { COMPONENTS = 32, SHOWN = 3 };
 
-static void count_component(struct component * components, unsigned * n, const char * name) {
-    struct ggs_name parsed = ggs_name_parse(name, strlen(name));
+static void count_component(struct component * components, unsigned * n, const struct ggs_paging_weight * weight) {
+    struct ggs_name parsed = ggs_name_parse(weight->name, strlen(weight->name));
     unsigned        i      = 0;
     while (i < *n && (components[i].length != parsed.component_length ||
                       memcmp(components[i].name, parsed.component, parsed.component_length) != 0))
         i++;
     if (i == COMPONENTS) return;
-    if (i == *n) components[(*n)++] = (struct component){parsed.component, parsed.component_length, 0};
-    for (components[i].n++; i > 0 && components[i].n > components[i - 1].n; i--) { // most frequent first
+    if (i == *n) components[(*n)++] = (struct component){parsed.component, parsed.component_length, 0, 0};
+    components[i].n++;
+    components[i].bytes += weight->size;
+    for (; i > 0 && components[i].bytes > components[i - 1].bytes; i--) { // most bytes first
         struct component swap = components[i];
         components[i] = components[i - 1], components[i - 1] = swap;
     }
@@ -133,13 +135,12 @@ static void print_pins(const struct paging_report * report) {
         const struct ggs_paging_pins * pins = &p->budget[k].pins;
         struct component               components[COMPONENTS];
         unsigned                       n = 0;
-        for (uint64_t i = 0; i < pins->n; i++)
-            count_component(components, &n, p->weights.weight[pins->weight[i]].name);
+        for (uint64_t i = 0; i < pins->n; i++) count_component(components, &n, &p->weights.weight[pins->weight[i]]);
         printf("%10s  %4" PRIu64 " weight%s %10s", ggs_format_bytes(a, p->budget[k].memory), pins->n,
                pins->n == 1 ? ", " : "s,", ggs_format_bytes(b, pins->bytes));
         for (unsigned i = 0; i < n && i < SHOWN; i++)
-            printf("%s %.*s %" PRIu64, i == 0 ? ":" : ",", (int) (components[i].length < 16 ? components[i].length : 16),
-                   components[i].name, components[i].n);
+            printf("%s %.*s %" PRIu64, i == 0 ? ":" : ",",
+                   (int) (components[i].length < 16 ? components[i].length : 16), components[i].name, components[i].n);
         puts(n > SHOWN ? ", ..." : "");
     }
 }

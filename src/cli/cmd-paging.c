@@ -34,7 +34,7 @@ static const char * next_part(const char * list, char * part, size_t size) {
 
 static void parse_memory(struct arguments * arguments, const char * list, struct argp_state * state) {
     char         part[64];
-    const char * rest         = list;
+    const char * rest           = list;
     arguments->options.n_memory = 0;
     while ((rest = next_part(rest, part, sizeof(part))) != NULL) {
         uint64_t bytes;
@@ -193,7 +193,8 @@ int cmd_paging(int argc, char ** argv) {
     struct paging_report report = {&trace, paging, &arguments.options, choose_readahead(&arguments, &trace)};
     arguments.options.progress  = show_progress;
     arguments.options.context   = &progress;
-    int status = paging == NULL ? ggs_fail_memory(&error) : ggs_paging_compute(paging, &trace, &arguments.options, &error);
+    int status =
+        paging == NULL ? ggs_fail_memory(&error) : ggs_paging_compute(paging, &trace, &arguments.options, &error);
     ggs_progress_finish(&progress);
     if (status == 0) {
         status = show(&arguments, &report, &error);
