@@ -16,7 +16,7 @@ struct ggs_paging_weight {
     uint64_t     file;   // from 0
     uint64_t     offset, size;
     uint32_t     first_block, n_blocks; // those that begin in it
-    uint64_t     pages; // that it lies in
+    uint64_t     pages;                 // that it lies in
 };
 
 struct ggs_paging_weights {

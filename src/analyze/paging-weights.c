@@ -107,7 +107,7 @@ int ggs_paging_weights_list(struct ggs_paging_weights * weights, struct ggs_trac
     for (uint64_t i = 0; i < list.n; i++) {
         struct ggs_paging_weight * w = &list.weight[i];
         if (w->n_blocks == 0) continue;
-        w->pages = (w->offset + w->size - 1) / sequence->page - w->offset / sequence->page + 1;
+        w->pages                  = (w->offset + w->size - 1) / sequence->page - w->offset / sequence->page + 1;
         list.weight[weights->n++] = *w;
     }
     weights->weight = list.weight;

@@ -23,8 +23,7 @@ static void print_summary(const struct paging_report * report) {
     printf("cache     pages of %s; %s\n", ggs_format_bytes(a, p->page),
            p->cold ? "empty at first" : "at first what reading the files once leaves in it");
     if (report->options->policies[GGS_PAGING_LINUX])
-        printf("readahead %s, %s; the engine doubles it\n", ggs_format_bytes(a, p->readahead),
-               report->readahead_from);
+        printf("readahead %s, %s; the engine doubles it\n", ggs_format_bytes(a, p->readahead), report->readahead_from);
     if (p->facts.copied > 0)
         puts("copied    weights were copied into memory at load: this is what paging would be\n"
              "          were they mapped");
@@ -85,19 +84,19 @@ static void print_scan(const struct paging_report * report) {
            ggs_format_bytes(a, half));
 }
 
-static void print_readahead(const struct paging_report * report) {
+static void print_waste(const struct paging_report * report) {
     const struct ggs_paging *        p      = report->paging;
     uint64_t                         demand = ggs_paging_demand(p), most = 0;
     const struct ggs_paging_budget * worst = NULL;
-    char                             a[GGS_NUMBER_LENGTH], b[GGS_NUMBER_LENGTH];
+    char                             a[GGS_NUMBER_LENGTH];
     for (unsigned i = 0; report->options->policies[GGS_PAGING_LINUX] && i < p->n_budgets; i++) {
         uint64_t read = ggs_paging_per_token(p, &p->budget[i].cost[GGS_PAGING_LINUX]);
         if (read > most) most = read, worst = &p->budget[i];
     }
     if (worst == NULL || demand == 0 || most < demand + demand / 4) return;
-    printf("\nreadahead with %s of memory Linux reads %.1f times what ops ask for (%s):\n"
+    printf("\nwaste     with %s Linux reads %.1f times what ops ask for:\n"
            "          its readahead brings in what nobody reads\n",
-           ggs_format_bytes(a, worst->memory), (double) most / (double) demand, ggs_format_bytes(b, demand));
+           ggs_format_bytes(a, worst->memory), (double) most / (double) demand);
 }
 
 // ---- pins ----
@@ -151,7 +150,7 @@ int paging_text(const struct paging_report * report) {
     paging_plot(report, width < WIDTH ? width : WIDTH);
     print_costs(report);
     print_scan(report);
-    print_readahead(report);
+    print_waste(report);
     print_pins(report);
     return ferror(stdout) ? -1 : 0;
 }

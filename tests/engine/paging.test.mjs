@@ -89,7 +89,7 @@ test("experts: a token asks for a part, readahead brings in more", () => {
     assert.ok(wide.demand_bytes_per_token < wide.touched_bytes / 2);
     assert.ok(perToken(wide.budgets[0], "linux") > 2 * wide.demand_bytes_per_token);
     assert.ok(perToken(none.budgets[0], "linux") <= none.demand_bytes_per_token);
-    assert.match(output(ggscope, ["paging", directory, "--memory", "24M", "--readahead", "8M"]), /^readahead with /m);
+    assert.match(output(ggscope, ["paging", directory, "--memory", "24M", "--readahead", "8M"]), /^waste /m);
 });
 
 test("pins fit, do not overlap, and are the model's own tensors and experts", () => {

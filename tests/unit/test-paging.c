@@ -270,7 +270,8 @@ static void test_linux_with_hardly_any_memory(void ** state) {
     struct ggs_paging_cost       cost;
     struct ggs_paging_linux_host host = {.memory = 0, .readahead = 64 * PAGE, .stale = 0};
     make_scan(&h, 2000, 2);
-    for (; host.memory < 40 * PAGE; host.memory += PAGE) assert_int_equal(ggs_paging_linux(&cost, &h.sequence, &host, &error), 0);
+    for (; host.memory < 40 * PAGE; host.memory += PAGE)
+        assert_int_equal(ggs_paging_linux(&cost, &h.sequence, &host, &error), 0);
     ggs_paging_sequence_release(&h.sequence);
 }
 
@@ -280,9 +281,22 @@ static void test_pins_what_saves_most(void ** state) {
     struct ggs_error         error;
     struct ggs_paging_pins   pins;
     struct ggs_paging_cost   cost;
-    struct ggs_paging_weight weight[3] = {{.name = "often", .expert = -1, .offset = 20 * PAGE, .size = 20 * PAGE, .first_block = 1, .n_blocks = 1, .pages = 20},
-                                          {.name = "large", .expert = -1, .offset = 0, .size = 20 * PAGE, .first_block = 0, .n_blocks = 1, .pages = 20},
-                                          {.name = "once", .expert = -1, .offset = 40 * PAGE, .size = 20 * PAGE, .first_block = 2, .n_blocks = 1, .pages = 20}};
+    struct ggs_paging_weight weight[3] = {
+        {.name        = "often",
+         .expert      = -1,
+         .offset      = 20 * PAGE,
+         .size        = 20 * PAGE,
+         .first_block = 1,
+         .n_blocks    = 1,
+         .pages       = 20},
+        {.name = "large", .expert = -1, .offset = 0, .size = 20 * PAGE, .first_block = 0, .n_blocks = 1, .pages = 20},
+        {.name        = "once",
+         .expert      = -1,
+         .offset      = 40 * PAGE,
+         .size        = 20 * PAGE,
+         .first_block = 2,
+         .n_blocks    = 1,
+         .pages       = 20}};
     struct ggs_paging_weights weights = {weight, 3};
     begin(&h, (uint64_t[]){60 * PAGE}, 1);
     for (int i = 0; i < 4; i++) {
