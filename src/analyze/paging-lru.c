@@ -76,7 +76,7 @@ int ggs_paging_lru_compute(struct ggs_paging_lru * lru, const struct ggs_paging_
         }
     }
     ggs_paging_stack_release(&stack);
-    if (status < 0) {
+    if (status != 0) {
         free(table.entries);
         return status;
     }

@@ -130,7 +130,7 @@ int ggs_paging_opt_cost(const struct ggs_paging_opt * opt, struct ggs_paging_cos
     const struct ggs_paging_sequence * sequence = opt->sequence;
     size_t                             n        = sequence->n_blocks + (size_t) 1;
     uint64_t                           next = 0, at = 0, limit = memory / sequence->page;
-    struct held held = {.heap = malloc(4 * n), .at = malloc(4 * n), .need = calloc(n, 4), .kept = calloc(n, 4)};
+    struct held held = {.heap = calloc(n, 4), .at = malloc(4 * n), .need = calloc(n, 4), .kept = calloc(n, 4)};
     int         status =
         held.heap == NULL || held.at == NULL || held.need == NULL || held.kept == NULL ? ggs_fail_memory(error) : 0;
     *cost = (struct ggs_paging_cost){0};

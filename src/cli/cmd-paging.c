@@ -54,8 +54,11 @@ static void parse_policies(struct arguments * arguments, const char * list, stru
     while ((rest = next_part(rest, part, sizeof(part))) != NULL) {
         unsigned i = 0;
         while (i < GGS_PAGING_POLICIES && strcmp(part, ggs_paging_policy_names[i]) != 0) i++;
-        if (i == GGS_PAGING_POLICIES) argp_error(state, "--policy takes lru, linux, pin-hot and opt, not '%s'", part);
-        arguments->options.policies[i] = true;
+        if (i < GGS_PAGING_POLICIES) {
+            arguments->options.policies[i] = true;
+        } else {
+            argp_error(state, "--policy takes lru, linux, pin-hot and opt, not '%s'", part);
+        }
     }
     if (*list == '\0') argp_error(state, "--policy takes one or more of lru, linux, pin-hot and opt");
 }

@@ -19,7 +19,7 @@ function measured(args) {
 
 const lengths = [50, 100, 200];
 for (const n of lengths)
-    output(ggscope, ["record", "-q", "-o", join(work, String(n)), "--", engine, "run", "-m", path, "-p", "Once upon a time", "-n", String(n), "-t", "2", "--no-repack", "--ignore-eos"]);
+    output(ggscope, ["record", "-q", "-o", join(work, String(n)), "--", engine, "run", "-m", path, "-p", "Once upon a time", "-n", String(n), "-t", "1", "--no-repack", "--ignore-eos"]);
 for (const [what, ...options] of [["the whole curve (lru)", "--policy", "lru"], ["opt, 8 sizes", "--policy", "opt"], ["pin-hot, 8 sizes", "--policy", "pin-hot"], ["linux, one size", "--policy", "linux", "--memory", "330M"], ["all policies, 8 sizes"]]) {
     const results = lengths.map((n) => {
         const each = Array.from({ length: 3 }, () => measured([...options, join(work, String(n))]));
