@@ -16,6 +16,7 @@ static const struct ggs_command commands[] = {
     {"log", cmd_log, "the ops one after the other, with filters"},
     {"graph", cmd_graph, "the compute graph of a token step, layer by layer"},
     {"experts", cmd_experts, "which experts were chosen, how often again, how early known"},
+    {"paging", cmd_paging, "what less memory than the model would cost"},
     {"export", cmd_export, "the recording in the formats of other programs"},
     {"buffers", cmd_buffers, "runtime buffers: size, life, peak, transfers"},
     {"diff", cmd_diff, "what changed between two experiments"},

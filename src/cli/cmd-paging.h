@@ -1,0 +1,33 @@
+// The parts of `ggscope paging`: what was computed, and its forms.
+#pragma once
+
+#include <stdbool.h>
+
+#include "analyze/paging.h"
+#include "analyze/trace.h"
+
+struct paging_report {
+    struct ggs_trace *                trace;
+    const struct ggs_paging *         paging;
+    const struct ggs_paging_options * options;
+    const char *                      readahead_from; // where its value is from, for the reader
+};
+
+// Each returns 0, or negative where the output could not be written or, with the sentence in `error`, where something failed.
+int paging_text(const struct paging_report * report);
+int paging_json(const struct paging_report * report);
+int paging_csv(const struct paging_report * report);
+int paging_suggest(const struct paging_report * report, struct ggs_error * error);
+
+// Bytes read per token step against memory, as a drawing of so many columns.
+void paging_plot(const struct paging_report * report, unsigned width);
+
+// Walks the curve of the least-recently-used cache: the sizes at which it reads noticeably less (a thousandth of all), at most a
+// thousand, with what it reads from there on. Start with a zeroed struct.
+struct paging_curve {
+    bool                   begun;
+    uint64_t               next;
+    struct ggs_paging_cost cost;
+    uint64_t               memory;
+};
+bool paging_curve_next(struct paging_curve * curve, const struct ggs_paging * paging);

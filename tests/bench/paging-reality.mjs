@@ -1,0 +1,85 @@
+// Is `ggscope paging --policy linux` right? Bytes read per token under a memory limit, as the machine reads them and as predicted from a recording
+// without a limit.   node tests/bench/paging-reality.mjs [--tokens N] [--runs N] [MODEL LIMIT-IN-MIB,...]...
+//
+// Needs root, the memory controller of cgroup version 1 or 2, and python3 for the page cache. The default are a dense model and a mixture of experts, three limits each.
+// The limit holds the engine's own memory too: what it leaves is what the prediction is asked for. While the engine runs its group's memory.stat is
+// left alone: reading it brings statistics up to date that the kernel's reclaim goes by, which changes what is measured.
+import { spawn } from "node:child_process";
+import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmdirSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { engine, ggscope, model, output } from "../lib.mjs";
+import { median } from "./statistics.mjs";
+
+const MIB = 1 << 20;
+const prompt = "Once upon a time, in a land far away";
+let tokens = 25, runs = 3;
+const jobs = [];
+for (const args = process.argv.slice(2); args.length > 0;) {
+    const word = args.shift();
+    if (word === "--tokens") tokens = Number(args.shift());
+    else if (word === "--runs") runs = Number(args.shift());
+    else jobs.push({ path: word, limits: args.shift().split(",").map(Number) });
+}
+if (jobs.length === 0) jobs.push({ path: model("tinyllama-1.1b"), limits: [200, 350, 500] }, { path: model("moe", "--embd", "512", "--ff", "1024"), limits: [250, 400, 600] });
+
+// Where groups can be made, and the name of the file with the limit.
+function controller() {
+    if (process.getuid() !== 0) return { missing: "this needs root" };
+    if (existsSync("/sys/fs/cgroup/memory/memory.limit_in_bytes")) return { root: "/sys/fs/cgroup/memory", limit: "memory.limit_in_bytes" };
+    const controllers = "/sys/fs/cgroup/cgroup.subtree_control";
+    if (existsSync(controllers) && readFileSync(controllers, "utf8").includes("memory")) return { root: "/sys/fs/cgroup", limit: "memory.max" };
+    return { missing: "there is no memory controller of cgroups here" };
+}
+const cgroup = controller();
+if (cgroup.missing) {
+    console.log(`paging against reality: skipped: ${cgroup.missing}`);
+    process.exit(0);
+}
+
+const group = join(cgroup.root, `ggscope-paging-${process.pid}`);
+const work = mkdtempSync(join(tmpdir(), "ggscope-paging-"));
+mkdirSync(group);
+process.on("exit", () => {
+    rmSync(work, { recursive: true, force: true });
+    for (let i = 0; i < 100 && existsSync(group); i++) { // a process that has ended may take a moment to leave
+        try { rmdirSync(group); } catch { output("sleep", ["0.1"]); }
+    }
+});
+for (const signal of ["SIGINT", "SIGTERM"]) process.on(signal, () => process.exit(1));
+
+// One run under the limit, from a cold cache: { bytes per token, the engine's anonymous memory }.
+function measure(path, limit) {
+    output("python3", ["-c", "import os,sys\nf=os.open(sys.argv[1],os.O_RDONLY)\nos.posix_fadvise(f,0,0,os.POSIX_FADV_DONTNEED)", path]);
+    writeFileSync(join(group, cgroup.limit), String(limit * MIB));
+    const child = spawn("sh", ["-c", 'echo $$ > "$0"; exec "$@"', join(group, "cgroup.procs"), engine, "run", "-m", path, "-p", prompt, "-n", String(tokens),
+        "-t", "2", "--no-repack", "--ignore-eos"], { stdio: ["ignore", "pipe", "ignore"] });
+    const field = (file, name) => Number(new RegExp(`^${name}:\\s*(\\d+)`, "m").exec(readFileSync(`/proc/${child.pid}/${file}`, "utf8"))[1]);
+    let first, last, anonymous = 0;
+    child.stdout.on("data", () => { // a token: its piece is written at once
+        try {
+            last = field("io", "read_bytes");
+            first ??= last;
+            anonymous = Math.max(anonymous, 1024 * field("status", "RssAnon"));
+        } catch { /* it has ended */ }
+    });
+    return new Promise((resolve, reject) => child.on("close", (status, signal) =>
+        status === 0 ? resolve({ bytes: (last - first) / (tokens - 1), anonymous }) : reject(new Error(`${path} with ${limit} MiB: ended with ${status ?? signal}`))));
+}
+
+console.log(`bytes read per token, ${tokens} tokens, median of ${runs} runs (and their range), beside ggscope paging --policy linux (and its range); MiB`);
+const show = (x) => (x / MIB).toFixed(0).padStart(5);
+for (const { path, limits } of jobs) {
+    const recording = join(work, String(jobs.findIndex((j) => j.path === path)));
+    output(ggscope, ["record", "-q", "-o", recording, "--", engine, "run", "-m", path, "-p", prompt, "-n", String(tokens), "-t", "2", "--no-repack", "--ignore-eos"]);
+    console.log(path);
+    for (const limit of limits) {
+        const results = [];
+        for (let i = 0; i < runs; i++) results.push(await measure(path, limit));
+        const bytes = results.map((r) => r.bytes), budget = limit * MIB - Math.max(...results.map((r) => r.anonymous));
+        const { budgets: [{ policies: { linux } }] } = JSON.parse(output(ggscope, ["paging", "--json", "--policy", "linux", "--memory", String(budget), recording]));
+        const error = 100 * (linux.bytes_per_token / median(bytes) - 1);
+        console.log(`  limit ${show(limit * MIB)}  for the cache ${show(budget)}  measured ${show(median(bytes))} (${show(Math.min(...bytes))} -${show(Math.max(...bytes))})` +
+            `  predicted ${show(linux.bytes_per_token)} (${show(linux.least_bytes_per_token)} -${show(linux.most_bytes_per_token)})  error ${error.toFixed(1)} %`);
+    }
+}

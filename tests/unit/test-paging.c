@@ -1,0 +1,352 @@
+// Unit tests of src/analyze/paging*.c: the policies on blocks against plain caches of single pages.
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "analyze/paging-linux.h"
+#include "analyze/paging-lru.h"
+#include "analyze/paging-opt.h"
+#include "analyze/paging-pin.h"
+#include "base/error.h"
+
+enum { PAGE = 4096, PAGES = 60, MOST_READS = 80, MOST_TOUCHES = MOST_READS * PAGES + PAGES };
+
+static uint32_t next_random(uint32_t * state) {
+    *state = *state * 1664525u + 1013904223u;
+    return *state >> 8;
+}
+
+// A sequence of reads, and the same as single pages in order.
+struct history {
+    struct ggs_paging_sequence sequence;
+    uint32_t                   pages[MOST_TOUCHES];
+    enum ggs_read_class        classes[MOST_TOUCHES];
+    size_t                     n;
+};
+
+static void begin(struct history * h, const uint64_t * sizes, uint64_t n_files) {
+    struct ggs_error error;
+    h->n = 0;
+    assert_int_equal(ggs_paging_sequence_init(&h->sequence, PAGE, sizes, n_files, &error), 0);
+}
+
+static void read_bytes(struct history * h, uint64_t file, uint64_t from, uint64_t to, enum ggs_read_class class_) {
+    struct ggs_error error;
+    assert_int_equal(ggs_paging_sequence_read(&h->sequence, file, from, to, class_, &error), 0);
+    for (uint64_t page = from / PAGE; page * PAGE < to; page++) {
+        h->pages[h->n]     = h->sequence.first_page[file] + (uint32_t) page;
+        h->classes[h->n++] = class_;
+    }
+}
+
+static void finish(struct history * h, bool load) {
+    struct ggs_error error;
+    assert_int_equal(ggs_paging_sequence_finish(&h->sequence, load, &error), 0);
+    if (!load) return;
+    memmove(h->pages + h->sequence.n_pages, h->pages, h->n * sizeof(*h->pages));
+    memmove(h->classes + h->sequence.n_pages, h->classes, h->n * sizeof(*h->classes));
+    for (uint32_t i = 0; i < h->sequence.n_pages; i++) h->pages[i] = i, h->classes[i] = GGS_READ_LOAD;
+    h->n += h->sequence.n_pages;
+}
+
+// Random reads of two files; some are repeated, as those of a model are.
+static void make_random(struct history * h, uint32_t * seed, bool load) {
+    uint64_t sizes[] = {40 * PAGE - 100, 20 * PAGE};
+    uint64_t places[10][3];
+    begin(h, sizes, 2);
+    for (int i = 0; i < 10; i++) {
+        uint64_t file = next_random(seed) % 2, from = next_random(seed) % (sizes[file] - 1);
+        uint64_t to  = from + 1 + next_random(seed) % (8 * PAGE);
+        places[i][0] = file, places[i][1] = from, places[i][2] = to > sizes[file] ? sizes[file] : to;
+    }
+    unsigned n = 1 + next_random(seed) % MOST_READS;
+    for (unsigned i = 0; i < n; i++) {
+        const uint64_t * place = places[next_random(seed) % 10];
+        read_bytes(h, place[0], place[1], place[2], i < n / 3 ? GGS_READ_PROMPT : GGS_READ_GENERATE);
+    }
+    finish(h, load);
+}
+
+// ---- plain caches ----
+
+static struct ggs_paging_cost plain_lru(const struct history * h, uint64_t limit) {
+    struct ggs_paging_cost cost        = {0};
+    uint32_t               held[PAGES] = {0};
+    uint64_t               n           = 0;
+    for (size_t i = 0; i < h->n; i++) {
+        uint64_t at = 0;
+        while (at < n && held[at] != h->pages[i]) at++;
+        if (at == n) {
+            cost.bytes[h->classes[i]] += PAGE;
+            if (n < limit) {
+                n++;
+            } else if (n > 0) {
+                at = n - 1;
+            } else {
+                continue;
+            }
+        }
+        memmove(held + 1, held, at * sizeof(*held)); // the most recent one is in front
+        held[0] = h->pages[i];
+    }
+    return cost;
+}
+
+static size_t next_use(const struct history * h, size_t from, uint32_t page) {
+    while (from < h->n && h->pages[from] != page) from++;
+    return from;
+}
+
+static struct ggs_paging_cost plain_optimum(const struct history * h, uint64_t limit) {
+    struct ggs_paging_cost cost            = {0};
+    uint32_t               held[PAGES + 1] = {0};
+    uint64_t               n               = 0;
+    for (size_t i = 0; i < h->n; i++) {
+        uint64_t at = 0;
+        while (at < n && held[at] != h->pages[i]) at++;
+        if (at == n) {
+            cost.bytes[h->classes[i]] += PAGE;
+            held[n++] = h->pages[i];
+        }
+        if (n <= limit) continue;
+        uint64_t last = 0;
+        for (uint64_t k = 1; k < n; k++) {
+            if (next_use(h, i + 1, held[k]) > next_use(h, i + 1, held[last])) last = k;
+        }
+        held[last] = held[--n];
+    }
+    return cost;
+}
+
+static void assert_costs_equal(const struct ggs_paging_cost * a, const struct ggs_paging_cost * b) {
+    for (unsigned i = 0; i < GGS_READ_CLASSES; i++) assert_int_equal(a->bytes[i], b->bytes[i]);
+}
+
+static uint64_t sum(const struct ggs_paging_cost * cost) {
+    uint64_t all = 0;
+    for (unsigned i = 0; i < GGS_READ_CLASSES; i++) all += cost->bytes[i];
+    return all;
+}
+
+// ---- tests ----
+
+static void test_lru_is_exact_for_every_size(void ** state) {
+    (void) state;
+    uint32_t              seed = 1;
+    struct history        h;
+    struct ggs_paging_lru lru;
+    struct ggs_error      error;
+    for (int round = 0; round < 100; round++) {
+        make_random(&h, &seed, round % 2 == 0);
+        assert_int_equal(ggs_paging_lru_compute(&lru, &h.sequence, &error), 0);
+        for (uint64_t limit = 0; limit <= PAGES; limit++) {
+            struct ggs_paging_cost cost = ggs_paging_lru_cost(&lru, limit * PAGE), plain = plain_lru(&h, limit);
+            assert_costs_equal(&cost, &plain);
+        }
+        ggs_paging_lru_release(&lru);
+        ggs_paging_sequence_release(&h.sequence);
+    }
+}
+
+static void test_optimum_is_exact(void ** state) {
+    (void) state;
+    uint32_t              seed = 7;
+    struct history        h;
+    struct ggs_paging_opt opt;
+    struct ggs_error      error;
+    for (int round = 0; round < 40; round++) {
+        make_random(&h, &seed, round % 2 == 0);
+        assert_int_equal(ggs_paging_opt_init(&opt, &h.sequence, &error), 0);
+        for (uint64_t limit = 0; limit <= PAGES; limit += 3) {
+            struct ggs_paging_cost cost, plain = plain_optimum(&h, limit);
+            assert_int_equal(ggs_paging_opt_cost(&opt, &cost, limit * PAGE, &error), 0);
+            assert_costs_equal(&cost, &plain);
+        }
+        ggs_paging_opt_release(&opt);
+        ggs_paging_sequence_release(&h.sequence);
+    }
+}
+
+static void test_nothing_reads_less_than_the_optimum(void ** state) {
+    (void) state;
+    uint32_t              seed = 3;
+    struct history        h;
+    struct ggs_paging_opt opt;
+    struct ggs_error      error;
+    for (int round = 0; round < 100; round++) {
+        struct ggs_paging_linux_host host = {.readahead = (uint64_t) (round % 3) * 4 * PAGE, .stale = 100 * PAGE};
+        struct ggs_paging_cost       best, cost;
+        make_random(&h, &seed, false);
+        assert_int_equal(ggs_paging_opt_init(&opt, &h.sequence, &error), 0);
+        for (host.memory = 8 * PAGE; host.memory < (PAGES + 8) * PAGE; host.memory += 5 * PAGE) {
+            assert_int_equal(ggs_paging_opt_cost(&opt, &best, host.memory, &error), 0);
+            assert_int_equal(ggs_paging_linux(&cost, &h.sequence, &host, &error), 0);
+            assert_true(sum(&cost) >= sum(&best));
+        }
+        ggs_paging_opt_release(&opt);
+        ggs_paging_sequence_release(&h.sequence);
+    }
+}
+
+// A file that is read from end to end by every token.
+static void make_scan(struct history * h, uint64_t pages, int tokens) {
+    begin(h, (uint64_t[]){pages * PAGE}, 1);
+    for (int i = 0; i < tokens; i++) {
+        struct ggs_error error;
+        assert_int_equal(ggs_paging_sequence_read(&h->sequence, 0, 0, pages * PAGE, GGS_READ_GENERATE, &error), 0);
+    }
+    h->n = 0;
+    assert_int_equal(ggs_paging_sequence_finish(&h->sequence, true, NULL), 0);
+}
+
+static void test_cyclic_scan(void ** state) {
+    (void) state;
+    enum { MODEL = 8192, TOKENS = 10 };
+    struct history         h;
+    struct ggs_paging_lru  lru;
+    struct ggs_paging_opt  opt;
+    struct ggs_paging_cost cost;
+    struct ggs_error       error;
+    make_scan(&h, MODEL, TOKENS);
+    assert_int_equal(h.sequence.n_blocks, 1);
+    assert_int_equal(ggs_paging_lru_compute(&lru, &h.sequence, &error), 0);
+    assert_int_equal(ggs_paging_opt_init(&opt, &h.sequence, &error), 0);
+    cost = ggs_paging_lru_cost(&lru, (MODEL - 1) * PAGE); // one page too few: everything is gone when it is needed
+    assert_int_equal(cost.bytes[GGS_READ_GENERATE], (uint64_t) TOKENS * MODEL * PAGE);
+    cost = ggs_paging_lru_cost(&lru, MODEL * PAGE);
+    assert_int_equal(cost.bytes[GGS_READ_GENERATE], 0);
+    assert_int_equal(ggs_paging_opt_cost(&opt, &cost, MODEL / 4 * PAGE, &error), 0); // the optimum keeps a quarter
+    assert_int_equal(cost.bytes[GGS_READ_GENERATE], (uint64_t) TOKENS * MODEL / 4 * 3 * PAGE);
+    ggs_paging_opt_release(&opt);
+    ggs_paging_lru_release(&lru);
+    ggs_paging_sequence_release(&h.sequence);
+}
+
+static void test_linux_when_all_fits(void ** state) {
+    (void) state;
+    enum { MODEL = 8192 };
+    struct history               h;
+    struct ggs_error             error;
+    struct ggs_paging_cost       cost;
+    struct ggs_paging_linux_host host = {.memory = MODEL * PAGE, .readahead = 64 * PAGE, .stale = 1 << 20};
+    make_scan(&h, MODEL, 5);
+    assert_int_equal(ggs_paging_linux(&cost, &h.sequence, &host, &error), 0);
+    assert_int_equal(cost.bytes[GGS_READ_LOAD], MODEL * PAGE); // once, however it is read ahead
+    assert_int_equal(cost.bytes[GGS_READ_GENERATE], 0);
+    ggs_paging_sequence_release(&h.sequence);
+}
+
+// One page in the middle: the window around it is read. Its marked page is touched: the next window too.
+static void test_linux_reads_around_and_ahead(void ** state) {
+    (void) state;
+    enum { MODEL = 4096, AHEAD = 32 }; // windows of 64 pages: the engine's advice doubles
+    struct ggs_error             error;
+    struct history               h;
+    struct ggs_paging_cost       cost;
+    struct ggs_paging_linux_host host = {.memory = MODEL * PAGE, .readahead = AHEAD * PAGE, .stale = 1 << 20};
+    begin(&h, (uint64_t[]){MODEL * PAGE}, 1);
+    read_bytes(&h, 0, 1000 * PAGE, 1001 * PAGE, GGS_READ_PROMPT);
+    read_bytes(&h, 0, 1016 * PAGE, 1017 * PAGE, GGS_READ_GENERATE); // 968 + 48
+    finish(&h, false);
+    assert_int_equal(ggs_paging_linux(&cost, &h.sequence, &host, &error), 0);
+    assert_int_equal(cost.bytes[GGS_READ_PROMPT], 2 * AHEAD * PAGE);
+    assert_int_equal(cost.bytes[GGS_READ_GENERATE], 2 * AHEAD * PAGE);
+    host.readahead = 0;
+    assert_int_equal(ggs_paging_linux(&cost, &h.sequence, &host, &error), 0);
+    assert_int_equal(sum(&cost), 2 * PAGE);
+    ggs_paging_sequence_release(&h.sequence);
+}
+
+static void test_linux_with_hardly_any_memory(void ** state) {
+    (void) state;
+    struct history               h;
+    struct ggs_error             error;
+    struct ggs_paging_cost       cost;
+    struct ggs_paging_linux_host host = {.memory = 0, .readahead = 64 * PAGE, .stale = 0};
+    make_scan(&h, 2000, 2);
+    for (; host.memory < 40 * PAGE; host.memory += PAGE)
+        assert_int_equal(ggs_paging_linux(&cost, &h.sequence, &host, &error), 0);
+    ggs_paging_sequence_release(&h.sequence);
+}
+
+static void test_pins_what_saves_most(void ** state) {
+    (void) state;
+    struct history           h;
+    struct ggs_error         error;
+    struct ggs_paging_pins   pins;
+    struct ggs_paging_cost   cost;
+    struct ggs_paging_weight weight[3] = {
+        {.name        = "often",
+         .expert      = -1,
+         .offset      = 20 * PAGE,
+         .size        = 20 * PAGE,
+         .first_block = 1,
+         .n_blocks    = 1,
+         .pages       = 20},
+        {.name = "large", .expert = -1, .offset = 0, .size = 20 * PAGE, .first_block = 0, .n_blocks = 1, .pages = 20},
+        {.name        = "once",
+         .expert      = -1,
+         .offset      = 40 * PAGE,
+         .size        = 20 * PAGE,
+         .first_block = 2,
+         .n_blocks    = 1,
+         .pages       = 20}};
+    struct ggs_paging_weights weights = {weight, 3};
+    begin(&h, (uint64_t[]){60 * PAGE}, 1);
+    for (int i = 0; i < 4; i++) {
+        read_bytes(&h, 0, 20 * PAGE, 40 * PAGE, GGS_READ_GENERATE);
+        if (i % 2 == 0) read_bytes(&h, 0, 0, 20 * PAGE, GGS_READ_GENERATE);
+        if (i == 0) read_bytes(&h, 0, 40 * PAGE, 60 * PAGE, GGS_READ_GENERATE);
+    }
+    finish(&h, false);
+    assert_int_equal(h.sequence.n_blocks, 3);
+    assert_int_equal(ggs_paging_pin(&pins, &cost, &weights, &h.sequence, 25 * PAGE, &error), 0);
+    assert_int_equal(pins.n, 1);
+    assert_int_equal(pins.weight[0], 0);
+    assert_int_equal(pins.bytes, 20 * PAGE);
+    assert_int_equal(pins.stream, 5 * PAGE);
+    assert_int_equal(cost.bytes[GGS_READ_LOAD], 20 * PAGE);
+    assert_int_equal(cost.bytes[GGS_READ_GENERATE], 3 * 20 * PAGE); // twice the one, once the other
+    ggs_paging_pins_release(&pins);
+    ggs_paging_sequence_release(&h.sequence);
+}
+
+static void test_sequence_clips_and_refuses(void ** state) {
+    (void) state;
+    struct ggs_error           error;
+    struct ggs_paging_sequence sequence;
+    assert_int_equal(ggs_paging_sequence_init(&sequence, PAGE, (uint64_t[]){3 * PAGE}, 1, &error), 0);
+    assert_int_equal(ggs_paging_sequence_read(&sequence, 0, 2 * PAGE, UINT64_MAX, GGS_READ_PROMPT, &error), 0);
+    assert_int_equal(ggs_paging_sequence_read(&sequence, 0, 5 * PAGE, 6 * PAGE, GGS_READ_PROMPT, &error), 0);
+    assert_int_equal(ggs_paging_sequence_read(&sequence, 1, 0, PAGE, GGS_READ_PROMPT, &error), 0);
+    assert_int_equal(ggs_paging_sequence_read(&sequence, 0, 7, 7, GGS_READ_PROMPT, &error), 0);
+    assert_int_equal(sequence.n_reads, 1);
+    assert_int_equal(ggs_paging_sequence_finish(&sequence, true, &error), 0);
+    assert_int_equal(sequence.n_reads, 2);
+    assert_int_equal(sequence.n_blocks, 2);
+    assert_int_equal(ggs_paging_sequence_touched(&sequence), PAGE);
+    ggs_paging_sequence_release(&sequence);
+    assert_true(ggs_paging_sequence_init(&sequence, PAGE, (uint64_t[]){UINT64_MAX, UINT64_MAX}, 2, &error) < 0);
+    assert_non_null(strstr(error.text, "--page"));
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_lru_is_exact_for_every_size),
+        cmocka_unit_test(test_optimum_is_exact),
+        cmocka_unit_test(test_nothing_reads_less_than_the_optimum),
+        cmocka_unit_test(test_cyclic_scan),
+        cmocka_unit_test(test_linux_when_all_fits),
+        cmocka_unit_test(test_linux_reads_around_and_ahead),
+        cmocka_unit_test(test_linux_with_hardly_any_memory),
+        cmocka_unit_test(test_pins_what_saves_most),
+        cmocka_unit_test(test_sequence_clips_and_refuses),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
