@@ -36,6 +36,17 @@ test("what was answered is not asked again, until something is new", async () =>
     expect(asked.length).toBe(2);
 });
 
+test("an answer to a question of before a refresh is not kept", async () => {
+    let late!: (response: Response) => void;
+    vi.stubGlobal("fetch", () => new Promise<Response>((resolve) => (late = resolve)));
+    const old = ask("/api/x/0/tokens");
+    refresh();
+    late(json(200, "old"));
+    expect(await old).toBe("old");
+    vi.stubGlobal("fetch", () => Promise.resolve(json(200, "new")));
+    expect(await ask("/api/x/0/tokens")).toBe("new");
+});
+
 test("a refusal carries the server's sentence", async () => {
     answers = [json(404, { error: "There is no op 9 of graph run 1." })];
     await expect(ask("/api/x/0/op?run=1&node=9")).rejects.toMatchObject({ status: 404, message: "There is no op 9 of graph run 1." });

@@ -24,8 +24,10 @@ export const serverGone = signal(false);
 // Grows when what was answered before may be out of date (a live recording went on, the server came back).
 export const revision = signal(0);
 
+// Answers and requests of before count no more: whoever still waits gets his, but nobody else does.
 export function refresh(): void {
     kept.clear();
+    flights.clear();
     revision.value++;
 }
 
@@ -72,10 +74,11 @@ function pause(milliseconds: number, abort?: AbortSignal): Promise<void> {
 
 // Answers when the result is there, however long the job takes. `onProgress` hears numbers from 0 to 1 on the way.
 export async function askJob<T>(path: string, onProgress?: (progress: number) => void, abort?: AbortSignal): Promise<T> {
+    const asked = revision.peek();
     for (let patience = busyTries; ; patience--) {
         const reply = await request(path, patience, abort);
         if (reply.done) {
-            keep(path, reply.answer);
+            if (asked === revision.peek()) keep(path, reply.answer);
             return reply.answer as T;
         }
         onProgress?.(reply.progress);
@@ -121,10 +124,9 @@ function join(path: string, who: Waiting): () => void {
     joined.waiting.add(who);
     return () => {
         joined.waiting.delete(who);
-        if (joined.waiting.size === 0 && flights.get(path) === joined) {
-            flights.delete(path);
-            joined.abort.abort();
-        }
+        if (joined.waiting.size > 0) return;
+        if (flights.get(path) === joined) flights.delete(path);
+        joined.abort.abort();
     };
 }
 

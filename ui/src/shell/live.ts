@@ -32,13 +32,15 @@ export async function loadExperiments(): Promise<void> {
     experiments.value = await askJob<Experiment[]>("/api/experiments"); // never from what is kept
 }
 
+let asked = 0; // an answer that was overtaken by a later question does not count
+
 export async function loadSummary(): Promise<void> {
-    const path = here("summary");
+    const mine = ++asked;
     try {
-        const answer = await ask<Summary>(path);
-        if (path === here("summary")) summary.value = answer;
+        const answer = await ask<Summary>(here("summary"));
+        if (mine === asked) summary.value = answer;
     } catch (problem) {
-        if (!(problem instanceof AskError) || problem.status === 0) return;
+        if (mine !== asked || !(problem instanceof AskError) || problem.status === 0) return;
         experiments.value = experiments.value.map((one) => (one.index === current.value ? { ...one, error: problem.message } : one));
     }
 }

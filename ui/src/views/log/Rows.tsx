@@ -57,6 +57,8 @@ export function Rows({ pages, rowHeight, ops, sort, setSort, whole }: RowsProps)
         setActive(next);
         go(reveal(scroll, top, next));
     };
+    // Rows that leave at one end come back at the other with new contents: elements are moved, not made.
+    const ring = Math.ceil(visible(scroll)) + 1;
     const inSight = active !== null && active >= first && active < first + n;
     return (
         <div
@@ -81,7 +83,7 @@ export function Rows({ pages, rowHeight, ops, sort, setSort, whole }: RowsProps)
                             const row = pages.row(first + i);
                             if (row) ops.add(row[4]);
                             const y = offset + i * rowHeight;
-                            return <OneRow key={first + i} index={first + i} row={row} y={y} active={active === first + i} press={press} />;
+                            return <OneRow key={(first + i) % ring} index={first + i} row={row} y={y} active={active === first + i} press={press} />;
                         })}
                     </div>
                     {pages.total === 0 && <p class="empty log-nothing">No op matches this filter.</p>}
