@@ -37,7 +37,7 @@ static const char * const classes[GGS_CLASSES] = {[GGS_CLASS_OTHER]   = "other",
                                                   [GGS_CLASS_COMPUTE] = "compute",
                                                   [GGS_CLASS_IO]      = "io"};
 
-static void put_buffer(struct ggs_request * request, struct ggs_json * json, const struct ggs_buffer * buffer,
+static void put_buffer(struct ggs_question * request, struct ggs_json * json, const struct ggs_buffer * buffer,
                        int layer) {
     static const char * const usages[] = {"any", "weights", "compute"};
     ggs_json_object(json, NULL);
@@ -93,7 +93,7 @@ static struct resident * find_residents(const struct ggs_trace * trace, uint64_t
     return list;
 }
 
-static void put_residents(struct ggs_request * request, struct ggs_json * json, const struct resident * list,
+static void put_residents(struct ggs_question * request, struct ggs_json * json, const struct resident * list,
                           uint64_t n) {
     static const char * const titles[] = {"name", "buffer", "offset", "bytes", "layer", "component"};
     ggs_json_object(json, "tensors");
@@ -115,7 +115,7 @@ static void put_residents(struct ggs_request * request, struct ggs_json * json, 
     ggs_json_end(json);
 }
 
-int ggs_route_buffers(struct ggs_request * request, struct ggs_error * error) {
+int ggs_route_buffers(struct ggs_question * request, struct ggs_error * error) {
     const struct ggs_trace * trace = &request->trace;
     struct ggs_json          json;
     struct ggs_occupancy     occupancy;
@@ -165,7 +165,7 @@ static void fill(struct bin * bins, uint64_t n, const struct ggs_occupancy * o) 
     }
 }
 
-static int write_curve(struct ggs_request * request, const struct ggs_occupancy * o, const struct bin * bins,
+static int write_curve(struct ggs_question * request, const struct ggs_occupancy * o, const struct bin * bins,
                        uint64_t n, struct ggs_error * error) {
     struct ggs_columns * columns = malloc(sizeof(*columns));
     if (columns == NULL) return ggs_fail_memory(error);
@@ -180,7 +180,7 @@ static int write_curve(struct ggs_request * request, const struct ggs_occupancy 
     return status;
 }
 
-int ggs_route_occupancy(struct ggs_request * request, struct ggs_error * error) {
+int ggs_route_occupancy(struct ggs_question * request, struct ggs_error * error) {
     struct ggs_occupancy occupancy;
     uint64_t             n      = 1000;
     int                  status = ggs_query_u64(&request->query, "bins", 1, BINS_MOST, &n, error);

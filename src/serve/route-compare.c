@@ -95,7 +95,7 @@ static void put_items(struct ggs_json * json, const struct ggs_diff * diff) {
     ggs_json_end(json);
 }
 
-static int put_diff(struct ggs_request * request, const struct ggs_diff * diff, struct ggs_error * error) {
+static int put_diff(struct ggs_question * request, const struct ggs_diff * diff, struct ggs_error * error) {
     struct ggs_json json;
     ggs_answer_begin(request->answer, &json);
     ggs_json_array(&json, "warnings");
@@ -120,7 +120,7 @@ static int put_diff(struct ggs_request * request, const struct ggs_diff * diff, 
     return ggs_answer_end(request->answer, &json, error);
 }
 
-static int compare(struct ggs_request * request, struct ggs_exhibit * a, struct ggs_exhibit * b,
+static int compare(struct ggs_question * request, struct ggs_exhibit * a, struct ggs_exhibit * b,
                    struct ggs_error * error) {
     struct ggs_diff  diff;
     struct ggs_trace traces[2] = {ggs_trace_borrow(&a->trace), ggs_trace_borrow(&b->trace)};
@@ -139,7 +139,7 @@ static int compare(struct ggs_request * request, struct ggs_exhibit * a, struct 
     return status;
 }
 
-int ggs_route_compare(struct ggs_request * request, struct ggs_error * error) {
+int ggs_route_compare(struct ggs_question * request, struct ggs_error * error) {
     uint64_t             index[2]    = {0, 1};
     struct ggs_exhibit * exhibits[2] = {NULL, NULL};
     int                  status      = ggs_query_u64(&request->query, "a", 0, UINT16_MAX, &index[0], error);

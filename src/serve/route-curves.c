@@ -12,7 +12,7 @@
 enum { PIXELS_MOST = 4096, RUNS_ONE_BY_ONE = 64 };
 
 struct curve {
-    struct ggs_request *        request;
+    struct ggs_question *       request;
     const struct ggs_overview * overview;
     int64_t                     begin, end;
     uint64_t                    pixels;
@@ -134,7 +134,7 @@ static int fill(struct curve * curve, struct ggs_error * error) {
     return status < 0 ? status : 0;
 }
 
-static int take_window(struct ggs_request * request, struct curve * curve, struct ggs_error * error) {
+static int take_window(struct ggs_question * request, struct curve * curve, struct ggs_error * error) {
     const int64_t far = INT64_MAX / 4;
     curve->begin = curve->overview->begin_ns, curve->end = curve->overview->end_ns, curve->pixels = 1000;
     int status = ggs_query_i64(&request->query, "begin", -far, far, &curve->begin, error);
@@ -146,7 +146,7 @@ static int take_window(struct ggs_request * request, struct curve * curve, struc
     return status;
 }
 
-int ggs_route_curves(struct ggs_request * request, struct ggs_error * error) {
+int ggs_route_curves(struct ggs_question * request, struct ggs_error * error) {
     struct curve curve  = {.request = request};
     int          status = ggs_exhibit_overview(request->exhibit, &curve.overview, error);
     if (status == 0) status = take_window(request, &curve, error);

@@ -61,7 +61,7 @@ static void put_pairs(struct ggs_json * json, const struct ggs_experts * experts
     ggs_json_end(json);
 }
 
-int ggs_route_experts(struct ggs_request * request, struct ggs_error * error) {
+int ggs_route_experts(struct ggs_question * request, struct ggs_error * error) {
     struct ggs_experts_options options = {.last_token = INT64_MAX};
     struct ggs_experts         experts;
     struct ggs_json            json;

@@ -24,7 +24,7 @@ struct edge {
 };
 
 struct drawing {
-    struct ggs_request *     request;
+    struct ggs_question *    request;
     int64_t                  token; // -1: that of the run
     struct ggs_run           run;
     const struct ggs_graph * graph;
@@ -272,7 +272,7 @@ static int draw(struct drawing * drawing, struct ggs_error * error) {
     return status;
 }
 
-int ggs_route_graph(struct ggs_request * request, struct ggs_error * error) {
+int ggs_route_graph(struct ggs_question * request, struct ggs_error * error) {
     struct drawing drawing = {.request = request};
     uint64_t       run     = 0;
     int            status  = ggs_query_i64(&request->query, "token", 0, INT64_MAX, &drawing.token, error);

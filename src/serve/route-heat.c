@@ -7,7 +7,7 @@ enum column { READS, BYTES, LAST_OP, LAST_RUN, LAST_NODE, COLUMNS };
 
 static const char * const titles[COLUMNS] = {"reads", "bytes", "last_op", "last_run", "last_node"};
 
-static void put_cell(struct ggs_request * request, struct ggs_json * json, const struct ggs_heat_place * place,
+static void put_cell(struct ggs_question * request, struct ggs_json * json, const struct ggs_heat_place * place,
                      enum column column) {
     if (column == READS)
         ggs_json_u64(json, NULL, place->reads);
@@ -40,7 +40,7 @@ static void put_experts(struct ggs_json * json, const struct ggs_heat * heat, co
     ggs_json_end(json);
 }
 
-static void put_buffers(struct ggs_request * request, struct ggs_json * json, const struct ggs_heat * heat) {
+static void put_buffers(struct ggs_question * request, struct ggs_json * json, const struct ggs_heat * heat) {
     static const char * const names[] = {"buffer", "reads", "writes", "bytes"};
     ggs_json_object(json, "buffers");
     for (unsigned column = 0; column < 4; column++) {
@@ -55,7 +55,7 @@ static void put_buffers(struct ggs_request * request, struct ggs_json * json, co
     ggs_json_end(json);
 }
 
-int ggs_route_heat(struct ggs_request * request, struct ggs_error * error) {
+int ggs_route_heat(struct ggs_question * request, struct ggs_error * error) {
     const struct ggs_model_map * map;
     struct ggs_heat              heat;
     struct ggs_json              json;

@@ -59,7 +59,7 @@ static void put_row(struct ggs_json * json, uint64_t row, const struct ggs_log_e
 
 // ---- everything, as the engine went ----
 
-static int put_plain(struct ggs_request * request, struct ggs_json * json, const struct ggs_overview * overview,
+static int put_plain(struct ggs_question * request, struct ggs_json * json, const struct ggs_overview * overview,
                      const struct page * page, struct ggs_error * error) {
     struct ggs_log_filter           filter = GGS_LOG_ALL;
     const struct ggs_overview_run * run    = ggs_overview_at(overview, page->from);
@@ -95,7 +95,7 @@ static int by_run(const void * a, const void * b, void * context) {
 }
 
 // Fetches places of one run, which stand at order[0..n).
-static int fetch_run(struct ggs_request * request, struct ggs_log_filter * filter, const struct ggs_log_place * places,
+static int fetch_run(struct ggs_question * request, struct ggs_log_filter * filter, const struct ggs_log_place * places,
                      const uint32_t * order, uint64_t n, struct kept_row * rows, struct ggs_error * error) {
     struct ggs_log *     log;
     struct ggs_log_entry entry;
@@ -122,7 +122,7 @@ static struct ggs_log_filter narrow_filter(const struct ggs_log_filter * filter)
     return narrow;
 }
 
-static int put_places(struct ggs_request * request, struct ggs_json * json, const struct ggs_log_filter * whole,
+static int put_places(struct ggs_question * request, struct ggs_json * json, const struct ggs_log_filter * whole,
                       const struct ggs_log_place * places, uint64_t n, struct ggs_error * error) {
     uint32_t              order[COUNT_MOST];
     struct ggs_log_filter filter = narrow_filter(whole);
@@ -143,7 +143,7 @@ static int put_places(struct ggs_request * request, struct ggs_json * json, cons
     return status;
 }
 
-static int find_rows(struct ggs_request * request, const struct ggs_overview * overview,
+static int find_rows(struct ggs_question * request, const struct ggs_overview * overview,
                      const struct ggs_log_filter * filter, struct ggs_log_order order, const char * key,
                      struct ggs_log_rows ** out, struct ggs_error * error) {
     struct ggs_log_cache * cache  = &request->exhibit->log_cache;
@@ -244,7 +244,7 @@ static void put_head(struct ggs_json * json, uint64_t total, uint64_t of, uint64
 }
 
 // Everything that a filter leaves, as the engine went: for reports.
-static int put_rest(struct ggs_request * request, struct ggs_json * json, const struct ggs_overview * overview,
+static int put_rest(struct ggs_question * request, struct ggs_json * json, const struct ggs_overview * overview,
                     const struct ggs_log_filter * filter, struct ggs_error * error) {
     struct ggs_log *     log;
     struct ggs_log_entry entry;
@@ -257,7 +257,7 @@ static int put_rest(struct ggs_request * request, struct ggs_json * json, const 
     return status < 0 ? status : 0;
 }
 
-static int write_filtered(struct ggs_request * request, struct ggs_json * json, const struct ggs_overview * overview,
+static int write_filtered(struct ggs_question * request, struct ggs_json * json, const struct ggs_overview * overview,
                           const struct ggs_log_filter * filter, struct ggs_log_order order, const struct page * page,
                           struct ggs_error * error) {
     struct ggs_text       key  = {0};
@@ -278,7 +278,7 @@ static int write_filtered(struct ggs_request * request, struct ggs_json * json, 
     return status;
 }
 
-int ggs_route_log(struct ggs_request * request, struct ggs_error * error) {
+int ggs_route_log(struct ggs_question * request, struct ggs_error * error) {
     struct ggs_log_filter       filter = GGS_LOG_ALL;
     struct ggs_log_order        order  = {GGS_LOG_ROW, false};
     const struct ggs_overview * overview;

@@ -3,7 +3,7 @@
 
 #include "serve/routes.h"
 
-static void put_files(struct ggs_request * request, struct ggs_json * json) {
+static void put_files(struct ggs_question * request, struct ggs_json * json) {
     const struct ggs_trace * trace = &request->trace;
     ggs_json_array(json, "files");
     for (uint64_t i = 0; i < trace->n_files; i++) {
@@ -79,7 +79,7 @@ static void put_cell(struct ggs_json * json, const struct ggs_model_place * plac
     }
 }
 
-int ggs_route_map(struct ggs_request * request, struct ggs_error * error) {
+int ggs_route_map(struct ggs_question * request, struct ggs_error * error) {
     const struct ggs_model_map * map;
     struct ggs_json              json;
     int                          status = ggs_query_finish(&request->query, error);

@@ -15,7 +15,7 @@ struct neighbour {
 };
 
 struct card {
-    struct ggs_request *        request;
+    struct ggs_question *       request;
     const struct ggs_overview * overview;
     uint64_t                    run, node;
     uint32_t *        heads; // by node: node + 1 that it was computed together with, or itself; 0: not computed
@@ -308,7 +308,7 @@ static int put_card(struct card * card, struct ggs_error * error) {
     return status < 0 ? status : ended;
 }
 
-int ggs_route_op(struct ggs_request * request, struct ggs_error * error) {
+int ggs_route_op(struct ggs_question * request, struct ggs_error * error) {
     struct card card   = {.request = request};
     int         status = ggs_query_u64(&request->query, "run", 1, UINT32_MAX, &card.run, error);
     if (status == 0) status = ggs_query_u64(&request->query, "node", 0, UINT32_MAX, &card.node, error);

@@ -28,7 +28,7 @@ enum { TABLES = 5 };
 static const char * const titles[TABLES] = {"by_op", "by_layer", "by_component", "by_tensor", "by_thread"};
 static const enum ggs_by  kinds[TABLES]  = {GGS_BY_OP, GGS_BY_LAYER, GGS_BY_COMPONENT, GGS_BY_TENSOR, GGS_BY_THREAD};
 
-static int put_tables(struct ggs_request * request, struct ggs_json * json, const struct ggs_totals_range * range,
+static int put_tables(struct ggs_question * request, struct ggs_json * json, const struct ggs_totals_range * range,
                       struct ggs_error * error) {
     struct ggs_groups groups[TABLES] = {{0}};
     int               status = ggs_groups_compute_several(groups, kinds, TABLES - 1, &request->trace, range, error);
@@ -86,7 +86,7 @@ static void put_cold(struct ggs_json * json, struct ggs_weights * weights) {
     ggs_json_end(json);
 }
 
-static int put_totals(struct ggs_request * request, struct ggs_json * json, const struct ggs_totals_range * range,
+static int put_totals(struct ggs_question * request, struct ggs_json * json, const struct ggs_totals_range * range,
                       struct ggs_error * error) {
     struct ggs_totals  totals;
     struct ggs_weights weights;
@@ -108,7 +108,7 @@ static int put_totals(struct ggs_request * request, struct ggs_json * json, cons
     return status;
 }
 
-int ggs_route_stats(struct ggs_request * request, struct ggs_error * error) {
+int ggs_route_stats(struct ggs_question * request, struct ggs_error * error) {
     struct ggs_totals_range range = ggs_totals_all;
     struct ggs_json         json;
     int                     status = ggs_query_tokens(&request->query, &range.first_step, &range.last_step, error);

@@ -7,7 +7,7 @@
 #include "base/error.h"
 #include "serve/routes.h"
 
-int ggs_route_experiments(struct ggs_request * request, struct ggs_error * error) {
+int ggs_route_experiments(struct ggs_question * request, struct ggs_error * error) {
     struct ggs_json          json;
     struct ggs_shelf_state * state  = malloc(sizeof(*state));
     int                      status = ggs_query_finish(&request->query, error);
@@ -100,7 +100,7 @@ static const char * asked_for(struct json_object * command) {
 }
 
 // The tokens of the first step, as far as their texts are known.
-static int read_tokens(struct ggs_request * request, struct ggs_text * text, struct ggs_error * error) {
+static int read_tokens(struct ggs_question * request, struct ggs_text * text, struct ggs_error * error) {
     struct ggs_cursor * cursor;
     struct ggs_token    token;
     int                 status = ggs_cursor_open(&cursor, request->trace.reader, GGS_TABLE_TOKENS, error);
@@ -115,7 +115,7 @@ static int read_tokens(struct ggs_request * request, struct ggs_text * text, str
     return status < 0 ? status : 0;
 }
 
-static int put_prompt(struct ggs_request * request, struct ggs_json * json, struct json_object * root,
+static int put_prompt(struct ggs_question * request, struct ggs_json * json, struct json_object * root,
                       struct ggs_error * error) {
     struct ggs_text text   = {0};
     const char *    asked  = asked_for(member(root, "command"));
@@ -151,7 +151,7 @@ static const char * quantization_of(const struct ggs_model_map * map) {
     return best;
 }
 
-static void put_files(struct ggs_request * request, struct ggs_json * json) {
+static void put_files(struct ggs_question * request, struct ggs_json * json) {
     const struct ggs_trace * trace = &request->trace;
     ggs_json_array(json, "files");
     for (uint64_t i = 0; i < trace->n_files; i++) {
@@ -167,7 +167,7 @@ static void put_files(struct ggs_request * request, struct ggs_json * json) {
     ggs_json_end(json);
 }
 
-static int put_model(struct ggs_request * request, struct ggs_json * json, struct ggs_error * error) {
+static int put_model(struct ggs_question * request, struct ggs_json * json, struct ggs_error * error) {
     const struct ggs_trace *     trace = &request->trace;
     const struct ggs_model_map * map;
     const char *                 name   = NULL;
@@ -239,7 +239,7 @@ static void put_counts(struct ggs_json * json, const struct ggs_overview * o) {
     ggs_json_u64(json, "interrupted_runs", o->interrupted_runs);
 }
 
-static void put_lanes(struct ggs_request * request, struct ggs_json * json, const struct ggs_overview * o) {
+static void put_lanes(struct ggs_question * request, struct ggs_json * json, const struct ggs_overview * o) {
     bool several = o->n_lanes > 0 && o->lanes[o->n_lanes - 1].slot != o->lanes[0].slot;
     ggs_json_array(json, "lanes");
     for (uint64_t i = 0; i < o->n_lanes; i++) {
@@ -263,7 +263,7 @@ static void put_lanes(struct ggs_request * request, struct ggs_json * json, cons
     ggs_json_end(json);
 }
 
-static int put_levels(struct ggs_request * request, struct ggs_json * json, struct ggs_error * error) {
+static int put_levels(struct ggs_question * request, struct ggs_json * json, struct ggs_error * error) {
     uint64_t levels[64];
     unsigned n      = 0;
     int      status = ggs_exhibit_levels(request->exhibit, levels, &n, error);
@@ -273,7 +273,7 @@ static int put_levels(struct ggs_request * request, struct ggs_json * json, stru
     return status;
 }
 
-static void put_has(struct ggs_request * request, struct ggs_json * json, const struct ggs_model_map * map) {
+static void put_has(struct ggs_question * request, struct ggs_json * json, const struct ggs_model_map * map) {
     bool experts = map->experts > 0;
     for (uint64_t i = 0; !experts && i < map->n; i++) experts = map->places[i].experts > 0;
     (void) request;
@@ -287,7 +287,7 @@ static void put_has(struct ggs_request * request, struct ggs_json * json, const 
     ggs_json_end(json);
 }
 
-static int put_all(struct ggs_request * request, struct ggs_json * json, struct json_object * root,
+static int put_all(struct ggs_question * request, struct ggs_json * json, struct json_object * root,
                    const struct ggs_overview * overview, struct ggs_error * error) {
     struct ggs_shelf_state state;
     ggs_shelf_state(request->shelf, request->exhibit->index, &state);
@@ -312,7 +312,7 @@ static int put_all(struct ggs_request * request, struct ggs_json * json, struct 
     return status;
 }
 
-int ggs_route_summary(struct ggs_request * request, struct ggs_error * error) {
+int ggs_route_summary(struct ggs_question * request, struct ggs_error * error) {
     const struct ggs_overview * overview;
     struct ggs_json             json;
     int                         status = ggs_query_finish(&request->query, error);

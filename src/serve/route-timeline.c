@@ -38,7 +38,7 @@ struct known {
 enum { KNOWN_MOST = 64 };
 
 struct view {
-    struct ggs_request *        request;
+    struct ggs_question *       request;
     const struct ggs_overview * overview;
     struct window               window;
     uint64_t                    level;   // of the bins
@@ -321,7 +321,7 @@ static int write_view(struct view * view, bool raw, struct ggs_error * error) {
     return status;
 }
 
-static int take_window(struct ggs_request * request, const struct ggs_overview * overview, struct window * window,
+static int take_window(struct ggs_question * request, const struct ggs_overview * overview, struct window * window,
                        struct ggs_error * error) {
     const int64_t far = INT64_MAX / 4;
     *window           = (struct window){overview->begin_ns, overview->end_ns, 1000};
@@ -334,7 +334,7 @@ static int take_window(struct ggs_request * request, const struct ggs_overview *
     return status;
 }
 
-int ggs_route_timeline(struct ggs_request * request, struct ggs_error * error) {
+int ggs_route_timeline(struct ggs_question * request, struct ggs_error * error) {
     struct view view   = {.request = request};
     bool        raw    = false;
     int         status = ggs_exhibit_overview(request->exhibit, &view.overview, error);

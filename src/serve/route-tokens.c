@@ -75,7 +75,7 @@ static int read_rows(struct ggs_cursor * cursor, const struct span * span, struc
 }
 
 // The text of a step's tokens, cut at a character.
-static int read_text(struct ggs_request * request, struct ggs_cursor * cursor, const struct row * row,
+static int read_text(struct ggs_question * request, struct ggs_cursor * cursor, const struct row * row,
                      struct ggs_text * text, struct ggs_error * error) {
     struct ggs_token token;
     int              more       = 0;
@@ -98,7 +98,7 @@ static int read_text(struct ggs_request * request, struct ggs_cursor * cursor, c
     return more;
 }
 
-static int put_texts(struct ggs_request * request, struct ggs_json * json, const struct row * rows, uint64_t n,
+static int put_texts(struct ggs_question * request, struct ggs_json * json, const struct row * rows, uint64_t n,
                      struct ggs_error * error) {
     struct ggs_cursor * cursor;
     struct ggs_text     text   = {0};
@@ -118,7 +118,7 @@ static int put_texts(struct ggs_request * request, struct ggs_json * json, const
     return status < 0 ? status : 0;
 }
 
-static int write_columns(struct ggs_request * request, const struct row * rows, uint64_t n, struct ggs_error * error) {
+static int write_columns(struct ggs_question * request, const struct row * rows, uint64_t n, struct ggs_error * error) {
     struct ggs_columns * columns = malloc(sizeof(*columns));
     if (columns == NULL) return ggs_fail_memory(error);
     ggs_columns_begin(columns, n, 0);
@@ -137,7 +137,7 @@ static int write_columns(struct ggs_request * request, const struct row * rows, 
     return status;
 }
 
-int ggs_route_tokens(struct ggs_request * request, struct ggs_error * error) {
+int ggs_route_tokens(struct ggs_question * request, struct ggs_error * error) {
     struct ggs_cursor * cursor;
     struct span         span   = {.bins = 1000, .from = -1, .to = INT64_MAX};
     uint64_t            n      = 0;

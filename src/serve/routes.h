@@ -13,7 +13,7 @@ struct ggs_report_part {
     int64_t begin_ns, end_ns;
 };
 
-struct ggs_request {
+struct ggs_question {
     struct ggs_shelf *             shelf;
     struct ggs_exhibit *           exhibit; // NULL where the path names none
     struct ggs_trace               trace;   // borrowed from the exhibit
@@ -24,31 +24,31 @@ struct ggs_request {
 };
 
 // Says how many op runs will be walked over until it is done, so that its progress is known.
-void ggs_request_expect(struct ggs_request * request, uint64_t op_runs);
+void ggs_request_expect(struct ggs_question * request, uint64_t op_runs);
 
 // Text of an experiment's files, such as it is: the JSON writer takes care of what is no UTF-8.
-static inline const char * ggs_request_string(const struct ggs_request * request, uint64_t string) {
+static inline const char * ggs_request_string(const struct ggs_question * request, uint64_t string) {
     return ggs_reader_string(request->trace.reader, string);
 }
-const char * ggs_request_tensor(const struct ggs_request * request,
-                                const struct ggs_tensor *  tensor); // its name, "" for NULL
+const char * ggs_request_tensor(const struct ggs_question * request,
+                                const struct ggs_tensor *   tensor); // its name, "" for NULL
 const char * ggs_phase_word(uint64_t phase);
 
 // Return 0, or negative with a sentence.
-typedef int (*ggs_route_function)(struct ggs_request * request, struct ggs_error * error);
+typedef int (*ggs_route_function)(struct ggs_question * request, struct ggs_error * error);
 
-int ggs_route_experiments(struct ggs_request * request, struct ggs_error * error);
-int ggs_route_compare(struct ggs_request * request, struct ggs_error * error);
-int ggs_route_summary(struct ggs_request * request, struct ggs_error * error);
-int ggs_route_tokens(struct ggs_request * request, struct ggs_error * error);
-int ggs_route_map(struct ggs_request * request, struct ggs_error * error);
-int ggs_route_heat(struct ggs_request * request, struct ggs_error * error);
-int ggs_route_buffers(struct ggs_request * request, struct ggs_error * error);
-int ggs_route_occupancy(struct ggs_request * request, struct ggs_error * error);
-int ggs_route_timeline(struct ggs_request * request, struct ggs_error * error);
-int ggs_route_curves(struct ggs_request * request, struct ggs_error * error);
-int ggs_route_op(struct ggs_request * request, struct ggs_error * error);
-int ggs_route_log(struct ggs_request * request, struct ggs_error * error);
-int ggs_route_stats(struct ggs_request * request, struct ggs_error * error);
-int ggs_route_experts(struct ggs_request * request, struct ggs_error * error);
-int ggs_route_graph(struct ggs_request * request, struct ggs_error * error);
+int ggs_route_experiments(struct ggs_question * request, struct ggs_error * error);
+int ggs_route_compare(struct ggs_question * request, struct ggs_error * error);
+int ggs_route_summary(struct ggs_question * request, struct ggs_error * error);
+int ggs_route_tokens(struct ggs_question * request, struct ggs_error * error);
+int ggs_route_map(struct ggs_question * request, struct ggs_error * error);
+int ggs_route_heat(struct ggs_question * request, struct ggs_error * error);
+int ggs_route_buffers(struct ggs_question * request, struct ggs_error * error);
+int ggs_route_occupancy(struct ggs_question * request, struct ggs_error * error);
+int ggs_route_timeline(struct ggs_question * request, struct ggs_error * error);
+int ggs_route_curves(struct ggs_question * request, struct ggs_error * error);
+int ggs_route_op(struct ggs_question * request, struct ggs_error * error);
+int ggs_route_log(struct ggs_question * request, struct ggs_error * error);
+int ggs_route_stats(struct ggs_question * request, struct ggs_error * error);
+int ggs_route_experts(struct ggs_question * request, struct ggs_error * error);
+int ggs_route_graph(struct ggs_question * request, struct ggs_error * error);

@@ -91,7 +91,7 @@ enum ggs_kind_of_work ggs_site_work(struct ggs_shelf * shelf, const char * targe
     return is_slow(&place) ? GGS_WORK_SLOW : GGS_WORK_QUICK;
 }
 
-static int run_route(struct ggs_request * request, const struct place * place, struct ggs_error * error) {
+static int run_route(struct ggs_question * request, const struct place * place, struct ggs_error * error) {
     int status = ggs_query_parse(&request->query, place->query, error);
     if (status == 0 && place->of_experiment)
         status = ggs_shelf_take(request->shelf, (unsigned) place->index, &request->exhibit, error);
@@ -108,14 +108,14 @@ static int run_route(struct ggs_request * request, const struct place * place, s
 
 static void answer_target(struct ggs_shelf * shelf, const char * target, const struct ggs_report_part * part,
                           struct ggs_job_progress * progress, struct ggs_answer * answer) {
-    struct ggs_error     error = {0};
-    struct place         place;
-    struct ggs_request * request = calloc(1, sizeof(*request));
+    struct ggs_error      error = {0};
+    struct place          place;
+    struct ggs_question * request = calloc(1, sizeof(*request));
     if (request == NULL) {
         ggs_answer_refuse(answer, 503, "the server is out of memory");
         return;
     }
-    *request = (struct ggs_request){.shelf = shelf, .progress = progress, .answer = answer, .part = part};
+    *request = (struct ggs_question){.shelf = shelf, .progress = progress, .answer = answer, .part = part};
     if (!find_place(target, &place))
         ggs_answer_refuse(answer, 404, "there is nothing at this address");
     else if (run_route(request, &place, &error) < 0)
@@ -137,11 +137,11 @@ void ggs_site_answer(struct ggs_shelf * shelf, const char * key, struct ggs_job_
 
 // ---- what the routes share ----
 
-void ggs_request_expect(struct ggs_request * request, uint64_t op_runs) {
+void ggs_request_expect(struct ggs_question * request, uint64_t op_runs) {
     atomic_store(&request->progress->total, op_runs);
 }
 
-const char * ggs_request_tensor(const struct ggs_request * request, const struct ggs_tensor * tensor) {
+const char * ggs_request_tensor(const struct ggs_question * request, const struct ggs_tensor * tensor) {
     return tensor == NULL ? "" : ggs_request_string(request, tensor->name);
 }
 
