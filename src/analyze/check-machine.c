@@ -1,6 +1,7 @@
 #include <inttypes.h>
 
 #include "analyze/check.h"
+#include "analyze/prove.h"
 #include "base/error.h"
 
 // Files end in the middle of a page, and of a block of their filesystem.
@@ -97,4 +98,29 @@ void ggs_check_requests(struct ggs_checks * checks, struct ggs_trace * trace) {
     ggs_cursor_close(rows);
     ggs_cursor_close(s.runs);
     conclude(checks, "block requests", &s, lost, status, &error);
+}
+
+// Recordings with --prove: the trace's own claims, against the hardware's word.
+void ggs_check_pages(struct ggs_checks * checks, struct ggs_trace * trace) {
+    static const char name[] = "touched pages";
+    struct ggs_proof  proof;
+    struct ggs_error  error = {0};
+    if (ggs_reader_rows(trace->reader, GGS_TABLE_PAGES) == 0) return;
+    if (ggs_proof_compute(&proof, trace, &error) < 0) {
+        ggs_checks_add(checks, name, GGS_CHECK_FAIL, "%s", error.text);
+        return;
+    }
+    if (proof.n_surprises > 0) {
+        ggs_checks_add(checks, name, GGS_CHECK_FAIL,
+                       "%" PRIu64 " of %" PRIu64 " were touched though no op says so; ggscope prove lists them",
+                       proof.surprise_pages, proof.total.touched);
+    } else if (proof.incomplete > 0 || proof.lost > 0) {
+        ggs_checks_add(checks, name, GGS_CHECK_INTERRUPTED, "of %" PRIu64 " ops not all could be told",
+                       proof.incomplete + proof.lost);
+    } else {
+        ggs_checks_add(checks, name, GGS_CHECK_OK,
+                       "%" PRIu64 ", all of them predicted (%.2f %% of the predicted ones); times mean nothing here",
+                       proof.total.touched, 100 * ggs_proof_precision(&proof.total));
+    }
+    ggs_proof_release(&proof);
 }

@@ -28,6 +28,7 @@ __attribute__((format(printf, 4, 5))) void ggs_checks_add(struct ggs_checks * ch
 // What was observed of the machine: nothing is added where nothing was.
 void ggs_check_faults(struct ggs_checks * checks, struct ggs_trace * trace);
 void ggs_check_requests(struct ggs_checks * checks, struct ggs_trace * trace);
+void ggs_check_pages(struct ggs_checks * checks, struct ggs_trace * trace);
 
 // `directory`: of a sealed experiment, or a trace file. Negative only where the trace cannot be opened at all.
 int ggs_checks_run(struct ggs_checks * checks, const char * directory, struct ggs_error * error);

@@ -59,3 +59,26 @@ uint64_t ggs_intervals_bytes(const struct ggs_intervals * set) {
     for (uint64_t i = 0; i < set->n; i++) sum += set->data[i].end - set->data[i].begin;
     return sum;
 }
+
+// The first interval that ends behind `begin`.
+static uint64_t first_behind(const struct ggs_intervals * set, uint64_t begin) {
+    uint64_t low = 0, high = set->n;
+    while (low < high) {
+        uint64_t middle = (low + high) / 2;
+        if (set->data[middle].end <= begin)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return low;
+}
+
+uint64_t ggs_intervals_inside(const struct ggs_intervals * set, uint64_t begin, uint64_t end) {
+    uint64_t sum = 0;
+    for (uint64_t i = first_behind(set, begin); i < set->n && set->data[i].begin < end; i++) {
+        uint64_t from = set->data[i].begin > begin ? set->data[i].begin : begin;
+        uint64_t to   = set->data[i].end < end ? set->data[i].end : end;
+        sum += to - from;
+    }
+    return sum;
+}

@@ -17,3 +17,4 @@ void     ggs_intervals_release(struct ggs_intervals * set);
 bool     ggs_intervals_add(struct ggs_intervals * set, uint64_t begin, uint64_t end); // false: out of memory
 bool     ggs_intervals_covers(const struct ggs_intervals * set, uint64_t begin, uint64_t end);
 uint64_t ggs_intervals_bytes(const struct ggs_intervals * set);
+uint64_t ggs_intervals_inside(const struct ggs_intervals * set, uint64_t begin, uint64_t end); // bytes between the two

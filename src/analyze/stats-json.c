@@ -28,6 +28,7 @@ static void write_numbers(struct ggs_json * json, const struct ggs_totals * t) {
     };
     for (size_t i = 0; i < sizeof(numbers) / sizeof(numbers[0]); i++)
         ggs_json_u64(json, numbers[i].key, numbers[i].value);
+    ggs_json_bool(json, "times_distorted", t->proved);
     double seconds = (double) t->generate_ns / 1e9;
     if (seconds > 0) {
         ggs_json_double(json, "tokens_per_second", (double) t->generate_steps / seconds);

@@ -245,6 +245,7 @@ const struct ggs_totals_range ggs_totals_all = {INT64_MIN, INT64_MAX, -1};
 int ggs_totals_compute(struct ggs_totals * totals, struct ggs_trace * trace, const struct ggs_totals_range * range,
                        struct ggs_error * error) {
     *totals            = (struct ggs_totals){.n_by_op = trace->n_ops, .n_touched = trace->n_files};
+    totals->proved     = ggs_reader_rows(trace->reader, GGS_TABLE_PAGES) > 0;
     totals->by_op      = calloc(trace->n_ops + 1, sizeof(*totals->by_op));
     totals->touched    = calloc(trace->n_files + 1, sizeof(*totals->touched));
     struct pass pass   = {.totals = totals};

@@ -25,6 +25,7 @@ struct ggs_totals {
     uint64_t               runs, interrupted_runs;
     uint64_t               nodes, executed, absorbed, empty, skipped, opaque, unseen, cut;
     uint64_t               ops, op_runs, dropped;
+    bool                   proved;                      // recorded with --prove: its times mean nothing
     uint64_t               wall_ns;                     // first graph run's begin to last one's end
     uint64_t               read, written, disk, buffer; // bytes; disk + buffer = read + written
     uint64_t               buffers, peak_bytes;

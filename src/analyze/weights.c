@@ -13,16 +13,6 @@ void ggs_weights_release(struct ggs_weights * weights) {
     *weights = (struct ggs_weights){0};
 }
 
-static uint64_t covered(const struct ggs_intervals * set, uint64_t begin, uint64_t end) {
-    uint64_t sum = 0;
-    for (uint64_t i = 0; i < set->n && set->data[i].begin < end; i++) {
-        uint64_t from = set->data[i].begin > begin ? set->data[i].begin : begin;
-        uint64_t to   = set->data[i].end < end ? set->data[i].end : end;
-        if (from < to) sum += to - from;
-    }
-    return sum;
-}
-
 // Reads are counted by the trace's tensors; several of them can be the same weight, seen by different graphs.
 static void add_reads(struct ggs_weight * weight, struct ggs_trace * trace, const struct ggs_totals * totals,
                       uint64_t file, uint64_t begin, uint64_t end) {
@@ -47,10 +37,11 @@ static int add_file(struct ggs_weights * weights, struct ggs_trace * trace, cons
         uint32_t                       name = ggs_names_number(weights->owned, t->name, t->name_length);
         if (path == UINT32_MAX || name == UINT32_MAX) return ggs_fail_memory(error);
         struct ggs_weight * weight = &more[weights->n++];
-        *weight                    = (struct ggs_weight){.name    = ggs_names_text(weights->owned, name),
-                                                         .file    = ggs_names_text(weights->owned, path),
-                                                         .size    = t->size,
-                                                         .touched = covered(&totals->touched[file - 1], t->offset, t->offset + t->size)};
+        *weight                    = (struct ggs_weight){
+                               .name    = ggs_names_text(weights->owned, name),
+                               .file    = ggs_names_text(weights->owned, path),
+                               .size    = t->size,
+                               .touched = ggs_intervals_inside(&totals->touched[file - 1], t->offset, t->offset + t->size)};
         add_reads(weight, trace, totals, file, t->offset, t->offset + t->size);
     }
     return 0;

@@ -52,6 +52,7 @@ static void print_bytes(FILE * out, const struct ggs_totals * t) {
 
 static void print_doubts(FILE * out, const struct ggs_totals * t) {
     char number[GGS_NUMBER_LENGTH];
+    if (t->proved) fputs("prove     recorded with --prove: all times are distorted\n", out);
     if (t->dropped > 0) fprintf(out, "lost      %s records could not be kept\n", ggs_format_count(number, t->dropped));
     if (t->unseen > 0) fprintf(out, "unseen    %s nodes that no hook saw\n", ggs_format_count(number, t->unseen));
     if (t->opaque > 0)

@@ -1,8 +1,10 @@
-// /api/x/N/curves: bytes that ops read from mapped files, over time.
+// /api/x/N/curves: over time, bytes that ops read from mapped files, page faults, and what the disk was asked for.
 //
 // A wide window takes each graph run as a whole, its bytes spread evenly over its time; in a narrow one every op counts by itself.
 #include <stdlib.h>
 
+#include "analyze/faults.h"
+#include "analyze/requests.h"
 #include "analyze/uses.h"
 #include "analyze/walk.h"
 #include "base/error.h"
@@ -17,6 +19,9 @@ struct curve {
     int64_t                     begin, end;
     uint64_t                    pixels;
     double *                    disk; // by pixel
+    // what the machine did, NULL where it was not recorded
+    struct ggs_fault_bin *   faults;
+    struct ggs_request_bin * requests;
 };
 
 // Adds bytes that were read evenly between two times.
@@ -111,6 +116,43 @@ static int add_ops(struct curve * curve, uint64_t first, uint64_t last, struct g
     return status;
 }
 
+// ---- the machine ----
+
+static bool recorded(const struct curve * curve, enum ggs_trace_table table) {
+    return ggs_reader_rows(curve->request->trace.reader, table) > 0;
+}
+
+static int fill_machine(struct curve * curve, struct ggs_error * error) {
+    struct ggs_trace * trace  = &curve->request->trace;
+    int                status = 0;
+    if (recorded(curve, GGS_TABLE_FAULTS)) {
+        curve->faults = calloc(curve->pixels, sizeof(*curve->faults));
+        if (curve->faults == NULL) return ggs_fail_memory(error);
+        status = ggs_fault_timeline(trace, curve->begin, curve->end, curve->faults, curve->pixels, error);
+    }
+    if (status == 0 && recorded(curve, GGS_TABLE_REQUESTS)) {
+        curve->requests = calloc(curve->pixels, sizeof(*curve->requests));
+        if (curve->requests == NULL) return ggs_fail_memory(error);
+        status = ggs_request_timeline(trace, curve->begin, curve->end, curve->requests, curve->pixels, error);
+    }
+    return status;
+}
+
+// Columns of the machine's curves; `scratch` has room for one of them, because a column is copied when it is added.
+static void put_machine(const struct curve * curve, struct ggs_columns * columns, double * scratch) {
+    for (unsigned which = 0; which < 3; which++) {
+        static const char * const names[] = {"faults", "stalled", "requests"};
+        if (which < 2 ? curve->faults == NULL : curve->requests == NULL) continue;
+        for (uint64_t i = 0; i < curve->pixels; i++) {
+            const struct ggs_fault_bin * fault = which < 2 ? &curve->faults[i] : NULL;
+            scratch[i]                         = which == 0   ? (double) (fault->minor + fault->major)
+                                                 : which == 1 ? (double) fault->stalled_ns
+                                                              : (double) curve->requests[i].model;
+        }
+        ggs_columns_add(columns, names[which], GGS_CELL_F64, scratch, sizeof(*scratch), curve->pixels);
+    }
+}
+
 // ---- the answer ----
 
 static int fill(struct curve * curve, struct ggs_error * error) {
@@ -154,14 +196,18 @@ int ggs_route_curves(struct ggs_question * request, struct ggs_error * error) {
     struct ggs_columns * columns = malloc(sizeof(*columns));
     curve.disk                   = calloc(curve.pixels, sizeof(*curve.disk));
     status                       = columns == NULL || curve.disk == NULL ? ggs_fail_memory(error) : fill(&curve, error);
+    if (status == 0) status = fill_machine(&curve, error);
     if (status == 0) {
         ggs_columns_begin(columns, curve.pixels, curve.begin);
         ggs_json_i64(&columns->json, "begin", curve.begin);
         ggs_json_i64(&columns->json, "end", curve.end);
         ggs_json_double(&columns->json, "bin_ns", (double) (curve.end - curve.begin) / (double) curve.pixels);
         ggs_columns_add(columns, "disk", GGS_CELL_F64, curve.disk, sizeof(*curve.disk), curve.pixels);
+        put_machine(&curve, columns, curve.disk);
         status = ggs_columns_end(columns, request->answer, error);
     }
+    free(curve.faults);
+    free(curve.requests);
     free(curve.disk);
     free(columns);
     return status;

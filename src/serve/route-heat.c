@@ -1,5 +1,6 @@
 // /api/x/N/heat: how often was what touched, in the order of the map.
 #include "analyze/heat.h"
+#include "analyze/machine-heat.h"
 #include "base/error.h"
 #include "serve/routes.h"
 
@@ -55,9 +56,38 @@ static void put_buffers(struct ggs_question * request, struct ggs_json * json, c
     ggs_json_end(json);
 }
 
+// A number of every place, in the order of the map; `at` is where it stands in the place's struct.
+static void put_machine_list(struct ggs_json * json, const char * key, const struct ggs_machine_heat * machine,
+                             size_t at) {
+    ggs_json_array(json, key);
+    for (uint64_t i = 0; i < machine->n_places; i++)
+        ggs_json_u64(json, NULL, *(const uint64_t *) ((const char *) &machine->places[i] + at));
+    ggs_json_end(json);
+}
+
+static void put_machine(struct ggs_json * json, const struct ggs_machine_heat * machine) {
+    if (machine->faults) {
+        ggs_json_object(json, "faults");
+        put_machine_list(json, "minor", machine, offsetof(struct ggs_machine_place, minor));
+        put_machine_list(json, "major", machine, offsetof(struct ggs_machine_place, major));
+        put_machine_list(json, "stalled_ns", machine, offsetof(struct ggs_machine_place, stalled_ns));
+        ggs_json_end(json);
+    } else {
+        ggs_json_null(json, "faults");
+    }
+    if (machine->pages) {
+        ggs_json_object(json, "pages");
+        put_machine_list(json, "touched", machine, offsetof(struct ggs_machine_place, touched));
+        ggs_json_end(json);
+    } else {
+        ggs_json_null(json, "pages");
+    }
+}
+
 int ggs_route_heat(struct ggs_question * request, struct ggs_error * error) {
     const struct ggs_model_map * map;
     struct ggs_heat              heat;
+    struct ggs_machine_heat      machine;
     struct ggs_json              json;
     int64_t                      first = 0, last = INT64_MAX;
     int                          status = ggs_query_tokens(&request->query, &first, &last, error);
@@ -67,6 +97,11 @@ int ggs_route_heat(struct ggs_question * request, struct ggs_error * error) {
     ggs_request_expect(request, ggs_reader_rows(request->trace.reader, GGS_TABLE_OP_RUNS));
     status = ggs_heat_compute(&heat, &request->trace, map, first, last, error);
     if (status < 0) return status;
+    status = ggs_machine_heat_compute(&machine, &request->trace, map, first, last, error);
+    if (status < 0) {
+        ggs_heat_release(&heat);
+        return status;
+    }
     ggs_answer_begin(request->answer, &json);
     ggs_json_object(&json, "tensors");
     for (unsigned column = 0; column < COLUMNS; column++) {
@@ -78,10 +113,10 @@ int ggs_route_heat(struct ggs_question * request, struct ggs_error * error) {
     put_experts(&json, &heat, map);
     ggs_json_u64(&json, "touched_bytes", heat.touched_bytes);
     ggs_json_u64(&json, "model_bytes", heat.model_bytes);
-    ggs_json_null(&json, "faults");
-    ggs_json_null(&json, "pages");
+    put_machine(&json, &machine);
     put_buffers(request, &json, &heat);
     status = ggs_answer_end(request->answer, &json, error);
+    ggs_machine_heat_release(&machine);
     ggs_heat_release(&heat);
     return status;
 }

@@ -276,14 +276,12 @@ static int put_levels(struct ggs_question * request, struct ggs_json * json, str
 static void put_has(struct ggs_question * request, struct ggs_json * json, const struct ggs_model_map * map) {
     bool experts = map->experts > 0;
     for (uint64_t i = 0; !experts && i < map->n; i++) experts = map->places[i].experts > 0;
-    (void) request;
+    static const enum ggs_trace_table tables[] = {GGS_TABLE_FAULTS, GGS_TABLE_REQUESTS, GGS_TABLE_RESIDENCY,
+                                                  GGS_TABLE_PAGES, GGS_TABLE_READS};
     ggs_json_object(json, "has");
     ggs_json_bool(json, "experts", experts);
-    ggs_json_bool(json, "faults", false);
-    ggs_json_bool(json, "requests", false);
-    ggs_json_bool(json, "residency", false);
-    ggs_json_bool(json, "pages", false);
-    ggs_json_bool(json, "reads", true);
+    for (size_t i = 0; i < sizeof(tables) / sizeof(tables[0]); i++)
+        ggs_json_bool(json, ggs_trace_schema(tables[i])->name, ggs_reader_rows(request->trace.reader, tables[i]) > 0);
     ggs_json_end(json);
 }
 
@@ -307,8 +305,9 @@ static int put_all(struct ggs_question * request, struct ggs_json * json, struct
     put_has(request, json, &request->exhibit->map);
     struct json_object * settings = member(root, "settings");
     ggs_json_bool(json, "proved", is_true(settings, "prove"));
-    put_number(json, "memory_limit", settings, "memory");
-    ggs_json_bool(json, "cold", is_true(settings, "cold"));
+    struct json_object * machine = member(root, "machine");
+    put_number(json, "memory_limit", machine, "memory_limit");
+    ggs_json_bool(json, "cold", member(machine, "cold") != NULL);
     return status;
 }
 
