@@ -92,10 +92,9 @@ static void sum_pages(struct pass * pass) {
 int ggs_machine_heat_compute(struct ggs_machine_heat * heat, struct ggs_trace * trace, const struct ggs_model_map * map,
                              int64_t first_step, int64_t last_step, struct ggs_error * error) {
     struct pass pass = {.heat = heat, .trace = trace, .map = map, .first = first_step, .last = last_step};
-    *heat            = (struct ggs_machine_heat){.places   = calloc(map->n + 1, sizeof(*heat->places)),
-                                                 .n_places = map->n};
-    pass.touched     = calloc(trace->n_files + 1, sizeof(*pass.touched));
-    int status       = heat->places == NULL || pass.touched == NULL ? ggs_fail_memory(error) : 0;
+    *heat        = (struct ggs_machine_heat){.places = calloc(map->n + 1, sizeof(*heat->places)), .n_places = map->n};
+    pass.touched = calloc(trace->n_files + 1, sizeof(*pass.touched));
+    int status   = heat->places == NULL || pass.touched == NULL ? ggs_fail_memory(error) : 0;
     if (status == 0) status = add_faults(&pass, error);
     if (status == 0 && ggs_reader_rows(trace->reader, GGS_TABLE_PAGES) > 0) {
         status = mark_runs(&pass, error);

@@ -18,6 +18,6 @@ struct ggs_machine_heat {
 };
 
 // Token steps first..last. Goes through the tables of what the machine did, not through op runs.
-int  ggs_machine_heat_compute(struct ggs_machine_heat * heat, struct ggs_trace * trace, const struct ggs_model_map * map,
-                              int64_t first_step, int64_t last_step, struct ggs_error * error);
+int ggs_machine_heat_compute(struct ggs_machine_heat * heat, struct ggs_trace * trace, const struct ggs_model_map * map,
+                             int64_t first_step, int64_t last_step, struct ggs_error * error);
 void ggs_machine_heat_release(struct ggs_machine_heat * heat);

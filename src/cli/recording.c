@@ -415,7 +415,9 @@ static int launch_program(struct attempt * attempt, struct ggs_launch_result * r
 
 static int run(struct attempt * attempt, struct ggs_error * error) {
     struct ggs_launch_result result;
-    attempt->observation.faults       = !attempt->recording->no_faults;
+    // Protected pages fault by the thousand, and say nothing of the machine.
+    bool quiet_faults                 = attempt->recording->no_faults || attempt->recording->prove;
+    attempt->observation.faults       = attempt->recording->faults || !quiet_faults;
     attempt->observation.faults_asked = attempt->recording->faults;
     attempt->observation.io           = attempt->recording->io;
     attempt->observation.folder       = attempt->place.folder;
