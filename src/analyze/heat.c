@@ -100,10 +100,10 @@ static int make_room(struct ggs_heat * heat, const struct ggs_trace * trace, con
 
 int ggs_heat_compute(struct ggs_heat * heat, struct ggs_trace * trace, const struct ggs_model_map * map,
                      int64_t first_step, int64_t last_step, struct ggs_error * error) {
+    *heat                           = (struct ggs_heat){0};
     struct heating          heating = {heat, trace, map};
     struct ggs_uses_visitor visitor = {.context = &heating, .access = take_access};
-    *heat                           = (struct ggs_heat){0};
-    int status                      = make_room(heat, trace, map, error);
+    int                     status  = make_room(heat, trace, map, error);
     if (status == 0) status = ggs_uses_visit(trace, first_step, last_step, &visitor, error);
     if (status < 0) {
         ggs_heat_release(heat);
