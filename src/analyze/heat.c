@@ -50,10 +50,11 @@ static int heat_model(struct heating * heating, const struct ggs_access * access
     struct ggs_heat * heat = heating->heat;
     uint64_t          file, base;
     if (!ggs_model_origin(access->tensor, &file, &base) || file > heat->n_files) return 0;
+    if (!ggs_intervals_add_ranges(&heat->touched[file - 1], base, access->ranges, access->n_ranges))
+        return ggs_fail_memory(error);
     for (uint32_t i = 0; i < access->n_ranges; i++) {
         uint64_t begin = base + access->ranges[i].offset, length = access->ranges[i].length;
-        if (!ggs_intervals_add(&heat->touched[file - 1], begin, begin + length)) return ggs_fail_memory(error);
-        int64_t found = ggs_model_map_find(heating->map, file, begin);
+        int64_t  found = ggs_model_map_find(heating->map, file, begin);
         if (found < 0 || access->write) continue;
         struct ggs_heat_place * place = &heat->places[found];
         place->reads += times;
