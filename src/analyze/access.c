@@ -291,7 +291,7 @@ int ggs_access_of(struct ggs_access_list * list, const struct ggs_trace * trace,
     struct ggs_range * next = list->ranges;
     for (unsigned i = 0; i < list->n; i++) {
         list->access[i].ranges = next;
-        next += list->access[i].n_ranges;
+        if (list->access[i].n_ranges > 0) next += list->access[i].n_ranges;
     }
     return 0;
 }

@@ -50,10 +50,11 @@ static int heat_model(struct heating * heating, const struct ggs_access * access
     struct ggs_heat * heat = heating->heat;
     uint64_t          file, base;
     if (!ggs_model_origin(access->tensor, &file, &base) || file > heat->n_files) return 0;
+    if (!ggs_intervals_add_ranges(&heat->touched[file - 1], base, access->ranges, access->n_ranges))
+        return ggs_fail_memory(error);
     for (uint32_t i = 0; i < access->n_ranges; i++) {
         uint64_t begin = base + access->ranges[i].offset, length = access->ranges[i].length;
-        if (!ggs_intervals_add(&heat->touched[file - 1], begin, begin + length)) return ggs_fail_memory(error);
-        int64_t found = ggs_model_map_find(heating->map, file, begin);
+        int64_t  found = ggs_model_map_find(heating->map, file, begin);
         if (found < 0 || access->write) continue;
         struct ggs_heat_place * place = &heat->places[found];
         place->reads += times;
@@ -100,10 +101,10 @@ static int make_room(struct ggs_heat * heat, const struct ggs_trace * trace, con
 
 int ggs_heat_compute(struct ggs_heat * heat, struct ggs_trace * trace, const struct ggs_model_map * map,
                      int64_t first_step, int64_t last_step, struct ggs_error * error) {
+    *heat                           = (struct ggs_heat){0};
     struct heating          heating = {heat, trace, map};
     struct ggs_uses_visitor visitor = {.context = &heating, .access = take_access};
-    *heat                           = (struct ggs_heat){0};
-    int status                      = make_room(heat, trace, map, error);
+    int                     status  = make_room(heat, trace, map, error);
     if (status == 0) status = ggs_uses_visit(trace, first_step, last_step, &visitor, error);
     if (status < 0) {
         ggs_heat_release(heat);

@@ -3,6 +3,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "analyze/access.h"
+
 void ggs_intervals_release(struct ggs_intervals * set) {
     free(set->data);
     *set = (struct ggs_intervals){0};
@@ -45,6 +47,42 @@ bool ggs_intervals_add(struct ggs_intervals * set, uint64_t begin, uint64_t end)
         set->n -= last - first - 1;
     }
     set->data[first] = (struct ggs_interval){begin, end};
+    return true;
+}
+
+enum { FEW = 64 }; // are added one by one
+
+bool ggs_intervals_add_ranges(struct ggs_intervals * set, uint64_t base, const struct ggs_range * ranges, uint64_t n) {
+    if (n <= FEW) {
+        for (uint64_t i = 0; i < n; i++) {
+            uint64_t begin = base + ranges[i].offset;
+            if (!ggs_intervals_add(set, begin, begin + ranges[i].length)) return false;
+        }
+        return true;
+    }
+    struct ggs_interval * merged = malloc((set->n + n) * sizeof(*merged));
+    uint64_t              used = 0, old = 0, fresh = 0;
+    if (merged == NULL) return false;
+    while (old < set->n || fresh < n) {
+        struct ggs_interval next = {0};
+        if (fresh < n) {
+            next.begin = base + ranges[fresh].offset;
+            next.end   = next.begin + ranges[fresh].length;
+        }
+        if (fresh == n || (old < set->n && set->data[old].begin <= next.begin))
+            next = set->data[old++];
+        else
+            fresh++;
+        if (next.begin >= next.end) continue;
+        if (used > 0 && next.begin <= merged[used - 1].end) { // they touch
+            if (next.end > merged[used - 1].end) merged[used - 1].end = next.end;
+        } else {
+            merged[used++] = next;
+        }
+    }
+    uint64_t capacity = set->n + n;
+    free(set->data);
+    *set = (struct ggs_intervals){merged, used, capacity};
     return true;
 }
 

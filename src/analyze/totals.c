@@ -36,10 +36,6 @@ void ggs_totals_release(struct ggs_totals * totals) {
 
 // ---- bytes ----
 
-static bool touch(struct ggs_totals * totals, const struct model_read * read) {
-    return ggs_intervals_add(&totals->touched[read->file - 1], read->begin, read->begin + read->length);
-}
-
 // Where in the model's files an access lies; false where it does not.
 static bool find_place(const struct ggs_totals * totals, const struct ggs_access * access, struct model_read * place) {
     const struct ggs_tensor * t = access->tensor;
@@ -54,12 +50,13 @@ static bool note_access(struct ggs_totals * totals, const struct ggs_access * ac
     struct model_read place;
     if (!find_place(totals, access, &place)) return true;
     uint64_t base = place.begin;
+    if (!warm && !ggs_intervals_add_ranges(&totals->touched[place.file - 1], base, access->ranges, access->n_ranges))
+        return false;
     for (uint32_t i = 0; i < access->n_ranges; i++) {
         place.begin  = base + access->ranges[i].offset;
         place.length = access->ranges[i].length;
         if (!warm && !access->write)
             ggs_pattern_read(&totals->pattern, place.tensor, place.file, place.begin, place.length);
-        if (!warm && !touch(totals, &place)) return false;
         if (out->n_reads < FIXED_READS && !access->write) out->reads[out->n_reads] = place;
         out->n_reads += !access->write;
     }

@@ -90,17 +90,7 @@ static bool is_whole(const struct ggs_run * run) {
     return (run->flags & (GGS_RUN_INTERRUPTED | GGS_RUN_PARTIAL)) == 0 && run->cut == 0 && run->status == 0;
 }
 
-// The use that the run is one of; NULL in *out where it is like no other. The place moves with the next call.
-static int find_use(struct visit * visit, const struct ggs_run * run, struct use ** out, struct ggs_error * error) {
-    *out = NULL;
-    if (!is_whole(run)) return 0;
-    uint64_t * place = ggs_map_put(&visit->by_graph, ggs_map_key_number(run->graph));
-    if (place == NULL) return ggs_fail_memory(error);
-    if (*place != 0) {
-        struct use * use = &visit->uses[*place - 1];
-        if (use->executed == run->executed && use->absorbed == run->absorbed) *out = use;
-        return 0;
-    }
+static int add_use(struct visit * visit, const struct ggs_run * run, struct ggs_error * error) {
     if (visit->n == visit->capacity) {
         uint64_t     capacity = visit->capacity == 0 ? 16 : 2 * visit->capacity;
         struct use * bigger   = realloc(visit->uses, capacity * sizeof(*bigger));
@@ -108,10 +98,23 @@ static int find_use(struct visit * visit, const struct ggs_run * run, struct use
         visit->uses     = bigger;
         visit->capacity = capacity;
     }
-    *out   = &visit->uses[visit->n++];
-    *place = visit->n;
-    **out  = (struct use){.graph = run->graph, .executed = run->executed, .absorbed = run->absorbed};
-    return learn(visit, *out, run, error);
+    visit->uses[visit->n++] = (struct use){.graph = run->graph, .executed = run->executed, .absorbed = run->absorbed};
+    return learn(visit, &visit->uses[visit->n - 1], run, error);
+}
+
+// The use that the run is one of: its place + 1, 0 where it is like no other.
+static int find_use(struct visit * visit, const struct ggs_run * run, uint64_t * out, struct ggs_error * error) {
+    *out = 0;
+    if (!is_whole(run)) return 0;
+    uint64_t * place = ggs_map_put(&visit->by_graph, ggs_map_key_number(run->graph));
+    if (place == NULL) return ggs_fail_memory(error);
+    if (*place != 0) {
+        const struct use * use = &visit->uses[*place - 1];
+        if (use->executed == run->executed && use->absorbed == run->absorbed) *out = *place;
+        return 0;
+    }
+    *place = *out = visit->n + 1;
+    return add_use(visit, run, error);
 }
 
 // ---- one run ----
@@ -161,15 +164,15 @@ static int see_all(struct visit * visit, const struct ggs_run * run, struct ggs_
 }
 
 static int see_run(struct visit * visit, const struct ggs_run * run, struct ggs_error * error) {
-    struct use * use;
-    int          status = find_use(visit, run, &use, error);
+    uint64_t place;
+    int      status = find_use(visit, run, &place, error);
     if (status < 0) return status;
-    if (use == NULL) {
+    if (place == 0) {
         status = see_all(visit, run, error);
     } else {
-        use->runs++;
-        use->last_run = run->run;
-        status        = see_sparse(visit, use, run, error);
+        visit->uses[place - 1].runs++;
+        visit->uses[place - 1].last_run = run->run;
+        status                          = see_sparse(visit, &visit->uses[place - 1], run, error);
     }
     if (status >= 0 && visit->visitor->run != NULL)
         status = visit->visitor->run(visit->visitor->context, run, visit->disk, error);
@@ -180,13 +183,14 @@ static int see_run(struct visit * visit, const struct ggs_run * run, struct ggs_
 
 static int tell_dense(struct visit * visit, const struct use * use, struct ggs_error * error) {
     const struct ggs_graph * graph;
-    struct ggs_access_list   list   = {0};
-    int                      status = use->runs == 0 ? 0 : ggs_trace_graph(visit->trace, use->graph, &graph, error);
-    for (uint64_t i = 0; status >= 0 && use->runs > 0 && i < use->n; i++) {
+    struct ggs_access_list   list = {0};
+    if (use->runs == 0) return 0;
+    int status = ggs_trace_graph(visit->trace, use->graph, &graph, error);
+    for (uint64_t i = 0; status == 0 && i < use->n; i++) {
         const struct op * op = &use->ops[i];
         if (op->sparse) continue;
         status = ggs_access_of(&list, visit->trace, graph, op->node, op->absorbed, error);
-        if (status >= 0) status = tell(visit, use->last_run, graph, op->node, &list, use->runs, error);
+        if (status == 0) status = tell(visit, use->last_run, graph, op->node, &list, use->runs, error);
     }
     ggs_access_release(&list);
     return status;

@@ -58,8 +58,9 @@ static int write_report(struct arguments * arguments, struct ggs_error * error) 
     struct ggs_output   output;
     struct ggs_progress progress;
     int                 status = ggs_verb_seal(arguments->directory, error);
-    if (status == 0) status = ggs_shelf_new(&shelf, &arguments->directory, 1, NULL, error);
-    if (status < 0) return status;
+    if (status != 0) return status;
+    status = ggs_shelf_new(&shelf, &arguments->directory, 1, NULL, error);
+    if (status != 0) return status;
     status = ggs_output_open(&output, arguments->output, error);
     if (status == 0) {
         if (!arguments->quiet) arguments->options.progress = show;

@@ -55,7 +55,8 @@ static void replace(struct ggs_shelf * shelf, struct place * place, struct ggs_e
     }
     shelf->changes++;
     place->exhibit = exhibit;
-    place->error   = error == NULL ? (struct ggs_error){0} : *error;
+    memset(&place->error, 0, sizeof(place->error));
+    if (error != NULL) place->error = *error;
     snprintf(place->state, sizeof(place->state), "%s", state);
     pthread_mutex_unlock(&shelf->lock);
     ggs_shelf_give_back(old);
@@ -182,7 +183,8 @@ static bool tend(struct ggs_shelf * shelf, struct place * place) {
 uint64_t ggs_shelf_tend(struct ggs_shelf * shelf) {
     uint64_t changed = 0;
     for (unsigned i = 0; i < shelf->n; i++) {
-        if (tend(shelf, &shelf->places[i]) && i < 64) changed |= 1ull << i;
+        bool news = tend(shelf, &shelf->places[i]);
+        if (news && i < 64) changed |= 1ull << i;
     }
     return changed;
 }

@@ -290,12 +290,9 @@ static const struct ggs_block * string_chunk(struct ggs_reader * reader, uint64_
     if (reader->strings == NULL) return NULL;
     if (reader->strings[i] != NULL) return reader->strings[i];
     struct ggs_block * block = calloc(1, sizeof(*block));
-    if (block != NULL && ggs_reader_chunk(reader, &entry, block, &scratch, NULL) == 0) {
-        reader->strings[i] = block;
-    } else if (block != NULL) {
-        ggs_block_release(block);
-        free(block);
-    }
+    if (block != NULL && ggs_reader_chunk(reader, &entry, block, &scratch, NULL) != 0)
+        ggs_block_release(block); // stays empty, so that a damaged chunk is not tried again for each of its strings
+    reader->strings[i] = block;
     free(scratch.data);
     return reader->strings[i];
 }
@@ -307,7 +304,7 @@ const void * ggs_reader_bytes(struct ggs_reader * reader, uint64_t string, uint6
     if (i == reader->tables[GGS_TABLE_STRINGS].entries) return NULL;
     pthread_mutex_lock(&reader->lock);
     const struct ggs_block * block = string_chunk(reader, i, &first);
-    if (block != NULL && block->words[0] != NULL) {
+    if (block != NULL && block->words[0] != NULL && string - first < block->rows) {
         text    = (const void *) (uintptr_t) block->words[0][string - first];
         *length = block->words[1][string - first];
     }

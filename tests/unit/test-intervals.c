@@ -8,6 +8,7 @@
 
 #include <cmocka.h>
 
+#include "analyze/access.h"
 #include "analyze/intervals.h"
 
 enum { SPACE = 200 };
@@ -45,6 +46,30 @@ static void test_against_flags(void ** state) {
     }
 }
 
+static void test_many_at_once(void ** state) {
+    (void) state;
+    uint32_t seed = 2;
+    for (int round = 0; round < 200; round++) {
+        struct ggs_intervals set          = {0};
+        bool                 flags[SPACE] = {false};
+        for (int i = 0; i < 6; i++) {
+            struct ggs_range ranges[SPACE];
+            uint64_t         n = 0, base = next_random(&seed) % 3;
+            // Ascending and apart, sometimes more than are added one by one.
+            for (uint64_t at = next_random(&seed) % 4; base + at + 1 < SPACE && n < SPACE;) {
+                uint64_t length = next_random(&seed) % 3;
+                if (base + at + length > SPACE) length = SPACE - base - at;
+                ranges[n++] = (struct ggs_range){at, length};
+                for (uint64_t k = at; k < at + length; k++) flags[base + k] = true;
+                at += length + 1 + (round % 2 == 0 ? 0 : next_random(&seed) % 20);
+            }
+            assert_true(ggs_intervals_add_ranges(&set, base, ranges, n));
+            compare(&set, flags);
+        }
+        ggs_intervals_release(&set);
+    }
+}
+
 static void test_covers_whole_ranges(void ** state) {
     (void) state;
     struct ggs_intervals set = {0};
@@ -63,6 +88,7 @@ static void test_covers_whole_ranges(void ** state) {
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_against_flags),
+        cmocka_unit_test(test_many_at_once),
         cmocka_unit_test(test_covers_whole_ranges),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
