@@ -74,7 +74,7 @@ test("the summary of a recording names the limit", { skip }, () => {
 });
 
 test("the recorder's memory is not the program's, and Ctrl-C leaves nothing behind", { skip }, async () => {
-    const directory = fresh(), { child, closed, pid, group, spool, more } = await start(directory, tiny, "256M");
+    const directory = fresh(), { child, closed, pid, group, spool, more } = await start(directory, tiny, "1G");
     const taken = () => readdirSync(spool).filter((name) => /^(lane|story)-.*\.seg$/.test(name));
     assert.notEqual(group, groupOf(process.pid));
     while (taken().length < 4) await more(); // the engine prints as it goes
@@ -92,14 +92,14 @@ test("the recorder's memory is not the program's, and Ctrl-C leaves nothing behi
 });
 
 test("ggscope is killed: the group goes as soon as the program does", { skip }, async () => {
-    const directory = fresh(), { child, closed, pid, group } = await start(directory, tiny, "256M");
+    const directory = fresh(), { child, closed, pid, group } = await start(directory, tiny, "1G");
     child.kill("SIGKILL");
     await closed;
     try { process.kill(pid, "SIGKILL"); } catch { /* its output went nowhere, which ended it */ }
     await disappears(group);
     assert.equal(run(ggscope, ["seal", directory]).status, 0); // and segments that nobody took go with the spool
     assert.ok(!existsSync(join(directory, "spool")));
-    assert.equal(machine(directory).memory_limit, 256 * MiB);
+    assert.equal(machine(directory).memory_limit, 1024 * MiB);
 });
 
 test("a program that needs more is ended, which is foreseen and explained", { skip }, () => {
@@ -125,7 +125,7 @@ test("a program whose model is not known: said, and done", { skip }, () => {
 });
 
 test("the size of the recording holds, segments made ahead included", { skip }, async () => {
-    const directory = fresh(), { child, closed, spool, more } = await start(directory, tiny, "256M", "--max-size", "8M", "--policy", "ring");
+    const directory = fresh(), { child, closed, spool, more } = await start(directory, tiny, "1G", "--max-size", "8M", "--policy", "ring");
     for (let last = 0; last < 8;) { // more than fits has been written
         const names = readdirSync(spool).filter((name) => /^(story|lane|free)-.*\.seg$/.test(name));
         assert.ok(names.length <= 8, names.join(" "));
