@@ -193,16 +193,19 @@ test("experiments and summary agree with ggscope stats", async () => {
     }
 });
 
+// What ggscope stats says of the ops; what the machine did has answers of its own (heat, curves).
+const ofOps = ({ machine, memory, cold, read_bytes, load, residency, ...rest }) => rest;
+
 test("stats are those of ggscope stats --json, to the last digit", async () => {
     for (const [index, directory] of [tiny, moe].entries()) {
         const answer = await ask(server, `/api/x/${index}/stats`);
-        assert.deepEqual(answer.totals, stats(directory));
+        assert.deepEqual(answer.totals, ofOps(stats(directory)));
         for (const by of ["op", "layer", "component", "tensor", "thread"]) {
             const { groups } = JSON.parse(output(ggscope, ["stats", "--json", "--by", by, directory]));
             assert.deepEqual(answer[`by_${by}`].map(({ order, read, written, disk, ...rest }) => ({ ...rest, bytes_read: read, bytes_written: written, bytes_disk: disk })), groups.slice(0, 2000), by);
         }
         const part = await ask(server, `/api/x/${index}/stats?tokens=1..2`);
-        assert.deepEqual(part.totals, JSON.parse(output(ggscope, ["stats", "--json", "--token", "1..2", directory])));
+        assert.deepEqual(part.totals, ofOps(JSON.parse(output(ggscope, ["stats", "--json", "--token", "1..2", directory]))));
     }
 });
 
@@ -477,7 +480,7 @@ test("a trace that shrinks while it is read: no signal, a warning, and what is l
             return status === 200 && JSON.parse(body).warning === null;
         }, "the whole trace again");
     }
-    assert.deepEqual((await ask(server_, "/api/x/0/stats")).totals, stats(moe));
+    assert.deepEqual((await ask(server_, "/api/x/0/stats")).totals, ofOps(stats(moe)));
     await stop(server_);
 });
 
