@@ -35,7 +35,7 @@ static uint64_t number_in(const char * folder, const char * name, const char * k
     FILE *   file   = path_in(path, folder, name) ? fopen(path, "re") : NULL;
     size_t   length = key == NULL ? 0 : strlen(key);
     while (file != NULL && fgets(line, sizeof(line), file) != NULL) {
-        if (key != NULL && (strncmp(line, key, length) != 0 || line[length] != ' ')) continue;
+        if (key != NULL && (strncmp(line, key, length) != 0 || strchr(" \t", line[length]) == NULL)) continue;
         number = strtoull(line + length, NULL, 10);
         break;
     }
@@ -183,20 +183,35 @@ int ggs_limit_group_join(const char * group, pid_t process) {
     return put(group, "cgroup.procs", number);
 }
 
-void ggs_limit_group_read(const char * group, int version, struct ggs_limit_use * use) {
+// What the members have of their own, by their page tables: "RssAnon:     1234 kB".
+static uint64_t anonymous_of_members(const char * root, const char * group) {
+    char     path[PATH_MAX], line[256];
+    uint64_t sum     = 0;
+    FILE *   members = path_in(path, group, "cgroup.procs") ? fopen(path, "re") : NULL;
+    while (members != NULL && fgets(line, sizeof(line), members) != NULL) {
+        snprintf(path, sizeof(path), "%s/proc/%lu", root, strtoul(line, NULL, 10));
+        sum += number_in(path, "status", "RssAnon:") << 10;
+    }
+    if (members != NULL) fclose(members);
+    return sum;
+}
+
+void ggs_limit_group_read(const char * root, const char * group, int version, struct ggs_limit_use * use) {
     if (version == 1) {
-        use->peak      = number_in(group, "memory.max_usage_in_bytes", NULL);
-        use->anonymous = number_in(group, "memory.stat", "rss");
+        use->peak = number_in(group, "memory.max_usage_in_bytes", NULL);
         // Where swap is accounted, memory and swap together meet the same limit first.
         use->hits  = number_in(group, "memory.failcnt", NULL) + number_in(group, "memory.memsw.failcnt", NULL);
         use->kills = number_in(group, "memory.oom_control", "oom_kill");
     } else {
-        uint64_t now   = number_in(group, "memory.current", NULL);
-        use->peak      = number_in(group, "memory.peak", NULL); // kernels before 5.19 have none
-        use->peak      = use->peak < now ? now : use->peak;
-        use->anonymous = number_in(group, "memory.stat", "anon");
-        use->hits      = number_in(group, "memory.events", "max");
-        use->kills     = number_in(group, "memory.events", "oom_kill");
+        uint64_t now = number_in(group, "memory.current", NULL);
+        use->peak    = number_in(group, "memory.peak", NULL); // kernels before 5.19 have none
+        use->peak    = use->peak < now ? now : use->peak;
+        use->hits    = number_in(group, "memory.events", "max");
+        use->kills   = number_in(group, "memory.events", "oom_kill");
     }
-    use->shared = number_in(group, "memory.stat", "shmem");
+    use->anonymous = anonymous_of_members(root, group);
+}
+
+uint64_t ggs_limit_group_shared(const char * group) {
+    return number_in(group, "memory.stat", "shmem");
 }

@@ -18,7 +18,7 @@ struct ggs_limit_place {
 struct ggs_limit_use {
     uint64_t peak;      // the most at once
     uint64_t anonymous; // now: what the program has of its own, which cannot be dropped
-    uint64_t shared;    // now: pages of shared memory that it was the first to touch
+    uint64_t shared;    // at the end: pages of shared memory that it was the first to touch
     uint64_t hits;      // how often the limit was reached
     uint64_t kills;     // processes that were ended because of it
 };
@@ -31,8 +31,11 @@ size_t ggs_limit_places(const char * root, struct ggs_limit_place * places, size
 int ggs_limit_group_set(const char * group, int version, uint64_t bytes, struct ggs_error * error);
 // Moves a process; 0 is the one that asks. Returns 0 or an errno.
 int ggs_limit_group_join(const char * group, pid_t process);
-// Figures that a kernel does not tell are 0.
-void ggs_limit_group_read(const char * group, int version, struct ggs_limit_use * use);
+// Figures that a kernel does not tell are 0. Leaves `shared` alone and memory.stat unread, again and again though it be asked: whoever
+// reads that file brings the group's statistics up to date, by which the kernel decides what to evict.
+void ggs_limit_group_read(const char * root, const char * group, int version, struct ggs_limit_use * use);
+// Pages of shared memory that members were the first to touch. Reads memory.stat: when all is over.
+uint64_t ggs_limit_group_shared(const char * group);
 
 // The group that accounts the memory of a process, below the root folder; false where none does.
 bool ggs_limit_group_of(const char * root, pid_t process, struct ggs_limit_place * place);

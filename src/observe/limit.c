@@ -178,10 +178,9 @@ static void look(struct ggs_limit * limit) {
         limit->group = found;
     }
     if (limit->group.version == 0) return;
-    ggs_limit_group_read(limit->group.folder, limit->group.version, &now);
+    ggs_limit_group_read("", limit->group.folder, limit->group.version, &now);
     if (now.peak > use->peak) use->peak = now.peak;
     if (now.anonymous > use->anonymous) use->anonymous = now.anonymous;
-    if (now.shared > use->shared) use->shared = now.shared;
     if (now.hits > use->hits) use->hits = now.hits;
     if (now.kills > use->kills) use->kills = now.kills;
 }
@@ -224,6 +223,7 @@ void ggs_limit_end(struct ggs_limit * limit) {
         (void) n;
         pthread_join(limit->watcher, NULL);
         look(limit);
+        if (limit->group.version != 0) limit->use.shared = ggs_limit_group_shared(limit->group.folder);
     }
     if (limit->bytes != 0 && limit->stop >= 0) close(limit->stop);
     limit->stop = -1;

@@ -143,14 +143,17 @@ static void test_set_and_read_version_2(void ** state) {
     put("/g/memory.current", "1000\n");
     put("/g/memory.stat", "anon_thp 9\nanon 600\nfile 300\nshmem 77\n");
     put("/g/memory.events", "low 0\nhigh 0\nmax 12\noom 1\noom_kill 1\noom_group_kill 0\n");
-    ggs_limit_group_read(at("/g"), 2, &use);
+    put("/g/cgroup.procs", "42\n43\n44\n");
+    put("/proc/42/status", "Name:\tengine\nRssAnon:\t     500 kB\nRssFile:\t   9 kB\n");
+    put("/proc/43/status", "Name:\tchild\nRssAnon:\t     100 kB\n"); // 44 is gone meanwhile
+    ggs_limit_group_read(root, at("/g"), 2, &use);
     assert_int_equal(use.peak, 1000); // a kernel without memory.peak
-    assert_int_equal(use.anonymous, 600);
-    assert_int_equal(use.shared, 77);
+    assert_int_equal(use.anonymous, 600 << 10);
+    assert_int_equal(ggs_limit_group_shared(at("/g")), 77);
     assert_int_equal(use.hits, 12);
     assert_int_equal(use.kills, 1);
     put("/g/memory.peak", "5000\n");
-    ggs_limit_group_read(at("/g"), 2, &use);
+    ggs_limit_group_read(root, at("/g"), 2, &use);
     assert_int_equal(use.peak, 5000);
 }
 
@@ -169,10 +172,10 @@ static void test_set_and_read_version_1(void ** state) {
     put("/g/memory.stat", "cache 10\nrss 2048\nrss_huge 0\nshmem 5\ntotal_rss 9999\n");
     put("/g/memory.failcnt", "3\n");
     put("/g/memory.oom_control", "oom_kill_disable 0\nunder_oom 0\noom_kill 2\n");
-    ggs_limit_group_read(at("/g"), 1, &use);
+    ggs_limit_group_read(root, at("/g"), 1, &use);
     assert_int_equal(use.peak, 4096);
-    assert_int_equal(use.anonymous, 2048);
-    assert_int_equal(use.shared, 5);
+    assert_int_equal(use.anonymous, 0); // nobody is in it
+    assert_int_equal(ggs_limit_group_shared(at("/g")), 5);
     assert_int_equal(use.hits, 3);
     assert_int_equal(use.kills, 2);
 }
