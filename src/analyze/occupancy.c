@@ -157,10 +157,16 @@ static int find_life(struct ggs_occupancy * o, struct ggs_trace * trace, struct 
     return status;
 }
 
-int ggs_occupancy_compute(struct ggs_occupancy * o, struct ggs_trace * trace, struct ggs_error * error) {
+int ggs_occupancy_compute_buffers(struct ggs_occupancy * o, struct ggs_trace * trace, struct ggs_error * error) {
     *o         = (struct ggs_occupancy){0};
     int status = make_events(o, trace, error);
     if (status == 0) status = find_life(o, trace, error);
+    if (status < 0) ggs_occupancy_release(o);
+    return status;
+}
+
+int ggs_occupancy_compute(struct ggs_occupancy * o, struct ggs_trace * trace, struct ggs_error * error) {
+    int status = ggs_occupancy_compute_buffers(o, trace, error);
     if (status == 0) status = sum_transfers(o, trace, error);
     if (status < 0) ggs_occupancy_release(o);
     return status;

@@ -44,7 +44,9 @@ struct ggs_occupancy {
     struct ggs_transfer_totals * transfers;
 };
 
-int  ggs_occupancy_compute(struct ggs_occupancy * occupancy, struct ggs_trace * trace, struct ggs_error * error);
+int ggs_occupancy_compute(struct ggs_occupancy * occupancy, struct ggs_trace * trace, struct ggs_error * error);
+// Without the transfers, which grow with the recording.
+int ggs_occupancy_compute_buffers(struct ggs_occupancy * occupancy, struct ggs_trace * trace, struct ggs_error * error);
 void ggs_occupancy_release(struct ggs_occupancy * occupancy);
 
 // The curve in `n` equal parts of time: the most that was taken at any moment of each.

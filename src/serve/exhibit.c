@@ -9,6 +9,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "trace/lod.h"
+
 // ---- identity ----
 
 enum { JSON_MOST = 16 << 20 };
@@ -120,19 +122,17 @@ int ggs_exhibit_map(struct ggs_exhibit * exhibit, const struct ggs_model_map ** 
     return status;
 }
 
-// Chunks hold one level each, so one row of each level is found without reading the others.
+// The finest level fills first and the coarsest is written last; they are two apart.
 static int find_levels(struct ggs_exhibit * exhibit, struct ggs_error * error) {
-    struct ggs_cursor * cursor;
-    struct ggs_lod      row;
-    int                 status = ggs_cursor_open(&cursor, exhibit->trace.reader, GGS_TABLE_LOD, error);
-    if (status < 0) return status;
-    for (int64_t level = 0; level < 64 && status >= 0; level++) {
-        ggs_cursor_keys(cursor, level, level);
-        status = ggs_cursor_next(cursor, &row, error);
-        if (status > 0) exhibit->levels[exhibit->n_levels++] = (uint64_t) level;
-    }
-    ggs_cursor_close(cursor);
-    return status < 0 ? status : 0;
+    struct ggs_reader * reader = exhibit->trace.reader;
+    struct ggs_lod      first, last;
+    uint64_t            rows = ggs_reader_rows(reader, GGS_TABLE_LOD);
+    if (rows == 0) return 0;
+    int status = ggs_reader_row(reader, GGS_TABLE_LOD, 0, &first, error);
+    if (status == 0) status = ggs_reader_row(reader, GGS_TABLE_LOD, rows - 1, &last, error);
+    for (uint64_t level = first.level; status == 0 && level <= last.level && level < 62; level += GGS_LOD_SHIFT)
+        exhibit->levels[exhibit->n_levels++] = level;
+    return status;
 }
 
 int ggs_exhibit_levels(struct ggs_exhibit * exhibit, uint64_t levels[64], unsigned * n, struct ggs_error * error) {

@@ -121,7 +121,7 @@ int ggs_route_buffers(struct ggs_question * request, struct ggs_error * error) {
     struct ggs_occupancy     occupancy;
     uint64_t                 n;
     int                      status = ggs_query_finish(&request->query, error);
-    if (status == 0) status = ggs_occupancy_compute(&occupancy, &request->trace, error);
+    if (status == 0) status = ggs_occupancy_compute_buffers(&occupancy, &request->trace, error);
     if (status < 0) return status;
     int *             layers = find_layers(trace);
     struct resident * list   = find_residents(trace, &n);
@@ -185,7 +185,7 @@ int ggs_route_occupancy(struct ggs_question * request, struct ggs_error * error)
     uint64_t             n      = 1000;
     int                  status = ggs_query_u64(&request->query, "bins", 1, BINS_MOST, &n, error);
     if (status == 0) status = ggs_query_finish(&request->query, error);
-    if (status == 0) status = ggs_occupancy_compute(&occupancy, &request->trace, error);
+    if (status == 0) status = ggs_occupancy_compute_buffers(&occupancy, &request->trace, error);
     if (status < 0) return status;
     struct bin * bins = calloc(n, sizeof(*bins));
     if (bins == NULL) {

@@ -104,6 +104,13 @@ const until = async (condition, what) => {
 const tiny = generate(model("tiny"), "-n", "6", "-t", "2", "--no-repack").directory;
 const moe = generate(model("moe"), "-n", "5", "-t", "2", "--no-repack").directory;
 const server = await serve(tiny, moe);
+
+// Clients that say nothing, half of something, or nothing more: how the server parts with them is asked at the end.
+const silent = ["", "GET /api/experiments HTTP/1.1\r\nHost: 127.0.0.1\r\n", `GET /api/experiments HTTP/1.1\r\nHost: 127.0.0.1\r\nCookie: ${server.cookie}\r\n\r\n`].map((bytes) => {
+    const socket = net.connect(server.port, "127.0.0.1", () => socket.write(bytes));
+    socket.on("error", () => {}).resume();
+    return once(socket, "close");
+});
 const sum = (list) => list.reduce((a, b) => a + b, 0);
 
 // ---- who is let in ----
@@ -623,6 +630,11 @@ test("no text can end the script that it is in", () => {
     const html = readFileSync(file, "utf8"), answers = answersOf(html);
     assert.equal(answers["/api/x/0/summary"].json.prompt, prompt);
     assert.ok(!html.includes("<script>alert"));
+});
+
+test("clients that say nothing more are parted with", async () => {
+    const patience = new Promise((_, reject) => setTimeout(reject, 90_000, new Error("still connected")).unref());
+    await Promise.race([Promise.all(silent), patience]);
 });
 
 test("the server that all of this was asked of is still there, and ends cleanly", async () => {
