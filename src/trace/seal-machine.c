@@ -48,14 +48,14 @@ _Static_assert((int) GGS_WHEN_LOADED == GGS_MOMENT_LOAD && (int) GGS_WHEN_RUN ==
 void ggs_machine_read(struct ggs_machine * machine, const struct ggs_story_read * body, size_t length) {
     const char *    path  = (const char *) (body + 1);
     int64_t         begin = ggs_clock_ns(machine->clock, body->begin), end = ggs_clock_ns(machine->clock, body->end);
-    struct ggs_read row   = {.kind        = body->kind,
-                             .file        = ggs_places_file(machine->places, path, strnlen(path, length - sizeof(*body))),
-                             .file_offset = body->offset,
-                             .bytes       = body->bytes,
-                             .begin_ns    = begin,
-                             .duration_ns = end > begin ? (uint64_t) (end - begin) : 0,
-                             .os_thread   = body->os_thread,
-                             .load        = body->load};
+    struct ggs_read row = {.kind        = body->kind,
+                           .file        = ggs_places_file(machine->places, path, strnlen(path, length - sizeof(*body))),
+                           .file_offset = body->offset,
+                           .bytes       = body->bytes,
+                           .begin_ns    = begin,
+                           .duration_ns = end > begin ? (uint64_t) (end - begin) : 0,
+                           .os_thread   = body->os_thread,
+                           .load        = body->load};
     ggs_writer_append(machine->writer, GGS_TABLE_READS, &row);
 }
 

@@ -129,9 +129,10 @@ enum ggs_story_type {
     GGS_STORY_END          = 26, // ggs_story_number: 0. The process left main or called exit
     GGS_STORY_PAGES        = 27, // ggs_story_pages, then `count` ggs_story_area: what an op really touched
     GGS_STORY_READ         = 28, // ggs_story_read; then text: path
-    GGS_STORY_RESIDENT     = 29, // ggs_story_resident, then `count` ggs_story_area; then text: path. A file may take several
-    GGS_STORY_FAULT        = 30, // machine: ggs_story_fault
-    GGS_STORY_REQUEST      = 31, // machine: ggs_story_request
+    GGS_STORY_RESIDENT =
+        29,                 // ggs_story_resident, then `count` ggs_story_area; then text: path. A file may take several
+    GGS_STORY_FAULT   = 30, // machine: ggs_story_fault
+    GGS_STORY_REQUEST = 31, // machine: ggs_story_request
 };
 
 enum ggs_loss_reason {
@@ -297,8 +298,9 @@ struct ggs_story_resident {
 };
 
 enum ggs_resident_method {
-    GGS_RESIDENT_IN_CACHE   = 0, // mincore: pages that are in memory, whoever uses them
-    GGS_RESIDENT_IN_PROCESS = 1, // pagemap: pages that the process has in its page tables. The kernel tells no more of others' files
+    GGS_RESIDENT_IN_CACHE = 0, // mincore: pages that are in memory, whoever uses them
+    GGS_RESIDENT_IN_PROCESS =
+        1, // pagemap: pages that the process has in its page tables. The kernel tells no more of others' files
 };
 
 struct ggs_story_fault {
