@@ -7,7 +7,7 @@ import { existsSync, statSync } from "node:fs";
 import { join } from "node:path";
 import { engine, ggscope, output, run, scratch } from "../lib.mjs";
 import { check, fresh, stats } from "./traces.mjs";
-import { machine, nobody, ownFolder, ownModel, warm } from "./pressure.mjs";
+import { machine, nobody, noPython, ownFolder, ownModel, warm } from "./pressure.mjs";
 
 const tiny = ownModel("tiny"), size = statSync(tiny).size;
 const generate = (directory, path, ...options) =>
@@ -26,12 +26,13 @@ test("the model is read from the disk again, whole, and the text is the same", {
     assert.doesNotMatch(result.stderr, /^ggscope: /m);
     assert.equal(result.stdout, without.stdout);
     const { cold: dropped, read_bytes: bytes } = machine(cold);
-    assert.deepEqual(dropped, { files: 1, bytes: size, resident_before: size, resident_after: 0 });
+    assert.deepEqual({ ...dropped, resident_before: 0 }, { files: 1, bytes: size, resident_before: 0, resident_after: 0 });
+    assert.ok(dropped.resident_before > 0.9 * size); // the kernel may drop a page of its own accord
     assert.ok(bytes >= 0.9 * size, `${bytes} bytes were read`); // the engine asks for all of it at once
     assert.equal(machine(hot).cold, undefined);
     assert.ok(machine(hot).read_bytes < 0.1 * size);
     check(cold);
-    assert.deepEqual(stats(cold).cold, { bytes: size, resident_before: size, resident_after: 0 });
+    assert.deepEqual(stats(cold).cold, { bytes: size, resident_before: dropped.resident_before, resident_after: 0 });
     assert.match(output(ggscope, ["stats", cold]), /^cold +19\.0 MiB dropped from the page cache first$/m);
 });
 
@@ -43,10 +44,12 @@ test("every file of a split model", { skip: keeps }, () => {
     const directory = fresh(), result = generate(directory, parts[0], "--cold");
     assert.equal(result.status, 0, result.stderr);
     const sum = parts.reduce((total, part) => total + statSync(part).size, 0);
-    assert.deepEqual(machine(directory).cold, { files: 3, bytes: sum, resident_before: sum, resident_after: 0 });
+    const { resident_before: before, ...dropped } = machine(directory).cold;
+    assert.deepEqual(dropped, { files: 3, bytes: sum, resident_after: 0 });
+    assert.ok(before > 0.9 * sum);
 });
 
-test("a model that another process has mapped stays, which is said with its name", { skip: keeps }, async () => {
+test("a model that another process has mapped stays, which is said with its name", { skip: keeps || noPython }, async () => {
     const holder = spawn("python3", ["-c", "import mmap,sys;f=open(sys.argv[1],'rb');m=mmap.mmap(f.fileno(),0,access=mmap.ACCESS_READ);print(sum(m[::4096]),flush=True);sys.stdin.read()", tiny],
         { stdio: ["pipe", "pipe", "inherit"] });
     await once(holder.stdout, "data");

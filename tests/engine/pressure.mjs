@@ -31,3 +31,4 @@ export const nobody = process.getuid() === 0 && run("sh", ["-c", "command -v set
     ? asNobody : undefined;
 
 export const machine = (directory) => JSON.parse(readFileSync(join(directory, "experiment.json"), "utf8")).machine;
+export const noPython = run("sh", ["-c", "command -v python3"]).status !== 0 && "python3 is missing";

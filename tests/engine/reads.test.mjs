@@ -6,6 +6,7 @@ import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { engine, ggscope, model, output, run, scratch } from "../lib.mjs";
 import { check, fresh, generate, host, jsonLines, library, record, rows, stats } from "./traces.mjs";
+import { noPython } from "./pressure.mjs";
 
 const tiny = model("tiny"), size = statSync(tiny).size;
 const libraries = jsonLines(output(engine, ["run", "-m", tiny, "-p", "x", "-n", "1", "-t", "1", "--json"]))[0].engine.directory;
@@ -80,7 +81,7 @@ test("split models: each file is asked for", () => {
     assert.equal(told.bytes, sum(parts.map((part) => ({ size: statSync(part).size })), "size"));
 });
 
-test("calls through dlsym (Python's ctypes): no hook sees the load, what it reads is told", { skip: run("python3", ["--version"]).status !== 0 && "python3 is missing" }, () => {
+test("calls through dlsym (Python's ctypes): no hook sees the load, what it reads is told", { skip: noPython }, () => {
     const script = fileURLToPath(new URL("ctypes-host.py", import.meta.url));
     const { directory } = record(["python3", script, libraries, tiny, output(host, ["sizes"]).trim(), "5"]);
     const t = rows(directory, "reads", "loads", "runs");

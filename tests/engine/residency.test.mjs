@@ -5,7 +5,7 @@ import { readFileSync, statSync } from "node:fs";
 import { join } from "node:path";
 import { ggscope, output, run } from "../lib.mjs";
 import { check, experiment, fresh, host, rows, stats } from "./traces.mjs";
-import { machine, nobody, noLimit, ownFolder, ownModel, warm } from "./pressure.mjs";
+import { machine, nobody, noLimit, noPython, ownFolder, ownModel, warm } from "./pressure.mjs";
 
 const tiny = ownModel("tiny"), moe = ownModel("moe");
 const generate = (path, ...options) => {
@@ -23,18 +23,20 @@ test("a mapped model: in memory as a whole from the load to the end", () => {
     const snapshots = [...new Set(areas.map((a) => a.snapshot))];
     assert.deepEqual(snapshots, [1, 2, 3, 4, 5]); // loaded, three tokens, end
     assert.deepEqual(snapshots.map((s) => areas.find((a) => a.snapshot === s)).map((a) => [a.moment, a.step]), [[1, -1], [2, 0], [2, 1], [2, 2], [3, -1]]);
-    for (const s of snapshots) assert.equal(pages(areas.filter((a) => a.snapshot === s)), Math.ceil(size / 4096));
+    const all = Math.ceil(size / 4096), nearly = (n, whole) => n > 0.99 * whole && n <= whole; // the kernel may drop a page of its own accord
+    for (const s of snapshots) assert.ok(nearly(pages(areas.filter((a) => a.snapshot === s)), all));
     for (const run of runs) assert.ok(areas.find((a) => a.moment === 2 && a.step === run.step).begin_ns >= run.end_ns);
     assert.equal(machine(directory).residency, "mincore");
 
     const { residency, model, weights } = stats(directory);
-    assert.deepEqual([residency.method, residency.bytes, residency.load.bytes, residency.end.bytes], ["mincore", size, size, size]);
-    assert.deepEqual(residency.tokens.map((t) => [t.token, t.bytes]), [[0, size], [1, size], [2, size]]);
+    assert.deepEqual([residency.method, residency.bytes], ["mincore", size]);
+    assert.deepEqual(residency.tokens.map((t) => t.token), [0, 1, 2]);
+    for (const t of [residency.load, ...residency.tokens, residency.end]) assert.ok(nearly(t.bytes, size));
     // What populating wasted: the header, and nearly all of the embedding, by whole pages.
     const embedding = weights.find((w) => w.name === "token_embd.weight");
     assert.ok(residency.load.untouched <= model.never_touched);
     assert.ok(residency.load.untouched > 0.9 * (embedding.size - embedding.touched));
-    assert.match(output(ggscope, ["stats", directory]), /^resident +of 19\.0 MiB of files\n +after loading +19\.0 MiB, of which 5\.\d\d MiB no op touches$/m);
+    assert.match(output(ggscope, ["stats", directory]), /^resident +of 19\.0 MiB of files\n +after loading +1[89]\.\d MiB, of which [45]\.\d\d MiB no op touches$/m);
     for (const line of output(ggscope, ["stats", directory]).split("\n")) assert.ok([...line].length <= 80, line);
     check(directory);
 });
@@ -61,7 +63,7 @@ test("under pressure pages come and go, within the limit", { skip }, () => {
     output(ggscope, ["export", "--quiet", "--format", "sqlite", directory, "-o", join(out, "all.db")]);
 });
 
-test("the last snapshot is what the kernel says after the run", () => {
+test("the last snapshot is what the kernel says after the run", { skip: noPython }, () => {
     const directory = generate(tiny, "--no-repack", "--cold");
     const seen = output("python3", ["-c", `
 import ctypes, mmap, os, sys
@@ -71,7 +73,8 @@ libc = ctypes.CDLL(None); a = ctypes.addressof(ctypes.c_char.from_buffer(m))
 assert libc.mincore(ctypes.c_void_p(a), ctypes.c_size_t(n), v) == 0
 print(sum(x & 1 for x in v.raw))`, tiny]);
     const { residency: areas } = rows(directory, "residency");
-    assert.equal(pages(areas.filter((a) => a.moment === 3)), Number(seen));
+    const told = pages(areas.filter((a) => a.moment === 3));
+    assert.ok(Math.abs(told - Number(seen)) < 0.01 * told, `${told} and ${seen}`);
 });
 
 test("weights that are not mapped: nothing to tell, which is said", () => {
