@@ -2,7 +2,7 @@
 //     node tests/bench/page.mjs [OP-RUNS]     (default 10000000)
 import { mkdtempSync, rmSync } from "node:fs";
 import { join } from "node:path";
-import { closeBrowser, open, serve, skip } from "../browser/browser.mjs";
+import { cleanUp, open, serve, skip } from "../browser/browser.mjs";
 import { build, engine, ggscope, model, output, root } from "../lib.mjs";
 
 if (skip) {
@@ -86,4 +86,4 @@ async function layOut(name) {
 }
 await layOut("tinyllama-1.1b");
 await layOut("moe");
-await closeBrowser();
+await cleanUp();

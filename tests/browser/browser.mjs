@@ -96,9 +96,13 @@ export async function launch() {
     const quiet = ["--disable-background-networking", "--disable-component-update", "--disable-default-apps", "--disable-sync", "--no-first-run"];
     return (browser ??= await chromium.launch({ executablePath, args: [...quiet, ...(process.getuid?.() === 0 ? ["--no-sandbox"] : [])] }));
 }
-export async function closeBrowser() {
+
+// For after(): ends what the tests of a file left behind, also where they failed.
+export async function cleanUp() {
     await browser?.close();
     browser = undefined;
+    for (const child of running) child.kill("SIGKILL");
+    running.clear();
 }
 
 // A page of its own (own cookies). What it complains about, and every request that leaves `origin`, is kept in page.problems.
@@ -109,7 +113,7 @@ export async function open(address, { viewport = { width: 1400, height: 900 }, d
     page.problems = [];
     const origin = new URL(address).origin;
     page.on("console", (message) => {
-        if (message.type() === "error" && !expected?.test(message.text())) page.problems.push(message.text());
+        if (message.type() === "error" && !expected?.test(message.text())) page.problems.push(`${message.text()} (${message.location().url})`);
     });
     page.on("pageerror", (error) => page.problems.push(error.stack ?? error.message));
     page.on("request", (request) => {

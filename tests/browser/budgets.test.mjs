@@ -2,9 +2,9 @@
 import { after, test } from "node:test";
 import assert from "node:assert/strict";
 import { join } from "node:path";
-import { build, closeBrowser, finish, ggscope, model, open, output, recorded, root, scratch, serve, show, skip } from "./browser.mjs";
+import { build, cleanUp, finish, ggscope, model, open, output, recorded, root, scratch, serve, show, skip } from "./browser.mjs";
 
-after(closeBrowser);
+after(cleanUp);
 
 test("at most 200 KB before the first paint, all of it from this server", { skip }, async () => {
     const server = await serve(recorded("moe"));
@@ -71,7 +71,7 @@ async function openAndPan(directory) {
     await page.locator(".timeline canvas").first().waitFor();
     await settled();
     await page.locator("#view").focus();
-    for (const key of ["KeyW", "KeyW", "KeyW", "KeyD", "KeyD", "KeyA", "KeyW", "KeyD"]) {
+    for (const key of ["KeyW", "KeyW", "KeyW", "KeyW", "KeyD", "KeyD", "KeyA", "KeyW", "KeyW", "KeyD"]) {
         await page.keyboard.press(key);
         await settled();
     }

@@ -3,7 +3,7 @@ import { after, test } from "node:test";
 import assert from "node:assert/strict";
 import { mkdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
-import { axeSource, closeBrowser, finish, open, recorded, screenshots, serve, skip } from "./browser.mjs";
+import { axeSource, cleanUp, finish, open, recorded, screenshots, serve, skip } from "./browser.mjs";
 
 let server;
 const page = async (fragment, options) =>
@@ -11,10 +11,7 @@ const page = async (fragment, options) =>
         fragment,
         ...options,
     });
-after(async () => {
-    await server?.stop();
-    await closeBrowser();
-});
+after(cleanUp);
 
 const views = {
     memory: ".memory canvas",

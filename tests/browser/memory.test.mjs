@@ -1,14 +1,11 @@
 // The memory view: what is drawn is the file, nothing overlaps, the lens finds the smallest tensor, a region filters the log.
 import { after, test } from "node:test";
 import assert from "node:assert/strict";
-import { closeBrowser, finish, json, model, open, recorded, serve, show, skip } from "./browser.mjs";
+import { cleanUp, finish, json, model, open, recorded, serve, show, skip } from "./browser.mjs";
 
 let server;
 const page = async (fragment, options) => open((server ??= await serve(recorded("tiny"), recorded("moe"))).url, { fragment, ...options });
-after(async () => {
-    await server?.stop();
-    await closeBrowser();
-});
+after(cleanUp);
 const cells = async (at) => {
     await at.locator(".memory canvas").first().waitFor();
     await at.waitForFunction(() => window.__ggscope?.memoryCells().length > 0);

@@ -3,9 +3,9 @@ import { after, test } from "node:test";
 import assert from "node:assert/strict";
 import { existsSync, readFileSync } from "node:fs";
 import { pathToFileURL } from "node:url";
-import { closeBrowser, finish, ggscope, json, model, open, output, run, scratch, show, skip, stats } from "./browser.mjs";
+import { cleanUp, finish, ggscope, json, model, open, output, run, scratch, show, skip, stats } from "./browser.mjs";
 
-after(closeBrowser);
+after(cleanUp);
 
 const nasty = 'She said </script><script>window.broken = 1</script><!-- & "so"';
 let written;

@@ -1,7 +1,7 @@
 // Every view, opened in the browser on real recordings: the numbers on the screen are those of the command line.
 import { after, test } from "node:test";
 import assert from "node:assert/strict";
-import { closeBrowser, finish, json, open, recorded, savedCsv, serve, show, skip, stats } from "./browser.mjs";
+import { cleanUp, finish, json, open, recorded, savedCsv, serve, show, skip, stats } from "./browser.mjs";
 
 const sum = (rows, key) => rows.reduce((total, row) => total + row[key], 0);
 const grouped = (n) => String(n).replace(/\B(?=(\d{3})+(?!\d))/g, ",");
@@ -9,10 +9,7 @@ let server;
 const started = async () => (server ??= await serve(recorded("tiny"), recorded("moe"), recorded("tiny", { as: "tiny-one-thread", threads: 1 })));
 const page = async (fragment = "", options = {}) => open((await started()).url, { fragment, ...options });
 const choose = async (at, name) => at.locator("header select, .page-header select").first().selectOption({ label: name });
-after(async () => {
-    await server?.stop();
-    await closeBrowser();
-});
+after(cleanUp);
 
 test("the first line says what the recording is", { skip }, async () => {
     const at = await page(),
@@ -112,9 +109,9 @@ test("the timeline: all op runs, one op with the times of each thread, a stretch
     await canvas.waitFor();
     assert.match(await canvas.getAttribute("aria-label"), new RegExp(`2 lanes, ${grouped(stats(directory).op_runs)} op runs`));
     await at.locator(".drawer .card", { hasText: longest.tensor }).waitFor();
-    await at.locator("#view").focus();
-    await at.keyboard.press("KeyF");
     const table = async () => {
+        await at.locator("#view").focus();
+        await at.keyboard.press("KeyF");
         await at.getByRole("button", { name: "View as table" }).last().click();
         const rows = await at.locator(".data-table tbody tr").evaluateAll((list) => list.map((row) => [...row.cells].map((cell) => cell.textContent)));
         await at.getByRole("button", { name: "View as picture" }).last().click();

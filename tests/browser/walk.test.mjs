@@ -1,14 +1,11 @@
 // By keyboard alone, by the token strip, by playback, and by an address that somebody sent.
 import { after, test } from "node:test";
 import assert from "node:assert/strict";
-import { closeBrowser, finish, json, open, recorded, serve, show, skip, stats } from "./browser.mjs";
+import { cleanUp, finish, json, open, recorded, serve, show, skip, stats } from "./browser.mjs";
 
 let server;
 const page = async (fragment, options) => open((server ??= await serve(recorded("tiny"), recorded("moe"))).url, { fragment, ...options });
-after(async () => {
-    await server?.stop();
-    await closeBrowser();
-});
+after(cleanUp);
 const views = ["memory", "timeline", "graph", "log", "statistics", "compare"];
 
 test("the keyboard reaches every view, and everything in it that can be reached shows where it is", { skip }, async () => {

@@ -22,7 +22,12 @@ export const bufferClasses = [
 export interface Held {
     tile: Tile;
     data: Answered;
+    revision: number;
 }
+
+// Op runs one by one answer every window within theirs; folded ones only that for which they were folded.
+const answers = (held: Held | null, tile: Tile, now: number) =>
+    held !== null && held.data.isRaw && held.revision === now && held.tile.begin <= tile.begin && held.tile.end >= tile.end;
 
 // The tile that covers the window, asked for anew when the window leaves it. What is shown stays until the answer is there.
 export function useTile(tile: Tile | null): { held: Held | null; problem: string | null } {
@@ -31,12 +36,12 @@ export function useTile(tile: Tile | null): { held: Held | null; problem: string
     const path = tile && here("timeline", { begin: tile.begin, end: tile.end, pixels: tile.pixels });
     const now = revision.value;
     useEffect(() => {
-        if (!path || !tile) return;
+        if (!path || !tile || answers(held, tile, now)) return;
         const abort = new AbortController();
         ask<Columns>(path, abort.signal).then(
             (columns) => {
                 if (abort.signal.aborted) return;
-                hold({ tile, data: answered(columns) });
+                hold({ tile, data: answered(columns), revision: now });
                 setProblem(null);
             },
             (error: Error) => !abort.signal.aborted && setProblem(error.message),
