@@ -1,8 +1,9 @@
 // Belady's optimum: what a cache would read that knows all reads to come, and drops what is needed last.
 //
-// No policy that reads pages when they are needed reads less. A page that is needed later than all that is held is passed through without
-// being kept. Exact to the page: the pages of a block are needed one after the other, so of a block the last ones are dropped first, and
-// what is held of it is always its beginning. Memory: 4 bytes per read of a block, which is where a length of the recording shows.
+// A bound for each class by itself: whatever was held or dropped before, no policy that reads pages when they are needed reads less for it. The cache
+// begins each stretch of a class with the contents that are best for it, or empty where nothing came before. A page that is needed later than all that is held is passed
+// through without being kept. Exact to the page: the pages of a block are needed one after the other, so of a block the last ones are dropped first, and what
+// is held of it is always its beginning. Memory: 4 bytes per read of a block, which is where the length of the recording shows.
 #pragma once
 
 #include "analyze/paging-linux.h"
@@ -11,6 +12,7 @@
 struct ggs_paging_opt {
     const struct ggs_paging_sequence * sequence;
     uint32_t *                         next;
+    uint32_t *                         first; // by block: when it is read first
 };
 
 int  ggs_paging_opt_init(struct ggs_paging_opt * opt, const struct ggs_paging_sequence * sequence,

@@ -88,10 +88,10 @@ static int choose(struct ggs_paging_pins * pins, const struct ggs_paging_weights
         candidates[i] = (struct candidate){(uint32_t) i, weights->weight[i].pages,
                                            saved_per_page(&weights->weight[i], sequence, missed)};
     qsort(candidates, weights->n, sizeof(*candidates), by_saving);
-    uint64_t crumb = 0; // once it is full, gaps are not filled with what saves next to nothing
+    uint64_t little = room / 32; // gaps of that size are not filled with crumbs
     for (uint64_t i = 0; i < weights->n && candidates[i].saved > 0; i++) {
-        if (candidates[i].pages > room && crumb == 0) crumb = (room + pins->bytes / sequence->page) / 256;
-        if (candidates[i].pages > room || candidates[i].pages < crumb) continue;
+        if (candidates[i].pages > room && room < little) break;
+        if (candidates[i].pages > room) continue;
         room -= candidates[i].pages;
         pins->bytes += candidates[i].pages * sequence->page;
         pins->weight[pins->n++] = candidates[i].weight;

@@ -6,8 +6,10 @@
 #include "base/number.h"
 #include "base/table.h"
 #include "base/terminal.h"
+#include "base/text.h"
 #include "cli/cmd-paging.h"
 #include "gguf/gguf-name.h"
+#include "gguf/gguf-slice.h"
 
 enum { WIDTH = 80 };
 
@@ -107,7 +109,7 @@ struct component {
     uint64_t     n, bytes;
 };
 
-enum { COMPONENTS = 32, SHOWN = 3 };
+enum { COMPONENTS = 32 };
 
 static void count_component(struct component * components, unsigned * n, const struct ggs_paging_weight * weight) {
     struct ggs_name parsed = ggs_name_parse(weight->name, strlen(weight->name));
@@ -125,6 +127,20 @@ static void count_component(struct component * components, unsigned * n, const s
     }
 }
 
+static void put_components(struct ggs_text * line, const struct component * components, unsigned n) {
+    static const char more[] = ", ...";
+    for (unsigned i = 0; i < n; i++) {
+        char part[80], name[64];
+        ggs_printable(name, sizeof(name), components[i].name, components[i].length);
+        int length = snprintf(part, sizeof(part), "%s %s %" PRIu64, i == 0 ? ":" : ",", name, components[i].n);
+        if (line->length + (size_t) length + (i + 1 < n ? sizeof(more) : 0) > WIDTH) {
+            ggs_text_puts(line, i == 0 ? "" : more);
+            return;
+        }
+        ggs_text_puts(line, part);
+    }
+}
+
 static void print_pins(const struct paging_report * report) {
     const struct ggs_paging * p = report->paging;
     char                      a[GGS_NUMBER_LENGTH], b[GGS_NUMBER_LENGTH];
@@ -135,12 +151,12 @@ static void print_pins(const struct paging_report * report) {
         struct component               components[COMPONENTS];
         unsigned                       n = 0;
         for (uint64_t i = 0; i < pins->n; i++) count_component(components, &n, &p->weights.weight[pins->weight[i]]);
-        printf("%10s  %4" PRIu64 " weight%s %10s", ggs_format_bytes(a, p->budget[k].memory), pins->n,
-               pins->n == 1 ? ", " : "s,", ggs_format_bytes(b, pins->bytes));
-        for (unsigned i = 0; i < n && i < SHOWN; i++)
-            printf("%s %.*s %" PRIu64, i == 0 ? ":" : ",",
-                   (int) (components[i].length < 16 ? components[i].length : 16), components[i].name, components[i].n);
-        puts(n > SHOWN ? ", ..." : "");
+        struct ggs_text line = {0};
+        ggs_text_printf(&line, "%10s  %4" PRIu64 " weight%s %10s", ggs_format_bytes(a, p->budget[k].memory), pins->n,
+                        pins->n == 1 ? ", " : "s,", ggs_format_bytes(b, pins->bytes));
+        put_components(&line, components, n);
+        puts(ggs_text_string(&line));
+        ggs_text_release(&line);
     }
 }
 

@@ -22,6 +22,7 @@ const verbs = {
     "graph.dot": ["graph", "--token", "2", "--dot"],
     "experts.txt": ["experts"],
     "experts.json": ["experts", "--json"],
+    "paging.json": ["paging", "--json", "--readahead", "128K"],
     "buffers.txt": ["buffers"],
     "buffers.json": ["buffers", "--json"],
     "diff.txt": ["diff", "."], // with itself: nothing

@@ -98,28 +98,38 @@ static struct ggs_paging_cost plain_lru(const struct history * h, uint64_t limit
     return cost;
 }
 
-static size_t next_use(const struct history * h, size_t from, uint32_t page) {
-    while (from < h->n && h->pages[from] != page) from++;
+// The first use of a page in [from, end), `end` for none.
+static size_t next_use(const struct history * h, size_t from, size_t end, uint32_t page) {
+    while (from < end && h->pages[from] != page) from++;
     return from;
 }
 
+static void drop_last_needed(const struct history * h, size_t from, size_t end, uint32_t * held, uint64_t * n) {
+    uint64_t last = 0;
+    for (uint64_t k = 1; k < *n; k++) {
+        if (next_use(h, from, end, held[k]) > next_use(h, from, end, held[last])) last = k;
+    }
+    held[last] = held[--*n];
+}
+
+// Each stretch of a class by itself, from the best contents.
 static struct ggs_paging_cost plain_optimum(const struct history * h, uint64_t limit) {
-    struct ggs_paging_cost cost            = {0};
-    uint32_t               held[PAGES + 1] = {0};
-    uint64_t               n               = 0;
-    for (size_t i = 0; i < h->n; i++) {
-        uint64_t at = 0;
-        while (at < n && held[at] != h->pages[i]) at++;
-        if (at == n) {
-            cost.bytes[h->classes[i]] += PAGE;
-            held[n++] = h->pages[i];
+    struct ggs_paging_cost cost = {0};
+    for (size_t begin = 0, end; begin < h->n; begin = end) {
+        uint32_t held[PAGES + 1] = {0};
+        uint64_t n               = 0;
+        for (end = begin; end < h->n && h->classes[end] == h->classes[begin];) end++;
+        for (uint32_t page = 0; begin > 0 && page < h->sequence.n_pages; page++) held[n++] = page;
+        while (n > limit) drop_last_needed(h, begin, end, held, &n);
+        for (size_t i = begin; i < end; i++) {
+            uint64_t at = 0;
+            while (at < n && held[at] != h->pages[i]) at++;
+            if (at == n) {
+                cost.bytes[h->classes[i]] += PAGE;
+                held[n++] = h->pages[i];
+            }
+            if (n > limit) drop_last_needed(h, i + 1, end, held, &n);
         }
-        if (n <= limit) continue;
-        uint64_t last = 0;
-        for (uint64_t k = 1; k < n; k++) {
-            if (next_use(h, i + 1, held[k]) > next_use(h, i + 1, held[last])) last = k;
-        }
-        held[last] = held[--n];
     }
     return cost;
 }
