@@ -167,7 +167,8 @@ int ggs_occupancy_compute_buffers(struct ggs_occupancy * o, struct ggs_trace * t
 
 int ggs_occupancy_compute(struct ggs_occupancy * o, struct ggs_trace * trace, struct ggs_error * error) {
     int status = ggs_occupancy_compute_buffers(o, trace, error);
-    if (status == 0) status = sum_transfers(o, trace, error);
+    if (status < 0) return status;
+    status = sum_transfers(o, trace, error);
     if (status < 0) ggs_occupancy_release(o);
     return status;
 }

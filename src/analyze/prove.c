@@ -205,6 +205,13 @@ static int compare(struct pass * pass, uint64_t * both, struct ggs_error * error
     return 0;
 }
 
+static void add_sum(struct ggs_proof_sum * to, const struct ggs_proof_sum * sum) {
+    to->ops += sum->ops;
+    to->predicted += sum->predicted;
+    to->touched += sum->touched;
+    to->both += sum->both;
+}
+
 static int add_op(struct pass * pass, struct ggs_error * error) {
     const struct ggs_op_seen * op     = &pass->walk->op;
     struct ggs_proof_sum       sum    = {.ops = 1};
@@ -215,15 +222,8 @@ static int add_op(struct pass * pass, struct ggs_error * error) {
     sum.touched   = unite(&pass->touched);
     status        = compare(pass, &sum.both, error);
     if (status < 0 || (sum.predicted == 0 && sum.touched == 0)) return status;
-    struct ggs_proof_sum * sums[] = {&pass->proof->total,
-                                     op->op < pass->proof->n_by_op ? &pass->proof->by_op[op->op] : NULL};
-    for (unsigned i = 0; i < 2; i++) {
-        if (sums[i] == NULL) continue;
-        sums[i]->ops++;
-        sums[i]->predicted += sum.predicted;
-        sums[i]->touched += sum.touched;
-        sums[i]->both += sum.both;
-    }
+    add_sum(&pass->proof->total, &sum);
+    if (op->op < pass->proof->n_by_op) add_sum(&pass->proof->by_op[op->op], &sum);
     return 0;
 }
 
@@ -303,7 +303,8 @@ int ggs_proof_compute(struct ggs_proof * proof, struct ggs_trace * trace, struct
     if (status == 0) status = ggs_cursor_open(&pass.cursor, trace->reader, GGS_TABLE_PAGES, error);
     if (status == 0) status = ggs_walk_open(&pass.walk, trace, INT64_MIN, INT64_MAX, error);
     int more = 0;
-    while (status >= 0 && (more = ggs_walk_run(pass.walk, error)) > 0) status = add_run(&pass, error);
+    while (pass.walk != NULL && status >= 0 && (more = ggs_walk_run(pass.walk, error)) > 0)
+        status = add_run(&pass, error);
     if (status >= 0 && more < 0) status = more;
     ggs_walk_close(pass.walk);
     ggs_cursor_close(pass.cursor);
