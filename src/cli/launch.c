@@ -226,7 +226,9 @@ static int start(struct session * session, const struct ggs_launch * launch, str
     if (session->child > 0) {
         if (on_pty && read(session->reports, &session->program, sizeof(session->program)) < 0) session->program = -1;
         if (session->program > 0 && launch->started != NULL) launch->started(launch->context, session->program);
-        ssize_t n = write(session->gate[1], "", 1);
+        // Where the byte does not come through, the child ends by itself, and is seen to.
+        if (write(session->gate[1], "", 1) < 0) close(session->gate[1]), session->gate[1] = -1;
+        ssize_t n;
         do {
             n = read(failure[0], &reason, sizeof(reason));
         } while (n < 0 && errno == EINTR);

@@ -180,7 +180,8 @@ static int meet_graphs(struct ggs_exhibit * exhibit, struct ggs_trace * trace, s
         if (ops->owned && ops->ops == NULL) status = ggs_fail_memory(error);
         exhibit->n_node_ops++;
     }
-    if (exhibit->n_node_ops > 1) qsort(exhibit->node_ops, exhibit->n_node_ops, sizeof(*exhibit->node_ops), by_graph);
+    if (exhibit->node_ops != NULL && exhibit->n_node_ops > 1)
+        qsort(exhibit->node_ops, exhibit->n_node_ops, sizeof(*exhibit->node_ops), by_graph);
     if (status >= 0) ggs_cursor_rewind(cursor);
     while (status >= 0 && (status = ggs_cursor_next(cursor, &row, error)) > 0) {
         struct ggs_node_ops *ops = find_graph(exhibit, row.graph), *base = find_graph(exhibit, row.base);

@@ -116,7 +116,7 @@ static int add(struct finding * finding, const struct ggs_log_entry * entry, uin
     }
     if (plain)
         rows->places[rows->n++] = place;
-    else
+    else if (finding->sorted != NULL) // as it is by now
         finding->sorted[rows->n++] = (struct sorted){key_of(entry, row, finding->order.column), place};
     return 0;
 }
@@ -141,6 +141,7 @@ static int sort(struct finding * finding, struct ggs_error * error) {
     bool                  text = finding->order.column == GGS_LOG_OP || finding->order.column == GGS_LOG_NAME;
     rows->places               = malloc((rows->n + 1) * sizeof(*rows->places));
     if (rows->places == NULL) return ggs_fail_memory(error);
+    if (finding->sorted == NULL) return 0; // no row at all
     if (rows->n > 1) qsort(finding->sorted, rows->n, sizeof(*finding->sorted), text ? by_text : by_number);
     for (uint64_t i = 0; i < rows->n; i++) rows->places[i] = finding->sorted[i].place;
     return 0;

@@ -19,7 +19,7 @@ static bool lives_in_buffer(const struct ggs_trace * trace, const struct ggs_ten
 
 // The layer that all of a buffer's tensors belong to; -1 where there are several, or none.
 static int * find_layers(const struct ggs_trace * trace) {
-    int * layers = malloc((trace->n_buffers + 1) * sizeof(*layers));
+    int * layers = calloc(trace->n_buffers + 1, sizeof(*layers));
     if (layers == NULL) return NULL;
     for (uint64_t i = 0; i < trace->n_buffers; i++) layers[i] = -2;
     for (uint64_t i = 0; i < trace->n_tensors; i++) {
@@ -122,7 +122,7 @@ int ggs_route_buffers(struct ggs_question * request, struct ggs_error * error) {
     uint64_t                 n;
     int                      status = ggs_query_finish(&request->query, error);
     if (status == 0) status = ggs_occupancy_compute_buffers(&occupancy, &request->trace, error);
-    if (status < 0) return status;
+    if (status != 0) return status;
     int *             layers = find_layers(trace);
     struct resident * list   = find_residents(trace, &n);
     ggs_answer_begin(request->answer, &json);
@@ -186,7 +186,7 @@ int ggs_route_occupancy(struct ggs_question * request, struct ggs_error * error)
     int                  status = ggs_query_u64(&request->query, "bins", 1, BINS_MOST, &n, error);
     if (status == 0) status = ggs_query_finish(&request->query, error);
     if (status == 0) status = ggs_occupancy_compute_buffers(&occupancy, &request->trace, error);
-    if (status < 0) return status;
+    if (status != 0) return status;
     struct bin * bins = calloc(n, sizeof(*bins));
     if (bins == NULL) {
         status = ggs_fail_memory(error);

@@ -192,7 +192,7 @@ int ggs_route_curves(struct ggs_question * request, struct ggs_error * error) {
     struct curve curve  = {.request = request};
     int          status = ggs_exhibit_overview(request->exhibit, &curve.overview, error);
     if (status == 0) status = take_window(request, &curve, error);
-    if (status < 0) return status;
+    if (status != 0) return status;
     struct ggs_columns * columns = malloc(sizeof(*columns));
     curve.disk                   = calloc(curve.pixels, sizeof(*curve.disk));
     status                       = columns == NULL || curve.disk == NULL ? ggs_fail_memory(error) : fill(&curve, error);

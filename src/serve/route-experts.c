@@ -67,7 +67,7 @@ int ggs_route_experts(struct ggs_question * request, struct ggs_error * error) {
     struct ggs_json            json;
     int status = ggs_query_tokens(&request->query, &options.first_token, &options.last_token, error);
     if (status == 0) status = ggs_query_finish(&request->query, error);
-    if (status < 0) return status;
+    if (status != 0) return status;
     ggs_request_expect(request, ggs_reader_rows(request->trace.reader, GGS_TABLE_OP_RUNS));
     status = ggs_experts_compute(&experts, &request->trace, &options, error);
     if (status < 0) return status;

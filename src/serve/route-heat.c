@@ -85,7 +85,7 @@ static void put_machine(struct ggs_json * json, const struct ggs_machine_heat * 
 }
 
 int ggs_route_heat(struct ggs_question * request, struct ggs_error * error) {
-    const struct ggs_model_map * map;
+    const struct ggs_model_map * map = NULL;
     struct ggs_heat              heat;
     struct ggs_machine_heat      machine;
     struct ggs_json              json;
@@ -93,7 +93,7 @@ int ggs_route_heat(struct ggs_question * request, struct ggs_error * error) {
     int                          status = ggs_query_tokens(&request->query, &first, &last, error);
     if (status == 0) status = ggs_query_finish(&request->query, error);
     if (status == 0) status = ggs_exhibit_map(request->exhibit, &map, error);
-    if (status < 0) return status;
+    if (status != 0) return status;
     ggs_request_expect(request, ggs_reader_rows(request->trace.reader, GGS_TABLE_OP_RUNS));
     status = ggs_heat_compute(&heat, &request->trace, map, first, last, error);
     if (status < 0) return status;

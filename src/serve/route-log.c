@@ -293,7 +293,7 @@ int ggs_route_log(struct ggs_question * request, struct ggs_error * error) {
     if (status == 0) status = take_order(&request->query, &order, error);
     if (status == 0) status = ggs_query_finish(&request->query, error);
     if (status == 0) status = ggs_exhibit_overview(request->exhibit, &overview, error);
-    if (status < 0) return status;
+    if (status != 0) return status;
     ggs_answer_begin(request->answer, &json);
     if (plain) {
         put_head(&json, overview->ops, overview->ops, page.from);

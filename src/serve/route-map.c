@@ -84,7 +84,7 @@ int ggs_route_map(struct ggs_question * request, struct ggs_error * error) {
     struct ggs_json              json;
     int                          status = ggs_query_finish(&request->query, error);
     if (status == 0) status = ggs_exhibit_map(request->exhibit, &map, error);
-    if (status < 0) return status;
+    if (status != 0) return status;
     ggs_answer_begin(request->answer, &json);
     put_files(request, &json);
     ggs_json_u64(&json, "from_trace", map->from_trace);

@@ -113,7 +113,7 @@ int ggs_route_stats(struct ggs_question * request, struct ggs_error * error) {
     struct ggs_json         json;
     int                     status = ggs_query_tokens(&request->query, &range.first_step, &range.last_step, error);
     if (status == 0) status = ggs_query_finish(&request->query, error);
-    if (status < 0) return status;
+    if (status != 0) return status;
     ggs_request_expect(request, 3 * ggs_reader_rows(request->trace.reader, GGS_TABLE_OP_RUNS));
     ggs_answer_begin(request->answer, &json);
     status = put_totals(request, &json, &range, error);

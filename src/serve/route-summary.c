@@ -312,11 +312,11 @@ static int put_all(struct ggs_question * request, struct ggs_json * json, struct
 }
 
 int ggs_route_summary(struct ggs_question * request, struct ggs_error * error) {
-    const struct ggs_overview * overview;
+    const struct ggs_overview * overview = NULL;
     struct ggs_json             json;
     int                         status = ggs_query_finish(&request->query, error);
     if (status == 0) status = ggs_exhibit_overview(request->exhibit, &overview, error);
-    if (status < 0) return status;
+    if (status != 0) return status;
     struct json_object * root = json_tokener_parse(ggs_reader_experiment(request->trace.reader));
     ggs_answer_begin(request->answer, &json);
     status = put_all(request, &json, root, overview, error);

@@ -340,7 +340,7 @@ int ggs_route_timeline(struct ggs_question * request, struct ggs_error * error) 
     int         status = ggs_exhibit_overview(request->exhibit, &view.overview, error);
     if (status == 0) status = take_window(request, view.overview, &view.window, error);
     if (status == 0) status = ggs_exhibit_ops(request->exhibit, error);
-    if (status < 0) return status;
+    if (status != 0) return status;
     view.in_lane = calloc(view.overview->n_lanes + 1, sizeof(*view.in_lane));
     if (view.in_lane == NULL) status = ggs_fail_memory(error);
     if (status == 0) status = choose_level(&view, error);
