@@ -203,8 +203,10 @@ static int gather(struct ggs_walk * walk, struct ggs_error * error) {
 }
 
 int ggs_walk_run(struct ggs_walk * walk, struct ggs_error * error) {
-    int more = ggs_cursor_next(walk->runs, &walk->run, error);
+    int      more = ggs_cursor_next(walk->runs, &walk->run, error);
+    uint64_t most = ggs_reader_rows(walk->trace->reader, GGS_TABLE_OP_RUNS);
     if (more <= 0) return more;
+    if (walk->run.op_runs > most) walk->run.op_runs = most; // damaged: no more room than for what there is
     if (walk->trace->watch != NULL) {
         atomic_fetch_add_explicit(&walk->trace->watch->done, walk->run.op_runs, memory_order_relaxed);
         if (atomic_load_explicit(&walk->trace->watch->stop, memory_order_relaxed))
