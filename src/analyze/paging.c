@@ -67,7 +67,7 @@ static void choose_budgets(struct ggs_paging * paging, const struct ggs_paging_o
 static int run_linux(struct ggs_paging * paging, struct ggs_paging_budget * budget, struct ggs_error * error) {
     enum { RUNS = 5 };
     static const int             permille[RUNS] = {0, -10, 10, -20, 20};
-    static const uint64_t        stale[RUNS]    = {1ull << 30, 2ull << 30, 4ull << 30, 512 << 20, 3ull << 30};
+    static const uint64_t        stale[RUNS]    = {1ull << 30, 256 << 20, 4ull << 30, 512 << 20, 2ull << 30};
     struct ggs_paging_cost       costs[RUNS];
     enum ggs_read_class          class_ = ggs_paging_class(paging);
     struct ggs_paging_linux_host host   = {.readahead = paging->readahead};

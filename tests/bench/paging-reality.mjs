@@ -39,8 +39,10 @@ if (cgroup.missing) {
 
 const group = join(cgroup.root, `ggscope-paging-${process.pid}`);
 const work = mkdtempSync(join(tmpdir(), "ggscope-paging-"));
+let running; // the engine
 mkdirSync(group);
 process.on("exit", () => {
+    running?.kill("SIGKILL");
     rmSync(work, { recursive: true, force: true });
     for (let i = 0; i < 100 && existsSync(group); i++) { // a process that has ended may take a moment to leave
         try { rmdirSync(group); } catch { output("sleep", ["0.1"]); }
@@ -54,6 +56,7 @@ function measure(path, limit) {
     writeFileSync(join(group, cgroup.limit), String(limit * MIB));
     const child = spawn("sh", ["-c", 'echo $$ > "$0"; exec "$@"', join(group, "cgroup.procs"), engine, "run", "-m", path, "-p", prompt, "-n", String(tokens),
         "-t", "2", "--no-repack", "--ignore-eos"], { stdio: ["ignore", "pipe", "ignore"] });
+    running = child;
     const field = (file, name) => Number(new RegExp(`^${name}:\\s*(\\d+)`, "m").exec(readFileSync(`/proc/${child.pid}/${file}`, "utf8"))[1]);
     let first, last, anonymous = 0;
     child.stdout.on("data", () => { // a token: its piece is written at once
