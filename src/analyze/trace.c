@@ -215,3 +215,11 @@ uint64_t ggs_trace_row_bytes(const struct ggs_trace * trace, const struct ggs_te
     if (type->block_elements == 0) return 0;
     return (uint64_t) tensor->ne[0] / type->block_elements * type->block_bytes;
 }
+
+void ggs_trace_make(const struct ggs_trace * trace, const struct ggs_graph * graph, uint32_t * maker, uint64_t * made,
+                    uint64_t node) {
+    for (; *made < node && *made < graph->n_nodes; (*made)++) {
+        uint64_t tensor = graph->nodes[*made].tensor;
+        if (tensor <= trace->n_tensors) maker[tensor] = (uint32_t) (*made + 1);
+    }
+}

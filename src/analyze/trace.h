@@ -70,5 +70,11 @@ int ggs_trace_lost(struct ggs_trace * trace, uint64_t reason, uint64_t * count, 
 // What was observed of the machine only: no op, no token is missing.
 bool ggs_loss_is_of_machine(uint64_t reason);
 
+// Two nodes may compute the same tensor one after the other, with a name, an address and a shape used again; what a node reads is the
+// work of the last one before it. For going through the edges in order: brings maker[tensor], a node + 1, up to what the nodes before
+// `node` have made. `made` is 0 at first.
+void ggs_trace_make(const struct ggs_trace * trace, const struct ggs_graph * graph, uint32_t * maker, uint64_t * made,
+                    uint64_t node);
+
 // Bytes of one row (the first dimension) of a tensor; 0 where its type is unknown.
 uint64_t ggs_trace_row_bytes(const struct ggs_trace * trace, const struct ggs_tensor * tensor);

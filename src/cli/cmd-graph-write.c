@@ -11,7 +11,7 @@
 // ---- tensors ----
 
 static uint64_t producer_of(const struct ggs_graph_view * view, uint64_t tensor) {
-    return tensor == 0 || tensor > view->trace->n_tensors ? 0 : view->producer[tensor - 1];
+    return tensor == 0 || tensor > view->trace->n_tensors ? 0 : view->producer[tensor];
 }
 
 bool ggs_graph_is_leaf(const struct ggs_graph_view * view, const struct ggs_tensor * tensor) {
@@ -196,7 +196,7 @@ static void put_id(const struct ggs_graph_view * view, FILE * file, uint64_t ten
 // Is what this edge reads a leaf that was not written yet?
 static bool is_new_leaf(struct ggs_graph_view * view, uint64_t edge) {
     uint64_t tensor = view->graph->edges[edge].tensor;
-    if (tensor == 0 || tensor > view->trace->n_tensors || view->producer[tensor - 1] != 0) return false;
+    if (tensor == 0 || tensor > view->trace->n_tensors || view->producer[tensor] != 0) return false;
     if (view->written[tensor - 1]) return false;
     view->written[tensor - 1] = true;
     return true;
@@ -231,7 +231,9 @@ void ggs_graph_dot(struct ggs_graph_view * view, FILE * file) {
         fputs("];\n", file);
         if (layer >= 0 && (i + 1 == graph->n_nodes || view->nodes[i + 1].layer != layer)) fputs("  }\n", file);
     }
+    uint64_t made = 0;
     for (uint64_t e = 0; e < graph->n_edges; e++) {
+        ggs_trace_make(view->trace, graph, view->producer, &made, graph->edges[e].node);
         fputs("  ", file);
         put_id(view, file, graph->edges[e].tensor);
         fprintf(file, " -> node_%" PRIu64 ";\n", view->first + graph->edges[e].node);
@@ -310,9 +312,11 @@ void ggs_graph_json_nodes(struct ggs_graph_view * view, struct ggs_json * json) 
 }
 
 void ggs_graph_json_edges(const struct ggs_graph_view * view, struct ggs_json * json) {
+    uint64_t made = 0;
     for (uint64_t e = 0; e < view->graph->n_edges; e++) {
         const struct ggs_edge * edge = &view->graph->edges[e];
-        char                    text[40];
+        ggs_trace_make(view->trace, view->graph, view->producer, &made, edge->node);
+        char text[40];
         ggs_json_object_inline(json, NULL);
         write_id(view, json, "source", edge->tensor);
         snprintf(text, sizeof(text), "node_%" PRIu64, view->first + edge->node);

@@ -88,11 +88,10 @@ static int view_run(struct ggs_graph_view * view, struct ggs_walk * walk, struct
     for (uint64_t i = 0; i < graph->n_nodes; i++) {
         bool empty           = ggs_trace_op_kind(trace, graph->nodes[i].op) == GGS_KIND_EMPTY;
         view->nodes[i].state = empty ? GGS_NODE_EMPTY : opaque ? GGS_NODE_OPAQUE : GGS_NODE_MISSING;
-        uint64_t tensor      = graph->nodes[i].tensor;
         view->nodes[i].layer = layer_at(view, i);
-        if (tensor > 0 && tensor <= trace->n_tensors && view->producer[tensor - 1] == 0)
-            view->producer[tensor - 1] = i + 1;
     }
+    uint64_t made = 0;
+    ggs_trace_make(trace, graph, view->producer, &made, graph->n_nodes);
     while (ggs_walk_op(walk)) mark_op(view, &walk->op);
     return 0;
 }

@@ -23,7 +23,7 @@ struct ggs_graph_view {
         uint64_t            duration_ns;
         int                 layer;
     } * nodes;
-    uint64_t * producer; // by tensor - 1: node + 1 that computes it, 0 for none
+    uint32_t * producer; // by tensor: node + 1 that computes it, 0 for none
     bool *     written;  // by tensor - 1: leaves that were written; those of a step's graphs share it
 };
 

@@ -85,8 +85,10 @@ static void put_leaves(struct dot * d, const struct ggs_graph * graph) {
 }
 
 static void put_edges(struct dot * d, const struct ggs_graph * graph) {
+    uint64_t made = 0;
     for (uint64_t e = 0; e < graph->n_edges; e++) {
         const struct ggs_edge * edge = &graph->edges[e];
+        ggs_trace_make(&d->export->trace, graph, d->node, &made, edge->node);
         if (edge->tensor == 0 || edge->tensor > d->export->trace.n_tensors) continue;
         if (d->node[edge->tensor] != 0) {
             ggs_stream_format(&d->stream, "  node_%" PRIu64, d->first + d->node[edge->tensor] - 1);

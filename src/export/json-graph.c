@@ -72,9 +72,12 @@ static void put_nodes(struct ggs_export * export, struct ggs_json * json, const 
     }
 }
 
-static void put_edges(struct ggs_json * json, const struct ggs_graph * graph, uint64_t first, const struct ids * ids) {
+static void put_edges(const struct ggs_trace * trace, struct ggs_json * json, const struct ggs_graph * graph,
+                      uint64_t first, const struct ids * ids) {
+    uint64_t made = 0;
     for (uint64_t e = 0; e < graph->n_edges; e++) {
         const struct ggs_edge * edge = &graph->edges[e];
+        ggs_trace_make(trace, graph, ids->node, &made, edge->node);
         if (edge->tensor == 0 || edge->tensor > ids->most) continue;
         ggs_json_object_inline(json, NULL);
         if (ids->node[edge->tensor] != 0) {
@@ -123,7 +126,7 @@ static int pass(struct ggs_export * export, struct ggs_json * json, int which, c
         collect(ids, graph);
         if (which == 0) count(export, graph, ids, counts);
         if (which == 1) put_nodes(export, json, graph, graphs[i].first_node, ids);
-        if (which == 2) put_edges(json, graph, graphs[i].first_node, ids);
+        if (which == 2) put_edges(&export->trace, json, graph, graphs[i].first_node, ids);
         forget(ids, graph);
     }
     return status;

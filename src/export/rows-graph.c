@@ -101,12 +101,11 @@ static int rows_of_edges(struct ggs_export * export, const struct ggs_graph * gr
     uint32_t *     maker  = state; // by tensor: the node that computes it + 1
     uint64_t       most   = export->trace.n_tensors;
     int            status = 0;
+    uint64_t       made   = 0;
     struct ggs_row row;
-    for (uint64_t n = 0; n < graph->n_nodes; n++) {
-        if (graph->nodes[n].tensor <= most) maker[graph->nodes[n].tensor] = (uint32_t) (n + 1);
-    }
     for (uint64_t e = 0; status >= 0 && e < graph->n_edges; e++) {
         const struct ggs_edge * edge = &graph->edges[e];
+        ggs_trace_make(&export->trace, graph, maker, &made, edge->node);
         ggs_row_begin(&row);
         ggs_row_integer(&row, (int64_t) graph->row.graph);
         ggs_row_integer(&row, (int64_t) edge->node);

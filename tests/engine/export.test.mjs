@@ -51,6 +51,25 @@ test("the same ten questions get the same answers from DuckDB on parquet and csv
     }
 });
 
+test("what an op reads is the work of the last one before it, also where two compute the same tensor", async (t) => {
+    if (!has("sqlite3")) return t.skip("sqlite3 is not installed");
+    const nearer = `SELECT count(*) FROM edges e JOIN nodes n ON n.graph = e.graph AND n.tensor = e.tensor AND n.node < e.node AND n.node > coalesce(e.source_node, -1)`;
+    let again = 0;
+    for (const directory of [dense, moe]) {
+        const ask = await overSqlite(exported(directory, "sqlite"));
+        assert.deepEqual(await ask(nearer), [[0]]);
+        assert.deepEqual(await ask("SELECT count(*) FROM edges WHERE source_node >= node"), [[0]]);
+        again += (await ask("SELECT count(*) FROM (SELECT 1 FROM nodes GROUP BY graph, tensor HAVING count(*) > 1)"))[0][0];
+        // the drawing says the same
+        const [[graph]] = await ask("SELECT graph FROM runs WHERE token = 1 LIMIT 1");
+        const edges = await ask(`SELECT source_node, node, slot FROM edges WHERE graph = ${graph} AND source_node IS NOT NULL ORDER BY 2, 3`);
+        const drawn = JSON.parse(output(ggscope, ["graph", "--json", "--token", "1", directory])).edges.filter((e) => e.source.startsWith("node_"))
+            .map((e) => [e.source.slice(5), e.target.slice(5), e.label.slice(4)].map(Number));
+        assert.deepEqual(drawn, edges);
+    }
+    assert.ok(again > 0, "the engine does that: the two norms of a layer have one name");
+});
+
 test("every table has the same rows in parquet, csv and sqlite, and the columns that are documented", async (t) => {
     if (!has("sqlite3")) return t.skip("sqlite3 is not installed");
     assert.deepEqual(readFileSync(join(root, "docs", "tables.md"), "utf8"), output(ggscope, ["export", "--tables"]), "docs/tables.md is what ggscope export --tables writes");
