@@ -493,7 +493,7 @@ struct ggs_residency {
 // A request to the disk under a file.
 struct ggs_request {
     int64_t  begin_ns;    // issued to the device
-    uint64_t duration_ns; // until it was completed
+    uint64_t duration_ns; // until it was completed; 0 where the kernel did not tell of that
     uint64_t device;      // major << 20 | minor
     uint64_t sector;      // of 512 bytes
     uint64_t bytes;

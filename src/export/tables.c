@@ -239,7 +239,7 @@ static const struct ggs_field faults[] = {
 static const struct ggs_field requests[] = {
     {"request", INTEGER, "number, from 0, in order of time"},
     {"begin_ns", INTEGER, "issued to the disk"},
-    {"duration_ns", INTEGER, "until it was completed"},
+    {"duration_ns", INTEGER, "until it was completed; 0 where the kernel did not tell of that"},
     {"device", TEXT, "the disk, as major:minor"},
     {"sector", INTEGER, "on the disk, of 512 bytes"},
     {"bytes", INTEGER, "asked for; a request over several pieces of files has a row for each"},
