@@ -212,12 +212,18 @@ static void add_sum(struct ggs_proof_sum * to, const struct ggs_proof_sum * sum)
     to->both += sum->both;
 }
 
+// In a run that was cut off, by a kill or a full disk, nothing is known of the ops behind the last one that was told of.
+static bool is_untold(const struct pass * pass) {
+    bool cut_off = (pass->walk->run.flags & (GGS_RUN_INTERRUPTED | GGS_RUN_PARTIAL)) != 0;
+    return cut_off && pass->touched.n == 0 && pass->next == pass->n_rows;
+}
+
 static int add_op(struct pass * pass, struct ggs_error * error) {
     const struct ggs_op_seen * op     = &pass->walk->op;
     struct ggs_proof_sum       sum    = {.ops = 1};
     int                        status = predict(pass, error);
     if (status >= 0) status = take_touched(pass, op->node, error);
-    if (status < 0) return status;
+    if (status < 0 || is_untold(pass)) return status;
     sum.predicted = unite(&pass->predicted);
     sum.touched   = unite(&pass->touched);
     status        = compare(pass, &sum.both, error);
