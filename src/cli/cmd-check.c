@@ -3,11 +3,11 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "analyze/check.h"
+#include "analyze/check/check-json.h"
+#include "analyze/check/check.h"
 #include "base/error.h"
 #include "base/json.h"
 #include "base/terminal.h"
-#include "cli/check-json.h"
 #include "cli/commands.h"
 #include "cli/verb.h"
 

@@ -6,7 +6,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "analyze/diff.h"
+#include "analyze/diff/diff.h"
 #include "base/error.h"
 #include "base/json.h"
 #include "base/number.h"

@@ -4,7 +4,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "analyze/experts.h"
+#include "analyze/ops/experts.h"
 #include "base/error.h"
 #include "base/json.h"
 #include "base/number.h"

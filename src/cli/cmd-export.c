@@ -11,7 +11,7 @@
 #include "cli/commands.h"
 #include "cli/verb.h"
 #include "export/export.h"
-#include "export/tables.h"
+#include "export/tables/tables.h"
 
 enum { KEY_PER_THREAD = 256, KEY_TOKEN, KEY_TABLE, KEY_TABLES, MOST_TABLES = 32 };
 

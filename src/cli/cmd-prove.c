@@ -3,14 +3,14 @@
 #include <inttypes.h>
 #include <stdio.h>
 
-#include "analyze/prove.h"
+#include "analyze/machine/prove.h"
 #include "base/error.h"
 #include "base/json.h"
 #include "base/number.h"
 #include "base/table.h"
 #include "cli/commands.h"
-#include "cli/libraries.h"
 #include "cli/verb.h"
+#include "record/inspect/libraries.h"
 
 enum { MOST_SHOWN = 20, NAME_COLUMNS = 28 };
 

@@ -17,9 +17,9 @@
 #include "base/error.h"
 #include "base/number.h"
 #include "cli/commands.h"
-#include "cli/live.h"
-#include "cli/spool-place.h"
 #include "cli/verb.h"
+#include "record/live.h"
+#include "record/spool-place.h"
 #include "serve/guard.h"
 #include "serve/server.h"
 
@@ -155,10 +155,10 @@ static void stop(struct ggs_server * server, const struct ggs_shelf * shelf) {
 // ---- the verb ----
 
 static int serve(const struct arguments * arguments, const sigset_t * signals, struct ggs_error * error) {
-    struct ggs_shelf *        shelf;
-    struct ggs_server *       server;
-    struct ggs_live_context   context = {0};
-    struct ggs_live           live    = ggs_live_of_spools(&context);
+    struct ggs_shelf *      shelf;
+    struct ggs_server *     server;
+    struct ggs_live_context context = {0};
+    struct ggs_live         live = {.going_on = ggs_live_going_on, .snapshot = ggs_live_snapshot, .context = &context};
     struct ggs_server_options options = {.address = arguments->address, .port = (uint16_t) arguments->port};
     int                       status  = ggs_shelf_new(&shelf, arguments->directories, arguments->n, &live, error);
     if (status < 0) return status;

@@ -8,7 +8,7 @@
 #include <string.h>
 #include <sys/stat.h>
 
-#include "analyze/probe.h"
+#include "analyze/ops/probe.h"
 #include "base/error.h"
 #include "base/file.h"
 #include "base/json.h"

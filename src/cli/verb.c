@@ -9,7 +9,7 @@
 #include "base/error.h"
 #include "base/number.h"
 #include "base/terminal.h"
-#include "cli/cmd-seal.h"
+#include "record/sealing.h"
 
 int ggs_verb_seal(const char * path, struct ggs_error * error) {
     struct stat status;

@@ -4,7 +4,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "analyze/trace.h"
+#include "analyze/walk/trace.h"
 
 struct argp_state;
 

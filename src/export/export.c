@@ -11,7 +11,7 @@
 #include "base/error.h"
 #include "export/facts.h"
 #include "export/formats.h"
-#include "export/tables.h"
+#include "export/tables/tables.h"
 
 static const struct ggs_export_format formats[] = {
     {"json", "a directory: metadata, memory map, buffers, a graph and a trace for each token", GGS_EXPORT_DIRECTORY,

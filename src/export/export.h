@@ -10,7 +10,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "analyze/walk.h"
+#include "analyze/walk/walk.h"
 #include "export/stream.h"
 
 struct ggs_facts;

@@ -9,7 +9,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "trace/lod.h"
+#include "trace/seal/lod.h"
 
 // ---- identity ----
 

@@ -7,7 +7,7 @@
 #include "base/number.h"
 #include "base/text.h"
 #include "serve/assets.h"
-#include "serve/routes.h"
+#include "serve/routes/routes.h"
 #include "serve/site.h"
 
 static const char mark[] = "<!--ggscope-answers-->";

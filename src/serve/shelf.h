@@ -10,10 +10,10 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "analyze/model-map.h"
-#include "analyze/overview.h"
+#include "analyze/ops/overview.h"
+#include "analyze/walk/model-map.h"
 #include "base/error.h"
-#include "serve/log-rows.h"
+#include "serve/routes/log-rows.h"
 
 // How to look at a recording that goes on. Both may be called by one thread at a time.
 struct ggs_live {

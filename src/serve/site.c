@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "base/number.h"
-#include "serve/routes.h"
+#include "serve/routes/routes.h"
 
 struct route {
     const char *       name;

@@ -10,8 +10,8 @@
 #include <unistd.h>
 
 #include "base/error.h"
-#include "observe/machine-spool.h"
-#include "observe/watch.h"
+#include "record/observe/machine-spool.h"
+#include "record/observe/watch.h"
 
 enum { PAGES = 100000, PAGE = 4096, ROUNDS = 11 };
 

@@ -6,7 +6,7 @@
 #include <string.h>
 
 #include "serve/gate.h"
-#include "serve/query.h"
+#include "serve/routes/query.h"
 #include "serve/site.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t * data, size_t size);

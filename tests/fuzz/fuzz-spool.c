@@ -10,7 +10,7 @@
 #include <unistd.h>
 
 #include "trace/reader.h"
-#include "trace/seal.h"
+#include "trace/seal/seal.h"
 #include "trace/spool.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t * data, size_t size);

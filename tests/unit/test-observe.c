@@ -10,10 +10,10 @@
 
 #include <cmocka.h>
 
-#include "observe/faults.h"
-#include "observe/machine-spool.h"
-#include "observe/requests.h"
-#include "observe/watch.h"
+#include "record/observe/faults.h"
+#include "record/observe/machine-spool.h"
+#include "record/observe/requests.h"
+#include "record/observe/watch.h"
 #include "trace-fixture.h"
 #include "trace/spool-reader.h"
 

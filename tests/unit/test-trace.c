@@ -12,8 +12,8 @@
 
 #include "base/file.h"
 #include "trace-fixture.h"
-#include "trace/clock.h"
 #include "trace/column.h"
+#include "trace/seal/clock.h"
 
 static char *               folder;
 static struct spool_fixture f;
