@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "analyze/ops/occupancy.h"
+#include "analyze/walk/words.h"
 #include "base/error.h"
 #include "base/json.h"
 #include "base/number.h"
@@ -49,7 +50,7 @@ static void print_buffers(const struct ggs_trace * trace) {
     for (uint64_t i = 0; i < trace->n_buffers; i++) {
         const struct ggs_buffer * b = &trace->buffers[i];
         ggs_table_cell(table, "%" PRIu64, b->buffer);
-        ggs_table_cell(table, "%s", ggs_class_name(b->class_));
+        ggs_table_cell(table, "%s", ggs_word_class(b->class_));
         ggs_table_cell(table, "%s", ggs_reader_string(trace->reader, b->type));
         ggs_table_cell(table, "%s", ggs_format_bytes(number, b->size));
         ggs_table_cell(table, "%.3f s", (double) b->begin_ns / 1e9);
@@ -72,7 +73,7 @@ static void print_peaks(const struct ggs_occupancy * o) {
     ggs_table_column(table, "", GGS_LEFT);
     for (int c = 0; c < GGS_CLASSES; c++) {
         if (o->class_buffers[c] == 0) continue;
-        ggs_table_cell(table, "%s", ggs_class_name((uint64_t) c));
+        ggs_table_cell(table, "%s", ggs_word_class((uint64_t) c));
         ggs_table_cell(table, "%" PRIu64, o->class_buffers[c]);
         ggs_table_cell(table, "%s", ggs_format_bytes(number, o->class_peak[c]));
         ggs_terminal_bar(bar, sizeof(bar), 24,
@@ -129,7 +130,7 @@ static void place_name(char * text, size_t size, const struct ggs_trace * trace,
     if (buffer != 0) {
         const char * type = "";
         for (uint64_t i = 0; i < trace->n_buffers; i++) {
-            if (trace->buffers[i].buffer == buffer) type = ggs_class_name(trace->buffers[i].class_);
+            if (trace->buffers[i].buffer == buffer) type = ggs_word_class(trace->buffers[i].class_);
         }
         snprintf(text, size, "buffer %" PRIu64 " (%s)", buffer, type);
     } else if (file != 0) {
@@ -196,7 +197,7 @@ static void write_buffers(struct ggs_json * json, const struct ggs_trace * trace
         const struct ggs_buffer * b = &trace->buffers[i];
         ggs_json_object_inline(json, NULL);
         ggs_json_u64(json, "id", b->buffer);
-        ggs_json_string(json, "class", ggs_class_name(b->class_));
+        ggs_json_string(json, "class", ggs_word_class(b->class_));
         ggs_json_string(json, "type", ggs_reader_string(trace->reader, b->type));
         ggs_json_u64(json, "size", b->size);
         ggs_json_u64(json, "usage", b->usage);
@@ -256,7 +257,7 @@ static int print_json(const struct ggs_occupancy * o, const struct ggs_trace * t
     ggs_json_object(&json, "classes");
     for (int c = 0; c < GGS_CLASSES; c++) {
         if (o->class_buffers[c] == 0) continue;
-        ggs_json_object_inline(&json, ggs_class_name((uint64_t) c));
+        ggs_json_object_inline(&json, ggs_word_class((uint64_t) c));
         ggs_json_u64(&json, "count", o->class_buffers[c]);
         ggs_json_u64(&json, "peak_bytes", o->class_peak[c]);
         ggs_json_end(&json);

@@ -35,13 +35,7 @@ void ggs_verb_complain(const struct ggs_error * error) {
 }
 
 char * ggs_verb_uuid(char text[GGS_UUID_LENGTH], const struct ggs_trace * trace) {
-    const uint8_t * uuid = ggs_reader_uuid(trace->reader);
-    char *          to   = text;
-    for (int i = 0; i < 16; i++) {
-        if (i == 4 || i == 6 || i == 8 || i == 10) *to++ = '-';
-        to += snprintf(to, 3, "%02x", uuid[i]);
-    }
-    return text;
+    return ggs_uuid_format(text, ggs_reader_uuid(trace->reader));
 }
 
 // ---- ranges ----
@@ -105,15 +99,6 @@ bool ggs_parse_time(const char * text, int64_t * ns) {
 }
 
 // ---- text ----
-
-const char * ggs_phase_name(uint64_t phase) {
-    static const char * const names[] = {[GGS_PHASE_NONE]     = "",
-                                         [GGS_PHASE_PROMPT]   = "PROMPT",
-                                         [GGS_PHASE_GENERATE] = "GENERATE",
-                                         [GGS_PHASE_MIXED]    = "MIXED",
-                                         [GGS_PHASE_WARMUP]   = "WARMUP"};
-    return phase < sizeof(names) / sizeof(names[0]) ? names[phase] : "";
-}
 
 // Copies as many whole characters as `columns` columns take; returns the end of the copy.
 static char * copy_columns(char * to, const char * end, const char * from, const char * stop, size_t columns) {

@@ -5,6 +5,7 @@
 #include <stdint.h>
 
 #include "analyze/walk/trace.h"
+#include "base/uuid.h"
 
 struct argp_state;
 
@@ -19,7 +20,6 @@ int ggs_verb_open(struct ggs_trace * trace, const char * directory);
 void ggs_verb_complain(const struct ggs_error * error);
 
 // The experiment's id as text.
-enum { GGS_UUID_LENGTH = 37 };
 char * ggs_verb_uuid(char text[GGS_UUID_LENGTH], const struct ggs_trace * trace);
 
 // Both directions of a range may be left open: "5", "5..9", "5..", "..9". False where the text is no range.
@@ -28,6 +28,5 @@ bool ggs_parse_offsets(const char * text, uint64_t * begin, uint64_t * end); // 
 // "1.5s", "300ms", "20us", "5000ns" or "5000", as nanoseconds.
 bool ggs_parse_time(const char * text, int64_t * ns);
 
-const char * ggs_phase_name(uint64_t phase); // "PROMPT", "GENERATE", ...; "" for none
 // A name from a file, written so that it cannot drive the terminal: at most `columns` columns wide, shortened in the middle.
 char * ggs_verb_fit(char * buffer, size_t size, const char * name, unsigned columns);

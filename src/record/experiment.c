@@ -17,6 +17,7 @@
 
 #include "base/error.h"
 #include "base/file.h"
+#include "base/uuid.h"
 #include "record/host.h"
 #include "record/model-files.h"
 #include "record/spool-facts.h"
@@ -41,29 +42,14 @@ static bool holds(const char * directory, const char * name) {
 // ---- identity and time ----
 
 static int make_id(struct ggs_experiment_json * experiment, struct ggs_error * error) {
-    uint8_t b[16];
-    if (getrandom(b, sizeof(b), 0) != (ssize_t) sizeof(b))
-        return ggs_fail_errno(error, "cannot get random bytes for an id");
-    b[6]      = (uint8_t) ((b[6] & 0x0f) | 0x40); // version 4, variant 1 of RFC 4122
-    b[8]      = (uint8_t) ((b[8] & 0x3f) | 0x80);
-    char * to = experiment->id;
-    for (int i = 0; i < 16; i++) {
-        if (i == 4 || i == 6 || i == 8 || i == 10) *to++ = '-';
-        to += snprintf(to, 3, "%02x", b[i]);
-    }
+    uint8_t uuid[16];
+    if (!ggs_uuid_make(uuid)) return ggs_fail_errno(error, "cannot get random bytes for an id");
+    ggs_uuid_format(experiment->id, uuid);
     return 0;
 }
 
 void ggs_experiment_uuid(const struct ggs_experiment_json * experiment, uint8_t uuid[16]) {
-    memset(uuid, 0, 16);
-    unsigned nibble = 0;
-    for (const char * c = experiment->id; *c != '\0' && nibble < 32; c++) {
-        const char * digits = "0123456789abcdef";
-        const char * digit  = strchr(digits, *c | 0x20);
-        if (*c == '-' || digit == NULL) continue;
-        uuid[nibble / 2] = (uint8_t) (uuid[nibble / 2] << 4 | (digit - digits));
-        nibble++;
-    }
+    if (!ggs_uuid_parse(experiment->id, uuid)) memset(uuid, 0, 16);
 }
 
 static uint64_t nanoseconds(clockid_t clock) {
@@ -293,24 +279,17 @@ static const char * string_of(const struct ggs_experiment_json * experiment, con
     return json_object_get_string(value);
 }
 
-static bool is_uuid(const char * text) {
-    static const char form[] = "xxxxxxxx-xxxx-xxxx-xxxx-xxxxxxxxxxxx";
-    if (text == NULL || strlen(text) != sizeof(form) - 1) return false;
-    for (size_t i = 0; i < sizeof(form) - 1; i++) {
-        if (form[i] == '-' ? text[i] != '-' : strchr("0123456789abcdefABCDEF", text[i]) == NULL) return false;
-    }
-    return true;
-}
-
 int ggs_experiment_open(struct ggs_experiment_json * experiment, const char * directory, struct ggs_error * error) {
-    char path[PATH_MAX];
+    char    path[PATH_MAX];
+    uint8_t uuid[16];
     *experiment = (struct ggs_experiment_json){0};
     int status  = absolute(experiment, directory, error);
     if (status != 0) return status;
     path_in(path, experiment->directory, "experiment.json");
     experiment->json = access(path, F_OK) == 0 ? json_object_from_file(path) : NULL;
     if (experiment->json != NULL && json_object_is_type(experiment->json, json_type_object) &&
-        is_uuid(string_of(experiment, "experiment_id"))) {
+        string_of(experiment, "experiment_id") != NULL &&
+        ggs_uuid_parse(string_of(experiment, "experiment_id"), uuid)) {
         snprintf(experiment->id, sizeof(experiment->id), "%s", string_of(experiment, "experiment_id"));
         return 0;
     }

@@ -1,17 +1,17 @@
 #include "record/sealing.h"
 
+#include "base/error.h"
+#include "base/progress.h"
+#include "record/experiment.h"
+#include "record/model-files.h"
+#include "record/observe/disks.h"
+#include "record/spool-facts.h"
+#include "record/spool-place.h"
 #include <glob.h>
 #include <limits.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
-#include "base/error.h"
-#include "base/progress.h"
-#include "record/experiment.h"
-#include "record/model-files.h"
-#include "record/spool-facts.h"
-#include "record/spool-place.h"
-#include "record/observe/disks.h"
 
 static void show(void * context, uint64_t done, uint64_t total) {
     struct ggs_progress * progress = context;
@@ -103,4 +103,3 @@ void ggs_seal_followed(const char * directory, bool quiet) {
     }
     globfree(&found);
 }
-

@@ -9,6 +9,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/uuid.h"
 #include "trace/seal/lod.h"
 
 // ---- identity ----
@@ -27,14 +28,6 @@ void ggs_exhibit_read_fact(const char * directory, const char * key, char * text
         json_object_is_type(value, json_type_string))
         snprintf(text, size, "%s", json_object_get_string(value));
     json_object_put(root);
-}
-
-static void format_id(char id[37], const uint8_t * uuid) {
-    char * to = id;
-    for (int i = 0; i < 16; i++) {
-        if (i == 4 || i == 6 || i == 8 || i == 10) *to++ = '-';
-        to += snprintf(to, 3, "%02x", uuid[i]);
-    }
 }
 
 static int check_identity(const struct ggs_exhibit * exhibit, const char * directory, struct ggs_error * error) {
@@ -60,7 +53,7 @@ int ggs_exhibit_open(struct ggs_exhibit ** out, const char * directory, const ch
     exhibit->directory = strdup(directory);
     int status = exhibit->directory == NULL ? ggs_fail_memory(error) : ggs_trace_open(&exhibit->trace, path, error);
     if (status == 0) {
-        format_id(exhibit->id, ggs_reader_uuid(exhibit->trace.reader));
+        ggs_uuid_format(exhibit->id, ggs_reader_uuid(exhibit->trace.reader));
         status = check_identity(exhibit, directory, error);
     }
     if (status < 0) {

@@ -144,12 +144,3 @@ void ggs_request_expect(struct ggs_question * request, uint64_t op_runs) {
 const char * ggs_request_tensor(const struct ggs_question * request, const struct ggs_tensor * tensor) {
     return tensor == NULL ? "" : ggs_request_string(request, tensor->name);
 }
-
-const char * ggs_phase_word(uint64_t phase) {
-    static const char * const words[] = {[GGS_PHASE_NONE]     = "",
-                                         [GGS_PHASE_PROMPT]   = "PROMPT",
-                                         [GGS_PHASE_GENERATE] = "GENERATE",
-                                         [GGS_PHASE_MIXED]    = "MIXED",
-                                         [GGS_PHASE_WARMUP]   = "WARMUP"};
-    return phase < sizeof(words) / sizeof(words[0]) ? words[phase] : "";
-}

@@ -4,8 +4,8 @@
 #include <pthread.h>
 #include <stdbool.h>
 
+#include "base/map.h"
 #include "trace/column.h"
-#include "trace/map.h"
 
 // Turns blocks into chunks. One belongs to the caller's thread and one to the helper's.
 struct ggs_packer {

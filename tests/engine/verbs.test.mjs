@@ -285,7 +285,7 @@ test("buffers lists them all, and its peak is that of stats", () => {
     assert.equal(sum(b.transfers, "bytes"), sum(t.transfers, "bytes"));
     assert.equal(sum(b.transfers, "count"), t.transfers.length);
     const text = fits(verb("buffers", moe));
-    assert.match(text, /^ +4 +kv cache +CPU +/m);
+    assert.match(text, /^ +4 +kv +CPU +/m);
     assert.match(text, /^ +0 B └─+$/m);
     assert.match(text, /^mapped file 1 +buffer \d+ \(weights\) +\d+/m);
 });

@@ -9,6 +9,7 @@
 #include "analyze/walk/access.h"
 #include "base/checked.h"
 #include "base/error.h"
+#include "base/uuid.h"
 #include "gguf/gguf-map.h"
 #include "gguf/gguf-name.h"
 #include "gguf/gguf.h"
@@ -66,10 +67,8 @@ static void check_bytes(struct context * c) {
 }
 
 static void check_identity(struct context * c) {
-    const uint8_t * u = ggs_reader_uuid(c->trace->reader);
-    char            id[40], path[4096];
-    snprintf(id, sizeof(id), "%02x%02x%02x%02x-%02x%02x-%02x%02x-%02x%02x-%02x%02x%02x%02x%02x%02x", u[0], u[1], u[2],
-             u[3], u[4], u[5], u[6], u[7], u[8], u[9], u[10], u[11], u[12], u[13], u[14], u[15]);
+    char id[GGS_UUID_LENGTH], path[4096];
+    ggs_uuid_format(id, ggs_reader_uuid(c->trace->reader));
     snprintf(path, sizeof(path), "%s/experiment.json", c->directory);
     FILE * file = fopen(path, "re");
     if (file == NULL) {

@@ -5,15 +5,6 @@
 
 #include "base/error.h"
 
-const char * ggs_class_name(uint64_t buffer_class) {
-    static const char * const names[GGS_CLASSES] = {[GGS_CLASS_OTHER]   = "other",
-                                                    [GGS_CLASS_WEIGHTS] = "weights",
-                                                    [GGS_CLASS_KV]      = "kv cache",
-                                                    [GGS_CLASS_COMPUTE] = "compute",
-                                                    [GGS_CLASS_IO]      = "input/output"};
-    return buffer_class < GGS_CLASSES ? names[buffer_class] : names[GGS_CLASS_OTHER];
-}
-
 static uint64_t class_of(const struct ggs_buffer * buffer) {
     return buffer->class_ < GGS_CLASSES ? buffer->class_ : GGS_CLASS_OTHER;
 }

@@ -10,8 +10,6 @@
 
 enum { GGS_CLASSES = 5 }; // enum ggs_buffer_class
 
-const char * ggs_class_name(uint64_t buffer_class); // "weights", "kv cache", ...
-
 // The curve changes here: a buffer was allocated or freed.
 struct ggs_occupancy_event {
     int64_t  ns;

@@ -5,7 +5,7 @@
 
 #include "analyze/walk/walk.h"
 #include "base/error.h"
-#include "trace/map.h"
+#include "base/map.h"
 
 struct op {
     uint32_t node, absorbed;

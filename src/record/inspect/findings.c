@@ -6,13 +6,13 @@
 #include <string.h>
 
 void ggs_findings_add(struct ggs_findings * report, enum ggs_finding_level level, const char * topic, const char * fix,
-                const char * format, ...) {
+                      const char * format, ...) {
     struct ggs_finding * more = realloc(report->findings, (report->count + 1) * sizeof(*more));
     if (more == NULL) {
         report->failed = true;
         return;
     }
-    report->findings            = more;
+    report->findings         = more;
     struct ggs_finding * new = &more[report->count];
     *new = (struct ggs_finding){.level = level, .topic = topic, .fix = fix == NULL ? NULL : strdup(fix)};
     va_list arguments;
@@ -31,4 +31,3 @@ void ggs_findings_release(struct ggs_findings * report) {
     free(report->findings);
     *report = (struct ggs_findings){0};
 }
-

@@ -23,10 +23,10 @@ struct ggs_findings {
 };
 
 // `topic` must outlive the findings. `fix` may be NULL.
-__attribute__((format(printf, 5, 6))) void ggs_findings_add(struct ggs_findings * findings, enum ggs_finding_level level,
-                                                            const char * topic, const char * fix, const char * format,
-                                                            ...);
-void ggs_findings_release(struct ggs_findings * findings);
+__attribute__((format(printf, 5, 6))) void ggs_findings_add(struct ggs_findings *  findings,
+                                                            enum ggs_finding_level level, const char * topic,
+                                                            const char * fix, const char * format, ...);
+void                                       ggs_findings_release(struct ggs_findings * findings);
 
 // Can the functions that the capture library takes over be taken over in these libraries? (hooks.c)
 void ggs_findings_hooks(struct ggs_findings * findings, const struct ggs_libraries * capture,

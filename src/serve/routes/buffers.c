@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "analyze/ops/occupancy.h"
+#include "analyze/walk/words.h"
 #include "base/error.h"
 #include "gguf/gguf-name.h"
 #include "serve/routes/columns.h"
@@ -30,21 +31,13 @@ static int * find_layers(const struct ggs_trace * trace) {
     return layers;
 }
 
-// Short words, which are also the names of the curves.
-static const char * const classes[GGS_CLASSES] = {[GGS_CLASS_OTHER]   = "other",
-                                                  [GGS_CLASS_WEIGHTS] = "weights",
-                                                  [GGS_CLASS_KV]      = "kv",
-                                                  [GGS_CLASS_COMPUTE] = "compute",
-                                                  [GGS_CLASS_IO]      = "io"};
-
 static void put_buffer(struct ggs_question * request, struct ggs_json * json, const struct ggs_buffer * buffer,
                        int layer) {
-    static const char * const usages[] = {"any", "weights", "compute"};
     ggs_json_object(json, NULL);
     ggs_json_u64(json, "buffer", buffer->buffer);
     ggs_json_string(json, "type", ggs_request_string(request, buffer->type));
-    ggs_json_string(json, "class", classes[buffer->class_ < GGS_CLASSES ? buffer->class_ : GGS_CLASS_OTHER]);
-    ggs_json_string(json, "usage", buffer->usage < 3 ? usages[buffer->usage] : "other");
+    ggs_json_string(json, "class", ggs_word_class(buffer->class_));
+    ggs_json_string(json, "usage", ggs_word_usage(buffer->usage));
     ggs_json_u64(json, "bytes", buffer->size);
     ggs_json_i64(json, "begin_ns", buffer->begin_ns);
     if (buffer->end_ns >= 0)
@@ -174,7 +167,7 @@ static int write_curve(struct ggs_question * request, const struct ggs_occupancy
     ggs_json_i64(&columns->json, "end", o->end_ns);
     ggs_json_u64(&columns->json, "peak_bytes", o->peak_bytes);
     for (int c = 0; c < GGS_CLASSES; c++)
-        ggs_columns_add(columns, classes[c], GGS_CELL_F64, &bins[0].bytes[c], sizeof(*bins), n);
+        ggs_columns_add(columns, ggs_word_class(c), GGS_CELL_F64, &bins[0].bytes[c], sizeof(*bins), n);
     int status = ggs_columns_end(columns, request->answer, error);
     free(columns);
     return status;

@@ -3,6 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "analyze/walk/words.h"
 #include "base/error.h"
 #include "base/number.h"
 #include "serve/routes/log-rows.h"
@@ -42,7 +43,7 @@ static void put_row(struct ggs_json * json, uint64_t row, const struct ggs_log_e
     ggs_json_u64(json, NULL, row);
     ggs_json_i64(json, NULL, entry->begin_ns);
     put_number_or_null(json, entry->token);
-    ggs_json_string(json, NULL, ggs_phase_word(entry->phase));
+    ggs_json_string(json, NULL, ggs_word_phase(entry->phase));
     ggs_json_string(json, NULL, entry->op);
     ggs_json_string(json, NULL, entry->tensor);
     put_number_or_null(json, entry->layer);

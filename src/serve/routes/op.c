@@ -3,6 +3,7 @@
 
 #include "analyze/ops/choices.h"
 #include "analyze/walk/walk.h"
+#include "analyze/walk/words.h"
 #include "base/error.h"
 #include "serve/routes/graph-walks.h"
 #include "serve/routes/routes.h"
@@ -277,7 +278,7 @@ static void put_head(struct card * card, struct ggs_json * json) {
     ggs_json_u64(json, "run", card->run);
     ggs_json_u64(json, "node", card->node);
     put_index(json, "token", run->step);
-    ggs_json_string(json, "phase", ggs_phase_word(run->phase));
+    ggs_json_string(json, "phase", ggs_word_phase(run->phase));
     ggs_json_string(json, "backend", ggs_request_string(card->request, run->backend));
     ggs_json_string(json, "op", op->name);
     ggs_json_string(json, "name", ggs_request_tensor(card->request, op->result));

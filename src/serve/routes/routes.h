@@ -32,7 +32,6 @@ static inline const char * ggs_request_string(const struct ggs_question * reques
 }
 const char * ggs_request_tensor(const struct ggs_question * request,
                                 const struct ggs_tensor *   tensor); // its name, "" for NULL
-const char * ggs_phase_word(uint64_t phase);
 
 // Return 0, or negative with a sentence.
 typedef int (*ggs_route_function)(struct ggs_question * request, struct ggs_error * error);

@@ -1,4 +1,4 @@
-#include "trace/map.h"
+#include "base/map.h"
 
 #include <stdlib.h>
 #include <xxhash.h>
