@@ -27,17 +27,12 @@ static error_t parse_option(int key, char * argument, struct argp_state * state)
     }
 }
 
-static const char * const words[] = {[GGS_CHECK_OK]          = "ok",
-                                     [GGS_CHECK_INTERRUPTED] = "interrupted",
-                                     [GGS_CHECK_FAIL]        = "FAIL",
-                                     [GGS_CHECK_SKIPPED]     = "skipped"};
-
 static void print_text(const struct ggs_checks * checks) {
     bool colour = ggs_terminal_colour(stdout);
-    for (unsigned i = 0; i < checks->n; i++) {
+    for (uint64_t i = 0; i < checks->n; i++) {
         const struct ggs_check * check = &checks->check[i];
         bool                     bold  = colour && check->status == GGS_CHECK_FAIL;
-        printf("%s%-11s%s  %-22s %s\n", bold ? "\x1b[1m" : "", words[check->status], bold ? "\x1b[0m" : "", check->name,
+        printf("%s%-11s%s  %-22s %s\n", bold ? "\x1b[1m" : "", ggs_check_word(check->status), bold ? "\x1b[0m" : "", check->name,
                check->text);
     }
 }
@@ -48,10 +43,10 @@ static int print_json(const struct ggs_checks * checks) {
     ggs_json_object(&json, NULL);
     ggs_json_bool(&json, "ok", !checks->failed);
     ggs_json_array(&json, "checks");
-    for (unsigned i = 0; i < checks->n; i++) {
+    for (uint64_t i = 0; i < checks->n; i++) {
         ggs_json_object_inline(&json, NULL);
         ggs_json_string(&json, "name", checks->check[i].name);
-        ggs_json_string(&json, "result", words[checks->check[i].status]);
+        ggs_json_string(&json, "result", ggs_check_word(checks->check[i].status));
         ggs_json_string(&json, "text", checks->check[i].text);
         ggs_json_end(&json);
     }
@@ -66,8 +61,8 @@ int cmd_check(int argc, char ** argv) {
                     options,
                     parse_option,
                     "DIR",
-                    "Check everything that must hold of an experiment, a line each: ok, interrupted (the program was killed), skipped, or FAIL. "
-                                "Exit 1 where anything failed.",
+                    "Check everything that must hold of an experiment, a line each: ok, interrupted (the program was killed), warning, skipped, or FAIL. "
+                                "Exit 1 if anything failed.",
                     NULL,
                     NULL,
                     NULL};
@@ -93,5 +88,7 @@ int cmd_check(int argc, char ** argv) {
     } else {
         print_text(&checks);
     }
-    return checks.failed || written != 0 || fflush(stdout) != 0 ? 1 : 0;
+    bool failed = checks.failed || written != 0 || fflush(stdout) != 0;
+    ggs_checks_release(&checks);
+    return failed ? 1 : 0;
 }

@@ -124,8 +124,8 @@ static void format_cells(const struct ggs_log_writer * writer, char cells[][200]
     snprintf(cells[THREADS], SIZE, "%" PRIu64, e->threads);
     short_bytes(cells[BYTES], e->read + e->written);
     short_source(cells[SOURCE], &e->main);
-    if (e->cut) {
-        snprintf(cells[DURATION], SIZE, "cut");
+    if (e->cut || e->fused >= 0 || e->opaque) {
+        snprintf(cells[DURATION], SIZE, "%s", e->cut ? "cut" : e->fused >= 0 ? "fused" : "-");
         snprintf(cells[WAIT], SIZE, "-");
     } else {
         short_time(cells[DURATION], taken);
