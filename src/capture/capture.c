@@ -157,8 +157,8 @@ __attribute__((constructor)) static void constructor(void) {
 }
 
 static void tell_losses(void) {
-    for (unsigned reason = 1; reason < GGS_LOSS_REASONS; reason++) {
-        for (unsigned thread = 0; thread < GGS_LOSS_THREADS; thread++) {
+    for (unsigned reason = 1; reason < GGS_LOSS_COUNT; reason++) {
+        for (unsigned thread = 0; thread < GGS_LOST_THREADS; thread++) {
             uint64_t count = ggs_recorder_lost(reason, thread);
             if (count > 0) ggs_story_numbers(GGS_STORY_LOSS, reason, thread, count, 0, NULL);
         }
@@ -169,7 +169,7 @@ static void tell_losses(void) {
 __attribute__((destructor)) static void destructor(void) {
     int state = __atomic_load_n(&ggs_capture_state, __ATOMIC_ACQUIRE);
     if (state != GGS_CAPTURE_RECORDING && state != GGS_CAPTURE_FULL) return;
-    ggs_residency_tell(GGS_WHEN_ENDED);
+    ggs_residency_tell(GGS_MOMENT_END);
     tell_losses();
     ggs_story_numbers(GGS_STORY_END, 0, 0, 0, 0, NULL);
 }

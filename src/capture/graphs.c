@@ -15,7 +15,7 @@ enum { FLAG_COMPUTE = 16, MOST_COPY = 4 << 20 };
 // A graph as it was told: enough to recognise it, and to tell another one by its differences. One that was told as a
 // difference shares what it can with its base: old releases make a new one for every token.
 struct variant {
-    struct ggs_graph          graph;
+    struct ggs_known_graph    graph;
     uint64_t                  hash;     // of everything
     uint64_t                  topology; // of everything but addresses
     struct variant *          base;     // the variant whose definition was written in full; itself where it was
@@ -209,7 +209,7 @@ static uint64_t elements(const struct abi_tensor * t) {
 }
 
 struct copies {
-    struct ggs_graph *         graph;
+    struct ggs_known_graph *   graph;
     const struct abi_tensor ** taken; // sources that some node copies already
     uint32_t                   n_taken, capacity;
 };
@@ -244,7 +244,7 @@ static void plan_routing(struct copies * c, const struct abi_tensor * node, uint
     }
 }
 
-static bool plan_copies(struct ggs_graph * g, const struct abi_graph * graph) {
+static bool plan_copies(struct ggs_known_graph * g, const struct abi_graph * graph) {
     struct copies              c    = {.graph = g, .capacity = g->n_nodes * 2};
     const struct abi_tensor ** next = calloc(g->n_nodes + 1, sizeof(*next)); // the choice of experts that is used next
     c.taken                         = malloc((c.capacity + 1) * sizeof(*c.taken));
@@ -272,7 +272,7 @@ static bool plan_copies(struct ggs_graph * g, const struct abi_graph * graph) {
     return true;
 }
 
-static void plan_execution(struct ggs_graph * g, const struct abi_graph * graph) {
+static void plan_execution(struct ggs_known_graph * g, const struct abi_graph * graph) {
     bool has_flag = false; // releases without the compute flag never set it
     for (uint32_t i = 0; i < g->n_nodes; i++) has_flag |= (graph->nodes[i]->flags & FLAG_COMPUTE) != 0;
     for (uint32_t i = 0; i < g->n_nodes; i++) {
@@ -476,7 +476,8 @@ static void find_ops(const struct abi_functions * f) {
     };
 }
 
-const struct ggs_graph * ggs_graph_identify(const struct abi_graph * graph, const struct abi_functions * functions) {
+const struct ggs_known_graph * ggs_graphs_identify(const struct abi_graph *     graph,
+                                                   const struct abi_functions * functions) {
     pthread_mutex_lock(&lock);
     if (n_graphs == 0) find_ops(functions);
     uint64_t         hash = hash_graph(graph);

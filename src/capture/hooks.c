@@ -88,19 +88,19 @@ static uint64_t n_runs, n_schedules, n_decodes, n_loads, n_buffers; // counted u
 
 // The graph run that the calling thread is in. The graph functions call each other: the outermost counts.
 struct nesting {
-    unsigned                 depth;
-    uint64_t                 run; // 0: not recorded
-    const struct ggs_graph * graph;
-    uint64_t                 schedule, decode;
-    unsigned                 transfer_depth;
-    unsigned                 alloc_depth;
+    unsigned                       depth;
+    uint64_t                       run; // 0: not recorded
+    const struct ggs_known_graph * graph;
+    uint64_t                       schedule, decode;
+    unsigned                       transfer_depth;
+    unsigned                       alloc_depth;
 };
 static _Thread_local struct nesting in;
 
 static void run_enter(const struct abi_graph * graph, void * backend, const void * caller) {
     if (in.depth++ > 0) return;
     if (__builtin_expect(__atomic_load_n(&ggs_reads_loading, __ATOMIC_RELAXED) != 0, 0) && ggs_reads_settle())
-        ggs_residency_tell(GGS_WHEN_LOADED); // of a load whose end no hook saw
+        ggs_residency_tell(GGS_MOMENT_LOAD); // of a load whose end no hook saw
     in.run = 0;
     if (ggs_prove_wanted) ggs_prove_enter();
     if (!ggs_capture_wake(caller) || graph == NULL || graph->n_nodes <= 0) return;
@@ -109,7 +109,7 @@ static void run_enter(const struct abi_graph * graph, void * backend, const void
         ggs_capture_give_up("this ggml's graph is not laid out as expected: the program runs on, recording ends here");
         return;
     }
-    in.graph = ggs_graph_identify(graph, &ggs_engine);
+    in.graph = ggs_graphs_identify(graph, &ggs_engine);
     if (in.graph == NULL) {
         ggs_capture_stop_full();
         return;
@@ -138,7 +138,7 @@ static void run_leave(int64_t status) {
     struct ggs_piece piece = {&end, sizeof(end)};
     ggs_story_append(GGS_STORY_RUN_END, &piece, 1);
     in.run = 0;
-    if (in.schedule == 0) ggs_residency_tell(GGS_WHEN_RUN);
+    if (in.schedule == 0) ggs_residency_tell(GGS_MOMENT_GRAPH);
 }
 
 EXPORT int ggml_backend_graph_compute_async(void * backend, struct abi_graph * graph);
@@ -164,11 +164,11 @@ EXPORT int ggml_graph_compute(struct abi_graph * graph, struct abi_plan * plan);
 EXPORT int ggml_graph_compute(struct abi_graph * graph, struct abi_plan * plan) {
     REAL(ggml_graph_compute);
     run_enter(graph, NULL, CALLER);
-    struct ggs_run * run = NULL;
+    struct ggs_slot * run = NULL;
     if (in.run != 0 && plan != NULL && in.graph->n_nodes == (uint32_t) graph->n_nodes) {
-        run = ggs_run_open((uint32_t) in.run, graph, in.graph, plan->threadpool, plan->n_threads);
+        run = ggs_slot_open((uint32_t) in.run, graph, in.graph, plan->threadpool, plan->n_threads);
         if (run == NULL && errno != EBUSY) ggs_capture_stop_full();
-        ggs_story_numbers(GGS_STORY_RUN_THREADS, in.run, (uint64_t) plan->n_threads, ggs_run_slot(run), 0, NULL);
+        ggs_story_numbers(GGS_STORY_RUN_THREADS, in.run, (uint64_t) plan->n_threads, ggs_slot_number(run), 0, NULL);
     }
     if (__atomic_load_n(&ggs_capture_state, __ATOMIC_RELAXED) == GGS_CAPTURE_FULL && run == NULL && graph != NULL &&
         plan != NULL)
@@ -176,7 +176,7 @@ EXPORT int ggml_graph_compute(struct abi_graph * graph, struct abi_plan * plan) 
     bool proving = ggs_prove_wanted && run != NULL && ggs_prove_begin();
     int  status  = real(graph, plan);
     if (proving) ggs_prove_end();
-    if (run != NULL) ggs_run_close(run);
+    if (run != NULL) ggs_slot_close(run);
     run_leave(status);
     return status;
 }
@@ -194,7 +194,7 @@ static void schedule_leave(bool outermost, int status) {
     if (ggs_capture_recording())
         ggs_story_numbers(GGS_STORY_SCHEDULE_END, in.schedule, (uint64_t) (int64_t) status, 0, 0, NULL);
     in.schedule = 0;
-    ggs_residency_tell(GGS_WHEN_RUN);
+    ggs_residency_tell(GGS_MOMENT_GRAPH);
 }
 
 EXPORT int ggml_backend_sched_graph_compute_async(void * scheduler, struct abi_graph * graph);
@@ -401,7 +401,7 @@ static void tell_load_end(uint64_t load, const void * model) {
     if (!ggs_capture_recording()) return;
     ggs_maps_tell();
     ggs_story_numbers(GGS_STORY_LOAD_END, load, (uint64_t) model, 0, 0, NULL);
-    ggs_residency_tell(GGS_WHEN_LOADED);
+    ggs_residency_tell(GGS_MOMENT_LOAD);
 }
 
 EXPORT void * llama_model_load_from_file(const char * path, union abi_by_value params);

@@ -91,7 +91,7 @@ static bool take(struct ggs_spool_facts * facts, const struct ggs_story_record *
 static uint64_t count_dropped(const struct ggs_spool * spool) {
     uint64_t dropped = 0;
     for (size_t i = 0; i < spool->n_lanes; i++) {
-        const struct ggs_stream * lane = &spool->lanes[i];
+        const struct ggs_spool_stream * lane = &spool->lanes[i];
         if (lane->n_segments == 0) continue;
         uint64_t written = (uint64_t) lane->segments[lane->n_segments - 1].sequence + 1;
         if (written > lane->n_segments) dropped += written - lane->n_segments;
@@ -106,7 +106,7 @@ int ggs_spool_facts_read(struct ggs_spool_facts * facts, const char * folder, st
     if (status == GGS_ABSENT) return 0;
     if (status != 0) return status;
     const struct ggs_story_record * record;
-    while (status == 0 && (record = ggs_stream_record(&spool.story)) != NULL) {
+    while (status == 0 && (record = ggs_spool_stream_record(&spool.story)) != NULL) {
         if (!take(facts, record)) status = ggs_fail_memory(error);
     }
     if (facts->losses[GGS_LOSS_RING] == 0) facts->losses[GGS_LOSS_RING] = count_dropped(&spool);

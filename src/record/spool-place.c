@@ -86,7 +86,7 @@ static bool has_mapped(pid_t process, const char * folder) {
     return found;
 }
 
-static pid_t writer_of(const struct ggs_segment * segment) {
+static pid_t writer_of(const struct ggs_spool_segment * segment) {
     struct ggs_mapping      mapping;
     struct ggs_spool_header header = {0};
     if (ggs_mapping_open(&mapping, segment->path, NULL) != 0) return 0;

@@ -31,6 +31,8 @@
 
 #include <stdint.h>
 
+#include "trace/reader.h" // flags and kinds mean the same in the spool and in the trace
+
 #define GGS_SPOOL_MAGIC "GGSPOOL1"
 #define GGS_SPOOL_FREE  "free-%06u" // printf form of the name of a free segment, without its ending
 
@@ -63,17 +65,11 @@ enum ggs_unit_type {
     GGS_UNIT_THREAD = 3, // from here on the lane is written by this OS thread: `node` holds its id
 };
 
-enum ggs_unit_flags {
-    GGS_OP_ENDED = 1, // duration and wait are there; without it the op was cut off
-    GGS_OP_FUSED = 2, // computed together with the `count` executed nodes that follow it
-    GGS_OP_EXTRA = 4, // computed by an extra buffer type (repack, AMX)
-};
-
 struct ggs_spool_op {
     uint8_t  type;
-    uint8_t  flags;
+    uint8_t  flags;      // enum ggs_op_run_flags
     uint8_t  shift;      // duration, wait and inner_wait are in units of 2^shift ticks
-    uint8_t  count;      // absorbed nodes where GGS_OP_FUSED
+    uint8_t  count;      // absorbed nodes if GGS_OP_RUN_FUSED
     uint32_t run;        // graph run, from 1
     uint32_t node;       // index in the graph
     uint32_t duration;   // begin to end on this thread
@@ -94,7 +90,6 @@ struct ggs_spool_index {
     uint32_t ne[4];
 };
 _Static_assert(sizeof(struct ggs_spool_index) == GGS_SPOOL_UNIT, "layout");
-enum { GGS_INDEX_CUT = 1 };
 
 // ---- story records ----
 //
@@ -133,17 +128,6 @@ enum ggs_story_type {
         29,                 // ggs_story_resident, then `count` ggs_story_area; then text: path. A file may take several
     GGS_STORY_FAULT   = 30, // machine: ggs_story_fault
     GGS_STORY_REQUEST = 31, // machine: ggs_story_request
-};
-
-enum ggs_loss_reason {
-    GGS_LOSS_NONE      = 0,
-    GGS_LOSS_SPACE     = 1, // no room: the disk, /dev/shm or --max-size
-    GGS_LOSS_SLOTS     = 2, // more graph runs at once, or more threads, than there are lanes for
-    GGS_LOSS_UNMATCHED = 3, // an op of a graph that no hook saw begin
-    GGS_LOSS_RING      = 4, // overwritten on purpose: --policy ring
-    GGS_LOSS_FAULTS    = 6, // page faults that the kernel had no room for
-    GGS_LOSS_REQUESTS  = 7, // block requests likewise
-    GGS_LOSS_PAGES     = 8, // ops whose touched pages could not be told
 };
 
 struct ggs_story_record {
@@ -240,12 +224,6 @@ struct ggs_story_decode {
     uint32_t reserved;
 };
 
-enum ggs_transfer_kind {
-    GGS_TRANSFER_SET  = 1, // host memory -> tensor
-    GGS_TRANSFER_GET  = 2, // tensor -> host memory
-    GGS_TRANSFER_COPY = 3, // tensor -> tensor
-};
-
 struct ggs_story_transfer {
     uint32_t kind;
     uint32_t async;       // 1: only queued when the call returned
@@ -267,16 +245,9 @@ struct ggs_story_pages {
     uint64_t count; // of areas: addresses
 };
 
-enum ggs_reading { // as enum ggs_read_kind
-    GGS_READING_FILE     = 1,
-    GGS_READING_POPULATE = 2,
-    GGS_READING_ADVICE   = 3,
-    GGS_READING_LOCK     = 4,
-};
-
 // Adjacent calls may be one record: end - begin is the time spent in all of them.
 struct ggs_story_read {
-    uint32_t kind; // enum ggs_reading
+    uint32_t kind; // enum ggs_read_kind
     uint32_t os_thread;
     uint64_t load;
     uint64_t offset; // in the file
@@ -284,15 +255,9 @@ struct ggs_story_read {
     uint64_t begin, end; // ticks
 };
 
-enum ggs_when { // as enum ggs_moment
-    GGS_WHEN_LOADED = 1,
-    GGS_WHEN_RUN    = 2,
-    GGS_WHEN_ENDED  = 3,
-};
-
 struct ggs_story_resident {
     uint64_t snapshot; // from 1; several records have the same one where there are several files
-    uint32_t moment;   // enum ggs_when
+    uint32_t moment;   // enum ggs_moment
     uint32_t method;   // enum ggs_resident_method
     uint64_t count;    // of areas: offsets in the file
 };

@@ -54,7 +54,7 @@ static void * records(uint32_t type, size_t bytes, size_t * n) {
     ggs_machine_spool_close(&machine, NULL);
     assert_int_equal(ggs_spool_open(&spool, f.directory, NULL), 0);
     *n = 0;
-    while ((record = ggs_stream_record(&spool.machine)) != NULL) {
+    while ((record = ggs_spool_stream_record(&spool.machine)) != NULL) {
         assert_int_equal(record->type, type);
         assert_int_equal(record->bytes, sizeof(*record) + bytes);
         assert_true(*n < 64);
@@ -225,7 +225,7 @@ static void test_every_fault_of_a_program_is_seen(void ** state) {
     uint64_t                        seen = 0, last = 0;
     ggs_machine_spool_close(&machine, NULL);
     assert_int_equal(ggs_spool_open(&spool, f.directory, NULL), 0);
-    while ((record = ggs_stream_record(&spool.machine)) != NULL) {
+    while ((record = ggs_spool_stream_record(&spool.machine)) != NULL) {
         assert_int_equal(record->type, GGS_STORY_FAULT); // and no loss
         const struct ggs_story_fault * fault = (const void *) (record + 1);
         assert_true(fault->begin_ns >= last);
@@ -337,7 +337,7 @@ static void test_faults_find_their_op(void ** state) {
     free(rows);
     struct ggs_loss * losses = READ(reader, GGS_TABLE_LOSSES, ggs_loss, &n);
     assert_int_equal(n, 1);
-    assert_int_equal(losses[0].reason, GGS_LOST_FAULTS);
+    assert_int_equal(losses[0].reason, GGS_LOSS_FAULTS);
     assert_int_equal(losses[0].count, 17);
     free(losses);
     ggs_reader_close(reader);
@@ -372,7 +372,7 @@ static void test_requests_find_their_file(void ** state) {
     struct ggs_seal_result result;
     struct ggs_reader *    reader = seal_and_open(&f, folder, &options, &result);
     assert_int_equal(result.damaged, 1);
-    static const struct ggs_request expected[] = {
+    static const struct ggs_block_request expected[] = {
         {.begin_ns = 20, .duration_ns = 70, .sector = 16, .bytes = 4096, .file = 1, .file_offset = 4096, .step = -1},
         {.begin_ns = 1150, .duration_ns = 10, .sector = 8, .bytes = 4096, .step = -1},
         {.begin_ns = 1150, .duration_ns = 10, .sector = 16, .bytes = 8192, .file = 1, .file_offset = 4096, .run = 1},
@@ -380,7 +380,7 @@ static void test_requests_find_their_file(void ** state) {
         {.begin_ns = 1170, .duration_ns = 10, .sector = 80, .bytes = 4096, .step = -1},
         {.begin_ns = 3210, .sector = 32, .bytes = 512, .file = 1, .run = 2, .step = 1},
     };
-    struct ggs_request * rows = READ(reader, GGS_TABLE_REQUESTS, ggs_request, &n);
+    struct ggs_block_request * rows = READ(reader, GGS_TABLE_BLOCK_REQUESTS, ggs_block_request, &n);
     assert_int_equal(n, sizeof(expected) / sizeof(expected[0]));
     for (size_t i = 0; i < n; i++) {
         assert_int_equal(rows[i].begin_ns, expected[i].begin_ns);

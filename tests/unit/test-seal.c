@@ -471,7 +471,7 @@ static void test_losses(void ** state) {
     fixture_process(&f);
     tiny_graph(&f, 1);
     fixture_lane(&f, 0, 0, 0);
-    struct ggs_spool_op stray = {.run = 1, .node = 0, .begin = f.ticks, .flags = GGS_OP_ENDED};
+    struct ggs_spool_op stray = {.run = 1, .node = 0, .begin = f.ticks, .flags = GGS_OP_RUN_ENDED};
     fixture_op(&f, 0, &stray); // of a run that the story never told
     fixture_run(&f, 2, 1, 0, 1, 0);
     fixture_numbers(&f, GGS_STORY_LOSS, GGS_LOSS_SPACE, 0, 12, 2, NULL);
@@ -486,11 +486,11 @@ static void test_losses(void ** state) {
     assert_int_equal(result.damaged, 1);
     struct ggs_loss * losses = READ(reader, GGS_TABLE_LOSSES, ggs_loss, &n);
     assert_int_equal(n, 3);
-    assert_int_equal(losses[0].reason, GGS_LOST_SPACE);
+    assert_int_equal(losses[0].reason, GGS_LOSS_SPACE);
     assert_int_equal(losses[0].count, 12);
-    assert_int_equal(losses[1].reason, GGS_LOST_UNMATCHED);
+    assert_int_equal(losses[1].reason, GGS_LOSS_UNMATCHED);
     assert_int_equal(losses[1].count, 2);
-    assert_int_equal(losses[2].reason, GGS_LOST_DAMAGED);
+    assert_int_equal(losses[2].reason, GGS_LOSS_DAMAGED);
     free(losses);
     struct ggs_run * runs = READ(reader, GGS_TABLE_RUNS, ggs_run, &n);
     assert_int_equal(runs[0].lost, 12);
@@ -525,7 +525,7 @@ static void test_segments_given_up(void ** state) {
         assert_true((runs[i].flags & GGS_RUN_PARTIAL) != 0 || runs[i].op_runs == 10);
     }
     struct ggs_loss * losses = READ(reader, GGS_TABLE_LOSSES, ggs_loss, &(size_t){0});
-    assert_int_equal(losses[0].reason, GGS_LOST_RING);
+    assert_int_equal(losses[0].reason, GGS_LOSS_RING);
     assert_true(result.lost > 0);
     free(losses);
     free(runs);

@@ -346,7 +346,7 @@ static void realistic_run(uint32_t run, unsigned * seed) {
         uint64_t begin = f.ticks + 300;
         for (uint32_t i = 0; i < 380; i++) {
             uint32_t            typical = 600 + 3000 * (i % 7) + (i % 17 == 0 ? 60000 : 0);
-            struct ggs_spool_op op      = {.flags      = GGS_OP_ENDED,
+            struct ggs_spool_op op      = {.flags      = GGS_OP_RUN_ENDED,
                                            .run        = run,
                                            .node       = i + i / 2,
                                            .begin      = begin,

@@ -138,7 +138,7 @@ void ggs_watch_end(struct ggs_watch * watch) {
         uint64_t requests = ggs_requests_finish(&watch->requests, &watch->outbox);
         ggs_outbox_flush(&watch->outbox, UINT64_MAX);
         tell_loss(watch, GGS_LOSS_FAULTS, faults + watch->outbox.refused_faults + watch->events.dropped);
-        tell_loss(watch, GGS_LOSS_REQUESTS, requests + watch->outbox.refused_requests);
+        tell_loss(watch, GGS_LOSS_BLOCK_REQUESTS, requests + watch->outbox.refused_requests);
     }
     ggs_faults_close(&watch->faults);
     ggs_requests_close(&watch->requests);

@@ -38,13 +38,6 @@ void ggs_machine_pages(struct ggs_machine * machine, const struct ggs_story_page
     }
 }
 
-_Static_assert((int) GGS_READING_FILE == GGS_READ_FILE && (int) GGS_READING_POPULATE == GGS_READ_POPULATE &&
-                   (int) GGS_READING_ADVICE == GGS_READ_ADVICE && (int) GGS_READING_LOCK == GGS_READ_LOCK,
-               "kinds");
-_Static_assert((int) GGS_WHEN_LOADED == GGS_MOMENT_LOAD && (int) GGS_WHEN_RUN == GGS_MOMENT_GRAPH &&
-                   (int) GGS_WHEN_ENDED == GGS_MOMENT_END,
-               "moments");
-
 void ggs_machine_read(struct ggs_machine * machine, const struct ggs_story_read * body, size_t length) {
     const char *    path  = (const char *) (body + 1);
     int64_t         begin = ggs_clock_ns(machine->clock, body->begin), end = ggs_clock_ns(machine->clock, body->end);

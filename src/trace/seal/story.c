@@ -338,7 +338,7 @@ static void finish(struct ggs_story * story) {
     uint64_t damaged = story->spool.story.damaged + story->damaged + story->graphs.damaged + story->steps.damaged +
                        story->runs.damaged + story->machine.damaged + story->observed.damaged +
                        story->spool.machine.damaged;
-    struct ggs_loss loss = {GGS_LOST_DAMAGED, GGS_SPOOL_STORY, damaged, 0, story->last_ns};
+    struct ggs_loss loss = {GGS_LOSS_DAMAGED, GGS_SPOOL_STORY, damaged, 0, story->last_ns};
     if (damaged > 0) ggs_writer_append(&story->writer, GGS_TABLE_LOSSES, &loss);
     story->damaged = damaged;
     for (size_t i = 0; i < story->spool.n_lanes; i++) story->damaged += story->spool.lanes[i].damaged;
@@ -354,7 +354,7 @@ int ggs_story_tell(struct ggs_story * story, struct ggs_error * error) {
     int status = ggs_runs_init(&story->runs, error);
     if (status == 0) status = ggs_observed_init(&story->observed, &story->clock, error);
     if (status != 0) return status;
-    for (uint64_t n = 0; (record = ggs_stream_record(&story->spool.story)) != NULL; n++) {
+    for (uint64_t n = 0; (record = ggs_spool_stream_record(&story->spool.story)) != NULL; n++) {
         tell(story, record);
         if (story->writer.status != 0) break;
         if (story->options->progress != NULL && n % 64 == 0)

@@ -110,9 +110,9 @@ int ggs_story_survey(struct ggs_story * story, struct ggs_error * error) {
     const struct ggs_story_record * record;
     bool                            good = true;
     ggs_clock_init(&story->clock);
-    while (good && (record = ggs_stream_record(&story->spool.story)) != NULL)
+    while (good && (record = ggs_spool_stream_record(&story->spool.story)) != NULL)
         good = survey_record(story, &lives, record);
-    ggs_stream_rewind(&story->spool.story);
+    ggs_spool_stream_rewind(&story->spool.story);
     free(lives.list);
     ggs_clock_finish(&story->clock, story->options->start_monotonic_ns);
     return good ? 0 : ggs_fail_memory(error);
