@@ -117,8 +117,8 @@ int ggs_watch_begin(struct ggs_watch * watch, struct ggs_error * error) {
 }
 
 static void tell_loss(struct ggs_watch * watch, uint64_t reason, uint64_t count) {
-    struct ggs_story_number loss = {{reason, 0, count, 0}};
-    if (count > 0) ggs_machine_spool_append(watch->outbox.spool, GGS_STORY_LOSS, now(), &loss, sizeof(loss));
+    struct ggs_journal_number loss = {{reason, 0, count, 0}};
+    if (count > 0) ggs_machine_spool_append(watch->outbox.spool, GGS_JOURNAL_LOSS, now(), &loss, sizeof(loss));
 }
 
 void ggs_watch_end(struct ggs_watch * watch) {
