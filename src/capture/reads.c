@@ -17,8 +17,8 @@
 #include "capture/capture.h"
 #include "capture/clock.h"
 #include "capture/files.h"
+#include "capture/journal.h"
 #include "capture/recorder.h"
-#include "capture/story.h"
 #include "trace/spool.h"
 
 #define EXPORT    __attribute__((visibility("default")))
@@ -35,16 +35,16 @@ static _Thread_local uint64_t load;     // that the thread is in
 
 // Adjacent calls are told as one: a GGUF header is read in tens of thousands of pieces.
 static struct {
-    pthread_mutex_t       lock;
-    struct ggs_story_read read; // end - begin is the time spent in the calls; bytes is 0 where there is none
-    int                   file;
+    pthread_mutex_t         lock;
+    struct ggs_journal_read read; // end - begin is the time spent in the calls; bytes is 0 where there is none
+    int                     file;
 } pending = {.lock = PTHREAD_MUTEX_INITIALIZER};
 
 static void tell_pending(void) {
     const struct ggs_model_file * file = ggs_file_get(pending.file);
     if (pending.read.bytes > 0 && file != NULL && ggs_capture_recording()) {
         struct ggs_piece pieces[] = {{&pending.read, sizeof(pending.read)}, {file->path, strlen(file->path) + 1}};
-        ggs_story_append(GGS_STORY_READ, pieces, 2);
+        ggs_journal_append(GGS_JOURNAL_READ, pieces, 2);
     }
     pending.read.bytes = 0;
 }
@@ -59,8 +59,8 @@ static void flush(void) {
 static void note(uint32_t kind, int file, uint64_t offset, uint64_t bytes, uint64_t begin, uint64_t end) {
     if (bytes == 0 || !ggs_capture_recording()) return;
     pthread_mutex_lock(&pending.lock);
-    struct ggs_story_read * read   = &pending.read;
-    uint32_t                thread = ggs_recorder_thread_id();
+    struct ggs_journal_read * read   = &pending.read;
+    uint32_t                  thread = ggs_recorder_thread_id();
     if (read->bytes > 0 && read->bytes < TOGETHER && pending.file == file && read->kind == kind &&
         read->os_thread == thread && read->load == load && read->offset + read->bytes == offset) {
         read->bytes += bytes;
@@ -68,13 +68,13 @@ static void note(uint32_t kind, int file, uint64_t offset, uint64_t bytes, uint6
     } else {
         tell_pending();
         pending.file = file;
-        *read        = (struct ggs_story_read){.kind      = kind,
-                                               .os_thread = thread,
-                                               .load      = load,
-                                               .offset    = offset,
-                                               .bytes     = bytes,
-                                               .begin     = begin,
-                                               .end       = end};
+        *read        = (struct ggs_journal_read){.kind      = kind,
+                                                 .os_thread = thread,
+                                                 .load      = load,
+                                                 .offset    = offset,
+                                                 .bytes     = bytes,
+                                                 .begin     = begin,
+                                                 .end       = end};
     }
     pthread_mutex_unlock(&pending.lock);
 }

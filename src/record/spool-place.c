@@ -124,7 +124,7 @@ bool ggs_spool_place_has_segments(const char * directory) {
     struct ggs_spool spool;
     if (open_spool(&spool, directory, folder) != 0) return false;
     bool written =
-        spool.story.n_segments + spool.n_lanes > 0; // what we observed ourselves tells nothing without an engine
+        spool.journal.n_segments + spool.n_lanes > 0; // what we observed ourselves tells nothing without an engine
     ggs_spool_release(&spool);
     return written;
 }

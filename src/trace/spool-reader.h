@@ -1,4 +1,4 @@
-// Reads a spool (spool.h) as streams: the story, and one stream of units per lane. One segment per stream is mapped at a
+// Reads a spool (spool.h) as streams: the journal, and one stream of units per lane. One segment per stream is mapped at a
 // time. Spools are untrusted: what does not add up is skipped and counted in `damaged`, never followed.
 #pragma once
 
@@ -13,7 +13,7 @@ struct ggs_error;
 
 struct ggs_spool_segment {
     char *   path;
-    uint32_t lane; // GGS_SPOOL_STORY for the story, GGS_SPOOL_MACHINE for the machine
+    uint32_t lane; // GGS_SPOOL_JOURNAL for the journal, GGS_SPOOL_MACHINE for the machine
     uint32_t sequence;
 };
 
@@ -32,10 +32,10 @@ struct ggs_spool_stream {
 };
 
 struct ggs_spool {
-    struct ggs_spool_segment * segments; // story first, then by lane and sequence, the machine last
+    struct ggs_spool_segment * segments; // journal first, then by lane and sequence, the machine last
     size_t                     n_segments;
-    struct ggs_spool_stream    story;
-    struct ggs_spool_stream    machine; // records like the story's
+    struct ggs_spool_stream    journal;
+    struct ggs_spool_stream    machine; // records like the journal's
     struct ggs_spool_stream *  lanes;   // by (slot, thread)
     size_t                     n_lanes;
     uint64_t                   bytes; // of all segment files
@@ -49,8 +49,8 @@ void ggs_spool_release(struct ggs_spool * spool);
 int ggs_spool_remove(const char * directory, struct ggs_error * error);
 
 void ggs_spool_stream_rewind(struct ggs_spool_stream * stream);
-// The next story record, header included (`bytes` of it are there), or NULL at the end. Lives until the next call.
-const struct ggs_story_record * ggs_spool_stream_record(struct ggs_spool_stream * stream);
+// The next journal record, header included (`bytes` of it are there), or NULL at the end. Lives until the next call.
+const struct ggs_journal_record * ggs_spool_stream_record(struct ggs_spool_stream * stream);
 
 // The unit that the lane is at, or NULL at the end; the same one until it is skipped.
 const struct ggs_spool_op * ggs_spool_stream_unit(struct ggs_spool_stream * stream);

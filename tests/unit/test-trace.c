@@ -12,7 +12,7 @@
 
 #include "base/file.h"
 #include "trace-fixture.h"
-#include "trace/column.h"
+#include "trace/block.h"
 #include "trace/seal/clock.h"
 
 static char *               folder;
@@ -363,10 +363,10 @@ static void realistic_run(uint32_t run, unsigned * seed) {
 }
 
 static uint64_t realistic_size(uint32_t runs) {
-    static struct ggs_story_tensor list[600];
-    static const char *            names[600];
-    unsigned                       seed = 5;
-    struct ggs_seal_result         result;
+    static struct ggs_journal_tensor list[600];
+    static const char *              names[600];
+    unsigned                         seed = 5;
+    struct ggs_seal_result           result;
     for (int i = 0; i < 600; i++) list[i] = fixture_tensor(OP_ADD, 64, 1), names[i] = "t";
     f.segment = 1 << 20;
     fixture_process(&f);

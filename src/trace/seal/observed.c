@@ -120,7 +120,7 @@ static uint64_t span(uint64_t begin_ns, uint64_t end_ns) {
     return end_ns > begin_ns ? end_ns - begin_ns : 0;
 }
 
-static void tell_fault(struct ggs_observed * observed, const struct ggs_story_fault * fault) {
+static void tell_fault(struct ggs_observed * observed, const struct ggs_journal_fault * fault) {
     if (fault->pid != observed->pid) return; // of a program that it started, or of what started it
     int64_t          ns    = since_start(observed, fault->begin_ns);
     struct place     place = place_of(observed, fault->os_thread, ns, false);
@@ -137,7 +137,7 @@ static void tell_fault(struct ggs_observed * observed, const struct ggs_story_fa
 }
 
 // A request may cover pieces that lie apart in a file, or in several: a row for each.
-static void tell_request(struct ggs_observed * observed, const struct ggs_story_request * request) {
+static void tell_request(struct ggs_observed * observed, const struct ggs_journal_request * request) {
     enum { SECTOR = 512, MOST_BYTES = 256 << 20 }; // no disk takes more at once
     const struct ggs_seal_options * options = observed->options;
     const char * const *            paths   = (const char * const *) observed->places->paths;
@@ -175,26 +175,26 @@ static void tell_request(struct ggs_observed * observed, const struct ggs_story_
     }
 }
 
-static void tell_loss(struct ggs_observed * observed, const struct ggs_story_number * number, uint64_t monotonic_ns) {
+static void tell_loss(struct ggs_observed * observed, const struct ggs_journal_number * number, uint64_t monotonic_ns) {
     struct ggs_loss row = {number->value[0], GGS_SPOOL_MACHINE, number->value[2], 0,
                            since_start(observed, monotonic_ns)};
     ggs_writer_append(observed->writer, GGS_TABLE_LOSSES, &row);
 }
 
-static void tell(struct ggs_observed * observed, const struct ggs_story_record * record) {
+static void tell(struct ggs_observed * observed, const struct ggs_journal_record * record) {
     const void * body   = record + 1;
     size_t       length = record->bytes - sizeof(*record);
-    if (record->type == GGS_STORY_FAULT && length >= sizeof(struct ggs_story_fault))
+    if (record->type == GGS_JOURNAL_FAULT && length >= sizeof(struct ggs_journal_fault))
         tell_fault(observed, body);
-    else if (record->type == GGS_STORY_REQUEST && length >= sizeof(struct ggs_story_request))
+    else if (record->type == GGS_JOURNAL_REQUEST && length >= sizeof(struct ggs_journal_request))
         tell_request(observed, body);
-    else if (record->type == GGS_STORY_LOSS && length >= sizeof(struct ggs_story_number))
+    else if (record->type == GGS_JOURNAL_LOSS && length >= sizeof(struct ggs_journal_number))
         tell_loss(observed, body, record->ticks);
     else
         observed->damaged++;
 }
 
-// ---- the story's side ----
+// ---- the journal's side ----
 
 void ggs_observed_run(struct ggs_observed * observed, const struct ggs_run * run) {
     if (!observed->active) return;

@@ -9,7 +9,7 @@
 #include <stdint.h>
 
 #include "trace/seal/clock.h"
-#include "trace/seal/place.h"
+#include "trace/seal/places.h"
 #include "trace/spool-reader.h"
 #include "trace/writer.h"
 
@@ -29,19 +29,19 @@ struct ggs_observed_run {
 };
 
 struct ggs_observed {
-    struct ggs_writer *             writer;
-    struct ggs_places *             places;
-    const struct ggs_seal_options * options;
-    struct ggs_spool *              spool;
-    struct ggs_clock                clock; // a copy: conversions remember where they were
-    uint64_t                        pid;   // of the process that is recorded
-    struct ggs_observed_lane *      lanes;
-    size_t                          n_lanes;
-    struct ggs_observed_run *       runs; // by number
-    size_t                          n_runs, capacity;
-    const struct ggs_story_record * ahead;  // the next record, NULL at the end
-    bool                            active; // there is something to tell
-    uint64_t                        damaged;
+    struct ggs_writer *               writer;
+    struct ggs_places *               places;
+    const struct ggs_seal_options *   options;
+    struct ggs_spool *                spool;
+    struct ggs_clock                  clock; // a copy: conversions remember where they were
+    uint64_t                          pid;   // of the process that is recorded
+    struct ggs_observed_lane *        lanes;
+    size_t                            n_lanes;
+    struct ggs_observed_run *         runs; // by number
+    size_t                            n_runs, capacity;
+    const struct ggs_journal_record * ahead;  // the next record, NULL at the end
+    bool                              active; // there is something to tell
+    uint64_t                          damaged;
 };
 
 // After the survey, with `writer`, `places`, `options` and `spool` set.

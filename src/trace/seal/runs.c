@@ -1,4 +1,4 @@
-#include "trace/seal/run.h"
+#include "trace/seal/runs.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -282,7 +282,7 @@ static void write_front(struct ggs_runs * runs) {
     runs->n_open -= n;
 }
 
-// ---- the story's side ----
+// ---- the journal's side ----
 
 static struct ggs_open_run * find(struct ggs_runs * runs, uint64_t run) {
     for (size_t i = runs->n_open; i-- > 0;)
@@ -295,7 +295,7 @@ static void interrupt(struct ggs_open_run * open) {
     open->row.flags |= GGS_RUN_INTERRUPTED;
 }
 
-void ggs_runs_begin(struct ggs_runs * runs, const struct ggs_story_run * run, const char * backend, size_t length,
+void ggs_runs_begin(struct ggs_runs * runs, const struct ggs_journal_run * run, const char * backend, size_t length,
                     uint64_t scheduler) {
     if (run->run <= runs->last || run->run > UINT32_MAX) { // numbers ascend
         runs->damaged++;
@@ -350,7 +350,7 @@ void ggs_runs_lost(struct ggs_runs * runs, uint64_t run, uint64_t count) {
     if (open != NULL) open->row.lost += count;
 }
 
-void ggs_runs_end(struct ggs_runs * runs, const struct ggs_story_run_end * end) {
+void ggs_runs_end(struct ggs_runs * runs, const struct ggs_journal_run_end * end) {
     struct ggs_open_run * open = find(runs, end->run);
     if (open == NULL) return;
     int64_t ns = ggs_clock_ns(runs->clock, end->ticks);
