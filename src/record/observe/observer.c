@@ -116,15 +116,9 @@ int ggs_observer_begin(struct ggs_observer * watch, struct ggs_error * error) {
     return watch->running ? 0 : ggs_fail_errno(error, "cannot start a thread");
 }
 
-<<<<<<< HEAD:src/record/observe/observer.c
 static void tell_loss(struct ggs_observer * watch, uint64_t reason, uint64_t count) {
-    struct ggs_story_number loss = {{reason, 0, count, 0}};
-    if (count > 0) ggs_machine_spool_append(watch->outbox.spool, GGS_STORY_LOSS, now(), &loss, sizeof(loss));
-=======
-static void tell_loss(struct ggs_watch * watch, uint64_t reason, uint64_t count) {
     struct ggs_journal_number loss = {{reason, 0, count, 0}};
     if (count > 0) ggs_machine_spool_append(watch->outbox.spool, GGS_JOURNAL_LOSS, now(), &loss, sizeof(loss));
->>>>>>> trace:src/record/observe/watch.c
 }
 
 void ggs_observer_end(struct ggs_observer * watch) {
