@@ -142,7 +142,7 @@ static void check_losses(struct context * c) {
     uint64_t         lost = 0, ring = 0;
     struct ggs_error error  = {0};
     int              status = ggs_trace_lost(c->trace, 0, &lost, &error);
-    if (status == 0) status = ggs_trace_lost(c->trace, GGS_LOST_RING, &ring, &error);
+    if (status == 0) status = ggs_trace_lost(c->trace, GGS_LOSS_RING, &ring, &error);
     c->cut |= lost > 0;
     if (status < 0) {
         ggs_checks_add(c->checks, "no losses", GGS_CHECK_FAIL, "%s", error.text);

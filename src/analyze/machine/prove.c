@@ -267,7 +267,7 @@ int ggs_proof_compute(struct ggs_proof * proof, struct ggs_trace * trace, struct
             "this recording holds no pages that were touched: record with --prove, a model that is mapped into "
             "memory (not --no-mmap) and not repacked (--no-repack)");
     proof->page_size = ggs_trace_page_size(trace);
-    int status       = ggs_trace_lost(trace, GGS_LOST_PAGES, &proof->lost, error);
+    int status       = ggs_trace_lost(trace, GGS_LOSS_PAGES, &proof->lost, error);
     proof->by_op     = calloc(trace->n_ops + 1, sizeof(*proof->by_op));
     if (status == 0 && proof->by_op == NULL) status = ggs_fail_memory(error);
     if (status == 0) status = ggs_cursor_open(&pass.cursor, trace->reader, GGS_TABLE_PAGES, error);
