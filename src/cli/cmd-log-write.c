@@ -247,6 +247,10 @@ static void write_json(struct ggs_log_writer * writer, const struct ggs_log_entr
     ggs_json_u64(json, "run", e->run);
     ggs_json_u64(json, "node", e->node);
     ggs_json_u64(json, "absorbed", e->absorbed);
+    if (e->fused < 0)
+        ggs_json_null(json, "fused");
+    else
+        ggs_json_i64(json, "fused", e->fused);
     ggs_json_i64(json, "begin_ns", e->begin_ns);
     ggs_json_i64(json, "duration_ns", e->end_ns - e->begin_ns);
     ggs_json_u64(json, "busy_ns", e->busy_ns);

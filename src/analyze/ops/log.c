@@ -101,14 +101,13 @@ static bool node_fits(const struct ggs_log * log, const struct ggs_graph * graph
     return false;
 }
 
-// What can be decided without looking at bytes. Nodes that were computed together have one time.
+// What can be decided without looking at bytes.
 static bool op_fits(const struct ggs_log * log, const struct ggs_op_seen * op) {
     const struct ggs_log_filter * filter = &log->filter;
-    const struct ggs_op_seen *    head   = &log->walk->op;
     if (filter->layer != GGS_LOG_ANY && op->layer != filter->layer) return false;
     if (filter->op != NULL && strcasecmp(op->name, filter->op) != 0) return false;
-    if (head->begin_ns >= filter->until_ns) return false;
-    if (head->end_ns <= filter->since_ns && head->begin_ns < filter->since_ns) return false;
+    if (op->begin_ns >= filter->until_ns) return false;
+    if (op->end_ns <= filter->since_ns && op->begin_ns < filter->since_ns) return false;
     return log->matches == NULL || node_fits(log, log->walk->graph, op->node);
 }
 
