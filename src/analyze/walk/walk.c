@@ -1,5 +1,6 @@
 #include "analyze/walk/walk.h"
 
+#include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -83,20 +84,26 @@ static uint64_t sane_duration(uint64_t ns) {
     return ns > INT64_MAX / 2 ? INT64_MAX / 2 : ns;
 }
 
-// The columns of op runs, in the order of struct ggs_op_run.
-enum { RUN, NODE, THREAD, OS_THREAD, BEGIN, DURATION, WAIT, INNER_WAIT, FLAGS, ABSORBED };
+// The columns of op runs.
+#define COLUMN(member) (offsetof(struct ggs_op_run, member) / sizeof(uint64_t))
+enum {
+    RUN        = COLUMN(run),
+    NODE       = COLUMN(node),
+    BEGIN      = COLUMN(begin_ns),
+    DURATION   = COLUMN(duration_ns),
+    WAIT       = COLUMN(wait_ns),
+    INNER_WAIT = COLUMN(inner_wait_ns),
+    FLAGS      = COLUMN(flags),
+    ABSORBED   = COLUMN(absorbed),
+    COLUMNS    = sizeof(struct ggs_op_run) / sizeof(uint64_t),
+};
 
 static struct ggs_op_run row_at(const uint64_t * const * words, uint64_t i) {
-    return (struct ggs_op_run){words[RUN][i],
-                               words[NODE][i],
-                               words[THREAD][i],
-                               words[OS_THREAD][i],
-                               sane_begin(words[BEGIN][i]),
-                               sane_duration(words[DURATION][i]),
-                               words[WAIT][i],
-                               words[INNER_WAIT][i],
-                               words[FLAGS][i],
-                               words[ABSORBED][i]};
+    struct ggs_op_run row;
+    for (unsigned w = 0; w < COLUMNS; w++) memcpy((char *) &row + w * sizeof(uint64_t), &words[w][i], sizeof(uint64_t));
+    row.begin_ns    = sane_begin(words[BEGIN][i]);
+    row.duration_ns = sane_duration(words[DURATION][i]);
+    return row;
 }
 
 // Moves on to the rows of the run: runs and op runs ascend together. The rows [walk->at, *until) of the chunk are its own.
