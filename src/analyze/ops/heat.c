@@ -113,5 +113,7 @@ int ggs_heat_compute(struct ggs_heat * heat, struct ggs_trace * trace, const str
         return status;
     }
     ggs_intervals_of_models(heat->touched, trace, &heat->touched_bytes, &heat->model_bytes);
+    for (uint64_t i = 0; i < map->n; i++)
+        if (map->places[i].n_dims > 0) heat->tensor_bytes += map->places[i].bytes;
     return 0;
 }

@@ -20,8 +20,9 @@ struct fixed {
         uint64_t tensor, file, begin, length;
     } reads[FIXED_READS]; // of model bytes, if there are no more
     unsigned n_reads;
-    bool     known;   // false: not met yet, or index data decides: work it out in every run
-    bool     touched; // its bytes of the model are in the set already
+    uint64_t absorbed; // with so many nodes computed together with it
+    bool     known;    // false: not met yet, or index data decides: work it out in every run
+    bool     touched;  // its bytes of the model are in the set already
 };
 
 struct pass {
@@ -67,7 +68,7 @@ static int bytes_of(struct pass * pass, struct fixed * out, struct ggs_error * e
     struct fixed *             fixed = &pass->fixed[op->node];
     bool                       warm  = walk->run.phase == GGS_PHASE_WARMUP;
     *out                             = *fixed;
-    if (fixed->known && (fixed->touched || warm)) {
+    if (fixed->known && fixed->absorbed == op->absorbed && (fixed->touched || warm)) {
         for (unsigned i = 0; !warm && i < fixed->n_reads; i++)
             ggs_pattern_read(&pass->totals->pattern, fixed->reads[i].tensor, fixed->reads[i].file,
                              fixed->reads[i].begin, fixed->reads[i].length);
@@ -76,9 +77,10 @@ static int bytes_of(struct pass * pass, struct fixed * out, struct ggs_error * e
     const struct ggs_access_list * list;
     int                            status = ggs_walk_accesses(walk, &list, error);
     if (status < 0) return status;
-    *out = (struct fixed){.bytes   = ggs_access_sum(list),
-                          .known   = !ggs_trace_is_indexed(walk->trace, walk->graph, op->node, op->absorbed),
-                          .touched = !warm};
+    *out = (struct fixed){.bytes    = ggs_access_sum(list),
+                          .absorbed = op->absorbed,
+                          .known    = !ggs_trace_is_indexed(walk->trace, walk->graph, op->node, op->absorbed),
+                          .touched  = !warm};
     for (unsigned i = 0; i < list->n; i++)
         if (!note_access(pass->totals, &list->access[i], warm, out)) return ggs_fail_memory(error);
     if (out->n_reads > FIXED_READS) out->known = false;

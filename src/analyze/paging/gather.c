@@ -13,6 +13,7 @@ enum { KEPT_READS = 2 };
 // The reads of an op, kept where they are the same in every run of a graph.
 struct known {
     bool     known;
+    uint64_t absorbed; // with so many nodes computed together with it
     bool     copied;
     unsigned n;
     struct model_read {
@@ -91,7 +92,7 @@ static int note_access(struct gathering * g, const struct ggs_access * access, b
 static int gather_op(struct gathering * g, struct ggs_error * error) {
     struct known * known  = &g->known[g->walk->op.node];
     int            status = 0;
-    if (known->known) {
+    if (known->known && known->absorbed == g->walk->op.absorbed) {
         for (unsigned i = 0; status == 0 && i < known->n; i++) status = note(g, &known->reads[i], known->copied, error);
         return status;
     }
@@ -99,7 +100,7 @@ static int gather_op(struct gathering * g, struct ggs_error * error) {
     const struct ggs_op_seen *     op = &g->walk->op;
     bool indexed                      = ggs_trace_is_indexed(g->walk->trace, g->walk->graph, op->node, op->absorbed);
     status                            = ggs_walk_accesses(g->walk, &list, error);
-    *known                            = (struct known){0};
+    *known                            = (struct known){.absorbed = op->absorbed};
     for (unsigned i = 0; status == 0 && i < list->n; i++)
         status = note_access(g, &list->access[i], indexed, known, error);
     known->known = !indexed && known->n <= KEPT_READS;
