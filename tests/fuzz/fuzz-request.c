@@ -13,7 +13,7 @@ int LLVMFuzzerTestOneInput(const uint8_t * data, size_t size);
 
 static struct ggs_shelf * open_shelf(void) {
     static struct ggs_shelf * shelf;
-    static const char * const directories[] = {"tests/golden/v1", "tests/golden/v1"};
+    static const char * const directories[] = {"tests/golden/v2", "tests/golden/v2"};
     struct ggs_error          error         = {0};
     if (shelf == NULL && ggs_shelf_new(&shelf, directories, 2, NULL, &error) < 0) {
         fprintf(stderr, "%s; run it from the top of the tree\n", error.text);
