@@ -2,6 +2,7 @@
 
 #include <argp.h>
 #include <dirent.h>
+#include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -238,7 +239,10 @@ static int open_and_run(const struct ggs_verb * verb, struct ggs_input * input, 
         status = open_trace(&traces[opened], input->paths[opened], error);
     if (status == 0) status = verb->run(arguments, traces, error);
     // Writers fail without a sentence: it is always the same one.
-    if (((fflush(stdout) != 0 || ferror(stdout)) && status >= 0) || (status < 0 && error->text[0] == '\0'))
+    errno          = 0;
+    bool unwritten = fflush(stdout) != 0 || ferror(stdout);
+    if (errno == 0) errno = EIO;
+    if ((unwritten && status >= 0) || (status < 0 && error->text[0] == '\0'))
         status = ggs_fail_errno(error, "cannot write to standard output");
     while (opened > 0) ggs_trace_close(&traces[--opened]);
     return status;
