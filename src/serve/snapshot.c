@@ -10,7 +10,7 @@
 #include <unistd.h>
 
 #include "base/uuid.h"
-#include "trace/seal/lod.h"
+#include "trace/seal/lods.h"
 
 // ---- identity ----
 

@@ -117,8 +117,8 @@ int ggs_observer_begin(struct ggs_observer * watch, struct ggs_error * error) {
 }
 
 static void tell_loss(struct ggs_observer * watch, uint64_t reason, uint64_t count) {
-    struct ggs_story_number loss = {{reason, 0, count, 0}};
-    if (count > 0) ggs_machine_spool_append(watch->outbox.spool, GGS_STORY_LOSS, now(), &loss, sizeof(loss));
+    struct ggs_journal_number loss = {{reason, 0, count, 0}};
+    if (count > 0) ggs_machine_spool_append(watch->outbox.spool, GGS_JOURNAL_LOSS, now(), &loss, sizeof(loss));
 }
 
 void ggs_observer_end(struct ggs_observer * watch) {
@@ -138,7 +138,7 @@ void ggs_observer_end(struct ggs_observer * watch) {
         uint64_t requests = ggs_requests_finish(&watch->requests, &watch->outbox);
         ggs_outbox_flush(&watch->outbox, UINT64_MAX);
         tell_loss(watch, GGS_LOSS_FAULTS, faults + watch->outbox.refused_faults + watch->events.dropped);
-        tell_loss(watch, GGS_LOSS_REQUESTS, requests + watch->outbox.refused_requests);
+        tell_loss(watch, GGS_LOSS_BLOCK_REQUESTS, requests + watch->outbox.refused_requests);
     }
     ggs_faults_close(&watch->faults);
     ggs_requests_close(&watch->requests);

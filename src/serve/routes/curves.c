@@ -130,7 +130,7 @@ static int fill_machine(struct curve * curve, struct ggs_error * error) {
         if (curve->faults == NULL) return ggs_fail_memory(error);
         status = ggs_fault_timeline(trace, curve->begin, curve->end, curve->faults, curve->pixels, error);
     }
-    if (status == 0 && recorded(curve, GGS_TABLE_REQUESTS)) {
+    if (status == 0 && recorded(curve, GGS_TABLE_BLOCK_REQUESTS)) {
         curve->requests = calloc(curve->pixels, sizeof(*curve->requests));
         if (curve->requests == NULL) return ggs_fail_memory(error);
         status = ggs_request_timeline(trace, curve->begin, curve->end, curve->requests, curve->pixels, error);
@@ -141,7 +141,7 @@ static int fill_machine(struct curve * curve, struct ggs_error * error) {
 // Columns of the machine's curves; `scratch` has room for one of them, because a column is copied when it is added.
 static void put_machine(const struct curve * curve, struct ggs_columns * columns, double * scratch) {
     for (unsigned which = 0; which < 3; which++) {
-        static const char * const names[] = {"faults", "stalled", "requests"};
+        static const char * const names[] = {"faults", "stalled", "block_requests"};
         if (which < 2 ? curve->faults == NULL : curve->requests == NULL) continue;
         for (uint64_t i = 0; i < curve->pixels; i++) {
             const struct ggs_fault_bin * fault = which < 2 ? &curve->faults[i] : NULL;

@@ -276,7 +276,7 @@ static int put_levels(struct ggs_question * request, struct ggs_json * json, str
 static void put_has(struct ggs_question * request, struct ggs_json * json, const struct ggs_model_map * map) {
     bool experts = map->experts > 0;
     for (uint64_t i = 0; !experts && i < map->n; i++) experts = map->places[i].experts > 0;
-    static const enum ggs_trace_table tables[] = {GGS_TABLE_FAULTS, GGS_TABLE_REQUESTS, GGS_TABLE_RESIDENCY,
+    static const enum ggs_trace_table tables[] = {GGS_TABLE_FAULTS, GGS_TABLE_BLOCK_REQUESTS, GGS_TABLE_RESIDENCY,
                                                   GGS_TABLE_PAGES, GGS_TABLE_READS};
     ggs_json_object(json, "has");
     ggs_json_bool(json, "experts", experts);
