@@ -12,8 +12,8 @@
 
 #include "record/observe/faults.h"
 #include "record/observe/machine-spool.h"
+#include "record/observe/observer.h"
 #include "record/observe/requests.h"
-#include "record/observe/watch.h"
 #include "trace-fixture.h"
 #include "trace/spool-reader.h"
 
@@ -201,23 +201,23 @@ static pid_t start(const char * self, int gate[2], int told[2]) {
 
 static void test_every_fault_of_a_program_is_seen(void ** state) {
     (void) state;
-    struct ggs_error   error;
-    struct ggs_watch * watch;
-    int                gate[2], told[2], status;
-    uint64_t           base;
+    struct ggs_error      error;
+    struct ggs_observer * watch;
+    int                   gate[2], told[2], status;
+    uint64_t              base;
     if (ggs_faults_probe(&error) != 0) {
         print_message("%s\n", error.text);
         skip();
     }
-    assert_int_equal(ggs_watch_new(&watch, &machine, UINT64_MAX, &error), 0);
+    assert_int_equal(ggs_observer_new(&watch, &machine, UINT64_MAX, &error), 0);
     pid_t child = start("/proc/self/exe", gate, told);
-    if (ggs_watch_faults(watch, child, &error) != 0) fail_msg("%s", error.text);
-    assert_int_equal(ggs_watch_begin(watch, &error), 0);
+    if (ggs_observer_faults(watch, child, &error) != 0) fail_msg("%s", error.text);
+    assert_int_equal(ggs_observer_begin(watch, &error), 0);
     assert_int_equal(write(gate[1], "", 1), 1);
     assert_int_equal(read(told[0], &base, sizeof(base)), sizeof(base));
     assert_int_equal(waitpid(child, &status, 0), child);
     assert_int_equal(status, 0);
-    ggs_watch_end(watch);
+    ggs_observer_end(watch);
     for (int i = 0; i < 2; i++) close(gate[i]), close(told[i]);
 
     struct ggs_spool                  spool;

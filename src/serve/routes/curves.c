@@ -61,23 +61,23 @@ static int keep_disk(void * context, const struct ggs_run * run, uint64_t disk, 
     return 0;
 }
 
-// What each run read; worked out once for an exhibit.
+// What each run read; worked out once for an snapshot.
 static int know_disk(struct curve * curve, struct ggs_error * error) {
-    struct ggs_exhibit * exhibit = curve->request->exhibit;
-    pthread_mutex_lock(&exhibit->disk_lock);
+    struct ggs_snapshot * snapshot = curve->request->snapshot;
+    pthread_mutex_lock(&snapshot->disk_lock);
     int status = 0;
-    if (exhibit->disk == NULL) {
+    if (snapshot->disk == NULL) {
         struct filling          filling = {curve->overview, calloc(curve->overview->runs + 1, sizeof(uint64_t))};
         struct ggs_uses_visitor visitor = {.context = &filling, .access = ignore_access, .run = keep_disk};
         ggs_request_expect(curve->request, curve->overview->op_runs);
         status = filling.disk == NULL ? ggs_fail_memory(error)
                                       : ggs_uses_visit(&curve->request->trace, INT64_MIN, INT64_MAX, &visitor, error);
         if (status == 0)
-            exhibit->disk = filling.disk;
+            snapshot->disk = filling.disk;
         else
             free(filling.disk);
     }
-    pthread_mutex_unlock(&exhibit->disk_lock);
+    pthread_mutex_unlock(&snapshot->disk_lock);
     return status;
 }
 
@@ -88,7 +88,7 @@ static int add_runs(struct curve * curve, struct ggs_cursor * cursor, struct ggs
     while ((more = ggs_cursor_next(cursor, &run, error)) > 0) {
         const struct ggs_overview_run * found = ggs_overview_find(curve->overview, run.run);
         if (found == NULL) continue;
-        spread(curve, run.begin_ns, run.end_ns, (double) curve->request->exhibit->disk[found - curve->overview->run]);
+        spread(curve, run.begin_ns, run.end_ns, (double) curve->request->snapshot->disk[found - curve->overview->run]);
     }
     return more;
 }
@@ -190,7 +190,7 @@ static int take_window(struct ggs_question * request, struct curve * curve, stru
 
 int ggs_route_curves(struct ggs_question * request, struct ggs_error * error) {
     struct curve curve  = {.request = request};
-    int          status = ggs_exhibit_overview(request->exhibit, &curve.overview, error);
+    int          status = ggs_snapshot_overview(request->snapshot, &curve.overview, error);
     if (status == 0) status = take_window(request, &curve, error);
     if (status != 0) return status;
     struct ggs_columns * columns = malloc(sizeof(*columns));
