@@ -28,14 +28,21 @@ bool ggs_budget_fits_early(uint64_t model_bytes) {
     return model_bytes + ggs_memory_anonymous() + reserve(limit) / 2 <= limit;
 }
 
-bool ggs_budget_due(void) {
-    static uint32_t waited;
+// Has the process come, or will this graph bring it, so near to the limit that weights have to go?
+static bool is_short(void) {
+    uint64_t limit = limit_now();
+    return ggs_memory_anonymous() + ggs_memory_untouched() + reserve(limit) / 2 > limit;
+}
+
+bool ggs_budget_due(bool grown) {
+    static uint32_t waited, runs;
     uint64_t        fresh = ggs_weights_new(), total = ggs_weights_total();
-    if (fresh == 0) return false;
     // A graph that is run in pieces shows its weights one by one.
-    if (8 * fresh < total && ++waited < PATIENCE) return false;
-    waited = 0;
-    return true;
+    if (fresh > 0 && (8 * fresh >= total || ++waited >= PATIENCE)) {
+        waited = 0;
+        return true;
+    }
+    return (grown || ++runs % PATIENCE == 0) && is_short();
 }
 
 static void size_text(char * text, size_t size, uint64_t bytes) {
@@ -65,15 +72,22 @@ bool ggs_budget_decide(void) {
     if (limit <= taken || !ggs_weights_arrange(limit - taken, &ring) || !ggs_queue_resize(ring)) {
         ggs_weights_drop();
         __atomic_store_n(&ggs_stream_state, GGS_STREAM_PASSIVE, __ATOMIC_RELAXED);
-        ggs_stream_say("%s of memory, %s of it the engine's, are too little to stream this model (%s): nothing is streamed", b, c, a);
+        ggs_stream_say(
+            "%s of memory, %s of it the engine's, are too little to stream this model (%s): nothing is streamed", b, c,
+            a);
         return false;
     }
     ggs_files_drop_cache();
     struct ggs_weights_sizes sizes = ggs_weights_sizes();
+    ggs_stream_sizes               = sizes;
+    ggs_stream_sizes.ring          = ring;
+    ggs_stream_sizes.limit         = limit;
+    ggs_stream_sizes.engine        = engine;
     if (!ggs_stream_settings.quiet)
-        ggs_stream_say("streaming %s of weights within %s of memory: engine %s, kept %.0f MiB, slots %.0f MiB, ring %.0f MiB, "
-                       "left to the mapping %.0f MiB",
-                       a, b, c, (double) sizes.kept / MIB, (double) sizes.slots / MIB, (double) ring / MIB,
-                       (double) sizes.mapped / MIB);
+        ggs_stream_say(
+            "streaming %s of weights within %s of memory: engine %s, kept %.0f MiB, slots %.0f MiB, ring %.0f MiB, "
+            "left to the mapping %.0f MiB",
+            a, b, c, (double) sizes.kept / MIB, (double) sizes.slots / MIB, (double) ring / MIB,
+            (double) sizes.mapped / MIB);
     return true;
 }

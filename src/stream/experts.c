@@ -12,11 +12,12 @@ enum { MOST_EXPERTS = 4096, MOST_TOKENS_PREDICTED = 4 };
 static double waiting = 0; // share of the time, lately
 
 static void ask(const struct ggs_weight * w, struct ggs_slot * slot, uint32_t s, uint32_t expert) {
-    struct ggs_span   span = ggs_expert_span(w, expert);
-    struct ggs_load * load = &slot->load[w->in_group];
-    *load                  = (struct ggs_load){0, false};
+    struct ggs_span   span   = ggs_expert_span(w, expert);
+    struct ggs_load * load   = &slot->load[w->in_group];
+    *load                    = (struct ggs_load){0, false};
     slot->moved[w->in_group] = false;
-    ggs_reader_ask(load, ggs_files_get(w->file)->direct, span.offset, span.bytes, span.needed, w->slots + s * w->stride);
+    ggs_reader_ask(load, ggs_files_get(w->file)->direct, span.offset, span.bytes, span.needed,
+                   w->slots + s * w->stride);
 }
 
 static bool slot_idle(const struct ggs_group * g, const struct ggs_slot * slot) {
@@ -28,7 +29,7 @@ static bool slot_idle(const struct ggs_group * g, const struct ggs_slot * slot) 
 
 // The slot that was used longest ago, of those not used since `not_since`. -1 where there is none.
 static int32_t find_victim(const struct ggs_group * g, uint64_t not_since) {
-    int32_t  best = -1;
+    int32_t  best   = -1;
     uint64_t oldest = UINT64_MAX;
     for (uint32_t s = 0; s < g->n_slots; s++) {
         const struct ggs_slot * slot = &g->slot[s];
@@ -91,10 +92,10 @@ static uint32_t collect(const struct ggs_routing * r, int32_t * experts, bool * 
 
 void ggs_experts_route(struct ggs_routing * r) {
     static int32_t     experts[MOST_EXPERTS];
-    struct ggs_group * g = r->group;
+    struct ggs_group * g     = r->group;
     uint32_t           total = (uint32_t) (r->ids->ne[0] * r->ids->ne[1]);
-    r->fits = false;
-    bool ok = g->n_experts <= MOST_EXPERTS && make_room(r, total);
+    r->fits                  = false;
+    bool ok                  = g->n_experts <= MOST_EXPERTS && make_room(r, total);
     if (!ok) return;
     uint32_t n = collect(r, experts, &ok);
     if (!ok || n > g->n_slots) return;
@@ -152,7 +153,8 @@ static bool settle(const struct ggs_weight * w, struct ggs_slot * slot, int32_t 
     struct ggs_span span  = ggs_expert_span(w, (uint32_t) slot->expert);
     if (w->uneven && span.delta > 0) memmove(begin, begin + span.delta, w->expert_bytes);
     slot->moved[w->in_group] = true;
-    return ggs_verify(w->file, w->offset + (uint64_t) slot->expert * w->expert_bytes, begin + w->delta, w->expert_bytes);
+    return ggs_verify(w->file, w->offset + (uint64_t) slot->expert * w->expert_bytes, begin + w->delta,
+                      w->expert_bytes);
 }
 
 bool ggs_experts_wait(struct ggs_routing * r, uint32_t k) {
@@ -271,7 +273,8 @@ void ggs_experts_adopt(struct ggs_routing * r, uint32_t k, const char * data) {
             assign(g, (int32_t) s, (int32_t) best);
             g->slot[s].used = g->clock;
             count[best]     = 0;
-            for (uint32_t j = 0; j < g->n_weights; j++) g->slot[s].load[j] = (struct ggs_load){0, true}; // not there yet
+            for (uint32_t j = 0; j < g->n_weights; j++)
+                g->slot[s].load[j] = (struct ggs_load){0, true}; // not there yet
         }
         g->warm = true;
         r->fits = true; // the other weights follow

@@ -175,12 +175,13 @@ uint64_t ggs_files_total(void) {
     pthread_mutex_lock(&lock);
     for (int i = 0; i < n_files; i++) total += files[i].mappings > 0 ? files[i].size : 0;
     // The parts of a split model are all open before the first is mapped.
-    DIR *    folder  = opendir("/proc/self/fd");
+    DIR *    folder = opendir("/proc/self/fd");
     uint64_t seen[64], n_seen = 0;
     for (struct dirent * entry; folder != NULL && (entry = readdir(folder)) != NULL;) {
         int         fd = atoi(entry->d_name);
         struct stat status;
-        if (entry->d_name[0] < '0' || fd == dirfd(folder) || fstat(fd, &status) != 0 || !S_ISREG(status.st_mode)) continue;
+        if (entry->d_name[0] < '0' || fd == dirfd(folder) || fstat(fd, &status) != 0 || !S_ISREG(status.st_mode))
+            continue;
         int known = find_file(&status);
         if ((known >= 0 && files[known].mappings > 0) || !ggs_files_is_model(fd)) continue;
         bool twice = false;

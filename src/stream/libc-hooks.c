@@ -101,7 +101,8 @@ static bool ignored(const void * address, size_t length) {
 
 EXPORT int madvise(void * address, size_t length, int advice) {
     NEXT(madvise)
-    bool reads = advice == MADV_WILLNEED || advice == MADV_POPULATE_READ || advice == MADV_RANDOM || advice == MADV_SEQUENTIAL;
+    bool reads =
+        advice == MADV_WILLNEED || advice == MADV_POPULATE_READ || advice == MADV_RANDOM || advice == MADV_SEQUENTIAL;
     if (reads && ignored(address, length)) return 0;
     return real != NULL ? real(address, length, advice) : (int) syscall(SYS_madvise, address, length, advice);
 }

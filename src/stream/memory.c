@@ -9,7 +9,7 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-enum { HUGE = 2 << 20, MOST_BUFFERS = 1024 };
+enum { PAGE = 4096, HUGE = 2 << 20, MOST_BUFFERS = 1024 };
 
 static bool read_text(const char * path, char * text, size_t size) {
     int fd = open(path, O_RDONLY | O_CLOEXEC);
@@ -61,7 +61,7 @@ static uint64_t group_limit(const char * proc, const char * groups) {
         if (strcmp(group, "/") == 0) group = (char *) "";
         uint64_t found = UINT64_MAX;
         if (controllers[0] == '\0') { // version 2, alone or beside version 1
-            found           = smallest(groups, group, "memory.max");
+            found = smallest(groups, group, "memory.max");
             snprintf(mount, sizeof(mount), "%s/unified", groups);
             uint64_t beside = smallest(mount, group, "memory.max");
             if (beside < found) found = beside;
@@ -119,8 +119,9 @@ static struct {
     pthread_mutex_t lock;
     unsigned        n;
     struct {
-        const void * key, *address;
-        uint64_t     bytes;
+        const void *key, *address;
+        uint64_t    bytes;
+        uint64_t *  pages; // a bit for each page that graphs write to; NULL where none computes
     } buffer[MOST_BUFFERS];
 } buffers = {.lock = PTHREAD_MUTEX_INITIALIZER};
 
@@ -129,6 +130,7 @@ void ggs_memory_buffer(const void * buffer, const void * address, uint64_t bytes
     if (buffers.n < MOST_BUFFERS && address != NULL && bytes > 0) {
         buffers.buffer[buffers.n].key     = buffer;
         buffers.buffer[buffers.n].address = address;
+        buffers.buffer[buffers.n].pages   = NULL;
         buffers.buffer[buffers.n++].bytes = bytes;
     }
     pthread_mutex_unlock(&buffers.lock);
@@ -138,22 +140,59 @@ void ggs_memory_buffer_gone(const void * buffer) {
     pthread_mutex_lock(&buffers.lock);
     for (unsigned i = 0; i < buffers.n; i++) {
         if (buffers.buffer[i].key != buffer) continue;
+        free(buffers.buffer[i].pages);
         buffers.buffer[i] = buffers.buffer[--buffers.n];
         break;
     }
     pthread_mutex_unlock(&buffers.lock);
 }
 
-static uint64_t untouched(const void * address, uint64_t bytes) {
-    unsigned char pages[4096];
-    uint64_t      page = (uint64_t) sysconf(_SC_PAGESIZE), missing = 0;
-    uint64_t      from = (uint64_t) address / page * page, to = (uint64_t) address + bytes;
-    while (from < to) {
-        uint64_t n = (to - from + page - 1) / page;
-        if (n > sizeof(pages)) n = sizeof(pages);
-        if (mincore((void *) from, n * page, pages) != 0) return missing; // not memory of ours: a device's
-        for (uint64_t i = 0; i < n; i++) missing += (pages[i] & 1) == 0;
-        from += n * page;
+static uint64_t n_pages(const void * address, uint64_t bytes) {
+    return ((uint64_t) address % PAGE + bytes + PAGE - 1) / PAGE;
+}
+
+// Sets the bits of pages [from, to]. Returns whether one was not set.
+static bool mark(uint64_t * bits, uint64_t from, uint64_t to) {
+    bool any = false;
+    for (uint64_t word = from / 64; word <= to / 64; word++) {
+        uint64_t mask = UINT64_MAX;
+        if (word == from / 64) mask &= UINT64_MAX << from % 64;
+        if (word == to / 64) mask &= UINT64_MAX >> (63 - to % 64);
+        any |= (bits[word] & mask) != mask;
+        bits[word] |= mask;
+    }
+    return any;
+}
+
+bool ggs_memory_reach(const void * address, uint64_t bytes) {
+    static unsigned last; // most nodes lie in one buffer
+    for (unsigned i = 0; i < buffers.n; i++) {
+        unsigned k  = (last + i) % buffers.n;
+        uint64_t at = (uint64_t) address - (uint64_t) buffers.buffer[k].address, size = buffers.buffer[k].bytes;
+        if (at >= size || bytes == 0) continue;
+        last              = k;
+        const void * base = buffers.buffer[k].address;
+        uint64_t     n = n_pages(base, size), low = (uint64_t) base / PAGE;
+        uint64_t     through = at + bytes < size ? at + bytes - 1 : size - 1;
+        if (buffers.buffer[k].pages == NULL) buffers.buffer[k].pages = calloc(n / 64 + 1, sizeof(uint64_t));
+        if (buffers.buffer[k].pages == NULL) return false;
+        return mark(buffers.buffer[k].pages, (uint64_t) address / PAGE - low, ((uint64_t) base + through) / PAGE - low);
+    }
+    return false;
+}
+
+// Pages of a buffer that will be touched and have not been.
+static uint64_t untouched(const void * address, uint64_t bytes, const uint64_t * wanted) {
+    unsigned char resident[4096];
+    uint64_t      base = (uint64_t) address / PAGE * PAGE, n = n_pages(address, bytes), missing = 0;
+    for (uint64_t at = 0; at < n;) {
+        uint64_t some = n - at < sizeof(resident) ? n - at : sizeof(resident);
+        if (mincore((void *) (base + at * PAGE), some * PAGE, resident) != 0) return missing; // a device's
+        for (uint64_t i = 0; i < some; i++) {
+            uint64_t page = at + i;
+            missing += (resident[i] & 1) == 0 && (wanted == NULL || (wanted[page / 64] >> page % 64 & 1) != 0);
+        }
+        at += some;
     }
     return missing;
 }
@@ -161,7 +200,8 @@ static uint64_t untouched(const void * address, uint64_t bytes) {
 uint64_t ggs_memory_untouched(void) {
     uint64_t pages = 0;
     pthread_mutex_lock(&buffers.lock);
-    for (unsigned i = 0; i < buffers.n; i++) pages += untouched(buffers.buffer[i].address, buffers.buffer[i].bytes);
+    for (unsigned i = 0; i < buffers.n; i++)
+        pages += untouched(buffers.buffer[i].address, buffers.buffer[i].bytes, buffers.buffer[i].pages);
     pthread_mutex_unlock(&buffers.lock);
-    return pages * (uint64_t) sysconf(_SC_PAGESIZE);
+    return pages * PAGE;
 }

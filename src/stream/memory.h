@@ -17,7 +17,9 @@ uint64_t ggs_memory_anonymous(void);
 void * ggs_memory_take(size_t bytes);
 void   ggs_memory_give_back(void * memory, size_t bytes);
 
-// The engine's buffers: those that are allocated may still be untouched, and will be.
+// The engine's buffers: those that are allocated may still be untouched, and will be. Where graphs compute is reserved for the largest batch
+// that could come; what counts of it is how far graphs have reached. Returns whether this one reaches further than any before.
 void     ggs_memory_buffer(const void * buffer, const void * address, uint64_t bytes);
 void     ggs_memory_buffer_gone(const void * buffer);
+bool     ggs_memory_reach(const void * address, uint64_t bytes);
 uint64_t ggs_memory_untouched(void);

@@ -82,8 +82,8 @@ static int enter(uint32_t submit, uint32_t wait, uint32_t flags) {
 
 static bool uring_start(void) {
     // Completions are taken note of when the thread that asked enters the kernel anyway, instead of interrupting it.
-    static const uint32_t   flags[] = {IORING_SETUP_COOP_TASKRUN | IORING_SETUP_TASKRUN_FLAG, 0};
-    struct io_uring_params  params;
+    static const uint32_t  flags[] = {IORING_SETUP_COOP_TASKRUN | IORING_SETUP_TASKRUN_FLAG, 0};
+    struct io_uring_params params;
     for (size_t i = 0; i < 2 && ring.fd < 0; i++) {
         memset(&params, 0, sizeof(params));
         params.flags      = flags[i] | IORING_SETUP_CQSIZE;
@@ -186,7 +186,7 @@ static void * work(void * unused_argument) {
         bool finished = false;
         while (!finished) {
             pthread_mutex_unlock(&pool.lock);
-            ssize_t n = pread(piece->fd, piece->to, piece->bytes, (off_t) piece->offset);
+            ssize_t n      = pread(piece->fd, piece->to, piece->bytes, (off_t) piece->offset);
             int     result = n < 0 ? -errno : (int) n;
             pthread_mutex_lock(&pool.lock);
             finished = take_result(piece, result);
@@ -247,12 +247,8 @@ void ggs_reader_ask(struct ggs_load * load, int fd, uint64_t offset, size_t byte
         size_t         size  = bytes - at < GGS_READ_PIECE ? bytes - at : GGS_READ_PIECE;
         size_t         must  = needed <= at ? 0 : needed - at < size ? needed - at : size;
         struct piece * piece = take_unused();
-        *piece               = (struct piece){.load   = load,
-                                              .fd     = fd,
-                                              .offset = offset + at,
-                                              .bytes  = size,
-                                              .needed = must,
-                                              .to     = (char *) to + at};
+        *piece               = (struct piece){
+                          .load = load, .fd = fd, .offset = offset + at, .bytes = size, .needed = must, .to = (char *) to + at};
         __atomic_add_fetch(&load->pending, 1, __ATOMIC_RELAXED);
         if (kind == GGS_READER_THREADS) {
             pthread_mutex_lock(&pool.lock);

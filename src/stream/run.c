@@ -13,6 +13,7 @@
 #include "stream/budget.h"
 #include "stream/experts.h"
 #include "stream/files.h"
+#include "stream/memory.h"
 #include "stream/queue.h"
 #include "stream/reader.h"
 #include "stream/weights.h"
@@ -51,21 +52,22 @@ struct table {
 };
 
 static struct {
-    pthread_mutex_t    lock; // held by whoever runs a graph, or changes what runs depend on
-    bool               running;
-    uint64_t           generation;
-    struct use *       uses;
+    pthread_mutex_t lock; // held by whoever runs a graph, or changes what runs depend on
+    bool            running;
+    uint64_t        generation;
+    struct use *    uses;
     char (*shadows)[2][TENSOR_BYTES];
-    uint32_t           n_uses, capacity;
-    uint32_t           ready;   // uses that other threads may go on with; a futex
-    uint32_t           waiters; // threads that sleep on it
-    uint32_t           first_exchanged, end_exchanged;
-    struct table *     table; // of actions
-    struct ggs_routing routings[MOST_GROUPS];
-    uint32_t           n_routings;
+    uint32_t             n_uses, capacity;
+    uint32_t             ready;   // uses that other threads may go on with; a futex
+    uint32_t             waiters; // threads that sleep on it
+    uint32_t             first_exchanged, end_exchanged;
+    struct table *       table; // of actions
+    struct ggs_routing   routings[MOST_GROUPS];
+    uint32_t             n_routings;
     struct ggs_weight ** order; // of the weights in this run that go through the queue
-    uint32_t           n_order;
-    uint64_t           began, waited_before;
+    uint32_t             n_order;
+    bool                 grown; // the graph reaches further into the engine's memory than any before
+    uint64_t             began, waited_before;
 } run = {.lock = PTHREAD_MUTEX_INITIALIZER};
 
 static _Thread_local bool is_thread_0; // of the run
@@ -123,7 +125,8 @@ static uint64_t dense_bytes(const struct abi_tensor * t) {
 
 // Pages that are read here and there: what the kernel would read around them is not wanted.
 static void advise_random(const char * address, uint64_t bytes) {
-    uintptr_t from = (uintptr_t) address & ~(uintptr_t) 4095, to = ((uintptr_t) address + bytes + 4095) & ~(uintptr_t) 4095;
+    uintptr_t from = (uintptr_t) address & ~(uintptr_t) 4095,
+              to   = ((uintptr_t) address + bytes + 4095) & ~(uintptr_t) 4095;
     syscall(SYS_madvise, from, to - from, MADV_RANDOM);
 }
 
@@ -171,8 +174,8 @@ static struct ggs_routing * routing_of(const struct abi_tensor * ids, struct ggs
     r         = &run.routings[run.n_routings++];
     r->group  = g;
     r->ids    = ids;
-    r->routed = r->fits = false;
-    r->hidden           = NULL;
+    r->routed = r->fits              = false;
+    r->hidden                        = NULL;
     const struct abi_tensor * router = find_router(ids, n_experts);
     if (router != NULL && router->src[1] != NULL && router->src[0]->type == 0 && router->src[1]->type == 0 &&
         router->src[1]->nb[0] == sizeof(float)) {
@@ -190,7 +193,7 @@ static struct ggs_routing * routing_of(const struct abi_tensor * ids, struct ggs
 static bool grow(uint32_t nodes) {
     if (run.n_uses + 16 > run.capacity) {
         uint32_t capacity = 2 * run.capacity + 256;
-        void *   uses = realloc(run.uses, capacity * sizeof(*run.uses)), *order;
+        void *   uses     = realloc(run.uses, capacity * sizeof(*run.uses)), *order;
         if (uses == NULL) return false;
         run.uses = uses;
         order    = realloc(run.order, capacity * sizeof(*run.order));
@@ -241,7 +244,7 @@ static void plan_routes(const struct abi_graph * graph) {
     for (uint32_t i = 0, node = 0; i < run.n_routings; i++) {
         struct ggs_routing *      r    = &run.routings[i];
         const struct abi_tensor * root = root_of(r->ids);
-        uint32_t                  n    = (uint32_t) graph->n_nodes, from = node;
+        uint32_t                  n = (uint32_t) graph->n_nodes, from = node;
         while (from < n && graph->nodes[from] != root) from++;
         if (from == n) continue; // made elsewhere: looked at when they are used
         for (node = from + 1; node < n; node++) {
@@ -261,14 +264,24 @@ static bool wants_whole(const struct ggs_routing * r) {
     return rows > r->group->n_slots && expected + 1 >= r->group->n_slots;
 }
 
+// Takes note of how far the node's result reaches into the engine's memory.
+static bool reaches_further(const struct abi_tensor * node) {
+    uint64_t bytes = ggs_engine.type_size(node->type);
+    if (node->data == NULL || node->view_src != NULL) return false;
+    for (int d = 0; d < ABI_DIMS; d++) bytes += (uint64_t) (node->ne[d] - 1) * node->nb[d];
+    return ggs_memory_reach(node->data, bytes);
+}
+
 static bool survey(const struct abi_graph * graph, bool first_look) {
     bool has_flag = false;
+    run.grown     = false;
     run.n_uses = run.n_routings = 0;
     run.generation++;
     for (int i = 0; i < graph->n_nodes; i++) has_flag |= (graph->nodes[i]->flags & FLAG_COMPUTE) != 0;
     for (int i = 0; i < graph->n_nodes; i++) {
         struct abi_tensor * node = graph->nodes[i];
         if (!is_computed(node, has_flag)) continue;
+        run.grown |= reaches_further(node);
         if (!grow((uint32_t) graph->n_nodes)) return false;
         for (uint32_t s = 0; s < ABI_SOURCES; s++) {
             bool                is_small;
@@ -452,7 +465,7 @@ void ggs_run_op(const struct abi_params * params, struct abi_tensor * node) {
 static bool prepare(const struct abi_graph * graph) {
     find_ops();
     if (!survey(graph, ggs_weights_new() > 0 || ggs_weights_total() == 0) || run.n_uses == 0) return false;
-    if (ggs_budget_due()) {
+    if (ggs_budget_due(run.grown)) {
         ggs_queue_reset();
         if (!ggs_budget_decide()) return false;
     }

@@ -11,7 +11,6 @@
 
 #include "capture/preload.h"
 #include "capture/resolve.h"
-#include "stream/queue.h"
 #include "stream/reader.h"
 #include "stream/run.h"
 #include "stream/weights.h"
@@ -20,6 +19,7 @@ int                        ggs_stream_state = GGS_STREAM_OFF; // until the const
 struct ggs_stream_settings ggs_stream_settings;
 struct ggs_stream_counts   ggs_stream_counts;
 struct abi_functions       ggs_engine;
+struct ggs_weights_sizes   ggs_stream_sizes;
 
 static pthread_mutex_t      lock = PTHREAD_MUTEX_INITIALIZER;
 static const void *         engine_address;
@@ -144,19 +144,21 @@ bool ggs_stream_wake(const void * caller) {
 
 static void write_report(void) {
     const struct ggs_stream_counts * c     = &ggs_stream_counts;
-    struct ggs_weights_sizes         sizes = ggs_weights_sizes();
+    const struct ggs_weights_sizes * sizes = &ggs_stream_sizes; // models may be gone by now
     FILE *                           file  = fopen(report_path, "we");
     if (file == NULL) return;
     static const char * const readers[] = {"none", "io_uring", "threads"};
     static const char * const states[]  = {"off", "unused", "fits", "streamed"};
 #define N(name, value) fprintf(file, ",\"" name "\":%llu", (unsigned long long) (value))
     fprintf(file, "{\"state\":\"%s\",\"reader\":\"%s\"", states[ggs_stream_now()], readers[reader]);
-    N("dense", sizes.dense);
-    N("experts", sizes.experts);
-    N("kept", sizes.kept);
-    N("slots", sizes.slots);
-    N("ring", ggs_queue_size());
-    N("mapped", sizes.mapped);
+    N("dense", sizes->dense);
+    N("experts", sizes->experts);
+    N("kept", sizes->kept);
+    N("slots", sizes->slots);
+    N("ring", sizes->ring);
+    N("limit", sizes->limit);
+    N("engine", sizes->engine);
+    N("mapped", sizes->mapped);
     N("runs", c->runs);
     N("uses", c->uses);
     N("bytes_streamed", c->bytes_streamed);

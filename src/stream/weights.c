@@ -9,9 +9,9 @@
 
 enum { MIB = 1 << 20, TABLE = 1 << 15, MOST_WEIGHTS = TABLE / 2, MOST_GROUPS = 1024 };
 
-static struct ggs_weight * table[TABLE];           // by address and size
-static struct ggs_weight * weights[MOST_WEIGHTS];  // in order of first use
-static uint32_t            n_weights, n_arranged;  // those behind have not been decided on
+static struct ggs_weight * table[TABLE];          // by address and size
+static struct ggs_weight * weights[MOST_WEIGHTS]; // in order of first use
+static uint32_t            n_weights, n_arranged; // those behind have not been decided on
 static struct ggs_group *  groups[MOST_GROUPS];
 static uint32_t            n_groups;
 static char *              kept_memory, *slot_memory;
@@ -29,12 +29,12 @@ struct ggs_weight * ggs_weight_at(const char * address, uint64_t bytes, int file
     if (n_weights == MOST_WEIGHTS) return NULL;
     struct ggs_weight * w = calloc(1, sizeof(*w));
     if (w == NULL) return NULL;
-    w->address = address;
-    w->bytes   = bytes;
-    w->file    = file;
-    w->offset  = offset;
-    w->order   = n_weights;
-    table[at]  = w;
+    w->address           = address;
+    w->bytes             = bytes;
+    w->file              = file;
+    w->offset            = offset;
+    w->order             = n_weights;
+    table[at]            = w;
     weights[n_weights++] = w;
     return w;
 }
@@ -56,9 +56,9 @@ struct ggs_group * ggs_group_new(uint32_t n_experts, uint32_t n_used) {
 
 bool ggs_group_add(struct ggs_group * group, struct ggs_weight * weight) {
     if (group->n_weights == GGS_GROUP_WEIGHTS) return false;
-    weight->group                       = group;
-    weight->in_group                    = group->n_weights;
-    weight->expert_bytes                = weight->bytes / group->n_experts;
+    weight->group                      = group;
+    weight->in_group                   = group->n_weights;
+    weight->expert_bytes               = weight->bytes / group->n_experts;
     group->weights[group->n_weights++] = weight;
     return true;
 }
@@ -66,7 +66,7 @@ bool ggs_group_add(struct ggs_group * group, struct ggs_weight * weight) {
 static struct ggs_span span_of(int file, uint64_t offset, uint64_t bytes) {
     const struct ggs_stream_file * f     = ggs_files_get(file);
     uint64_t                       block = f->alignment, begin = offset / block * block;
-    uint64_t                       end = (offset + bytes + block - 1) / block * block;
+    uint64_t                       end  = (offset + bytes + block - 1) / block * block;
     struct ggs_span                span = {.offset = begin, .bytes = end - begin, .delta = (uint32_t) (offset - begin)};
     span.needed                         = offset + bytes - begin;
     return span;
@@ -151,10 +151,14 @@ static struct totals total_up(void) {
 }
 
 // The ring: large enough for what goes through it while the disk is busy with what comes next, small beside what could be kept instead.
+// The largest weights are kept where they can be, so that it need not hold them.
 static uint64_t ring_for_dense(const struct totals * t, uint64_t budget) {
-    uint64_t ring = budget / 5;
-    if (ring > 96 * (uint64_t) MIB) ring = 96 * (uint64_t) MIB;
-    if (ring < 2 * t->largest_dense && 2 * t->largest_dense < budget / 3) ring = 2 * t->largest_dense;
+    uint64_t ring = budget / 5, large = 0;
+    if (ring > 32 * (uint64_t) MIB) ring = 32 * (uint64_t) MIB;
+    for (uint32_t i = 0; i < n_weights; i++) {
+        if (weights[i]->group == NULL && 2 * room(weights[i]) > ring) large += room(weights[i]);
+    }
+    if (large > budget - ring) ring = 2 * t->largest_dense < budget / 2 ? 2 * t->largest_dense : budget / 2;
     return ring;
 }
 
@@ -166,7 +170,7 @@ static uint64_t ring_for_experts(const struct totals * t, uint64_t budget) {
 }
 
 static int by_room(const void * a, const void * b) {
-    uint64_t x = room(*(struct ggs_weight * const *) a), y = room(*(struct ggs_weight * const *) b);
+    uint64_t x = room(*(struct ggs_weight *const *) a), y = room(*(struct ggs_weight *const *) b);
     return x < y ? 1 : x > y ? -1 : 0;
 }
 
@@ -200,7 +204,7 @@ static uint64_t choose_kept(uint64_t most, uint64_t ring) {
         }
     }
     free(large);
-    uint64_t left = ggs_stream_settings.keep == GGS_KEEP_NONE || most < used ? 0 : most - used;
+    uint64_t left  = ggs_stream_settings.keep == GGS_KEEP_NONE || most < used ? 0 : most - used;
     double   share = rest == 0 ? 0 : (double) left / (double) rest, owed = 0;
     if (share > 1 || ggs_stream_settings.keep == GGS_KEEP_FIRST) share = 1;
     for (uint32_t i = 0; i < n_weights; i++) {

@@ -92,8 +92,10 @@ uint64_t ggs_weights_shrink(uint64_t bytes);
 // Forgets everything: models went away. Nothing may be in flight.
 void ggs_weights_forget(void);
 
-// Bytes of memory that hold kept weights and slots, and what they would hold.
+// How the bytes of all weights are divided, and the memory that was divided.
 struct ggs_weights_sizes {
     uint64_t dense, experts, kept, slots, streamed, mapped;
+    uint64_t ring, limit, engine; // filled in by whoever decides
 };
-struct ggs_weights_sizes ggs_weights_sizes(void);
+struct ggs_weights_sizes        ggs_weights_sizes(void);
+extern struct ggs_weights_sizes ggs_stream_sizes; // by the newest decision
