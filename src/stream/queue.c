@@ -230,6 +230,14 @@ static bool wait_for_kept(struct ggs_weight * w) {
     return ok;
 }
 
+void ggs_queue_load(struct ggs_weight * w) {
+    if (w->place != GGS_PLACE_KEPT || w->asked) return;
+    w->asked = true;
+    ask(&w->load, w, w->kept);
+    ggs_stream_counts.bytes_kept += w->bytes;
+    wait_for_kept(w);
+}
+
 // The entry for this weight in this run, or `end`.
 static uint64_t find(const struct ggs_weight * w) {
     for (uint64_t at = next; at < end && entries[at % ENTRIES].lap == lap; at++) {

@@ -39,6 +39,9 @@ void ggs_queue_fill(void);
 // The weight's data for the op that begins now, waiting where it has not come yet. NULL where the mapping has to do.
 char * ggs_queue_take(struct ggs_weight * weight);
 
+// Brings a weight to where it is kept, now.
+void ggs_queue_load(struct ggs_weight * weight);
+
 // Every op that was given something has ended: its room may be used again.
 void ggs_queue_release(void);
 

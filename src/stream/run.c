@@ -468,6 +468,9 @@ static bool prepare(const struct abi_graph * graph) {
     if (ggs_budget_due(run.grown)) {
         ggs_queue_reset();
         if (!ggs_budget_decide()) return false;
+        for (uint32_t i = 0; i < run.n_routings; i++) { // small ones are no use of their own
+            if (run.routings[i].group->router != NULL) ggs_queue_load(run.routings[i].group->router);
+        }
     }
     plan_routes(graph);
     struct ggs_sequence * sequence = order_weights();
