@@ -10,10 +10,9 @@ foreach(source ${unit_tests})
     set_target_properties(${name} PROPERTIES RUNTIME_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/tests)
     target_compile_definitions(${name} PRIVATE GGSCOPE_ENGINE_LIBRARY_DIR="${GGSCOPE_ENGINE_LIBRARY_DIR}"
         GGSCOPE_VOCABULARIES="${GGSCOPE_ENGINE_SOURCE}/models")
-    target_link_libraries(${name} PRIVATE fixtures observe analyze trace gguf base PkgConfig::CMOCKA ${CMAKE_DL_LIBS})
+    target_link_libraries(${name} PRIVATE fixtures record analyze trace gguf base PkgConfig::CMOCKA ${CMAKE_DL_LIBS})
 endforeach()
 if(TARGET test-locate)
-    target_sources(test-locate PRIVATE src/engine/locate.c)
     target_compile_definitions(test-locate PRIVATE ${GGSCOPE_ENGINE_DEFINITIONS})
 endif()
 if(TARGET test-gguf)
@@ -36,10 +35,10 @@ target_compile_options(bench-recorder PRIVATE -O3 -ftls-model=initial-exec)
 set_target_properties(bench-recorder PROPERTIES RUNTIME_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/tests)
 
 # ggscope prove with one prediction that is off by a page: a test sees that it is caught.
-add_executable(prove-shifted ${cli_sources} src/engine/locate.c src/analyze/prove.c)
+add_executable(prove-shifted ${cli_sources} src/analyze/machine/prove.c)
 target_compile_definitions(prove-shifted PRIVATE GGS_PROVE_SHIFT=4096
     GGSCOPE_DEFAULT_ENGINE="${GGSCOPE_ENGINE_LIBRARY_DIR}")
-target_link_libraries(prove-shifted PRIVATE serve export observe analyze trace gguf base PkgConfig::JSONC PkgConfig::XXHASH)
+target_link_libraries(prove-shifted PRIVATE record serve export analyze trace gguf base PkgConfig::JSONC PkgConfig::XXHASH)
 set_target_properties(prove-shifted PROPERTIES RUNTIME_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/tests)
 
 # A program that uses the engine in odd ways, bound as ggscope-engine is (see CMakeLists.txt) and written for the pinned release; and one
@@ -62,10 +61,15 @@ add_executable(bench-seal tests/bench/bench-seal.c)
 target_link_libraries(bench-seal PRIVATE trace base)
 set_target_properties(bench-seal PROPERTIES RUNTIME_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/tests)
 add_executable(bench-faults tests/bench/bench-faults.c)
-target_link_libraries(bench-faults PRIVATE observe base)
+target_link_libraries(bench-faults PRIVATE record base)
 set_target_properties(bench-faults PROPERTIES RUNTIME_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/tests)
 foreach(name bench-decode bench-json)
     add_executable(${name} tests/bench/${name}.c)
     target_link_libraries(${name} PRIVATE trace base)
     set_target_properties(${name} PROPERTIES RUNTIME_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/tests)
 endforeach()
+
+# Traces with wrong values and right checksums, for tests/attack.
+add_executable(mutate-trace tests/attack/mutate-trace.c)
+target_link_libraries(mutate-trace PRIVATE trace)
+set_target_properties(mutate-trace PROPERTIES RUNTIME_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/tests)

@@ -1,10 +1,10 @@
 // ggscope buffers DIR: what memory the engine took, when and for what.
-#include <argp.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
 
-#include "analyze/occupancy.h"
+#include "analyze/ops/occupancy.h"
+#include "analyze/walk/words.h"
 #include "base/error.h"
 #include "base/json.h"
 #include "base/number.h"
@@ -12,22 +12,6 @@
 #include "base/terminal.h"
 #include "cli/commands.h"
 #include "cli/verb.h"
-
-struct arguments {
-    const char * directory;
-    bool         json;
-};
-
-static error_t parse_option(int key, char * argument, struct argp_state * state) {
-    struct arguments * arguments = state->input;
-    switch (key) {
-        case 'j':
-            arguments->json = true;
-            return 0;
-        default:
-            return ggs_verb_parse_directory(key, argument, state, &arguments->directory);
-    }
-}
 
 // ---- text ----
 
@@ -49,7 +33,7 @@ static void print_buffers(const struct ggs_trace * trace) {
     for (uint64_t i = 0; i < trace->n_buffers; i++) {
         const struct ggs_buffer * b = &trace->buffers[i];
         ggs_table_cell(table, "%" PRIu64, b->buffer);
-        ggs_table_cell(table, "%s", ggs_class_name(b->class_));
+        ggs_table_cell(table, "%s", ggs_word_class(b->class_));
         ggs_table_cell(table, "%s", ggs_reader_string(trace->reader, b->type));
         ggs_table_cell(table, "%s", ggs_format_bytes(number, b->size));
         ggs_table_cell(table, "%.3f s", (double) b->begin_ns / 1e9);
@@ -72,7 +56,7 @@ static void print_peaks(const struct ggs_occupancy * o) {
     ggs_table_column(table, "", GGS_LEFT);
     for (int c = 0; c < GGS_CLASSES; c++) {
         if (o->class_buffers[c] == 0) continue;
-        ggs_table_cell(table, "%s", ggs_class_name((uint64_t) c));
+        ggs_table_cell(table, "%s", ggs_word_class((uint64_t) c));
         ggs_table_cell(table, "%" PRIu64, o->class_buffers[c]);
         ggs_table_cell(table, "%s", ggs_format_bytes(number, o->class_peak[c]));
         ggs_terminal_bar(bar, sizeof(bar), 24,
@@ -129,7 +113,7 @@ static void place_name(char * text, size_t size, const struct ggs_trace * trace,
     if (buffer != 0) {
         const char * type = "";
         for (uint64_t i = 0; i < trace->n_buffers; i++) {
-            if (trace->buffers[i].buffer == buffer) type = ggs_class_name(trace->buffers[i].class_);
+            if (trace->buffers[i].buffer == buffer) type = ggs_word_class(trace->buffers[i].class_);
         }
         snprintf(text, size, "buffer %" PRIu64 " (%s)", buffer, type);
     } else if (file != 0) {
@@ -196,7 +180,7 @@ static void write_buffers(struct ggs_json * json, const struct ggs_trace * trace
         const struct ggs_buffer * b = &trace->buffers[i];
         ggs_json_object_inline(json, NULL);
         ggs_json_u64(json, "id", b->buffer);
-        ggs_json_string(json, "class", ggs_class_name(b->class_));
+        ggs_json_string(json, "class", ggs_word_class(b->class_));
         ggs_json_string(json, "type", ggs_reader_string(trace->reader, b->type));
         ggs_json_u64(json, "size", b->size);
         ggs_json_u64(json, "usage", b->usage);
@@ -256,7 +240,7 @@ static int print_json(const struct ggs_occupancy * o, const struct ggs_trace * t
     ggs_json_object(&json, "classes");
     for (int c = 0; c < GGS_CLASSES; c++) {
         if (o->class_buffers[c] == 0) continue;
-        ggs_json_object_inline(&json, ggs_class_name((uint64_t) c));
+        ggs_json_object_inline(&json, ggs_word_class((uint64_t) c));
         ggs_json_u64(&json, "count", o->class_buffers[c]);
         ggs_json_u64(&json, "peak_bytes", o->class_peak[c]);
         ggs_json_end(&json);
@@ -269,34 +253,30 @@ static int print_json(const struct ggs_occupancy * o, const struct ggs_trace * t
     return ggs_json_finish(&json);
 }
 
-int cmd_buffers(int argc, char ** argv) {
-    static const struct argp_option options[] = {{"json", 'j', NULL, 0, "As JSON", 1}, {0}};
-    static const struct argp        argp      = {
-                    options,
-                    parse_option,
-                    "DIR",
-                    "Show every runtime buffer with its class, size and life, how much they took over time and at most, and what was moved between them.",
-                    NULL,
-                    NULL,
-                    NULL};
-    struct arguments arguments = {0};
-    if (argp_parse(&argp, argc, argv, 0, NULL, &arguments) != 0) return 2;
-
-    struct ggs_error     error = {0};
-    struct ggs_trace     trace;
-    struct ggs_occupancy occupancy;
-    if (ggs_verb_open(&trace, arguments.directory) < 0) return 1;
-    int status = ggs_occupancy_compute(&occupancy, &trace, &error);
-    if (status == 0) {
-        if (!arguments.json) {
-            print_text(&occupancy, &trace);
-        } else if (print_json(&occupancy, &trace) != 0) {
-            status = ggs_fail_errno(&error, "could not write the buffers");
-        }
-        ggs_occupancy_release(&occupancy);
+static int show(void * arguments, struct ggs_trace * traces, struct ggs_error * error) {
+    const struct ggs_input * input = arguments;
+    struct ggs_occupancy     occupancy;
+    int                      status = ggs_occupancy_compute(&occupancy, traces, error);
+    if (status < 0) return status;
+    if (input->json) {
+        status = print_json(&occupancy, traces);
+    } else {
+        print_text(&occupancy, traces);
     }
-    if (status == 0 && fflush(stdout) != 0) status = ggs_fail_errno(&error, "could not write the buffers");
-    if (status < 0) ggs_verb_complain(&error);
-    ggs_trace_close(&trace);
-    return status < 0 ? 1 : 0;
+    ggs_occupancy_release(&occupancy);
+    return status;
+}
+
+int cmd_buffers(int argc, char ** argv) {
+    static const struct ggs_option options[] = {GGS_OPTION_JSON(1), {0}};
+    static const struct ggs_verb   verb      = {
+               .operands = "[DIR]",
+               .most     = 1,
+               .opens    = true,
+               .options  = options,
+               .run      = show,
+               .text =
+                   "Show every runtime buffer with its class, size and life, how much they took over time and at most, and what was moved between them."};
+    struct ggs_input input = {0};
+    return ggs_verb_run(&verb, argc, argv, &input);
 }

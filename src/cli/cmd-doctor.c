@@ -1,7 +1,6 @@
 // ggscope doctor [PROGRAM]: what can be recorded here, what cannot, and how to mend that.
 #include "cli/cmd-doctor.h"
 
-#include <argp.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
@@ -16,39 +15,14 @@
 #include "base/error.h"
 #include "base/json.h"
 #include "base/terminal.h"
-#include "cli/capture-library.h"
 #include "cli/commands.h"
-#include "cli/environment.h"
-#include "cli/libraries.h"
-#include "cli/program.h"
+#include "cli/verb.h"
 #include "engine/locate.h"
-
-void doctor_add(struct doctor_report * report, enum doctor_level level, const char * topic, const char * fix,
-                const char * format, ...) {
-    struct doctor_finding * more = realloc(report->findings, (report->count + 1) * sizeof(*more));
-    if (more == NULL) {
-        report->failed = true;
-        return;
-    }
-    report->findings            = more;
-    struct doctor_finding * new = &more[report->count];
-    *new = (struct doctor_finding){.level = level, .topic = topic, .fix = fix == NULL ? NULL : strdup(fix)};
-    va_list arguments;
-    va_start(arguments, format);
-    if (vasprintf(&new->text, format, arguments) < 0) new->text = NULL;
-    va_end(arguments);
-    if (new->text == NULL || (fix != NULL && new->fix == NULL)) report->failed = true;
-    report->count++;
-}
-
-void doctor_release(struct doctor_report * report) {
-    for (size_t i = 0; i < report->count; i++) {
-        free(report->findings[i].text);
-        free(report->findings[i].fix);
-    }
-    free(report->findings);
-    *report = (struct doctor_report){0};
-}
+#include "record/inspect/capture-library.h"
+#include "record/inspect/findings.h"
+#include "record/inspect/libraries.h"
+#include "record/inspect/program.h"
+#include "record/launch/environment.h"
 
 // ---- running a program for what it says ----
 
@@ -79,14 +53,14 @@ static int listen_to(char ** argv, char ** environment, int of, char * said, siz
 
 // ---- ggscope itself ----
 
-static bool check_capture(struct doctor_report * report, char path[PATH_MAX]) {
+static bool check_capture(struct ggs_findings * report, char path[PATH_MAX]) {
     static char            program[] = "true";
     char *                 argv[]    = {program, NULL};
     char                   said[1024];
     struct ggs_error       error;
     struct ggs_environment environment;
     if (ggs_capture_library_find(path, &error) != 0) {
-        doctor_add(report, DOCTOR_FAIL, "capture", "build or install ggscope again", "%s", error.text);
+        ggs_findings_add(report, GGS_FINDING_FAIL, "capture", "build or install ggscope again", "%s", error.text);
         return false;
     }
     ggs_environment_copy(&environment, environ);
@@ -95,19 +69,20 @@ static bool check_capture(struct doctor_report * report, char path[PATH_MAX]) {
     ggs_environment_release(&environment);
     said[strcspn(said, "\n")] = '\0';
     bool good                 = status == 0 && said[0] == '\0';
-    doctor_add(report, good ? DOCTOR_OK : DOCTOR_FAIL, "capture", good ? NULL : "build ggscope again on this machine",
-               "%s %s%s", path, good ? "can be preloaded" : "cannot be preloaded: ", said);
+    ggs_findings_add(report, good ? GGS_FINDING_OK : GGS_FINDING_FAIL, "capture",
+                     good ? NULL : "build ggscope again on this machine", "%s %s%s", path,
+                     good ? "can be preloaded" : "cannot be preloaded: ", said);
     return good;
 }
 
 // ---- the engine ----
 
-static void check_version(struct doctor_report * report, const struct ggs_engine_paths * paths) {
+static void check_version(struct ggs_findings * report, const struct ggs_engine_paths * paths) {
     static char      verb[] = "version", option[] = "--engine";
     char             runner[PATH_MAX], directory[PATH_MAX], said[1024];
     struct ggs_error error;
     if (ggs_sibling_find(runner, "ggscope-engine", &error) != 0) {
-        doctor_add(report, DOCTOR_WARN, "engine", "build or install ggscope again", "%s", error.text);
+        ggs_findings_add(report, GGS_FINDING_WARN, "engine", "build or install ggscope again", "%s", error.text);
         return;
     }
     memcpy(directory, paths->directory, sizeof(directory));
@@ -116,19 +91,20 @@ static void check_version(struct doctor_report * report, const struct ggs_engine
     char * second = strchr(said, '\n'); // the first line is about ggscope-engine
     if (status == 0 && second != NULL) {
         second[1 + strcspn(second + 1, "\n")] = '\0';
-        doctor_add(report, DOCTOR_OK, "engine", NULL, "%s in %s", second + 1, paths->directory);
+        ggs_findings_add(report, GGS_FINDING_OK, "engine", NULL, "%s in %s", second + 1, paths->directory);
     } else {
-        doctor_add(report, DOCTOR_WARN, "engine", "record programs of that engine instead: ggscope record -- PROGRAM",
-                   "the libraries in %s are of a release that ggscope-engine was not built for", paths->directory);
+        ggs_findings_add(
+            report, GGS_FINDING_WARN, "engine", "record programs of that engine instead: ggscope record -- PROGRAM",
+            "the libraries in %s are of a release that ggscope-engine was not built for", paths->directory);
     }
 }
 
-static void check_engine(struct doctor_report * report, const char * directory, struct ggs_libraries * libraries) {
+static void check_engine(struct ggs_findings * report, const char * directory, struct ggs_libraries * libraries) {
     struct ggs_engine_paths paths;
     struct ggs_error        error;
     if (ggs_engine_locate(directory, &paths, &error) != 0) {
-        doctor_add(report, DOCTOR_FAIL, "engine", "name a llama.cpp with --engine DIR or GGSCOPE_ENGINE", "%s",
-                   error.text);
+        ggs_findings_add(report, GGS_FINDING_FAIL, "engine", "name a llama.cpp with --engine DIR or GGSCOPE_ENGINE",
+                         "%s", error.text);
         return;
     }
     check_version(report, &paths);
@@ -141,33 +117,34 @@ static void check_engine(struct doctor_report * report, const char * directory, 
 
 // ---- a program ----
 
-static void check_program(struct doctor_report * report, const char * name, struct ggs_libraries * libraries) {
+static void check_program(struct ggs_findings * report, const char * name, struct ggs_libraries * libraries) {
     struct ggs_program program;
     struct ggs_error   error;
     struct ggs_elf     elf;
     bool               script;
     if (ggs_program_find(&program, name, &error) != 0) {
-        doctor_add(report, DOCTOR_FAIL, "program", NULL, "%s", error.text);
+        ggs_findings_add(report, GGS_FINDING_FAIL, "program", NULL, "%s", error.text);
         return;
     }
     if (ggs_program_check(&program, &script, &error) != 0) {
-        doctor_add(report, script ? DOCTOR_WARN : DOCTOR_FAIL, "program", NULL, "%s", error.text);
+        ggs_findings_add(report, script ? GGS_FINDING_WARN : GGS_FINDING_FAIL, "program", NULL, "%s", error.text);
     } else if (script) {
-        doctor_add(report, DOCTOR_OK, "program", NULL, "%s is a script for %s: what it starts can be recorded",
-                   program.path, program.interpreter);
+        ggs_findings_add(report, GGS_FINDING_OK, "program", NULL,
+                         "%s is a script for %s: what it starts can be recorded", program.path, program.interpreter);
     } else {
-        doctor_add(report, DOCTOR_OK, "program", NULL, "%s can have libraries preloaded", program.path);
+        ggs_findings_add(report, GGS_FINDING_OK, "program", NULL, "%s can have libraries preloaded", program.path);
     }
     if (script || ggs_elf_open(&elf, program.path, NULL) != 0) return;
     if (ggs_elf_defines(&elf, "ggml_graph_compute") != GGS_ELF_UNDEFINED ||
         ggs_elf_defines(&elf, "ggml_init") != GGS_ELF_UNDEFINED) {
-        doctor_add(report, DOCTOR_FAIL, "program", "build it with shared libraries (cmake -DBUILD_SHARED_LIBS=ON)",
-                   "ggml is linked into %s itself, where its calls cannot be seen", program.path);
+        ggs_findings_add(report, GGS_FINDING_FAIL, "program",
+                         "build it with shared libraries (cmake -DBUILD_SHARED_LIBS=ON)",
+                         "ggml is linked into %s itself, where its calls cannot be seen", program.path);
     } else {
         if (ggs_libraries_add_needed(libraries, &elf, program.path) != 0) report->failed = true;
         if (libraries->count == 0)
-            doctor_add(report, DOCTOR_WARN, "program", "name the engine that it loads with --engine DIR",
-                       "%s links no ggml library; it may still load one when it runs", program.path);
+            ggs_findings_add(report, GGS_FINDING_WARN, "program", "name the engine that it loads with --engine DIR",
+                             "%s links no ggml library; it may still load one when it runs", program.path);
     }
     ggs_elf_close(&elf);
 }
@@ -176,11 +153,11 @@ static void check_program(struct doctor_report * report, const char * name, stru
 
 static const char * const words[] = {"ok", "warn", "FAIL"};
 
-static bool print_text(const struct doctor_report * report) {
+static bool print_text(const struct ggs_findings * report) {
     static const char * const colours[] = {"\x1b[32m", "\x1b[33m", "\x1b[1;31m"};
     bool                      colour    = ggs_terminal_colour(stdout);
     for (size_t i = 0; i < report->count; i++) {
-        const struct doctor_finding * finding = &report->findings[i];
+        const struct ggs_finding * finding = &report->findings[i];
         printf("%s%-4s%s  %-9s  %s%s%s%s\n", colour ? colours[finding->level] : "", words[finding->level],
                colour ? "\x1b[0m" : "", finding->topic, finding->text, finding->fix == NULL ? "" : " (",
                finding->fix == NULL ? "" : finding->fix, finding->fix == NULL ? "" : ")");
@@ -188,16 +165,16 @@ static bool print_text(const struct doctor_report * report) {
     return fflush(stdout) == 0;
 }
 
-static bool print_json(const struct doctor_report * report, bool good) {
+static bool print_json(const struct ggs_findings * report, bool good) {
     struct ggs_json json;
     ggs_json_init(&json, ggs_json_to_file, stdout, true);
     ggs_json_object(&json, NULL);
     ggs_json_bool(&json, "ok", good);
     ggs_json_array(&json, "checks");
     for (size_t i = 0; i < report->count; i++) {
-        const struct doctor_finding * finding = &report->findings[i];
+        const struct ggs_finding * finding = &report->findings[i];
         ggs_json_object(&json, NULL);
-        ggs_json_string(&json, "level", finding->level == DOCTOR_FAIL ? "fail" : words[finding->level]);
+        ggs_json_string(&json, "level", finding->level == GGS_FINDING_FAIL ? "fail" : words[finding->level]);
         ggs_json_string(&json, "topic", finding->topic);
         ggs_json_string(&json, "text", finding->text);
         ggs_json_string(&json, "fix", finding->fix);
@@ -211,70 +188,52 @@ static bool print_json(const struct doctor_report * report, bool good) {
 // ---- the verb ----
 
 struct arguments {
-    const char * program;
-    const char * engine;
-    bool         json;
+    struct ggs_input input;
+    const char *     engine;
 };
 
-enum { KEY_ENGINE = 256, KEY_JSON };
-
-static error_t parse_option(int key, char * argument, struct argp_state * state) {
-    struct arguments * arguments = state->input;
-    switch (key) {
-        case KEY_ENGINE:
-            arguments->engine = argument;
-            return 0;
-        case KEY_JSON:
-            arguments->json = true;
-            return 0;
-        case ARGP_KEY_ARG:
-            if (arguments->program != NULL)
-                argp_error(state, "one program at a time, please: '%s' is too much", argument);
-            arguments->program = argument;
-            return 0;
-        default:
-            return ARGP_ERR_UNKNOWN;
-    }
-}
-
-static void examine(struct doctor_report * report, const struct arguments * arguments) {
+static void examine(struct ggs_findings * report, const struct arguments * arguments) {
+    const char *         program = arguments->input.n > 0 ? arguments->input.paths[0] : NULL;
     struct ggs_libraries capture = {0}, engine = {0};
     char                 path[PATH_MAX];
     doctor_machine(report);
     if (check_capture(report, path) && ggs_libraries_add(&capture, path) != 0) report->failed = true;
-    if (arguments->program != NULL) check_program(report, arguments->program, &engine);
+    if (program != NULL) check_program(report, program, &engine);
     // A program brings its own engine; where it does not, the one that is named, or ours, is looked at.
-    if (arguments->program == NULL || arguments->engine != NULL) check_engine(report, arguments->engine, &engine);
-    if (engine.count > 0) doctor_hooks(report, &capture, &engine);
+    if (program == NULL || arguments->engine != NULL) check_engine(report, arguments->engine, &engine);
+    if (engine.count > 0) ggs_findings_hooks(report, &capture, &engine);
     ggs_libraries_release(&capture);
     ggs_libraries_release(&engine);
 }
 
-int cmd_doctor(int argc, char ** argv) {
-    static const struct argp_option options[] = {
-        {"engine", KEY_ENGINE, "DIR", 0, "Look at the llama.cpp libraries in DIR (else GGSCOPE_ENGINE, else ours)", 1},
-        {"json", KEY_JSON, NULL, 0, "As JSON", 1},
-        {0},
-    };
-    static const struct argp argp = {
-        options,
-        parse_option,
-        "[PROGRAM]",
-        "Tell what can be recorded on this machine, with this engine, of this program, and how to mend the rest. Exit status 1 where "
-        "something stands in the way of a recording.",
-        NULL,
-        NULL,
-        NULL,
-    };
-    struct arguments arguments = {0};
-    if (argp_parse(&argp, argc, argv, 0, NULL, &arguments) != 0) return 2;
+static int diagnose(void * input, struct ggs_trace * traces, struct ggs_error * error) {
+    const struct arguments * arguments = input;
+    struct ggs_findings      report    = {0};
+    (void) traces;
+    examine(&report, arguments);
+    bool good = true;
+    for (size_t i = 0; i < report.count; i++) good = good && report.findings[i].level != GGS_FINDING_FAIL;
+    int status = report.failed ? ggs_fail_memory(error) : good ? 0 : 1;
+    if (!report.failed && !(arguments->input.json ? print_json(&report, good) : print_text(&report))) status = -1;
+    ggs_findings_release(&report);
+    return status;
+}
 
-    struct doctor_report report = {0};
-    examine(&report, &arguments);
-    bool good = !report.failed;
-    for (size_t i = 0; i < report.count; i++) good = good && report.findings[i].level != DOCTOR_FAIL;
-    bool printed = report.failed ? false : arguments.json ? print_json(&report, good) : print_text(&report);
-    if (report.failed) fprintf(stderr, "ggscope: out of memory\n");
-    doctor_release(&report);
-    return good && printed ? 0 : 1;
+int cmd_doctor(int argc, char ** argv) {
+    static const struct ggs_option options[] = {
+        {"engine", 0, "DIR", "Look at the llama.cpp libraries in DIR (else GGSCOPE_ENGINE, else ours)", 1,
+         offsetof(struct arguments, engine), ggs_take_text, NULL},
+        GGS_OPTION_JSON(1),
+        {0}};
+    static const struct ggs_verb verb = {
+        .operands = "[PROGRAM [ARGS...]]",
+        .most     = UINT_MAX,
+        .program  = true,
+        .options  = options,
+        .run      = diagnose,
+        .text =
+            "Tell what can be recorded on this machine, with this engine, of this program, and how to mend the rest. Exit 1 if "
+            "something stands in the way of a recording."};
+    struct arguments arguments = {0};
+    return ggs_verb_run(&verb, argc, argv, &arguments);
 }

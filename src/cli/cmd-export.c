@@ -11,7 +11,7 @@
 #include "cli/commands.h"
 #include "cli/verb.h"
 #include "export/export.h"
-#include "export/tables.h"
+#include "export/tables/tables.h"
 
 enum { KEY_PER_THREAD = 256, KEY_TOKEN, KEY_TABLE, KEY_TABLES, MOST_TABLES = 32 };
 
@@ -51,7 +51,7 @@ static error_t parse_option(int key, char * argument, struct argp_state * state)
             return 0;
         case KEY_TOKEN:
             options->steps = true;
-            if (!ggs_parse_tokens(argument, &options->first_step, &options->last_step))
+            if (!ggs_take_tokens(&options->first_step, argument))
                 argp_error(state, "'%s' names no token steps; write N or A..B", argument);
             return 0;
         case KEY_TABLE:

@@ -5,7 +5,7 @@
 #include <stdint.h>
 #include <stdio.h>
 
-#include "analyze/walk.h"
+#include "analyze/walk/walk.h"
 #include "base/json.h"
 
 enum ggs_node_state { GGS_NODE_OPAQUE, GGS_NODE_EMPTY, GGS_NODE_EXECUTED, GGS_NODE_ABSORBED, GGS_NODE_MISSING };

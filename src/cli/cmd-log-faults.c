@@ -5,7 +5,7 @@
 #include <string.h>
 #include <strings.h>
 
-#include "analyze/faults.h"
+#include "analyze/machine/faults.h"
 #include "base/error.h"
 #include "base/number.h"
 #include "base/terminal.h"

@@ -1,6 +1,7 @@
 #include <inttypes.h>
 #include <string.h>
 
+#include "analyze/walk/words.h"
 #include "base/number.h"
 #include "base/terminal.h"
 #include "cli/cmd-log.h"
@@ -114,7 +115,7 @@ static void format_cells(const struct ggs_log_writer * writer, char cells[][200]
     if (e->token < 0) {
         snprintf(cells[TOKEN], SIZE, "%s", e->phase == GGS_PHASE_WARMUP ? "W" : "-");
     } else {
-        snprintf(cells[TOKEN], SIZE, "%c%" PRId64, e->phase == GGS_PHASE_NONE ? ' ' : ggs_phase_name(e->phase)[0],
+        snprintf(cells[TOKEN], SIZE, "%c%" PRId64, e->phase == GGS_PHASE_NONE ? ' ' : ggs_word_phase(e->phase)[0],
                  e->token);
     }
     ggs_verb_fit(cells[OP], SIZE, e->op, writer->widths[OP]);
@@ -191,7 +192,7 @@ static void write_csv(struct ggs_log_writer * writer, const struct ggs_log_entry
     bool disk = t != NULL && t->source == GGS_SOURCE_DISK, origin = t != NULL && t->origin_file != 0;
     fprintf(file, "%" PRIu64 ",%" PRIu64 ",%" PRId64 ",", e->run, e->node, e->begin_ns);
     write_optional(file, e->token >= 0, (uint64_t) e->token);
-    fprintf(file, "%s,", ggs_phase_name(e->phase));
+    fprintf(file, "%s,", ggs_word_phase(e->phase));
     write_field(file, e->op);
     fputc(',', file);
     write_field(file, e->tensor);
@@ -255,7 +256,7 @@ static void write_json(struct ggs_log_writer * writer, const struct ggs_log_entr
     } else {
         ggs_json_i64(json, "token", e->token);
     }
-    ggs_json_string(json, "phase", ggs_phase_name(e->phase));
+    ggs_json_string(json, "phase", ggs_word_phase(e->phase));
     ggs_json_string(json, "op", e->op);
     ggs_json_string(json, "tensor", e->tensor);
     if (e->layer < 0) {

@@ -4,7 +4,7 @@
 #include <stdint.h>
 #include <stdio.h>
 
-#include "analyze/log.h"
+#include "analyze/ops/log.h"
 #include "base/json.h"
 
 enum ggs_log_form { GGS_LOG_TEXT, GGS_LOG_CSV, GGS_LOG_JSON };

@@ -3,8 +3,8 @@
 
 #include <stdbool.h>
 
-#include "analyze/paging.h"
-#include "analyze/trace.h"
+#include "analyze/paging/paging.h"
+#include "analyze/walk/trace.h"
 
 struct paging_report {
     struct ggs_trace *                trace;

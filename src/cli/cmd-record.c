@@ -2,7 +2,8 @@
 #include <argp.h>
 
 #include "cli/commands.h"
-#include "cli/recording.h"
+#include "cli/summary.h"
+#include "record/recording.h"
 
 static error_t parse_option(int key, char * argument, struct argp_state * state) {
     struct ggs_recording * recording = state->input;
@@ -36,7 +37,7 @@ int cmd_record(int argc, char ** argv) {
                     NULL,
                     NULL,
     };
-    struct ggs_recording recording = {0};
+    struct ggs_recording recording = {.summarise = ggs_summary_print};
     if (argp_parse(&argp, argc, argv, ARGP_IN_ORDER, NULL, &recording) != 0) return 2;
     return ggs_recording_make(&recording, NULL, 0);
 }

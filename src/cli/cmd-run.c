@@ -10,13 +10,14 @@
 
 #include "base/error.h"
 #include "base/file.h"
-#include "cli/capture-library.h"
 #include "cli/commands.h"
-#include "cli/recording.h"
-#include "cli/settings.h"
+#include "cli/summary.h"
 #include "engine/locate.h"
 #include "export/export.h"
 #include "gguf/gguf-split.h"
+#include "record/inspect/capture-library.h"
+#include "record/recording.h"
+#include "record/settings.h"
 
 enum {
     KEY_SETTINGS = 256,
@@ -261,11 +262,12 @@ static int prepare(struct request * request, struct ggs_error * error) {
     if (status == 0) status = complete(request, error);
     if (status == 0) status = check_model(request, error);
     if (status != 0) return status;
-    bool llama                 = request->settings.values[GGS_SETTING_LLAMA_BINARY] != NULL;
-    status                     = llama ? build_llama(request, error) : build_runner(request, error);
-    request->recording.command = request->words;
-    request->recording.model   = value_of(request, GGS_SETTING_MODEL);
-    request->recording.discard = true;
+    bool llama                   = request->settings.values[GGS_SETTING_LLAMA_BINARY] != NULL;
+    status                       = llama ? build_llama(request, error) : build_runner(request, error);
+    request->recording.command   = request->words;
+    request->recording.model     = value_of(request, GGS_SETTING_MODEL);
+    request->recording.discard   = true;
+    request->recording.summarise = ggs_summary_print;
     return status;
 }
 

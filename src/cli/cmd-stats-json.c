@@ -1,7 +1,7 @@
 // ggscope stats --json. Scripts rely on the names: ggscope-stats(1) has them all.
 #include <stdio.h>
 
-#include "analyze/stats-json.h"
+#include "analyze/ops/stats-json.h"
 #include "base/json.h"
 #include "cli/cmd-stats.h"
 #include "cli/verb.h"

@@ -1,13 +1,13 @@
 // What the files of `ggscope stats` share.
 #pragma once
 
-#include "analyze/faults.h"
-#include "analyze/groups.h"
-#include "analyze/loading.h"
-#include "analyze/requests.h"
-#include "analyze/residency.h"
-#include "analyze/weights.h"
-#include "cli/conditions.h"
+#include "analyze/machine/conditions.h"
+#include "analyze/machine/faults.h"
+#include "analyze/machine/loading.h"
+#include "analyze/machine/requests.h"
+#include "analyze/machine/residency.h"
+#include "analyze/ops/groups.h"
+#include "analyze/walk/weights.h"
 
 struct ggs_json;
 

@@ -2,10 +2,10 @@
 
 #include <inttypes.h>
 
-#include "analyze/totals.h"
+#include "analyze/machine/conditions.h"
+#include "analyze/ops/totals.h"
 #include "base/error.h"
 #include "base/number.h"
-#include "cli/conditions.h"
 
 enum { TOP = 5 };
 

@@ -7,8 +7,8 @@
 
 #include "base/error.h"
 #include "engine/load.h"
-#include "engine/run.h"
-#include "engine/synth.h"
+#include "engine/run/run.h"
+#include "engine/synth/synth.h"
 
 enum { EXIT_USAGE = 2 };
 

@@ -9,9 +9,10 @@
 #include <unistd.h>
 
 #include "base/error.h"
+#include "base/uuid.h"
 #include "export/facts.h"
 #include "export/formats.h"
-#include "export/tables.h"
+#include "export/tables/tables.h"
 
 static const struct ggs_export_format formats[] = {
     {"json", "a directory: metadata, memory map, buffers, a graph and a trace for each token", GGS_EXPORT_DIRECTORY,
@@ -180,9 +181,7 @@ int ggs_export_refuse(const struct ggs_export_options * o, struct ggs_error * er
 }
 
 static int open_names(struct ggs_export * export, struct ggs_error * error) {
-    const uint8_t * u = ggs_reader_uuid(export->trace.reader);
-    snprintf(export->id, sizeof(export->id), "%02x%02x%02x%02x-%02x%02x-%02x%02x-%02x%02x-%02x%02x%02x%02x%02x%02x",
-             u[0], u[1], u[2], u[3], u[4], u[5], u[6], u[7], u[8], u[9], u[10], u[11], u[12], u[13], u[14], u[15]);
+    ggs_uuid_format(export->id, ggs_reader_uuid(export->trace.reader));
     export->names = malloc((export->trace.n_tensors + 1) * sizeof(*export->names));
     if (export->names == NULL) return ggs_fail_memory(error);
     for (uint64_t i = 0; i < export->trace.n_tensors; i++)

@@ -10,7 +10,8 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "analyze/walk.h"
+#include "analyze/walk/walk.h"
+#include "analyze/walk/words.h"
 #include "export/stream.h"
 
 struct ggs_facts;
@@ -109,11 +110,6 @@ void ggs_text_make_valid(struct ggs_text * text);
 
 // ---- words that several formats share ----
 
-const char * ggs_word_phase(uint64_t phase);                                        // "PROMPT"
-const char * ggs_word_source(uint64_t source);                                      // "DISK", "BUFFER", NULL
-const char * ggs_word_class(uint64_t class_);                                       // "weights", "kv"
-const char * ggs_word_usage(uint64_t usage);                                        // "any", "weights", "compute"
-const char * ggs_word_transfer(uint64_t kind);                                      // "host to tensor"
 const char * ggs_word_type(const struct ggs_export * export, uint64_t type);        // "q4_K"
 const char * ggs_tensor_name_of(const struct ggs_export * export, uint64_t tensor); // "" where there is none
 // input, attention, ffn, norm, output, other: of what a node computes.

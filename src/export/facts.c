@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "analyze/trace.h"
+#include "analyze/walk/trace.h"
 #include "base/error.h"
 #include "base/text.h"
 #include "export/export.h"

@@ -54,28 +54,6 @@ const char * ggs_export_valid(struct ggs_export * export, const char * text) {
 
 // ---- words ----
 
-const char * ggs_word_phase(uint64_t phase) {
-    static const char * const names[] = {"NONE", "PROMPT", "GENERATE", "MIXED", "WARMUP"};
-    return phase < sizeof(names) / sizeof(names[0]) ? names[phase] : "NONE";
-}
-
-const char * ggs_word_source(uint64_t source) {
-    return source == GGS_SOURCE_DISK ? "DISK" : source == GGS_SOURCE_BUFFER ? "BUFFER" : NULL;
-}
-
-const char * ggs_word_class(uint64_t class_) {
-    static const char * const names[] = {"other", "weights", "kv", "compute", "io"};
-    return class_ < sizeof(names) / sizeof(names[0]) ? names[class_] : "other";
-}
-
-const char * ggs_word_usage(uint64_t usage) {
-    return usage == 1 ? "weights" : usage == 2 ? "compute" : "any";
-}
-
-const char * ggs_word_transfer(uint64_t kind) {
-    return kind == 1 ? "host to tensor" : kind == 2 ? "tensor to host" : "tensor to tensor";
-}
-
 const char * ggs_word_type(const struct ggs_export * export, uint64_t type) {
     const struct ggs_trace * trace = &export->trace;
     return type < trace->n_types ? ggs_reader_string(trace->reader, trace->types[type].name) : "";

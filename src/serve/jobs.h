@@ -12,7 +12,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "analyze/trace.h"
+#include "analyze/walk/trace.h"
 #include "serve/answer.h"
 
 struct ggs_job;

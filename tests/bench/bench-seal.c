@@ -12,7 +12,7 @@
 #include "base/file.h"
 #include "trace/format.h"
 #include "trace/reader.h"
-#include "trace/seal.h"
+#include "trace/seal/seal.h"
 
 enum { ROUNDS = 9 };
 

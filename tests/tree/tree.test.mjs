@@ -16,10 +16,10 @@ const sees = {
     trace: ["base"],
     capture: ["base", "trace"],
     analyze: ["base", "gguf", "trace"],
-    observe: ["base", "gguf", "trace"],
+    record: ["base", "gguf", "trace", "engine"],
     export: ["base", "gguf", "trace", "analyze"],
     serve: ["base", "gguf", "trace", "analyze"],
-    cli: ["base", "gguf", "trace", "analyze", "observe", "export", "serve", "engine"],
+    cli: ["base", "gguf", "trace", "analyze", "record", "export", "serve", "engine"],
     engine: ["base", "gguf"],
 };
 
@@ -33,8 +33,8 @@ test("includes point one way", () => {
     }
 });
 
-test("cli takes only locate.h from the engine's folder", () => {
-    for (const file of sources.filter((f) => f.startsWith("src/cli/")))
+test("cli and record take only locate.h from the engine's folder", () => {
+    for (const file of sources.filter((f) => /^src\/(cli|record)\//.test(f)))
         for (const [, header] of read(file).matchAll(/^#include "engine\/([^"]+)"/gm)) assert.equal(header, "locate.h", file);
 });
 
@@ -45,7 +45,7 @@ test("no banned functions", () => {
 
 test("library code neither prints nor exits", () => {
     const talk = /(^|[^a-z_])(printf|puts|putchar|perror|exit|_exit|abort)\s*\(/m;
-    for (const file of sources.filter((f) => /^src\/(gguf|trace|analyze|observe|export)\//.test(f)))
+    for (const file of sources.filter((f) => /^src\/(gguf|trace|analyze|export|record\/observe)\//.test(f)))
         assert.doesNotMatch(read(file).replace(/\/\/.*$/gm, ""), talk, file);
 });
 

@@ -14,6 +14,7 @@
 
 #include <cmocka.h>
 
+#include "base/array.h"
 #include "base/checked.h"
 #include "base/error.h"
 #include "base/file.h"
@@ -23,6 +24,7 @@
 #include "base/terminal.h"
 #include "base/text.h"
 #include "base/utf8.h"
+#include "base/uuid.h"
 
 // ---- errors ----
 
@@ -70,6 +72,44 @@ static void test_checked(void ** state) {
     assert_false(ggs_inside(10, 1, 10));
     assert_false(ggs_inside(11, 0, 10));
     assert_false(ggs_inside(5, UINT64_MAX, 10));
+}
+
+// ---- arrays and ids ----
+
+static void test_array(void ** state) {
+    (void) state;
+    uint32_t * numbers = NULL;
+    size_t     n = 0, capacity = 0;
+    for (uint32_t i = 0; i < 1000; i++) assert_true(ggs_array_push(numbers, n, capacity, 7 * i));
+    assert_int_equal(n, 1000);
+    assert_true(capacity >= n && capacity < 4 * n);
+    for (uint32_t i = 0; i < 1000; i++) assert_int_equal(numbers[i], 7 * i);
+    uint32_t * before = numbers;
+    assert_false(ggs_array_reserve(numbers, capacity, UINT64_MAX / 2)); // more than there can be: all stays
+    assert_ptr_equal(numbers, before);
+    assert_int_equal(numbers[999], 7 * 999);
+    free(numbers);
+}
+
+static void test_uuid(void ** state) {
+    (void) state;
+    static const uint8_t bytes[16] = {0x01, 0x23, 0x45, 0x67, 0x89, 0xab, 0xcd, 0xef,
+                                      0xfe, 0xdc, 0xba, 0x98, 0x76, 0x54, 0x32, 0x10};
+    char                 text[GGS_UUID_LENGTH];
+    uint8_t              back[16], other[16];
+    assert_string_equal(ggs_uuid_format(text, bytes), "01234567-89ab-cdef-fedc-ba9876543210");
+    assert_true(ggs_uuid_parse("01234567-89AB-cdef-fedc-ba9876543210", back));
+    assert_memory_equal(back, bytes, 16);
+    static const char * const wrong[] = {"",
+                                         "01234567",
+                                         "01234567-89ab-cdef-fedc-ba987654321",
+                                         "0123456789abcdeffedcba9876543210",
+                                         "01234567-89ab-cdef-fedc-ba98765432100",
+                                         "g1234567-89ab-cdef-fedc-ba9876543210"};
+    for (size_t i = 0; i < sizeof(wrong) / sizeof(wrong[0]); i++) assert_false(ggs_uuid_parse(wrong[i], back));
+    assert_true(ggs_uuid_make(back) && ggs_uuid_make(other));
+    assert_memory_not_equal(back, other, 16);
+    assert_int_equal(back[6] >> 4, 4);
 }
 
 // ---- text ----
@@ -433,6 +473,8 @@ int main(void) {
         cmocka_unit_test(test_error_sentence),
         cmocka_unit_test(test_error_is_cut_not_overrun),
         cmocka_unit_test(test_checked),
+        cmocka_unit_test(test_array),
+        cmocka_unit_test(test_uuid),
         cmocka_unit_test(test_text),
         cmocka_unit_test(test_text_failure_sticks),
         cmocka_unit_test(test_utf8),

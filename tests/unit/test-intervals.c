@@ -1,4 +1,4 @@
-// Unit tests of src/analyze/intervals.c: against a plain array of flags.
+// Unit tests of src/analyze/walk/intervals.c: against a plain array of flags.
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stdbool.h>
@@ -8,8 +8,8 @@
 
 #include <cmocka.h>
 
-#include "analyze/access.h"
-#include "analyze/intervals.h"
+#include "analyze/walk/access.h"
+#include "analyze/walk/intervals.h"
 
 enum { SPACE = 200 };
 

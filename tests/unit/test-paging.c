@@ -9,10 +9,10 @@
 
 #include <cmocka.h>
 
-#include "analyze/paging-linux.h"
-#include "analyze/paging-lru.h"
-#include "analyze/paging-opt.h"
-#include "analyze/paging-pin.h"
+#include "analyze/paging/linux.h"
+#include "analyze/paging/lru.h"
+#include "analyze/paging/opt.h"
+#include "analyze/paging/pin.h"
 #include "base/error.h"
 
 enum { PAGE = 4096, PAGES = 60, MOST_READS = 80, MOST_TOUCHES = MOST_READS * PAGES + PAGES };

@@ -5,7 +5,7 @@
 
 #include "spool-fixture.h"
 #include "trace/reader.h"
-#include "trace/seal.h"
+#include "trace/seal/seal.h"
 
 // A new empty folder below the system's temporary one; removed by scratch_remove with all that is in it.
 char * scratch_make(void);

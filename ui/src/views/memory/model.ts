@@ -182,7 +182,7 @@ export interface Live {
     rows: Track[];
 }
 
-const classNames: Record<string, string> = { kv: "KV cache", "kv cache": "KV cache", compute: "compute", weights: "weights", io: "other", "input/output": "other" };
+const classNames: Record<string, string> = { kv: "KV cache", compute: "compute", weights: "weights", io: "other" };
 const classOrder = ["KV cache", "compute", "weights", "other"];
 
 export function className(of: string): string {

@@ -1,0 +1,7 @@
+// What makes two recordings hard to compare: other models, prompts, threads, engines, backends. For diff.c.
+#pragma once
+
+#include "analyze/diff/diff.h"
+
+// Needs diff->a and diff->b. Fills in the warnings and where the tokens part.
+int ggs_diff_warn(struct ggs_diff * diff, struct ggs_trace * a, struct ggs_trace * b, struct ggs_error * error);

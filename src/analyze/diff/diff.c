@@ -1,0 +1,484 @@
+#include "analyze/diff/diff.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "analyze/diff/diff-warnings.h"
+#include "analyze/walk/names.h"
+#include "analyze/walk/walk.h"
+#include "base/error.h"
+
+// ---- names ----
+
+static bool all_digits(const char * text) {
+    if (*text == '\0') return false;
+    while (*text >= '0' && *text <= '9') text++;
+    return *text == '\0';
+}
+
+// "node_25" and "leaf_3" come from a number: no name.
+static bool is_made_up(const char * name) {
+    return (strncmp(name, "node_", 5) == 0 || strncmp(name, "leaf_", 5) == 0) && all_digits(name + 5);
+}
+
+// The name without the layer's number: "Qcur-7 (view)" as "Qcur (view)", "cache_k_l7" as "cache_k_l".
+static size_t strip_layer(char * to, size_t size, const char * name, int layer) {
+    char   number[16];
+    size_t used   = 0;
+    int    length = snprintf(number, sizeof(number), "%d", layer);
+    for (const char * p = name; *p != '\0' && used + 1 < size;) {
+        bool starts = p == name || p[-1] < '0' || p[-1] > '9';
+        if (layer >= 0 && starts && strncmp(p, number, (size_t) length) == 0 && (p[length] < '0' || p[length] > '9')) {
+            if (used > 0 && to[used - 1] == '-') used--;
+            p += length;
+            layer = -1; // the first one only
+            continue;
+        }
+        to[used++] = *p++;
+    }
+    return used;
+}
+
+// ---- what is compared ----
+
+struct key {
+    uint32_t op, tensor; // names
+    int32_t  layer;
+    uint32_t order : 31;
+    uint32_t prompt : 1;
+};
+
+// One side of ops that are alike.
+struct half {
+    int64_t           step;  // newest token step that has it
+    uint32_t          times; // how often that step had it: where `order` is 0
+    uint64_t          wall, read, written, choice;
+    uint64_t          ops, only, sum_wall, sum_read, sum_written;
+    struct ggs_spread spread;
+};
+
+struct entry {
+    struct key  key;
+    struct half half[2];
+    uint64_t    bytes_differ;
+    uint64_t    together; // entry of all layers
+    bool        touched;
+};
+
+struct side {
+    struct ggs_trace * trace;
+    struct ggs_walk *  walk;
+    uint32_t *         exact;    // by tensor - 1: name
+    uint32_t *         stripped; // by tensor - 1
+    uint32_t *         ops;      // by op
+    int                more;     // the walk is at a run of the step
+};
+
+struct comparison {
+    struct ggs_diff *  diff;
+    struct ggs_names * names;
+    struct side        sides[2];
+    struct entry *     entries;
+    uint64_t           n, capacity;
+    uint64_t *         slots; // entry + 1
+    uint64_t           n_slots;
+    uint64_t *         touched; // entries of the step
+    uint64_t           n_touched, touched_capacity;
+};
+
+static uint64_t hash_key(const struct key * key) {
+    uint64_t a = (uint64_t) key->op << 32 | key->tensor;
+    uint64_t b = (uint64_t) (uint32_t) key->layer << 32 | (uint64_t) key->order << 1 | key->prompt;
+    a          = (a ^ a >> 31) * 0x9e3779b97f4a7c15u + b * 0xd6e8feb86659fd93u;
+    return a ^ a >> 32;
+}
+
+static bool same_key(const struct key * a, const struct key * b) {
+    return a->op == b->op && a->tensor == b->tensor && a->layer == b->layer && a->order == b->order &&
+           a->prompt == b->prompt;
+}
+
+static bool grow_entries(struct comparison * c) {
+    uint64_t       capacity = c->capacity == 0 ? 4096 : 2 * c->capacity;
+    struct entry * entries  = realloc(c->entries, capacity * sizeof(*entries));
+    if (entries != NULL) c->entries = entries;
+    uint64_t * slots = calloc(2 * capacity, sizeof(*slots));
+    if (entries == NULL || slots == NULL) {
+        free(slots);
+        return false;
+    }
+    for (uint64_t i = 0; i < c->n; i++) {
+        uint64_t at = hash_key(&entries[i].key);
+        while (slots[at % (2 * capacity)] != 0) at++;
+        slots[at % (2 * capacity)] = i + 1;
+    }
+    free(c->slots);
+    c->slots    = slots;
+    c->n_slots  = 2 * capacity;
+    c->capacity = capacity;
+    return true;
+}
+
+// The number of an entry, made where it is new; UINT64_MAX when out of memory.
+static uint64_t find_entry(struct comparison * c, const struct key * key) {
+    if (c->n == c->capacity && !grow_entries(c)) return UINT64_MAX;
+    uint64_t at = hash_key(key);
+    for (; c->slots[at % c->n_slots] != 0; at++) {
+        uint64_t number = c->slots[at % c->n_slots] - 1;
+        if (same_key(&c->entries[number].key, key)) return number;
+    }
+    c->slots[at % c->n_slots] = c->n + 1;
+    c->entries[c->n] = (struct entry){.key = *key, .half = {{.step = -1}, {.step = -1}}, .together = UINT64_MAX};
+    return c->n++;
+}
+
+// ---- one op ----
+
+// The experts that an op takes, as a number: equal where each token takes the same, in whatever order.
+static uint64_t choice_of(const struct ggs_walk * walk, const struct ggs_access_list * list) {
+    const struct ggs_graph * graph = walk->graph;
+    for (uint64_t e = graph->first_edge[walk->op.node]; e < graph->first_edge[walk->op.node + 1]; e++) {
+        if (graph->edges[e].slot != 2) continue;
+        const struct ggs_access_index * index = ggs_access_values(list, graph->edges[e].tensor);
+        if (index == NULL || index->ne[0] == 0) return 0;
+        uint64_t hash = 1, sum = 0;
+        for (uint64_t i = 0; i < index->n; i++) {
+            uint64_t value = (uint64_t) index->values[i] + 1;
+            sum += (value * value + 12345) * 0x9e3779b97f4a7c15u;
+            if ((i + 1) % index->ne[0] == 0) hash = (hash ^ sum) * 1099511628211u, sum = 0;
+        }
+        return hash | 1;
+    }
+    return 0;
+}
+
+static void fill_half(struct half * half, const struct ggs_walk * walk, const struct ggs_access_list * list) {
+    const struct ggs_op_seen * op = &walk->op;
+    half->wall                    = op->end_ns > op->begin_ns ? (uint64_t) (op->end_ns - op->begin_ns) : 0;
+    half->read = half->written = 0;
+    for (unsigned i = 0; i < list->n; i++) {
+        if (list->access[i].write) {
+            half->written += list->access[i].bytes;
+        } else {
+            half->read += list->access[i].bytes;
+        }
+    }
+    half->choice = ggs_trace_op_kind(walk->trace, op->op) == GGS_KIND_MUL_MAT_ID ? choice_of(walk, list) : 0;
+}
+
+static bool touch(struct comparison * c, uint64_t number) {
+    if (c->entries[number].touched) return true;
+    if (c->n_touched == c->touched_capacity) {
+        uint64_t   capacity = c->touched_capacity == 0 ? 4096 : 2 * c->touched_capacity;
+        uint64_t * touched  = realloc(c->touched, capacity * sizeof(*touched));
+        if (touched == NULL) return false;
+        c->touched          = touched;
+        c->touched_capacity = capacity;
+    }
+    c->touched[c->n_touched++] = number;
+    c->entries[number].touched = true;
+    return true;
+}
+
+static int see_op(struct comparison * c, int which, bool prompt, struct ggs_error * error) {
+    struct side *                  side = &c->sides[which];
+    const struct ggs_walk *        walk = side->walk;
+    const struct ggs_access_list * list;
+    uint64_t                       tensor = walk->graph->nodes[walk->op.node].tensor;
+    if (tensor == 0 || tensor > side->trace->n_tensors || walk->op.op >= side->trace->n_ops) return 0;
+    int status = ggs_walk_accesses(side->walk, &list, error);
+    if (status < 0) return status;
+    struct key key = {
+        .op = side->ops[walk->op.op], .tensor = side->exact[tensor - 1], .layer = walk->op.layer, .prompt = prompt};
+    uint64_t number = find_entry(c, &key);
+    if (number == UINT64_MAX) return ggs_fail_memory(error);
+    struct half * first = &c->entries[number].half[which];
+    if (first->step != walk->run.step) first->times = 0;
+    key.order = first->times++;
+    if (key.order > 0) number = find_entry(c, &key); // may move the entries
+    if (number == UINT64_MAX) return ggs_fail_memory(error);
+    if (c->entries[number].together == UINT64_MAX) {
+        struct key all = {
+            .op = key.op, .tensor = side->stripped[tensor - 1], .layer = GGS_DIFF_LAYERS, .prompt = prompt};
+        uint64_t together = find_entry(c, &all);
+        if (together == UINT64_MAX) return ggs_fail_memory(error);
+        c->entries[number].together = together;
+    }
+    c->entries[number].half[which].step = walk->run.step;
+    fill_half(&c->entries[number].half[which], walk, list);
+    return touch(c, number) ? 0 : ggs_fail_memory(error);
+}
+
+// ---- one token step ----
+
+static bool add_sample(struct half * sum, const struct half * half) {
+    sum->ops++;
+    sum->sum_wall += half->wall;
+    sum->sum_read += half->read;
+    sum->sum_written += half->written;
+    return ggs_spread_add(&sum->spread, half->wall) == 0;
+}
+
+static bool settle_entry(struct comparison * c, struct entry * entry, int64_t step) {
+    struct half *  halves[2] = {&entry->half[0], &entry->half[1]};
+    struct entry * all       = &c->entries[entry->together];
+    entry->touched           = false;
+    for (int i = 0; i < 2; i++) {
+        if (halves[i]->step == step) continue;
+        halves[1 - i]->only++;
+        all->half[1 - i].only++;
+        *(i == 1 ? &c->diff->only_a : &c->diff->only_b) += 1;
+        return true;
+    }
+    bool bytes = halves[0]->read != halves[1]->read || halves[0]->written != halves[1]->written;
+    entry->bytes_differ += bytes;
+    all->bytes_differ += bytes;
+    c->diff->bytes_differ += bytes;
+    c->diff->ops++;
+    if (halves[0]->choice != 0 && halves[1]->choice != 0) {
+        c->diff->choices++;
+        c->diff->choices_differ += halves[0]->choice != halves[1]->choice;
+    }
+    bool ok = true;
+    for (int i = 0; i < 2; i++) ok &= add_sample(halves[i], halves[i]) && add_sample(&all->half[i], halves[i]);
+    return ok;
+}
+
+static int see_step(struct comparison * c, int64_t step, bool prompt, struct ggs_error * error) {
+    int status = 0;
+    for (int which = 0; status == 0 && which < 2; which++) {
+        struct side * side = &c->sides[which];
+        while (status == 0 && side->more > 0 && side->walk->run.step == step) {
+            while (status == 0 && ggs_walk_op(side->walk)) status = see_op(c, which, prompt, error);
+            if (status == 0) side->more = ggs_walk_run(side->walk, error);
+            if (side->more < 0) status = side->more;
+        }
+    }
+    for (uint64_t i = 0; status == 0 && i < c->n_touched; i++) {
+        if (!settle_entry(c, &c->entries[c->touched[i]], step)) status = ggs_fail_memory(error);
+    }
+    c->n_touched = 0;
+    c->diff->tokens++;
+    return status;
+}
+
+static int skip_step(struct side * side, uint64_t * counter, struct ggs_error * error) {
+    int64_t step = side->walk->run.step;
+    while (side->more > 0 && side->walk->run.step == step) side->more = ggs_walk_run(side->walk, error);
+    ++*counter;
+    return side->more < 0 ? side->more : 0;
+}
+
+static int see_all(struct comparison * c, struct ggs_error * error) {
+    struct side *a = &c->sides[0], *b = &c->sides[1];
+    int          status = 0;
+    a->more             = ggs_walk_run(a->walk, error);
+    if (a->more >= 0) b->more = ggs_walk_run(b->walk, error);
+    if (a->more < 0 || b->more < 0) return a->more < 0 ? a->more : b->more;
+    while (status == 0 && (a->more > 0 || b->more > 0)) {
+        int64_t x = a->more > 0 ? a->walk->run.step : INT64_MAX, y = b->more > 0 ? b->walk->run.step : INT64_MAX;
+        if (x == y) {
+            status = see_step(c, x, a->walk->run.phase == GGS_PHASE_PROMPT, error);
+        } else if (x < y) {
+            status = skip_step(a, &c->diff->tokens_only_a, error);
+        } else {
+            status = skip_step(b, &c->diff->tokens_only_b, error);
+        }
+    }
+    return status;
+}
+
+// ---- verdicts ----
+
+static enum ggs_verdict judge(const struct ggs_quartiles * a, const struct ggs_quartiles * b) {
+    enum { FEW = 5 };
+    double difference = b->median - a->median, least = fmin(a->median, b->median);
+    if (difference == 0 && a->low == b->low && a->high == b->high) return GGS_SAME;
+    uint64_t n = a->n < b->n ? a->n : b->n;
+    if (n < FEW) return GGS_UNCERTAIN;
+    double spread = fmax(a->high - a->low, b->high - b->low) * (1 + 8 / (double) n);
+    if (fabs(difference) <= spread || fabs(difference) < 0.03 * least || fabs(difference) < 100)
+        return GGS_WITHIN_NOISE;
+    return difference > 0 ? GGS_SLOWER : GGS_FASTER;
+}
+
+static struct ggs_diff_side side_of(const struct half * half) {
+    return (struct ggs_diff_side){.ops     = half->ops,
+                                  .only    = half->only,
+                                  .wall_ns = half->sum_wall,
+                                  .read    = half->sum_read,
+                                  .written = half->sum_written,
+                                  .time    = ggs_spread_quartiles(&half->spread)};
+}
+
+static double weight(const struct ggs_diff_item * item) {
+    return fabs((double) item->b.wall_ns - (double) item->a.wall_ns);
+}
+
+static int by_weight(const void * a, const void * b) {
+    const struct ggs_diff_item *x = a, *y = b;
+    double                      v = weight(x), w = weight(y);
+    if (v != w) return v > w ? -1 : 1;
+    if (x->layer != y->layer) return x->layer < y->layer ? -1 : 1;
+    int order = strcmp(x->op, y->op);
+    return order != 0 ? order : strcmp(x->tensor, y->tensor);
+}
+
+static int by_number(const void * a, const void * b) {
+    double x = *(const double *) a, y = *(const double *) b;
+    return x < y ? -1 : x > y;
+}
+
+// The median of how much slower each kind of op became. A busier machine moves all of them.
+static int find_shift(struct comparison * c, struct ggs_error * error) {
+    double * ratios = malloc((c->n + 1) * sizeof(*ratios));
+    uint64_t n      = 0;
+    if (ratios == NULL) return ggs_fail_memory(error);
+    for (uint64_t i = 0; i < c->n; i++) {
+        if (c->entries[i].key.layer != GGS_DIFF_LAYERS) continue;
+        struct ggs_quartiles a = ggs_spread_quartiles(&c->entries[i].half[0].spread);
+        struct ggs_quartiles b = ggs_spread_quartiles(&c->entries[i].half[1].spread);
+        if (a.median > 0 && b.median > 0) ratios[n++] = b.median / a.median;
+    }
+    if (n > 0) qsort(ratios, n, sizeof(*ratios), by_number);
+    c->diff->shift = n == 0 ? 1 : ratios[n / 2];
+    free(ratios);
+    return 0;
+}
+
+static int collect(struct comparison * c, struct ggs_error * error) {
+    struct ggs_diff * diff = c->diff;
+    diff->items            = malloc((c->n + 1) * sizeof(*diff->items));
+    if (diff->items == NULL) return ggs_fail_memory(error);
+    diff->identical = true;
+    for (uint64_t i = 0; i < c->n; i++) {
+        const struct entry * entry = &c->entries[i];
+        struct ggs_diff_item item  = {.prompt       = entry->key.prompt,
+                                      .layer        = entry->key.layer,
+                                      .op           = ggs_names_text(c->names, entry->key.op),
+                                      .tensor       = ggs_names_text(c->names, entry->key.tensor),
+                                      .a            = side_of(&entry->half[0]),
+                                      .b            = side_of(&entry->half[1]),
+                                      .bytes_differ = entry->bytes_differ};
+        item.verdict               = judge(&item.a.time, &item.b.time);
+        bool changed = item.verdict == GGS_SLOWER || item.verdict == GGS_FASTER || item.bytes_differ > 0 ||
+                       item.a.only > 0 || item.b.only > 0;
+        diff->identical &= !changed && item.verdict == GGS_SAME;
+        if (changed) diff->items[diff->n_items++] = item;
+    }
+    if (diff->n_items > 1) qsort(diff->items, diff->n_items, sizeof(*diff->items), by_weight);
+    return 0;
+}
+
+// ---- whole token steps ----
+
+static int time_steps(struct ggs_trace * trace, struct ggs_quartiles * prompt, struct ggs_quartiles * generate,
+                      struct ggs_error * error) {
+    struct ggs_cursor * cursor;
+    struct ggs_step     row;
+    struct ggs_spread   spreads[2] = {{0}, {0}};
+    int                 status     = ggs_cursor_open(&cursor, trace->reader, GGS_TABLE_STEPS, error);
+    if (status < 0) return status;
+    while ((status = ggs_cursor_next(cursor, &row, error)) > 0) {
+        if (row.step < 0 || row.end_ns < row.begin_ns) continue;
+        if (ggs_spread_add(&spreads[row.phase != GGS_PHASE_PROMPT], (uint64_t) (row.end_ns - row.begin_ns)) == 0)
+            continue;
+        status = ggs_fail_memory(error);
+        break;
+    }
+    ggs_cursor_close(cursor);
+    *prompt   = ggs_spread_quartiles(&spreads[0]);
+    *generate = ggs_spread_quartiles(&spreads[1]);
+    ggs_spread_release(&spreads[0]);
+    ggs_spread_release(&spreads[1]);
+    return status;
+}
+
+static int time_tokens(struct ggs_diff * diff, struct ggs_trace * a, struct ggs_trace * b, struct ggs_error * error) {
+    int status = time_steps(a, &diff->prompt.a, &diff->generate.a, error);
+    if (status == 0) status = time_steps(b, &diff->prompt.b, &diff->generate.b, error);
+    diff->prompt.verdict   = judge(&diff->prompt.a, &diff->prompt.b);
+    diff->generate.verdict = judge(&diff->generate.a, &diff->generate.b);
+    return status;
+}
+
+// ---- all of it ----
+
+static int open_side(struct side * side, struct ggs_names * names, struct ggs_trace * trace, struct ggs_error * error) {
+    char stripped[512];
+    side->trace    = trace;
+    side->exact    = malloc((trace->n_tensors + 1) * sizeof(*side->exact));
+    side->stripped = malloc((trace->n_tensors + 1) * sizeof(*side->stripped));
+    side->ops      = malloc((trace->n_ops + 1) * sizeof(*side->ops));
+    if (side->exact == NULL || side->stripped == NULL || side->ops == NULL) return ggs_fail_memory(error);
+    for (uint64_t i = 0; i < trace->n_tensors; i++) {
+        const char * name = ggs_reader_string(trace->reader, trace->tensors[i].name);
+        if (is_made_up(name)) name = "";
+        side->exact[i] = ggs_names_number(names, name, strlen(name));
+        side->stripped[i] =
+            ggs_names_number(names, stripped, strip_layer(stripped, sizeof(stripped), name, trace->layers[i]));
+        if (side->exact[i] == UINT32_MAX || side->stripped[i] == UINT32_MAX) return ggs_fail_memory(error);
+    }
+    for (uint64_t i = 0; i < trace->n_ops; i++) {
+        side->ops[i] = ggs_names_number(names, trace->op_names[i], strlen(trace->op_names[i]));
+        if (side->ops[i] == UINT32_MAX) return ggs_fail_memory(error);
+    }
+    return ggs_walk_open(&side->walk, trace, 0, INT64_MAX, error);
+}
+
+static void release_comparison(struct comparison * c) {
+    for (int i = 0; i < 2; i++) {
+        ggs_walk_close(c->sides[i].walk);
+        free(c->sides[i].exact);
+        free(c->sides[i].stripped);
+        free(c->sides[i].ops);
+    }
+    for (uint64_t i = 0; i < c->n; i++) {
+        ggs_spread_release(&c->entries[i].half[0].spread);
+        ggs_spread_release(&c->entries[i].half[1].spread);
+    }
+    free(c->entries);
+    free(c->slots);
+    free(c->touched);
+}
+
+static bool same_totals(const struct ggs_totals * a, const struct ggs_totals * b) {
+    return a->steps == b->steps && a->ops == b->ops && a->op_runs == b->op_runs && a->read == b->read &&
+           a->written == b->written && a->disk == b->disk && a->touched_bytes == b->touched_bytes &&
+           a->peak_bytes == b->peak_bytes && a->buffers == b->buffers && a->nodes == b->nodes &&
+           a->executed == b->executed && a->dropped == b->dropped;
+}
+
+int ggs_diff_compute(struct ggs_diff * diff, struct ggs_trace * a, struct ggs_trace * b, struct ggs_error * error) {
+    struct comparison c = {.diff = diff};
+    *diff               = (struct ggs_diff){0};
+    c.names = diff->names = ggs_names_new();
+    int status = c.names == NULL ? ggs_fail_memory(error) : ggs_totals_compute(&diff->a, a, &ggs_totals_all, error);
+    if (status == 0) status = ggs_totals_compute(&diff->b, b, &ggs_totals_all, error);
+    if (status == 0) status = ggs_diff_warn(diff, a, b, error);
+    if (status == 0) status = time_tokens(diff, a, b, error);
+    if (status == 0) status = open_side(&c.sides[0], c.names, a, error);
+    if (status == 0) status = open_side(&c.sides[1], c.names, b, error);
+    if (status == 0) status = see_all(&c, error);
+    if (status == 0) status = collect(&c, error);
+    if (status == 0) status = find_shift(&c, error);
+    release_comparison(&c);
+    if (status < 0) {
+        ggs_diff_release(diff);
+        return status;
+    }
+    diff->identical &= diff->n_warnings == 0 && diff->tokens_only_a + diff->tokens_only_b == 0 &&
+                       same_totals(&diff->a, &diff->b) && diff->prompt.verdict == GGS_SAME &&
+                       diff->generate.verdict == GGS_SAME;
+    return 0;
+}
+
+void ggs_diff_release(struct ggs_diff * diff) {
+    if (diff->names != NULL) ggs_names_free(diff->names);
+    ggs_totals_release(&diff->a);
+    ggs_totals_release(&diff->b);
+    free(diff->items);
+    *diff = (struct ggs_diff){0};
+}

@@ -1,0 +1,68 @@
+// What changed between two recordings?
+//
+// Ops are aligned by (token step, layer, op, name of the result), and where a step has several such, by their order; never by
+// time. Names that the engine made up from a node's number count as no name, so that one op more does not shift all that follow.
+//
+// Bytes and experts are compared exactly. Times are noisy: an op counts as slower or faster where its medians lie further
+// apart than the spread within either run (the distance of its quartiles, taken larger where there are few values), and by
+// at least 3 % and 100 ns. With fewer than five values there is no spread to speak of, and no verdict.
+//
+// Memory grows with the models' graphs, not with the recordings' length.
+#pragma once
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "analyze/diff/spread.h"
+#include "analyze/ops/totals.h"
+#include "analyze/walk/names.h"
+#include "analyze/walk/trace.h"
+
+enum ggs_verdict { GGS_SAME, GGS_WITHIN_NOISE, GGS_UNCERTAIN, GGS_SLOWER, GGS_FASTER }; // B against A
+
+struct ggs_diff_side {
+    uint64_t             ops;                    // that were compared
+    uint64_t             only;                   // ops that the other one does not have
+    uint64_t             wall_ns, read, written; // of those that were compared
+    struct ggs_quartiles time;                   // of one op
+};
+
+enum { GGS_DIFF_LAYERS = -2 }; // layer of an item: all layers together
+
+// Ops that are alike: of one layer, or of all layers; of prompts or of generated tokens.
+struct ggs_diff_item {
+    bool                 prompt;
+    int                  layer; // -1: none; GGS_DIFF_LAYERS
+    const char *         op;
+    const char *         tensor; // "" for those without a name; without the layer's number where all layers are meant
+    struct ggs_diff_side a, b;
+    uint64_t             bytes_differ; // ops whose bytes differ
+    enum ggs_verdict     verdict;
+};
+
+struct ggs_diff_times {
+    struct ggs_quartiles a, b; // of one token step
+    enum ggs_verdict     verdict;
+};
+
+enum { GGS_DIFF_WARNINGS = 8, GGS_DIFF_WARNING = 320 };
+
+struct ggs_diff {
+    bool                   identical; // nothing differs at all, not even times
+    struct ggs_totals      a, b;
+    uint64_t               tokens, tokens_only_a, tokens_only_b; // steps that were compared
+    int64_t                parted;                               // first step that was fed other tokens, -1 for none
+    uint64_t               ops, only_a, only_b;
+    uint64_t               bytes_differ;            // ops
+    uint64_t               choices, choices_differ; // ops on experts; those that took others
+    struct ggs_diff_times  prompt, generate;
+    double                 shift;   // B's time over A's of the typical kind of op; 1 where there is none
+    uint64_t               n_items; // what changed, most time first
+    struct ggs_diff_item * items;
+    struct ggs_names *     names; // where their texts are
+    unsigned               n_warnings;
+    char warnings[GGS_DIFF_WARNINGS][GGS_DIFF_WARNING]; // sentences: what makes the two hard to compare
+};
+
+int  ggs_diff_compute(struct ggs_diff * diff, struct ggs_trace * a, struct ggs_trace * b, struct ggs_error * error);
+void ggs_diff_release(struct ggs_diff * diff);

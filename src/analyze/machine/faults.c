@@ -1,0 +1,175 @@
+#include "analyze/machine/faults.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/error.h"
+
+const char * ggs_fault_kind_name(uint64_t kind) {
+    return kind == GGS_FAULT_MAJOR ? "major" : kind == GGS_FAULT_MINOR ? "minor" : "open";
+}
+
+// ---- one after the other ----
+
+int ggs_fault_walk_open(struct ggs_fault_walk * walk, struct ggs_trace * trace, struct ggs_error * error) {
+    *walk      = (struct ggs_fault_walk){0};
+    int status = ggs_where_open(&walk->places, trace, error);
+    if (status == 0) status = ggs_cursor_open(&walk->cursor, trace->reader, GGS_TABLE_FAULTS, error);
+    if (status < 0) ggs_fault_walk_close(walk);
+    return status;
+}
+
+void ggs_fault_walk_close(struct ggs_fault_walk * walk) {
+    ggs_where_close(walk->places);
+    ggs_cursor_close(walk->cursor);
+    *walk = (struct ggs_fault_walk){0};
+}
+
+int ggs_fault_walk_next(struct ggs_fault_walk * walk, struct ggs_error * error) {
+    const struct ggs_fault * f    = &walk->fault;
+    int                      more = ggs_cursor_next(walk->cursor, &walk->fault, error);
+    if (more <= 0) return more;
+    int status =
+        ggs_where_find(walk->places, f->begin_ns, f->run, f->node, f->file, f->file_offset, &walk->where, error);
+    return status < 0 ? status : 1;
+}
+
+// ---- sums ----
+
+static void add(struct ggs_fault_sum * sum, const struct ggs_fault * fault) {
+    *(fault->kind == GGS_FAULT_MAJOR ? &sum->major : fault->kind == GGS_FAULT_MINOR ? &sum->minor : &sum->open) += 1;
+    sum->stalled_ns += fault->duration_ns;
+}
+
+static struct ggs_fault_group * new_group(struct ggs_fault_groups * groups) {
+    if (groups->n == groups->capacity) {
+        uint64_t                 capacity = groups->capacity == 0 ? 64 : 2 * groups->capacity;
+        struct ggs_fault_group * bigger   = realloc(groups->group, capacity * sizeof(*bigger));
+        if (bigger == NULL) return NULL;
+        groups->group    = bigger;
+        groups->capacity = capacity;
+    }
+    groups->group[groups->n] = (struct ggs_fault_group){.name = "", .order = -1};
+    return &groups->group[groups->n++];
+}
+
+// The number of a name is that of its group, because both are made together.
+static bool add_named(struct ggs_fault_groups * groups, struct ggs_names * names, const char * name,
+                      const struct ggs_fault * fault) {
+    uint32_t number = ggs_names_number(names, name, strlen(name));
+    if (number == UINT32_MAX || (number == groups->n && new_group(groups) == NULL)) return false;
+    groups->group[number].name = ggs_names_text(names, number);
+    add(&groups->group[number].sum, fault);
+    return true;
+}
+
+// Groups by number: none is the first. Numbers beyond `most` are damage.
+static bool add_numbered(struct ggs_fault_groups * groups, int64_t number, uint64_t most,
+                         const struct ggs_fault * fault) {
+    uint64_t at = number < 0 || (uint64_t) number > most ? 0 : (uint64_t) number + 1;
+    while (groups->n <= at) {
+        struct ggs_fault_group * group = new_group(groups);
+        if (group == NULL) return false;
+        group->order = (int64_t) groups->n - 2;
+    }
+    add(&groups->group[at].sum, fault);
+    return true;
+}
+
+static bool is_empty(const struct ggs_fault_sum * sum) {
+    return sum->minor + sum->major + sum->open == 0;
+}
+
+static void drop_empty(struct ggs_fault_groups * groups) {
+    uint64_t kept = 0;
+    for (uint64_t i = 0; i < groups->n; i++)
+        if (!is_empty(&groups->group[i].sum)) groups->group[kept++] = groups->group[i];
+    groups->n = kept;
+}
+
+static int by_stall(const void * a, const void * b) {
+    const struct ggs_fault_group *x = a, *y = b;
+    if (x->sum.stalled_ns != y->sum.stalled_ns) return x->sum.stalled_ns > y->sum.stalled_ns ? -1 : 1;
+    return strcmp(x->name, y->name);
+}
+
+static void sort(struct ggs_fault_groups * groups) {
+    if (groups->n > 1) qsort(groups->group, groups->n, sizeof(*groups->group), by_stall);
+}
+
+static bool wanted(const struct ggs_fault_walk * walk, const struct ggs_totals_range * range) {
+    bool steps = range->first_step != INT64_MIN || range->last_step != INT64_MAX;
+    if (steps && (walk->fault.step < range->first_step || walk->fault.step > range->last_step)) return false;
+    return range->layer < 0 || (walk->where.op != NULL && walk->where.layer == range->layer);
+}
+
+static bool add_fault(struct ggs_fault_totals * totals, const struct ggs_fault_walk * walk, uint64_t steps) {
+    enum { MOST_LAYERS = 1 << 16 };
+    const struct ggs_fault *       fault = &walk->fault;
+    const struct ggs_whereabouts * where = &walk->where;
+    bool                           good  = true;
+    add(&totals->all, fault);
+    add(&totals->parts[where->part], fault);
+    if (fault->file != 0) {
+        add(&totals->model, fault);
+        good = add_named(&totals->by_weight, totals->weight_names, where->weight == NULL ? "" : where->weight, fault);
+    }
+    if (where->op != NULL) {
+        add(&totals->in_ops, fault);
+        good = good && add_named(&totals->by_op, totals->op_names, where->op, fault) &&
+               add_numbered(&totals->by_layer, where->layer, MOST_LAYERS, fault);
+    }
+    return good && (fault->step < 0 || add_numbered(&totals->by_token, fault->step, steps, fault));
+}
+
+int ggs_fault_totals_compute(struct ggs_fault_totals * totals, struct ggs_trace * trace,
+                             const struct ggs_totals_range * range, struct ggs_error * error) {
+    struct ggs_fault_walk walk  = {0};
+    uint64_t              steps = ggs_reader_rows(trace->reader, GGS_TABLE_STEPS);
+    *totals    = (struct ggs_fault_totals){.op_names = ggs_names_new(), .weight_names = ggs_names_new()};
+    int status = totals->op_names == NULL || totals->weight_names == NULL ? ggs_fail_memory(error) : 0;
+    if (status == 0) status = ggs_trace_lost(trace, GGS_LOSS_FAULTS, &totals->lost, error);
+    if (status == 0) status = ggs_fault_walk_open(&walk, trace, error);
+    while (status >= 0 && (status = ggs_fault_walk_next(&walk, error)) > 0) {
+        if (wanted(&walk, range) && !add_fault(totals, &walk, steps)) status = ggs_fail_memory(error);
+    }
+    ggs_fault_walk_close(&walk);
+    if (status < 0) {
+        ggs_fault_totals_release(totals);
+        return status;
+    }
+    drop_empty(&totals->by_layer);
+    drop_empty(&totals->by_token);
+    sort(&totals->by_op);
+    sort(&totals->by_weight);
+    return 0;
+}
+
+void ggs_fault_totals_release(struct ggs_fault_totals * totals) {
+    struct ggs_fault_groups * const groups[] = {&totals->by_op, &totals->by_weight, &totals->by_layer,
+                                                &totals->by_token};
+    for (size_t i = 0; i < sizeof(groups) / sizeof(groups[0]); i++) free(groups[i]->group);
+    ggs_names_free(totals->op_names);
+    ggs_names_free(totals->weight_names);
+    *totals = (struct ggs_fault_totals){0};
+}
+
+int ggs_fault_timeline(struct ggs_trace * trace, int64_t begin_ns, int64_t end_ns, struct ggs_fault_bin * bins,
+                       uint64_t n, struct ggs_error * error) {
+    struct ggs_cursor * cursor = NULL;
+    struct ggs_fault    fault;
+    if (n == 0 || begin_ns < 0 || end_ns <= begin_ns) return ggs_fail(error, GGS_USAGE, "a timeline of no time");
+    memset(bins, 0, n * sizeof(*bins));
+    int status = ggs_cursor_open(&cursor, trace->reader, GGS_TABLE_FAULTS, error);
+    if (status == 0) ggs_cursor_times(cursor, begin_ns, end_ns);
+    while (status >= 0 && (status = ggs_cursor_next(cursor, &fault, error)) > 0) {
+        if (fault.begin_ns < begin_ns || fault.begin_ns >= end_ns) continue;
+        double                 share = (double) (fault.begin_ns - begin_ns) / (double) (end_ns - begin_ns);
+        uint64_t               at    = (uint64_t) (share * (double) n);
+        struct ggs_fault_bin * bin   = &bins[at < n ? at : n - 1];
+        *(fault.kind == GGS_FAULT_MAJOR ? &bin->major : &bin->minor) += 1;
+        bin->stalled_ns += fault.duration_ns;
+    }
+    ggs_cursor_close(cursor);
+    return status;
+}

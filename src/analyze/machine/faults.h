@@ -1,0 +1,64 @@
+// Page faults of a recording, summed up: how many, and how long threads were held up. Counts of major faults mislead, because
+// reading ahead turns most waits for the disk into minor ones: the time is what counts.
+#pragma once
+
+#include <stdint.h>
+
+#include "analyze/ops/totals.h"
+#include "analyze/walk/names.h"
+#include "analyze/walk/where.h"
+
+struct ggs_fault_sum {
+    uint64_t minor, major, open; // open: their end was not seen, and they count no time
+    uint64_t stalled_ns;
+};
+
+struct ggs_fault_group {
+    const char *         name;  // lives as long as the totals
+    int64_t              order; // layers and tokens: their number, -1 for none
+    struct ggs_fault_sum sum;
+};
+
+struct ggs_fault_groups {
+    struct ggs_fault_group * group;
+    uint64_t                 n, capacity;
+};
+
+struct ggs_fault_totals {
+    struct ggs_fault_sum    all;
+    struct ggs_fault_sum    model;  // in the files of the recording
+    struct ggs_fault_sum    in_ops; // while an op was computed
+    struct ggs_fault_sum    parts[GGS_PARTS];
+    struct ggs_fault_groups by_op, by_weight;   // longest stall first
+    struct ggs_fault_groups by_layer, by_token; // by number
+    uint64_t                lost;               // samples that the kernel had no room for
+    struct ggs_names *      op_names;
+    struct ggs_names *      weight_names;
+};
+
+// With a range of steps or a layer only what belongs to those; everything else includes the start of the program.
+int  ggs_fault_totals_compute(struct ggs_fault_totals * totals, struct ggs_trace * trace,
+                              const struct ggs_totals_range * range, struct ggs_error * error);
+void ggs_fault_totals_release(struct ggs_fault_totals * totals);
+
+// One fault after the other, in order of time.
+struct ggs_fault_walk {
+    struct ggs_fault       fault;
+    struct ggs_whereabouts where;
+    // below: its own business
+    struct ggs_cursor * cursor;
+    struct ggs_where *  places;
+};
+
+int  ggs_fault_walk_open(struct ggs_fault_walk * walk, struct ggs_trace * trace, struct ggs_error * error);
+void ggs_fault_walk_close(struct ggs_fault_walk * walk);                          // a zeroed struct is fine
+int  ggs_fault_walk_next(struct ggs_fault_walk * walk, struct ggs_error * error); // 1, 0 at the end, or negative
+
+const char * ggs_fault_kind_name(uint64_t kind); // "minor", "major", "open"
+
+// For timelines: [begin_ns, end_ns) in `n` bins of equal width. A stall counts in the bin that it begins in.
+struct ggs_fault_bin {
+    uint64_t minor, major, stalled_ns;
+};
+int ggs_fault_timeline(struct ggs_trace * trace, int64_t begin_ns, int64_t end_ns, struct ggs_fault_bin * bins,
+                       uint64_t n, struct ggs_error * error);

@@ -1,0 +1,51 @@
+// Page truth against prediction: did every op touch the pages that its byte ranges say, and no others?
+//
+//     predicted   pages that the ranges of the op's DISK operands lie in, rounded outwards to whole pages
+//     touched     pages that the hardware reported (table `pages`, recordings with --prove)
+//     recall      of the pages touched, how many were predicted: below 1 the trace has missed something
+//     precision   of the pages predicted, how many were touched
+//
+// Pages are counted once per op. Memory is that of one graph run.
+#pragma once
+
+#include <stdint.h>
+
+#include "analyze/walk/trace.h"
+
+struct ggs_proof_sum {
+    const char * op; // ggml's name; lives as long as the trace
+    uint64_t     ops;
+    uint64_t     predicted, touched, both; // pages
+};
+
+// Pages that an op touched though nobody had predicted it.
+struct ggs_surprise {
+    uint64_t     run, node;
+    int64_t      token;
+    const char * op;     // "" where no such op was recorded
+    const char * tensor; // the op's result
+    uint64_t     file, page, pages;
+};
+
+enum { GGS_PROOF_SURPRISES = 10000 }; // that are kept
+
+struct ggs_proof {
+    uint64_t               page_size;
+    uint64_t               runs;       // graph runs that were looked at
+    uint64_t               incomplete; // ops that touched more than could be told
+    uint64_t               lost;       // ops whose touched pages were lost
+    struct ggs_proof_sum   total;      // of all; its `op` is NULL
+    uint64_t               n_by_op;    // most pages touched first
+    struct ggs_proof_sum * by_op;
+    uint64_t               n_surprises; // all of them, kept or not
+    uint64_t               surprise_pages;
+    struct ggs_surprise *  surprises;
+};
+
+// 1 where nothing was touched, or predicted: then nothing was missed either.
+double ggs_proof_recall(const struct ggs_proof_sum * sum);
+double ggs_proof_precision(const struct ggs_proof_sum * sum);
+
+// GGS_ABSENT where the recording holds no touched pages.
+int  ggs_proof_compute(struct ggs_proof * proof, struct ggs_trace * trace, struct ggs_error * error);
+void ggs_proof_release(struct ggs_proof * proof);

@@ -1,0 +1,35 @@
+// Which experts a run chose, and with what weight.
+//
+// A MUL_MAT_ID node names them (source 2): [used, tokens] numbers. All matrices of a layer share one choice, so each choice is
+// told once, at the first node that uses it. The routing weight is what a MUL node multiplies the experts' outputs with,
+// [1, used, tokens]; the probability is what the router gave before any scaling, where the graph still has it.
+#pragma once
+
+#include <stdint.h>
+
+#include "analyze/walk/walk.h"
+
+struct ggs_choice {
+    uint64_t        node; // the first MUL_MAT_ID that uses it
+    uint64_t        ids;  // tensor
+    int             layer;
+    uint64_t        used, tokens;
+    const int64_t * experts;       // [tokens][used]
+    float *         weights;       // the same shape, NULL where unknown
+    float *         probabilities; // NULL where unknown
+};
+
+// A zeroed struct is ready for use.
+struct ggs_choices {
+    struct ggs_choice *    choice;
+    uint64_t               n, capacity;
+    struct ggs_access_list index; // the small tensors of the run
+};
+void ggs_choices_release(struct ggs_choices * choices);
+
+// The choices of walk->run, in the order of the graph. What it gives lives until the next call.
+int ggs_choices_of(struct ggs_choices * choices, struct ggs_walk * walk, struct ggs_error * error);
+
+// The choice that a node's expert ids are, NULL for none.
+const struct ggs_choice * ggs_choice_of_node(const struct ggs_choices * choices, const struct ggs_trace * trace,
+                                             const struct ggs_graph * graph, uint64_t node);

@@ -1,0 +1,32 @@
+// How often was what touched: every place of the model's files, every expert, every buffer.
+#pragma once
+
+#include <stdint.h>
+
+#include "analyze/walk/intervals.h"
+#include "analyze/walk/model-map.h"
+
+struct ggs_heat_place {
+    uint64_t   reads, bytes;        // bytes counts what is read again
+    uint64_t   last_run, last_node; // of the op that touched it last; run 0: never
+    uint64_t   last_op;             // ggml's number
+    uint64_t * expert_reads;        // by expert, where the place holds experts, else NULL
+    uint64_t * expert_bytes;
+};
+
+struct ggs_heat {
+    struct ggs_heat_place * places; // as in the map
+    uint64_t                n_places;
+    uint64_t                touched_bytes, model_bytes; // of the GGUF files that were opened
+    struct ggs_heat_buffer {
+        uint64_t reads, writes, bytes; // accesses
+    } * buffers;                       // as in the trace
+    uint64_t               n_buffers;
+    struct ggs_intervals * touched; // by file - 1
+    uint64_t               n_files;
+};
+
+// Token steps first..last, warm-up left out.
+int  ggs_heat_compute(struct ggs_heat * heat, struct ggs_trace * trace, const struct ggs_model_map * map,
+                      int64_t first_step, int64_t last_step, struct ggs_error * error);
+void ggs_heat_release(struct ggs_heat * heat);

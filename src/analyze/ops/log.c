@@ -1,0 +1,279 @@
+#include "analyze/ops/log.h"
+
+#include <fnmatch.h>
+#include <stdlib.h>
+#include <string.h>
+#include <strings.h>
+
+#include "base/error.h"
+
+struct ggs_log {
+    struct ggs_trace *    trace;
+    struct ggs_log_filter filter;
+    struct ggs_walk *     walk;
+    bool                  in_run;  // a run is open that has ops left
+    uint64_t              number;  // of the op that comes next, in its run
+    bool *                matches; // by tensor - 1: its name fits the pattern; NULL without one
+    // What is the same in every run of a graph: is a dense op at the place that was asked for?
+    enum verdict { UNKNOWN, NOT_THERE, THERE } * verdicts; // by node
+    uint64_t               verdicts_of;                    // the graph
+    struct ggs_log_operand operands[GGS_ACCESS_MOST];
+};
+
+static int match_names(struct ggs_log * log, struct ggs_error * error) {
+    const struct ggs_trace * trace = log->trace;
+    if (log->filter.tensor == NULL) return 0;
+    log->matches = calloc(trace->n_tensors + 1, sizeof(*log->matches));
+    if (log->matches == NULL) return ggs_fail_memory(error);
+    for (uint64_t i = 0; i < trace->n_tensors; i++) {
+        const char * name = ggs_reader_string(trace->reader, trace->tensors[i].name);
+        log->matches[i]   = fnmatch(log->filter.tensor, name, 0) == 0;
+    }
+    return 0;
+}
+
+// Times narrow down the token steps, so that a walk need not decode all that lies before. Runs that belong to no step forbid it.
+static int narrow(struct ggs_log * log, struct ggs_error * error) {
+    struct ggs_log_filter * filter = &log->filter;
+    struct ggs_cursor *     cursor;
+    struct ggs_run          run;
+    int64_t                 first = INT64_MAX, last = INT64_MIN;
+    if (filter->since_ns == INT64_MIN && filter->until_ns == INT64_MAX) return 0;
+    int status = ggs_cursor_open(&cursor, log->trace->reader, GGS_TABLE_RUNS, error);
+    if (status < 0) return status;
+    ggs_cursor_times(cursor, filter->since_ns, filter->until_ns);
+    while ((status = ggs_cursor_next(cursor, &run, error)) > 0) {
+        if (run.step < first) first = run.step;
+        if (run.step > last) last = run.step;
+    }
+    ggs_cursor_close(cursor);
+    if (status < 0 || first < 0) return status;
+    if (first > filter->first_token) filter->first_token = first;
+    if (last < filter->last_token) filter->last_token = last;
+    return 0;
+}
+
+int ggs_log_open(struct ggs_log ** out, struct ggs_trace * trace, const struct ggs_log_filter * filter,
+                 struct ggs_error * error) {
+    struct ggs_log * log = calloc(1, sizeof(*log));
+    *out                 = NULL;
+    if (log == NULL) return ggs_fail_memory(error);
+    log->trace  = trace;
+    log->filter = *filter;
+    int status  = match_names(log, error);
+    if (status == 0 && filter->last_run == 0) status = narrow(log, error);
+    if (status == 0 && filter->last_run > 0)
+        status = ggs_walk_open_runs(&log->walk, trace, filter->first_run, filter->last_run, error);
+    else if (status == 0)
+        status = ggs_walk_open(&log->walk, trace, log->filter.first_token, log->filter.last_token, error);
+    if (status < 0) {
+        ggs_log_close(log);
+        return status;
+    }
+    log->walk->sums_only = filter->thread < 0;
+    *out                 = log;
+    return 0;
+}
+
+void ggs_log_close(struct ggs_log * log) {
+    if (log == NULL) return;
+    ggs_walk_close(log->walk);
+    free(log->matches);
+    free(log->verdicts);
+    free(log);
+}
+
+// ---- filters ----
+
+static bool name_fits(const struct ggs_log * log, uint64_t tensor) {
+    return tensor > 0 && tensor <= log->trace->n_tensors && log->matches[tensor - 1];
+}
+
+static bool node_fits(const struct ggs_log * log, const struct ggs_graph * graph, uint64_t node) {
+    if (name_fits(log, graph->nodes[node].tensor)) return true;
+    for (uint64_t e = graph->first_edge[node]; e < graph->first_edge[node + 1]; e++) {
+        if (name_fits(log, graph->edges[e].tensor)) return true;
+    }
+    return false;
+}
+
+// The names of a node, and of those that were computed together with it.
+static bool tensors_fit(const struct ggs_log * log) {
+    const struct ggs_graph * graph = log->walk->graph;
+    uint64_t                 left  = log->walk->op.absorbed;
+    if (log->matches == NULL) return true;
+    for (uint64_t node = log->walk->op.node; node < graph->n_nodes; node++) {
+        if (ggs_trace_op_kind(log->trace, graph->nodes[node].op) == GGS_KIND_EMPTY) continue;
+        if (node_fits(log, graph, node)) return true;
+        if (left-- == 0) break;
+    }
+    return false;
+}
+
+// What can be told without looking at bytes.
+static bool op_fits(const struct ggs_log * log) {
+    const struct ggs_log_filter * filter = &log->filter;
+    const struct ggs_op_seen *    op     = &log->walk->op;
+    if (filter->layer != GGS_LOG_ANY && op->layer != filter->layer) return false;
+    if (filter->op != NULL && strcasecmp(op->name, filter->op) != 0) return false;
+    if (op->begin_ns >= filter->until_ns) return false;
+    if (op->end_ns <= filter->since_ns && op->begin_ns < filter->since_ns) return false;
+    return tensors_fit(log);
+}
+
+static bool wants_place(const struct ggs_log_filter * filter) {
+    return filter->source != GGS_SOURCE_NONE || filter->range_end > 0 || filter->buffer != 0;
+}
+
+// Do these bytes of a model file, mapped or copied at load, lie in the range that was asked for?
+static bool range_fits(const struct ggs_log_filter * filter, const struct ggs_access * access) {
+    const struct ggs_tensor * t = access->tensor;
+    if (filter->range_end == 0) return true;
+    if (t->source != GGS_SOURCE_DISK && t->origin_file == 0) return false;
+    if (filter->range_file != 0 && filter->range_file != (t->source == GGS_SOURCE_DISK ? t->file : t->origin_file))
+        return false;
+    uint64_t base = t->source == GGS_SOURCE_DISK ? t->file_offset : t->origin_offset;
+    for (uint32_t i = 0; i < access->n_ranges; i++) {
+        uint64_t begin = base + access->ranges[i].offset;
+        if (begin < filter->range_end && begin + access->ranges[i].length > filter->range_begin) return true;
+    }
+    return false;
+}
+
+static bool place_fits(const struct ggs_log_filter * filter, const struct ggs_access * access) {
+    const struct ggs_tensor * t = access->tensor;
+    if (filter->source != GGS_SOURCE_NONE && t->source != filter->source) return false;
+    if (filter->buffer != 0 && t->buffer != filter->buffer) return false;
+    return range_fits(filter, access);
+}
+
+// ---- entries ----
+
+static struct ggs_log_operand operand_of(const struct ggs_access * access) {
+    return (struct ggs_log_operand){.tensor = access->tensor,
+                                    .slot   = access->slot,
+                                    .write  = access->write,
+                                    .exact  = access->exact,
+                                    .bytes  = access->bytes,
+                                    .first  = access->n_ranges > 0 ? access->ranges[0].offset : 0,
+                                    .ranges = access->n_ranges};
+}
+
+// How well an operand tells where an op's data comes from: reads before writes, files before memory.
+static int telling(const struct ggs_access * access) {
+    return access->write ? 0 : access->tensor->source == GGS_SOURCE_DISK ? 2 : 1;
+}
+
+// Fills in the bytes and the main operand. Returns whether some operand is at the place that was asked for.
+static bool add_accesses(struct ggs_log * log, struct ggs_log_entry * entry, const struct ggs_access_list * list) {
+    bool wanted = wants_place(&log->filter);
+    int  best   = -1;
+    for (unsigned i = 0; i < list->n; i++) {
+        const struct ggs_access * access = &list->access[i];
+        if (access->write) {
+            entry->written += access->bytes;
+        } else {
+            entry->read += access->bytes;
+        }
+        if (access->tensor->source == GGS_SOURCE_DISK) entry->disk += access->bytes;
+        log->operands[i] = operand_of(access);
+        if (wanted && !place_fits(&log->filter, access)) continue;
+        int value = telling(access);
+        if (value > best || (value == best && access->bytes > entry->main.bytes)) {
+            best        = value;
+            entry->main = log->operands[i];
+        }
+    }
+    entry->n_operands = log->filter.operands ? list->n : 0;
+    entry->operands   = log->operands;
+    return best >= 0 || !wanted;
+}
+
+// Times of the op, or of the one thread that was asked for. False where that took no part.
+static bool add_times(const struct ggs_log * log, struct ggs_log_entry * entry) {
+    const struct ggs_op_seen * op = &log->walk->op;
+    entry->threads                = op->n_op_runs;
+    entry->begin_ns = op->begin_ns, entry->end_ns = op->end_ns;
+    entry->busy_ns = op->busy_ns, entry->wait_ns = op->wait_ns;
+    if (log->filter.thread < 0) return true;
+    for (uint64_t i = 0; i < op->n_op_runs; i++) {
+        const struct ggs_op_run * row = &op->op_runs[i];
+        if (row->thread != (uint64_t) log->filter.thread) continue;
+        uint64_t inner  = row->inner_wait_ns < row->duration_ns ? row->inner_wait_ns : row->duration_ns;
+        entry->begin_ns = row->begin_ns;
+        entry->end_ns   = row->begin_ns + (int64_t) row->duration_ns;
+        entry->busy_ns  = row->duration_ns - inner;
+        entry->wait_ns  = row->wait_ns + inner;
+        return true;
+    }
+    return false;
+}
+
+static bool is_dense(enum ggs_op_kind kind) {
+    return kind == GGS_KIND_DENSE || kind == GGS_KIND_CPY;
+}
+
+// Where the verdict on the op that the walk is at is kept; NULL where index data decides, or there is no memory for it.
+static enum verdict * verdict_of(struct ggs_log * log) {
+    const struct ggs_graph * graph = log->walk->graph;
+    if (!is_dense(ggs_trace_op_kind(log->trace, log->walk->op.op)) || log->walk->op.absorbed > 0) return NULL;
+    if (log->verdicts_of != graph->row.graph || log->verdicts == NULL) {
+        enum verdict * verdicts = realloc(log->verdicts, (graph->n_nodes + 1) * sizeof(*verdicts));
+        if (verdicts == NULL) return NULL;
+        memset(verdicts, 0, (graph->n_nodes + 1) * sizeof(*verdicts));
+        log->verdicts    = verdicts;
+        log->verdicts_of = graph->row.graph;
+    }
+    return &log->verdicts[log->walk->op.node];
+}
+
+// The bytes of an op, and whether it is at the place that was asked for: 1, 0 or negative.
+static int look_at_bytes(struct ggs_log * log, struct ggs_log_entry * entry, struct ggs_error * error) {
+    const struct ggs_access_list * list;
+    bool                           wanted  = wants_place(&log->filter);
+    enum verdict *                 verdict = wanted ? verdict_of(log) : NULL;
+    if (verdict != NULL && *verdict == NOT_THERE) return 0;
+    if (log->filter.places_only && (!wanted || (verdict != NULL && *verdict == THERE))) return 1;
+    int status = ggs_walk_accesses(log->walk, &list, error);
+    if (status < 0) return status;
+    status = add_accesses(log, entry, list) ? 1 : 0;
+    if (verdict != NULL) *verdict = status > 0 ? THERE : NOT_THERE;
+    return status;
+}
+
+// 1: it is an entry; 0: the filter leaves it out.
+static int make_entry(struct ggs_log * log, struct ggs_log_entry * entry, struct ggs_error * error) {
+    const struct ggs_run *     run = &log->walk->run;
+    const struct ggs_op_seen * op  = &log->walk->op;
+    if (!op_fits(log)) return 0;
+    *entry = (struct ggs_log_entry){.run      = run->run,
+                                    .node     = op->node,
+                                    .number   = log->number,
+                                    .absorbed = op->absorbed,
+                                    .token    = run->step,
+                                    .phase    = run->phase,
+                                    .op       = op->name,
+                                    .layer    = op->layer,
+                                    .cut      = op->cut};
+    if (!add_times(log, entry)) return 0;
+    int status    = look_at_bytes(log, entry, error);
+    entry->tensor = status <= 0 || op->result == NULL ? "" : ggs_reader_string(log->trace->reader, op->result->name);
+    return status;
+}
+
+int ggs_log_next(struct ggs_log * log, struct ggs_log_entry * entry, struct ggs_error * error) {
+    for (;;) {
+        if (!log->in_run) {
+            int more = ggs_walk_run(log->walk, error);
+            if (more <= 0) return more;
+            log->in_run = true;
+            log->number = 0;
+        }
+        while (ggs_walk_op(log->walk)) {
+            int status = make_entry(log, entry, error);
+            log->number++;
+            if (status != 0) return status;
+        }
+        log->in_run = false;
+    }
+}

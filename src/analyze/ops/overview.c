@@ -1,0 +1,164 @@
+#include "analyze/ops/overview.h"
+
+#include <stdlib.h>
+
+#include "base/error.h"
+
+void ggs_overview_release(struct ggs_overview * overview) {
+    free(overview->lanes);
+    free(overview->run);
+    *overview = (struct ggs_overview){0};
+}
+
+// ---- lanes ----
+
+enum { MOST_LANES = 4096 };
+
+// Makes the lanes of a slot known up to `threads` of them.
+static int meet_lanes(struct ggs_overview * o, const struct ggs_run * run, uint64_t threads, struct ggs_error * error) {
+    uint64_t known = 0;
+    for (uint64_t i = 0; i < o->n_lanes; i++) known += o->lanes[i].slot == run->slot;
+    if (threads <= known || o->n_lanes + threads - known > MOST_LANES) return 0;
+    struct ggs_overview_lane * lanes = realloc(o->lanes, (o->n_lanes + threads - known) * sizeof(*lanes));
+    if (lanes == NULL) return ggs_fail_memory(error);
+    o->lanes = lanes;
+    while (known < threads) lanes[o->n_lanes++] = (struct ggs_overview_lane){run->slot, known++, run->backend};
+    return 0;
+}
+
+static int by_lane(const void * a, const void * b) {
+    const struct ggs_overview_lane *x = a, *y = b;
+    uint64_t                        slot_x = (uint64_t) x->slot, slot_y = (uint64_t) y->slot; // -1 comes last
+    if (slot_x != slot_y) return slot_x < slot_y ? -1 : 1;
+    return x->thread < y->thread ? -1 : x->thread > y->thread;
+}
+
+int ggs_overview_lane(const struct ggs_overview * overview, int64_t slot, uint64_t thread) {
+    struct ggs_overview_lane key = {.slot = slot, .thread = thread};
+    if (overview->n_lanes == 0) return -1;
+    const struct ggs_overview_lane * lane = bsearch(&key, overview->lanes, overview->n_lanes, sizeof(key), by_lane);
+    return lane == NULL ? -1 : (int) (lane - overview->lanes);
+}
+
+// ---- runs ----
+
+static int add_run(struct ggs_overview * o, const struct ggs_run * run, struct ggs_error * error) {
+    bool     opaque  = (run->flags & GGS_RUN_OPAQUE) != 0;
+    uint64_t threads = opaque || run->slot < 0 ? 1 : run->threads;
+    o->run[o->runs]  = (struct ggs_overview_run){o->ops, (uint32_t) run->run, (uint32_t) run->graph};
+    o->interrupted_runs += (run->flags & GGS_RUN_INTERRUPTED) != 0;
+    o->unseen += run->unseen;
+    o->ops += run->executed;
+    if (run->threads > o->threads) o->threads = run->threads;
+    o->runs++;
+    return meet_lanes(o, run, threads, error);
+}
+
+static int walk_runs(struct ggs_overview * o, struct ggs_trace * trace, struct ggs_error * error) {
+    struct ggs_cursor * cursor;
+    struct ggs_run      run;
+    uint64_t            rows   = ggs_reader_rows(trace->reader, GGS_TABLE_RUNS);
+    int                 status = ggs_cursor_open(&cursor, trace->reader, GGS_TABLE_RUNS, error);
+    if (status < 0) return status;
+    o->run = calloc(rows + 1, sizeof(*o->run));
+    if (o->run == NULL) status = ggs_fail_memory(error);
+    while (status >= 0 && o->runs < rows && (status = ggs_cursor_next(cursor, &run, error)) > 0)
+        status = add_run(o, &run, error);
+    ggs_cursor_close(cursor);
+    if (o->n_lanes > 0) qsort(o->lanes, o->n_lanes, sizeof(*o->lanes), by_lane);
+    return status < 0 ? status : 0;
+}
+
+const struct ggs_overview_run * ggs_overview_find(const struct ggs_overview * o, uint64_t run) {
+    uint64_t low = 0, high = o->runs;
+    while (low < high) {
+        uint64_t middle = low + (high - low) / 2;
+        if (o->run[middle].run < run)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return low < o->runs && o->run[low].run == run ? &o->run[low] : NULL;
+}
+
+const struct ggs_overview_run * ggs_overview_at(const struct ggs_overview * o, uint64_t row) {
+    uint64_t low = 0, high = o->runs; // the first run that begins behind the row
+    if (row >= o->ops) return NULL;
+    while (low < high) {
+        uint64_t middle = low + (high - low) / 2;
+        if (o->run[middle].first_row <= row)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return &o->run[low - 1];
+}
+
+// ---- the rest ----
+
+static void add_step(struct ggs_overview * o, const struct ggs_step * step) {
+    uint64_t ns = step->end_ns > step->begin_ns ? (uint64_t) (step->end_ns - step->begin_ns) : 0;
+    if (step->phase == GGS_PHASE_WARMUP) {
+        o->warmup_steps++;
+        return;
+    }
+    o->steps++;
+    if (step->phase == GGS_PHASE_PROMPT) {
+        o->prompt_tokens += step->tokens;
+        o->generated_tokens++; // what the prompt yields
+        return;
+    }
+    o->generate_steps++;
+    o->generate_ns += ns;
+    o->generated_tokens += step->tokens;
+    if (o->slowest_step >= 0 && ns <= o->slowest_ns) return;
+    o->slowest_step = step->step;
+    o->slowest_ns   = ns;
+}
+
+static int walk_steps(struct ggs_overview * o, struct ggs_trace * trace, struct ggs_error * error) {
+    struct ggs_cursor * cursor;
+    struct ggs_step     step;
+    int                 status = ggs_cursor_open(&cursor, trace->reader, GGS_TABLE_STEPS, error);
+    if (status < 0) return status;
+    while ((status = ggs_cursor_next(cursor, &step, error)) > 0) add_step(o, &step);
+    ggs_cursor_close(cursor);
+    return status;
+}
+
+static int walk_losses(struct ggs_overview * o, struct ggs_trace * trace, struct ggs_error * error) {
+    struct ggs_cursor * cursor;
+    struct ggs_loss     loss;
+    int                 status = ggs_cursor_open(&cursor, trace->reader, GGS_TABLE_LOSSES, error);
+    if (status < 0) return status;
+    while ((status = ggs_cursor_next(cursor, &loss, error)) > 0) o->lost += loss.count;
+    ggs_cursor_close(cursor);
+    return status;
+}
+
+static int find_life(struct ggs_overview * o, struct ggs_trace * trace, struct ggs_error * error) {
+    struct ggs_cursor * cursor;
+    struct ggs_process  row;
+    bool                any    = false;
+    int                 status = ggs_cursor_open(&cursor, trace->reader, GGS_TABLE_PROCESSES, error);
+    if (status < 0) return status;
+    while ((status = ggs_cursor_next(cursor, &row, error)) > 0) {
+        if (!any || row.begin_ns < o->begin_ns) o->begin_ns = row.begin_ns;
+        if (!any || row.end_ns > o->end_ns) o->end_ns = row.end_ns;
+        any = true;
+    }
+    ggs_cursor_close(cursor);
+    if (o->end_ns < o->begin_ns) o->end_ns = o->begin_ns;
+    return status;
+}
+
+int ggs_overview_compute(struct ggs_overview * overview, struct ggs_trace * trace, struct ggs_error * error) {
+    *overview  = (struct ggs_overview){.slowest_step = -1};
+    int status = walk_runs(overview, trace, error);
+    if (status == 0) status = walk_steps(overview, trace, error);
+    if (status == 0) status = walk_losses(overview, trace, error);
+    if (status == 0) status = find_life(overview, trace, error);
+    overview->op_runs = ggs_reader_rows(trace->reader, GGS_TABLE_OP_RUNS);
+    if (status < 0) ggs_overview_release(overview);
+    return status;
+}

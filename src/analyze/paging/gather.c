@@ -1,0 +1,164 @@
+#include "analyze/paging/gather.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "analyze/walk/walk.h"
+#include "base/checked.h"
+#include "base/error.h"
+
+enum { KEPT_READS = 2 };
+
+// The reads of an op, kept where they are the same in every run of a graph.
+struct known {
+    bool     known;
+    bool     copied;
+    unsigned n;
+    struct model_read {
+        uint64_t file, begin, end;
+    } reads[KEPT_READS];
+};
+
+struct gathering {
+    struct ggs_paging_sequence * sequence;
+    struct ggs_paging_facts *    facts;
+    struct ggs_walk *            walk;
+    uint64_t                     graph; // that `known` is about
+    struct known *               known; // by node
+};
+
+// ---- files ----
+
+// Where the last byte of a tensor lies, as far as its strides tell.
+static uint64_t tensor_end(const struct ggs_tensor * t, uint64_t offset) {
+    uint64_t extent = 0;
+    for (int i = 0; i < 4; i++) {
+        uint64_t reach;
+        if (t->ne[i] > 0 && ggs_mul((uint64_t) t->ne[i], t->nb[i], &reach) && reach > extent) extent = reach;
+    }
+    return ggs_add(offset, extent, &extent) ? extent : 0;
+}
+
+// The sizes of the model's files; other mapped files count as empty. One that was gone when the trace was sealed reaches as far as its tensors.
+static uint64_t * file_sizes(const struct ggs_trace * trace) {
+    uint64_t * sizes = calloc(trace->n_files + 1, sizeof(*sizes));
+    if (sizes == NULL) return NULL;
+    for (uint64_t i = 0; i < trace->n_files; i++) {
+        if (trace->files[i].gguf != 0) sizes[i] = trace->files[i].size;
+    }
+    for (uint64_t i = 0; i < trace->n_tensors; i++) {
+        const struct ggs_tensor * t    = &trace->tensors[i];
+        uint64_t                  file = t->source == GGS_SOURCE_DISK ? t->file : t->origin_file;
+        if (file == 0 || file > trace->n_files || trace->files[file - 1].gguf == 0) continue;
+        if (trace->files[file - 1].size != 0) continue;
+        uint64_t end = tensor_end(t, t->source == GGS_SOURCE_DISK ? t->file_offset : t->origin_offset);
+        if (end > sizes[file - 1]) sizes[file - 1] = end;
+    }
+    return sizes;
+}
+
+// ---- ops ----
+
+static int meet_graph(struct gathering * g, struct ggs_error * error) {
+    const struct ggs_graph * graph = g->walk->graph;
+    if (graph == NULL || g->graph == graph->row.graph) return 0;
+    struct known * known = realloc(g->known, (graph->n_nodes + 1) * sizeof(*known));
+    if (known == NULL) return ggs_fail_memory(error);
+    memset(known, 0, (graph->n_nodes + 1) * sizeof(*known));
+    g->known = known;
+    g->graph = graph->row.graph;
+    return 0;
+}
+
+static enum ggs_read_class class_of(const struct ggs_run * run) {
+    return run->phase == GGS_PHASE_GENERATE || run->phase == GGS_PHASE_MIXED ? GGS_READ_GENERATE : GGS_READ_PROMPT;
+}
+
+static int note(struct gathering * g, const struct model_read * read, bool copied, struct ggs_error * error) {
+    if (copied) g->facts->copied += read->end - read->begin;
+    return ggs_paging_sequence_read(g->sequence, read->file, read->begin, read->end, class_of(&g->walk->run), error);
+}
+
+static bool chooses(enum ggs_op_kind kind) {
+    return kind == GGS_KIND_GET_ROWS || kind == GGS_KIND_MUL_MAT_ID || kind == GGS_KIND_ADD_ID;
+}
+
+static int note_access(struct gathering * g, const struct ggs_access * access, bool choosing, struct known * known,
+                       struct ggs_error * error) {
+    const struct ggs_tensor * t    = access->tensor;
+    bool                      disk = t->source == GGS_SOURCE_DISK;
+    uint64_t                  file = disk ? t->file : t->origin_file, base = disk ? t->file_offset : t->origin_offset;
+    if (access->write || file == 0 || file > g->sequence->n_files) return 0;
+    if (choosing && !access->exact && access->slot == 0) g->facts->unknown++;
+    for (uint32_t i = 0; i < access->n_ranges; i++) {
+        struct model_read read = {.file = file - 1};
+        if (!ggs_add(base, access->ranges[i].offset, &read.begin) ||
+            !ggs_add(read.begin, access->ranges[i].length, &read.end))
+            continue; // a damaged trace
+        int status = note(g, &read, !disk, error);
+        if (status < 0) return status;
+        if (known->n < KEPT_READS) known->reads[known->n] = read;
+        known->n++;
+        known->copied |= !disk;
+    }
+    return 0;
+}
+
+static int gather_op(struct gathering * g, struct ggs_error * error) {
+    struct known * known  = &g->known[g->walk->op.node];
+    int            status = 0;
+    if (known->known) {
+        for (unsigned i = 0; status == 0 && i < known->n; i++) status = note(g, &known->reads[i], known->copied, error);
+        return status;
+    }
+    const struct ggs_access_list * list;
+    enum ggs_op_kind               kind = ggs_trace_op_kind(g->walk->trace, g->walk->op.op);
+    status                              = ggs_walk_accesses(g->walk, &list, error);
+    *known                              = (struct known){0};
+    for (unsigned i = 0; status == 0 && i < list->n; i++)
+        status = note_access(g, &list->access[i], chooses(kind), known, error);
+    known->known = !chooses(kind) && known->n <= KEPT_READS;
+    return status;
+}
+
+static int gather_runs(struct gathering * g, struct ggs_trace * trace, int64_t first, int64_t last,
+                       struct ggs_error * error) {
+    int status = ggs_walk_open(&g->walk, trace, first, last, error);
+    if (status >= 0) g->walk->sums_only = true;
+    while (status >= 0 && (status = ggs_walk_run(g->walk, error)) > 0) {
+        if (g->walk->run.phase == GGS_PHASE_WARMUP) continue;
+        status = meet_graph(g, error);
+        while (status >= 0 && ggs_walk_op(g->walk)) status = gather_op(g, error);
+    }
+    ggs_walk_close(g->walk);
+    free(g->known);
+    return status < 0 ? status : 0;
+}
+
+static int count_steps(struct ggs_paging_facts * facts, struct ggs_trace * trace, int64_t first, int64_t last,
+                       struct ggs_error * error) {
+    struct ggs_cursor * cursor = NULL;
+    struct ggs_step     step;
+    int                 status = ggs_cursor_open(&cursor, trace->reader, GGS_TABLE_STEPS, error);
+    while (status >= 0 && (status = ggs_cursor_next(cursor, &step, error)) > 0) {
+        if (step.phase == GGS_PHASE_WARMUP || step.step < first || step.step > last) continue;
+        bool generate = step.phase == GGS_PHASE_GENERATE || step.phase == GGS_PHASE_MIXED;
+        facts->steps[generate ? GGS_READ_GENERATE : GGS_READ_PROMPT]++;
+    }
+    ggs_cursor_close(cursor);
+    return status < 0 ? status : 0;
+}
+
+int ggs_paging_gather(struct ggs_paging_sequence * sequence, struct ggs_paging_facts * facts, struct ggs_trace * trace,
+                      uint64_t page, int64_t first_step, int64_t last_step, struct ggs_error * error) {
+    struct gathering g     = {.sequence = sequence, .facts = facts};
+    uint64_t *       sizes = file_sizes(trace);
+    *facts                 = (struct ggs_paging_facts){0};
+    *sequence              = (struct ggs_paging_sequence){0};
+    if (sizes == NULL) return ggs_fail_memory(error);
+    int status = ggs_paging_sequence_init(sequence, page, sizes, trace->n_files, error);
+    free(sizes);
+    if (status == 0) status = count_steps(facts, trace, first_step, last_step, error);
+    if (status == 0) status = gather_runs(&g, trace, first_step, last_step, error);
+    return status;
+}

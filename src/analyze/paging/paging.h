@@ -1,0 +1,75 @@
+// What would so much memory cost? The reads of a recording, served by caches of several sizes and policies.
+//
+//     lru       least recently used, exact, of every size at once
+//     linux     the page cache of Linux with its readahead (paging-linux.h)
+//     pin-hot   the best fixed set of weights, the rest streamed (paging-pin.h)
+//     opt       Belady's optimum: nothing that reads on demand reads less (paging-opt.h)
+//
+// All begin with what the engine does at load: reading its files once from end to end; with `cold` they begin empty. Warm-up is left
+// out. Time grows linearly with the recording; memory with the model's pages, and for the optimum by some bytes per read.
+#pragma once
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "analyze/paging/gather.h"
+#include "analyze/paging/lru.h"
+#include "analyze/paging/pin.h"
+
+enum ggs_paging_policy {
+    GGS_PAGING_LRU,
+    GGS_PAGING_LINUX,
+    GGS_PAGING_PIN_HOT,
+    GGS_PAGING_OPT,
+    GGS_PAGING_POLICIES,
+};
+extern const char * const ggs_paging_policy_names[GGS_PAGING_POLICIES];
+
+enum { GGS_PAGING_BUDGETS = 64 };
+
+struct ggs_paging_options {
+    int64_t  first_step, last_step;
+    uint64_t page;      // bytes: a power of two from 4 KiB to 2 MiB
+    uint64_t readahead; // bytes, as the device is set
+    bool     cold;
+    bool     policies[GGS_PAGING_POLICIES];
+    unsigned n_memory; // 0: some sizes that suit the recording
+    uint64_t memory[GGS_PAGING_BUDGETS];
+    void (*progress)(void * context, uint64_t done, uint64_t total); // may be NULL
+    void * context;
+};
+
+struct ggs_paging_budget {
+    uint64_t               memory;
+    struct ggs_paging_cost cost[GGS_PAGING_POLICIES]; // of those that were asked for
+    // Of linux, whose outcome hangs on small differences: the least and the most that runs with slightly more or less memory, and with
+    // statistics brought up to date more or less often, read while generating. `cost` is the run in the middle.
+    uint64_t               linux_least, linux_most;
+    struct ggs_paging_pins pins; // where pin-hot was asked for
+};
+
+struct ggs_paging {
+    uint64_t                   page, readahead;
+    bool                       cold;
+    uint64_t                   model_bytes;   // of the files
+    uint64_t                   touched_bytes; // that ops read, in whole pages
+    struct ggs_paging_facts    facts;
+    struct ggs_paging_lru      lru; // the whole curve
+    struct ggs_paging_sequence sequence;
+    struct ggs_paging_weights  weights;
+    unsigned                   n_budgets; // ascending
+    struct ggs_paging_budget   budget[GGS_PAGING_BUDGETS];
+};
+
+int  ggs_paging_compute(struct ggs_paging * paging, struct ggs_trace * trace, const struct ggs_paging_options * options,
+                        struct ggs_error * error);
+void ggs_paging_release(struct ggs_paging * paging);
+
+// Bytes read per token step: of those that generate, or where there are none, of the prompt. 0 where there are no steps.
+uint64_t ggs_paging_per_token(const struct ggs_paging * paging, const struct ggs_paging_cost * cost);
+// The same for a sum over the steps of that class.
+uint64_t ggs_paging_share(const struct ggs_paging * paging, uint64_t bytes);
+// The class that the two above are about.
+enum ggs_read_class ggs_paging_class(const struct ggs_paging * paging);
+// Bytes in whole pages that ops ask for per token step: what having no memory at all would cost.
+uint64_t ggs_paging_demand(const struct ggs_paging * paging);

@@ -1,0 +1,120 @@
+#include <stdlib.h>
+#include <string.h>
+
+#include "analyze/paging/pin.h"
+#include "base/checked.h"
+#include "base/error.h"
+#include "gguf/gguf-name.h"
+
+struct listing {
+    struct ggs_paging_weight * weight;
+    uint64_t                   n, capacity;
+};
+
+static int by_place(const void * a, const void * b) {
+    const struct ggs_paging_weight *x = a, *y = b;
+    if (x->file != y->file) return x->file < y->file ? -1 : 1;
+    if (x->offset != y->offset) return x->offset < y->offset ? -1 : 1;
+    return x->size > y->size ? -1 : x->size < y->size;
+}
+
+static bool add(struct listing * list, const struct ggs_paging_weight * weight) {
+    if (list->n == list->capacity) {
+        uint64_t                   capacity = list->capacity == 0 ? 256 : 2 * list->capacity;
+        struct ggs_paging_weight * more     = realloc(list->weight, capacity * sizeof(*more));
+        if (more == NULL) return false;
+        list->weight   = more;
+        list->capacity = capacity;
+    }
+    list->weight[list->n++] = *weight;
+    return true;
+}
+
+// The bytes from a tensor's first to its last one, 0 where its shape makes no sense.
+static uint64_t extent_of(const struct ggs_trace * trace, const struct ggs_tensor * t) {
+    uint64_t extent = ggs_trace_row_bytes(trace, t), reach;
+    for (int i = 1; i < 4; i++) {
+        if (t->ne[i] <= 0 || !ggs_mul((uint64_t) t->ne[i] - 1, t->nb[i], &reach) || !ggs_add(extent, reach, &extent))
+            return 0;
+    }
+    return extent;
+}
+
+static bool add_tensor(struct listing * list, struct ggs_trace * trace, const struct ggs_tensor * t, bool experts) {
+    bool                     disk   = t->source == GGS_SOURCE_DISK;
+    struct ggs_paging_weight weight = {.name   = ggs_reader_string(trace->reader, t->name),
+                                       .expert = -1,
+                                       .file   = (disk ? t->file : t->origin_file) - 1,
+                                       .offset = disk ? t->file_offset : t->origin_offset,
+                                       .size   = extent_of(trace, t)};
+    uint64_t                 end;
+    if (weight.size == 0 || !ggs_add(weight.offset, weight.size, &end)) return true;
+    struct ggs_name name = ggs_name_parse(weight.name, strlen(weight.name));
+    if (!experts || !name.experts || name.expert_dimension > 3) return add(list, &weight);
+    uint64_t n = (uint64_t) t->ne[name.expert_dimension], stride = t->nb[name.expert_dimension];
+    if (n < 2 || n > GGS_EXPERTS_MAX || stride > weight.size / n) return add(list, &weight);
+    weight.size = stride;
+    for (weight.expert = 0; weight.expert < (int64_t) n; weight.expert++) {
+        if (!add(list, &weight)) return false;
+        weight.offset += stride;
+    }
+    return true;
+}
+
+// Several graphs may have seen the same weight; parts of weights are not listed beside the whole.
+static void drop_repeated(struct listing * list) {
+    uint64_t kept = 0;
+    for (uint64_t i = 0; i < list->n; i++) {
+        const struct ggs_paging_weight *w = &list->weight[i], *last = kept == 0 ? NULL : &list->weight[kept - 1];
+        if (last != NULL && last->file == w->file && w->offset < last->offset + last->size) continue;
+        list->weight[kept++] = *w;
+    }
+    list->n = kept;
+}
+
+// Each block that ops read goes to the weight that its first byte lies in, or where it lies in none, to the next one.
+static void give_blocks(struct listing * list, const struct ggs_paging_sequence * sequence) {
+    uint64_t file = 0, w = 0;
+    for (uint32_t block = 0; block < sequence->n_blocks && w < list->n; block++) {
+        if (!sequence->touched[block]) continue;
+        while (sequence->begin[block] >= sequence->first_page[file + 1]) file++;
+        uint64_t at = (sequence->begin[block] - sequence->first_page[file]) * sequence->page;
+        while (w < list->n && (list->weight[w].file < file ||
+                               (list->weight[w].file == file && list->weight[w].offset + list->weight[w].size <= at)))
+            w++;
+        if (w == list->n || list->weight[w].file != file) continue;
+        struct ggs_paging_weight * weight = &list->weight[w];
+        if (weight->n_blocks == 0) weight->first_block = block;
+        weight->n_blocks = block + 1 - weight->first_block;
+    }
+}
+
+int ggs_paging_weights_list(struct ggs_paging_weights * weights, struct ggs_trace * trace,
+                            const struct ggs_paging_sequence * sequence, bool experts, struct ggs_error * error) {
+    struct listing list = {0};
+    *weights            = (struct ggs_paging_weights){0};
+    for (uint64_t i = 0; i < trace->n_tensors; i++) {
+        const struct ggs_tensor * t    = &trace->tensors[i];
+        uint64_t                  file = t->source == GGS_SOURCE_DISK ? t->file : t->origin_file;
+        if (file == 0 || file > trace->n_files || trace->files[file - 1].gguf == 0 || t->view != 0) continue;
+        if (add_tensor(&list, trace, t, experts)) continue;
+        free(list.weight);
+        return ggs_fail_memory(error);
+    }
+    if (list.n > 0) qsort(list.weight, list.n, sizeof(*list.weight), by_place);
+    drop_repeated(&list);
+    give_blocks(&list, sequence);
+    for (uint64_t i = 0; i < list.n; i++) {
+        struct ggs_paging_weight * w = &list.weight[i];
+        if (w->n_blocks == 0) continue;
+        w->pages                  = (w->offset + w->size - 1) / sequence->page - w->offset / sequence->page + 1;
+        list.weight[weights->n++] = *w;
+    }
+    weights->weight = list.weight;
+    return 0;
+}
+
+void ggs_paging_weights_release(struct ggs_paging_weights * weights) {
+    free(weights->weight);
+    *weights = (struct ggs_paging_weights){0};
+}

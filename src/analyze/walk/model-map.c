@@ -1,0 +1,228 @@
+#include "analyze/walk/model-map.h"
+
+#include <ctype.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "analyze/walk/model-type.h"
+#include "base/error.h"
+#include "gguf/gguf-map.h"
+#include "gguf/gguf-name.h"
+#include "gguf/gguf.h"
+
+void ggs_model_map_release(struct ggs_model_map * map) {
+    ggs_names_free(map->names);
+    free(map->places);
+    *map = (struct ggs_model_map){0};
+}
+
+bool ggs_model_origin(const struct ggs_tensor * tensor, uint64_t * file, uint64_t * offset) {
+    bool disk = tensor->source == GGS_SOURCE_DISK;
+    *file     = disk ? tensor->file : tensor->origin_file;
+    *offset   = disk ? tensor->file_offset : tensor->origin_offset;
+    return *file != 0;
+}
+
+static const char * keep(struct ggs_model_map * map, const char * text, size_t length) {
+    uint32_t number = ggs_names_number(map->names, text, length);
+    return number == UINT32_MAX ? NULL : ggs_names_text(map->names, number);
+}
+
+static int add(struct ggs_model_map * map, const struct ggs_model_place * place, struct ggs_error * error) {
+    if (place->name == NULL || place->type == NULL || place->component == NULL) return ggs_fail_memory(error);
+    if (map->n == map->capacity) {
+        uint64_t                 capacity = map->capacity == 0 ? 256 : 2 * map->capacity;
+        struct ggs_model_place * bigger   = realloc(map->places, capacity * sizeof(*bigger));
+        if (bigger == NULL) return ggs_fail_memory(error);
+        map->places   = bigger;
+        map->capacity = capacity;
+    }
+    map->places[map->n++] = *place;
+    return 0;
+}
+
+// ---- from the file ----
+
+static struct ggs_model_place tensor_place(struct ggs_model_map * map, uint64_t file,
+                                           const struct ggs_gguf_tensor * tensor) {
+    char                   component[GGS_COMPONENT_LENGTH], type[GGS_MODEL_TYPE_LENGTH];
+    struct ggs_name        name  = ggs_name_parse(tensor->name, tensor->name_length);
+    struct ggs_model_place place = {.name     = keep(map, tensor->name, tensor->name_length),
+                                    .kind     = "tensor",
+                                    .category = ggs_category_name(name.category),
+                                    .file     = file,
+                                    .offset   = tensor->offset,
+                                    .bytes    = tensor->size,
+                                    .n_dims   = tensor->n_dims,
+                                    .layer    = name.layer,
+                                    .experts  = ggs_name_experts(&name, tensor)};
+    ggs_name_component(component, sizeof(component), &name, -1);
+    ggs_model_type(type, tensor->type);
+    place.component = keep(map, component, strlen(component));
+    place.type      = keep(map, type, strlen(type));
+    memcpy(place.ne, tensor->ne, sizeof(place.ne));
+    return place;
+}
+
+static void take_facts(struct ggs_model_map * map, const struct ggs_gguf * gguf) {
+    const char * text;
+    size_t       length;
+    if (map->architecture[0] != '\0') return;
+    if (ggs_gguf_get_string(gguf, "general.architecture", &text, &length)) {
+        const char * kept = keep(map, text, length);
+        if (kept != NULL) map->architecture = kept;
+    }
+    if (ggs_gguf_get_string(gguf, "general.name", &text, &length)) {
+        const char * kept = keep(map, text, length);
+        if (kept != NULL) map->model = kept;
+    }
+    ggs_gguf_get_hparam(gguf, "block_count", &map->layers);
+    ggs_gguf_get_hparam(gguf, "expert_count", &map->experts);
+    ggs_gguf_get_hparam(gguf, "expert_used_count", &map->experts_used);
+}
+
+static int add_regions(struct ggs_model_map * map, uint64_t file, const struct ggs_gguf * gguf,
+                       const struct ggs_gguf_map * regions, struct ggs_error * error) {
+    int status = 0;
+    for (size_t i = 0; status == 0 && i < regions->n_regions; i++) {
+        const struct ggs_region * region = &regions->regions[i];
+        struct ggs_model_place    place  = {.name      = "",
+                                            .kind      = ggs_region_name(region->kind),
+                                            .type      = "",
+                                            .component = "",
+                                            .category  = "",
+                                            .file      = file,
+                                            .offset    = region->offset,
+                                            .bytes     = region->size,
+                                            .layer     = -1};
+        if (region->kind == GGS_REGION_TENSOR) place = tensor_place(map, file, &gguf->tensors[region->tensor]);
+        status = add(map, &place, error);
+    }
+    return status;
+}
+
+// 1: the file told; 0: it is gone, has changed, or is no good.
+static int add_file(struct ggs_model_map * map, struct ggs_trace * trace, uint64_t i, struct ggs_error * error) {
+    struct ggs_gguf *   gguf;
+    struct ggs_gguf_map regions = {0};
+    int                 status  = 0;
+    if (ggs_gguf_open(&gguf, ggs_reader_string(trace->reader, trace->files[i].path), NULL) < 0) return 0;
+    if (gguf->size == trace->files[i].size && ggs_gguf_map_init(&regions, gguf, NULL) == 0) {
+        take_facts(map, gguf);
+        status = add_regions(map, i + 1, gguf, &regions, error);
+        if (status == 0) status = 1;
+    }
+    ggs_gguf_map_release(&regions);
+    ggs_gguf_free(gguf);
+    return status;
+}
+
+// ---- from the trace ----
+
+static uint64_t bytes_of(const struct ggs_trace * trace, const struct ggs_tensor * t) {
+    uint64_t bytes = ggs_trace_row_bytes(trace, t);
+    for (int i = 1; i < 4; i++) {
+        if (t->ne[i] <= 0 || __builtin_mul_overflow(bytes, (uint64_t) t->ne[i], &bytes)) return 0;
+    }
+    return bytes;
+}
+
+static struct ggs_model_place seen_place(struct ggs_model_map * map, struct ggs_trace * trace,
+                                         const struct ggs_tensor * t) {
+    char            component[GGS_COMPONENT_LENGTH];
+    const char *    name = ggs_reader_string(trace->reader, t->name);
+    char            type[GGS_MODEL_TYPE_LENGTH];
+    struct ggs_name parsed = ggs_name_parse(name, strlen(name));
+    ggs_model_type(type, t->type > UINT32_MAX ? UINT32_MAX : (uint32_t) t->type);
+    struct ggs_model_place place = {.name     = keep(map, name, strlen(name)),
+                                    .kind     = "tensor",
+                                    .type     = keep(map, type, strlen(type)),
+                                    .category = ggs_category_name(parsed.category),
+                                    .bytes    = bytes_of(trace, t),
+                                    .layer    = parsed.layer,
+                                    .n_dims   = 4};
+    ggs_name_component(component, sizeof(component), &parsed, -1);
+    place.component = keep(map, component, strlen(component));
+    for (int i = 0; i < 4; i++) place.ne[i] = (uint64_t) t->ne[i];
+    while (place.n_dims > 1 && place.ne[place.n_dims - 1] == 1) place.n_dims--;
+    uint64_t experts = parsed.experts && parsed.expert_dimension < 4 ? place.ne[parsed.expert_dimension] : 0;
+    if (experts > 0 && experts <= GGS_EXPERTS_MAX && place.bytes % experts == 0) place.experts = (uint32_t) experts;
+    return place;
+}
+
+static int by_place(const void * a, const void * b) {
+    const struct ggs_model_place *x = a, *y = b;
+    if (x->file != y->file) return x->file < y->file ? -1 : 1;
+    if (x->offset != y->offset) return x->offset < y->offset ? -1 : 1;
+    return x->bytes > y->bytes ? -1 : x->bytes < y->bytes;
+}
+
+static int add_seen(struct ggs_model_map * map, struct ggs_trace * trace, const bool * told, struct ggs_error * error) {
+    int status = 0;
+    for (uint64_t i = 0; status == 0 && i < trace->n_tensors; i++) {
+        const struct ggs_tensor * t = &trace->tensors[i];
+        uint64_t                  file, offset;
+        if (!ggs_model_origin(t, &file, &offset) || file > trace->n_files || t->view != 0) continue;
+        if (told[file - 1] || trace->files[file - 1].gguf == 0) continue;
+        struct ggs_model_place place = seen_place(map, trace, t);
+        place.file = file, place.offset = offset;
+        status = add(map, &place, error);
+    }
+    if (map->n > 1) qsort(map->places, map->n, sizeof(*map->places), by_place);
+    // The same weight as several graphs saw it, and whatever overlaps, is told once.
+    uint64_t kept = 0;
+    for (uint64_t i = 0; i < map->n; i++) {
+        const struct ggs_model_place *place = &map->places[i], *last = kept == 0 ? NULL : &map->places[kept - 1];
+        if (last != NULL && last->file == place->file && place->offset < last->offset + last->bytes) continue;
+        map->places[kept++] = *place;
+    }
+    map->n = kept;
+    return status;
+}
+
+// ---- both ----
+
+static void mark_copied(struct ggs_model_map * map, const struct ggs_trace * trace) {
+    for (uint64_t i = 0; i < trace->n_tensors; i++) {
+        const struct ggs_tensor * t = &trace->tensors[i];
+        if (t->source != GGS_SOURCE_BUFFER || t->origin_file == 0) continue;
+        int64_t place = ggs_model_map_find(map, t->origin_file, t->origin_offset);
+        if (place >= 0) map->places[place].copied = true;
+    }
+}
+
+int64_t ggs_model_map_find(const struct ggs_model_map * map, uint64_t file, uint64_t offset) {
+    uint64_t low = 0, high = map->n; // the first place behind the byte
+    while (low < high) {
+        uint64_t                       middle = low + (high - low) / 2;
+        const struct ggs_model_place * place  = &map->places[middle];
+        if (place->file < file || (place->file == file && place->offset <= offset))
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    if (low == 0) return -1;
+    const struct ggs_model_place * place = &map->places[low - 1];
+    return place->file == file && offset - place->offset < place->bytes ? (int64_t) (low - 1) : -1;
+}
+
+int ggs_model_map_make(struct ggs_model_map * map, struct ggs_trace * trace, struct ggs_error * error) {
+    *map          = (struct ggs_model_map){.names = ggs_names_new(), .model = "", .architecture = ""};
+    bool * told   = calloc(trace->n_files + 1, sizeof(*told));
+    int    status = map->names == NULL || told == NULL ? ggs_fail_memory(error) : 0;
+    for (uint64_t i = 0; status == 0 && i < trace->n_files; i++) {
+        if (trace->files[i].gguf == 0) continue;
+        status  = add_file(map, trace, i, error);
+        told[i] = status > 0;
+        if (status == 0) map->from_trace++;
+        if (status > 0) status = 0;
+    }
+    if (status == 0) status = add_seen(map, trace, told, error);
+    free(told);
+    if (status < 0) {
+        ggs_model_map_release(map);
+        return status;
+    }
+    mark_copied(map, trace);
+    return 0;
+}

@@ -1,0 +1,226 @@
+#include "analyze/walk/uses.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "analyze/walk/walk.h"
+#include "base/error.h"
+#include "base/map.h"
+
+struct op {
+    uint32_t node, absorbed;
+    bool     sparse; // index data decides which bytes
+};
+
+// What the runs of a graph have in common.
+struct use {
+    uint64_t    graph, executed, absorbed;
+    uint64_t    runs, last_run; // that were like the first
+    uint64_t    disk;           // read by its dense ops in one run
+    struct op * ops;
+    uint64_t    n, capacity;
+};
+
+struct visit {
+    struct ggs_trace *              trace;
+    const struct ggs_uses_visitor * visitor;
+    struct use *                    uses;
+    uint64_t                        n, capacity;
+    struct ggs_map                  by_graph; // place in `uses` + 1
+    struct ggs_access_list          list;     // of the runs as they come
+    uint64_t                        disk;     // of the run under way
+};
+
+static bool is_sparse(const struct ggs_trace * trace, const struct ggs_graph * graph, uint64_t node,
+                      uint64_t absorbed) {
+    for (uint64_t i = node; i < graph->n_nodes; i++) {
+        enum ggs_op_kind kind = ggs_trace_op_kind(trace, graph->nodes[i].op);
+        if (kind == GGS_KIND_EMPTY) continue;
+        if (kind == GGS_KIND_GET_ROWS || kind == GGS_KIND_SET_ROWS || kind == GGS_KIND_MUL_MAT_ID ||
+            kind == GGS_KIND_ADD_ID)
+            return true;
+        if (absorbed-- == 0) break;
+    }
+    return false;
+}
+
+static uint64_t disk_of(const struct ggs_access_list * list) {
+    uint64_t disk = 0;
+    for (unsigned i = 0; i < list->n; i++) {
+        if (!list->access[i].write && list->access[i].tensor->source == GGS_SOURCE_DISK) disk += list->access[i].bytes;
+    }
+    return disk;
+}
+
+// ---- meeting a graph ----
+
+static int add_op(struct use * use, struct op op, struct ggs_error * error) {
+    if (use->n == use->capacity) {
+        uint64_t    capacity = use->capacity == 0 ? 512 : 2 * use->capacity;
+        struct op * bigger   = realloc(use->ops, capacity * sizeof(*bigger));
+        if (bigger == NULL) return ggs_fail_memory(error);
+        use->ops      = bigger;
+        use->capacity = capacity;
+    }
+    use->ops[use->n++] = op;
+    return 0;
+}
+
+// Learns from a run which ops there are, and what the dense ones read.
+static int learn(struct visit * visit, struct use * use, const struct ggs_run * run, struct ggs_error * error) {
+    struct ggs_walk *      walk;
+    struct ggs_access_list list   = {0};
+    int                    status = ggs_walk_open_runs(&walk, visit->trace, run->run, run->run, error);
+    if (status < 0) return status;
+    walk->sums_only = true;
+    status          = ggs_walk_run(walk, error);
+    while (status >= 0 && ggs_walk_op(walk)) {
+        bool sparse = is_sparse(visit->trace, walk->graph, walk->op.node, walk->op.absorbed);
+        status      = add_op(use, (struct op){(uint32_t) walk->op.node, (uint32_t) walk->op.absorbed, sparse}, error);
+        if (status < 0 || sparse) continue;
+        status = ggs_access_of(&list, visit->trace, walk->graph, walk->op.node, walk->op.absorbed, error);
+        use->disk += disk_of(&list);
+    }
+    ggs_access_release(&list);
+    ggs_walk_close(walk);
+    return status < 0 ? status : 0;
+}
+
+static bool is_whole(const struct ggs_run * run) {
+    return (run->flags & (GGS_RUN_INTERRUPTED | GGS_RUN_PARTIAL)) == 0 && run->cut == 0 && run->status == 0;
+}
+
+static int add_use(struct visit * visit, const struct ggs_run * run, struct ggs_error * error) {
+    if (visit->n == visit->capacity) {
+        uint64_t     capacity = visit->capacity == 0 ? 16 : 2 * visit->capacity;
+        struct use * bigger   = realloc(visit->uses, capacity * sizeof(*bigger));
+        if (bigger == NULL) return ggs_fail_memory(error);
+        visit->uses     = bigger;
+        visit->capacity = capacity;
+    }
+    visit->uses[visit->n++] = (struct use){.graph = run->graph, .executed = run->executed, .absorbed = run->absorbed};
+    return learn(visit, &visit->uses[visit->n - 1], run, error);
+}
+
+// The use that the run is one of: its place + 1, 0 where it is like no other.
+static int find_use(struct visit * visit, const struct ggs_run * run, uint64_t * out, struct ggs_error * error) {
+    *out = 0;
+    if (!is_whole(run)) return 0;
+    uint64_t * place = ggs_map_put(&visit->by_graph, ggs_map_key_number(run->graph));
+    if (place == NULL) return ggs_fail_memory(error);
+    if (*place != 0) {
+        const struct use * use = &visit->uses[*place - 1];
+        if (use->executed == run->executed && use->absorbed == run->absorbed) *out = *place;
+        return 0;
+    }
+    *place = *out = visit->n + 1;
+    return add_use(visit, run, error);
+}
+
+// ---- one run ----
+
+static int tell(struct visit * visit, uint64_t run, const struct ggs_graph * graph, uint64_t node,
+                const struct ggs_access_list * list, uint64_t times, struct ggs_error * error) {
+    return visit->visitor->access(visit->visitor->context, run, node, graph->nodes[node].op, list, times, error);
+}
+
+static int see_sparse(struct visit * visit, const struct use * use, const struct ggs_run * run,
+                      struct ggs_error * error) {
+    const struct ggs_graph * graph  = NULL;
+    int                      status = 0;
+    visit->disk                     = use->disk;
+    for (uint64_t i = 0; status >= 0 && i < use->n; i++) {
+        const struct op * op = &use->ops[i];
+        if (!op->sparse) continue;
+        if (graph == NULL) {
+            status = ggs_trace_graph(visit->trace, run->graph, &graph, error);
+            if (status >= 0) status = ggs_access_begin_run(&visit->list, visit->trace, run, graph, error);
+            if (status < 0) break;
+        }
+        status = ggs_access_of(&visit->list, visit->trace, graph, op->node, op->absorbed, error);
+        if (status < 0) break;
+        visit->disk += disk_of(&visit->list);
+        status = tell(visit, run->run, graph, op->node, &visit->list, 1, error);
+    }
+    return status;
+}
+
+static int see_all(struct visit * visit, const struct ggs_run * run, struct ggs_error * error) {
+    struct ggs_walk *              walk;
+    const struct ggs_access_list * list;
+    int                            status = ggs_walk_open_runs(&walk, visit->trace, run->run, run->run, error);
+    if (status < 0) return status;
+    walk->sums_only = true;
+    visit->disk     = 0;
+    status          = ggs_walk_run(walk, error);
+    while (status >= 0 && ggs_walk_op(walk)) {
+        status = ggs_walk_accesses(walk, &list, error);
+        if (status < 0) break;
+        visit->disk += disk_of(list);
+        status = tell(visit, run->run, walk->graph, walk->op.node, list, 1, error);
+    }
+    ggs_walk_close(walk);
+    return status < 0 ? status : 0;
+}
+
+static int see_run(struct visit * visit, const struct ggs_run * run, struct ggs_error * error) {
+    uint64_t place;
+    int      status = find_use(visit, run, &place, error);
+    if (status < 0) return status;
+    if (place == 0) {
+        status = see_all(visit, run, error);
+    } else {
+        visit->uses[place - 1].runs++;
+        visit->uses[place - 1].last_run = run->run;
+        status                          = see_sparse(visit, &visit->uses[place - 1], run, error);
+    }
+    if (status >= 0 && visit->visitor->run != NULL)
+        status = visit->visitor->run(visit->visitor->context, run, visit->disk, error);
+    return status;
+}
+
+// ---- all of them ----
+
+static int tell_dense(struct visit * visit, const struct use * use, struct ggs_error * error) {
+    const struct ggs_graph * graph;
+    struct ggs_access_list   list = {0};
+    if (use->runs == 0) return 0;
+    int status = ggs_trace_graph(visit->trace, use->graph, &graph, error);
+    for (uint64_t i = 0; status == 0 && i < use->n; i++) {
+        const struct op * op = &use->ops[i];
+        if (op->sparse) continue;
+        status = ggs_access_of(&list, visit->trace, graph, op->node, op->absorbed, error);
+        if (status == 0) status = tell(visit, use->last_run, graph, op->node, &list, use->runs, error);
+    }
+    ggs_access_release(&list);
+    return status;
+}
+
+static int walk_runs(struct visit * visit, int64_t first, int64_t last, struct ggs_error * error) {
+    struct ggs_cursor * cursor;
+    struct ggs_run      run;
+    struct ggs_watch *  watch  = visit->trace->watch;
+    int                 status = ggs_cursor_open(&cursor, visit->trace->reader, GGS_TABLE_RUNS, error);
+    if (status == 0 && (first != INT64_MIN || last != INT64_MAX)) status = ggs_cursor_steps(cursor, first, last, error);
+    while (status >= 0 && (status = ggs_cursor_next(cursor, &run, error)) > 0) {
+        if (run.op_runs > 0) status = see_run(visit, &run, error);
+        if (watch == NULL) continue;
+        atomic_fetch_add_explicit(&watch->done, run.op_runs, memory_order_relaxed);
+        if (atomic_load_explicit(&watch->stop, memory_order_relaxed))
+            status = ggs_fail(error, GGS_USAGE, "it was stopped before its end");
+    }
+    ggs_cursor_close(cursor);
+    return status < 0 ? status : 0;
+}
+
+int ggs_uses_visit(struct ggs_trace * trace, int64_t first_step, int64_t last_step,
+                   const struct ggs_uses_visitor * visitor, struct ggs_error * error) {
+    struct visit visit  = {.trace = trace, .visitor = visitor};
+    int          status = walk_runs(&visit, first_step, last_step, error);
+    for (uint64_t i = 0; status >= 0 && i < visit.n; i++) status = tell_dense(&visit, &visit.uses[i], error);
+    for (uint64_t i = 0; i < visit.n; i++) free(visit.uses[i].ops);
+    free(visit.uses);
+    ggs_map_release(&visit.by_graph);
+    ggs_access_release(&visit.list);
+    return status < 0 ? status : 0;
+}

@@ -1,0 +1,297 @@
+#include "analyze/walk/walk.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/error.h"
+
+// What the op runs of a node in one run amount to.
+struct ggs_node_sum {
+    int64_t  begin_ns, end_ns;
+    uint64_t busy_ns, wait_ns;
+    uint32_t n, absorbed;
+    bool     cut;
+};
+
+int ggs_walk_open(struct ggs_walk ** out, struct ggs_trace * trace, int64_t first_step, int64_t last_step,
+                  struct ggs_error * error) {
+    struct ggs_walk * walk = calloc(1, sizeof(*walk));
+    *out                   = NULL;
+    if (walk == NULL) return ggs_fail_memory(error);
+    walk->trace = trace;
+    int status  = ggs_cursor_open(&walk->runs, trace->reader, GGS_TABLE_RUNS, error);
+    if (status == 0) status = ggs_cursor_open(&walk->op_runs, trace->reader, GGS_TABLE_OP_RUNS, error);
+    if (status == 0 && (first_step != INT64_MIN || last_step != INT64_MAX)) {
+        status = ggs_cursor_steps(walk->runs, first_step, last_step, error);
+        if (status == 0) status = ggs_cursor_steps(walk->op_runs, first_step, last_step, error);
+    }
+    if (status < 0) {
+        ggs_walk_close(walk);
+        return status;
+    }
+    *out = walk;
+    return 0;
+}
+
+int ggs_walk_open_runs(struct ggs_walk ** out, struct ggs_trace * trace, uint64_t first_run, uint64_t last_run,
+                       struct ggs_error * error) {
+    int status = ggs_walk_open(out, trace, INT64_MIN, INT64_MAX, error);
+    if (status < 0) return status;
+    int64_t last = last_run > INT64_MAX ? INT64_MAX : (int64_t) last_run;
+    ggs_cursor_keys((*out)->runs, (int64_t) first_run, last);
+    ggs_cursor_keys((*out)->op_runs, (int64_t) first_run, last);
+    return 0;
+}
+
+void ggs_walk_close(struct ggs_walk * walk) {
+    if (walk == NULL) return;
+    ggs_cursor_close(walk->runs);
+    ggs_cursor_close(walk->op_runs);
+    ggs_access_release(&walk->accesses);
+    free(walk->rows);
+    free(walk->parts);
+    free(walk->first);
+    free(walk->layers);
+    free(walk->sums);
+    free(walk);
+}
+
+// Room for the rows of a run and for what is kept by node.
+static int make_room(struct ggs_walk * walk, struct ggs_error * error) {
+    uint64_t nodes = walk->graph->n_nodes, n = walk->run.op_runs;
+    if (n > walk->capacity) {
+        struct ggs_op_run * rows = realloc(walk->rows, n * sizeof(*rows));
+        if (rows == NULL) return ggs_fail_memory(error);
+        walk->rows     = rows;
+        walk->capacity = n;
+    }
+    if (nodes + 2 > walk->nodes_capacity) {
+        uint64_t * first = realloc(walk->first, (nodes + 2) * sizeof(*first));
+        if (first != NULL) walk->first = first;
+        int * layers = realloc(walk->layers, (nodes + 2) * sizeof(*layers));
+        if (layers != NULL) walk->layers = layers;
+        struct ggs_node_sum * sums = realloc(walk->sums, (nodes + 2) * sizeof(*sums));
+        if (sums != NULL) walk->sums = sums;
+        if (first == NULL || layers == NULL || sums == NULL) return ggs_fail_memory(error);
+        walk->nodes_capacity = nodes + 2;
+        walk->layers_of      = 0;
+    }
+    if (walk->layers_of != walk->graph->row.graph) {
+        for (uint64_t i = 0; i < nodes; i++) walk->layers[i] = ggs_trace_node_layer(walk->trace, walk->graph, i);
+        walk->layers_of = walk->graph->row.graph;
+    }
+    return 0;
+}
+
+// The columns of op runs, in the order of struct ggs_op_run.
+enum { RUN, NODE, THREAD, OS_THREAD, BEGIN, DURATION, WAIT, INNER_WAIT, FLAGS, ABSORBED, SUBMIT };
+
+static struct ggs_op_run row_at(const uint64_t * const * words, uint64_t i) {
+    return (struct ggs_op_run){words[RUN][i],
+                               words[NODE][i],
+                               words[THREAD][i],
+                               words[OS_THREAD][i],
+                               (int64_t) words[BEGIN][i],
+                               words[DURATION][i],
+                               words[WAIT][i],
+                               words[INNER_WAIT][i],
+                               words[FLAGS][i],
+                               words[ABSORBED][i],
+                               (int64_t) words[SUBMIT][i]};
+}
+
+// Moves on to the rows of the run: runs and op runs ascend together. The rows [walk->at, *until) of the chunk are its own.
+static int find_rows(struct ggs_walk * walk, uint64_t * until, struct ggs_error * error) {
+    for (;;) {
+        while (walk->at < walk->end && walk->words[RUN][walk->at] < walk->run.run) walk->at++;
+        if (walk->at < walk->end) break;
+        int more = ggs_cursor_next_chunk(walk->op_runs, &walk->words, &walk->end, error);
+        walk->at = 0;
+        if (more <= 0) {
+            walk->end = 0;
+            *until    = 0;
+            return more;
+        }
+    }
+    *until = walk->at;
+    while (*until < walk->end && walk->words[RUN][*until] == walk->run.run) ++*until;
+    return 1;
+}
+
+// Sorts rows by node; those of a node stay in their order, which is by thread.
+static void sort_columns(struct ggs_walk * walk, uint64_t begin, uint64_t until) {
+    uint64_t         nodes  = walk->graph->n_nodes;
+    uint64_t *       first  = walk->first;
+    const uint64_t * column = walk->words[NODE];
+    memset(first, 0, (nodes + 2) * sizeof(*first));
+    for (uint64_t i = begin; i < until; i++) {
+        if (column[i] < nodes) first[column[i] + 2]++;
+    }
+    for (uint64_t i = 2; i < nodes + 2; i++) first[i] += first[i - 1];
+    walk->n_rows = first[nodes + 1];
+    for (uint64_t i = begin; i < until; i++) {
+        if (column[i] < nodes) walk->rows[first[column[i] + 1]++] = row_at(walk->words, i);
+    }
+}
+
+// The same for a run that goes on in further chunks: rows are copied before the chunk is gone.
+static int sort_parts(struct ggs_walk * walk, uint64_t until, struct ggs_error * error) {
+    uint64_t nodes = walk->graph->n_nodes, n = walk->run.op_runs, kept = 0;
+    if (n > walk->parts_capacity) {
+        struct ggs_op_run * parts = realloc(walk->parts, n * sizeof(*parts));
+        if (parts == NULL) return ggs_fail_memory(error);
+        walk->parts          = parts;
+        walk->parts_capacity = n;
+    }
+    memset(walk->first, 0, (nodes + 2) * sizeof(*walk->first));
+    for (;;) {
+        for (; walk->at < until && kept < n; walk->at++) {
+            struct ggs_op_run row = row_at(walk->words, walk->at);
+            if (row.node >= nodes) continue;
+            walk->first[row.node + 2]++;
+            walk->parts[kept++] = row;
+        }
+        if (kept == n || until < walk->end) break;
+        int more = find_rows(walk, &until, error);
+        if (more < 0) return more;
+        if (more == 0 || until == walk->at) break;
+    }
+    for (uint64_t i = 2; i < nodes + 2; i++) walk->first[i] += walk->first[i - 1];
+    for (uint64_t i = 0; i < kept; i++) walk->rows[walk->first[walk->parts[i].node + 1]++] = walk->parts[i];
+    walk->n_rows = kept;
+    return 0;
+}
+
+static void sum_columns(struct ggs_walk * walk, uint64_t until) {
+    const uint64_t * const * words = walk->words;
+    for (uint64_t i = walk->at; i < until; i++) {
+        if (words[NODE][i] >= walk->graph->n_nodes) continue;
+        struct ggs_node_sum * sum      = &walk->sums[words[NODE][i]];
+        uint64_t              duration = words[DURATION][i],
+                 inner                 = words[INNER_WAIT][i] < duration ? words[INNER_WAIT][i] : duration;
+        int64_t begin = (int64_t) words[BEGIN][i], end = begin + (int64_t) duration;
+        if (sum->n == 0 || begin < sum->begin_ns) sum->begin_ns = begin;
+        if (sum->n == 0 || end > sum->end_ns) sum->end_ns = end;
+        sum->n++;
+        sum->absorbed = (uint32_t) words[ABSORBED][i];
+        sum->busy_ns += duration - inner;
+        sum->wait_ns += words[WAIT][i] + inner;
+        sum->cut |= (words[FLAGS][i] & GGS_OP_RUN_ENDED) == 0;
+    }
+    walk->at = until;
+}
+
+// Adds up the run's op runs by node, over as many chunks as they lie in.
+static int gather_sums(struct ggs_walk * walk, struct ggs_error * error) {
+    uint64_t until, nodes = walk->graph->n_nodes;
+    int      more;
+    memset(walk->sums, 0, (nodes + 1) * sizeof(*walk->sums));
+    do {
+        more = find_rows(walk, &until, error);
+        if (more < 0) return more;
+        if (more == 0 || until == walk->at) break;
+        sum_columns(walk, until);
+    } while (until == walk->end);
+    walk->n_rows = nodes; // that ggs_walk_op goes through
+    return 0;
+}
+
+static int gather(struct ggs_walk * walk, struct ggs_error * error) {
+    uint64_t until  = 0;
+    int      status = make_room(walk, error);
+    if (status == 0 && walk->sums_only) return gather_sums(walk, error);
+    if (status == 0) status = find_rows(walk, &until, error);
+    if (status <= 0) return status;
+    if (until - walk->at < walk->run.op_runs && until == walk->end) return sort_parts(walk, until, error);
+    if (until - walk->at > walk->run.op_runs)
+        until = walk->at + walk->run.op_runs; // damaged: no more than there is room for
+    sort_columns(walk, walk->at, until);
+    walk->at = until;
+    return 0;
+}
+
+int ggs_walk_run(struct ggs_walk * walk, struct ggs_error * error) {
+    int      more = ggs_cursor_next(walk->runs, &walk->run, error);
+    uint64_t most = ggs_reader_rows(walk->trace->reader, GGS_TABLE_OP_RUNS);
+    if (more <= 0) return more;
+    if (walk->run.op_runs > most) walk->run.op_runs = most; // damaged: no more room than for what there is
+    if (walk->trace->watch != NULL) {
+        atomic_fetch_add_explicit(&walk->trace->watch->done, walk->run.op_runs, memory_order_relaxed);
+        if (atomic_load_explicit(&walk->trace->watch->stop, memory_order_relaxed))
+            return ggs_fail(error, GGS_USAGE, "it was stopped before its end");
+    }
+    walk->graph   = NULL;
+    walk->n_rows  = 0;
+    walk->next    = 0;
+    walk->indexed = false;
+    if (walk->run.op_runs == 0) return 1;
+    int status = ggs_trace_graph(walk->trace, walk->run.graph, &walk->graph, error);
+    if (status == 0) status = gather(walk, error);
+    return status < 0 ? status : 1;
+}
+
+static void sum_up(struct ggs_op_seen * op) {
+    for (uint64_t i = 0; i < op->n_op_runs; i++) {
+        const struct ggs_op_run * row   = &op->op_runs[i];
+        int64_t                   end   = row->begin_ns + (int64_t) row->duration_ns;
+        uint64_t                  inner = row->inner_wait_ns < row->duration_ns ? row->inner_wait_ns : row->duration_ns;
+        if (i == 0 || row->begin_ns < op->begin_ns) op->begin_ns = row->begin_ns;
+        if (i == 0 || end > op->end_ns) op->end_ns = end;
+        op->busy_ns += row->duration_ns - inner;
+        op->wait_ns += row->wait_ns + inner;
+        op->cut |= (row->flags & GGS_OP_RUN_ENDED) == 0;
+    }
+}
+
+// All members but the times and the op runs; written one by one, because this is done for every op.
+static void see_node(struct ggs_walk * walk, uint64_t number, uint64_t absorbed) {
+    const struct ggs_node * node = &walk->graph->nodes[number];
+    struct ggs_op_seen *    op   = &walk->op;
+    op->node                     = number;
+    op->absorbed                 = absorbed;
+    op->op                       = node->op;
+    op->name                     = ggs_trace_op_name(walk->trace, node->op);
+    op->result                   = ggs_trace_tensor(walk->trace, node->tensor);
+    op->layer                    = walk->layers[number];
+    op->busy_ns = op->wait_ns = 0;
+    op->op_runs               = NULL;
+    op->cut                   = false;
+}
+
+static bool next_sum(struct ggs_walk * walk) {
+    while (walk->next < walk->n_rows && walk->sums[walk->next].n == 0) walk->next++;
+    if (walk->next == walk->n_rows) return false;
+    const struct ggs_node_sum * sum = &walk->sums[walk->next];
+    see_node(walk, walk->next++, sum->absorbed);
+    walk->op.begin_ns  = sum->begin_ns;
+    walk->op.end_ns    = sum->end_ns;
+    walk->op.busy_ns   = sum->busy_ns;
+    walk->op.wait_ns   = sum->wait_ns;
+    walk->op.n_op_runs = sum->n;
+    walk->op.cut       = sum->cut;
+    return true;
+}
+
+bool ggs_walk_op(struct ggs_walk * walk) {
+    if (walk->sums_only) return next_sum(walk);
+    if (walk->next == walk->n_rows) return false;
+    const struct ggs_op_run * row = &walk->rows[walk->next];
+    uint64_t                  n   = 1;
+    while (walk->next + n < walk->n_rows && row[n].node == row->node) n++;
+    walk->next += n;
+    see_node(walk, row->node, row->absorbed);
+    walk->op.n_op_runs = n;
+    walk->op.op_runs   = row;
+    sum_up(&walk->op);
+    return true;
+}
+
+int ggs_walk_accesses(struct ggs_walk * walk, const struct ggs_access_list ** out, struct ggs_error * error) {
+    if (!walk->indexed) {
+        int status = ggs_access_begin_run(&walk->accesses, walk->trace, &walk->run, walk->graph, error);
+        if (status < 0) return status;
+        walk->indexed = true;
+    }
+    *out = &walk->accesses;
+    return ggs_access_of(&walk->accesses, walk->trace, walk->graph, walk->op.node, walk->op.absorbed, error);
+}

@@ -1,0 +1,35 @@
+// What the machine did, in the recording's own words: which op a fault or a request belongs to, which weight its bytes are of, in which
+// phase it happened. Asked in order of time, as the tables have them; a look back of a few graph runs is fine.
+#pragma once
+
+#include <stdint.h>
+
+#include "analyze/walk/trace.h"
+
+// Parts of a recording, by time.
+enum ggs_part {
+    GGS_PART_LOAD,     // before the first token step: the program starts, the model is loaded
+    GGS_PART_WARMUP,   // in a warm-up step
+    GGS_PART_PROMPT,   // in a step that feeds prompt
+    GGS_PART_GENERATE, // in a step that generates, or does both
+    GGS_PART_BETWEEN,  // between steps and after the last: sampling, output, the end
+    GGS_PARTS,
+};
+const char * ggs_part_name(enum ggs_part part); // "load", "warm-up", ...
+
+struct ggs_whereabouts {
+    const char *  op;     // NULL where no op is meant
+    const char *  result; // name of what it computes, "" for none
+    int           layer;  // of the op, -1 for none
+    const char *  weight; // whose bytes lie at that offset of the file, NULL for none
+    enum ggs_part part;
+};
+
+struct ggs_where;
+
+int  ggs_where_open(struct ggs_where ** where, struct ggs_trace * trace, struct ggs_error * error);
+void ggs_where_close(struct ggs_where * where); // NULL is fine
+
+// `run` 0: none; `file` 0: none. Texts live as long as the trace.
+int ggs_where_find(struct ggs_where * where, int64_t ns, uint64_t run, uint64_t node, uint64_t file, uint64_t offset,
+                   struct ggs_whereabouts * out, struct ggs_error * error);

@@ -1,0 +1,12 @@
+// The ids of experiments: RFC 9562 UUIDs as 16 bytes and as text.
+#pragma once
+
+#include <stdbool.h>
+#include <stdint.h>
+
+enum { GGS_UUID_LENGTH = 37 }; // of the text, with its NUL
+
+char * ggs_uuid_format(char text[GGS_UUID_LENGTH], const uint8_t uuid[16]); // returns `text`
+bool   ggs_uuid_parse(const char * text, uint8_t uuid[16]);                 // false where the text is no UUID
+// A new random one (version 4). False where the system gives no random bytes.
+bool ggs_uuid_make(uint8_t uuid[16]);

@@ -1,0 +1,281 @@
+// memory-map.json: where every tensor of the model lies in its files.
+//
+// The files themselves tell, where they are still there; else the trace tells of those tensors that it has seen.
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/error.h"
+#include "base/text.h"
+#include "export/gguf-type-word.h"
+#include "export/json/json.h"
+#include "gguf/gguf-entry.h"
+#include "gguf/gguf-map.h"
+
+// The GGUF files that the engine opened.
+struct model {
+    struct ggs_gguf **      gguf; // by file - 1; NULL where it is none or cannot be read
+    struct ggs_gguf_map *   maps;
+    uint64_t                n_tensors, bytes;
+    const struct ggs_gguf * first; // has the metadata; NULL where no file can be read
+};
+
+void ggs_memory_map_release(struct ggs_memory_map * map) {
+    free(map->entries);
+    *map = (struct ggs_memory_map){0};
+}
+
+static const char * base_name(const char * path) {
+    const char * slash = strrchr(path, '/');
+    return slash == NULL ? path : slash + 1;
+}
+
+static const char * path_of(struct ggs_export * export, uint64_t file) {
+    return ggs_export_valid(export, ggs_reader_string(export->trace.reader, export->trace.files[file - 1].path));
+}
+
+static int open_model(struct ggs_export * export, struct model * model, struct ggs_error * error) {
+    const struct ggs_trace * trace = &export->trace;
+    *model                         = (struct model){0};
+    model->gguf                    = calloc(trace->n_files + 1, sizeof(*model->gguf));
+    model->maps                    = calloc(trace->n_files + 1, sizeof(*model->maps));
+    if (model->gguf == NULL || model->maps == NULL) return ggs_fail_memory(error);
+    for (uint64_t i = 0; i < trace->n_files; i++) {
+        const struct ggs_file * file = &trace->files[i];
+        if (file->gguf == 0) continue;
+        model->bytes += file->size;
+        if (ggs_gguf_open(&model->gguf[i], ggs_reader_string(trace->reader, file->path), NULL) < 0) continue;
+        // A file that has changed since is not the one that was recorded.
+        if (model->gguf[i]->size != file->size || ggs_gguf_map_init(&model->maps[i], model->gguf[i], NULL) < 0) {
+            ggs_gguf_map_release(&model->maps[i]);
+            ggs_gguf_free(model->gguf[i]);
+            model->gguf[i] = NULL;
+            continue;
+        }
+        if (model->first == NULL) model->first = model->gguf[i];
+        model->n_tensors += model->gguf[i]->n_tensors;
+    }
+    return 0;
+}
+
+static void close_model(struct model * model, uint64_t n_files) {
+    for (uint64_t i = 0; i < n_files; i++) {
+        if (model->maps != NULL) ggs_gguf_map_release(&model->maps[i]);
+        if (model->gguf != NULL) ggs_gguf_free(model->gguf[i]);
+    }
+    free(model->maps);
+    free(model->gguf);
+}
+
+// ---- the list ----
+
+static int add(struct ggs_memory_map * map, uint64_t file, uint64_t offset, uint64_t size, struct ggs_error * error) {
+    if (map->n == map->capacity) {
+        uint64_t               capacity = map->capacity == 0 ? 256 : 2 * map->capacity;
+        struct ggs_map_entry * bigger   = realloc(map->entries, capacity * sizeof(*bigger));
+        if (bigger == NULL) return ggs_fail_memory(error);
+        map->entries  = bigger;
+        map->capacity = capacity;
+    }
+    map->entries[map->n] = (struct ggs_map_entry){file, offset, size, map->n};
+    map->n++;
+    return 0;
+}
+
+static int by_place(const void * a, const void * b) {
+    const struct ggs_map_entry *x = a, *y = b;
+    if (x->file != y->file) return x->file < y->file ? -1 : 1;
+    if (x->offset != y->offset) return x->offset < y->offset ? -1 : 1;
+    return x->number < y->number ? -1 : x->number > y->number;
+}
+
+const struct ggs_map_entry * ggs_memory_map_find(const struct ggs_memory_map * map, uint64_t file, uint64_t offset) {
+    uint64_t low = 0, high = map->n; // the first entry behind the byte
+    while (low < high) {
+        uint64_t                     middle = low + (high - low) / 2;
+        const struct ggs_map_entry * e      = &map->entries[middle];
+        if (e->file < file || (e->file == file && e->offset <= offset)) {
+            low = middle + 1;
+        } else {
+            high = middle;
+        }
+    }
+    if (low == 0) return NULL;
+    const struct ggs_map_entry * e = &map->entries[low - 1];
+    return e->file == file && offset - e->offset < e->size ? e : NULL;
+}
+
+// ---- one line ----
+
+struct line {
+    const char *     name;
+    size_t           name_length;
+    uint64_t         offset, size;
+    const uint64_t * ne;
+    unsigned         n_dims;
+    const char *     type;
+    struct ggs_name  parts;
+    int64_t          expert;       // -1: none
+    int64_t          expert_slice; // for the component's words
+    const char *     file;
+};
+
+static void put_line(struct ggs_json * json, const struct line * line) {
+    char component[GGS_COMPONENT_LENGTH];
+    ggs_json_object_inline(json, NULL);
+    ggs_json_string_n(json, "name", line->name, line->name_length);
+    ggs_json_u64(json, "offset_start", line->offset);
+    ggs_json_u64(json, "offset_end", line->offset + line->size);
+    ggs_json_u64(json, "size_bytes", line->size);
+    ggs_json_array_inline(json, "shape");
+    for (unsigned i = 0; i < line->n_dims; i++) ggs_json_u64(json, NULL, line->ne[i]);
+    ggs_json_end(json);
+    ggs_json_string(json, "dtype", line->type);
+    ggs_json_natural(json, "layer_id", line->parts.layer);
+    ggs_json_string(json, "category", ggs_category_name(line->parts.category));
+    ggs_json_string_n(json, "component", line->parts.component, line->parts.component_length);
+    ggs_json_string(json, "component_type",
+                    ggs_name_component(component, sizeof(component), &line->parts, line->expert_slice));
+    ggs_json_natural(json, "expert_id", line->expert);
+    ggs_json_string(json, "file", line->file);
+    ggs_json_end(json);
+}
+
+// `json` NULL: only counts and keeps the entries.
+static int walk_file(struct ggs_export * export, const struct model * model, uint64_t i, struct ggs_json * json,
+                     struct ggs_memory_map * map, struct ggs_error * error) {
+    struct ggs_entries entries = ggs_entries(model->gguf[i], &model->maps[i], true);
+    struct ggs_entry   entry;
+    struct ggs_text    name   = {0};
+    int                status = 0;
+    while (status == 0 && ggs_entries_next(&entries, &entry)) {
+        if (json == NULL) {
+            status = add(map, i + 1, entry.offset, entry.size, error);
+            continue;
+        }
+        char type[GGS_TYPE_WORD_LENGTH];
+        ggs_text_clear(&name);
+        ggs_entry_append_name(&name, &entry);
+        struct line line = {.name         = ggs_text_string(&name),
+                            .name_length  = name.length,
+                            .offset       = entry.offset,
+                            .size         = entry.size,
+                            .ne           = entry.ne,
+                            .n_dims       = entry.n_dims,
+                            .type         = ggs_gguf_type_word(type, entry.tensor->type),
+                            .parts        = entry.name,
+                            .expert       = ggs_entry_expert(&entry),
+                            .expert_slice = entry.expert,
+                            .file         = base_name(path_of(export, i + 1))};
+        put_line(json, &line);
+    }
+    if (name.failed) status = ggs_fail_memory(error);
+    ggs_text_release(&name);
+    return status;
+}
+
+// Weights that the trace has seen, each once: DISK, or copied from a file, and no view.
+static int walk_trace(struct ggs_export * export, struct ggs_json * json, struct ggs_memory_map * map,
+                      struct ggs_error * error) {
+    int status = 0;
+    for (uint64_t i = 0; status == 0 && i < export->trace.n_tensors; i++) {
+        const struct ggs_tensor * t      = &export->trace.tensors[i];
+        bool                      disk   = t->source == GGS_SOURCE_DISK;
+        uint64_t                  file   = disk ? t->file : t->origin_file;
+        uint64_t                  offset = disk ? t->file_offset : t->origin_offset;
+        if (file == 0 || file > export->trace.n_files || t->view != 0 || export->trace.files[file - 1].gguf == 0)
+            continue;
+        uint64_t size = ggs_tensor_extent(&export->trace, t);
+        if (json == NULL) {
+            status = add(map, file, offset, size, error);
+            continue;
+        }
+        const char * name   = ggs_tensor_name_of(export, t->tensor);
+        uint64_t     ne[4]  = {(uint64_t) t->ne[0], (uint64_t) t->ne[1], (uint64_t) t->ne[2], (uint64_t) t->ne[3]};
+        unsigned     n_dims = 4;
+        while (n_dims > 1 && ne[n_dims - 1] == 1) n_dims--;
+        struct line line = {.name         = name,
+                            .name_length  = strlen(name),
+                            .offset       = offset,
+                            .size         = size,
+                            .ne           = ne,
+                            .n_dims       = n_dims,
+                            .type         = ggs_word_type(export, t->type),
+                            .parts        = ggs_name_parse(name, strlen(name)),
+                            .expert       = -1,
+                            .expert_slice = -1,
+                            .file         = base_name(path_of(export, file))};
+        put_line(json, &line);
+    }
+    return status;
+}
+
+static int walk_all(struct ggs_export * export, const struct model * model, struct ggs_json * json,
+                    struct ggs_memory_map * map, struct ggs_error * error) {
+    if (model->first == NULL) return walk_trace(export, json, map, error);
+    int status = 0;
+    for (uint64_t i = 0; status == 0 && i < export->trace.n_files; i++) {
+        if (model->gguf[i] != NULL) status = walk_file(export, model, i, json, map, error);
+    }
+    return status;
+}
+
+// ---- the file ----
+
+static void put_hparam(struct ggs_json * json, const char * key, const struct ggs_gguf * gguf, const char * hparam) {
+    uint64_t value;
+    if (gguf != NULL && ggs_gguf_get_hparam(gguf, hparam, &value)) {
+        ggs_json_u64(json, key, value);
+    } else {
+        ggs_json_null(json, key);
+    }
+}
+
+static void put_head(struct ggs_export * export, struct ggs_json * json, const struct model * model, uint64_t n) {
+    const struct ggs_gguf *    gguf   = model->first;
+    const struct ggs_gguf_kv * tokens = gguf == NULL ? NULL : ggs_gguf_find(gguf, "tokenizer.ggml.tokens");
+    const char *               name   = NULL;
+    size_t                     length = 0;
+    if (gguf == NULL || !ggs_gguf_get_string(gguf, "general.name", &name, &length)) {
+        for (uint64_t i = 0; name == NULL && i < export->trace.n_files; i++) {
+            if (export->trace.files[i].gguf != 0) name = base_name(path_of(export, i + 1));
+        }
+        length = name == NULL ? 0 : strlen(name);
+    }
+    if (name == NULL) {
+        ggs_json_null(json, "model_name");
+    } else {
+        ggs_json_string_n(json, "model_name", name, length);
+    }
+    ggs_json_u64(json, "total_size_bytes", model->bytes);
+    ggs_json_u64(json, "num_tensors", n);
+    ggs_json_object(json, "metadata");
+    put_hparam(json, "n_layers", gguf, "block_count");
+    if (tokens != NULL && tokens->array) {
+        ggs_json_u64(json, "n_vocab", tokens->count);
+    } else {
+        put_hparam(json, "n_vocab", gguf, "vocab_size");
+    }
+    put_hparam(json, "n_embd", gguf, "embedding_length");
+    put_hparam(json, "n_heads", gguf, "attention.head_count");
+    ggs_json_u64(json, "n_tensors", gguf == NULL ? n : model->n_tensors);
+    ggs_json_string(json, "source", gguf == NULL ? "trace" : "gguf");
+    ggs_json_end(json);
+}
+
+int ggs_json_memory_map(struct ggs_export * export, struct ggs_memory_map * map, struct ggs_error * error) {
+    struct ggs_json_file file;
+    struct model         model;
+    int                  status = open_model(export, &model, error);
+    if (status == 0) status = walk_all(export, &model, NULL, map, error);
+    if (status == 0) status = ggs_json_file_open(export, &file, "memory-map.json", error);
+    if (status == 0) {
+        put_head(export, &file.json, &model, map->n);
+        ggs_json_array(&file.json, "tensors");
+        status = walk_all(export, &model, &file.json, map, error);
+        ggs_json_end(&file.json);
+        status = ggs_json_file_close(export, &file, status, error);
+    }
+    if (map->n > 0) qsort(map->entries, map->n, sizeof(*map->entries), by_place);
+    close_model(&model, export->trace.n_files);
+    return status;
+}

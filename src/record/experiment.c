@@ -1,0 +1,447 @@
+#include "record/experiment.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <json-c/json.h>
+#include <libgen.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/random.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "base/error.h"
+#include "base/file.h"
+#include "base/uuid.h"
+#include "record/host.h"
+#include "record/model-files.h"
+#include "record/spool-facts.h"
+#include "record/spool-place.h"
+#include "trace/spool-reader.h"
+
+static const char * const ours[] = {"experiment.json", "trace.ggs", "trace.ggs.tmp", "stdout.txt", "stderr.txt"};
+enum { N_OURS = sizeof(ours) / sizeof(ours[0]) };
+
+// A path that does not fit (see GGS_EXPERIMENT_PATH: ours always do) becomes the empty one, which names nothing.
+static void path_in(char path[PATH_MAX], const char * directory, const char * name) {
+    if (snprintf(path, PATH_MAX, "%s/%s", directory, name) >= PATH_MAX) path[0] = '\0';
+}
+
+static bool holds(const char * directory, const char * name) {
+    char        path[PATH_MAX];
+    struct stat status;
+    path_in(path, directory, name);
+    return lstat(path, &status) == 0;
+}
+
+bool ggs_experiment_is_one(const char * directory) {
+    return holds(directory, "trace.ggs") || holds(directory, "experiment.json") || holds(directory, "spool");
+}
+
+// ---- identity and time ----
+
+static int make_id(struct ggs_experiment_json * experiment, struct ggs_error * error) {
+    uint8_t uuid[16];
+    if (!ggs_uuid_make(uuid)) return ggs_fail_errno(error, "cannot get random bytes for an id");
+    ggs_uuid_format(experiment->id, uuid);
+    return 0;
+}
+
+void ggs_experiment_uuid(const struct ggs_experiment_json * experiment, uint8_t uuid[16]) {
+    if (!ggs_uuid_parse(experiment->id, uuid)) memset(uuid, 0, 16);
+}
+
+static uint64_t nanoseconds(clockid_t clock) {
+    struct timespec now;
+    clock_gettime(clock, &now);
+    return (uint64_t) now.tv_sec * 1000000000u + (uint64_t) now.tv_nsec;
+}
+
+static struct json_object * utc_json(uint64_t realtime_ns) {
+    char      day[32], text[48];
+    time_t    seconds = (time_t) (realtime_ns / 1000000000u);
+    struct tm parts;
+    gmtime_r(&seconds, &parts);
+    strftime(day, sizeof(day), "%Y-%m-%dT%H:%M:%S", &parts);
+    snprintf(text, sizeof(text), "%s.%03uZ", day, (unsigned) (realtime_ns / 1000000u % 1000u));
+    return json_object_new_string(text);
+}
+
+// ---- the directory ----
+
+// Makes what is missing above the experiment's own directory, and remembers how much of the path was there.
+static int make_parents(struct ggs_experiment_json * experiment, struct ggs_error * error) {
+    char copy[PATH_MAX];
+    snprintf(copy, sizeof(copy), "%s", experiment->directory);
+    experiment->existing = 1;
+    for (char * slash = strchr(copy + 1, '/'); slash != NULL; slash = strchr(slash + 1, '/')) {
+        *slash    = '\0';
+        bool made = mkdir(copy, 0777) == 0;
+        if (!made && errno != EEXIST) return ggs_fail_errno(error, "cannot create the directory %s", copy);
+        if (!made) experiment->existing = strlen(copy);
+        *slash = '/';
+    }
+    return 0;
+}
+
+static int absolute(struct ggs_experiment_json * experiment, const char * path, struct ggs_error * error) {
+    char here[PATH_MAX] = "";
+    if (path[0] != '/' && getcwd(here, sizeof(here)) == NULL)
+        return ggs_fail_errno(error, "cannot find the working directory");
+    int length = snprintf(experiment->directory, sizeof(experiment->directory), "%s%s%s", here,
+                          here[0] == '\0' ? "" : "/", path);
+    if (length >= (int) sizeof(experiment->directory))
+        return ggs_fail(error, GGS_USAGE, "the path %s is too long", path);
+    while (length > 1 && experiment->directory[length - 1] == '/') experiment->directory[--length] = '\0';
+    return 0;
+}
+
+static int is_empty(const char * directory, bool * empty, struct ggs_error * error) {
+    DIR * folder = opendir(directory);
+    if (folder == NULL) return ggs_fail_errno(error, "cannot look into %s", directory);
+    const struct dirent * entry;
+    *empty = true;
+    while ((entry = readdir(folder)) != NULL) {
+        if (strcmp(entry->d_name, ".") != 0 && strcmp(entry->d_name, "..") != 0) *empty = false;
+    }
+    closedir(folder);
+    return 0;
+}
+
+static int remove_files(const char * directory, struct ggs_error * error) {
+    char path[PATH_MAX];
+    path_in(path, directory, "spool");
+    int status = ggs_spool_remove(path, error);
+    for (size_t i = 0; i < N_OURS && status == 0; i++) {
+        path_in(path, directory, ours[i]);
+        if (unlink(path) != 0 && errno != ENOENT) status = ggs_fail_errno(error, "cannot remove %s", path);
+    }
+    return status;
+}
+
+// Also the experiments of followed programs, DIR/process-N.
+static int remove_ours(const char * directory, struct ggs_error * error) {
+    int                   status = remove_files(directory, error);
+    DIR *                 folder = opendir(directory);
+    const struct dirent * entry;
+    while (status == 0 && folder != NULL && (entry = readdir(folder)) != NULL) {
+        char path[PATH_MAX];
+        if (strncmp(entry->d_name, "process-", 8) != 0 || strlen(entry->d_name) > 24) continue;
+        path_in(path, directory, entry->d_name);
+        if (!holds(path, "trace.ggs") && !holds(path, "spool")) continue;
+        status = remove_files(path, error);
+        rmdir(path);
+    }
+    if (folder != NULL) closedir(folder);
+    return status;
+}
+
+static int take_existing(const char * directory, bool force, struct ggs_error * error) {
+    bool  empty = false;
+    pid_t writer;
+    int   status = is_empty(directory, &empty, error);
+    if (status != 0 || empty) return status;
+    bool experiment = holds(directory, "experiment.json") || holds(directory, "trace.ggs");
+    if (!force)
+        return ggs_fail(error, GGS_USAGE, "%s exists already and is not empty: choose another directory%s", directory,
+                        experiment ? ", or replace this experiment with --force" : "");
+    if (!experiment)
+        return ggs_fail(error, GGS_USAGE, "%s is not empty and no experiment: --force replaces only experiments",
+                        directory);
+    if (ggs_spool_place_is_live(directory, &writer))
+        return ggs_fail(error, GGS_USAGE, "%s is being recorded to by process %d: it cannot be replaced now", directory,
+                        (int) writer);
+    return remove_ours(directory, error);
+}
+
+static int create_named(struct ggs_experiment_json * experiment, const char * path, bool force,
+                        struct ggs_error * error) {
+    int status = absolute(experiment, path, error);
+    if (status == 0) status = make_parents(experiment, error);
+    if (status != 0) return status;
+    experiment->made = mkdir(experiment->directory, 0700) == 0;
+    if (!experiment->made && errno != EEXIST) return ggs_fail_errno(error, "cannot create the directory %s", path);
+    if (!experiment->made) status = take_existing(experiment->directory, force, error);
+    if (status == 0 && access(experiment->directory, W_OK | X_OK) != 0)
+        status = ggs_fail_errno(error, "cannot write to %s", path);
+    return status;
+}
+
+// PARENT/<date-time>-<subject>, with a number behind it where that is taken.
+static int create_unnamed(struct ggs_experiment_json * experiment, const char * parent, const char * subject,
+                          struct ggs_error * error) {
+    char      when[32], path[GGS_EXPERIMENT_PATH], suffix[16] = "";
+    time_t    now = time(NULL);
+    struct tm parts;
+    localtime_r(&now, &parts);
+    strftime(when, sizeof(when), "%Y%m%d-%H%M%S", &parts);
+    for (int i = 2;; i++) {
+        if (snprintf(path, sizeof(path), "%s/%s-%.100s%s", parent, when, subject, suffix) >= (int) sizeof(path))
+            return ggs_fail(error, GGS_USAGE, "the path %s is too long", parent);
+        int status = absolute(experiment, path, error);
+        if (status == 0) status = make_parents(experiment, error);
+        if (status != 0) return status;
+        if (mkdir(experiment->directory, 0700) == 0) {
+            experiment->made = true;
+            return 0;
+        }
+        if (errno != EEXIST || i == 10000) return ggs_fail_errno(error, "cannot create the directory %s", path);
+        snprintf(suffix, sizeof(suffix), "-%d", i);
+    }
+}
+
+int ggs_experiment_create(struct ggs_experiment_json * experiment, const struct ggs_experiment_place * place,
+                          struct ggs_error * error) {
+    *experiment = (struct ggs_experiment_json){0};
+    int status  = make_id(experiment, error);
+    if (status != 0) return status;
+    if (place->directory != NULL) return create_named(experiment, place->directory, place->force, error);
+    return create_unnamed(experiment, place->parent, place->subject, error);
+}
+
+void ggs_experiment_discard(struct ggs_experiment_json * experiment) {
+    char path[GGS_EXPERIMENT_PATH];
+    remove_ours(experiment->directory, NULL);
+    memcpy(path, experiment->directory, sizeof(path));
+    while (experiment->made && strlen(path) > experiment->existing && rmdir(path) == 0) *strrchr(path, '/') = '\0';
+}
+
+// ---- experiment.json ----
+
+static int write_json(const struct ggs_experiment_json * experiment, struct ggs_error * error) {
+    char              path[PATH_MAX];
+    struct ggs_output output;
+    path_in(path, experiment->directory, "experiment.json");
+    int status = ggs_output_open(&output, path, error);
+    if (status != 0) return status;
+    fchmod(fileno(output.file), 0600);
+    int          flags = JSON_C_TO_STRING_PRETTY | JSON_C_TO_STRING_SPACED | JSON_C_TO_STRING_NOSLASHESCAPE;
+    const char * text  = json_object_to_json_string_ext(experiment->json, flags);
+    if (text == NULL) {
+        ggs_output_discard(&output);
+        return ggs_fail_memory(error);
+    }
+    fprintf(output.file, "%s\n", text);
+    return ggs_output_commit(&output, error);
+}
+
+static void set(struct ggs_experiment_json * experiment, const char * key, struct json_object * value) {
+    json_object_object_add(experiment->json, key, value);
+}
+
+static void set_new(struct ggs_experiment_json * experiment) {
+    experiment->json = json_object_new_object();
+    set(experiment, "experiment_id", json_object_new_string(experiment->id));
+    set(experiment, "ggscope_version", json_object_new_string(GGSCOPE_VERSION));
+    set(experiment, "state", json_object_new_string("recording"));
+}
+
+static struct json_object * command_json(char * const * command) {
+    struct json_object * words = json_object_new_array();
+    for (; *command != NULL; command++) json_object_array_add(words, ggs_json_text(*command));
+    return words;
+}
+
+int ggs_experiment_begin(struct ggs_experiment_json * experiment, const struct ggs_experiment_start * start,
+                         struct ggs_error * error) {
+    char here[PATH_MAX];
+    set_new(experiment);
+    set(experiment, "start_utc", utc_json(nanoseconds(CLOCK_REALTIME)));
+    set(experiment, "start_monotonic_ns", json_object_new_uint64(nanoseconds(CLOCK_MONOTONIC)));
+    set(experiment, "command", command_json(start->command));
+    if (getcwd(here, sizeof(here)) != NULL) set(experiment, "working_directory", ggs_json_text(here));
+    set(experiment, "environment", ggs_environment_json(environ));
+    set(experiment, "host", ggs_host_json());
+    set(experiment, "model", start->model == NULL ? NULL : ggs_json_text(start->model));
+    struct json_object * settings = json_object_new_object();
+    json_object_object_add(settings, "max_size", json_object_new_uint64(start->max_size));
+    json_object_object_add(settings, "policy", ggs_json_text(start->policy));
+    json_object_object_add(settings, "follow", json_object_new_boolean(start->follow));
+    json_object_object_add(settings, "prove", json_object_new_boolean(start->prove));
+    json_object_object_add(settings, "spool", ggs_json_text(start->spool));
+    set(experiment, "settings", settings);
+    set(experiment, "machine", start->machine);
+    return write_json(experiment, error);
+}
+
+void ggs_experiment_setting(struct ggs_experiment_json * experiment, const char * key, struct json_object * value) {
+    struct json_object * settings;
+    if (!json_object_object_get_ex(experiment->json, "settings", &settings))
+        set(experiment, "settings", settings = json_object_new_object());
+    json_object_object_add(settings, key, value);
+}
+
+static const char * string_of(const struct ggs_experiment_json * experiment, const char * key) {
+    struct json_object * value;
+    if (!json_object_object_get_ex(experiment->json, key, &value) || !json_object_is_type(value, json_type_string))
+        return NULL;
+    return json_object_get_string(value);
+}
+
+int ggs_experiment_open(struct ggs_experiment_json * experiment, const char * directory, struct ggs_error * error) {
+    char    path[PATH_MAX];
+    uint8_t uuid[16];
+    *experiment = (struct ggs_experiment_json){0};
+    int status  = absolute(experiment, directory, error);
+    if (status != 0) return status;
+    path_in(path, experiment->directory, "experiment.json");
+    experiment->json = access(path, F_OK) == 0 ? json_object_from_file(path) : NULL;
+    if (experiment->json != NULL && json_object_is_type(experiment->json, json_type_object) &&
+        string_of(experiment, "experiment_id") != NULL &&
+        ggs_uuid_parse(string_of(experiment, "experiment_id"), uuid)) {
+        snprintf(experiment->id, sizeof(experiment->id), "%s", string_of(experiment, "experiment_id"));
+        return 0;
+    }
+    ggs_experiment_release(experiment);
+    status = make_id(experiment, error);
+    if (status == 0) set_new(experiment);
+    return status;
+}
+
+void ggs_experiment_release(struct ggs_experiment_json * experiment) {
+    json_object_put(experiment->json);
+    experiment->json = NULL;
+}
+
+uint64_t ggs_experiment_start_ns(const struct ggs_experiment_json * experiment) {
+    struct json_object * value;
+    if (!json_object_object_get_ex(experiment->json, "start_monotonic_ns", &value)) return 0;
+    return json_object_get_uint64(value);
+}
+
+const char * ggs_experiment_state(const struct ggs_experiment_json * experiment) {
+    const char * state = string_of(experiment, "state");
+    return state == NULL ? "" : state;
+}
+
+struct json_object * ggs_experiment_machine(struct ggs_experiment_json * experiment) {
+    struct json_object * machine;
+    if (json_object_object_get_ex(experiment->json, "machine", &machine) &&
+        json_object_is_type(machine, json_type_object))
+        return machine;
+    machine = json_object_new_object();
+    set(experiment, "machine", machine);
+    return machine;
+}
+
+// ---- the end ----
+
+static struct json_object * value_json(const struct ggs_engine_line * line) {
+    char *               text  = strndup(line->value, line->value_length);
+    struct json_object * value = text == NULL ? NULL : ggs_json_text(text);
+    free(text);
+    return value;
+}
+
+static bool is_key(const struct ggs_engine_line * line, const char * key) {
+    return strlen(key) == line->key_length && memcmp(line->key, key, line->key_length) == 0;
+}
+
+// {"ggml_version", "ggml_commit", "llama_version", "libraries": [{"path", "build_id"}]}
+static struct json_object * engine_json(const char * text) {
+    struct json_object *   engine    = json_object_new_object();
+    struct json_object *   libraries = json_object_new_array();
+    struct json_object *   library   = NULL;
+    struct ggs_engine_line line;
+    while ((text = ggs_engine_line(text, &line)) != NULL) {
+        if (is_key(&line, "library")) {
+            library = json_object_new_object();
+            json_object_object_add(library, "path", value_json(&line));
+            json_object_array_add(libraries, library);
+        } else if (is_key(&line, "build_id")) {
+            if (library != NULL) json_object_object_add(library, "build_id", value_json(&line));
+        } else if (is_key(&line, "ggml_version")) {
+            json_object_object_add(engine, "ggml_version", value_json(&line));
+        } else if (is_key(&line, "ggml_commit")) {
+            json_object_object_add(engine, "ggml_commit", value_json(&line));
+        } else if (is_key(&line, "llama_version")) {
+            json_object_object_add(engine, "llama_version", value_json(&line));
+        }
+    }
+    json_object_object_add(engine, "libraries", libraries);
+    return engine;
+}
+
+// A program that was started without us told the journal its command line: \n and \\ stand for line breaks and backslashes.
+static struct json_object * argument_json(const struct ggs_engine_line * line) {
+    char *text = strndup(line->value, line->value_length), *to = text;
+    for (const char * from = text; from != NULL && *from != '\0'; from++) {
+        if (*from == '\\' && from[1] != '\0')
+            from++, *to++ = *from == 'n' ? '\n' : *from;
+        else
+            *to++ = *from;
+    }
+    if (text != NULL) *to = '\0';
+    struct json_object * value = text == NULL ? NULL : ggs_json_text(text);
+    free(text);
+    return value;
+}
+
+static void set_start_from(struct ggs_experiment_json * experiment, const struct ggs_spool_facts * facts) {
+    struct json_object *   command = json_object_new_array();
+    struct ggs_engine_line line;
+    for (const char * at = facts->engine; (at = ggs_engine_line(at, &line)) != NULL;) {
+        if (is_key(&line, "argument")) json_object_array_add(command, argument_json(&line));
+        if (is_key(&line, "directory")) set(experiment, "working_directory", value_json(&line));
+    }
+    set(experiment, "start_utc", utc_json(facts->realtime_ns));
+    set(experiment, "start_monotonic_ns", json_object_new_uint64(facts->monotonic_ns));
+    set(experiment, "command", command);
+    set(experiment, "host", ggs_host_json());
+    set(experiment, "model", facts->n_files > 0 ? ggs_json_text(facts->files[0]) : NULL);
+}
+
+static struct json_object * losses_json(const uint64_t * losses) {
+    struct json_object * list = json_object_new_array();
+    for (unsigned reason = 1; reason < GGS_FACTS_LOSSES; reason++) {
+        if (losses[reason] == 0) continue;
+        struct json_object * loss = json_object_new_object();
+        const char *         name = ggs_loss_name(reason);
+        json_object_object_add(loss, "reason", json_object_new_string(name == NULL ? "unknown" : name));
+        json_object_object_add(loss, "count", json_object_new_uint64(losses[reason]));
+        json_object_array_add(list, loss);
+    }
+    return list;
+}
+
+static void set_end(struct ggs_experiment_json * experiment, int wait_status, const struct ggs_spool_facts * facts) {
+    bool interrupted = wait_status == GGS_END_UNKNOWN ? !facts->ended : WIFSIGNALED(wait_status);
+    set(experiment, "state", json_object_new_string(!facts->seen ? "empty" : interrupted ? "interrupted" : "complete"));
+    set(experiment, "exit_status", NULL);
+    set(experiment, "signal", NULL);
+    if (wait_status == GGS_END_UNKNOWN) return;
+    if (WIFEXITED(wait_status)) set(experiment, "exit_status", json_object_new_int(WEXITSTATUS(wait_status)));
+    if (!WIFSIGNALED(wait_status)) return;
+    const char * name = sigabbrev_np(WTERMSIG(wait_status));
+    char         text[32];
+    snprintf(text, sizeof(text), "SIG%s", name == NULL ? "?" : name);
+    set(experiment, "signal", json_object_new_string(text));
+}
+
+void ggs_experiment_stop_clock(struct ggs_experiment_json * experiment) {
+    uint64_t start = ggs_experiment_start_ns(experiment), now = nanoseconds(CLOCK_MONOTONIC);
+    set(experiment, "end_utc", utc_json(nanoseconds(CLOCK_REALTIME)));
+    set(experiment, "duration_ns", json_object_new_uint64(now > start ? now - start : 0));
+}
+
+int ggs_experiment_complete(struct ggs_experiment_json * experiment, int wait_status,
+                            const struct ggs_spool_facts * facts, struct ggs_error * error) {
+    if (ggs_experiment_start_ns(experiment) == 0 && facts->seen) set_start_from(experiment, facts);
+    set_end(experiment, wait_status, facts);
+    if (facts->seen) {
+        set(experiment, "process_id", json_object_new_uint64(facts->pid));
+        set(experiment, "executable", ggs_json_text(facts->executable));
+        set(experiment, "engine", engine_json(facts->engine));
+        set(experiment, "model_files", ggs_model_files_json(facts->files, facts->n_files));
+        if (json_object_object_get(experiment->json, "model") == NULL && facts->n_files > 0)
+            set(experiment, "model", ggs_json_text(facts->files[0])); // the command line did not tell it
+        set(experiment, "threads", json_object_new_uint64(facts->threads));
+        set(experiment, "losses", losses_json(facts->losses));
+    }
+    return write_json(experiment, error);
+}

@@ -1,0 +1,83 @@
+// An experiment's directory, and experiment.json in it: what was run, where, with what, and how it ended.
+//
+//     DIR/experiment.json   written before the program starts ("state": "recording"), completed when it has ended
+//     DIR/trace.ggs         once it is sealed
+//     DIR/stdout.txt        what the program wrote
+//     DIR/stderr.txt
+//     DIR/spool             while it is recorded, and until it is sealed
+//
+// Prompts are private: the directory has mode 0700, files have 0600.
+#pragma once
+
+#include <limits.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+struct ggs_error;
+struct ggs_spool_facts;
+struct json_object;
+
+enum { GGS_EXPERIMENT_PATH = PATH_MAX - 64 }; // so that the names of the files in it fit into PATH_MAX
+
+struct ggs_experiment_json {
+    char                 directory[GGS_EXPERIMENT_PATH]; // absolute
+    char                 id[37];                         // a UUID
+    struct json_object * json;
+    bool                 made;     // the directory is ours: nothing was there before
+    size_t               existing; // so much of its path was there before
+};
+
+struct ggs_experiment_place {
+    const char * directory; // where the user wants it, or NULL
+    const char * parent;    // else below this one, which is made where it is missing
+    const char * subject;   // as <date-time>-<subject>
+    bool         force;     // an experiment that is there is replaced
+};
+
+struct ggs_experiment_start {
+    char * const *       command;
+    const char *         model; // as given, NULL where unknown
+    uint64_t             max_size;
+    const char *         policy;
+    bool                 follow;
+    bool                 prove;
+    const char *         spool;   // folder
+    struct json_object * machine; // what is set on the machine; taken over
+};
+
+// Makes the directory. One that exists and is not empty is refused; with `force` it is emptied of the files above, but only
+// where it is an experiment. A directory that is being recorded to is always refused.
+int ggs_experiment_create(struct ggs_experiment_json * experiment, const struct ggs_experiment_place * place,
+                          struct ggs_error * error);
+// Does the directory hold an experiment, sealed or not?
+bool ggs_experiment_is_one(const char * directory);
+// Opens a directory that is there. Without an experiment.json it gets a new id, and `json` holds no more than that.
+int  ggs_experiment_open(struct ggs_experiment_json * experiment, const char * directory, struct ggs_error * error);
+void ggs_experiment_release(struct ggs_experiment_json * experiment);
+
+// Writes experiment.json as it is at the beginning.
+int ggs_experiment_begin(struct ggs_experiment_json * experiment, const struct ggs_experiment_start * start,
+                         struct ggs_error * error);
+
+// Adds to "settings" what turned out while the program was started; in the file once it is completed. Takes `value`.
+void ggs_experiment_setting(struct ggs_experiment_json * experiment, const char * key, struct json_object * value);
+// The object "machine": what was set on the machine and what the machine did. Lives in `json`.
+struct json_object * ggs_experiment_machine(struct ggs_experiment_json * experiment);
+
+// Notes the time at which the program ended: now.
+void ggs_experiment_stop_clock(struct ggs_experiment_json * experiment);
+// How the program ended, as waitpid says it, or that nobody knows.
+enum { GGS_END_UNKNOWN = -1 };
+// Completes experiment.json from what the spool says. Must happen before the spool is sealed: the trace holds a copy.
+int ggs_experiment_complete(struct ggs_experiment_json * experiment, int wait_status,
+                            const struct ggs_spool_facts * facts, struct ggs_error * error);
+
+// The start as CLOCK_MONOTONIC, 0 where it is not known.
+uint64_t ggs_experiment_start_ns(const struct ggs_experiment_json * experiment);
+void     ggs_experiment_uuid(const struct ggs_experiment_json * experiment, uint8_t uuid[16]);
+// "recording", "complete", "interrupted", "empty"; "" where it is not known.
+const char * ggs_experiment_state(const struct ggs_experiment_json * experiment);
+
+// Removes what is in the list above, and the directories that we made: for a program that could not be started.
+void ggs_experiment_discard(struct ggs_experiment_json * experiment);

@@ -1,0 +1,104 @@
+#include "record/host.h"
+
+#include <json-c/json.h>
+#include <sched.h>
+#include <stdbool.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/utsname.h>
+#include <unistd.h>
+
+#include "base/text.h"
+#include "base/utf8.h"
+
+struct json_object * ggs_json_text(const char * text) {
+    struct ggs_text clean  = {0};
+    size_t          length = strlen(text);
+    for (size_t i = 0; i < length;) {
+        uint32_t point;
+        size_t   size = ggs_utf8_decode(text + i, length - i, &point);
+        if (size == 0) {
+            ggs_text_puts(&clean, "\xef\xbf\xbd");
+            size = 1;
+        } else {
+            ggs_text_append(&clean, text + i, size);
+        }
+        i += size;
+    }
+    struct json_object * string = json_object_new_string(ggs_text_string(&clean));
+    ggs_text_release(&clean);
+    return string;
+}
+
+// The value behind "key<blanks><separator>" in a file of such lines, without quotes; "" for none.
+static void look_up(const char * path, const char * key, char separator, char * value, size_t size) {
+    char   line[1024];
+    FILE * file = fopen(path, "re");
+    value[0]    = '\0';
+    while (file != NULL && value[0] == '\0' && fgets(line, sizeof(line), file) != NULL) {
+        size_t length = strlen(key);
+        if (strncmp(line, key, length) != 0) continue;
+        const char * at = line + length + strspn(line + length, " \t");
+        if (*at != separator) continue;
+        at += 1 + strspn(at + 1, " \t\"");
+        snprintf(value, size, "%.*s", (int) strcspn(at, "\"\n"), at);
+    }
+    if (file != NULL) fclose(file);
+}
+
+struct json_object * ggs_host_json(void) {
+    char           text[256];
+    struct utsname kernel;
+    cpu_set_t      usable;
+
+    struct json_object * host = json_object_new_object();
+    look_up("/proc/cpuinfo", "model name", ':', text, sizeof(text));
+    json_object_object_add(host, "cpu", ggs_json_text(text));
+    json_object_object_add(host, "cores", json_object_new_int64(sysconf(_SC_NPROCESSORS_ONLN)));
+    if (sched_getaffinity(0, sizeof(usable), &usable) == 0)
+        json_object_object_add(host, "usable_cores", json_object_new_int(CPU_COUNT(&usable)));
+    uint64_t memory = (uint64_t) sysconf(_SC_PHYS_PAGES) * (uint64_t) sysconf(_SC_PAGESIZE);
+    json_object_object_add(host, "memory_bytes", json_object_new_uint64(memory));
+    if (uname(&kernel) == 0) {
+        json_object_object_add(host, "kernel", ggs_json_text(kernel.release));
+        json_object_object_add(host, "machine", ggs_json_text(kernel.machine));
+    }
+    look_up("/etc/os-release", "PRETTY_NAME", '=', text, sizeof(text));
+    json_object_object_add(host, "os", ggs_json_text(text));
+    return host;
+}
+
+static bool begins_with_one(const char * name, const char * const * prefixes) {
+    for (; *prefixes != NULL; prefixes++) {
+        if (strncmp(name, *prefixes, strlen(*prefixes)) == 0) return true;
+    }
+    return false;
+}
+
+static bool has_one(const char * name, size_t length, const char * const * words) {
+    for (; *words != NULL; words++) {
+        if (memmem(name, length, *words, strlen(*words)) != NULL) return true;
+    }
+    return false;
+}
+
+struct json_object * ggs_environment_json(char * const * environment) {
+    static const char * const matter[] = {
+        "GGML_",           "LLAMA_",           "OMP_",         "GOMP_", "KMP_", "CUDA_", "HIP_", "MALLOC_",
+        "GLIBC_TUNABLES=", "LD_LIBRARY_PATH=", "LD_BIND_NOW=", "NUMA_", NULL};
+    static const char * const secret[] = {"KEY", "SECRET", "PASSWORD", "HF_TOKEN", NULL};
+    struct json_object *      chosen   = json_object_new_object();
+    for (; *environment != NULL; environment++) {
+        const char * equals = strchr(*environment, '=');
+        if (equals == NULL || !begins_with_one(*environment, matter)) continue;
+        size_t length = (size_t) (equals - *environment);
+        char * name   = strndup(*environment, length);
+        if (name == NULL) break;
+        bool hidden = has_one(name, length, secret);
+        json_object_object_add(chosen, name, ggs_json_text(hidden ? "(hidden)" : equals + 1));
+        free(name);
+    }
+    return chosen;
+}

@@ -1,0 +1,33 @@
+// What was found out about a machine, a program or its libraries: one sentence each, with what to do about it.
+#pragma once
+
+#include <stdbool.h>
+#include <stddef.h>
+
+struct ggs_libraries;
+
+enum ggs_finding_level { GGS_FINDING_OK, GGS_FINDING_WARN, GGS_FINDING_FAIL };
+
+struct ggs_finding {
+    enum ggs_finding_level level;
+    const char *           topic; // a word: what it is about
+    char *                 text;
+    char *                 fix; // what to do about it, NULL if there is nothing
+};
+
+// A zeroed struct is empty.
+struct ggs_findings {
+    struct ggs_finding * findings;
+    size_t               count;
+    bool                 failed; // out of memory
+};
+
+// `topic` must outlive the findings. `fix` may be NULL.
+__attribute__((format(printf, 5, 6))) void ggs_findings_add(struct ggs_findings *  findings,
+                                                            enum ggs_finding_level level, const char * topic,
+                                                            const char * fix, const char * format, ...);
+void                                       ggs_findings_release(struct ggs_findings * findings);
+
+// Can the functions that the capture library takes over be taken over in these libraries? (hooks.c)
+void ggs_findings_hooks(struct ggs_findings * findings, const struct ggs_libraries * capture,
+                        const struct ggs_libraries * engine);

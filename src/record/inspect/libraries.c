@@ -1,0 +1,123 @@
+#include "record/inspect/libraries.h"
+
+#include <dirent.h>
+#include <limits.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/error.h"
+
+const char * ggs_file_name(const char * path) {
+    const char * slash = strrchr(path, '/');
+    return slash == NULL ? path : slash + 1;
+}
+
+static bool is_engine_library(const char * name) {
+    return strncmp(name, "libggml", 7) == 0 || strncmp(name, "libllama", 8) == 0;
+}
+
+int ggs_libraries_add(struct ggs_libraries * libraries, const char * path) {
+    char real[PATH_MAX];
+    if (realpath(path, real) == NULL) return 0;
+    for (size_t i = 0; i < libraries->count; i++) {
+        if (strcmp(libraries->items[i].path, real) == 0) return 0;
+    }
+    struct ggs_library * more = realloc(libraries->items, (libraries->count + 1) * sizeof(*more));
+    if (more == NULL) return GGS_MEMORY;
+    libraries->items         = more;
+    struct ggs_library * new = &more[libraries->count];
+    if (ggs_elf_open(&new->elf, real, NULL) != 0) return 0;
+    new->path = strdup(real);
+    if (new->path == NULL) {
+        ggs_elf_close(&new->elf);
+        return GGS_MEMORY;
+    }
+    libraries->count++;
+    return 0;
+}
+
+int ggs_libraries_add_backends(struct ggs_libraries * libraries, const char * folder) {
+    DIR * entries = opendir(folder);
+    int   status  = 0;
+    if (entries == NULL) return 0;
+    const struct dirent * entry;
+    while (status == 0 && (entry = readdir(entries)) != NULL) {
+        char path[PATH_MAX];
+        if (strncmp(entry->d_name, "libggml-cpu", 11) != 0 || strstr(entry->d_name, ".so") == NULL) continue;
+        if (snprintf(path, sizeof(path), "%s/%s", folder, entry->d_name) < (int) sizeof(path))
+            status = ggs_libraries_add(libraries, path);
+    }
+    closedir(entries);
+    return status;
+}
+
+// Is there FOLDER/NAME? `$ORIGIN` in the folder stands for the folder of `origin`.
+static bool try_folder(char path[PATH_MAX], const char * folder, size_t length, const char * origin,
+                       const char * name) {
+    static const char variable[] = "$ORIGIN";
+    int               written;
+    if (length >= sizeof(variable) - 1 && strncmp(folder, variable, sizeof(variable) - 1) == 0) {
+        int base = (int) (ggs_file_name(origin) - origin);
+        int rest = (int) (length - (sizeof(variable) - 1));
+        written  = snprintf(path, PATH_MAX, "%.*s/%.*s/%s", base, origin, rest, folder + sizeof(variable) - 1, name);
+    } else {
+        written = snprintf(path, PATH_MAX, "%.*s/%s", (int) length, folder, name);
+    }
+    return written > 0 && written < PATH_MAX && access(path, R_OK) == 0;
+}
+
+static bool try_folders(char path[PATH_MAX], const char * folders, const char * origin, const char * name) {
+    while (folders != NULL && *folders != '\0') {
+        size_t length = strcspn(folders, ":");
+        if (length > 0 && try_folder(path, folders, length, origin, name)) return true;
+        folders += length + (folders[length] == ':');
+    }
+    return false;
+}
+
+static bool find(char path[PATH_MAX], const struct ggs_elf * elf, const char * origin, const char * name) {
+    if (try_folders(path, getenv("LD_LIBRARY_PATH"), origin, name)) return true;
+    if (try_folders(path, elf->runpath, origin, name)) return true;
+    return try_folders(path,
+                       "/usr/local/lib:/usr/local/lib/x86_64-linux-gnu:/lib/x86_64-linux-gnu:/usr/lib/x86_64-linux-gnu:"
+                       "/lib/aarch64-linux-gnu:/usr/lib/aarch64-linux-gnu:/lib64:/usr/lib64:/lib:/usr/lib",
+                       origin, name);
+}
+
+static int add_direct(struct ggs_libraries * libraries, const struct ggs_elf * elf, const char * origin) {
+    const char * name;
+    int          status = 0;
+    for (size_t i = 0; status == 0 && (name = ggs_elf_needs(elf, i)) != NULL; i++) {
+        char path[PATH_MAX];
+        if (is_engine_library(name) && find(path, elf, origin, name)) status = ggs_libraries_add(libraries, path);
+    }
+    return status;
+}
+
+int ggs_libraries_add_needed(struct ggs_libraries * libraries, const struct ggs_elf * elf, const char * path) {
+    size_t first  = libraries->count;
+    int    status = add_direct(libraries, elf, path);
+    // The list grows while it is walked: what a library needs comes behind it.
+    for (size_t i = first; status == 0 && i < libraries->count; i++) {
+        struct ggs_library library = libraries->items[i]; // the array may move
+        status                     = add_direct(libraries, &library.elf, library.path);
+        if (status == 0 && strncmp(ggs_file_name(library.path), "libggml", 7) == 0) {
+            char folder[PATH_MAX];
+            snprintf(folder, sizeof(folder), "%.*s", (int) (ggs_file_name(library.path) - library.path), library.path);
+            status = ggs_libraries_add_backends(libraries, folder);
+        }
+    }
+    return status;
+}
+
+void ggs_libraries_release(struct ggs_libraries * libraries) {
+    for (size_t i = 0; i < libraries->count; i++) {
+        ggs_elf_close(&libraries->items[i].elf);
+        free(libraries->items[i].path);
+    }
+    free(libraries->items);
+    *libraries = (struct ggs_libraries){0};
+}

@@ -1,0 +1,70 @@
+#include "record/live.h"
+
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/error.h"
+#include "record/experiment.h"
+#include "record/spool-place.h"
+#include "trace/seal/seal.h"
+#include "trace/spool-reader.h"
+
+static bool folder_of(const char * directory, char folder[PATH_MAX]) {
+    char path[PATH_MAX];
+    return snprintf(path, sizeof(path), "%s/spool", directory) < (int) sizeof(path) && realpath(path, folder) != NULL;
+}
+
+bool ggs_live_is_starting(const char * directory) {
+    struct ggs_experiment_json experiment;
+    char                       folder[PATH_MAX], path[PATH_MAX];
+    if (snprintf(path, sizeof(path), "%s/experiment.json", directory) >= (int) sizeof(path) || access(path, F_OK) != 0)
+        return false;
+    if (!folder_of(directory, folder) || ggs_spool_place_has_segments(directory)) return false;
+    if (ggs_experiment_open(&experiment, directory, NULL) < 0) return false;
+    bool starting = strcmp(ggs_experiment_state(&experiment), "recording") == 0;
+    ggs_experiment_release(&experiment);
+    return starting;
+}
+
+bool ggs_live_going_on(void * context, const char * directory, uint64_t * units) {
+    char             folder[PATH_MAX];
+    struct ggs_spool spool;
+    pid_t            writer;
+    (void) context;
+    *units = 0;
+    if (!ggs_spool_place_is_live(directory, &writer)) return ggs_live_is_starting(directory);
+    if (folder_of(directory, folder) && ggs_spool_open(&spool, folder, NULL) == 0) {
+        *units = ggs_spool_estimate(&spool) + spool.n_segments;
+        ggs_spool_release(&spool);
+    }
+    return true;
+}
+
+int ggs_live_copy(void * context, const char * directory, const char * path, struct ggs_error * error) {
+    struct ggs_live_context *  live = context;
+    struct ggs_experiment_json experiment;
+    char                       folder[PATH_MAX], json[PATH_MAX];
+    if (!folder_of(directory, folder)) return ggs_fail(error, GGS_ABSENT, "%s has no spool", directory);
+    if (snprintf(json, sizeof(json), "%s/experiment.json", directory) >= (int) sizeof(json))
+        return ggs_fail(error, GGS_USAGE, "the path %s is too long", directory);
+    int status = ggs_experiment_open(&experiment, directory, error);
+    if (status < 0) return status;
+    struct ggs_seal_options options = {.size               = sizeof(options),
+                                       .start_monotonic_ns = ggs_experiment_start_ns(&experiment),
+                                       .keep_spool         = true,
+                                       .no_sync            = true,
+                                       .origin             = ggs_model_files_find,
+                                       .origin_context     = &live->files,
+                                       .token_text         = ggs_model_files_token,
+                                       .token_text_context = &live->files};
+    ggs_experiment_uuid(&experiment, options.uuid);
+    ggs_experiment_release(&experiment);
+    return ggs_seal_spool(folder, path, json, &options, NULL, error);
+}
+
+void ggs_live_release(struct ggs_live_context * context) {
+    ggs_model_files_release(&context->files);
+}

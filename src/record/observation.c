@@ -1,0 +1,73 @@
+#include "record/observation.h"
+
+#include <json-c/json.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "record/experiment.h"
+#include "record/host.h"
+#include "record/observe/disks.h"
+#include "record/observe/observer.h"
+
+// Everything fails for the same reason.
+static void give_up(struct ggs_observation * observation, const struct ggs_error * error) {
+    if (observation->faults) observation->faults_error = *error;
+    if (observation->io) observation->io_error = *error;
+    ggs_observer_end(observation->observer);
+    observation->observer = NULL;
+}
+
+static void begin(struct ggs_observation * observation, pid_t program) {
+    struct ggs_error error;
+    int              status = ggs_machine_spool_open(&observation->spool, observation->folder, &error);
+    observation->opened     = status == 0;
+    if (status == 0)
+        status = ggs_observer_new(&observation->observer, &observation->spool, observation->max_bytes, &error);
+    if (status != 0) {
+        give_up(observation, &error);
+        return;
+    }
+    bool faults =
+        observation->faults && ggs_observer_faults(observation->observer, program, &observation->faults_error) == 0;
+    bool io = observation->io && ggs_observer_requests(observation->observer, &observation->io_error) == 0;
+    if ((faults || io) && ggs_observer_begin(observation->observer, &error) != 0) give_up(observation, &error);
+}
+
+void ggs_observation_start(void * context, pid_t program) {
+    struct ggs_observation * observation = context;
+    if (!observation->faults && !observation->io) return;
+    begin(observation, program);
+    if (observation->faults_asked && observation->faults_error.text[0] != '\0')
+        fprintf(stderr, "ggscope: page faults are not recorded: %s\n", observation->faults_error.text);
+    if (observation->io_error.text[0] != '\0')
+        fprintf(stderr, "ggscope: block requests are not recorded: %s\n", observation->io_error.text);
+}
+
+void ggs_observation_stop(struct ggs_observation * observation) {
+    struct ggs_error error;
+    ggs_observer_end(observation->observer);
+    observation->observer = NULL;
+    if (observation->opened && ggs_machine_spool_close(&observation->spool, &error) != 0)
+        fprintf(stderr, "ggscope: %s\n", error.text);
+    observation->opened = false;
+}
+
+static struct json_object * outcome(bool wanted, const struct ggs_error * error) {
+    if (wanted && error->text[0] != '\0') return ggs_json_text(error->text);
+    return json_object_new_boolean(wanted);
+}
+
+void ggs_observation_note(const struct ggs_observation * observation, struct ggs_experiment_json * experiment) {
+    ggs_experiment_setting(experiment, "faults", outcome(observation->faults, &observation->faults_error));
+    ggs_experiment_setting(experiment, "io", outcome(observation->io, &observation->io_error));
+}
+
+void ggs_observation_check_files(const struct ggs_observation * observation, char * const * paths, size_t n_paths) {
+    struct ggs_error error;
+    if (!observation->io || observation->io_error.text[0] != '\0') return;
+    for (size_t i = 0; i < n_paths; i++) {
+        if (ggs_disks_check(paths[i], &error) == 0) continue;
+        fprintf(stderr, "ggscope: %s\n", error.text);
+        return; // the others lie beside it
+    }
+}

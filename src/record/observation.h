@@ -1,0 +1,34 @@
+// What is observed of a program from outside while it is recorded: page faults, and block requests where asked for.
+#pragma once
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+#include "base/error.h"
+#include "record/observe/machine-spool.h"
+
+struct ggs_experiment_json;
+struct ggs_observer;
+
+struct ggs_observation {
+    bool                     faults, io;   // wanted
+    bool                     faults_asked; // by name: say so where it does not work
+    const char *             folder;       // of the spool
+    uint64_t                 max_bytes;
+    struct ggs_machine_spool spool;
+    bool                     opened;
+    struct ggs_observer *    observer;               // NULL: nothing is observed
+    struct ggs_error         faults_error, io_error; // why not; "" where it works or is not wanted
+};
+
+// For ggs_launch: the context is a struct ggs_observation. Says in one line what was asked for and does not work; the program is
+// recorded all the same.
+void ggs_observation_start(void * observation, pid_t program);
+// Once the program has ended. The spool has everything then.
+void ggs_observation_stop(struct ggs_observation * observation);
+// Notes in experiment.json what was observed: true, false, or the reason why it was not.
+void ggs_observation_note(const struct ggs_observation * observation, struct ggs_experiment_json * experiment);
+// Says of which of the model's files requests will not be found, and why.
+void ggs_observation_check_files(const struct ggs_observation * observation, char * const * paths, size_t n_paths);

@@ -1,0 +1,149 @@
+#include "record/observe/disks.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <limits.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/sysmacros.h>
+
+#include "base/error.h"
+
+enum { SECTOR = 512 };
+
+static bool read_line(const char * path, char * line, size_t size) {
+    FILE * file = fopen(path, "re");
+    if (file == NULL) return false;
+    bool good = fgets(line, (int) size, file) != NULL;
+    fclose(file);
+    return good;
+}
+
+static bool has_entries(const char * path) {
+    DIR * folder = opendir(path);
+    if (folder == NULL) return false;
+    const struct dirent * entry;
+    bool                  found = false;
+    while ((entry = readdir(folder)) != NULL) found |= entry->d_name[0] != '.';
+    closedir(folder);
+    return found;
+}
+
+// The whole disk under a device, and where on it the device begins.
+static int find_disk(struct ggs_disk_file * file, dev_t device, const char * path, struct ggs_error * error) {
+    char     name[PATH_MAX], line[64];
+    unsigned numbers[2];
+    snprintf(name, sizeof(name), "/sys/dev/block/%u:%u", major(device), minor(device));
+    char * folder = major(device) == 0 ? NULL : realpath(name, NULL);
+    if (folder == NULL)
+        return ggs_fail(error, GGS_UNSUPPORTED,
+                        "%s: its filesystem lies on no block device of its own, so requests cannot be told back to it",
+                        path);
+    snprintf(name, sizeof(name), "%s/slaves", folder);
+    int  status    = 0;
+    bool partition = false;
+    if (has_entries(name))
+        status =
+            ggs_fail(error, GGS_UNSUPPORTED, "%s: its disk %s is made of others, so requests cannot be told back to it",
+                     path, strrchr(folder, '/') + 1);
+    snprintf(name, sizeof(name), "%s/partition", folder);
+    if (status == 0 && (partition = read_line(name, line, sizeof(line)))) {
+        snprintf(name, sizeof(name), "%s/start", folder);
+        if (read_line(name, line, sizeof(line))) file->start = strtoull(line, NULL, 10) * SECTOR;
+    }
+    snprintf(name, sizeof(name), "%s/%sdev", folder, partition ? "../" : "");
+    if (status == 0 && (!read_line(name, line, sizeof(line)) || sscanf(line, "%u:%u", &numbers[0], &numbers[1]) != 2))
+        status = ggs_fail(error, GGS_UNSUPPORTED, "%s: its disk cannot be found in /sys", path);
+    if (status == 0) file->device = (uint64_t) numbers[0] << 20 | numbers[1];
+    free(folder);
+    return status;
+}
+
+static int by_place(const void * a, const void * b) {
+    const struct ggs_extent *x = a, *y = b;
+    return x->physical < y->physical ? -1 : x->physical > y->physical;
+}
+
+static int look_at(struct ggs_disk_file * file, const char * path, struct ggs_error * error) {
+    struct stat info;
+    if (stat(path, &info) != 0) return ggs_fail_errno(error, "%s: cannot be looked at", path);
+    int status = find_disk(file, info.st_dev, path, error);
+    if (status == 0) status = ggs_extents_init(&file->extents, path, error);
+    if (status != 0) {
+        file->device = 0;
+        return status;
+    }
+    size_t kept = 0;
+    for (size_t i = 0; i < file->extents.n_extents; i++)
+        if (file->extents.extents[i].placed) file->extents.extents[kept++] = file->extents.extents[i];
+    file->extents.n_extents = kept;
+    if (kept > 1) qsort(file->extents.extents, kept, sizeof(*file->extents.extents), by_place);
+    return 0;
+}
+
+int ggs_disks_check(const char * path, struct ggs_error * error) {
+    struct ggs_disk_file file   = {0};
+    int                  status = look_at(&file, path, error);
+    ggs_extents_release(&file.extents);
+    return status;
+}
+
+void ggs_disks_release(struct ggs_disks * disks) {
+    for (size_t i = 0; i < disks->n_files; i++) {
+        free(disks->files[i].path);
+        ggs_extents_release(&disks->files[i].extents);
+    }
+    free(disks->files);
+    *disks = (struct ggs_disks){0};
+}
+
+// The same list with more at its end, most of the time: files are numbered as the recording meets them.
+static const struct ggs_disk_file * file_of(struct ggs_disks * disks, size_t i, const char * path) {
+    if (i < disks->n_files) return strcmp(disks->files[i].path, path) == 0 ? &disks->files[i] : NULL;
+    struct ggs_disk_file * more = realloc(disks->files, (i + 1) * sizeof(*more));
+    if (more == NULL) return NULL;
+    disks->files = more;
+    more[i]      = (struct ggs_disk_file){.path = strdup(path)};
+    if (more[i].path == NULL) return NULL;
+    look_at(&more[i], path, NULL); // without a disk none of the requests are its own
+    disks->n_files = i + 1;
+    return &more[i];
+}
+
+// The last extent that begins at the offset or before; `next` is where the one behind it begins.
+static const struct ggs_extent * extent_at(const struct ggs_extents * extents, uint64_t offset, uint64_t * next) {
+    size_t low = 0, high = extents->n_extents;
+    while (low < high) {
+        size_t middle = low + (high - low) / 2;
+        if (extents->extents[middle].physical <= offset)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    *next = low < extents->n_extents ? extents->extents[low].physical : UINT64_MAX;
+    return low == 0 ? NULL : &extents->extents[low - 1];
+}
+
+enum ggs_disk_place ggs_disks_find(void * context, const char * const * paths, size_t n_paths, uint64_t device,
+                                   uint64_t offset, struct ggs_disk_piece * piece) {
+    enum ggs_disk_place where = GGS_DISK_FOREIGN;
+    *piece                    = (struct ggs_disk_piece){.length = UINT64_MAX};
+    for (size_t i = 0; i < n_paths; i++) {
+        const struct ggs_disk_file * file = file_of(context, i, paths[i]);
+        if (file == NULL || file->device == 0 || file->device != device) continue;
+        where = GGS_DISK_OTHER;
+        uint64_t next, from = file->start;
+        if (offset < from) continue;
+        const struct ggs_extent * extent = extent_at(&file->extents, offset - from, &next);
+        if (extent != NULL && offset - from - extent->physical < extent->length) {
+            uint64_t inside = offset - from - extent->physical;
+            *piece          = (struct ggs_disk_piece){i, extent->logical + inside, extent->length - inside};
+            return GGS_DISK_FILE;
+        }
+        if (next != UINT64_MAX && next - (offset - from) < piece->length) piece->length = next - (offset - from);
+    }
+    return where;
+}

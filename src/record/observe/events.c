@@ -1,0 +1,39 @@
+#include "record/observe/events.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+void ggs_events_release(struct ggs_events * events) {
+    free(events->list);
+    *events = (struct ggs_events){0};
+}
+
+void ggs_events_add(struct ggs_events * events, const struct ggs_event * event) {
+    if (events->n == events->capacity) {
+        size_t             capacity = events->capacity == 0 ? 4096 : 2 * events->capacity;
+        struct ggs_event * bigger   = realloc(events->list, capacity * sizeof(*bigger));
+        if (bigger == NULL) {
+            events->dropped++;
+            return;
+        }
+        events->list     = bigger;
+        events->capacity = capacity;
+    }
+    events->list[events->n++] = *event;
+}
+
+static int by_time(const void * a, const void * b) {
+    const struct ggs_event *x = a, *y = b;
+    if (x->ns != y->ns) return x->ns < y->ns ? -1 : 1;
+    return x->kind < y->kind ? -1 : x->kind > y->kind; // begins come first
+}
+
+void ggs_events_take(struct ggs_events * events, uint64_t                                ns,
+                     void (*see)(void * context, const struct ggs_event * event), void * context) {
+    size_t n = 0;
+    if (events->n == 0) return;
+    qsort(events->list, events->n, sizeof(*events->list), by_time);
+    while (n < events->n && events->list[n].ns < ns) see(context, &events->list[n++]);
+    memmove(events->list, events->list + n, (events->n - n) * sizeof(*events->list));
+    events->n -= n;
+}

@@ -1,0 +1,70 @@
+#include "record/observe/outbox.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "record/observe/machine-spool.h"
+
+enum { MOST_WAITING = 1 << 18 };
+
+void ggs_outbox_release(struct ggs_outbox * outbox) {
+    free(outbox->records);
+    *outbox = (struct ggs_outbox){0};
+}
+
+static void refuse(struct ggs_outbox * outbox, uint32_t type) {
+    *(type == GGS_JOURNAL_FAULT ? &outbox->refused_faults : &outbox->refused_requests) += 1;
+}
+
+static void add(struct ggs_outbox * outbox, const struct ggs_outbox_record * record) {
+    if (outbox->n == outbox->capacity) {
+        size_t                     capacity = outbox->capacity == 0 ? 1024 : 2 * outbox->capacity;
+        struct ggs_outbox_record * bigger   = realloc(outbox->records, capacity * sizeof(*bigger));
+        if (bigger == NULL) {
+            refuse(outbox, record->type);
+            return;
+        }
+        outbox->records  = bigger;
+        outbox->capacity = capacity;
+    }
+    outbox->records[outbox->n++] = *record;
+}
+
+void ggs_outbox_fault(struct ggs_outbox * outbox, const struct ggs_journal_fault * fault) {
+    struct ggs_outbox_record record = {
+        .begin_ns = fault->begin_ns, .type = GGS_JOURNAL_FAULT, .body = {.fault = *fault}};
+    add(outbox, &record);
+}
+
+void ggs_outbox_request(struct ggs_outbox * outbox, const struct ggs_journal_request * request) {
+    struct ggs_outbox_record record = {
+        .begin_ns = request->begin_ns, .type = GGS_JOURNAL_REQUEST, .body = {.request = *request}};
+    add(outbox, &record);
+}
+
+static int by_begin(const void * a, const void * b) {
+    const struct ggs_outbox_record *x = a, *y = b;
+    return x->begin_ns < y->begin_ns ? -1 : x->begin_ns > y->begin_ns;
+}
+
+static void send(struct ggs_outbox * outbox, const struct ggs_outbox_record * record) {
+    size_t bytes = record->type == GGS_JOURNAL_FAULT ? sizeof(record->body.fault) : sizeof(record->body.request);
+    size_t whole = sizeof(struct ggs_journal_record) + bytes;
+    if (outbox->room < whole) {
+        refuse(outbox, record->type);
+        return;
+    }
+    outbox->room -= whole;
+    ggs_machine_spool_append(outbox->spool, record->type, record->begin_ns, &record->body, bytes);
+}
+
+void ggs_outbox_flush(struct ggs_outbox * outbox, uint64_t floor) {
+    if (outbox->n == 0 || (floor <= outbox->floor && outbox->n < MOST_WAITING)) return;
+    if (outbox->n >= MOST_WAITING) floor = UINT64_MAX;
+    qsort(outbox->records, outbox->n, sizeof(*outbox->records), by_begin);
+    size_t n = 0;
+    while (n < outbox->n && outbox->records[n].begin_ns < floor) send(outbox, &outbox->records[n++]);
+    memmove(outbox->records, outbox->records + n, (outbox->n - n) * sizeof(*outbox->records));
+    outbox->n -= n;
+    if (floor != UINT64_MAX) outbox->floor = floor;
+}

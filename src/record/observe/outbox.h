@@ -1,0 +1,37 @@
+// What has ended, on its way into the spool in the order of its begins.
+//
+// A fault or a request is known when it ends, but the trace has them by their begins. So a record waits here until nothing that
+// began before it is under way any more. Too many of them do not wait: a single read that takes seconds must not hold up all others.
+#pragma once
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "trace/spool.h"
+
+struct ggs_machine_spool;
+
+struct ggs_outbox_record {
+    uint64_t begin_ns;
+    uint32_t type; // GGS_JOURNAL_FAULT or GGS_JOURNAL_REQUEST
+    uint32_t reserved;
+    union {
+        struct ggs_journal_fault   fault;
+        struct ggs_journal_request request;
+    } body;
+};
+
+struct ggs_outbox {
+    struct ggs_machine_spool * spool;
+    uint64_t                   room; // bytes that the spool may still get
+    struct ggs_outbox_record * records;
+    size_t                     n, capacity;
+    uint64_t                   floor; // of the last flush
+    uint64_t                   refused_faults, refused_requests;
+};
+
+void ggs_outbox_release(struct ggs_outbox * outbox);
+void ggs_outbox_fault(struct ggs_outbox * outbox, const struct ggs_journal_fault * fault);
+void ggs_outbox_request(struct ggs_outbox * outbox, const struct ggs_journal_request * request);
+// Nothing that began before `floor` will come any more. UINT64_MAX: nothing will come.
+void ggs_outbox_flush(struct ggs_outbox * outbox, uint64_t floor);

@@ -1,0 +1,482 @@
+#include "record/recording.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <json-c/json.h>
+#include <limits.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "base/error.h"
+#include "base/number.h"
+#include "base/text.h"
+#include "engine/locate.h"
+#include "record/experiment.h"
+#include "record/inspect/capture-library.h"
+#include "record/inspect/findings.h"
+#include "record/inspect/libraries.h"
+#include "record/inspect/program.h"
+#include "record/launch/environment.h"
+#include "record/launch/launch.h"
+#include "record/observation.h"
+#include "record/pressure.h"
+#include "record/sealing.h"
+#include "record/spool-facts.h"
+#include "record/spool-place.h"
+#include "trace/spool-reader.h"
+
+// Less than this holds no recording: the journal and the first lane take a segment each.
+static const uint64_t LEAST_SIZE   = 4u << 20;
+static const uint64_t LEAST_MEMORY = 16u << 20;
+
+// ---- options ----
+
+enum {
+    KEY_FORCE = 1000,
+    KEY_MAX_SIZE,
+    KEY_POLICY,
+    KEY_FOLLOW,
+    KEY_SPOOL,
+    KEY_ENGINE,
+    KEY_PROVE,
+    KEY_FAULTS,
+    KEY_NO_FAULTS,
+    KEY_RESIDENCY,
+    KEY_IO,
+    KEY_MEMORY,
+    KEY_COLD
+};
+
+static const struct argp_option recording_options[] = {
+    {NULL, 0, NULL, 0, "Recording:", 10},
+    {"output", 'o', "DIR", 0, "Put the experiment into DIR (./experiments/<date-time>-<model>)", 0},
+    {"force", KEY_FORCE, NULL, 0, "Replace an experiment that is there already", 0},
+    {"max-size", KEY_MAX_SIZE, "SIZE", 0, "Record at most SIZE bytes, such as 2G (16G, or half of what is free)", 0},
+    {"policy", KEY_POLICY, "stop|ring", 0, "What to do then: stop recording (the default), or drop the oldest op runs",
+     0},
+    {"follow", KEY_FOLLOW, NULL, 0, "Record programs that the program starts, too", 0},
+    {"spool", KEY_SPOOL, "DIR", 0, "Keep the recording in DIR until it is sealed (/dev/shm where that has room)", 0},
+    {"engine", KEY_ENGINE, "DIR", 0, "Let the program use the llama.cpp libraries in DIR", 0},
+    {"quiet", 'q', NULL, 0, "No summary", 0},
+    {NULL, 0, NULL, 0, "The machine:", 11},
+    {"prove", KEY_PROVE, NULL, 0,
+     "Note which pages of the mapped model each op really touches, for ggscope prove; distorts all times", 0},
+    {"faults", KEY_FAULTS, NULL, 0, "Record page faults (the default, where it is permitted)", 0},
+    {"no-faults", KEY_NO_FAULTS, NULL, 0, "Leave page faults out", 0},
+    {"residency", KEY_RESIDENCY, NULL, 0,
+     "Note which pages of the model are in memory after loading, after each token and at the end", 0},
+    {"io", KEY_IO, NULL, 0, "Record the requests to the disk under the model (root)", 0},
+    {"memory", KEY_MEMORY, "SIZE", 0, "Let the program use at most SIZE bytes of memory, page cache included", 0},
+    {"cold", KEY_COLD, "FILE", OPTION_ARG_OPTIONAL,
+     "Drop the model from the page cache first: FILE, or what the command names with -m", 0},
+    {0},
+};
+
+static error_t parse_option(int key, char * argument, struct argp_state * state) {
+    struct ggs_recording * recording = state->input;
+    switch (key) {
+        case 'o':
+            if (argument[0] == '\0') argp_error(state, "-o wants a directory");
+            recording->output = argument;
+            return 0;
+        case 'q':
+            recording->quiet = true;
+            return 0;
+        case KEY_FORCE:
+            recording->force = true;
+            return 0;
+        case KEY_FOLLOW:
+            recording->follow = true;
+            return 0;
+        case KEY_SPOOL:
+            recording->spool = argument;
+            return 0;
+        case KEY_ENGINE:
+            recording->engine = argument;
+            return 0;
+        case KEY_PROVE:
+            recording->prove = true;
+            return 0;
+        case KEY_FAULTS:
+            recording->faults    = true;
+            recording->no_faults = false;
+            return 0;
+        case KEY_NO_FAULTS:
+            recording->faults    = false;
+            recording->no_faults = true;
+            return 0;
+        case KEY_RESIDENCY:
+            recording->residency = true;
+            return 0;
+        case KEY_IO:
+            recording->io = true;
+            return 0;
+        case KEY_COLD:
+            recording->cold       = true;
+            recording->cold_model = argument;
+            return 0;
+        case KEY_MEMORY:
+            if (!ggs_parse_bytes(argument, &recording->memory) || recording->memory < LEAST_MEMORY)
+                argp_error(state, "--memory wants a size of at least 16M, such as 512M or 2G, not '%s'", argument);
+            return 0;
+        case KEY_MAX_SIZE:
+            if (!ggs_parse_bytes(argument, &recording->max_size) || recording->max_size < LEAST_SIZE)
+                argp_error(state, "--max-size wants a size of at least 4M, such as 512M or 2G, not '%s'", argument);
+            return 0;
+        case KEY_POLICY:
+            if (strcmp(argument, "stop") != 0 && strcmp(argument, "ring") != 0)
+                argp_error(state, "--policy is stop or ring, not '%s'", argument);
+            recording->policy = argument;
+            return 0;
+        default:
+            return ARGP_ERR_UNKNOWN;
+    }
+}
+
+const struct argp ggs_recording_argp = {recording_options, parse_option, NULL, NULL, NULL, NULL, NULL};
+
+// ---- before ----
+
+// The model among the arguments of a llama.cpp program: -m FILE, --model FILE, --model=FILE.
+static const char * find_model(char * const * command) {
+    for (char * const * word = command + 1; command[0] != NULL && *word != NULL; word++) {
+        if ((strcmp(*word, "-m") == 0 || strcmp(*word, "--model") == 0) && word[1] != NULL) return word[1];
+        if (strncmp(*word, "--model=", 8) == 0) return *word + 8;
+    }
+    return NULL;
+}
+
+// A file name's part that tells what it is about: no folders, no .gguf, no characters that a shell minds.
+static void make_subject(char * subject, size_t size, const char * path) {
+    snprintf(subject, size, "%s", ggs_file_name(path));
+    size_t length = strlen(subject);
+    if (length > 5 && strcmp(subject + length - 5, ".gguf") == 0) subject[length - 5] = '\0';
+    for (char * c = subject; *c != '\0'; c++) {
+        bool plain =
+            (*c >= '0' && *c <= '9') || ((*c | 0x20) >= 'a' && (*c | 0x20) <= 'z') || strchr("._-+", *c) != NULL;
+        if (!plain) *c = '_';
+    }
+    if (subject[0] == '\0') snprintf(subject, size, "program");
+}
+
+struct attempt {
+    const struct ggs_recording * recording;
+    struct ggs_program           program;
+    char                         capture[PATH_MAX];
+    struct ggs_engine_paths      engine;
+    struct ggs_experiment_json   experiment;
+    struct ggs_spool_place       place;
+    struct ggs_environment       environment;
+    struct ggs_observation       observation;
+    struct ggs_pressure          pressure;
+    bool                         misuse;   // the command line is to blame
+    int                          files[2]; // stdout.txt, stderr.txt
+};
+
+static const char * model_of(const struct ggs_recording * recording) {
+    return recording->model != NULL ? recording->model : find_model(recording->command);
+}
+
+static int check_pressure(struct attempt * attempt, struct ggs_error * error) {
+    const struct ggs_recording * recording = attempt->recording;
+    attempt->pressure =
+        (struct ggs_pressure){.memory  = recording->memory,
+                              .cold    = recording->cold,
+                              .model   = recording->cold_model != NULL ? recording->cold_model : model_of(recording),
+                              .command = recording->command};
+    int status      = ggs_pressure_check(&attempt->pressure, error);
+    attempt->misuse = status == GGS_USAGE;
+    return status;
+}
+
+// Everything that can be known before anything is made.
+static int check(struct attempt * attempt, struct ggs_error * error) {
+    const struct ggs_recording * recording = attempt->recording;
+    struct ggs_error             reason;
+    bool                         only_warn;
+    int                          status = ggs_program_find(&attempt->program, recording->command[0], error);
+    if (status == 0) status = ggs_capture_library_find(attempt->capture, error);
+    if (status == 0 && recording->engine != NULL)
+        status = ggs_engine_locate(recording->engine, &attempt->engine, error);
+    if (status != 0) return status;
+    if (ggs_program_check(&attempt->program, &only_warn, &reason) != 0) {
+        if (!only_warn) return ggs_fail(error, reason.status, "%s", reason.text);
+        fprintf(stderr, "ggscope: %s; what the script %s starts may still be recorded\n", reason.text,
+                attempt->program.path);
+    }
+    return check_pressure(attempt, error);
+}
+
+static int open_copy(const struct attempt * attempt, const char * name, int * fd, struct ggs_error * error) {
+    char path[PATH_MAX];
+    snprintf(path, sizeof(path), "%s/%s", attempt->experiment.directory, name);
+    *fd = open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
+    return *fd < 0 ? ggs_fail_errno(error, "cannot create %s", path) : 0;
+}
+
+static int make_environment(struct attempt * attempt, struct ggs_error * error) {
+    const struct ggs_recording * recording   = attempt->recording;
+    struct ggs_environment *     environment = &attempt->environment;
+    char                         number[GGS_NUMBER_LENGTH];
+    uint64_t                     reserved = ggs_pressure_reserve(&attempt->pressure, attempt->place.max_bytes);
+    snprintf(number, sizeof(number), "%llu", (unsigned long long) (attempt->place.max_bytes - reserved));
+    ggs_environment_copy(environment, environ);
+    ggs_environment_prepend(environment, "LD_PRELOAD", attempt->capture);
+    ggs_environment_set(environment, "GGSCOPE_OUTPUT", attempt->experiment.directory);
+    ggs_environment_set(environment, "GGSCOPE_SPOOL", attempt->place.folder);
+    ggs_environment_set(environment, "GGSCOPE_MAX_SIZE", number);
+    ggs_environment_set(environment, "GGSCOPE_POLICY", recording->policy == NULL ? "stop" : recording->policy);
+    if (recording->follow) ggs_environment_set(environment, "GGSCOPE_FOLLOW", "1");
+    if (recording->prove) ggs_environment_set(environment, "GGSCOPE_PROVE", "1");
+    if (recording->residency) ggs_environment_set(environment, "GGSCOPE_RESIDENCY", "1");
+    if (recording->engine != NULL) {
+        ggs_environment_set(environment, "GGSCOPE_ENGINE", attempt->engine.directory);
+        ggs_environment_prepend(environment, "LD_LIBRARY_PATH", attempt->engine.directory);
+    }
+    return environment->failed ? ggs_fail_memory(error) : 0;
+}
+
+static int prepare(struct attempt * attempt, struct ggs_error * error) {
+    const struct ggs_recording * recording = attempt->recording;
+    const char *                 model     = model_of(recording);
+    char                         subject[NAME_MAX];
+    make_subject(subject, sizeof(subject), model != NULL ? model : recording->command[0]);
+    struct ggs_experiment_place where  = {.directory = recording->output,
+                                          .parent    = recording->parent == NULL ? "experiments" : recording->parent,
+                                          .subject   = subject,
+                                          .force     = recording->force};
+    int                         status = ggs_experiment_create(&attempt->experiment, &where, error);
+    if (status != 0) return status;
+    status = ggs_spool_place_make(&attempt->place, attempt->experiment.directory, attempt->experiment.id,
+                                  recording->spool, recording->max_size, error);
+    if (status == 0) status = make_environment(attempt, error);
+    if (status == 0) status = open_copy(attempt, "stdout.txt", &attempt->files[0], error);
+    if (status == 0) status = open_copy(attempt, "stderr.txt", &attempt->files[1], error);
+    if (status == 0)
+        status = ggs_pressure_apply(&attempt->pressure, attempt->place.folder, attempt->place.max_bytes, error);
+    struct ggs_experiment_start start = {.command  = recording->command,
+                                         .model    = model,
+                                         .max_size = attempt->place.max_bytes,
+                                         .policy   = recording->policy == NULL ? "stop" : recording->policy,
+                                         .follow   = recording->follow,
+                                         .prove    = recording->prove,
+                                         .spool    = attempt->place.folder,
+                                         .machine  = json_object_new_object()};
+    ggs_pressure_note_begin(&attempt->pressure, start.machine);
+    if (status == 0) {
+        status = ggs_experiment_begin(&attempt->experiment, &start, error);
+    } else {
+        json_object_put(start.machine);
+    }
+    if (status != 0) {
+        ggs_pressure_end(&attempt->pressure); // its segments lie in the spool
+        ggs_experiment_discard(&attempt->experiment);
+    }
+    return status;
+}
+
+// ---- after ----
+
+static void remove_spool(const struct attempt * attempt) {
+    char path[PATH_MAX];
+    snprintf(path, sizeof(path), "%s/spool", attempt->experiment.directory);
+    ggs_spool_remove(path, NULL);
+}
+
+static void tell_nothing_seen(const struct attempt * attempt, int wait_status) {
+    struct ggs_text reason = {0};
+    char            path[PATH_MAX];
+    snprintf(path, sizeof(path), "%s/stderr.txt", attempt->experiment.directory);
+    ggs_program_explain(&attempt->program, path, wait_status, &reason);
+    fprintf(stderr, "ggscope: no ggml activity was seen: %s\n", ggs_text_string(&reason));
+    ggs_text_release(&reason);
+}
+
+// Says what could not be seen of the libraries that the program really loaded, and that nothing was computed.
+static void tell_blindness(const struct ggs_spool_facts * facts, const struct attempt * attempt) {
+    struct ggs_libraries   capture = {0}, engine = {0};
+    struct ggs_findings    report = {0};
+    struct ggs_engine_line line;
+    for (const char * at = facts->engine; (at = ggs_engine_line(at, &line)) != NULL;) {
+        char path[PATH_MAX];
+        if (line.key_length != 7 || memcmp(line.key, "library", 7) != 0 || line.value_length >= sizeof(path)) continue;
+        memcpy(path, line.value, line.value_length);
+        path[line.value_length] = '\0';
+        ggs_libraries_add(&engine, path);
+    }
+    ggs_libraries_add(&capture, attempt->capture);
+    ggs_findings_hooks(&report, &capture, &engine);
+    for (size_t i = 0; i < report.count && engine.count > 0; i++) {
+        if (report.findings[i].level == GGS_FINDING_FAIL && report.findings[i].text != NULL)
+            fprintf(stderr, "ggscope: %s\n", report.findings[i].text);
+    }
+    if (facts->runs == 0) fprintf(stderr, "ggscope: the program loaded an engine, but no graph was computed\n");
+    ggs_findings_release(&report);
+    ggs_libraries_release(&engine);
+    ggs_libraries_release(&capture);
+}
+
+// Seals. Returns 0, or 1 where the recording is not what it should be.
+static int finish(struct attempt * attempt, int wait_status) {
+    struct ggs_spool_facts facts = {0};
+    struct ggs_error       error;
+    struct ggs_seal_result result;
+    pid_t                  writer;
+    bool                   quiet = attempt->recording->quiet;
+    if (ggs_spool_place_is_live(attempt->experiment.directory, &writer)) {
+        fprintf(
+            stderr,
+            "ggscope: process %d, which the program started, is still being recorded; when it has ended: ggscope seal %s\n",
+            (int) writer, attempt->experiment.directory);
+        return 0;
+    }
+    int status = ggs_spool_facts_read(&facts, attempt->place.folder, &error);
+    if (status == 0 && facts.runs == 0 && attempt->recording->discard && WIFEXITED(wait_status) &&
+        WEXITSTATUS(wait_status) != 0) {
+        ggs_experiment_discard(&attempt->experiment);
+        ggs_spool_facts_release(&facts);
+        return 1;
+    }
+    if (status == 0 && attempt->recording->residency)
+        json_object_object_add(ggs_experiment_machine(&attempt->experiment), "residency",
+                               json_object_new_string(!facts.resident             ? "none"
+                                                      : facts.resident_in_process ? "pagemap"
+                                                                                  : "mincore"));
+    if (status == 0) {
+        ggs_observation_note(&attempt->observation, &attempt->experiment);
+        ggs_observation_check_files(&attempt->observation, facts.files, facts.n_files);
+        status = ggs_experiment_complete(&attempt->experiment, wait_status, &facts, &error);
+    }
+    if (status == 0 && !facts.seen) {
+        remove_spool(attempt);
+        tell_nothing_seen(attempt, wait_status);
+        ggs_spool_facts_release(&facts);
+        return 1;
+    }
+    if (status == 0) status = ggs_seal_experiment(&attempt->experiment, quiet, &result, &error);
+    if (status != 0) {
+        fprintf(stderr, "ggscope: %s; once that is mended: ggscope seal %s\n", error.text,
+                attempt->experiment.directory);
+    } else {
+        tell_blindness(&facts, attempt);
+        if (attempt->recording->follow) ggs_seal_followed(attempt->experiment.directory, quiet);
+        if (!quiet && attempt->recording->summarise != NULL)
+            attempt->recording->summarise(attempt->experiment.directory, stderr);
+    }
+    ggs_spool_facts_release(&facts);
+    return status == 0 ? 0 : 1;
+}
+
+static int exit_status(int wait_status) {
+    return WIFSIGNALED(wait_status) ? 128 + WTERMSIG(wait_status) : WEXITSTATUS(wait_status);
+}
+
+static void on_started(void * context, pid_t program) {
+    struct attempt * attempt = context;
+    ggs_pressure_join(&attempt->pressure, program);
+    ggs_observation_start(&attempt->observation, program);
+}
+
+// Where systemd sets the limit, it starts the program.
+static char ** words_to_run(const struct attempt * attempt, const char ** path) {
+    const struct ggs_recording * recording = attempt->recording;
+    const char * const *         prefix    = attempt->pressure.limit.prefix;
+    size_t                       n_prefix = 0, n_words = 0, n = 0;
+    while (prefix[n_prefix] != NULL) n_prefix++;
+    while (recording->command[n_words] != NULL) n_words++;
+    char ** words = calloc(n_prefix + n_words + 1, sizeof(*words));
+    if (words == NULL) return NULL;
+    for (size_t i = 0; i < n_prefix; i++) words[n++] = (char *) prefix[i];
+    for (size_t i = 0; i < n_words; i++) words[n++] = recording->command[i];
+    *path = n_prefix > 0 ? prefix[0] : attempt->program.path;
+    if (n_prefix > 0) words[n_prefix] = (char *) attempt->program.path; // as we found it
+    return words;
+}
+
+static int launch_program(struct attempt * attempt, struct ggs_launch_result * result, struct ggs_error * error) {
+    const char * path  = NULL;
+    char **      words = words_to_run(attempt, &path);
+    if (words == NULL) return ggs_fail_memory(error);
+    struct ggs_launch launch = {.path        = path,
+                                .argv        = words,
+                                .environment = attempt->environment.entries,
+                                .copy_stdout = attempt->files[0],
+                                .copy_stderr = attempt->files[1],
+                                .started     = on_started,
+                                .context     = attempt};
+    int               status = ggs_launch(&launch, result, error);
+    free(words);
+    return status;
+}
+
+static int run(struct attempt * attempt, struct ggs_error * error) {
+    struct ggs_launch_result result;
+    // Protected pages fault by the thousand, and say nothing of the machine.
+    bool quiet_faults                 = attempt->recording->no_faults || attempt->recording->prove;
+    attempt->observation.faults       = attempt->recording->faults || !quiet_faults;
+    attempt->observation.faults_asked = attempt->recording->faults;
+    attempt->observation.io           = attempt->recording->io;
+    attempt->observation.folder       = attempt->place.folder;
+    attempt->observation.max_bytes    = attempt->place.max_bytes;
+    int status                        = launch_program(attempt, &result, error);
+    ggs_observation_stop(&attempt->observation);
+    ggs_pressure_end(&attempt->pressure);
+    if (status != 0) {
+        ggs_experiment_discard(&attempt->experiment);
+        return -1;
+    }
+    ggs_pressure_note_end(&attempt->pressure, ggs_experiment_machine(&attempt->experiment));
+    // Whoever read our messages may be gone; the recording is sealed all the same.
+    signal(SIGPIPE, SIG_IGN);
+    ggs_experiment_stop_clock(&attempt->experiment);
+    int missing = result.stdout_errno != 0 ? result.stdout_errno : result.stderr_errno;
+    if (missing != 0)
+        fprintf(stderr, "ggscope: the copies of the program's output in %s are not whole: %s\n",
+                attempt->experiment.directory, strerror(missing));
+    bool limited = ggs_pressure_explain(&attempt->pressure, result.wait_status);
+    if (WIFSIGNALED(result.wait_status) && !limited)
+        fprintf(stderr, "ggscope: the program was ended by signal %d (%s)\n", WTERMSIG(result.wait_status),
+                strsignal(WTERMSIG(result.wait_status)));
+    int own    = finish(attempt, result.wait_status);
+    int theirs = exit_status(result.wait_status);
+    return theirs != 0 ? theirs : own;
+}
+
+static void release(struct attempt * attempt) {
+    ggs_pressure_end(&attempt->pressure);
+    for (int i = 0; i < 2; i++) {
+        if (attempt->files[i] >= 0) close(attempt->files[i]);
+    }
+    ggs_environment_release(&attempt->environment);
+    ggs_experiment_release(&attempt->experiment);
+}
+
+// Where one of 0, 1 and 2 is closed, the next file that is opened would take its place, and the program's output with it.
+static void open_standard_files(void) {
+    int fd;
+    do {
+        fd = open("/dev/null", O_RDWR);
+    } while (fd >= 0 && fd <= STDERR_FILENO);
+    if (fd >= 0) close(fd);
+}
+
+int ggs_recording_make(const struct ggs_recording * recording, char * directory, size_t size) {
+    struct ggs_error error;
+    struct attempt   attempt = {.recording = recording, .files = {-1, -1}};
+    if (directory != NULL) directory[0] = '\0';
+    open_standard_files();
+    int status = check(&attempt, &error);
+    if (status == 0) status = prepare(&attempt, &error);
+    int result = status == 0 ? run(&attempt, &error) : -1;
+    if (result < 0) {
+        fprintf(stderr, "ggscope: %s\n", error.text);
+    } else if (directory != NULL) {
+        snprintf(directory, size, "%s", attempt.experiment.directory);
+    }
+    release(&attempt);
+    return result >= 0 ? result : attempt.misuse ? 2 : 1;
+}

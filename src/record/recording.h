@@ -1,0 +1,42 @@
+// Makes a recording: checks everything first, starts the program with the capture library in it, seals what it left.
+// What `ggscope record` and `ggscope run` have in common, their options included.
+#pragma once
+
+#include <argp.h>
+#include <stdbool.h>
+#include <stdint.h>
+#include <stdio.h>
+
+struct ggs_recording {
+    // options
+    const char * output; // directory, NULL: <parent>/<date-time>-<model>
+    const char * parent; // NULL: "experiments"
+    bool         force;
+    bool         follow;
+    bool         quiet;
+    uint64_t     max_size;   // 0: the default
+    const char * policy;     // "stop" or "ring", NULL: stop
+    const char * spool;      // NULL: the best place
+    const char * engine;     // NULL: the program's own
+    bool         prove;      // page truth: which pages ops really touch
+    bool         faults;     // page faults were asked for by name
+    bool         no_faults;  // leave out page faults
+    bool         residency;  // which pages of the model are in memory, again and again
+    bool         io;         // block requests
+    bool         cold;       // drop the model from the page cache first
+    const char * cold_model; // this one, NULL: the command's
+    uint64_t     memory;     // bytes that the program may use, 0: no limit
+    bool         discard;    // where the program fails and computed nothing, it has said why: leave no directory
+    void (*summarise)(const char * directory, FILE * out); // called at the end unless quiet; NULL: no summary
+    // what is recorded
+    char **      command; // NULL at the end
+    const char * model;   // NULL: looked for in the command
+};
+
+// Parses the options above; its input is a struct ggs_recording. For the `children` of a verb's own argp.
+extern const struct argp ggs_recording_argp;
+
+// Returns the exit status of ggscope: that of the program (128 + signal where one ended it), or 1 where ggscope itself has to
+// report a failure and the program has none. Prints what people need to know to stderr.
+// `directory`, of `size` bytes, gets where the experiment is, "" where there is none; may be NULL.
+int ggs_recording_make(const struct ggs_recording * recording, char * directory, size_t size);

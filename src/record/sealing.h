@@ -1,0 +1,21 @@
+// Sealing an experiment, for the verbs that record and for those that find one unsealed.
+#pragma once
+
+#include <stdbool.h>
+
+#include "trace/seal/seal.h"
+
+struct ggs_error;
+struct ggs_experiment_json;
+
+// Turns the spool into trace.ggs, with a progress bar on a terminal. experiment.json must be complete: the trace holds a copy.
+int ggs_seal_experiment(const struct ggs_experiment_json * experiment, bool quiet, struct ggs_seal_result * result,
+                        struct ggs_error * error);
+
+// For every verb that opens an experiment: seals it first where that has not been done, because its ggscope was killed or
+// the program was started without one. `result->already`: there was nothing to do. A recording that goes on is an error
+// (GGS_USAGE), and so is a directory that is no experiment (GGS_ABSENT). `result` may be NULL.
+int ggs_seal_recover(const char * directory, bool quiet, struct ggs_seal_result * result, struct ggs_error * error);
+
+// Programs that a followed program started recorded into DIR/process-N: seals those too. Says what it could not.
+void ggs_seal_followed(const char * directory, bool quiet);

@@ -1,0 +1,280 @@
+#include "record/settings.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <json-c/json.h>
+#include <limits.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/error.h"
+#include "base/file.h"
+#include "base/number.h"
+
+#define EXPERIMENT "experiment"
+#define PATHS      "paths"
+#define TEMPORARY  "temp_files"
+
+enum { MOST_TOKENS = 1 << 24, MOST_FILE = 16 << 20 };
+
+const struct ggs_setting_form ggs_setting_forms[GGS_SETTINGS] = {
+    [GGS_SETTING_MODEL]           = {EXPERIMENT, "model_path", "-m", GGS_SETTING_PATH, 0, 0},
+    [GGS_SETTING_PROMPT]          = {EXPERIMENT, "prompt", "-p", GGS_SETTING_TEXT, 0, 0},
+    [GGS_SETTING_PROMPT_FILE]     = {EXPERIMENT, "prompt_file", "-f", GGS_SETTING_PATH, 0, 0},
+    [GGS_SETTING_TOKENS]          = {EXPERIMENT, "tokens_to_generate", "-n", GGS_SETTING_WHOLE, 1, MOST_TOKENS},
+    [GGS_SETTING_THREADS]         = {EXPERIMENT, "threads", "-t", GGS_SETTING_WHOLE, 1, 512},
+    [GGS_SETTING_CONTEXT]         = {EXPERIMENT, "ctx", "--ctx", GGS_SETTING_WHOLE, 1, MOST_TOKENS},
+    [GGS_SETTING_BATCH]           = {EXPERIMENT, "batch", "--batch", GGS_SETTING_WHOLE, 1, MOST_TOKENS},
+    [GGS_SETTING_UBATCH]          = {EXPERIMENT, "ubatch", "--ubatch", GGS_SETTING_WHOLE, 1, MOST_TOKENS},
+    [GGS_SETTING_SEED]            = {EXPERIMENT, "seed", "--seed", GGS_SETTING_WHOLE, 0, UINT32_MAX - 1},
+    [GGS_SETTING_TEMPERATURE]     = {EXPERIMENT, "temperature", "--temp", GGS_SETTING_NUMBER, 0, 100},
+    [GGS_SETTING_NO_MMAP]         = {EXPERIMENT, "no_mmap", "--no-mmap", GGS_SETTING_SWITCH, 0, 0},
+    [GGS_SETTING_NO_REPACK]       = {EXPERIMENT, "no_repack", "--no-repack", GGS_SETTING_SWITCH, 0, 0},
+    [GGS_SETTING_IGNORE_EOS]      = {EXPERIMENT, "ignore_eos", "--ignore-eos", GGS_SETTING_SWITCH, 0, 0},
+    [GGS_SETTING_ENGINE]          = {PATHS, "engine", "--engine", GGS_SETTING_PATH, 0, 0},
+    [GGS_SETTING_OUTPUT]          = {PATHS, "output_dir", "-o", GGS_SETTING_PATH, 0, 0},
+    [GGS_SETTING_LLAMA_DIRECTORY] = {PATHS, "llama_cpp_dir", NULL, GGS_SETTING_PATH, 0, 0},
+    [GGS_SETTING_LLAMA_BINARY]    = {PATHS, "llama_binary", NULL, GGS_SETTING_PATH, 0, 0},
+    [GGS_SETTING_WEBUI_DIRECTORY] = {PATHS, "webui_data_dir", NULL, GGS_SETTING_PATH, 0, 0},
+};
+
+// ---- values ----
+
+int ggs_setting_check(enum ggs_setting setting, const char * shown, const char * value, struct ggs_error * error) {
+    const struct ggs_setting_form * form = &ggs_setting_forms[setting];
+    char *                          end;
+    int64_t                         whole;
+    if (form->kind == GGS_SETTING_WHOLE) {
+        if (ggs_parse_i64(value, form->minimum, form->maximum, &whole)) return 0;
+        if (ggs_parse_i64(value, INT64_MIN, INT64_MAX, &whole))
+            return ggs_fail(error, GGS_USAGE, "%s %s is out of range: it must be from %" PRId64 " to %" PRId64, shown,
+                            value, form->minimum, form->maximum);
+        return ggs_fail(error, GGS_FORMAT, "%s wants a whole number, not '%s'", shown, value);
+    }
+    if (form->kind == GGS_SETTING_NUMBER) {
+        double number = strtod(value, &end);
+        if (end == value || *end != '\0')
+            return ggs_fail(error, GGS_FORMAT, "%s wants a number, not '%s'", shown, value);
+        if (!(number >= (double) form->minimum && number <= (double) form->maximum))
+            return ggs_fail(error, GGS_USAGE, "%s %s is out of range: it must be from %" PRId64 " to %" PRId64, shown,
+                            value, form->minimum, form->maximum);
+    }
+    if (form->kind == GGS_SETTING_PATH && value[0] == '\0')
+        return ggs_fail(error, GGS_USAGE, "%s is empty: it must name a file or folder", shown);
+    return 0;
+}
+
+void ggs_settings_release(struct ggs_settings * settings) {
+    for (int i = 0; i < GGS_SETTINGS; i++) free(settings->values[i]);
+    *settings = (struct ggs_settings){0};
+}
+
+// ---- keys ----
+
+// How many letters must be added, removed or changed to make one word of the other.
+static unsigned edit_distance(const char * a, const char * b) {
+    enum { MOST = 64 };
+    unsigned row[MOST + 1];
+    size_t   n = strnlen(b, MOST);
+    for (size_t j = 0; j <= n; j++) row[j] = (unsigned) j;
+    for (size_t i = 0; i < MOST && a[i] != '\0'; i++) {
+        unsigned diagonal = row[0];
+        row[0]            = (unsigned) i + 1;
+        for (size_t j = 1; j <= n; j++) {
+            unsigned above = row[j], best = diagonal + (a[i] != b[j - 1]);
+            if (above + 1 < best) best = above + 1;
+            if (row[j - 1] + 1 < best) best = row[j - 1] + 1;
+            diagonal = above;
+            row[j]   = best;
+        }
+    }
+    return row[n];
+}
+
+static void take_nearer(const char * word, const char * candidate, unsigned * distance, const char ** nearest) {
+    unsigned d = edit_distance(word, candidate);
+    if (d >= *distance) return;
+    *distance = d;
+    *nearest  = candidate;
+}
+
+static int unknown_key(const char * path, const char * section, const char * key, struct ggs_error * error) {
+    static const char * const sections[] = {EXPERIMENT, PATHS, TEMPORARY};
+    unsigned                  distance   = UINT_MAX;
+    const char *              nearest    = "";
+    for (size_t i = 0; section == NULL && i < sizeof(sections) / sizeof(sections[0]); i++)
+        take_nearer(key, sections[i], &distance, &nearest);
+    for (int i = 0; section != NULL && i < GGS_SETTINGS; i++) {
+        if (strcmp(ggs_setting_forms[i].section, section) == 0)
+            take_nearer(key, ggs_setting_forms[i].key, &distance, &nearest);
+    }
+    return ggs_fail(error, GGS_USAGE, "%s: unknown key \"%s%s%.64s\"; the nearest known one is \"%s\"", path,
+                    section == NULL ? "" : section, section == NULL ? "" : ".", key, nearest);
+}
+
+static const char * type_name(struct json_object * value) {
+    static const char * const names[] = {
+        [json_type_null] = "null",          [json_type_boolean] = "true or false", [json_type_double] = "a number",
+        [json_type_int] = "a whole number", [json_type_object] = "an object",      [json_type_array] = "a list",
+        [json_type_string] = "a string",
+    };
+    return names[json_object_get_type(value)];
+}
+
+static bool has_type(enum ggs_setting_kind kind, struct json_object * value) {
+    switch (kind) {
+        case GGS_SETTING_TEXT:
+        case GGS_SETTING_PATH:
+            return json_object_is_type(value, json_type_string);
+        case GGS_SETTING_WHOLE:
+            return json_object_is_type(value, json_type_int);
+        case GGS_SETTING_NUMBER:
+            return json_object_is_type(value, json_type_int) || json_object_is_type(value, json_type_double);
+        case GGS_SETTING_SWITCH:
+            return json_object_is_type(value, json_type_boolean);
+    }
+    return false;
+}
+
+static int take_value(struct ggs_settings * settings, enum ggs_setting setting, struct json_object * value,
+                      const char * path, struct ggs_error * error) {
+    static const char * const wanted[] = {
+        [GGS_SETTING_TEXT] = "a string",        [GGS_SETTING_PATH] = "a string (a path)",
+        [GGS_SETTING_WHOLE] = "a whole number", [GGS_SETTING_NUMBER] = "a number",
+        [GGS_SETTING_SWITCH] = "true or false",
+    };
+    const struct ggs_setting_form * form = &ggs_setting_forms[setting];
+    char                            shown[256];
+    snprintf(shown, sizeof(shown), "%s: %s.%s", path, form->section, form->key);
+    if (!has_type(form->kind, value))
+        return ggs_fail(error, GGS_FORMAT, "%s must be %s, not %s", shown, wanted[form->kind], type_name(value));
+    if (form->kind == GGS_SETTING_SWITCH && !json_object_get_boolean(value)) return 0;
+    const char * text   = form->kind == GGS_SETTING_SWITCH ? "1" : json_object_get_string(value);
+    bool         string = form->kind == GGS_SETTING_TEXT || form->kind == GGS_SETTING_PATH;
+    if (string && strlen(text) != (size_t) json_object_get_string_len(value))
+        return ggs_fail(error, GGS_FORMAT, "%s holds a NUL character", shown);
+    int status = ggs_setting_check(setting, shown, text, error);
+    if (status != 0) return status;
+    settings->values[setting] = strdup(text);
+    return settings->values[setting] == NULL ? ggs_fail_memory(error) : 0;
+}
+
+static int take_section(struct ggs_settings * settings, const char * section, struct json_object * object,
+                        const char * path, struct ggs_error * error) {
+    if (!json_object_is_type(object, json_type_object))
+        return ggs_fail(error, GGS_FORMAT, "%s: %s must be an object, not %s", path, section, type_name(object));
+    struct json_object_iterator at = json_object_iter_begin(object), end = json_object_iter_end(object);
+    for (; !json_object_iter_equal(&at, &end); json_object_iter_next(&at)) {
+        const char * key     = json_object_iter_peek_name(&at);
+        int          setting = 0;
+        while (setting < GGS_SETTINGS && (strcmp(ggs_setting_forms[setting].section, section) != 0 ||
+                                          strcmp(ggs_setting_forms[setting].key, key) != 0))
+            setting++;
+        if (setting == GGS_SETTINGS) return unknown_key(path, section, key, error);
+        int status = take_value(settings, (enum ggs_setting) setting, json_object_iter_peek_value(&at), path, error);
+        if (status != 0) return status;
+    }
+    return 0;
+}
+
+static int take_all(struct ggs_settings * settings, struct json_object * root, const char * path,
+                    struct ggs_error * error) {
+    if (!json_object_is_type(root, json_type_object))
+        return ggs_fail(error, GGS_FORMAT, "%s must hold an object, not %s", path, type_name(root));
+    struct json_object_iterator at = json_object_iter_begin(root), end = json_object_iter_end(root);
+    for (; !json_object_iter_equal(&at, &end); json_object_iter_next(&at)) {
+        const char *         key   = json_object_iter_peek_name(&at);
+        struct json_object * value = json_object_iter_peek_value(&at);
+        int                  status;
+        if (strcmp(key, TEMPORARY) == 0) continue;
+        if (strcmp(key, EXPERIMENT) != 0 && strcmp(key, PATHS) != 0) return unknown_key(path, NULL, key, error);
+        if ((status = take_section(settings, key, value, path, error)) != 0) return status;
+    }
+    return 0;
+}
+
+// ---- paths ----
+
+static bool join(char ** value, const char * folder, size_t length) {
+    char * joined;
+    if (*value == NULL || (*value)[0] == '/' || length == 0) return true;
+    if (asprintf(&joined, "%.*s%s%s", (int) length, folder, folder[length - 1] == '/' ? "" : "/", *value) < 0)
+        return false;
+    free(*value);
+    *value = joined;
+    return true;
+}
+
+static int resolve(struct ggs_settings * settings, const char * path, struct ggs_error * error) {
+    const char * slash  = strrchr(path, '/');
+    size_t       length = slash == NULL ? 0 : (size_t) (slash - path) + 1;
+    char **      values = settings->values;
+    bool         good   = join(&values[GGS_SETTING_LLAMA_DIRECTORY], path, length);
+    const char * llama  = values[GGS_SETTING_LLAMA_DIRECTORY];
+    char **      binary = &values[GGS_SETTING_LLAMA_BINARY];
+    char *       beside = *binary == NULL ? NULL : strdup(*binary);
+    if (good && llama != NULL) good = join(&values[GGS_SETTING_MODEL], llama, strlen(llama));
+    for (int i = 0; i < GGS_SETTINGS && good; i++) {
+        bool done = i == GGS_SETTING_LLAMA_DIRECTORY || (i == GGS_SETTING_MODEL && llama != NULL);
+        if (ggs_setting_forms[i].kind == GGS_SETTING_PATH && !done) good = join(&values[i], path, length);
+    }
+    if (good && beside != NULL && llama != NULL && access(*binary, F_OK) != 0 && join(&beside, llama, strlen(llama)) &&
+        access(beside, F_OK) == 0) {
+        free(*binary);
+        *binary = beside;
+        beside  = NULL;
+    }
+    free(beside);
+    return good ? 0 : ggs_fail_memory(error);
+}
+
+// ---- the file ----
+
+static int parse_text(struct json_object ** root, const struct ggs_mapping * file, const char * path,
+                      struct ggs_error * error) {
+    struct json_tokener * tokener = json_tokener_new();
+    if (tokener == NULL) return ggs_fail_memory(error);
+    json_tokener_set_flags(tokener, JSON_TOKENER_STRICT | JSON_TOKENER_VALIDATE_UTF8);
+    *root                         = json_tokener_parse_ex(tokener, (const char *) file->data, (int) file->size);
+    enum json_tokener_error cause = json_tokener_get_error(tokener);
+    size_t                  at    = json_tokener_get_parse_end(tokener);
+    const char *            what  = json_tokener_error_desc(cause);
+    if (cause == json_tokener_continue) what = "it ends too early";
+    while (cause == json_tokener_success && at < file->size && strchr(" \t\r\n", file->data[at]) != NULL) at++;
+    if (cause == json_tokener_success && at < file->size) what = "there is something behind its end";
+    bool bad = cause != json_tokener_success || at < file->size;
+    json_tokener_free(tokener);
+    if (!bad) return 0;
+    unsigned line = 1, column = 1;
+    for (size_t i = 0; i < at && i < file->size; i++) {
+        column = file->data[i] == '\n' ? 1 : column + 1;
+        line += file->data[i] == '\n';
+    }
+    json_object_put(*root);
+    *root = NULL;
+    return ggs_fail(error, GGS_FORMAT, "%s: not valid JSON at line %u, column %u (offset %zu): %s", path, line, column,
+                    at, what);
+}
+
+int ggs_settings_read(struct ggs_settings * settings, const char * path, struct ggs_error * error) {
+    struct ggs_mapping   file;
+    struct json_object * root = NULL;
+    *settings                 = (struct ggs_settings){0};
+    int status                = ggs_mapping_open(&file, path, error);
+    if (status != 0) return status;
+    if (file.size == 0 || file.size > MOST_FILE) {
+        status = ggs_fail(error, GGS_FORMAT, "%s is %s: not a settings file", path,
+                          file.size == 0 ? "empty" : "larger than 16 MiB");
+    } else {
+        status = parse_text(&root, &file, path, error);
+    }
+    if (status == 0) status = take_all(settings, root, path, error);
+    if (status == 0) status = resolve(settings, path, error);
+    json_object_put(root);
+    ggs_mapping_close(&file);
+    if (status != 0) ggs_settings_release(settings);
+    return status;
+}

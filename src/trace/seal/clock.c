@@ -1,0 +1,81 @@
+#include "trace/seal/clock.h"
+
+#include <time.h>
+
+void ggs_clock_init(struct ggs_clock * clock) {
+    *clock = (struct ggs_clock){.spacing_ns = 100000000};
+}
+
+// Drops every second anchor.
+static void thin(struct ggs_clock * clock) {
+    uint32_t kept = 0;
+    for (uint32_t i = 0; i < clock->n_anchors; i += 2) clock->anchors[kept++] = clock->anchors[i];
+    clock->n_anchors = kept;
+    clock->spacing_ns *= 2;
+}
+
+void ggs_clock_anchor(struct ggs_clock * clock, uint64_t ticks, uint64_t monotonic_ns) {
+    if (clock->n_anchors > 0 && (ticks <= clock->last.ticks || monotonic_ns <= clock->last.ns)) return;
+    clock->last = (struct ggs_anchor){ticks, monotonic_ns};
+    if (clock->n_anchors > 0 && monotonic_ns - clock->anchors[clock->n_anchors - 1].ns < clock->spacing_ns) return;
+    // One place stays free for the last anchor.
+    if (clock->n_anchors == GGS_CLOCK_ANCHORS - 1) thin(clock);
+    clock->anchors[clock->n_anchors++] = clock->last;
+}
+
+// A process that was killed before its first graph run left one anchor only. Spools are read on the machine that wrote them,
+// so where it has not been restarted since, now is an anchor too.
+static void anchor_now(struct ggs_clock * clock) {
+#if defined(__x86_64__)
+    struct timespec now;
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    struct ggs_anchor anchor = {__builtin_ia32_rdtsc(), (uint64_t) now.tv_sec * 1000000000ull + (uint64_t) now.tv_nsec};
+    if (anchor.ticks <= clock->last.ticks || anchor.ns <= clock->last.ns) return;
+    uint64_t ticks = anchor.ticks - clock->last.ticks, ns = anchor.ns - clock->last.ns;
+    if (ticks / 16 < ns && ns < ticks) clock->last = anchor; // 1 to 16 GHz, or it is another counter
+#else
+    (void) clock;
+#endif
+}
+
+void ggs_clock_finish(struct ggs_clock * clock, uint64_t start_ns) {
+    if (clock->n_anchors == 1 && clock->last.ticks == clock->anchors[0].ticks && !clock->tick_is_ns) anchor_now(clock);
+    if (clock->n_anchors == 0)
+        clock->anchors[clock->n_anchors++] = (struct ggs_anchor){0, start_ns};
+    else if (clock->last.ticks != clock->anchors[clock->n_anchors - 1].ticks)
+        clock->anchors[clock->n_anchors++] = clock->last;
+    clock->start_ns = start_ns != 0 ? start_ns : clock->anchors[0].ns;
+}
+
+// The piece from anchor `first` to the next one; the outermost pieces reach on.
+static void use(struct ggs_clock * clock, uint32_t first) {
+    const struct ggs_anchor * a = &clock->anchors[first];
+    clock->base_ticks           = a->ticks;
+    clock->base_ns              = a->ns;
+    clock->from_ticks           = a->ticks;
+    clock->to_ticks             = UINT64_MAX;
+    clock->rate                 = 1ull << 40;
+    if (first + 1 >= clock->n_anchors) return;
+    unsigned __int128 rate = ((unsigned __int128) (a[1].ns - a->ns) << 40) / (a[1].ticks - a->ticks);
+    // More than 2^16 ns per tick is no clock but damage; a bound keeps the products within 128 bits.
+    clock->rate = rate > 1ull << 56 ? 1ull << 56 : (uint64_t) rate;
+    if (first + 2 < clock->n_anchors) clock->to_ticks = a[1].ticks;
+}
+
+int64_t ggs_clock_slow(struct ggs_clock * clock, uint64_t ticks) {
+    uint32_t low = 0, high = clock->n_anchors; // the last anchor at or before `ticks`
+    while (low + 1 < high) {
+        uint32_t middle = (low + high) / 2;
+        if (clock->anchors[middle].ticks <= ticks)
+            low = middle;
+        else
+            high = middle;
+    }
+    if (low + 1 == clock->n_anchors && low > 0) low--;
+    use(clock, low);
+    if (ticks >= clock->from_ticks && ticks < clock->to_ticks) return ggs_clock_ns(clock, ticks);
+    if (ticks >= clock->to_ticks) return INT64_MAX; // the one number that no piece reaches
+    unsigned __int128 before = ((unsigned __int128) (clock->base_ticks - ticks) * clock->rate + (1ull << 39)) >> 40;
+    uint64_t          ns     = before < clock->base_ns ? clock->base_ns - (uint64_t) before : 0;
+    return ns < clock->start_ns ? 0 : (int64_t) ((ns - clock->start_ns) & INT64_MAX);
+}

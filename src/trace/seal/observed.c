@@ -1,0 +1,226 @@
+#include "trace/seal/observed.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+int ggs_observed_init(struct ggs_observed * observed, const struct ggs_clock * clock, struct ggs_error * error) {
+    observed->ahead = ggs_spool_stream_record(&observed->spool->machine);
+    if (observed->ahead == NULL) return 0;
+    observed->clock   = *clock;
+    observed->n_lanes = observed->spool->n_lanes;
+    observed->lanes   = calloc(observed->n_lanes + 1, sizeof(*observed->lanes));
+    if (observed->lanes == NULL) return ggs_fail_memory(error);
+    for (size_t i = 0; i < observed->n_lanes; i++) {
+        const struct ggs_spool_stream * lane = &observed->spool->lanes[i];
+        observed->lanes[i].stream =
+            (struct ggs_spool_stream){.segments = lane->segments, .n_segments = lane->n_segments, .lane = lane->lane};
+    }
+    observed->active = true;
+    return 0;
+}
+
+void ggs_observed_release(struct ggs_observed * observed) {
+    for (size_t i = 0; i < observed->n_lanes; i++) ggs_mapping_close(&observed->lanes[i].stream.mapping);
+    free(observed->lanes);
+    free(observed->runs);
+    *observed = (struct ggs_observed){0};
+}
+
+// ---- who was doing what ----
+
+static void take_op(struct ggs_observed * observed, struct ggs_observed_lane * lane, const struct ggs_spool_op * unit,
+                    int64_t begin_ns) {
+    lane->os_thread = lane->next_thread;
+    lane->run       = unit->run;
+    lane->node      = unit->node;
+    lane->begin_ns  = begin_ns;
+    lane->end_ns    = INT64_MAX; // where it was cut off
+    if ((unit->flags & GGS_OP_RUN_ENDED) != 0 && unit->shift <= 31)
+        lane->end_ns = ggs_clock_ns(&observed->clock, unit->begin + ((uint64_t) unit->duration << unit->shift));
+}
+
+// Moves to the last op that began at `ns` or before.
+static void advance(struct ggs_observed * observed, struct ggs_observed_lane * lane, int64_t ns) {
+    const struct ggs_spool_op * unit;
+    while ((unit = ggs_spool_stream_unit(&lane->stream)) != NULL) {
+        if (unit->type == GGS_UNIT_THREAD) {
+            lane->next_thread = unit->node;
+        } else if (unit->type == GGS_UNIT_OP) {
+            int64_t begin_ns = ggs_clock_ns(&observed->clock, unit->begin);
+            if (begin_ns > ns) return;
+            take_op(observed, lane, unit, begin_ns);
+        }
+        ggs_spool_stream_skip(&lane->stream);
+    }
+}
+
+static bool computes(const struct ggs_observed_lane * lane, int64_t ns) {
+    return lane->run != 0 && lane->begin_ns <= ns && ns < lane->end_ns;
+}
+
+// The lane of the thread where that computes, else, where `any`, the first one that does; NULL for none.
+static const struct ggs_observed_lane * find_lane(struct ggs_observed * observed, uint64_t os_thread, int64_t ns,
+                                                  bool any) {
+    const struct ggs_observed_lane * found = NULL;
+    for (size_t i = 0; i < observed->n_lanes; i++) {
+        struct ggs_observed_lane * lane = &observed->lanes[i];
+        advance(observed, lane, ns);
+        if (!computes(lane, ns)) continue;
+        if (lane->os_thread == os_thread) return lane;
+        if (any && found == NULL) found = lane;
+    }
+    return found;
+}
+
+static const struct ggs_observed_run * find_run(const struct ggs_observed * observed, uint64_t run) {
+    size_t low = 0, high = observed->n_runs;
+    while (low < high) {
+        size_t middle = low + (high - low) / 2;
+        if (observed->runs[middle].run < run)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return low < observed->n_runs && observed->runs[low].run == run ? &observed->runs[low] : NULL;
+}
+
+// A run that was under way: the newest one. Few are at a time.
+static const struct ggs_observed_run * run_at(const struct ggs_observed * observed, int64_t ns) {
+    enum { REACH = 64 };
+    for (size_t i = observed->n_runs, n = 0; i-- > 0 && n < REACH; n++)
+        if (observed->runs[i].begin_ns <= ns && ns <= observed->runs[i].end_ns) return &observed->runs[i];
+    return NULL;
+}
+
+struct place {
+    uint64_t run, node;
+    int64_t  step;
+};
+
+static struct place place_of(struct ggs_observed * observed, uint64_t os_thread, int64_t ns, bool any) {
+    const struct ggs_observed_lane * lane  = find_lane(observed, os_thread, ns, any);
+    const struct ggs_observed_run *  run   = lane == NULL ? NULL : find_run(observed, lane->run);
+    struct place                     place = {0, 0, -1};
+    if (run != NULL) {
+        place = (struct place){run->run, lane->node, run->step};
+    } else if ((run = run_at(observed, ns)) != NULL) {
+        place.step = run->step; // between ops, or on a thread that helps
+    }
+    return place;
+}
+
+// ---- records ----
+
+static int64_t since_start(const struct ggs_observed * observed, uint64_t monotonic_ns) {
+    uint64_t start = observed->clock.start_ns;
+    return monotonic_ns <= start ? 0 : (int64_t) ((monotonic_ns - start) & INT64_MAX);
+}
+
+static uint64_t span(uint64_t begin_ns, uint64_t end_ns) {
+    return end_ns > begin_ns ? end_ns - begin_ns : 0;
+}
+
+static void tell_fault(struct ggs_observed * observed, const struct ggs_journal_fault * fault) {
+    if (fault->pid != observed->pid) return; // of a program that it started, or of what started it
+    int64_t          ns    = since_start(observed, fault->begin_ns);
+    struct place     place = place_of(observed, fault->os_thread, ns, false);
+    struct ggs_fault row   = {.begin_ns    = ns,
+                              .duration_ns = span(fault->begin_ns, fault->end_ns),
+                              .kind        = fault->kind <= GGS_FAULT_MAJOR ? fault->kind : GGS_FAULT_OPEN,
+                              .os_thread   = fault->os_thread,
+                              .address     = fault->address,
+                              .run         = place.run,
+                              .node        = place.node,
+                              .step        = place.step};
+    row.file               = ggs_places_known(observed->places, fault->address, &row.file_offset);
+    ggs_writer_append(observed->writer, GGS_TABLE_FAULTS, &row);
+}
+
+// A request may cover pieces that lie apart in a file, or in several: a row for each.
+static void tell_request(struct ggs_observed * observed, const struct ggs_journal_request * request) {
+    enum { SECTOR = 512, MOST_BYTES = 256 << 20 }; // no disk takes more at once
+    const struct ggs_seal_options * options = observed->options;
+    const char * const *            paths   = (const char * const *) observed->places->paths;
+    uint64_t                        done    = 0, offset;
+    int64_t                         ns      = since_start(observed, request->begin_ns);
+    if (options->disk == NULL) return;
+    if (request->bytes > MOST_BYTES || request->sector > UINT64_MAX / SECTOR / 2) {
+        observed->damaged++;
+        return;
+    }
+    offset = request->sector * SECTOR;
+    while (done < request->bytes) {
+        struct ggs_disk_piece piece = {0};
+        enum ggs_disk_place   where = options->disk(options->disk_context, paths, observed->places->n_files,
+                                                    request->device, offset + done, &piece);
+        if (where == GGS_DISK_FOREIGN || piece.length == 0) return;
+        bool     ours  = where == GGS_DISK_FILE && piece.file < observed->places->n_files;
+        uint64_t bytes = piece.length < request->bytes - done ? piece.length : request->bytes - done;
+        // What another program reads has nothing to do with what was computed meanwhile.
+        struct place             place = place_of(observed, request->os_thread, ns, ours && request->write == 0);
+        struct ggs_block_request row   = {.begin_ns    = ns,
+                                          .duration_ns = span(request->begin_ns, request->end_ns),
+                                          .device      = request->device,
+                                          .sector      = (offset + done) / SECTOR,
+                                          .bytes       = bytes,
+                                          .write       = request->write != 0,
+                                          .os_thread   = request->os_thread,
+                                          .file        = ours ? piece.file + 1 : 0,
+                                          .file_offset = ours ? piece.offset : 0,
+                                          .run         = place.run,
+                                          .node        = place.node,
+                                          .step        = ours || place.run != 0 ? place.step : -1,
+                                          .process     = place.run != 0 ? observed->writer->process : 0};
+        ggs_writer_append(observed->writer, GGS_TABLE_BLOCK_REQUESTS, &row);
+        done += bytes;
+    }
+}
+
+static void tell_loss(struct ggs_observed * observed, const struct ggs_journal_number * number, uint64_t monotonic_ns) {
+    struct ggs_loss row = {.reason = number->value[0],
+                           .lane   = GGS_SPOOL_MACHINE,
+                           .count  = number->value[2],
+                           .end_ns = since_start(observed, monotonic_ns)};
+    ggs_writer_append(observed->writer, GGS_TABLE_LOSSES, &row);
+}
+
+static void tell(struct ggs_observed * observed, const struct ggs_journal_record * record) {
+    const void * body   = record + 1;
+    size_t       length = record->bytes - sizeof(*record);
+    if (record->type == GGS_JOURNAL_FAULT && length >= sizeof(struct ggs_journal_fault))
+        tell_fault(observed, body);
+    else if (record->type == GGS_JOURNAL_REQUEST && length >= sizeof(struct ggs_journal_request))
+        tell_request(observed, body);
+    else if (record->type == GGS_JOURNAL_LOSS && length >= sizeof(struct ggs_journal_number))
+        tell_loss(observed, body, record->ticks);
+    else
+        observed->damaged++;
+}
+
+// ---- the journal's side ----
+
+void ggs_observed_run(struct ggs_observed * observed, const struct ggs_run * run) {
+    if (!observed->active) return;
+    if (!ggs_array_push(observed->runs, observed->n_runs, observed->capacity,
+                        (struct ggs_observed_run){run->run, run->step, run->begin_ns, run->end_ns}))
+        ggs_writer_fail_memory(observed->writer);
+}
+
+// Runs that are over by now are not asked for any more.
+static void forget(struct ggs_observed * observed, int64_t ns) {
+    size_t n = 0;
+    while (n < observed->n_runs && observed->runs[n].end_ns < ns) n++;
+    if (n == 0) return;
+    memmove(observed->runs, observed->runs + n, (observed->n_runs - n) * sizeof(*observed->runs));
+    observed->n_runs -= n;
+}
+
+void ggs_observed_tell(struct ggs_observed * observed, int64_t ns) {
+    if (!observed->active) return;
+    while (observed->ahead != NULL && observed->writer->status == 0) {
+        if (ns != INT64_MAX && since_start(observed, observed->ahead->ticks) >= ns) break;
+        tell(observed, observed->ahead);
+        observed->ahead = ggs_spool_stream_record(&observed->spool->machine);
+    }
+    if (ns != INT64_MAX) forget(observed, ns);
+}

@@ -1,0 +1,54 @@
+// Page faults and block requests: joins what the kernel said with what the engine's threads were doing. Part of sealing.
+//
+// Both sides come in order of time: the machine's records by their begins, the units of each lane by theirs. So one look at each
+// lane suffices, at the last op that began by then. A run's step is known only once the run is written, which happens in the order of
+// runs; records wait in the spool until all runs that had begun before them are.
+#pragma once
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "trace/seal/clock.h"
+#include "trace/seal/places.h"
+#include "trace/spool-reader.h"
+#include "trace/writer.h"
+
+// A reader of a lane beside that of the runs, and the op that it is at.
+struct ggs_observed_lane {
+    struct ggs_spool_stream stream;
+    uint64_t                os_thread;
+    uint64_t                next_thread; // of the ops that follow
+    uint64_t                run, node;   // run 0: none yet
+    int64_t                 begin_ns, end_ns;
+};
+
+// A run that is written, and that records may still fall into.
+struct ggs_observed_run {
+    uint64_t run;
+    int64_t  step, begin_ns, end_ns;
+};
+
+struct ggs_observed {
+    struct ggs_writer *               writer;
+    struct ggs_places *               places;
+    const struct ggs_seal_options *   options;
+    struct ggs_spool *                spool;
+    struct ggs_clock                  clock; // a copy: conversions remember where they were
+    uint64_t                          pid;   // of the process that is recorded
+    struct ggs_observed_lane *        lanes;
+    size_t                            n_lanes;
+    struct ggs_observed_run *         runs; // by number
+    size_t                            n_runs, capacity;
+    const struct ggs_journal_record * ahead;  // the next record, NULL at the end
+    bool                              active; // there is something to tell
+    uint64_t                          damaged;
+};
+
+// After the survey, with `writer`, `places`, `options` and `spool` set.
+int  ggs_observed_init(struct ggs_observed * observed, const struct ggs_clock * clock, struct ggs_error * error);
+void ggs_observed_release(struct ggs_observed * observed);
+
+// A run was written.
+void ggs_observed_run(struct ggs_observed * observed, const struct ggs_run * run);
+// No run that is not written yet began before `ns`: tells what happened until then.
+void ggs_observed_tell(struct ggs_observed * observed, int64_t ns);

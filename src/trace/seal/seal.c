@@ -1,0 +1,132 @@
+#include "trace/seal/seal.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/file.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "trace/seal/sealing.h"
+
+static void report(const struct ggs_sealing * sealing, struct ggs_seal_result * result) {
+    if (result == NULL) return;
+    *result = (struct ggs_seal_result){.ended       = sealing->ended,
+                                       .bytes       = sealing->writer.offset,
+                                       .spool_bytes = sealing->spool.bytes,
+                                       .runs        = sealing->runs.count,
+                                       .op_runs     = ggs_writer_next_row(&sealing->writer, GGS_TABLE_OP_RUNS),
+                                       .steps       = (uint64_t) sealing->steps.next_step,
+                                       .interrupted = sealing->runs.interrupted,
+                                       .lost        = sealing->lost,
+                                       .damaged     = sealing->damaged,
+                                       .unseen      = sealing->runs.unseen};
+}
+
+// experiment.json goes in as it is, whole. It may be missing.
+static void add_experiment(struct ggs_writer * writer, const char * path) {
+    struct ggs_mapping mapping;
+    if (path == NULL || ggs_mapping_open(&mapping, path, NULL) != 0) return;
+    struct ggs_experiment row = {(const char *) mapping.data, mapping.size < GGS_BYTES_MAX ? mapping.size : 0};
+    ggs_writer_append(writer, GGS_TABLE_EXPERIMENT, &row);
+    ggs_writer_flush(writer, GGS_TABLE_EXPERIMENT);
+    ggs_mapping_close(&mapping);
+}
+
+static int write_trace(struct ggs_sealing * sealing, int fd, const char * path, const char * experiment,
+                       struct ggs_error * error) {
+    int status = ggs_sealing_pass_1(sealing, error);
+    if (status != 0) return status;
+    status = ggs_writer_init(&sealing->writer, fd, path, sealing->options->uuid);
+    add_experiment(&sealing->writer, experiment);
+    if (status == 0) status = ggs_sealing_pass_2(sealing, error);
+    if (status == 0)
+        status = ggs_writer_finish(&sealing->writer, error);
+    else if (sealing->writer.status != 0 && error != NULL)
+        *error = sealing->writer.error;
+    if (status == 0 && !sealing->options->no_sync && fdatasync(fd) != 0)
+        status = ggs_fail_errno(error, "cannot write %s to the disk", path);
+    return status;
+}
+
+int ggs_seal_spool(const char * spool, const char * trace, const char * experiment,
+                   const struct ggs_seal_options * options, struct ggs_seal_result * result, struct ggs_error * error) {
+    struct ggs_seal_options given     = {0};
+    char *                  temporary = NULL;
+    int                     fd = -1, status = 0;
+    if (options != NULL) memcpy(&given, options, options->size < sizeof(given) ? options->size : sizeof(given));
+    struct ggs_sealing * sealing = calloc(1, sizeof(*sealing));
+    if (sealing == NULL || asprintf(&temporary, "%s.tmp", trace) < 0) {
+        free(sealing);
+        return ggs_fail_memory(error);
+    }
+    sealing->options = &given;
+    status           = ggs_spool_open(&sealing->spool, spool, error);
+    if (status != 0) goto done;
+    fd = open(temporary, O_RDWR | O_CREAT | O_TRUNC | O_CLOEXEC | O_NOFOLLOW, 0600);
+    if (fd < 0) {
+        status = ggs_fail_errno(error, "cannot create %s", temporary);
+        goto done;
+    }
+    status = write_trace(sealing, fd, temporary, experiment, error);
+    if (status == 0 && rename(temporary, trace) != 0)
+        status = ggs_fail_errno(error, "cannot rename %s to %s", temporary, trace);
+    if (status != 0)
+        unlink(temporary);
+    else
+        report(sealing, result);
+done:
+    if (fd >= 0) close(fd);
+    ggs_sealing_release(sealing);
+    free(sealing);
+    free(temporary);
+    return status;
+}
+
+// ---- an experiment's directory ----
+
+// A trace that is whole means that an earlier seal came as far as that: what is left of the spool may be only a part.
+static bool is_sealed(const char * trace) {
+    struct ggs_reader * reader;
+    if (ggs_reader_open(&reader, trace, NULL) != 0) return false;
+    bool whole = ggs_reader_warning(reader) == NULL;
+    ggs_reader_close(reader);
+    return whole;
+}
+
+static int seal_locked(const char * directory, char * const names[3], const struct ggs_seal_options * options,
+                       struct ggs_seal_result * result, struct ggs_error * error) {
+    const char *trace = names[0], *spool = names[1], *experiment = names[2];
+    int         status = 0;
+    if (is_sealed(trace)) {
+        if (result != NULL) *result = (struct ggs_seal_result){.already = true};
+    } else {
+        status = ggs_seal_spool(spool, trace, experiment, options, result, error);
+        if (status == GGS_ABSENT)
+            return ggs_fail(error, GGS_ABSENT, "%s holds neither a trace nor a spool to make one of", directory);
+    }
+    bool keep = options != NULL && options->size > offsetof(struct ggs_seal_options, keep_spool) && options->keep_spool;
+    return status == 0 && !keep ? ggs_spool_remove(spool, error) : status;
+}
+
+int ggs_seal(const char * directory, const struct ggs_seal_options * options, struct ggs_seal_result * result,
+             struct ggs_error * error) {
+    static const char * const files[3] = {"trace.ggs", "spool", "experiment.json"};
+    char *                    names[3] = {NULL, NULL, NULL};
+    int                       status   = 0;
+    if (result != NULL) *result = (struct ggs_seal_result){0};
+    for (unsigned i = 0; i < 3; i++) {
+        if (asprintf(&names[i], "%s/%s", directory, files[i]) >= 0) continue;
+        names[i] = NULL;
+        status   = ggs_fail_memory(error);
+    }
+    // Held until the folder is closed, also by the kernel when we die.
+    int lock = open(directory, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    if (status == 0 && (lock < 0 || flock(lock, LOCK_EX) != 0))
+        status = ggs_fail_errno(error, "cannot open %s", directory);
+    if (status == 0) status = seal_locked(directory, names, options, result, error);
+    if (lock >= 0) close(lock);
+    for (unsigned i = 0; i < 3; i++) free(names[i]);
+    return status;
+}

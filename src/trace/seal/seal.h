@@ -1,0 +1,67 @@
+// Seal: turns the spool that the capture library left into trace.ggs.
+//
+//     DIR/spool/*.seg  ->  DIR/trace.ggs.tmp  ->  DIR/trace.ggs, and the spool is gone
+//
+// DIR/spool may be a link to a folder elsewhere, which is then removed too. Seal may die at any moment and be run again: the
+// spool is removed only when the trace has its name. Two seals of one directory at the same time wait for each other.
+// One pass over the spool after a short look at the journal; memory does not grow with the number of runs, op runs, tokens
+// or transfers, only with that of distinct graphs, tensors, strings and buffers.
+#pragma once
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+struct ggs_error;
+
+enum ggs_disk_place {
+    GGS_DISK_FOREIGN, // none of the files is on that disk
+    GGS_DISK_OTHER,   // none of them has those bytes; `length` of the piece says how far that holds
+    GGS_DISK_FILE,
+};
+
+struct ggs_disk_piece {
+    size_t   file; // index in the paths
+    uint64_t offset, length;
+};
+
+struct ggs_seal_options {
+    size_t   size;               // sizeof(struct ggs_seal_options)
+    uint64_t start_monotonic_ns; // what counts as time 0; 0: the first anchor of the process
+    uint8_t  uuid[16];
+    bool     keep_spool;
+    bool     no_sync; // do not wait for the disk before the spool is removed
+    // Where a tensor's bytes lie in the files of a model load: fills the index of the file in `paths` and the offset from its
+    // start, and returns true; false where none of them has it. May be NULL. Called once per tensor and place.
+    bool (*origin)(void * context, const char * const * paths, size_t n_paths, const char * name, size_t * file,
+                   uint64_t * offset);
+    void * origin_context;
+    // What a token reads as in the vocabulary of a model's file: fills at most `size` bytes and returns how many; 0 where unknown.
+    // May be NULL.
+    size_t (*token_text)(void * context, const char * path, int64_t token, char * buffer, size_t size);
+    void * token_text_context;
+    // Which of the files has its bytes at an offset of a disk. May be NULL: then no request is kept.
+    enum ggs_disk_place (*disk)(void * context, const char * const * paths, size_t n_paths, uint64_t device,
+                                uint64_t offset, struct ggs_disk_piece * piece);
+    void * disk_context;
+    void (*progress)(void * context, uint64_t done, uint64_t total); // may be NULL
+    void * progress_context;
+};
+
+struct ggs_seal_result {
+    bool     already; // there was nothing to do: the trace was sealed before
+    bool     ended;   // the program came to its end; false: it was killed
+    uint64_t bytes;   // of the trace
+    uint64_t spool_bytes;
+    uint64_t runs, op_runs, steps, interrupted;
+    uint64_t lost;    // op runs and records that are missing
+    uint64_t damaged; // segments with wrong bytes
+    uint64_t unseen;  // nodes that no hook saw
+};
+
+// `options` may be NULL, and so may `result`. Where there is neither spool nor trace: GGS_ABSENT.
+int ggs_seal(const char * directory, const struct ggs_seal_options * options, struct ggs_seal_result * result,
+             struct ggs_error * error);
+// The same for a spool and a trace anywhere; the spool stays. For tests.
+int ggs_seal_spool(const char * spool, const char * trace, const char * experiment,
+                   const struct ggs_seal_options * options, struct ggs_seal_result * result, struct ggs_error * error);
