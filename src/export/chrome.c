@@ -12,12 +12,12 @@
 
 struct chrome {
     struct ggs_export * export;
-    struct ggs_stream stream;
+    struct ggs_target target;
     struct ggs_json   json;
 };
 
 static int result_of(struct chrome * c, struct ggs_error * error) {
-    return c->stream.failed ? ggs_fail_errno(error, "cannot write the export") : 0;
+    return ggs_target_result(&c->target, error);
 }
 
 // Times are microseconds, with the nanoseconds behind the point.
@@ -33,7 +33,7 @@ static void begin_event(struct chrome * c, const char * phase, const char * name
     ggs_json_u64(&c->json, "tid", track);
 }
 
-static int put_track(void * context, const struct ggs_track * track, struct ggs_error * error) {
+static int put_track(void * context, const struct ggs_timeline_track * track, struct ggs_error * error) {
     struct chrome * c = context;
     if (track->kind == GGS_TRACK_COUNTER) return 0; // counters are known by their name alone
     begin_event(c, "M", "thread_name", track->id);
@@ -49,19 +49,18 @@ static int put_track(void * context, const struct ggs_track * track, struct ggs_
     return result_of(c, error);
 }
 
-static void put_op_arguments(struct chrome * c, const struct ggs_slice * slice) {
+static void put_op_arguments(struct chrome * c, const struct ggs_timeline_slice * slice) {
     const struct ggs_walk * walk = slice->walk;
     struct ggs_json *       json = &c->json;
     uint64_t                read = 0, written = 0, disk = 0;
     if (walk->op.layer >= 0) ggs_json_i64(json, "layer", walk->op.layer);
-    if (walk->op.result != NULL)
-        ggs_json_string(json, "tensor", ggs_tensor_name_of(c->export, walk->op.result->tensor));
+    if (walk->op.result != NULL) ggs_json_string(json, "tensor", ggs_tensor_name(c->export, walk->op.result));
     ggs_json_array_inline(json, "sources");
     for (unsigned i = 0; i < slice->accesses->n; i++) {
         const struct ggs_access * a = &slice->accesses->access[i];
         *(a->write ? &written : &read) += a->bytes;
         if (a->tensor->source == GGS_SOURCE_DISK) disk += a->bytes;
-        if (!a->write) ggs_json_string(json, NULL, ggs_tensor_name_of(c->export, a->tensor->tensor));
+        if (!a->write) ggs_json_string(json, NULL, ggs_tensor_name(c->export, a->tensor));
     }
     ggs_json_end(json);
     ggs_json_u64(json, "bytes_read", read);
@@ -91,7 +90,7 @@ static void put_fault_arguments(struct ggs_json * json, const struct ggs_fault *
     }
 }
 
-static void put_arguments(struct chrome * c, const struct ggs_slice * slice) {
+static void put_arguments(struct chrome * c, const struct ggs_timeline_slice * slice) {
     static const char * const categories[GGS_SLICES] = {"token", "graph run", "op", "wait", "fault"};
     ggs_json_string(&c->json, "cat", categories[slice->kind]);
     ggs_json_object_inline(&c->json, "args");
@@ -104,7 +103,7 @@ static void put_arguments(struct chrome * c, const struct ggs_slice * slice) {
     ggs_json_end(&c->json);
 }
 
-static int put_begin(void * context, const struct ggs_track * track, const struct ggs_slice * slice,
+static int put_begin(void * context, const struct ggs_timeline_track * track, const struct ggs_timeline_slice * slice,
                      struct ggs_error * error) {
     struct chrome * c = context;
     begin_event(c, "B", slice->name, track->id);
@@ -114,7 +113,7 @@ static int put_begin(void * context, const struct ggs_track * track, const struc
     return result_of(c, error);
 }
 
-static int put_end(void * context, const struct ggs_track * track, int64_t ns, struct ggs_error * error) {
+static int put_end(void * context, const struct ggs_timeline_track * track, int64_t ns, struct ggs_error * error) {
     struct chrome * c = context;
     begin_event(c, "E", NULL, track->id);
     put_time(&c->json, "ts", ns);
@@ -122,7 +121,7 @@ static int put_end(void * context, const struct ggs_track * track, int64_t ns, s
     return result_of(c, error);
 }
 
-static int put_leaf(void * context, const struct ggs_track * track, const struct ggs_slice * slice,
+static int put_leaf(void * context, const struct ggs_timeline_track * track, const struct ggs_timeline_slice * slice,
                     struct ggs_error * error) {
     struct chrome * c = context;
     begin_event(c, "X", slice->name, track->id);
@@ -133,7 +132,7 @@ static int put_leaf(void * context, const struct ggs_track * track, const struct
     return result_of(c, error);
 }
 
-static int put_count(void * context, const struct ggs_track * track, int64_t ns, uint64_t value,
+static int put_count(void * context, const struct ggs_timeline_track * track, int64_t ns, uint64_t value,
                      struct ggs_error * error) {
     struct chrome * c = context;
     begin_event(c, "C", track->name, track->id);
@@ -149,16 +148,16 @@ int ggs_export_chrome(struct ggs_export * export, struct ggs_error * error) {
     struct chrome * c = calloc(1, sizeof(*c));
     if (c == NULL) return ggs_fail_memory(error);
     c->export  = export;
-    int status = ggs_export_open(export, &c->stream, NULL, error);
+    int status = ggs_export_open(export, &c->target, NULL, error);
     if (status == 0) {
         const struct ggs_timeline timeline = {put_track, put_begin, put_end, put_leaf, put_count, c};
         const char *              model    = ggs_facts_text(export->facts, "model");
-        ggs_json_init(&c->json, ggs_stream_json, &c->stream, true);
+        ggs_json_init(&c->json, ggs_target_json, &c->target, true);
         ggs_json_object(&c->json, NULL);
         ggs_json_string(&c->json, "experiment_id", export->id);
         ggs_json_string(&c->json, "displayTimeUnit", "ns");
         ggs_json_array(&c->json, "traceEvents");
-        const struct ggs_track process = {0};
+        const struct ggs_timeline_track process = {0};
         begin_event(c, "M", "process_name", process.id);
         ggs_json_object_inline(&c->json, "args");
         ggs_json_string(&c->json, "name", model == NULL ? "engine" : model);
@@ -167,8 +166,8 @@ int ggs_export_chrome(struct ggs_export * export, struct ggs_error * error) {
         status = ggs_timeline_tell(export, &timeline, error);
         ggs_json_end(&c->json);
         ggs_json_end(&c->json);
-        if (status == 0 && ggs_json_finish(&c->json) != 0) c->stream.failed = true;
-        status = ggs_export_close(export, &c->stream, status, error);
+        if (status == 0) ggs_json_finish(&c->json); // a failure is in the target
+        status = ggs_export_close(export, &c->target, status, error);
     }
     free(c);
     return status;

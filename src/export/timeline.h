@@ -20,7 +20,7 @@
 enum ggs_track_kind { GGS_TRACK_TOKENS, GGS_TRACK_BACKEND, GGS_TRACK_THREAD, GGS_TRACK_COUNTER, GGS_TRACK_FAULTS };
 enum ggs_slice_kind { GGS_SLICE_TOKEN, GGS_SLICE_RUN, GGS_SLICE_OP, GGS_SLICE_WAIT, GGS_SLICE_FAULT, GGS_SLICES };
 
-struct ggs_track {
+struct ggs_timeline_track {
     uint64_t            id; // from 1
     enum ggs_track_kind kind;
     char                name[96];
@@ -32,7 +32,7 @@ struct ggs_track {
     int64_t token_end_ns;
 };
 
-struct ggs_slice {
+struct ggs_timeline_slice {
     enum ggs_slice_kind kind;
     const char *        name;
     int64_t             begin_ns, end_ns; // end_ns only of ops, waits and faults: others are ended by `end`
@@ -45,13 +45,14 @@ struct ggs_slice {
 
 // `leaf` is a slice with both ends; `begin` and `end` enclose others. All may return a negative status.
 struct ggs_timeline {
-    int (*track)(void * context, const struct ggs_track * track, struct ggs_error * error);
-    int (*begin)(void * context, const struct ggs_track * track, const struct ggs_slice * slice,
+    int (*track)(void * context, const struct ggs_timeline_track * track, struct ggs_error * error);
+    int (*begin)(void * context, const struct ggs_timeline_track * track, const struct ggs_timeline_slice * slice,
                  struct ggs_error * error);
-    int (*end)(void * context, const struct ggs_track * track, int64_t ns, struct ggs_error * error);
-    int (*leaf)(void * context, const struct ggs_track * track, const struct ggs_slice * slice,
+    int (*end)(void * context, const struct ggs_timeline_track * track, int64_t ns, struct ggs_error * error);
+    int (*leaf)(void * context, const struct ggs_timeline_track * track, const struct ggs_timeline_slice * slice,
                 struct ggs_error * error);
-    int (*count)(void * context, const struct ggs_track * track, int64_t ns, uint64_t value, struct ggs_error * error);
+    int (*count)(void * context, const struct ggs_timeline_track * track, int64_t ns, uint64_t value,
+                 struct ggs_error * error);
     void * context;
 };
 
