@@ -1,34 +1,57 @@
 // The timeline as Chrome's trace events: a JSON object with one event a line.
 //
 //     X a slice with its duration   B, E the ends of a slice that encloses others   C a counter   M names of tracks
+//
+// Times are microseconds, but in steps of 1/1024, rounded up: these are exact in binary, so that ts + dur, and differences that a
+// reader takes, are exact too, and a slice ends where its parent or the next one says; and cut to nanoseconds they are the
+// recording's own. An E repeats name and arguments of its B, by which some readers find it.
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/array.h"
 #include "base/error.h"
 #include "export/facts.h"
 #include "export/formats.h"
 #include "export/timeline.h"
 
+// A slice that is open on a track.
+struct open_slice {
+    enum ggs_slice_kind kind;
+    char                name[64];
+    uint64_t            phase;
+    struct ggs_run      run;
+};
+
+struct open_track {
+    struct open_slice slices[2]; // token, graph run
+    unsigned          n;
+};
+
 struct chrome {
     struct ggs_export * export;
-    struct ggs_target target;
-    struct ggs_json   json;
+    struct ggs_target   target;
+    struct ggs_json     json;
+    struct open_track * tracks; // by id
+    uint64_t            n_tracks, capacity;
 };
 
 static int result_of(struct chrome * c, struct ggs_error * error) {
     return ggs_target_result(&c->target, error);
 }
 
-// Times are microseconds, with the nanoseconds behind the point.
-static void put_time(struct ggs_json * json, const char * key, int64_t ns) {
-    ggs_json_double(json, key, (double) ns / 1000);
+static int64_t steps_of(int64_t ns) {
+    return ns / 125 * 128 + (ns % 125 * 128 + 124) / 125;
+}
+
+static void put_time(struct ggs_json * json, const char * key, int64_t steps) {
+    ggs_json_double(json, key, (double) steps / 1024);
 }
 
 static void begin_event(struct chrome * c, const char * phase, const char * name, uint64_t track) {
     ggs_json_object_inline(&c->json, NULL);
     ggs_json_string(&c->json, "ph", phase);
-    if (name != NULL) ggs_json_string(&c->json, "name", name);
+    ggs_json_string(&c->json, "name", name);
     ggs_json_u64(&c->json, "pid", 1);
     ggs_json_u64(&c->json, "tid", track);
 }
@@ -90,33 +113,50 @@ static void put_fault_arguments(struct ggs_json * json, const struct ggs_fault *
     }
 }
 
-static void put_arguments(struct chrome * c, const struct ggs_timeline_slice * slice) {
+static void begin_arguments(struct chrome * c, enum ggs_slice_kind kind) {
     static const char * const categories[GGS_SLICES] = {"token", "graph run", "op", "wait", "fault"};
-    ggs_json_string(&c->json, "cat", categories[slice->kind]);
+    ggs_json_string(&c->json, "cat", categories[kind]);
     ggs_json_object_inline(&c->json, "args");
+}
+
+static void put_arguments(struct chrome * c, const struct ggs_timeline_slice * slice) {
+    begin_arguments(c, slice->kind);
     if (slice->kind == GGS_SLICE_OP) put_op_arguments(c, slice);
     if (slice->kind == GGS_SLICE_RUN) put_run_arguments(c, &slice->walk->run);
     if (slice->kind == GGS_SLICE_FAULT) put_fault_arguments(&c->json, slice->fault);
-    if (slice->kind == GGS_SLICE_TOKEN)
-        ggs_json_string(&c->json, "phase",
-                        ggs_word_phase(slice->step != NULL ? slice->step->phase : slice->walk->run.phase));
+    if (slice->kind == GGS_SLICE_TOKEN) ggs_json_string(&c->json, "phase", ggs_word_phase(ggs_slice_phase(slice)));
     ggs_json_end(&c->json);
 }
 
 static int put_begin(void * context, const struct ggs_timeline_track * track, const struct ggs_timeline_slice * slice,
                      struct ggs_error * error) {
     struct chrome * c = context;
+    if (!ggs_array_reserve(c->tracks, c->capacity, track->id + 1)) return ggs_fail_memory(error);
+    while (c->n_tracks <= track->id) c->tracks[c->n_tracks++].n = 0;
+    struct open_track * open = &c->tracks[track->id];
+    if (open->n < 2) {
+        struct open_slice * kept = &open->slices[open->n++];
+        *kept = (struct open_slice){.kind = slice->kind, .phase = ggs_slice_phase(slice), .run = slice->walk->run};
+        snprintf(kept->name, sizeof(kept->name), "%s", slice->name);
+    }
     begin_event(c, "B", slice->name, track->id);
-    put_time(&c->json, "ts", slice->begin_ns);
+    put_time(&c->json, "ts", steps_of(slice->begin_ns));
     put_arguments(c, slice);
     ggs_json_end(&c->json);
     return result_of(c, error);
 }
 
 static int put_end(void * context, const struct ggs_timeline_track * track, int64_t ns, struct ggs_error * error) {
-    struct chrome * c = context;
-    begin_event(c, "E", NULL, track->id);
-    put_time(&c->json, "ts", ns);
+    struct chrome *     c    = context;
+    struct open_track * open = track->id < c->n_tracks ? &c->tracks[track->id] : NULL;
+    if (open == NULL || open->n == 0) return 0;
+    const struct open_slice * slice = &open->slices[--open->n];
+    begin_event(c, "E", slice->name, track->id);
+    put_time(&c->json, "ts", steps_of(ns));
+    begin_arguments(c, slice->kind);
+    if (slice->kind == GGS_SLICE_RUN) put_run_arguments(c, &slice->run);
+    if (slice->kind == GGS_SLICE_TOKEN) ggs_json_string(&c->json, "phase", ggs_word_phase(slice->phase));
+    ggs_json_end(&c->json);
     ggs_json_end(&c->json);
     return result_of(c, error);
 }
@@ -125,8 +165,8 @@ static int put_leaf(void * context, const struct ggs_timeline_track * track, con
                     struct ggs_error * error) {
     struct chrome * c = context;
     begin_event(c, "X", slice->name, track->id);
-    put_time(&c->json, "ts", slice->begin_ns);
-    put_time(&c->json, "dur", slice->end_ns - slice->begin_ns);
+    put_time(&c->json, "ts", steps_of(slice->begin_ns));
+    put_time(&c->json, "dur", steps_of(slice->end_ns) - steps_of(slice->begin_ns));
     put_arguments(c, slice);
     ggs_json_end(&c->json);
     return result_of(c, error);
@@ -136,7 +176,7 @@ static int put_count(void * context, const struct ggs_timeline_track * track, in
                      struct ggs_error * error) {
     struct chrome * c = context;
     begin_event(c, "C", track->name, track->id);
-    put_time(&c->json, "ts", ns);
+    put_time(&c->json, "ts", steps_of(ns));
     ggs_json_object_inline(&c->json, "args");
     ggs_json_u64(&c->json, "bytes", value);
     ggs_json_end(&c->json);
@@ -163,12 +203,13 @@ int ggs_export_chrome(struct ggs_export * export, struct ggs_error * error) {
         ggs_json_string(&c->json, "name", model == NULL ? "engine" : model);
         ggs_json_end(&c->json);
         ggs_json_end(&c->json);
-        status = ggs_timeline_tell(export, &timeline, error);
+        status = ggs_timeline_write(export, &timeline, error);
         ggs_json_end(&c->json);
         ggs_json_end(&c->json);
         if (status == 0) ggs_json_finish(&c->json); // a failure is in the target
         status = ggs_export_close(export, &c->target, status, error);
     }
+    free(c->tracks);
     free(c);
     return status;
 }

@@ -298,7 +298,7 @@ static int put_begin(void * context, const struct ggs_timeline_track * track, co
         annotate(p, A_THREADS, ANNOTATION_UINT, run->threads);
     }
     if (slice->kind == GGS_SLICE_RUN || slice->kind == GGS_SLICE_TOKEN) {
-        uint64_t iid = phase_iid(p, slice->step != NULL ? slice->step->phase : slice->walk->run.phase);
+        uint64_t iid = phase_iid(p, ggs_slice_phase(slice));
         annotate(p, A_PHASE, ANNOTATION_STRING_IID, iid);
     }
     return put_event(p, slice->begin_ns, error);
@@ -343,7 +343,7 @@ int ggs_export_perfetto(struct ggs_export * export, struct ggs_error * error) {
     p.told_ops = calloc(export->trace.n_ops + 1, 1);
     if (p.told == NULL || p.told_ops == NULL) status = ggs_fail_memory(error);
     if (status == 0) status = put_start(&p, error);
-    if (status == 0) status = ggs_timeline_tell(export, &timeline, error);
+    if (status == 0) status = ggs_timeline_write(export, &timeline, error);
     status = ggs_export_close(export, &p.target, status, error);
     release(&p);
     return status;

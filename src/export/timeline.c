@@ -8,7 +8,7 @@
 #include "base/array.h"
 #include "base/error.h"
 
-struct teller {
+struct timeline {
     struct ggs_export * export;
     const struct ggs_timeline *  out;
     struct ggs_timeline_track ** tracks;
@@ -19,8 +19,8 @@ struct teller {
 
 // ---- tracks ----
 
-// The track with this key, made and told of when it is met first.
-static int find_track(struct teller * t, enum ggs_track_kind kind, int64_t a, int64_t b, const char * name,
+// The track with this key, made when it is met first.
+static int find_track(struct timeline * t, enum ggs_track_kind kind, int64_t a, int64_t b, const char * name,
                       struct ggs_timeline_track ** out, struct ggs_error * error) {
     for (uint64_t i = 0; i < t->n_tracks; i++) {
         struct ggs_timeline_track * track = t->tracks[i];
@@ -52,7 +52,7 @@ static int64_t sooner(int64_t a, int64_t b) {
     return a < b ? a : b;
 }
 
-static int announce(struct teller * t, struct ggs_timeline_track * track, struct ggs_error * error) {
+static int announce(struct timeline * t, struct ggs_timeline_track * track, struct ggs_error * error) {
     if (!is_new(track)) return 0;
     track->end_ns = INT64_MIN + 1;
     return t->out->track(t->out->context, track, error);
@@ -72,7 +72,7 @@ static int by_time(const void * a, const void * b) {
     return (int) y->end - (int) x->end;
 }
 
-static int tell_buffers(struct teller * t, struct ggs_error * error) {
+static int write_buffers(struct timeline * t, struct ggs_error * error) {
     const struct ggs_trace *    trace  = &t->export->trace;
     struct event *              events = malloc((2 * trace->n_buffers + 1) * sizeof(*events));
     struct ggs_timeline_track * track;
@@ -96,7 +96,7 @@ static int tell_buffers(struct teller * t, struct ggs_error * error) {
     return status;
 }
 
-static int tell_tokens(struct teller * t, struct ggs_error * error) {
+static int write_tokens(struct timeline * t, struct ggs_error * error) {
     struct ggs_cursor *         cursor = NULL;
     struct ggs_step             step;
     struct ggs_timeline_track * track;
@@ -127,7 +127,7 @@ static bool in_steps(const struct ggs_export * export, int64_t step) {
 }
 
 // Threads fault at the same time: each slice goes to the first track that is free.
-static int fault_track(struct teller * t, int64_t begin_ns, struct ggs_timeline_track ** out,
+static int fault_track(struct timeline * t, int64_t begin_ns, struct ggs_timeline_track ** out,
                        struct ggs_error * error) {
     enum { MOST = 64 };
     char name[64];
@@ -140,7 +140,7 @@ static int fault_track(struct teller * t, int64_t begin_ns, struct ggs_timeline_
     return status < 0 ? status : announce(t, *out, error);
 }
 
-static int tell_faults(struct teller * t, struct ggs_error * error) {
+static int write_faults(struct timeline * t, struct ggs_error * error) {
     struct ggs_cursor *         cursor = NULL;
     struct ggs_fault            fault;
     struct ggs_timeline_track * track  = NULL;
@@ -163,7 +163,7 @@ static int tell_faults(struct teller * t, struct ggs_error * error) {
     return status;
 }
 
-static int tell_requests(struct teller * t, struct ggs_error * error) {
+static int write_requests(struct timeline * t, struct ggs_error * error) {
     struct ggs_cursor *         cursor = NULL;
     struct ggs_request          request;
     struct ggs_timeline_track * track  = NULL;
@@ -184,14 +184,14 @@ static int tell_requests(struct teller * t, struct ggs_error * error) {
 
 // ---- runs ----
 
-static int close_token(struct teller * t, struct ggs_timeline_track * track, struct ggs_error * error) {
+static int close_token(struct timeline * t, struct ggs_timeline_track * track, struct ggs_error * error) {
     if (track->token < 0) return 0;
     track->token = -1;
     return t->out->end(t->out->context, track, track->token_end_ns, error);
 }
 
 // Opens the run's slice on a thread's track, inside the slice of its token.
-static int begin_run(struct teller * t, struct ggs_timeline_track * track, const struct ggs_walk * walk, int64_t begin,
+static int begin_run(struct timeline * t, struct ggs_timeline_track * track, const struct ggs_walk * walk, int64_t begin,
                      struct ggs_error * error) {
     char                      name[64];
     struct ggs_timeline_slice slice  = {.kind = GGS_SLICE_RUN, .name = name, .begin_ns = begin, .walk = walk};
@@ -208,7 +208,7 @@ static int begin_run(struct teller * t, struct ggs_timeline_track * track, const
 }
 
 // One thread's share of an op, and its wait behind it, clipped to [the track's last end, the run's end].
-static int tell_op_run(struct teller * t, struct ggs_timeline_track * track, const struct ggs_walk * walk,
+static int write_op_run(struct timeline * t, struct ggs_timeline_track * track, const struct ggs_walk * walk,
                        const struct ggs_access_list * accesses, const struct ggs_op_run * r, int64_t run_end,
                        struct ggs_error * error) {
     int64_t                   begin = sooner(later(r->begin_ns, track->end_ns), run_end);
@@ -228,7 +228,7 @@ static int tell_op_run(struct teller * t, struct ggs_timeline_track * track, con
     return status;
 }
 
-static int count_disk(struct teller * t, const struct ggs_walk * walk, const struct ggs_access_list * accesses,
+static int count_disk(struct timeline * t, const struct ggs_walk * walk, const struct ggs_access_list * accesses,
                       struct ggs_error * error) {
     uint64_t bytes = 0;
     for (unsigned i = 0; i < accesses->n; i++) {
@@ -237,13 +237,13 @@ static int count_disk(struct teller * t, const struct ggs_walk * walk, const str
     }
     if (bytes == 0) return 0;
     t->disk_bytes += bytes;
-    t->disk->end_ns = later(walk->op.end_ns, t->disk->end_ns); // runs at the same time are told one after the other
+    t->disk->end_ns = later(walk->op.end_ns, t->disk->end_ns); // runs at the same time are walked one after the other
     return t->out->count(t->out->context, t->disk, t->disk->end_ns, t->disk_bytes, error);
 }
 
 enum { MOST_THREADS = 1024 };
 
-static int thread_track(struct teller * t, const struct ggs_walk * walk, const struct ggs_op_run * r,
+static int thread_track(struct timeline * t, const struct ggs_walk * walk, const struct ggs_op_run * r,
                         struct ggs_timeline_track ** lanes, struct ggs_error * error) {
     if (r->thread >= MOST_THREADS || lanes[r->thread] != NULL) return 0;
     char         name[96];
@@ -265,7 +265,7 @@ static int thread_track(struct teller * t, const struct ggs_walk * walk, const s
     return status;
 }
 
-static int tell_ops(struct teller * t, struct ggs_walk * walk, struct ggs_timeline_track ** lanes,
+static int write_ops(struct timeline * t, struct ggs_walk * walk, struct ggs_timeline_track ** lanes,
                     struct ggs_error * error) {
     int status = 0;
     while (status == 0 && ggs_walk_op(walk)) {
@@ -276,7 +276,7 @@ static int tell_ops(struct teller * t, struct ggs_walk * walk, struct ggs_timeli
             status                      = thread_track(t, walk, r, lanes, error);
             if (status < 0 || r->thread >= MOST_THREADS) continue;
             struct ggs_timeline_track * track = lanes[r->thread];
-            status = tell_op_run(t, track, walk, accesses, r, later(walk->run.end_ns, track->end_ns), error);
+            status = write_op_run(t, track, walk, accesses, r, later(walk->run.end_ns, track->end_ns), error);
         }
         if (status == 0) status = count_disk(t, walk, accesses, error);
     }
@@ -289,7 +289,7 @@ static int tell_ops(struct teller * t, struct ggs_walk * walk, struct ggs_timeli
     return status;
 }
 
-static int tell_run(struct teller * t, struct ggs_walk * walk, struct ggs_error * error) {
+static int write_run(struct timeline * t, struct ggs_walk * walk, struct ggs_error * error) {
     struct ggs_timeline_track * lanes[MOST_THREADS] = {0};
     struct ggs_timeline_track * track;
     char                        name[96];
@@ -304,21 +304,21 @@ static int tell_run(struct teller * t, struct ggs_walk * walk, struct ggs_error 
         .kind = GGS_SLICE_RUN, .name = name, .begin_ns = begin, .end_ns = end, .walk = walk};
     status        = t->out->leaf(t->out->context, track, &slice, error);
     track->end_ns = end;
-    return status < 0 || walk->graph == NULL ? status : tell_ops(t, walk, lanes, error);
+    return status < 0 || walk->graph == NULL ? status : write_ops(t, walk, lanes, error);
 }
 
-int ggs_timeline_tell(struct ggs_export * export, const struct ggs_timeline * timeline, struct ggs_error * error) {
-    struct teller     t      = {.export = export, .out = timeline};
+int ggs_timeline_write(struct ggs_export * export, const struct ggs_timeline * timeline, struct ggs_error * error) {
+    struct timeline     t      = {.export = export, .out = timeline};
     struct ggs_walk * walk   = NULL;
-    int               status = tell_buffers(&t, error);
+    int               status = write_buffers(&t, error);
     if (status == 0) status = find_track(&t, GGS_TRACK_COUNTER, 1, 0, "bytes read from disk", &t.disk, error);
     if (status == 0) status = announce(&t, t.disk, error);
-    if (status == 0) status = tell_tokens(&t, error);
-    if (status == 0) status = tell_faults(&t, error);
-    if (status == 0) status = tell_requests(&t, error);
+    if (status == 0) status = write_tokens(&t, error);
+    if (status == 0) status = write_faults(&t, error);
+    if (status == 0) status = write_requests(&t, error);
     if (status == 0) status = ggs_export_walk(export, &walk, error);
     while (walk != NULL && status >= 0 && (status = ggs_walk_run(walk, error)) > 0) {
-        status = tell_run(&t, walk, error);
+        status = write_run(&t, walk, error);
         if (status >= 0) ggs_export_step(export);
     }
     for (uint64_t i = 0; i < t.n_tracks; i++) {

@@ -8,6 +8,7 @@ import { ggscope, model, output, root, run, scratch } from "../lib.mjs";
 import { readChrome } from "../export/chrome.mjs";
 import { readGgmlviz } from "../export/ggmlviz.mjs";
 import { installed } from "../export/install.mjs";
+import { importSpeedscope } from "../export/speedscope.mjs";
 import { readPerfetto } from "../export/perfetto.mjs";
 import { loadedCsv, overCsv, overParquet, overSqlite, questions } from "../export/tables.mjs";
 import { fresh, generate, graphs, host, record, rows, stats, values } from "./traces.mjs";
@@ -336,7 +337,7 @@ test("perfetto and chrome: an op slice per op run inside its graph run and token
         for (const s of perfetto.slices) assert.ok(s.end >= s.begin && (!s.parent || (s.begin >= s.parent.begin && s.end <= s.parent.end)));
         // The slices of both are the same, in the same order.
         const key = (s, begin, end) => `${s.name} ${s.category} ${begin} ${end}`;
-        assert.deepEqual(chrome.slices.map((s) => key(s, Math.round(s.ts * 1000), Math.round((s.ts + s.dur) * 1000))), perfetto.slices.map((s) => key(s, s.begin, s.end)));
+        assert.deepEqual(chrome.slices.map((s) => key(s, Math.floor(s.ts * 1000), Math.floor((s.ts + s.dur) * 1000))), perfetto.slices.map((s) => key(s, s.begin, s.end)));
         const threads = new Set(t.op_runs.map((r) => r.thread)).size;
         const trackNames = [...perfetto.tracks.values()].map((d) => d.name);
         assert.equal(trackNames.filter((n) => /^CPU thread \d+$/.test(n)).length, threads);
@@ -346,6 +347,21 @@ test("perfetto and chrome: an op slice per op run inside its graph run and token
         const disk = counter("bytes read from disk");
         assert.ok(disk.length > 0 && disk.every((v, i) => i === 0 || v > disk[i - 1]));
         assert.equal(disk.at(-1), known.bytes.disk, "nothing is written to mapped files");
+    }
+});
+
+test("speedscope's own importer has nothing to complain of", async () => {
+    const contexts = record([host, "contexts", "-t", "2", "-g", "6", model("tiny")]).directory;
+    for (const experiment of [dense, moe, contexts]) {
+        const text = readFileSync(exported(experiment, "chrome"), "utf8");
+        const { slices, tracks } = readChrome(text);
+        const { profiles, complaints } = await importSpeedscope("recording.json", text);
+        assert.deepEqual(complaints.slice(0, 3), []);
+        assert.equal(profiles.length, new Set(slices.map((s) => s.track)).size);
+        assert.equal(profiles.reduce((n, p) => n + p.calls, 0), slices.length, "it found every slice");
+        for (const p of profiles) assert.ok(p.deepest <= 3, `${p.name}: token, graph run, op`);
+        assert.ok(profiles.some((p) => p.deepest === 3 && p.name.includes("CPU thread 0")));
+        assert.ok(tracks.size >= profiles.length);
     }
 });
 
