@@ -1,4 +1,4 @@
-// The tables of what the machine did: faults, requests, reads, residency.
+// The tables of what the machine did: faults, block_requests, reads, residency.
 #include <inttypes.h>
 #include <stdio.h>
 
@@ -48,31 +48,31 @@ const struct ggs_flat_table ggs_table_faults = {
 
 // ---- requests ----
 
-#define REQUEST(member) GGS_MEMBER(0, struct ggs_request, member)
-static const struct ggs_field requests[] = {
-    {"request", GGS_CELL_INTEGER, NUMBER, "number, from 0, in order of time"},
+#define REQUEST(member) GGS_MEMBER(0, struct ggs_block_request, member)
+static const struct ggs_field block_requests[] = {
+    {"block_request", GGS_CELL_INTEGER, NUMBER, "number, from 0, in order of time"},
     {"begin_ns", GGS_CELL_INTEGER, REQUEST(begin_ns), "issued to the disk"},
     {"duration_ns", GGS_CELL_INTEGER, REQUEST(duration_ns),
      "until it was completed; 0 if the kernel did not tell of that"},
     {"device", GGS_CELL_TEXT, {.from = GGS_FROM_CHARS, .part = 2}, "the disk, as major:minor"},
     {"sector", GGS_CELL_INTEGER, REQUEST(sector), "on the disk, of 512 bytes"},
     {"bytes", GGS_CELL_INTEGER, REQUEST(bytes), "asked for; a request over several pieces of files has a row for each"},
-    {"write", GGS_CELL_BOOLEAN, GGS_MEMBER_TEST(0, struct ggs_request, write, UINT64_MAX), "written, not read"},
+    {"write", GGS_CELL_BOOLEAN, GGS_MEMBER_TEST(0, struct ggs_block_request, write, UINT64_MAX), "written, not read"},
     {"os_thread", GGS_CELL_INTEGER, REQUEST(os_thread), "the thread that issued it"},
-    {"file", GGS_CELL_INTEGER, GGS_MEMBER_OR_0(0, struct ggs_request, file),
+    {"file", GGS_CELL_INTEGER, GGS_MEMBER_OR_0(0, struct ggs_block_request, file),
      "files.file that lies there; null for anything else on the disk"},
-    {"file_offset", GGS_CELL_INTEGER, GGS_MEMBER_WITH(0, struct ggs_request, file_offset, file), "where in that file"},
-    {"run", GGS_CELL_INTEGER, GGS_MEMBER_OR_0(0, struct ggs_request, run),
+    {"file_offset", GGS_CELL_INTEGER, GGS_MEMBER_WITH(0, struct ggs_block_request, file_offset, file), "where in that file"},
+    {"run", GGS_CELL_INTEGER, GGS_MEMBER_OR_0(0, struct ggs_block_request, run),
      "the op under way, ops.(run, node): of that thread, else of any; null for none"},
-    {"node", GGS_CELL_INTEGER, GGS_MEMBER_WITH(0, struct ggs_request, node, run), "with run: the op"},
-    {"token", GGS_CELL_INTEGER, GGS_MEMBER_OR_NONE(0, struct ggs_request, step), "token step: tokens.token"},
+    {"node", GGS_CELL_INTEGER, GGS_MEMBER_WITH(0, struct ggs_block_request, node, run), "with run: the op"},
+    {"token", GGS_CELL_INTEGER, GGS_MEMBER_OR_NONE(0, struct ggs_block_request, step), "token step: tokens.token"},
 };
 
-static int produce_requests(const struct ggs_sink * sink, struct ggs_error * error) {
+static int produce_block_requests(const struct ggs_sink * sink, struct ggs_error * error) {
     struct ggs_cursor * cursor = NULL;
-    struct ggs_request  r;
+    struct ggs_block_request  r;
     char                device[32];
-    int                 status = ggs_cursor_open(&cursor, sink->export->trace.reader, GGS_TABLE_REQUESTS, error);
+    int                 status = ggs_cursor_open(&cursor, sink->export->trace.reader, GGS_TABLE_BLOCK_REQUESTS, error);
     while (status >= 0 && (status = ggs_cursor_next(cursor, &r, error)) > 0) {
         if (!ggs_export_has_step(sink->export, r.step)) continue;
         uint64_t number = ggs_cursor_row(cursor);
@@ -83,12 +83,12 @@ static int produce_requests(const struct ggs_sink * sink, struct ggs_error * err
     return status;
 }
 
-const struct ggs_flat_table ggs_table_requests = {
-    .name        = "requests",
+const struct ggs_flat_table ggs_table_block_requests = {
+    .name        = "block_requests",
     .description = "One row per request to the disks under the model. Empty without --io.",
     .keys        = 1,
-    GGS_FIELDS(requests),
-    .produce = produce_requests,
+    GGS_FIELDS(block_requests),
+    .produce = produce_block_requests,
     .foreign = {{"file", "files", NULL}, {"run", "runs", NULL}, {"token", "tokens", NULL}},
 };
 

@@ -25,7 +25,7 @@ static const struct ggs_field runs[] = {
     {"graph", GGS_CELL_INTEGER, RUN(graph), "graphs.graph"},
     {"token", GGS_CELL_INTEGER, GGS_MEMBER_OR_NONE(0, struct ggs_run, step), "token step: tokens.token"},
     {"phase", GGS_CELL_TEXT, GGS_MEMBER_WORD(0, struct ggs_run, phase, ggs_word_phase),
-     "PROMPT, GENERATE, MIXED, WARMUP or NONE"},
+     "PROMPT, GENERATE, MIXED, VERIFY, WARMUP or NONE"},
     {"backend", GGS_CELL_TEXT, GGS_MEMBER_STRING(0, struct ggs_run, backend), "the backend's name"},
     {"threads", GGS_CELL_INTEGER, RUN(threads), "threads that computed it"},
     {"os_thread", GGS_CELL_INTEGER, RUN(os_thread), "the thread that called for it"},
@@ -46,6 +46,9 @@ static const struct ggs_field runs[] = {
     {"op_runs", GGS_CELL_INTEGER, RUN(op_runs), "rows of op_runs"},
     {"lost", GGS_CELL_INTEGER, RUN(lost), "op runs that could not be kept"},
     {"decode", GGS_CELL_INTEGER, GGS_MEMBER_OR_0(0, struct ggs_run, decode), "number of the llama_decode call"},
+    {"process", GGS_CELL_INTEGER, GGS_MEMBER_OR_0(0, struct ggs_run, process), "processes.process"},
+    {"device", GGS_CELL_INTEGER, GGS_MEMBER_OR_0(0, struct ggs_run, device), "devices.device that computed it"},
+    {"context", GGS_CELL_INTEGER, GGS_MEMBER_OR_NONE(0, struct ggs_run, context), "which of the program's contexts"},
 };
 
 static bool run_wanted(const struct ggs_export * export, const void * row) {
@@ -62,7 +65,10 @@ const struct ggs_flat_table ggs_table_runs = {
     .keys        = 1,
     GGS_FIELDS(runs),
     .produce = produce_runs,
-    .foreign = {{"graph", "graphs", NULL}, {"token", "tokens", NULL}},
+    .foreign = {{"graph", "graphs", NULL},
+                {"token", "tokens", NULL},
+                {"process", "processes", NULL},
+                {"device", "devices", NULL}},
 };
 
 // ---- tokens ----
@@ -75,7 +81,7 @@ static void step_utc(struct ggs_export * export, const void * const * parts, str
 #define TEXT         {.from = GGS_FROM_TEXT, .null = GGS_NULL_TEXT, .part = 1}
 static const struct ggs_field tokens[] = {
     {"token", GGS_CELL_INTEGER, STEP(step), "token step: 0 is the prompt"},
-    {"phase", GGS_CELL_TEXT, GGS_MEMBER_WORD(0, struct ggs_step, phase, ggs_word_phase), "PROMPT, GENERATE or MIXED"},
+    {"phase", GGS_CELL_TEXT, GGS_MEMBER_WORD(0, struct ggs_step, phase, ggs_word_phase), "PROMPT, GENERATE, MIXED or VERIFY"},
     {"context", GGS_CELL_INTEGER, STEP(context), "which of the program's contexts, from 0"},
     {"begin_ns", GGS_CELL_INTEGER, STEP(begin_ns), "begin"},
     {"end_ns", GGS_CELL_INTEGER, STEP(end_ns), "end"},
@@ -259,6 +265,7 @@ static const struct ggs_field buffers[] = {
     {"load", GGS_CELL_INTEGER, BUFFER_0(load), "number of the model load that made it"},
     {"begin_ns", GGS_CELL_INTEGER, BUFFER(begin_ns), "allocated"},
     {"end_ns", GGS_CELL_INTEGER, GGS_MEMBER_OR_NONE(0, struct ggs_buffer, end_ns), "freed; null if it never was"},
+    {"process", GGS_CELL_INTEGER, BUFFER_0(process), "processes.process"},
 };
 
 static int produce_buffers(const struct ggs_sink * sink, struct ggs_error * error) {
@@ -271,7 +278,7 @@ const struct ggs_flat_table ggs_table_buffers = {
     .keys        = 1,
     GGS_FIELDS(buffers),
     .produce = produce_buffers,
-    .foreign = {{"file", "files", NULL}},
+    .foreign = {{"file", "files", NULL}, {"process", "processes", NULL}},
 };
 
 static const struct ggs_field files[] = {

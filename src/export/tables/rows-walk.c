@@ -42,7 +42,7 @@ static const struct ggs_field ops[] = {
     {"graph", GGS_CELL_INTEGER, RUN(graph), "graphs.graph"},
     {"token", GGS_CELL_INTEGER, TOKEN(0), "token step: tokens.token; null for warm-up and for what belongs to no step"},
     {"phase", GGS_CELL_TEXT, GGS_MEMBER_WORD(0, struct ggs_walk, run.phase, ggs_word_phase),
-     "PROMPT, GENERATE, MIXED, WARMUP or NONE"},
+     "PROMPT, GENERATE, MIXED, VERIFY, WARMUP or NONE"},
     {"op", GGS_CELL_TEXT, OP(op), "ggml's name of the operation"},
     {"name", GGS_CELL_TEXT, OP(name), "name of the tensor that it computes"},
     {"tensor", GGS_CELL_INTEGER, OP(tensor), "tensors.tensor of the same"},
@@ -54,7 +54,7 @@ static const struct ggs_field ops[] = {
     {"begin_ns", GGS_CELL_INTEGER, OP_(begin_ns), "first thread's begin; null for a fused node, as all that follow"},
     {"duration_ns", GGS_CELL_INTEGER, OP_(duration_ns), "first thread's begin to last thread's end"},
     {"busy_ns", GGS_CELL_INTEGER, OP_(busy_ns), "sum over threads, without waits"},
-    {"wait_ns", GGS_CELL_INTEGER, OP_(wait_ns), "sum over threads: in barriers inside the op and after it"},
+    {"wait_ns", GGS_CELL_INTEGER, OP_(wait_ns), "sum over threads: in barriers inside the op and after it; null also if these were not seen"},
     {"bytes_read", GGS_CELL_INTEGER, OP_(bytes_read),
      "all operands that it reads: exact rows and experts if it is sparse"},
     {"bytes_written", GGS_CELL_INTEGER, OP_(bytes_written), "of its result"},
@@ -77,6 +77,9 @@ static int put_op(const struct ggs_sink * sink, struct ggs_walk * walk, struct g
                                           .busy_ns     = (int64_t) op->busy_ns,
                                           .wait_ns     = (int64_t) op->wait_ns,
                                           .cut         = op->cut};
+    for (uint64_t i = 0; i < op->n_op_runs; i++) {
+        if ((op->op_runs[i].flags & GGS_OP_RUN_WAIT_UNSEEN) != 0) row.wait_ns = -1;
+    }
     const struct ggs_access_list * list;
     int                            status = ggs_walk_accesses(walk, &list, error);
     for (unsigned i = 0; status == 0 && i < list->n; i++) {
@@ -141,6 +144,12 @@ const struct ggs_flat_table ggs_table_ops = {
 
 #define OP_RUN(member)  GGS_MEMBER(1, struct ggs_op_run, member)
 #define OP_RUN_IS(flag) GGS_MEMBER_TEST(1, struct ggs_op_run, flags, flag)
+static void wait_of(struct ggs_export * export, const void * const * parts, struct ggs_cell * cell) {
+    const struct ggs_op_run * r = parts[1];
+    (void) export;
+    *cell = (struct ggs_cell){.null = (r->flags & GGS_OP_RUN_WAIT_UNSEEN) != 0, .integer = (int64_t) r->wait_ns};
+}
+
 static const struct ggs_field op_runs[] = {
     {"run", GGS_CELL_INTEGER, OP_RUN(run), "graph run: runs.run"},
     {"node", GGS_CELL_INTEGER, OP_RUN(node), "with run: the op, ops.(run, node)"},
@@ -149,12 +158,15 @@ static const struct ggs_field op_runs[] = {
     {"os_thread", GGS_CELL_INTEGER, OP_RUN(os_thread), "the operating system's number of the thread"},
     {"begin_ns", GGS_CELL_INTEGER, OP_RUN(begin_ns), "begin of the thread's share"},
     {"duration_ns", GGS_CELL_INTEGER, OP_RUN(duration_ns), "to its end, waits inside included"},
-    {"wait_ns", GGS_CELL_INTEGER, OP_RUN(wait_ns), "in the barrier after the end"},
+    {"wait_ns", GGS_CELL_INTEGER, GGS_CALL_OR_NONE(wait_of), "in the barrier after the end; null if that was not seen"},
     {"inner_wait_ns", GGS_CELL_INTEGER, OP_RUN(inner_wait_ns), "in barriers inside; part of duration_ns"},
     {"ended", GGS_CELL_BOOLEAN, OP_RUN_IS(GGS_OP_RUN_ENDED), "false: it was cut off and its times are 0"},
     {"fused", GGS_CELL_BOOLEAN, OP_RUN_IS(GGS_OP_RUN_FUSED), "computed together with nodes that follow"},
     {"extra", GGS_CELL_BOOLEAN, OP_RUN_IS(GGS_OP_RUN_EXTRA),
      "computed by an extra buffer type (repacked weights, AMX)"},
+    {"end_bound", GGS_CELL_BOOLEAN, OP_RUN_IS(GGS_OP_RUN_END_BOUND), "the end was not seen: it is this or before"},
+    {"submit_ns", GGS_CELL_INTEGER, GGS_MEMBER_OR_NONE(1, struct ggs_op_run, submit_ns),
+     "when the host handed it to the device; null on the CPU"},
 };
 
 static int op_runs_of_run(const struct ggs_sink * sink, struct ggs_walk * walk, void * state,
