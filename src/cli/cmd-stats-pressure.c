@@ -6,6 +6,7 @@
 #include "base/json.h"
 #include "base/number.h"
 #include "cli/cmd-stats.h"
+#include "cli/summary.h"
 
 // ---- text ----
 
@@ -79,7 +80,7 @@ static void print_residency(const struct stats_report * report) {
 }
 
 void stats_pressure_text(const struct stats_report * report) {
-    ggs_conditions_print(&report->conditions, stdout);
+    ggs_summary_conditions(&report->conditions, stdout);
     print_loading(&report->loading);
     print_residency(report);
 }

@@ -38,8 +38,10 @@ static int print_groups(const struct stats_report * report) {
     ggs_table_column(table, "share", GGS_RIGHT);
     ggs_table_column(table, "", GGS_LEFT);
     ggs_table_column(table, "wait", GGS_RIGHT);
-    ggs_table_column(table, "read", GGS_RIGHT);
-    ggs_table_column(table, report->bandwidth > 0 ? "of limit" : "GB/s", GGS_RIGHT);
+    if (report->groups.has_bytes) {
+        ggs_table_column(table, "read", GGS_RIGHT);
+        ggs_table_column(table, report->bandwidth > 0 ? "of limit" : "GB/s", GGS_RIGHT);
+    }
     for (uint64_t i = 0; i < report->groups.n; i++) {
         const struct ggs_group * g = &report->groups.group[i];
         ggs_table_cell(table, "%s", ggs_verb_fit(name, sizeof(name), g->name, NAME_COLUMNS));
@@ -49,6 +51,7 @@ static int print_groups(const struct stats_report * report) {
         ggs_terminal_bar(bar, sizeof(bar), 6, all == 0 ? 0 : (double) g->wall_ns / (double) all);
         ggs_table_cell(table, "%s", bar);
         ggs_table_cell(table, "%s", ggs_format_percent(a, g->wait_ns, g->busy_ns + g->wait_ns));
+        if (!report->groups.has_bytes) continue;
         ggs_table_cell(table, "%s", ggs_format_bytes(a, g->read));
         double rate =
             g->wall_ns == 0 ? 0 : (double) (g->read + g->written) / (double) g->wall_ns; // bytes per ns = GB/s

@@ -1,12 +1,11 @@
 #include "analyze/machine/conditions.h"
 
-#include <inttypes.h>
 #include <json-c/json.h>
+#include <stdio.h>
 #include <string.h>
 
 #include "analyze/walk/trace.h"
 #include "base/json.h"
-#include "base/number.h"
 
 static struct json_object * member(struct json_object * object, const char * key) {
     struct json_object * value = NULL;
@@ -43,23 +42,6 @@ void ggs_conditions_read(struct ggs_conditions * conditions, struct ggs_trace * 
     text(machine, "mechanism", conditions->mechanism, sizeof(conditions->mechanism));
     text(machine, "residency", conditions->residency, sizeof(conditions->residency));
     json_object_put(root);
-}
-
-void ggs_conditions_print(const struct ggs_conditions * c, FILE * out) {
-    char a[GGS_NUMBER_LENGTH], b[GGS_NUMBER_LENGTH];
-    if (c->memory_limit > 0) {
-        fprintf(out, "limit     %s of memory (%s), reached %s times\n", ggs_format_bytes(a, c->memory_limit),
-                c->mechanism, ggs_format_count(b, c->limit_hits));
-        fprintf(out, "          %s at most, %s of it the program's own%s\n", ggs_format_bytes(a, c->memory_peak),
-                ggs_format_bytes(b, c->memory_anonymous), c->oom_kills > 0 ? "; that ended it" : "");
-    }
-    if (c->cold) {
-        fprintf(out, "cold      %s dropped from the page cache first", ggs_format_bytes(a, c->cold_bytes));
-        if (c->resident_after > 0) fprintf(out, ", %s of it stayed", ggs_format_bytes(b, c->resident_after));
-        fputc('\n', out);
-    }
-    if ((c->memory_limit > 0 || c->cold) && c->read_bytes > 0)
-        fprintf(out, "storage   %s read by the program, by its own count\n", ggs_format_bytes(a, c->read_bytes));
 }
 
 void ggs_conditions_json(const struct ggs_conditions * c, struct ggs_json * json) {
