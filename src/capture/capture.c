@@ -16,6 +16,7 @@
 #include "base/ticks.h"
 #include "capture/journal.h"
 #include "capture/losses.h"
+#include "capture/preload.h"
 #include "capture/prove.h"
 #include "capture/reads.h"
 #include "capture/residency.h"
@@ -76,32 +77,11 @@ void ggs_capture_stop_full(void) {
 
 // ---- start and end of the process ----
 
-// Takes us out of LD_PRELOAD, and leaves what else is there.
-static void leave_preload(void) {
-    const char * preload = getenv("LD_PRELOAD");
-    if (preload == NULL) return;
-    char   rest[PATH_MAX] = "";
-    size_t used           = 0;
-    for (const char * at = preload; *at != '\0';) {
-        size_t length = strcspn(at, ": ");
-        if (length > 0 && memmem(at, length, "libggscope-capture", 18) == NULL && used + length + 2 < sizeof(rest)) {
-            used +=
-                (size_t) snprintf(rest + used, sizeof(rest) - used, "%s%.*s", used > 0 ? ":" : "", (int) length, at);
-        }
-        at += length + (at[length] != '\0');
-    }
-    if (used > 0) {
-        setenv("LD_PRELOAD", rest, 1);
-    } else {
-        unsetenv("LD_PRELOAD");
-    }
-}
-
 static void forget_environment(void) {
     if (follow) return;
     static const char * const ours[] = {"GGSCOPE_OUTPUT", "GGSCOPE_SPOOL", "GGSCOPE_MAX_SIZE",
                                         "GGSCOPE_POLICY", "GGSCOPE_PROVE", "GGSCOPE_RESIDENCY"};
-    leave_preload();
+    ggs_preload_leave("libggscope-capture");
     for (size_t i = 0; i < sizeof(ours) / sizeof(ours[0]); i++) unsetenv(ours[i]);
 }
 
@@ -123,11 +103,6 @@ static void settings_of_environment(void) {
     settings.ring                        = policy != NULL && strcmp(policy, "ring") == 0;
     snprintf(settings.directory, sizeof(settings.directory), "%s", spool);
     ggs_segment_configure(&settings);
-}
-
-static int sees_engine(struct dl_phdr_info * info, size_t size, void * data) {
-    (void) size, (void) data;
-    return info->dlpi_name != NULL && strstr(info->dlpi_name, "libggml") != NULL;
 }
 
 __attribute__((constructor)) static void constructor(void) {
@@ -153,7 +128,7 @@ __attribute__((constructor)) static void constructor(void) {
     pthread_atfork(NULL, NULL, child_of_fork);
     set_state(GGS_CAPTURE_ASLEEP);
     // A program that links the engine is the one to be recorded: what it starts is not. A wrapper script hands us on.
-    if (dl_iterate_phdr(sees_engine, NULL) != 0) forget_environment();
+    if (ggs_preload_sees_engine()) forget_environment();
 }
 
 static void tell_losses(void) {
