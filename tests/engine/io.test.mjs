@@ -60,9 +60,9 @@ test("a cold model is read whole, and every request is found in its file", why, 
     for (const r of reads) assert.ok(r.file_offset < size);
     // A completion in the interrupt of an idle processor is counted by the kernel, but not always handed to perf, whoever listens.
     t.diagnostic(`${reads.filter((r) => r.duration_ns > 0).length} of ${reads.length} requests were seen to end`);
-    const total = stats(directory).machine.requests;
+    const total = stats(directory).machine.block_requests;
     assert.equal(total.model.bytes, sum(reads, "bytes"));
-    assert.equal(total.model.requests, reads.length);
+    assert.equal(total.model.count, reads.length);
     assert.equal(sum(total.by_phase, "bytes"), total.model.bytes);
     assert.equal(sum(total.by_weight, "bytes"), total.model.bytes);
     assert.equal(total.over_time.bytes.reduce((a, b) => a + b, 0), total.model.bytes);
@@ -111,7 +111,7 @@ test("a model that does not fit is read again for every token, by the ops that n
     const { directory, said } = recorded(path, { group, options: ["--no-repack"] });
     if (said.length) return t.skip(said[0]);
     const { requests, op_runs, runs } = rows(directory, "requests", "op_runs", "runs");
-    const total = stats(directory).machine.requests, steps = new Map(runs.map((r) => [r.run, r.step]));
+    const total = stats(directory).machine.block_requests, steps = new Map(runs.map((r) => [r.run, r.step]));
     for (const token of [0, 1, 2]) assert.ok(total.by_token[token].bytes > 1 << 20, `token ${token}`);
     const own = requests.filter((r) => r.run);
     assert.ok(own.length > 0.5 * requests.filter((r) => r.file && r.step >= 0).length);

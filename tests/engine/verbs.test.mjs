@@ -27,9 +27,9 @@ function fits(text) {
 test("log has every op of stats, and the same bytes", () => {
     const totals = stats(moe);
     assert.equal(all.length, totals.ops);
-    assert.equal(sum(all, "bytes_read"), totals.bytes.read);
-    assert.equal(sum(all, "bytes_written"), totals.bytes.written);
-    assert.equal(sum(all, "bytes_disk"), totals.bytes.disk);
+    assert.equal(sum(all, "bytes_read"), totals.bytes_read);
+    assert.equal(sum(all, "bytes_written"), totals.bytes_written);
+    assert.equal(sum(all, "bytes_disk"), totals.bytes_disk);
     for (const op of all) {
         assert.equal(sum(op.operands.filter((o) => o.access === "read"), "bytes"), op.bytes_read);
         assert.equal(sum(op.operands.filter((o) => o.access === "write"), "bytes"), op.bytes_written);

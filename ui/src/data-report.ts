@@ -120,7 +120,7 @@ const routes: Record<string, Route> = {
         return query.has("from") ? cutTokens(all, Number(query.get("from")), Number(query.get("to") ?? Infinity)) : all;
     },
     occupancy: (root) => need(`${root}/occupancy?bins=1000`, "This report holds no buffer occupancy."),
-    stats: (root) => need(`${root}/stats?`, "This report holds the statistics of all tokens together, not of a part."),
+    stats: (root, query) => need(`${root}/stats${query.has("tokens") ? "?" : ""}`, "This report holds the statistics of all tokens together, not of a part."),
     experts: (root) => need(`${root}/experts?`, "This report holds the experts of all tokens together, not of a part."),
     graph: (root) => need(`${root}/graph?`, "This report holds the graphs of tokens 0 and 1 only."),
 };

@@ -128,6 +128,7 @@ static int add_op(struct pass * pass, struct ggs_error * error) {
     sum->wait_ns += op->wait_ns;
     sum->read += bytes.read;
     sum->written += bytes.written;
+    sum->disk += bytes.disk;
     return 0;
 }
 

@@ -1,16 +1,42 @@
 // What the server says of statistics and experts.
 
-export interface Group {
-    name: string;
-    order: number;
+export interface Times {
     ops: number;
     op_runs: number;
     wall_ns: number;
     busy_ns: number;
     wait_ns: number;
-    read: number;
-    written: number;
-    disk: number;
+}
+
+export interface Bytes {
+    bytes_read: number;
+    bytes_written: number;
+    bytes_disk: number;
+}
+
+export type TimesAndBytes = Times & Bytes;
+
+export const by = ["op", "layer", "component", "tensor", "thread"] as const;
+export type By = (typeof by)[number];
+
+// A row of any of the tables by something; a thread has no bytes, because they belong to ops.
+export interface Group extends Times, Partial<Bytes> {
+    name: string; // "none" for what has no layer
+}
+
+export function groupsOf(stats: Stats, kind: By): Group[] {
+    switch (kind) {
+        case "op":
+            return stats.by_op.map((g) => ({ ...g, name: g.op }));
+        case "layer":
+            return stats.by_layer.map((g) => ({ ...g, name: g.layer === null ? "none" : String(g.layer) }));
+        case "component":
+            return stats.by_component.map((g) => ({ ...g, name: g.component }));
+        case "tensor":
+            return stats.by_tensor;
+        case "thread":
+            return stats.by_thread.map((g) => ({ ...g, name: String(g.thread) }));
+    }
 }
 
 export interface Totals {
@@ -18,7 +44,7 @@ export interface Totals {
     prompt_tokens: number;
     generated_tokens: number;
     threads: number;
-    graph_runs: number;
+    runs: number;
     nodes: number;
     executed: number;
     absorbed: number;
@@ -26,45 +52,46 @@ export interface Totals {
     skipped: number;
     opaque: number;
     unseen: number;
-    dropped: number;
+    lost: number;
     ops: number;
     op_runs: number;
     wall_ns: number;
     prompt_ns: number;
     generate_ns: number;
     tokens_per_second: number | null;
-    bytes: { read: number; written: number; disk: number; buffer: number };
+    bytes_read: number;
+    bytes_written: number;
+    bytes_disk: number;
+    bytes_buffer: number;
     buffers: { count: number; peak_bytes: number };
-    model: { bytes: number; touched: number; never_touched: number };
-    weights?: Weight[];
+    model: { bytes: number; bytes_touched: number };
 }
 
 export interface Weight {
     name: string;
-    size: number;
-    touched: number;
+    bytes: number;
+    bytes_touched: number;
     reads: number;
     bytes_read: number;
 }
 
 export interface Pattern {
-    sequential_share: number | null;
     reads: number;
     jumps: number;
-    bytes?: number;
-    first_bytes?: number;
+    bytes: number;
+    bytes_sequential: number;
+    bytes_first: number;
     jump_bins: number[];
     reuse_bins: number[];
 }
 
-export interface Stats {
-    totals: Totals;
-    by_op: Group[];
-    by_layer: Group[];
-    by_component: Group[];
-    by_tensor: Group[];
-    by_thread: Group[];
-    cold: { name: string; bytes: number; touched: number }[];
+export interface Stats extends Totals {
+    by_op: ({ op: string } & TimesAndBytes)[];
+    by_layer: ({ layer: number | null } & TimesAndBytes)[];
+    by_component: ({ component: string } & TimesAndBytes)[];
+    by_tensor: ({ name: string } & TimesAndBytes)[];
+    by_thread: ({ thread: number } & Times)[];
+    weights: Weight[];
     pattern: Pattern;
 }
 
@@ -86,7 +113,8 @@ export interface Experts {
 }
 
 // Bytes moved per second, in billions: read and written over wall time.
-export const rate = (group: Pick<Group, "read" | "written" | "wall_ns">) => (group.wall_ns > 0 ? (group.read + group.written) / group.wall_ns : null);
+export const rate = (group: Pick<TimesAndBytes, "bytes_read" | "bytes_written" | "wall_ns">) =>
+    group.wall_ns > 0 ? (group.bytes_read + group.bytes_written) / group.wall_ns : null;
 
 // A pattern for the log that matches the tensors of a component, told from their names: "*.attn_q.weight".
 export function patternOf(names: readonly string[]): string | null {
