@@ -71,7 +71,7 @@ function touchedBy(row: LogRow, map: ModelMap): string[] {
     const where = row[11];
     if (where === null) return [];
     if (row[10] !== "DISK") return [`buffer ${where}`];
-    const { offset, bytes, name } = map.tensors;
-    const i = offset.findIndex((at, k) => where >= at && where < at + bytes[k]!);
-    return i < 0 ? [] : [name[i]!];
+    const { file_offset, bytes, name, kind } = map.tensors;
+    const i = file_offset.findIndex((at, k) => where >= at && where < at + bytes[k]!);
+    return i < 0 ? [] : [name[i] ?? kind[i]!];
 }
