@@ -39,7 +39,7 @@ static int touch(void) {
 // What a fault took; `reader` gets what we spent on it meanwhile.
 static double run(const char * folder, bool watched, double * reader) {
     struct ggs_machine_spool spool;
-    struct ggs_observer *       watch = NULL;
+    struct ggs_observer *    watch = NULL;
     struct ggs_error         error;
     int                      gate[2], told[2], status;
     double                   each, begin = cpu_ns(CLOCK_PROCESS_CPUTIME_ID);
