@@ -30,5 +30,8 @@ int  ggs_output_open(struct ggs_output * output, const char * path, struct ggs_e
 int  ggs_output_commit(struct ggs_output * output, struct ggs_error * error);
 void ggs_output_discard(struct ggs_output * output);
 
+// The last part of a path.
+const char * ggs_file_name(const char * path);
+
 // Makes a directory and all that is missing above it, with mode 0777 less the umask. One that is there is fine.
 int ggs_make_directories(const char * path, struct ggs_error * error);
