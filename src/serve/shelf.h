@@ -13,7 +13,7 @@
 #include "analyze/ops/overview.h"
 #include "analyze/walk/model-map.h"
 #include "base/error.h"
-#include "serve/routes/log-rows.h"
+#include "serve/log-cache.h"
 
 // How to look at a recording that goes on. Both may be called by one thread at a time.
 struct ggs_live {
