@@ -63,36 +63,36 @@ struct ggs_error {
 
 // The numbers are part of the file format.
 enum ggs_trace_table {
-    GGS_TABLE_EXPERIMENT = 1,  // struct ggs_experiment, one row
-    GGS_TABLE_PROCESS    = 2,  // struct ggs_process, one row per process
-    GGS_TABLE_STRINGS    = 3,  // struct ggs_string; row number = string number
-    GGS_TABLE_FILES      = 4,  // struct ggs_file; row number = file - 1
-    GGS_TABLE_MAPPINGS   = 5,  // struct ggs_file_mapping
-    GGS_TABLE_BUFFERS    = 6,  // struct ggs_buffer, by number
-    GGS_TABLE_TYPES      = 7,  // struct ggs_type, by number
-    GGS_TABLE_OPS        = 8,  // struct ggs_op, by number
-    GGS_TABLE_TENSORS    = 9,  // struct ggs_tensor; row number = tensor - 1
-    GGS_TABLE_GRAPHS     = 10, // struct ggs_graph_row
-    GGS_TABLE_NODES      = 11, // struct ggs_node; use ggs_reader_graph
-    GGS_TABLE_EDGES      = 12, // struct ggs_edge; use ggs_reader_graph
-    GGS_TABLE_RUNS       = 13, // struct ggs_run, by run
-    GGS_TABLE_DECODES    = 14, // struct ggs_decode
-    GGS_TABLE_STEPS      = 15, // struct ggs_step, in order of time
-    GGS_TABLE_TOKENS     = 16, // struct ggs_token, those of a step together
-    GGS_TABLE_OP_RUNS    = 17, // struct ggs_op_run, by (run, thread, begin)
-    GGS_TABLE_INDEX      = 18, // struct ggs_index, by run
-    GGS_TABLE_TRANSFERS  = 19, // struct ggs_transfer
-    GGS_TABLE_LOADS      = 20, // struct ggs_load
-    GGS_TABLE_CONTEXTS   = 21, // struct ggs_context; row number = context
-    GGS_TABLE_SCHEDULES  = 22, // struct ggs_schedule
-    GGS_TABLE_LOSSES     = 23, // struct ggs_loss
-    GGS_TABLE_LOD        = 24, // struct ggs_lod: levels of detail for timelines
-    GGS_TABLE_FAULTS     = 25, // struct ggs_fault, in order of time
-    GGS_TABLE_READS      = 26, // struct ggs_read, in order of time
-    GGS_TABLE_RESIDENCY  = 27, // struct ggs_residency, by snapshot
-    GGS_TABLE_REQUESTS   = 28, // struct ggs_request, in order of time
-    GGS_TABLE_PAGES      = 29, // struct ggs_pages, by run
-    GGS_TABLE_COUNT      = 30,
+    GGS_TABLE_EXPERIMENT     = 1,  // struct ggs_experiment, one row
+    GGS_TABLE_PROCESS        = 2,  // struct ggs_process, one row per process
+    GGS_TABLE_STRINGS        = 3,  // struct ggs_string; row number = string number
+    GGS_TABLE_FILES          = 4,  // struct ggs_file; row number = file - 1
+    GGS_TABLE_MAPPINGS       = 5,  // struct ggs_file_mapping
+    GGS_TABLE_BUFFERS        = 6,  // struct ggs_buffer, by number
+    GGS_TABLE_TYPES          = 7,  // struct ggs_type, by number
+    GGS_TABLE_OPS            = 8,  // struct ggs_op, by number
+    GGS_TABLE_TENSORS        = 9,  // struct ggs_tensor; row number = tensor - 1
+    GGS_TABLE_GRAPHS         = 10, // struct ggs_graph_row
+    GGS_TABLE_NODES          = 11, // struct ggs_node; use ggs_reader_graph
+    GGS_TABLE_EDGES          = 12, // struct ggs_edge; use ggs_reader_graph
+    GGS_TABLE_RUNS           = 13, // struct ggs_run, by run
+    GGS_TABLE_DECODES        = 14, // struct ggs_decode
+    GGS_TABLE_STEPS          = 15, // struct ggs_step, in order of time
+    GGS_TABLE_TOKENS         = 16, // struct ggs_token, those of a step together
+    GGS_TABLE_OP_RUNS        = 17, // struct ggs_op_run, by (run, thread, begin)
+    GGS_TABLE_INDEX          = 18, // struct ggs_index, by run
+    GGS_TABLE_TRANSFERS      = 19, // struct ggs_transfer
+    GGS_TABLE_LOADS          = 20, // struct ggs_load
+    GGS_TABLE_CONTEXTS       = 21, // struct ggs_context; row number = context
+    GGS_TABLE_SCHEDULES      = 22, // struct ggs_schedule
+    GGS_TABLE_LOSSES         = 23, // struct ggs_loss
+    GGS_TABLE_LOD            = 24, // struct ggs_lod: levels of detail for timelines
+    GGS_TABLE_FAULTS         = 25, // struct ggs_fault, in order of time
+    GGS_TABLE_READS          = 26, // struct ggs_read, in order of time
+    GGS_TABLE_RESIDENCY      = 27, // struct ggs_residency, by snapshot
+    GGS_TABLE_BLOCK_REQUESTS = 28, // struct ggs_block_request, in order of time
+    GGS_TABLE_PAGES          = 29, // struct ggs_pages, by run
+    GGS_TABLE_COUNT          = 30,
 };
 
 enum ggs_column_type {
@@ -170,6 +170,7 @@ enum ggs_buffer_class {
     GGS_CLASS_KV      = 2, // KV cache or recurrent state
     GGS_CLASS_COMPUTE = 3,
     GGS_CLASS_IO      = 4, // the engine's inputs and outputs
+    GGS_CLASS_COUNT   = 5,
 };
 
 struct ggs_buffer {
@@ -198,7 +199,7 @@ struct ggs_op {
     uint64_t name; // string
 };
 
-enum ggs_memory_source { GGS_SOURCE_NONE = 0, GGS_SOURCE_DISK = 1, GGS_SOURCE_BUFFER = 2 };
+enum ggs_memory_source { GGS_SOURCE_NONE = 0, GGS_SOURCE_DISK = 1, GGS_SOURCE_BUFFER = 2, GGS_SOURCE_COUNT = 3 };
 
 // A tensor as some graph saw it; the same tensor in several graphs is one row.
 struct ggs_tensor {
@@ -251,6 +252,8 @@ enum ggs_phase {
     GGS_PHASE_GENERATE = 2,
     GGS_PHASE_MIXED    = 3,
     GGS_PHASE_WARMUP   = 4,
+    GGS_PHASE_VERIFY   = 5, // a batch that checks drafted tokens
+    GGS_PHASE_COUNT    = 6,
 };
 
 enum ggs_run_flags {
@@ -344,7 +347,7 @@ struct ggs_op_run {
     uint64_t absorbed;
 };
 
-enum { GGS_INDEX_FLAG_CUT = 1 }; // only the first `length` bytes were kept
+enum { GGS_INDEX_CUT = 1 }; // only the first `length` bytes were kept
 
 // The contents of a small tensor that says which rows or experts a node takes.
 struct ggs_index {
@@ -358,8 +361,15 @@ struct ggs_index {
     uint64_t     length;
 };
 
+enum ggs_transfer_kind {
+    GGS_TRANSFER_SET   = 1, // host memory to tensor
+    GGS_TRANSFER_GET   = 2, // tensor to host memory
+    GGS_TRANSFER_COPY  = 3, // tensor to tensor
+    GGS_TRANSFER_COUNT = 4,
+};
+
 struct ggs_transfer {
-    uint64_t kind; // 1 host memory to tensor, 2 tensor to host memory, 3 tensor to tensor
+    uint64_t kind; // enum ggs_transfer_kind
     uint64_t async;
     uint64_t from;
     uint64_t to;
@@ -399,15 +409,16 @@ struct ggs_schedule {
     int64_t  status;
 };
 
-enum ggs_loss_kind {
-    GGS_LOST_SPACE     = 1, // no room for it
-    GGS_LOST_SLOTS     = 2, // more graph runs or threads at once than there are lanes
-    GGS_LOST_UNMATCHED = 3, // an op of a graph run that is not known
-    GGS_LOST_RING      = 4, // overwritten on purpose
-    GGS_LOST_DAMAGED   = 5, // the spool's bytes were wrong
-    GGS_LOST_FAULTS    = 6, // page faults: the kernel's ring was full
-    GGS_LOST_REQUESTS  = 7, // block requests: likewise
-    GGS_LOST_PAGES     = 8, // ops whose touched pages could not be told
+enum ggs_loss_reason {
+    GGS_LOSS_SPACE          = 1, // no room for it
+    GGS_LOSS_SLOTS          = 2, // more graph runs or threads at once than there are lanes
+    GGS_LOSS_UNMATCHED      = 3, // an op of a graph run that is not known
+    GGS_LOSS_RING           = 4, // overwritten on purpose
+    GGS_LOSS_DAMAGED        = 5, // the spool's bytes were wrong
+    GGS_LOSS_FAULTS         = 6, // page faults: the kernel's ring was full
+    GGS_LOSS_BLOCK_REQUESTS = 7, // block requests: likewise
+    GGS_LOSS_PAGES          = 8, // ops whose touched pages could not be told
+    GGS_LOSS_COUNT          = 9,
 };
 
 struct ggs_loss {
@@ -438,6 +449,7 @@ enum ggs_fault_kind {
     GGS_FAULT_OPEN  = 0, // its end was not seen
     GGS_FAULT_MINOR = 1, // the page was in memory
     GGS_FAULT_MAJOR = 2, // the page had to be read
+    GGS_FAULT_COUNT = 3,
 };
 
 // A page fault of the engine.
@@ -459,6 +471,7 @@ enum ggs_read_kind {
     GGS_READ_POPULATE = 2, // mmap with MAP_POPULATE
     GGS_READ_ADVICE   = 3, // madvise and the like that make the kernel read
     GGS_READ_LOCK     = 4, // mlock
+    GGS_READ_COUNT    = 5,
 };
 
 // Bytes of a file that the engine asked for by a call, not by touching them, while it loaded a model. Adjacent calls may be one row.
@@ -477,6 +490,7 @@ enum ggs_moment {
     GGS_MOMENT_LOAD  = 1, // a model was loaded
     GGS_MOMENT_GRAPH = 2, // a scheduler call, or a graph run outside of any, has ended
     GGS_MOMENT_END   = 3, // the program ends
+    GGS_MOMENT_COUNT = 4,
 };
 
 // Pages of a file that are in memory at one moment. A file of which none is has one row with 0 pages.
@@ -491,7 +505,7 @@ struct ggs_residency {
 };
 
 // A request to the disk under a file.
-struct ggs_request {
+struct ggs_block_request {
     int64_t  begin_ns;    // issued to the device
     uint64_t duration_ns; // until it was completed; 0 where the kernel did not tell of that
     uint64_t device;      // major << 20 | minor
@@ -561,7 +575,7 @@ void ggs_cursor_close(struct ggs_cursor * cursor); // NULL is fine; before the r
 
 // Limits, each of which also rewinds. All must hold; without any, a cursor walks the whole table.
 void ggs_cursor_range(struct ggs_cursor * cursor, uint64_t first_row, uint64_t rows);
-// The table's key in [first, last]: its first column; experiment, strings, mappings, transfers, losses, faults, reads and requests have none.
+// The table's key in [first, last]: its first column; experiment, strings, mappings, transfers, losses, faults, reads and block_requests have none.
 void ggs_cursor_keys(struct ggs_cursor * cursor, int64_t first, int64_t last);
 // Rows that touch [begin_ns, end_ns). Rows of tables without times all pass.
 void ggs_cursor_times(struct ggs_cursor * cursor, int64_t begin_ns, int64_t end_ns);

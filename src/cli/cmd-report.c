@@ -54,26 +54,26 @@ static void show(void * context, uint64_t done, uint64_t total) {
 }
 
 static int write_report(struct arguments * arguments, struct ggs_error * error) {
-    struct ggs_shelf *  shelf;
-    struct ggs_output   output;
-    struct ggs_progress progress;
-    int                 status = ggs_verb_seal(arguments->directory, error);
+    struct ggs_experiments * experiments;
+    struct ggs_output        output;
+    struct ggs_progress      progress;
+    int                      status = ggs_verb_seal(arguments->directory, error);
     if (status != 0) return status;
-    status = ggs_shelf_new(&shelf, &arguments->directory, 1, NULL, error);
+    status = ggs_experiments_new(&experiments, &arguments->directory, 1, NULL, error);
     if (status != 0) return status;
     status = ggs_output_open(&output, arguments->output, error);
     if (status == 0) {
         if (!arguments->quiet) arguments->options.progress = show;
         arguments->options.progress_context = &progress;
         ggs_progress_start(&progress, "report", 0);
-        status = ggs_report_write(output.file, shelf, &arguments->options, error);
+        status = ggs_report_write(output.file, experiments, &arguments->options, error);
         ggs_progress_finish(&progress);
         if (status == 0)
             status = ggs_output_commit(&output, error);
         else
             ggs_output_discard(&output);
     }
-    ggs_shelf_free(shelf);
+    ggs_experiments_free(experiments);
     return status;
 }
 

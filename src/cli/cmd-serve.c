@@ -121,8 +121,8 @@ static void open_browser(const char * address) {
 enum { PATIENCE_MS = 400 };
 
 struct ending {
-    const struct ggs_shelf * shelf;
-    sem_t                    ended;
+    const struct ggs_experiments * experiments;
+    sem_t                          ended;
 };
 
 // Work that cannot be interrupted (sorting, a snapshot of a long recording) does not keep us from ending at once.
@@ -135,15 +135,15 @@ static void * end_anyway(void * context) {
     until.tv_nsec %= 1000000000;
     while (sem_timedwait(&ending->ended, &until) != 0) {
         if (errno == EINTR) continue;
-        ggs_shelf_tidy(ending->shelf);
+        ggs_experiments_tidy(ending->experiments);
         _exit(0);
     }
     return NULL;
 }
 
-static void stop(struct ggs_server * server, const struct ggs_shelf * shelf) {
+static void stop(struct ggs_server * server, const struct ggs_experiments * experiments) {
     pthread_t     watchdog;
-    struct ending ending = {.shelf = shelf};
+    struct ending ending = {.experiments = experiments};
     bool watched = sem_init(&ending.ended, 0, 0) == 0 && pthread_create(&watchdog, NULL, end_anyway, &ending) == 0;
     ggs_server_stop(server);
     if (!watched) return;
@@ -155,14 +155,14 @@ static void stop(struct ggs_server * server, const struct ggs_shelf * shelf) {
 // ---- the verb ----
 
 static int serve(const struct arguments * arguments, const sigset_t * signals, struct ggs_error * error) {
-    struct ggs_shelf *      shelf;
-    struct ggs_server *     server;
-    struct ggs_live_context context = {0};
-    struct ggs_live         live = {.going_on = ggs_live_going_on, .snapshot = ggs_live_snapshot, .context = &context};
+    struct ggs_experiments *  experiments;
+    struct ggs_server *       server;
+    struct ggs_live_context   context = {0};
+    struct ggs_live           live    = {.going_on = ggs_live_going_on, .copy = ggs_live_copy, .context = &context};
     struct ggs_server_options options = {.address = arguments->address, .port = (uint16_t) arguments->port};
-    int                       status  = ggs_shelf_new(&shelf, arguments->directories, arguments->n, &live, error);
+    int status = ggs_experiments_new(&experiments, arguments->directories, arguments->n, &live, error);
     if (status < 0) return status;
-    status = ggs_server_start(&server, shelf, &options, error);
+    status = ggs_server_start(&server, experiments, &options, error);
     if (status == 0) {
         int signal;
         printf("%s\n", ggs_server_address(server));
@@ -170,9 +170,9 @@ static int serve(const struct arguments * arguments, const sigset_t * signals, s
         if (isatty(STDERR_FILENO)) fputs("ggscope: serving until Ctrl-C\n", stderr);
         if (arguments->open) open_browser(ggs_server_address(server));
         while (sigwait(signals, &signal) != 0 || signal == SIGCHLD) waitpid(-1, NULL, WNOHANG);
-        stop(server, shelf);
+        stop(server, experiments);
     }
-    ggs_shelf_free(shelf);
+    ggs_experiments_free(experiments);
     ggs_live_release(&context);
     return status;
 }

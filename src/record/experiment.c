@@ -363,7 +363,7 @@ static struct json_object * engine_json(const char * text) {
     return engine;
 }
 
-// A program that was started without us told the story its command line: \n and \\ stand for line breaks and backslashes.
+// A program that was started without us told the journal its command line: \n and \\ stand for line breaks and backslashes.
 static struct json_object * argument_json(const struct ggs_engine_line * line) {
     char *text = strndup(line->value, line->value_length), *to = text;
     for (const char * from = text; from != NULL && *from != '\0'; from++) {

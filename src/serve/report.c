@@ -16,7 +16,7 @@ enum { INLINE_MOST = 2048, ZOOMS = 16, REQUESTS_ABOUT = 32 };
 
 struct writing {
     FILE *                            file;
-    struct ggs_shelf *                shelf;
+    struct ggs_experiments *          experiments;
     const struct ggs_report_options * options;
     struct ggs_report_part            part;
     uint64_t                          bytes, done, total;
@@ -108,7 +108,7 @@ static int add(struct writing * writing, const char * key, const char * target, 
     struct ggs_answer * answer = ggs_answer_new();
     int                 status = answer == NULL ? ggs_fail_memory(error) : 0;
     writing->part.whole        = whole;
-    if (status == 0) ggs_site_answer_target(writing->shelf, target, &writing->part, answer);
+    if (status == 0) ggs_site_answer_target(writing->experiments, target, &writing->part, answer);
     if (status == 0 && answer->status == 200) {
         status = put_answer(writing, key, answer, error);
     } else if (status == 0 && !(optional && answer->status == 404)) {
@@ -259,16 +259,16 @@ static int measure(struct writing * writing, struct ggs_trace * trace, const str
     return status;
 }
 
-static int write_page(struct writing * writing, struct ggs_exhibit * exhibit, const struct ggs_text * page,
+static int write_page(struct writing * writing, struct ggs_snapshot * snapshot, const struct ggs_text * page,
                       struct ggs_error * error) {
     const struct ggs_overview * overview;
     uint64_t                    op_runs = 0;
     const char *                at      = strstr(ggs_text_string(page), mark);
     if (at == NULL)
         return ggs_fail(error, GGS_UNSUPPORTED, "this ggscope was built without its page, and cannot write reports");
-    int status = ggs_exhibit_overview(exhibit, &overview, error);
+    int status = ggs_snapshot_overview(snapshot, &overview, error);
     if (status == 0) {
-        struct ggs_trace trace = ggs_trace_borrow(&exhibit->trace);
+        struct ggs_trace trace = ggs_trace_borrow(&snapshot->trace);
         status                 = measure(writing, &trace, overview, &op_runs, error);
         ggs_trace_give_back(&trace);
     }
@@ -281,19 +281,19 @@ static int write_page(struct writing * writing, struct ggs_exhibit * exhibit, co
     return status == 0 ? puts_to(writing, at + strlen(mark), error) : status;
 }
 
-int ggs_report_write(FILE * file, struct ggs_shelf * shelf, const struct ggs_report_options * options,
+int ggs_report_write(FILE * file, struct ggs_experiments * experiments, const struct ggs_report_options * options,
                      struct ggs_error * error) {
-    struct writing           writing = {.file    = file,
-                                        .shelf   = shelf,
-                                        .options = options,
-                                        .part = {.first_token = options->first_token, .last_token = options->last_token}};
-    struct ggs_text          page    = {0};
-    struct ggs_exhibit *     exhibit = NULL;
-    const struct ggs_asset * asset   = ggs_asset_find("/report.html", strlen("/report.html"));
-    int                      status  = ggs_shelf_take(shelf, 0, &exhibit, error);
+    struct writing           writing  = {.file        = file,
+                                         .experiments = experiments,
+                                         .options     = options,
+                                         .part = {.first_token = options->first_token, .last_token = options->last_token}};
+    struct ggs_text          page     = {0};
+    struct ggs_snapshot *    snapshot = NULL;
+    const struct ggs_asset * asset    = ggs_asset_find("/report.html", strlen("/report.html"));
+    int                      status   = ggs_experiments_take(experiments, 0, &snapshot, error);
     if (status == 0 && asset != NULL && !ggs_inflate(asset->data, asset->size, &page)) status = ggs_fail_memory(error);
-    if (status == 0) status = write_page(&writing, exhibit, &page, error);
-    ggs_shelf_give_back(exhibit);
+    if (status == 0) status = write_page(&writing, snapshot, &page, error);
+    ggs_snapshot_give_back(snapshot);
     ggs_text_release(&page);
     return status;
 }

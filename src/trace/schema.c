@@ -128,20 +128,20 @@ static const struct ggs_column reads[]     = {U64(kind, PLAIN),
 static const struct ggs_column residency[] = {U64(snapshot, DELTA), U64(moment, PLAIN), TIME(begin_ns, DELTA, BEGIN),
                                               I64(step, DELTA),     U64(file, PLAIN),   U64(page, DELTA),
                                               U64(pages, PLAIN)};
-static const struct ggs_column requests[]  = {TIME(begin_ns, DELTA, BEGIN),
-                                              SPAN(duration_ns, DURATION),
-                                              U64(device, PLAIN),
-                                              U64(sector, DELTA),
-                                              U64(bytes, PLAIN),
-                                              U64(write, PLAIN),
-                                              U64(os_thread, DELTA),
-                                              U64(file, PLAIN),
-                                              U64(file_offset, DELTA),
-                                              U64(run, DELTA),
-                                              U64(node, DELTA),
-                                              I64(step, DELTA)};
-static const struct ggs_column pages[]     = {U64(run, DELTA),  U64(node, DELTA),  U64(file, PLAIN),
-                                              U64(page, DELTA), U64(pages, PLAIN), U64(flags, PLAIN)};
+static const struct ggs_column block_requests[] = {TIME(begin_ns, DELTA, BEGIN),
+                                                   SPAN(duration_ns, DURATION),
+                                                   U64(device, PLAIN),
+                                                   U64(sector, DELTA),
+                                                   U64(bytes, PLAIN),
+                                                   U64(write, PLAIN),
+                                                   U64(os_thread, DELTA),
+                                                   U64(file, PLAIN),
+                                                   U64(file_offset, DELTA),
+                                                   U64(run, DELTA),
+                                                   U64(node, DELTA),
+                                                   I64(step, DELTA)};
+static const struct ggs_column pages[]          = {U64(run, DELTA),  U64(node, DELTA),  U64(file, PLAIN),
+                                                   U64(page, DELTA), U64(pages, PLAIN), U64(flags, PLAIN)};
 
 #define COUNT(array) (sizeof(array) / sizeof((array)[0]))
 // The key is the first column in all tables that have one.
@@ -176,7 +176,7 @@ static const struct ggs_schema schemas[GGS_TABLE_COUNT] = {
     TABLE(FAULTS, "faults", faults, 0, -1, 0),
     TABLE(READS, "reads", reads, 0, -1, 0),
     TABLE(RESIDENCY, "residency", residency, 0, 0, 1),
-    TABLE(REQUESTS, "requests", requests, 0, -1, 0),
+    TABLE(BLOCK_REQUESTS, "block_requests", block_requests, 0, -1, 0),
     TABLE(PAGES, "pages", pages, 0, 0, 1),
 };
 
@@ -209,7 +209,7 @@ FITS(ggs_lod, lod, 0);
 FITS(ggs_fault, faults, 0);
 FITS(ggs_read, reads, 0);
 FITS(ggs_residency, residency, 0);
-FITS(ggs_request, requests, 0);
+FITS(ggs_block_request, block_requests, 0);
 FITS(ggs_pages, pages, 0);
 
 const struct ggs_schema * ggs_trace_schema(enum ggs_trace_table table) {

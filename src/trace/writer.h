@@ -5,7 +5,7 @@
 #include <stdbool.h>
 
 #include "base/map.h"
-#include "trace/column.h"
+#include "trace/block.h"
 
 // Turns blocks into chunks. One belongs to the caller's thread and one to the helper's.
 struct ggs_packer {

@@ -12,7 +12,7 @@
 
 #include "base/file.h"
 #include "trace-fixture.h"
-#include "trace/column.h"
+#include "trace/block.h"
 #include "trace/seal/clock.h"
 
 static char *               folder;
@@ -346,7 +346,7 @@ static void realistic_run(uint32_t run, unsigned * seed) {
         uint64_t begin = f.ticks + 300;
         for (uint32_t i = 0; i < 380; i++) {
             uint32_t            typical = 600 + 3000 * (i % 7) + (i % 17 == 0 ? 60000 : 0);
-            struct ggs_spool_op op      = {.flags      = GGS_OP_ENDED,
+            struct ggs_spool_op op      = {.flags      = GGS_OP_RUN_ENDED,
                                            .run        = run,
                                            .node       = i + i / 2,
                                            .begin      = begin,
@@ -363,10 +363,10 @@ static void realistic_run(uint32_t run, unsigned * seed) {
 }
 
 static uint64_t realistic_size(uint32_t runs) {
-    static struct ggs_story_tensor list[600];
-    static const char *            names[600];
-    unsigned                       seed = 5;
-    struct ggs_seal_result         result;
+    static struct ggs_journal_tensor list[600];
+    static const char *              names[600];
+    unsigned                         seed = 5;
+    struct ggs_seal_result           result;
     for (int i = 0; i < 600; i++) list[i] = fixture_tensor(OP_ADD, 64, 1), names[i] = "t";
     f.segment = 1 << 20;
     fixture_process(&f);

@@ -290,7 +290,7 @@ static int read_facts(struct ggs_proof * proof, struct ggs_trace * trace, struct
     int status = ggs_cursor_open(&losses, trace->reader, GGS_TABLE_LOSSES, error);
     if (status != 0) return status;
     while ((more = ggs_cursor_next(losses, &loss, error)) > 0)
-        if (loss.reason == GGS_LOST_PAGES) proof->lost += loss.count;
+        if (loss.reason == GGS_LOSS_PAGES) proof->lost += loss.count;
     ggs_cursor_close(losses);
     return more;
 }

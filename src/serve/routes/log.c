@@ -138,7 +138,7 @@ static int put_filtered(struct asking * asking, uint64_t * total, struct ggs_err
     struct ggs_kept_rows * kept    = NULL;
     name_filter(&request->query, &key);
     int status = key.failed ? ggs_fail_memory(error)
-                            : ggs_log_cache_get(&request->exhibit->log_cache, ggs_text_string(&key), find_rows, asking,
+                            : ggs_log_cache_get(&request->snapshot->log_cache, ggs_text_string(&key), find_rows, asking,
                                                 &kept, error);
     ggs_text_release(&key);
     if (status < 0) return status;
@@ -164,7 +164,7 @@ int ggs_route_log(struct ggs_question * request, struct ggs_error * error) {
     if (status == 0) status = take_filter(&request->query, &asking.filter, error);
     if (status == 0) status = take_order(&request->query, &asking.order, error);
     if (status == 0) status = ggs_query_finish(&request->query, error);
-    if (status == 0) status = ggs_exhibit_overview(request->exhibit, &asking.overview, error);
+    if (status == 0) status = ggs_snapshot_overview(request->snapshot, &asking.overview, error);
     if (status != 0) return status;
     asking.filter.operands = operands != 0;
     ggs_answer_open(request->answer, &asking.json);

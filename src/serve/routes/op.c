@@ -12,7 +12,7 @@ int ggs_route_op(struct ggs_question * request, struct ggs_error * error) {
     if (status == 0) status = ggs_query_u64(&request->query, "node", 0, UINT32_MAX, &node, error);
     if (status == 0) status = ggs_query_finish(&request->query, error);
     if (status == 0 && run == 0) status = ggs_fail(error, GGS_USAGE, "which op? run and node tell");
-    if (status == 0) status = ggs_exhibit_overview(request->exhibit, &overview, error);
+    if (status == 0) status = ggs_snapshot_overview(request->snapshot, &overview, error);
     if (status != 0) return status;
     ggs_answer_open(request->answer, &json);
     status = ggs_op_write(&json, &request->trace, overview, run, node, error);

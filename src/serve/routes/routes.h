@@ -2,9 +2,9 @@
 #pragma once
 
 #include "serve/answer.h"
+#include "serve/experiments.h"
 #include "serve/jobs.h"
 #include "serve/routes/query.h"
-#include "serve/shelf.h"
 
 // For a report, which holds a recording or a part of it in one piece: no limits on rows.
 struct ggs_report_part {
@@ -14,9 +14,9 @@ struct ggs_report_part {
 };
 
 struct ggs_question {
-    struct ggs_shelf *             shelf;
-    struct ggs_exhibit *           exhibit; // NULL where the path names none
-    struct ggs_trace               trace;   // borrowed from the exhibit
+    struct ggs_experiments *       experiments;
+    struct ggs_snapshot *          snapshot; // NULL where the path names none
+    struct ggs_trace               trace;    // borrowed from the snapshot
     struct ggs_query               query;
     struct ggs_job_progress *      progress;
     struct ggs_answer *            answer; // status 200 and empty: to be filled

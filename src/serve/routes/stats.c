@@ -5,7 +5,7 @@
 #include "serve/routes/routes.h"
 
 int ggs_route_stats(struct ggs_question * request, struct ggs_error * error) {
-    struct ggs_stats_options options = {.range = ggs_totals_all, .directory = request->exhibit->directory};
+    struct ggs_stats_options options = {.range = ggs_totals_all, .directory = request->snapshot->directory};
     const char *             by      = ggs_query_text(&request->query, "by");
     struct ggs_stats         stats;
     struct ggs_json          json;

@@ -1,4 +1,4 @@
-#include "serve/gate.h"
+#include "serve/auth.h"
 
 #include <arpa/inet.h>
 #include <stdio.h>
@@ -9,25 +9,25 @@
 
 #include "base/error.h"
 
-int ggs_gate_make(struct ggs_gate * gate, bool loopback, uint16_t port, struct ggs_error * error) {
+int ggs_auth_make(struct ggs_auth * auth, bool loopback, uint16_t port, struct ggs_error * error) {
     unsigned char bytes[GGS_TOKEN_LENGTH / 2];
-    *gate = (struct ggs_gate){.loopback = loopback, .port = port};
+    *auth = (struct ggs_auth){.loopback = loopback, .port = port};
     if (getrandom(bytes, sizeof(bytes), 0) != (ssize_t) sizeof(bytes))
         return ggs_fail_errno(error, "cannot get random bytes for the token");
-    for (size_t i = 0; i < sizeof(bytes); i++) snprintf(gate->token + 2 * i, 3, "%02x", bytes[i]);
-    snprintf(gate->cookie, sizeof(gate->cookie), "ggscope_%u", port);
+    for (size_t i = 0; i < sizeof(bytes); i++) snprintf(auth->token + 2 * i, 3, "%02x", bytes[i]);
+    snprintf(auth->cookie, sizeof(auth->cookie), "ggscope_%u", port);
     return 0;
 }
 
 // Takes as long whatever differs.
-static bool is_token(const struct ggs_gate * gate, const char * text, size_t length) {
+static bool is_token(const struct ggs_auth * auth, const char * text, size_t length) {
     unsigned char differs = length != GGS_TOKEN_LENGTH;
     for (size_t i = 0; i < GGS_TOKEN_LENGTH; i++)
-        differs |= (unsigned char) (gate->token[i] ^ (i < length ? text[i] : 0));
+        differs |= (unsigned char) (auth->token[i] ^ (i < length ? text[i] : 0));
     return differs == 0;
 }
 
-bool ggs_gate_host_ok(const struct ggs_gate * gate, const char * host) {
+bool ggs_auth_host_ok(const struct ggs_auth * auth, const char * host) {
     char            name[260];
     struct in6_addr address;
     if (host == NULL || host[0] == '\0' || strlen(host) >= sizeof(name)) return false;
@@ -42,7 +42,7 @@ bool ggs_gate_host_ok(const struct ggs_gate * gate, const char * host) {
     const char * plain = bracket ? name + 1 : name;
     if (strcasecmp(plain, "localhost") == 0 || strcmp(plain, "127.0.0.1") == 0 || strcmp(plain, "::1") == 0)
         return true;
-    if (gate->loopback) return false;
+    if (auth->loopback) return false;
     // Reachable from elsewhere on purpose: by any address, or by the machine's own name.
     char own[260] = "";
     gethostname(own, sizeof(own) - 1);
@@ -50,24 +50,24 @@ bool ggs_gate_host_ok(const struct ggs_gate * gate, const char * host) {
            (own[0] != '\0' && strcasecmp(plain, own) == 0);
 }
 
-bool ggs_gate_cookie_ok(const struct ggs_gate * gate, const char * cookies) {
-    size_t length = strlen(gate->cookie);
+bool ggs_auth_cookie_ok(const struct ggs_auth * auth, const char * cookies) {
+    size_t length = strlen(auth->cookie);
     while (cookies != NULL && *cookies != '\0') {
         cookies += strspn(cookies, " ;");
         size_t end = strcspn(cookies, ";");
-        if (end > length && strncmp(cookies, gate->cookie, length) == 0 && cookies[length] == '=' &&
-            is_token(gate, cookies + length + 1, end - length - 1))
+        if (end > length && strncmp(cookies, auth->cookie, length) == 0 && cookies[length] == '=' &&
+            is_token(auth, cookies + length + 1, end - length - 1))
             return true;
         cookies += end;
     }
     return false;
 }
 
-enum ggs_gate_token ggs_gate_token(const struct ggs_gate * gate, const char * query) {
+enum ggs_auth_token ggs_auth_token(const struct ggs_auth * auth, const char * query) {
     while (*query != '\0') {
         size_t length = strcspn(query, "&");
         if (length >= 6 && memcmp(query, "token=", 6) == 0)
-            return is_token(gate, query + 6, length - 6) ? GGS_TOKEN_RIGHT : GGS_TOKEN_WRONG;
+            return is_token(auth, query + 6, length - 6) ? GGS_TOKEN_RIGHT : GGS_TOKEN_WRONG;
         query += length + (query[length] == '&');
     }
     return GGS_TOKEN_ABSENT;

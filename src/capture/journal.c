@@ -1,4 +1,4 @@
-#include "capture/story.h"
+#include "capture/journal.h"
 
 #include <pthread.h>
 #include <stdbool.h>
@@ -17,7 +17,7 @@ static bool               full;
 static int make_room(uint64_t bytes) {
     if (segment.data != NULL && used + bytes + sizeof(uint64_t) <= segment.size) return 0;
     struct ggs_segment next;
-    if (ggs_segment_create(&next, GGS_SPOOL_STORY, sequence, 0, 0, bytes + sizeof(uint64_t)) != 0) return -1;
+    if (ggs_segment_create(&next, GGS_SPOOL_JOURNAL, sequence, 0, 0, bytes + sizeof(uint64_t)) != 0) return -1;
     ggs_segment_leave(&segment);
     segment = next;
     used    = sizeof(struct ggs_spool_header);
@@ -25,20 +25,20 @@ static int make_room(uint64_t bytes) {
     return 0;
 }
 
-int ggs_story_begin(void) {
+int ggs_journal_begin(void) {
     pthread_mutex_lock(&lock);
     int result = make_room(0);
     pthread_mutex_unlock(&lock);
     return result;
 }
 
-int ggs_story_append(uint32_t type, const struct ggs_piece * pieces, unsigned n_pieces) {
-    return ggs_story_append_next(type, pieces, n_pieces, NULL, NULL);
+int ggs_journal_append(uint32_t type, const struct ggs_piece * pieces, unsigned n_pieces) {
+    return ggs_journal_append_next(type, pieces, n_pieces, NULL, NULL);
 }
 
-int ggs_story_append_next(uint32_t type, const struct ggs_piece * pieces, unsigned n_pieces, uint64_t * number,
-                          uint64_t * counter) {
-    uint64_t bytes = sizeof(struct ggs_story_record);
+int ggs_journal_append_next(uint32_t type, const struct ggs_piece * pieces, unsigned n_pieces, uint64_t * number,
+                            uint64_t * counter) {
+    uint64_t bytes = sizeof(struct ggs_journal_record);
     for (unsigned i = 0; i < n_pieces; i++) bytes += pieces[i].bytes;
     bytes = (bytes + 7) / 8 * 8;
     if (bytes > UINT32_MAX) return -1;
@@ -50,10 +50,10 @@ int ggs_story_append_next(uint32_t type, const struct ggs_piece * pieces, unsign
         return -1;
     }
     if (number != NULL) *number = ++*counter;
-    uint8_t *                 at     = segment.data + used;
-    struct ggs_story_record * record = (struct ggs_story_record *) at;
-    record->bytes                    = (uint32_t) bytes;
-    record->ticks                    = ggs_clock_ticks();
+    uint8_t *                   at     = segment.data + used;
+    struct ggs_journal_record * record = (struct ggs_journal_record *) at;
+    record->bytes                      = (uint32_t) bytes;
+    record->ticks                      = ggs_clock_ticks();
     at += sizeof(*record);
     for (unsigned i = 0; i < n_pieces; i++) {
         if (pieces[i].bytes > 0) memcpy(at, pieces[i].data, pieces[i].bytes);
@@ -65,13 +65,13 @@ int ggs_story_append_next(uint32_t type, const struct ggs_piece * pieces, unsign
     return 0;
 }
 
-int ggs_story_numbers(uint32_t type, uint64_t a, uint64_t b, uint64_t c, uint64_t d, const char * text) {
-    struct ggs_story_number numbers  = {{a, b, c, d}};
-    struct ggs_piece        pieces[] = {{&numbers, sizeof(numbers)}, {text, text == NULL ? 0 : strlen(text) + 1}};
-    return ggs_story_append(type, pieces, 2);
+int ggs_journal_numbers(uint32_t type, uint64_t a, uint64_t b, uint64_t c, uint64_t d, const char * text) {
+    struct ggs_journal_number numbers  = {{a, b, c, d}};
+    struct ggs_piece          pieces[] = {{&numbers, sizeof(numbers)}, {text, text == NULL ? 0 : strlen(text) + 1}};
+    return ggs_journal_append(type, pieces, 2);
 }
 
-int ggs_story_text(uint32_t type, const char * text) {
+int ggs_journal_text(uint32_t type, const char * text) {
     struct ggs_piece piece = {text, strlen(text) + 1};
-    return ggs_story_append(type, &piece, 1);
+    return ggs_journal_append(type, &piece, 1);
 }

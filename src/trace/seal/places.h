@@ -48,9 +48,9 @@ void ggs_places_release(struct ggs_places * places);
 
 // The file's number, which it gets here where it is new.
 uint64_t ggs_places_file(struct ggs_places * places, const char * path, size_t length);
-// The text of a GGS_STORY_MAPS record: replaces what was known.
+// The text of a GGS_JOURNAL_MAPS record: replaces what was known.
 void ggs_places_maps(struct ggs_places * places, const char * text, size_t length, int64_t ns);
-void ggs_places_buffer(struct ggs_places * places, const struct ggs_story_buffer * buffer, const char * type,
+void ggs_places_buffer(struct ggs_places * places, const struct ggs_journal_buffer * buffer, const char * type,
                        size_t length, int64_t ns);
 void ggs_places_buffer_free(struct ggs_places * places, uint64_t buffer, int64_t ns);
 void ggs_places_buffer_usage(struct ggs_places * places, uint64_t buffer, uint64_t usage);
@@ -62,7 +62,7 @@ uint64_t ggs_places_address(struct ggs_places * places, uint64_t address, uint64
 // The same without the room, and only for files that the recording has met already: what else the program maps is no part of it.
 uint64_t ggs_places_known(const struct ggs_places * places, uint64_t address, uint64_t * offset);
 // Finds the place of `tensor`, whose data is at `address`, and notes what kind of tensors its buffer has.
-struct ggs_place ggs_places_find(struct ggs_places * places, const struct ggs_story_tensor * tensor, uint64_t address,
+struct ggs_place ggs_places_find(struct ggs_places * places, const struct ggs_journal_tensor * tensor, uint64_t address,
                                  const char * name);
 
 // Writes the files and buffers tables.

@@ -1,4 +1,4 @@
-#include "trace/seal/place.h"
+#include "trace/seal/places.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -183,7 +183,7 @@ static struct ggs_live_buffer * by_address(struct ggs_places * places, uint64_t 
     return NULL;
 }
 
-void ggs_places_buffer(struct ggs_places * places, const struct ggs_story_buffer * buffer, const char * type,
+void ggs_places_buffer(struct ggs_places * places, const struct ggs_journal_buffer * buffer, const char * type,
                        size_t length, int64_t ns) {
     uint64_t * index = ggs_map_put(&places->buffer_numbers, ggs_map_key_number(buffer->id));
     if (index == NULL) fail_memory(places);
@@ -276,7 +276,7 @@ static void origin_by_name(struct ggs_places * places, uint64_t load, const char
 
 // ---- tensors ----
 
-static void note(struct ggs_live_buffer * buffer, const struct ggs_story_tensor * tensor, const char * name) {
+static void note(struct ggs_live_buffer * buffer, const struct ggs_journal_tensor * tensor, const char * name) {
     enum { INPUT = 1 };
     if (strncmp(name, "cache_", 6) == 0) buffer->caches = true;
     if (tensor->flags & INPUT)
@@ -285,7 +285,7 @@ static void note(struct ggs_live_buffer * buffer, const struct ggs_story_tensor 
         buffer->tensors = true;
 }
 
-struct ggs_place ggs_places_find(struct ggs_places * places, const struct ggs_story_tensor * tensor, uint64_t address,
+struct ggs_place ggs_places_find(struct ggs_places * places, const struct ggs_journal_tensor * tensor, uint64_t address,
                                  const char * name) {
     struct ggs_place         place  = {0};
     struct ggs_live_buffer * buffer = by_number(places, tensor->buffer);

@@ -1,7 +1,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "trace/seal/story.h"
+#include "trace/seal/sealing.h"
 
 // A context's first life: from its making to the first clearing of its memory.
 struct life {
@@ -35,14 +35,15 @@ static struct life * add_life(struct lives * lives, uint64_t context, uint64_t m
     return &lives->list[lives->n++];
 }
 
-static bool survey_decode(struct ggs_story * story, struct lives * lives, const struct ggs_story_decode * decode) {
+static bool survey_decode(struct ggs_sealing * sealing, struct lives * lives,
+                          const struct ggs_journal_decode * decode) {
     struct life * life = find_life(lives, decode->context);
     if (life == NULL) life = add_life(lives, decode->context, 0);
     if (life == NULL) return false;
     // Cleared after a single decode, and now decoding again: that one was to warm up.
     if (life->cleared && !life->over && life->decodes == 1) {
         for (uint64_t i = 0; i < life->n_records; i++) {
-            uint64_t * mark = ggs_map_put(&story->steps.warmups, ggs_map_key_number(life->records[i]));
+            uint64_t * mark = ggs_map_put(&sealing->steps.warmups, ggs_map_key_number(life->records[i]));
             if (mark == NULL) return false;
             *mark = 1;
         }
@@ -56,47 +57,48 @@ static bool survey_decode(struct ggs_story * story, struct lives * lives, const 
     return true;
 }
 
-static bool survey_record(struct ggs_story * story, struct lives * lives, const struct ggs_story_record * record) {
+static bool survey_record(struct ggs_sealing * sealing, struct lives * lives,
+                          const struct ggs_journal_record * record) {
     const void * body   = record + 1;
     size_t       length = record->bytes - sizeof(*record);
     switch (record->type) {
-        case GGS_STORY_PROCESS: {
-            const struct ggs_story_process * process = body;
+        case GGS_JOURNAL_PROCESS: {
+            const struct ggs_journal_process * process = body;
             if (length < sizeof(*process)) break;
-            story->clock.tick_is_ns = process->tick_is_ns != 0;
-            ggs_clock_anchor(&story->clock, process->ticks, process->monotonic_ns);
+            sealing->clock.tick_is_ns = process->tick_is_ns != 0;
+            ggs_clock_anchor(&sealing->clock, process->ticks, process->monotonic_ns);
             break;
         }
-        case GGS_STORY_RUN: {
-            const struct ggs_story_run * run = body;
-            if (length >= sizeof(*run)) ggs_clock_anchor(&story->clock, run->ticks, run->monotonic_ns);
+        case GGS_JOURNAL_RUN: {
+            const struct ggs_journal_run * run = body;
+            if (length >= sizeof(*run)) ggs_clock_anchor(&sealing->clock, run->ticks, run->monotonic_ns);
             break;
         }
-        case GGS_STORY_RUN_END: {
-            const struct ggs_story_run_end * end = body;
-            if (length >= sizeof(*end)) ggs_clock_anchor(&story->clock, end->ticks, end->monotonic_ns);
+        case GGS_JOURNAL_RUN_END: {
+            const struct ggs_journal_run_end * end = body;
+            if (length >= sizeof(*end)) ggs_clock_anchor(&sealing->clock, end->ticks, end->monotonic_ns);
             break;
         }
-        case GGS_STORY_CONTEXT: {
-            const struct ggs_story_number * number = body;
+        case GGS_JOURNAL_CONTEXT: {
+            const struct ggs_journal_number * number = body;
             if (length >= sizeof(*number)) return add_life(lives, number->value[0], number->value[2]) != NULL;
             break;
         }
-        case GGS_STORY_CLEAR: {
-            const struct ggs_story_number * number = body;
+        case GGS_JOURNAL_CLEAR: {
+            const struct ggs_journal_number * number = body;
             for (size_t i = 0; length >= sizeof(*number) && i < lives->n; i++)
                 if (lives->list[i].memory == number->value[0] && lives->list[i].decodes > 0)
                     lives->list[i].cleared = true;
             break;
         }
-        case GGS_STORY_LOSS: {
-            const struct ggs_story_number * number = body;
-            if (length >= sizeof(*number) && number->value[2] > 0 && number->value[3] == 0) story->lossy = true;
+        case GGS_JOURNAL_LOSS: {
+            const struct ggs_journal_number * number = body;
+            if (length >= sizeof(*number) && number->value[2] > 0 && number->value[3] == 0) sealing->lossy = true;
             break;
         }
-        case GGS_STORY_DECODE: {
-            const struct ggs_story_decode * decode = body;
-            if (length >= sizeof(*decode)) return survey_decode(story, lives, decode);
+        case GGS_JOURNAL_DECODE: {
+            const struct ggs_journal_decode * decode = body;
+            if (length >= sizeof(*decode)) return survey_decode(sealing, lives, decode);
             break;
         }
         default:
@@ -105,15 +107,15 @@ static bool survey_record(struct ggs_story * story, struct lives * lives, const 
     return true;
 }
 
-int ggs_story_survey(struct ggs_story * story, struct ggs_error * error) {
-    struct lives                    lives = {0};
-    const struct ggs_story_record * record;
-    bool                            good = true;
-    ggs_clock_init(&story->clock);
-    while (good && (record = ggs_stream_record(&story->spool.story)) != NULL)
-        good = survey_record(story, &lives, record);
-    ggs_stream_rewind(&story->spool.story);
+int ggs_sealing_pass_1(struct ggs_sealing * sealing, struct ggs_error * error) {
+    struct lives                      lives = {0};
+    const struct ggs_journal_record * record;
+    bool                              good = true;
+    ggs_clock_init(&sealing->clock);
+    while (good && (record = ggs_spool_stream_record(&sealing->spool.journal)) != NULL)
+        good = survey_record(sealing, &lives, record);
+    ggs_spool_stream_rewind(&sealing->spool.journal);
     free(lives.list);
-    ggs_clock_finish(&story->clock, story->options->start_monotonic_ns);
+    ggs_clock_finish(&sealing->clock, sealing->options->start_monotonic_ns);
     return good ? 0 : ggs_fail_memory(error);
 }

@@ -1,4 +1,4 @@
-#include "trace/seal/lod.h"
+#include "trace/seal/lods.h"
 
 #include <stdbool.h>
 #include <stdlib.h>

@@ -68,7 +68,7 @@ struct ggs_batch {
 
 struct ggs_open_decode {
     struct ggs_decode         row;
-    uint64_t                  number; // as in the story
+    uint64_t                  number; // as in the journal
     struct ggs_seal_context * context;
     struct ggs_batch          batch;
     bool                      has_position, has_output;
@@ -101,7 +101,7 @@ void ggs_steps_release(struct ggs_steps * steps);
 void ggs_steps_context(struct ggs_steps * steps, uint64_t context, uint64_t model, uint64_t memory, int64_t ns);
 void ggs_steps_warmup(struct ggs_steps * steps, uint64_t context, bool on, int64_t ns);
 void ggs_steps_clear(struct ggs_steps * steps, uint64_t memory);
-// The body of GGS_STORY_DECODE.
+// The body of GGS_JOURNAL_DECODE.
 void ggs_steps_decode(struct ggs_steps * steps, const void * body, size_t length, int64_t ns);
 void ggs_steps_decode_end(struct ggs_steps * steps, uint64_t decode, int64_t status, int64_t ns);
 

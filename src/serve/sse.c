@@ -1,4 +1,4 @@
-#include "serve/events.h"
+#include "serve/sse.h"
 
 #include <pthread.h>
 #include <stdbool.h>
@@ -11,28 +11,28 @@
 enum { LISTENERS_MOST = 64, PENDING_MOST = 64 << 10 };
 
 struct listener {
-    struct ggs_events *     events;
+    struct ggs_sse *        events;
     struct MHD_Connection * connection;
     struct ggs_text         pending;
     bool                    suspended, closed;
     struct listener *       next;
 };
 
-struct ggs_events {
+struct ggs_sse {
     pthread_mutex_t   lock;
     struct listener * listeners;
     unsigned          n;
     bool              ended;
 };
 
-int ggs_events_new(struct ggs_events ** out, struct ggs_error * error) {
+int ggs_sse_new(struct ggs_sse ** out, struct ggs_error * error) {
     *out = calloc(1, sizeof(**out));
     if (*out == NULL) return ggs_fail_memory(error);
     pthread_mutex_init(&(*out)->lock, NULL);
     return 0;
 }
 
-void ggs_events_free(struct ggs_events * events) {
+void ggs_sse_free(struct ggs_sse * events) {
     if (events == NULL) return;
     pthread_mutex_destroy(&events->lock);
     free(events);
@@ -61,8 +61,8 @@ static ssize_t read_pending(void * context, uint64_t position, char * buffer, si
 }
 
 static void leave(void * context) {
-    struct listener *   listener = context;
-    struct ggs_events * events   = listener->events;
+    struct listener * listener = context;
+    struct ggs_sse *  events   = listener->events;
     pthread_mutex_lock(&events->lock);
     for (struct listener ** at = &events->listeners; *at != NULL; at = &(*at)->next) {
         if (*at != listener) continue;
@@ -75,8 +75,8 @@ static void leave(void * context) {
     free(listener);
 }
 
-struct MHD_Response * ggs_events_listen(struct ggs_events * events, struct MHD_Connection * connection,
-                                        const char * greeting) {
+struct MHD_Response * ggs_sse_listen(struct ggs_sse * events, struct MHD_Connection * connection,
+                                     const char * greeting) {
     struct listener * listener = calloc(1, sizeof(*listener));
     if (listener == NULL) return NULL;
     listener->events     = events;
@@ -104,7 +104,7 @@ static void wake(struct listener * listener) {
     MHD_resume_connection(listener->connection);
 }
 
-static void tell_all(struct ggs_events * events, const char * text) {
+static void tell_all(struct ggs_sse * events, const char * text) {
     pthread_mutex_lock(&events->lock);
     for (struct listener * listener = events->listeners; listener != NULL; listener = listener->next) {
         ggs_text_puts(&listener->pending, text);
@@ -117,18 +117,18 @@ static void tell_all(struct ggs_events * events, const char * text) {
     pthread_mutex_unlock(&events->lock);
 }
 
-void ggs_events_tell(struct ggs_events * events, const char * event, const char * data) {
+void ggs_sse_tell(struct ggs_sse * events, const char * event, const char * data) {
     struct ggs_text text = {0};
     ggs_text_printf(&text, "event: %s\ndata: %s\n\n", event, data);
     tell_all(events, ggs_text_string(&text));
     ggs_text_release(&text);
 }
 
-void ggs_events_comment(struct ggs_events * events) {
+void ggs_sse_comment(struct ggs_sse * events) {
     tell_all(events, ": still here\n\n");
 }
 
-void ggs_events_end(struct ggs_events * events) {
+void ggs_sse_end(struct ggs_sse * events) {
     pthread_mutex_lock(&events->lock);
     events->ended = true;
     for (struct listener * listener = events->listeners; listener != NULL; listener = listener->next) wake(listener);

@@ -1,11 +1,11 @@
-// The story, record by record: first a survey that learns what later records say about earlier ones, then the telling.
+// The journal, record by record: first a survey that learns what later records say about earlier ones, then the telling.
 #pragma once
 
 #include "trace/seal/machine.h"
-#include "trace/seal/run.h"
+#include "trace/seal/runs.h"
 #include "trace/seal/seal.h"
 
-struct ggs_story {
+struct ggs_sealing {
     const struct ggs_seal_options * options;
     struct ggs_writer               writer;
     struct ggs_spool                spool;
@@ -31,7 +31,7 @@ struct ggs_story {
 };
 
 // Reads anchors into the clock, and finds the decodes that are warm-ups.
-int ggs_story_survey(struct ggs_story * story, struct ggs_error * error);
+int ggs_sealing_pass_1(struct ggs_sealing * sealing, struct ggs_error * error);
 // Reads everything, writes all tables but the experiment's.
-int  ggs_story_tell(struct ggs_story * story, struct ggs_error * error);
-void ggs_story_release(struct ggs_story * story);
+int  ggs_sealing_pass_2(struct ggs_sealing * sealing, struct ggs_error * error);
+void ggs_sealing_release(struct ggs_sealing * sealing);

@@ -1,4 +1,4 @@
-#include "trace/column.h"
+#include "trace/block.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -1,4 +1,4 @@
-// Graph runs: joins what the story says of a run with the units in the lanes of its slot, writes op runs and index data, and
+// Graph runs: joins what the journal says of a run with the units in the lanes of its slot, writes op runs and index data, and
 // counts what became of every node.
 //
 // Runs are written in the order of their numbers. A run that has ended waits for the ones before it; its units stay in the
@@ -9,10 +9,10 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "trace/seal/graph.h"
-#include "trace/seal/lod.h"
+#include "trace/seal/graphs.h"
+#include "trace/seal/lods.h"
 #include "trace/seal/observed.h"
-#include "trace/seal/step.h"
+#include "trace/seal/steps.h"
 #include "trace/spool-reader.h"
 
 struct ggs_open_run {
@@ -45,10 +45,10 @@ struct ggs_runs {
 int  ggs_runs_init(struct ggs_runs * runs, struct ggs_error * error); // after `spool` was set
 void ggs_runs_release(struct ggs_runs * runs);
 
-void ggs_runs_begin(struct ggs_runs * runs, const struct ggs_story_run * run, const char * backend, size_t length,
+void ggs_runs_begin(struct ggs_runs * runs, const struct ggs_journal_run * run, const char * backend, size_t length,
                     uint64_t scheduler);
 void ggs_runs_threads(struct ggs_runs * runs, uint64_t run, uint64_t threads, uint64_t slot);
 void ggs_runs_lost(struct ggs_runs * runs, uint64_t run, uint64_t count);
-void ggs_runs_end(struct ggs_runs * runs, const struct ggs_story_run_end * end);
-// The story is over: what has not ended was interrupted, and what is left in the lanes belongs to nothing. Writes losses.
+void ggs_runs_end(struct ggs_runs * runs, const struct ggs_journal_run_end * end);
+// The journal is over: what has not ended was interrupted, and what is left in the lanes belongs to nothing. Writes losses.
 void ggs_runs_finish(struct ggs_runs * runs, int64_t ns);

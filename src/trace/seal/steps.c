@@ -1,4 +1,4 @@
-#include "trace/seal/step.h"
+#include "trace/seal/steps.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -270,7 +270,7 @@ static void add_run(struct ggs_open_step * step, struct ggs_run * run) {
 // ---- decodes ----
 
 // Fills the batch from the arrays that follow the record's body; false where they are not all there.
-static bool read_batch(struct ggs_steps * steps, const struct ggs_story_decode * decode, const uint8_t * arrays,
+static bool read_batch(struct ggs_steps * steps, const struct ggs_journal_decode * decode, const uint8_t * arrays,
                        size_t length, struct ggs_batch * batch) {
     uint64_t n = decode->tokens;
     if (13 * n > length) {
@@ -301,8 +301,8 @@ static bool read_batch(struct ggs_steps * steps, const struct ggs_story_decode *
 }
 
 void ggs_steps_decode(struct ggs_steps * steps, const void * body, size_t length, int64_t ns) {
-    struct ggs_story_decode decode;
-    struct ggs_open_decode  open = {0};
+    struct ggs_journal_decode decode;
+    struct ggs_open_decode    open = {0};
     if (length < sizeof(decode)) {
         steps->damaged++;
         return;

@@ -1,4 +1,4 @@
-#include "record/observe/watch.h"
+#include "record/observe/observer.h"
 
 #include <errno.h>
 #include <poll.h>
@@ -19,7 +19,7 @@
 
 enum { PATIENCE_MS = 500 }; // rings are read so often even where little happens
 
-struct ggs_watch {
+struct ggs_observer {
     struct ggs_faults   faults;
     struct ggs_requests requests;
     struct ggs_events   events;
@@ -38,10 +38,10 @@ static uint64_t now(void) {
     return (uint64_t) time.tv_sec * 1000000000u + (uint64_t) time.tv_nsec;
 }
 
-int ggs_watch_new(struct ggs_watch ** out, struct ggs_machine_spool * spool, uint64_t max_bytes,
-                  struct ggs_error * error) {
-    struct ggs_watch * watch = calloc(1, sizeof(*watch));
-    *out                     = watch;
+int ggs_observer_new(struct ggs_observer ** out, struct ggs_machine_spool * spool, uint64_t max_bytes,
+                     struct ggs_error * error) {
+    struct ggs_observer * watch = calloc(1, sizeof(*watch));
+    *out                        = watch;
     if (watch == NULL) return ggs_fail_memory(error);
     watch->outbox = (struct ggs_outbox){.spool = spool, .room = max_bytes};
     watch->stop   = eventfd(0, EFD_CLOEXEC);
@@ -51,18 +51,18 @@ int ggs_watch_new(struct ggs_watch ** out, struct ggs_machine_spool * spool, uin
     return ggs_fail_errno(error, "cannot make an event file");
 }
 
-int ggs_watch_faults(struct ggs_watch * watch, pid_t process, struct ggs_error * error) {
+int ggs_observer_faults(struct ggs_observer * watch, pid_t process, struct ggs_error * error) {
     return ggs_faults_open(&watch->faults, process, error);
 }
 
-int ggs_watch_requests(struct ggs_watch * watch, struct ggs_error * error) {
+int ggs_observer_requests(struct ggs_observer * watch, struct ggs_error * error) {
     return ggs_requests_open(&watch->requests, error);
 }
 
 // ---- the thread ----
 
 static void see(void * context, const struct ggs_event * event) {
-    struct ggs_watch * watch = context;
+    struct ggs_observer * watch = context;
     if (event->kind == GGS_EVENT_ISSUE || event->kind == GGS_EVENT_COMPLETE)
         ggs_requests_see(&watch->requests, event, &watch->outbox);
     else
@@ -75,7 +75,7 @@ static uint64_t sooner(uint64_t a, uint64_t b) {
 
 // An event has its time before it stands in the ring, so one of a moment ago may still be missing. By the next pass it is there: what
 // happened before a pass began is complete once the pass after it is over.
-static void pass(struct ggs_watch * watch) {
+static void pass(struct ggs_observer * watch) {
     uint64_t begin = now();
     ggs_faults_drain(&watch->faults, &watch->events);
     ggs_requests_drain(&watch->requests, &watch->events);
@@ -86,8 +86,8 @@ static void pass(struct ggs_watch * watch) {
 }
 
 static void * follow(void * context) {
-    struct ggs_watch * watch = context;
-    struct pollfd *    last  = &watch->fds[watch->n_fds - 1];
+    struct ggs_observer * watch = context;
+    struct pollfd *       last  = &watch->fds[watch->n_fds - 1];
     while ((last->revents & POLLIN) == 0) {
         if (poll(watch->fds, watch->n_fds, PATIENCE_MS) < 0 && errno != EINTR) break;
         pass(watch);
@@ -98,7 +98,7 @@ static void * follow(void * context) {
     return NULL;
 }
 
-int ggs_watch_begin(struct ggs_watch * watch, struct ggs_error * error) {
+int ggs_observer_begin(struct ggs_observer * watch, struct ggs_error * error) {
     unsigned n_faults = watch->faults.rings.n_rings, n_requests = watch->requests.rings.n_rings;
     sigset_t all, before;
     watch->n_fds = n_faults + n_requests + 1;
@@ -116,12 +116,12 @@ int ggs_watch_begin(struct ggs_watch * watch, struct ggs_error * error) {
     return watch->running ? 0 : ggs_fail_errno(error, "cannot start a thread");
 }
 
-static void tell_loss(struct ggs_watch * watch, uint64_t reason, uint64_t count) {
-    struct ggs_story_number loss = {{reason, 0, count, 0}};
-    if (count > 0) ggs_machine_spool_append(watch->outbox.spool, GGS_STORY_LOSS, now(), &loss, sizeof(loss));
+static void tell_loss(struct ggs_observer * watch, uint64_t reason, uint64_t count) {
+    struct ggs_journal_number loss = {{reason, 0, count, 0}};
+    if (count > 0) ggs_machine_spool_append(watch->outbox.spool, GGS_JOURNAL_LOSS, now(), &loss, sizeof(loss));
 }
 
-void ggs_watch_end(struct ggs_watch * watch) {
+void ggs_observer_end(struct ggs_observer * watch) {
     if (watch == NULL) return;
     if (watch->running) {
         uint64_t one = 1;
@@ -138,7 +138,7 @@ void ggs_watch_end(struct ggs_watch * watch) {
         uint64_t requests = ggs_requests_finish(&watch->requests, &watch->outbox);
         ggs_outbox_flush(&watch->outbox, UINT64_MAX);
         tell_loss(watch, GGS_LOSS_FAULTS, faults + watch->outbox.refused_faults + watch->events.dropped);
-        tell_loss(watch, GGS_LOSS_REQUESTS, requests + watch->outbox.refused_requests);
+        tell_loss(watch, GGS_LOSS_BLOCK_REQUESTS, requests + watch->outbox.refused_requests);
     }
     ggs_faults_close(&watch->faults);
     ggs_requests_close(&watch->requests);

@@ -5,7 +5,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "trace/seal/place.h"
+#include "trace/seal/places.h"
 
 enum ggs_node_kind {
     GGS_NODE_EMPTY   = 1, // nothing to compute: a view, or a shape with a 0
@@ -19,18 +19,18 @@ struct ggs_graph_input {
 };
 
 struct ggs_seal_graph {
-    uint64_t                  id;
-    struct ggs_seal_graph *   root; // itself, or the graph whose nodes it shares
-    uint32_t                  n_nodes, n_tensors;
-    struct ggs_story_tensor * tensors; // roots only, from here on
-    const char **             names;   // into `text`
-    char *                    text;
-    uint64_t *                ids;      // rows of the tensors table
-    uint8_t *                 kinds;    // of nodes
-    bool                      computes; // a compute flag is on somewhere
-    struct ggs_graph_input    tokens, positions, outputs;
-    struct ggs_story_move *   moves; // others: what differs from the root
-    uint64_t                  n_moves;
+    uint64_t                    id;
+    struct ggs_seal_graph *     root; // itself, or the graph whose nodes it shares
+    uint32_t                    n_nodes, n_tensors;
+    struct ggs_journal_tensor * tensors; // roots only, from here on
+    const char **               names;   // into `text`
+    char *                      text;
+    uint64_t *                  ids;      // rows of the tensors table
+    uint8_t *                   kinds;    // of nodes
+    bool                        computes; // a compute flag is on somewhere
+    struct ggs_graph_input      tokens, positions, outputs;
+    struct ggs_journal_move *   moves; // others: what differs from the root
+    uint64_t                    n_moves;
 };
 
 struct ggs_graphs {
@@ -49,10 +49,10 @@ struct ggs_graphs {
 };
 
 void ggs_graphs_release(struct ggs_graphs * graphs);
-// The text of GGS_STORY_OPS and GGS_STORY_TYPES.
+// The text of GGS_JOURNAL_OPS and GGS_JOURNAL_TYPES.
 void ggs_graphs_ops(struct ggs_graphs * graphs, const char * text, size_t length);
 void ggs_graphs_types(struct ggs_graphs * graphs, const char * text, size_t length);
-// The bodies of GGS_STORY_GRAPH and GGS_STORY_GRAPH_DELTA.
+// The bodies of GGS_JOURNAL_GRAPH and GGS_JOURNAL_GRAPH_DELTA.
 void ggs_graphs_define(struct ggs_graphs * graphs, const void * body, size_t length, int64_t ns);
 void ggs_graphs_define_delta(struct ggs_graphs * graphs, const void * body, size_t length, int64_t ns);
 // NULL where the number is unknown.

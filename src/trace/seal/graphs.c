@@ -1,4 +1,4 @@
-#include "trace/seal/graph.h"
+#include "trace/seal/graphs.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -117,7 +117,7 @@ static const char * op_name(const struct ggs_graphs * graphs, int32_t op) {
     return op >= 0 && (size_t) op < graphs->n_ops && graphs->ops[op] != NULL ? graphs->ops[op] : "";
 }
 
-static bool is_empty(const struct ggs_graphs * graphs, const struct ggs_story_tensor * tensor) {
+static bool is_empty(const struct ggs_graphs * graphs, const struct ggs_journal_tensor * tensor) {
     static const char * const names[] = {"NONE", "VIEW", "RESHAPE", "PERMUTE", "TRANSPOSE"};
     for (unsigned i = 0; i < sizeof(names) / sizeof(names[0]); i++)
         if (strcmp(op_name(graphs, tensor->op), names[i]) == 0) return true;
@@ -128,10 +128,10 @@ static bool is_empty(const struct ggs_graphs * graphs, const struct ggs_story_te
 
 // Tensors of one graph while they are turned into rows: ids[i] is 0 until tensor i has one.
 struct resolver {
-    struct ggs_graphs *             graphs;
-    const struct ggs_story_tensor * tensors;
-    const char * const *            names;
-    uint64_t *                      ids;
+    struct ggs_graphs *               graphs;
+    const struct ggs_journal_tensor * tensors;
+    const char * const *              names;
+    uint64_t *                        ids;
 };
 
 static uint64_t address_of(const struct resolver * resolver, int32_t i) {
@@ -162,25 +162,25 @@ static uint64_t intern(struct ggs_graphs * graphs, struct ggs_tensor * row) {
 static uint64_t resolve(struct resolver * resolver, int32_t i, int depth) {
     if (i < 0 || depth > VIEW_DEPTH) return 0;
     if (resolver->ids[i] != 0) return resolver->ids[i];
-    struct ggs_writer *             writer  = resolver->graphs->writer;
-    const struct ggs_story_tensor * tensor  = &resolver->tensors[i];
-    const char *                    name    = resolver->names[i];
-    uint64_t                        address = address_of(resolver, i);
-    struct ggs_place                place   = ggs_places_find(resolver->graphs->places, tensor, address, name);
-    struct ggs_tensor               row     = {
-                          .name          = ggs_writer_string(writer, name, strlen(name)),
-                          .type          = (uint32_t) tensor->type,
-                          .flags         = (uint32_t) tensor->flags,
-                          .address       = address,
-                          .source        = place.source,
-                          .file          = place.file,
-                          .file_offset   = place.file_offset,
-                          .buffer        = place.buffer,
-                          .buffer_offset = place.buffer_offset,
-                          .origin_file   = place.origin_file,
-                          .origin_offset = place.origin_offset,
-                          .view          = resolve(resolver, tensor->view, depth + 1),
-                          .view_offset   = tensor->view_offset,
+    struct ggs_writer *               writer  = resolver->graphs->writer;
+    const struct ggs_journal_tensor * tensor  = &resolver->tensors[i];
+    const char *                      name    = resolver->names[i];
+    uint64_t                          address = address_of(resolver, i);
+    struct ggs_place                  place   = ggs_places_find(resolver->graphs->places, tensor, address, name);
+    struct ggs_tensor                 row     = {
+                            .name          = ggs_writer_string(writer, name, strlen(name)),
+                            .type          = (uint32_t) tensor->type,
+                            .flags         = (uint32_t) tensor->flags,
+                            .address       = address,
+                            .source        = place.source,
+                            .file          = place.file,
+                            .file_offset   = place.file_offset,
+                            .buffer        = place.buffer,
+                            .buffer_offset = place.buffer_offset,
+                            .origin_file   = place.origin_file,
+                            .origin_offset = place.origin_offset,
+                            .view          = resolve(resolver, tensor->view, depth + 1),
+                            .view_offset   = tensor->view_offset,
     };
     memcpy(row.ne, tensor->ne, sizeof(row.ne));
     memcpy(row.nb, tensor->nb, sizeof(row.nb));
@@ -189,7 +189,7 @@ static uint64_t resolve(struct resolver * resolver, int32_t i, int depth) {
 
 // ---- graphs ----
 
-static void write_node(struct ggs_graphs * graphs, uint64_t graph, uint32_t i, const struct ggs_story_tensor * tensor,
+static void write_node(struct ggs_graphs * graphs, uint64_t graph, uint32_t i, const struct ggs_journal_tensor * tensor,
                        uint64_t id) {
     struct ggs_node row = {graph,
                            i,
@@ -216,8 +216,8 @@ static bool is_named(const char * name, const char * wanted) {
 static void find_inputs(const struct ggs_graphs * graphs, struct ggs_seal_graph * graph) {
     graph->tokens.node = graph->positions.node = graph->outputs.node = -1;
     for (uint32_t i = 0; i < graph->n_nodes; i++) {
-        const struct ggs_story_tensor * node = &graph->tensors[i];
-        int32_t                         from = node->source[1], table = node->source[0];
+        const struct ggs_journal_tensor * node = &graph->tensors[i];
+        int32_t                           from = node->source[1], table = node->source[0];
         if (from < 0) continue;
         const char * name      = graph->names[from];
         bool         rows      = strcmp(op_name(graphs, node->op), "GET_ROWS") == 0;
@@ -231,9 +231,9 @@ static void find_inputs(const struct ggs_graphs * graphs, struct ggs_seal_graph 
 }
 
 // Copies the record's arrays and checks every number in them.
-static bool copy_graph(struct ggs_seal_graph * graph, const struct ggs_story_graph * header, const uint8_t * body,
+static bool copy_graph(struct ggs_seal_graph * graph, const struct ggs_journal_graph * header, const uint8_t * body,
                        size_t length) {
-    uint64_t tensors_size = (uint64_t) header->tensors * sizeof(struct ggs_story_tensor);
+    uint64_t tensors_size = (uint64_t) header->tensors * sizeof(struct ggs_journal_tensor);
     uint64_t needed;
     if (header->nodes > header->tensors || header->tensors > INT32_MAX ||
         !ggs_add(sizeof(*header) + tensors_size, header->text_bytes, &needed) || needed > length)
@@ -252,8 +252,8 @@ static bool copy_graph(struct ggs_seal_graph * graph, const struct ggs_story_gra
     memcpy(graph->text, body + sizeof(*header) + tensors_size, header->text_bytes);
     const char * name = graph->text;
     for (uint32_t i = 0; i < header->tensors; i++) {
-        struct ggs_story_tensor * tensor = &graph->tensors[i];
-        graph->names[i]                  = name;
+        struct ggs_journal_tensor * tensor = &graph->tensors[i];
+        graph->names[i]                    = name;
         if (name < graph->text + header->text_bytes) name += strlen(name) + 1;
         if (name > graph->text + header->text_bytes) name = graph->text + header->text_bytes;
         if (tensor->view < -1 || tensor->view >= (int64_t) header->tensors || tensor->view == (int64_t) i) return false;
@@ -269,7 +269,7 @@ static void write_root(struct ggs_graphs * graphs, struct ggs_seal_graph * graph
     ggs_writer_append(graphs->writer, GGS_TABLE_GRAPHS, &row);
     for (uint32_t i = 0; i < graph->n_tensors; i++) resolve(&resolver, (int32_t) i, 0);
     for (uint32_t i = 0; i < graph->n_nodes; i++) {
-        const struct ggs_story_tensor * node = &graph->tensors[i];
+        const struct ggs_journal_tensor * node = &graph->tensors[i];
         write_node(graphs, graph->id, i, node, graph->ids[i]);
         for (uint32_t s = 0; s < GGS_GRAPH_SOURCES; s++)
             if (node->source[s] >= 0) write_edge(graphs, graph->id, i, s, graph->ids[node->source[s]]);
@@ -281,8 +281,8 @@ static void write_root(struct ggs_graphs * graphs, struct ggs_seal_graph * graph
 }
 
 void ggs_graphs_define(struct ggs_graphs * graphs, const void * body, size_t length, int64_t ns) {
-    struct ggs_story_graph  header = {0};
-    struct ggs_seal_graph * graph  = calloc(1, sizeof(*graph));
+    struct ggs_journal_graph header = {0};
+    struct ggs_seal_graph *  graph  = calloc(1, sizeof(*graph));
     if (graph == NULL) {
         fail_memory(graphs);
         return;
@@ -310,7 +310,7 @@ static bool compose(struct ggs_seal_graph * graph, const struct ggs_seal_graph *
     graph->moves          = calloc(base->n_moves + n + 1, sizeof(*graph->moves));
     if (graph->moves == NULL) return false;
     for (uint64_t i = 0; good && i < base->n_moves + n; i++) {
-        struct ggs_story_move move;
+        struct ggs_journal_move move;
         if (i < base->n_moves)
             move = base->moves[i];
         else
@@ -325,7 +325,7 @@ static bool compose(struct ggs_seal_graph * graph, const struct ggs_seal_graph *
     return good;
 }
 
-static void apply(struct ggs_story_tensor * tensor, const struct ggs_story_move * move) {
+static void apply(struct ggs_journal_tensor * tensor, const struct ggs_journal_move * move) {
     if (move->what == 0)
         tensor->address = move->value;
     else if (move->what == 1)
@@ -338,7 +338,7 @@ static void apply(struct ggs_story_tensor * tensor, const struct ggs_story_move 
 
 // Writes the nodes and edges that differ from the root's, with `tensors` and `ids` as they are now.
 static void write_differences(struct ggs_graphs * graphs, const struct ggs_seal_graph * graph,
-                              const struct ggs_story_tensor * tensors, const uint64_t * ids) {
+                              const struct ggs_journal_tensor * tensors, const uint64_t * ids) {
     const struct ggs_seal_graph * root = graph->root;
     for (uint32_t i = 0; i < root->n_nodes; i++) {
         if (ids[i] != root->ids[i] ||
@@ -353,7 +353,7 @@ static void write_differences(struct ggs_graphs * graphs, const struct ggs_seal_
 
 static bool write_delta(struct ggs_graphs * graphs, struct ggs_seal_graph * graph, int64_t ns) {
     const struct ggs_seal_graph * root    = graph->root;
-    struct ggs_story_tensor *     tensors = malloc(root->n_tensors * sizeof(*tensors) + 1);
+    struct ggs_journal_tensor *   tensors = malloc(root->n_tensors * sizeof(*tensors) + 1);
     uint64_t *                    ids     = malloc(root->n_tensors * sizeof(*ids) + 1);
     bool                          good    = tensors != NULL && ids != NULL;
     if (good) {
@@ -377,10 +377,10 @@ static bool write_delta(struct ggs_graphs * graphs, struct ggs_seal_graph * grap
 }
 
 void ggs_graphs_define_delta(struct ggs_graphs * graphs, const void * body, size_t length, int64_t ns) {
-    struct ggs_story_delta header = {0};
+    struct ggs_journal_delta header = {0};
     if (length >= sizeof(header)) memcpy(&header, body, sizeof(header));
     const struct ggs_seal_graph * base = length < sizeof(header) ? NULL : ggs_graphs_get(graphs, header.base);
-    if (base == NULL || header.count > (length - sizeof(header)) / sizeof(struct ggs_story_move)) {
+    if (base == NULL || header.count > (length - sizeof(header)) / sizeof(struct ggs_journal_move)) {
         graphs->damaged++;
         return;
     }

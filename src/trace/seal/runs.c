@@ -1,4 +1,4 @@
-#include "trace/seal/run.h"
+#include "trace/seal/runs.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -57,9 +57,9 @@ static void pull_op(struct pull * pull, const struct ggs_spool_op * unit) {
                                 .thread    = pull->thread,
                                 .os_thread = runs->os_threads[pull->lane],
                                 .begin_ns  = ggs_clock_ns(clock, unit->begin),
-                                .flags     = unit->flags & (GGS_OP_ENDED | GGS_OP_FUSED | GGS_OP_EXTRA)};
+                                .flags     = unit->flags & (GGS_OP_RUN_ENDED | GGS_OP_RUN_FUSED | GGS_OP_RUN_EXTRA)};
     int64_t           end_ns = row.begin_ns;
-    if (unit->flags & GGS_OP_ENDED) {
+    if (unit->flags & GGS_OP_RUN_ENDED) {
         uint64_t end    = unit->begin + ((uint64_t) unit->duration << unit->shift);
         end_ns          = ggs_clock_ns(clock, end);
         row.duration_ns = (uint64_t) forward(row.begin_ns, end_ns);
@@ -72,7 +72,7 @@ static void pull_op(struct pull * pull, const struct ggs_spool_op * unit) {
             row.inner_wait_ns = (uint64_t) forward(
                 row.begin_ns, ggs_clock_ns(clock, unit->begin + ((uint64_t) unit->inner_wait << unit->shift)));
     }
-    if (unit->flags & GGS_OP_FUSED) row.absorbed = unit->count;
+    if (unit->flags & GGS_OP_RUN_FUSED) row.absorbed = unit->count;
     if (end_ns > pull->last_ns) pull->last_ns = end_ns;
     // Old releases visit empty nodes too; nothing is computed there.
     if (pull->graph != NULL && (pull->graph->root->kinds[unit->node] & GGS_NODE_EMPTY)) return;
@@ -143,7 +143,7 @@ static void pull_index(struct pull * pull, const struct ggs_spool_index * unit, 
                             .node   = unit->node,
                             .slot   = unit->source,
                             .width  = unit->width,
-                            .flags  = cut ? GGS_INDEX_FLAG_CUT : 0,
+                            .flags  = cut ? GGS_INDEX_CUT : 0,
                             .ne     = {unit->ne[0], unit->ne[1], unit->ne[2], unit->ne[3]},
                             .data   = payload,
                             .length = length > GGS_BYTES_MAX ? GGS_BYTES_MAX : length};
@@ -152,10 +152,10 @@ static void pull_index(struct pull * pull, const struct ggs_spool_index * unit, 
 }
 
 // Takes from a lane what belongs to the run. What belongs to none before it is counted.
-static void pull_lane(struct pull * pull, struct ggs_stream * lane) {
+static void pull_lane(struct pull * pull, struct ggs_spool_stream * lane) {
     const struct ggs_spool_op * unit;
     uint32_t                    run = (uint32_t) pull->row->run;
-    while ((unit = ggs_stream_unit(lane)) != NULL) {
+    while ((unit = ggs_spool_stream_unit(lane)) != NULL) {
         if (unit->type == GGS_UNIT_THREAD) {
             pull->runs->os_threads[pull->lane] = unit->node;
         } else if (unit->run != run) {
@@ -168,14 +168,14 @@ static void pull_lane(struct pull * pull, struct ggs_stream * lane) {
             pull_op(pull, unit);
         } else {
             uint64_t     length;
-            const void * payload = ggs_stream_payload(lane, &length);
+            const void * payload = ggs_spool_stream_payload(lane, &length);
             pull_index(pull, (const struct ggs_spool_index *) unit, payload, length);
         }
         if (lane->gap && unit->type != GGS_UNIT_THREAD && unit->run == run) {
             pull->row->flags |= GGS_RUN_PARTIAL;
             lane->gap = false;
         }
-        ggs_stream_skip(lane);
+        ggs_spool_stream_skip(lane);
     }
 }
 
@@ -282,7 +282,7 @@ static void write_front(struct ggs_runs * runs) {
     runs->n_open -= n;
 }
 
-// ---- the story's side ----
+// ---- the journal's side ----
 
 static struct ggs_open_run * find(struct ggs_runs * runs, uint64_t run) {
     for (size_t i = runs->n_open; i-- > 0;)
@@ -295,7 +295,7 @@ static void interrupt(struct ggs_open_run * open) {
     open->row.flags |= GGS_RUN_INTERRUPTED;
 }
 
-void ggs_runs_begin(struct ggs_runs * runs, const struct ggs_story_run * run, const char * backend, size_t length,
+void ggs_runs_begin(struct ggs_runs * runs, const struct ggs_journal_run * run, const char * backend, size_t length,
                     uint64_t scheduler) {
     if (run->run <= runs->last || run->run > UINT32_MAX) { // numbers ascend
         runs->damaged++;
@@ -350,7 +350,7 @@ void ggs_runs_lost(struct ggs_runs * runs, uint64_t run, uint64_t count) {
     if (open != NULL) open->row.lost += count;
 }
 
-void ggs_runs_end(struct ggs_runs * runs, const struct ggs_story_run_end * end) {
+void ggs_runs_end(struct ggs_runs * runs, const struct ggs_journal_run_end * end) {
     struct ggs_open_run * open = find(runs, end->run);
     if (open == NULL) return;
     int64_t ns = ggs_clock_ns(runs->clock, end->ticks);
@@ -367,16 +367,16 @@ void ggs_runs_finish(struct ggs_runs * runs, int64_t ns) {
         if (!runs->open[i].done) interrupt(&runs->open[i]);
     write_front(runs);
     for (size_t i = 0; i < runs->spool->n_lanes; i++) {
-        struct ggs_stream *         lane = &runs->spool->lanes[i];
+        struct ggs_spool_stream *   lane = &runs->spool->lanes[i];
         const struct ggs_spool_op * unit;
-        for (; (unit = ggs_stream_unit(lane)) != NULL; ggs_stream_skip(lane))
+        for (; (unit = ggs_spool_stream_unit(lane)) != NULL; ggs_spool_stream_skip(lane))
             if (unit->type == GGS_UNIT_OP) runs->unmatched[i]++;
-        struct ggs_loss unmatched = {GGS_LOST_UNMATCHED, lane->lane, runs->unmatched[i], 0, ns};
-        struct ggs_loss ring = {GGS_LOST_RING, lane->lane, lane->missing * (GGS_SPOOL_SEGMENT / GGS_SPOOL_UNIT - 2), 0,
+        struct ggs_loss unmatched = {GGS_LOSS_UNMATCHED, lane->lane, runs->unmatched[i], 0, ns};
+        struct ggs_loss ring = {GGS_LOSS_RING, lane->lane, lane->missing * (GGS_SPOOL_SEGMENT / GGS_SPOOL_UNIT - 2), 0,
                                 ns};
         if (ring.count > 0) ggs_writer_append(runs->writer, GGS_TABLE_LOSSES, &ring);
         runs->lost += unmatched.count + ring.count;
-        struct ggs_loss damaged = {GGS_LOST_DAMAGED, lane->lane, lane->damaged, 0, ns};
+        struct ggs_loss damaged = {GGS_LOSS_DAMAGED, lane->lane, lane->damaged, 0, ns};
         if (unmatched.count > 0) ggs_writer_append(runs->writer, GGS_TABLE_LOSSES, &unmatched);
         if (damaged.count > 0) ggs_writer_append(runs->writer, GGS_TABLE_LOSSES, &damaged);
     }
