@@ -26,9 +26,8 @@ enum ggs_verdict ggs_verdict_of(const struct ggs_measured * a, const struct ggs_
     int    typical = judge_medians(x, y), sum = difference > 0 ? 1 : difference < 0 ? -1 : 0;
     bool   clear =
         fabs(difference) >= 0.5 * least && fabs(difference) * n >= 0.01 * (double) whole_ns && fabs(difference) >= 100;
-    if (typical == sum && sum != 0) return sum > 0 ? GGS_SLOWER : GGS_FASTER;
-    if (typical != 0 && fabs(difference) < 0.03 * least) return GGS_WITHIN_NOISE;
-    if (typical == 0 && !clear) return GGS_WITHIN_NOISE;
+    if (typical == 0 ? !clear : fabs(difference) < 0.03 * least) return GGS_WITHIN_NOISE;
+    if (typical == sum) return sum > 0 ? GGS_SLOWER : GGS_FASTER;
     // The typical value moved as far as the mean, though within its spread: no matter of a few.
     if (typical == 0 && (y->median - x->median) / difference > 0.5) return sum > 0 ? GGS_SLOWER : GGS_FASTER;
     return sum > 0 ? GGS_STALLS : GGS_FEWER_STALLS;
