@@ -26,7 +26,14 @@ static void put_field(struct ggs_json * json, const char * key, const struct ggs
     const char * at = (const char *) object + field->offset;
     switch (field->type) {
         case GGS_FIELD_U64:
-            put_unsigned(json, key, *(const uint64_t *) at, field->or_null);
+            if (field->word != NULL) {
+                ggs_json_string(json, key, field->word(*(const uint64_t *) at));
+            } else {
+                put_unsigned(json, key, *(const uint64_t *) at, field->or_null);
+            }
+            break;
+        case GGS_FIELD_FLAG:
+            ggs_json_bool(json, key, *(const uint64_t *) at != 0);
             break;
         case GGS_FIELD_U32:
             put_unsigned(json, key, *(const uint32_t *) at, field->or_null);
@@ -69,13 +76,11 @@ void ggs_fields_rows(struct ggs_json * json, const char * key, const struct ggs_
     ggs_json_end(json);
 }
 
-void ggs_fields_columns(struct ggs_json * json, const char * key, const struct ggs_field * fields, const void * first,
-                        size_t stride, uint64_t n) {
-    ggs_json_object(json, key);
+void ggs_fields_lists(struct ggs_json * json, const struct ggs_field * fields, const void * first, size_t stride,
+                      uint64_t n) {
     for (; fields->key != NULL; fields++) {
         ggs_json_array_inline(json, fields->key);
         for (uint64_t i = 0; i < n; i++) put_field(json, NULL, fields, (const char *) first + i * stride);
         ggs_json_end(json);
     }
-    ggs_json_end(json);
 }

@@ -25,6 +25,7 @@ enum ggs_field_type {
     GGS_FIELD_DOUBLE,
     GGS_FIELD_STRING, // const char *; NULL gives null
     GGS_FIELD_CHARS,  // char member[N]
+    GGS_FIELD_FLAG,   // uint64_t, 0 or 1
 };
 
 struct ggs_field {
@@ -32,6 +33,7 @@ struct ggs_field {
     size_t              offset;
     enum ggs_field_type type;
     bool                or_null;
+    const char * (*word)(uint64_t); // what a uint64_t is called, if that is to be written; see analyze/walk/words.h
 };
 
 #define GGS_FIELD_TYPE(expression) \
@@ -46,10 +48,15 @@ struct ggs_field {
         char *: GGS_FIELD_CHARS)
 
 #define GGS_FIELD(type, member, key) \
-    { key, offsetof(type, member), GGS_FIELD_TYPE(((type *) 0)->member), false }
+    { key, offsetof(type, member), GGS_FIELD_TYPE(((type *) 0)->member), false, NULL }
 // null for what means "none": a negative number, an unsigned 0, an empty text.
 #define GGS_FIELD_OR_NULL(type, member, key) \
-    { key, offsetof(type, member), GGS_FIELD_TYPE(((type *) 0)->member), true }
+    { key, offsetof(type, member), GGS_FIELD_TYPE(((type *) 0)->member), true, NULL }
+// A uint64_t as its word, or as true or false.
+#define GGS_FIELD_WORD(type, member, key, word) \
+    { key, offsetof(type, member), _Generic(((type *) 0)->member, uint64_t : GGS_FIELD_U64), false, word }
+#define GGS_FIELD_BOOLEAN(type, member, key) \
+    { key, offsetof(type, member), _Generic(((type *) 0)->member, uint64_t : GGS_FIELD_FLAG), false, NULL }
 
 // The members, into an object that is open.
 void ggs_fields_members(struct ggs_json * json, const struct ggs_field * fields, const void * object);
@@ -58,6 +65,6 @@ void ggs_fields_object(struct ggs_json * json, const char * key, const struct gg
 // An array of such objects, from `n` structs that lie `stride` bytes apart.
 void ggs_fields_rows(struct ggs_json * json, const char * key, const struct ggs_field * fields, const void * first,
                      size_t stride, uint64_t n);
-// The same as an object of arrays, one for each field: for long lists.
-void ggs_fields_columns(struct ggs_json * json, const char * key, const struct ggs_field * fields, const void * first,
-                        size_t stride, uint64_t n);
+// The same as one array for each field, into an object that is open: for long lists.
+void ggs_fields_lists(struct ggs_json * json, const struct ggs_field * fields, const void * first, size_t stride,
+                      uint64_t n);

@@ -190,7 +190,7 @@ test("experiments and summary agree with ggscope stats", async () => {
         [tiny, moe].map((directory, index) => ({ index, directory, live: false, error: null, state: "complete" })));
     for (const [index, directory] of [tiny, moe].entries()) {
         const s = await ask(server, `/api/x/${index}/summary`), known = stats(directory);
-        assert.equal(s.id, known.experiment_id);
+        assert.equal(s.experiment_id, known.experiment_id);
         for (const key of ["tokens", "prompt_tokens", "generated_tokens", "ops", "op_runs", "unseen", "interrupted_runs", "tokens_per_second", "threads"]) assert.deepEqual(s[key], known[key], key);
         assert.equal(s.runs, known.runs);
         assert.equal(s.lost, known.lost);
@@ -217,13 +217,13 @@ test("heat counts what ggscope stats counts, without walking over op runs", asyn
             const [map, heat] = [await ask(server, `/api/x/${index}/map`), await ask(server, `/api/x/${index}/heat${tokens && `?tokens=${tokens}`}`)];
             const known = JSON.parse(output(ggscope, ["stats", "--json", ...(tokens ? ["--token", tokens] : []), directory]));
             const weights = new Map(known.weights.map((w) => [w.name, w]));
-            assert.equal(heat.touched_bytes, known.model.bytes_touched);
-            assert.equal(heat.model_bytes, known.model.bytes);
+            assert.equal(heat.model.bytes_touched, known.model.bytes_touched);
+            assert.equal(heat.model.bytes, known.model.bytes);
             for (const [i, name] of map.tensors.name.entries()) {
                 const weight = map.tensors.kind[i] === "tensor" ? weights.get(name) : { reads: 0, bytes_read: 0 };
-                assert.deepEqual([heat.tensors.reads[i], heat.tensors.bytes[i]], [weight.reads, weight.bytes_read], name);
+                assert.deepEqual([heat.tensors.reads[i], heat.tensors.bytes_read[i]], [weight.reads, weight.bytes_read], name);
             }
-            for (const { tensor, bytes } of heat.experts) assert.equal(sum(bytes), heat.tensors.bytes[tensor]);
+            for (const { place, bytes_read } of heat.experts) assert.equal(sum(bytes_read), heat.tensors.bytes_read[place]);
             assert.equal(heat.experts.length > 0, directory === moe);
         }
 });
@@ -232,7 +232,7 @@ test("the map covers every byte of the file, in order", async () => {
     for (const index of [0, 1]) {
         const { files, tensors } = await ask(server, `/api/x/${index}/map`);
         let at = 0;
-        for (const [i, offset] of tensors.offset.entries()) {
+        for (const [i, offset] of tensors.file_offset.entries()) {
             assert.equal(offset, at);
             at += tensors.bytes[i];
         }
@@ -252,15 +252,15 @@ test("weights that were copied at load keep their place on the map", async () =>
 
 test("tokens: one row per step, folded where there are more than wanted", async () => {
     const all = await ask(server, "/api/x/0/tokens?bins=100"), steps = rows(tiny, "steps").steps;
-    assert.deepEqual(all.first, steps.map((s) => s.step));
-    assert.deepEqual(all.begin, steps.map((s) => s.begin_ns));
+    assert.deepEqual(all.first_token, steps.map((s) => s.step));
+    assert.deepEqual(all.begin_ns, steps.map((s) => s.begin_ns));
     assert.deepEqual(all.phase, [1, 2, 2, 2, 2, 2]);
     assert.match(all.header.texts[0], /Once upon a time$/);
     const folded = await ask(server, "/api/x/0/tokens?bins=2");
-    assert.deepEqual([folded.first, folded.last, folded.count], [[0, 3], [2, 5], [3, 3]]);
+    assert.deepEqual([folded.first_token, folded.last_token, folded.count], [[0, 3], [2, 5], [3, 3]]);
     assert.deepEqual(folded.header.texts, [null, null]);
     const part = await ask(server, "/api/x/0/tokens?bins=10&from=2&to=3");
-    assert.deepEqual(part.first, [2, 3]);
+    assert.deepEqual(part.first_token, [2, 3]);
 });
 
 test("the timeline: every op run, or bins that add up to them", async () => {
@@ -268,7 +268,7 @@ test("the timeline: every op run, or bins that add up to them", async () => {
     const folded = await ask(server, `/api/x/0/timeline?begin=${s.begin_ns}&end=${s.end_ns + 1}&pixels=50`);
     assert.ok(folded.header.level >= 10);
     assert.equal(sum(folded.count), known.length);
-    assert.equal(sum(folded.busy), sum(known.map((r) => r.duration_ns)));
+    assert.equal(sum(folded.busy_ns), sum(known.map((r) => r.duration_ns)));
     const longest = Math.max(...known.map((r) => r.duration_ns)), at = folded.longest_ns.indexOf(longest);
     const row = known.find((r) => r.run === folded.longest_run[at] && r.node === folded.longest_node[at] && r.duration_ns === longest);
     assert.ok(row);
@@ -276,7 +276,7 @@ test("the timeline: every op run, or bins that add up to them", async () => {
     const window = [a.begin_ns, a.begin_ns + 300_000], raw = await ask(server, `/api/x/0/timeline?begin=${window[0]}&end=${window[1]}&pixels=4000`);
     assert.equal(raw.header.level, -1);
     const inside = known.filter((r) => r.begin_ns < window[1] && (r.begin_ns + r.duration_ns + r.wait_ns > window[0] || r.begin_ns >= window[0]));
-    assert.deepEqual(raw.node.map((node, i) => [raw.run[i], node, raw.lane[i], raw.begin[i] + window[0], raw.duration[i]]), inside.map((r) => [r.run, r.node, r.thread, r.begin_ns, r.duration_ns]));
+    assert.deepEqual(raw.node.map((node, i) => [raw.run[i], node, raw.lane[i], raw.begin_ns[i] + window[0], raw.duration_ns[i], raw.wait_ns[i], raw.inner_wait_ns[i]]), inside.map((r) => [r.run, r.node, r.thread, r.begin_ns, r.duration_ns, r.wait_ns, r.inner_wait_ns]));
 });
 
 test("the log: any depth at once, and filters and orders like ggscope log", async () => {
@@ -307,8 +307,8 @@ test("the log: any depth at once, and filters and orders like ggscope log", asyn
         assert.deepEqual(sorted.ops, expected, column);
     }
     const map = await ask(server, "/api/x/1/map"), i = map.tensors.name.indexOf("blk.3.attn_q.weight");
-    const region = await ask(server, `/api/x/1/log?region=${map.tensors.file[i]}:${map.tensors.offset[i]}..${map.tensors.offset[i] + map.tensors.bytes[i]}&count=500`);
-    const cli = run(ggscope, ["log", "--json", "--range", `${map.tensors.offset[i]}..${map.tensors.offset[i] + map.tensors.bytes[i]}`, moe]);
+    const region = await ask(server, `/api/x/1/log?region=${map.tensors.file[i]}:${map.tensors.file_offset[i]}..${map.tensors.file_offset[i] + map.tensors.bytes[i]}&count=500`);
+    const cli = run(ggscope, ["log", "--json", "--range", `${map.tensors.file_offset[i]}..${map.tensors.file_offset[i] + map.tensors.bytes[i]}`, moe]);
     assert.equal(region.total, JSON.parse(cli.stdout).ops.length);
     assert.ok(region.ops.every((r) => r.name === "Qcur-3"));
     assert.equal((await ask(server, `/api/x/1/log?region=9:0..4096`)).total, 0);
@@ -340,6 +340,7 @@ test("graph, experts, buffers, occupancy and curves agree with the other verbs",
     assert.deepEqual(experts, said);
     assert.equal((await ask(server, "/api/x/0/experts")).has_experts, false);
 
+    assert.deepEqual(await ask(server, "/api/x/0/buffers?transfers=1"), JSON.parse(output(ggscope, ["buffers", "--json", tiny])));
     const buffers = await ask(server, "/api/x/0/buffers"), occupancy = await ask(server, "/api/x/0/occupancy?bins=50");
     assert.equal(buffers.peak_bytes, stats(tiny).buffers.peak_bytes);
     const total = occupancy.kv.map((_, i) => sum(["other", "weights", "kv", "compute", "io"].map((name) => occupancy[name][i])));
@@ -347,7 +348,7 @@ test("graph, experts, buffers, occupancy and curves agree with the other verbs",
 
     const s = await ask(server, "/api/x/0/summary"), curves = await ask(server, `/api/x/0/curves?begin=${s.begin_ns}&end=${s.end_ns}&pixels=77`);
     const disk = sum(rows(tiny, "runs").runs.length ? [stats(tiny).bytes_disk] : []);
-    assert.ok(Math.abs(sum(curves.disk) - disk) < 1e-6 * disk);
+    assert.ok(Math.abs(sum(curves.bytes_disk) - disk) < 1e-6 * disk);
 });
 
 test("compare says what ggscope diff says", async () => {
@@ -580,7 +581,7 @@ test("a trace by itself, and one whose model is gone", async () => {
     const map = await ask(one, "/api/x/0/map"), heat = await ask(one, "/api/x/0/heat");
     assert.equal(map.from_trace, 1);
     assert.ok(map.tensors.name.includes("blk.3.attn_q.weight"));
-    assert.equal(heat.touched_bytes, stats(alone).model.bytes_touched);
+    assert.equal(heat.model.bytes_touched, stats(alone).model.bytes_touched);
     await stop(one);
 });
 
@@ -610,7 +611,7 @@ test("a report of some tokens has only those; too large a one is refused and lea
     output(ggscope, ["report", moe, "--token", "1..2", "-o", file]);
     const answers = answersOf(readFileSync(file, "utf8")), log = JSON.parse(gunzipSync(Buffer.from(answers["/api/x/0/log?all"].gzip, "base64")));
     assert.deepEqual([...new Set(log.ops.map((r) => r.token))], [1, 2]);
-    assert.deepEqual(answers["/api/x/0/summary"].json.part, { first: 1, last: 2 });
+    assert.deepEqual(answers["/api/x/0/summary"].json.part, { first_token: 1, last_token: 2 });
     const large = run(ggscope, ["report", moe, "-o", scratch("large.html"), "--max-size", "20K"]);
     assert.equal(large.status, 1);
     assert.match(large.stderr, /larger than 20\.0 KiB: choose some token steps with --token/);

@@ -272,14 +272,14 @@ test("buffers lists them all, and its peak is that of stats", () => {
     const t = rows(moe, "buffers", "transfers"), b = json("buffers", moe), totals = stats(moe);
     assert.equal(b.count, totals.buffers.count);
     assert.equal(b.peak_bytes, totals.buffers.peak_bytes);
-    assert.deepEqual(b.buffers.map((x) => [x.id, x.size, x.type]), t.buffers.map((x) => [x.buffer, x.size, x.type]));
-    assert.equal(Math.max(...b.timeline.map((event) => event.total)), b.peak_bytes);
+    assert.deepEqual(b.buffers.map((x) => [x.buffer, x.bytes, x.type]), t.buffers.map((x) => [x.buffer, x.size, x.type]));
+    assert.equal(Math.max(...b.timeline.map((event) => event.bytes_total)), b.peak_bytes);
     const live = new Map();
     for (const event of b.timeline) {
-        if (event.event === "alloc") live.set(event.buffer_id, event.size);
-        else live.delete(event.buffer_id);
-        assert.equal(event.total, sum([...live.values()]));
-        assert.equal(event.live, live.size);
+        if (event.freed) live.delete(event.buffer);
+        else live.set(event.buffer, event.bytes);
+        assert.equal(event.bytes_total, sum([...live.values()]));
+        assert.equal(event.buffers, live.size);
     }
     assert.equal(sum(b.transfers, "bytes"), sum(t.transfers, "bytes"));
     assert.equal(sum(b.transfers, "count"), t.transfers.length);

@@ -2,7 +2,7 @@
 
 export interface Experiment {
     index: number;
-    id: string;
+    experiment_id: string | null;
     name: string;
     directory: string;
     state: string;
@@ -11,7 +11,7 @@ export interface Experiment {
 }
 
 export interface Summary {
-    id: string;
+    experiment_id: string;
     name: string;
     directory: string;
     state: string;
@@ -26,9 +26,9 @@ export interface Summary {
         experts: number;
         experts_used: number;
         bytes: number;
-        files: { file: number; name: string; path: string; bytes: number }[];
+        files: ModelFile[];
     } | null;
-    engine: { ggml_version: string | null; llama_version: string | null; commit: string | null };
+    engine: { ggml_version: string | null; llama_version: string | null; ggml_commit: string | null };
     host: { cpu: string | null; cores: number | null; memory_bytes: number | null; kernel: string | null };
     threads: number;
     prompt: string | null;
@@ -46,39 +46,45 @@ export interface Summary {
     unseen: number;
     interrupted_runs: number;
     lanes: { lane: number; slot: number; thread: number; label: string }[];
+    part: { first_token: number; last_token: number } | null; // of a report that holds only some tokens
     level_ns: number[];
     has: Record<"experts" | "faults" | "block_requests" | "residency" | "pages" | "reads", boolean>;
-    proved: boolean;
+    times_distorted: boolean;
     memory_limit: number | null;
     cold: boolean;
 }
 
-// All arrays have one entry per row; the rows are sorted by file and offset and leave no byte out.
+export interface ModelFile {
+    file: number;
+    bytes: number;
+    path: string;
+}
+
+// All arrays have one entry per place; the rows are sorted by file and offset and leave no byte out.
 export interface ModelMap {
-    files: { file: number; bytes: number; path: string }[];
+    files: ModelFile[];
     tensors: {
-        name: string[];
-        type: string[];
+        name: (string | null)[]; // null for what is no tensor: see kind
+        type: (string | null)[];
         shape: number[][];
         file: number[];
-        offset: number[];
+        file_offset: number[];
         bytes: number[];
-        layer: number[];
+        layer: (number | null)[];
         component: string[];
         category: string[];
         experts: number[];
-        copied: number[];
+        copied: boolean[];
         kind: string[];
     };
 }
 
 export interface Heat {
-    tensors: { reads: number[]; bytes: number[]; last_op: (string | null)[] };
-    experts: { tensor: number; reads: number[]; bytes: number[] }[];
-    touched_bytes: number;
-    model_bytes: number;
+    model: { bytes: number; bytes_touched: number };
+    tensors: { reads: number[]; bytes_read: number[]; last_op: (string | null)[] };
+    experts: { place: number; reads: number[]; bytes_read: number[] }[];
     faults: { minor: number[]; major: number[]; stalled_ns: number[] } | null;
-    pages: { touched: number[] } | null;
+    pages: { bytes_touched: number[] } | null;
     buffers: { buffer: number[]; reads: number[]; writes: number[]; bytes: number[] };
 }
 
@@ -91,11 +97,11 @@ export interface Buffers {
         bytes: number;
         begin_ns: number;
         end_ns: number | null;
-        mapped: boolean;
+        file: number | null; // it lies in a mapping of this file
         layer: number | null;
     }[];
     peak_bytes: number;
-    tensors: { name: string[]; buffer: number[]; offset: number[]; bytes: number[]; layer: number[]; component: string[] };
+    tensors: { name: string[]; buffer: number[]; buffer_offset: number[]; bytes: number[]; layer: (number | null)[]; component: string[] };
 }
 
 // Where the first byte lies that is touched: source DISK with file and file_offset, or BUFFER with buffer; copied weights have an origin.

@@ -6,9 +6,9 @@ import { build, type Column, type Columns } from "./columns";
 
 // The rows of the raw timeline that lie in the window; folded into bins where there are more than two per pixel and lane.
 export function cutTimeline(all: Columns, begin: number, end: number, pixels: number): Columns {
-    const at = all.column("begin");
-    const duration = all.column("duration");
-    const wait = all.column("wait");
+    const at = all.column("begin_ns");
+    const duration = all.column("duration_ns");
+    const wait = all.column("wait_ns");
     const lane = all.column("lane");
     const inside: number[] = [];
     const perLane = new Map<number, number>();
@@ -20,7 +20,7 @@ export function cutTimeline(all: Columns, begin: number, end: number, pixels: nu
     }
     const extra = { ...all.header, base_ns: all.base_ns };
     if (Math.max(0, ...perLane.values()) > 2 * pixels) return foldTimeline(all, inside, begin, end, pixels);
-    const names = ["lane", "run", "node", "op", "layer", "begin", "duration", "wait", "token", "flags"];
+    const names = ["lane", "run", "node", "op", "layer", "begin_ns", "duration_ns", "wait_ns", "inner_wait_ns", "token", "flags"].filter((name) => all.has(name));
     return build(Object.fromEntries(names.map((name) => [name, pick(all.column(name), inside)])), { ...extra, rows: inside.length, level: -1, bin_ns: 0 });
 }
 
@@ -42,7 +42,7 @@ interface Bin {
 
 function foldTimeline(all: Columns, rows: number[], begin: number, end: number, pixels: number): Columns {
     const binNs = 2 ** Math.max(0, Math.ceil(Math.log2((end - begin) / pixels)));
-    const [at, duration, wait, lane] = [all.column("begin"), all.column("duration"), all.column("wait"), all.column("lane")];
+    const [at, duration, wait, lane] = [all.column("begin_ns"), all.column("duration_ns"), all.column("wait_ns"), all.column("lane")];
     const bins = new Map<string, Bin>();
     for (const row of rows) {
         const from = all.base_ns + at[row]!;
@@ -65,9 +65,9 @@ function foldTimeline(all: Columns, rows: number[], begin: number, end: number, 
     return build(
         {
             lane: Uint16Array.from(list, (bin) => bin.lane),
-            begin: numbers((bin) => bin.begin - all.base_ns),
-            busy: numbers((bin) => bin.busy),
-            wait: numbers((bin) => bin.wait),
+            begin_ns: numbers((bin) => bin.begin - all.base_ns),
+            busy_ns: numbers((bin) => bin.busy),
+            wait_ns: numbers((bin) => bin.wait),
             count: Uint32Array.from(list, (bin) => bin.count),
             longest_ns: numbers((bin) => bin.longest),
             longest_op: Uint16Array.from(list, (bin) => all.column("op")[bin.row]!),
@@ -87,7 +87,7 @@ function glob(pattern: string): RegExp {
 
 // The tensor of the model file at an offset, or -1.
 export function tensorAt(map: ModelMap, offset: number): number {
-    const { offset: at, bytes } = map.tensors;
+    const { file_offset: at, bytes } = map.tensors;
     return at.findIndex((begin, i) => offset >= begin && offset < begin + bytes[i]!);
 }
 
@@ -110,7 +110,7 @@ function tests(query: URLSearchParams, map: ModelMap): ((row: LogRow) => boolean
     add("until", (value) => (row) => row.begin_ns < Number(value));
     add("tensor", (value) => {
         const pattern = glob(value);
-        const weights = new Set(map.tensors.name.map((name, i) => (pattern.test(name) ? i : -1)).filter((i) => i >= 0));
+        const weights = new Set(map.tensors.name.map((name, i) => (name !== null && pattern.test(name) ? i : -1)).filter((i) => i >= 0));
         return (row) => pattern.test(row.name) || (row.file_offset !== null && weights.has(tensorAt(map, row.file_offset)));
     });
     add("region", (value) => {
@@ -118,7 +118,7 @@ function tests(query: URLSearchParams, map: ModelMap): ((row: LogRow) => boolean
         return (row) => {
             if (row.file_offset === null) return false;
             const i = tensorAt(map, row.file_offset);
-            return i >= 0 && map.tensors.offset[i]! < end && map.tensors.offset[i]! + map.tensors.bytes[i]! > begin;
+            return i >= 0 && map.tensors.file_offset[i]! < end && map.tensors.file_offset[i]! + map.tensors.bytes[i]! > begin;
         };
     });
     return list;
@@ -191,14 +191,14 @@ export function cardFromLog(all: LogAnswer, map: ModelMap, run: number, node: nu
 // Several tokens as the sum of each. Bytes touched are those of whole tensors and experts, and of the rest at most what was read.
 export function sumHeat(parts: Heat[], map: ModelMap): Heat {
     const sum = (lists: number[][]) => (lists[0] ?? []).map((_, i) => lists.reduce((total, list) => total + (list[i] ?? 0), 0));
-    const experts = new Map<number, { tensor: number; reads: number[]; bytes: number[] }>();
+    const experts = new Map<number, Heat["experts"][number]>();
     for (const part of parts)
         for (const one of part.experts) {
-            const known = experts.get(one.tensor);
-            experts.set(one.tensor, known ? { tensor: one.tensor, reads: sum([known.reads, one.reads]), bytes: sum([known.bytes, one.bytes]) } : one);
+            const known = experts.get(one.place);
+            experts.set(one.place, known ? { place: one.place, reads: sum([known.reads, one.reads]), bytes_read: sum([known.bytes_read, one.bytes_read]) } : one);
         }
     const reads = sum(parts.map((part) => part.tensors.reads));
-    const bytes = sum(parts.map((part) => part.tensors.bytes));
+    const bytes = sum(parts.map((part) => part.tensors.bytes_read));
     const touched = bytes.reduce((total, got, i) => {
         const size = map.tensors.bytes[i]!;
         const parted = experts.get(i);
@@ -214,12 +214,11 @@ export function sumHeat(parts: Heat[], map: ModelMap): Heat {
     const faults = all("faults");
     const pages = all("pages");
     return {
-        tensors: { reads, bytes, last_op: reads.map((_, i) => [...parts].reverse().find((part) => part.tensors.last_op[i])?.tensors.last_op[i] ?? null) },
+        tensors: { reads, bytes_read: bytes, last_op: reads.map((_, i) => [...parts].reverse().find((part) => part.tensors.last_op[i])?.tensors.last_op[i] ?? null) },
         experts: [...experts.values()],
-        touched_bytes: touched,
-        model_bytes: parts[0]?.model_bytes ?? 0,
+        model: { bytes: parts[0]?.model.bytes ?? 0, bytes_touched: touched },
         faults: faults && { minor: sum(faults.map((one) => one.minor)), major: sum(faults.map((one) => one.major)), stalled_ns: sum(faults.map((one) => one.stalled_ns)) },
-        pages: pages && { touched: sum(pages.map((one) => one.touched)).map((got, i) => Math.min(got, map.tensors.bytes[i]!)) },
+        pages: pages && { bytes_touched: sum(pages.map((one) => one.bytes_touched)).map((got, i) => Math.min(got, map.tensors.bytes[i]!)) },
         buffers: { buffer: [...buffers.keys()], reads: [...buffers.values()].map((one) => one[0]), writes: [...buffers.values()].map((one) => one[1]), bytes: [...buffers.values()].map((one) => one[2]) },
     };
 }
@@ -227,11 +226,11 @@ export function sumHeat(parts: Heat[], map: ModelMap): Heat {
 // ---- tokens
 
 export function cutTokens(all: Columns, from: number, to: number): Columns {
-    const first = all.column("first");
-    const last = all.column("last");
+    const first = all.column("first_token");
+    const last = all.column("last_token");
     const rows: number[] = [];
     for (let i = 0; i < all.rows; i++) if (last[i]! >= from && first[i]! <= to) rows.push(i);
     const texts = (all.header["texts"] ?? []) as (string | null)[];
-    const names = ["first", "last", "begin", "end", "phase", "count"];
+    const names = ["first_token", "last_token", "begin_ns", "end_ns", "phase", "count"];
     return build(Object.fromEntries(names.map((name) => [name, pick(all.column(name), rows)])), { rows: rows.length, base_ns: all.base_ns, texts: rows.map((row) => texts[row] ?? null) });
 }

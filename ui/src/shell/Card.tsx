@@ -130,19 +130,19 @@ export function TensorCard({ name }: { name: string }) {
             <dl>
                 <Row name="type">{tensors.type[i]}</Row>
                 <Row name="shape">{shape(tensors.shape[i] ?? [])}</Row>
-                <Row name="layer">{tensors.layer[i]! < 0 ? "none" : tensors.layer[i]}</Row>
+                <Row name="layer">{tensors.layer[i] ?? "none"}</Row>
                 <Row name="part">{tensors.component[i]}</Row>
                 <Row name="bytes">
                     {bytes(tensors.bytes[i]!)} <span class="quiet">({count(tensors.bytes[i]!)})</span>
                 </Row>
                 <Row name="offset">
-                    {count(tensors.offset[i]!)} <span class="quiet">of file {tensors.file[i]}</span>
+                    {count(tensors.file_offset[i]!)} <span class="quiet">of file {tensors.file[i]}</span>
                 </Row>
                 {tensors.experts[i]! > 0 && <Row name="experts">{tensors.experts[i]}</Row>}
                 {tensors.copied[i] ? <Row name="place">copied into memory at load</Row> : null}
                 {heat.data && (
                     <Row name="touches">
-                        {reads ? `${plural(reads, "read")}, ${bytes(heat.data.tensors.bytes[i]!)} in all` : "never touched"}
+                        {reads ? `${plural(reads, "read")}, ${bytes(heat.data.tensors.bytes_read[i]!)} in all` : "never touched"}
                         {selection.value.tokens ? <span class="quiet"> in the selected tokens</span> : null}
                     </Row>
                 )}

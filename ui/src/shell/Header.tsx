@@ -31,7 +31,7 @@ function Sentence({ about }: { about: Summary }) {
         `${count(about.tokens)} ${about.tokens === 1 ? "token" : "tokens"}`,
         speedOf(about),
         top && total > 0 ? `${share(top.wall_ns, total).replace(/\.\d/, "")} of time in ${top.op}` : null,
-        heat.data ? `${ofBytes(heat.data.touched_bytes, heat.data.model_bytes)} touched` : null,
+        heat.data ? `${ofBytes(heat.data.model.bytes_touched, heat.data.model.bytes)} touched` : null,
     ].filter((part): part is string => Boolean(part));
     return (
         <h1 id="sentence">
@@ -54,7 +54,7 @@ function Badges({ about }: { about: Summary }) {
     return (
         <>
             {about.live && <span class="badge live">recording</span>}
-            {about.proved && (
+            {about.times_distorted && (
                 <span class="badge" title="Recorded with page truth: protecting pages made everything slower, so times are not those of a plain run.">
                     times distorted
                 </span>

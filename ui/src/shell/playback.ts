@@ -70,7 +70,7 @@ async function playOps(token: number, mine: number): Promise<void> {
 function touchedBy(row: LogRow, map: ModelMap): string[] {
     const where = row.file_offset;
     if (where === null) return row.buffer === null ? [] : [`buffer ${row.buffer}`];
-    const { offset, bytes, name } = map.tensors;
-    const i = offset.findIndex((at, k) => where >= at && where < at + bytes[k]!);
-    return i < 0 ? [] : [name[i]!];
+    const { file_offset, bytes, name, kind } = map.tensors;
+    const i = file_offset.findIndex((at, k) => where >= at && where < at + bytes[k]!);
+    return i < 0 ? [] : [name[i] ?? kind[i]!];
 }

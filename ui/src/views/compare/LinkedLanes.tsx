@@ -19,14 +19,14 @@ interface Span {
 
 function spanOf(answer: Columns | null, token: number): Span | null {
     if (!answer) return null;
-    const [first, last, begin, end] = ["first", "last", "begin", "end"].map((name) => answer.column(name));
+    const [first, last, begin, end] = ["first_token", "last_token", "begin_ns", "end_ns"].map((name) => answer.column(name));
     for (let row = 0; row < answer.rows; row++)
         if (first![row]! <= token && token <= last![row]!) return { begin: answer.base_ns + begin![row]!, end: answer.base_ns + end![row]! };
     return null;
 }
 
 function runsOf(answer: Columns | null, span: Span | null): Runs | null {
-    if (!answer || !span || !answer.has("duration")) return null;
+    if (!answer || !span || !answer.has("duration_ns")) return null;
     const header = answer.header as { ops?: string[] };
     const lane = answer.column("lane");
     const shift = answer.base_ns - span.begin;
@@ -37,9 +37,9 @@ function runsOf(answer: Columns | null, span: Span | null): Runs | null {
         lane,
         op: answer.column("op"),
         layer: answer.column("layer"),
-        start: Array.from(answer.column("begin"), (v) => v + shift),
-        duration: answer.column("duration"),
-        wait: answer.column("wait"),
+        start: Array.from(answer.column("begin_ns"), (v) => v + shift),
+        duration: answer.column("duration_ns"),
+        wait: answer.column("wait_ns"),
         run: answer.column("run"),
         node: answer.column("node"),
         rows: answer.rows,

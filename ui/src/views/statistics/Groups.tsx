@@ -150,8 +150,8 @@ function stepTabs(event: KeyboardEvent) {
 function componentPatterns(map: ModelMap | null): Map<string, string> {
     const names = new Map<string, string[]>();
     map?.tensors.component.forEach((component, i) => {
-        if (!component) return;
-        names.set(component, [...(names.get(component) ?? []), map.tensors.name[i]!]);
+        const name = map.tensors.name[i];
+        if (component && name) names.set(component, [...(names.get(component) ?? []), name]);
     });
     const patterns = new Map<string, string>();
     for (const [component, list] of names) {

@@ -36,7 +36,7 @@ function paintLanes({ scene, strips }: Stage, frame: Frame): void {
             if (layer !== null && data.isRaw) fadeOthers(frame, strip, data, layer, y, scene.laneHeight);
             if (data.isRaw) labelStrip(frame, strip, data, y, scene.laneHeight);
             countStrip(frame, strip, y + scene.laneHeight);
-            for (const loss of data.losses) if (loss.lane === one.lane) drawLoss(frame, loss.begin, loss.end, loss.count, y, scene.laneHeight);
+            for (const loss of data.losses) if (loss.lane === one.lane) drawLoss(frame, loss.begin_ns, loss.end_ns, loss.count, y, scene.laneHeight);
         }
         context.font = canvasFont(12);
         context.textBaseline = "middle";
