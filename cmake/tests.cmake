@@ -1,6 +1,6 @@
 file(GLOB fixtures CONFIGURE_DEPENDS tests/unit/*-fixture.c)
 add_library(fixtures STATIC ${fixtures})
-target_link_libraries(fixtures PUBLIC trace PkgConfig::CMOCKA)
+target_link_libraries(fixtures PUBLIC analyze trace PkgConfig::CMOCKA)
 
 # One program per tests/unit/test-NAME.c, built into build/tests/; tests/run finds them there.
 file(GLOB unit_tests CONFIGURE_DEPENDS tests/unit/test-*.c)

@@ -1,18 +1,10 @@
 #include "answer/check.h"
 
-const char * ggs_check_word(enum ggs_check_status status) {
-    static const char * const words[] = {[GGS_CHECK_OK]          = "ok",
-                                         [GGS_CHECK_INTERRUPTED] = "interrupted",
-                                         [GGS_CHECK_FAIL]        = "FAIL",
-                                         [GGS_CHECK_SKIPPED]     = "skipped"};
-    return words[status];
-}
-
 void ggs_checks_write(struct ggs_json * json, const struct ggs_checks * checks) {
     ggs_json_object(json, NULL);
     ggs_json_bool(json, "ok", !checks->failed);
     ggs_json_array(json, "checks");
-    for (unsigned i = 0; i < checks->n; i++) {
+    for (uint64_t i = 0; i < checks->n; i++) {
         ggs_json_object_inline(json, NULL);
         ggs_json_string(json, "name", checks->check[i].name);
         ggs_json_string(json, "result", ggs_check_word(checks->check[i].status));

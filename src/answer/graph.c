@@ -2,7 +2,6 @@
 
 #include <string.h>
 
-#include "analyze/walk/model-map.h"
 #include "analyze/walk/words.h"
 #include "answer/operand.h"
 #include "gguf/gguf-name.h"
@@ -74,7 +73,7 @@ static void put_nodes(struct ggs_json * json, const struct ggs_graph_view * view
 
 static const char * leaf_kind(const struct ggs_trace * trace, const struct ggs_tensor * tensor) {
     uint64_t file, offset;
-    if (ggs_model_origin(tensor, &file, &offset)) return "weight";
+    if (ggs_trace_origin(tensor, &file, &offset)) return "weight";
     if (tensor->buffer == 0 || tensor->buffer > trace->n_buffers) return "input";
     uint64_t class_ = trace->buffers[tensor->buffer - 1].class_;
     return class_ == GGS_CLASS_KV ? "kv" : class_ == GGS_CLASS_WEIGHTS ? "weight" : "input";

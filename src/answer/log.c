@@ -17,6 +17,17 @@ void ggs_log_write_end(struct ggs_json * json, int64_t total) {
     ggs_json_end(json);
 }
 
+// Null where they were not seen: nodes of a backend that is seen as a whole only.
+static void put_times(struct ggs_json * json, const struct ggs_log_entry * e) {
+    if (e->opaque)
+        ggs_json_null(json, "begin_ns");
+    else
+        ggs_json_i64(json, "begin_ns", e->begin_ns);
+    ggs_json_natural(json, "duration_ns", e->opaque ? -1 : e->end_ns - e->begin_ns);
+    ggs_json_natural(json, "busy_ns", e->opaque ? -1 : (int64_t) e->busy_ns);
+    ggs_json_natural(json, "wait_ns", e->opaque ? -1 : (int64_t) e->wait_ns);
+}
+
 void ggs_log_write_row(struct ggs_json * json, const struct ggs_trace * trace, uint64_t row,
                        const struct ggs_log_entry * e, bool operands) {
     static const struct ggs_field fields[]  = {GGS_FIELD(struct ggs_log_entry, run, "run"),
@@ -26,10 +37,8 @@ void ggs_log_write_row(struct ggs_json * json, const struct ggs_trace * trace, u
                                                GGS_FIELD(struct ggs_log_entry, tensor, "name"),
                                                GGS_FIELD_OR_NULL(struct ggs_log_entry, layer, "layer"),
                                                GGS_FIELD(struct ggs_log_entry, absorbed, "absorbed"),
+                                               GGS_FIELD_OR_NULL(struct ggs_log_entry, fused, "fused_with"),
                                                GGS_FIELD(struct ggs_log_entry, threads, "threads"),
-                                               GGS_FIELD(struct ggs_log_entry, begin_ns, "begin_ns"),
-                                               GGS_FIELD(struct ggs_log_entry, busy_ns, "busy_ns"),
-                                               GGS_FIELD(struct ggs_log_entry, wait_ns, "wait_ns"),
                                                GGS_FIELD(struct ggs_log_entry, read, "bytes_read"),
                                                GGS_FIELD(struct ggs_log_entry, written, "bytes_written"),
                                                GGS_FIELD(struct ggs_log_entry, disk, "bytes_disk"),
@@ -40,7 +49,7 @@ void ggs_log_write_row(struct ggs_json * json, const struct ggs_trace * trace, u
     ggs_json_u64(json, "row", row);
     ggs_fields_members(json, fields, e);
     ggs_json_string(json, "phase", ggs_word_phase(e->phase));
-    ggs_json_i64(json, "duration_ns", e->end_ns - e->begin_ns);
+    put_times(json, e);
     ggs_json_string(json, "source_name", main_part == NULL ? NULL : ggs_reader_string(trace->reader, main_part->name));
     ggs_answer_place(json, main_part, e->main.first);
     if (operands) {

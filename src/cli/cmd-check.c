@@ -27,7 +27,7 @@ static error_t parse_option(int key, char * argument, struct argp_state * state)
 
 static void print_text(const struct ggs_checks * checks) {
     bool colour = ggs_terminal_colour(stdout);
-    for (unsigned i = 0; i < checks->n; i++) {
+    for (uint64_t i = 0; i < checks->n; i++) {
         const struct ggs_check * check = &checks->check[i];
         bool                     bold  = colour && check->status == GGS_CHECK_FAIL;
         printf("%s%-11s%s  %-22s %s\n", bold ? "\x1b[1m" : "", ggs_check_word(check->status), bold ? "\x1b[0m" : "",
@@ -48,8 +48,8 @@ int cmd_check(int argc, char ** argv) {
                     options,
                     parse_option,
                     "DIR",
-                    "Check everything that must hold of an experiment, a line each: ok, interrupted (the program was killed), skipped, or FAIL. "
-                                "Exit 1 where anything failed.",
+                    "Check everything that must hold of an experiment, a line each: ok, interrupted (the program was killed), warning, skipped, or FAIL. "
+                                "Exit 1 if anything failed.",
                     NULL,
                     NULL,
                     NULL};
@@ -75,5 +75,7 @@ int cmd_check(int argc, char ** argv) {
     } else {
         print_text(&checks);
     }
-    return checks.failed || written != 0 || fflush(stdout) != 0 ? 1 : 0;
+    bool failed = checks.failed || written != 0 || fflush(stdout) != 0;
+    ggs_checks_release(&checks);
+    return failed ? 1 : 0;
 }

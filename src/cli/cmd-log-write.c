@@ -125,8 +125,8 @@ static void format_cells(const struct ggs_log_writer * writer, char cells[][200]
     snprintf(cells[THREADS], SIZE, "%" PRIu64, e->threads);
     short_bytes(cells[BYTES], e->read + e->written);
     short_source(cells[SOURCE], &e->main);
-    if (e->cut) {
-        snprintf(cells[DURATION], SIZE, "cut");
+    if (e->cut || e->fused >= 0 || e->opaque) {
+        snprintf(cells[DURATION], SIZE, "%s", e->cut ? "cut" : e->fused >= 0 ? "fused" : "-");
         snprintf(cells[WAIT], SIZE, "-");
     } else {
         short_time(cells[DURATION], taken);
@@ -165,8 +165,8 @@ static void write_titles(struct ggs_log_writer * writer) {
 // ---- CSV: the columns are the keys of the JSON ----
 
 static const char csv_titles[] =
-    "row,run,node,token,op,name,layer,absorbed,threads,begin_ns,busy_ns,wait_ns,bytes_read,bytes_written,bytes_disk,cut,"
-    "phase,duration_ns,source_name,source,file,file_offset,buffer,buffer_offset,origin_file,origin_offset\r\n";
+    "row,run,node,token,op,name,layer,absorbed,fused_with,threads,bytes_read,bytes_written,bytes_disk,cut,phase,begin_ns,"
+    "duration_ns,busy_ns,wait_ns,source_name,source,file,file_offset,buffer,buffer_offset,origin_file,origin_offset\r\n";
 
 void ggs_csv_field(FILE * file, const char * text, const char * after) {
     bool quoted = strpbrk(text, ",\"\r\n") != NULL;
@@ -204,10 +204,14 @@ static void write_csv(struct ggs_log_writer * writer, uint64_t row, const struct
     ggs_csv_field(file, e->op, ",");
     ggs_csv_field(file, e->tensor, ",");
     ggs_csv_natural(file, e->layer, ",");
-    fprintf(file, "%" PRIu64 ",%" PRIu64 ",%" PRId64 ",%" PRIu64 ",%" PRIu64 ",", e->absorbed, e->threads, e->begin_ns,
-            e->busy_ns, e->wait_ns);
-    fprintf(file, "%" PRIu64 ",%" PRIu64 ",%" PRIu64 ",%d,%s,%" PRId64 ",", e->read, e->written, e->disk, e->cut,
-            ggs_word_phase(e->phase), e->end_ns - e->begin_ns);
+    fprintf(file, "%" PRIu64 ",", e->absorbed);
+    ggs_csv_natural(file, e->fused, ",");
+    fprintf(file, "%" PRIu64 ",%" PRIu64 ",%" PRIu64 ",%" PRIu64 ",%d,%s,", e->threads, e->read, e->written, e->disk,
+            e->cut, ggs_word_phase(e->phase));
+    ggs_csv_natural(file, e->opaque ? -1 : e->begin_ns, ",");
+    ggs_csv_natural(file, e->opaque ? -1 : e->end_ns - e->begin_ns, ",");
+    ggs_csv_natural(file, e->opaque ? -1 : (int64_t) e->busy_ns, ",");
+    ggs_csv_natural(file, e->opaque ? -1 : (int64_t) e->wait_ns, ",");
     ggs_csv_field(file, t == NULL ? "" : ggs_reader_string(writer->trace->reader, t->name), ",");
     write_place(file, t, e->main.first);
 }

@@ -228,7 +228,7 @@ static int print_log(struct ggs_trace * trace, const struct arguments * argument
     struct printing printing;
     int             status = ggs_overview_compute(&printing.overview, trace, error);
     if (status < 0) return status;
-    ggs_log_writer_begin(&printing.writer, trace, printing.overview.ops, stdout, arguments->form);
+    ggs_log_writer_begin(&printing.writer, trace, printing.overview.rows, stdout, arguments->form);
     status = arguments->order.column == GGS_LOG_ROW ? print_all(&printing, trace, arguments, error)
                                                     : print_sorted(&printing, trace, arguments, error);
     if (ggs_log_writer_end(&printing.writer) != 0 && status == 0)
