@@ -43,7 +43,7 @@ static char * probe_path(char * path, const char * directory) {
     return path;
 }
 
-uint64_t ggs_stats_probed(const char * directory) {
+static uint64_t read_probe(const char * directory) {
     char   path[PATH_MAX], text[256] = "";
     FILE * file = fopen(probe_path(path, directory), "re");
     if (file == NULL) return 0;
@@ -54,15 +54,17 @@ uint64_t ggs_stats_probed(const char * directory) {
     return at == NULL ? 0 : strtoull(at + 27, NULL, 10);
 }
 
-int ggs_stats_probe(const char * directory, unsigned threads, struct ggs_error * error) {
+int ggs_stats_probe(struct ggs_stats * stats, const char * directory, struct ggs_error * error) {
     char              path[PATH_MAX];
     struct ggs_output output;
     struct ggs_json   json;
-    int               status = ggs_output_open(&output, probe_path(path, directory), error);
+    unsigned          threads = (unsigned) stats->totals.threads;
+    int               status  = ggs_output_open(&output, probe_path(path, directory), error);
     if (status < 0) return status;
+    stats->memory_bytes_per_second = ggs_probe_bandwidth(threads);
     ggs_json_init(&json, ggs_json_to_file, output.file, true);
     ggs_json_object(&json, NULL);
-    ggs_json_u64(&json, "memory_bytes_per_second", ggs_probe_bandwidth(threads));
+    ggs_json_u64(&json, "memory_bytes_per_second", stats->memory_bytes_per_second);
     ggs_json_u64(&json, "threads", threads);
     ggs_json_end(&json);
     if (ggs_json_finish(&json) != 0) {
@@ -128,7 +130,7 @@ int ggs_stats_compute(struct ggs_stats * stats, struct ggs_trace * trace, const 
         return status;
     }
     ggs_conditions_read(&stats->conditions, trace);
-    if (options->directory != NULL) stats->memory_bytes_per_second = ggs_stats_probed(options->directory);
+    if (options->directory != NULL) stats->memory_bytes_per_second = read_probe(options->directory);
     return 0;
 }
 

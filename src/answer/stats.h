@@ -49,9 +49,8 @@ bool ggs_stats_has_requests(const struct ggs_stats * stats); // likewise
 // Is this snapshot the last one of its token step?
 bool ggs_stats_ends_token(const struct ggs_resident_list * list, uint64_t snapshot);
 
-// The file that keeps how fast the memory of a machine can be read, beside the trace.
-uint64_t ggs_stats_probed(const char * directory); // 0 where there is none
-int      ggs_stats_probe(const char * directory, unsigned threads, struct ggs_error * error);
+// Measures how fast the memory of this machine can be read, and keeps it in a file beside the trace.
+int ggs_stats_probe(struct ggs_stats * stats, const char * directory, struct ggs_error * error);
 
 // In stats-machine.c: the member "machine".
 void ggs_stats_write_machine(struct ggs_json * json, const struct ggs_stats * stats);

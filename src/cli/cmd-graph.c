@@ -1,7 +1,6 @@
 // ggscope graph DIR: the graph of a token step, layer by layer.
 #include "cli/cmd-graph.h"
 
-#include <argp.h>
 #include <inttypes.h>
 #include <stdlib.h>
 
@@ -14,40 +13,17 @@
 enum form { FORM_TEXT, FORM_DOT, FORM_JSON };
 
 struct arguments {
-    const char * directory;
-    int64_t      token;
-    enum form    form;
-    bool         all;
+    struct ggs_input input;
+    int64_t          token;
+    bool             all, dot;
 };
+#define AT(member) offsetof(struct arguments, member)
 
 struct output {
     enum form       form;
     bool            all;
     struct ggs_json json;
 };
-
-enum { OPTION_TOKEN = 256, OPTION_DOT, OPTION_ALL };
-
-static error_t parse_option(int key, char * argument, struct argp_state * state) {
-    struct arguments * arguments = state->input;
-    switch (key) {
-        case OPTION_TOKEN:
-            if (!ggs_parse_i64(argument, 0, INT64_MAX, &arguments->token))
-                argp_error(state, "'%s' is no token step; they count from 0, the prompt", argument);
-            return 0;
-        case OPTION_DOT:
-            arguments->form = FORM_DOT;
-            return 0;
-        case OPTION_ALL:
-            arguments->all = true;
-            return 0;
-        case 'j':
-            arguments->form = FORM_JSON;
-            return 0;
-        default:
-            return ggs_verb_parse_directory(key, argument, state, &arguments->directory);
-    }
-}
 
 // Each distinct graph of the token step once, in the order of their first runs.
 static int each_graph(struct output * output, struct ggs_trace * trace, const struct ggs_run * runs, uint64_t n,
@@ -82,41 +58,41 @@ static int write_graphs(struct output * output, struct ggs_trace * trace, const 
     if (output->form == FORM_DOT) puts("}");
     if (output->form != FORM_JSON) return status;
     ggs_graph_write_end(&output->json);
-    if (ggs_json_finish(&output->json) != 0 && status == 0) return ggs_fail_errno(error, "could not write the graph");
+    if (ggs_json_finish(&output->json) != 0 && status == 0) return -1;
+    return status;
+}
+
+static int show(void * input, struct ggs_trace * traces, struct ggs_error * error) {
+    const struct arguments * arguments = input;
+    struct output            output    = {.form = arguments->input.json ? FORM_JSON
+                                                  : arguments->dot      ? FORM_DOT
+                                                                        : FORM_TEXT,
+                                          .all  = arguments->all};
+    struct ggs_run *         runs;
+    uint64_t                 n;
+    int                      status = ggs_graph_runs(traces, arguments->token, 0, &runs, &n, error);
+    if (status < 0) return status;
+    status = write_graphs(&output, traces, runs, n, error);
+    free(runs);
     return status;
 }
 
 int cmd_graph(int argc, char ** argv) {
-    static const struct argp_option options[] = {
-        {"token", OPTION_TOKEN, "N", 0, "Of this token step; 0, the prompt, where not given", 1},
-        {"all", OPTION_ALL, NULL, 0, "Views, reshapes and the like too", 1},
-        {"dot", OPTION_DOT, NULL, 0, "As Graphviz, a cluster for each layer", 2},
-        {"json", 'j', NULL, 0, "As JSON", 2},
+    static const struct ggs_option options[] = {
+        {"token", 0, "N", "Of this token step; 0, the prompt, if not given", 1, AT(token), ggs_take_index,
+         "the number of a token step, from 0, the prompt"},
+        {"all", 0, NULL, "Views, reshapes and the like too", 1, AT(all), NULL, NULL},
+        {"dot", 0, NULL, "As Graphviz, a cluster for each layer", 2, AT(dot), NULL, NULL},
+        GGS_OPTION_JSON(2),
         {0}};
-    static const struct argp argp = {
-        options,
-        parse_option,
-        "DIR",
-        "Show the compute graph of a token step, layer by layer: ops, their shapes and types, and where their operands lie.",
-        NULL,
-        NULL,
-        NULL};
+    static const struct ggs_verb verb = {
+        .operands = "[DIR]",
+        .most     = 1,
+        .opens    = true,
+        .options  = options,
+        .run      = show,
+        .text =
+            "Show the compute graph of a token step, layer by layer: ops, their shapes and types, and where their operands lie."};
     struct arguments arguments = {0};
-    if (argp_parse(&argp, argc, argv, 0, NULL, &arguments) != 0) return 2;
-
-    struct ggs_error error = {0};
-    struct ggs_trace trace;
-    struct ggs_run * runs;
-    uint64_t         n;
-    struct output    output = {.form = arguments.form, .all = arguments.all};
-    if (ggs_verb_open(&trace, arguments.directory) < 0) return 1;
-    int status = ggs_graph_runs(&trace, arguments.token, 0, &runs, &n, &error);
-    if (status == 0) {
-        status = write_graphs(&output, &trace, runs, n, &error);
-        free(runs);
-    }
-    if (status == 0 && fflush(stdout) != 0) status = ggs_fail_errno(&error, "could not write the graph");
-    if (status < 0) ggs_verb_complain(&error);
-    ggs_trace_close(&trace);
-    return status < 0 ? 1 : 0;
+    return ggs_verb_run(&verb, argc, argv, &arguments);
 }

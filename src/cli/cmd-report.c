@@ -10,41 +10,20 @@
 #include "cli/verb.h"
 #include "serve/report.h"
 
-enum { KEY_TOKEN = 256, KEY_MOST };
-
 static const uint64_t MOST_BYTES = 64ull << 20;
 
 struct arguments {
-    const char *              directory;
+    struct ggs_input          input;
     const char *              output;
     bool                      quiet;
     struct ggs_report_options options;
 };
 
-static error_t parse_option(int key, char * argument, struct argp_state * state) {
-    struct arguments * arguments = state->input;
-    switch (key) {
-        case 'o':
-            arguments->output = argument;
-            return 0;
-        case 'q':
-            arguments->quiet = true;
-            return 0;
-        case KEY_TOKEN:
-            if (!ggs_parse_tokens(argument, &arguments->options.first_token, &arguments->options.last_token))
-                argp_error(state, "--token takes a token or a range such as 3, 3..5 or 3.., not '%s'", argument);
-            return 0;
-        case KEY_MOST:
-            if (!ggs_parse_bytes(argument, &arguments->options.most_bytes))
-                argp_error(state, "--max-size takes a size such as 100M, not '%s'", argument);
-            return 0;
-        case ARGP_KEY_END:
-            if (arguments->directory != NULL && arguments->output == NULL)
-                argp_error(state, "where to? Give the page's name with -o FILE.html");
-            return ggs_verb_parse_directory(key, argument, state, &arguments->directory);
-        default:
-            return ggs_verb_parse_directory(key, argument, state, &arguments->directory);
-    }
+#define AT(member) offsetof(struct arguments, member)
+
+static void check(const void * input, struct argp_state * state) {
+    const struct arguments * arguments = input;
+    if (arguments->output == NULL) argp_error(state, "missing option: name the page with -o FILE.html");
 }
 
 static void show(void * context, uint64_t done, uint64_t total) {
@@ -53,13 +32,16 @@ static void show(void * context, uint64_t done, uint64_t total) {
     ggs_progress_update(progress, done < total ? done : total);
 }
 
-static int write_report(struct arguments * arguments, struct ggs_error * error) {
+static int write_report(void * input, struct ggs_trace * traces, struct ggs_error * error) {
+    struct arguments *       arguments = input;
+    const char *             path      = arguments->input.paths[0];
     struct ggs_experiments * experiments;
     struct ggs_output        output;
     struct ggs_progress      progress;
-    int                      status = ggs_verb_seal(arguments->directory, error);
+    (void) traces;
+    int status = ggs_verb_seal(path, error);
     if (status != 0) return status;
-    status = ggs_experiments_new(&experiments, &arguments->directory, 1, NULL, error);
+    status = ggs_experiments_new(&experiments, &path, 1, NULL, error);
     if (status != 0) return status;
     status = ggs_output_open(&output, arguments->output, error);
     if (status == 0) {
@@ -78,26 +60,21 @@ static int write_report(struct arguments * arguments, struct ggs_error * error) 
 }
 
 int cmd_report(int argc, char ** argv) {
-    static const struct argp_option options[] = {
-        {"output", 'o', "FILE", 0, "The page's name", 1},
-        {"token", KEY_TOKEN, "A..B", 0, "Only these token steps", 1},
-        {"max-size", KEY_MOST, "SIZE", 0, "Refuse to write more than this; 64M where not given", 1},
-        {"quiet", 'q', NULL, 0, "No progress bar", 1},
+    static const struct ggs_option options[] = {
+        {"output", 'o', "FILE", "The page's name", 1, AT(output), ggs_take_text, NULL},
+        {"token", 0, "A..B", "Only these token steps", 1, AT(options.first_token), ggs_take_tokens, GGS_EXPECTS_TOKENS},
+        {"max-size", 0, "SIZE", "Refuse to write more than this; 64M if not given", 1, AT(options.most_bytes),
+         ggs_take_size, "a size such as 100M"},
+        {"quiet", 'q', NULL, "No progress bar", 1, AT(quiet), NULL, NULL},
         {0}};
-    static const struct argp argp = {
-        options,
-        parse_option,
-        "DIR",
-        "Write an experiment as one self-contained page, to share or to keep: it opens from a file, without a server. It holds the prompt, the command line and the paths of the recording.",
-        NULL,
-        NULL,
-        NULL};
+    static const struct ggs_verb verb = {
+        .operands = "[DIR]",
+        .most     = 1,
+        .options  = options,
+        .check    = check,
+        .run      = write_report,
+        .text =
+            "Write an experiment as one self-contained page, to share or to keep: it opens from a file, without a server. It holds the prompt, the command line and the paths of the recording."};
     struct arguments arguments = {.options = {.last_token = INT64_MAX, .most_bytes = MOST_BYTES}};
-    struct ggs_error error     = {0};
-    if (argp_parse(&argp, argc, argv, 0, NULL, &arguments) != 0) return 2;
-    if (write_report(&arguments, &error) < 0) {
-        ggs_verb_complain(&error);
-        return 1;
-    }
-    return 0;
+    return ggs_verb_run(&verb, argc, argv, &arguments);
 }

@@ -39,6 +39,10 @@ static bool holds(const char * directory, const char * name) {
     return lstat(path, &status) == 0;
 }
 
+bool ggs_experiment_is_one(const char * directory) {
+    return holds(directory, "trace.ggs") || holds(directory, "experiment.json") || holds(directory, "spool");
+}
+
 // ---- identity and time ----
 
 static int make_id(struct ggs_experiment_json * experiment, struct ggs_error * error) {

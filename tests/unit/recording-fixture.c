@@ -22,13 +22,13 @@ void recording_row(struct recording * r, enum ggs_trace_table table, const void 
 }
 
 void recording_open(struct recording * r) {
-    static const char * const ops[RECORDING_OPS] = {
-        "NONE",     "ADD", "MUL_MAT",  "GET_ROWS",   "ROPE", "VIEW",  "RESHAPE",
-        "RMS_NORM", "MUL", "SET_ROWS", "MUL_MAT_ID", "CPY",  "ADD_ID"};
-    static const uint8_t uuid[16] = {1, 2, 3};
-    *r                            = (struct recording){.folder = scratch_make()};
-    r->path                       = scratch_path(r->folder, "trace.ggs");
-    r->fd                         = open(r->path, O_RDWR | O_CREAT | O_CLOEXEC, 0600);
+    static const char * const ops[RECORDING_OPS] = {"NONE",       "ADD",     "MUL_MAT",  "GET_ROWS", "ROPE",
+                                                    "VIEW",       "RESHAPE", "RMS_NORM", "MUL",      "SET_ROWS",
+                                                    "MUL_MAT_ID", "CPY",     "ADD_ID"};
+    static const uint8_t      uuid[16]           = {1, 2, 3};
+    *r                                           = (struct recording){.folder = scratch_make()};
+    r->path                                      = scratch_path(r->folder, "trace.ggs");
+    r->fd                                        = open(r->path, O_RDWR | O_CREAT | O_CLOEXEC, 0600);
     assert_true(r->fd >= 0);
     assert_int_equal(ggs_writer_init(&r->writer, r->fd, r->path, uuid), 0);
     for (uint64_t i = 0; i < RECORDING_OPS; i++)
@@ -36,7 +36,7 @@ void recording_open(struct recording * r) {
     recording_row(r, GGS_TABLE_TYPES, &(struct ggs_type){F32, recording_string(r, "f32"), 1, 4});
     recording_row(r, GGS_TABLE_TYPES, &(struct ggs_type){Q8_0, recording_string(r, "q8_0"), 32, 34});
     recording_row(r, GGS_TABLE_TYPES, &(struct ggs_type){I32, recording_string(r, "i32"), 1, 4});
-    recording_row(r, GGS_TABLE_PROCESS, &(struct ggs_process){.pid = 1, .end_ns = 1000000, .page_size = 4096});
+    recording_row(r, GGS_TABLE_PROCESSES, &(struct ggs_process){.pid = 1, .end_ns = 1000000, .page_size = 4096});
 }
 
 uint64_t recording_file(struct recording * r, const char * path, uint64_t size) {

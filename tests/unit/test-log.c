@@ -22,7 +22,8 @@ static const char * entries(struct ggs_trace * trace, const struct ggs_log_filte
     text[0] = '\0';
     assert_int_equal(ggs_log_open(&log, trace, filter, &error), 0);
     while ((more = ggs_log_next(log, &e, &error)) > 0)
-        used += (size_t) snprintf(text + used, sizeof(text) - used, "%s%d.%d", used == 0 ? "" : " ", (int) e.run, (int) e.node);
+        used += (size_t) snprintf(text + used, sizeof(text) - used, "%s%d.%d", used == 0 ? "" : " ", (int) e.run,
+                                  (int) e.node);
     assert_int_equal(more, 0);
     ggs_log_close(log);
     return text;
@@ -34,7 +35,7 @@ static void test_every_node_has_its_entry(void ** state) {
     struct ggs_trace      trace;
     struct ggs_log *      log;
     struct ggs_log_entry  e;
-    struct ggs_log_filter all = GGS_LOG_ALL;
+    struct ggs_log_filter all  = GGS_LOG_ALL;
     uint64_t              read = 0, written = 0, wall = 0, number = 0;
     int                   more;
     small_recording(&r);
@@ -84,7 +85,8 @@ static void test_filters(void ** state) {
     assert_string_equal(entries(&trace, WITH(f.source = GGS_SOURCE_DISK)), "1.0 1.2 1.3 2.0 2.2 2.3");
     assert_string_equal(entries(&trace, WITH(f.range_begin = 3255, f.range_end = 3256)), "1.3 2.3");
     assert_string_equal(entries(&trace, WITH(f.range_begin = 3256, f.range_end = 3300)), "");
-    assert_string_equal(entries(&trace, WITH(f.range_begin = 1000 + 5 * 32, f.range_end = 1000 + 6 * 32)), "2.0"); // row 5
+    assert_string_equal(entries(&trace, WITH(f.range_begin = 1000 + 5 * 32, f.range_end = 1000 + 6 * 32)),
+                        "2.0"); // row 5
     assert_string_equal(entries(&trace, WITH(f.range_begin = 2000, f.range_end = 2001, f.range_file = 2)), "");
     assert_string_equal(entries(&trace, WITH(f.buffer = 1, f.op = "GET_ROWS")), "1.0 2.0");
     assert_string_equal(entries(&trace, WITH(f.buffer = 2)), "");
@@ -93,7 +95,8 @@ static void test_filters(void ** state) {
     assert_string_equal(entries(&trace, WITH(f.since_ns = mul_mat + 64, f.until_ns = mul_mat + 70)), "1.3");
     assert_string_equal(entries(&trace, WITH(f.since_ns = mul_mat + 65, f.until_ns = mul_mat + 70)), "");
     for (int again = 0; again < 2; again++) // counting takes another way to the same entries
-        assert_string_equal(entries(&trace, WITH(f.places_only = true, f.source = GGS_SOURCE_DISK)), "1.0 1.2 1.3 2.0 2.2 2.3");
+        assert_string_equal(entries(&trace, WITH(f.places_only = true, f.source = GGS_SOURCE_DISK)),
+                            "1.0 1.2 1.3 2.0 2.2 2.3");
     recording_close(&r, &trace);
 }
 
@@ -129,7 +132,14 @@ static void test_opaque_nodes_are_marked(void ** state) {
     struct ggs_log_filter all = GGS_LOG_ALL;
     recording_open(&r);
     small_graph(&r, 1);
-    struct ggs_run run = {.run = 1, .graph = 1, .begin_ns = 50, .end_ns = 90, .flags = GGS_RUN_OPAQUE, .nodes = 6, .empty = 1, .opaque = 5};
+    struct ggs_run run = {.run      = 1,
+                          .graph    = 1,
+                          .begin_ns = 50,
+                          .end_ns   = 90,
+                          .flags    = GGS_RUN_OPAQUE,
+                          .nodes    = 6,
+                          .empty    = 1,
+                          .opaque   = 5};
     recording_run(&r, &run);
     recording_done(&r, &trace);
     assert_string_equal(entries(&trace, &all), "1.0 1.1 1.2 1.3 1.5");

@@ -122,7 +122,7 @@ static void test_every_value(void ** state) {
     }
     free(rows);
 
-    struct ggs_process * process = READ(reader, GGS_TABLE_PROCESS, ggs_process, &n);
+    struct ggs_process * process = READ(reader, GGS_TABLE_PROCESSES, ggs_process, &n);
     assert_int_equal(process->pid, 4711);
     assert_string_equal(ggs_reader_string(reader, process->executable), "/usr/bin/program");
     assert_int_equal(process->ended, 1);

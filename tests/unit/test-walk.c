@@ -140,7 +140,8 @@ static void test_impossible_times(void ** state) {
         struct ggs_trace trace;
         recording_open(&r);
         small_graph(&r, 1);
-        struct ggs_run run = {.run = 1, .graph = 1, .begin_ns = INT64_MIN, .end_ns = INT64_MAX, .op_runs = 2, .executed = 1};
+        struct ggs_run run = {
+            .run = 1, .graph = 1, .begin_ns = INT64_MIN, .end_ns = INT64_MAX, .op_runs = 2, .executed = 1};
         recording_run(&r, &run);
         recording_op_run(&r, 1, 3, 0, INT64_MAX - 5, UINT64_MAX - 7, UINT64_MAX, UINT64_MAX, 0);
         recording_op_run(&r, 1, 3, 1, INT64_MIN, 100, 0, 0, 0);

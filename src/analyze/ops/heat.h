@@ -18,7 +18,7 @@ struct ggs_heat {
     struct ggs_heat_place * places; // as in the map
     uint64_t                n_places;
     uint64_t                touched_bytes, model_bytes; // of the GGUF files that were opened
-    uint64_t                tensor_bytes; // of their tensors; the rest is header and padding, which no op reads: not cold
+    uint64_t tensor_bytes; // of their tensors; the rest is header and padding, which no op reads: not cold
     struct ggs_heat_buffer {
         uint64_t reads, writes, bytes; // accesses
     } * buffers;                       // as in the trace

@@ -23,21 +23,21 @@ static int meet_lanes(struct ggs_overview * o, const struct ggs_run * run, uint6
     for (uint64_t i = 0; i < o->n_lanes; i++) known += o->lanes[i].slot == slot;
     if (threads <= known || o->n_lanes + threads - known > MOST_LANES) return 0;
     if (!ggs_array_reserve(o->lanes, o->lanes_capacity, o->n_lanes + threads - known)) return ggs_fail_memory(error);
-    while (known < threads) o->lanes[o->n_lanes++] = (struct ggs_lane){slot, known++, run->backend};
+    while (known < threads) o->lanes[o->n_lanes++] = (struct ggs_overview_lane){slot, known++, run->backend};
     return 0;
 }
 
 static int by_lane(const void * a, const void * b) {
-    const struct ggs_lane *x = a, *y = b;
-    uint64_t               slot_x = (uint64_t) x->slot, slot_y = (uint64_t) y->slot; // -1 comes last
+    const struct ggs_overview_lane *x = a, *y = b;
+    uint64_t                        slot_x = (uint64_t) x->slot, slot_y = (uint64_t) y->slot; // -1 comes last
     if (slot_x != slot_y) return slot_x < slot_y ? -1 : 1;
     return x->thread < y->thread ? -1 : x->thread > y->thread;
 }
 
 int ggs_overview_lane(const struct ggs_overview * overview, int64_t slot, uint64_t thread) {
-    struct ggs_lane key = {.slot = slot, .thread = thread};
+    struct ggs_overview_lane key = {.slot = slot, .thread = thread};
     if (overview->n_lanes == 0) return -1;
-    const struct ggs_lane * lane = bsearch(&key, overview->lanes, overview->n_lanes, sizeof(key), by_lane);
+    const struct ggs_overview_lane * lane = bsearch(&key, overview->lanes, overview->n_lanes, sizeof(key), by_lane);
     return lane == NULL ? -1 : (int) (lane - overview->lanes);
 }
 

@@ -43,8 +43,7 @@ static bool is_whole(const struct ggs_index * row) {
     for (int i = 0; i < 4; i++) {
         if (!ggs_mul(n, row->ne[i], &n)) return false;
     }
-    return (row->width == 4 || row->width == 8) && row->length / row->width == n &&
-           (row->flags & GGS_INDEX_CUT) == 0;
+    return (row->width == 4 || row->width == 8) && row->length / row->width == n && (row->flags & GGS_INDEX_CUT) == 0;
 }
 
 static int keep_index(struct ggs_access_list * list, const struct ggs_index * row, uint64_t tensor,

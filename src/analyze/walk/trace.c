@@ -345,7 +345,7 @@ int ggs_trace_span(struct ggs_trace * trace, int64_t * begin_ns, int64_t * end_n
     struct ggs_cursor * cursor;
     struct ggs_process  row;
     bool                any    = false;
-    int                 status = ggs_cursor_open(&cursor, trace->reader, GGS_TABLE_PROCESS, error);
+    int                 status = ggs_cursor_open(&cursor, trace->reader, GGS_TABLE_PROCESSES, error);
     *begin_ns = *end_ns = 0;
     if (status < 0) return status;
     while ((status = ggs_cursor_next(cursor, &row, error)) > 0) {
@@ -360,7 +360,7 @@ int ggs_trace_span(struct ggs_trace * trace, int64_t * begin_ns, int64_t * end_n
 
 uint64_t ggs_trace_page_size(struct ggs_trace * trace) {
     struct ggs_process process;
-    bool               known = ggs_reader_row(trace->reader, GGS_TABLE_PROCESS, 0, &process, NULL) == 0;
+    bool               known = ggs_reader_row(trace->reader, GGS_TABLE_PROCESSES, 0, &process, NULL) == 0;
     return known && process.page_size > 0 ? process.page_size : 4096;
 }
 

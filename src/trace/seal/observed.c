@@ -169,15 +169,18 @@ static void tell_request(struct ggs_observed * observed, const struct ggs_journa
                                           .file_offset = ours ? piece.offset : 0,
                                           .run         = place.run,
                                           .node        = place.node,
-                                          .step        = ours || place.run != 0 ? place.step : -1};
+                                          .step        = ours || place.run != 0 ? place.step : -1,
+                                          .process     = place.run != 0 ? observed->writer->process : 0};
         ggs_writer_append(observed->writer, GGS_TABLE_BLOCK_REQUESTS, &row);
         done += bytes;
     }
 }
 
 static void tell_loss(struct ggs_observed * observed, const struct ggs_journal_number * number, uint64_t monotonic_ns) {
-    struct ggs_loss row = {number->value[0], GGS_SPOOL_MACHINE, number->value[2], 0,
-                           since_start(observed, monotonic_ns)};
+    struct ggs_loss row = {.reason = number->value[0],
+                           .lane   = GGS_SPOOL_MACHINE,
+                           .count  = number->value[2],
+                           .end_ns = since_start(observed, monotonic_ns)};
     ggs_writer_append(observed->writer, GGS_TABLE_LOSSES, &row);
 }
 
@@ -198,17 +201,9 @@ static void tell(struct ggs_observed * observed, const struct ggs_journal_record
 
 void ggs_observed_run(struct ggs_observed * observed, const struct ggs_run * run) {
     if (!observed->active) return;
-    if (observed->n_runs == observed->capacity) {
-        size_t                    capacity = observed->capacity == 0 ? 64 : 2 * observed->capacity;
-        struct ggs_observed_run * bigger   = realloc(observed->runs, capacity * sizeof(*bigger));
-        if (bigger == NULL) {
-            if (observed->writer->status == 0) observed->writer->status = ggs_fail_memory(&observed->writer->error);
-            return;
-        }
-        observed->runs     = bigger;
-        observed->capacity = capacity;
-    }
-    observed->runs[observed->n_runs++] = (struct ggs_observed_run){run->run, run->step, run->begin_ns, run->end_ns};
+    if (!ggs_array_push(observed->runs, observed->n_runs, observed->capacity,
+                        (struct ggs_observed_run){run->run, run->step, run->begin_ns, run->end_ns}))
+        ggs_writer_fail_memory(observed->writer);
 }
 
 // Runs that are over by now are not asked for any more.

@@ -3,10 +3,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-static void fail_memory(struct ggs_sealing * sealing) {
-    if (sealing->writer.status == 0) sealing->writer.status = ggs_fail_memory(&sealing->writer.error);
-}
-
 // A record's text has zeros after it up to a multiple of 8.
 static size_t text_length(const char * text, size_t length) {
     return strnlen(text, length);
@@ -19,7 +15,7 @@ static void begin_schedule(struct ggs_sealing * sealing, const uint64_t * value,
         size_t                capacity = sealing->schedules_capacity == 0 ? 16 : 2 * sealing->schedules_capacity;
         struct ggs_schedule * bigger   = realloc(sealing->schedules, capacity * sizeof(*bigger));
         if (bigger == NULL) {
-            fail_memory(sealing);
+            ggs_writer_fail_memory(&sealing->writer);
             return;
         }
         sealing->schedules          = bigger;
@@ -49,21 +45,21 @@ static void begin_load(struct ggs_sealing * sealing, uint64_t load, const char *
         size_t            capacity = sealing->loads_capacity == 0 ? 8 : 2 * sealing->loads_capacity;
         struct ggs_load * bigger   = realloc(sealing->loads, capacity * sizeof(*bigger));
         if (bigger == NULL) {
-            fail_memory(sealing);
+            ggs_writer_fail_memory(&sealing->writer);
             return;
         }
         sealing->loads = bigger;
         char ** files  = realloc(sealing->load_files, capacity * sizeof(*files));
         if (files == NULL) {
-            fail_memory(sealing);
+            ggs_writer_fail_memory(&sealing->writer);
             return;
         }
         sealing->load_files     = files;
         sealing->loads_capacity = capacity;
     }
     sealing->load_files[sealing->n_loads] = NULL;
-    sealing->loads[sealing->n_loads++] =
-        (struct ggs_load){load, ggs_writer_string(&sealing->writer, path, length), ns, -1, 0};
+    sealing->loads[sealing->n_loads++]    = (struct ggs_load){
+           .load = load, .path = ggs_writer_string(&sealing->writer, path, length), .begin_ns = ns, .end_ns = -1};
     sealing->places.load = load;
 }
 
@@ -101,7 +97,8 @@ static void note_file(struct ggs_sealing * sealing, const char * path, size_t le
 
 static void on_process(struct ggs_sealing * sealing, const struct ggs_journal_process * process, const char * text,
                        size_t length) {
-    sealing->process = (struct ggs_process){.pid         = process->pid,
+    sealing->process = (struct ggs_process){.process     = sealing->writer.process,
+                                            .pid         = process->pid,
                                             .executable  = ggs_writer_string(&sealing->writer, text, length),
                                             .engine      = sealing->process.engine,
                                             .begin_ns    = ggs_clock_ns(&sealing->clock, process->ticks),
@@ -129,7 +126,8 @@ static void on_transfer(struct ggs_sealing * sealing, const struct ggs_journal_t
 }
 
 static void on_loss(struct ggs_sealing * sealing, const uint64_t * value, int64_t ns) {
-    struct ggs_loss row = {value[0], value[1], value[2], value[3], ns};
+    struct ggs_loss row = {
+        .reason = value[0], .lane = value[1], .count = value[2], .run = value[3], .begin_ns = ns, .end_ns = ns};
     ggs_writer_append(&sealing->writer, GGS_TABLE_LOSSES, &row);
     ggs_runs_lost(&sealing->runs, value[3], value[2]);
     sealing->lost += value[2];
@@ -317,6 +315,7 @@ static void connect(struct ggs_sealing * sealing) {
                                                   .graphs   = &sealing->graphs,
                                                   .steps    = &sealing->steps,
                                                   .lods     = &sealing->lods,
+                                                  .devices  = &sealing->devices,
                                                   .observed = &sealing->observed,
                                                   .lossy    = sealing->lossy};
     sealing->observed         = (struct ggs_observed){
@@ -326,7 +325,8 @@ static void connect(struct ggs_sealing * sealing) {
                                             .places    = &sealing->places,
                                             .page_size = 4096,
                                             .step      = -1};
-    ggs_lods_init(&sealing->lods, &sealing->writer, ggs_spool_estimate(&sealing->spool),
+    sealing->devices = (struct ggs_devices){.writer = &sealing->writer};
+    ggs_lods_init(&sealing->lods, &sealing->writer, &sealing->devices, ggs_spool_estimate(&sealing->spool),
                   (uint64_t) ggs_clock_ns(&sealing->clock, sealing->clock.last.ticks), sealing->spool.n_lanes);
 }
 
@@ -342,14 +342,15 @@ static void finish(struct ggs_sealing * sealing) {
     uint64_t damaged = sealing->spool.journal.damaged + sealing->damaged + sealing->graphs.damaged +
                        sealing->steps.damaged + sealing->runs.damaged + sealing->machine.damaged +
                        sealing->observed.damaged + sealing->spool.machine.damaged;
-    struct ggs_loss loss = {GGS_LOSS_DAMAGED, GGS_SPOOL_JOURNAL, damaged, 0, sealing->last_ns};
+    struct ggs_loss loss = {
+        .reason = GGS_LOSS_DAMAGED, .lane = GGS_SPOOL_JOURNAL, .count = damaged, .end_ns = sealing->last_ns};
     if (damaged > 0) ggs_writer_append(&sealing->writer, GGS_TABLE_LOSSES, &loss);
     sealing->damaged = damaged;
     for (size_t i = 0; i < sealing->spool.n_lanes; i++) sealing->damaged += sealing->spool.lanes[i].damaged;
     sealing->lost += sealing->runs.lost;
     sealing->process.end_ns = sealing->last_ns;
     sealing->process.ended  = sealing->ended;
-    ggs_writer_append(&sealing->writer, GGS_TABLE_PROCESS, &sealing->process);
+    ggs_writer_append(&sealing->writer, GGS_TABLE_PROCESSES, &sealing->process);
 }
 
 int ggs_sealing_pass_2(struct ggs_sealing * sealing, struct ggs_error * error) {
@@ -374,6 +375,7 @@ void ggs_sealing_release(struct ggs_sealing * sealing) {
     ggs_runs_release(&sealing->runs);
     ggs_observed_release(&sealing->observed);
     ggs_lods_release(&sealing->lods);
+    ggs_devices_release(&sealing->devices);
     ggs_steps_release(&sealing->steps);
     for (size_t i = 0; i < sealing->n_loads; i++) free(sealing->load_files[i]);
     free(sealing->load_files);

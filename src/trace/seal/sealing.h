@@ -13,6 +13,7 @@ struct ggs_sealing {
     struct ggs_places               places;
     struct ggs_graphs               graphs;
     struct ggs_steps                steps;
+    struct ggs_devices              devices;
     struct ggs_lods                 lods;
     struct ggs_runs                 runs;
     struct ggs_machine              machine;
