@@ -64,8 +64,8 @@ test("what an op reads is the work of the last one before it, also where two com
         // the drawing says the same
         const [[graph]] = await ask("SELECT graph FROM runs WHERE token = 1 LIMIT 1");
         const edges = await ask(`SELECT source_node, node, slot FROM edges WHERE graph = ${graph} AND source_node IS NOT NULL ORDER BY 2, 3`);
-        const drawn = JSON.parse(output(ggscope, ["graph", "--json", "--token", "1", directory])).edges.filter((e) => e.source.startsWith("node_"))
-            .map((e) => [e.source.slice(5), e.target.slice(5), e.label.slice(4)].map(Number));
+        const drawn = JSON.parse(output(ggscope, ["graph", "--json", "--token", "1", directory])).graphs[0].edges.filter((e) => e.source_node !== null)
+            .map((e) => [e.source_node, e.node, e.slot]);
         assert.deepEqual(drawn, edges);
     }
     assert.ok(again > 0, "the engine does that: the two norms of a layer have one name");

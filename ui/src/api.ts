@@ -104,22 +104,29 @@ export interface Buffers {
     tensors: { name: string[]; buffer: number[]; buffer_offset: number[]; bytes: number[]; layer: (number | null)[]; component: string[] };
 }
 
-export interface Operand {
-    slot: number;
-    write: boolean;
-    name: string;
-    type: string;
-    shape: number[];
-    bytes: number;
-    exact: boolean;
-    ranges: [number, number][];
-    n_ranges: number;
-    source: string;
+// Where the first byte lies that is touched: source DISK with file and file_offset, or BUFFER with buffer; copied weights have an origin.
+export interface Place {
+    source: string | null;
     file: number | null;
     file_offset: number | null;
-    origin_offset: number | null;
     buffer: number | null;
     buffer_offset: number | null;
+    origin_file: number | null;
+    origin_offset: number | null;
+}
+
+export interface Operand extends Place {
+    slot: number | null; // null: the result
+    write: boolean;
+    tensor: number;
+    name: string;
+    type: string | null;
+    shape: number[];
+    bytes: number;
+    offset: number;
+    exact: boolean;
+    n_ranges: number;
+    ranges?: [number, number][];
 }
 
 export interface OpAnswer {
@@ -131,12 +138,11 @@ export interface OpAnswer {
     name: string;
     layer: number | null;
     begin_ns: number;
-    end_ns: number;
     duration_ns: number;
     busy_ns: number;
     wait_ns: number;
     threads: { thread: number; begin_ns: number; duration_ns: number; wait_ns: number }[];
-    absorbed: string[];
+    absorbed: { node: number; op: string; name: string }[];
     operands: Operand[];
     experts: { expert: number; rank: number; weight: number | null }[] | null;
     producers: number[];
@@ -147,20 +153,63 @@ export interface OpAnswer {
 }
 
 export interface LogAnswer {
-    total: number;
-    of: number;
+    total: number | null; // rows that the filter leaves
+    of: number; // rows without it
     from: number;
-    rows: LogRow[];
+    ops: LogRow[];
 }
 
-// row, begin_ns, token, phase, op, name, layer, threads, read, written, source, where, duration_ns, wait_ns, run, node
-export type LogRow = [
-    number, number, number | null, string, string, string, number | null, number,
-    number, number, string, number | null, number, number, number, number,
-];
+// An op; its place is that of the operand named source_name.
+export interface LogRow extends Place {
+    row: number;
+    run: number;
+    node: number;
+    token: number | null;
+    phase: string;
+    op: string;
+    name: string;
+    layer: number | null;
+    absorbed: number;
+    threads: number;
+    begin_ns: number;
+    duration_ns: number;
+    busy_ns: number;
+    wait_ns: number;
+    bytes_read: number;
+    bytes_written: number;
+    bytes_disk: number;
+    cut: boolean;
+    source_name: string | null;
+}
 export const logColumns = [
-    "row", "begin_ns", "token", "phase", "op", "name", "layer", "threads",
-    "read", "written", "source", "where", "duration_ns", "wait_ns", "run", "node",
-] as const;
+    "row", "begin_ns", "token", "phase", "op", "name", "layer", "threads", "bytes_read", "bytes_written", "bytes_disk", "source", "source_name",
+    "file", "file_offset", "buffer", "origin_file", "origin_offset", "duration_ns", "busy_ns", "wait_ns", "run", "node",
+] as const satisfies (keyof LogRow)[];
+
+export interface GraphNode extends Place {
+    node: number;
+    op: string;
+    name: string;
+    layer: number | null;
+    type: string | null;
+    shape: number[];
+    state: string;
+    fused_with: number | null; // the node that it was computed with
+    begin_ns: number | null;
+    duration_ns: number | null;
+}
+
+export interface GraphAnswer {
+    token: number | null;
+    runs: { run: number; graph: number; backend: string }[]; // of the token step
+    graphs: {
+        run: number;
+        graph: number;
+        backend: string;
+        nodes: GraphNode[];
+        leaves: { name: string; kind: string; bytes: number }[];
+        edges: { node: number; slot: number; source_node: number | null; leaf: number | null }[];
+    }[];
+}
 
 export const phases = ["", "PROMPT", "GENERATE", "MIXED", "WARMUP", "VERIFY"] as const;

@@ -99,8 +99,8 @@ const routes: Record<string, Route> = {
             filtered.answer = cutLog(await log(root), query, await map(root));
             filtered.key = key;
         }
-        const { total, of, rows } = filtered.answer;
-        return { total, of, from, rows: rows.slice(from, from + size) };
+        const { total, of, ops } = filtered.answer;
+        return { total, of, from, ops: ops.slice(from, from + size) };
     },
     async op(root, query) {
         const [run, node] = [Number(query.get("run")), Number(query.get("node"))];

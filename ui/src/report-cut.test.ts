@@ -21,14 +21,16 @@ const map: ModelMap = {
     },
 };
 
-const row = (i: number, token: number, op: string, name: string, source: string, where: number, duration: number): LogRow => [
-    i, i * 100, token, token ? "GENERATE" : "PROMPT", op, name, 0, 2, 64, 32, source, where, duration, 5, token + 1, i,
-];
+const row = (i: number, token: number, op: string, name: string, source: string, where: number, duration: number): LogRow => ({
+    row: i, begin_ns: i * 100, token, phase: token ? "GENERATE" : "PROMPT", op, name, layer: 0, absorbed: 0, threads: 2, bytes_read: 64, bytes_written: 32, bytes_disk: 0, cut: false,
+    source, source_name: null, file: null, file_offset: source === "DISK" ? where : null, buffer: source === "DISK" ? null : where, buffer_offset: null, origin_file: null, origin_offset: null,
+    duration_ns: duration, busy_ns: duration, wait_ns: 5, run: token + 1, node: i,
+});
 const all: LogAnswer = {
     total: 4,
     of: 4,
     from: 0,
-    rows: [row(0, 0, "MUL_MAT", "Qcur-0", "DISK", 100, 30), row(1, 0, "ADD", "ffn_inp-0", "BUFFER", 4, 10), row(2, 1, "MUL_MAT", "Qcur-0", "DISK", 100, 20), row(3, 1, "MUL_MAT_ID", "ffn_up-0", "DISK", 400, 50)],
+    ops: [row(0, 0, "MUL_MAT", "Qcur-0", "DISK", 100, 30), row(1, 0, "ADD", "ffn_inp-0", "BUFFER", 4, 10), row(2, 1, "MUL_MAT", "Qcur-0", "DISK", 100, 20), row(3, 1, "MUL_MAT_ID", "ffn_up-0", "DISK", 400, 50)],
 };
 
 function timeline(rows: number) {
@@ -68,7 +70,7 @@ test("too many op runs are folded, and none is lost from the counts", () => {
 });
 
 test("the log is filtered and sorted as the server does", () => {
-    const ask = (query: string) => cutLog(all, new URLSearchParams(query), map).rows.map((one) => one[0]);
+    const ask = (query: string) => cutLog(all, new URLSearchParams(query), map).ops.map((one) => one.row);
     expect(ask("tokens=1..1")).toEqual([2, 3]);
     expect(ask("op=MUL_MAT")).toEqual([0, 2]);
     expect(ask("tensor=blk.0.ffn*")).toEqual([3]);

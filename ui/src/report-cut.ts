@@ -1,6 +1,5 @@
 // What the server would answer, worked out by the page from the whole: windows of the timeline, filters and order of the log. For reports.
 import type { Heat, LogAnswer, LogRow, ModelMap, OpAnswer } from "./api";
-import { logColumns } from "./api";
 import { build, type Column, type Columns } from "./columns";
 
 // ---- timeline
@@ -81,8 +80,6 @@ function foldTimeline(all: Columns, rows: number[], begin: number, end: number, 
 
 // ---- log
 
-const place = Object.fromEntries(logColumns.map((name, i) => [name, i])) as Record<(typeof logColumns)[number], number>;
-
 function glob(pattern: string): RegExp {
     const escaped = pattern.replace(/[.+^${}()|[\]\\]/g, "\\$&").replace(/\*/g, ".*").replace(/\?/g, ".");
     return new RegExp(`^${escaped}$`);
@@ -103,24 +100,24 @@ function tests(query: URLSearchParams, map: ModelMap): ((row: LogRow) => boolean
     const range = (text: string) => text.split("..").map(Number) as [number, number];
     add("tokens", (value) => {
         const [first, last] = range(value);
-        return (row) => row[2] !== null && row[2] >= first && row[2] <= last;
+        return (row) => row.token !== null && row.token >= first && row.token <= last;
     });
-    add("layer", (value) => (row) => (value === "none" ? row[6] === null || row[6] < 0 : row[6] === Number(value)));
-    add("op", (value) => (row) => row[4] === value);
-    add("source", (value) => (row) => row[10] === value);
-    add("buffer", (value) => (row) => row[10] === "BUFFER" && row[11] === Number(value));
-    add("since", (value) => (row) => row[1] + row[12] > Number(value));
-    add("until", (value) => (row) => row[1] < Number(value));
+    add("layer", (value) => (row) => (value === "none" ? row.layer === null : row.layer === Number(value)));
+    add("op", (value) => (row) => row.op === value);
+    add("source", (value) => (row) => row.source === value);
+    add("buffer", (value) => (row) => row.source === "BUFFER" && row.buffer === Number(value));
+    add("since", (value) => (row) => row.begin_ns + row.duration_ns > Number(value));
+    add("until", (value) => (row) => row.begin_ns < Number(value));
     add("tensor", (value) => {
         const pattern = glob(value);
         const weights = new Set(map.tensors.name.map((name, i) => (name !== null && pattern.test(name) ? i : -1)).filter((i) => i >= 0));
-        return (row) => pattern.test(row[5]) || (row[10] === "DISK" && row[11] !== null && weights.has(tensorAt(map, row[11])));
+        return (row) => pattern.test(row.name) || (row.file_offset !== null && weights.has(tensorAt(map, row.file_offset)));
     });
     add("region", (value) => {
         const [begin, end] = range(value.slice(value.indexOf(":") + 1));
         return (row) => {
-            if (row[10] !== "DISK" || row[11] === null) return false;
-            const i = tensorAt(map, row[11]);
+            if (row.file_offset === null) return false;
+            const i = tensorAt(map, row.file_offset);
             return i >= 0 && map.tensors.file_offset[i]! < end && map.tensors.file_offset[i]! + map.tensors.bytes[i]! > begin;
         };
     });
@@ -129,28 +126,28 @@ function tests(query: URLSearchParams, map: ModelMap): ((row: LogRow) => boolean
 
 export function cutLog(all: LogAnswer, query: URLSearchParams, map: ModelMap): LogAnswer {
     const wanted = tests(query, map);
-    let rows = wanted.length ? all.rows.filter((row) => wanted.every((test) => test(row))) : all.rows;
+    let rows = wanted.length ? all.ops.filter((row) => wanted.every((test) => test(row))) : all.ops;
     const by = query.get("sort");
-    if (by !== null && by in place) {
-        const column = place[by as keyof typeof place];
+    if (by !== null) {
+        const column = by as "row";
         const sign = query.get("desc") === "1" ? -1 : 1;
         rows = [...rows].sort((a, b) => {
             const [x, y] = [a[column] ?? -1, b[column] ?? -1];
-            return sign * (typeof x === "string" || typeof y === "string" ? String(x).localeCompare(String(y)) : x - y) || a[0] - b[0];
+            return sign * (typeof x === "string" || typeof y === "string" ? String(x).localeCompare(String(y)) : x - y) || a.row - b.row;
         });
     }
     const from = Number(query.get("from") ?? 0);
-    return { total: rows.length, of: all.of, from, rows: rows.slice(from, from + Number(query.get("count") ?? 500)) };
+    return { total: rows.length, of: all.of, from, ops: rows.slice(from, from + Number(query.get("count") ?? 500)) };
 }
 
 // The card of an op, as far as the log tells it.
 export function cardFromLog(all: LogAnswer, map: ModelMap, run: number, node: number): OpAnswer | null {
-    const i = all.rows.findIndex((row) => row[14] === run && row[15] === node);
-    const row = all.rows[i];
+    const i = all.ops.findIndex((row) => row.run === run && row.node === node);
+    const row = all.ops[i];
     if (!row) return null;
-    const beside = (at: number) => (all.rows[at] ? { run: all.rows[at]![14], node: all.rows[at]![15] } : null);
-    const weight = row[10] === "DISK" && row[11] !== null ? tensorAt(map, row[11]) : -1;
-    const nowhere = { exact: true, ranges: [], n_ranges: 1, origin_offset: null, buffer_offset: null };
+    const beside = (at: number) => (all.ops[at] ? { run: all.ops[at]!.run, node: all.ops[at]!.node } : null);
+    const weight = row.file_offset !== null ? tensorAt(map, row.file_offset) : -1;
+    const nowhere = { tensor: 0, exact: true, offset: 0, n_ranges: 1, origin_file: null, origin_offset: null, buffer_offset: null };
     const reads = {
         ...nowhere,
         slot: 0,
@@ -158,27 +155,26 @@ export function cardFromLog(all: LogAnswer, map: ModelMap, run: number, node: nu
         name: weight >= 0 ? map.tensors.name[weight]! : "its operands",
         type: weight >= 0 ? map.tensors.type[weight]! : "",
         shape: weight >= 0 ? map.tensors.shape[weight]! : [],
-        bytes: row[8],
-        source: row[10],
+        bytes: row.bytes_read,
+        source: row.source,
         file: weight >= 0 ? map.tensors.file[weight]! : null,
-        file_offset: row[10] === "DISK" ? row[11] : null,
-        buffer: row[10] === "DISK" ? null : row[11],
+        file_offset: row.file_offset,
+        buffer: row.buffer,
     };
-    const writes = { ...nowhere, slot: 1, write: true, name: row[5], type: "", shape: [], bytes: row[9], source: "BUFFER", file: null, file_offset: null, buffer: null };
+    const writes = { ...nowhere, slot: 1, write: true, name: row.name, type: "", shape: [], bytes: row.bytes_written, source: "BUFFER", file: null, file_offset: null, buffer: null };
     return {
         run,
         node,
-        token: row[2],
-        phase: row[3],
-        op: row[4],
-        name: row[5],
-        layer: row[6],
-        begin_ns: row[1],
-        end_ns: row[1] + row[12],
-        duration_ns: row[12],
-        busy_ns: Math.max(0, row[12] * row[7] - row[13]),
-        wait_ns: row[13],
-        threads: Array.from({ length: row[7] }, (_, thread) => ({ thread, begin_ns: row[1], duration_ns: row[12], wait_ns: 0 })),
+        token: row.token,
+        phase: row.phase,
+        op: row.op,
+        name: row.name,
+        layer: row.layer,
+        begin_ns: row.begin_ns,
+        duration_ns: row.duration_ns,
+        busy_ns: Math.max(0, row.duration_ns * row.threads - row.wait_ns),
+        wait_ns: row.wait_ns,
+        threads: Array.from({ length: row.threads }, (_, thread) => ({ thread, begin_ns: row.begin_ns, duration_ns: row.duration_ns, wait_ns: 0 })),
         absorbed: [],
         operands: [reads, writes],
         experts: null,
@@ -186,7 +182,7 @@ export function cardFromLog(all: LogAnswer, map: ModelMap, run: number, node: nu
         consumers: [],
         previous: beside(i - 1),
         next: beside(i + 1),
-        row: row[0],
+        row: row.row,
     };
 }
 

@@ -102,7 +102,7 @@ export interface Stats extends Totals {
 export interface ExpertLayer {
     layer: number;
     experts: number;
-    used: number;
+    chosen_per_token: number;
     counts: number[];
     bytes: number;
     distinct: number;
@@ -111,9 +111,9 @@ export interface ExpertLayer {
 }
 
 export interface Experts {
-    any: boolean;
-    tokens?: number;
-    layers: ExpertLayer[];
+    has_experts: boolean;
+    tokens: number;
+    by_layer: ExpertLayer[];
 }
 
 // Bytes moved per second, in billions: read and written over wall time.

@@ -61,7 +61,7 @@ function paintSelection(stage: Stage, frame: Frame): void {
     const { scene } = stage;
     const { time } = selection.peek();
     if (time) drawBand(frame, time[0], time[1], rulerHeight, scene.height);
-    if (scene.op) drawBand(frame, scene.op.begin_ns, scene.op.end_ns, rulerHeight + axisHeight, scene.lanesBottom);
+    if (scene.op) drawBand(frame, scene.op.begin_ns, scene.op.begin_ns + scene.op.duration_ns, rulerHeight + axisHeight, scene.lanesBottom);
     const pulled = stage.drag.peek();
     if (pulled && !pulled.pans && Math.abs(pulled.to - pulled.from) > 3)
         drawBand(frame, timeAt(stage, Math.min(pulled.from, pulled.to)), timeAt(stage, Math.max(pulled.from, pulled.to)), rulerHeight, scene.height);
