@@ -5,7 +5,6 @@
 #include <string.h>
 
 #include "analyze/walk/trace.h"
-#include "base/json.h"
 #include "base/number.h"
 
 static struct json_object * member(struct json_object * object, const char * key) {
@@ -60,31 +59,4 @@ void ggs_conditions_print(const struct ggs_conditions * c, FILE * out) {
     }
     if ((c->memory_limit > 0 || c->cold) && c->read_bytes > 0)
         fprintf(out, "storage   %s read by the program, by its own count\n", ggs_format_bytes(a, c->read_bytes));
-}
-
-void ggs_conditions_json(const struct ggs_conditions * c, struct ggs_json * json) {
-    if (c->memory_limit > 0) {
-        ggs_json_object(json, "memory");
-        ggs_json_u64(json, "limit", c->memory_limit);
-        ggs_json_string(json, "mechanism", c->mechanism);
-        ggs_json_u64(json, "peak", c->memory_peak);
-        ggs_json_u64(json, "anonymous", c->memory_anonymous);
-        ggs_json_u64(json, "shared", c->memory_shared);
-        ggs_json_u64(json, "limit_hits", c->limit_hits);
-        ggs_json_u64(json, "oom_kills", c->oom_kills);
-        ggs_json_end(json);
-    }
-    if (c->cold) {
-        ggs_json_object_inline(json, "cold");
-        ggs_json_u64(json, "bytes", c->cold_bytes);
-        if (c->resident_known) {
-            ggs_json_u64(json, "resident_before", c->resident_before);
-            ggs_json_u64(json, "resident_after", c->resident_after);
-        } else {
-            ggs_json_null(json, "resident_before");
-            ggs_json_null(json, "resident_after");
-        }
-        ggs_json_end(json);
-    }
-    if (c->memory_limit > 0 || c->cold) ggs_json_u64(json, "read_bytes", c->read_bytes);
 }

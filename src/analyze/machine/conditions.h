@@ -5,7 +5,6 @@
 #include <stdint.h>
 #include <stdio.h>
 
-struct ggs_json;
 struct ggs_trace;
 
 struct ggs_conditions {
@@ -23,5 +22,3 @@ struct ggs_conditions {
 void ggs_conditions_read(struct ggs_conditions * conditions, struct ggs_trace * trace);
 // A line or two where there is something to tell. At most 80 columns.
 void ggs_conditions_print(const struct ggs_conditions * conditions, FILE * out);
-// Members "memory" and "cold", where they apply.
-void ggs_conditions_json(const struct ggs_conditions * conditions, struct ggs_json * json);
