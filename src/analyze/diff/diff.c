@@ -292,16 +292,20 @@ static int see_all(struct comparison * c, struct ggs_error * error) {
 
 // ---- verdicts ----
 
-static enum ggs_verdict judge(const struct ggs_quartiles * a, const struct ggs_quartiles * b) {
-    enum { FEW = 5 };
-    double difference = b->median - a->median, least = fmin(a->median, b->median);
-    if (difference == 0 && a->low == b->low && a->high == b->high) return GGS_SAME;
-    uint64_t n = a->n < b->n ? a->n : b->n;
-    if (n < FEW) return GGS_UNCERTAIN;
-    double spread = fmax(a->high - a->low, b->high - b->low) * (1 + 8 / (double) n);
-    if (fabs(difference) <= spread || fabs(difference) < 0.03 * least || fabs(difference) < 100)
-        return GGS_WITHIN_NOISE;
-    return difference > 0 ? GGS_SLOWER : GGS_FASTER;
+static enum ggs_verdict judge_item(const struct ggs_diff_item * item, const uint64_t whole_ns[2]) {
+    struct ggs_measured a = {item->a.time, item->a.wall_ns}, b = {item->b.time, item->b.wall_ns};
+    return ggs_verdict_of(&a, &b, whole_ns[item->prompt]);
+}
+
+// Of the ops that were compared: how long they took in the faster one of the two.
+static void find_whole(const struct comparison * c, uint64_t whole_ns[2]) {
+    uint64_t sums[2][2] = {{0}};
+    for (uint64_t i = 0; i < c->n; i++) {
+        const struct entry * entry = &c->entries[i];
+        if (entry->key.layer != GGS_DIFF_LAYERS) continue;
+        for (int k = 0; k < 2; k++) sums[entry->key.prompt][k] += entry->half[k].sum_wall;
+    }
+    for (int i = 0; i < 2; i++) whole_ns[i] = sums[i][0] < sums[i][1] ? sums[i][0] : sums[i][1];
 }
 
 static struct ggs_diff_side side_of(const struct half * half) {
@@ -353,6 +357,8 @@ static int collect(struct comparison * c, struct ggs_error * error) {
     diff->items            = malloc((c->n + 1) * sizeof(*diff->items));
     if (diff->items == NULL) return ggs_fail_memory(error);
     diff->identical = true;
+    uint64_t whole_ns[2];
+    find_whole(c, whole_ns);
     for (uint64_t i = 0; i < c->n; i++) {
         const struct entry * entry = &c->entries[i];
         struct ggs_diff_item item  = {.prompt       = entry->key.prompt,
@@ -362,9 +368,8 @@ static int collect(struct comparison * c, struct ggs_error * error) {
                                       .a            = side_of(&entry->half[0]),
                                       .b            = side_of(&entry->half[1]),
                                       .bytes_differ = entry->bytes_differ};
-        item.verdict               = judge(&item.a.time, &item.b.time);
-        bool changed = item.verdict == GGS_SLOWER || item.verdict == GGS_FASTER || item.bytes_differ > 0 ||
-                       item.a.only > 0 || item.b.only > 0;
+        item.verdict               = judge_item(&item, whole_ns);
+        bool changed = item.verdict >= GGS_SLOWER || item.bytes_differ > 0 || item.a.only > 0 || item.b.only > 0;
         diff->identical &= !changed && item.verdict == GGS_SAME;
         if (changed) diff->items[diff->n_items++] = item;
     }
@@ -374,33 +379,34 @@ static int collect(struct comparison * c, struct ggs_error * error) {
 
 // ---- whole token steps ----
 
-static int time_steps(struct ggs_trace * trace, struct ggs_quartiles * prompt, struct ggs_quartiles * generate,
-                      struct ggs_error * error) {
+static int time_steps(struct ggs_trace * trace, struct ggs_measured measured[2], struct ggs_error * error) {
     struct ggs_cursor * cursor;
     struct ggs_step     row;
     struct ggs_spread   spreads[2] = {{0}, {0}};
     int                 status     = ggs_cursor_open(&cursor, trace->reader, GGS_TABLE_STEPS, error);
     if (status < 0) return status;
-    while ((status = ggs_cursor_next(cursor, &row, error)) > 0) {
+    while (status >= 0 && (status = ggs_cursor_next(cursor, &row, error)) > 0) {
         if (row.step < 0 || row.end_ns < row.begin_ns) continue;
-        if (ggs_spread_add(&spreads[row.phase != GGS_PHASE_PROMPT], (uint64_t) (row.end_ns - row.begin_ns)) == 0)
-            continue;
-        status = ggs_fail_memory(error);
-        break;
+        uint64_t ns   = (uint64_t) (row.end_ns - row.begin_ns);
+        int      kind = row.phase != GGS_PHASE_PROMPT;
+        measured[kind].sum_ns += ns;
+        if (ggs_spread_add(&spreads[kind], ns) != 0) status = ggs_fail_memory(error);
     }
     ggs_cursor_close(cursor);
-    *prompt   = ggs_spread_quartiles(&spreads[0]);
-    *generate = ggs_spread_quartiles(&spreads[1]);
-    ggs_spread_release(&spreads[0]);
-    ggs_spread_release(&spreads[1]);
+    for (int i = 0; i < 2; i++) {
+        measured[i].time = ggs_spread_quartiles(&spreads[i]);
+        ggs_spread_release(&spreads[i]);
+    }
     return status;
 }
 
 static int time_tokens(struct ggs_diff * diff, struct ggs_trace * a, struct ggs_trace * b, struct ggs_error * error) {
-    int status = time_steps(a, &diff->prompt.a, &diff->generate.a, error);
-    if (status == 0) status = time_steps(b, &diff->prompt.b, &diff->generate.b, error);
-    diff->prompt.verdict   = judge(&diff->prompt.a, &diff->prompt.b);
-    diff->generate.verdict = judge(&diff->generate.a, &diff->generate.b);
+    struct ggs_measured x[2] = {{{0}, 0}, {{0}, 0}}, y[2] = {{{0}, 0}, {{0}, 0}};
+    int                 status = time_steps(a, x, error);
+    if (status == 0) status = time_steps(b, y, error);
+    for (int i = 0; i < 2; i++)
+        *(i == 0 ? &diff->prompt : &diff->generate) =
+            (struct ggs_diff_times){x[i].time, y[i].time, x[i].sum_ns, y[i].sum_ns, ggs_verdict_of(&x[i], &y[i], 0)};
     return status;
 }
 

@@ -5,7 +5,6 @@
 #include <string.h>
 
 #include "analyze/walk/trace.h"
-#include "base/json.h"
 
 static struct json_object * member(struct json_object * object, const char * key) {
     struct json_object * value = NULL;
@@ -42,31 +41,4 @@ void ggs_conditions_read(struct ggs_conditions * conditions, struct ggs_trace * 
     text(machine, "mechanism", conditions->mechanism, sizeof(conditions->mechanism));
     text(machine, "residency", conditions->residency, sizeof(conditions->residency));
     json_object_put(root);
-}
-
-void ggs_conditions_json(const struct ggs_conditions * c, struct ggs_json * json) {
-    if (c->memory_limit > 0) {
-        ggs_json_object(json, "memory");
-        ggs_json_u64(json, "limit", c->memory_limit);
-        ggs_json_string(json, "mechanism", c->mechanism);
-        ggs_json_u64(json, "peak", c->memory_peak);
-        ggs_json_u64(json, "anonymous", c->memory_anonymous);
-        ggs_json_u64(json, "shared", c->memory_shared);
-        ggs_json_u64(json, "limit_hits", c->limit_hits);
-        ggs_json_u64(json, "oom_kills", c->oom_kills);
-        ggs_json_end(json);
-    }
-    if (c->cold) {
-        ggs_json_object_inline(json, "cold");
-        ggs_json_u64(json, "bytes", c->cold_bytes);
-        if (c->resident_known) {
-            ggs_json_u64(json, "resident_before", c->resident_before);
-            ggs_json_u64(json, "resident_after", c->resident_after);
-        } else {
-            ggs_json_null(json, "resident_before");
-            ggs_json_null(json, "resident_after");
-        }
-        ggs_json_end(json);
-    }
-    if (c->memory_limit > 0 || c->cold) ggs_json_u64(json, "read_bytes", c->read_bytes);
 }

@@ -4,7 +4,6 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-struct ggs_json;
 struct ggs_trace;
 
 struct ggs_conditions {
@@ -20,5 +19,3 @@ struct ggs_conditions {
 };
 
 void ggs_conditions_read(struct ggs_conditions * conditions, struct ggs_trace * trace);
-// Members "memory" and "cold", if they apply.
-void ggs_conditions_json(const struct ggs_conditions * conditions, struct ggs_json * json);

@@ -136,6 +136,7 @@ static int add_op(struct pass * pass, struct ggs_error * error) {
     sum->wait_ns += op->wait_ns;
     sum->read += fixed.bytes.read;
     sum->written += fixed.bytes.written;
+    sum->disk += fixed.bytes.disk;
     return 0;
 }
 

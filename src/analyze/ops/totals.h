@@ -18,7 +18,7 @@ struct ggs_op_totals {
     uint64_t     wall_ns; // first begin to last end, summed over ops
     uint64_t     busy_ns; // summed over threads, without waits
     uint64_t     wait_ns; // summed over threads, in and after ops
-    uint64_t     read, written;
+    uint64_t     read, written, disk;
 };
 
 struct ggs_totals {
