@@ -270,6 +270,28 @@ static void test_overview(void ** state) {
     recording_close(&r, &trace);
 }
 
+// An opaque run that names a thread's slot does not take over its lane.
+static void test_lanes_of_opaque_runs(void ** state) {
+    (void) state;
+    static const int32_t tokens[] = {1};
+    struct recording     r;
+    struct ggs_trace     trace;
+    struct ggs_overview  o;
+    recording_open(&r);
+    small_graph(&r, 1);
+    struct ggs_run row = {.run = 1, .graph = 1, .backend = recording_string(&r, "BLAS"), .flags = GGS_RUN_OPAQUE};
+    recording_run(&r, &row);
+    small_run(&r, 2, 1, 0, GGS_PHASE_PROMPT, 1000, tokens, 1);
+    recording_done(&r, &trace);
+    assert_int_equal(ggs_overview_compute(&o, &trace, &error), 0);
+    assert_int_equal(o.n_lanes, 3);
+    int lane = ggs_overview_lane(&o, 0, 0);
+    assert_true(lane >= 0);
+    assert_string_equal(ggs_reader_string(trace.reader, o.lanes[lane].backend), "CPU");
+    ggs_overview_release(&o);
+    recording_close(&r, &trace);
+}
+
 // ---- buffers ----
 
 static void test_occupancy(void ** state) {
@@ -412,6 +434,7 @@ int main(void) {
         cmocka_unit_test(test_groups),
         cmocka_unit_test(test_threads_have_times_and_no_bytes),
         cmocka_unit_test(test_overview),
+        cmocka_unit_test(test_lanes_of_opaque_runs),
         cmocka_unit_test(test_occupancy),
         cmocka_unit_test(test_heat),
         cmocka_unit_test(test_heat_of_opaque_runs),
