@@ -6,6 +6,7 @@
 
 #include <cmocka.h>
 
+#include "analyze/ops/gaps.h"
 #include "analyze/ops/groups.h"
 #include "analyze/ops/heat.h"
 #include "analyze/ops/occupancy.h"
@@ -292,6 +293,42 @@ static void test_lanes_of_opaque_runs(void ** state) {
     recording_close(&r, &trace);
 }
 
+// ---- gaps ----
+
+static void test_gaps(void ** state) {
+    (void) state;
+    static const struct ggs_loss losses[] = {
+        {.reason = GGS_LOSS_SPACE, .lane = 1, .count = 4, .run = 2},                      // in one run
+        {.reason = GGS_LOSS_RING, .lane = 0, .count = 9, .begin_ns = 500, .end_ns = 900}, // before the first
+        {.reason = GGS_LOSS_FAULTS, .lane = 0, .count = 5, .run = 1},                     // not of ops
+        {.reason   = GGS_LOSS_SPACE,
+         .lane     = 0,
+         .count    = 1,
+         .run      = 77,
+         .begin_ns = 30,
+         .end_ns   = 20}, // a run that is not there
+    };
+    struct recording r;
+    struct ggs_trace trace;
+    struct ggs_gaps  g;
+    small_recording(&r);
+    for (unsigned i = 0; i < 4; i++) recording_row(&r, GGS_TABLE_LOSSES, &losses[i]);
+    recording_done(&r, &trace);
+    assert_int_equal(ggs_gaps_list(&g, &trace, 0, INT64_MAX, &error), 0);
+    assert_int_equal(g.n, 3);
+    assert_int_equal(g.gap[0].begin_ns, 30);
+    assert_int_equal(g.gap[0].end_ns, 30);
+    assert_int_equal(g.gap[1].end_ns, 900);
+    assert_int_equal(g.gap[2].begin_ns, SMALL_BEGIN + SMALL_APART); // reaches over the run
+    assert_int_equal(g.gap[2].end_ns, SMALL_BEGIN + SMALL_APART + SMALL_RUN_NS);
+    assert_int_equal(g.gap[2].count, 4);
+    ggs_gaps_release(&g);
+    assert_int_equal(ggs_gaps_list(&g, &trace, 900, 1000, &error), 0);
+    assert_int_equal(g.n, 1);
+    ggs_gaps_release(&g);
+    recording_close(&r, &trace);
+}
+
 // ---- buffers ----
 
 static void test_occupancy(void ** state) {
@@ -435,6 +472,7 @@ int main(void) {
         cmocka_unit_test(test_threads_have_times_and_no_bytes),
         cmocka_unit_test(test_overview),
         cmocka_unit_test(test_lanes_of_opaque_runs),
+        cmocka_unit_test(test_gaps),
         cmocka_unit_test(test_occupancy),
         cmocka_unit_test(test_heat),
         cmocka_unit_test(test_heat_of_opaque_runs),
