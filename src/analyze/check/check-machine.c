@@ -16,7 +16,7 @@ struct state {
 
 static bool is_inside(const struct ggs_trace * trace, uint64_t file, uint64_t offset, uint64_t bytes) {
     if (file > trace->n_files) return false;
-    uint64_t size = trace->files[file - 1].size; // 0 where it is gone
+    uint64_t size = trace->files[file - 1].size; // 0 if it is gone
     return size == 0 || (offset < size && bytes <= size - offset + SLACK);
 }
 

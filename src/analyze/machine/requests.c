@@ -16,7 +16,7 @@ static void add(struct ggs_request_sum * sum, const struct ggs_block_request * r
 
 // ---- groups ----
 
-// The group with this index, which is made where it is the next one; NULL when out of memory.
+// The group with this index, made if it is the next one; NULL when out of memory.
 static struct ggs_request_group * group_at(struct ggs_request_group ** groups, uint64_t * n, uint64_t * capacity,
                                            uint64_t index) {
     while (*n <= index) {
