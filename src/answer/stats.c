@@ -120,7 +120,9 @@ int ggs_stats_compute(struct ggs_stats * stats, struct ggs_trace * trace, const 
                       struct ggs_error * error) {
     const struct ggs_totals_range * range = &options->range;
     *stats                                = (struct ggs_stats){.trace = trace, .by = options->by | 1u << GGS_BY_OP};
-    int status                            = ggs_totals_compute(&stats->totals, trace, range, error);
+    int status                            = ggs_trace_check_steps(trace, range->first_step, range->last_step, error);
+    if (status == 0) status = ggs_trace_check_layer(trace, range->layer, error);
+    if (status == 0) status = ggs_totals_compute(&stats->totals, trace, range, error);
     if (status == 0) status = compute_groups(stats, range, error);
     if (status == 0) status = ggs_weights_list(&stats->weights, trace, &stats->totals, error);
     if (status == 0) status = ggs_fault_totals_compute(&stats->faults, trace, range, error);

@@ -11,14 +11,14 @@ enum { TOP = 5 };
 
 static void print_speed(FILE * out, const struct ggs_totals * t) {
     char number[GGS_NUMBER_LENGTH];
-    fprintf(out, "tokens    %" PRIu64 " step%s: prompt of %" PRIu64, t->steps, t->steps == 1 ? "" : "s",
-            t->prompt_tokens);
-    fprintf(out, " in %s", ggs_format_nanoseconds(number, t->prompt_ns));
+    fprintf(out, "tokens    %" PRIu64 " step%s", t->steps, t->steps == 1 ? "" : "s");
+    if (t->prompt_tokens > 0)
+        fprintf(out, ": prompt of %" PRIu64 " in %s", t->prompt_tokens, ggs_format_nanoseconds(number, t->prompt_ns));
     if (t->generate_steps > 0) {
         double seconds = (double) t->generate_ns / 1e9;
-        fprintf(out, ", then %s each (%.1f tokens/s)",
+        fprintf(out, "%s%s%s (%.1f tokens/s)", t->prompt_tokens > 0 ? ", then " : ": ",
                 ggs_format_nanoseconds(number, t->generate_ns / t->generate_steps),
-                seconds > 0 ? (double) t->generate_steps / seconds : 0.0);
+                t->generate_steps > 1 ? " each" : "", seconds > 0 ? (double) t->generate_steps / seconds : 0.0);
     }
     fputs(t->warmup_steps > 0 ? "; warm-up apart\n" : "\n", out);
 }

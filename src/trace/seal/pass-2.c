@@ -2,6 +2,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "trace/seal/device-runs.h"
 #include "trace/seal/sealing.h"
 
 // ---- schedules ----
@@ -205,6 +206,17 @@ static void on_run_end(struct ggs_sealing * sealing, const struct ggs_record * r
     sealing->machine.step = sealing->runs.newest_step;
 }
 
+static void on_device_run(struct ggs_sealing * sealing, const struct ggs_record * record, int64_t ns) {
+    (void) ns;
+    ggs_runs_device(&sealing->runs, record->body, record->length);
+    sealing->machine.step = sealing->runs.newest_step;
+}
+
+static void on_kernels(struct ggs_sealing * sealing, const struct ggs_record * record, int64_t ns) {
+    (void) ns;
+    ggs_runs_kernels(&sealing->runs, record->body, record->length);
+}
+
 static void on_decode(struct ggs_sealing * sealing, const struct ggs_record * record, int64_t ns) {
     ggs_steps_decode(&sealing->steps, record->body, record->length, ns);
 }
@@ -275,6 +287,8 @@ static void (*const handlers[GGS_JOURNAL_COUNT])(struct ggs_sealing *, const str
     [GGS_JOURNAL_PAGES]        = on_pages,
     [GGS_JOURNAL_READ]         = on_read,
     [GGS_JOURNAL_RESIDENT]     = on_resident,
+    [GGS_JOURNAL_DEVICE_RUN]   = on_device_run,
+    [GGS_JOURNAL_KERNELS]      = on_kernels,
     [GGS_JOURNAL_REQUEST]      = NULL, // with FAULT: only in the machine's stream (observed.c)
 };
 
