@@ -166,6 +166,9 @@ static int print_faults(const struct arguments * arguments, enum ggs_log_form fo
 static int show(void * input, struct ggs_trace * traces, struct ggs_error * error) {
     struct arguments * arguments = input;
     enum ggs_log_form  form      = arguments->input.json ? GGS_LOG_JSON : arguments->csv ? GGS_LOG_CSV : GGS_LOG_TEXT;
+    int status = ggs_trace_check_steps(traces, arguments->filter.first_token, arguments->filter.last_token, error);
+    if (status == 0) status = ggs_trace_check_layer(traces, arguments->filter.layer, error);
+    if (status < 0) return status;
     if (arguments->faults) return print_faults(arguments, form, traces, error);
     arguments->filter.operands = form == GGS_LOG_JSON;
     return print_log(traces, arguments, form, error);
