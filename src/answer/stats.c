@@ -11,7 +11,7 @@
 #include "base/error.h"
 #include "base/file.h"
 
-static const char * const by_names[GGS_STATS_BYS] = {
+static const char * const by_names[GGS_BY_COUNT] = {
     [GGS_BY_OP] = "op",         [GGS_BY_LAYER] = "layer",   [GGS_BY_COMPONENT] = "component",
     [GGS_BY_TENSOR] = "tensor", [GGS_BY_THREAD] = "thread", [GGS_BY_TOKEN] = "token",
 };
@@ -23,12 +23,12 @@ const char * ggs_stats_by_name(enum ggs_by by) {
 bool ggs_stats_parse_by(const char * text, unsigned * by) {
     *by = 0;
     for (size_t length;; text += length + 1) {
-        unsigned found = GGS_STATS_BYS;
+        unsigned found = GGS_BY_COUNT;
         length         = strcspn(text, ",");
-        for (unsigned i = 0; i < GGS_STATS_BYS; i++) {
+        for (unsigned i = 0; i < GGS_BY_COUNT; i++) {
             if (strlen(by_names[i]) == length && memcmp(by_names[i], text, length) == 0) found = i;
         }
-        if (found == GGS_STATS_BYS) return false;
+        if (found == GGS_BY_COUNT) return false;
         *by |= 1u << found;
         if (text[length] == '\0') return true;
     }
@@ -81,9 +81,11 @@ static int copy_by_op(struct ggs_groups * groups, const struct ggs_totals * tota
     groups->group = calloc(totals->n_by_op + 1, sizeof(*groups->group));
     if (groups->group == NULL) return ggs_fail_memory(error);
     groups->n = groups->capacity = totals->n_by_op;
+    groups->has_bytes            = true;
     for (uint64_t i = 0; i < totals->n_by_op; i++) {
         const struct ggs_op_totals * op = &totals->by_op[i];
         groups->group[i]                = (struct ggs_group){.name    = op->name,
+                                                             .opaque  = op->opaque,
                                                              .ops     = op->ops,
                                                              .op_runs = op->op_runs,
                                                              .wall_ns = op->wall_ns,
@@ -98,11 +100,11 @@ static int copy_by_op(struct ggs_groups * groups, const struct ggs_totals * tota
 
 // All others in one pass; by thread in a pass of its own, because that is slower.
 static int compute_groups(struct ggs_stats * stats, const struct ggs_totals_range * range, struct ggs_error * error) {
-    struct ggs_groups groups[GGS_STATS_BYS];
-    enum ggs_by       by[GGS_STATS_BYS];
+    struct ggs_groups groups[GGS_BY_COUNT];
+    enum ggs_by       by[GGS_BY_COUNT];
     unsigned          n      = 0;
     int               status = copy_by_op(&stats->groups[GGS_BY_OP], &stats->totals, error);
-    for (unsigned i = 0; i < GGS_STATS_BYS; i++) {
+    for (unsigned i = 0; i < GGS_BY_COUNT; i++) {
         if ((stats->by >> i & 1) != 0 && i != GGS_BY_OP && i != GGS_BY_THREAD) by[n++] = (enum ggs_by) i;
     }
     if (status == 0 && n > 0) {
@@ -139,7 +141,7 @@ void ggs_stats_release(struct ggs_stats * stats) {
     ggs_fault_totals_release(&stats->faults);
     ggs_resident_release(&stats->resident);
     ggs_weights_release(&stats->weights);
-    for (unsigned i = 0; i < GGS_STATS_BYS; i++) ggs_groups_release(&stats->groups[i]);
+    for (unsigned i = 0; i < GGS_BY_COUNT; i++) ggs_groups_release(&stats->groups[i]);
     ggs_totals_release(&stats->totals);
     *stats = (struct ggs_stats){0};
 }
@@ -167,6 +169,9 @@ static void write_totals(struct ggs_json * json, const struct ggs_totals * t) {
         GGS_FIELD(struct ggs_totals, ops, "ops"),
         GGS_FIELD(struct ggs_totals, op_runs, "op_runs"),
         GGS_FIELD(struct ggs_totals, wall_ns, "wall_ns"),
+        GGS_FIELD(struct ggs_totals, run_ns, "run_ns"),
+        GGS_FIELD(struct ggs_totals, op_ns, "op_ns"),
+        GGS_FIELD(struct ggs_totals, opaque_ns, "opaque_ns"),
         GGS_FIELD(struct ggs_totals, prompt_ns, "prompt_ns"),
         GGS_FIELD(struct ggs_totals, generate_ns, "generate_ns"),
         GGS_FIELD(struct ggs_totals, proved, "times_distorted"),
@@ -214,6 +219,20 @@ static void write_pattern(struct ggs_json * json, const struct ggs_pattern * p) 
     ggs_json_end(json);
 }
 
+// A backend that is seen as whole graphs is a row of its own: its name instead of an op, a layer or a thread.
+static void write_key(struct ggs_json * json, const struct ggs_field * key, const struct ggs_group * group) {
+    static const char whole[] = ", as a whole";
+    if (!group->opaque) {
+        ggs_fields_members(json, key, group);
+        ggs_json_null(json, "backend");
+        return;
+    }
+    size_t length = strlen(group->name), tail = sizeof(whole) - 1;
+    if (length > tail && strcmp(group->name + length - tail, whole) == 0) length -= tail;
+    ggs_json_null(json, key->key);
+    ggs_json_string_n(json, "backend", group->name, length);
+}
+
 // Bytes belong to ops: a thread has none.
 static void write_groups(struct ggs_json * json, enum ggs_by by, const struct ggs_groups * groups) {
     static const struct ggs_field times[] = {
@@ -227,7 +246,7 @@ static void write_groups(struct ggs_json * json, enum ggs_by by, const struct gg
         GGS_FIELD(struct ggs_group, disk, "bytes_disk"),
         {0},
     };
-    static const struct ggs_field keys[GGS_STATS_BYS][2] = {
+    static const struct ggs_field keys[GGS_BY_COUNT][2] = {
         [GGS_BY_OP]        = {GGS_FIELD(struct ggs_group, name, "op")},
         [GGS_BY_LAYER]     = {GGS_FIELD_OR_NULL(struct ggs_group, order, "layer")},
         [GGS_BY_COMPONENT] = {GGS_FIELD(struct ggs_group, name, "component")},
@@ -240,9 +259,9 @@ static void write_groups(struct ggs_json * json, enum ggs_by by, const struct gg
     ggs_json_array(json, key);
     for (uint64_t i = 0; i < groups->n; i++) {
         ggs_json_object_inline(json, NULL);
-        ggs_fields_members(json, keys[by], &groups->group[i]);
+        write_key(json, keys[by], &groups->group[i]);
         ggs_fields_members(json, times, &groups->group[i]);
-        if (by != GGS_BY_THREAD) ggs_fields_members(json, bytes, &groups->group[i]);
+        if (groups->has_bytes) ggs_fields_members(json, bytes, &groups->group[i]);
         ggs_json_end(json);
     }
     ggs_json_end(json);
@@ -270,9 +289,10 @@ void ggs_stats_write(struct ggs_json * json, const struct ggs_stats * stats) {
     write_pattern(json, &stats->totals.pattern);
     ggs_stats_write_machine(json, stats);
     ggs_fields_members(json, probed, stats);
-    for (unsigned i = 0; i < GGS_STATS_BYS; i++) {
+    for (unsigned i = 0; i < GGS_BY_COUNT; i++) {
         if ((stats->by >> i & 1) != 0) write_groups(json, (enum ggs_by) i, &stats->groups[i]);
     }
+    ggs_json_u64(json, "from_trace", stats->weights.unread);
     write_weights(json, &stats->weights);
     ggs_json_end(json);
 }

@@ -11,8 +11,6 @@
 
 struct ggs_json;
 
-enum { GGS_STATS_BYS = GGS_BY_TOKEN + 1 };
-
 struct ggs_stats_options {
     struct ggs_totals_range range;
     unsigned                by;        // bits 1 << enum ggs_by; by op is there in any case, and costs nothing
@@ -22,8 +20,8 @@ struct ggs_stats_options {
 struct ggs_stats {
     struct ggs_trace * trace; // borrowed
     struct ggs_totals  totals;
-    unsigned           by;                    // those that were asked for
-    struct ggs_groups  groups[GGS_STATS_BYS]; // by op: without names of its own
+    unsigned           by;                   // those that were asked for
+    struct ggs_groups  groups[GGS_BY_COUNT]; // by op: without names of its own
     struct ggs_weights weights;
     // what was set on the machine, and what it did
     struct ggs_conditions     conditions;

@@ -8,6 +8,7 @@
 #include "answer/answer.h"
 #include "answer/heat.h"
 #include "base/error.h"
+#include "base/file.h"
 #include "base/text.h"
 
 // ---- experiment.json ----
@@ -111,11 +112,6 @@ static int put_prompt(const struct ggs_trace * trace, struct ggs_json * json, st
 
 // ---- the model ----
 
-static const char * base_name(const char * path) {
-    const char * slash = strrchr(path, '/');
-    return slash == NULL ? path : slash + 1;
-}
-
 // The type that most bytes of the model are of.
 static const char * quantization_of(const struct ggs_model_map * map) {
     const char * best = NULL;
@@ -142,7 +138,7 @@ static void put_model(struct ggs_json * json, const struct ggs_trace * trace, co
     uint64_t     bytes = 0;
     for (uint64_t i = 0; i < trace->n_files; i++) {
         if (trace->files[i].gguf == 0) continue;
-        if (name == NULL) name = base_name(ggs_reader_string(trace->reader, trace->files[i].path));
+        if (name == NULL) name = ggs_file_name(ggs_reader_string(trace->reader, trace->files[i].path));
         bytes += trace->files[i].size;
     }
     if (name == NULL) {

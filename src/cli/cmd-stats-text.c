@@ -32,7 +32,7 @@ static int print_groups(const struct ggs_stats * stats, enum ggs_by by) {
     uint64_t                  all = 0, limit = stats->memory_bytes_per_second;
     const struct ggs_groups * groups = &stats->groups[by];
     struct ggs_table *        table  = ggs_table_new();
-    bool                      bytes  = by != GGS_BY_THREAD; // they belong to ops
+    bool                      bytes  = groups->has_bytes;
     for (uint64_t i = 0; i < groups->n; i++) all += groups->group[i].wall_ns;
     ggs_table_column(table, ggs_stats_by_name(by), GGS_LEFT);
     ggs_table_column(table, "ops", GGS_RIGHT);
@@ -106,7 +106,7 @@ int stats_text(const struct ggs_stats * stats, unsigned by) {
         char a[GGS_NUMBER_LENGTH];
         printf("memory    can be read at %s a second here\n", ggs_format_bytes(a, stats->memory_bytes_per_second));
     }
-    for (unsigned i = 0; i < GGS_STATS_BYS; i++) {
+    for (unsigned i = 0; i < GGS_BY_COUNT; i++) {
         if ((by == 0 ? 1u << GGS_BY_OP : by) >> i & 1) {
             putchar('\n');
             if (print_groups(stats, (enum ggs_by) i) != 0) status = -1;

@@ -15,6 +15,7 @@ const sees = {
     gguf: ["base"],
     trace: ["base"],
     capture: ["base", "trace"],
+    stream: ["base", "capture", "trace"],
     analyze: ["base", "gguf", "trace"],
     answer: ["base", "gguf", "trace", "analyze"],
     record: ["base", "gguf", "trace", "engine"],

@@ -5,7 +5,7 @@ import { bytes, count, share } from "../format";
 import { current, experiment, experiments, here, show, summary } from "../state";
 
 interface ByOp {
-    by_op: { op: string; wall_ns: number }[];
+    by_op: { op: string | null; backend: string | null; wall_ns: number }[];
 }
 
 function speedOf(about: Summary): string | null {
@@ -30,7 +30,7 @@ function Sentence({ about }: { about: Summary }) {
         about.model ? `${about.model.name}${about.model.quantization ? ` ${about.model.quantization}` : ""}` : about.name,
         `${count(about.tokens)} ${about.tokens === 1 ? "token" : "tokens"}`,
         speedOf(about),
-        top && total > 0 ? `${share(top.wall_ns, total).replace(/\.\d/, "")} of time in ${top.op}` : null,
+        top && total > 0 ? `${share(top.wall_ns, total).replace(/\.\d/, "")} of time in ${top.op ?? top.backend}` : null,
         heat.data ? `${ofBytes(heat.data.model.bytes_touched, heat.data.model.bytes)} touched` : null,
     ].filter((part): part is string => Boolean(part));
     return (

@@ -23,7 +23,7 @@ function columnsOf(kind: By, rows: readonly Group[]): TableColumn<Group>[] {
         {
             key: kind,
             title: kind,
-            value: (g) => (kind === "layer" || kind === "thread" ? (g.name === "none" ? -1 : Number(g.name)) : g.name),
+            value: (g) => ((kind === "layer" || kind === "thread") && !g.name.includes(",") ? (g.name === "none" ? -1 : Number(g.name)) : g.name),
             show: (g) => <Name kind={kind} name={g.name} />,
             ascending: true,
         },

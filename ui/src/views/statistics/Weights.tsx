@@ -37,7 +37,7 @@ export function Hot({ stats }: { stats: Stats }) {
 
 // What no op touched; of an embedding, most rows.
 export function Cold({ stats }: { stats: Stats }) {
-    const rows = useMemo(() => stats.weights.filter((w) => w.bytes_touched < w.bytes), [stats]);
+    const rows = useMemo(() => (stats.from_trace > 0 ? [] : stats.weights.filter((w) => w.bytes_touched < w.bytes)), [stats]);
     const untouched = (w: Weight) => w.bytes - w.bytes_touched;
     return (
         <Table
@@ -47,7 +47,7 @@ export function Cold({ stats }: { stats: Stats }) {
             rowKey={(w) => w.name}
             most={12}
             order={{ key: "untouched", descending: true }}
-            empty="Every byte of the weights was touched."
+            empty={stats.from_trace > 0 ? "Not known: the model's file is not there any more." : "Every byte of the weights was touched."}
             press={(w) => select({ tensor: selection.value.tensor === w.name ? null : w.name })}
             isSelected={(w) => selection.value.tensor === w.name}
             columns={[

@@ -28,14 +28,17 @@ test("rows are known by what they are summed up by, and a thread has no bytes", 
     const times = { ops: 1, op_runs: 2, wall_ns: 3, busy_ns: 4, wait_ns: 5 };
     const bytes = { ...times, bytes_read: 6, bytes_written: 7, bytes_disk: 8 };
     const stats = {
-        by_op: [{ op: "ADD", ...bytes }],
-        by_layer: [
-            { layer: null, ...bytes },
-            { layer: 0, ...bytes },
+        by_op: [
+            { op: "ADD", backend: null, ...bytes },
+            { op: null, backend: "Vulkan0", ...bytes },
         ],
-        by_thread: [{ thread: 1, ...times }],
+        by_layer: [
+            { layer: null, backend: null, ...bytes },
+            { layer: 0, backend: null, ...bytes },
+        ],
+        by_thread: [{ thread: 1, backend: null, ...times }],
     } as Partial<Stats> as Stats;
-    expect(groupsOf(stats, "op").map((g) => g.name)).toEqual(["ADD"]);
+    expect(groupsOf(stats, "op").map((g) => g.name)).toEqual(["ADD", "Vulkan0, as a whole"]);
     expect(groupsOf(stats, "layer").map((g) => g.name)).toEqual(["none", "0"]);
-    expect(groupsOf(stats, "thread")).toEqual([{ name: "1", thread: 1, ...times }]);
+    expect(groupsOf(stats, "thread")).toEqual([{ name: "1", thread: 1, backend: null, ...times }]);
 });

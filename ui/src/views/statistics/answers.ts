@@ -24,18 +24,21 @@ export interface Group extends Times, Partial<Bytes> {
     name: string; // "none" for what has no layer
 }
 
+// Backends that are seen as whole graphs are rows of their own.
 export function groupsOf(stats: Stats, kind: By): Group[] {
+    const named = <G extends Times & { backend: string | null }>(rows: G[], name: (g: G) => string | number | null) =>
+        rows.map((g) => ({ ...g, name: g.backend === null ? String(name(g) ?? "none") : `${g.backend}, as a whole` }));
     switch (kind) {
         case "op":
-            return stats.by_op.map((g) => ({ ...g, name: g.op }));
+            return named(stats.by_op, (g) => g.op);
         case "layer":
-            return stats.by_layer.map((g) => ({ ...g, name: g.layer === null ? "none" : String(g.layer) }));
+            return named(stats.by_layer, (g) => g.layer);
         case "component":
-            return stats.by_component.map((g) => ({ ...g, name: g.component }));
+            return named(stats.by_component, (g) => g.component);
         case "tensor":
-            return stats.by_tensor;
+            return named(stats.by_tensor, (g) => g.name);
         case "thread":
-            return stats.by_thread.map((g) => ({ ...g, name: String(g.thread) }));
+            return named(stats.by_thread, (g) => g.thread);
     }
 }
 
@@ -86,11 +89,12 @@ export interface Pattern {
 }
 
 export interface Stats extends Totals {
-    by_op: ({ op: string } & TimesAndBytes)[];
-    by_layer: ({ layer: number | null } & TimesAndBytes)[];
-    by_component: ({ component: string } & TimesAndBytes)[];
-    by_tensor: ({ name: string } & TimesAndBytes)[];
-    by_thread: ({ thread: number } & Times)[];
+    by_op: ({ op: string | null; backend: string | null } & TimesAndBytes)[];
+    by_layer: ({ layer: number | null; backend: string | null } & TimesAndBytes)[];
+    by_component: ({ component: string | null; backend: string | null } & TimesAndBytes)[];
+    by_tensor: ({ name: string | null; backend: string | null } & TimesAndBytes)[];
+    by_thread: ({ thread: number | null; backend: string | null } & Times)[];
+    from_trace: number; // files that are gone: of their weights only those that ops used are known
     weights: Weight[];
     pattern: Pattern;
 }
