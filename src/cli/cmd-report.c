@@ -10,7 +10,7 @@
 #include "cli/verb.h"
 #include "serve/report.h"
 
-enum { KEY_TOKEN = 256, KEY_MOST };
+enum { KEY_MOST = 256 };
 
 static const uint64_t MOST_BYTES = 64ull << 20;
 
@@ -29,10 +29,6 @@ static error_t parse_option(int key, char * argument, struct argp_state * state)
             return 0;
         case 'q':
             arguments->quiet = true;
-            return 0;
-        case KEY_TOKEN:
-            if (!ggs_parse_tokens(argument, &arguments->options.first_token, &arguments->options.last_token))
-                argp_error(state, "--token takes a token or a range such as 3, 3..5 or 3.., not '%s'", argument);
             return 0;
         case KEY_MOST:
             if (!ggs_parse_bytes(argument, &arguments->options.most_bytes))
@@ -80,7 +76,6 @@ static int write_report(struct arguments * arguments, struct ggs_error * error) 
 int cmd_report(int argc, char ** argv) {
     static const struct argp_option options[] = {
         {"output", 'o', "FILE", 0, "The page's name", 1},
-        {"token", KEY_TOKEN, "A..B", 0, "Only these token steps", 1},
         {"max-size", KEY_MOST, "SIZE", 0, "Refuse to write more than this; 64M where not given", 1},
         {"quiet", 'q', NULL, 0, "No progress bar", 1},
         {0}};
@@ -88,11 +83,11 @@ int cmd_report(int argc, char ** argv) {
         options,
         parse_option,
         "DIR",
-        "Write an experiment as one self-contained page, to share or to keep: it opens from a file, without a server. It holds the prompt, the command line and the paths of the recording.",
+        "Write an experiment as one self-contained page, to share or to keep: it opens from a file, without a server. It holds the whole recording, with its prompt, its command line and its paths.",
         NULL,
         NULL,
         NULL};
-    struct arguments arguments = {.options = {.last_token = INT64_MAX, .most_bytes = MOST_BYTES}};
+    struct arguments arguments = {.options = {.most_bytes = MOST_BYTES}};
     struct ggs_error error     = {0};
     if (argp_parse(&argp, argc, argv, 0, NULL, &arguments) != 0) return 2;
     if (write_report(&arguments, &error) < 0) {

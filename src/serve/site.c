@@ -106,8 +106,8 @@ static int run_route(struct ggs_question * request, const struct place * place, 
     return status;
 }
 
-static void answer_target(struct ggs_shelf * shelf, const char * target, const struct ggs_report_part * part,
-                          struct ggs_job_progress * progress, struct ggs_answer * answer) {
+static void answer_target(struct ggs_shelf * shelf, const char * target, struct ggs_job_progress * progress,
+                          struct ggs_answer * answer) {
     struct ggs_error      error = {0};
     struct place          place;
     struct ggs_question * request = calloc(1, sizeof(*request));
@@ -115,7 +115,7 @@ static void answer_target(struct ggs_shelf * shelf, const char * target, const s
         ggs_answer_refuse(answer, 503, "the server is out of memory");
         return;
     }
-    *request = (struct ggs_question){.shelf = shelf, .progress = progress, .answer = answer, .part = part};
+    *request = (struct ggs_question){.shelf = shelf, .progress = progress, .answer = answer};
     if (!find_place(target, &place))
         ggs_answer_refuse(answer, 404, "there is nothing at this address");
     else if (run_route(request, &place, &error) < 0)
@@ -123,16 +123,15 @@ static void answer_target(struct ggs_shelf * shelf, const char * target, const s
     free(request);
 }
 
-void ggs_site_answer_target(struct ggs_shelf * shelf, const char * target, const struct ggs_report_part * part,
-                            struct ggs_answer * result) {
+void ggs_site_answer_target(struct ggs_shelf * shelf, const char * target, struct ggs_answer * result) {
     struct ggs_job_progress progress = {0};
-    answer_target(shelf, target, part, &progress, result);
+    answer_target(shelf, target, &progress, result);
 }
 
 void ggs_site_answer(struct ggs_shelf * shelf, const char * key, struct ggs_job_progress * progress,
                      struct ggs_answer * result) {
     const char * target = strchr(key, ' '); // the generation stands before it
-    answer_target(shelf, target == NULL ? "" : target + 1, NULL, progress, result);
+    answer_target(shelf, target == NULL ? "" : target + 1, progress, result);
 }
 
 // ---- what the routes share ----

@@ -22,7 +22,5 @@ enum ggs_kind_of_work ggs_site_work(struct ggs_shelf * shelf, const char * targe
 // The answer to a key, worked out here and now. Any thread.
 void ggs_site_answer(struct ggs_shelf * shelf, const char * key, struct ggs_job_progress * progress,
                      struct ggs_answer * answer);
-// The same for a target; `part` is NULL but for reports.
-struct ggs_report_part;
-void ggs_site_answer_target(struct ggs_shelf * shelf, const char * target, const struct ggs_report_part * part,
-                            struct ggs_answer * answer);
+// The same for a target.
+void ggs_site_answer_target(struct ggs_shelf * shelf, const char * target, struct ggs_answer * answer);

@@ -44,7 +44,7 @@ int LLVMFuzzerTestOneInput(const uint8_t * data, size_t size) {
     try_gate(target);
     ggs_query_parse(&query, target, NULL);
     ggs_site_work(shelf, target, key);
-    ggs_site_answer_target(shelf, target, NULL, answer);
+    ggs_site_answer_target(shelf, target, answer);
     ggs_answer_compress(answer);
     if (answer->status != 200 && strstr(ggs_text_string(&answer->body), "{\"error\":") == NULL && !answer->gzip)
         abort();

@@ -116,7 +116,7 @@ int LLVMFuzzerTestOneInput(const uint8_t * data, size_t size) {
     if (ggs_shelf_new(&shelf, directories, 2, NULL, NULL) < 0) return 0;
     unlink(path);
     struct ggs_answer * answer = ggs_answer_new();
-    ggs_site_answer_target(shelf, targets[data[0] % (sizeof(targets) / sizeof(targets[0]))], NULL, answer);
+    ggs_site_answer_target(shelf, targets[data[0] % (sizeof(targets) / sizeof(targets[0]))], answer);
     ggs_answer_drop(answer);
     ggs_shelf_free(shelf);
     return 0;

@@ -287,7 +287,6 @@ int ggs_route_log(struct ggs_question * request, struct ggs_error * error) {
     struct page                 page   = {0, 100};
     int                         status = ggs_query_u64(&request->query, "from", 0, INT64_MAX, &page.from, error);
     if (status == 0) status = ggs_query_u64(&request->query, "count", 0, COUNT_MOST, &page.count, error);
-    if (request->part != NULL && request->part->whole) page.count = UINT64_MAX;
     bool plain = status == 0;
     for (unsigned i = 0; i < request->query.n; i++) plain &= request->query.pair[i].used;
     if (status == 0) status = take_filter(&request->query, &filter, error);

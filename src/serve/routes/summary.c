@@ -191,21 +191,6 @@ static int put_model(struct ggs_question * request, struct ggs_json * json, stru
 
 // ---- the recording ----
 
-// A report may hold only some token steps: then the times are theirs.
-static void put_times(struct ggs_json * json, const struct ggs_overview * o, const struct ggs_report_part * part) {
-    bool some = part != NULL && part->last_token != INT64_MAX;
-    ggs_json_i64(json, "begin_ns", some ? part->begin_ns : o->begin_ns);
-    ggs_json_i64(json, "end_ns", some ? part->end_ns : o->end_ns);
-    if (!some) {
-        ggs_json_null(json, "part");
-        return;
-    }
-    ggs_json_object(json, "part");
-    ggs_json_i64(json, "first", part->first_token);
-    ggs_json_i64(json, "last", part->last_token);
-    ggs_json_end(json);
-}
-
 static void put_counts(struct ggs_json * json, const struct ggs_overview * o) {
     ggs_json_u64(json, "threads", o->threads);
     ggs_json_u64(json, "tokens", o->steps);
@@ -291,7 +276,8 @@ static int put_all(struct ggs_question * request, struct ggs_json * json, struct
     put_machine(json, root);
     int status = put_model(request, json, error);
     if (status == 0) status = put_prompt(request, json, root, error);
-    put_times(json, overview, request->part);
+    ggs_json_i64(json, "begin_ns", overview->begin_ns);
+    ggs_json_i64(json, "end_ns", overview->end_ns);
     put_counts(json, overview);
     put_lanes(request, json, overview);
     if (status == 0) status = put_levels(request, json, error);

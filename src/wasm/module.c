@@ -1,0 +1,73 @@
+// The server's answers without a server: what /api/... of `ggscope serve` says, as a WebAssembly module. The page of a report gives it
+// traces and asks it what it would ask the server; ui/src/engine.ts is the other side.
+//
+//     data = ggs_new(size), write the bytes there; ggs_add_file(path, data, known, size)
+//     ggs_add_experiment(path, directory, name, state)                 -> its number
+//     answer = ggs_ask("/api/x/0/summary")                             -> NULL when out of memory
+//     ggs_answer_status(answer), ..._is_json, ..._data, ..._length     then ggs_answer_drop(answer)
+#include <stdlib.h>
+#include <string.h>
+
+#include "serve/site.h"
+#include "wasm/experiments.h"
+#include "wasm/files.h"
+
+#define EXPORT(name) __attribute__((export_name(name)))
+
+static struct ggs_shelf * shelf;
+
+EXPORT("ggs_new") void * module_new(size_t size);
+EXPORT("ggs_delete") void module_delete(void * memory);
+EXPORT("ggs_add_file") int module_add_file(const char * path, const void * data, size_t known, double size);
+EXPORT("ggs_add_experiment")
+int module_add_experiment(const char * path, const char * directory, const char * name, const char * state);
+EXPORT("ggs_ask") struct ggs_answer * module_ask(const char * target);
+EXPORT("ggs_answer_status") unsigned module_status(const struct ggs_answer * answer);
+EXPORT("ggs_answer_is_json") int module_is_json(const struct ggs_answer * answer);
+EXPORT("ggs_answer_data") const void * module_data(const struct ggs_answer * answer);
+EXPORT("ggs_answer_length") size_t module_length(const struct ggs_answer * answer);
+EXPORT("ggs_answer_drop") void module_drop(struct ggs_answer * answer);
+
+void * module_new(size_t size) {
+    return malloc(size);
+}
+
+void module_delete(void * memory) {
+    free(memory);
+}
+
+int module_add_file(const char * path, const void * data, size_t known, double size) {
+    return ggs_file_add(path, data, known, (uint64_t) size);
+}
+
+int module_add_experiment(const char * path, const char * directory, const char * name, const char * state) {
+    if (shelf == NULL && ggs_shelf_new(&shelf, NULL, 0, NULL, NULL) < 0) return -1;
+    return ggs_experiments_add(shelf, path, directory, name, state);
+}
+
+struct ggs_answer * module_ask(const char * target) {
+    struct ggs_answer * answer = ggs_answer_new();
+    if (shelf == NULL && ggs_shelf_new(&shelf, NULL, 0, NULL, NULL) < 0) return NULL;
+    if (answer != NULL) ggs_site_answer_target(shelf, target, answer);
+    return answer;
+}
+
+unsigned module_status(const struct ggs_answer * answer) {
+    return answer->status;
+}
+
+int module_is_json(const struct ggs_answer * answer) {
+    return answer->type == ggs_type_json;
+}
+
+const void * module_data(const struct ggs_answer * answer) {
+    return answer->body.data;
+}
+
+size_t module_length(const struct ggs_answer * answer) {
+    return answer->body.length;
+}
+
+void module_drop(struct ggs_answer * answer) {
+    ggs_answer_drop(answer);
+}
