@@ -69,3 +69,8 @@ foreach(name bench-decode bench-json)
     target_link_libraries(${name} PRIVATE trace base)
     set_target_properties(${name} PROPERTIES RUNTIME_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/tests)
 endforeach()
+
+# Traces with wrong values and right checksums, for tests/attack.
+add_executable(mutate-trace tests/attack/mutate-trace.c)
+target_link_libraries(mutate-trace PRIVATE trace)
+set_target_properties(mutate-trace PROPERTIES RUNTIME_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/tests)

@@ -16,18 +16,17 @@
 #include <stdint.h>
 
 // Room for `needed` elements in all; capacity at least doubles, so that pushing is linear. New memory is not zeroed.
-#define ggs_array_reserve(array, capacity, needed)                                                            \
-    __extension__({                                                                                           \
-        uint64_t ggs_capacity_ = (capacity);                                                                  \
+#define ggs_array_reserve(array, capacity, needed)                                                               \
+    __extension__({                                                                                              \
+        uint64_t ggs_capacity_ = (capacity);                                                                     \
         void *   ggs_memory_   = ggs_array_grow((array), &ggs_capacity_, (uint64_t) (needed), sizeof(*(array))); \
-        bool     ggs_ok_       = (uint64_t) (needed) <= ggs_capacity_;                                        \
-        if (ggs_ok_) (array) = ggs_memory_, (capacity) = ggs_capacity_;                                       \
-        ggs_ok_;                                                                                              \
+        bool     ggs_ok_       = (uint64_t) (needed) <= ggs_capacity_;                                           \
+        if (ggs_ok_) (array) = ggs_memory_, (capacity) = ggs_capacity_;                                          \
+        ggs_ok_;                                                                                                 \
     })
 
-#define ggs_array_push(array, count, capacity, ...)                       \
-    (ggs_array_reserve((array), (capacity), (uint64_t) (count) + 1) && \
-     ((array)[(count)++] = (__VA_ARGS__), true))
+#define ggs_array_push(array, count, capacity, ...) \
+    (ggs_array_reserve((array), (capacity), (uint64_t) (count) + 1) && ((array)[(count)++] = (__VA_ARGS__), true))
 
 // The memory, moved where it had to be and *capacity set; the old memory with *capacity as it was where it could not grow.
 void * ggs_array_grow(void * memory, uint64_t * capacity, uint64_t needed, size_t size);

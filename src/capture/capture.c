@@ -14,13 +14,13 @@
 #include <unistd.h>
 
 #include "capture/clock.h"
+#include "capture/journal.h"
 #include "capture/prove.h"
 #include "capture/reads.h"
 #include "capture/recorder.h"
 #include "capture/residency.h"
 #include "capture/resolve.h"
 #include "capture/segment.h"
-#include "capture/story.h"
 #include "trace/spool.h"
 
 int                  ggs_capture_state = GGS_CAPTURE_OFF; // until the constructor has looked at the environment
@@ -157,10 +157,10 @@ __attribute__((constructor)) static void constructor(void) {
 }
 
 static void tell_losses(void) {
-    for (unsigned reason = 1; reason < GGS_LOSS_REASONS; reason++) {
-        for (unsigned thread = 0; thread < GGS_LOSS_THREADS; thread++) {
+    for (unsigned reason = 1; reason < GGS_LOSS_COUNT; reason++) {
+        for (unsigned thread = 0; thread < GGS_LOST_THREADS; thread++) {
             uint64_t count = ggs_recorder_lost(reason, thread);
-            if (count > 0) ggs_story_numbers(GGS_STORY_LOSS, reason, thread, count, 0, NULL);
+            if (count > 0) ggs_journal_numbers(GGS_JOURNAL_LOSS, reason, thread, count, 0, NULL);
         }
     }
 }
@@ -169,9 +169,9 @@ static void tell_losses(void) {
 __attribute__((destructor)) static void destructor(void) {
     int state = __atomic_load_n(&ggs_capture_state, __ATOMIC_ACQUIRE);
     if (state != GGS_CAPTURE_RECORDING && state != GGS_CAPTURE_FULL) return;
-    ggs_residency_tell(GGS_WHEN_ENDED);
+    ggs_residency_tell(GGS_MOMENT_END);
     tell_losses();
-    ggs_story_numbers(GGS_STORY_END, 0, 0, 0, 0, NULL);
+    ggs_journal_numbers(GGS_JOURNAL_END, 0, 0, 0, 0, NULL);
 }
 
 // ---- waking up ----
@@ -199,14 +199,14 @@ static int move_to_own_directory(void) {
 static void tell_process(void) {
     char executable[PATH_MAX] = "";
     if (readlink("/proc/self/exe", executable, sizeof(executable) - 1) < 0) executable[0] = '\0';
-    struct ggs_story_process process = {
+    struct ggs_journal_process process = {
         .pid = (uint32_t) getpid(), .tick_is_ns = ggs_clock_is_ns, .page_size = (uint32_t) sysconf(_SC_PAGESIZE)};
     struct timespec utc;
     ggs_clock_anchor(&process.ticks, &process.monotonic_ns);
     clock_gettime(CLOCK_REALTIME, &utc);
     process.realtime_ns       = (uint64_t) utc.tv_sec * 1000000000u + (uint64_t) utc.tv_nsec;
     struct ggs_piece pieces[] = {{&process, sizeof(process)}, {executable, strlen(executable) + 1}};
-    ggs_story_append(GGS_STORY_PROCESS, pieces, 2);
+    ggs_journal_append(GGS_JOURNAL_PROCESS, pieces, 2);
 }
 
 struct text {
@@ -289,7 +289,7 @@ static void tell_engine(void) {
     dl_iterate_phdr(add_library, &text);
     if (getcwd(here, sizeof(here)) != NULL) add(&text, "directory=%s\n", here);
     add_command_line(&text);
-    ggs_story_text(GGS_STORY_ENGINE, text.data);
+    ggs_journal_text(GGS_JOURNAL_ENGINE, text.data);
 }
 
 static void start(void) {
@@ -305,8 +305,8 @@ static void start(void) {
         return;
     }
     ggs_clock_choose();
-    if (ggs_story_begin() != 0 &&
-        (errno != EEXIST || !follow || move_to_own_directory() != 0 || ggs_story_begin() != 0)) {
+    if (ggs_journal_begin() != 0 &&
+        (errno != EEXIST || !follow || move_to_own_directory() != 0 || ggs_journal_begin() != 0)) {
         if (errno == EEXIST) {
             set_state(GGS_CAPTURE_OFF); // another process of the same program records already
         } else {

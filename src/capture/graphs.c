@@ -6,8 +6,8 @@
 #include <string.h>
 
 #include "capture/buffers.h"
+#include "capture/journal.h"
 #include "capture/maps.h"
-#include "capture/story.h"
 #include "trace/spool.h"
 
 enum { FLAG_COMPUTE = 16, MOST_COPY = 4 << 20 };
@@ -15,15 +15,15 @@ enum { FLAG_COMPUTE = 16, MOST_COPY = 4 << 20 };
 // A graph as it was told: enough to recognise it, and to tell another one by its differences. One that was told as a
 // difference shares what it can with its base: old releases make a new one for every token.
 struct variant {
-    struct ggs_graph          graph;
-    uint64_t                  hash;     // of everything
-    uint64_t                  topology; // of everything but addresses
-    struct variant *          base;     // the variant whose definition was written in full; itself where it was
-    uint64_t *                moved;    // addresses of the leaves where they differ from the base's, else NULL
-    struct abi_tensor **      leaves;   // base only: tensors beyond the nodes, in the order of the definition
-    uint32_t                  n_leaves; // base only
-    struct ggs_story_tensor * told;     // base only: the definition as written
-    struct variant *          next;     // in its bucket
+    struct ggs_known_graph      graph;
+    uint64_t                    hash;     // of everything
+    uint64_t                    topology; // of everything but addresses
+    struct variant *            base;     // the variant whose definition was written in full; itself where it was
+    uint64_t *                  moved;    // addresses of the leaves where they differ from the base's, else NULL
+    struct abi_tensor **        leaves;   // base only: tensors beyond the nodes, in the order of the definition
+    uint32_t                    n_leaves; // base only
+    struct ggs_journal_tensor * told;     // base only: the definition as written
+    struct variant *            next;     // in its bucket
 };
 
 enum { BUCKETS = 4096 };
@@ -112,8 +112,8 @@ static uint64_t hash_topology(const struct abi_graph * graph) {
 
 // The leaves of a known graph are reached through its nodes, whose source pointers the hash has compared already.
 static bool leaves_equal(const struct variant * v) {
-    const struct variant *          base = v->base;
-    const struct ggs_story_tensor * told = base->told + base->graph.n_nodes;
+    const struct variant *            base = v->base;
+    const struct ggs_journal_tensor * told = base->told + base->graph.n_nodes;
     for (uint32_t i = 0; i < base->n_leaves; i++) {
         if (i + 8 < base->n_leaves) {
             __builtin_prefetch(base->leaves[i + 8]->ne);
@@ -178,7 +178,7 @@ static void map_release(struct tensor_map * map) {
     free(map->slots);
 }
 
-static void describe(struct ggs_story_tensor * out, const struct abi_tensor * t, const struct tensor_map * map) {
+static void describe(struct ggs_journal_tensor * out, const struct abi_tensor * t, const struct tensor_map * map) {
     memset(out, 0, sizeof(*out));
     out->address = (uint64_t) t->data;
     out->buffer  = ggs_buffer_id(t->buffer != NULL ? t->buffer : t->view_src != NULL ? t->view_src->buffer : NULL);
@@ -209,7 +209,7 @@ static uint64_t elements(const struct abi_tensor * t) {
 }
 
 struct copies {
-    struct ggs_graph *         graph;
+    struct ggs_known_graph *   graph;
     const struct abi_tensor ** taken; // sources that some node copies already
     uint32_t                   n_taken, capacity;
 };
@@ -244,7 +244,7 @@ static void plan_routing(struct copies * c, const struct abi_tensor * node, uint
     }
 }
 
-static bool plan_copies(struct ggs_graph * g, const struct abi_graph * graph) {
+static bool plan_copies(struct ggs_known_graph * g, const struct abi_graph * graph) {
     struct copies              c    = {.graph = g, .capacity = g->n_nodes * 2};
     const struct abi_tensor ** next = calloc(g->n_nodes + 1, sizeof(*next)); // the choice of experts that is used next
     c.taken                         = malloc((c.capacity + 1) * sizeof(*c.taken));
@@ -272,7 +272,7 @@ static bool plan_copies(struct ggs_graph * g, const struct abi_graph * graph) {
     return true;
 }
 
-static void plan_execution(struct ggs_graph * g, const struct abi_graph * graph) {
+static void plan_execution(struct ggs_known_graph * g, const struct abi_graph * graph) {
     bool has_flag = false; // releases without the compute flag never set it
     for (uint32_t i = 0; i < g->n_nodes; i++) has_flag |= (graph->nodes[i]->flags & FLAG_COMPUTE) != 0;
     for (uint32_t i = 0; i < g->n_nodes; i++) {
@@ -284,7 +284,7 @@ static void plan_execution(struct ggs_graph * g, const struct abi_graph * graph)
 
 // ---- telling ----
 
-static void tell_names(const struct ggs_story_tensor * tensors, uint32_t n, const struct abi_functions * f) {
+static void tell_names(const struct ggs_journal_tensor * tensors, uint32_t n, const struct abi_functions * f) {
     int op = known_op, type = known_type;
     for (uint32_t i = 0; i < n; i++) {
         if (tensors[i].op > op) op = tensors[i].op;
@@ -297,7 +297,7 @@ static void tell_names(const struct ggs_story_tensor * tensors, uint32_t n, cons
             const char * name = f->op_name(i);
             at += (size_t) snprintf(text + at, 64, "%s\n", name == NULL ? "" : name);
         }
-        ggs_story_text(GGS_STORY_OPS, text);
+        ggs_journal_text(GGS_JOURNAL_OPS, text);
         known_op = op;
     }
     at = 0;
@@ -311,7 +311,7 @@ static void tell_names(const struct ggs_story_tensor * tensors, uint32_t n, cons
                                         f->type_size(i));
             }
         }
-        ggs_story_text(GGS_STORY_TYPES, text);
+        ggs_journal_text(GGS_JOURNAL_TYPES, text);
         known_type = type;
     }
 }
@@ -329,32 +329,32 @@ static bool tell_graph(struct variant * v, const struct tensor_map * map, const 
         at += length + 1;
     }
     tell_names(v->told, map->n, f);
-    struct ggs_story_graph head     = {v->graph.id, v->graph.n_nodes, map->n, v->hash, text_bytes};
-    struct ggs_piece       pieces[] = {{&head, sizeof(head)}, {v->told, map->n * sizeof(*v->told)}, {text, text_bytes}};
-    int                    result   = ggs_story_append(GGS_STORY_GRAPH, pieces, 3);
+    struct ggs_journal_graph head = {v->graph.id, v->graph.n_nodes, map->n, v->hash, text_bytes};
+    struct ggs_piece pieces[]     = {{&head, sizeof(head)}, {v->told, map->n * sizeof(*v->told)}, {text, text_bytes}};
+    int              result       = ggs_journal_append(GGS_JOURNAL_GRAPH, pieces, 3);
     free(text);
     return result == 0;
 }
 
 // Tells a graph that differs from `base` only in addresses.
 static bool tell_delta(struct variant * v, const struct variant * base, uint32_t n_tensors) {
-    struct ggs_story_move * moves = malloc((n_tensors + 1) * (3 + ABI_PARAMS) * sizeof(*moves));
+    struct ggs_journal_move * moves = malloc((n_tensors + 1) * (3 + ABI_PARAMS) * sizeof(*moves));
     if (moves == NULL) return false;
     uint64_t n = 0;
     for (uint32_t i = 0; i < n_tensors; i++) {
-        const struct ggs_story_tensor * now = &v->told[i];
-        const struct ggs_story_tensor * was = &base->told[i];
-        if (now->address != was->address) moves[n++] = (struct ggs_story_move){i, 0, now->address};
-        if (now->view_offset != was->view_offset) moves[n++] = (struct ggs_story_move){i, 1, now->view_offset};
-        if (now->buffer != was->buffer) moves[n++] = (struct ggs_story_move){i, 2, now->buffer};
+        const struct ggs_journal_tensor * now = &v->told[i];
+        const struct ggs_journal_tensor * was = &base->told[i];
+        if (now->address != was->address) moves[n++] = (struct ggs_journal_move){i, 0, now->address};
+        if (now->view_offset != was->view_offset) moves[n++] = (struct ggs_journal_move){i, 1, now->view_offset};
+        if (now->buffer != was->buffer) moves[n++] = (struct ggs_journal_move){i, 2, now->buffer};
         for (uint32_t p = 0; p < ABI_PARAMS; p++) {
             if (now->parameters[p] != was->parameters[p])
-                moves[n++] = (struct ggs_story_move){i, 3 + p, (uint32_t) now->parameters[p]};
+                moves[n++] = (struct ggs_journal_move){i, 3 + p, (uint32_t) now->parameters[p]};
         }
     }
-    struct ggs_story_delta head     = {v->graph.id, base->graph.id, n};
-    struct ggs_piece       pieces[] = {{&head, sizeof(head)}, {moves, n * sizeof(*moves)}};
-    int                    result   = ggs_story_append(GGS_STORY_GRAPH_DELTA, pieces, 2);
+    struct ggs_journal_delta head     = {v->graph.id, base->graph.id, n};
+    struct ggs_piece         pieces[] = {{&head, sizeof(head)}, {moves, n * sizeof(*moves)}};
+    int                      result   = ggs_journal_append(GGS_JOURNAL_GRAPH_DELTA, pieces, 2);
     free(moves);
     return result == 0;
 }
@@ -366,7 +366,7 @@ static bool same_but_moved(const struct variant * base, const struct variant * v
         base->n_leaves != v->n_leaves)
         return false;
     for (uint32_t i = 0; i < v->graph.n_nodes + v->n_leaves; i++) {
-        const struct ggs_story_tensor *a = &base->told[i], *b = &v->told[i];
+        const struct ggs_journal_tensor *a = &base->told[i], *b = &v->told[i];
         if (a->type != b->type || a->op != b->op || a->flags != b->flags || a->view != b->view ||
             a->pointer != b->pointer || memcmp(a->ne, b->ne, sizeof(a->ne)) != 0 ||
             memcmp(a->nb, b->nb, sizeof(a->nb)) != 0 || memcmp(a->source, b->source, sizeof(a->source)) != 0)
@@ -377,8 +377,8 @@ static bool same_but_moved(const struct variant * base, const struct variant * v
 
 // Gives up what a variant shares with its base.
 static bool share_with_base(struct variant * v, struct variant * base) {
-    const struct ggs_story_tensor *now = v->told + v->graph.n_nodes, *was = base->told + base->graph.n_nodes;
-    bool                           moved = false;
+    const struct ggs_journal_tensor *now = v->told + v->graph.n_nodes, *was = base->told + base->graph.n_nodes;
+    bool                             moved = false;
     for (uint32_t i = 0; i < v->n_leaves; i++) moved |= now[i].address != was[i].address;
     if (moved) {
         v->moved = malloc(v->n_leaves * sizeof(*v->moved));
@@ -476,7 +476,8 @@ static void find_ops(const struct abi_functions * f) {
     };
 }
 
-const struct ggs_graph * ggs_graph_identify(const struct abi_graph * graph, const struct abi_functions * functions) {
+const struct ggs_known_graph * ggs_graphs_identify(const struct abi_graph *     graph,
+                                                   const struct abi_functions * functions) {
     pthread_mutex_lock(&lock);
     if (n_graphs == 0) find_ops(functions);
     uint64_t         hash = hash_graph(graph);

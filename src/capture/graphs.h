@@ -1,4 +1,4 @@
-// Which graph is this? Recognises a graph that was seen before, and tells the story of a new one.
+// Which graph is this? Recognises a graph that was seen before, and tells the journal of a new one.
 #pragma once
 
 #include <stdbool.h>
@@ -7,7 +7,7 @@
 #include "capture/ggml-abi.h"
 
 // What is known of a graph for as long as the process lives. Read by all threads, changed by none.
-struct ggs_graph {
+struct ggs_known_graph {
     uint64_t  id;            // from 1
     uint32_t  n_nodes;       // at most this many ops per thread and run: old releases visit empty nodes too
     uint32_t  last_executed; // index of the last node that is computed
@@ -21,6 +21,7 @@ struct ggs_graph_ops {
     int get_rows, set_rows, mul_mat_id, rope, mul;
 };
 
-// Recognises `graph`, or writes its definition to the story. NULL where memory or the story's room ran out.
+// Recognises `graph`, or writes its definition to the journal. NULL where memory or the journal's room ran out.
 // Thread-safe; takes a lock.
-const struct ggs_graph * ggs_graph_identify(const struct abi_graph * graph, const struct abi_functions * functions);
+const struct ggs_known_graph * ggs_graphs_identify(const struct abi_graph *     graph,
+                                                   const struct abi_functions * functions);

@@ -1,4 +1,4 @@
-// The functions that stand in for the engine's own. Each finds the real one, tells the recorder or the story what
+// The functions that stand in for the engine's own. Each finds the real one, tells the recorder or the journal what
 // it saw, and passes everything on unchanged.
 #include <errno.h>
 #include <stdbool.h>
@@ -14,13 +14,13 @@
 #include "capture/files.h"
 #include "capture/ggml-abi.h"
 #include "capture/graphs.h"
+#include "capture/journal.h"
 #include "capture/maps.h"
 #include "capture/prove.h"
 #include "capture/reads.h"
 #include "capture/recorder.h"
 #include "capture/residency.h"
 #include "capture/resolve.h"
-#include "capture/story.h"
 #include "trace/spool.h"
 
 #define EXPORT    __attribute__((visibility("default")))
@@ -84,23 +84,23 @@ EXPORT void ggml_barrier(void * pool) {
 
 // ---- graph runs ----
 
-static uint64_t n_runs, n_schedules, n_decodes, n_loads, n_buffers; // counted under the story's lock
+static uint64_t n_runs, n_schedules, n_decodes, n_loads, n_buffers; // counted under the journal's lock
 
 // The graph run that the calling thread is in. The graph functions call each other: the outermost counts.
 struct nesting {
-    unsigned                 depth;
-    uint64_t                 run; // 0: not recorded
-    const struct ggs_graph * graph;
-    uint64_t                 schedule, decode;
-    unsigned                 transfer_depth;
-    unsigned                 alloc_depth;
+    unsigned                       depth;
+    uint64_t                       run; // 0: not recorded
+    const struct ggs_known_graph * graph;
+    uint64_t                       schedule, decode;
+    unsigned                       transfer_depth;
+    unsigned                       alloc_depth;
 };
 static _Thread_local struct nesting in;
 
 static void run_enter(const struct abi_graph * graph, void * backend, const void * caller) {
     if (in.depth++ > 0) return;
     if (__builtin_expect(__atomic_load_n(&ggs_reads_loading, __ATOMIC_RELAXED) != 0, 0) && ggs_reads_settle())
-        ggs_residency_tell(GGS_WHEN_LOADED); // of a load whose end no hook saw
+        ggs_residency_tell(GGS_MOMENT_LOAD); // of a load whose end no hook saw
     in.run = 0;
     if (ggs_prove_wanted) ggs_prove_enter();
     if (!ggs_capture_wake(caller) || graph == NULL || graph->n_nodes <= 0) return;
@@ -109,20 +109,20 @@ static void run_enter(const struct abi_graph * graph, void * backend, const void
         ggs_capture_give_up("this ggml's graph is not laid out as expected: the program runs on, recording ends here");
         return;
     }
-    in.graph = ggs_graph_identify(graph, &ggs_engine);
+    in.graph = ggs_graphs_identify(graph, &ggs_engine);
     if (in.graph == NULL) {
         ggs_capture_stop_full();
         return;
     }
-    const char *         name = backend == NULL ? "CPU" : ggs_engine.backend_name(backend);
-    struct ggs_story_run run  = {.graph     = in.graph->id,
-                                 .schedule  = in.schedule,
-                                 .decode    = in.decode,
-                                 .os_thread = ggs_recorder_thread_id(),
-                                 .host      = backend == NULL};
+    const char *           name = backend == NULL ? "CPU" : ggs_engine.backend_name(backend);
+    struct ggs_journal_run run  = {.graph     = in.graph->id,
+                                   .schedule  = in.schedule,
+                                   .decode    = in.decode,
+                                   .os_thread = ggs_recorder_thread_id(),
+                                   .host      = backend == NULL};
     ggs_clock_anchor(&run.ticks, &run.monotonic_ns);
     struct ggs_piece pieces[] = {{&run, sizeof(run)}, {name, strlen(name) + 1}};
-    if (ggs_story_append_next(GGS_STORY_RUN, pieces, 2, &run.run, &n_runs) != 0) {
+    if (ggs_journal_append_next(GGS_JOURNAL_RUN, pieces, 2, &run.run, &n_runs) != 0) {
         ggs_capture_stop_full();
         return;
     }
@@ -133,12 +133,12 @@ static void run_leave(int64_t status) {
     if (--in.depth > 0) return;
     if (ggs_prove_wanted) ggs_prove_leave();
     if (in.run == 0) return; // its end is told though the spool may be full by now
-    struct ggs_story_run_end end = {.run = in.run, .status = status};
+    struct ggs_journal_run_end end = {.run = in.run, .status = status};
     ggs_clock_anchor(&end.ticks, &end.monotonic_ns);
     struct ggs_piece piece = {&end, sizeof(end)};
-    ggs_story_append(GGS_STORY_RUN_END, &piece, 1);
+    ggs_journal_append(GGS_JOURNAL_RUN_END, &piece, 1);
     in.run = 0;
-    if (in.schedule == 0) ggs_residency_tell(GGS_WHEN_RUN);
+    if (in.schedule == 0) ggs_residency_tell(GGS_MOMENT_GRAPH);
 }
 
 EXPORT int ggml_backend_graph_compute_async(void * backend, struct abi_graph * graph);
@@ -164,11 +164,11 @@ EXPORT int ggml_graph_compute(struct abi_graph * graph, struct abi_plan * plan);
 EXPORT int ggml_graph_compute(struct abi_graph * graph, struct abi_plan * plan) {
     REAL(ggml_graph_compute);
     run_enter(graph, NULL, CALLER);
-    struct ggs_run * run = NULL;
+    struct ggs_slot * run = NULL;
     if (in.run != 0 && plan != NULL && in.graph->n_nodes == (uint32_t) graph->n_nodes) {
-        run = ggs_run_open((uint32_t) in.run, graph, in.graph, plan->threadpool, plan->n_threads);
+        run = ggs_slot_open((uint32_t) in.run, graph, in.graph, plan->threadpool, plan->n_threads);
         if (run == NULL && errno != EBUSY) ggs_capture_stop_full();
-        ggs_story_numbers(GGS_STORY_RUN_THREADS, in.run, (uint64_t) plan->n_threads, ggs_run_slot(run), 0, NULL);
+        ggs_journal_numbers(GGS_JOURNAL_RUN_THREADS, in.run, (uint64_t) plan->n_threads, ggs_slot_number(run), 0, NULL);
     }
     if (__atomic_load_n(&ggs_capture_state, __ATOMIC_RELAXED) == GGS_CAPTURE_FULL && run == NULL && graph != NULL &&
         plan != NULL)
@@ -176,25 +176,25 @@ EXPORT int ggml_graph_compute(struct abi_graph * graph, struct abi_plan * plan) 
     bool proving = ggs_prove_wanted && run != NULL && ggs_prove_begin();
     int  status  = real(graph, plan);
     if (proving) ggs_prove_end();
-    if (run != NULL) ggs_run_close(run);
+    if (run != NULL) ggs_slot_close(run);
     run_leave(status);
     return status;
 }
 
 static void schedule_enter(void * scheduler, const struct abi_graph * graph, const void * caller) {
     if (in.schedule != 0 || !ggs_capture_wake(caller)) return;
-    struct ggs_story_number numbers = {{0, (uint64_t) scheduler, in.decode, (uint64_t) graph->n_nodes}};
-    struct ggs_piece        piece   = {&numbers, sizeof(numbers)};
-    if (ggs_story_append_next(GGS_STORY_SCHEDULE, &piece, 1, &numbers.value[0], &n_schedules) == 0)
+    struct ggs_journal_number numbers = {{0, (uint64_t) scheduler, in.decode, (uint64_t) graph->n_nodes}};
+    struct ggs_piece          piece   = {&numbers, sizeof(numbers)};
+    if (ggs_journal_append_next(GGS_JOURNAL_SCHEDULE, &piece, 1, &numbers.value[0], &n_schedules) == 0)
         in.schedule = numbers.value[0];
 }
 
 static void schedule_leave(bool outermost, int status) {
     if (!outermost || in.schedule == 0) return;
     if (ggs_capture_recording())
-        ggs_story_numbers(GGS_STORY_SCHEDULE_END, in.schedule, (uint64_t) (int64_t) status, 0, 0, NULL);
+        ggs_journal_numbers(GGS_JOURNAL_SCHEDULE_END, in.schedule, (uint64_t) (int64_t) status, 0, 0, NULL);
     in.schedule = 0;
-    ggs_residency_tell(GGS_WHEN_RUN);
+    ggs_residency_tell(GGS_MOMENT_GRAPH);
 }
 
 EXPORT int ggml_backend_sched_graph_compute_async(void * scheduler, struct abi_graph * graph);
@@ -221,13 +221,14 @@ EXPORT int ggml_backend_sched_graph_compute(void * scheduler, struct abi_graph *
 
 static void tell_buffer(void * buffer) {
     if (buffer == NULL || !ggs_capture_recording()) return;
-    void *                  type     = ggs_engine.buffer_type(buffer);
-    const char *            name     = type == NULL ? "" : ggs_engine.buffer_type_name(type);
-    struct ggs_story_buffer told     = {.address = (uint64_t) ggs_engine.buffer_base(buffer),
-                                        .size    = ggs_engine.buffer_size(buffer),
-                                        .host    = ggs_engine.buffer_is_host(buffer)};
-    struct ggs_piece        pieces[] = {{&told, sizeof(told)}, {name, strlen(name) + 1}};
-    if (ggs_story_append_next(GGS_STORY_BUFFER, pieces, 2, &told.id, &n_buffers) == 0) ggs_buffer_add(buffer, told.id);
+    void *                    type     = ggs_engine.buffer_type(buffer);
+    const char *              name     = type == NULL ? "" : ggs_engine.buffer_type_name(type);
+    struct ggs_journal_buffer told     = {.address = (uint64_t) ggs_engine.buffer_base(buffer),
+                                          .size    = ggs_engine.buffer_size(buffer),
+                                          .host    = ggs_engine.buffer_is_host(buffer)};
+    struct ggs_piece          pieces[] = {{&told, sizeof(told)}, {name, strlen(name) + 1}};
+    if (ggs_journal_append_next(GGS_JOURNAL_BUFFER, pieces, 2, &told.id, &n_buffers) == 0)
+        ggs_buffer_add(buffer, told.id);
 }
 
 // A buffer type may make its buffer from another type's and rename it afterwards: only the outermost allocation knows.
@@ -261,7 +262,7 @@ EXPORT void ggml_backend_buffer_free(void * buffer) {
     REAL(ggml_backend_buffer_free);
     uint64_t id = buffer == NULL ? 0 : ggs_buffer_remove(buffer);
     real(buffer);
-    if (id != 0 && ggs_capture_recording()) ggs_story_numbers(GGS_STORY_BUFFER_FREE, id, 0, 0, 0, NULL);
+    if (id != 0 && ggs_capture_recording()) ggs_journal_numbers(GGS_JOURNAL_BUFFER_FREE, id, 0, 0, 0, NULL);
 }
 
 EXPORT void ggml_backend_buffer_set_usage(void * buffer, int usage);
@@ -269,7 +270,8 @@ EXPORT void ggml_backend_buffer_set_usage(void * buffer, int usage) {
     REAL(ggml_backend_buffer_set_usage);
     real(buffer, usage);
     uint64_t id = ggs_buffer_id(buffer);
-    if (id != 0 && ggs_capture_recording()) ggs_story_numbers(GGS_STORY_BUFFER_USAGE, id, (uint64_t) usage, 0, 0, NULL);
+    if (id != 0 && ggs_capture_recording())
+        ggs_journal_numbers(GGS_JOURNAL_BUFFER_USAGE, id, (uint64_t) usage, 0, 0, NULL);
 }
 
 // ---- transfers ----
@@ -278,13 +280,13 @@ static uint64_t tensor_buffer(const struct abi_tensor * t) {
     return ggs_buffer_id(t->view_src != NULL ? t->view_src->buffer : t->buffer);
 }
 
-static void tell_transfer(struct ggs_story_transfer * transfer, const struct abi_tensor * tensor) {
+static void tell_transfer(struct ggs_journal_transfer * transfer, const struct abi_tensor * tensor) {
     // The engine unmaps what it has copied, so a source that lies in a mapping is looked up while it does.
     if (transfer->kind == GGS_TRANSFER_SET) ggs_maps_see_source(transfer->from);
     transfer->end             = ggs_clock_ticks();
     size_t           length   = strnlen(tensor->name, ABI_NAME - 1);
     struct ggs_piece pieces[] = {{transfer, sizeof(*transfer)}, {tensor->name, length}, {"", 1}};
-    ggs_story_append(GGS_STORY_TRANSFER, pieces, 3);
+    ggs_journal_append(GGS_JOURNAL_TRANSFER, pieces, 3);
 }
 
 // TRANSFER(kind, async, tensor, call): runs `call`, and tells of it where it is the outermost of nested transfers.
@@ -293,14 +295,14 @@ static void tell_transfer(struct ggs_story_transfer * transfer, const struct abi
         call;                                                                                          \
         return;                                                                                        \
     }                                                                                                  \
-    struct ggs_story_transfer transfer = {.kind        = (transfer_kind),                              \
-                                          .async       = (is_async),                                   \
-                                          .from        = (uint64_t) (from_),                           \
-                                          .to          = (uint64_t) (to_),                             \
-                                          .from_buffer = (from_buffer_),                               \
-                                          .to_buffer   = (to_buffer_),                                 \
-                                          .bytes       = (bytes_),                                     \
-                                          .begin       = ggs_clock_ticks()};                                 \
+    struct ggs_journal_transfer transfer = {.kind        = (transfer_kind),                            \
+                                            .async       = (is_async),                                 \
+                                            .from        = (uint64_t) (from_),                         \
+                                            .to          = (uint64_t) (to_),                           \
+                                            .from_buffer = (from_buffer_),                             \
+                                            .to_buffer   = (to_buffer_),                               \
+                                            .bytes       = (bytes_),                                   \
+                                            .begin       = ggs_clock_ticks()};                               \
     in.transfer_depth++;                                                                               \
     call;                                                                                              \
     in.transfer_depth--;                                                                               \
@@ -376,7 +378,7 @@ EXPORT void * gguf_init_from_file(const char * path, struct gguf_params params) 
     REAL(gguf_init_from_file);
     if (path != NULL && ggs_capture_wake(CALLER)) {
         char * absolute = realpath(path, NULL);
-        ggs_story_text(GGS_STORY_FILE, absolute == NULL ? path : absolute);
+        ggs_journal_text(GGS_JOURNAL_FILE, absolute == NULL ? path : absolute);
         ggs_files_add(absolute == NULL ? path : absolute);
         ggs_maps_expect_load();
         ggs_reads_expect();
@@ -388,9 +390,9 @@ EXPORT void * gguf_init_from_file(const char * path, struct gguf_params params) 
 // ---- models, contexts, decodes ----
 
 static uint64_t tell_load(const char * path) {
-    struct ggs_story_number numbers  = {{0, 0, 0, 0}};
-    struct ggs_piece        pieces[] = {{&numbers, sizeof(numbers)}, {path, strlen(path) + 1}};
-    if (ggs_story_append_next(GGS_STORY_LOAD, pieces, 2, &numbers.value[0], &n_loads) != 0) return 0;
+    struct ggs_journal_number numbers  = {{0, 0, 0, 0}};
+    struct ggs_piece          pieces[] = {{&numbers, sizeof(numbers)}, {path, strlen(path) + 1}};
+    if (ggs_journal_append_next(GGS_JOURNAL_LOAD, pieces, 2, &numbers.value[0], &n_loads) != 0) return 0;
     ggs_reads_begin(numbers.value[0]);
     return numbers.value[0];
 }
@@ -400,8 +402,8 @@ static void tell_load_end(uint64_t load, const void * model) {
     ggs_reads_end();
     if (!ggs_capture_recording()) return;
     ggs_maps_tell();
-    ggs_story_numbers(GGS_STORY_LOAD_END, load, (uint64_t) model, 0, 0, NULL);
-    ggs_residency_tell(GGS_WHEN_LOADED);
+    ggs_journal_numbers(GGS_JOURNAL_LOAD_END, load, (uint64_t) model, 0, 0, NULL);
+    ggs_residency_tell(GGS_MOMENT_LOAD);
 }
 
 EXPORT void * llama_model_load_from_file(const char * path, union abi_by_value params);
@@ -429,14 +431,14 @@ EXPORT void * llama_init_from_model(void * model, union abi_by_value params) {
     if (context != NULL && ggs_capture_wake(CALLER)) {
         void * (*get_memory)(void *) = (void * (*) (void *) ) ggs_resolve_name("llama_get_memory", CALLER);
         void * memory                = get_memory == NULL ? context : get_memory(context);
-        ggs_story_numbers(GGS_STORY_CONTEXT, (uint64_t) context, (uint64_t) model, (uint64_t) memory, 0, NULL);
+        ggs_journal_numbers(GGS_JOURNAL_CONTEXT, (uint64_t) context, (uint64_t) model, (uint64_t) memory, 0, NULL);
     }
     return context;
 }
 
 static uint64_t tell_decode(void * context, const struct abi_batch * batch, bool encode) {
-    uint32_t                n    = batch->n_tokens < 0 ? 0 : (uint32_t) batch->n_tokens;
-    struct ggs_story_decode head = {.context = (uint64_t) context, .tokens = n, .encode = encode};
+    uint32_t                  n    = batch->n_tokens < 0 ? 0 : (uint32_t) batch->n_tokens;
+    struct ggs_journal_decode head = {.context = (uint64_t) context, .tokens = n, .encode = encode};
     head.has = (batch->token != NULL ? 1u : 0) | (batch->pos != NULL ? 2u : 0) | (batch->seq_id != NULL ? 4u : 0) |
                (batch->logits != NULL ? 8u : 0);
     int32_t * numbers = calloc(n + 1, 3 * sizeof(int32_t) + 1);
@@ -451,7 +453,7 @@ static uint64_t tell_decode(void * context, const struct abi_batch * batch, bool
         if (batch->logits != NULL) outputs[i] = batch->logits[i] != 0;
     }
     struct ggs_piece pieces[] = {{&head, sizeof(head)}, {numbers, n * (3 * sizeof(int32_t) + 1)}};
-    int              result   = ggs_story_append_next(GGS_STORY_DECODE, pieces, 2, &head.decode, &n_decodes);
+    int              result   = ggs_journal_append_next(GGS_JOURNAL_DECODE, pieces, 2, &head.decode, &n_decodes);
     free(numbers);
     return result == 0 ? head.decode : 0;
 }
@@ -463,7 +465,7 @@ static int decode(int (*real)(void *, union abi_by_value), void * context, union
     in.decode  = tell_decode(context, &batch->batch, encode);
     int status = real(context, *batch);
     if (in.decode != 0 && ggs_capture_recording())
-        ggs_story_numbers(GGS_STORY_DECODE_END, in.decode, (uint64_t) (int64_t) status, 0, 0, NULL);
+        ggs_journal_numbers(GGS_JOURNAL_DECODE_END, in.decode, (uint64_t) (int64_t) status, 0, 0, NULL);
     in.decode = 0;
     return status;
 }
@@ -484,29 +486,29 @@ EXPORT void llama_set_warmup(void * context, bool on);
 EXPORT void llama_set_warmup(void * context, bool on) {
     REAL(llama_set_warmup);
     real(context, on);
-    if (ggs_capture_recording()) ggs_story_numbers(GGS_STORY_WARMUP, (uint64_t) context, on, 0, 0, NULL);
+    if (ggs_capture_recording()) ggs_journal_numbers(GGS_JOURNAL_WARMUP, (uint64_t) context, on, 0, 0, NULL);
 }
 
-// Releases differ in how a context's memory is cleared; the story tells of the object that was given.
+// Releases differ in how a context's memory is cleared; the journal tells of the object that was given.
 EXPORT void llama_memory_clear(void * memory, bool data);
 EXPORT void llama_memory_clear(void * memory, bool data) {
     REAL(llama_memory_clear);
     real(memory, data);
-    if (ggs_capture_recording()) ggs_story_numbers(GGS_STORY_CLEAR, (uint64_t) memory, 0, 0, 0, NULL);
+    if (ggs_capture_recording()) ggs_journal_numbers(GGS_JOURNAL_CLEAR, (uint64_t) memory, 0, 0, 0, NULL);
 }
 
 EXPORT void llama_kv_self_clear(void * context);
 EXPORT void llama_kv_self_clear(void * context) {
     REAL(llama_kv_self_clear);
     real(context);
-    if (ggs_capture_recording()) ggs_story_numbers(GGS_STORY_CLEAR, (uint64_t) context, 0, 0, 0, NULL);
+    if (ggs_capture_recording()) ggs_journal_numbers(GGS_JOURNAL_CLEAR, (uint64_t) context, 0, 0, 0, NULL);
 }
 
 EXPORT void llama_kv_cache_clear(void * context);
 EXPORT void llama_kv_cache_clear(void * context) {
     REAL(llama_kv_cache_clear);
     real(context);
-    if (ggs_capture_recording()) ggs_story_numbers(GGS_STORY_CLEAR, (uint64_t) context, 0, 0, 0, NULL);
+    if (ggs_capture_recording()) ggs_journal_numbers(GGS_JOURNAL_CLEAR, (uint64_t) context, 0, 0, 0, NULL);
 }
 
 // ---- the dynamic linker ----

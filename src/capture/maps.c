@@ -7,7 +7,7 @@
 #include <string.h>
 
 #include "capture/capture.h"
-#include "capture/story.h"
+#include "capture/journal.h"
 #include "trace/spool.h"
 
 enum { MOST_RANGES = 1024, MOST_VAIN_LOOKS = 4 };
@@ -16,7 +16,7 @@ static struct {
     pthread_mutex_t lock;
     char            text[65536];
     size_t          used;
-    uint64_t        told; // hash of what the story knows
+    uint64_t        told; // hash of what the journal knows
     struct {
         uint64_t from, to;
     } range[MOST_RANGES];
@@ -67,7 +67,7 @@ static void tell_locked(void) {
     }
     fclose(file);
     uint64_t hash = hash_text(maps.text, maps.used);
-    if (hash != maps.told) ggs_story_text(GGS_STORY_MAPS, maps.text);
+    if (hash != maps.told) ggs_journal_text(GGS_JOURNAL_MAPS, maps.text);
     maps.told = hash;
 }
 

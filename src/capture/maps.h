@@ -3,7 +3,7 @@
 
 #include <stdint.h>
 
-// Tells the story, if the mappings have changed since it was told last.
+// Tells the journal, if the mappings have changed since it was told last.
 void ggs_maps_tell(void);
 
 // While a model is being loaded (from here until the next graph), weights are copied out of mappings that are gone soon after:

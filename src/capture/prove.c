@@ -15,8 +15,8 @@
 #include <unistd.h>
 
 #include "capture/files.h"
+#include "capture/journal.h"
 #include "capture/recorder.h"
-#include "capture/story.h"
 #include "trace/spool.h"
 
 enum { MOST_AREAS = 256, MOST_TOLD = 4096, WORD = 64, BLOCK = 64 };
@@ -257,25 +257,25 @@ void ggs_prove_end(void) {
 // ---- telling ----
 
 struct told {
-    struct ggs_story_pages head;
-    struct ggs_story_area  areas[MOST_TOLD];
+    struct ggs_journal_pages head;
+    struct ggs_journal_area  areas[MOST_TOLD];
 };
 
 static void flush(struct told * told) {
     struct ggs_piece pieces[] = {{&told->head, sizeof(told->head)},
                                  {told->areas, told->head.count * sizeof(told->areas[0])}};
-    if (ggs_story_append(GGS_STORY_PAGES, pieces, 2) != 0) ggs_recorder_count_loss(GGS_LOSS_PAGES, 0, 1);
+    if (ggs_journal_append(GGS_JOURNAL_PAGES, pieces, 2) != 0) ggs_recorder_count_loss(GGS_LOSS_PAGES, 0, 1);
     told->head.count = 0;
 }
 
 static void add_pages(struct told * told, uintptr_t start, uint64_t bytes) {
-    struct ggs_story_area * last = told->head.count == 0 ? NULL : &told->areas[told->head.count - 1];
+    struct ggs_journal_area * last = told->head.count == 0 ? NULL : &told->areas[told->head.count - 1];
     if (last != NULL && last->start + last->bytes == start) {
         last->bytes += bytes;
         return;
     }
     if (told->head.count == MOST_TOLD) flush(told);
-    told->areas[told->head.count++] = (struct ggs_story_area){start, bytes};
+    told->areas[told->head.count++] = (struct ggs_journal_area){start, bytes};
 }
 
 static void take_word(struct told * told, const struct area * area, size_t word) {
@@ -311,7 +311,7 @@ void ggs_prove_tell(uint32_t run, uint32_t node) {
     static struct told told; // of the one run that is proved
     if (!leads || !atomic_load_explicit(&prove.any, memory_order_relaxed)) return;
     bool overflow = atomic_exchange_explicit(&prove.overflow, false, memory_order_relaxed);
-    told.head     = (struct ggs_story_pages){.run = run, .node = node, .flags = overflow ? 1 : 0};
+    told.head     = (struct ggs_journal_pages){.run = run, .node = node, .flags = overflow ? 1 : 0};
     atomic_store_explicit(&prove.any, false, memory_order_relaxed);
     for (unsigned i = 0; i < prove.n_areas; i++) {
         if (take_bits(run == 0 ? NULL : &told, &prove.area[i])) protect(&prove.area[i], PROT_NONE);

@@ -2,7 +2,7 @@
 //
 // During a graph run the mappings of model files are PROT_NONE. The first touch of a page raises SIGSEGV; the handler notes
 // the page and opens it. In the barrier that ends an op, while all threads stand still, the thread that leads the run tells
-// the story which pages were opened, and closes them again:
+// the journal which pages were opened, and closes them again:
 //
 //     op on all threads -> barrier -> lead: tell, protect -> barrier -> next op
 //

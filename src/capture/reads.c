@@ -17,8 +17,8 @@
 #include "capture/capture.h"
 #include "capture/clock.h"
 #include "capture/files.h"
+#include "capture/journal.h"
 #include "capture/recorder.h"
-#include "capture/story.h"
 #include "trace/spool.h"
 
 #define EXPORT    __attribute__((visibility("default")))
@@ -35,16 +35,16 @@ static _Thread_local uint64_t load;     // that the thread is in
 
 // Adjacent calls are told as one: a GGUF header is read in tens of thousands of pieces.
 static struct {
-    pthread_mutex_t       lock;
-    struct ggs_story_read read; // end - begin is the time spent in the calls; bytes is 0 where there is none
-    int                   file;
+    pthread_mutex_t         lock;
+    struct ggs_journal_read read; // end - begin is the time spent in the calls; bytes is 0 where there is none
+    int                     file;
 } pending = {.lock = PTHREAD_MUTEX_INITIALIZER};
 
 static void tell_pending(void) {
     const struct ggs_model_file * file = ggs_file_get(pending.file);
     if (pending.read.bytes > 0 && file != NULL && ggs_capture_recording()) {
         struct ggs_piece pieces[] = {{&pending.read, sizeof(pending.read)}, {file->path, strlen(file->path) + 1}};
-        ggs_story_append(GGS_STORY_READ, pieces, 2);
+        ggs_journal_append(GGS_JOURNAL_READ, pieces, 2);
     }
     pending.read.bytes = 0;
 }
@@ -59,8 +59,8 @@ static void flush(void) {
 static void note(uint32_t kind, int file, uint64_t offset, uint64_t bytes, uint64_t begin, uint64_t end) {
     if (bytes == 0 || !ggs_capture_recording()) return;
     pthread_mutex_lock(&pending.lock);
-    struct ggs_story_read * read   = &pending.read;
-    uint32_t                thread = ggs_recorder_thread_id();
+    struct ggs_journal_read * read   = &pending.read;
+    uint32_t                  thread = ggs_recorder_thread_id();
     if (read->bytes > 0 && read->bytes < TOGETHER && pending.file == file && read->kind == kind &&
         read->os_thread == thread && read->load == load && read->offset + read->bytes == offset) {
         read->bytes += bytes;
@@ -68,13 +68,13 @@ static void note(uint32_t kind, int file, uint64_t offset, uint64_t bytes, uint6
     } else {
         tell_pending();
         pending.file = file;
-        *read        = (struct ggs_story_read){.kind      = kind,
-                                               .os_thread = thread,
-                                               .load      = load,
-                                               .offset    = offset,
-                                               .bytes     = bytes,
-                                               .begin     = begin,
-                                               .end       = end};
+        *read        = (struct ggs_journal_read){.kind      = kind,
+                                                 .os_thread = thread,
+                                                 .load      = load,
+                                                 .offset    = offset,
+                                                 .bytes     = bytes,
+                                                 .begin     = begin,
+                                                 .end       = end};
     }
     pthread_mutex_unlock(&pending.lock);
 }
@@ -196,7 +196,7 @@ EXPORT size_t fread(void * to, size_t size, size_t count, FILE * stream) {
     last.end         = at + (int64_t) (n * size + buffered(stream));
     if (file < 0 || last.end <= last.begin) return n;
     reason = errno;
-    note(GGS_READING_FILE, file, (uint64_t) last.begin, (uint64_t) (last.end - last.begin), begin, end);
+    note(GGS_READ_FILE, file, (uint64_t) last.begin, (uint64_t) (last.end - last.begin), begin, end);
     errno = reason;
     return n;
 }
@@ -213,7 +213,7 @@ EXPORT ssize_t read(int fd, void * to, size_t size) {
     uint64_t begin = ggs_clock_ticks();
     ssize_t  n     = real(fd, to, size);
     reason         = errno;
-    if (n > 0) note(GGS_READING_FILE, file, (uint64_t) at, (uint64_t) n, begin, ggs_clock_ticks());
+    if (n > 0) note(GGS_READ_FILE, file, (uint64_t) at, (uint64_t) n, begin, ggs_clock_ticks());
     errno = reason;
     return n;
 }
@@ -226,7 +226,7 @@ static ssize_t timed_pread(ssize_t (*real)(int, void *, size_t, off_t), int fd, 
     uint64_t begin = ggs_clock_ticks();
     ssize_t  n     = real(fd, to, size, at);
     reason         = errno;
-    if (n > 0) note(GGS_READING_FILE, file, (uint64_t) at, (uint64_t) n, begin, ggs_clock_ticks());
+    if (n > 0) note(GGS_READ_FILE, file, (uint64_t) at, (uint64_t) n, begin, ggs_clock_ticks());
     errno = reason;
     return n;
 }
@@ -263,7 +263,7 @@ static void * timed_mmap(void * (*real)(void *, size_t, int, int, int, off_t), v
     uint64_t size = ggs_file_get(file)->size, from = (uint64_t) offset;
     uint64_t behind = from < size ? size - from : 0;
     reason          = errno;
-    if (data != MAP_FAILED) note(GGS_READING_POPULATE, file, from, length < behind ? length : behind, begin, end);
+    if (data != MAP_FAILED) note(GGS_READ_POPULATE, file, from, length < behind ? length : behind, begin, end);
     errno = reason;
     return data;
 }
@@ -320,7 +320,7 @@ EXPORT int madvise(void * address, size_t length, int advice) {
     if (LIKELY(!loading()) || !makes_kernel_read(advice)) return real(address, length, advice);
     uint64_t begin  = ggs_clock_ticks();
     int      result = real(address, length, advice), reason = errno;
-    if (result == 0) note_range(GGS_READING_ADVICE, address, length, begin, ggs_clock_ticks());
+    if (result == 0) note_range(GGS_READ_ADVICE, address, length, begin, ggs_clock_ticks());
     errno = reason;
     return result;
 }
@@ -331,7 +331,7 @@ EXPORT int posix_madvise(void * address, size_t length, int advice) {
     if (LIKELY(!loading()) || advice != POSIX_MADV_WILLNEED) return real(address, length, advice);
     uint64_t begin  = ggs_clock_ticks();
     int      result = real(address, length, advice), reason = errno;
-    if (result == 0) note_range(GGS_READING_ADVICE, address, length, begin, ggs_clock_ticks());
+    if (result == 0) note_range(GGS_READ_ADVICE, address, length, begin, ggs_clock_ticks());
     errno = reason;
     return result;
 }
@@ -342,7 +342,7 @@ EXPORT int mlock(const void * address, size_t length) {
     if (LIKELY(!loading())) return real(address, length);
     uint64_t begin  = ggs_clock_ticks();
     int      result = real(address, length), reason = errno;
-    if (result == 0) note_range(GGS_READING_LOCK, address, length, begin, ggs_clock_ticks());
+    if (result == 0) note_range(GGS_READ_LOCK, address, length, begin, ggs_clock_ticks());
     errno = reason;
     return result;
 }

@@ -21,28 +21,28 @@ struct lane {
     uint32_t              os_thread; // as last told in the lane
 };
 
-struct ggs_run {
-    _Atomic uint32_t         number; // 0: nobody may attach
-    _Atomic bool             taken;
-    bool                     trailing; // nodes follow the last one that is computed: two barriers close it
-    struct abi_tensor **     nodes;    // a copy: a thread that searches may look at it a moment too late
-    uint32_t                 capacity; // of nodes; it grows by leaving the old array behind
-    const struct ggs_graph * graph;
-    _Atomic(void *)          pool; // NULL until known
-    struct lane *            lanes[GGS_SLOT_THREADS];
+struct ggs_slot {
+    _Atomic uint32_t               number; // 0: nobody may attach
+    _Atomic bool                   taken;
+    bool                           trailing; // nodes follow the last one that is computed: two barriers close it
+    struct abi_tensor **           nodes;    // a copy: a thread that searches may look at it a moment too late
+    uint32_t                       capacity; // of nodes; it grows by leaving the old array behind
+    const struct ggs_known_graph * graph;
+    _Atomic(void *)                pool; // NULL until known
+    struct lane *                  lanes[GGS_SLOT_THREADS];
 };
 
-static struct ggs_run   slots[GGS_SLOTS];
+static struct ggs_slot  slots[GGS_SLOTS];
 static _Atomic uint32_t n_lanes;
-static _Atomic uint64_t lost[GGS_LOSS_REASONS][GGS_LOSS_THREADS];
+static _Atomic uint64_t lost[GGS_LOSS_COUNT][GGS_LOST_THREADS];
 
 struct thread_state {
-    struct ggs_run *      run;
+    struct ggs_slot *     run;
     uint32_t              number; // of the run that `run` was when this thread attached
     uint32_t              cursor; // index of the next node
     struct lane *         lane;
     struct ggs_spool_op * op;  // under way, or ended and not yet followed by another
-    struct ggs_run *      own; // the run that this thread opened: thread 0 needs no search
+    struct ggs_slot *     own; // the run that this thread opened: thread 0 needs no search
     uint32_t              os_thread;
     bool                  closing_pair; // the op is the last one and two barriers will close it
     unsigned              barriers;
@@ -57,7 +57,7 @@ uint64_t ggs_recorder_lost(unsigned reason, unsigned thread) {
 }
 
 void ggs_recorder_count_loss(unsigned reason, unsigned thread, uint64_t count) {
-    if (thread >= GGS_LOSS_THREADS) thread = GGS_LOSS_THREADS - 1;
+    if (thread >= GGS_LOST_THREADS) thread = GGS_LOST_THREADS - 1;
     atomic_fetch_add_explicit(&lost[reason][thread], count, memory_order_relaxed);
 }
 
@@ -73,7 +73,7 @@ uint32_t ggs_recorder_thread_id(void) {
 // ---- lanes ----
 
 // Makes sure that `bytes` more fit into a thread's lane.
-static struct lane * provide_lane(struct ggs_run * run, uint32_t thread, uint64_t bytes) {
+static struct lane * provide_lane(struct ggs_slot * run, uint32_t thread, uint64_t bytes) {
     struct lane * lane = run->lanes[thread];
     if (lane == NULL) {
         lane = calloc(1, sizeof(*lane));
@@ -96,13 +96,13 @@ static struct lane * provide_lane(struct ggs_run * run, uint32_t thread, uint64_
     return lane;
 }
 
-static uint64_t lane_need(const struct ggs_graph * graph, uint32_t thread) {
+static uint64_t lane_need(const struct ggs_known_graph * graph, uint32_t thread) {
     return ((uint64_t) graph->n_nodes + 2) * GGS_SPOOL_UNIT + (thread == 0 ? graph->index_bytes : 0);
 }
 
 // ---- runs ----
 
-static struct ggs_run * take_slot(void) {
+static struct ggs_slot * take_slot(void) {
     for (unsigned i = 0; i < GGS_SLOTS; i++) {
         bool free_slot = false;
         if (atomic_compare_exchange_strong(&slots[i].taken, &free_slot, true)) return &slots[i];
@@ -110,7 +110,7 @@ static struct ggs_run * take_slot(void) {
     return NULL;
 }
 
-static bool copy_nodes(struct ggs_run * run, const struct abi_graph * graph) {
+static bool copy_nodes(struct ggs_slot * run, const struct abi_graph * graph) {
     uint32_t n = (uint32_t) graph->n_nodes;
     if (n > run->capacity) {
         uint32_t capacity = run->capacity < 1024 ? 1024 : run->capacity;
@@ -124,9 +124,9 @@ static bool copy_nodes(struct ggs_run * run, const struct abi_graph * graph) {
     return true;
 }
 
-struct ggs_run * ggs_run_open(uint32_t number, const struct abi_graph * nodes, const struct ggs_graph * graph,
-                              void * pool, int threads) {
-    struct ggs_run * run = take_slot();
+struct ggs_slot * ggs_slot_open(uint32_t number, const struct abi_graph * nodes, const struct ggs_known_graph * graph,
+                                void * pool, int threads) {
+    struct ggs_slot * run = take_slot();
     if (run == NULL || threads > GGS_SLOT_THREADS) {
         ggs_recorder_count_lost_run(GGS_LOSS_SLOTS, graph->n_nodes, threads);
         if (run != NULL) atomic_store(&run->taken, false);
@@ -151,11 +151,11 @@ struct ggs_run * ggs_run_open(uint32_t number, const struct abi_graph * nodes, c
     return run;
 }
 
-uint32_t ggs_run_slot(const struct ggs_run * run) {
+uint32_t ggs_slot_number(const struct ggs_slot * run) {
     return run == NULL ? UINT32_MAX : (uint32_t) (run - slots);
 }
 
-void ggs_run_close(struct ggs_run * run) {
+void ggs_slot_close(struct ggs_slot * run) {
     self.own = NULL;
     self.op  = NULL;
     atomic_store_explicit(&run->number, 0, memory_order_relaxed);
@@ -164,7 +164,7 @@ void ggs_run_close(struct ggs_run * run) {
 
 // ---- ops ----
 
-static bool begins_with(const struct ggs_run * run, const struct abi_tensor * node, uint32_t * index) {
+static bool begins_with(const struct ggs_slot * run, const struct abi_tensor * node, uint32_t * index) {
     for (uint32_t i = 0; i < run->graph->n_nodes; i++) {
         if (run->nodes[i] == node) {
             *index = i;
@@ -177,15 +177,15 @@ static bool begins_with(const struct ggs_run * run, const struct abi_tensor * no
 // Which run does this op belong to? The one this thread opened; else the one of its pool; else, where the engine made a
 // pool for the run, the one whose nodes hold this one.
 static bool attach(const struct abi_params * params, const struct abi_tensor * node, uint32_t * index) {
-    struct ggs_run * found = NULL;
+    struct ggs_slot * found = NULL;
     if (self.own != NULL && begins_with(self.own, node, index)) {
         found = self.own;
         if (params->ith == 0) atomic_store_explicit(&found->pool, params->threadpool, memory_order_relaxed);
     }
     for (unsigned pass = 0; pass < 2 && found == NULL; pass++) {
         for (unsigned i = 0; i < GGS_SLOTS && found == NULL; i++) {
-            struct ggs_run * run  = &slots[i];
-            void *           pool = NULL;
+            struct ggs_slot * run  = &slots[i];
+            void *            pool = NULL;
             if (atomic_load_explicit(&run->number, memory_order_acquire) == 0) continue;
             pool = atomic_load_explicit(&run->pool, memory_order_relaxed);
             if (pool != params->threadpool && (pass == 0 || pool != NULL)) continue; // thread 0 may tell it meanwhile
@@ -258,10 +258,10 @@ static void copy_source(struct lane * lane, uint32_t node, unsigned source, cons
 }
 
 void ggs_op_begin(const struct abi_params * params, struct abi_tensor * node, unsigned absorbed) {
-    uint64_t         now   = ggs_clock_ticks();
-    struct ggs_run * run   = self.run;
-    uint32_t         index = self.cursor;
-    bool             found = false;
+    uint64_t          now   = ggs_clock_ticks();
+    struct ggs_slot * run   = self.run;
+    uint32_t          index = self.cursor;
+    bool              found = false;
     if (__builtin_expect(run != NULL && atomic_load_explicit(&run->number, memory_order_relaxed) == self.number, 1)) {
         uint32_t n = run->graph->n_nodes;
         while (index < n && run->nodes[index] != node) index++;
@@ -288,7 +288,7 @@ void ggs_op_begin(const struct abi_params * params, struct abi_tensor * node, un
     op->begin  = now;
     op->node   = index;
     op->run    = self.number;
-    op->flags  = absorbed > 0 ? GGS_OP_FUSED : 0;
+    op->flags  = absorbed > 0 ? GGS_OP_RUN_FUSED : 0;
     op->count  = (uint8_t) absorbed;
     __atomic_store_n(&op->type, GGS_UNIT_OP, __ATOMIC_RELEASE);
     self.op           = op;
@@ -304,7 +304,7 @@ void ggs_op_begin(const struct abi_params * params, struct abi_tensor * node, un
 }
 
 void ggs_op_mark_extra(void) {
-    if (self.op != NULL) self.op->flags |= GGS_OP_EXTRA;
+    if (self.op != NULL) self.op->flags |= GGS_OP_RUN_EXTRA;
 }
 
 bool ggs_op_in_flight(void) {
@@ -341,5 +341,5 @@ void ggs_op_barrier(uint64_t enter, uint64_t leave) {
     op->wait       = (uint32_t) (wait >> shift);
     op->inner_wait = (uint32_t) (self.inner_wait >> shift);
     op->shift      = (uint8_t) shift;
-    __atomic_store_n(&op->flags, op->flags | GGS_OP_ENDED, __ATOMIC_RELEASE);
+    __atomic_store_n(&op->flags, op->flags | GGS_OP_RUN_ENDED, __ATOMIC_RELEASE);
 }

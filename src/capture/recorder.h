@@ -13,14 +13,14 @@
 
 enum { GGS_SLOTS = 64, GGS_SLOT_THREADS = 512 };
 
-struct ggs_run; // a slot in use
+struct ggs_slot; // a slot in use
 
 // Takes a slot for a graph run and makes room in its lanes for `threads` threads. `pool` may be NULL where the engine makes a
 // pool of its own for the run. NULL where there is no slot (errno EBUSY: its ops are counted as lost) or no room.
-struct ggs_run * ggs_run_open(uint32_t number, const struct abi_graph * nodes, const struct ggs_graph * graph,
-                              void * pool, int threads);
-void             ggs_run_close(struct ggs_run * run);
-uint32_t         ggs_run_slot(const struct ggs_run * run); // its number, UINT32_MAX for NULL
+struct ggs_slot * ggs_slot_open(uint32_t number, const struct abi_graph * nodes, const struct ggs_known_graph * graph,
+                                void * pool, int threads);
+void              ggs_slot_close(struct ggs_slot * run);
+uint32_t          ggs_slot_number(const struct ggs_slot * run); // its number, UINT32_MAX for NULL
 
 // Around the computing of one node on the calling thread. `absorbed`: nodes computed together with it.
 void ggs_op_begin(const struct abi_params * params, struct abi_tensor * node, unsigned absorbed);
@@ -33,7 +33,7 @@ void ggs_op_current(uint32_t * run, uint32_t * node);
 void ggs_op_barrier(uint64_t enter, uint64_t leave);
 
 // Op runs that could not be recorded, by enum ggs_loss_reason and thread index (the last one stands for all beyond).
-enum { GGS_LOSS_THREADS = 64, GGS_LOSS_REASONS = 16 };
+enum { GGS_LOST_THREADS = 64 };
 uint64_t ggs_recorder_lost(unsigned reason, unsigned thread);
 void     ggs_recorder_count_loss(unsigned reason, unsigned thread, uint64_t count);
 // A whole run of `nodes` nodes on `threads` threads.

@@ -11,7 +11,7 @@
 
 #include "capture/capture.h"
 #include "capture/files.h"
-#include "capture/story.h"
+#include "capture/journal.h"
 #include "trace/spool.h"
 
 enum { PAGES_AT_ONCE = 65536, MOST_AREAS = 4096, MOST_RANGES = 1024 };
@@ -26,15 +26,15 @@ struct range { // of a model file, in memory
 
 // One snapshot at a time.
 static struct {
-    pthread_mutex_t           lock;
-    uint64_t                  snapshots;
-    struct range              ranges[MOST_RANGES];
-    unsigned                  n_ranges;
-    bool                      mapped[GGS_FILES_MOST]; // at some time
-    struct ggs_story_resident head;
-    struct ggs_story_area     areas[MOST_AREAS];      // not told yet
-    bool                      told;                   // something of this file, in this snapshot
-    uint8_t                   in_core[PAGES_AT_ONCE]; // of the pages asked for last: bit 0
+    pthread_mutex_t             lock;
+    uint64_t                    snapshots;
+    struct range                ranges[MOST_RANGES];
+    unsigned                    n_ranges;
+    bool                        mapped[GGS_FILES_MOST]; // at some time
+    struct ggs_journal_resident head;
+    struct ggs_journal_area     areas[MOST_AREAS];      // not told yet
+    bool                        told;                   // something of this file, in this snapshot
+    uint8_t                     in_core[PAGES_AT_ONCE]; // of the pages asked for last: bit 0
 } state = {.lock = PTHREAD_MUTEX_INITIALIZER};
 
 // ---- what is mapped ----
@@ -63,19 +63,19 @@ static void tell_areas(const struct ggs_model_file * file) {
     struct ggs_piece pieces[] = {{&state.head, sizeof(state.head)},
                                  {state.areas, state.head.count * sizeof(state.areas[0])},
                                  {file->path, strlen(file->path) + 1}};
-    ggs_story_append(GGS_STORY_RESIDENT, pieces, 3);
+    ggs_journal_append(GGS_JOURNAL_RESIDENT, pieces, 3);
     state.head.count = 0;
     state.told       = true;
 }
 
 static void add_area(const struct ggs_model_file * file, uint64_t offset, uint64_t bytes) {
-    struct ggs_story_area * last = state.head.count > 0 ? &state.areas[state.head.count - 1] : NULL;
+    struct ggs_journal_area * last = state.head.count > 0 ? &state.areas[state.head.count - 1] : NULL;
     if (last != NULL && last->start + last->bytes == offset) {
         last->bytes += bytes;
         return;
     }
     if (state.head.count == MOST_AREAS) tell_areas(file);
-    state.areas[state.head.count++] = (struct ggs_story_area){offset, bytes};
+    state.areas[state.head.count++] = (struct ggs_journal_area){offset, bytes};
 }
 
 // Is each page of `n` from `address` on in memory? Leaves the answers in state.in_core.
@@ -157,7 +157,7 @@ void ggs_residency_tell(uint32_t moment) {
     if (!ggs_residency_wanted || !ggs_capture_recording()) return;
     pthread_mutex_lock(&state.lock);
     find_ranges();
-    state.head = (struct ggs_story_resident){.snapshot = state.snapshots + 1, .moment = moment};
+    state.head = (struct ggs_journal_resident){.snapshot = state.snapshots + 1, .moment = moment};
     bool any   = false;
     for (int i = 0; i < GGS_FILES_MOST && ggs_file_get(i) != NULL; i++) {
         if (!state.mapped[i]) continue;

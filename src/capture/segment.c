@@ -35,8 +35,8 @@ uint64_t ggs_segment_given_up(void) {
 }
 
 static void segment_path(char * path, size_t size, uint32_t lane, uint32_t sequence) {
-    if (lane == GGS_SPOOL_STORY) {
-        snprintf(path, size, "%s/story-%04u.seg", settings.directory, sequence);
+    if (lane == GGS_SPOOL_JOURNAL) {
+        snprintf(path, size, "%s/journal-%04u.seg", settings.directory, sequence);
     } else {
         snprintf(path, size, "%s/lane-%03u-%04u.seg", settings.directory, lane, sequence);
     }
@@ -62,10 +62,10 @@ static bool give_up_oldest(void) {
 }
 
 // Is there room for `size` more, below the limit and without filling the file system?
-static bool reserve(uint64_t size, bool story) {
+static bool reserve(uint64_t size, bool journal) {
     while (used_bytes + size > settings.most_bytes) {
-        // The story is what makes lanes readable: it may go a little over the limit, but lanes may not.
-        if (story && used_bytes + size <= settings.most_bytes + settings.most_bytes / 8) break;
+        // The journal is what makes lanes readable: it may go a little over the limit, but lanes may not.
+        if (journal && used_bytes + size <= settings.most_bytes + settings.most_bytes / 8) break;
         if (!settings.ring || !give_up_oldest()) {
             errno = EDQUOT;
             return false;
@@ -127,7 +127,7 @@ int ggs_segment_create(struct ggs_segment * segment, uint32_t lane, uint32_t seq
     segment_path(path, sizeof(path), lane, sequence);
 
     pthread_mutex_lock(&lock);
-    bool room = reserve(size, lane == GGS_SPOOL_STORY);
+    bool room = reserve(size, lane == GGS_SPOOL_JOURNAL);
     pthread_mutex_unlock(&lock);
     if (!room) return -1;
 
@@ -157,7 +157,7 @@ void ggs_segment_leave(struct ggs_segment * segment) {
     struct ggs_spool_header header;
     memcpy(&header, segment->data, sizeof(header));
     madvise(segment->data, segment->size, MADV_DONTNEED);
-    if (header.lane != GGS_SPOOL_STORY) {
+    if (header.lane != GGS_SPOOL_JOURNAL) {
         pthread_mutex_lock(&lock);
         if (n_left - first_left < MOST_LEFT)
             left[n_left++ % MOST_LEFT] = (struct left){header.lane, header.sequence, segment->size};

@@ -1,5 +1,4 @@
 // ggscope buffers DIR: what memory the engine took, when and for what.
-#include <argp.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
@@ -13,22 +12,6 @@
 #include "base/terminal.h"
 #include "cli/commands.h"
 #include "cli/verb.h"
-
-struct arguments {
-    const char * directory;
-    bool         json;
-};
-
-static error_t parse_option(int key, char * argument, struct argp_state * state) {
-    struct arguments * arguments = state->input;
-    switch (key) {
-        case 'j':
-            arguments->json = true;
-            return 0;
-        default:
-            return ggs_verb_parse_directory(key, argument, state, &arguments->directory);
-    }
-}
 
 // ---- text ----
 
@@ -270,34 +253,30 @@ static int print_json(const struct ggs_occupancy * o, const struct ggs_trace * t
     return ggs_json_finish(&json);
 }
 
-int cmd_buffers(int argc, char ** argv) {
-    static const struct argp_option options[] = {{"json", 'j', NULL, 0, "As JSON", 1}, {0}};
-    static const struct argp        argp      = {
-                    options,
-                    parse_option,
-                    "DIR",
-                    "Show every runtime buffer with its class, size and life, how much they took over time and at most, and what was moved between them.",
-                    NULL,
-                    NULL,
-                    NULL};
-    struct arguments arguments = {0};
-    if (argp_parse(&argp, argc, argv, 0, NULL, &arguments) != 0) return 2;
-
-    struct ggs_error     error = {0};
-    struct ggs_trace     trace;
-    struct ggs_occupancy occupancy;
-    if (ggs_verb_open(&trace, arguments.directory) < 0) return 1;
-    int status = ggs_occupancy_compute(&occupancy, &trace, &error);
-    if (status == 0) {
-        if (!arguments.json) {
-            print_text(&occupancy, &trace);
-        } else if (print_json(&occupancy, &trace) != 0) {
-            status = ggs_fail_errno(&error, "could not write the buffers");
-        }
-        ggs_occupancy_release(&occupancy);
+static int show(void * arguments, struct ggs_trace * traces, struct ggs_error * error) {
+    const struct ggs_input * input = arguments;
+    struct ggs_occupancy     occupancy;
+    int                      status = ggs_occupancy_compute(&occupancy, traces, error);
+    if (status < 0) return status;
+    if (input->json) {
+        status = print_json(&occupancy, traces);
+    } else {
+        print_text(&occupancy, traces);
     }
-    if (status == 0 && fflush(stdout) != 0) status = ggs_fail_errno(&error, "could not write the buffers");
-    if (status < 0) ggs_verb_complain(&error);
-    ggs_trace_close(&trace);
-    return status < 0 ? 1 : 0;
+    ggs_occupancy_release(&occupancy);
+    return status;
+}
+
+int cmd_buffers(int argc, char ** argv) {
+    static const struct ggs_option options[] = {GGS_OPTION_JSON(1), {0}};
+    static const struct ggs_verb   verb      = {
+               .operands = "[DIR]",
+               .most     = 1,
+               .opens    = true,
+               .options  = options,
+               .run      = show,
+               .text =
+                   "Show every runtime buffer with its class, size and life, how much they took over time and at most, and what was moved between them."};
+    struct ggs_input input = {0};
+    return ggs_verb_run(&verb, argc, argv, &input);
 }

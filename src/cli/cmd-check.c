@@ -1,5 +1,4 @@
 // ggscope check DIR: is this experiment whole and consistent?
-#include <argp.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -10,22 +9,6 @@
 #include "base/terminal.h"
 #include "cli/commands.h"
 #include "cli/verb.h"
-
-struct arguments {
-    const char * directory;
-    bool         json;
-};
-
-static error_t parse_option(int key, char * argument, struct argp_state * state) {
-    struct arguments * arguments = state->input;
-    switch (key) {
-        case 'j':
-            arguments->json = true;
-            return 0;
-        default:
-            return ggs_verb_parse_directory(key, argument, state, &arguments->directory);
-    }
-}
 
 static const char * const words[] = {[GGS_CHECK_OK]          = "ok",
                                      [GGS_CHECK_INTERRUPTED] = "interrupted",
@@ -60,38 +43,37 @@ static int print_json(const struct ggs_checks * checks) {
     return ggs_json_finish(&json);
 }
 
-int cmd_check(int argc, char ** argv) {
-    static const struct argp_option options[] = {{"json", 'j', NULL, 0, "As JSON", 1}, {0}};
-    static const struct argp        argp      = {
-                    options,
-                    parse_option,
-                    "DIR",
-                    "Check everything that must hold of an experiment, a line each: ok, interrupted (the program was killed), skipped, or FAIL. "
-                                "Exit 1 where anything failed.",
-                    NULL,
-                    NULL,
-                    NULL};
-    struct arguments arguments = {0};
-    if (argp_parse(&argp, argc, argv, 0, NULL, &arguments) != 0) return 2;
-
-    struct ggs_error  error  = {0};
-    struct ggs_checks checks = {0};
-    int               status = 0;
-    if (ggs_is_json_export(arguments.directory)) {
-        status = ggs_check_json(&checks, arguments.directory, &error);
+static int check(void * arguments, struct ggs_trace * traces, struct ggs_error * error) {
+    const struct ggs_input * input  = arguments;
+    const char *             path   = input->paths[0];
+    struct ggs_checks        checks = {0};
+    int                      status = 0;
+    (void) traces;
+    if (ggs_is_json_export(path)) {
+        status = ggs_check_json(&checks, path, error);
     } else {
-        status = ggs_verb_seal(arguments.directory, &error);
-        if (status == 0) status = ggs_checks_run(&checks, arguments.directory, &error);
+        status = ggs_verb_seal(path, error);
+        if (status == 0) status = ggs_checks_run(&checks, path, error);
     }
-    if (status < 0) {
-        fprintf(stderr, "ggscope: %s\n", error.text);
-        return 1;
-    }
-    int written = 0;
-    if (arguments.json) {
-        written = print_json(&checks);
-    } else {
+    if (status < 0) return status;
+    if (!input->json) {
         print_text(&checks);
+    } else if (print_json(&checks) != 0) {
+        return -1;
     }
-    return checks.failed || written != 0 || fflush(stdout) != 0 ? 1 : 0;
+    return checks.failed ? 1 : 0;
+}
+
+int cmd_check(int argc, char ** argv) {
+    static const struct ggs_option options[] = {GGS_OPTION_JSON(1), {0}};
+    static const struct ggs_verb   verb      = {
+               .operands = "[DIR]",
+               .most     = 1,
+               .options  = options,
+               .run      = check,
+               .text =
+                   "Check everything that must hold of an experiment, a line each: ok, interrupted (the program was killed), skipped, or FAIL. "
+                          "Exit 1 if anything failed."};
+    struct ggs_input input = {0};
+    return ggs_verb_run(&verb, argc, argv, &input);
 }

@@ -1,5 +1,4 @@
 // ggscope diff A B: what changed between two recordings.
-#include <argp.h>
 #include <inttypes.h>
 #include <json-c/json.h>
 #include <math.h>
@@ -14,30 +13,6 @@
 #include "base/terminal.h"
 #include "cli/commands.h"
 #include "cli/verb.h"
-
-struct arguments {
-    const char * directories[2];
-    unsigned     n;
-    bool         json;
-};
-
-static error_t parse_option(int key, char * argument, struct argp_state * state) {
-    struct arguments * arguments = state->input;
-    switch (key) {
-        case 'j':
-            arguments->json = true;
-            return 0;
-        case ARGP_KEY_ARG:
-            if (arguments->n == 2) argp_error(state, "two experiments, please: '%s' is too much", argument);
-            arguments->directories[arguments->n++] = argument;
-            return 0;
-        case ARGP_KEY_END:
-            if (arguments->n < 2) argp_error(state, "which two experiments? Give their directories");
-            return 0;
-        default:
-            return ARGP_ERR_UNKNOWN;
-    }
-}
 
 // Files of the same name and size may still be other models: experiment.json has a digest of their metadata.
 static void digests(char * text, size_t size, struct ggs_trace * trace) {
@@ -228,9 +203,9 @@ static void print_warning(const char * sentence) {
     putchar('\n');
 }
 
-static void print_text(const struct ggs_diff * d, const struct arguments * arguments) {
+static void print_text(const struct ggs_diff * d, char ** paths) {
     if (d->identical) return;
-    printf("A  %s\nB  %s\n", arguments->directories[0], arguments->directories[1]);
+    printf("A  %s\nB  %s\n", paths[0], paths[1]);
     for (unsigned i = 0; i < d->n_warnings; i++) print_warning(d->warnings[i]);
     putchar('\n');
     print_totals(d);
@@ -352,47 +327,35 @@ static int print_json(const struct ggs_diff * d, const struct ggs_trace * traces
     return ggs_json_finish(&json);
 }
 
-static int compare(const struct arguments * arguments, struct ggs_trace * traces, struct ggs_error * error) {
-    struct ggs_diff diff;
-    int             status = ggs_diff_compute(&diff, &traces[0], &traces[1], error);
+static int compare(void * arguments, struct ggs_trace * traces, struct ggs_error * error) {
+    const struct ggs_input * input = arguments;
+    struct ggs_diff          diff;
+    int                      status = ggs_diff_compute(&diff, &traces[0], &traces[1], error);
     if (status < 0) return status;
     if (diff.n_warnings < GGS_DIFF_WARNINGS && other_metadata(&traces[0], &traces[1])) {
         snprintf(diff.warnings[diff.n_warnings++], GGS_DIFF_WARNING, "the models' metadata differ");
         diff.identical = false;
     }
-    if (!arguments->json) {
-        print_text(&diff, arguments);
-    } else if (print_json(&diff, traces) != 0) {
-        status = ggs_fail_errno(error, "could not write the differences");
+    if (input->json) {
+        status = print_json(&diff, traces);
+    } else {
+        print_text(&diff, input->paths);
     }
     ggs_diff_release(&diff);
-    if (status == 0 && fflush(stdout) != 0) status = ggs_fail_errno(error, "could not write the differences");
     return status;
 }
 
 int cmd_diff(int argc, char ** argv) {
-    static const struct argp_option options[] = {{"json", 'j', NULL, 0, "As JSON", 1}, {0}};
-    static const struct argp        argp      = {
-                    options,
-                    parse_option,
-                    "A B",
-                    "Show what changed from experiment A to experiment B: times beyond the noise, bytes, coverage, buffers, experts, and ops that only one of them has. Nothing changed: nothing is printed.",
-                    NULL,
-                    NULL,
-                    NULL};
-    struct arguments arguments = {0};
-    if (argp_parse(&argp, argc, argv, 0, NULL, &arguments) != 0) return 2;
-
-    struct ggs_error error     = {0};
-    struct ggs_trace traces[2] = {{0}, {0}};
-    if (ggs_verb_open(&traces[0], arguments.directories[0]) < 0) return 1;
-    if (ggs_verb_open(&traces[1], arguments.directories[1]) < 0) {
-        ggs_trace_close(&traces[0]);
-        return 1;
-    }
-    int status = compare(&arguments, traces, &error);
-    if (status < 0) ggs_verb_complain(&error);
-    ggs_trace_close(&traces[0]);
-    ggs_trace_close(&traces[1]);
-    return status < 0 ? 1 : 0;
+    static const struct ggs_option options[] = {GGS_OPTION_JSON(1), {0}};
+    static const struct ggs_verb   verb      = {
+               .operands = "A B",
+               .least    = 2,
+               .most     = 2,
+               .opens    = true,
+               .options  = options,
+               .run      = compare,
+               .text =
+                   "Show what changed from experiment A to experiment B: times beyond the noise, bytes, coverage, buffers, experts, and ops that only one of them has. Nothing changed: nothing is printed."};
+    struct ggs_input input = {0};
+    return ggs_verb_run(&verb, argc, argv, &input);
 }

@@ -1,7 +1,6 @@
 // ggscope doctor [PROGRAM]: what can be recorded here, what cannot, and how to mend that.
 #include "cli/cmd-doctor.h"
 
-#include <argp.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
@@ -17,6 +16,7 @@
 #include "base/json.h"
 #include "base/terminal.h"
 #include "cli/commands.h"
+#include "cli/verb.h"
 #include "engine/locate.h"
 #include "record/inspect/capture-library.h"
 #include "record/inspect/findings.h"
@@ -188,70 +188,52 @@ static bool print_json(const struct ggs_findings * report, bool good) {
 // ---- the verb ----
 
 struct arguments {
-    const char * program;
-    const char * engine;
-    bool         json;
+    struct ggs_input input;
+    const char *     engine;
 };
 
-enum { KEY_ENGINE = 256, KEY_JSON };
-
-static error_t parse_option(int key, char * argument, struct argp_state * state) {
-    struct arguments * arguments = state->input;
-    switch (key) {
-        case KEY_ENGINE:
-            arguments->engine = argument;
-            return 0;
-        case KEY_JSON:
-            arguments->json = true;
-            return 0;
-        case ARGP_KEY_ARG:
-            if (arguments->program != NULL)
-                argp_error(state, "one program at a time, please: '%s' is too much", argument);
-            arguments->program = argument;
-            return 0;
-        default:
-            return ARGP_ERR_UNKNOWN;
-    }
-}
-
 static void examine(struct ggs_findings * report, const struct arguments * arguments) {
+    const char *         program = arguments->input.n > 0 ? arguments->input.paths[0] : NULL;
     struct ggs_libraries capture = {0}, engine = {0};
     char                 path[PATH_MAX];
     doctor_machine(report);
     if (check_capture(report, path) && ggs_libraries_add(&capture, path) != 0) report->failed = true;
-    if (arguments->program != NULL) check_program(report, arguments->program, &engine);
+    if (program != NULL) check_program(report, program, &engine);
     // A program brings its own engine; where it does not, the one that is named, or ours, is looked at.
-    if (arguments->program == NULL || arguments->engine != NULL) check_engine(report, arguments->engine, &engine);
+    if (program == NULL || arguments->engine != NULL) check_engine(report, arguments->engine, &engine);
     if (engine.count > 0) ggs_findings_hooks(report, &capture, &engine);
     ggs_libraries_release(&capture);
     ggs_libraries_release(&engine);
 }
 
-int cmd_doctor(int argc, char ** argv) {
-    static const struct argp_option options[] = {
-        {"engine", KEY_ENGINE, "DIR", 0, "Look at the llama.cpp libraries in DIR (else GGSCOPE_ENGINE, else ours)", 1},
-        {"json", KEY_JSON, NULL, 0, "As JSON", 1},
-        {0},
-    };
-    static const struct argp argp = {
-        options,
-        parse_option,
-        "[PROGRAM]",
-        "Tell what can be recorded on this machine, with this engine, of this program, and how to mend the rest. Exit status 1 where "
-        "something stands in the way of a recording.",
-        NULL,
-        NULL,
-        NULL,
-    };
-    struct arguments arguments = {0};
-    if (argp_parse(&argp, argc, argv, 0, NULL, &arguments) != 0) return 2;
-
-    struct ggs_findings report = {0};
-    examine(&report, &arguments);
-    bool good = !report.failed;
+static int diagnose(void * input, struct ggs_trace * traces, struct ggs_error * error) {
+    const struct arguments * arguments = input;
+    struct ggs_findings      report    = {0};
+    (void) traces;
+    examine(&report, arguments);
+    bool good = true;
     for (size_t i = 0; i < report.count; i++) good = good && report.findings[i].level != GGS_FINDING_FAIL;
-    bool printed = report.failed ? false : arguments.json ? print_json(&report, good) : print_text(&report);
-    if (report.failed) fprintf(stderr, "ggscope: out of memory\n");
+    int status = report.failed ? ggs_fail_memory(error) : good ? 0 : 1;
+    if (!report.failed && !(arguments->input.json ? print_json(&report, good) : print_text(&report))) status = -1;
     ggs_findings_release(&report);
-    return good && printed ? 0 : 1;
+    return status;
+}
+
+int cmd_doctor(int argc, char ** argv) {
+    static const struct ggs_option options[] = {
+        {"engine", 0, "DIR", "Look at the llama.cpp libraries in DIR (else GGSCOPE_ENGINE, else ours)", 1,
+         offsetof(struct arguments, engine), ggs_take_text, NULL},
+        GGS_OPTION_JSON(1),
+        {0}};
+    static const struct ggs_verb verb = {
+        .operands = "[PROGRAM [ARGS...]]",
+        .most     = UINT_MAX,
+        .program  = true,
+        .options  = options,
+        .run      = diagnose,
+        .text =
+            "Tell what can be recorded on this machine, with this engine, of this program, and how to mend the rest. Exit 1 if "
+            "something stands in the way of a recording."};
+    struct arguments arguments = {0};
+    return ggs_verb_run(&verb, argc, argv, &arguments);
 }

@@ -1,5 +1,4 @@
 // ggscope experts DIR: which experts were chosen, how evenly, how often again, and how early that is known.
-#include <argp.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
@@ -14,30 +13,13 @@
 #include "cli/verb.h"
 
 struct arguments {
-    const char *               directory;
+    struct ggs_input           input;
     struct ggs_experts_options options;
-    bool                       json;
 };
+#define AT(member) offsetof(struct arguments, member)
 
-enum { OPTION_TOKEN = 256, OPTION_WINDOW };
-
-static error_t parse_option(int key, char * argument, struct argp_state * state) {
-    struct arguments * arguments = state->input;
-    switch (key) {
-        case OPTION_TOKEN:
-            if (!ggs_parse_tokens(argument, &arguments->options.first_token, &arguments->options.last_token))
-                argp_error(state, "'%s' names no tokens; write 5, 5..9, 5.. or ..9", argument);
-            return 0;
-        case OPTION_WINDOW:
-            if (!ggs_parse_u64(argument, 1, 65536, &arguments->options.window))
-                argp_error(state, "'%s' is no number of tokens from 1 to 65536", argument);
-            return 0;
-        case 'j':
-            arguments->json = true;
-            return 0;
-        default:
-            return ggs_verb_parse_directory(key, argument, state, &arguments->directory);
-    }
+static bool take_window(void * member, const char * text) {
+    return ggs_parse_u64(text, 1, 65536, member);
 }
 
 // ---- sums over layers ----
@@ -366,40 +348,38 @@ static int print_json(const struct ggs_trace * trace, const struct ggs_experts *
     return ggs_json_finish(&json);
 }
 
-int cmd_experts(int argc, char ** argv) {
-    static const struct argp_option options[] = {
-        {"token", OPTION_TOKEN, "A..B", 0, "Token steps A to B only; 0 is the prompt", 1},
-        {"window", OPTION_WINDOW, "N", 0, "The working set of N consecutive tokens, instead of several", 1},
-        {"json", 'j', NULL, 0, "As JSON", 2},
-        {0}};
-    static const struct argp argp = {
-        options,
-        parse_option,
-        "DIR",
-        "Show which experts were chosen in each layer: how evenly, how often again by the next token, together with which, how many a run of tokens needs, and how early the choice is known.",
-        NULL,
-        NULL,
-        NULL};
-    struct arguments arguments = {.options = {.first_token = 0, .last_token = INT64_MAX}};
-    if (argp_parse(&argp, argc, argv, 0, NULL, &arguments) != 0) return 2;
-
-    struct ggs_error   error = {0};
-    struct ggs_trace   trace;
-    struct ggs_experts experts;
-    if (ggs_verb_open(&trace, arguments.directory) < 0) return 1;
-    int status = ggs_experts_compute(&experts, &trace, &arguments.options, &error);
-    if (status == 0) {
-        if (arguments.json) {
-            if (print_json(&trace, &experts) != 0) status = ggs_fail_errno(&error, "could not write the experts");
-        } else if (!experts.any) {
-            puts("no experts in this model");
-        } else {
-            print_text(&experts);
-        }
-        ggs_experts_release(&experts);
+static int show(void * input, struct ggs_trace * traces, struct ggs_error * error) {
+    const struct arguments * arguments = input;
+    struct ggs_experts       experts;
+    int                      status = ggs_experts_compute(&experts, traces, &arguments->options, error);
+    if (status < 0) return status;
+    if (arguments->input.json) {
+        status = print_json(traces, &experts);
+    } else if (!experts.any) {
+        puts("no experts in this model");
+    } else {
+        print_text(&experts);
     }
-    if (status == 0 && fflush(stdout) != 0) status = ggs_fail_errno(&error, "could not write the experts");
-    if (status < 0) ggs_verb_complain(&error);
-    ggs_trace_close(&trace);
-    return status < 0 ? 1 : 0;
+    ggs_experts_release(&experts);
+    return status;
+}
+
+int cmd_experts(int argc, char ** argv) {
+    static const struct ggs_option options[] = {{"token", 0, "A..B", "Token steps A to B only; 0 is the prompt", 1,
+                                                 AT(options.first_token), ggs_take_tokens, GGS_EXPECTS_TOKENS},
+                                                {"window", 0, "N",
+                                                 "The working set of N consecutive tokens, instead of several", 1,
+                                                 AT(options.window), take_window, "a number of tokens from 1 to 65536"},
+                                                GGS_OPTION_JSON(2),
+                                                {0}};
+    static const struct ggs_verb   verb      = {
+               .operands = "[DIR]",
+               .most     = 1,
+               .opens    = true,
+               .options  = options,
+               .run      = show,
+               .text =
+                   "Show which experts were chosen in each layer: how evenly, how often again by the next token, together with which, how many a run of tokens needs, and how early the choice is known."};
+    struct arguments arguments = {.options = {.first_token = 0, .last_token = INT64_MAX}};
+    return ggs_verb_run(&verb, argc, argv, &arguments);
 }

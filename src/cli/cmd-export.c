@@ -51,7 +51,7 @@ static error_t parse_option(int key, char * argument, struct argp_state * state)
             return 0;
         case KEY_TOKEN:
             options->steps = true;
-            if (!ggs_parse_tokens(argument, &options->first_step, &options->last_step))
+            if (!ggs_take_tokens(&options->first_step, argument))
                 argp_error(state, "'%s' names no token steps; write N or A..B", argument);
             return 0;
         case KEY_TABLE:

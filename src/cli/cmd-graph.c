@@ -1,7 +1,6 @@
 // ggscope graph DIR: the graph of a token step, layer by layer.
 #include "cli/cmd-graph.h"
 
-#include <argp.h>
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
@@ -14,34 +13,11 @@
 enum form { FORM_TEXT, FORM_DOT, FORM_JSON };
 
 struct arguments {
-    const char * directory;
-    int64_t      token;
-    enum form    form;
-    bool         all;
+    struct ggs_input input;
+    int64_t          token;
+    bool             all, dot;
 };
-
-enum { OPTION_TOKEN = 256, OPTION_DOT, OPTION_ALL };
-
-static error_t parse_option(int key, char * argument, struct argp_state * state) {
-    struct arguments * arguments = state->input;
-    switch (key) {
-        case OPTION_TOKEN:
-            if (!ggs_parse_i64(argument, 0, INT64_MAX, &arguments->token))
-                argp_error(state, "'%s' is no token step; they count from 0, the prompt", argument);
-            return 0;
-        case OPTION_DOT:
-            arguments->form = FORM_DOT;
-            return 0;
-        case OPTION_ALL:
-            arguments->all = true;
-            return 0;
-        case 'j':
-            arguments->form = FORM_JSON;
-            return 0;
-        default:
-            return ggs_verb_parse_directory(key, argument, state, &arguments->directory);
-    }
-}
+#define AT(member) offsetof(struct arguments, member)
 
 // ---- looking at a run ----
 
@@ -219,34 +195,37 @@ static int write_graphs(struct output * output, struct ggs_trace * trace, int64_
     return status;
 }
 
-int cmd_graph(int argc, char ** argv) {
-    static const struct argp_option options[] = {
-        {"token", OPTION_TOKEN, "N", 0, "Of this token step; 0, the prompt, where not given", 1},
-        {"all", OPTION_ALL, NULL, 0, "Views, reshapes and the like too", 1},
-        {"dot", OPTION_DOT, NULL, 0, "As Graphviz, a cluster for each layer", 2},
-        {"json", 'j', NULL, 0, "As JSON", 2},
-        {0}};
-    static const struct argp argp = {
-        options,
-        parse_option,
-        "DIR",
-        "Show the compute graph of a token step, layer by layer: ops, their shapes and types, and where their operands lie.",
-        NULL,
-        NULL,
-        NULL};
-    struct arguments arguments = {0};
-    if (argp_parse(&argp, argc, argv, 0, NULL, &arguments) != 0) return 2;
-
-    struct ggs_error error = {0};
-    struct ggs_trace trace;
-    struct output    output = {.form = arguments.form, .all = arguments.all};
-    if (ggs_verb_open(&trace, arguments.directory) < 0) return 1;
-    output.written = calloc(trace.n_tensors + 1, sizeof(*output.written));
-    int status     = output.written == NULL ? ggs_fail_memory(&error) : find_token(&trace, arguments.token, &error);
-    if (status == 0) status = write_graphs(&output, &trace, arguments.token, &error);
-    if (status == 0 && fflush(stdout) != 0) status = ggs_fail_errno(&error, "could not write the graph");
-    if (status < 0) ggs_verb_complain(&error);
+static int show(void * input, struct ggs_trace * traces, struct ggs_error * error) {
+    const struct arguments * arguments = input;
+    struct output            output    = {
+                      .form    = arguments->input.json ? FORM_JSON
+                                 : arguments->dot      ? FORM_DOT
+                                                       : FORM_TEXT,
+                      .all     = arguments->all,
+                      .written = calloc(traces->n_tensors + 1, sizeof(*output.written)),
+    };
+    int status = output.written == NULL ? ggs_fail_memory(error) : find_token(traces, arguments->token, error);
+    if (status == 0) status = write_graphs(&output, traces, arguments->token, error);
     free(output.written);
-    ggs_trace_close(&trace);
-    return status < 0 ? 1 : 0;
+    return status;
+}
+
+int cmd_graph(int argc, char ** argv) {
+    static const struct ggs_option options[] = {
+        {"token", 0, "N", "Of this token step; 0, the prompt, if not given", 1, AT(token), ggs_take_index,
+         "the number of a token step, from 0, the prompt"},
+        {"all", 0, NULL, "Views, reshapes and the like too", 1, AT(all), NULL, NULL},
+        {"dot", 0, NULL, "As Graphviz, a cluster for each layer", 2, AT(dot), NULL, NULL},
+        GGS_OPTION_JSON(2),
+        {0}};
+    static const struct ggs_verb verb = {
+        .operands = "[DIR]",
+        .most     = 1,
+        .opens    = true,
+        .options  = options,
+        .run      = show,
+        .text =
+            "Show the compute graph of a token step, layer by layer: ops, their shapes and types, and where their operands lie."};
+    struct arguments arguments = {0};
+    return ggs_verb_run(&verb, argc, argv, &arguments);
 }

@@ -115,162 +115,82 @@ static void release(struct sorted * sorted) {
 // ---- the verb ----
 
 struct arguments {
-    const char *          directory;
+    struct ggs_input      input;
     struct ggs_log_filter filter;
-    enum ggs_log_form     form;
     uint64_t              limit;
     comparison            sort; // NULL: as they come
-    bool                  faults;
+    bool                  faults, csv;
 };
+#define AT(member) offsetof(struct arguments, member)
 
-enum {
-    OPTION_TOKEN = 256,
-    OPTION_LAYER,
-    OPTION_OP,
-    OPTION_TENSOR,
-    OPTION_THREAD,
-    OPTION_SOURCE,
-    OPTION_RANGE,
-    OPTION_BUFFER,
-    OPTION_SINCE,
-    OPTION_UNTIL,
-    OPTION_SORT,
-    OPTION_CSV,
-    OPTION_FAULTS
-};
-
-static void parse_sort(struct arguments * arguments, const char * name, struct argp_state * state) {
+static bool take_sort(void * member, const char * text) {
     for (int i = 0; i < N_SORT_COLUMNS; i++) {
-        if (strcmp(sort_columns[i].name, name) == 0) arguments->sort = sort_columns[i].compare;
+        if (strcmp(sort_columns[i].name, text) != 0) continue;
+        *(comparison *) member = sort_columns[i].compare;
+        return true;
     }
-    if (arguments->sort == NULL)
-        argp_error(
-            state,
-            "there is no column '%s' to sort by; there are time, token, op, tensor, layer, threads, bytes, source, duration and wait",
-            name);
+    return false;
 }
 
-static void parse_source(struct ggs_log_filter * filter, const char * name, struct argp_state * state) {
-    if (strcasecmp(name, "disk") == 0) {
-        filter->source = GGS_SOURCE_DISK;
-    } else if (strcasecmp(name, "buffer") == 0) {
-        filter->source = GGS_SOURCE_BUFFER;
-    } else {
-        argp_error(state, "the source is disk or buffer, not '%s'", name);
-    }
+static bool take_source(void * member, const char * text) {
+    enum ggs_memory_source * source = member;
+    bool                     disk   = strcasecmp(text, "disk") == 0;
+    *source                         = disk ? GGS_SOURCE_DISK : GGS_SOURCE_BUFFER;
+    return disk || strcasecmp(text, "buffer") == 0;
 }
 
-static void parse_filter(int key, struct ggs_log_filter * filter, const char * text, struct argp_state * state) {
-    int64_t number;
-    switch (key) {
-        case OPTION_TOKEN:
-            if (!ggs_parse_tokens(text, &filter->first_token, &filter->last_token))
-                argp_error(state, "'%s' names no tokens; write 5, 5..9, 5.. or ..9", text);
-            return;
-        case OPTION_LAYER:
-            if (strcmp(text, "none") == 0) {
-                filter->layer = -1;
-            } else if (ggs_parse_i64(text, 0, INT32_MAX, &number)) {
-                filter->layer = (int) number;
-            } else {
-                argp_error(state, "'%s' is no layer; write a number, or none for ops of no layer", text);
-            }
-            return;
-        case OPTION_OP:
-            filter->op = text;
-            return;
-        case OPTION_TENSOR:
-            filter->tensor = text;
-            return;
-        case OPTION_THREAD:
-            if (!ggs_parse_i64(text, 0, INT32_MAX, &filter->thread))
-                argp_error(state, "'%s' is no thread; they count from 0", text);
-            return;
-        case OPTION_SOURCE:
-            parse_source(filter, text, state);
-            return;
-        case OPTION_RANGE:
-            if (!ggs_parse_offsets(text, &filter->range_begin, &filter->range_end))
-                argp_error(state, "'%s' is no range of bytes; write 4096..8192, 64K..1.5M, 1G.. or one offset", text);
-            return;
-        case OPTION_BUFFER:
-            if (!ggs_parse_u64(text, 1, UINT64_MAX, &filter->buffer))
-                argp_error(state, "'%s' is no buffer; they count from 1", text);
-            return;
-        case OPTION_SINCE:
-            if (!ggs_parse_time(text, &filter->since_ns))
-                argp_error(state, "'%s' is no time; write 1.5s, 300ms, 20us or nanoseconds", text);
-            return;
-        case OPTION_UNTIL:
-            if (!ggs_parse_time(text, &filter->until_ns))
-                argp_error(state, "'%s' is no time; write 1.5s, 300ms, 20us or nanoseconds", text);
-            return;
-        default:
-            return;
-    }
+static bool take_layer(void * member, const char * text) {
+    if (strcmp(text, "none") != 0) return ggs_take_layer(member, text);
+    *(int *) member = -1;
+    return true;
+}
+
+static bool take_thread(void * member, const char * text) {
+    return ggs_parse_i64(text, 0, INT32_MAX, member);
+}
+
+static bool take_buffer(void * member, const char * text) {
+    return ggs_parse_u64(text, 1, UINT64_MAX, member);
 }
 
 // Page faults belong to threads of the operating system and to addresses: some of what ops are asked about means nothing there.
-static void check_faults(const struct arguments * arguments, struct argp_state * state) {
+static void check(const void * input, struct argp_state * state) {
+    const struct arguments * arguments = input;
+    if (!arguments->faults) return;
     if (arguments->filter.thread >= 0 || arguments->filter.buffer != 0)
         argp_error(state, "--thread and --buffer do not go with --faults");
     if (arguments->sort != NULL && arguments->sort != by_time && arguments->sort != by_duration)
         argp_error(state, "page faults are sorted by time or duration");
 }
 
-static error_t parse_option(int key, char * argument, struct argp_state * state) {
-    struct arguments * arguments = state->input;
-    switch (key) {
-        case 'j':
-            arguments->form = GGS_LOG_JSON;
-            return 0;
-        case OPTION_CSV:
-            arguments->form = GGS_LOG_CSV;
-            return 0;
-        case 'n':
-            if (!ggs_parse_u64(argument, 0, UINT64_MAX, &arguments->limit))
-                argp_error(state, "'%s' is no number of lines", argument);
-            return 0;
-        case OPTION_SORT:
-            parse_sort(arguments, argument, state);
-            return 0;
-        case OPTION_FAULTS:
-            arguments->faults = true;
-            return 0;
-        case ARGP_KEY_ARG:
-            if (arguments->directory != NULL)
-                argp_error(state, "one experiment at a time, please: '%s' is too much", argument);
-            arguments->directory = argument;
-            return 0;
-        case ARGP_KEY_END:
-            if (arguments->directory == NULL) argp_error(state, "which experiment? Give its directory");
-            if (arguments->faults) check_faults(arguments, state);
-            return 0;
-        default:
-            if (key < OPTION_TOKEN || key > OPTION_UNTIL) return ARGP_ERR_UNKNOWN;
-            parse_filter(key, &arguments->filter, argument, state);
-            return 0;
-    }
-}
+#define EXPECTS_TIME "a time such as 1.5s, 300ms, 20us or 5000 (nanoseconds)"
 
-static const struct argp_option options[] = {
-    {"token", OPTION_TOKEN, "A..B", 0, "Token steps A to B; 0 is the prompt", 1},
-    {"layer", OPTION_LAYER, "N", 0, "Ops of layer N, or of none", 1},
-    {"op", OPTION_OP, "NAME", 0, "Ops of this name, such as MUL_MAT", 1},
-    {"tensor", OPTION_TENSOR, "GLOB", 0, "Ops whose result or operand has a name like this, such as '*attn_q*'", 1},
-    {"thread", OPTION_THREAD, "N", 0, "Ops that thread N took part in, with its own times", 1},
-    {"source", OPTION_SOURCE, "disk|buffer", 0, "Ops with an operand in a mapped file, or in a buffer", 1},
-    {"range", OPTION_RANGE, "OFF..OFF", 0, "Ops that touch these bytes of a model file", 1},
-    {"buffer", OPTION_BUFFER, "ID", 0, "Ops with an operand in this buffer", 1},
-    {"since", OPTION_SINCE, "TIME", 0, "Not before this time, such as 1.5s", 1},
-    {"until", OPTION_UNTIL, "TIME", 0, "Before this time", 1},
-    {"faults", OPTION_FAULTS, NULL, 0, "Page faults instead of ops: when, where, and how long the thread was held up",
-     1},
-    {"sort", OPTION_SORT, "COLUMN", 0,
-     "By time, token, op, tensor, layer, source; or, largest first, threads, bytes, duration, wait", 2},
-    {"limit", 'n', "N", 0, "At most N ops", 2},
-    {"csv", OPTION_CSV, NULL, 0, "As CSV", 3},
-    {"json", 'j', NULL, 0, "As JSON, with all operands", 3},
+static const struct ggs_option options[] = {
+    {"token", 0, "A..B", "Token steps A to B; 0 is the prompt", 1, AT(filter.first_token), ggs_take_tokens,
+     GGS_EXPECTS_TOKENS},
+    {"layer", 0, "N", "Ops of layer N, or of none", 1, AT(filter.layer), take_layer,
+     "the number of a layer, or none for ops of no layer"},
+    {"op", 0, "NAME", "Ops of this name, such as MUL_MAT", 1, AT(filter.op), ggs_take_text, NULL},
+    {"tensor", 0, "GLOB", "Ops whose result or operand has a name like this, such as '*attn_q*'", 1, AT(filter.tensor),
+     ggs_take_text, NULL},
+    {"thread", 0, "N", "Ops that thread N took part in, with its own times", 1, AT(filter.thread), take_thread,
+     "the number of a thread, from 0"},
+    {"source", 0, "disk|buffer", "Ops with an operand in a mapped file, or in a buffer", 1, AT(filter.source),
+     take_source, "disk or buffer"},
+    {"range", 0, "OFF..OFF", "Ops that touch these bytes of a model file", 1, AT(filter.range_begin), ggs_take_offsets,
+     "a range of bytes such as 4096..8192, 64K..1.5M or 1G.., or one offset"},
+    {"buffer", 0, "ID", "Ops with an operand in this buffer", 1, AT(filter.buffer), take_buffer,
+     "the number of a buffer, from 1"},
+    {"since", 0, "TIME", "Not before this time, such as 1.5s", 1, AT(filter.since_ns), ggs_take_time, EXPECTS_TIME},
+    {"until", 0, "TIME", "Before this time", 1, AT(filter.until_ns), ggs_take_time, EXPECTS_TIME},
+    {"faults", 0, NULL, "Page faults instead of ops: when, where, and how long the thread was held up", 1, AT(faults),
+     NULL, NULL},
+    {"sort", 0, "COLUMN",
+     "By time, token, op, tensor, layer, source; or, largest first, threads, bytes, duration, wait", 2, AT(sort),
+     take_sort, "time, token, op, tensor, layer, threads, bytes, source, duration or wait"},
+    {"limit", 'n', "N", "At most N ops", 2, AT(limit), ggs_take_count, "a number of lines"},
+    {"csv", 0, NULL, "As CSV", 3, AT(csv), NULL, NULL},
+    {"json", 'j', NULL, "As JSON, with all operands", 3, AT(input.json), NULL, NULL},
     {0}};
 
 static int print_log(struct ggs_log * log, const struct arguments * arguments, struct ggs_log_writer * writer,
@@ -294,41 +214,41 @@ static int print_log(struct ggs_log * log, const struct arguments * arguments, s
     return status < 0 ? status : 0;
 }
 
-static int print_faults(const struct arguments * arguments, struct ggs_trace * trace, struct ggs_error * error) {
+static int print_faults(const struct arguments * arguments, enum ggs_log_form form, struct ggs_trace * trace,
+                        struct ggs_error * error) {
     struct ggs_fault_log log = {.filter  = &arguments->filter,
-                                .form    = arguments->form,
+                                .form    = form,
                                 .limit   = arguments->limit,
                                 .longest = arguments->sort == by_duration};
     return ggs_fault_log_print(&log, trace, stdout, error);
 }
 
-int cmd_log(int argc, char ** argv) {
-    static const struct argp argp = {
-        options,
-        parse_option,
-        "DIR",
-        "Show the ops of an experiment one after the other: when, for which token and layer, on how many threads, which bytes from where, how long.",
-        NULL,
-        NULL,
-        NULL};
-    struct arguments arguments = {.filter = GGS_LOG_ALL, .limit = UINT64_MAX};
-    if (argp_parse(&argp, argc, argv, 0, NULL, &arguments) != 0) return 2;
-
-    struct ggs_error      error = {0};
-    struct ggs_trace      trace;
-    struct ggs_log *      log = NULL;
+static int show(void * input, struct ggs_trace * traces, struct ggs_error * error) {
+    struct arguments *    arguments = input;
+    enum ggs_log_form     form = arguments->input.json ? GGS_LOG_JSON : arguments->csv ? GGS_LOG_CSV : GGS_LOG_TEXT;
+    struct ggs_log *      log;
     struct ggs_log_writer writer;
-    if (ggs_verb_open(&trace, arguments.directory) < 0) return 1;
-    arguments.filter.operands = arguments.form == GGS_LOG_JSON;
-    int status                = arguments.faults ? print_faults(&arguments, &trace, &error)
-                                                 : ggs_log_open(&log, &trace, &arguments.filter, &error);
-    if (status == 0 && !arguments.faults) {
-        ggs_log_writer_begin(&writer, &trace, stdout, arguments.form);
-        status = print_log(log, &arguments, &writer, &error);
-        if (ggs_log_writer_end(&writer) != 0 && status == 0) status = ggs_fail_errno(&error, "could not write the log");
-    }
-    if (status < 0) ggs_verb_complain(&error);
+    if (arguments->faults) return print_faults(arguments, form, traces, error);
+    arguments->filter.operands = form == GGS_LOG_JSON;
+    int status                 = ggs_log_open(&log, traces, &arguments->filter, error);
+    if (status < 0) return status;
+    ggs_log_writer_begin(&writer, traces, stdout, form);
+    status = print_log(log, arguments, &writer, error);
+    if (ggs_log_writer_end(&writer) != 0 && status == 0) status = -1;
     ggs_log_close(log);
-    ggs_trace_close(&trace);
-    return status < 0 ? 1 : 0;
+    return status;
+}
+
+int cmd_log(int argc, char ** argv) {
+    static const struct ggs_verb verb = {
+        .operands = "[DIR]",
+        .most     = 1,
+        .opens    = true,
+        .options  = options,
+        .check    = check,
+        .run      = show,
+        .text =
+            "Show the ops of an experiment one after the other: when, for which token and layer, on how many threads, which bytes from where, how long."};
+    struct arguments arguments = {.filter = GGS_LOG_ALL, .limit = UINT64_MAX};
+    return ggs_verb_run(&verb, argc, argv, &arguments);
 }

@@ -1,5 +1,4 @@
 // ggscope prove DIR: were the bytes that the trace claims the ones that the machine touched?
-#include <argp.h>
 #include <inttypes.h>
 #include <stdio.h>
 
@@ -13,22 +12,6 @@
 #include "record/inspect/libraries.h"
 
 enum { MOST_SHOWN = 20, NAME_COLUMNS = 28 };
-
-struct arguments {
-    const char * directory;
-    bool         json;
-};
-
-static error_t parse_option(int key, char * argument, struct argp_state * state) {
-    struct arguments * arguments = state->input;
-    switch (key) {
-        case 'j':
-            arguments->json = true;
-            return 0;
-        default:
-            return ggs_verb_parse_directory(key, argument, state, &arguments->directory);
-    }
-}
 
 static const char * file_path(const struct ggs_trace * trace, uint64_t file) {
     return file == 0 || file > trace->n_files ? "" : ggs_reader_string(trace->reader, trace->files[file - 1].path);
@@ -160,33 +143,28 @@ static int print_json(const struct ggs_proof * proof, const struct ggs_trace * t
     return ggs_json_finish(&json);
 }
 
-int cmd_prove(int argc, char ** argv) {
-    static const struct argp_option options[] = {{"json", 'j', NULL, 0, "As JSON", 1}, {0}};
-    static const struct argp        argp      = {
-                    options,
-                    parse_option,
-                    "DIR",
-                    "Compare the pages that each op really touched with those that the trace says it reads, in a recording made with --prove. "
-                                "Exit 1 where an op touched a page that nobody predicted.",
-                    NULL,
-                    NULL,
-                    NULL};
-    struct arguments arguments = {0};
-    if (argp_parse(&argp, argc, argv, 0, NULL, &arguments) != 0) return 2;
+static int prove(void * arguments, struct ggs_trace * traces, struct ggs_error * error) {
+    const struct ggs_input * input = arguments;
+    struct ggs_proof         proof;
+    int                      status = ggs_proof_compute(&proof, traces, error);
+    if (status < 0) return status;
+    status    = input->json ? print_json(&proof, traces) : print_text(&proof, traces);
+    bool good = proof.n_surprises == 0 && proof.incomplete == 0 && proof.lost == 0;
+    ggs_proof_release(&proof);
+    return status != 0 ? -1 : good ? 0 : 1;
+}
 
-    struct ggs_trace trace;
-    struct ggs_proof proof;
-    struct ggs_error error;
-    if (ggs_verb_open(&trace, arguments.directory) != 0) return 1;
-    int result = 1;
-    if (ggs_proof_compute(&proof, &trace, &error) < 0) {
-        ggs_verb_complain(&error);
-    } else {
-        int  written = arguments.json ? print_json(&proof, &trace) : print_text(&proof, &trace);
-        bool good    = proof.n_surprises == 0 && proof.incomplete == 0 && proof.lost == 0;
-        result       = written != 0 || fflush(stdout) != 0 || !good ? 1 : 0;
-        ggs_proof_release(&proof);
-    }
-    ggs_trace_close(&trace);
-    return result;
+int cmd_prove(int argc, char ** argv) {
+    static const struct ggs_option options[] = {GGS_OPTION_JSON(1), {0}};
+    static const struct ggs_verb   verb      = {
+               .operands = "[DIR]",
+               .most     = 1,
+               .opens    = true,
+               .options  = options,
+               .run      = prove,
+               .text =
+                   "Compare the pages that each op really touched with those that the trace says it reads, in a recording made with --prove. "
+                          "Exit 1 if an op touched a page that nobody predicted."};
+    struct ggs_input input = {0};
+    return ggs_verb_run(&verb, argc, argv, &input);
 }

@@ -1,28 +1,15 @@
 // ggscope seal DIR: makes the trace of an experiment that has none yet.
-#include <argp.h>
 #include <stdio.h>
 
-#include "base/error.h"
 #include "base/number.h"
 #include "cli/commands.h"
 #include "cli/verb.h"
 #include "record/sealing.h"
 
 struct arguments {
-    const char * directory;
-    bool         quiet;
+    struct ggs_input input;
+    bool             quiet;
 };
-
-static error_t parse_option(int key, char * argument, struct argp_state * state) {
-    struct arguments * arguments = state->input;
-    switch (key) {
-        case 'q':
-            arguments->quiet = true;
-            return 0;
-        default:
-            return ggs_verb_parse_directory(key, argument, state, &arguments->directory);
-    }
-}
 
 static void tell(const char * directory, const struct ggs_seal_result * result) {
     char bytes[GGS_NUMBER_LENGTH], runs[GGS_NUMBER_LENGTH], op_runs[GGS_NUMBER_LENGTH];
@@ -35,28 +22,29 @@ static void tell(const char * directory, const struct ggs_seal_result * result) 
             ggs_format_count(op_runs, result->op_runs), result->ended ? "" : "; the program was interrupted");
 }
 
-int cmd_seal(int argc, char ** argv) {
-    static const struct argp_option options[] = {{"quiet", 'q', NULL, 0, "Say nothing where all is well", 1}, {0}};
-    static const struct argp        argp      = {
-                    options,
-                    parse_option,
-                    "DIR",
-                    "Make the trace of an experiment that has none yet: the program was started with LD_PRELOAD and without ggscope, or "
-                                "ggscope was killed before it could do so. An experiment that is sealed already stays as it is.",
-                    NULL,
-                    NULL,
-                    NULL,
-    };
-    struct arguments arguments = {0};
-    if (argp_parse(&argp, argc, argv, 0, NULL, &arguments) != 0) return 2;
-
-    struct ggs_error       error;
-    struct ggs_seal_result result;
-    if (ggs_seal_recover(arguments.directory, arguments.quiet, &result, &error) < 0) {
-        fprintf(stderr, "ggscope: %s\n", error.text);
-        return 1;
-    }
-    ggs_seal_followed(arguments.directory, arguments.quiet);
-    if (!arguments.quiet) tell(arguments.directory, &result);
+static int seal(void * input, struct ggs_trace * traces, struct ggs_error * error) {
+    const struct arguments * arguments = input;
+    const char *             path      = arguments->input.paths[0];
+    struct ggs_seal_result   result;
+    (void) traces;
+    int status = ggs_seal_recover(path, arguments->quiet, &result, error);
+    if (status < 0) return status;
+    ggs_seal_followed(path, arguments->quiet);
+    if (!arguments->quiet) tell(path, &result);
     return 0;
+}
+
+int cmd_seal(int argc, char ** argv) {
+    static const struct ggs_option options[] = {
+        {"quiet", 'q', NULL, "Say nothing if all is well", 1, offsetof(struct arguments, quiet), NULL, NULL}, {0}};
+    static const struct ggs_verb verb = {
+        .operands = "[DIR]",
+        .most     = 1,
+        .options  = options,
+        .run      = seal,
+        .text =
+            "Make the trace of an experiment that has none yet: the program was started with LD_PRELOAD and without ggscope, or "
+            "ggscope was killed before it could do so. An experiment that is sealed already stays as it is."};
+    struct arguments arguments = {0};
+    return ggs_verb_run(&verb, argc, argv, &arguments);
 }

@@ -180,7 +180,7 @@ static void write_histogram(struct ggs_json * json, const char * key, const stru
 }
 
 static void write_requests(struct ggs_json * json, const struct ggs_request_totals * r) {
-    ggs_json_object(json, "requests");
+    ggs_json_object(json, "block_requests");
     write_request_sum(json, "model", &r->model);
     write_request_sum(json, "other", &r->other);
     write_request_sum(json, "writes", &r->writes);
@@ -236,7 +236,7 @@ void stats_machine_json(struct ggs_json * json, const struct stats_report * repo
     if (r->model.requests + r->other.requests + r->writes.requests + r->lost > 0) {
         write_requests(json, r);
     } else {
-        ggs_json_null(json, "requests");
+        ggs_json_null(json, "block_requests");
     }
     ggs_json_end(json);
 }

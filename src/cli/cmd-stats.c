@@ -1,7 +1,6 @@
 // ggscope stats DIR: what ran, how often, at which cost.
 #include "cli/cmd-stats.h"
 
-#include <argp.h>
 #include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -16,57 +15,26 @@
 #include "cli/commands.h"
 #include "cli/verb.h"
 
-enum { KEY_BY = 256, KEY_JSON, KEY_TOKEN, KEY_LAYER, KEY_PROBE };
-
 struct arguments {
-    const char *            directory;
+    struct ggs_input        input;
     struct ggs_totals_range range;
-    enum ggs_by             by;
-    bool                    by_given, json, probe;
+    int                     by; // enum ggs_by, or -1
+    bool                    probe;
 };
+#define AT(member) offsetof(struct arguments, member)
 
 static const char * const by_names[] = {
     [GGS_BY_OP] = "op",         [GGS_BY_LAYER] = "layer",   [GGS_BY_COMPONENT] = "component",
     [GGS_BY_TENSOR] = "tensor", [GGS_BY_THREAD] = "thread", [GGS_BY_TOKEN] = "token",
 };
 
-static bool parse_by(const char * text, enum ggs_by * by) {
+static bool take_by(void * member, const char * text) {
     for (size_t i = 0; i < sizeof(by_names) / sizeof(by_names[0]); i++) {
-        if (strcmp(text, by_names[i]) == 0) {
-            *by = (enum ggs_by) i;
-            return true;
-        }
+        if (strcmp(text, by_names[i]) != 0) continue;
+        *(int *) member = (int) i;
+        return true;
     }
     return false;
-}
-
-static error_t parse_option(int key, char * argument, struct argp_state * state) {
-    struct arguments * arguments = state->input;
-    uint64_t           layer;
-    switch (key) {
-        case KEY_JSON:
-            arguments->json = true;
-            return 0;
-        case KEY_PROBE:
-            arguments->probe = true;
-            return 0;
-        case KEY_BY:
-            if (!parse_by(argument, &arguments->by))
-                argp_error(state, "--by takes op, layer, component, tensor, thread or token, not '%s'", argument);
-            arguments->by_given = true;
-            return 0;
-        case KEY_TOKEN:
-            if (!ggs_parse_tokens(argument, &arguments->range.first_step, &arguments->range.last_step))
-                argp_error(state, "--token takes a token or a range such as 3, 3..5 or 3.., not '%s'", argument);
-            return 0;
-        case KEY_LAYER:
-            if (!ggs_parse_u64(argument, 0, INT_MAX, &layer))
-                argp_error(state, "--layer takes the number of a layer, not '%s'", argument);
-            arguments->range.layer = (int) layer;
-            return 0;
-        default:
-            return ggs_verb_parse_directory(key, argument, state, &arguments->directory);
-    }
 }
 
 // ---- the memory's limit: DIR/probe.json ----
@@ -110,60 +78,57 @@ static int probe(const char * directory, unsigned threads, struct ggs_error * er
 // ---- the verb ----
 
 static int compute(struct stats_report * report, const struct arguments * arguments, struct ggs_error * error) {
-    int status = ggs_totals_compute(&report->totals, report->trace, &arguments->range, error);
+    const char * path   = arguments->input.paths[0];
+    enum ggs_by  by     = arguments->by < 0 ? GGS_BY_OP : (enum ggs_by) arguments->by;
+    int          status = ggs_totals_compute(&report->totals, report->trace, &arguments->range, error);
     // The text shows a table in any case; the JSON has by_op without asking.
-    if (status == 0 && (arguments->by_given || !arguments->json))
-        status = ggs_groups_compute(&report->groups, report->trace, arguments->by, &arguments->range, error);
+    if (status == 0 && (arguments->by >= 0 || !arguments->input.json))
+        status = ggs_groups_compute(&report->groups, report->trace, by, &arguments->range, error);
     if (status == 0) status = ggs_weights_list(&report->weights, report->trace, &report->totals, error);
     if (status == 0) status = ggs_fault_totals_compute(&report->faults, report->trace, &arguments->range, error);
     if (status == 0) status = ggs_request_totals_compute(&report->requests, report->trace, &arguments->range, error);
     if (status == 0) status = ggs_loading_compute(&report->loading, report->trace, error);
     if (status == 0) status = ggs_resident_list(&report->resident, report->trace, &report->totals, error);
-    if (status == 0 && arguments->probe) status = probe(arguments->directory, (unsigned) report->totals.threads, error);
+    if (status == 0 && arguments->probe) status = probe(path, (unsigned) report->totals.threads, error);
     ggs_conditions_read(&report->conditions, report->trace);
-    report->bandwidth = read_probe(arguments->directory);
-    report->by        = by_names[arguments->by];
+    report->bandwidth = read_probe(path);
+    report->by        = by_names[by];
     return status;
 }
 
-int cmd_stats(int argc, char ** argv) {
-    static const struct argp_option options[] = {
-        {"by", KEY_BY, "WHAT", 0, "Sum up by op (the default), layer, component, tensor, thread or token", 1},
-        {"token", KEY_TOKEN, "A..B", 0, "Only these token steps", 1},
-        {"layer", KEY_LAYER, "N", 0, "Only ops of this layer", 1},
-        {"probe", KEY_PROBE, NULL, 0,
-         "Measure for a second how fast memory can be read here, keep it, and compare with it", 2},
-        {"json", KEY_JSON, NULL, 0, "As JSON", 2},
-        {0},
-    };
-    static const struct argp argp = {
-        options,
-        parse_option,
-        "DIR",
-        "Show what ran, how often and at which cost: token steps, time, bytes read and written, what of the model was touched, in which order.",
-        NULL,
-        NULL,
-        NULL};
-    struct arguments arguments = {.range = ggs_totals_all};
-    if (argp_parse(&argp, argc, argv, 0, NULL, &arguments) != 0) return 2;
-
-    struct ggs_trace    trace;
-    struct ggs_error    error  = {0};
-    struct stats_report report = {.trace = &trace};
-    if (ggs_verb_open(&trace, arguments.directory) < 0) return 1;
-    int status = compute(&report, &arguments, &error);
-    if (status < 0) {
-        ggs_verb_complain(&error);
-    } else {
-        status = arguments.json ? stats_json(&report) : stats_text(&report);
-        if (fflush(stdout) != 0) status = -1;
-    }
+static int show(void * input, struct ggs_trace * traces, struct ggs_error * error) {
+    const struct arguments * arguments = input;
+    struct stats_report      report    = {.trace = traces};
+    int                      status    = compute(&report, arguments, error);
+    if (status == 0) status = arguments->input.json ? stats_json(&report) : stats_text(&report);
     ggs_request_totals_release(&report.requests);
     ggs_fault_totals_release(&report.faults);
     ggs_resident_release(&report.resident);
     ggs_weights_release(&report.weights);
     ggs_groups_release(&report.groups);
     ggs_totals_release(&report.totals);
-    ggs_trace_close(&trace);
-    return status == 0 ? 0 : 1;
+    return status;
+}
+
+int cmd_stats(int argc, char ** argv) {
+    static const struct ggs_option options[] = {
+        {"by", 0, "WHAT", "Sum up by op (the default), layer, component, tensor, thread or token", 1, AT(by), take_by,
+         "op, layer, component, tensor, thread or token"},
+        {"token", 0, "A..B", "Only these token steps", 1, AT(range.first_step), ggs_take_tokens, GGS_EXPECTS_TOKENS},
+        {"layer", 0, "N", "Only ops of this layer", 1, AT(range.layer), ggs_take_layer, "the number of a layer"},
+        {"probe", 0, NULL, "Measure for a second how fast memory can be read here, keep it, and compare with it", 2,
+         AT(probe), NULL, NULL},
+        GGS_OPTION_JSON(2),
+        {0},
+    };
+    static const struct ggs_verb verb = {
+        .operands = "[DIR]",
+        .most     = 1,
+        .opens    = true,
+        .options  = options,
+        .run      = show,
+        .text =
+            "Show what ran, how often and at which cost: token steps, time, bytes read and written, what of the model was touched, in which order."};
+    struct arguments arguments = {.range = ggs_totals_all, .by = -1};
+    return ggs_verb_run(&verb, argc, argv, &arguments);
 }

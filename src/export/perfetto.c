@@ -134,7 +134,7 @@ static uint64_t tensor_iid(struct perfetto * p, uint64_t tensor) {
 }
 
 static uint64_t phase_iid(struct perfetto * p, uint64_t phase) {
-    if (phase > GGS_PHASE_WARMUP) phase = 0;
+    if (phase >= GGS_PHASE_COUNT) phase = 0;
     if ((p->phases_told >> phase & 1) == 0) intern(p, INTERNED_STRINGS, 1 + phase, ggs_word_phase(phase));
     p->phases_told |= 1u << phase;
     return 1 + phase;

@@ -162,11 +162,11 @@ static int tell_faults(struct teller * t, struct ggs_error * error) {
 }
 
 static int tell_requests(struct teller * t, struct ggs_error * error) {
-    struct ggs_cursor * cursor = NULL;
-    struct ggs_request  request;
-    struct ggs_track *  track  = NULL;
-    uint64_t            bytes  = 0;
-    int                 status = ggs_cursor_open(&cursor, t->export->trace.reader, GGS_TABLE_REQUESTS, error);
+    struct ggs_cursor *      cursor = NULL;
+    struct ggs_block_request request;
+    struct ggs_track *       track = NULL;
+    uint64_t                 bytes = 0;
+    int status                     = ggs_cursor_open(&cursor, t->export->trace.reader, GGS_TABLE_BLOCK_REQUESTS, error);
     while (status >= 0 && (status = ggs_cursor_next(cursor, &request, error)) > 0) {
         if (request.write != 0 || request.file == 0 || !in_steps(t->export, request.step)) continue;
         status = find_track(t, GGS_TRACK_COUNTER, 2, 0, "bytes requested from disk", &track, error);

@@ -39,6 +39,10 @@ static bool holds(const char * directory, const char * name) {
     return lstat(path, &status) == 0;
 }
 
+bool ggs_experiment_is_one(const char * directory) {
+    return holds(directory, "trace.ggs") || holds(directory, "experiment.json") || holds(directory, "spool");
+}
+
 // ---- identity and time ----
 
 static int make_id(struct ggs_experiment_json * experiment, struct ggs_error * error) {
@@ -363,7 +367,7 @@ static struct json_object * engine_json(const char * text) {
     return engine;
 }
 
-// A program that was started without us told the story its command line: \n and \\ stand for line breaks and backslashes.
+// A program that was started without us told the journal its command line: \n and \\ stand for line breaks and backslashes.
 static struct json_object * argument_json(const struct ggs_engine_line * line) {
     char *text = strndup(line->value, line->value_length), *to = text;
     for (const char * from = text; from != NULL && *from != '\0'; from++) {

@@ -50,6 +50,8 @@ struct ggs_experiment_start {
 // where it is an experiment. A directory that is being recorded to is always refused.
 int ggs_experiment_create(struct ggs_experiment_json * experiment, const struct ggs_experiment_place * place,
                           struct ggs_error * error);
+// Does the directory hold an experiment, sealed or not?
+bool ggs_experiment_is_one(const char * directory);
 // Opens a directory that is there. Without an experiment.json it gets a new id, and `json` holds no more than that.
 int  ggs_experiment_open(struct ggs_experiment_json * experiment, const char * directory, struct ggs_error * error);
 void ggs_experiment_release(struct ggs_experiment_json * experiment);

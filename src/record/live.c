@@ -43,7 +43,7 @@ bool ggs_live_going_on(void * context, const char * directory, uint64_t * units)
     return true;
 }
 
-int ggs_live_snapshot(void * context, const char * directory, const char * path, struct ggs_error * error) {
+int ggs_live_copy(void * context, const char * directory, const char * path, struct ggs_error * error) {
     struct ggs_live_context *  live = context;
     struct ggs_experiment_json experiment;
     char                       folder[PATH_MAX], json[PATH_MAX];

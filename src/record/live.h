@@ -14,7 +14,7 @@ struct ggs_live_context {
 
 // The two functions that the server's struct ggs_live wants; `context` is a struct ggs_live_context, zeroed at first.
 bool ggs_live_going_on(void * context, const char * directory, uint64_t * units);
-int  ggs_live_snapshot(void * context, const char * directory, const char * path, struct ggs_error * error);
+int  ggs_live_copy(void * context, const char * directory, const char * path, struct ggs_error * error);
 void ggs_live_release(struct ggs_live_context * context);
 
 // Is somebody about to record into the directory, who has not written anything yet?

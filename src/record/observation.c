@@ -7,28 +7,30 @@
 #include "record/experiment.h"
 #include "record/host.h"
 #include "record/observe/disks.h"
-#include "record/observe/watch.h"
+#include "record/observe/observer.h"
 
 // Everything fails for the same reason.
 static void give_up(struct ggs_observation * observation, const struct ggs_error * error) {
     if (observation->faults) observation->faults_error = *error;
     if (observation->io) observation->io_error = *error;
-    ggs_watch_end(observation->watch);
-    observation->watch = NULL;
+    ggs_observer_end(observation->observer);
+    observation->observer = NULL;
 }
 
 static void begin(struct ggs_observation * observation, pid_t program) {
     struct ggs_error error;
     int              status = ggs_machine_spool_open(&observation->spool, observation->folder, &error);
     observation->opened     = status == 0;
-    if (status == 0) status = ggs_watch_new(&observation->watch, &observation->spool, observation->max_bytes, &error);
+    if (status == 0)
+        status = ggs_observer_new(&observation->observer, &observation->spool, observation->max_bytes, &error);
     if (status != 0) {
         give_up(observation, &error);
         return;
     }
-    bool faults = observation->faults && ggs_watch_faults(observation->watch, program, &observation->faults_error) == 0;
-    bool io     = observation->io && ggs_watch_requests(observation->watch, &observation->io_error) == 0;
-    if ((faults || io) && ggs_watch_begin(observation->watch, &error) != 0) give_up(observation, &error);
+    bool faults =
+        observation->faults && ggs_observer_faults(observation->observer, program, &observation->faults_error) == 0;
+    bool io = observation->io && ggs_observer_requests(observation->observer, &observation->io_error) == 0;
+    if ((faults || io) && ggs_observer_begin(observation->observer, &error) != 0) give_up(observation, &error);
 }
 
 void ggs_observation_start(void * context, pid_t program) {
@@ -43,8 +45,8 @@ void ggs_observation_start(void * context, pid_t program) {
 
 void ggs_observation_stop(struct ggs_observation * observation) {
     struct ggs_error error;
-    ggs_watch_end(observation->watch);
-    observation->watch = NULL;
+    ggs_observer_end(observation->observer);
+    observation->observer = NULL;
     if (observation->opened && ggs_machine_spool_close(&observation->spool, &error) != 0)
         fprintf(stderr, "ggscope: %s\n", error.text);
     observation->opened = false;

@@ -10,7 +10,7 @@
 #include "record/observe/machine-spool.h"
 
 struct ggs_experiment_json;
-struct ggs_watch;
+struct ggs_observer;
 
 struct ggs_observation {
     bool                     faults, io;   // wanted
@@ -19,7 +19,7 @@ struct ggs_observation {
     uint64_t                 max_bytes;
     struct ggs_machine_spool spool;
     bool                     opened;
-    struct ggs_watch *       watch;                  // NULL: nothing is observed
+    struct ggs_observer *    observer;               // NULL: nothing is observed
     struct ggs_error         faults_error, io_error; // why not; "" where it works or is not wanted
 };
 

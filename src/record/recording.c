@@ -29,7 +29,7 @@
 #include "record/spool-place.h"
 #include "trace/spool-reader.h"
 
-// Less than this holds no recording: the story and the first lane take a segment each.
+// Less than this holds no recording: the journal and the first lane take a segment each.
 static const uint64_t LEAST_SIZE   = 4u << 20;
 static const uint64_t LEAST_MEMORY = 16u << 20;
 

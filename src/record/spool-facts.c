@@ -17,7 +17,7 @@ const char * ggs_loss_name(unsigned reason) {
 }
 
 // The text that follows `skip` bytes of a record's body.
-static char * text_of(const struct ggs_story_record * record, size_t skip) {
+static char * text_of(const struct ggs_journal_record * record, size_t skip) {
     const char * text   = (const char *) (record + 1) + skip;
     size_t       before = sizeof(*record) + skip;
     return strndup(record->bytes > before ? text : "", record->bytes > before ? record->bytes - before : 0);
@@ -40,8 +40,8 @@ static bool add_file(struct ggs_spool_facts * facts, char * path) {
     return true;
 }
 
-static bool take_process(struct ggs_spool_facts * facts, const struct ggs_story_record * record) {
-    const struct ggs_story_process * process = (const void *) (record + 1);
+static bool take_process(struct ggs_spool_facts * facts, const struct ggs_journal_record * record) {
+    const struct ggs_journal_process * process = (const void *) (record + 1);
     if (facts->seen || record->bytes < sizeof(*record) + sizeof(*process)) return true;
     facts->seen         = true;
     facts->pid          = process->pid;
@@ -51,34 +51,34 @@ static bool take_process(struct ggs_spool_facts * facts, const struct ggs_story_
     return facts->executable != NULL;
 }
 
-static bool take(struct ggs_spool_facts * facts, const struct ggs_story_record * record) {
-    const struct ggs_story_number * number = (const void *) (record + 1);
-    bool                            whole  = record->bytes >= sizeof(*record) + sizeof(*number);
+static bool take(struct ggs_spool_facts * facts, const struct ggs_journal_record * record) {
+    const struct ggs_journal_number * number = (const void *) (record + 1);
+    bool                              whole  = record->bytes >= sizeof(*record) + sizeof(*number);
     switch (record->type) {
-        case GGS_STORY_PROCESS:
+        case GGS_JOURNAL_PROCESS:
             return take_process(facts, record);
-        case GGS_STORY_ENGINE:
+        case GGS_JOURNAL_ENGINE:
             free(facts->engine);
             facts->engine = text_of(record, 0);
             return facts->engine != NULL;
-        case GGS_STORY_FILE:
+        case GGS_JOURNAL_FILE:
             return add_file(facts, text_of(record, 0));
-        case GGS_STORY_RUN_THREADS:
+        case GGS_JOURNAL_RUN_THREADS:
             if (whole && number->value[1] > facts->threads) facts->threads = number->value[1];
             return true;
-        case GGS_STORY_LOSS:
+        case GGS_JOURNAL_LOSS:
             if (whole && number->value[0] < GGS_FACTS_LOSSES) facts->losses[number->value[0]] += number->value[2];
             return true;
-        case GGS_STORY_RUN:
+        case GGS_JOURNAL_RUN:
             facts->runs++;
             return true;
-        case GGS_STORY_RESIDENT:
-            if (record->bytes < sizeof(*record) + sizeof(struct ggs_story_resident)) return true;
+        case GGS_JOURNAL_RESIDENT:
+            if (record->bytes < sizeof(*record) + sizeof(struct ggs_journal_resident)) return true;
             facts->resident = true;
-            if (((const struct ggs_story_resident *) (record + 1))->method == GGS_RESIDENT_IN_PROCESS)
+            if (((const struct ggs_journal_resident *) (record + 1))->method == GGS_RESIDENT_IN_PROCESS)
                 facts->resident_in_process = true;
             return true;
-        case GGS_STORY_END:
+        case GGS_JOURNAL_END:
             facts->ended = true;
             return true;
         default:
@@ -91,7 +91,7 @@ static bool take(struct ggs_spool_facts * facts, const struct ggs_story_record *
 static uint64_t count_dropped(const struct ggs_spool * spool) {
     uint64_t dropped = 0;
     for (size_t i = 0; i < spool->n_lanes; i++) {
-        const struct ggs_stream * lane = &spool->lanes[i];
+        const struct ggs_spool_stream * lane = &spool->lanes[i];
         if (lane->n_segments == 0) continue;
         uint64_t written = (uint64_t) lane->segments[lane->n_segments - 1].sequence + 1;
         if (written > lane->n_segments) dropped += written - lane->n_segments;
@@ -105,8 +105,8 @@ int ggs_spool_facts_read(struct ggs_spool_facts * facts, const char * folder, st
     int status = ggs_spool_open(&spool, folder, error);
     if (status == GGS_ABSENT) return 0;
     if (status != 0) return status;
-    const struct ggs_story_record * record;
-    while (status == 0 && (record = ggs_stream_record(&spool.story)) != NULL) {
+    const struct ggs_journal_record * record;
+    while (status == 0 && (record = ggs_spool_stream_record(&spool.journal)) != NULL) {
         if (!take(facts, record)) status = ggs_fail_memory(error);
     }
     if (facts->losses[GGS_LOSS_RING] == 0) facts->losses[GGS_LOSS_RING] = count_dropped(&spool);

@@ -1,4 +1,4 @@
-// What a spool says about the program that wrote it: a short look at its story, for experiment.json.
+// What a spool says about the program that wrote it: a short look at its journal, for experiment.json.
 #pragma once
 
 #include <stdbool.h>
@@ -10,12 +10,12 @@ struct ggs_error;
 enum { GGS_FACTS_LOSSES = 8 };
 
 struct ggs_spool_facts {
-    bool     seen;  // there was a story
+    bool     seen;  // there was a journal
     bool     ended; // the program left main or called exit
     uint32_t pid;
     uint64_t monotonic_ns, realtime_ns; // when recording began
     char *   executable;                // never NULL once seen
-    char *   engine;                    // "key=value\n" lines of GGS_STORY_ENGINE, NULL for none
+    char *   engine;                    // "key=value\n" lines of GGS_JOURNAL_ENGINE, NULL for none
     char **  files;                     // GGUF files that were opened, each once
     size_t   n_files;
     uint64_t threads;                  // the most that computed one graph

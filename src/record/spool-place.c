@@ -86,7 +86,7 @@ static bool has_mapped(pid_t process, const char * folder) {
     return found;
 }
 
-static pid_t writer_of(const struct ggs_segment * segment) {
+static pid_t writer_of(const struct ggs_spool_segment * segment) {
     struct ggs_mapping      mapping;
     struct ggs_spool_header header = {0};
     if (ggs_mapping_open(&mapping, segment->path, NULL) != 0) return 0;
@@ -124,7 +124,7 @@ bool ggs_spool_place_has_segments(const char * directory) {
     struct ggs_spool spool;
     if (open_spool(&spool, directory, folder) != 0) return false;
     bool written =
-        spool.story.n_segments + spool.n_lanes > 0; // what we observed ourselves tells nothing without an engine
+        spool.journal.n_segments + spool.n_lanes > 0; // what we observed ourselves tells nothing without an engine
     ggs_spool_release(&spool);
     return written;
 }

@@ -101,9 +101,9 @@ static int put_json(struct writing * writing, const struct ggs_text * json, stru
     return status;
 }
 
-static int put_about(struct writing * writing, const struct ggs_exhibit * exhibit, const struct ggs_shelf_state * state,
-                     const char * path, struct ggs_error * error) {
-    const struct ggs_trace * trace = &exhibit->trace;
+static int put_about(struct writing * writing, const struct ggs_snapshot * snapshot,
+                     const struct ggs_experiments_state * state, const char * path, struct ggs_error * error) {
+    const struct ggs_trace * trace = &snapshot->trace;
     struct ggs_text          text  = {0};
     struct ggs_json          json;
     ggs_json_init(&json, ggs_json_to_text, &text, false);
@@ -142,17 +142,17 @@ static int put_trace(struct writing * writing, const struct ggs_mapping * trace,
     return status == 0 ? puts_to(writing, "</script>", error) : status;
 }
 
-static int put_experiment(struct writing * writing, struct ggs_shelf * shelf, const struct ggs_exhibit * exhibit,
-                          struct ggs_error * error) {
-    struct ggs_shelf_state * state = malloc(sizeof(*state));
-    struct ggs_mapping       trace;
-    struct stat              info;
-    char                     path[PATH_MAX];
+static int put_experiment(struct writing * writing, struct ggs_experiments * experiments,
+                          const struct ggs_snapshot * snapshot, struct ggs_error * error) {
+    struct ggs_experiments_state * state = malloc(sizeof(*state));
+    struct ggs_mapping             trace;
+    struct stat                    info;
+    char                           path[PATH_MAX];
     if (state == NULL) return ggs_fail_memory(error);
-    ggs_shelf_state(shelf, 0, state);
+    ggs_experiments_state(experiments, 0, state);
     bool alone = stat(state->directory, &info) == 0 && S_ISREG(info.st_mode); // a trace by itself
     snprintf(path, sizeof(path), alone ? "%.4000s" : "%.4000s/trace.ggs", state->directory);
-    int status = put_about(writing, exhibit, state, path, error);
+    int status = put_about(writing, snapshot, state, path, error);
     if (status == 0 && (status = ggs_mapping_open(&trace, path, error)) == 0) {
         status = put_trace(writing, &trace, error);
         ggs_mapping_close(&trace);
@@ -161,21 +161,21 @@ static int put_experiment(struct writing * writing, struct ggs_shelf * shelf, co
     return status;
 }
 
-int ggs_report_write(FILE * file, struct ggs_shelf * shelf, const struct ggs_report_options * options,
+int ggs_report_write(FILE * file, struct ggs_experiments * experiments, const struct ggs_report_options * options,
                      struct ggs_error * error) {
-    struct writing           writing = {.file = file, .options = options};
-    struct ggs_text          page    = {0};
-    struct ggs_exhibit *     exhibit = NULL;
-    const struct ggs_asset * asset   = ggs_asset_find("/report.html", strlen("/report.html"));
-    int                      status  = ggs_shelf_take(shelf, 0, &exhibit, error);
+    struct writing           writing  = {.file = file, .options = options};
+    struct ggs_text          page     = {0};
+    struct ggs_snapshot *    snapshot = NULL;
+    const struct ggs_asset * asset    = ggs_asset_find("/report.html", strlen("/report.html"));
+    int                      status   = ggs_experiments_take(experiments, 0, &snapshot, error);
     if (status == 0 && asset != NULL && !ggs_inflate(asset->data, asset->size, &page)) status = ggs_fail_memory(error);
     const char * at = strstr(ggs_text_string(&page), mark);
     if (status == 0 && at == NULL)
         status = ggs_fail(error, GGS_UNSUPPORTED, "this ggscope was built without its page, and cannot write reports");
     if (status == 0) status = put(&writing, page.data, (size_t) (at - page.data), error);
-    if (status == 0) status = put_experiment(&writing, shelf, exhibit, error);
+    if (status == 0) status = put_experiment(&writing, experiments, snapshot, error);
     if (status == 0) status = puts_to(&writing, at + strlen(mark), error);
-    ggs_shelf_give_back(exhibit);
+    ggs_snapshot_give_back(snapshot);
     ggs_text_release(&page);
     return status;
 }

@@ -10,7 +10,7 @@
 #include <stdint.h>
 #include <stdio.h>
 
-#include "serve/shelf.h"
+#include "serve/experiments.h"
 
 struct ggs_report_options {
     uint64_t most_bytes;                                             // of the file: more is refused
@@ -18,6 +18,6 @@ struct ggs_report_options {
     void * progress_context;
 };
 
-// Of experiment 0 of the shelf. What is refused because of its size is GGS_UNSUPPORTED.
-int ggs_report_write(FILE * file, struct ggs_shelf * shelf, const struct ggs_report_options * options,
+// Of experiment 0. What is refused because of its size is GGS_UNSUPPORTED.
+int ggs_report_write(FILE * file, struct ggs_experiments * experiments, const struct ggs_report_options * options,
                      struct ggs_error * error);

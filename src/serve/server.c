@@ -13,10 +13,10 @@
 #include <unistd.h>
 
 #include "serve/assets.h"
+#include "serve/auth.h"
 #include "serve/clients.h"
-#include "serve/events.h"
-#include "serve/gate.h"
 #include "serve/site.h"
+#include "serve/sse.h"
 
 enum {
     CONNECTIONS_MOST  = 400,
@@ -37,19 +37,19 @@ struct request {
 };
 
 struct ggs_server {
-    struct ggs_shelf *  shelf;
-    struct ggs_gate     gate;
-    struct ggs_jobs *   jobs;
-    struct ggs_events * events;
-    struct MHD_Daemon * daemon;
-    int                 socket;
-    char                address[128];
-    struct ggs_clients  clients;
-    pthread_t           ticker, keeper;
-    bool                has_ticker, has_keeper;
-    pthread_mutex_t     sleep_lock;
-    pthread_cond_t      sleep;
-    bool                stopping;
+    struct ggs_experiments * experiments;
+    struct ggs_auth          auth;
+    struct ggs_jobs *        jobs;
+    struct ggs_sse *         events;
+    struct MHD_Daemon *      daemon;
+    int                      socket;
+    char                     address[128];
+    struct ggs_clients       clients;
+    pthread_t                ticker, keeper;
+    bool                     has_ticker, has_keeper;
+    pthread_mutex_t          sleep_lock;
+    pthread_cond_t           sleep;
+    bool                     stopping;
 };
 
 // ---- answering ----
@@ -155,7 +155,7 @@ static enum MHD_Result send_asset(struct MHD_Connection * connection, const stru
 
 static void do_work(void * context, const char * key, struct ggs_job_progress * progress, struct ggs_answer * answer) {
     struct ggs_server * server = context;
-    ggs_site_answer(server->shelf, key, progress, answer);
+    ggs_site_answer(server->experiments, key, progress, answer);
 }
 
 static void wake_request(void * context, struct ggs_waiter * waiter) {
@@ -167,7 +167,7 @@ static void wake_request(void * context, struct ggs_waiter * waiter) {
 static enum MHD_Result begin_work(struct ggs_server * server, struct MHD_Connection * connection,
                                   struct request * request) {
     char                  key[GGS_KEY_LENGTH];
-    enum ggs_kind_of_work work = ggs_site_work(server->shelf, request->target, key);
+    enum ggs_kind_of_work work = ggs_site_work(server->experiments, request->target, key);
     if (work == GGS_WORK_NONE) return send_error(connection, 404, "there is nothing at this address");
     struct ggs_answer * answer = ggs_jobs_find(server->jobs, key);
     if (answer != NULL) return send_answer(connection, answer);
@@ -194,13 +194,13 @@ static enum MHD_Result end_work(struct ggs_server * server, struct MHD_Connectio
 // ---- events ----
 
 static void describe(struct ggs_server * server, unsigned index, struct ggs_text * data, bool * gone) {
-    struct ggs_shelf_state      state;
-    struct ggs_exhibit *        exhibit = NULL;
-    const struct ggs_overview * overview;
-    struct ggs_json             json;
-    struct ggs_error            error = {0};
-    ggs_shelf_state(server->shelf, index, &state);
-    *gone = ggs_shelf_take(server->shelf, index, &exhibit, &error) < 0;
+    struct ggs_experiments_state state;
+    struct ggs_snapshot *        snapshot = NULL;
+    const struct ggs_overview *  overview;
+    struct ggs_json              json;
+    struct ggs_error             error = {0};
+    ggs_experiments_state(server->experiments, index, &state);
+    *gone = ggs_experiments_take(server->experiments, index, &snapshot, &error) < 0;
     ggs_json_init(&json, ggs_json_to_text, data, false);
     ggs_json_object(&json, NULL);
     ggs_json_u64(&json, "index", index);
@@ -209,7 +209,7 @@ static void describe(struct ggs_server * server, unsigned index, struct ggs_text
     } else {
         ggs_json_string(&json, "state", state.state);
         ggs_json_bool(&json, "live", state.live);
-        if (ggs_exhibit_overview(exhibit, &overview, &error) == 0) {
+        if (ggs_snapshot_overview(snapshot, &overview, &error) == 0) {
             ggs_json_u64(&json, "tokens", overview->steps);
             ggs_json_u64(&json, "ops", overview->ops);
             ggs_json_i64(&json, "end_ns", overview->end_ns);
@@ -217,11 +217,11 @@ static void describe(struct ggs_server * server, unsigned index, struct ggs_text
     }
     ggs_json_end(&json);
     ggs_json_finish(&json);
-    ggs_shelf_give_back(exhibit);
+    ggs_snapshot_give_back(snapshot);
 }
 
 static enum MHD_Result send_events(struct ggs_server * server, struct MHD_Connection * connection) {
-    struct MHD_Response * response = ggs_events_listen(server->events, connection, "retry: 2000\n\n");
+    struct MHD_Response * response = ggs_sse_listen(server->events, connection, "retry: 2000\n\n");
     if (response == NULL) return send_error(connection, 503, "too many pages listen already: close some");
     ggs_clients_stream(&server->clients, connection);
     MHD_add_response_header(response, MHD_HTTP_HEADER_CONTENT_TYPE, "text/event-stream");
@@ -241,8 +241,8 @@ static enum MHD_Result let_in(struct ggs_server * server, struct MHD_Connection 
     char                  cookie[128];
     struct MHD_Response * response = MHD_create_response_from_buffer(0, NULL, MHD_RESPMEM_PERSISTENT);
     if (response == NULL) return MHD_NO;
-    snprintf(cookie, sizeof(cookie), "%s=%s; HttpOnly; SameSite=Strict; Path=/", server->gate.cookie,
-             server->gate.token);
+    snprintf(cookie, sizeof(cookie), "%s=%s; HttpOnly; SameSite=Strict; Path=/", server->auth.cookie,
+             server->auth.token);
     MHD_add_response_header(response, MHD_HTTP_HEADER_SET_COOKIE, cookie);
     MHD_add_response_header(response, MHD_HTTP_HEADER_LOCATION, "/");
     return send_response(connection, 303, response);
@@ -252,16 +252,16 @@ static enum MHD_Result route(struct ggs_server * server, struct MHD_Connection *
     const char * target = request->target;
     size_t       path   = strcspn(target, "?");
     if (request->too_long) return send_error(connection, 414, "the address is too long");
-    if (!ggs_gate_host_ok(&server->gate,
+    if (!ggs_auth_host_ok(&server->auth,
                           MHD_lookup_connection_value(connection, MHD_HEADER_KIND, MHD_HTTP_HEADER_HOST)))
         return send_error(connection, 403,
                           "the Host header names another machine: use the address that ggscope serve printed");
     if (path == 1 && target[path] == '?') {
-        enum ggs_gate_token token = ggs_gate_token(&server->gate, target + path + 1);
+        enum ggs_auth_token token = ggs_auth_token(&server->auth, target + path + 1);
         if (token == GGS_TOKEN_RIGHT) return let_in(server, connection);
         if (token == GGS_TOKEN_WRONG) return send_stranger(connection);
     }
-    if (!ggs_gate_cookie_ok(&server->gate,
+    if (!ggs_auth_cookie_ok(&server->auth,
                             MHD_lookup_connection_value(connection, MHD_HEADER_KIND, MHD_HTTP_HEADER_COOKIE)))
         return path >= 5 && memcmp(target, "/api/", 5) == 0
                    ? send_error(connection, 403, "the token is missing: use the address that ggscope serve printed")
@@ -345,7 +345,7 @@ static void * run_ticker(void * context) {
     for (unsigned tick = 1; sleep_ms(server, TICK_MS); tick++) {
         ggs_jobs_tick(server->jobs);
         if (tick % (1000 / TICK_MS) == 0) ggs_clients_hang_up(&server->clients);
-        if (tick % COMMENT_TICKS == 0) ggs_events_comment(server->events);
+        if (tick % COMMENT_TICKS == 0) ggs_sse_comment(server->events);
     }
     return NULL;
 }
@@ -353,13 +353,13 @@ static void * run_ticker(void * context) {
 static void * run_keeper(void * context) {
     struct ggs_server * server = context;
     while (sleep_ms(server, TEND_MS)) {
-        uint64_t changed = ggs_shelf_tend(server->shelf);
+        uint64_t changed = ggs_experiments_refresh(server->experiments);
         for (unsigned i = 0; changed != 0; i++, changed >>= 1) {
             struct ggs_text data = {0};
             bool            gone;
             if ((changed & 1) == 0) continue;
             describe(server, i, &data, &gone);
-            if (!data.failed) ggs_events_tell(server->events, gone ? "gone" : "experiment", ggs_text_string(&data));
+            if (!data.failed) ggs_sse_tell(server->events, gone ? "gone" : "experiment", ggs_text_string(&data));
             ggs_text_release(&data);
         }
     }
@@ -393,10 +393,10 @@ static int open_socket(struct ggs_server * server, const struct ggs_server_optio
     if (getsockname(server->socket, &place.any, &size) != 0) return ggs_fail_errno(error, "cannot find the port");
     uint16_t port     = ntohs(six ? place.v6.sin6_port : place.v4.sin_port);
     bool     loopback = six ? IN6_IS_ADDR_LOOPBACK(&place.v6.sin6_addr) : ntohl(place.v4.sin_addr.s_addr) >> 24 == 127;
-    int      status   = ggs_gate_make(&server->gate, loopback, port, error);
+    int      status   = ggs_auth_make(&server->auth, loopback, port, error);
     bool     anywhere = strcmp(where, "0.0.0.0") == 0 || strcmp(where, "::") == 0;
     snprintf(server->address, sizeof(server->address), "http://%s%s%s:%u/?token=%s", six && !anywhere ? "[" : "",
-             anywhere ? "127.0.0.1" : where, six && !anywhere ? "]" : "", port, server->gate.token);
+             anywhere ? "127.0.0.1" : where, six && !anywhere ? "]" : "", port, server->auth.token);
     return status;
 }
 
@@ -419,14 +419,14 @@ static int start_threads(struct ggs_server * server, struct ggs_error * error) {
     return server->has_keeper ? 0 : ggs_fail(error, GGS_MEMORY, "cannot start a thread");
 }
 
-int ggs_server_start(struct ggs_server ** out, struct ggs_shelf * shelf, const struct ggs_server_options * options,
-                     struct ggs_error * error) {
+int ggs_server_start(struct ggs_server ** out, struct ggs_experiments * experiments,
+                     const struct ggs_server_options * options, struct ggs_error * error) {
     struct ggs_server * server = calloc(1, sizeof(*server));
     pthread_condattr_t  clock;
     *out = NULL;
     if (server == NULL) return ggs_fail_memory(error);
-    server->shelf  = shelf;
-    server->socket = -1;
+    server->experiments = experiments;
+    server->socket      = -1;
     ggs_clients_init(&server->clients);
     pthread_mutex_init(&server->sleep_lock, NULL);
     pthread_condattr_init(&clock);
@@ -436,7 +436,7 @@ int ggs_server_start(struct ggs_server ** out, struct ggs_shelf * shelf, const s
     struct ggs_jobs_options jobs = {
         .work = do_work, .wake = wake_request, .context = server, .quick_threads = 2, .slow_threads = 2};
     int status = open_socket(server, options, error);
-    if (status == 0) status = ggs_events_new(&server->events, error);
+    if (status == 0) status = ggs_sse_new(&server->events, error);
     if (status == 0) status = ggs_jobs_new(&server->jobs, &jobs, error);
     if (status == 0) status = start_daemon(server, error);
     if (status == 0) status = start_threads(server, error);
@@ -458,11 +458,11 @@ void ggs_server_stop(struct ggs_server * server) {
     if (server->has_keeper) pthread_join(server->keeper, NULL);
     // Suspended connections must be awake before the daemon is stopped.
     if (server->jobs != NULL) ggs_jobs_stop(server->jobs);
-    if (server->events != NULL) ggs_events_end(server->events);
+    if (server->events != NULL) ggs_sse_end(server->events);
     if (server->daemon != NULL) MHD_stop_daemon(server->daemon);
     if (server->socket >= 0) close(server->socket);
     ggs_jobs_free(server->jobs);
-    ggs_events_free(server->events);
+    ggs_sse_free(server->events);
     pthread_cond_destroy(&server->sleep);
     pthread_mutex_destroy(&server->sleep_lock);
     ggs_clients_release(&server->clients);

@@ -6,7 +6,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "serve/shelf.h"
+#include "serve/experiments.h"
 
 struct ggs_server;
 
@@ -15,9 +15,9 @@ struct ggs_server_options {
     uint16_t     port;    // 0: any that is free
 };
 
-// The shelf must outlive the server.
-int  ggs_server_start(struct ggs_server ** out, struct ggs_shelf * shelf, const struct ggs_server_options * options,
-                      struct ggs_error * error);
+// The experiments must outlive the server.
+int  ggs_server_start(struct ggs_server ** out, struct ggs_experiments * experiments,
+                      const struct ggs_server_options * options, struct ggs_error * error);
 void ggs_server_stop(struct ggs_server * server); // NULL is fine; ends every connection at once
 
 // With the token: for whoever may see everything. Lives as long as the server.

@@ -80,33 +80,35 @@ static bool is_slow(const struct place * place) {
 }
 
 // Which state of the experiments an answer is about.
-static uint64_t generation_of(struct ggs_shelf * shelf, const struct place * place) {
-    return place->of_experiment ? ggs_shelf_generation(shelf, (unsigned) place->index) : ggs_shelf_changes(shelf);
+static uint64_t generation_of(struct ggs_experiments * experiments, const struct place * place) {
+    return place->of_experiment ? ggs_experiments_generation(experiments, (unsigned) place->index)
+                                : ggs_experiments_changes(experiments);
 }
 
-enum ggs_kind_of_work ggs_site_work(struct ggs_shelf * shelf, const char * target, char key[GGS_KEY_LENGTH]) {
+enum ggs_kind_of_work ggs_site_work(struct ggs_experiments * experiments, const char * target,
+                                    char key[GGS_KEY_LENGTH]) {
     struct place place;
     if (strlen(target) >= GGS_TARGET_LENGTH || !find_place(target, &place)) return GGS_WORK_NONE;
-    snprintf(key, GGS_KEY_LENGTH, "%llu %s", (unsigned long long) generation_of(shelf, &place), target);
+    snprintf(key, GGS_KEY_LENGTH, "%llu %s", (unsigned long long) generation_of(experiments, &place), target);
     return is_slow(&place) ? GGS_WORK_SLOW : GGS_WORK_QUICK;
 }
 
 static int run_route(struct ggs_question * request, const struct place * place, struct ggs_error * error) {
     int status = ggs_query_parse(&request->query, place->query, error);
     if (status == 0 && place->of_experiment)
-        status = ggs_shelf_take(request->shelf, (unsigned) place->index, &request->exhibit, error);
+        status = ggs_experiments_take(request->experiments, (unsigned) place->index, &request->snapshot, error);
     if (status < 0) return status;
-    if (request->exhibit != NULL) {
-        request->trace       = ggs_trace_borrow(&request->exhibit->trace);
+    if (request->snapshot != NULL) {
+        request->trace       = ggs_trace_borrow(&request->snapshot->trace);
         request->trace.watch = &request->progress->watch;
     }
     status = place->route->function(request, error);
-    if (request->exhibit != NULL) ggs_trace_give_back(&request->trace);
-    ggs_shelf_give_back(request->exhibit);
+    if (request->snapshot != NULL) ggs_trace_give_back(&request->trace);
+    ggs_snapshot_give_back(request->snapshot);
     return status;
 }
 
-static void answer_target(struct ggs_shelf * shelf, const char * target, struct ggs_job_progress * progress,
+static void answer_target(struct ggs_experiments * experiments, const char * target, struct ggs_job_progress * progress,
                           struct ggs_answer * answer) {
     struct ggs_error      error = {0};
     struct place          place;
@@ -115,7 +117,7 @@ static void answer_target(struct ggs_shelf * shelf, const char * target, struct 
         ggs_answer_refuse(answer, 503, "the server is out of memory");
         return;
     }
-    *request = (struct ggs_question){.shelf = shelf, .progress = progress, .answer = answer};
+    *request = (struct ggs_question){.experiments = experiments, .progress = progress, .answer = answer};
     if (!find_place(target, &place))
         ggs_answer_refuse(answer, 404, "there is nothing at this address");
     else if (run_route(request, &place, &error) < 0)
@@ -123,15 +125,15 @@ static void answer_target(struct ggs_shelf * shelf, const char * target, struct 
     free(request);
 }
 
-void ggs_site_answer_target(struct ggs_shelf * shelf, const char * target, struct ggs_answer * result) {
+void ggs_site_answer_target(struct ggs_experiments * experiments, const char * target, struct ggs_answer * result) {
     struct ggs_job_progress progress = {0};
-    answer_target(shelf, target, &progress, result);
+    answer_target(experiments, target, &progress, result);
 }
 
-void ggs_site_answer(struct ggs_shelf * shelf, const char * key, struct ggs_job_progress * progress,
+void ggs_site_answer(struct ggs_experiments * experiments, const char * key, struct ggs_job_progress * progress,
                      struct ggs_answer * result) {
     const char * target = strchr(key, ' '); // the generation stands before it
-    answer_target(shelf, target == NULL ? "" : target + 1, progress, result);
+    answer_target(experiments, target == NULL ? "" : target + 1, progress, result);
 }
 
 // ---- what the routes share ----

@@ -4,8 +4,8 @@
 #pragma once
 
 #include "serve/answer.h"
+#include "serve/experiments.h"
 #include "serve/jobs.h"
-#include "serve/shelf.h"
 
 enum { GGS_TARGET_LENGTH = 2048, GGS_KEY_LENGTH = GGS_TARGET_LENGTH + 64 };
 
@@ -17,10 +17,11 @@ enum ggs_kind_of_work {
 
 // Is the target one of ours? Then `key` is its name as a job: two targets with the same key have the same answer, as long as the experiments do not
 // change.
-enum ggs_kind_of_work ggs_site_work(struct ggs_shelf * shelf, const char * target, char key[GGS_KEY_LENGTH]);
+enum ggs_kind_of_work ggs_site_work(struct ggs_experiments * experiments, const char * target,
+                                    char key[GGS_KEY_LENGTH]);
 
 // The answer to a key, worked out here and now. Any thread.
-void ggs_site_answer(struct ggs_shelf * shelf, const char * key, struct ggs_job_progress * progress,
+void ggs_site_answer(struct ggs_experiments * experiments, const char * key, struct ggs_job_progress * progress,
                      struct ggs_answer * answer);
 // The same for a target.
-void ggs_site_answer_target(struct ggs_shelf * shelf, const char * target, struct ggs_answer * answer);
+void ggs_site_answer_target(struct ggs_experiments * experiments, const char * target, struct ggs_answer * answer);

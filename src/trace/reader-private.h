@@ -5,7 +5,7 @@
 #include <stdbool.h>
 
 #include "base/file.h"
-#include "trace/column.h"
+#include "trace/block.h"
 
 struct ggs_reader {
     struct ggs_mapping             mapping; // where the reader opened the file itself

@@ -7,6 +7,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/array.h"
 #include "base/checked.h"
 #include "base/error.h"
 
@@ -20,18 +21,19 @@ static bool digits(const char ** p, uint32_t * number) {
     return value < UINT32_MAX;
 }
 
-// "story-0000.seg", "machine-0000.seg" and "lane-000-0000.seg"
-static bool parse_name(const char * name, struct ggs_segment * segment) {
-    const char * p = name;
-    segment->lane  = GGS_SPOOL_STORY;
-    if (strncmp(p, "story-", 6) == 0) {
-        p += 6;
-    } else if (strncmp(p, "machine-", 8) == 0) {
-        p += 8;
-        segment->lane = GGS_SPOOL_MACHINE;
-    } else if (strncmp(p, "lane-", 5) == 0) {
-        p += 5;
+// "journal-0000.seg", "machine-0000.seg" and "lane-000-0000.seg"
+static bool parse_name(const char * name, struct ggs_spool_segment * segment) {
+    static const char journal[] = "journal-", machine[] = "machine-", lane[] = "lane-";
+    const char *      p = name;
+    if (strncmp(p, lane, sizeof(lane) - 1) == 0) {
+        p += sizeof(lane) - 1;
         if (!digits(&p, &segment->lane) || segment->lane >= GGS_SPOOL_MACHINE || *p++ != '-') return false;
+    } else if (strncmp(p, journal, sizeof(journal) - 1) == 0) {
+        p += sizeof(journal) - 1;
+        segment->lane = GGS_SPOOL_JOURNAL;
+    } else if (strncmp(p, machine, sizeof(machine) - 1) == 0) {
+        p += sizeof(machine) - 1;
+        segment->lane = GGS_SPOOL_MACHINE;
     } else {
         return false;
     }
@@ -39,8 +41,8 @@ static bool parse_name(const char * name, struct ggs_segment * segment) {
 }
 
 static int by_name(const void * a, const void * b) {
-    const struct ggs_segment *x = a, *y = b;
-    uint32_t                  x_lane = (uint16_t) (x->lane + 1), y_lane = (uint16_t) (y->lane + 1); // the story first
+    const struct ggs_spool_segment *x = a, *y = b;
+    uint32_t x_lane = (uint16_t) (x->lane + 1), y_lane = (uint16_t) (y->lane + 1); // the journal first
     if (x_lane != y_lane) return x_lane < y_lane ? -1 : 1;
     return x->sequence < y->sequence ? -1 : x->sequence > y->sequence;
 }
@@ -55,19 +57,10 @@ static int list(struct ggs_spool * spool, const char * directory, struct ggs_err
     size_t                capacity = 0;
     const struct dirent * entry;
     while (status == 0 && (entry = readdir(folder)) != NULL) {
-        struct ggs_segment segment = {0};
+        struct ggs_spool_segment segment = {0};
         if (!parse_name(entry->d_name, &segment)) continue;
-        if (spool->n_segments == capacity) {
-            size_t               bigger = capacity == 0 ? 64 : 2 * capacity;
-            struct ggs_segment * moved  = realloc(spool->segments, bigger * sizeof(*moved));
-            if (moved == NULL) {
-                status = ggs_fail_memory(error);
-                break;
-            }
-            spool->segments = moved;
-            capacity        = bigger;
-        }
-        if (asprintf(&segment.path, "%s/%s", directory, entry->d_name) < 0) {
+        if (!ggs_array_reserve(spool->segments, capacity, spool->n_segments + 1) ||
+            asprintf(&segment.path, "%s/%s", directory, entry->d_name) < 0) {
             status = ggs_fail_memory(error);
             break;
         }
@@ -83,19 +76,19 @@ static int list(struct ggs_spool * spool, const char * directory, struct ggs_err
 
 // ---- segments ----
 
-static void close_segment(struct ggs_stream * stream) {
+static void close_segment(struct ggs_spool_stream * stream) {
     stream->consumed += stream->mapping.size;
     ggs_mapping_close(&stream->mapping);
     stream->position = stream->end = 0;
 }
 
 // Opens the next segment that is one; false at the end of the stream.
-static bool open_segment(struct ggs_stream * stream) {
+static bool open_segment(struct ggs_spool_stream * stream) {
     close_segment(stream);
     while (stream->next < stream->n_segments) {
-        const struct ggs_segment * segment  = &stream->segments[stream->next];
-        uint32_t                   expected = stream->next == 0 ? 0 : stream->segments[stream->next - 1].sequence + 1;
-        struct ggs_spool_header    header;
+        const struct ggs_spool_segment * segment = &stream->segments[stream->next];
+        uint32_t                expected = stream->next == 0 ? 0 : stream->segments[stream->next - 1].sequence + 1;
+        struct ggs_spool_header header;
         stream->next++;
         if (segment->sequence > expected) {
             stream->missing += segment->sequence - expected;
@@ -108,7 +101,7 @@ static bool open_segment(struct ggs_stream * stream) {
         if (stream->mapping.size >= sizeof(header)) {
             memcpy(&header, stream->mapping.data, sizeof(header));
             if (memcmp(header.magic, GGS_SPOOL_MAGIC, sizeof(header.magic)) == 0 &&
-                header.version == GGS_SPOOL_VERSION && header.lane == segment->lane) {
+                header.version == GGS_SPOOL_VERSION && header.lane == segment->lane && header.size >= sizeof(header)) {
                 stream->slot     = header.slot;
                 stream->thread   = header.thread;
                 stream->position = sizeof(header);
@@ -124,7 +117,7 @@ static bool open_segment(struct ggs_stream * stream) {
     return false;
 }
 
-void ggs_stream_rewind(struct ggs_stream * stream) {
+void ggs_spool_stream_rewind(struct ggs_spool_stream * stream) {
     close_segment(stream);
     stream->next     = 0;
     stream->consumed = 0;
@@ -133,10 +126,10 @@ void ggs_stream_rewind(struct ggs_stream * stream) {
     stream->gap      = false;
 }
 
-const struct ggs_story_record * ggs_stream_record(struct ggs_stream * stream) {
+const struct ggs_journal_record * ggs_spool_stream_record(struct ggs_spool_stream * stream) {
     for (;;) {
-        if (stream->position + sizeof(struct ggs_story_record) <= stream->end) {
-            const struct ggs_story_record * record = (const void *) (stream->mapping.data + stream->position);
+        if (stream->position + sizeof(struct ggs_journal_record) <= stream->end) {
+            const struct ggs_journal_record * record = (const void *) (stream->mapping.data + stream->position);
             if (record->type != 0) {
                 if (record->bytes >= sizeof(*record) && record->bytes % 8 == 0 &&
                     ggs_inside(stream->position, record->bytes, stream->end)) {
@@ -156,7 +149,7 @@ static uint64_t unit_bytes(const struct ggs_spool_op * unit) {
     return GGS_SPOOL_UNIT + (payload + GGS_SPOOL_UNIT - 1) / GGS_SPOOL_UNIT * GGS_SPOOL_UNIT;
 }
 
-const struct ggs_spool_op * ggs_stream_unit(struct ggs_stream * stream) {
+const struct ggs_spool_op * ggs_spool_stream_unit(struct ggs_spool_stream * stream) {
     for (;;) {
         if (stream->position + GGS_SPOOL_UNIT <= stream->end) {
             const struct ggs_spool_op * unit = (const void *) (stream->mapping.data + stream->position);
@@ -169,20 +162,20 @@ const struct ggs_spool_op * ggs_stream_unit(struct ggs_stream * stream) {
     }
 }
 
-void ggs_stream_skip(struct ggs_stream * stream) {
+void ggs_spool_stream_skip(struct ggs_spool_stream * stream) {
     stream->position += unit_bytes((const void *) (stream->mapping.data + stream->position));
 }
 
-const void * ggs_stream_payload(const struct ggs_stream * stream, uint64_t * length) {
+const void * ggs_spool_stream_payload(const struct ggs_spool_stream * stream, uint64_t * length) {
     const struct ggs_spool_index * index = (const void *) (stream->mapping.data + stream->position);
-    *length                              = index->bytes; // ggs_stream_unit has seen to it that they are there
+    *length                              = index->bytes; // ggs_spool_stream_unit has seen to it that they are there
     return stream->mapping.data + stream->position + GGS_SPOOL_UNIT;
 }
 
 // ---- the whole ----
 
 static int by_place(const void * a, const void * b) {
-    const struct ggs_stream *x = a, *y = b;
+    const struct ggs_spool_stream *x = a, *y = b;
     if (x->slot != y->slot) return x->slot < y->slot ? -1 : 1;
     if (x->thread != y->thread) return x->thread < y->thread ? -1 : 1;
     return x->lane < y->lane ? -1 : x->lane > y->lane;
@@ -193,8 +186,8 @@ static int split(struct ggs_spool * spool, struct ggs_error * error) {
     spool->lanes = calloc(spool->n_segments, sizeof(*spool->lanes));
     if (spool->lanes == NULL) return ggs_fail_memory(error);
     for (size_t i = 0; i < spool->n_segments; i++) {
-        const struct ggs_segment * segment = &spool->segments[i];
-        struct ggs_stream *        stream  = segment->lane == GGS_SPOOL_STORY ? &spool->story : &spool->machine;
+        const struct ggs_spool_segment * segment = &spool->segments[i];
+        struct ggs_spool_stream * stream = segment->lane == GGS_SPOOL_JOURNAL ? &spool->journal : &spool->machine;
         if (segment->lane < GGS_SPOOL_MACHINE) {
             if (spool->n_lanes == 0 || spool->lanes[spool->n_lanes - 1].lane != segment->lane) spool->n_lanes++;
             stream = &spool->lanes[spool->n_lanes - 1];
@@ -205,7 +198,7 @@ static int split(struct ggs_spool * spool, struct ggs_error * error) {
     // Slot and thread of a lane stand in its segments' headers.
     for (size_t i = 0; i < spool->n_lanes; i++) {
         open_segment(&spool->lanes[i]);
-        ggs_stream_rewind(&spool->lanes[i]);
+        ggs_spool_stream_rewind(&spool->lanes[i]);
     }
     if (spool->n_lanes > 1) qsort(spool->lanes, spool->n_lanes, sizeof(*spool->lanes), by_place);
     return 0;
@@ -220,7 +213,7 @@ int ggs_spool_open(struct ggs_spool * spool, const char * directory, struct ggs_
 }
 
 void ggs_spool_release(struct ggs_spool * spool) {
-    ggs_mapping_close(&spool->story.mapping);
+    ggs_mapping_close(&spool->journal.mapping);
     ggs_mapping_close(&spool->machine.mapping);
     for (size_t i = 0; i < spool->n_lanes; i++) ggs_mapping_close(&spool->lanes[i].mapping);
     for (size_t i = 0; i < spool->n_segments; i++) free(spool->segments[i].path);
@@ -267,7 +260,7 @@ int ggs_spool_remove(const char * directory, struct ggs_error * error) {
 uint64_t ggs_spool_estimate(struct ggs_spool * spool) {
     uint64_t units = 0;
     for (size_t i = 0; i < spool->n_lanes; i++) {
-        struct ggs_stream * lane = &spool->lanes[i];
+        struct ggs_spool_stream * lane = &spool->lanes[i];
         while (open_segment(lane)) {
             uint64_t low = 0, high = (lane->end - lane->position) / GGS_SPOOL_UNIT;
             while (low < high) {
@@ -281,13 +274,14 @@ uint64_t ggs_spool_estimate(struct ggs_spool * spool) {
             }
             units += low;
         }
-        ggs_stream_rewind(lane);
+        ggs_spool_stream_rewind(lane);
     }
     return units;
 }
 
 uint64_t ggs_spool_done(const struct ggs_spool * spool) {
-    uint64_t done = spool->story.consumed + spool->story.position + spool->machine.consumed + spool->machine.position;
+    uint64_t done =
+        spool->journal.consumed + spool->journal.position + spool->machine.consumed + spool->machine.position;
     for (size_t i = 0; i < spool->n_lanes; i++) done += spool->lanes[i].consumed + spool->lanes[i].position;
     return done;
 }

@@ -1,4 +1,4 @@
-// Reads a spool (spool.h) as streams: the story, and one stream of units per lane. One segment per stream is mapped at a
+// Reads a spool (spool.h) as streams: the journal, and one stream of units per lane. One segment per stream is mapped at a
 // time. Spools are untrusted: what does not add up is skipped and counted in `damaged`, never followed.
 #pragma once
 
@@ -11,34 +11,34 @@
 
 struct ggs_error;
 
-struct ggs_segment {
+struct ggs_spool_segment {
     char *   path;
-    uint32_t lane; // GGS_SPOOL_STORY for the story, GGS_SPOOL_MACHINE for the machine
+    uint32_t lane; // GGS_SPOOL_JOURNAL for the journal, GGS_SPOOL_MACHINE for the machine
     uint32_t sequence;
 };
 
-struct ggs_stream {
-    const struct ggs_segment * segments; // of this stream, in order
-    size_t                     n_segments;
-    size_t                     next;         // segment to be opened next
-    uint32_t                   lane;         // as the file names say
-    uint32_t                   slot, thread; // lanes: of the segment that is open
-    struct ggs_mapping         mapping;
-    uint64_t                   position, end;
-    uint64_t                   consumed; // bytes of closed segments
-    uint64_t                   damaged;  // segments that ended in the middle of something, or were no segments
-    uint64_t                   missing;  // segments that the numbers leave out: given up by the ring policy
-    bool                       gap;      // units are missing before the one that the lane is at
+struct ggs_spool_stream {
+    const struct ggs_spool_segment * segments; // of this stream, in order
+    size_t                           n_segments;
+    size_t                           next;         // segment to be opened next
+    uint32_t                         lane;         // as the file names say
+    uint32_t                         slot, thread; // lanes: of the segment that is open
+    struct ggs_mapping               mapping;
+    uint64_t                         position, end;
+    uint64_t                         consumed; // bytes of closed segments
+    uint64_t                         damaged;  // segments that ended in the middle of something, or were no segments
+    uint64_t                         missing;  // segments that the numbers leave out: given up by the ring policy
+    bool                             gap;      // units are missing before the one that the lane is at
 };
 
 struct ggs_spool {
-    struct ggs_segment * segments; // story first, then by lane and sequence, the machine last
-    size_t               n_segments;
-    struct ggs_stream    story;
-    struct ggs_stream    machine; // records like the story's
-    struct ggs_stream *  lanes;   // by (slot, thread)
-    size_t               n_lanes;
-    uint64_t             bytes; // of all segment files
+    struct ggs_spool_segment * segments; // journal first, then by lane and sequence, the machine last
+    size_t                     n_segments;
+    struct ggs_spool_stream    journal;
+    struct ggs_spool_stream    machine; // records like the journal's
+    struct ggs_spool_stream *  lanes;   // by (slot, thread)
+    size_t                     n_lanes;
+    uint64_t                   bytes; // of all segment files
 };
 
 // `directory` is the spool folder itself. An empty or absent folder is GGS_ABSENT.
@@ -48,16 +48,16 @@ void ggs_spool_release(struct ggs_spool * spool);
 // folder stays, and so does the folder then.
 int ggs_spool_remove(const char * directory, struct ggs_error * error);
 
-void ggs_stream_rewind(struct ggs_stream * stream);
-// The next story record, header included (`bytes` of it are there), or NULL at the end. Lives until the next call.
-const struct ggs_story_record * ggs_stream_record(struct ggs_stream * stream);
+void ggs_spool_stream_rewind(struct ggs_spool_stream * stream);
+// The next journal record, header included (`bytes` of it are there), or NULL at the end. Lives until the next call.
+const struct ggs_journal_record * ggs_spool_stream_record(struct ggs_spool_stream * stream);
 
 // The unit that the lane is at, or NULL at the end; the same one until it is skipped.
-const struct ggs_spool_op * ggs_stream_unit(struct ggs_stream * stream);
-// Skips the unit that ggs_stream_unit returned, with its payload where it is index data.
-void ggs_stream_skip(struct ggs_stream * stream);
+const struct ggs_spool_op * ggs_spool_stream_unit(struct ggs_spool_stream * stream);
+// Skips the unit that ggs_spool_stream_unit returned, with its payload where it is index data.
+void ggs_spool_stream_skip(struct ggs_spool_stream * stream);
 // The payload of that unit, which is index data.
-const void * ggs_stream_payload(const struct ggs_stream * stream, uint64_t * length);
+const void * ggs_spool_stream_payload(const struct ggs_spool_stream * stream, uint64_t * length);
 
 // About how many units all lanes hold.
 uint64_t ggs_spool_estimate(struct ggs_spool * spool);

@@ -5,7 +5,7 @@
 // and zero beyond its last record; a record's type is stored last, and type 0 is never valid: the first
 // zero type ends a segment.
 //
-//     SPOOL/story-0000.seg story-0001.seg ...    one stream, in order: everything but op runs
+//     SPOOL/journal-0000.seg journal-0001.seg ...    one stream, in order: everything but op runs
 //     SPOOL/lane-000-0000.seg ...                one stream per lane: op runs and the index data they saw
 //     SPOOL/machine-0000.seg                     one stream, written by ggscope itself: what the kernel says
 //     SPOOL/free-000000.seg ...                  GGS_SPOOL_SEGMENT zeros each, made by ggscope under a memory limit: the
@@ -14,7 +14,7 @@
 // A lane is written by one thread at a time. It belongs to (slot, thread index): a slot is taken for the
 // duration of one graph run, so lanes number (concurrent graph runs) x (threads), however many OS threads come and go.
 //
-//     segment            story record                       lane unit (32 bytes)
+//     segment            journal record                       lane unit (32 bytes)
 //     +--------------+   +------------------------------+   +------------------------------------------+
 //     | header  64 B |   | u32 type   u32 bytes (all)   |   | u8 type  u8 flags  u8 shift  u8 count    |
 //     +--------------+   | u64 ticks                    |   | u32 run                                  |
@@ -31,21 +31,23 @@
 
 #include <stdint.h>
 
+#include "trace/reader.h" // flags and kinds mean the same in the spool and in the trace
+
 #define GGS_SPOOL_MAGIC "GGSPOOL1"
 #define GGS_SPOOL_FREE  "free-%06u" // printf form of the name of a free segment, without its ending
 
 enum {
-    GGS_SPOOL_VERSION = 1,
+    GGS_SPOOL_VERSION = 2,
     GGS_SPOOL_UNIT    = 32,      // bytes of a lane unit
     GGS_SPOOL_SEGMENT = 1 << 20, // usual size of a segment file
-    GGS_SPOOL_STORY   = 0xffff,  // `lane` of a story segment
+    GGS_SPOOL_JOURNAL = 0xffff,  // `lane` of a journal segment
     GGS_SPOOL_MACHINE = 0xfffe,  // `lane` of a machine segment; its `pid` is 0
 };
 
 struct ggs_spool_header {
     char     magic[8];
     uint32_t version;
-    uint32_t lane;     // GGS_SPOOL_STORY, or the lane's number
+    uint32_t lane;     // GGS_SPOOL_JOURNAL, or the lane's number
     uint32_t sequence; // of this segment in its stream, from 0
     uint32_t pid;
     uint64_t size; // of the file, header included
@@ -63,17 +65,11 @@ enum ggs_unit_type {
     GGS_UNIT_THREAD = 3, // from here on the lane is written by this OS thread: `node` holds its id
 };
 
-enum ggs_unit_flags {
-    GGS_OP_ENDED = 1, // duration and wait are there; without it the op was cut off
-    GGS_OP_FUSED = 2, // computed together with the `count` executed nodes that follow it
-    GGS_OP_EXTRA = 4, // computed by an extra buffer type (repack, AMX)
-};
-
 struct ggs_spool_op {
     uint8_t  type;
-    uint8_t  flags;
+    uint8_t  flags;      // enum ggs_op_run_flags
     uint8_t  shift;      // duration, wait and inner_wait are in units of 2^shift ticks
-    uint8_t  count;      // absorbed nodes where GGS_OP_FUSED
+    uint8_t  count;      // absorbed nodes if GGS_OP_RUN_FUSED
     uint32_t run;        // graph run, from 1
     uint32_t node;       // index in the graph
     uint32_t duration;   // begin to end on this thread
@@ -94,65 +90,53 @@ struct ggs_spool_index {
     uint32_t ne[4];
 };
 _Static_assert(sizeof(struct ggs_spool_index) == GGS_SPOOL_UNIT, "layout");
-enum { GGS_INDEX_CUT = 1 };
 
-// ---- story records ----
+// ---- journal records ----
 //
 // A text is the last thing in a record and ends at its first NUL. OPS and TYPES may come again with more lines; the newest holds.
 
-enum ggs_story_type {
-    GGS_STORY_PROCESS      = 1,  // ggs_story_process; then text: executable path
-    GGS_STORY_ENGINE       = 2,  // text: "key=value\n" lines: library paths, build ids, versions
-    GGS_STORY_OPS          = 3,  // text: op names by number, "\n" between
-    GGS_STORY_TYPES        = 4,  // text: "name block_elements block_bytes\n" by type number; an empty line for none
-    GGS_STORY_FILE         = 5,  // text: path of a GGUF file that was opened, absolute where it could be resolved
-    GGS_STORY_MAPS         = 6,  // text: "start end offset path\n" (hex hex hex), the file mappings of the process
-    GGS_STORY_BUFFER       = 7,  // ggs_story_buffer; then text: buffer type's name
-    GGS_STORY_BUFFER_FREE  = 8,  // ggs_story_number: buffer id
-    GGS_STORY_BUFFER_USAGE = 9,  // ggs_story_number: buffer id, usage
-    GGS_STORY_GRAPH        = 10, // ggs_story_graph, tensors, then names
-    GGS_STORY_GRAPH_DELTA  = 11, // ggs_story_delta, then `count` ggs_story_move: a known graph at other addresses
-    GGS_STORY_RUN          = 12, // ggs_story_run; then text: backend's name
-    GGS_STORY_RUN_THREADS  = 13, // ggs_story_number: run, threads, slot: the CPU computes it, op by op
-    GGS_STORY_RUN_END      = 14, // ggs_story_run_end
-    GGS_STORY_DECODE       = 15, // ggs_story_decode; then i32 token[n], i32 position[n], i32 sequence[n], u8 output[n]
-    GGS_STORY_DECODE_END   = 16, // ggs_story_number: decode, status
-    GGS_STORY_WARMUP       = 17, // ggs_story_number: context, on or off
-    GGS_STORY_CLEAR        = 18, // ggs_story_number: memory object: its contents were dropped
-    GGS_STORY_TRANSFER     = 19, // ggs_story_transfer; then text: tensor's name
-    GGS_STORY_LOAD         = 20, // ggs_story_number: load number; then text: path. A model load began
-    GGS_STORY_LOAD_END     = 21, // ggs_story_number: load number, model
-    GGS_STORY_CONTEXT      = 22, // ggs_story_number: context, model, memory object
-    GGS_STORY_SCHEDULE     = 23, // ggs_story_number: schedule call, scheduler, decode (0: none seen), graph's nodes
-    GGS_STORY_SCHEDULE_END = 24, // ggs_story_number: schedule call, status
-    GGS_STORY_LOSS         = 25, // ggs_story_number: reason, lane, count, run
-    GGS_STORY_END          = 26, // ggs_story_number: 0. The process left main or called exit
-    GGS_STORY_PAGES        = 27, // ggs_story_pages, then `count` ggs_story_area: what an op really touched
-    GGS_STORY_READ         = 28, // ggs_story_read; then text: path
-    GGS_STORY_RESIDENT =
-        29,                 // ggs_story_resident, then `count` ggs_story_area; then text: path. A file may take several
-    GGS_STORY_FAULT   = 30, // machine: ggs_story_fault
-    GGS_STORY_REQUEST = 31, // machine: ggs_story_request
+enum ggs_journal_type {
+    GGS_JOURNAL_PROCESS      = 1,  // ggs_journal_process; then text: executable path
+    GGS_JOURNAL_ENGINE       = 2,  // text: "key=value\n" lines: library paths, build ids, versions
+    GGS_JOURNAL_OPS          = 3,  // text: op names by number, "\n" between
+    GGS_JOURNAL_TYPES        = 4,  // text: "name block_elements block_bytes\n" by type number; an empty line for none
+    GGS_JOURNAL_FILE         = 5,  // text: path of a GGUF file that was opened, absolute where it could be resolved
+    GGS_JOURNAL_MAPS         = 6,  // text: "start end offset path\n" (hex hex hex), the file mappings of the process
+    GGS_JOURNAL_BUFFER       = 7,  // ggs_journal_buffer; then text: buffer type's name
+    GGS_JOURNAL_BUFFER_FREE  = 8,  // ggs_journal_number: buffer id
+    GGS_JOURNAL_BUFFER_USAGE = 9,  // ggs_journal_number: buffer id, usage
+    GGS_JOURNAL_GRAPH        = 10, // ggs_journal_graph, tensors, then names
+    GGS_JOURNAL_GRAPH_DELTA  = 11, // ggs_journal_delta, then `count` ggs_journal_move: a known graph at other addresses
+    GGS_JOURNAL_RUN          = 12, // ggs_journal_run; then text: backend's name
+    GGS_JOURNAL_RUN_THREADS  = 13, // ggs_journal_number: run, threads, slot: the CPU computes it, op by op
+    GGS_JOURNAL_RUN_END      = 14, // ggs_journal_run_end
+    GGS_JOURNAL_DECODE = 15, // ggs_journal_decode; then i32 token[n], i32 position[n], i32 sequence[n], u8 output[n]
+    GGS_JOURNAL_DECODE_END   = 16, // ggs_journal_number: decode, status
+    GGS_JOURNAL_WARMUP       = 17, // ggs_journal_number: context, on or off
+    GGS_JOURNAL_CLEAR        = 18, // ggs_journal_number: memory object: its contents were dropped
+    GGS_JOURNAL_TRANSFER     = 19, // ggs_journal_transfer; then text: tensor's name
+    GGS_JOURNAL_LOAD         = 20, // ggs_journal_number: load number; then text: path. A model load began
+    GGS_JOURNAL_LOAD_END     = 21, // ggs_journal_number: load number, model
+    GGS_JOURNAL_CONTEXT      = 22, // ggs_journal_number: context, model, memory object
+    GGS_JOURNAL_SCHEDULE     = 23, // ggs_journal_number: schedule call, scheduler, decode (0: none seen), graph's nodes
+    GGS_JOURNAL_SCHEDULE_END = 24, // ggs_journal_number: schedule call, status
+    GGS_JOURNAL_LOSS         = 25, // ggs_journal_number: reason, lane, count, run
+    GGS_JOURNAL_END          = 26, // ggs_journal_number: 0. The process left main or called exit
+    GGS_JOURNAL_PAGES        = 27, // ggs_journal_pages, then `count` ggs_journal_area: what an op really touched
+    GGS_JOURNAL_READ         = 28, // ggs_journal_read; then text: path
+    GGS_JOURNAL_RESIDENT =
+        29, // ggs_journal_resident, then `count` ggs_journal_area; then text: path. A file may take several
+    GGS_JOURNAL_FAULT   = 30, // machine: ggs_journal_fault
+    GGS_JOURNAL_REQUEST = 31, // machine: ggs_journal_request
 };
 
-enum ggs_loss_reason {
-    GGS_LOSS_NONE      = 0,
-    GGS_LOSS_SPACE     = 1, // no room: the disk, /dev/shm or --max-size
-    GGS_LOSS_SLOTS     = 2, // more graph runs at once, or more threads, than there are lanes for
-    GGS_LOSS_UNMATCHED = 3, // an op of a graph that no hook saw begin
-    GGS_LOSS_RING      = 4, // overwritten on purpose: --policy ring
-    GGS_LOSS_FAULTS    = 6, // page faults that the kernel had no room for
-    GGS_LOSS_REQUESTS  = 7, // block requests likewise
-    GGS_LOSS_PAGES     = 8, // ops whose touched pages could not be told
-};
-
-struct ggs_story_record {
+struct ggs_journal_record {
     uint32_t type;
     uint32_t bytes; // whole record, a multiple of 8
     uint64_t ticks;
 };
 
-struct ggs_story_process {
+struct ggs_journal_process {
     uint32_t pid;
     uint32_t tick_is_ns; // 1: ticks are CLOCK_MONOTONIC nanoseconds
     uint64_t ticks;      // an anchor
@@ -162,11 +146,11 @@ struct ggs_story_process {
     uint32_t reserved;
 };
 
-struct ggs_story_number {
+struct ggs_journal_number {
     uint64_t value[4]; // as each type says
 };
 
-struct ggs_story_buffer {
+struct ggs_journal_buffer {
     uint64_t id; // from 1, never used again
     uint64_t address;
     uint64_t size;
@@ -176,7 +160,7 @@ struct ggs_story_buffer {
 
 // A graph: `tensors` tensors, the first `nodes` of them the nodes in order, then everything they read: leaves, and
 // view parents that are neither.
-struct ggs_story_graph {
+struct ggs_journal_graph {
     uint64_t id; // from 1
     uint32_t nodes;
     uint32_t tensors;
@@ -186,7 +170,7 @@ struct ggs_story_graph {
 
 enum { GGS_GRAPH_SOURCES = 10, GGS_GRAPH_PARAMS = 16 };
 
-struct ggs_story_tensor {
+struct ggs_journal_tensor {
     uint64_t address; // of its data
     uint64_t buffer;  // id of its buffer, 0 where unknown
     uint64_t pointer; // of the ggml_tensor itself
@@ -201,19 +185,19 @@ struct ggs_story_tensor {
     int32_t  parameters[GGS_GRAPH_PARAMS];
 };
 
-struct ggs_story_delta {
+struct ggs_journal_delta {
     uint64_t id;   // the new graph's
     uint64_t base; // the graph it equals but for addresses
     uint64_t count;
 };
 
-struct ggs_story_move {
+struct ggs_journal_move {
     uint32_t tensor;
     uint32_t what; // 0 address, 1 view_offset, 2 buffer, 3 + i: parameter i
     uint64_t value;
 };
 
-struct ggs_story_run {
+struct ggs_journal_run {
     uint64_t run; // from 1
     uint64_t graph;
     uint64_t schedule; // the scheduler call it belongs to, 0 for none
@@ -224,14 +208,14 @@ struct ggs_story_run {
     uint32_t host; // 1: a CPU backend
 };
 
-struct ggs_story_run_end {
+struct ggs_journal_run_end {
     uint64_t run;
     uint64_t ticks; // an anchor
     uint64_t monotonic_ns;
     int64_t  status; // as the engine returned it
 };
 
-struct ggs_story_decode {
+struct ggs_journal_decode {
     uint64_t decode; // from 1
     uint64_t context;
     uint32_t tokens; // n
@@ -240,13 +224,7 @@ struct ggs_story_decode {
     uint32_t reserved;
 };
 
-enum ggs_transfer_kind {
-    GGS_TRANSFER_SET  = 1, // host memory -> tensor
-    GGS_TRANSFER_GET  = 2, // tensor -> host memory
-    GGS_TRANSFER_COPY = 3, // tensor -> tensor
-};
-
-struct ggs_story_transfer {
+struct ggs_journal_transfer {
     uint32_t kind;
     uint32_t async;       // 1: only queued when the call returned
     uint64_t from, to;    // addresses
@@ -256,27 +234,20 @@ struct ggs_story_transfer {
     uint64_t begin, end; // ticks
 };
 
-struct ggs_story_area {
+struct ggs_journal_area {
     uint64_t start, bytes; // an address in the process, or an offset in a file
 };
 
-struct ggs_story_pages {
+struct ggs_journal_pages {
     uint64_t run;
     uint32_t node;
     uint32_t flags; // GGS_PAGES_INCOMPLETE
     uint64_t count; // of areas: addresses
 };
 
-enum ggs_reading { // as enum ggs_read_kind
-    GGS_READING_FILE     = 1,
-    GGS_READING_POPULATE = 2,
-    GGS_READING_ADVICE   = 3,
-    GGS_READING_LOCK     = 4,
-};
-
 // Adjacent calls may be one record: end - begin is the time spent in all of them.
-struct ggs_story_read {
-    uint32_t kind; // enum ggs_reading
+struct ggs_journal_read {
+    uint32_t kind; // enum ggs_read_kind
     uint32_t os_thread;
     uint64_t load;
     uint64_t offset; // in the file
@@ -284,15 +255,9 @@ struct ggs_story_read {
     uint64_t begin, end; // ticks
 };
 
-enum ggs_when { // as enum ggs_moment
-    GGS_WHEN_LOADED = 1,
-    GGS_WHEN_RUN    = 2,
-    GGS_WHEN_ENDED  = 3,
-};
-
-struct ggs_story_resident {
+struct ggs_journal_resident {
     uint64_t snapshot; // from 1; several records have the same one where there are several files
-    uint32_t moment;   // enum ggs_when
+    uint32_t moment;   // enum ggs_moment
     uint32_t method;   // enum ggs_resident_method
     uint64_t count;    // of areas: offsets in the file
 };
@@ -303,7 +268,7 @@ enum ggs_resident_method {
         1, // pagemap: pages that the process has in its page tables. The kernel tells no more of others' files
 };
 
-struct ggs_story_fault {
+struct ggs_journal_fault {
     uint64_t begin_ns, end_ns; // CLOCK_MONOTONIC; the end is 0 where none was seen
     uint64_t address;
     uint32_t pid, os_thread;
@@ -311,7 +276,7 @@ struct ggs_story_fault {
     uint32_t reserved;
 };
 
-struct ggs_story_request {
+struct ggs_journal_request {
     uint64_t begin_ns, end_ns;
     uint64_t sector; // on the whole disk
     uint64_t bytes;

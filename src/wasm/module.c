@@ -9,12 +9,12 @@
 #include <string.h>
 
 #include "serve/site.h"
-#include "wasm/experiments.h"
 #include "wasm/files.h"
+#include "wasm/in-memory.h"
 
 #define EXPORT(name) __attribute__((export_name(name)))
 
-static struct ggs_shelf * shelf;
+static struct ggs_experiments * experiments;
 
 EXPORT("ggs_new") void * module_new(size_t size);
 EXPORT("ggs_delete") void module_delete(void * memory);
@@ -41,14 +41,14 @@ int module_add_file(const char * path, const void * data, size_t known, double s
 }
 
 int module_add_experiment(const char * path, const char * directory, const char * name, const char * state) {
-    if (shelf == NULL && ggs_shelf_new(&shelf, NULL, 0, NULL, NULL) < 0) return -1;
-    return ggs_experiments_add(shelf, path, directory, name, state);
+    if (experiments == NULL && ggs_experiments_new(&experiments, NULL, 0, NULL, NULL) < 0) return -1;
+    return ggs_experiments_add(experiments, path, directory, name, state);
 }
 
 struct ggs_answer * module_ask(const char * target) {
     struct ggs_answer * answer = ggs_answer_new();
-    if (shelf == NULL && ggs_shelf_new(&shelf, NULL, 0, NULL, NULL) < 0) return NULL;
-    if (answer != NULL) ggs_site_answer_target(shelf, target, answer);
+    if (experiments == NULL && ggs_experiments_new(&experiments, NULL, 0, NULL, NULL) < 0) return NULL;
+    if (answer != NULL) ggs_site_answer_target(experiments, target, answer);
     return answer;
 }
 

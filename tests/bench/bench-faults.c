@@ -11,7 +11,7 @@
 
 #include "base/error.h"
 #include "record/observe/machine-spool.h"
-#include "record/observe/watch.h"
+#include "record/observe/observer.h"
 
 enum { PAGES = 100000, PAGE = 4096, ROUNDS = 11 };
 
@@ -39,7 +39,7 @@ static int touch(void) {
 // What a fault took; `reader` gets what we spent on it meanwhile.
 static double run(const char * folder, bool watched, double * reader) {
     struct ggs_machine_spool spool;
-    struct ggs_watch *       watch = NULL;
+    struct ggs_observer *    watch = NULL;
     struct ggs_error         error;
     int                      gate[2], told[2], status;
     double                   each, begin = cpu_ns(CLOCK_PROCESS_CPUTIME_ID);
@@ -52,12 +52,12 @@ static double run(const char * folder, bool watched, double * reader) {
         _exit(1);
     }
     if (watched && (ggs_machine_spool_open(&spool, folder, &error) != 0 ||
-                    ggs_watch_new(&watch, &spool, UINT64_MAX, &error) != 0 ||
-                    ggs_watch_faults(watch, child, &error) != 0 || ggs_watch_begin(watch, &error) != 0))
+                    ggs_observer_new(&watch, &spool, UINT64_MAX, &error) != 0 ||
+                    ggs_observer_faults(watch, child, &error) != 0 || ggs_observer_begin(watch, &error) != 0))
         fail(error.text);
     if (write(gate[1], "", 1) != 1 || read(told[0], &each, sizeof(each)) != sizeof(each)) fail("the program failed");
     if (waitpid(child, &status, 0) != child) fail("the program is lost");
-    ggs_watch_end(watch);
+    ggs_observer_end(watch);
     if (watched) {
         ggs_machine_spool_close(&spool, &error);
         snprintf(path, sizeof(path), "%s/machine-0000.seg", folder);

@@ -30,11 +30,11 @@ static double clock_ns(void) {
     return (double) (end - begin) / (NODES * RUNS * 3);
 }
 
-static double op_ns(const struct abi_graph * graph, const struct ggs_graph * known, uint32_t * number) {
+static double op_ns(const struct abi_graph * graph, const struct ggs_known_graph * known, uint32_t * number) {
     static struct abi_params params = {.ith = 0, .nth = 1};
     uint64_t                 total  = 0;
     for (int r = 0; r < RUNS; r++) {
-        struct ggs_run * run = ggs_run_open(++*number, graph, known, NULL, 1);
+        struct ggs_slot * run = ggs_slot_open(++*number, graph, known, NULL, 1);
         if (run == NULL) {
             fprintf(stderr, "bench-recorder: no room for the spool\n");
             exit(1);
@@ -46,7 +46,7 @@ static double op_ns(const struct abi_graph * graph, const struct ggs_graph * kno
             ggs_op_barrier(enter, ggs_clock_ticks());
         }
         total += ggs_clock_monotonic() - begin;
-        ggs_run_close(run);
+        ggs_slot_close(run);
     }
     return (double) total / (NODES * (double) RUNS);
 }
@@ -65,9 +65,9 @@ int main(int argc, char ** argv) {
     static struct abi_tensor * nodes[NODES];
     static uint8_t             copies[NODES + 1];
     for (int i = 0; i < NODES; i++) nodes[i] = &tensors[i];
-    struct abi_graph graph  = {.n_nodes = NODES, .nodes = nodes};
-    struct ggs_graph known  = {.id = 1, .n_nodes = NODES, .last_executed = NODES - 1, .copies = copies};
-    uint32_t         number = 0;
+    struct abi_graph       graph  = {.n_nodes = NODES, .nodes = nodes};
+    struct ggs_known_graph known  = {.id = 1, .n_nodes = NODES, .last_executed = NODES - 1, .copies = copies};
+    uint32_t               number = 0;
 
     double clocks[ROUNDS], ops[ROUNDS];
     for (int i = 0; i < ROUNDS; i++) {

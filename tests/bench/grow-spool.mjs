@@ -8,8 +8,8 @@ const [from, to, wanted] = [process.argv[2], process.argv[3], Number(process.arg
 const HEADER = 64, UNIT = 32;
 const segments = (prefix) => readdirSync(from).filter((name) => name.startsWith(prefix)).sort().map((name) => readFileSync(join(from, name)));
 
-// ---- the story, as a list of records ----
-const story = segments("story-").flatMap((data) => {
+// ---- the journal, as a list of records ----
+const journal = segments("journal-").flatMap((data) => {
     const records = [];
     for (let at = HEADER; at + 16 <= data.length && data.readUInt32LE(at) !== 0; at += data.readUInt32LE(at + 4))
         records.push(data.subarray(at, at + data.readUInt32LE(at + 4)));
@@ -18,9 +18,9 @@ const story = segments("story-").flatMap((data) => {
 const type = (record) => record.readUInt32LE(0);
 const u64 = (record, at) => record.readBigUInt64LE(16 + at);
 const [RUN, RUN_THREADS, RUN_END, DECODE, DECODE_END, TRANSFER, SCHEDULE, SCHEDULE_END] = [12, 13, 14, 15, 16, 19, 23, 24];
-const decodes = story.map((record, i) => [record, i]).filter(([record]) => type(record) === DECODE).map(([, i]) => i);
-const first = decodes[2], last = story.findLastIndex((record) => type(record) === DECODE_END);
-const block = story.slice(first, last + 1);
+const decodes = journal.map((record, i) => [record, i]).filter(([record]) => type(record) === DECODE).map(([, i]) => i);
+const first = decodes[2], last = journal.findLastIndex((record) => type(record) === DECODE_END);
+const block = journal.slice(first, last + 1);
 const runs = block.filter((record) => type(record) === RUN), ends = block.filter((record) => type(record) === RUN_END);
 const firstRun = u64(runs[0], 0), moved = {
     run: BigInt(runs.length),
@@ -75,10 +75,10 @@ function segment(header, pieces, sequence = 0) {
     return data;
 }
 mkdirSync(to, { recursive: true });
-const told = [...story.slice(0, first)];
+const told = [...journal.slice(0, first)];
 for (let k = 0; k < copies; k++) for (const record of block) told.push(shifted(record, k));
-for (const record of story.slice(last + 1)) told.push(shifted(record, copies));
-writeFileSync(join(to, "story-0000.seg"), segment(segments("story-")[0], told));
+for (const record of journal.slice(last + 1)) told.push(shifted(record, copies));
+writeFileSync(join(to, "journal-0000.seg"), segment(segments("journal-")[0], told));
 for (const [number, lane] of lanes) {
     const pieces = [lane.before];
     let sequence = 0;

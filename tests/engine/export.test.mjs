@@ -17,7 +17,7 @@ const dense = generate(model("tiny"), "-n", String(tokens), "-t", "2").directory
 const moe = generate(model("moe"), "-n", String(tokens), "-t", "1").directory;
 const json = (...path) => JSON.parse(readFileSync(join(...path), "utf8"));
 const names = [...output(ggscope, ["export", "--tables"]).matchAll(/^## (\w+)$/gm)].map((m) => m[1]);
-const optional = ["residency", "faults", "requests"]; // recorded only where they are asked for and permitted
+const optional = ["residency", "faults", "block_requests"]; // recorded only where they are asked for and permitted
 const has = (program) => run("sh", ["-c", `command -v ${program}`]).status === 0;
 
 function exported(directory, format, ...options) {
@@ -75,7 +75,7 @@ test("every table has the same rows in parquet, csv and sqlite, and the columns 
     assert.deepEqual(readFileSync(join(root, "docs", "tables.md"), "utf8"), output(ggscope, ["export", "--tables"]), "docs/tables.md is what ggscope export --tables writes");
     const documented = new Map(readFileSync(join(root, "docs", "tables.md"), "utf8").split("\n## ").slice(1)
         .map((part) => [part.split("\n")[0], [...part.matchAll(/^\| (\w+) \| (integer|real|text)/gm)].map((m) => m[1]).filter((c) => c !== "column")]));
-    for (const wanted of ["ops", "op_runs", "transfers", "accesses", "tensors", "buffers", "tokens", "graphs", "nodes", "edges", "experts", "faults", "requests", "experiment"])
+    for (const wanted of ["ops", "op_runs", "transfers", "accesses", "tensors", "buffers", "tokens", "graphs", "nodes", "edges", "experts", "faults", "block_requests", "experiment"])
         assert.ok(names.includes(wanted), wanted);
 
     const folders = { parquet: exported(moe, "parquet"), csv: exported(moe, "csv") };

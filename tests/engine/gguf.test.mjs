@@ -253,7 +253,7 @@ test("a reader that goes away ends it quietly, a full disk does not pass in sile
     const lost = run(ggscope, ["gguf", path], { stdio: ["ignore", full, "pipe"] });
     closeSync(full);
     assert.equal(lost.status, 1);
-    assert.match(lost.stderr, /^ggscope: the output could not be written: No space left on device\n$/);
+    assert.match(lost.stderr, /^ggscope: cannot write to standard output: No space left on device\n$/);
 });
 
 test("regions add up for every file that was made here", () => {

@@ -51,7 +51,7 @@ test("a cold model is read whole, and every request is found in its file", why, 
     copyFileSync(model("tiny"), path);
     const { directory, said } = recorded(path);
     if (said.length) return t.skip(said[0]);
-    const { requests, files, losses } = rows(directory, "requests", "files", "losses");
+    const { block_requests: requests, files, losses } = rows(directory, "block_requests", "files", "losses");
     const size = statSync(path).size, reads = requests.filter((r) => r.file === 1 && !r.write);
     assert.equal(files[0].path, path);
     assert.deepEqual(losses, []);
@@ -60,7 +60,7 @@ test("a cold model is read whole, and every request is found in its file", why, 
     for (const r of reads) assert.ok(r.file_offset < size);
     // A completion in the interrupt of an idle processor is counted by the kernel, but not always handed to perf, whoever listens.
     t.diagnostic(`${reads.filter((r) => r.duration_ns > 0).length} of ${reads.length} requests were seen to end`);
-    const total = stats(directory).machine.requests;
+    const total = stats(directory).machine.block_requests;
     assert.equal(total.model.bytes, sum(reads, "bytes"));
     assert.equal(total.model.requests, reads.length);
     assert.equal(sum(total.by_phase, "bytes"), total.model.bytes);
@@ -72,7 +72,7 @@ test("a cold model is read whole, and every request is found in its file", why, 
     assert.equal(experiment(directory).settings.io, true);
     assert.equal(check(directory)["block requests"], "ok");
     const out = fresh();
-    output(ggscope, ["export", directory, "-q", "-f", "csv", "--table", "requests", "-o", out]);
+    output(ggscope, ["export", directory, "-q", "-f", "csv", "--table", "block_requests", "-o", out]);
     assert.equal(readFileSync(out, "utf8").trim().split(/\r?\n/).length, requests.length + 1);
 });
 
@@ -87,7 +87,7 @@ test("on a partition, a file in many pieces and a model in several files: the se
     assert.ok(readFileSync(path).equals(content));
     const { directory, said } = recorded(path);
     assert.deepEqual(said, []);
-    const reads = rows(directory, "requests").requests.filter((r) => r.file === 1 && !r.write);
+    const reads = rows(directory, "block_requests").block_requests.filter((r) => r.file === 1 && !r.write);
     assert.ok(covered(reads) >= content.length, `${covered(reads)} of ${content.length}`);
     sameBytes(reads, device, path);
     const shifts = new Set(reads.map((r) => r.sector * 512 - r.file_offset));
@@ -96,9 +96,9 @@ test("on a partition, a file in many pieces and a model in several files: the se
     output(engine, ["synth", "tiny", "--split", "3", "-o", join(folder, "split.gguf")]);
     const names = [1, 2, 3].map((i) => join(folder, `split-0000${i}-of-00003.gguf`));
     for (const name of names) evict(name);
-    const split = rows(recorded(names[0]).directory, "requests", "files");
+    const split = rows(recorded(names[0]).directory, "block_requests", "files");
     for (const name of names) {
-        const file = split.files.find((f) => f.path === name), own = split.requests.filter((r) => r.file === file.file && !r.write);
+        const file = split.files.find((f) => f.path === name), own = split.block_requests.filter((r) => r.file === file.file && !r.write);
         assert.ok(covered(own) >= file.size, `${name}: ${covered(own)} of ${file.size}`);
         sameBytes(own, device, name);
     }
@@ -110,8 +110,8 @@ test("a model that does not fit is read again for every token, by the ops that n
     copyFileSync(model("moe"), path);
     const { directory, said } = recorded(path, { group, options: ["--no-repack"] });
     if (said.length) return t.skip(said[0]);
-    const { requests, op_runs, runs } = rows(directory, "requests", "op_runs", "runs");
-    const total = stats(directory).machine.requests, steps = new Map(runs.map((r) => [r.run, r.step]));
+    const { block_requests: requests, op_runs, runs } = rows(directory, "block_requests", "op_runs", "runs");
+    const total = stats(directory).machine.block_requests, steps = new Map(runs.map((r) => [r.run, r.step]));
     for (const token of [0, 1, 2]) assert.ok(total.by_token[token].bytes > 1 << 20, `token ${token}`);
     const own = requests.filter((r) => r.run);
     assert.ok(own.length > 0.5 * requests.filter((r) => r.file && r.step >= 0).length);
@@ -129,6 +129,6 @@ test("where the model lies on no disk of its own, one line says so", { skip: obs
     const { directory, said } = recorded(path);
     assert.equal(said.length, 1);
     assert.match(said[0], /tiny\.gguf: its filesystem lies on no block device/);
-    assert.deepEqual(rows(directory, "requests").requests, []);
+    assert.deepEqual(rows(directory, "block_requests").block_requests, []);
     check(directory);
 });

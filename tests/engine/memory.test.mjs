@@ -75,7 +75,7 @@ test("the summary of a recording names the limit", { skip }, () => {
 
 test("the recorder's memory is not the program's, and Ctrl-C leaves nothing behind", { skip }, async () => {
     const directory = fresh(), { child, closed, pid, group, spool, more } = await start(directory, tiny, "1G");
-    const taken = () => readdirSync(spool).filter((name) => /^(lane|story)-.*\.seg$/.test(name));
+    const taken = () => readdirSync(spool).filter((name) => /^(lane|journal)-.*\.seg$/.test(name));
     assert.notEqual(group, groupOf(process.pid));
     while (taken().length < 4) await more(); // the engine prints as it goes
     // What the spool takes is charged to us. The engine has touched every page of it.
@@ -127,7 +127,7 @@ test("a program whose model is not known: said, and done", { skip }, () => {
 test("the size of the recording holds, segments made ahead included", { skip }, async () => {
     const directory = fresh(), { child, closed, spool, more } = await start(directory, tiny, "1G", "--max-size", "8M", "--policy", "ring");
     for (let last = 0; last < 8;) { // more than fits has been written
-        const names = readdirSync(spool).filter((name) => /^(story|lane|free)-.*\.seg$/.test(name));
+        const names = readdirSync(spool).filter((name) => /^(journal|lane|free)-.*\.seg$/.test(name));
         assert.ok(names.length <= 8, names.join(" "));
         last = Math.max(...names.map((name) => Number(/^lane-\d+-(\d+)/.exec(name)?.[1] ?? 0)));
         await more();

@@ -415,7 +415,7 @@ test("Ctrl-C reaches the engine, and what it did is sealed", async () => {
 // The process that writes a spool: in the header of its first segment.
 function writerOf(directory) {
     const header = Buffer.alloc(64);
-    readSync(openSync(join(directory, "spool", "story-0000.seg"), "r"), header, 0, 64, 0);
+    readSync(openSync(join(directory, "spool", "journal-0000.seg"), "r"), header, 0, 64, 0);
     return header.readUInt32LE(20);
 }
 
@@ -540,7 +540,7 @@ test("--spool: segments lie there while it runs, and nothing after", async () =>
     await once(child.stdout, "data");
     assert.ok(lstatSync(join(directory, "spool")).isSymbolicLink());
     assert.deepEqual(readdirSync(place), [`ggscope-${json(directory).experiment_id}`]);
-    assert.ok(readdirSync(join(directory, "spool")).some((name) => /^story-/.test(name)));
+    assert.ok(readdirSync(join(directory, "spool")).some((name) => /^journal-/.test(name)));
     child.stdin.end("\n");
     const [status] = await once(child, "close");
     assert.equal(status, 0);

@@ -97,7 +97,7 @@ test("a trace file by itself, without its directory", () => {
 });
 
 test("wrong input: one sentence, exit 1 or 2", () => {
-    for (const [args, status] of [[["--by", "nope", "x"], 2], [[], 2], [["--token", "x", "y"], 2], [["--layer", "-1", "y"], 2], [["/nonexistent"], 1], [["/dev/null"], 1], [[scratch("")], 1]])
+    for (const [args, status] of [[["--by", "nope", "x"], 2], [["x", "y"], 2], [["--token", "x", "y"], 2], [["--layer", "-1", "y"], 2], [["/nonexistent"], 1], [["/dev/null"], 1], [[scratch("")], 1]])
         assert.equal(run(ggscope, ["stats", ...args]).status, status, args.join(" "));
 });
 

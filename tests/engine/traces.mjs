@@ -73,7 +73,7 @@ export function check(directory) {
 export const stats = (directory) => JSON.parse(output(ggscope, ["stats", "--json", directory]));
 export const experiment = (directory) => JSON.parse(readFileSync(join(directory, "experiment.json"), "utf8"));
 
-export const phases = ["NONE", "PROMPT", "GENERATE", "MIXED", "WARMUP"];
+export const phases = ["NONE", "PROMPT", "GENERATE", "MIXED", "WARMUP", "VERIFY"];
 
 // The steps of a trace as a program that prints its decodes would tell them, those of each context together.
 export function steps(directory) {

@@ -2,7 +2,7 @@
 // the trace.
 import { test } from "node:test";
 import assert from "node:assert/strict";
-import { copyFileSync, mkdirSync, readFileSync, truncateSync, statSync } from "node:fs";
+import { copyFileSync, cpSync, mkdirSync, readFileSync, truncateSync, statSync, utimesSync } from "node:fs";
 import { join } from "node:path";
 import { ggscope, model, output, run, scratch } from "../lib.mjs";
 import { fresh, generate, graphs, rows, stats, values } from "./traces.mjs";
@@ -117,7 +117,6 @@ test("what cannot be understood is refused before anything is read", () => {
         assert.equal(result.status, 2, args.join(" "));
         assert.equal(result.stdout, "");
     }
-    for (const name of ["log", "graph", "experts", "buffers"]) assert.equal(run(ggscope, [name]).status, 2);
     assert.equal(run(ggscope, ["diff", moe]).status, 2);
     for (const args of [["log", scratch("none")], ["graph", scratch("none")], ["experts", scratch("none")], ["buffers", scratch("none")], ["diff", moe, scratch("none")]]) {
         const result = run(ggscope, args);
@@ -127,6 +126,26 @@ test("what cannot be understood is refused before anything is read", () => {
 });
 
 // ---- graph ----
+
+test("without a directory, the newest recording below ./experiments is taken", () => {
+    const here = scratch("newest");
+    mkdirSync(join(here, "experiments/empty"), { recursive: true });
+    for (const name of ["log", "graph", "experts", "buffers", "stats", "paging", "check", "seal"]) {
+        const none = run(ggscope, [name], { cwd: here });
+        assert.equal(none.status, 1, name);
+        assert.match(none.stderr, /^ggscope: there is no recording in \.\/experiments[^\n]+\n$/);
+    }
+    for (const [name, when] of [["old", 1000], ["new", 2000]]) {
+        cpSync(moe, join(here, "experiments", name), { recursive: true });
+        utimesSync(join(here, "experiments", name), when, when);
+    }
+    for (const name of ["log", "graph", "experts", "buffers", "stats", "paging", "check", "seal"]) {
+        const newest = run(ggscope, [name], { cwd: here });
+        assert.equal(newest.status, 0, name + newest.stderr);
+        assert.match(newest.stderr, /^ggscope: experiments\/new, the newest recording here\n/);
+        if (name !== "seal") assert.equal(newest.stdout, output(ggscope, [name, moe]), name);
+    }
+});
 
 test("graph has every node and edge of the step, each layer once", () => {
     const t = graphs(moe), runs = rows(moe, "runs").runs.filter((r) => r.step === 1);

@@ -33,7 +33,7 @@ static struct {
 static void take_apart(void) {
     struct ggs_mapping mapping;
     if (whole.n > 0) return;
-    if (ggs_mapping_open(&mapping, "tests/golden/v1/trace.ggs", NULL) < 0) {
+    if (ggs_mapping_open(&mapping, "tests/golden/v2/trace.ggs", NULL) < 0) {
         fprintf(stderr, "run it from the top of the tree\n");
         exit(1);
     }
@@ -107,17 +107,17 @@ int LLVMFuzzerTestOneInput(const uint8_t * data, size_t size) {
                                            "/api/x/0/graph?token=1",
                                            "/api/compare?a=0&b=1"};
     char                      path[64];
-    const char *              directories[2] = {path, "tests/golden/v1"};
-    struct ggs_shelf *        shelf;
+    const char *              directories[2] = {path, "tests/golden/v2"};
+    struct ggs_experiments *  experiments;
     if (size < 1) return 0;
     take_apart();
     snprintf(path, sizeof(path), "/dev/shm/ggscope-fuzz-%d.ggs", (int) getpid());
     write_changed(path, data + 1, size - 1);
-    if (ggs_shelf_new(&shelf, directories, 2, NULL, NULL) < 0) return 0;
+    if (ggs_experiments_new(&experiments, directories, 2, NULL, NULL) < 0) return 0;
     unlink(path);
     struct ggs_answer * answer = ggs_answer_new();
-    ggs_site_answer_target(shelf, targets[data[0] % (sizeof(targets) / sizeof(targets[0]))], answer);
+    ggs_site_answer_target(experiments, targets[data[0] % (sizeof(targets) / sizeof(targets[0]))], answer);
     ggs_answer_drop(answer);
-    ggs_shelf_free(shelf);
+    ggs_experiments_free(experiments);
     return 0;
 }

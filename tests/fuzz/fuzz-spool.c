@@ -1,6 +1,8 @@
-// Sealing any spool: the input is a story, two lanes and what the machine did, each behind a right segment header.
+// Sealing any spool: the input is a journal, two lanes and what the machine did, each behind a segment header that may lie
+// about its size.
 //
-//     u16 bytes of the first lane, u16 bytes of the second, u16 bytes of the machine's, those bytes, and the rest is the story
+//     u16 bytes of the first lane, of the second, of the machine's; u16 size in the header of each of them and of the journal
+//     (65535: the true one); those bytes; the rest is the journal
 #include <fcntl.h>
 #include <stdint.h>
 #include <stdio.h>
@@ -18,8 +20,8 @@ int LLVMFuzzerTestOneInput(const uint8_t * data, size_t size);
 static char folder[256];
 
 static void remove_folder(void) {
-    static const char * const names[] = {"story-0000.seg", "lane-000-0000.seg", "lane-001-0000.seg", "machine-0000.seg",
-                                         "trace.ggs"};
+    static const char * const names[] = {"journal-0000.seg", "lane-000-0000.seg", "lane-001-0000.seg",
+                                         "machine-0000.seg", "trace.ggs"};
     for (unsigned i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
         char path[300];
         snprintf(path, sizeof(path), "%s/%s", folder, names[i]);
@@ -28,11 +30,13 @@ static void remove_folder(void) {
     rmdir(folder);
 }
 
-static void write_segment(const char * name, uint32_t lane, uint32_t thread, const uint8_t * data, size_t size) {
+static void write_segment(const char * name, uint32_t lane, uint32_t thread, const uint8_t * data, size_t size,
+                          const uint8_t * claimed) {
     struct ggs_spool_header header = {.version = GGS_SPOOL_VERSION, .lane = lane, .thread = thread};
     char                    path[300];
     memcpy(header.magic, GGS_SPOOL_MAGIC, sizeof(header.magic));
-    header.size = sizeof(header) + size;
+    uint16_t claim = (uint16_t) (claimed[0] | claimed[1] << 8);
+    header.size    = claim == UINT16_MAX ? sizeof(header) + size : claim;
     snprintf(path, sizeof(path), "%s/%s", folder, name);
     int fd = open(path, O_WRONLY | O_CREAT | O_TRUNC, 0600);
     if (fd < 0 || write(fd, &header, sizeof(header)) < 0 || write(fd, data, size) < 0) abort();
@@ -57,15 +61,15 @@ int LLVMFuzzerTestOneInput(const uint8_t * data, size_t size) {
     }
     static const char * const names[3] = {"lane-000-0000.seg", "lane-001-0000.seg", "machine-0000.seg"};
     static const uint32_t     lanes[3] = {0, 1, GGS_SPOOL_MACHINE};
-    size_t                    at       = 6;
+    size_t                    at       = 14;
     if (size < at || size > 1 << 16) return 0;
     for (unsigned i = 0; i < 3; i++) {
         size_t length = (size_t) (data[2 * i] | data[2 * i + 1] << 8);
         if (length > size - at) length = size - at;
-        write_segment(names[i], lanes[i], i, data + at, length);
+        write_segment(names[i], lanes[i], i, data + at, length, data + 6 + 2 * i);
         at += length;
     }
-    write_segment("story-0000.seg", GGS_SPOOL_STORY, 0, data + at, size - at);
+    write_segment("journal-0000.seg", GGS_SPOOL_JOURNAL, 0, data + at, size - at, data + 12);
     struct ggs_seal_options options = {.size = sizeof(options), .no_sync = true, .disk = find};
     struct ggs_error        error;
     struct ggs_reader *     reader;

@@ -1,6 +1,6 @@
 // Writes the seeds of fuzz-trace and fuzz-spool below a folder. To build and run it, from the top of the tree:
 //   cc -std=c11 -D_GNU_SOURCE -Isrc -Itests/unit tests/fuzz/make-trace-seeds.c tests/unit/spool-fixture.c
-//      tests/unit/trace-fixture.c src/trace/*.c src/base/*.c -lzstd -lxxhash -lcmocka -lm -o make-trace-seeds
+//      tests/unit/trace-fixture.c src/trace/*.c src/trace/seal/*.c src/base/*.c -lzstd -lxxhash -lcmocka -lm -o make-trace-seeds
 //   ./make-trace-seeds tests/fuzz/seeds
 #include <setjmp.h>
 #include <stdarg.h>
@@ -28,45 +28,46 @@ static void save(const char * folder, const char * name, const uint8_t * data, s
     }
 }
 
-// One of everything that a story can tell.
+// One of everything that a journal can tell.
 static void tell_everything(struct spool_fixture * f) {
-    static const int32_t            tokens[] = {1, 2, 3};
-    const struct ggs_story_buffer   buffer   = {1, 0x10000, 0x1000, 1, 1};
-    const struct ggs_story_delta    delta    = {2, 1, 0};
-    const struct ggs_story_transfer set      = {.kind = 1, .from = 0x100010, .to = 0x10000, .to_buffer = 1, .bytes = 8};
+    static const int32_t              tokens[] = {1, 2, 3};
+    const struct ggs_journal_buffer   buffer   = {1, 0x10000, 0x1000, 1, 1};
+    const struct ggs_journal_delta    delta    = {2, 1, 0};
+    const struct ggs_journal_transfer set = {.kind = 1, .from = 0x100010, .to = 0x10000, .to_buffer = 1, .bytes = 8};
     fixture_process(f);
-    fixture_numbers(f, GGS_STORY_LOAD, 1, 0, 0, 0, "/m.gguf");
-    fixture_record(f, GGS_STORY_FILE, NULL, 0, "/m.gguf");
-    fixture_record(f, GGS_STORY_MAPS, NULL, 0, "100000 101000 0 /m.gguf\n");
-    fixture_record(f, GGS_STORY_BUFFER, &buffer, sizeof(buffer), "CPU");
-    fixture_record(f, GGS_STORY_TRANSFER, &set, sizeof(set), "w");
-    fixture_numbers(f, GGS_STORY_LOAD_END, 1, 2, 0, 0, NULL);
-    fixture_numbers(f, GGS_STORY_CONTEXT, 7, 2, 70, 0, NULL);
+    fixture_numbers(f, GGS_JOURNAL_LOAD, 1, 0, 0, 0, "/m.gguf");
+    fixture_record(f, GGS_JOURNAL_FILE, NULL, 0, "/m.gguf");
+    fixture_record(f, GGS_JOURNAL_MAPS, NULL, 0, "100000 101000 0 /m.gguf\n");
+    fixture_record(f, GGS_JOURNAL_BUFFER, &buffer, sizeof(buffer), "CPU");
+    fixture_record(f, GGS_JOURNAL_TRANSFER, &set, sizeof(set), "w");
+    fixture_numbers(f, GGS_JOURNAL_LOAD_END, 1, 2, 0, 0, NULL);
+    fixture_numbers(f, GGS_JOURNAL_CONTEXT, 7, 2, 70, 0, NULL);
     tiny_graph(f, 1);
-    fixture_record(f, GGS_STORY_GRAPH_DELTA, &delta, sizeof(delta), NULL);
+    fixture_record(f, GGS_JOURNAL_GRAPH_DELTA, &delta, sizeof(delta), NULL);
     fixture_decode(f, 1, 7, 3, tokens, 0, 0, 1);
-    fixture_numbers(f, GGS_STORY_SCHEDULE, 1, 50, 1, 7, NULL);
+    fixture_numbers(f, GGS_JOURNAL_SCHEDULE, 1, 50, 1, 7, NULL);
     tiny_run(f, 1, 1, 1, 2, 0, 3, tokens, 0);
-    fixture_numbers(f, GGS_STORY_SCHEDULE_END, 1, 0, 0, 0, NULL);
+    fixture_numbers(f, GGS_JOURNAL_SCHEDULE_END, 1, 0, 0, 0, NULL);
     fixture_decode_end(f, 1, 0);
-    fixture_numbers(f, GGS_STORY_CLEAR, 70, 0, 0, 0, NULL);
+    fixture_numbers(f, GGS_JOURNAL_CLEAR, 70, 0, 0, 0, NULL);
     tiny_run(f, 2, 2, 0, 2, 0, 1, tokens, 3);
-    fixture_numbers(f, GGS_STORY_LOSS, 1, 0, 2, 2, NULL);
-    fixture_numbers(f, GGS_STORY_BUFFER_FREE, 1, 0, 0, 0, NULL);
-    fixture_numbers(f, GGS_STORY_END, 0, 0, 0, 0, NULL);
+    fixture_numbers(f, GGS_JOURNAL_LOSS, 1, 0, 2, 2, NULL);
+    fixture_numbers(f, GGS_JOURNAL_BUFFER_FREE, 1, 0, 0, 0, NULL);
+    fixture_numbers(f, GGS_JOURNAL_END, 0, 0, 0, 0, NULL);
 }
 
 static void save_spool(const struct spool_fixture * f, const char * folder) {
     static uint8_t seed[1 << 17];
-    size_t         lanes[2] = {f->lanes[0].used - 64, f->lanes[1].used - 64}, at = 4;
+    size_t         lanes[2] = {f->lanes[0].used - 64, f->lanes[1].used - 64}, at = 14;
+    memset(seed + 6, 0xff, 8);
     for (unsigned i = 0; i < 2; i++) {
         seed[2 * i]     = (uint8_t) lanes[i];
         seed[2 * i + 1] = (uint8_t) (lanes[i] >> 8);
         memcpy(seed + at, f->lanes[i].data + 64, lanes[i]);
         at += lanes[i];
     }
-    memcpy(seed + at, f->story.data + 64, f->story.used - 64);
-    save(folder, "everything", seed, at + f->story.used - 64);
+    memcpy(seed + at, f->journal.data + 64, f->journal.used - 64);
+    save(folder, "everything", seed, at + f->journal.used - 64);
 }
 
 // The file as it is, and the contents of its chunks.

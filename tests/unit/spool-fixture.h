@@ -23,7 +23,7 @@ struct fixture_stream {
 
 struct spool_fixture {
     char                  directory[4096];
-    struct fixture_stream story;
+    struct fixture_stream journal;
     struct fixture_stream lanes[FIXTURE_LANES];
     uint32_t              slots[FIXTURE_LANES], threads[FIXTURE_LANES];
     uint64_t              ticks;   // the time now; ticks are TICKS_PER_NS / 1 per ns
@@ -41,13 +41,13 @@ void fixture_advance(struct spool_fixture * f, uint64_t ns);
 void fixture_open(struct spool_fixture * f, const char * directory); // makes the folder
 void fixture_close(struct spool_fixture * f);
 
-// A story record: a fixed part and a text, either of which may be NULL.
+// A journal record: a fixed part and a text, either of which may be NULL.
 void fixture_record(struct spool_fixture * f, uint32_t type, const void * body, uint64_t bytes, const char * text);
 void fixture_numbers(struct spool_fixture * f, uint32_t type, uint64_t a, uint64_t b, uint64_t c, uint64_t d,
                      const char * text);
 void fixture_process(struct spool_fixture * f); // process, ops and types
 void fixture_graph(struct spool_fixture * f, uint64_t id, uint32_t nodes, uint32_t tensors,
-                   const struct ggs_story_tensor * list, const char * const * names);
+                   const struct ggs_journal_tensor * list, const char * const * names);
 void fixture_run(struct spool_fixture * f, uint64_t run, uint64_t graph, uint64_t decode, uint32_t threads,
                  uint32_t slot);
 void fixture_run_end(struct spool_fixture * f, uint64_t run);
@@ -65,4 +65,4 @@ void fixture_index(struct spool_fixture * f, uint32_t lane, const struct ggs_spo
 // Op numbers that fixture_process names.
 enum { OP_NONE, OP_ADD, OP_MUL_MAT, OP_GET_ROWS, OP_ROPE, OP_VIEW, OP_RESHAPE, OP_RMS_NORM, OP_MUL, OP_SET_ROWS };
 // A tensor with that op and no sources: fill in the rest.
-struct ggs_story_tensor fixture_tensor(int32_t op, int64_t ne0, int64_t ne1);
+struct ggs_journal_tensor fixture_tensor(int32_t op, int64_t ne0, int64_t ne1);

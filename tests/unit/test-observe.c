@@ -12,8 +12,8 @@
 
 #include "record/observe/faults.h"
 #include "record/observe/machine-spool.h"
+#include "record/observe/observer.h"
 #include "record/observe/requests.h"
-#include "record/observe/watch.h"
 #include "trace-fixture.h"
 #include "trace/spool-reader.h"
 
@@ -47,14 +47,14 @@ static int teardown(void ** state) {
 
 // What the machine's stream holds, in order; `n` records of one type.
 static void * records(uint32_t type, size_t bytes, size_t * n) {
-    struct ggs_spool                spool;
-    const struct ggs_story_record * record;
-    char *                          list = calloc(64, bytes);
+    struct ggs_spool                  spool;
+    const struct ggs_journal_record * record;
+    char *                            list = calloc(64, bytes);
     assert_non_null(list);
     ggs_machine_spool_close(&machine, NULL);
     assert_int_equal(ggs_spool_open(&spool, f.directory, NULL), 0);
     *n = 0;
-    while ((record = ggs_stream_record(&spool.machine)) != NULL) {
+    while ((record = ggs_spool_stream_record(&spool.machine)) != NULL) {
         assert_int_equal(record->type, type);
         assert_int_equal(record->bytes, sizeof(*record) + bytes);
         assert_true(*n < 64);
@@ -98,7 +98,7 @@ static void test_faults_are_paired_and_in_order(void ** state) {
     assert_int_equal(ggs_faults_finish(&faults, &outbox), 0);
     ggs_outbox_flush(&outbox, UINT64_MAX);
     ggs_faults_close(&faults);
-    struct ggs_story_fault * list = records(GGS_STORY_FAULT, sizeof(*list), &n);
+    struct ggs_journal_fault * list = records(GGS_JOURNAL_FAULT, sizeof(*list), &n);
     assert_int_equal(n, sizeof(expected) / sizeof(expected[0]));
     for (size_t i = 0; i < n; i++) {
         assert_int_equal(list[i].begin_ns, expected[i].begin);
@@ -126,7 +126,7 @@ static void test_requests_are_paired(void ** state) {
     assert_int_equal(ggs_requests_oldest(&requests), UINT64_MAX);
     ggs_outbox_flush(&outbox, UINT64_MAX);
     ggs_requests_close(&requests);
-    struct ggs_story_request * list = records(GGS_STORY_REQUEST, sizeof(*list), &n);
+    struct ggs_journal_request * list = records(GGS_JOURNAL_REQUEST, sizeof(*list), &n);
     assert_int_equal(n, 2);
     assert_int_equal(list[0].begin_ns, 10);
     assert_int_equal(list[0].end_ns, 40);
@@ -140,13 +140,13 @@ static void test_requests_are_paired(void ** state) {
 
 static void test_a_full_spool_is_counted(void ** state) {
     (void) state;
-    struct ggs_story_fault fault = {.begin_ns = 1, .end_ns = 2};
-    size_t                 n;
-    outbox.room = 3 * (sizeof(struct ggs_story_record) + sizeof(fault)) - 1;
+    struct ggs_journal_fault fault = {.begin_ns = 1, .end_ns = 2};
+    size_t                   n;
+    outbox.room = 3 * (sizeof(struct ggs_journal_record) + sizeof(fault)) - 1;
     for (int i = 0; i < 5; i++) ggs_outbox_fault(&outbox, &fault);
     ggs_outbox_flush(&outbox, UINT64_MAX);
     assert_int_equal(outbox.refused_faults, 3);
-    free(records(GGS_STORY_FAULT, sizeof(fault), &n));
+    free(records(GGS_JOURNAL_FAULT, sizeof(fault), &n));
     assert_int_equal(n, 2);
 }
 
@@ -201,33 +201,33 @@ static pid_t start(const char * self, int gate[2], int told[2]) {
 
 static void test_every_fault_of_a_program_is_seen(void ** state) {
     (void) state;
-    struct ggs_error   error;
-    struct ggs_watch * watch;
-    int                gate[2], told[2], status;
-    uint64_t           base;
+    struct ggs_error      error;
+    struct ggs_observer * watch;
+    int                   gate[2], told[2], status;
+    uint64_t              base;
     if (ggs_faults_probe(&error) != 0) {
         print_message("%s\n", error.text);
         skip();
     }
-    assert_int_equal(ggs_watch_new(&watch, &machine, UINT64_MAX, &error), 0);
+    assert_int_equal(ggs_observer_new(&watch, &machine, UINT64_MAX, &error), 0);
     pid_t child = start("/proc/self/exe", gate, told);
-    if (ggs_watch_faults(watch, child, &error) != 0) fail_msg("%s", error.text);
-    assert_int_equal(ggs_watch_begin(watch, &error), 0);
+    if (ggs_observer_faults(watch, child, &error) != 0) fail_msg("%s", error.text);
+    assert_int_equal(ggs_observer_begin(watch, &error), 0);
     assert_int_equal(write(gate[1], "", 1), 1);
     assert_int_equal(read(told[0], &base, sizeof(base)), sizeof(base));
     assert_int_equal(waitpid(child, &status, 0), child);
     assert_int_equal(status, 0);
-    ggs_watch_end(watch);
+    ggs_observer_end(watch);
     for (int i = 0; i < 2; i++) close(gate[i]), close(told[i]);
 
-    struct ggs_spool                spool;
-    const struct ggs_story_record * record;
-    uint64_t                        seen = 0, last = 0;
+    struct ggs_spool                  spool;
+    const struct ggs_journal_record * record;
+    uint64_t                          seen = 0, last = 0;
     ggs_machine_spool_close(&machine, NULL);
     assert_int_equal(ggs_spool_open(&spool, f.directory, NULL), 0);
-    while ((record = ggs_stream_record(&spool.machine)) != NULL) {
-        assert_int_equal(record->type, GGS_STORY_FAULT); // and no loss
-        const struct ggs_story_fault * fault = (const void *) (record + 1);
+    while ((record = ggs_spool_stream_record(&spool.machine)) != NULL) {
+        assert_int_equal(record->type, GGS_JOURNAL_FAULT); // and no loss
+        const struct ggs_journal_fault * fault = (const void *) (record + 1);
         assert_true(fault->begin_ns >= last);
         last = fault->begin_ns;
         if (fault->pid != (uint32_t) child) continue; // a sanitizer starts processes of its own
@@ -246,32 +246,32 @@ static void test_every_fault_of_a_program_is_seen(void ** state) {
 enum { PID = 4711 };
 
 static void add_fault(uint64_t begin, uint64_t end, uint32_t os_thread, uint64_t address, uint32_t pid) {
-    struct ggs_story_fault fault = {.begin_ns  = FIXTURE_FIRST_NS + begin,
-                                    .end_ns    = FIXTURE_FIRST_NS + end,
-                                    .address   = address,
-                                    .pid       = pid,
-                                    .os_thread = os_thread,
-                                    .kind      = GGS_FAULT_MINOR};
-    ggs_machine_spool_append(&machine, GGS_STORY_FAULT, fault.begin_ns, &fault, sizeof(fault));
+    struct ggs_journal_fault fault = {.begin_ns  = FIXTURE_FIRST_NS + begin,
+                                      .end_ns    = FIXTURE_FIRST_NS + end,
+                                      .address   = address,
+                                      .pid       = pid,
+                                      .os_thread = os_thread,
+                                      .kind      = GGS_FAULT_MINOR};
+    ggs_machine_spool_append(&machine, GGS_JOURNAL_FAULT, fault.begin_ns, &fault, sizeof(fault));
 }
 
 static void add_request(uint64_t begin, uint64_t end, uint32_t os_thread, uint64_t device, uint64_t sector,
                         uint64_t bytes) {
-    struct ggs_story_request request = {.begin_ns  = FIXTURE_FIRST_NS + begin,
-                                        .end_ns    = FIXTURE_FIRST_NS + end,
-                                        .sector    = sector,
-                                        .bytes     = bytes,
-                                        .device    = device,
-                                        .os_thread = os_thread};
-    ggs_machine_spool_append(&machine, GGS_STORY_REQUEST, request.begin_ns, &request, sizeof(request));
+    struct ggs_journal_request request = {.begin_ns  = FIXTURE_FIRST_NS + begin,
+                                          .end_ns    = FIXTURE_FIRST_NS + end,
+                                          .sector    = sector,
+                                          .bytes     = bytes,
+                                          .device    = device,
+                                          .os_thread = os_thread};
+    ggs_machine_spool_append(&machine, GGS_JOURNAL_REQUEST, request.begin_ns, &request, sizeof(request));
 }
 
 // Two runs of the tiny graph, each on the threads 900 and 901: ops of thread 0 begin at 1100 + 200 k and 3200 + 200 k and take 100.
 static void two_runs(void) {
     static const int32_t prompt[] = {11, 22, 33}, token[] = {44};
     fixture_process(&f);
-    fixture_record(&f, GGS_STORY_FILE, NULL, 0, "/models/some.gguf");
-    fixture_record(&f, GGS_STORY_MAPS, NULL, 0, "100000 200000 3000 /models/some.gguf\n300000 400000 0 /etc/other\n");
+    fixture_record(&f, GGS_JOURNAL_FILE, NULL, 0, "/models/some.gguf");
+    fixture_record(&f, GGS_JOURNAL_MAPS, NULL, 0, "100000 200000 3000 /models/some.gguf\n300000 400000 0 /etc/other\n");
     fixture_advance(&f, 500);
     tiny_graph(&f, 1);
     fixture_advance(&f, 500);
@@ -286,7 +286,7 @@ static void two_runs(void) {
     fixture_thread(&f, 1, 902); // the engine makes a new thread
     tiny_run(&f, 2, 1, 2, 2, 0, 1, token, 3);
     fixture_decode_end(&f, 2, 0);
-    fixture_numbers(&f, GGS_STORY_END, 0, 0, 0, 0, NULL);
+    fixture_numbers(&f, GGS_JOURNAL_END, 0, 0, 0, 0, NULL);
 }
 
 static void test_faults_find_their_op(void ** state) {
@@ -318,8 +318,8 @@ static void test_faults_find_their_op(void ** state) {
         add_fault(cases[i].begin, cases[i].begin + 7, cases[i].os_thread, cases[i].address, PID);
         add_fault(cases[i].begin, cases[i].begin + 7, cases[i].os_thread, cases[i].address, PID + 1); // not ours
     }
-    struct ggs_story_number loss = {{GGS_LOSS_FAULTS, 0, 17, 0}};
-    ggs_machine_spool_append(&machine, GGS_STORY_LOSS, FIXTURE_FIRST_NS + 9000, &loss, sizeof(loss));
+    struct ggs_journal_number loss = {{GGS_LOSS_FAULTS, 0, 17, 0}};
+    ggs_machine_spool_append(&machine, GGS_JOURNAL_LOSS, FIXTURE_FIRST_NS + 9000, &loss, sizeof(loss));
     ggs_machine_spool_close(&machine, NULL);
     struct ggs_reader * reader = seal_and_open(&f, folder, NULL, &result);
     assert_int_equal(result.lost + result.damaged, 0); // of the engine nothing is
@@ -337,7 +337,7 @@ static void test_faults_find_their_op(void ** state) {
     free(rows);
     struct ggs_loss * losses = READ(reader, GGS_TABLE_LOSSES, ggs_loss, &n);
     assert_int_equal(n, 1);
-    assert_int_equal(losses[0].reason, GGS_LOST_FAULTS);
+    assert_int_equal(losses[0].reason, GGS_LOSS_FAULTS);
     assert_int_equal(losses[0].count, 17);
     free(losses);
     ggs_reader_close(reader);
@@ -372,7 +372,7 @@ static void test_requests_find_their_file(void ** state) {
     struct ggs_seal_result result;
     struct ggs_reader *    reader = seal_and_open(&f, folder, &options, &result);
     assert_int_equal(result.damaged, 1);
-    static const struct ggs_request expected[] = {
+    static const struct ggs_block_request expected[] = {
         {.begin_ns = 20, .duration_ns = 70, .sector = 16, .bytes = 4096, .file = 1, .file_offset = 4096, .step = -1},
         {.begin_ns = 1150, .duration_ns = 10, .sector = 8, .bytes = 4096, .step = -1},
         {.begin_ns = 1150, .duration_ns = 10, .sector = 16, .bytes = 8192, .file = 1, .file_offset = 4096, .run = 1},
@@ -380,7 +380,7 @@ static void test_requests_find_their_file(void ** state) {
         {.begin_ns = 1170, .duration_ns = 10, .sector = 80, .bytes = 4096, .step = -1},
         {.begin_ns = 3210, .sector = 32, .bytes = 512, .file = 1, .run = 2, .step = 1},
     };
-    struct ggs_request * rows = READ(reader, GGS_TABLE_REQUESTS, ggs_request, &n);
+    struct ggs_block_request * rows = READ(reader, GGS_TABLE_BLOCK_REQUESTS, ggs_block_request, &n);
     assert_int_equal(n, sizeof(expected) / sizeof(expected[0]));
     for (size_t i = 0; i < n; i++) {
         assert_int_equal(rows[i].begin_ns, expected[i].begin_ns);
@@ -401,9 +401,9 @@ static void test_damage_is_counted(void ** state) {
     struct ggs_seal_result result;
     uint64_t               short_body = 0;
     two_runs();
-    ggs_machine_spool_append(&machine, GGS_STORY_FAULT, FIXTURE_FIRST_NS, &short_body, sizeof(short_body));
-    ggs_machine_spool_append(&machine, GGS_STORY_REQUEST, FIXTURE_FIRST_NS, &short_body, sizeof(short_body));
-    ggs_machine_spool_append(&machine, GGS_STORY_GRAPH, FIXTURE_FIRST_NS, &short_body, sizeof(short_body));
+    ggs_machine_spool_append(&machine, GGS_JOURNAL_FAULT, FIXTURE_FIRST_NS, &short_body, sizeof(short_body));
+    ggs_machine_spool_append(&machine, GGS_JOURNAL_REQUEST, FIXTURE_FIRST_NS, &short_body, sizeof(short_body));
+    ggs_machine_spool_append(&machine, GGS_JOURNAL_GRAPH, FIXTURE_FIRST_NS, &short_body, sizeof(short_body));
     ggs_machine_spool_append(&machine, 12345, FIXTURE_FIRST_NS, &short_body, sizeof(short_body));
     add_fault(10, 11, 900, 0x100000, PID);
     ggs_machine_spool_close(&machine, NULL);

@@ -50,7 +50,7 @@ static void test_every_value(void ** state) {
     fixture_thread(&f, 0, 900);
     tiny_run(&f, 1, 1, 1, 2, 0, 3, tokens, 0);
     fixture_decode_end(&f, 1, 0);
-    fixture_numbers(&f, GGS_STORY_END, 0, 0, 0, 0, NULL);
+    fixture_numbers(&f, GGS_JOURNAL_END, 0, 0, 0, 0, NULL);
     struct ggs_reader * reader = seal_and_open(&f, folder, NULL, &result);
     assert_null(ggs_reader_warning(reader));
     assert_true(result.ended);
@@ -122,7 +122,7 @@ static void test_every_value(void ** state) {
     }
     free(rows);
 
-    struct ggs_process * process = READ(reader, GGS_TABLE_PROCESS, ggs_process, &n);
+    struct ggs_process * process = READ(reader, GGS_TABLE_PROCESSES, ggs_process, &n);
     assert_int_equal(process->pid, 4711);
     assert_string_equal(ggs_reader_string(reader, process->executable), "/usr/bin/program");
     assert_int_equal(process->ended, 1);
@@ -181,13 +181,13 @@ static void test_graph_at_other_addresses(void ** state) {
     (void) state;
     struct ggs_error error;
     struct {
-        struct ggs_story_delta header;
-        struct ggs_story_move  moves[2];
+        struct ggs_journal_delta header;
+        struct ggs_journal_move  moves[2];
     } first = {{2, 1, 2}, {{3, 0, 0x99000}, {5, 3 + 15, 42}}}, second = {{3, 2, 1}, {{3, 0, 0x77000}}};
     fixture_process(&f);
     tiny_graph(&f, 1);
-    fixture_record(&f, GGS_STORY_GRAPH_DELTA, &first, sizeof(first), NULL);
-    fixture_record(&f, GGS_STORY_GRAPH_DELTA, &second, sizeof(second) - sizeof(second.moves[1]), NULL);
+    fixture_record(&f, GGS_JOURNAL_GRAPH_DELTA, &first, sizeof(first), NULL);
+    fixture_record(&f, GGS_JOURNAL_GRAPH_DELTA, &second, sizeof(second) - sizeof(second.moves[1]), NULL);
     struct ggs_reader * reader = seal_and_open(&f, folder, NULL, NULL);
     assert_int_equal(ggs_reader_rows(reader, GGS_TABLE_GRAPHS), 3);
     assert_true(ggs_reader_rows(reader, GGS_TABLE_NODES) < 2 * TINY_NODES);
@@ -229,8 +229,8 @@ static bool find_origin(void * context, const char * const * paths, size_t n_pat
 }
 
 static void add_buffer(uint64_t id, uint64_t address, uint64_t size, uint32_t usage, uint32_t host, const char * type) {
-    struct ggs_story_buffer buffer = {id, address, size, usage, host};
-    fixture_record(&f, GGS_STORY_BUFFER, &buffer, sizeof(buffer), type);
+    struct ggs_journal_buffer buffer = {id, address, size, usage, host};
+    fixture_record(&f, GGS_JOURNAL_BUFFER, &buffer, sizeof(buffer), type);
 }
 
 static void test_places(void ** state) {
@@ -239,36 +239,36 @@ static void test_places(void ** state) {
                                          "device",  "nowhere",   "cache_k_l0", "view-of-disk"};
     enum { COUNT = sizeof(names) / sizeof(names[0]) };
     fixture_process(&f);
-    fixture_numbers(&f, GGS_STORY_LOAD, 1, 0, 0, 0, "/models/one.gguf");
-    fixture_record(&f, GGS_STORY_FILE, NULL, 0, "/models/one.gguf");
-    fixture_numbers(&f, GGS_STORY_LOAD_END, 1, 0xabc, 0, 0, NULL);
-    fixture_numbers(&f, GGS_STORY_LOAD, 2, 0, 0, 0, "/models/two.gguf");
-    fixture_record(&f, GGS_STORY_FILE, NULL, 0, "/models/two.gguf");
+    fixture_numbers(&f, GGS_JOURNAL_LOAD, 1, 0, 0, 0, "/models/one.gguf");
+    fixture_record(&f, GGS_JOURNAL_FILE, NULL, 0, "/models/one.gguf");
+    fixture_numbers(&f, GGS_JOURNAL_LOAD_END, 1, 0xabc, 0, 0, NULL);
+    fixture_numbers(&f, GGS_JOURNAL_LOAD, 2, 0, 0, 0, "/models/two.gguf");
+    fixture_record(&f, GGS_JOURNAL_FILE, NULL, 0, "/models/two.gguf");
     fixture_record(
-        &f, GGS_STORY_MAPS, NULL, 0,
+        &f, GGS_JOURNAL_MAPS, NULL, 0,
         "100000 200000 3000 /models/one.gguf\n200000 300000 0 /memfd:secret\n400000 401000 0 /usr/lib/libc.so\n");
     add_buffer(1, 0x100000, 0x80000, 1, 1, "CPU_Mapped");
     add_buffer(2, 0x500000, 0x10000, 1, 1, "CPU_REPACK");
-    fixture_numbers(&f, GGS_STORY_LOAD_END, 2, 0xdef, 0, 0, NULL);
+    fixture_numbers(&f, GGS_JOURNAL_LOAD_END, 2, 0xdef, 0, 0, NULL);
     add_buffer(3, 0x600000, 0x10000, 0, 1, "CPU");
     add_buffer(4, 0x110000, 0x10000, 2, 0, "CUDA0");
     add_buffer(5, 0x700000, 0x10000, 0, 1, "CPU");
-    fixture_numbers(&f, GGS_STORY_BUFFER_USAGE, 3, 0, 0, 0, NULL);
-    struct ggs_story_transfer set = {.kind      = GGS_TRANSFER_SET,
-                                     .from      = 0x120000,
-                                     .to        = 0x501000,
-                                     .to_buffer = 2,
-                                     .bytes     = 64,
-                                     .begin     = f.ticks,
-                                     .end       = f.ticks + 300};
-    fixture_record(&f, GGS_STORY_TRANSFER, &set, sizeof(set), "set");
-    struct ggs_story_transfer get = {
+    fixture_numbers(&f, GGS_JOURNAL_BUFFER_USAGE, 3, 0, 0, 0, NULL);
+    struct ggs_journal_transfer set = {.kind      = GGS_TRANSFER_SET,
+                                       .from      = 0x120000,
+                                       .to        = 0x501000,
+                                       .to_buffer = 2,
+                                       .bytes     = 64,
+                                       .begin     = f.ticks,
+                                       .end       = f.ticks + 300};
+    fixture_record(&f, GGS_JOURNAL_TRANSFER, &set, sizeof(set), "set");
+    struct ggs_journal_transfer get = {
         .kind = GGS_TRANSFER_GET, .from = 0x110000, .to = 0x700010, .from_buffer = 4, .bytes = 8};
-    fixture_record(&f, GGS_STORY_TRANSFER, &get, sizeof(get), "result");
-    fixture_numbers(&f, GGS_STORY_BUFFER_FREE, 5, 0, 0, 0, NULL);
-    static const uint64_t   addresses[COUNT] = {0x101000, 0x500000, 0x501000, 0x502000, 0x110000, 0, 0x600100, 0};
-    static const uint64_t   buffers[COUNT]   = {1, 2, 0, 2, 4, 0, 3, 0};
-    struct ggs_story_tensor list[COUNT];
+    fixture_record(&f, GGS_JOURNAL_TRANSFER, &get, sizeof(get), "result");
+    fixture_numbers(&f, GGS_JOURNAL_BUFFER_FREE, 5, 0, 0, 0, NULL);
+    static const uint64_t     addresses[COUNT] = {0x101000, 0x500000, 0x501000, 0x502000, 0x110000, 0, 0x600100, 0};
+    static const uint64_t     buffers[COUNT]   = {1, 2, 0, 2, 4, 0, 3, 0};
+    struct ggs_journal_tensor list[COUNT];
     for (int i = 0; i < COUNT; i++) {
         list[i]         = fixture_tensor(OP_NONE, 8, 1);
         list[i].address = addresses[i];
@@ -394,9 +394,9 @@ static void test_coverage(void ** state) {
 
 static void test_skipped(void ** state) {
     (void) state;
-    size_t                  n;
-    struct ggs_story_tensor list[2]  = {fixture_tensor(OP_ADD, 4, 4), fixture_tensor(OP_ADD, 4, 4)};
-    static const char *     names[2] = {"a", "b"};
+    size_t                    n;
+    struct ggs_journal_tensor list[2]  = {fixture_tensor(OP_ADD, 4, 4), fixture_tensor(OP_ADD, 4, 4)};
+    static const char *       names[2] = {"a", "b"};
     fixture_process(&f);
     list[0].flags = list[1].flags = 0; // a release without compute flags
     fixture_graph(&f, 1, 2, 2, list, names);
@@ -471,10 +471,10 @@ static void test_losses(void ** state) {
     fixture_process(&f);
     tiny_graph(&f, 1);
     fixture_lane(&f, 0, 0, 0);
-    struct ggs_spool_op stray = {.run = 1, .node = 0, .begin = f.ticks, .flags = GGS_OP_ENDED};
-    fixture_op(&f, 0, &stray); // of a run that the story never told
+    struct ggs_spool_op stray = {.run = 1, .node = 0, .begin = f.ticks, .flags = GGS_OP_RUN_ENDED};
+    fixture_op(&f, 0, &stray); // of a run that the journal never told
     fixture_run(&f, 2, 1, 0, 1, 0);
-    fixture_numbers(&f, GGS_STORY_LOSS, GGS_LOSS_SPACE, 0, 12, 2, NULL);
+    fixture_numbers(&f, GGS_JOURNAL_LOSS, GGS_LOSS_SPACE, 0, 12, 2, NULL);
     stray.run = 2, stray.node = TINY_NODES; // no such node
     fixture_op(&f, 0, &stray);
     fixture_run_end(&f, 2);
@@ -486,11 +486,11 @@ static void test_losses(void ** state) {
     assert_int_equal(result.damaged, 1);
     struct ggs_loss * losses = READ(reader, GGS_TABLE_LOSSES, ggs_loss, &n);
     assert_int_equal(n, 3);
-    assert_int_equal(losses[0].reason, GGS_LOST_SPACE);
+    assert_int_equal(losses[0].reason, GGS_LOSS_SPACE);
     assert_int_equal(losses[0].count, 12);
-    assert_int_equal(losses[1].reason, GGS_LOST_UNMATCHED);
+    assert_int_equal(losses[1].reason, GGS_LOSS_UNMATCHED);
     assert_int_equal(losses[1].count, 2);
-    assert_int_equal(losses[2].reason, GGS_LOST_DAMAGED);
+    assert_int_equal(losses[2].reason, GGS_LOSS_DAMAGED);
     free(losses);
     struct ggs_run * runs = READ(reader, GGS_TABLE_RUNS, ggs_run, &n);
     assert_int_equal(runs[0].lost, 12);
@@ -525,7 +525,7 @@ static void test_segments_given_up(void ** state) {
         assert_true((runs[i].flags & GGS_RUN_PARTIAL) != 0 || runs[i].op_runs == 10);
     }
     struct ggs_loss * losses = READ(reader, GGS_TABLE_LOSSES, ggs_loss, &(size_t){0});
-    assert_int_equal(losses[0].reason, GGS_LOST_RING);
+    assert_int_equal(losses[0].reason, GGS_LOSS_RING);
     assert_true(result.lost > 0);
     free(losses);
     free(runs);
@@ -539,19 +539,19 @@ static void test_garbage(void ** state) {
     unsigned             seed     = 12345;
     fixture_process(&f);
     tiny_graph(&f, 1);
-    struct ggs_story_delta delta = {2, 1, 0};
-    fixture_record(&f, GGS_STORY_GRAPH_DELTA, &delta, sizeof(delta), NULL);
+    struct ggs_journal_delta delta = {2, 1, 0};
+    fixture_record(&f, GGS_JOURNAL_GRAPH_DELTA, &delta, sizeof(delta), NULL);
     fixture_decode(&f, 1, 1, 3, tokens, 0, 0, 1);
     tiny_run(&f, 1, 1, 1, 2, 0, 3, tokens, 0);
-    uint64_t story_used = f.story.used, lane_used = f.lanes[0].used;
+    uint64_t journal_used = f.journal.used, lane_used = f.lanes[0].used;
     fixture_close(&f);
-    char * story = scratch_path(folder, "spool/story-0000.seg");
-    char * lane  = scratch_path(folder, "spool/lane-000-0000.seg");
-    char * spool = scratch_path(folder, "spool");
-    char * trace = scratch_path(folder, "garbage.ggs");
+    char * journal = scratch_path(folder, "spool/journal-0000.seg");
+    char * lane    = scratch_path(folder, "spool/lane-000-0000.seg");
+    char * spool   = scratch_path(folder, "spool");
+    char * trace   = scratch_path(folder, "garbage.ggs");
     for (int round = 0; round < 300; round++) {
-        const char * path = round % 3 == 0 ? lane : story;
-        uint64_t     used = round % 3 == 0 ? lane_used : story_used;
+        const char * path = round % 3 == 0 ? lane : journal;
+        uint64_t     used = round % 3 == 0 ? lane_used : journal_used;
         int          fd   = open(path, O_RDWR);
         off_t        at   = (off_t) (rand_r(&seed) % used);
         uint8_t      old[8], new[8];
@@ -570,7 +570,34 @@ static void test_garbage(void ** state) {
         assert_int_equal(pwrite(fd, old, 8, at), 8);
         close(fd);
     }
-    free(story);
+    free(journal);
+    free(lane);
+    free(spool);
+    free(trace);
+}
+
+// A header that gives less than its own size: the segment is damaged, and nothing beyond it is read.
+static void test_header_size(void ** state) {
+    (void) state;
+    static const int32_t tokens[] = {1};
+    fixture_process(&f);
+    tiny_graph(&f, 1);
+    tiny_run(&f, 1, 1, 0, 1, 0, 1, tokens, 0);
+    fixture_close(&f);
+    char * lane  = scratch_path(folder, "spool/lane-000-0000.seg");
+    char * spool = scratch_path(folder, "spool");
+    char * trace = scratch_path(folder, "size.ggs");
+    for (uint64_t size = 0; size < sizeof(struct ggs_spool_header); size += 7) {
+        struct ggs_seal_options options = {.size = sizeof(options), .no_sync = true};
+        struct ggs_seal_result  result;
+        struct ggs_error        error;
+        int                     fd = open(lane, O_RDWR);
+        assert_int_equal(pwrite(fd, &size, sizeof(size), offsetof(struct ggs_spool_header, size)), sizeof(size));
+        close(fd);
+        assert_int_equal(ggs_seal_spool(spool, trace, NULL, &options, &result, &error), 0);
+        assert_int_equal(result.damaged, 1);
+        assert_int_equal(result.op_runs, 0);
+    }
     free(lane);
     free(spool);
     free(trace);
@@ -652,9 +679,9 @@ static void test_half_removed_spool(void ** state) {
     fixture_close(&f);
     assert_int_equal(ggs_seal(folder, &options, &result, &error), 0);
     assert_true(exists("spool"));
-    char * story = scratch_path(folder, "spool/story-0000.seg");
-    assert_int_equal(unlink(story), 0);
-    free(story);
+    char * journal = scratch_path(folder, "spool/journal-0000.seg");
+    assert_int_equal(unlink(journal), 0);
+    free(journal);
     assert_int_equal(ggs_seal(folder, NULL, &result, &error), 0);
     assert_true(result.already);
     assert_false(exists("spool"));
@@ -668,10 +695,19 @@ static void test_half_removed_spool(void ** state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        TEST(every_value),     TEST(graph),     TEST(graph_at_other_addresses),
-        TEST(places),          TEST(coverage),  TEST(skipped),
-        TEST(concurrent_runs), TEST(losses),    TEST(segments_given_up),
-        TEST(garbage),         TEST(directory), TEST(half_removed_spool),
+        TEST(every_value),
+        TEST(graph),
+        TEST(graph_at_other_addresses),
+        TEST(places),
+        TEST(coverage),
+        TEST(skipped),
+        TEST(concurrent_runs),
+        TEST(losses),
+        TEST(segments_given_up),
+        TEST(garbage),
+        TEST(header_size),
+        TEST(directory),
+        TEST(half_removed_spool),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

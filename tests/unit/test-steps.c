@@ -43,23 +43,23 @@ static void decode(uint64_t context, uint32_t n, int32_t position, int32_t seque
 
 // A decode that nobody saw: a graph run under a scheduler, with index data.
 static void unseen_decode(uint64_t scheduler, uint32_t n, int32_t position) {
-    int32_t              tokens[64];
-    uint64_t             schedule = 1000 + next_run;
-    struct ggs_story_run run      = {.run          = next_run,
-                                     .graph        = 1,
-                                     .schedule     = schedule,
-                                     .ticks        = f.ticks,
-                                     .monotonic_ns = fixture_ns(&f),
-                                     .os_thread    = 5,
-                                     .host         = 1};
+    int32_t                tokens[64];
+    uint64_t               schedule = 1000 + next_run;
+    struct ggs_journal_run run      = {.run          = next_run,
+                                       .graph        = 1,
+                                       .schedule     = schedule,
+                                       .ticks        = f.ticks,
+                                       .monotonic_ns = fixture_ns(&f),
+                                       .os_thread    = 5,
+                                       .host         = 1};
     for (uint32_t i = 0; i < n; i++) tokens[i] = (int32_t) (100 * n + i);
-    fixture_numbers(&f, GGS_STORY_SCHEDULE, schedule, scheduler, 0, TINY_NODES, NULL);
-    fixture_record(&f, GGS_STORY_RUN, &run, sizeof(run), "CPU");
-    fixture_numbers(&f, GGS_STORY_RUN_THREADS, next_run, 1, 0, 0, NULL);
+    fixture_numbers(&f, GGS_JOURNAL_SCHEDULE, schedule, scheduler, 0, TINY_NODES, NULL);
+    fixture_record(&f, GGS_JOURNAL_RUN, &run, sizeof(run), "CPU");
+    fixture_numbers(&f, GGS_JOURNAL_RUN_THREADS, next_run, 1, 0, 0, NULL);
     fixture_lane(&f, 0, 0, 0);
     tiny_ops(&f, (uint32_t) next_run, 1, 0, n, tokens, position, TINY_NODES);
     fixture_run_end(&f, next_run++);
-    fixture_numbers(&f, GGS_STORY_SCHEDULE_END, schedule, 0, 0, 0, NULL);
+    fixture_numbers(&f, GGS_JOURNAL_SCHEDULE_END, schedule, 0, 0, 0, NULL);
     fixture_advance(&f, 1000);
 }
 
@@ -151,13 +151,13 @@ static void test_prompts_that_start_again(void ** state) {
 static void test_mixed_batch(void ** state) {
     (void) state;
     struct {
-        struct ggs_story_decode header;
-        int32_t                 token[3], position[3], sequence[3];
-        uint8_t                 output[3];
+        struct ggs_journal_decode header;
+        int32_t                   token[3], position[3], sequence[3];
+        uint8_t                   output[3];
     } batch = {{.context = 7, .tokens = 3, .has = 15}, {1, 2, 3}, {4, 0, 1}, {0, 1, 1}, {1, 0, 1}};
     decode(7, 4, 0, 0, 1);
     batch.header.decode = next_decode;
-    fixture_record(&f, GGS_STORY_DECODE, &batch, sizeof(batch.header) + 39, NULL);
+    fixture_record(&f, GGS_JOURNAL_DECODE, &batch, sizeof(batch.header) + 39, NULL);
     tiny_run(&f, next_run++, 1, next_decode, 1, 0, 0, NULL, 0);
     fixture_decode_end(&f, next_decode++, 0);
     EXPECT({0, PROMPT, 0, 1, 4}, {1, MIXED, 0, 1, 3});
@@ -166,16 +166,16 @@ static void test_mixed_batch(void ** state) {
 static void test_positions_that_were_not_given(void ** state) {
     (void) state;
     struct {
-        struct ggs_story_decode header;
-        int32_t                 token[2], position[2], sequence[2];
-        uint8_t                 output[2];
+        struct ggs_journal_decode header;
+        int32_t                   token[2], position[2], sequence[2];
+        uint8_t                   output[2];
     } batch = {.header = {.context = 7, .has = 1}, .token = {8, 9}};
     for (int i = 0; i < 3; i++) {
         batch.header.decode          = next_decode;
         batch.header.tokens          = i == 0 ? 2 : 1;
         uint8_t bytes[sizeof(batch)] = {0};
         memcpy(bytes, &batch, sizeof(batch.header) + 4 * batch.header.tokens);
-        fixture_record(&f, GGS_STORY_DECODE, bytes, sizeof(batch.header) + 13 * batch.header.tokens, NULL);
+        fixture_record(&f, GGS_JOURNAL_DECODE, bytes, sizeof(batch.header) + 13 * batch.header.tokens, NULL);
         tiny_run(&f, next_run++, 1, next_decode, 1, 0, 0, NULL, 0);
         fixture_decode_end(&f, next_decode++, 0);
     }
@@ -195,11 +195,11 @@ static void test_positions_that_were_not_given(void ** state) {
 
 static void test_warmup_by_flag(void ** state) {
     (void) state;
-    fixture_numbers(&f, GGS_STORY_CONTEXT, 7, 1, 70, 0, NULL);
-    fixture_numbers(&f, GGS_STORY_WARMUP, 7, 1, 0, 0, NULL);
+    fixture_numbers(&f, GGS_JOURNAL_CONTEXT, 7, 1, 70, 0, NULL);
+    fixture_numbers(&f, GGS_JOURNAL_WARMUP, 7, 1, 0, 0, NULL);
     decode(7, 2, 0, 0, 1);
-    fixture_numbers(&f, GGS_STORY_CLEAR, 70, 0, 0, 0, NULL);
-    fixture_numbers(&f, GGS_STORY_WARMUP, 7, 0, 0, 0, NULL);
+    fixture_numbers(&f, GGS_JOURNAL_CLEAR, 70, 0, 0, 0, NULL);
+    fixture_numbers(&f, GGS_JOURNAL_WARMUP, 7, 0, 0, 0, NULL);
     decode(7, 4, 0, 0, 1);
     decode(7, 1, 4, 0, 1);
     EXPECT({-1, WARMUP, 0, 1, 2}, {0, PROMPT, 0, 1, 4}, {1, GENERATE, 0, 1, 1});
@@ -207,27 +207,27 @@ static void test_warmup_by_flag(void ** state) {
 
 static void test_warmup_by_clearing(void ** state) {
     (void) state;
-    fixture_numbers(&f, GGS_STORY_CONTEXT, 7, 1, 70, 0, NULL);
+    fixture_numbers(&f, GGS_JOURNAL_CONTEXT, 7, 1, 70, 0, NULL);
     decode(7, 2, 0, 0, 1);
-    fixture_numbers(&f, GGS_STORY_CLEAR, 70, 0, 0, 0, NULL);
+    fixture_numbers(&f, GGS_JOURNAL_CLEAR, 70, 0, 0, 0, NULL);
     decode(7, 4, 0, 0, 1);
-    fixture_numbers(&f, GGS_STORY_CLEAR, 70, 0, 0, 0, NULL); // only the first life can be a warm-up
+    fixture_numbers(&f, GGS_JOURNAL_CLEAR, 70, 0, 0, 0, NULL); // only the first life can be a warm-up
     decode(7, 4, 0, 0, 1);
     EXPECT({-1, WARMUP, 0, 1, 2}, {0, PROMPT, 0, 1, 4}, {1, PROMPT, 0, 1, 4});
 }
 
 static void test_clearing_at_the_end_is_no_warmup(void ** state) {
     (void) state;
-    fixture_numbers(&f, GGS_STORY_CONTEXT, 7, 1, 70, 0, NULL);
+    fixture_numbers(&f, GGS_JOURNAL_CONTEXT, 7, 1, 70, 0, NULL);
     decode(7, 4, 0, 0, 1);
-    fixture_numbers(&f, GGS_STORY_CLEAR, 70, 0, 0, 0, NULL);
+    fixture_numbers(&f, GGS_JOURNAL_CLEAR, 70, 0, 0, 0, NULL);
     EXPECT({0, PROMPT, 0, 1, 4});
 }
 
 static void test_two_contexts(void ** state) {
     (void) state;
-    fixture_numbers(&f, GGS_STORY_CONTEXT, 7, 1, 70, 0, NULL);
-    fixture_numbers(&f, GGS_STORY_CONTEXT, 8, 1, 80, 0, NULL);
+    fixture_numbers(&f, GGS_JOURNAL_CONTEXT, 7, 1, 70, 0, NULL);
+    fixture_numbers(&f, GGS_JOURNAL_CONTEXT, 8, 1, 80, 0, NULL);
     decode(7, 4, 0, 0, 1);
     decode(8, 2, 0, 0, 0);
     decode(7, 1, 4, 0, 1);
@@ -290,22 +290,22 @@ static void test_runs_of_one_scheduler_call(void ** state) {
     static const int32_t tokens[] = {5, 6};
     fixture_lane(&f, 0, 0, 0);
     for (uint64_t call = 1; call <= 2; call++) {
-        fixture_numbers(&f, GGS_STORY_SCHEDULE, call, 50, 0, TINY_NODES, NULL);
+        fixture_numbers(&f, GGS_JOURNAL_SCHEDULE, call, 50, 0, TINY_NODES, NULL);
         for (int piece = 0; piece < 3; piece++) {
-            struct ggs_story_run run = {.run          = next_run,
-                                        .graph        = 1,
-                                        .schedule     = call,
-                                        .ticks        = f.ticks,
-                                        .monotonic_ns = fixture_ns(&f),
-                                        .os_thread    = 5,
-                                        .host         = 1};
-            fixture_record(&f, GGS_STORY_RUN, &run, sizeof(run), "CPU");
-            fixture_numbers(&f, GGS_STORY_RUN_THREADS, next_run, 1, 0, 0, NULL);
+            struct ggs_journal_run run = {.run          = next_run,
+                                          .graph        = 1,
+                                          .schedule     = call,
+                                          .ticks        = f.ticks,
+                                          .monotonic_ns = fixture_ns(&f),
+                                          .os_thread    = 5,
+                                          .host         = 1};
+            fixture_record(&f, GGS_JOURNAL_RUN, &run, sizeof(run), "CPU");
+            fixture_numbers(&f, GGS_JOURNAL_RUN_THREADS, next_run, 1, 0, 0, NULL);
             tiny_ops(&f, (uint32_t) next_run, 1, 0, piece == 0 ? 3 - (uint32_t) call : 0, tokens, call == 1 ? 0 : 2,
                      TINY_NODES);
             fixture_run_end(&f, next_run++);
         }
-        fixture_numbers(&f, GGS_STORY_SCHEDULE_END, call, 0, 0, 0, NULL);
+        fixture_numbers(&f, GGS_JOURNAL_SCHEDULE_END, call, 0, 0, 0, NULL);
     }
     EXPECT({0, PROMPT, 0, 3, 2}, {1, GENERATE, 0, 3, 1});
 }

@@ -52,11 +52,11 @@ const char * const tiny_names[TINY_TENSORS] = {"embd",
                                                "blk.0.attn_q.weight"};
 
 void tiny_graph(struct spool_fixture * f, uint64_t id) {
-    static const int32_t    ops[TINY_NODES]        = {OP_GET_ROWS, OP_RMS_NORM, OP_MUL,     OP_MUL_MAT,
-                                                      OP_RESHAPE,  OP_ROPE,     OP_GET_ROWS};
-    static const int32_t    sources[TINY_NODES][2] = {{EMBD, TOKENS}, {0, -1},  {1, -1},     {WEIGHT, 2},
-                                                      {3, -1},        {4, POS}, {5, OUT_IDS}};
-    struct ggs_story_tensor list[TINY_TENSORS];
+    static const int32_t      ops[TINY_NODES]        = {OP_GET_ROWS, OP_RMS_NORM, OP_MUL,     OP_MUL_MAT,
+                                                        OP_RESHAPE,  OP_ROPE,     OP_GET_ROWS};
+    static const int32_t      sources[TINY_NODES][2] = {{EMBD, TOKENS}, {0, -1},  {1, -1},     {WEIGHT, 2},
+                                                        {3, -1},        {4, POS}, {5, OUT_IDS}};
+    struct ggs_journal_tensor list[TINY_TENSORS];
     for (int i = 0; i < TINY_TENSORS; i++) {
         list[i]         = fixture_tensor(i < TINY_NODES ? ops[i] : OP_NONE, 64, 1 + (int64_t) id);
         list[i].address = 0x10000 + 0x1000 * (uint64_t) i;
@@ -75,14 +75,14 @@ void tiny_ops(struct spool_fixture * f, uint32_t run, uint32_t threads, uint32_t
     for (uint32_t i = 0; i < sizeof(computed) / sizeof(computed[0]) && computed[i] < nodes; i++) {
         uint32_t node = computed[i];
         for (uint32_t thread = 0; thread < threads; thread++) {
-            struct ggs_spool_op op = {.flags      = GGS_OP_ENDED,
+            struct ggs_spool_op op = {.flags      = GGS_OP_RUN_ENDED,
                                       .run        = run,
                                       .node       = node,
                                       .duration   = 300 + 3 * thread,
                                       .begin      = f->ticks + 3 * thread,
                                       .wait       = 30,
                                       .inner_wait = node == 3 ? 60 : 0};
-            if (node == 1) op.flags |= GGS_OP_FUSED, op.count = 1;
+            if (node == 1) op.flags |= GGS_OP_RUN_FUSED, op.count = 1;
             fixture_op(f, slot * 4 + thread, &op);
         }
         struct ggs_spool_index index = {

@@ -47,7 +47,7 @@ export interface Summary {
     interrupted_runs: number;
     lanes: { lane: number; slot: number; thread: number; label: string }[];
     level_ns: number[];
-    has: Record<"experts" | "faults" | "requests" | "residency" | "pages" | "reads", boolean>;
+    has: Record<"experts" | "faults" | "block_requests" | "residency" | "pages" | "reads", boolean>;
     proved: boolean;
     memory_limit: number | null;
     cold: boolean;
@@ -157,4 +157,4 @@ export const logColumns = [
     "read", "written", "source", "where", "duration_ns", "wait_ns", "run", "node",
 ] as const;
 
-export const phases = ["", "PROMPT", "GENERATE", "MIXED", "WARMUP"] as const;
+export const phases = ["", "PROMPT", "GENERATE", "MIXED", "WARMUP", "VERIFY"] as const;

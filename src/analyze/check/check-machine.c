@@ -72,7 +72,7 @@ void ggs_check_faults(struct ggs_checks * checks, struct ggs_trace * trace) {
     struct ggs_cursor * rows  = NULL;
     struct ggs_fault    f;
     uint64_t            lost   = 0;
-    int                 status = ggs_trace_lost(trace, GGS_LOST_FAULTS, &lost, &error);
+    int                 status = ggs_trace_lost(trace, GGS_LOSS_FAULTS, &lost, &error);
     if (status == 0 && lost + ggs_reader_rows(trace->reader, GGS_TABLE_FAULTS) == 0) return;
     if (status == 0) status = ggs_cursor_open(&s.runs, trace->reader, GGS_TABLE_RUNS, &error);
     if (status == 0) status = ggs_cursor_open(&rows, trace->reader, GGS_TABLE_FAULTS, &error);
@@ -84,15 +84,15 @@ void ggs_check_faults(struct ggs_checks * checks, struct ggs_trace * trace) {
 }
 
 void ggs_check_requests(struct ggs_checks * checks, struct ggs_trace * trace) {
-    struct state        s     = {0};
-    struct ggs_error    error = {0};
-    struct ggs_cursor * rows  = NULL;
-    struct ggs_request  r;
-    uint64_t            lost   = 0;
-    int                 status = ggs_trace_lost(trace, GGS_LOST_REQUESTS, &lost, &error);
-    if (status == 0 && lost + ggs_reader_rows(trace->reader, GGS_TABLE_REQUESTS) == 0) return;
+    struct state             s     = {0};
+    struct ggs_error         error = {0};
+    struct ggs_cursor *      rows  = NULL;
+    struct ggs_block_request r;
+    uint64_t                 lost   = 0;
+    int                      status = ggs_trace_lost(trace, GGS_LOSS_BLOCK_REQUESTS, &lost, &error);
+    if (status == 0 && lost + ggs_reader_rows(trace->reader, GGS_TABLE_BLOCK_REQUESTS) == 0) return;
     if (status == 0) status = ggs_cursor_open(&s.runs, trace->reader, GGS_TABLE_RUNS, &error);
-    if (status == 0) status = ggs_cursor_open(&rows, trace->reader, GGS_TABLE_REQUESTS, &error);
+    if (status == 0) status = ggs_cursor_open(&rows, trace->reader, GGS_TABLE_BLOCK_REQUESTS, &error);
     while (status >= 0 && (status = ggs_cursor_next(rows, &r, &error)) > 0)
         see(&s, trace, r.begin_ns, r.file, r.file_offset, r.bytes, r.run);
     ggs_cursor_close(rows);

@@ -128,7 +128,7 @@ int ggs_fault_totals_compute(struct ggs_fault_totals * totals, struct ggs_trace 
     uint64_t              steps = ggs_reader_rows(trace->reader, GGS_TABLE_STEPS);
     *totals    = (struct ggs_fault_totals){.op_names = ggs_names_new(), .weight_names = ggs_names_new()};
     int status = totals->op_names == NULL || totals->weight_names == NULL ? ggs_fail_memory(error) : 0;
-    if (status == 0) status = ggs_trace_lost(trace, GGS_LOST_FAULTS, &totals->lost, error);
+    if (status == 0) status = ggs_trace_lost(trace, GGS_LOSS_FAULTS, &totals->lost, error);
     if (status == 0) status = ggs_fault_walk_open(&walk, trace, error);
     while (status >= 0 && (status = ggs_fault_walk_next(&walk, error)) > 0) {
         if (wanted(&walk, range) && !add_fault(totals, &walk, steps)) status = ggs_fail_memory(error);

@@ -285,12 +285,12 @@ static int read_facts(struct ggs_proof * proof, struct ggs_trace * trace, struct
     struct ggs_loss     loss;
     int                 more;
     proof->page_size = 4096;
-    if (ggs_reader_row(trace->reader, GGS_TABLE_PROCESS, 0, &process, NULL) == 0 && process.page_size > 0)
+    if (ggs_reader_row(trace->reader, GGS_TABLE_PROCESSES, 0, &process, NULL) == 0 && process.page_size > 0)
         proof->page_size = process.page_size;
     int status = ggs_cursor_open(&losses, trace->reader, GGS_TABLE_LOSSES, error);
     if (status != 0) return status;
     while ((more = ggs_cursor_next(losses, &loss, error)) > 0)
-        if (loss.reason == GGS_LOST_PAGES) proof->lost += loss.count;
+        if (loss.reason == GGS_LOSS_PAGES) proof->lost += loss.count;
     ggs_cursor_close(losses);
     return more;
 }

@@ -7,7 +7,7 @@
 
 enum { SECTOR = 512 };
 
-static void add(struct ggs_request_sum * sum, const struct ggs_request * request) {
+static void add(struct ggs_request_sum * sum, const struct ggs_block_request * request) {
     sum->requests++;
     sum->bytes += request->bytes;
 }
@@ -31,7 +31,7 @@ static struct ggs_request_group * group_at(struct ggs_request_group ** groups, u
     return &(*groups)[index];
 }
 
-static bool add_weight(struct ggs_request_totals * t, const char * name, const struct ggs_request * request) {
+static bool add_weight(struct ggs_request_totals * t, const char * name, const struct ggs_block_request * request) {
     uint32_t number = ggs_names_number(t->names, name, strlen(name)); // that of its group: both are made together
     if (number == UINT32_MAX) return false;
     struct ggs_request_group * group = group_at(&t->by_weight, &t->n_by_weight, &t->capacity_by_weight, number);
@@ -41,7 +41,7 @@ static bool add_weight(struct ggs_request_totals * t, const char * name, const s
     return true;
 }
 
-static bool add_token(struct ggs_request_totals * t, uint64_t steps, const struct ggs_request * request) {
+static bool add_token(struct ggs_request_totals * t, uint64_t steps, const struct ggs_block_request * request) {
     if (request->step < 0 || (uint64_t) request->step > steps) return true;
     struct ggs_request_group * group =
         group_at(&t->by_token, &t->n_by_token, &t->capacity_by_token, (uint64_t) request->step);
@@ -58,7 +58,7 @@ static int by_bytes(const void * a, const void * b) {
 // ---- over time ----
 
 // Bins become twice as wide when there are too many of them.
-static void add_time(struct ggs_request_totals * t, const struct ggs_request * request) {
+static void add_time(struct ggs_request_totals * t, const struct ggs_block_request * request) {
     if (t->bin_ns == 0) {
         t->bin_ns       = 1000000;
         t->bin_begin_ns = request->begin_ns;
@@ -84,7 +84,7 @@ struct pass {
     uint64_t                    device, sector; // where the last read of the model ended
 };
 
-static int add_read(struct pass * pass, const struct ggs_request * request, const struct ggs_whereabouts * where,
+static int add_read(struct pass * pass, const struct ggs_block_request * request, const struct ggs_whereabouts * where,
                     struct ggs_error * error) {
     struct ggs_request_totals * t = pass->totals;
     add(&t->model, request);
@@ -100,7 +100,7 @@ static int add_read(struct pass * pass, const struct ggs_request * request, cons
     return good ? 0 : ggs_fail_memory(error);
 }
 
-static int see(struct pass * pass, const struct ggs_request * r, const struct ggs_totals_range * range,
+static int see(struct pass * pass, const struct ggs_block_request * r, const struct ggs_totals_range * range,
                struct ggs_error * error) {
     struct ggs_whereabouts where;
     int  status = ggs_where_find(pass->where, r->begin_ns, r->run, r->node, r->file, r->file_offset, &where, error);
@@ -120,14 +120,14 @@ static int see(struct pass * pass, const struct ggs_request * r, const struct gg
 
 int ggs_request_totals_compute(struct ggs_request_totals * totals, struct ggs_trace * trace,
                                const struct ggs_totals_range * range, struct ggs_error * error) {
-    struct ggs_cursor * cursor = NULL;
-    struct ggs_request  request;
-    struct pass         pass = {.totals = totals, .steps = ggs_reader_rows(trace->reader, GGS_TABLE_STEPS)};
-    *totals                  = (struct ggs_request_totals){.names = ggs_names_new()};
-    int status               = totals->names == NULL ? ggs_fail_memory(error) : 0;
-    if (status == 0) status = ggs_trace_lost(trace, GGS_LOST_REQUESTS, &totals->lost, error);
+    struct ggs_cursor *      cursor = NULL;
+    struct ggs_block_request request;
+    struct pass              pass = {.totals = totals, .steps = ggs_reader_rows(trace->reader, GGS_TABLE_STEPS)};
+    *totals                       = (struct ggs_request_totals){.names = ggs_names_new()};
+    int status                    = totals->names == NULL ? ggs_fail_memory(error) : 0;
+    if (status == 0) status = ggs_trace_lost(trace, GGS_LOSS_BLOCK_REQUESTS, &totals->lost, error);
     if (status == 0) status = ggs_where_open(&pass.where, trace, error);
-    if (status == 0) status = ggs_cursor_open(&cursor, trace->reader, GGS_TABLE_REQUESTS, error);
+    if (status == 0) status = ggs_cursor_open(&cursor, trace->reader, GGS_TABLE_BLOCK_REQUESTS, error);
     while (status >= 0 && (status = ggs_cursor_next(cursor, &request, error)) > 0)
         status = see(&pass, &request, range, error);
     ggs_cursor_close(cursor);
@@ -149,11 +149,11 @@ void ggs_request_totals_release(struct ggs_request_totals * totals) {
 
 int ggs_request_timeline(struct ggs_trace * trace, int64_t begin_ns, int64_t end_ns, struct ggs_request_bin * bins,
                          uint64_t n, struct ggs_error * error) {
-    struct ggs_cursor * cursor = NULL;
-    struct ggs_request  request;
+    struct ggs_cursor *      cursor = NULL;
+    struct ggs_block_request request;
     if (n == 0 || begin_ns < 0 || end_ns <= begin_ns) return ggs_fail(error, GGS_USAGE, "a timeline of no time");
     memset(bins, 0, n * sizeof(*bins));
-    int status = ggs_cursor_open(&cursor, trace->reader, GGS_TABLE_REQUESTS, error);
+    int status = ggs_cursor_open(&cursor, trace->reader, GGS_TABLE_BLOCK_REQUESTS, error);
     if (status == 0) ggs_cursor_times(cursor, begin_ns, end_ns);
     while (status >= 0 && (status = ggs_cursor_next(cursor, &request, error)) > 0) {
         if (request.write != 0 || request.begin_ns < begin_ns || request.begin_ns >= end_ns) continue;

@@ -41,7 +41,7 @@ static struct ggs_access_index * new_index(struct ggs_access_list * list) {
 
 static int keep_index(struct ggs_access_list * list, const struct ggs_index * row, uint64_t tensor,
                       struct ggs_error * error) {
-    if ((row->width != 4 && row->width != 8) || (row->flags & GGS_INDEX_FLAG_CUT) != 0) return 0;
+    if ((row->width != 4 && row->width != 8) || (row->flags & GGS_INDEX_CUT) != 0) return 0;
     struct ggs_access_index * index = new_index(list);
     if (index == NULL) return ggs_fail_memory(error);
     uint64_t  n      = row->length / row->width;

@@ -206,7 +206,7 @@ int ggs_trace_lost(struct ggs_trace * trace, uint64_t reason, uint64_t * count, 
 }
 
 bool ggs_loss_is_of_machine(uint64_t reason) {
-    return reason == GGS_LOST_FAULTS || reason == GGS_LOST_REQUESTS || reason == GGS_LOST_PAGES;
+    return reason == GGS_LOSS_FAULTS || reason == GGS_LOSS_BLOCK_REQUESTS || reason == GGS_LOSS_PAGES;
 }
 
 uint64_t ggs_trace_row_bytes(const struct ggs_trace * trace, const struct ggs_tensor * tensor) {

@@ -105,12 +105,11 @@ static int find_run(struct ggs_where * where, uint64_t run, const struct ggs_run
 }
 
 static int part_at(struct ggs_where * where, int64_t ns, enum ggs_part * part, struct ggs_error * error) {
-    static const enum ggs_part parts[] = {[GGS_PHASE_NONE]     = GGS_PART_BETWEEN,
-                                          [GGS_PHASE_PROMPT]   = GGS_PART_PROMPT,
-                                          [GGS_PHASE_GENERATE] = GGS_PART_GENERATE,
-                                          [GGS_PHASE_MIXED]    = GGS_PART_GENERATE,
-                                          [GGS_PHASE_WARMUP]   = GGS_PART_WARMUP};
-    int                        more    = 1;
+    static const enum ggs_part parts[GGS_PHASE_COUNT] = {
+        [GGS_PHASE_NONE] = GGS_PART_BETWEEN,      [GGS_PHASE_PROMPT] = GGS_PART_PROMPT,
+        [GGS_PHASE_GENERATE] = GGS_PART_GENERATE, [GGS_PHASE_MIXED] = GGS_PART_GENERATE,
+        [GGS_PHASE_WARMUP] = GGS_PART_WARMUP,     [GGS_PHASE_VERIFY] = GGS_PART_GENERATE};
+    int more = 1;
     while (more > 0 && (!where->has_step || where->step.end_ns < ns)) {
         more = ggs_cursor_next(where->steps, &where->step, error);
         if (more <= 0) where->step.begin_ns = where->step.end_ns = INT64_MAX;
@@ -119,7 +118,7 @@ static int part_at(struct ggs_where * where, int64_t ns, enum ggs_part * part, s
     }
     if (ns < where->first_ns)
         *part = GGS_PART_LOAD;
-    else if (ns < where->step.begin_ns || where->step.phase > GGS_PHASE_WARMUP)
+    else if (ns < where->step.begin_ns || where->step.phase >= GGS_PHASE_COUNT)
         *part = GGS_PART_BETWEEN;
     else
         *part = parts[where->step.phase];

@@ -212,7 +212,7 @@ static void put_timeline(struct ggs_export * export, struct ggs_json * json, con
 
 static void put_usage(const struct ggs_trace * trace, struct ggs_json * json) {
     ggs_json_object(json, "usage_breakdown");
-    for (uint64_t class_ = GGS_CLASS_OTHER; class_ <= GGS_CLASS_IO; class_++) {
+    for (uint64_t class_ = GGS_CLASS_OTHER; class_ < GGS_CLASS_COUNT; class_++) {
         uint64_t n = 0, bytes = 0;
         for (uint64_t i = 0; i < trace->n_buffers; i++) {
             if (trace->buffers[i].class_ != class_) continue;

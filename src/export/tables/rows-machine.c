@@ -42,11 +42,11 @@ int ggs_rows_faults(struct ggs_export * export, const struct ggs_sink * sink, st
 }
 
 int ggs_rows_requests(struct ggs_export * export, const struct ggs_sink * sink, struct ggs_error * error) {
-    struct ggs_cursor * cursor = NULL;
-    struct ggs_request  r;
-    struct ggs_row      row;
-    char                device[32];
-    int                 status = ggs_cursor_open(&cursor, export->trace.reader, GGS_TABLE_REQUESTS, error);
+    struct ggs_cursor *      cursor = NULL;
+    struct ggs_block_request r;
+    struct ggs_row           row;
+    char                     device[32];
+    int                      status = ggs_cursor_open(&cursor, export->trace.reader, GGS_TABLE_BLOCK_REQUESTS, error);
     while (status >= 0 && (status = ggs_cursor_next(cursor, &r, error)) > 0) {
         if (!wanted(export, r.step)) continue;
         snprintf(device, sizeof(device), "%" PRIu64 ":%" PRIu64, r.device >> 20, r.device & 0xfffff);

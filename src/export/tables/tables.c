@@ -236,8 +236,8 @@ static const struct ggs_field faults[] = {
     {"token", INTEGER_, "token step: tokens.token"},
 };
 
-static const struct ggs_field requests[] = {
-    {"request", INTEGER, "number, from 0, in order of time"},
+static const struct ggs_field block_requests[] = {
+    {"block_request", INTEGER, "number, from 0, in order of time"},
     {"begin_ns", INTEGER, "issued to the disk"},
     {"duration_ns", INTEGER, "until it was completed; 0 where the kernel did not tell of that"},
     {"device", TEXT, "the disk, as major:minor"},
@@ -321,8 +321,8 @@ static const struct ggs_flat_table tables[] = {
     {"transfers", "One row per copy into, out of or between tensors.", 1, false, FIELDS(transfers), ggs_rows_transfers},
     {"faults", "One row per page fault of the program. Empty where they were not recorded.", 1, false, FIELDS(faults),
      ggs_rows_faults},
-    {"requests", "One row per request to the disks under the model. Empty without --io.", 1, false, FIELDS(requests),
-     ggs_rows_requests},
+    {"block_requests", "One row per request to the disks under the model. Empty without --io.", 1, false,
+     FIELDS(block_requests), ggs_rows_requests},
     {"reads",
      "One row per part of a model file that the engine asked for by a call, not by touching it, while it loaded. Adjacent calls may be "
      "one row.",
@@ -368,7 +368,7 @@ void ggs_tables_describe(struct ggs_text * text) {
         "writes this page. Times are integer nanoseconds since the experiment's start. Columns of the same name join;\n"
         "an op is known by (run, node). Integers are 64 bits wide. Where a column may be null that is said behind its\n"
         "type; csv leaves such a field empty. With `--token A..B` the tables ops, op_runs, accesses, experts, runs,\n"
-        "tokens, inputs, faults and requests have only what belongs to those token steps; the others are always whole.\n");
+        "tokens, inputs, faults and block_requests have only what belongs to those token steps; the others are always whole.\n");
     for (unsigned i = 0; i < N_TABLES; i++) {
         const struct ggs_flat_table * table = &tables[i];
         ggs_text_printf(text, "\n## %s\n%s", table->name, table->description);

@@ -123,11 +123,11 @@ static size_t oldest(const struct ggs_faults * faults) {
 
 static void begin(struct ggs_faults * faults, const struct ggs_event * event, struct ggs_outbox * outbox) {
     if (faults->n_open == MOST_OPEN) let_go(faults, oldest(faults), outbox); // threads that died in a fault
-    struct ggs_story_fault fault = {
+    struct ggs_journal_fault fault = {
         .begin_ns = event->ns, .address = event->address, .pid = event->pid, .os_thread = event->os_thread};
     if (faults->n_open == faults->capacity) {
-        size_t                   capacity = faults->capacity == 0 ? 64 : 2 * faults->capacity;
-        struct ggs_story_fault * bigger   = realloc(faults->open, capacity * sizeof(*bigger));
+        size_t                     capacity = faults->capacity == 0 ? 64 : 2 * faults->capacity;
+        struct ggs_journal_fault * bigger   = realloc(faults->open, capacity * sizeof(*bigger));
         if (bigger == NULL) {
             ggs_outbox_fault(outbox, &fault);
             return;
@@ -142,7 +142,7 @@ void ggs_faults_see(struct ggs_faults * faults, const struct ggs_event * event, 
     enum { PAGE_SHIFT = 12 }; // the least there is: the kernel may round the address at the end
     size_t i = 0;
     while (i < faults->n_open && faults->open[i].os_thread != event->os_thread) i++;
-    struct ggs_story_fault * fault = i < faults->n_open ? &faults->open[i] : NULL;
+    struct ggs_journal_fault * fault = i < faults->n_open ? &faults->open[i] : NULL;
     if (event->kind == GGS_EVENT_FAULT) {
         if (fault != NULL) let_go(faults, i, outbox); // it ended in a signal, or the sample of its end was lost
         begin(faults, event, outbox);

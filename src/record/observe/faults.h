@@ -13,9 +13,9 @@
 #include "record/observe/rings.h"
 
 struct ggs_faults {
-    struct ggs_rings         rings;
-    struct ggs_story_fault * open; // that have begun, one per thread at most
-    size_t                   n_open, capacity;
+    struct ggs_rings           rings;
+    struct ggs_journal_fault * open; // that have begun, one per thread at most
+    size_t                     n_open, capacity;
 };
 
 // Opens the events on a process that has not become its program yet: they start when it does, and its threads and children have

@@ -39,7 +39,7 @@ int ggs_machine_spool_open(struct ggs_machine_spool * spool, const char * folder
 
 void ggs_machine_spool_append(struct ggs_machine_spool * spool, uint32_t type, uint64_t monotonic_ns, const void * body,
                               size_t bytes) {
-    struct ggs_story_record record = {
+    struct ggs_journal_record record = {
         .type = type, .bytes = (uint32_t) (sizeof(record) + bytes), .ticks = monotonic_ns};
     pthread_mutex_lock(&spool->lock);
     if (spool->used + record.bytes > sizeof(spool->buffer)) flush(spool);

@@ -19,7 +19,7 @@ struct ggs_machine_spool {
 
 // Makes machine-0000.seg in the spool folder.
 int ggs_machine_spool_open(struct ggs_machine_spool * spool, const char * folder, struct ggs_error * error);
-// Appends a record of enum ggs_story_type; `body` is a fixed structure of a multiple of 8 bytes, and small.
+// Appends a record of enum ggs_journal_type; `body` is a fixed structure of a multiple of 8 bytes, and small.
 void ggs_machine_spool_append(struct ggs_machine_spool * spool, uint32_t type, uint64_t monotonic_ns, const void * body,
                               size_t bytes);
 // Writes what waits and closes. Fails where anything could not be written.

@@ -13,7 +13,7 @@ void ggs_outbox_release(struct ggs_outbox * outbox) {
 }
 
 static void refuse(struct ggs_outbox * outbox, uint32_t type) {
-    *(type == GGS_STORY_FAULT ? &outbox->refused_faults : &outbox->refused_requests) += 1;
+    *(type == GGS_JOURNAL_FAULT ? &outbox->refused_faults : &outbox->refused_requests) += 1;
 }
 
 static void add(struct ggs_outbox * outbox, const struct ggs_outbox_record * record) {
@@ -30,14 +30,15 @@ static void add(struct ggs_outbox * outbox, const struct ggs_outbox_record * rec
     outbox->records[outbox->n++] = *record;
 }
 
-void ggs_outbox_fault(struct ggs_outbox * outbox, const struct ggs_story_fault * fault) {
-    struct ggs_outbox_record record = {.begin_ns = fault->begin_ns, .type = GGS_STORY_FAULT, .body = {.fault = *fault}};
+void ggs_outbox_fault(struct ggs_outbox * outbox, const struct ggs_journal_fault * fault) {
+    struct ggs_outbox_record record = {
+        .begin_ns = fault->begin_ns, .type = GGS_JOURNAL_FAULT, .body = {.fault = *fault}};
     add(outbox, &record);
 }
 
-void ggs_outbox_request(struct ggs_outbox * outbox, const struct ggs_story_request * request) {
+void ggs_outbox_request(struct ggs_outbox * outbox, const struct ggs_journal_request * request) {
     struct ggs_outbox_record record = {
-        .begin_ns = request->begin_ns, .type = GGS_STORY_REQUEST, .body = {.request = *request}};
+        .begin_ns = request->begin_ns, .type = GGS_JOURNAL_REQUEST, .body = {.request = *request}};
     add(outbox, &record);
 }
 
@@ -47,8 +48,8 @@ static int by_begin(const void * a, const void * b) {
 }
 
 static void send(struct ggs_outbox * outbox, const struct ggs_outbox_record * record) {
-    size_t bytes = record->type == GGS_STORY_FAULT ? sizeof(record->body.fault) : sizeof(record->body.request);
-    size_t whole = sizeof(struct ggs_story_record) + bytes;
+    size_t bytes = record->type == GGS_JOURNAL_FAULT ? sizeof(record->body.fault) : sizeof(record->body.request);
+    size_t whole = sizeof(struct ggs_journal_record) + bytes;
     if (outbox->room < whole) {
         refuse(outbox, record->type);
         return;

@@ -13,11 +13,11 @@ struct ggs_machine_spool;
 
 struct ggs_outbox_record {
     uint64_t begin_ns;
-    uint32_t type; // GGS_STORY_FAULT or GGS_STORY_REQUEST
+    uint32_t type; // GGS_JOURNAL_FAULT or GGS_JOURNAL_REQUEST
     uint32_t reserved;
     union {
-        struct ggs_story_fault   fault;
-        struct ggs_story_request request;
+        struct ggs_journal_fault   fault;
+        struct ggs_journal_request request;
     } body;
 };
 
@@ -31,7 +31,7 @@ struct ggs_outbox {
 };
 
 void ggs_outbox_release(struct ggs_outbox * outbox);
-void ggs_outbox_fault(struct ggs_outbox * outbox, const struct ggs_story_fault * fault);
-void ggs_outbox_request(struct ggs_outbox * outbox, const struct ggs_story_request * request);
+void ggs_outbox_fault(struct ggs_outbox * outbox, const struct ggs_journal_fault * fault);
+void ggs_outbox_request(struct ggs_outbox * outbox, const struct ggs_journal_request * request);
 // Nothing that began before `floor` will come any more. UINT64_MAX: nothing will come.
 void ggs_outbox_flush(struct ggs_outbox * outbox, uint64_t floor);

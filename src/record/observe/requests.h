@@ -21,8 +21,8 @@ struct ggs_requests {
     struct ggs_rings       rings;
     struct ggs_trace_point points[2]; // issue, complete
     struct open_request {
-        struct ggs_story_request row;
-        uint64_t                 sector, left; // what is not completed yet, in sectors
+        struct ggs_journal_request row;
+        uint64_t                   sector, left; // what is not completed yet, in sectors
     } * open;
     size_t n_open, capacity;
 };

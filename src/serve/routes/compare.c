@@ -120,7 +120,7 @@ static int put_diff(struct ggs_question * request, const struct ggs_diff * diff,
     return ggs_answer_end(request->answer, &json, error);
 }
 
-static int compare(struct ggs_question * request, struct ggs_exhibit * a, struct ggs_exhibit * b,
+static int compare(struct ggs_question * request, struct ggs_snapshot * a, struct ggs_snapshot * b,
                    struct ggs_error * error) {
     struct ggs_diff  diff;
     struct ggs_trace traces[2] = {ggs_trace_borrow(&a->trace), ggs_trace_borrow(&b->trace)};
@@ -140,14 +140,14 @@ static int compare(struct ggs_question * request, struct ggs_exhibit * a, struct
 }
 
 int ggs_route_compare(struct ggs_question * request, struct ggs_error * error) {
-    uint64_t             index[2]    = {0, 1};
-    struct ggs_exhibit * exhibits[2] = {NULL, NULL};
-    int                  status      = ggs_query_u64(&request->query, "a", 0, UINT16_MAX, &index[0], error);
+    uint64_t              index[2]     = {0, 1};
+    struct ggs_snapshot * snapshots[2] = {NULL, NULL};
+    int                   status       = ggs_query_u64(&request->query, "a", 0, UINT16_MAX, &index[0], error);
     if (status == 0) status = ggs_query_u64(&request->query, "b", 0, UINT16_MAX, &index[1], error);
     if (status == 0) status = ggs_query_finish(&request->query, error);
     for (int i = 0; i < 2 && status == 0; i++)
-        status = ggs_shelf_take(request->shelf, (unsigned) index[i], &exhibits[i], error);
-    if (status == 0) status = compare(request, exhibits[0], exhibits[1], error);
-    for (int i = 0; i < 2; i++) ggs_shelf_give_back(exhibits[i]);
+        status = ggs_experiments_take(request->experiments, (unsigned) index[i], &snapshots[i], error);
+    if (status == 0) status = compare(request, snapshots[0], snapshots[1], error);
+    for (int i = 0; i < 2; i++) ggs_snapshot_give_back(snapshots[i]);
     return status;
 }

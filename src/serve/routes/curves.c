@@ -61,23 +61,23 @@ static int keep_disk(void * context, const struct ggs_run * run, uint64_t disk, 
     return 0;
 }
 
-// What each run read; worked out once for an exhibit.
+// What each run read; worked out once for an snapshot.
 static int know_disk(struct curve * curve, struct ggs_error * error) {
-    struct ggs_exhibit * exhibit = curve->request->exhibit;
-    pthread_mutex_lock(&exhibit->disk_lock);
+    struct ggs_snapshot * snapshot = curve->request->snapshot;
+    pthread_mutex_lock(&snapshot->disk_lock);
     int status = 0;
-    if (exhibit->disk == NULL) {
+    if (snapshot->disk == NULL) {
         struct filling          filling = {curve->overview, calloc(curve->overview->runs + 1, sizeof(uint64_t))};
         struct ggs_uses_visitor visitor = {.context = &filling, .access = ignore_access, .run = keep_disk};
         ggs_request_expect(curve->request, curve->overview->op_runs);
         status = filling.disk == NULL ? ggs_fail_memory(error)
                                       : ggs_uses_visit(&curve->request->trace, INT64_MIN, INT64_MAX, &visitor, error);
         if (status == 0)
-            exhibit->disk = filling.disk;
+            snapshot->disk = filling.disk;
         else
             free(filling.disk);
     }
-    pthread_mutex_unlock(&exhibit->disk_lock);
+    pthread_mutex_unlock(&snapshot->disk_lock);
     return status;
 }
 
@@ -88,7 +88,7 @@ static int add_runs(struct curve * curve, struct ggs_cursor * cursor, struct ggs
     while ((more = ggs_cursor_next(cursor, &run, error)) > 0) {
         const struct ggs_overview_run * found = ggs_overview_find(curve->overview, run.run);
         if (found == NULL) continue;
-        spread(curve, run.begin_ns, run.end_ns, (double) curve->request->exhibit->disk[found - curve->overview->run]);
+        spread(curve, run.begin_ns, run.end_ns, (double) curve->request->snapshot->disk[found - curve->overview->run]);
     }
     return more;
 }
@@ -130,7 +130,7 @@ static int fill_machine(struct curve * curve, struct ggs_error * error) {
         if (curve->faults == NULL) return ggs_fail_memory(error);
         status = ggs_fault_timeline(trace, curve->begin, curve->end, curve->faults, curve->pixels, error);
     }
-    if (status == 0 && recorded(curve, GGS_TABLE_REQUESTS)) {
+    if (status == 0 && recorded(curve, GGS_TABLE_BLOCK_REQUESTS)) {
         curve->requests = calloc(curve->pixels, sizeof(*curve->requests));
         if (curve->requests == NULL) return ggs_fail_memory(error);
         status = ggs_request_timeline(trace, curve->begin, curve->end, curve->requests, curve->pixels, error);
@@ -141,7 +141,7 @@ static int fill_machine(struct curve * curve, struct ggs_error * error) {
 // Columns of the machine's curves; `scratch` has room for one of them, because a column is copied when it is added.
 static void put_machine(const struct curve * curve, struct ggs_columns * columns, double * scratch) {
     for (unsigned which = 0; which < 3; which++) {
-        static const char * const names[] = {"faults", "stalled", "requests"};
+        static const char * const names[] = {"faults", "stalled", "block_requests"};
         if (which < 2 ? curve->faults == NULL : curve->requests == NULL) continue;
         for (uint64_t i = 0; i < curve->pixels; i++) {
             const struct ggs_fault_bin * fault = which < 2 ? &curve->faults[i] : NULL;
@@ -190,7 +190,7 @@ static int take_window(struct ggs_question * request, struct curve * curve, stru
 
 int ggs_route_curves(struct ggs_question * request, struct ggs_error * error) {
     struct curve curve  = {.request = request};
-    int          status = ggs_exhibit_overview(request->exhibit, &curve.overview, error);
+    int          status = ggs_snapshot_overview(request->snapshot, &curve.overview, error);
     if (status == 0) status = take_window(request, &curve, error);
     if (status != 0) return status;
     struct ggs_columns * columns = malloc(sizeof(*columns));

@@ -92,7 +92,7 @@ int ggs_route_heat(struct ggs_question * request, struct ggs_error * error) {
     int64_t                      first = 0, last = INT64_MAX;
     int                          status = ggs_query_tokens(&request->query, &first, &last, error);
     if (status == 0) status = ggs_query_finish(&request->query, error);
-    if (status == 0) status = ggs_exhibit_map(request->exhibit, &map, error);
+    if (status == 0) status = ggs_snapshot_map(request->snapshot, &map, error);
     if (status != 0) return status;
     ggs_request_expect(request, ggs_reader_rows(request->trace.reader, GGS_TABLE_OP_RUNS));
     status = ggs_heat_compute(&heat, &request->trace, map, first, last, error);

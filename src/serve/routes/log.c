@@ -147,7 +147,7 @@ static int put_places(struct ggs_question * request, struct ggs_json * json, con
 static int find_rows(struct ggs_question * request, const struct ggs_overview * overview,
                      const struct ggs_log_filter * filter, struct ggs_log_order order, const char * key,
                      struct ggs_log_rows ** out, struct ggs_error * error) {
-    struct ggs_log_cache * cache  = &request->exhibit->log_cache;
+    struct ggs_log_cache * cache  = &request->snapshot->log_cache;
     int                    status = 0;
     *out                          = ggs_log_cache_lock(cache, key);
     if (*out == NULL) {
@@ -292,7 +292,7 @@ int ggs_route_log(struct ggs_question * request, struct ggs_error * error) {
     if (status == 0) status = take_filter(&request->query, &filter, error);
     if (status == 0) status = take_order(&request->query, &order, error);
     if (status == 0) status = ggs_query_finish(&request->query, error);
-    if (status == 0) status = ggs_exhibit_overview(request->exhibit, &overview, error);
+    if (status == 0) status = ggs_snapshot_overview(request->snapshot, &overview, error);
     if (status != 0) return status;
     ggs_answer_begin(request->answer, &json);
     if (plain) {

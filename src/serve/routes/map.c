@@ -83,7 +83,7 @@ int ggs_route_map(struct ggs_question * request, struct ggs_error * error) {
     const struct ggs_model_map * map;
     struct ggs_json              json;
     int                          status = ggs_query_finish(&request->query, error);
-    if (status == 0) status = ggs_exhibit_map(request->exhibit, &map, error);
+    if (status == 0) status = ggs_snapshot_map(request->snapshot, &map, error);
     if (status != 0) return status;
     ggs_answer_begin(request->answer, &json);
     put_files(request, &json);

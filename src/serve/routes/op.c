@@ -315,7 +315,7 @@ int ggs_route_op(struct ggs_question * request, struct ggs_error * error) {
     if (status == 0) status = ggs_query_u64(&request->query, "node", 0, UINT32_MAX, &card.node, error);
     if (status == 0) status = ggs_query_finish(&request->query, error);
     if (status == 0 && card.run == 0) status = ggs_fail(error, GGS_USAGE, "which op? run and node tell");
-    if (status == 0) status = ggs_exhibit_overview(request->exhibit, &card.overview, error);
+    if (status == 0) status = ggs_snapshot_overview(request->snapshot, &card.overview, error);
     if (status == 0 && ggs_overview_find(card.overview, card.run) == NULL)
         status = ggs_fail(error, GGS_ABSENT, "there is no graph run %llu", (unsigned long long) card.run);
     if (status == 0) status = find_heads(&card, error);

@@ -2,17 +2,17 @@
 #pragma once
 
 #include "serve/answer.h"
+#include "serve/experiments.h"
 #include "serve/jobs.h"
 #include "serve/routes/query.h"
-#include "serve/shelf.h"
 
 struct ggs_question {
-    struct ggs_shelf *             shelf;
-    struct ggs_exhibit *           exhibit; // NULL where the path names none
-    struct ggs_trace               trace;   // borrowed from the exhibit
-    struct ggs_query               query;
-    struct ggs_job_progress *      progress;
-    struct ggs_answer *            answer; // status 200 and empty: to be filled
+    struct ggs_experiments *  experiments;
+    struct ggs_snapshot *     snapshot; // NULL where the path names none
+    struct ggs_trace          trace;    // borrowed from the snapshot
+    struct ggs_query          query;
+    struct ggs_job_progress * progress;
+    struct ggs_answer *       answer; // status 200 and empty: to be filled
 };
 
 // Says how many op runs will be walked over until it is done, so that its progress is known.

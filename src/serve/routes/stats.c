@@ -95,7 +95,7 @@ static int put_totals(struct ggs_question * request, struct ggs_json * json, con
     status = ggs_weights_list(&weights, &request->trace, &totals, error);
     if (status == 0) {
         ggs_json_object(json, "totals");
-        ggs_json_string(json, "experiment_id", request->exhibit->id);
+        ggs_json_string(json, "experiment_id", request->snapshot->id);
         ggs_stats_json_totals(json, &totals);
         ggs_stats_json_by_op(json, &totals);
         ggs_stats_json_weights(json, &weights);

@@ -8,14 +8,14 @@
 #include "serve/routes/routes.h"
 
 int ggs_route_experiments(struct ggs_question * request, struct ggs_error * error) {
-    struct ggs_json          json;
-    struct ggs_shelf_state * state  = malloc(sizeof(*state));
-    int                      status = ggs_query_finish(&request->query, error);
+    struct ggs_json                json;
+    struct ggs_experiments_state * state  = malloc(sizeof(*state));
+    int                            status = ggs_query_finish(&request->query, error);
     if (state == NULL) return ggs_fail_memory(error);
     ggs_json_init(&json, ggs_json_to_text, &request->answer->body, false);
     ggs_json_array(&json, NULL);
-    for (unsigned i = 0; status == 0 && i < ggs_shelf_count(request->shelf); i++) {
-        ggs_shelf_state(request->shelf, i, state);
+    for (unsigned i = 0; status == 0 && i < ggs_experiments_count(request->experiments); i++) {
+        ggs_experiments_state(request->experiments, i, state);
         ggs_json_object(&json, NULL);
         ggs_json_u64(&json, "index", i);
         ggs_json_string(&json, "id", state->id[0] == '\0' ? NULL : state->id);
@@ -165,7 +165,7 @@ static int put_model(struct ggs_question * request, struct ggs_json * json, stru
     const struct ggs_model_map * map;
     const char *                 name   = NULL;
     uint64_t                     bytes  = 0;
-    int                          status = ggs_exhibit_map(request->exhibit, &map, error);
+    int                          status = ggs_snapshot_map(request->snapshot, &map, error);
     if (status < 0) return status;
     for (uint64_t i = 0; i < trace->n_files; i++) {
         if (trace->files[i].gguf == 0) continue;
@@ -221,9 +221,9 @@ static void put_lanes(struct ggs_question * request, struct ggs_json * json, con
     bool several = o->n_lanes > 0 && o->lanes[o->n_lanes - 1].slot != o->lanes[0].slot;
     ggs_json_array(json, "lanes");
     for (uint64_t i = 0; i < o->n_lanes; i++) {
-        const struct ggs_lane * lane    = &o->lanes[i];
-        const char *            backend = ggs_request_string(request, lane->backend);
-        char                    label[160];
+        const struct ggs_overview_lane * lane    = &o->lanes[i];
+        const char *                     backend = ggs_request_string(request, lane->backend);
+        char                             label[160];
         if (lane->slot < 0)
             snprintf(label, sizeof(label), "%.100s", backend[0] == '\0' ? "whole graphs" : backend);
         else if (several)
@@ -244,7 +244,7 @@ static void put_lanes(struct ggs_question * request, struct ggs_json * json, con
 static int put_levels(struct ggs_question * request, struct ggs_json * json, struct ggs_error * error) {
     uint64_t levels[64];
     unsigned n      = 0;
-    int      status = ggs_exhibit_levels(request->exhibit, levels, &n, error);
+    int      status = ggs_snapshot_levels(request->snapshot, levels, &n, error);
     ggs_json_array(json, "level_ns");
     for (unsigned i = 0; i < n; i++) ggs_json_u64(json, NULL, 1ull << levels[i]);
     ggs_json_end(json);
@@ -254,7 +254,7 @@ static int put_levels(struct ggs_question * request, struct ggs_json * json, str
 static void put_has(struct ggs_question * request, struct ggs_json * json, const struct ggs_model_map * map) {
     bool experts = map->experts > 0;
     for (uint64_t i = 0; !experts && i < map->n; i++) experts = map->places[i].experts > 0;
-    static const enum ggs_trace_table tables[] = {GGS_TABLE_FAULTS, GGS_TABLE_REQUESTS, GGS_TABLE_RESIDENCY,
+    static const enum ggs_trace_table tables[] = {GGS_TABLE_FAULTS, GGS_TABLE_BLOCK_REQUESTS, GGS_TABLE_RESIDENCY,
                                                   GGS_TABLE_PAGES, GGS_TABLE_READS};
     ggs_json_object(json, "has");
     ggs_json_bool(json, "experts", experts);
@@ -265,13 +265,13 @@ static void put_has(struct ggs_question * request, struct ggs_json * json, const
 
 static int put_all(struct ggs_question * request, struct ggs_json * json, struct ggs_json_value root,
                    const struct ggs_overview * overview, struct ggs_error * error) {
-    struct ggs_shelf_state state;
-    ggs_shelf_state(request->shelf, request->exhibit->index, &state);
-    ggs_json_string(json, "id", request->exhibit->id);
+    struct ggs_experiments_state state;
+    ggs_experiments_state(request->experiments, request->snapshot->index, &state);
+    ggs_json_string(json, "id", request->snapshot->id);
     ggs_json_string(json, "name", state.name);
     ggs_json_string(json, "directory", state.directory);
     ggs_json_string(json, "state", state.state);
-    ggs_json_bool(json, "live", request->exhibit->live);
+    ggs_json_bool(json, "live", request->snapshot->live);
     ggs_json_string(json, "warning", ggs_reader_warning(request->trace.reader));
     put_machine(json, root);
     int status = put_model(request, json, error);
@@ -281,7 +281,7 @@ static int put_all(struct ggs_question * request, struct ggs_json * json, struct
     put_counts(json, overview);
     put_lanes(request, json, overview);
     if (status == 0) status = put_levels(request, json, error);
-    put_has(request, json, &request->exhibit->map);
+    put_has(request, json, &request->snapshot->map);
     ggs_json_bool(json, "proved", ggs_json_is_true(ggs_json_member(ggs_json_member(root, "settings"), "prove")));
     struct ggs_json_value machine = ggs_json_member(root, "machine");
     put_number(json, "memory_limit", machine, "memory_limit");
@@ -293,7 +293,7 @@ int ggs_route_summary(struct ggs_question * request, struct ggs_error * error) {
     const struct ggs_overview * overview = NULL;
     struct ggs_json             json;
     int                         status = ggs_query_finish(&request->query, error);
-    if (status == 0) status = ggs_exhibit_overview(request->exhibit, &overview, error);
+    if (status == 0) status = ggs_snapshot_overview(request->snapshot, &overview, error);
     if (status != 0) return status;
     const char * experiment = ggs_reader_experiment(request->trace.reader);
     ggs_answer_begin(request->answer, &json);

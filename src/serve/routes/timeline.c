@@ -68,7 +68,7 @@ static bool grow(void ** array, uint64_t n, uint64_t * capacity, size_t size) {
 static int choose_level(struct view * view, struct ggs_error * error) {
     uint64_t levels[64];
     unsigned n;
-    int      status = ggs_exhibit_levels(view->request->exhibit, levels, &n, error);
+    int      status = ggs_snapshot_levels(view->request->snapshot, levels, &n, error);
     if (status < 0) return status;
     uint64_t pixel = (uint64_t) (view->window.end - view->window.begin) / view->window.pixels;
     view->level    = n == 0 ? 0 : levels[n - 1];
@@ -82,8 +82,9 @@ static int add_bin(struct view * view, const struct ggs_lod * row, struct ggs_er
     if (!grow((void **) &view->bins, view->n_bins, &view->bins_capacity, sizeof(*view->bins)))
         return ggs_fail_memory(error);
     const struct ggs_overview_run * run = ggs_overview_find(view->overview, row->longest_run);
-    uint16_t                        op  = run == NULL || row->slot < 0 ? UINT16_MAX
-                                                                       : ggs_exhibit_op(view->request->exhibit, run->graph, row->longest_node);
+    uint16_t                        op  = run == NULL || row->slot < 0
+                                              ? UINT16_MAX
+                                              : ggs_snapshot_op(view->request->snapshot, run->graph, row->longest_node);
     view->bins[view->n_bins++]          = (struct bin){.begin        = (double) (row->begin_ns - view->window.begin),
                                                        .busy         = (double) row->busy_ns,
                                                        .wait         = (double) row->wait_ns,
@@ -332,9 +333,9 @@ static int take_window(struct ggs_question * request, const struct ggs_overview 
 int ggs_route_timeline(struct ggs_question * request, struct ggs_error * error) {
     struct view view   = {.request = request};
     bool        raw    = false;
-    int         status = ggs_exhibit_overview(request->exhibit, &view.overview, error);
+    int         status = ggs_snapshot_overview(request->snapshot, &view.overview, error);
     if (status == 0) status = take_window(request, view.overview, &view.window, error);
-    if (status == 0) status = ggs_exhibit_ops(request->exhibit, error);
+    if (status == 0) status = ggs_snapshot_ops(request->snapshot, error);
     if (status != 0) return status;
     view.in_lane = calloc(view.overview->n_lanes + 1, sizeof(*view.in_lane));
     if (view.in_lane == NULL) status = ggs_fail_memory(error);

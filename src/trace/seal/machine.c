@@ -3,9 +3,9 @@
 #include <string.h>
 
 // The areas behind the fixed part, or NULL where there are not as many as it says.
-static const struct ggs_story_area * areas_of(struct ggs_machine * machine, const void * fixed, size_t fixed_bytes,
-                                              uint64_t count, size_t length) {
-    if (count <= (length - fixed_bytes) / sizeof(struct ggs_story_area))
+static const struct ggs_journal_area * areas_of(struct ggs_machine * machine, const void * fixed, size_t fixed_bytes,
+                                                uint64_t count, size_t length) {
+    if (count <= (length - fixed_bytes) / sizeof(struct ggs_journal_area))
         return (const void *) ((const char *) fixed + fixed_bytes);
     machine->damaged++;
     return NULL;
@@ -19,9 +19,9 @@ static uint64_t page_count(const struct ggs_machine * machine, uint64_t offset, 
     return (offset % machine->page_size + bytes + machine->page_size - 1) / machine->page_size;
 }
 
-void ggs_machine_pages(struct ggs_machine * machine, const struct ggs_story_pages * body, size_t length) {
-    const struct ggs_story_area * areas = areas_of(machine, body, sizeof(*body), body->count, length);
-    struct ggs_pages              row   = {.run = body->run, .node = body->node, .flags = body->flags};
+void ggs_machine_pages(struct ggs_machine * machine, const struct ggs_journal_pages * body, size_t length) {
+    const struct ggs_journal_area * areas = areas_of(machine, body, sizeof(*body), body->count, length);
+    struct ggs_pages                row   = {.run = body->run, .node = body->node, .flags = body->flags};
     if (areas != NULL && body->count == 0) ggs_writer_append(machine->writer, GGS_TABLE_PAGES, &row);
     for (uint64_t i = 0; areas != NULL && i < body->count; i++) {
         uint64_t at = areas[i].start, left = areas[i].bytes, offset, room;
@@ -38,14 +38,7 @@ void ggs_machine_pages(struct ggs_machine * machine, const struct ggs_story_page
     }
 }
 
-_Static_assert((int) GGS_READING_FILE == GGS_READ_FILE && (int) GGS_READING_POPULATE == GGS_READ_POPULATE &&
-                   (int) GGS_READING_ADVICE == GGS_READ_ADVICE && (int) GGS_READING_LOCK == GGS_READ_LOCK,
-               "kinds");
-_Static_assert((int) GGS_WHEN_LOADED == GGS_MOMENT_LOAD && (int) GGS_WHEN_RUN == GGS_MOMENT_GRAPH &&
-                   (int) GGS_WHEN_ENDED == GGS_MOMENT_END,
-               "moments");
-
-void ggs_machine_read(struct ggs_machine * machine, const struct ggs_story_read * body, size_t length) {
+void ggs_machine_read(struct ggs_machine * machine, const struct ggs_journal_read * body, size_t length) {
     const char *    path  = (const char *) (body + 1);
     int64_t         begin = ggs_clock_ns(machine->clock, body->begin), end = ggs_clock_ns(machine->clock, body->end);
     struct ggs_read row = {.kind        = body->kind,
@@ -59,9 +52,9 @@ void ggs_machine_read(struct ggs_machine * machine, const struct ggs_story_read 
     ggs_writer_append(machine->writer, GGS_TABLE_READS, &row);
 }
 
-void ggs_machine_resident(struct ggs_machine * machine, const struct ggs_story_resident * body, size_t length,
+void ggs_machine_resident(struct ggs_machine * machine, const struct ggs_journal_resident * body, size_t length,
                           int64_t ns) {
-    const struct ggs_story_area * areas = areas_of(machine, body, sizeof(*body), body->count, length);
+    const struct ggs_journal_area * areas = areas_of(machine, body, sizeof(*body), body->count, length);
     if (areas == NULL) return;
     size_t               fixed = sizeof(*body) + body->count * sizeof(*areas);
     const char *         path  = (const char *) body + fixed;

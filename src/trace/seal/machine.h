@@ -2,7 +2,7 @@
 #pragma once
 
 #include "trace/seal/clock.h"
-#include "trace/seal/place.h"
+#include "trace/seal/places.h"
 #include "trace/spool.h"
 #include "trace/writer.h"
 
@@ -15,8 +15,8 @@ struct ggs_machine {
     uint64_t            damaged;
 };
 
-// Records of the story; `length` bytes are at `body`, and the fixed part is among them.
-void ggs_machine_pages(struct ggs_machine * machine, const struct ggs_story_pages * body, size_t length);
-void ggs_machine_read(struct ggs_machine * machine, const struct ggs_story_read * body, size_t length);
-void ggs_machine_resident(struct ggs_machine * machine, const struct ggs_story_resident * body, size_t length,
+// Records of the journal; `length` bytes are at `body`, and the fixed part is among them.
+void ggs_machine_pages(struct ggs_machine * machine, const struct ggs_journal_pages * body, size_t length);
+void ggs_machine_read(struct ggs_machine * machine, const struct ggs_journal_read * body, size_t length);
+void ggs_machine_resident(struct ggs_machine * machine, const struct ggs_journal_resident * body, size_t length,
                           int64_t ns);

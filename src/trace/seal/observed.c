@@ -4,16 +4,16 @@
 #include <string.h>
 
 int ggs_observed_init(struct ggs_observed * observed, const struct ggs_clock * clock, struct ggs_error * error) {
-    observed->ahead = ggs_stream_record(&observed->spool->machine);
+    observed->ahead = ggs_spool_stream_record(&observed->spool->machine);
     if (observed->ahead == NULL) return 0;
     observed->clock   = *clock;
     observed->n_lanes = observed->spool->n_lanes;
     observed->lanes   = calloc(observed->n_lanes + 1, sizeof(*observed->lanes));
     if (observed->lanes == NULL) return ggs_fail_memory(error);
     for (size_t i = 0; i < observed->n_lanes; i++) {
-        const struct ggs_stream * lane = &observed->spool->lanes[i];
+        const struct ggs_spool_stream * lane = &observed->spool->lanes[i];
         observed->lanes[i].stream =
-            (struct ggs_stream){.segments = lane->segments, .n_segments = lane->n_segments, .lane = lane->lane};
+            (struct ggs_spool_stream){.segments = lane->segments, .n_segments = lane->n_segments, .lane = lane->lane};
     }
     observed->active = true;
     return 0;
@@ -35,14 +35,14 @@ static void take_op(struct ggs_observed * observed, struct ggs_observed_lane * l
     lane->node      = unit->node;
     lane->begin_ns  = begin_ns;
     lane->end_ns    = INT64_MAX; // where it was cut off
-    if ((unit->flags & GGS_OP_ENDED) != 0 && unit->shift <= 31)
+    if ((unit->flags & GGS_OP_RUN_ENDED) != 0 && unit->shift <= 31)
         lane->end_ns = ggs_clock_ns(&observed->clock, unit->begin + ((uint64_t) unit->duration << unit->shift));
 }
 
 // Moves to the last op that began at `ns` or before.
 static void advance(struct ggs_observed * observed, struct ggs_observed_lane * lane, int64_t ns) {
     const struct ggs_spool_op * unit;
-    while ((unit = ggs_stream_unit(&lane->stream)) != NULL) {
+    while ((unit = ggs_spool_stream_unit(&lane->stream)) != NULL) {
         if (unit->type == GGS_UNIT_THREAD) {
             lane->next_thread = unit->node;
         } else if (unit->type == GGS_UNIT_OP) {
@@ -50,7 +50,7 @@ static void advance(struct ggs_observed * observed, struct ggs_observed_lane * l
             if (begin_ns > ns) return;
             take_op(observed, lane, unit, begin_ns);
         }
-        ggs_stream_skip(&lane->stream);
+        ggs_spool_stream_skip(&lane->stream);
     }
 }
 
@@ -120,7 +120,7 @@ static uint64_t span(uint64_t begin_ns, uint64_t end_ns) {
     return end_ns > begin_ns ? end_ns - begin_ns : 0;
 }
 
-static void tell_fault(struct ggs_observed * observed, const struct ggs_story_fault * fault) {
+static void tell_fault(struct ggs_observed * observed, const struct ggs_journal_fault * fault) {
     if (fault->pid != observed->pid) return; // of a program that it started, or of what started it
     int64_t          ns    = since_start(observed, fault->begin_ns);
     struct place     place = place_of(observed, fault->os_thread, ns, false);
@@ -137,7 +137,7 @@ static void tell_fault(struct ggs_observed * observed, const struct ggs_story_fa
 }
 
 // A request may cover pieces that lie apart in a file, or in several: a row for each.
-static void tell_request(struct ggs_observed * observed, const struct ggs_story_request * request) {
+static void tell_request(struct ggs_observed * observed, const struct ggs_journal_request * request) {
     enum { SECTOR = 512, MOST_BYTES = 256 << 20 }; // no disk takes more at once
     const struct ggs_seal_options * options = observed->options;
     const char * const *            paths   = (const char * const *) observed->places->paths;
@@ -157,58 +157,53 @@ static void tell_request(struct ggs_observed * observed, const struct ggs_story_
         bool     ours  = where == GGS_DISK_FILE && piece.file < observed->places->n_files;
         uint64_t bytes = piece.length < request->bytes - done ? piece.length : request->bytes - done;
         // What another program reads has nothing to do with what was computed meanwhile.
-        struct place       place = place_of(observed, request->os_thread, ns, ours && request->write == 0);
-        struct ggs_request row   = {.begin_ns    = ns,
-                                    .duration_ns = span(request->begin_ns, request->end_ns),
-                                    .device      = request->device,
-                                    .sector      = (offset + done) / SECTOR,
-                                    .bytes       = bytes,
-                                    .write       = request->write != 0,
-                                    .os_thread   = request->os_thread,
-                                    .file        = ours ? piece.file + 1 : 0,
-                                    .file_offset = ours ? piece.offset : 0,
-                                    .run         = place.run,
-                                    .node        = place.node,
-                                    .step        = ours || place.run != 0 ? place.step : -1};
-        ggs_writer_append(observed->writer, GGS_TABLE_REQUESTS, &row);
+        struct place             place = place_of(observed, request->os_thread, ns, ours && request->write == 0);
+        struct ggs_block_request row   = {.begin_ns    = ns,
+                                          .duration_ns = span(request->begin_ns, request->end_ns),
+                                          .device      = request->device,
+                                          .sector      = (offset + done) / SECTOR,
+                                          .bytes       = bytes,
+                                          .write       = request->write != 0,
+                                          .os_thread   = request->os_thread,
+                                          .file        = ours ? piece.file + 1 : 0,
+                                          .file_offset = ours ? piece.offset : 0,
+                                          .run         = place.run,
+                                          .node        = place.node,
+                                          .step        = ours || place.run != 0 ? place.step : -1,
+                                          .process     = place.run != 0 ? observed->writer->process : 0};
+        ggs_writer_append(observed->writer, GGS_TABLE_BLOCK_REQUESTS, &row);
         done += bytes;
     }
 }
 
-static void tell_loss(struct ggs_observed * observed, const struct ggs_story_number * number, uint64_t monotonic_ns) {
-    struct ggs_loss row = {number->value[0], GGS_SPOOL_MACHINE, number->value[2], 0,
-                           since_start(observed, monotonic_ns)};
+static void tell_loss(struct ggs_observed * observed, const struct ggs_journal_number * number, uint64_t monotonic_ns) {
+    struct ggs_loss row = {.reason = number->value[0],
+                           .lane   = GGS_SPOOL_MACHINE,
+                           .count  = number->value[2],
+                           .end_ns = since_start(observed, monotonic_ns)};
     ggs_writer_append(observed->writer, GGS_TABLE_LOSSES, &row);
 }
 
-static void tell(struct ggs_observed * observed, const struct ggs_story_record * record) {
+static void tell(struct ggs_observed * observed, const struct ggs_journal_record * record) {
     const void * body   = record + 1;
     size_t       length = record->bytes - sizeof(*record);
-    if (record->type == GGS_STORY_FAULT && length >= sizeof(struct ggs_story_fault))
+    if (record->type == GGS_JOURNAL_FAULT && length >= sizeof(struct ggs_journal_fault))
         tell_fault(observed, body);
-    else if (record->type == GGS_STORY_REQUEST && length >= sizeof(struct ggs_story_request))
+    else if (record->type == GGS_JOURNAL_REQUEST && length >= sizeof(struct ggs_journal_request))
         tell_request(observed, body);
-    else if (record->type == GGS_STORY_LOSS && length >= sizeof(struct ggs_story_number))
+    else if (record->type == GGS_JOURNAL_LOSS && length >= sizeof(struct ggs_journal_number))
         tell_loss(observed, body, record->ticks);
     else
         observed->damaged++;
 }
 
-// ---- the story's side ----
+// ---- the journal's side ----
 
 void ggs_observed_run(struct ggs_observed * observed, const struct ggs_run * run) {
     if (!observed->active) return;
-    if (observed->n_runs == observed->capacity) {
-        size_t                    capacity = observed->capacity == 0 ? 64 : 2 * observed->capacity;
-        struct ggs_observed_run * bigger   = realloc(observed->runs, capacity * sizeof(*bigger));
-        if (bigger == NULL) {
-            if (observed->writer->status == 0) observed->writer->status = ggs_fail_memory(&observed->writer->error);
-            return;
-        }
-        observed->runs     = bigger;
-        observed->capacity = capacity;
-    }
-    observed->runs[observed->n_runs++] = (struct ggs_observed_run){run->run, run->step, run->begin_ns, run->end_ns};
+    if (!ggs_array_push(observed->runs, observed->n_runs, observed->capacity,
+                        (struct ggs_observed_run){run->run, run->step, run->begin_ns, run->end_ns}))
+        ggs_writer_fail_memory(observed->writer);
 }
 
 // Runs that are over by now are not asked for any more.
@@ -225,7 +220,7 @@ void ggs_observed_tell(struct ggs_observed * observed, int64_t ns) {
     while (observed->ahead != NULL && observed->writer->status == 0) {
         if (ns != INT64_MAX && since_start(observed, observed->ahead->ticks) >= ns) break;
         tell(observed, observed->ahead);
-        observed->ahead = ggs_stream_record(&observed->spool->machine);
+        observed->ahead = ggs_spool_stream_record(&observed->spool->machine);
     }
     if (ns != INT64_MAX) forget(observed, ns);
 }

@@ -9,17 +9,17 @@
 #include <stdint.h>
 
 #include "trace/seal/clock.h"
-#include "trace/seal/place.h"
+#include "trace/seal/places.h"
 #include "trace/spool-reader.h"
 #include "trace/writer.h"
 
 // A reader of a lane beside that of the runs, and the op that it is at.
 struct ggs_observed_lane {
-    struct ggs_stream stream;
-    uint64_t          os_thread;
-    uint64_t          next_thread; // of the ops that follow
-    uint64_t          run, node;   // run 0: none yet
-    int64_t           begin_ns, end_ns;
+    struct ggs_spool_stream stream;
+    uint64_t                os_thread;
+    uint64_t                next_thread; // of the ops that follow
+    uint64_t                run, node;   // run 0: none yet
+    int64_t                 begin_ns, end_ns;
 };
 
 // A run that is written, and that records may still fall into.
@@ -29,19 +29,19 @@ struct ggs_observed_run {
 };
 
 struct ggs_observed {
-    struct ggs_writer *             writer;
-    struct ggs_places *             places;
-    const struct ggs_seal_options * options;
-    struct ggs_spool *              spool;
-    struct ggs_clock                clock; // a copy: conversions remember where they were
-    uint64_t                        pid;   // of the process that is recorded
-    struct ggs_observed_lane *      lanes;
-    size_t                          n_lanes;
-    struct ggs_observed_run *       runs; // by number
-    size_t                          n_runs, capacity;
-    const struct ggs_story_record * ahead;  // the next record, NULL at the end
-    bool                            active; // there is something to tell
-    uint64_t                        damaged;
+    struct ggs_writer *               writer;
+    struct ggs_places *               places;
+    const struct ggs_seal_options *   options;
+    struct ggs_spool *                spool;
+    struct ggs_clock                  clock; // a copy: conversions remember where they were
+    uint64_t                          pid;   // of the process that is recorded
+    struct ggs_observed_lane *        lanes;
+    size_t                            n_lanes;
+    struct ggs_observed_run *         runs; // by number
+    size_t                            n_runs, capacity;
+    const struct ggs_journal_record * ahead;  // the next record, NULL at the end
+    bool                              active; // there is something to tell
+    uint64_t                          damaged;
 };
 
 // After the survey, with `writer`, `places`, `options` and `spool` set.

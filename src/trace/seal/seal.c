@@ -8,20 +8,20 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "trace/seal/story.h"
+#include "trace/seal/sealing.h"
 
-static void report(const struct ggs_story * story, struct ggs_seal_result * result) {
+static void report(const struct ggs_sealing * sealing, struct ggs_seal_result * result) {
     if (result == NULL) return;
-    *result = (struct ggs_seal_result){.ended       = story->ended,
-                                       .bytes       = story->writer.offset,
-                                       .spool_bytes = story->spool.bytes,
-                                       .runs        = story->runs.count,
-                                       .op_runs     = ggs_writer_next_row(&story->writer, GGS_TABLE_OP_RUNS),
-                                       .steps       = (uint64_t) story->steps.next_step,
-                                       .interrupted = story->runs.interrupted,
-                                       .lost        = story->lost,
-                                       .damaged     = story->damaged,
-                                       .unseen      = story->runs.unseen};
+    *result = (struct ggs_seal_result){.ended       = sealing->ended,
+                                       .bytes       = sealing->writer.offset,
+                                       .spool_bytes = sealing->spool.bytes,
+                                       .runs        = sealing->runs.count,
+                                       .op_runs     = ggs_writer_next_row(&sealing->writer, GGS_TABLE_OP_RUNS),
+                                       .steps       = (uint64_t) sealing->steps.next_step,
+                                       .interrupted = sealing->runs.interrupted,
+                                       .lost        = sealing->lost,
+                                       .damaged     = sealing->damaged,
+                                       .unseen      = sealing->runs.unseen};
 }
 
 // experiment.json goes in as it is, whole. It may be missing.
@@ -34,18 +34,18 @@ static void add_experiment(struct ggs_writer * writer, const char * path) {
     ggs_mapping_close(&mapping);
 }
 
-static int write_trace(struct ggs_story * story, int fd, const char * path, const char * experiment,
+static int write_trace(struct ggs_sealing * sealing, int fd, const char * path, const char * experiment,
                        struct ggs_error * error) {
-    int status = ggs_story_survey(story, error);
+    int status = ggs_sealing_pass_1(sealing, error);
     if (status != 0) return status;
-    status = ggs_writer_init(&story->writer, fd, path, story->options->uuid);
-    add_experiment(&story->writer, experiment);
-    if (status == 0) status = ggs_story_tell(story, error);
+    status = ggs_writer_init(&sealing->writer, fd, path, sealing->options->uuid);
+    add_experiment(&sealing->writer, experiment);
+    if (status == 0) status = ggs_sealing_pass_2(sealing, error);
     if (status == 0)
-        status = ggs_writer_finish(&story->writer, error);
-    else if (story->writer.status != 0 && error != NULL)
-        *error = story->writer.error;
-    if (status == 0 && !story->options->no_sync && fdatasync(fd) != 0)
+        status = ggs_writer_finish(&sealing->writer, error);
+    else if (sealing->writer.status != 0 && error != NULL)
+        *error = sealing->writer.error;
+    if (status == 0 && !sealing->options->no_sync && fdatasync(fd) != 0)
         status = ggs_fail_errno(error, "cannot write %s to the disk", path);
     return status;
 }
@@ -56,30 +56,30 @@ int ggs_seal_spool(const char * spool, const char * trace, const char * experime
     char *                  temporary = NULL;
     int                     fd = -1, status = 0;
     if (options != NULL) memcpy(&given, options, options->size < sizeof(given) ? options->size : sizeof(given));
-    struct ggs_story * story = calloc(1, sizeof(*story));
-    if (story == NULL || asprintf(&temporary, "%s.tmp", trace) < 0) {
-        free(story);
+    struct ggs_sealing * sealing = calloc(1, sizeof(*sealing));
+    if (sealing == NULL || asprintf(&temporary, "%s.tmp", trace) < 0) {
+        free(sealing);
         return ggs_fail_memory(error);
     }
-    story->options = &given;
-    status         = ggs_spool_open(&story->spool, spool, error);
+    sealing->options = &given;
+    status           = ggs_spool_open(&sealing->spool, spool, error);
     if (status != 0) goto done;
     fd = open(temporary, O_RDWR | O_CREAT | O_TRUNC | O_CLOEXEC | O_NOFOLLOW, 0600);
     if (fd < 0) {
         status = ggs_fail_errno(error, "cannot create %s", temporary);
         goto done;
     }
-    status = write_trace(story, fd, temporary, experiment, error);
+    status = write_trace(sealing, fd, temporary, experiment, error);
     if (status == 0 && rename(temporary, trace) != 0)
         status = ggs_fail_errno(error, "cannot rename %s to %s", temporary, trace);
     if (status != 0)
         unlink(temporary);
     else
-        report(story, result);
+        report(sealing, result);
 done:
     if (fd >= 0) close(fd);
-    ggs_story_release(story);
-    free(story);
+    ggs_sealing_release(sealing);
+    free(sealing);
     free(temporary);
     return status;
 }

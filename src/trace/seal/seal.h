@@ -4,7 +4,7 @@
 //
 // DIR/spool may be a link to a folder elsewhere, which is then removed too. Seal may die at any moment and be run again: the
 // spool is removed only when the trace has its name. Two seals of one directory at the same time wait for each other.
-// One pass over the spool after a short look at the story; memory does not grow with the number of runs, op runs, tokens
+// One pass over the spool after a short look at the journal; memory does not grow with the number of runs, op runs, tokens
 // or transfers, only with that of distinct graphs, tensors, strings and buffers.
 #pragma once
 

@@ -65,7 +65,7 @@ export function curvesOf(occupancy: Columns | null, curves: Columns | null): Cur
             if (curves.has(column)) list.push({ name, most, layers: [{ values: curves.column(column), colour }], begin: curves.base_ns, step });
         };
         one("disk", "file reads", "rate", opFamily("GET_ROWS").colour);
-        one("requests", "disk requests", "rate", opFamily("ARGSORT").colour);
+        one("block_requests", "disk requests", "rate", opFamily("ARGSORT").colour);
         one("faults", "page faults", "count", opFamily("RMS_NORM").colour);
         one("stalled", "stalled", "ns", colours.warn);
     }

@@ -1,0 +1,30 @@
+// The journal: everything but op runs, one stream for the process, appended under a lock.
+//
+// Rates are per graph run, not per op. A record is complete or absent: its type is stored last.
+#pragma once
+
+#include <stdint.h>
+
+#include "trace/spool.h"
+
+// A piece of a record's body.
+struct ggs_piece {
+    const void * data;
+    uint64_t     bytes;
+};
+
+// Opens the first segment. 0 or -1 (errno).
+int ggs_journal_begin(void);
+
+// Appends one record: its pieces one after another, padded with zeros. Returns 0, or -1 where there is no room; from then
+// on nothing is appended any more.
+int ggs_journal_append(uint32_t type, const struct ggs_piece * pieces, unsigned n_pieces);
+
+// The same for a record that carries a number: `number`, a part of the first piece, becomes the next of `counter`, so that numbers
+// ascend in the journal whatever threads do.
+int ggs_journal_append_next(uint32_t type, const struct ggs_piece * pieces, unsigned n_pieces, uint64_t * number,
+                            uint64_t * counter);
+
+// The common forms: up to four numbers and a text (NULL for none).
+int ggs_journal_numbers(uint32_t type, uint64_t a, uint64_t b, uint64_t c, uint64_t d, const char * text);
+int ggs_journal_text(uint32_t type, const char * text);

@@ -1,0 +1,150 @@
+#include "record/observe/observer.h"
+
+#include <errno.h>
+#include <poll.h>
+#include <pthread.h>
+#include <signal.h>
+#include <stdbool.h>
+#include <stdlib.h>
+#include <sys/eventfd.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "base/error.h"
+#include "record/observe/events.h"
+#include "record/observe/faults.h"
+#include "record/observe/machine-spool.h"
+#include "record/observe/outbox.h"
+#include "record/observe/requests.h"
+
+enum { PATIENCE_MS = 500 }; // rings are read so often even where little happens
+
+struct ggs_observer {
+    struct ggs_faults   faults;
+    struct ggs_requests requests;
+    struct ggs_events   events;
+    struct ggs_outbox   outbox;
+    uint64_t            pass_ns; // when the last pass over the rings began
+    int                 stop;    // eventfd
+    pthread_t           thread;
+    bool                running;
+    struct pollfd *     fds;
+    unsigned            n_fds;
+};
+
+static uint64_t now(void) {
+    struct timespec time;
+    clock_gettime(CLOCK_MONOTONIC, &time);
+    return (uint64_t) time.tv_sec * 1000000000u + (uint64_t) time.tv_nsec;
+}
+
+int ggs_observer_new(struct ggs_observer ** out, struct ggs_machine_spool * spool, uint64_t max_bytes,
+                     struct ggs_error * error) {
+    struct ggs_observer * watch = calloc(1, sizeof(*watch));
+    *out                        = watch;
+    if (watch == NULL) return ggs_fail_memory(error);
+    watch->outbox = (struct ggs_outbox){.spool = spool, .room = max_bytes};
+    watch->stop   = eventfd(0, EFD_CLOEXEC);
+    if (watch->stop >= 0) return 0;
+    free(watch);
+    *out = NULL;
+    return ggs_fail_errno(error, "cannot make an event file");
+}
+
+int ggs_observer_faults(struct ggs_observer * watch, pid_t process, struct ggs_error * error) {
+    return ggs_faults_open(&watch->faults, process, error);
+}
+
+int ggs_observer_requests(struct ggs_observer * watch, struct ggs_error * error) {
+    return ggs_requests_open(&watch->requests, error);
+}
+
+// ---- the thread ----
+
+static void see(void * context, const struct ggs_event * event) {
+    struct ggs_observer * watch = context;
+    if (event->kind == GGS_EVENT_ISSUE || event->kind == GGS_EVENT_COMPLETE)
+        ggs_requests_see(&watch->requests, event, &watch->outbox);
+    else
+        ggs_faults_see(&watch->faults, event, &watch->outbox);
+}
+
+static uint64_t sooner(uint64_t a, uint64_t b) {
+    return a < b ? a : b;
+}
+
+// An event has its time before it stands in the ring, so one of a moment ago may still be missing. By the next pass it is there: what
+// happened before a pass began is complete once the pass after it is over.
+static void pass(struct ggs_observer * watch) {
+    uint64_t begin = now();
+    ggs_faults_drain(&watch->faults, &watch->events);
+    ggs_requests_drain(&watch->requests, &watch->events);
+    ggs_events_take(&watch->events, watch->pass_ns, see, watch);
+    uint64_t open = sooner(ggs_faults_oldest(&watch->faults), ggs_requests_oldest(&watch->requests));
+    ggs_outbox_flush(&watch->outbox, sooner(open, watch->pass_ns));
+    watch->pass_ns = begin;
+}
+
+static void * follow(void * context) {
+    struct ggs_observer * watch = context;
+    struct pollfd *       last  = &watch->fds[watch->n_fds - 1];
+    while ((last->revents & POLLIN) == 0) {
+        if (poll(watch->fds, watch->n_fds, PATIENCE_MS) < 0 && errno != EINTR) break;
+        pass(watch);
+        // A ring whose program has ended says so forever.
+        for (unsigned i = 0; i + 1 < watch->n_fds; i++)
+            if (watch->fds[i].revents & (POLLHUP | POLLERR | POLLNVAL)) watch->fds[i].fd = -1;
+    }
+    return NULL;
+}
+
+int ggs_observer_begin(struct ggs_observer * watch, struct ggs_error * error) {
+    unsigned n_faults = watch->faults.rings.n_rings, n_requests = watch->requests.rings.n_rings;
+    sigset_t all, before;
+    watch->n_fds = n_faults + n_requests + 1;
+    watch->fds   = calloc(watch->n_fds, sizeof(*watch->fds));
+    if (watch->fds == NULL) return ggs_fail_memory(error);
+    ggs_rings_poll(&watch->faults.rings, watch->fds);
+    ggs_rings_poll(&watch->requests.rings, watch->fds + n_faults);
+    watch->fds[watch->n_fds - 1] = (struct pollfd){.fd = watch->stop, .events = POLLIN};
+    watch->pass_ns               = now();
+    sigfillset(&all); // signals are for the thread that waits for the program
+    pthread_sigmask(SIG_SETMASK, &all, &before);
+    errno          = pthread_create(&watch->thread, NULL, follow, watch);
+    watch->running = errno == 0;
+    pthread_sigmask(SIG_SETMASK, &before, NULL);
+    return watch->running ? 0 : ggs_fail_errno(error, "cannot start a thread");
+}
+
+static void tell_loss(struct ggs_observer * watch, uint64_t reason, uint64_t count) {
+    struct ggs_journal_number loss = {{reason, 0, count, 0}};
+    if (count > 0) ggs_machine_spool_append(watch->outbox.spool, GGS_JOURNAL_LOSS, now(), &loss, sizeof(loss));
+}
+
+void ggs_observer_end(struct ggs_observer * watch) {
+    if (watch == NULL) return;
+    if (watch->running) {
+        uint64_t one = 1;
+        ssize_t  n;
+        do {
+            n = write(watch->stop, &one, sizeof(one));
+        } while (n < 0 && errno == EINTR);
+        pthread_join(watch->thread, NULL);
+        ggs_rings_stop(&watch->faults.rings);
+        ggs_rings_stop(&watch->requests.rings);
+        pass(watch);
+        ggs_events_take(&watch->events, UINT64_MAX, see, watch);
+        uint64_t faults   = ggs_faults_finish(&watch->faults, &watch->outbox);
+        uint64_t requests = ggs_requests_finish(&watch->requests, &watch->outbox);
+        ggs_outbox_flush(&watch->outbox, UINT64_MAX);
+        tell_loss(watch, GGS_LOSS_FAULTS, faults + watch->outbox.refused_faults + watch->events.dropped);
+        tell_loss(watch, GGS_LOSS_BLOCK_REQUESTS, requests + watch->outbox.refused_requests);
+    }
+    ggs_faults_close(&watch->faults);
+    ggs_requests_close(&watch->requests);
+    ggs_events_release(&watch->events);
+    ggs_outbox_release(&watch->outbox);
+    close(watch->stop);
+    free(watch->fds);
+    free(watch);
+}

@@ -1,0 +1,26 @@
+// Watches a program from outside while it runs, in a thread of its own: page faults and block requests go into the machine's
+// side of the spool, in the order in which they began.
+//
+//     ggs_observer_new(&observer, &spool, max_bytes, &error);
+//     ggs_observer_faults(observer, process, &error);     // either may fail by itself
+//     ggs_observer_requests(observer, &error);
+//     ggs_observer_begin(observer, &error);
+//     ... the program runs ...
+//     ggs_observer_end(observer);                         // what was lost is told to the spool
+#pragma once
+
+#include <stdint.h>
+#include <sys/types.h>
+
+struct ggs_error;
+struct ggs_machine_spool;
+struct ggs_observer;
+
+// The spool gets at most `max_bytes`. It stays the caller's.
+int ggs_observer_new(struct ggs_observer ** observer, struct ggs_machine_spool * spool, uint64_t max_bytes,
+                     struct ggs_error * error);
+int ggs_observer_faults(struct ggs_observer * observer, pid_t process, struct ggs_error * error);
+int ggs_observer_requests(struct ggs_observer * observer, struct ggs_error * error);
+int ggs_observer_begin(struct ggs_observer * observer, struct ggs_error * error);
+// Stops, takes what is left, and frees. NULL is fine.
+void ggs_observer_end(struct ggs_observer * observer);

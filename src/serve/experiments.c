@@ -1,0 +1,306 @@
+#include "serve/experiments.h"
+
+#include <errno.h>
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "serve/snapshot.h"
+
+struct place {
+    char                  path[PATH_MAX - 64]; // absolute: a directory, or a trace by itself
+    char                  name[256];
+    bool                  file;     // it is a trace by itself
+    struct ggs_snapshot * snapshot; // NULL where there is nothing to show
+    struct ggs_error      error;    // why not; status 0 otherwise
+    char                  state[24];
+    bool                  live;
+    struct stat           seen;         // of the trace, when it was opened or refused
+    uint64_t              units;        // of the recording, when the last snapshot was made
+    uint64_t              next_look_ns; // not before, at a recording that goes on
+};
+
+struct ggs_experiments {
+    pthread_mutex_t lock; // of the places, as far as others than the tending thread see them
+    struct ggs_live live;
+    bool            has_live;
+    char            folder[64]; // private, for snapshots; "" until it is wanted
+    uint64_t        generation;
+    uint64_t        changes;
+    unsigned        n;
+    struct place *  places;
+};
+
+static uint64_t now_ns(void) {
+    struct timespec now;
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    return (uint64_t) now.tv_sec * 1000000000u + (uint64_t) now.tv_nsec;
+}
+
+// ---- opening ----
+
+// Puts what was opened (or the reason why not) in the place of what was there.
+static void replace(struct ggs_experiments * experiments, struct place * place, struct ggs_snapshot * snapshot,
+                    const struct ggs_error * error, const char * state) {
+    pthread_mutex_lock(&experiments->lock);
+    struct ggs_snapshot * old = place->snapshot;
+    if (snapshot != NULL) {
+        snapshot->index      = (unsigned) (place - experiments->places);
+        snapshot->generation = ++experiments->generation;
+        snapshot->live       = place->live;
+    }
+    experiments->changes++;
+    place->snapshot = snapshot;
+    memset(&place->error, 0, sizeof(place->error));
+    if (error != NULL) place->error = *error;
+    snprintf(place->state, sizeof(place->state), "%s", state);
+    pthread_mutex_unlock(&experiments->lock);
+    ggs_snapshot_give_back(old);
+}
+
+static void trace_path(const struct place * place, char path[PATH_MAX]) {
+    snprintf(path, PATH_MAX, place->file ? "%s" : "%s/trace.ggs", place->path);
+}
+
+static bool same_file(const struct stat * a, const struct stat * b) {
+    return a->st_dev == b->st_dev && a->st_ino == b->st_ino && a->st_size == b->st_size &&
+           a->st_mtim.tv_sec == b->st_mtim.tv_sec && a->st_mtim.tv_nsec == b->st_mtim.tv_nsec;
+}
+
+static void open_trace(struct ggs_experiments * experiments, struct place * place, const struct stat * seen) {
+    char                  path[PATH_MAX], state[24] = "complete";
+    struct ggs_snapshot * snapshot;
+    struct ggs_error      error = {0};
+    trace_path(place, path);
+    place->seen = *seen;
+    place->live = false;
+    if (ggs_snapshot_open(&snapshot, place->path, path, &error) < 0) {
+        replace(experiments, place, NULL, &error, "refused");
+        return;
+    }
+    if (!place->file) ggs_snapshot_read_fact(place->path, "state", state, sizeof(state));
+    replace(experiments, place, snapshot, NULL, state);
+}
+
+static void refuse(struct ggs_experiments * experiments, struct place * place, int status, const char * state,
+                   const char * why) {
+    struct ggs_error error = {0};
+    if (place->snapshot == NULL && place->error.status != 0 && strcmp(place->state, state) == 0) return;
+    ggs_error_set(&error, status, "%s %s", place->path, why);
+    place->seen = (struct stat){0};
+    place->live = false;
+    replace(experiments, place, NULL, &error, state);
+}
+
+// ---- recordings that go on ----
+
+static bool make_folder(struct ggs_experiments * experiments) {
+    if (experiments->folder[0] != '\0') return true;
+    const char * parent = getenv("TMPDIR");
+    if (parent == NULL || parent[0] != '/' || strlen(parent) > 40) parent = "/tmp";
+    snprintf(experiments->folder, sizeof(experiments->folder), "%s/ggscope-XXXXXX", parent);
+    if (mkdtemp(experiments->folder) != NULL) return true;
+    experiments->folder[0] = '\0';
+    return false;
+}
+
+static const uint64_t SECOND = 1000000000u;
+
+// A snapshot costs as much as there is: a long recording is looked at less often.
+static bool look_again(struct ggs_experiments * experiments, struct place * place, uint64_t units, const char * state) {
+    char                  path[128];
+    struct ggs_snapshot * snapshot = NULL;
+    struct ggs_error      error    = {0};
+    uint64_t              began    = now_ns();
+    bool                  first    = place->snapshot == NULL || !place->live;
+    if (began < place->next_look_ns) return false;
+    if (!first && units == place->units) {
+        place->next_look_ns = began + SECOND;
+        return false;
+    }
+    if (!make_folder(experiments)) {
+        refuse(experiments, place, GGS_IO, "recording",
+               "is being recorded, and there is no room for a copy in the folder for temporary files");
+        return true;
+    }
+    snprintf(path, sizeof(path), "%s/snapshot", experiments->folder);
+    int status = experiments->live.copy(experiments->live.context, place->path, path, &error);
+    if (status == 0) status = ggs_snapshot_open(&snapshot, place->path, path, &error);
+    unlink(path); // the mapping keeps it
+    place->next_look_ns = now_ns() + SECOND + 4 * (now_ns() - began);
+    place->units        = units;
+    if (status < 0 && !first) return false; // what there was stays
+    place->live = true;
+    place->seen = (struct stat){0};
+    if (status < 0) {
+        ggs_error_set(&error, GGS_ABSENT, "%s is being recorded; there is nothing to see yet", place->path);
+        replace(experiments, place, NULL, &error, "recording");
+        return true;
+    }
+    replace(experiments, place, snapshot, NULL, state);
+    return true;
+}
+
+// ---- tending ----
+
+// Returns whether something changed.
+static bool tend(struct ggs_experiments * experiments, struct place * place) {
+    char        path[PATH_MAX];
+    struct stat seen;
+    uint64_t    units  = 0;
+    bool        before = place->snapshot != NULL || place->live;
+    trace_path(place, path);
+    if (stat(path, &seen) == 0) {
+        if (same_file(&seen, &place->seen)) return false;
+        open_trace(experiments, place, &seen);
+        return true;
+    }
+    if (access(place->path, F_OK) != 0) {
+        bool news = strcmp(place->state, "gone") != 0;
+        refuse(experiments, place, GGS_IO, "gone", "is gone: the experiment was moved or removed");
+        return news;
+    }
+    if (!place->file && experiments->has_live &&
+        experiments->live.going_on(experiments->live.context, place->path, &units))
+        return look_again(experiments, place, units, "recording");
+    if (place->live && place->snapshot != NULL) { // it has ended, and is being sealed, or nobody was left to do so
+        if (strcmp(place->state, "ended") == 0) return false;
+        place->next_look_ns = 0, place->units = UINT64_MAX;
+        if (!look_again(experiments, place, units, "ended")) { // what came since the last look
+            pthread_mutex_lock(&experiments->lock);
+            snprintf(place->state, sizeof(place->state), "ended");
+            experiments->changes++;
+            pthread_mutex_unlock(&experiments->lock);
+        }
+        return true;
+    }
+    refuse(experiments, place, GGS_IO, "gone", "has no trace any more: trace.ggs was removed");
+    return before;
+}
+
+uint64_t ggs_experiments_refresh(struct ggs_experiments * experiments) {
+    uint64_t changed = 0;
+    for (unsigned i = 0; i < experiments->n; i++) {
+        bool news = tend(experiments, &experiments->places[i]);
+        if (news && i < 64) changed |= 1ull << i;
+    }
+    return changed;
+}
+
+// ---- life ----
+
+static int add(struct ggs_experiments * experiments, const char * directory, struct ggs_error * error) {
+    struct place * place = &experiments->places[experiments->n];
+    char           path[PATH_MAX];
+    struct stat    info;
+    if (realpath(directory, path) == NULL) return ggs_fail_errno(error, "cannot open the experiment %s", directory);
+    if (strlen(path) >= sizeof(place->path)) return ggs_fail(error, GGS_USAGE, "the path %.200s is too long", path);
+    memcpy(place->path, path, strlen(path) + 1);
+    place->file        = stat(path, &info) == 0 && S_ISREG(info.st_mode);
+    const char * slash = strrchr(place->path, '/');
+    snprintf(place->name, sizeof(place->name), "%s", slash == NULL || slash[1] == '\0' ? place->path : slash + 1);
+    experiments->n++;
+    return 0;
+}
+
+int ggs_experiments_new(struct ggs_experiments ** out, const char * const * directories, unsigned n,
+                        const struct ggs_live * live, struct ggs_error * error) {
+    struct ggs_experiments * experiments = calloc(1, sizeof(*experiments));
+    *out                                 = NULL;
+    if (experiments == NULL) return ggs_fail_memory(error);
+    pthread_mutex_init(&experiments->lock, NULL);
+    experiments->places = calloc((size_t) n + 1, sizeof(*experiments->places));
+    int status          = experiments->places == NULL ? ggs_fail_memory(error) : 0;
+    if (live != NULL) experiments->live = *live, experiments->has_live = true;
+    for (unsigned i = 0; status == 0 && i < n; i++) status = add(experiments, directories[i], error);
+    if (status < 0) {
+        ggs_experiments_free(experiments);
+        return status;
+    }
+    ggs_experiments_refresh(experiments);
+    *out = experiments;
+    return 0;
+}
+
+void ggs_experiments_tidy(const struct ggs_experiments * experiments) {
+    static const char * const names[] = {"snapshot", "snapshot.tmp"};
+    char                      path[128];
+    if (experiments->folder[0] == '\0') return;
+    for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
+        snprintf(path, sizeof(path), "%s/%s", experiments->folder, names[i]);
+        unlink(path);
+    }
+    rmdir(experiments->folder);
+}
+
+void ggs_experiments_free(struct ggs_experiments * experiments) {
+    if (experiments == NULL) return;
+    for (unsigned i = 0; i < experiments->n; i++) ggs_snapshot_give_back(experiments->places[i].snapshot);
+    ggs_experiments_tidy(experiments);
+    pthread_mutex_destroy(&experiments->lock);
+    free(experiments->places);
+    free(experiments);
+}
+
+// ---- looking ----
+
+unsigned ggs_experiments_count(const struct ggs_experiments * experiments) {
+    return experiments->n;
+}
+
+void ggs_experiments_state(struct ggs_experiments * experiments, unsigned index, struct ggs_experiments_state * state) {
+    struct place * place = &experiments->places[index];
+    *state               = (struct ggs_experiments_state){0};
+    pthread_mutex_lock(&experiments->lock);
+    snprintf(state->directory, sizeof(state->directory), "%s", place->path);
+    snprintf(state->name, sizeof(state->name), "%s", place->name);
+    snprintf(state->state, sizeof(state->state), "%s", place->state);
+    state->live = place->live;
+    if (place->snapshot != NULL) {
+        memcpy(state->id, place->snapshot->id, sizeof(state->id));
+        state->generation = place->snapshot->generation;
+    } else {
+        memcpy(state->error, place->error.text, sizeof(state->error));
+    }
+    pthread_mutex_unlock(&experiments->lock);
+}
+
+uint64_t ggs_experiments_changes(struct ggs_experiments * experiments) {
+    pthread_mutex_lock(&experiments->lock);
+    uint64_t changes = experiments->changes;
+    pthread_mutex_unlock(&experiments->lock);
+    return changes;
+}
+
+uint64_t ggs_experiments_generation(struct ggs_experiments * experiments, unsigned index) {
+    uint64_t generation = 0;
+    pthread_mutex_lock(&experiments->lock);
+    if (index < experiments->n && experiments->places[index].snapshot != NULL)
+        generation = experiments->places[index].snapshot->generation;
+    pthread_mutex_unlock(&experiments->lock);
+    return generation;
+}
+
+int ggs_experiments_take(struct ggs_experiments * experiments, unsigned index, struct ggs_snapshot ** out,
+                         struct ggs_error * error) {
+    int status = 0;
+    *out       = NULL;
+    if (index >= experiments->n)
+        return ggs_fail(error, GGS_ABSENT, "there is no experiment %u here; they are numbered from 0 to %u", index,
+                        experiments->n - 1);
+    pthread_mutex_lock(&experiments->lock);
+    struct place * place = &experiments->places[index];
+    if (place->snapshot == NULL) {
+        *error = place->error;
+        status = place->error.status;
+    } else {
+        *out = place->snapshot;
+        atomic_fetch_add(&(*out)->holders, 1);
+    }
+    pthread_mutex_unlock(&experiments->lock);
+    return status;
+}

@@ -1,0 +1,11 @@
+// Opening and closing snapshots, for experiments.c.
+#pragma once
+
+#include "serve/experiments.h"
+
+// Opens the trace at `path` as the experiment in `directory`. Files of different experiments in one directory are refused.
+int  ggs_snapshot_open(struct ggs_snapshot ** out, const char * directory, const char * path, struct ggs_error * error);
+void ggs_snapshot_free(struct ggs_snapshot * snapshot);
+
+// A member of a directory's experiment.json, "" if it is missing.
+void ggs_snapshot_read_fact(const char * directory, const char * key, char * text, size_t size);

@@ -1,0 +1,136 @@
+#include "serve/sse.h"
+
+#include <pthread.h>
+#include <stdbool.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/error.h"
+#include "base/text.h"
+
+enum { LISTENERS_MOST = 64, PENDING_MOST = 64 << 10 };
+
+struct listener {
+    struct ggs_sse *        events;
+    struct MHD_Connection * connection;
+    struct ggs_text         pending;
+    bool                    suspended, closed;
+    struct listener *       next;
+};
+
+struct ggs_sse {
+    pthread_mutex_t   lock;
+    struct listener * listeners;
+    unsigned          n;
+    bool              ended;
+};
+
+int ggs_sse_new(struct ggs_sse ** out, struct ggs_error * error) {
+    *out = calloc(1, sizeof(**out));
+    if (*out == NULL) return ggs_fail_memory(error);
+    pthread_mutex_init(&(*out)->lock, NULL);
+    return 0;
+}
+
+void ggs_sse_free(struct ggs_sse * events) {
+    if (events == NULL) return;
+    pthread_mutex_destroy(&events->lock);
+    free(events);
+}
+
+// ---- one listener; called by the daemon ----
+
+static ssize_t read_pending(void * context, uint64_t position, char * buffer, size_t size) {
+    struct listener * listener = context;
+    ssize_t           taken    = 0;
+    (void) position;
+    pthread_mutex_lock(&listener->events->lock);
+    if (listener->pending.length > 0) {
+        taken = (ssize_t) (listener->pending.length < size ? listener->pending.length : size);
+        memcpy(buffer, listener->pending.data, (size_t) taken);
+        listener->pending.length -= (size_t) taken;
+        memmove(listener->pending.data, listener->pending.data + taken, listener->pending.length);
+    } else if (listener->closed || listener->events->ended) {
+        taken = MHD_CONTENT_READER_END_OF_STREAM;
+    } else {
+        listener->suspended = true;
+        MHD_suspend_connection(listener->connection);
+    }
+    pthread_mutex_unlock(&listener->events->lock);
+    return taken;
+}
+
+static void leave(void * context) {
+    struct listener * listener = context;
+    struct ggs_sse *  events   = listener->events;
+    pthread_mutex_lock(&events->lock);
+    for (struct listener ** at = &events->listeners; *at != NULL; at = &(*at)->next) {
+        if (*at != listener) continue;
+        *at = listener->next;
+        events->n--;
+        break;
+    }
+    pthread_mutex_unlock(&events->lock);
+    ggs_text_release(&listener->pending);
+    free(listener);
+}
+
+struct MHD_Response * ggs_sse_listen(struct ggs_sse * events, struct MHD_Connection * connection,
+                                     const char * greeting) {
+    struct listener * listener = calloc(1, sizeof(*listener));
+    if (listener == NULL) return NULL;
+    listener->events     = events;
+    listener->connection = connection;
+    ggs_text_puts(&listener->pending, greeting);
+    pthread_mutex_lock(&events->lock);
+    bool room = events->n < LISTENERS_MOST && !events->ended && !listener->pending.failed;
+    if (room) {
+        listener->next    = events->listeners;
+        events->listeners = listener;
+        events->n++;
+    }
+    pthread_mutex_unlock(&events->lock);
+    struct MHD_Response * response =
+        room ? MHD_create_response_from_callback(MHD_SIZE_UNKNOWN, 1024, read_pending, listener, leave) : NULL;
+    if (response == NULL) leave(listener);
+    return response;
+}
+
+// ---- all of them ----
+
+static void wake(struct listener * listener) {
+    if (!listener->suspended) return;
+    listener->suspended = false;
+    MHD_resume_connection(listener->connection);
+}
+
+static void tell_all(struct ggs_sse * events, const char * text) {
+    pthread_mutex_lock(&events->lock);
+    for (struct listener * listener = events->listeners; listener != NULL; listener = listener->next) {
+        ggs_text_puts(&listener->pending, text);
+        if (listener->pending.failed || listener->pending.length > PENDING_MOST) {
+            listener->pending.length = 0;
+            listener->closed         = true;
+        }
+        wake(listener);
+    }
+    pthread_mutex_unlock(&events->lock);
+}
+
+void ggs_sse_tell(struct ggs_sse * events, const char * event, const char * data) {
+    struct ggs_text text = {0};
+    ggs_text_printf(&text, "event: %s\ndata: %s\n\n", event, data);
+    tell_all(events, ggs_text_string(&text));
+    ggs_text_release(&text);
+}
+
+void ggs_sse_comment(struct ggs_sse * events) {
+    tell_all(events, ": still here\n\n");
+}
+
+void ggs_sse_end(struct ggs_sse * events) {
+    pthread_mutex_lock(&events->lock);
+    events->ended = true;
+    for (struct listener * listener = events->listeners; listener != NULL; listener = listener->next) wake(listener);
+    pthread_mutex_unlock(&events->lock);
+}

@@ -1,0 +1,146 @@
+#include "trace/seal/lods.h"
+
+#include <inttypes.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+enum { OP_RUNS_PER_BIN = 40, BINS_AT_TOP = 16 };
+
+void ggs_lods_init(struct ggs_lods * lods, struct ggs_writer * writer, const struct ggs_devices * devices,
+                   uint64_t op_runs, uint64_t span_ns, uint64_t lanes) {
+    *lods          = (struct ggs_lods){.writer = writer, .devices = devices, .level = 10, .levels = 1};
+    lods->limit_ns = span_ns > INT64_MAX / 4 ? INT64_MAX / 2 : 2 * (int64_t) span_ns;
+    uint64_t runs  = op_runs / (lanes == 0 ? 1 : lanes) / OP_RUNS_PER_BIN; // bins that a lane may have
+    uint64_t width = span_ns / (runs == 0 ? 1 : runs);
+    while (lods->level < 60 && 1ull << lods->level < width) lods->level++;
+    while (lods->levels < GGS_LOD_LEVELS && span_ns >> (lods->level + GGS_LOD_SHIFT * lods->levels) > BINS_AT_TOP)
+        lods->levels++;
+    for (unsigned i = 0; i < GGS_LOD_LEVELS; i++) lods->waiting[i].schema = ggs_trace_schema(GGS_TABLE_LOD);
+}
+
+void ggs_lods_release(struct ggs_lods * lods) {
+    for (unsigned i = 0; i < GGS_LOD_LEVELS; i++) ggs_block_release(&lods->waiting[i]);
+    free(lods->lanes);
+}
+
+// What the lane is called: unique among the trace's.
+static uint64_t name_lane(struct ggs_lods * lods, const struct ggs_device * device, int64_t slot, uint64_t thread) {
+    const char * name = ggs_devices_name(lods->devices, device->device);
+    char         text[160];
+    int          n;
+    if (slot < 0)
+        n = snprintf(text, sizeof(text), "%.100s", name);
+    else if (slot == 0)
+        n = snprintf(text, sizeof(text), "%.100s thread %" PRIu64, name, thread);
+    else
+        n = snprintf(text, sizeof(text), "%.100s #%" PRId64 " thread %" PRIu64, name, slot + 1, thread);
+    return ggs_writer_string(lods->writer, text, (uint64_t) n);
+}
+
+struct ggs_lod_lane * ggs_lods_lane(struct ggs_lods * lods, const struct ggs_device * device, int64_t slot,
+                                    uint64_t thread) {
+    for (size_t i = 0; i < lods->n_lanes; i++) {
+        struct ggs_lod_lane * known = &lods->lanes[i];
+        if (known->slot == slot && known->thread == thread && known->device == device->device) return known;
+    }
+    if (!ggs_writer_reserve(lods->writer, lods->lanes, lods->capacity, lods->n_lanes + 1)) return NULL;
+    struct ggs_lod_lane * lane = &lods->lanes[lods->n_lanes++];
+    *lane = (struct ggs_lod_lane){.number = lods->n_lanes, .device = device->device, .slot = slot, .thread = thread};
+    for (unsigned i = 0; i < GGS_LOD_LEVELS; i++) lane->bins[i].begin_ns = -1;
+    struct ggs_lane row = {.lane   = lane->number,
+                           .device = device->device,
+                           .slot   = slot,
+                           .queue  = thread,
+                           .kind   = slot < 0 ? GGS_LANE_GRAPHS : GGS_LANE_THREAD,
+                           .name   = name_lane(lods, device, slot, thread)};
+    ggs_writer_append(lods->writer, GGS_TABLE_LANES, &row);
+    return lane;
+}
+
+// Hands the rows of a level to the writer, as chunks of their own.
+static void write_level(struct ggs_lods * lods, unsigned i) {
+    struct ggs_block * waiting = &lods->waiting[i];
+    for (uint32_t r = 0; r < waiting->rows; r++) {
+        uint64_t row[sizeof(struct ggs_lod) / 8];
+        for (unsigned w = 0; w < sizeof(row) / sizeof(row[0]); w++) row[w] = waiting->words[w][r];
+        ggs_writer_append(lods->writer, GGS_TABLE_LOD, row);
+    }
+    waiting->rows = 0;
+    ggs_writer_flush(lods->writer, GGS_TABLE_LOD);
+}
+
+static struct ggs_lod * bin_at(struct ggs_lods * lods, struct ggs_lod_lane * lane, unsigned i, int64_t ns);
+
+// Writes the lane's open bin of a level and adds it to the one above.
+static void leave(struct ggs_lods * lods, struct ggs_lod_lane * lane, unsigned i) {
+    struct ggs_lod * bin = &lane->bins[i];
+    if (bin->begin_ns < 0) return;
+    if (ggs_block_append(&lods->waiting[i], bin) != 0) ggs_writer_fail_memory(lods->writer);
+    if (lods->waiting[i].rows >= GGS_CHUNK_ROWS) write_level(lods, i);
+    if (i + 1 < lods->levels) {
+        struct ggs_lod * above = bin_at(lods, lane, i + 1, bin->begin_ns);
+        above->busy_ns += bin->busy_ns;
+        above->wait_ns += bin->wait_ns;
+        above->count += bin->count;
+        if (bin->longest_ns > above->longest_ns) {
+            above->longest_ns   = bin->longest_ns;
+            above->longest_run  = bin->longest_run;
+            above->longest_node = bin->longest_node;
+        }
+    }
+    bin->begin_ns = -1;
+}
+
+// The open bin that has the time, or a later one that is open already: damaged spools step back.
+static struct ggs_lod * bin_at(struct ggs_lods * lods, struct ggs_lod_lane * lane, unsigned i, int64_t ns) {
+    unsigned         level = lods->level + GGS_LOD_SHIFT * i;
+    int64_t          begin = ns >> level << level;
+    struct ggs_lod * bin   = &lane->bins[i];
+    if (bin->begin_ns >= 0 && bin->begin_ns >= begin) return bin;
+    leave(lods, lane, i);
+    *bin = (struct ggs_lod){
+        .level = level, .slot = lane->slot, .thread = lane->thread, .begin_ns = begin, .lane = lane->number};
+    return bin;
+}
+
+// Adds [from, to) to the bins that it lies in.
+static void spread(struct ggs_lods * lods, struct ggs_lod_lane * lane, int64_t from, int64_t to, bool wait) {
+    int64_t width = 1ll << lods->level;
+    // A thread does one thing at a time: what claims otherwise is damage, and must not cost a walk for each of its ops.
+    if (from < lane->covered_ns) from = lane->covered_ns;
+    if (to > lods->limit_ns) to = lods->limit_ns;
+    while (from < to) {
+        struct ggs_lod * bin  = bin_at(lods, lane, 0, from);
+        int64_t          stop = bin->begin_ns + width; // beyond `from`, even where the bin is a later one
+        if (stop > to) stop = to;
+        *(wait ? &bin->wait_ns : &bin->busy_ns) += (uint64_t) (stop - from);
+        from = lane->covered_ns = stop;
+    }
+}
+
+void ggs_lods_add(struct ggs_lods * lods, struct ggs_lod_lane * lane, const struct ggs_op_run * op) {
+    if (op->begin_ns >= lods->limit_ns) return;
+    int64_t          end = op->begin_ns + (int64_t) op->duration_ns, after = end + (int64_t) op->wait_ns;
+    struct ggs_lod * bin = bin_at(lods, lane, 0, op->begin_ns);
+    bin->count++;
+    if (op->duration_ns >= bin->longest_ns) {
+        bin->longest_ns   = op->duration_ns;
+        bin->longest_run  = op->run;
+        bin->longest_node = op->node;
+    }
+    if (op->begin_ns >= lane->covered_ns && after <= bin->begin_ns + (1ll << lods->level)) { // nearly always
+        bin->busy_ns += op->duration_ns;
+        bin->wait_ns += op->wait_ns;
+        lane->covered_ns = after;
+        return;
+    }
+    spread(lods, lane, op->begin_ns, end, false);
+    spread(lods, lane, end, after, true);
+}
+
+void ggs_lods_finish(struct ggs_lods * lods) {
+    for (unsigned i = 0; i < lods->levels; i++)
+        for (size_t lane = 0; lane < lods->n_lanes; lane++) leave(lods, &lods->lanes[lane], i);
+    for (unsigned i = 0; i < lods->levels; i++) write_level(lods, i);
+}

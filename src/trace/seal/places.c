@@ -1,0 +1,319 @@
+#include "trace/seal/places.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+
+// Room for one more element; false when out of memory.
+static void forget_areas(struct ggs_places * places) {
+    for (size_t i = 0; i < places->n_areas; i++) free(places->areas[i].text);
+    free(places->areas);
+    places->areas   = NULL;
+    places->n_areas = 0;
+}
+
+void ggs_places_release(struct ggs_places * places) {
+    forget_areas(places);
+    for (size_t i = 0; i < places->n_files; i++) free(places->paths[i]);
+    free(places->files);
+    free(places->paths);
+    free(places->buffers);
+    ggs_map_release(&places->known_areas);
+    ggs_map_release(&places->buffer_numbers);
+    ggs_map_release(&places->origins);
+}
+
+// ---- files ----
+
+uint64_t ggs_places_file(struct ggs_places * places, const char * path, size_t length) {
+    for (size_t i = 0; i < places->n_files; i++)
+        if (strlen(places->paths[i]) == length && memcmp(places->paths[i], path, length) == 0) return i + 1;
+    size_t capacity = places->files_capacity;
+    if (length == 0 || places->n_files >= UINT16_MAX ||
+        !ggs_writer_reserve(places->writer, places->files, capacity, places->n_files + 1) ||
+        !ggs_writer_reserve(places->writer, places->paths, places->files_capacity, places->n_files + 1))
+        return 0;
+    char * copy = strndup(path, length);
+    if (copy == NULL) {
+        ggs_writer_fail_memory(places->writer);
+        return 0;
+    }
+    places->paths[places->n_files] = copy;
+    places->files[places->n_files] = (struct ggs_file){
+        .file = places->n_files + 1, .path = ggs_writer_string(places->writer, path, length), .load = places->load};
+    return ++places->n_files;
+}
+
+// ---- mappings ----
+
+static bool hexadecimal(const char ** p, const char * end, uint64_t * number) {
+    uint64_t     value = 0;
+    const char * start = *p;
+    for (; *p < end && *p - start < 16; ++*p) {
+        char c = **p;
+        if (c >= '0' && c <= '9')
+            value = value << 4 | (uint64_t) (c - '0');
+        else if (c >= 'a' && c <= 'f')
+            value = value << 4 | (uint64_t) (c - 'a' + 10);
+        else
+            break;
+    }
+    if (*p == start || *p == end || **p != ' ') return false;
+    ++*p;
+    *number = value;
+    return true;
+}
+
+// Memory that has a path but no file whose bytes one could read later.
+static bool is_disk(const char * path, size_t length) {
+    static const char * const not [] = {"/memfd:", "/SYSV", "/anon_hugepage", "/i915", "/drm ", "/dmabuf:"};
+    if (length == 0 || path[0] != '/') return false;
+    for (size_t i = 0; i < sizeof(not ) / sizeof(not [0]); i++)
+        if (strncmp(path, not [i], strnlen(not [i], length)) == 0) return false;
+    return length < 5 || strncmp(path, "/dev/", 5) != 0 || (length > 9 && strncmp(path, "/dev/shm/", 9) == 0);
+}
+
+static int by_start(const void * a, const void * b) {
+    const struct ggs_area *x = a, *y = b;
+    return x->start < y->start ? -1 : x->start > y->start;
+}
+
+static void add_area(struct ggs_places * places, const struct ggs_area * area, int64_t ns) {
+    uint64_t   identity[] = {area->start, area->end, area->offset, area->path};
+    uint64_t * known      = ggs_map_put(&places->known_areas, ggs_map_key_of(identity, sizeof(identity)));
+    if (known == NULL) ggs_writer_fail_memory(places->writer);
+    if (known == NULL || *known != 0) return;
+    *known                      = 1;
+    struct ggs_file_mapping row = {
+        .begin_ns = ns, .start = area->start, .end = area->end, .offset = area->offset, .path = area->path};
+    ggs_writer_append(places->writer, GGS_TABLE_MAPPINGS, &row);
+}
+
+void ggs_places_maps(struct ggs_places * places, const char * text, size_t length, int64_t ns) {
+    const char * p        = text;
+    const char * end      = text + length;
+    size_t       capacity = 0;
+    forget_areas(places);
+    while (p < end) {
+        const char *    line_end = memchr(p, '\n', (size_t) (end - p));
+        struct ggs_area area     = {0};
+        if (line_end == NULL) line_end = end;
+        if (hexadecimal(&p, line_end, &area.start) && hexadecimal(&p, line_end, &area.end) &&
+            hexadecimal(&p, line_end, &area.offset) && area.start < area.end) {
+            size_t path_length = (size_t) (line_end - p);
+            area.path          = ggs_writer_string(places->writer, p, path_length);
+            if (!ggs_writer_reserve(places->writer, places->areas, capacity, places->n_areas + 1)) return;
+            if (is_disk(p, path_length) && (area.text = strndup(p, path_length)) == NULL)
+                ggs_writer_fail_memory(places->writer);
+            places->areas[places->n_areas++] = area;
+            add_area(places, &area, ns);
+        }
+        p = line_end + 1;
+    }
+    if (places->n_areas > 1) qsort(places->areas, places->n_areas, sizeof(*places->areas), by_start);
+}
+
+static const struct ggs_area * find_area(const struct ggs_places * places, uint64_t address) {
+    size_t low = 0, high = places->n_areas; // the last one that starts at or before the address
+    while (low < high) {
+        size_t middle = (low + high) / 2;
+        if (places->areas[middle].start <= address)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    if (low == 0) return NULL;
+    const struct ggs_area * area = &places->areas[low - 1];
+    return address < area->end && area->text != NULL ? area : NULL;
+}
+
+static uint64_t file_of(struct ggs_places * places, const struct ggs_area * area) {
+    return area == NULL ? 0 : ggs_places_file(places, area->text, strlen(area->text));
+}
+
+uint64_t ggs_places_address(struct ggs_places * places, uint64_t address, uint64_t * offset, uint64_t * room_) {
+    const struct ggs_area * area = find_area(places, address);
+    if (area == NULL) return 0;
+    *offset = area->offset + (address - area->start);
+    *room_  = area->end - address;
+    return file_of(places, area);
+}
+
+uint64_t ggs_places_known(const struct ggs_places * places, uint64_t address, uint64_t * offset) {
+    const struct ggs_area * area = find_area(places, address);
+    for (size_t i = 0; area != NULL && i < places->n_files; i++) {
+        if (strcmp(places->paths[i], area->text) != 0) continue;
+        *offset = area->offset + (address - area->start);
+        return i + 1;
+    }
+    return 0;
+}
+
+// ---- buffers ----
+
+static struct ggs_live_buffer * by_number(struct ggs_places * places, uint64_t number) {
+    uint64_t index = ggs_map_get(&places->buffer_numbers, ggs_map_key_number(number));
+    return index == 0 ? NULL : &places->buffers[index - 1];
+}
+
+// The newest buffer that is alive and has the address.
+static struct ggs_live_buffer * by_address(struct ggs_places * places, uint64_t address) {
+    enum { REACH = 4096 }; // programs have dozens; a spool that claims millions must not cost their square
+    size_t oldest = places->n_buffers > REACH ? places->n_buffers - REACH : 0;
+    for (size_t i = places->n_buffers; places->buffers != NULL && i-- > oldest;) {
+        struct ggs_live_buffer * buffer = &places->buffers[i];
+        if (!buffer->freed && address >= buffer->row.address && address - buffer->row.address < buffer->row.size)
+            return buffer;
+    }
+    return NULL;
+}
+
+void ggs_places_buffer(struct ggs_places * places, const struct ggs_journal_buffer * buffer, const char * type,
+                       size_t length, int64_t ns) {
+    uint64_t * index = ggs_map_put(&places->buffer_numbers, ggs_map_key_number(buffer->id));
+    if (index == NULL) ggs_writer_fail_memory(places->writer);
+    if (index == NULL || *index != 0) return; // a number that was used before is damage; the first one counts
+    if (!ggs_writer_reserve(places->writer, places->buffers, places->buffers_capacity, places->n_buffers + 1)) return;
+    const struct ggs_area * area = buffer->host ? find_area(places, buffer->address) : NULL;
+    places->buffers[places->n_buffers++] =
+        (struct ggs_live_buffer){.row = {.buffer   = buffer->id,
+                                         .address  = buffer->address,
+                                         .size     = buffer->size,
+                                         .type     = ggs_writer_string(places->writer, type, length),
+                                         .usage    = buffer->usage,
+                                         .host     = buffer->host != 0,
+                                         .load     = places->load,
+                                         .file     = file_of(places, area),
+                                         .begin_ns = ns,
+                                         .end_ns   = -1}};
+    *index = places->n_buffers;
+}
+
+void ggs_places_buffer_free(struct ggs_places * places, uint64_t number, int64_t ns) {
+    struct ggs_live_buffer * buffer = by_number(places, number);
+    if (buffer == NULL || buffer->freed) return;
+    buffer->freed      = true;
+    buffer->row.end_ns = ns;
+}
+
+void ggs_places_buffer_usage(struct ggs_places * places, uint64_t number, uint64_t usage) {
+    struct ggs_live_buffer * buffer = by_number(places, number);
+    if (buffer != NULL) buffer->row.usage = usage;
+}
+
+static uint64_t class_of(const struct ggs_live_buffer * buffer) {
+    if (buffer->row.usage == 1) return GGS_CLASS_WEIGHTS;
+    if (buffer->caches) return GGS_CLASS_KV;
+    if (buffer->row.usage == 2) return GGS_CLASS_COMPUTE;
+    if (buffer->tensors) return GGS_CLASS_OTHER;
+    return buffer->target || buffer->inputs ? GGS_CLASS_IO : GGS_CLASS_OTHER;
+}
+
+// ---- origins ----
+
+static struct ggs_map_key origin_key(uint64_t address, uint64_t buffer) {
+    return (struct ggs_map_key){address, buffer};
+}
+
+void ggs_places_transfer(struct ggs_places * places, struct ggs_transfer * transfer) {
+    const struct ggs_area * area = transfer->kind == GGS_TRANSFER_SET ? find_area(places, transfer->from) : NULL;
+    if (transfer->to_buffer == 0) {
+        struct ggs_live_buffer * to = by_address(places, transfer->to);
+        if (to != NULL && transfer->kind == GGS_TRANSFER_GET) to->target = true;
+        if (to != NULL && to->row.host) transfer->to_buffer = to->row.buffer;
+    }
+    if (area == NULL) return;
+    transfer->file        = file_of(places, area);
+    transfer->file_offset = transfer->from - area->start + area->offset;
+    uint64_t * origin     = ggs_map_put(&places->origins, origin_key(transfer->to, transfer->to_buffer));
+    if (origin == NULL)
+        ggs_writer_fail_memory(places->writer);
+    else
+        *origin = (transfer->file_offset << 16 | transfer->file) + 1;
+}
+
+// The files of the load that made the buffer, else all GGUF files.
+static void origin_by_name(struct ggs_places * places, uint64_t load, const char * name, struct ggs_place * place) {
+    const struct ggs_seal_options * options = places->options;
+    const char **                   paths   = calloc(places->n_files + 1, sizeof(*paths));
+    size_t *                        numbers = calloc(places->n_files + 1, sizeof(*numbers));
+    size_t                          n = 0, found = 0;
+    uint64_t                        offset = 0;
+    if (paths == NULL || numbers == NULL) ggs_writer_fail_memory(places->writer);
+    for (int all = load == 0; paths != NULL && numbers != NULL && n == 0 && all < 2; all++) {
+        for (size_t i = 0; i < places->n_files; i++) {
+            if (!places->files[i].gguf || (!all && places->files[i].load != load)) continue;
+            paths[n]     = places->paths[i];
+            numbers[n++] = i + 1;
+        }
+    }
+    if (n > 0 && options->origin(options->origin_context, paths, n, name, &found, &offset) && found < n) {
+        place->origin_file   = numbers[found];
+        place->origin_offset = offset;
+    }
+    free(paths);
+    free(numbers);
+}
+
+// ---- tensors ----
+
+static void note(struct ggs_live_buffer * buffer, const struct ggs_journal_tensor * tensor, const char * name) {
+    enum { INPUT = 1 };
+    if (strncmp(name, "cache_", 6) == 0) buffer->caches = true;
+    if (tensor->flags & INPUT)
+        buffer->inputs = true;
+    else
+        buffer->tensors = true;
+}
+
+struct ggs_place ggs_places_find(struct ggs_places * places, const struct ggs_journal_tensor * tensor, uint64_t address,
+                                 const char * name) {
+    struct ggs_place         place  = {0};
+    struct ggs_live_buffer * buffer = by_number(places, tensor->buffer);
+    if (buffer == NULL && address != 0) buffer = by_address(places, address);
+    if (buffer != NULL) {
+        note(buffer, tensor, name);
+        place.source = GGS_SOURCE_BUFFER;
+        place.buffer = buffer->row.buffer;
+        if (address >= buffer->row.address) place.buffer_offset = address - buffer->row.address;
+    }
+    // Addresses of other devices may look like ours.
+    const struct ggs_area * area =
+        address != 0 && (buffer == NULL || buffer->row.host) ? find_area(places, address) : NULL;
+    if (area != NULL) {
+        place.source      = GGS_SOURCE_DISK;
+        place.file        = file_of(places, area);
+        place.file_offset = address - area->start + area->offset;
+        if (buffer != NULL && buffer->row.file == 0) buffer->row.file = place.file; // mappings are told after buffers
+        return place;
+    }
+    if (buffer == NULL) {
+        place.source = address != 0 ? GGS_SOURCE_BUFFER : GGS_SOURCE_NONE;
+        return place;
+    }
+    uint64_t origin = ggs_map_get(&places->origins, origin_key(address, place.buffer));
+    if (origin != 0) {
+        place.origin_file   = (origin - 1) & 0xffff;
+        place.origin_offset = (origin - 1) >> 16;
+    } else if (buffer->row.usage == 1 && places->options->origin != NULL && tensor->view < 0 && name[0] != '\0') {
+        origin_by_name(places, buffer->row.load, name, &place);
+    }
+    return place;
+}
+
+// ---- the end ----
+
+void ggs_places_finish(struct ggs_places * places) {
+    for (size_t i = 0; i < places->n_files; i++) {
+        struct stat info;
+        if (stat(places->paths[i], &info) == 0 && S_ISREG(info.st_mode)) {
+            places->files[i].size     = (uint64_t) info.st_size;
+            places->files[i].mtime_ns = info.st_mtim.tv_sec * 1000000000ll + info.st_mtim.tv_nsec;
+        }
+        ggs_writer_append(places->writer, GGS_TABLE_FILES, &places->files[i]);
+    }
+    for (size_t i = 0; i < places->n_buffers; i++) {
+        places->buffers[i].row.class_ = class_of(&places->buffers[i]);
+        ggs_writer_append(places->writer, GGS_TABLE_BUFFERS, &places->buffers[i].row);
+    }
+}

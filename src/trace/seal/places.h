@@ -1,0 +1,69 @@
+// Where data lives: file mappings, files, runtime buffers, and where copied weights came from. Part of sealing.
+#pragma once
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "trace/seal/seal.h"
+#include "trace/spool.h"
+#include "trace/writer.h"
+
+struct ggs_area { // a part of a file in memory
+    uint64_t start, end, offset;
+    uint64_t path; // string
+    char *   text; // the same, NULL where it is no file: a device, or shared memory without a name
+};
+
+struct ggs_live_buffer {
+    struct ggs_buffer row;
+    bool              freed;
+    bool              caches;  // holds tensors of a KV cache or recurrent state
+    bool              tensors; // holds tensors of graphs that are not inputs
+    bool              inputs;
+    bool              target; // the engine copied results into it
+};
+
+struct ggs_places {
+    struct ggs_writer *             writer;
+    const struct ggs_seal_options * options;
+    struct ggs_area *               areas; // of the newest snapshot, by start
+    size_t                          n_areas;
+    struct ggs_map                  known_areas; // written to the mappings table
+    struct ggs_file *               files;
+    char **                         paths; // of files
+    size_t                          n_files, files_capacity;
+    struct ggs_live_buffer *        buffers; // all there ever were, by number
+    size_t                          n_buffers, buffers_capacity;
+    struct ggs_map                  buffer_numbers; // buffer -> index + 1
+    struct ggs_map                  origins;        // (address, buffer) -> (offset << 16 | file) + 1
+    uint64_t                        load;           // that is going on, 0 for none
+};
+
+// What is known of where one tensor's data is.
+struct ggs_place {
+    uint64_t source, file, file_offset, buffer, buffer_offset, origin_file, origin_offset;
+};
+
+void ggs_places_release(struct ggs_places * places);
+
+// The file's number, which it gets here where it is new.
+uint64_t ggs_places_file(struct ggs_places * places, const char * path, size_t length);
+// The text of a GGS_JOURNAL_MAPS record: replaces what was known.
+void ggs_places_maps(struct ggs_places * places, const char * text, size_t length, int64_t ns);
+void ggs_places_buffer(struct ggs_places * places, const struct ggs_journal_buffer * buffer, const char * type,
+                       size_t length, int64_t ns);
+void ggs_places_buffer_free(struct ggs_places * places, uint64_t buffer, int64_t ns);
+void ggs_places_buffer_usage(struct ggs_places * places, uint64_t buffer, uint64_t usage);
+// Learns from a transfer, and fills in file and offset where its bytes came from one.
+void ggs_places_transfer(struct ggs_places * places, struct ggs_transfer * transfer);
+
+// The file that is mapped at an address, 0 for none; its offset, and how many bytes follow in that mapping.
+uint64_t ggs_places_address(struct ggs_places * places, uint64_t address, uint64_t * offset, uint64_t * room);
+// The same without the room, and only for files that the recording has met already: what else the program maps is no part of it.
+uint64_t ggs_places_known(const struct ggs_places * places, uint64_t address, uint64_t * offset);
+// Finds the place of `tensor`, whose data is at `address`, and notes what kind of tensors its buffer has.
+struct ggs_place ggs_places_find(struct ggs_places * places, const struct ggs_journal_tensor * tensor, uint64_t address,
+                                 const char * name);
+
+// Writes the files and buffers tables.
+void ggs_places_finish(struct ggs_places * places);

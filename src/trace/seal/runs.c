@@ -1,0 +1,368 @@
+#include "trace/seal/runs.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+enum seen {
+    SEEN_EXECUTED = 1,
+    SEEN_ABSORBED = 2,
+};
+
+int ggs_runs_init(struct ggs_runs * runs, struct ggs_error * error) {
+    runs->newest_step = -1;
+    runs->os_threads  = calloc(runs->spool->n_lanes + 1, sizeof(*runs->os_threads));
+    runs->unmatched   = calloc(runs->spool->n_lanes + 1, sizeof(*runs->unmatched));
+    return runs->os_threads == NULL || runs->unmatched == NULL ? ggs_fail_memory(error) : 0;
+}
+
+void ggs_runs_release(struct ggs_runs * runs) {
+    free(runs->open);
+    free(runs->os_threads);
+    free(runs->unmatched);
+    free(runs->nodes);
+}
+
+// ---- what one run's lanes hold ----
+
+// A run while its units are read.
+struct pull {
+    struct ggs_runs *             runs;
+    struct ggs_run *              row;
+    const struct ggs_seal_graph * graph; // NULL where unknown
+    size_t                        lane;  // index in the spool
+    uint64_t                      thread;
+    struct ggs_lod_lane *         lod;
+    int64_t                       last_ns; // latest time seen
+    struct ggs_batch              batch;   // what index data says of tokens; owned
+    bool                          outputs; // which of them have outputs was seen
+};
+
+static int64_t forward(int64_t from, int64_t to) {
+    return to > from ? to - from : 0;
+}
+
+static void pull_op(struct pull * pull, const struct ggs_spool_op * unit) {
+    struct ggs_runs *  runs  = pull->runs;
+    struct ggs_clock * clock = runs->clock;
+    if (unit->shift > 31 || (pull->graph != NULL && unit->node >= pull->graph->n_nodes)) {
+        runs->damaged++;
+        return;
+    }
+    struct ggs_op_run row    = {.submit_ns = -1,
+                                .run       = pull->row->run,
+                                .node      = unit->node,
+                                .thread    = pull->thread,
+                                .os_thread = runs->os_threads[pull->lane],
+                                .begin_ns  = ggs_clock_ns(clock, unit->begin),
+                                .flags     = unit->flags & (GGS_OP_RUN_ENDED | GGS_OP_RUN_FUSED | GGS_OP_RUN_EXTRA)};
+    int64_t           end_ns = row.begin_ns;
+    if (unit->flags & GGS_OP_RUN_ENDED) {
+        uint64_t end    = unit->begin + ((uint64_t) unit->duration << unit->shift);
+        end_ns          = ggs_clock_ns(clock, end);
+        row.duration_ns = (uint64_t) forward(row.begin_ns, end_ns);
+        end_ns          = row.begin_ns + (int64_t) row.duration_ns;
+        if (unit->wait != 0) {
+            row.wait_ns = (uint64_t) forward(end_ns, ggs_clock_ns(clock, end + ((uint64_t) unit->wait << unit->shift)));
+            end_ns += (int64_t) row.wait_ns;
+        }
+        if (unit->inner_wait != 0)
+            row.inner_wait_ns = (uint64_t) forward(
+                row.begin_ns, ggs_clock_ns(clock, unit->begin + ((uint64_t) unit->inner_wait << unit->shift)));
+    }
+    if (unit->flags & GGS_OP_RUN_FUSED) row.absorbed = unit->count;
+    if (end_ns > pull->last_ns) pull->last_ns = end_ns;
+    // Old releases visit empty nodes too; nothing is computed there.
+    if (pull->graph != NULL && (pull->graph->root->kinds[unit->node] & GGS_NODE_EMPTY)) return;
+    if (pull->graph != NULL) {
+        runs->nodes[unit->node] |= SEEN_EXECUTED;
+        uint32_t left = (uint32_t) row.absorbed;
+        for (uint32_t i = unit->node + 1; left > 0 && i < pull->graph->n_nodes; i++) {
+            if (pull->graph->root->kinds[i] & GGS_NODE_EMPTY) continue;
+            runs->nodes[i] |= SEEN_ABSORBED;
+            left--;
+        }
+    }
+    ggs_writer_append(runs->writer, GGS_TABLE_OP_RUNS, &row);
+    if (pull->lod != NULL) ggs_lods_add(runs->lods, pull->lod, &row);
+    pull->row->op_runs++;
+}
+
+static int64_t element(const uint8_t * data, uint64_t width, uint64_t i) {
+    int32_t narrow;
+    int64_t wide;
+    if (width == 8) {
+        memcpy(&wide, data + 8 * i, 8);
+        return wide;
+    }
+    memcpy(&narrow, data + 4 * i, 4);
+    return narrow;
+}
+
+// Takes tokens, positions and wanted outputs from index data, for runs whose decode was not seen.
+static void learn(struct pull * pull, const struct ggs_index * index) {
+    const struct ggs_seal_graph * root  = pull->graph == NULL ? NULL : pull->graph->root;
+    struct ggs_batch *            batch = &pull->batch;
+    if (root == NULL || (index->width != 4 && index->width != 8)) return;
+    uint64_t n     = index->length / index->width;
+    int64_t  node  = (int64_t) index->node;
+    bool     fresh = batch->token == NULL;
+    if (fresh && node == root->tokens.node && index->slot == root->tokens.slot && n > 0) {
+        batch->token    = calloc(n, sizeof(*batch->token));
+        batch->position = calloc(n, sizeof(*batch->position));
+        batch->sequence = calloc(n, sizeof(*batch->sequence));
+        batch->output   = calloc(n, sizeof(*batch->output));
+        if (batch->token == NULL || batch->position == NULL || batch->sequence == NULL || batch->output == NULL) {
+            ggs_writer_fail_memory(pull->runs->writer);
+            return;
+        }
+        batch->n = n;
+        for (uint64_t i = 0; i < n; i++) batch->token[i] = element(index->data, index->width, i);
+        for (uint64_t i = 0; i < n; i++) batch->position[i] = (int64_t) i;
+    } else if (node == root->positions.node && index->slot == root->positions.slot) {
+        // Some models have several positions per token; the first one of all tokens comes first.
+        for (uint64_t i = 0; i < n && i < batch->n; i++) batch->position[i] = element(index->data, index->width, i);
+    }
+    if (node == root->outputs.node && index->slot == root->outputs.slot) {
+        for (uint64_t i = 0; i < n; i++) {
+            int64_t which = element(index->data, index->width, i);
+            if (which >= 0 && (uint64_t) which < batch->n) batch->output[which] = 1;
+        }
+    }
+}
+
+static void pull_index(struct pull * pull, const struct ggs_spool_index * unit, const void * payload, uint64_t length) {
+    if (pull->graph != NULL && unit->node >= pull->graph->n_nodes) {
+        pull->runs->damaged++;
+        return;
+    }
+    bool             cut = (unit->flags & GGS_INDEX_CUT) != 0 || length > GGS_BYTES_MAX;
+    struct ggs_index row = {.run    = pull->row->run,
+                            .node   = unit->node,
+                            .slot   = unit->source,
+                            .width  = unit->width,
+                            .flags  = cut ? GGS_INDEX_CUT : 0,
+                            .ne     = {unit->ne[0], unit->ne[1], unit->ne[2], unit->ne[3]},
+                            .data   = payload,
+                            .length = length > GGS_BYTES_MAX ? GGS_BYTES_MAX : length};
+    ggs_writer_append(pull->runs->writer, GGS_TABLE_INDEX, &row);
+    learn(pull, &row);
+}
+
+// Takes from a lane what belongs to the run. What belongs to none before it is counted.
+static void pull_lane(struct pull * pull, struct ggs_spool_stream * lane) {
+    const struct ggs_spool_op * unit;
+    uint32_t                    run = (uint32_t) pull->row->run;
+    while ((unit = ggs_spool_stream_unit(lane)) != NULL) {
+        if (unit->type == GGS_UNIT_THREAD) {
+            pull->runs->os_threads[pull->lane] = unit->node;
+        } else if (unit->run != run) {
+            if (unit->run > run) {
+                if (lane->gap) pull->row->flags |= GGS_RUN_PARTIAL; // what is missing may have been this run's
+                return;
+            }
+            if (unit->type == GGS_UNIT_OP) pull->runs->unmatched[pull->lane]++;
+        } else if (unit->type == GGS_UNIT_OP) {
+            pull_op(pull, unit);
+        } else {
+            uint64_t     length;
+            const void * payload = ggs_spool_stream_payload(lane, &length);
+            pull_index(pull, (const struct ggs_spool_index *) unit, payload, length);
+        }
+        if (lane->gap && unit->type != GGS_UNIT_THREAD && unit->run == run) {
+            pull->row->flags |= GGS_RUN_PARTIAL;
+            lane->gap = false;
+        }
+        ggs_spool_stream_skip(lane);
+    }
+}
+
+// ---- coverage ----
+
+static void cover(struct pull * pull) {
+    const struct ggs_seal_graph * root = pull->graph->root;
+    struct ggs_run *              row  = pull->row;
+    row->nodes                         = root->n_nodes;
+    for (uint32_t i = 0; i < root->n_nodes; i++) {
+        uint8_t seen = pull->runs->nodes[i], kind = root->kinds[i];
+        if (seen & SEEN_EXECUTED)
+            row->executed++;
+        else if (seen & SEEN_ABSORBED)
+            row->absorbed++;
+        else if (kind & GGS_NODE_EMPTY)
+            row->empty++;
+        // A release that has compute flags has them on in most nodes; without any the flag means nothing.
+        else if (pull->runs->graphs->computes && !(kind & GGS_NODE_COMPUTE))
+            row->skipped++;
+        else if (row->flags & (GGS_RUN_INTERRUPTED | GGS_RUN_PARTIAL) || row->status != 0)
+            row->cut++;
+        else if (row->flags & GGS_RUN_OPAQUE)
+            row->opaque++;
+        else
+            row->unseen++;
+    }
+    if (row->unseen == 0 || !pull->runs->lossy) return;
+    // Something was lost, and it is not known whose: no hook can be blamed.
+    row->cut += row->unseen;
+    row->unseen = 0;
+    row->flags |= GGS_RUN_PARTIAL;
+}
+
+// ---- writing ----
+
+static bool prepare_nodes(struct ggs_runs * runs, const struct ggs_seal_graph * graph) {
+    if (graph == NULL || graph->n_nodes == 0) return true;
+    if (!ggs_writer_reserve(runs->writer, runs->nodes, runs->nodes_capacity, graph->n_nodes)) return false;
+    memset(runs->nodes, 0, graph->n_nodes);
+    return true;
+}
+
+// Sequences are not in the graph: a token that follows the one before it is of the same sequence, else it is of a new one.
+static void guess(struct pull * pull) {
+    struct ggs_batch * batch = &pull->batch;
+    for (uint64_t i = 1; i < batch->n; i++)
+        batch->sequence[i] = batch->sequence[i - 1] + (batch->position[i] == batch->position[i - 1] + 1 ? 0 : 1);
+    if (batch->n > 0 && pull->graph != NULL && pull->graph->root->outputs.node < 0) memset(batch->output, 1, batch->n);
+}
+
+static void write_run(struct ggs_runs * runs, struct ggs_open_run * open) {
+    struct ggs_run * row  = &open->row;
+    struct pull      pull = {.runs = runs, .row = row, .graph = ggs_graphs_get(runs->graphs, row->graph)};
+    if (!prepare_nodes(runs, pull.graph)) return;
+    const struct ggs_device * device = ggs_devices_get(runs->devices, row->device);
+    row->first_op_run                = ggs_writer_next_row(runs->writer, GGS_TABLE_OP_RUNS);
+    pull.last_ns                     = row->begin_ns;
+    for (size_t i = 0; row->slot >= 0 && i < runs->spool->n_lanes; i++) {
+        if (runs->spool->lanes[i].slot != (uint64_t) row->slot) continue;
+        pull.lane   = i;
+        pull.thread = runs->spool->lanes[i].thread;
+        pull.lod    = ggs_lods_lane(runs->lods, device, row->slot, pull.thread);
+        pull_lane(&pull, &runs->spool->lanes[i]);
+    }
+    if (row->flags & GGS_RUN_INTERRUPTED) row->end_ns = pull.last_ns;
+    if (row->flags & GGS_RUN_OPAQUE) {
+        struct ggs_lod_lane * lane  = ggs_lods_lane(runs->lods, device, -1, 0);
+        struct ggs_op_run     whole = {
+                .run = row->run, .begin_ns = row->begin_ns, .duration_ns = (uint64_t) forward(row->begin_ns, row->end_ns)};
+        if (lane != NULL) ggs_lods_add(runs->lods, lane, &whole);
+    }
+    if (row->lost > 0) row->flags |= GGS_RUN_PARTIAL;
+    if (pull.graph != NULL) cover(&pull);
+    if (!open->placed) {
+        guess(&pull);
+        ggs_steps_run_alone(runs->steps, row, open->scheduler, &pull.batch);
+    }
+    ggs_writer_append(runs->writer, GGS_TABLE_RUNS, row);
+    ggs_observed_run(runs->observed, row);
+    runs->newest_step = row->step;
+    runs->count++;
+    runs->unseen += row->unseen;
+    if (row->flags & GGS_RUN_INTERRUPTED) runs->interrupted++;
+    free(pull.batch.token);
+    free(pull.batch.position);
+    free(pull.batch.sequence);
+    free(pull.batch.output);
+    ggs_writer_checkpoint(runs->writer);
+}
+
+static void write_front(struct ggs_runs * runs) {
+    size_t n = 0;
+    while (n < runs->n_open && runs->open[n].done) write_run(runs, &runs->open[n++]);
+    if (n == 0) return;
+    memmove(runs->open, runs->open + n, (runs->n_open - n) * sizeof(*runs->open));
+    runs->n_open -= n;
+}
+
+// ---- the journal's side ----
+
+static struct ggs_open_run * find(struct ggs_runs * runs, uint64_t run) {
+    for (size_t i = runs->n_open; i-- > 0;)
+        if (runs->open[i].row.run == run && !runs->open[i].done) return &runs->open[i];
+    return NULL;
+}
+
+static void interrupt(struct ggs_open_run * open) {
+    open->done = true;
+    open->row.flags |= GGS_RUN_INTERRUPTED;
+}
+
+void ggs_runs_begin(struct ggs_runs * runs, const struct ggs_journal_run * run, const char * backend, size_t length,
+                    uint64_t scheduler) {
+    if (run->run <= runs->last || run->run > UINT32_MAX) { // numbers ascend
+        runs->damaged++;
+        return;
+    }
+    for (size_t i = 0; i < runs->n_open; i++)
+        if (!runs->open[i].done && run->os_thread != 0 && runs->open[i].row.os_thread == run->os_thread)
+            interrupt(&runs->open[i]);
+    if (!ggs_writer_reserve(runs->writer, runs->open, runs->capacity, runs->n_open + 1)) return;
+    int64_t               ns   = ggs_clock_ns(runs->clock, run->ticks);
+    struct ggs_open_run * open = &runs->open[runs->n_open++];
+    *open                      = (struct ggs_open_run){.scheduler = scheduler,
+                                                       .row       = {.run      = run->run,
+                                                                     .graph    = run->graph,
+                                                                     .schedule = run->schedule,
+                                                                     .decode   = run->decode,
+                                                                     .step     = -1,
+                                                                     .backend  = ggs_writer_string(runs->writer, backend, length),
+                                                                     .device  = ggs_devices_number(runs->devices, backend, length, run->host != 0),
+                                                                     .context = -1,
+                                                                     .host    = run->host != 0,
+                                                                     .begin_ns  = ns,
+                                                                     .end_ns    = ns,
+                                                                     .slot      = -1,
+                                                                     .os_thread = run->os_thread,
+                                                                     .flags     = GGS_RUN_OPAQUE}};
+    runs->last                 = run->run;
+    open->placed               = ggs_steps_run(runs->steps, &open->row);
+    write_front(runs);
+}
+
+void ggs_runs_threads(struct ggs_runs * runs, uint64_t run, uint64_t threads, uint64_t slot) {
+    struct ggs_open_run * open = find(runs, run);
+    if (open == NULL || slot > UINT16_MAX) return;
+    for (size_t i = 0; i < runs->n_open; i++)
+        if (!runs->open[i].done && &runs->open[i] != open && runs->open[i].row.slot == (int64_t) slot)
+            interrupt(&runs->open[i]);
+    open->row.threads = threads;
+    open->row.slot    = (int64_t) slot;
+    open->row.flags &= ~(uint64_t) GGS_RUN_OPAQUE;
+}
+
+void ggs_runs_lost(struct ggs_runs * runs, uint64_t run, uint64_t count) {
+    struct ggs_open_run * open = run == 0 ? NULL : find(runs, run);
+    if (open != NULL) open->row.lost += count;
+}
+
+void ggs_runs_end(struct ggs_runs * runs, const struct ggs_journal_run_end * end) {
+    struct ggs_open_run * open = find(runs, end->run);
+    if (open == NULL) return;
+    int64_t ns = ggs_clock_ns(runs->clock, end->ticks);
+    if (ns > open->row.end_ns) open->row.end_ns = ns;
+    open->row.status = end->status;
+    open->done       = true;
+    write_front(runs);
+    // Runs that are still to come begin later than this one ended.
+    ggs_observed_tell(runs->observed, runs->n_open > 0 ? runs->open[0].row.begin_ns : ns);
+}
+
+void ggs_runs_finish(struct ggs_runs * runs, int64_t ns) {
+    for (size_t i = 0; i < runs->n_open; i++)
+        if (!runs->open[i].done) interrupt(&runs->open[i]);
+    write_front(runs);
+    for (size_t i = 0; i < runs->spool->n_lanes; i++) {
+        struct ggs_spool_stream *   lane = &runs->spool->lanes[i];
+        const struct ggs_spool_op * unit;
+        for (; (unit = ggs_spool_stream_unit(lane)) != NULL; ggs_spool_stream_skip(lane))
+            if (unit->type == GGS_UNIT_OP) runs->unmatched[i]++;
+        const uint64_t counts[GGS_LOSS_COUNT] = {
+            [GGS_LOSS_RING]      = lane->missing * (GGS_SPOOL_SEGMENT / GGS_SPOOL_UNIT - 2),
+            [GGS_LOSS_UNMATCHED] = runs->unmatched[i],
+            [GGS_LOSS_DAMAGED]   = lane->damaged,
+        };
+        runs->lost += counts[GGS_LOSS_RING] + counts[GGS_LOSS_UNMATCHED];
+        for (unsigned reason = 0; reason < GGS_LOSS_COUNT; reason++) {
+            struct ggs_loss loss = {.reason = reason, .lane = lane->lane, .count = counts[reason], .end_ns = ns};
+            if (loss.count > 0) ggs_writer_append(runs->writer, GGS_TABLE_LOSSES, &loss);
+        }
+    }
+}

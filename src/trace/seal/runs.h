@@ -1,0 +1,56 @@
+// Graph runs: joins what the journal says of a run with the units in the lanes of its slot, writes op runs and index data, and
+// counts what became of every node.
+//
+// Runs are written in the order of their numbers. A run that has ended waits for the ones before it; its units stay in the
+// spool meanwhile, since no two runs share a slot at the same time. A run whose slot or thread begins another one without
+// having ended will never end: it is interrupted.
+#pragma once
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "trace/seal/devices.h"
+#include "trace/seal/graphs.h"
+#include "trace/seal/lods.h"
+#include "trace/seal/observed.h"
+#include "trace/seal/steps.h"
+#include "trace/spool-reader.h"
+
+struct ggs_open_run {
+    struct ggs_run row;
+    bool           done;   // its end was seen, or it never will be
+    bool           placed; // step and phase are known
+    uint64_t       scheduler;
+};
+
+struct ggs_runs {
+    struct ggs_writer *   writer;
+    struct ggs_clock *    clock;
+    struct ggs_spool *    spool;
+    struct ggs_graphs *   graphs;
+    struct ggs_steps *    steps;
+    struct ggs_lods *     lods;
+    struct ggs_devices *  devices;
+    struct ggs_observed * observed;
+    struct ggs_open_run * open; // by number
+    size_t                n_open, capacity;
+    uint64_t              last;        // number of the newest run
+    int64_t               newest_step; // of the run that was written last
+    uint64_t *            os_threads;  // of the lanes, by index in the spool
+    uint64_t *            unmatched;   // units per lane that belong to no run
+    uint8_t *             nodes;       // scratch: what was seen of each node
+    size_t                nodes_capacity;
+    bool                  lossy; // op runs were lost, and it is not known whose
+    uint64_t              count, interrupted, unseen, damaged, lost;
+};
+
+int  ggs_runs_init(struct ggs_runs * runs, struct ggs_error * error); // after `spool` was set
+void ggs_runs_release(struct ggs_runs * runs);
+
+void ggs_runs_begin(struct ggs_runs * runs, const struct ggs_journal_run * run, const char * backend, size_t length,
+                    uint64_t scheduler);
+void ggs_runs_threads(struct ggs_runs * runs, uint64_t run, uint64_t threads, uint64_t slot);
+void ggs_runs_lost(struct ggs_runs * runs, uint64_t run, uint64_t count);
+void ggs_runs_end(struct ggs_runs * runs, const struct ggs_journal_run_end * end);
+// The journal is over: what has not ended was interrupted, and what is left in the lanes belongs to nothing. Writes losses.
+void ggs_runs_finish(struct ggs_runs * runs, int64_t ns);

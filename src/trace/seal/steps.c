@@ -1,0 +1,376 @@
+#include "trace/seal/steps.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+// Steps of a context that does nothing more hold up those of others; beyond this many they are taken as closed.
+enum { QUEUE_MAX = 1024 };
+
+static void free_batch(struct ggs_batch * batch) {
+    free(batch->token);
+    free(batch->position);
+    free(batch->sequence);
+    free(batch->output);
+    *batch = (struct ggs_batch){0};
+}
+
+static void free_step(struct ggs_open_step * step) {
+    free(step->tokens);
+    free(step);
+}
+
+void ggs_steps_release(struct ggs_steps * steps) {
+    for (size_t i = 0; i < steps->n_contexts; i++) {
+        ggs_map_release(&steps->contexts[i]->sequence_numbers);
+        free(steps->contexts[i]->sequences);
+        free(steps->contexts[i]);
+    }
+    for (size_t i = 0; i < steps->n_decodes; i++) free_batch(&steps->decodes[i].batch);
+    for (size_t i = 0; i < steps->n_queue; i++) free_step(steps->queue[i]);
+    free(steps->contexts);
+    free(steps->decodes);
+    free(steps->queue);
+    ggs_map_release(&steps->warmups);
+}
+
+// ---- contexts ----
+
+static struct ggs_seal_context * find_context(struct ggs_steps * steps, uint64_t key) {
+    for (size_t i = steps->n_contexts; i-- > 0;)
+        if (steps->contexts[i]->key == key) return steps->contexts[i];
+    return NULL;
+}
+
+static struct ggs_seal_context * add_context(struct ggs_steps * steps, uint64_t key, uint64_t model, uint64_t memory,
+                                             int64_t ns) {
+    struct ggs_seal_context * context = calloc(1, sizeof(*context));
+    if (context == NULL || !ggs_array_reserve(steps->contexts, steps->contexts_capacity, steps->n_contexts + 1)) {
+        ggs_writer_fail_memory(steps->writer);
+        free(context);
+        return NULL;
+    }
+    *context = (struct ggs_seal_context){.key = key, .number = steps->n_contexts, .model = model, .memory = memory};
+    steps->contexts[steps->n_contexts++] = context;
+    struct ggs_context row               = {
+                      .context = context->number, .address = key, .model = model, .memory = memory, .begin_ns = ns};
+    ggs_writer_append(steps->writer, GGS_TABLE_CONTEXTS, &row);
+    return context;
+}
+
+static struct ggs_seal_context * get_context(struct ggs_steps * steps, uint64_t key, int64_t ns) {
+    struct ggs_seal_context * context = find_context(steps, key);
+    return context != NULL ? context : add_context(steps, key, 0, 0, ns);
+}
+
+void ggs_steps_context(struct ggs_steps * steps, uint64_t key, uint64_t model, uint64_t memory, int64_t ns) {
+    // An address that is used again is a new context; the old one's steps are complete.
+    struct ggs_seal_context * old = find_context(steps, key);
+    if (old != NULL && old->step != NULL) old->step->closed = true;
+    add_context(steps, key, model, memory, ns);
+}
+
+void ggs_steps_warmup(struct ggs_steps * steps, uint64_t key, bool on, int64_t ns) {
+    struct ggs_seal_context * context = get_context(steps, key, ns);
+    if (context != NULL) context->warmup = on;
+}
+
+void ggs_steps_clear(struct ggs_steps * steps, uint64_t memory) {
+    for (size_t i = 0; i < steps->n_contexts; i++) {
+        struct ggs_seal_context * context = steps->contexts[i];
+        if (context->memory != memory || memory == 0) continue;
+        context->cleared = true;
+        for (size_t s = 0; s < context->n_sequences; s++) context->sequences[s] = (struct ggs_sequence){.last = -1};
+    }
+}
+
+static struct ggs_sequence * get_sequence(struct ggs_steps * steps, struct ggs_seal_context * context,
+                                          int64_t sequence) {
+    uint64_t * index = ggs_map_put(&context->sequence_numbers, ggs_map_key_number((uint64_t) sequence));
+    if (index == NULL) {
+        ggs_writer_fail_memory(steps->writer);
+        return NULL;
+    }
+    if (*index == 0) {
+        if (!ggs_writer_reserve(steps->writer, context->sequences, context->capacity, context->n_sequences + 1))
+            return NULL; // the map's slot stays free: its value is 0
+        context->sequences[context->n_sequences++] = (struct ggs_sequence){.last = -1};
+        *index                                     = context->n_sequences;
+    }
+    return &context->sequences[*index - 1];
+}
+
+// ---- phases ----
+
+// Positions that were not given go on from the sequence's last one; outputs that were not given mean the last token.
+static void complete(struct ggs_steps * steps, struct ggs_seal_context * context, struct ggs_batch * batch,
+                     bool has_position, bool has_output) {
+    if (!has_output && batch->n > 0) batch->output[batch->n - 1] = 1;
+    uint64_t mark = ++steps->classified;
+    for (uint64_t i = 0; !has_position && i < batch->n; i++) {
+        struct ggs_sequence * sequence = get_sequence(steps, context, batch->sequence[i]);
+        if (sequence == NULL) return;
+        if (sequence->decode != mark) {
+            sequence->decode = mark;
+            sequence->first  = sequence->known ? sequence->last : -1;
+        }
+        batch->position[i] = ++sequence->first;
+    }
+}
+
+static enum ggs_phase sequence_phase(const struct ggs_sequence * sequence) {
+    if (!sequence->known || sequence->first == 0) return GGS_PHASE_PROMPT;
+    if (sequence->tokens == 1) return sequence->output ? GGS_PHASE_GENERATE : GGS_PHASE_PROMPT;
+    return sequence->outputs > 1 && sequence->generates ? GGS_PHASE_MIXED : GGS_PHASE_PROMPT;
+}
+
+// The batch's phase, and whether a sequence starts again in it. Sequences are brought up to date.
+static enum ggs_phase classify(struct ggs_steps * steps, struct ggs_seal_context * context,
+                               const struct ggs_batch * batch, bool * restart) {
+    uint64_t mark = ++steps->classified;
+    *restart      = false;
+    for (uint64_t i = 0; i < batch->n; i++) {
+        struct ggs_sequence * sequence = get_sequence(steps, context, batch->sequence[i]);
+        if (sequence == NULL) return GGS_PHASE_NONE;
+        if (sequence->decode != mark) {
+            sequence->decode = mark;
+            sequence->tokens = sequence->outputs = 0;
+            sequence->first                      = batch->position[i];
+        }
+        sequence->tokens++;
+        sequence->outputs += batch->output[i];
+    }
+    enum ggs_phase phase = GGS_PHASE_NONE;
+    // From the back: a sequence is settled at its last token, and what was marked is settled once.
+    for (uint64_t i = batch->n; i-- > 0;) {
+        struct ggs_sequence * sequence = get_sequence(steps, context, batch->sequence[i]);
+        if (sequence == NULL || sequence->tokens == 0) continue;
+        enum ggs_phase part = sequence_phase(sequence);
+        if (sequence->known && part == GGS_PHASE_PROMPT && sequence->first <= sequence->last) *restart = true;
+        phase               = phase == GGS_PHASE_NONE || phase == part ? part : GGS_PHASE_MIXED;
+        sequence->known     = true;
+        sequence->last      = batch->position[i];
+        sequence->output    = sequence->outputs > 0;
+        sequence->generates = part != GGS_PHASE_PROMPT;
+        sequence->tokens    = 0;
+    }
+    return phase;
+}
+
+// ---- steps ----
+
+static void add_texts(struct ggs_steps * steps, struct ggs_open_step * step) {
+    if (steps->options == NULL || steps->options->token_text == NULL || step->row.context >= steps->n_contexts) return;
+    const char * path = steps->model_file(steps->owner, steps->contexts[step->row.context]->model);
+    for (size_t i = 0; path != NULL && i < step->n_tokens; i++) {
+        char   text[256];
+        size_t n = steps->options->token_text(steps->options->token_text_context, path, step->tokens[i].token, text,
+                                              sizeof(text));
+        if (n > 0) step->tokens[i].text = ggs_writer_string(steps->writer, text, n);
+    }
+}
+
+static void write_step(struct ggs_steps * steps, struct ggs_open_step * step) {
+    add_texts(steps, step);
+    step->row.first_token = ggs_writer_next_row(steps->writer, GGS_TABLE_TOKENS);
+    step->row.tokens      = step->n_tokens;
+    ggs_writer_append(steps->writer, GGS_TABLE_STEPS, &step->row);
+    for (size_t i = 0; i < step->n_tokens; i++) {
+        step->tokens[i].index = i;
+        ggs_writer_append(steps->writer, GGS_TABLE_TOKENS, &step->tokens[i]);
+    }
+    for (size_t i = 0; i < steps->n_contexts; i++)
+        if (steps->contexts[i]->step == step) steps->contexts[i]->step = NULL;
+    for (size_t i = 0; i < steps->n_decodes; i++)
+        if (steps->decodes[i].step == step) steps->decodes[i].step = NULL;
+    free_step(step);
+}
+
+static void write_front(struct ggs_steps * steps, bool all) {
+    size_t n = 0;
+    while (n < steps->n_queue && (all || steps->queue[n]->closed || steps->n_queue - n > QUEUE_MAX))
+        write_step(steps, steps->queue[n++]);
+    if (n > 0) memmove(steps->queue, steps->queue + n, (steps->n_queue - n) * sizeof(*steps->queue));
+    steps->n_queue -= n;
+}
+
+static struct ggs_open_step * add_step(struct ggs_steps * steps, struct ggs_seal_context * context,
+                                       enum ggs_phase phase, int64_t ns) {
+    if (context->step != NULL) context->step->closed = true;
+    write_front(steps, false);
+    struct ggs_open_step * step = calloc(1, sizeof(*step));
+    if (step == NULL || !ggs_array_reserve(steps->queue, steps->queue_capacity, steps->n_queue + 1)) {
+        ggs_writer_fail_memory(steps->writer);
+        free(step);
+        return NULL;
+    }
+    step->row                      = (struct ggs_step){.step     = phase == GGS_PHASE_WARMUP ? -1 : steps->next_step++,
+                                                       .phase    = phase,
+                                                       .context  = context->number,
+                                                       .begin_ns = ns,
+                                                       .end_ns   = ns};
+    steps->queue[steps->n_queue++] = step;
+    return context->step           = step;
+}
+
+// Makes the batch a step, or part of the context's newest one.
+static struct ggs_open_step * take(struct ggs_steps * steps, struct ggs_seal_context * context,
+                                   const struct ggs_batch * batch, bool warmup, int64_t ns) {
+    bool                   restart = false;
+    struct ggs_open_step * step    = context->step;
+    enum ggs_phase         phase   = GGS_PHASE_PROMPT;
+    // What an encoder is fed is no part of the sequences that are generated.
+    if (!batch->encode) phase = classify(steps, context, batch, &restart);
+    if (phase == GGS_PHASE_NONE) phase = GGS_PHASE_PROMPT;
+    if (warmup) phase = GGS_PHASE_WARMUP;
+    if (step == NULL || phase != GGS_PHASE_PROMPT || step->row.phase != GGS_PHASE_PROMPT || context->cleared || restart)
+        step = add_step(steps, context, phase, ns);
+    context->cleared = false;
+    if (step == NULL) return NULL;
+    if (!ggs_writer_reserve(steps->writer, step->tokens, step->capacity, step->n_tokens + batch->n)) return NULL;
+    step->row.decodes++;
+    for (uint64_t i = 0; i < batch->n; i++)
+        step->tokens[step->n_tokens++] = (struct ggs_token){.step     = step->row.step,
+                                                            .token    = batch->token[i],
+                                                            .position = batch->position[i],
+                                                            .sequence = batch->sequence[i],
+                                                            .output   = batch->output[i],
+                                                            .decode   = batch->decode};
+    return step;
+}
+
+static void add_run(struct ggs_open_step * step, struct ggs_run * run) {
+    run->step    = step->row.step;
+    run->phase   = step->row.phase;
+    run->context = (int64_t) step->row.context;
+    if (step->row.runs++ == 0) step->row.first_run = run->run;
+    step->row.last_run = run->run;
+}
+
+// ---- decodes ----
+
+// Fills the batch from the arrays that follow the record's body; false where they are not all there.
+static bool read_batch(struct ggs_steps * steps, const struct ggs_journal_decode * decode, const uint8_t * arrays,
+                       size_t length, struct ggs_batch * batch) {
+    uint64_t n = decode->tokens;
+    if (13 * n > length) {
+        steps->damaged++;
+        return false;
+    }
+    *batch = (struct ggs_batch){.decode   = decode->decode,
+                                .encode   = decode->encode != 0,
+                                .n        = n,
+                                .token    = calloc(n + 1, sizeof(int64_t)),
+                                .position = calloc(n + 1, sizeof(int64_t)),
+                                .sequence = calloc(n + 1, sizeof(int64_t)),
+                                .output   = calloc(n + 1, 1)};
+    if (batch->token == NULL || batch->position == NULL || batch->sequence == NULL || batch->output == NULL) {
+        ggs_writer_fail_memory(steps->writer);
+        free_batch(batch);
+        return false;
+    }
+    for (uint64_t i = 0; i < n; i++) {
+        int32_t value[3];
+        for (unsigned k = 0; k < 3; k++) memcpy(&value[k], arrays + 4 * (k * n + i), 4);
+        batch->token[i]    = decode->has & 1 ? value[0] : -1;
+        batch->position[i] = value[1];
+        batch->sequence[i] = value[2];
+        batch->output[i]   = arrays[12 * n + i] != 0;
+    }
+    return true;
+}
+
+void ggs_steps_decode(struct ggs_steps * steps, const void * body, size_t length, int64_t ns) {
+    struct ggs_journal_decode decode;
+    struct ggs_open_decode    open = {0};
+    if (length < sizeof(decode)) {
+        steps->damaged++;
+        return;
+    }
+    memcpy(&decode, body, sizeof(decode));
+    if (!ggs_writer_reserve(steps->writer, steps->decodes, steps->decodes_capacity, steps->n_decodes + 1) ||
+        !read_batch(steps, &decode, (const uint8_t *) body + sizeof(decode), length - sizeof(decode), &open.batch))
+        return;
+    open.context = get_context(steps, decode.context, ns);
+    if (open.context == NULL) {
+        free_batch(&open.batch);
+        return;
+    }
+    open.number       = decode.decode;
+    open.has_position = (decode.has & 2) != 0;
+    open.has_output   = (decode.has & 8) != 0;
+    open.warmup       = open.context->warmup || ggs_map_get(&steps->warmups, ggs_map_key_number(decode.decode)) != 0;
+    open.row          = (struct ggs_decode){.decode   = decode.decode,
+                                            .context  = open.context->number,
+                                            .step     = -1,
+                                            .encode   = decode.encode != 0,
+                                            .tokens   = decode.tokens,
+                                            .begin_ns = ns,
+                                            .end_ns   = -1};
+    steps->decodes[steps->n_decodes++] = open;
+}
+
+static struct ggs_open_decode * find_decode(struct ggs_steps * steps, uint64_t number) {
+    for (size_t i = steps->n_decodes; number != 0 && i-- > 0;)
+        if (steps->decodes[i].number == number) return &steps->decodes[i];
+    return NULL;
+}
+
+static void take_decode(struct ggs_steps * steps, struct ggs_open_decode * decode) {
+    if (decode->taken) return;
+    decode->taken = true;
+    complete(steps, decode->context, &decode->batch, decode->has_position, decode->has_output);
+    decode->step = take(steps, decode->context, &decode->batch, decode->warmup, decode->row.begin_ns);
+    if (decode->step != NULL) decode->row.step = decode->step->row.step;
+}
+
+static void end_decode(struct ggs_steps * steps, struct ggs_open_decode * decode) {
+    if (decode->step != NULL && decode->row.end_ns > decode->step->row.end_ns)
+        decode->step->row.end_ns = decode->row.end_ns;
+    ggs_writer_append(steps->writer, GGS_TABLE_DECODES, &decode->row);
+    free_batch(&decode->batch);
+    *decode = steps->decodes[--steps->n_decodes];
+}
+
+void ggs_steps_decode_end(struct ggs_steps * steps, uint64_t number, int64_t status, int64_t ns) {
+    struct ggs_open_decode * decode = find_decode(steps, number);
+    if (decode == NULL) return;
+    decode->row.status = status;
+    decode->row.end_ns = ns;
+    // One that failed before it computed anything fed no tokens: it will be tried again.
+    if (status == 0) take_decode(steps, decode);
+    end_decode(steps, decode);
+}
+
+// ---- runs ----
+
+bool ggs_steps_run(struct ggs_steps * steps, struct ggs_run * run) {
+    struct ggs_open_decode * decode = find_decode(steps, run->decode);
+    if (decode == NULL) return false;
+    take_decode(steps, decode);
+    if (decode->step != NULL) add_run(decode->step, run);
+    return true;
+}
+
+void ggs_steps_run_alone(struct ggs_steps * steps, struct ggs_run * run, uint64_t scheduler, struct ggs_batch * batch) {
+    struct ggs_seal_context * context = find_context(steps, scheduler);
+    struct ggs_open_step *    step    = NULL;
+    if (context != NULL && run->schedule != 0 && run->schedule == context->schedule) step = context->step;
+    if (step == NULL && batch->n > 0) {
+        if (context == NULL) context = add_context(steps, scheduler, 0, 0, run->begin_ns);
+        if (context == NULL) return;
+        step              = take(steps, context, batch, context->warmup, run->begin_ns);
+        context->schedule = run->schedule;
+    }
+    if (step == NULL) return;
+    add_run(step, run);
+    if (run->end_ns > step->row.end_ns) step->row.end_ns = run->end_ns;
+}
+
+void ggs_steps_finish(struct ggs_steps * steps, int64_t ns) {
+    while (steps->n_decodes > 0) {
+        struct ggs_open_decode * decode = &steps->decodes[steps->n_decodes - 1];
+        if (decode->step != NULL && ns > decode->step->row.end_ns) decode->step->row.end_ns = ns;
+        end_decode(steps, decode);
+    }
+    write_front(steps, true);
+}

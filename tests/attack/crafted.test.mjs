@@ -1,0 +1,40 @@
+// Traces whose values are wrong while every checksum is right: no command crashes, hangs or fills the memory.
+//
+// 30 traces, a few commands each; with GGSCOPE_ATTACK=full 500 traces, every command. GGSCOPE_BUILD=build/asan sees more.
+import { test } from "node:test";
+import assert from "node:assert/strict";
+import { cpSync, readdirSync } from "node:fs";
+import { dirname, join } from "node:path";
+import { fileURLToPath } from "node:url";
+import { build, ggscope, output, run, scratch } from "../lib.mjs";
+import { commands, look } from "./commands.mjs";
+
+const full = process.env.GGSCOPE_ATTACK === "full";
+const traces = full ? 500 : 30;
+const golden = join(dirname(fileURLToPath(import.meta.url)), "..", "golden");
+const newest = readdirSync(golden).filter((name) => /^v\d+$/.test(name)).sort().at(-1);
+const source = join(golden, newest, "trace.ggs");
+const limited = ["-c", 'ulimit -v 8000000; exec "$0" "$@"']; // bytes / 1024: nothing here needs a tenth of it
+const sanitized = process.env.GGSCOPE_BUILD?.includes("asan"); // which reserves terabytes of addresses
+
+test(`${traces} traces with wrong values: an answer or an error from every command`, (t) => {
+    const directory = scratch("crafted/experiment"), out = scratch("crafted/out");
+    cpSync(join(golden, newest), directory, { recursive: true });
+    const count = { answered: 0, refused: 0 };
+    for (let seed = 1; seed <= traces; seed++) {
+        output(join(build, "tests", "mutate-trace"), [source, join(directory, "trace.ggs"), String(seed), String([1, 3, 30][seed % 3])]);
+        const some = full ? commands.keys() : [0, 1, 2, 3].map((i) => (seed * 4 + i) % commands.length);
+        for (const c of some) {
+            const where = `mutate-trace seed ${seed}: ggscope ${commands[c].join(" ")}`;
+            const answer = sanitized ? look(commands[c], directory, out) : look([...limited, ggscope, ...commands[c]], directory, out, { program: "sh" });
+            assert.equal(answer.signal, null, `${where}: ${answer.signal}\n${answer.stderr.slice(0, 2000)}`);
+            assert.ok([0, 1].includes(answer.status), `${where}: exit ${answer.status}\n${answer.stderr.slice(0, 2000)}`);
+            assert.doesNotMatch(answer.stderr, /AddressSanitizer|runtime error/, where);
+            if (answer.status !== 0) assert.match(answer.stderr, /^ggscope: .+/m, `${where}: no sentence`);
+            count[answer.status === 0 ? "answered" : "refused"]++;
+        }
+        const check = run(ggscope, ["check", directory], { timeout: 60_000 });
+        assert.ok([0, 1].includes(check.status), `seed ${seed}: check ${check.status ?? check.signal}\n${check.stderr}`);
+    }
+    t.diagnostic(`${traces} traces: ${count.answered} answers, ${count.refused} refusals, no crash`);
+});

@@ -1,0 +1,109 @@
+// mutate-trace IN OUT SEED CELLS: copies a trace with CELLS of its values changed, every checksum right. What checksums cannot
+// notice: a file that somebody wrote on purpose, or that an older or wrong program wrote.
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "trace/format.h"
+#include "trace/reader.h"
+#include "trace/writer.h"
+
+static uint64_t state;
+
+static uint64_t random_number(void) { // xorshift64*
+    state ^= state >> 12;
+    state ^= state << 25;
+    state ^= state >> 27;
+    return state * 0x2545f4914f6cdd1dull;
+}
+
+// Values that go wrong where the right one is an id, a size, an offset or a time.
+static uint64_t odd_value(uint64_t right) {
+    switch (random_number() % 12) {
+        case 0:
+            return 0;
+        case 1:
+            return UINT64_MAX;
+        case 2:
+            return INT64_MAX;
+        case 3:
+            return (uint64_t) INT64_MIN;
+        case 4:
+            return right + 1;
+        case 5:
+            return right - 1;
+        case 6:
+            return right ^ 1ull << random_number() % 64;
+        case 7:
+            return UINT32_MAX;
+        case 8:
+            return 1ull << 32;
+        case 9:
+            return random_number();
+        default:
+            return random_number() % 1000;
+    }
+}
+
+static void fail(const struct ggs_error * error) {
+    fprintf(stderr, "mutate-trace: %s\n", error->text);
+    exit(1);
+}
+
+// Copies a table; changes the cells [first, first + count) of the shuffled order by chance: each with probability share.
+static void copy_table(struct ggs_reader * reader, struct ggs_writer * writer, enum ggs_trace_table table,
+                       double share) {
+    const struct ggs_schema * schema = ggs_trace_schema(table);
+    struct ggs_cursor *       cursor;
+    struct ggs_error          error;
+    uint64_t                  row[GGS_COLUMNS_MAX + 1];
+    int                       more;
+    if (schema == NULL) return;
+    if (ggs_cursor_open(&cursor, reader, table, &error) < 0) fail(&error);
+    bool bytes = schema->n_words > schema->n_columns; // the last two words are a pointer and a length
+    while ((more = ggs_cursor_next(cursor, row, &error)) > 0) {
+        uint64_t cells = bytes ? schema->n_words - 2 : schema->n_words;
+        for (uint64_t i = 0; i < cells; i++) {
+            if ((double) (random_number() >> 11) < share * 0x1p53) row[i] = odd_value(row[i]);
+        }
+        if (bytes && row[schema->n_words - 1] > 0 && (double) (random_number() >> 11) < share * 0x1p53)
+            row[schema->n_words - 1] = random_number() % row[schema->n_words - 1];
+        ggs_writer_append(writer, table, row);
+    }
+    if (more < 0) fail(&error);
+    ggs_cursor_close(cursor);
+}
+
+int main(int argc, char ** argv) {
+    struct ggs_reader * reader;
+    struct ggs_writer   writer = {0};
+    struct ggs_error    error;
+    if (argc != 5) {
+        fputs("usage: mutate-trace IN OUT SEED CELLS\n", stderr);
+        return 2;
+    }
+    state        = strtoull(argv[3], NULL, 10) * 0x9e3779b97f4a7c15ull + 1;
+    double cells = strtod(argv[4], NULL);
+    if (ggs_reader_open(&reader, argv[1], &error) < 0) fail(&error);
+    // One table in two seeds gets all of it, else cells of the large ones would be the only ones ever changed.
+    unsigned chosen = 1 + (unsigned) (random_number() % (GGS_TABLE_COUNT - 1));
+    int      fd     = open(argv[2], O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
+    if (fd < 0 || ggs_writer_init(&writer, fd, argv[2], ggs_reader_uuid(reader)) < 0) {
+        perror(argv[2]);
+        return 1;
+    }
+    uint64_t all = 0;
+    for (unsigned table = 1; table < GGS_TABLE_COUNT; table++) all += ggs_reader_rows(reader, table) * 8;
+    for (unsigned table = 1; table < GGS_TABLE_COUNT; table++) {
+        uint64_t rows  = ggs_reader_rows(reader, table);
+        double   share = random_number() % 2 == 0 ? cells / (double) all : 0;
+        if (table == chosen && rows > 0) share = cells / (double) (rows * 8);
+        copy_table(reader, &writer, table, share);
+    }
+    if (ggs_writer_finish(&writer, &error) < 0) fail(&error);
+    ggs_writer_release(&writer);
+    ggs_reader_close(reader);
+    return close(fd);
+}
