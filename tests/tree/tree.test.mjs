@@ -19,6 +19,7 @@ const sees = {
     record: ["base", "gguf", "trace", "engine"],
     export: ["base", "gguf", "trace", "analyze"],
     serve: ["base", "gguf", "trace", "analyze"],
+    wasm: ["base", "serve"],
     cli: ["base", "gguf", "trace", "analyze", "record", "export", "serve", "engine"],
     engine: ["base", "gguf"],
 };
