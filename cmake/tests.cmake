@@ -1,6 +1,6 @@
 file(GLOB fixtures CONFIGURE_DEPENDS tests/unit/*-fixture.c)
 add_library(fixtures STATIC ${fixtures})
-target_link_libraries(fixtures PUBLIC trace PkgConfig::CMOCKA)
+target_link_libraries(fixtures PUBLIC analyze trace PkgConfig::CMOCKA)
 
 # One program per tests/unit/test-NAME.c, built into build/tests/; tests/run finds them there.
 file(GLOB unit_tests CONFIGURE_DEPENDS tests/unit/test-*.c)
@@ -31,7 +31,7 @@ if(EXISTS ${PROJECT_SOURCE_DIR}/tests/engine/gguf-oracle.c)
     target_link_libraries(gguf-oracle PRIVATE ${ggml_base})
 endif()
 
-add_executable(bench-recorder tests/bench/bench-recorder.c src/capture/recorder.c src/capture/segment.c src/capture/clock.c)
+add_executable(bench-recorder tests/bench/bench-recorder.c src/capture/recorder.c src/capture/segment.c src/base/ticks.c)
 target_compile_options(bench-recorder PRIVATE -O3 -ftls-model=initial-exec)
 set_target_properties(bench-recorder PROPERTIES RUNTIME_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/tests)
 

@@ -124,8 +124,8 @@ static void format_cells(const struct ggs_log_writer * writer, char cells[][200]
     snprintf(cells[THREADS], SIZE, "%" PRIu64, e->threads);
     short_bytes(cells[BYTES], e->read + e->written);
     short_source(cells[SOURCE], &e->main);
-    if (e->cut) {
-        snprintf(cells[DURATION], SIZE, "cut");
+    if (e->cut || e->fused >= 0 || e->opaque) {
+        snprintf(cells[DURATION], SIZE, "%s", e->cut ? "cut" : e->fused >= 0 ? "fused" : "-");
         snprintf(cells[WAIT], SIZE, "-");
     } else {
         short_time(cells[DURATION], taken);
@@ -247,6 +247,10 @@ static void write_json(struct ggs_log_writer * writer, const struct ggs_log_entr
     ggs_json_u64(json, "run", e->run);
     ggs_json_u64(json, "node", e->node);
     ggs_json_u64(json, "absorbed", e->absorbed);
+    if (e->fused < 0)
+        ggs_json_null(json, "fused");
+    else
+        ggs_json_i64(json, "fused", e->fused);
     ggs_json_i64(json, "begin_ns", e->begin_ns);
     ggs_json_i64(json, "duration_ns", e->end_ns - e->begin_ns);
     ggs_json_u64(json, "busy_ns", e->busy_ns);

@@ -63,9 +63,24 @@ static int print_groups(const struct stats_report * report) {
     return status;
 }
 
+static void print_cold(const struct ggs_weights * weights) {
+    char a[GGS_NUMBER_LENGTH], b[GGS_NUMBER_LENGTH], name[128];
+    printf("cold: %s in %" PRIu64 " tensor%s never touched", ggs_format_bytes(a, weights->never_bytes), weights->never,
+           weights->never == 1 ? "" : "s");
+    if (weights->partial > 0)
+        printf(", and %s of %" PRIu64 " touched in part", ggs_format_bytes(a, weights->untouched_bytes),
+               weights->partial);
+    putchar('\n');
+    for (uint64_t i = 0; i < weights->n_cold && i < TOP; i++) {
+        const struct ggs_weight * w = weights->cold[i];
+        printf("  %-40s %10s  of %s\n", ggs_verb_fit(name, sizeof(name), w->name, 40),
+               ggs_format_bytes(a, w->size - w->touched), ggs_format_bytes(b, w->size));
+    }
+    if (weights->n_cold > TOP) printf("  and %" PRIu64 " more\n", weights->n_cold - TOP);
+}
+
 static void print_weights(const struct ggs_weights * weights) {
-    char     a[GGS_NUMBER_LENGTH], b[GGS_NUMBER_LENGTH], name[128];
-    uint64_t cold = 0, n_cold = 0;
+    char a[GGS_NUMBER_LENGTH], name[128];
     if (weights->n == 0) return;
     puts("\nhot: most bytes read");
     for (uint64_t i = 0; i < weights->n && i < TOP && weights->weight[i].bytes > 0; i++) {
@@ -73,25 +88,10 @@ static void print_weights(const struct ggs_weights * weights) {
         printf("  %-40s %10s  %" PRIu64 " read%s\n", ggs_verb_fit(name, sizeof(name), w->name, 40),
                ggs_format_bytes(a, w->bytes), w->reads, w->reads == 1 ? "" : "s");
     }
-    for (uint64_t i = 0; i < weights->n; i++) {
-        uint64_t missing = weights->weight[i].size - weights->weight[i].touched;
-        cold += missing;
-        n_cold += missing > 0;
-    }
-    printf("cold: %s of %" PRIu64 " tensors never touched\n", ggs_format_bytes(a, cold), n_cold);
-    uint64_t below = UINT64_MAX;
-    for (int shown = 0; shown < TOP; shown++) { // the list is by use, so the coldest are looked for
-        const struct ggs_weight * best = NULL;
-        for (uint64_t i = 0; i < weights->n; i++) {
-            const struct ggs_weight * w       = &weights->weight[i];
-            uint64_t                  missing = w->size - w->touched;
-            if (missing > 0 && missing < below && (best == NULL || missing > best->size - best->touched)) best = w;
-        }
-        if (best == NULL) break;
-        below = best->size - best->touched;
-        printf("  %-40s %10s  of %s\n", ggs_verb_fit(name, sizeof(name), best->name, 40), ggs_format_bytes(a, below),
-               ggs_format_bytes(b, best->size));
-    }
+    if (weights->unread > 0)
+        puts("cold: not known, because the model's file is not there any more");
+    else
+        print_cold(weights);
 }
 
 int stats_text(const struct stats_report * report) {

@@ -1,6 +1,6 @@
-// Mixture of experts: which experts did which token choose in which layer, and what would a cache or a prefetcher make of it?
+// Mixture of experts: which experts did which token choose in which layer, and what would a cache or a prefetcher gain?
 //
-// Counted per token, also where a prompt's tokens were computed together. The token before is that of the same sequence.
+// Counted per token, also if a prompt's tokens were computed together. The token before is that of the same sequence.
 // Warm-up is left out. Memory does not grow with the recording.
 #pragma once
 
@@ -34,7 +34,7 @@ struct ggs_experts_layer {
     struct ggs_experts_time prefetch;                      // router's result to the first byte of the experts
     // below: while it is computed
     int64_t *  last_seen; // by expert: token, -1 for never
-    uint32_t * pairs;     // by (lower, higher); NULL where there are too many experts
+    uint32_t * pairs;     // by (lower, higher); NULL if there are too many experts
 };
 
 // One kind of matrix that experts consist of, over all layers.
@@ -66,7 +66,7 @@ struct ggs_experts {
     bool                       any;     // there are expert ops at all
     uint64_t                   unknown; // of them those whose choice was not recorded
     uint64_t                   tokens;
-    uint64_t                   n_layers; // those with experts, ascending
+    uint64_t                   n_layers, capacity; // those with experts, ascending
     struct ggs_experts_layer * layers;
     unsigned                   n_matrices;
     struct ggs_experts_matrix  matrices[GGS_EXPERTS_MATRICES];

@@ -165,7 +165,7 @@ static void make_edges(struct drawing * drawing) {
 
 static const char * leaf_kind(const struct ggs_trace * trace, const struct ggs_tensor * tensor) {
     uint64_t file, offset;
-    if (ggs_model_origin(tensor, &file, &offset)) return "weight";
+    if (ggs_trace_origin(tensor, &file, &offset)) return "weight";
     if (tensor->buffer == 0 || tensor->buffer > trace->n_buffers) return "input";
     uint64_t kind = trace->buffers[tensor->buffer - 1].class_;
     return kind == GGS_CLASS_KV ? "kv" : kind == GGS_CLASS_WEIGHTS ? "weight" : "input";

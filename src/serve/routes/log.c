@@ -270,7 +270,7 @@ static int write_filtered(struct ggs_question * request, struct ggs_json * json,
     if (status < 0) return status;
     uint64_t n = page->from >= rows->n ? 0 : rows->n - page->from;
     if (n > page->count) n = page->count;
-    put_head(json, rows->n, overview->ops, page->from);
+    put_head(json, rows->n, overview->rows, page->from);
     if (n > COUNT_MOST)
         status = put_rest(request, json, overview, filter, error);
     else if (n > 0)
@@ -296,7 +296,7 @@ int ggs_route_log(struct ggs_question * request, struct ggs_error * error) {
     if (status != 0) return status;
     ggs_answer_begin(request->answer, &json);
     if (plain) {
-        put_head(&json, overview->ops, overview->ops, page.from);
+        put_head(&json, overview->rows, overview->rows, page.from);
         status = put_plain(request, &json, overview, &page, error);
     } else {
         status = write_filtered(request, &json, overview, &filter, order, &page, error);

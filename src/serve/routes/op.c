@@ -36,7 +36,7 @@ static int find_in_neighbour(const struct card * card, int64_t place, int step, 
     for (place += step; place >= 0 && (uint64_t) place < card->overview->runs; place += step) {
         const struct ggs_overview_run * at  = &card->overview->run[place];
         uint64_t                        run = at->run;
-        uint64_t rows = (uint64_t) place + 1 < card->overview->runs ? at[1].first_row : card->overview->ops;
+        uint64_t rows = (uint64_t) place + 1 < card->overview->runs ? at[1].first_row : card->overview->rows;
         if (rows == at->first_row) continue; // nothing was computed there one by one
         int status = ggs_walk_open_runs(&walk, &trace, run, run, error);
         if (status >= 0) status = ggs_walk_run(walk, error);
@@ -87,7 +87,7 @@ static int find_op(struct card * card, struct ggs_error * error) {
     while (status > 0 && ggs_walk_op(card->walk)) {
         if (card->walk->op.node == card->node) return 0;
         card->previous = (struct neighbour){card->run, card->walk->op.node, true};
-        card->number++;
+        card->number += 1 + card->walk->op.absorbed; // rows of the log
     }
     if (status < 0) return status;
     return ggs_fail(error, GGS_ABSENT, "node %llu of graph run %llu was not computed", (unsigned long long) card->node,
