@@ -1,7 +1,10 @@
 // The words of exports: what numbers of a trace are called.
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 
+#include "base/array.h"
 #include "base/text.h"
 #include "base/utf8.h"
 #include "export/export.h"
@@ -41,18 +44,26 @@ void ggs_text_make_valid(struct ggs_text * text) {
 
 const char * ggs_export_valid(struct ggs_export * export, const char * text) {
     if (text == NULL || valid_length(text, strlen(text)) == strlen(text)) return text;
-    struct ggs_text clean  = {0};
-    char **         copies = realloc(export->copies, (export->n_copies + 1) * sizeof(*copies));
-    if (copies == NULL) return "";
-    export->copies = copies;
+    struct ggs_text clean = {0};
     append_valid(&clean, text, strlen(text));
-    if (clean.failed) ggs_text_release(&clean);
-    if (clean.data == NULL) return "";
-    copies[export->n_copies++] = clean.data;
+    if (clean.failed || !ggs_array_push(export->copies, export->n_copies, export->copies_capacity, clean.data)) {
+        ggs_text_release(&clean);
+        return "";
+    }
     return clean.data;
 }
 
 // ---- words ----
+
+char * ggs_moment_format(char text[GGS_MOMENT_LENGTH], int64_t ns) {
+    int64_t   seconds = ns / 1000000000 - (ns % 1000000000 < 0);
+    time_t    time    = (time_t) seconds;
+    struct tm parts   = {0};
+    gmtime_r(&time, &parts);
+    size_t length = strftime(text, GGS_MOMENT_LENGTH, "%Y-%m-%dT%H:%M:%S", &parts);
+    snprintf(text + length, GGS_MOMENT_LENGTH - length, ".%09dZ", (int) (ns - seconds * 1000000000));
+    return text;
+}
 
 const char * ggs_word_type(const struct ggs_export * export, uint64_t type) {
     const struct ggs_trace * trace = &export->trace;
@@ -61,6 +72,21 @@ const char * ggs_word_type(const struct ggs_export * export, uint64_t type) {
 
 const char * ggs_tensor_name_of(const struct ggs_export * export, uint64_t tensor) {
     return tensor == 0 || tensor > export->trace.n_tensors ? "" : export->names[tensor - 1];
+}
+
+const char * ggs_tensor_name(const struct ggs_export * export, const struct ggs_tensor * tensor) {
+    return export->names[tensor - export->trace.tensors];
+}
+
+int ggs_tensor_layer(const struct ggs_export * export, const struct ggs_tensor * tensor) {
+    return export->trace.layers[tensor - export->trace.tensors];
+}
+
+bool ggs_next_computed(const struct ggs_walk * walk, uint64_t * node) {
+    do {
+        if (++*node >= walk->graph->n_nodes) return false;
+    } while (ggs_trace_op_kind(walk->trace, walk->graph->nodes[*node].op) == GGS_KIND_EMPTY);
+    return true;
 }
 
 // What llama.cpp calls the results of nodes, where no weight tells: the first that fits.
@@ -119,26 +145,22 @@ static const char * find_qkv(const struct ggs_export * export, const struct ggs_
 static bool know_graph(struct ggs_export * export, const struct ggs_graph * graph) {
     struct ggs_graph_words * words = &export->words;
     if (words->graph == graph->row.graph) return true;
-    const char ** category = realloc(words->category, (graph->n_nodes + 1) * sizeof(*category));
-    if (category != NULL) words->category = category;
-    const char ** qkv = realloc(words->qkv, (graph->n_nodes + 1) * sizeof(*qkv));
-    if (qkv != NULL) words->qkv = qkv;
     words->graph = 0;
-    if (category == NULL || qkv == NULL) return false;
+    if (!ggs_array_reserve(words->nodes, words->capacity, graph->n_nodes + 1)) return false;
     for (uint64_t n = 0; n < graph->n_nodes; n++) {
-        category[n] = find_category(export, graph, n);
-        qkv[n]      = find_qkv(export, graph, n);
+        words->nodes[n].category = find_category(export, graph, n);
+        words->nodes[n].qkv      = find_qkv(export, graph, n);
     }
     words->graph = graph->row.graph;
     return true;
 }
 
 const char * ggs_node_category(struct ggs_export * export, const struct ggs_graph * graph, uint64_t node) {
-    return know_graph(export, graph) ? export->words.category[node] : find_category(export, graph, node);
+    return know_graph(export, graph) ? export->words.nodes[node].category : find_category(export, graph, node);
 }
 
 const char * ggs_node_qkv(struct ggs_export * export, const struct ggs_graph * graph, uint64_t node) {
-    return know_graph(export, graph) ? export->words.qkv[node] : find_qkv(export, graph, node);
+    return know_graph(export, graph) ? export->words.nodes[node].qkv : find_qkv(export, graph, node);
 }
 
 uint64_t ggs_tensor_extent(const struct ggs_trace * trace, const struct ggs_tensor * t) {

@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/array.h"
 #include "base/error.h"
 #include "base/text.h"
 #include "export/gguf-type-word.h"
@@ -69,16 +70,8 @@ static void close_model(struct model * model, uint64_t n_files) {
 // ---- the list ----
 
 static int add(struct ggs_memory_map * map, uint64_t file, uint64_t offset, uint64_t size, struct ggs_error * error) {
-    if (map->n == map->capacity) {
-        uint64_t               capacity = map->capacity == 0 ? 256 : 2 * map->capacity;
-        struct ggs_map_entry * bigger   = realloc(map->entries, capacity * sizeof(*bigger));
-        if (bigger == NULL) return ggs_fail_memory(error);
-        map->entries  = bigger;
-        map->capacity = capacity;
-    }
-    map->entries[map->n] = (struct ggs_map_entry){file, offset, size, map->n};
-    map->n++;
-    return 0;
+    struct ggs_map_entry entry = {file, offset, size, map->n};
+    return ggs_array_push(map->entries, map->n, map->capacity, entry) ? 0 : ggs_fail_memory(error);
 }
 
 static int by_place(const void * a, const void * b) {
@@ -189,7 +182,7 @@ static int walk_trace(struct ggs_export * export, struct ggs_json * json, struct
             status = add(map, file, offset, size, error);
             continue;
         }
-        const char * name   = ggs_tensor_name_of(export, t->tensor);
+        const char * name   = ggs_tensor_name(export, t);
         uint64_t     ne[4]  = {(uint64_t) t->ne[0], (uint64_t) t->ne[1], (uint64_t) t->ne[2], (uint64_t) t->ne[3]};
         unsigned     n_dims = 4;
         while (n_dims > 1 && ne[n_dims - 1] == 1) n_dims--;

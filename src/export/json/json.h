@@ -35,7 +35,7 @@ int ggs_json_graph(struct ggs_export * export, int64_t step, const struct ggs_st
 
 // A file of the export that is one JSON object, whose first member is experiment_id.
 struct ggs_json_file {
-    struct ggs_stream stream;
+    struct ggs_target target;
     struct ggs_json   json;
 };
 int ggs_json_file_open(struct ggs_export * export, struct ggs_json_file * file, const char * name,
