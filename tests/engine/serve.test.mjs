@@ -548,7 +548,7 @@ test("what cannot be served: one sentence, exit 1 or 2", () => {
     mkdirSync(empty);
     const nothing = run(ggscope, ["serve"], { cwd: empty });
     assert.equal(nothing.status, 1);
-    assert.match(nothing.stderr, /no experiment in \.\/experiments; record one: ggscope run -m MODEL\.gguf/);
+    assert.match(nothing.stderr, /there is no recording in \.\/experiments; name a directory, or record one: ggscope run -m MODEL\.gguf/);
     for (const [args, status] of [[[empty], 1], [["/nonexistent"], 1], [["/dev/null"], 1], [["--port", "70000", tiny], 2], [["--port", "x", tiny], 2], [["--bind", "nowhere", tiny], 1], [["--nothing"], 2]]) {
         const result = run(ggscope, ["serve", ...args]);
         assert.equal(result.status, status, args.join(" "));
