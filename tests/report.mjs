@@ -16,8 +16,9 @@ export function parts(html) {
 export async function openReport(file) {
     const { module, engine, experiments, traces } = parts(readFileSync(file, "utf8"));
     let told;
-    const scope = { onmessage: null, postMessage: (message) => told(message) };
-    vm.runInNewContext(engine, { self: scope, atob, Blob, DecompressionStream, Error, Response, TextEncoder, Uint8Array, WebAssembly });
+    const heard = [];
+    const scope = { onmessage: null, postMessage: (message) => (message.progress === undefined ? told(message) : heard.push(message.progress)) };
+    vm.runInNewContext(engine, { self: scope, atob, Blob, DecompressionStream, Error, Response, performance, TextEncoder, Uint8Array, WebAssembly });
     const send = async (question) => {
         const answer = new Promise((resolve) => (told = resolve));
         scope.onmessage({ data: { number: 1, ...question } });
@@ -29,6 +30,7 @@ export async function openReport(file) {
     for (const [i, about] of experiments.entries()) await send({ open: { ...about, trace: traces[i] } });
     return {
         experiments,
+        heard, // progress of what was asked
         async ask(path) {
             const { status, json, body } = await send({ ask: path });
             return { status, json, body: Buffer.from(body) };

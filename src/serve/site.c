@@ -108,8 +108,8 @@ static int run_route(struct ggs_question * request, const struct place * place, 
     return status;
 }
 
-static void answer_target(struct ggs_experiments * experiments, const char * target, struct ggs_job_progress * progress,
-                          struct ggs_answer * answer) {
+void ggs_site_answer_target(struct ggs_experiments * experiments, const char * target,
+                            struct ggs_job_progress * progress, struct ggs_answer * answer) {
     struct ggs_error      error = {0};
     struct place          place;
     struct ggs_question * request = calloc(1, sizeof(*request));
@@ -125,15 +125,10 @@ static void answer_target(struct ggs_experiments * experiments, const char * tar
     free(request);
 }
 
-void ggs_site_answer_target(struct ggs_experiments * experiments, const char * target, struct ggs_answer * result) {
-    struct ggs_job_progress progress = {0};
-    answer_target(experiments, target, &progress, result);
-}
-
 void ggs_site_answer(struct ggs_experiments * experiments, const char * key, struct ggs_job_progress * progress,
                      struct ggs_answer * result) {
     const char * target = strchr(key, ' '); // the generation stands before it
-    answer_target(experiments, target == NULL ? "" : target + 1, progress, result);
+    ggs_site_answer_target(experiments, target == NULL ? "" : target + 1, progress, result);
 }
 
 // ---- what the routes share ----

@@ -24,4 +24,5 @@ enum ggs_kind_of_work ggs_site_work(struct ggs_experiments * experiments, const 
 void ggs_site_answer(struct ggs_experiments * experiments, const char * key, struct ggs_job_progress * progress,
                      struct ggs_answer * answer);
 // The same for a target.
-void ggs_site_answer_target(struct ggs_experiments * experiments, const char * target, struct ggs_answer * answer);
+void ggs_site_answer_target(struct ggs_experiments * experiments, const char * target,
+                            struct ggs_job_progress * progress, struct ggs_answer * answer);

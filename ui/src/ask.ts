@@ -56,8 +56,8 @@ async function fromServer(path: string, abort?: AbortSignal): Promise<EngineRepl
 }
 
 // A server that is busy (503) is asked again while there is patience.
-async function request(path: string, patience: number, abort?: AbortSignal): Promise<Reply> {
-    const { status, json, body } = await (REPORT ? reportAnswer(path, abort) : fromServer(path, abort));
+async function request(path: string, patience: number, onProgress?: (progress: number) => void, abort?: AbortSignal): Promise<Reply> {
+    const { status, json, body } = await (REPORT ? reportAnswer(path, onProgress, abort) : fromServer(path, abort));
     const told = () => JSON.parse(new TextDecoder().decode(body)) as unknown;
     if (status === 503 && patience > 0 && !REPORT) return { done: false, progress: 0 };
     if (status < 200 || status > 299) {
@@ -82,7 +82,7 @@ function pause(milliseconds: number, abort?: AbortSignal): Promise<void> {
 export async function askJob<T>(path: string, onProgress?: (progress: number) => void, abort?: AbortSignal): Promise<T> {
     const asked = revision.peek();
     for (let patience = busyTries; ; patience--) {
-        const reply = await request(path, patience, abort);
+        const reply = await request(path, patience, onProgress, abort);
         if (reply.done) {
             if (asked === revision.peek()) keep(path, reply.answer);
             return reply.answer as T;

@@ -11,17 +11,17 @@ type WithoutNumber<T> = T extends unknown ? Omit<T, "number"> : never;
 
 let worker: Worker | null = null;
 let asked = 0;
-const waiting = new Map<number, { done(reply: Reply | number): void; failed(problem: Error): void }>();
+const waiting = new Map<number, { done(reply: Reply | number): void; failed(problem: Error): void; progress?: ((share: number) => void) | undefined }>();
 
 // One question at a time: what nobody waits for any more when its turn comes is not asked.
 let before: Promise<unknown> = Promise.resolve();
 
-function send(question: WithoutNumber<Question>, abort?: AbortSignal): Promise<Reply | number> {
+function send(question: WithoutNumber<Question>, progress?: (share: number) => void, abort?: AbortSignal): Promise<Reply | number> {
     const mine = before.then(() => {
         abort?.throwIfAborted();
         return new Promise<Reply | number>((done, failed) => {
             const number = ++asked;
-            waiting.set(number, { done, failed });
+            waiting.set(number, { done, failed, progress });
             worker!.postMessage({ number, ...question });
         });
     });
@@ -31,6 +31,7 @@ function send(question: WithoutNumber<Question>, abort?: AbortSignal): Promise<R
 
 function hear({ data: told }: MessageEvent<Told>): void {
     const who = waiting.get(told.number);
+    if ("progress" in told) return who?.progress?.(told.progress);
     waiting.delete(told.number);
     if ("problem" in told) who?.failed(new Error(told.problem));
     else who?.done(told.reply);
@@ -60,9 +61,9 @@ async function start(): Promise<void> {
 
 let started: Promise<void> | null = null;
 
-export async function reportAnswer(path: string, abort?: AbortSignal): Promise<Reply> {
+export async function reportAnswer(path: string, progress?: (share: number) => void, abort?: AbortSignal): Promise<Reply> {
     await (started ??= start());
-    return (await send({ ask: path }, abort)) as Reply;
+    return (await send({ ask: path }, progress, abort)) as Reply;
 }
 
 // Opens another trace, and returns its number.

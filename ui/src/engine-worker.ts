@@ -1,5 +1,5 @@
 // The engine of a report, in a thread of its own so that the page stays alive while it works. In comes one question at a time, each is
-// answered with its number: { reply } or { problem }.
+// answered with its number: { progress } now and then, at last { reply } or { problem }.
 import { Engine, type Reply } from "./engine";
 
 export interface ModelHead {
@@ -17,7 +17,7 @@ export interface Opening {
     trace: string | ArrayBuffer; // base64, or the bytes
 }
 export type Question = { number: number } & ({ start: string } | { open: Opening } | { ask: string });
-export type Told = { number: number; problem: string } | { number: number; reply: Reply | number };
+export type Told = { number: number; progress: number } | { number: number; problem: string } | { number: number; reply: Reply | number };
 
 // The page's types know only windows.
 const scope = self as unknown as {
@@ -39,6 +39,18 @@ async function unpack(base64: string): Promise<Uint8Array<ArrayBuffer>> {
 
 let engine: Engine;
 
+// ---- progress: not more often than somebody can see
+
+let answering = 0;
+let lastTold = 0;
+
+function tell(progress: number): void {
+    const now = performance.now();
+    if (now - lastTold < 100) return;
+    lastTold = now;
+    scope.postMessage({ number: answering, progress });
+}
+
 async function open({ path, directory, name, state, models, trace }: Opening): Promise<number> {
     for (const model of models) engine.addFile(model.path, model.gzip ? await unpack(model.head) : bytesOf(model.head), model.bytes);
     const bytes = typeof trace === "string" ? bytesOf(trace) : new Uint8Array(trace);
@@ -49,12 +61,14 @@ async function open({ path, directory, name, state, models, trace }: Opening): P
 async function answer(question: Question): Promise<Reply | number> {
     if ("ask" in question) return engine.ask(question.ask);
     if ("open" in question) return open(question.open);
-    engine = await Engine.start(await unpack(question.start));
+    engine = await Engine.start(await unpack(question.start), tell);
     return 0;
 }
 
 async function hear(question: Question): Promise<void> {
     const { number } = question;
+    answering = number;
+    lastTold = performance.now();
     try {
         const reply = await answer(question);
         scope.postMessage({ number, reply }, typeof reply === "object" ? [reply.body] : []);

@@ -26,9 +26,10 @@ const memoryOut = "This is more than the browser gives a page of memory. Open th
 export class Engine {
     private constructor(private readonly module: Exports) {}
 
-    static async start(code: BufferSource): Promise<Engine> {
+    // `progress` hears numbers from 0 to 1 while a question is answered.
+    static async start(code: BufferSource, progress: (share: number) => void): Promise<Engine> {
         const nothing = () => 8; // EBADF: there are no files but those that are given
-        const { instance } = await WebAssembly.instantiate(code, { wasi_snapshot_preview1: { fd_seek: nothing, fd_write: nothing } });
+        const { instance } = await WebAssembly.instantiate(code, { ggscope: { progress }, wasi_snapshot_preview1: { fd_seek: nothing, fd_write: nothing } });
         const exports = instance.exports as unknown as Exports;
         exports._initialize();
         return new Engine(exports);
