@@ -35,6 +35,6 @@ export async function openReport(file) {
             const { status, json, body } = await send({ ask: path });
             return { status, json, body: Buffer.from(body) };
         },
-        open: (about, trace) => send({ open: { models: [], state: "complete", ...about, trace } }),
+        open: (about, trace) => send({ open: { files: [], state: "complete", ...about, trace } }),
     };
 }

@@ -15,10 +15,10 @@
 
 #include "base/ticks.h"
 #include "capture/journal.h"
+#include "capture/losses.h"
 #include "capture/preload.h"
 #include "capture/prove.h"
 #include "capture/reads.h"
-#include "capture/recorder.h"
 #include "capture/residency.h"
 #include "capture/resolve.h"
 #include "capture/segment.h"
@@ -133,7 +133,7 @@ __attribute__((constructor)) static void constructor(void) {
 
 static void tell_losses(void) {
     for (unsigned reason = 1; reason < GGS_LOSS_COUNT; reason++) {
-        struct ggs_recorder_loss loss = ggs_recorder_lost(reason);
+        struct ggs_losses loss = ggs_losses_get(reason);
         if (loss.count > 0) ggs_journal_loss(reason, loss.count, 0, loss.begin, loss.end);
     }
 }

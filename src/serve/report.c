@@ -5,6 +5,7 @@
 #include <string.h>
 #include <sys/stat.h>
 
+#include "answer/stats.h"
 #include "base/file.h"
 #include "base/json.h"
 #include "base/number.h"
@@ -51,7 +52,7 @@ static void append_base64(struct ggs_text * text, const uint8_t * data, size_t l
     }
 }
 
-// ---- the models ----
+// ---- files beside the trace ----
 
 // Lists that nobody asks for keep their place, as so many zero bytes.
 static void blank_lists(struct ggs_gguf * gguf) {
@@ -66,23 +67,38 @@ static void blank_lists(struct ggs_gguf * gguf) {
     }
 }
 
-static void put_model(struct ggs_json * json, const char * path) {
-    struct ggs_gguf * gguf;
-    struct ggs_text   head = {0}, base64 = {0};
-    if (ggs_gguf_open(&gguf, path, NULL) < 0) return; // the page then knows what the trace tells, as the server would
-    blank_lists(gguf);
-    ggs_text_append(&head, (const char *) gguf->metadata, (size_t) gguf->infos_end);
+// A file by its beginning.
+static void put_file(struct ggs_json * json, const char * path, const void * data, size_t known, uint64_t size) {
+    struct ggs_text head = {0}, base64 = {0};
+    ggs_text_append(&head, data, known);
     bool gzip = ggs_deflate(&head);
     append_base64(&base64, (const uint8_t *) head.data, head.length);
     ggs_json_object(json, NULL);
     ggs_json_string(json, "path", path);
-    ggs_json_u64(json, "bytes", gguf->size);
+    ggs_json_u64(json, "bytes", size);
     ggs_json_string(json, "head", ggs_text_string(&base64));
     ggs_json_bool(json, "gzip", gzip);
     ggs_json_end(json);
     ggs_text_release(&base64);
     ggs_text_release(&head);
+}
+
+static void put_model(struct ggs_json * json, const char * path) {
+    struct ggs_gguf * gguf;
+    if (ggs_gguf_open(&gguf, path, NULL) < 0) return; // the page then knows what the trace tells, as the server would
+    blank_lists(gguf);
+    put_file(json, path, gguf->metadata, (size_t) gguf->infos_end, gguf->size);
     ggs_gguf_free(gguf);
+}
+
+// How fast memory can be read, if that was measured (ggscope stats --probe).
+static void put_probe(struct ggs_json * json, const char * directory) {
+    char               path[PATH_MAX];
+    struct ggs_mapping probe;
+    ggs_stats_probe_path(path, directory);
+    if (ggs_mapping_open(&probe, path, NULL) < 0) return;
+    if (probe.size > 0 && probe.size <= LIST_MOST) put_file(json, path, probe.data, (size_t) probe.size, probe.size);
+    ggs_mapping_close(&probe);
 }
 
 // ---- the experiment ----
@@ -112,10 +128,11 @@ static int put_about(struct writing * writing, const struct ggs_snapshot * snaps
     ggs_json_string(&json, "directory", state->directory);
     ggs_json_string(&json, "name", state->name);
     ggs_json_string(&json, "state", state->state);
-    ggs_json_array(&json, "models");
+    ggs_json_array(&json, "files");
     for (uint64_t i = 0; i < trace->n_files; i++) {
         if (trace->files[i].gguf != 0) put_model(&json, ggs_reader_string(trace->reader, trace->files[i].path));
     }
+    put_probe(&json, state->directory);
     ggs_json_end(&json);
     ggs_json_end(&json);
     int status = ggs_json_finish(&json) != 0 || text.failed ? ggs_fail_memory(error) : 0;

@@ -1,5 +1,5 @@
-// The files that the module can see: traces and the beginnings of model files, all in memory. files.c lets open, fstat and pread
-// find them by path, and ggs_mapping_open, so that the code which reads files is the same here as in the program.
+// The files that the module can see: traces and the beginnings of model files, all in memory. open, fstat, pread and mmap of files.c
+// find them by path, so that the code which reads files is the same here as in the program.
 #pragma once
 
 #include <stddef.h>

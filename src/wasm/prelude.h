@@ -21,6 +21,15 @@ static inline void * ggs_realloc_64(void * memory, uint64_t size) {
 #define calloc(n, size)       ggs_calloc_64((n), (size))
 #define realloc(memory, size) ggs_realloc_64((memory), (size))
 
-// sort.c
+// Files are those of files.c, and sorting is that of sort.c: under names of our own, because the C library's may be linked beside them.
+#define open    ggs_open
+#define close   ggs_close
+#define stat    ggs_stat
+#define fstat   ggs_fstat
+#define pread   ggs_pread
+#define qsort   ggs_qsort
+#define qsort_r ggs_qsort_r
+
+void qsort(void * data, size_t n, size_t size, int (*compare)(const void * a, const void * b));
 void qsort_r(void * data, size_t n, size_t size, int (*compare)(const void * a, const void * b, void * context),
              void * context);

@@ -107,6 +107,9 @@ static void test_totals_of_a_part(void ** state) {
     assert_int_equal(t.runs, 3);
     assert_int_equal(t.ops, 9); // without GET_ROWS, which has no layer
     ggs_totals_release(&t);
+    assert_int_equal(ggs_totals_compute(&t, &trace, &(struct ggs_totals_range){99, 99, -1}, &error), GGS_ABSENT);
+    assert_string_equal(error.text, "there is no token 99: this recording has tokens 0 to 1");
+    assert_int_equal(ggs_totals_compute(&t, &trace, &(struct ggs_totals_range){0, 1, 5}, &error), GGS_ABSENT);
     assert_int_equal(ggs_totals_compute(&t, &trace, &ggs_totals_all, &error), 0);
     assert_int_equal(t.warmup_steps, 1);
     assert_int_equal(t.steps, 2);

@@ -69,5 +69,5 @@ export async function reportAnswer(path: string, progress?: (share: number) => v
 // Opens another trace, and returns its number.
 export async function openTrace(name: string, trace: ArrayBuffer): Promise<number> {
     await (started ??= start());
-    return (await send({ open: { path: name, directory: name, name, state: "complete", models: [], trace } })) as number;
+    return (await send({ open: { path: name, directory: name, name, state: "complete", files: [], trace } })) as number;
 }

@@ -2,7 +2,8 @@
 // answered with its number: { progress } now and then, at last { reply } or { problem }.
 import { Engine, type Reply } from "./engine";
 
-export interface ModelHead {
+// A file that the server would find, by its beginning.
+export interface FileHead {
     path: string;
     bytes: number; // of the whole file
     head: string; // base64
@@ -13,7 +14,7 @@ export interface Opening {
     directory: string;
     name: string;
     state: string;
-    models: ModelHead[];
+    files: FileHead[];
     trace: string | ArrayBuffer; // base64, or the bytes
 }
 export type Question = { number: number } & ({ start: string } | { open: Opening } | { ask: string });
@@ -51,8 +52,8 @@ function tell(progress: number): void {
     scope.postMessage({ number: answering, progress });
 }
 
-async function open({ path, directory, name, state, models, trace }: Opening): Promise<number> {
-    for (const model of models) engine.addFile(model.path, model.gzip ? await unpack(model.head) : bytesOf(model.head), model.bytes);
+async function open({ path, directory, name, state, files, trace }: Opening): Promise<number> {
+    for (const file of files) engine.addFile(file.path, file.gzip ? await unpack(file.head) : bytesOf(file.head), file.bytes);
     const bytes = typeof trace === "string" ? bytesOf(trace) : new Uint8Array(trace);
     engine.addFile(path, bytes, bytes.length);
     return engine.addExperiment(path, directory, name, state);

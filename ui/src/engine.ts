@@ -28,8 +28,13 @@ export class Engine {
 
     // `progress` hears numbers from 0 to 1 while a question is answered.
     static async start(code: BufferSource, progress: (share: number) => void): Promise<Engine> {
-        const nothing = () => 8; // EBADF: there are no files but those that are given
-        const { instance } = await WebAssembly.instantiate(code, { ggscope: { progress }, wasi_snapshot_preview1: { fd_seek: nothing, fd_write: nothing } });
+        const module = await WebAssembly.compile(code);
+        // What its C library wants of a system. There is none: EBADF.
+        const system = WebAssembly.Module.imports(module).filter(({ module: from }) => from === "wasi_snapshot_preview1");
+        const instance = await WebAssembly.instantiate(module, {
+            ggscope: { progress },
+            wasi_snapshot_preview1: Object.fromEntries(system.map(({ name }) => [name, () => 8])),
+        });
         const exports = instance.exports as unknown as Exports;
         exports._initialize();
         return new Engine(exports);

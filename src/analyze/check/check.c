@@ -96,7 +96,7 @@ static void check_identity(struct context * c) {
 // ---- coverage, losses ----
 
 struct coverage {
-    uint64_t runs, interrupted, nodes, unseen, opaque, cut, wrong;
+    uint64_t runs, interrupted, nodes, unseen, opaque, cut, wrong, no_waits;
 };
 
 static void see_run(void * state, const void * row) {
@@ -105,6 +105,7 @@ static void see_run(void * state, const void * row) {
     uint64_t sum = run->executed + run->absorbed + run->empty + run->skipped + run->opaque + run->unseen + run->cut;
     s->runs++;
     s->interrupted += (run->flags & GGS_RUN_INTERRUPTED) != 0;
+    s->no_waits += (run->flags & GGS_RUN_NO_WAITS) != 0;
     s->nodes += run->nodes;
     s->unseen += run->unseen;
     s->opaque += run->opaque;
@@ -136,6 +137,12 @@ static void check_coverage(struct context * c) {
         ggs_checks_add(c->checks, "op coverage", GGS_CHECK_OK, "all %" PRIu64 " nodes of %" PRIu64 " graph runs%s",
                        s.nodes, s.runs, s.opaque > 0 ? " (some on backends seen as a whole only)" : "");
     }
+    if (s.no_waits > 0)
+        ggs_checks_add(c->checks, "waits", GGS_CHECK_WARNING,
+                       "in %" PRIu64 " of %" PRIu64
+                       " graph runs the engine's barrier was not seen: waits are not known, "
+                       "and ops end before or when the next one begins",
+                       s.no_waits, s.runs);
 }
 
 static void check_losses(struct context * c) {

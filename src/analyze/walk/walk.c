@@ -230,6 +230,10 @@ int ggs_walk_run(struct ggs_walk * walk, struct ggs_error * error) {
     walk->run.end_ns   = sane_begin((uint64_t) walk->run.end_ns);
     if (walk->run.op_runs == 0 && !walk->opaque) return 1;
     int status = ggs_trace_graph(walk->trace, walk->run.graph, &walk->graph, error);
+    if (walk->trace->damaged > 0 && (status == GGS_FORMAT || status == GGS_ABSENT)) { // lost with a damaged chunk
+        walk->opaque = false;
+        return 1;
+    }
     if (status == 0) status = walk->opaque ? make_room(walk, error) : gather(walk, error);
     return status < 0 ? status : 1;
 }
