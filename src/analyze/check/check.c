@@ -216,7 +216,7 @@ static void check_shares(struct context * c) {
             "%" PRIu64 " nodes ran on backends without op times",
             share, t.wall_ns == 0 ? 0 : 100 * (double) t.run_ns / (double) t.wall_ns, t.opaque);
     } else {
-        ggs_checks_add(c->checks, name, share < 50 ? GGS_CHECK_WARNING : GGS_CHECK_OK,
+        ggs_checks_add(c->checks, name, share < 25 ? GGS_CHECK_WARNING : GGS_CHECK_OK,
                        "%.1f %% of the time of graph runs", share);
     }
     ggs_totals_release(&t);
