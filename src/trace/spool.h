@@ -130,7 +130,8 @@ enum ggs_journal_type {
     GGS_JOURNAL_REQUEST    = 31, // machine: ggs_journal_request
     GGS_JOURNAL_DEVICE_RUN = 32, // ggs_journal_device_run; `ops` ggs_journal_device_op: the results of a run are there
     GGS_JOURNAL_KERNELS    = 33, // ggs_journal_kernels; `count` ggs_journal_kernel; names. Before the DEVICE_RUN
-    GGS_JOURNAL_COUNT      = 34,
+    GGS_JOURNAL_DEVICE     = 34, // ggs_journal_device; text: the name of its backend, "\n", its description
+    GGS_JOURNAL_COUNT      = 35,
 };
 
 struct ggs_journal_record {
@@ -224,6 +225,12 @@ struct ggs_journal_run_end {
     uint64_t ticks; // an anchor
     uint64_t monotonic_ns;
     int64_t  status; // as the engine returned it
+};
+
+struct ggs_journal_device {
+    uint64_t memory; // bytes, 0 if not known
+    uint32_t type;   // enum ggs_device_type
+    uint32_t reserved;
 };
 
 // Comes after the RUN_END of a run on a device, which is only the return of the call that submits it.

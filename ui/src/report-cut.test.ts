@@ -22,7 +22,7 @@ const map: ModelMap = {
 };
 
 const row = (i: number, token: number, op: string, name: string, source: string, where: number, duration: number): LogRow => ({
-    row: i, begin_ns: i * 100, token, phase: token ? "GENERATE" : "PROMPT", op, name, layer: 0, absorbed: 0, threads: 2, bytes_read: 64, bytes_written: 32, bytes_disk: 0, cut: false,
+    row: i, begin_ns: i * 100, token, phase: token ? "GENERATE" : "PROMPT", op, name, layer: 0, absorbed: 0, fused_with: null, threads: 2, bytes_read: 64, bytes_written: 32, bytes_disk: 0, cut: false,
     source, source_name: null, file: null, file_offset: source === "DISK" ? where : null, buffer: source === "DISK" ? null : where, buffer_offset: null, origin_file: null, origin_offset: null,
     duration_ns: duration, busy_ns: duration, wait_ns: 5, run: token + 1, node: i,
 });

@@ -106,8 +106,8 @@ function tests(query: URLSearchParams, map: ModelMap): ((row: LogRow) => boolean
     add("op", (value) => (row) => row.op === value);
     add("source", (value) => (row) => row.source === value);
     add("buffer", (value) => (row) => row.source === "BUFFER" && row.buffer === Number(value));
-    add("since", (value) => (row) => row.begin_ns + row.duration_ns > Number(value));
-    add("until", (value) => (row) => row.begin_ns < Number(value));
+    add("since", (value) => (row) => (row.begin_ns ?? 0) + (row.duration_ns ?? 0) > Number(value));
+    add("until", (value) => (row) => (row.begin_ns ?? 0) < Number(value));
     add("tensor", (value) => {
         const pattern = glob(value);
         const weights = new Set(map.tensors.name.map((name, i) => (name !== null && pattern.test(name) ? i : -1)).filter((i) => i >= 0));
@@ -170,11 +170,11 @@ export function cardFromLog(all: LogAnswer, map: ModelMap, run: number, node: nu
         op: row.op,
         name: row.name,
         layer: row.layer,
-        begin_ns: row.begin_ns,
-        duration_ns: row.duration_ns,
-        busy_ns: Math.max(0, row.duration_ns * row.threads - row.wait_ns),
-        wait_ns: row.wait_ns,
-        threads: Array.from({ length: row.threads }, (_, thread) => ({ thread, begin_ns: row.begin_ns, duration_ns: row.duration_ns, wait_ns: 0 })),
+        begin_ns: (row.begin_ns ?? 0),
+        duration_ns: (row.duration_ns ?? 0),
+        busy_ns: Math.max(0, (row.duration_ns ?? 0) * row.threads - (row.wait_ns ?? 0)),
+        wait_ns: (row.wait_ns ?? 0),
+        threads: Array.from({ length: row.threads }, (_, thread) => ({ thread, begin_ns: (row.begin_ns ?? 0), duration_ns: (row.duration_ns ?? 0), wait_ns: 0 })),
         absorbed: [],
         operands: [reads, writes],
         experts: null,

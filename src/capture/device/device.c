@@ -27,6 +27,33 @@ static struct ggs_device_run * take_spare(void) {
     return run != NULL ? run : calloc(1, sizeof(*run));
 }
 
+// Tells of the device that a backend computes on, once.
+static void describe(void * backend, const char * name) {
+    enum { TOLD_MOST = 64 };
+    static void * told[TOLD_MOST];
+    for (unsigned i = 0; i < TOLD_MOST; i++) {
+        void * known = __atomic_load_n(&told[i], __ATOMIC_RELAXED);
+        if (known == backend) return;
+        if (known != NULL) continue;
+        if (!__atomic_compare_exchange_n(&told[i], &known, backend, false, __ATOMIC_RELAXED, __ATOMIC_RELAXED)) return;
+        break;
+    }
+    static const uint32_t        types[] = {GGS_DEVICE_CPU, GGS_DEVICE_GPU, GGS_DEVICE_GPU, GGS_DEVICE_ACCELERATOR};
+    const struct abi_functions * f       = &ggs_engine;
+    void *                       device  = f->backend_device == NULL ? NULL : f->backend_device(backend);
+    if (device == NULL) return;
+    struct ggs_journal_device record = {0};
+    size_t                    unused, memory = 0;
+    int                       type = f->device_type == NULL ? -1 : f->device_type(device);
+    // Releases before the GPU that shares memory got a number of its own have the accelerator at 2.
+    if (type >= 0 && type < 4) record.type = types[type];
+    if (f->device_memory != NULL) f->device_memory(device, &unused, &memory);
+    record.memory             = memory;
+    const char *     text     = f->device_description == NULL ? "" : f->device_description(device);
+    struct ggs_piece pieces[] = {{&record, sizeof(record)}, {name, strlen(name)}, {"\n", 1}, {text, strlen(text) + 1}};
+    ggs_journal_append(GGS_JOURNAL_DEVICE, pieces, 4);
+}
+
 // Follows the nodes of the run, unless its clock says that this is not worth its price.
 static bool worth_following(struct ggs_device_run * run, const char * name) {
     return strncmp(name, "CUDA", 4) != 0 || ggs_cuda_begin(run);
@@ -50,7 +77,9 @@ void ggs_device_begin(void * backend, const struct abi_graph * graph) {
         run->ops      = malloc(run->n_nodes * sizeof(*run->ops));
         run->capacity = run->ops == NULL ? 0 : run->n_nodes;
     }
-    run->followed      = worth_following(run, ggs_engine.backend_name(backend));
+    const char * name = ggs_engine.backend_name(backend);
+    describe(backend, name);
+    run->followed      = worth_following(run, name);
     ggs_device_current = run;
 }
 

@@ -59,6 +59,7 @@ void ggs_device_ops_write(struct ggs_runs * runs, struct ggs_open_run * open, co
         return;
     }
     int64_t covered = 0; // a queue does one op at a time: kernels that overlap are shared out by their ends
+    ggs_devices_seen(runs->devices, row->device, GGS_SEEN_OPS);
     row->flags &= ~(uint64_t) GGS_RUN_OPAQUE;
     row->slot    = GGS_DEVICE_SLOT + (int64_t) row->device;
     row->threads = 1;
@@ -142,6 +143,7 @@ void ggs_runs_kernels(struct ggs_runs * runs, const void * body, size_t length) 
     const char *                rows = (const char *) body + sizeof(head);
     const char *                text = rows + head.count * sizeof(struct ggs_journal_kernel);
     size_t                      room = length - (size_t) (text - (const char *) body);
+    if (open != NULL) ggs_devices_seen(runs->devices, open->row.device, GGS_SEEN_KERNELS);
     for (uint64_t i = 0; open != NULL && i < head.count; i++) {
         struct ggs_journal_kernel kernel;
         memcpy(&kernel, rows + i * sizeof(kernel), sizeof(kernel));
