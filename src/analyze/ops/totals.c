@@ -227,6 +227,8 @@ int ggs_totals_compute(struct ggs_totals * totals, struct ggs_trace * trace, con
     struct pass pass   = {.totals = totals, .by_op_capacity = trace->n_ops + 1, .first_backend = trace->n_ops};
     bool        memory = totals->by_op != NULL && totals->touched != NULL && totals->names != NULL;
     int         status = memory ? 0 : ggs_fail_memory(error);
+    if (status == 0) status = ggs_trace_check_steps(trace, range->first_step, range->last_step, error);
+    if (status == 0) status = ggs_trace_check_layer(trace, range->layer, error);
     for (uint64_t i = 0; status == 0 && i < trace->n_ops; i++) totals->by_op[i].name = trace->op_names[i];
     if (status == 0) status = ggs_pattern_init(&totals->pattern, trace, error);
     if (status == 0) status = walk_runs(&pass, trace, range, error);

@@ -6,6 +6,7 @@
 #include "base/ticks.h"
 #include "capture/capture.h"
 #include "capture/cpu/ops.h"
+#include "capture/device/device.h"
 #include "capture/graph-run.h"
 #include "capture/hook.h"
 #include "capture/journal.h"
@@ -68,6 +69,7 @@ EXPORT int ggml_graph_compute(struct abi_graph * graph, struct abi_plan * plan);
 EXPORT int ggml_graph_compute(struct abi_graph * graph, struct abi_plan * plan) {
     REAL(ggml_graph_compute);
     ggs_graph_run_enter(graph, NULL, CALLER);
+    ggs_device_cancel(); // the backend is the CPU's
     struct ggs_slot * slot   = NULL;
     uint64_t          lost   = 0;
     unsigned          reason = GGS_LOSS_SPACE;
@@ -77,7 +79,8 @@ EXPORT int ggml_graph_compute(struct abi_graph * graph, struct abi_plan * plan) 
             reason = GGS_LOSS_SLOTS;
         else if (slot == NULL)
             ggs_capture_stop_full();
-        ggs_journal_numbers(GGS_JOURNAL_RUN_THREADS, ggs_in.run, (uint64_t) plan->n_threads, ggs_slot_number(slot), 0, NULL);
+        ggs_journal_numbers(GGS_JOURNAL_RUN_THREADS, ggs_in.run, (uint64_t) plan->n_threads, ggs_slot_number(slot), 0,
+                            NULL);
         if (slot == NULL) lost = (uint64_t) graph->n_nodes * (uint64_t) plan->n_threads;
     } else if (ggs_in.run == 0 && ggs_capture_full() && graph != NULL && plan != NULL) {
         lost = (uint64_t) graph->n_nodes * (uint64_t) plan->n_threads;
@@ -95,4 +98,3 @@ EXPORT int ggml_graph_compute(struct abi_graph * graph, struct abi_plan * plan) 
     ggs_graph_run_leave(status);
     return status;
 }
-
