@@ -10,6 +10,15 @@
 
 #include "base/error.h"
 
+int ggs_file_open(const char * path) {
+    struct stat status;
+    int         fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+    if (fd < 0 || (fstat(fd, &status) == 0 && S_ISREG(status.st_mode))) return fd;
+    close(fd);
+    errno = EINVAL;
+    return -1;
+}
+
 int ggs_mapping_open(struct ggs_mapping * mapping, const char * path, struct ggs_error * error) {
     *mapping = (struct ggs_mapping){0};
     // O_NONBLOCK: a fifo without a writer must not hang us; it is refused below.
@@ -43,44 +52,70 @@ void ggs_mapping_close(struct ggs_mapping * mapping) {
     *mapping = (struct ggs_mapping){0};
 }
 
+// ---- writing ----
+
+// The file without a name: one that is killed leaves nothing behind. Else with the temporary one.
+static int open_temporary(struct ggs_output * output) {
+    char * folder = strdup(output->path);
+    if (folder == NULL) return -1;
+    char * slash = strrchr(folder, '/');
+    if (slash != NULL) slash[slash == folder] = '\0';
+    int fd = open(slash == NULL ? "." : folder, O_TMPFILE | O_WRONLY | O_CLOEXEC, 0666);
+    free(folder);
+    if (fd >= 0) return fd;
+    fd            = open(output->temporary, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
+    output->named = fd >= 0;
+    return fd;
+}
+
+bool ggs_output_name(struct ggs_output * output) {
+    char own[64];
+    if (output->named) return true;
+    snprintf(own, sizeof(own), "/proc/self/fd/%d", fileno(output->file));
+    output->named = linkat(AT_FDCWD, own, AT_FDCWD, output->temporary, AT_SYMLINK_FOLLOW) == 0;
+    return output->named;
+}
+
 int ggs_output_open(struct ggs_output * output, const char * path, struct ggs_error * error) {
-    static unsigned counter;
-    *output      = (struct ggs_output){0};
-    output->path = strdup(path);
-    if (output->path == NULL || asprintf(&output->temporary, "%s.tmp-%d-%u", path, (int) getpid(), counter++) < 0) {
+    static _Atomic unsigned counter;
+    struct stat             info;
+    bool                    there = stat(path, &info) == 0, link = lstat(path, &info) == 0 && S_ISLNK(info.st_mode);
+    *output = (struct ggs_output){0};
+    if (there && stat(path, &info) == 0 && S_ISDIR(info.st_mode))
+        return ggs_fail(error, GGS_USAGE, "cannot create %s: it is a directory", path);
+    bool direct  = (link && !there) || (there && !S_ISREG(info.st_mode));
+    output->path = link && there ? realpath(path, NULL) : strdup(path);
+    if (output->path != NULL && !direct &&
+        asprintf(&output->temporary, "%s.tmp-%d-%u", output->path, (int) getpid(), counter++) < 0)
         output->temporary = NULL;
+    if (output->path == NULL || (!direct && output->temporary == NULL)) {
         ggs_output_discard(output);
         return ggs_fail_memory(error);
     }
-    int fd = open(output->temporary, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
+    int fd = direct ? open(path, O_WRONLY | O_CREAT | O_CLOEXEC | O_NOCTTY, 0666) : open_temporary(output);
     if (fd >= 0) output->file = fdopen(fd, "w");
-    if (output->file == NULL) {
-        int status = ggs_fail_errno(error, "cannot create %s", path);
-        if (fd >= 0) {
-            close(fd);
-            unlink(output->temporary);
-        }
-        free(output->temporary);
-        output->temporary = NULL;
-        ggs_output_discard(output);
-        return status;
-    }
-    return 0;
+    if (output->file != NULL) return 0;
+    int status = ggs_fail_errno(error, "cannot create %s", path);
+    if (fd >= 0) close(fd);
+    ggs_output_discard(output);
+    return status;
 }
 
 int ggs_output_commit(struct ggs_output * output, struct ggs_error * error) {
-    bool failed = ferror(output->file) != 0;
-    if (fclose(output->file) != 0) failed = true;
+    errno       = 0;
+    bool failed = fflush(output->file) != 0 || ferror(output->file) != 0;
+    if (!failed && output->temporary != NULL) failed = !ggs_output_name(output);
+    int reason = errno;
+    if (fclose(output->file) != 0 && !failed) failed = true, reason = errno;
     output->file = NULL;
+    errno        = reason == 0 ? EIO : reason;
     int status   = 0;
     if (failed) {
-        if (errno == 0) errno = EIO;
         status = ggs_fail_errno(error, "cannot write %s", output->path);
-    } else if (rename(output->temporary, output->path) != 0) {
+    } else if (output->temporary != NULL && rename(output->temporary, output->path) != 0) {
         status = ggs_fail_errno(error, "cannot rename %s to %s", output->temporary, output->path);
     } else {
-        free(output->temporary);
-        output->temporary = NULL;
+        output->named = false;
     }
     ggs_output_discard(output);
     return status;
@@ -88,7 +123,7 @@ int ggs_output_commit(struct ggs_output * output, struct ggs_error * error) {
 
 void ggs_output_discard(struct ggs_output * output) {
     if (output->file != NULL) fclose(output->file);
-    if (output->temporary != NULL) unlink(output->temporary);
+    if (output->named) unlink(output->temporary);
     free(output->temporary);
     free(output->path);
     *output = (struct ggs_output){0};

@@ -38,9 +38,8 @@ static bool take_port(void * member, const char * text) {
 // Seals what nobody records to any more, and refuses what is no experiment.
 static int prepare(const char * directory, struct ggs_error * error) {
     struct stat info;
-    pid_t       writer;
     if (stat(directory, &info) != 0) return ggs_fail_errno(error, "cannot open the experiment %s", directory);
-    if (S_ISDIR(info.st_mode) && ggs_spool_place_is_live(directory, &writer)) return 0;
+    if (S_ISDIR(info.st_mode) && ggs_spool_place_is_live(directory)) return 0;
     if (S_ISDIR(info.st_mode) && ggs_live_is_starting(directory)) return 0;
     return ggs_verb_seal(directory, error);
 }

@@ -158,16 +158,15 @@ int ggs_stream_commit(struct ggs_stream * stream, struct ggs_error * error) {
         if (stream->direct && fclose(stream->file) != 0) stream->failed = true;
         return stream->failed ? ggs_fail_errno(error, "cannot write the export") : 0;
     }
-    if (stream->failed || fclose(stream->file) != 0) {
+    if (stream->failed || !ggs_output_name(&stream->output) || fclose(stream->file) != 0) {
         int status          = ggs_fail_errno(error, "cannot write %s", stream->output.path);
         stream->output.file = stream->failed ? stream->output.file : NULL;
         ggs_output_discard(&stream->output);
         return status;
     }
-    stream->output.file = NULL;
-    int status          = ggs_file_replace(stream->output.temporary, stream->output.path, &stream->unchanged, error);
-    free(stream->output.temporary); // it is gone: nothing is left to remove
-    stream->output.temporary = NULL;
+    stream->output.file  = NULL;
+    int status           = ggs_file_replace(stream->output.temporary, stream->output.path, &stream->unchanged, error);
+    stream->output.named = false; // it is gone: nothing is left to remove
     ggs_output_discard(&stream->output);
     return status;
 }

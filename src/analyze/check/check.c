@@ -9,6 +9,7 @@
 #include "analyze/walk/access.h"
 #include "base/checked.h"
 #include "base/error.h"
+#include "base/file.h"
 #include "base/uuid.h"
 #include "gguf/gguf-map.h"
 #include "gguf/gguf-name.h"
@@ -70,7 +71,8 @@ static void check_identity(struct context * c) {
     char id[GGS_UUID_LENGTH], path[4096];
     ggs_uuid_format(id, ggs_reader_uuid(c->trace->reader));
     snprintf(path, sizeof(path), "%s/experiment.json", c->directory);
-    FILE * file = fopen(path, "re");
+    int    fd   = ggs_file_open(path);
+    FILE * file = fd < 0 ? NULL : fdopen(fd, "r");
     if (file == NULL) {
         ggs_checks_add(c->checks, "one experiment", GGS_CHECK_SKIPPED, "no experiment.json beside the trace %s", id);
         return;
