@@ -30,7 +30,7 @@ if(EXISTS ${PROJECT_SOURCE_DIR}/tests/engine/gguf-oracle.c)
     target_link_libraries(gguf-oracle PRIVATE ${ggml_base})
 endif()
 
-add_executable(bench-recorder tests/bench/bench-recorder.c src/capture/recorder.c src/capture/segment.c src/capture/clock.c)
+add_executable(bench-recorder tests/bench/bench-recorder.c src/capture/recorder.c src/capture/segment.c src/base/ticks.c)
 target_compile_options(bench-recorder PRIVATE -O3 -ftls-model=initial-exec)
 set_target_properties(bench-recorder PROPERTIES RUNTIME_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/tests)
 

@@ -20,6 +20,10 @@
 //     op_runs.run -> runs      runs.graph -> graphs     nodes.graph -> graphs     edges.(graph, node) -> nodes
 //     index.(run, node)        runs.step  -> steps      nodes.tensor -> tensors   edges.tensor -> tensors
 //     tokens.step -> steps     runs.decode -> decodes   tensors.buffer -> buffers, tensors.file -> files
+//     runs.device -> devices   lanes.device -> devices  lod.lane -> lanes
+//
+// A column `process` names the process that a row belongs to: a row of processes. An op run's lane is the one with the run's
+// process, device and slot whose queue is the op run's thread.
 //
 // Opening reads a few hundred bytes, however long the trace; a cursor holds one chunk of rows at a time. A trace is
 // untrusted input: every length, offset and checksum is verified before it is used, and what is damaged is an error
@@ -64,7 +68,7 @@ struct ggs_error {
 // The numbers are part of the file format.
 enum ggs_trace_table {
     GGS_TABLE_EXPERIMENT     = 1,  // struct ggs_experiment, one row
-    GGS_TABLE_PROCESS        = 2,  // struct ggs_process, one row per process
+    GGS_TABLE_PROCESSES      = 2,  // struct ggs_process; row number = process - 1
     GGS_TABLE_STRINGS        = 3,  // struct ggs_string; row number = string number
     GGS_TABLE_FILES          = 4,  // struct ggs_file; row number = file - 1
     GGS_TABLE_MAPPINGS       = 5,  // struct ggs_file_mapping
@@ -92,7 +96,10 @@ enum ggs_trace_table {
     GGS_TABLE_RESIDENCY      = 27, // struct ggs_residency, by snapshot
     GGS_TABLE_BLOCK_REQUESTS = 28, // struct ggs_block_request, in order of time
     GGS_TABLE_PAGES          = 29, // struct ggs_pages, by run
-    GGS_TABLE_COUNT          = 30,
+    GGS_TABLE_DEVICES        = 30, // struct ggs_device; row number = device - 1
+    GGS_TABLE_LANES          = 31, // struct ggs_lane; row number = lane - 1
+    GGS_TABLE_KERNELS        = 32, // struct ggs_kernel, by run
+    GGS_TABLE_COUNT          = 33,
 };
 
 enum ggs_column_type {
@@ -131,6 +138,7 @@ struct ggs_experiment {
 };
 
 struct ggs_process {
+    uint64_t process; // from 1
     uint64_t pid;
     uint64_t executable; // string
     uint64_t engine;     // string: "key=value" lines: libraries, build ids, versions
@@ -139,6 +147,7 @@ struct ggs_process {
     uint64_t realtime_ns; // UTC at begin_ns
     uint64_t page_size;
     uint64_t ended; // 1: it left main or called exit; 0: it was killed, or is alive
+    uint64_t host;  // string: the machine it ran on; empty for the one that recorded
 };
 
 struct ggs_string {
@@ -162,6 +171,7 @@ struct ggs_file_mapping {
     uint64_t end;
     uint64_t offset;
     uint64_t path; // string
+    uint64_t process;
 };
 
 enum ggs_buffer_class {
@@ -185,6 +195,7 @@ struct ggs_buffer {
     uint64_t file;     // it lies in a mapping of this file, 0 for none
     int64_t  begin_ns; // allocated
     int64_t  end_ns;   // freed, -1 where it never was
+    uint64_t process;
 };
 
 struct ggs_type {
@@ -219,6 +230,7 @@ struct ggs_tensor {
     uint64_t origin_offset;
     uint64_t view; // tensor it is a view of, 0 for none
     uint64_t view_offset;
+    uint64_t process;
 };
 
 struct ggs_graph_row {
@@ -228,6 +240,7 @@ struct ggs_graph_row {
     uint64_t nodes;
     uint64_t tensors;
     int64_t  begin_ns;
+    uint64_t process;
 };
 
 struct ggs_node {
@@ -260,6 +273,8 @@ enum ggs_run_flags {
     GGS_RUN_INTERRUPTED = 1, // cut off: no end was seen
     GGS_RUN_OPAQUE      = 2, // seen as a whole only: no op runs
     GGS_RUN_PARTIAL     = 4, // some of its op runs were lost
+    GGS_RUN_NO_WAITS =
+        8, // the engine's barrier was not seen: no waits, and ends of op runs are bounds (GGS_OP_RUN_WAIT_UNSEEN)
 };
 
 // One graph run. nodes = executed + absorbed + empty + skipped + opaque + unseen + cut.
@@ -290,6 +305,9 @@ struct ggs_run {
     uint64_t first_op_run;
     uint64_t op_runs;
     uint64_t lost; // op runs that could not be kept
+    uint64_t process;
+    uint64_t device;  // that computed it
+    int64_t  context; // -1 if not known
 };
 
 struct ggs_decode {
@@ -301,6 +319,7 @@ struct ggs_decode {
     int64_t  begin_ns;
     int64_t  end_ns; // -1: no end was seen
     int64_t  status;
+    uint64_t process;
 };
 
 struct ggs_step {
@@ -315,6 +334,7 @@ struct ggs_step {
     uint64_t first_token; // row in tokens
     uint64_t tokens;
     uint64_t decodes;
+    uint64_t process;
 };
 
 struct ggs_token {
@@ -329,9 +349,11 @@ struct ggs_token {
 };
 
 enum ggs_op_run_flags {
-    GGS_OP_RUN_ENDED = 1, // without it the op was cut off, and its times are 0
-    GGS_OP_RUN_FUSED = 2, // computed together with the `absorbed` nodes that follow
-    GGS_OP_RUN_EXTRA = 4, // computed by an extra buffer type (repack, AMX)
+    GGS_OP_RUN_ENDED       = 1,  // without it the op was cut off, and its times are 0
+    GGS_OP_RUN_FUSED       = 2,  // computed together with the `absorbed` nodes that follow
+    GGS_OP_RUN_EXTRA       = 4,  // computed by an extra buffer type (repack, AMX)
+    GGS_OP_RUN_WAIT_UNSEEN = 8,  // how long the thread waited for others was not seen: wait_ns is 0
+    GGS_OP_RUN_END_BOUND   = 16, // the end was not seen: it lies at begin_ns + duration_ns or before
 };
 
 struct ggs_op_run {
@@ -345,6 +367,7 @@ struct ggs_op_run {
     uint64_t inner_wait_ns; // in barriers inside; part of the duration
     uint64_t flags;
     uint64_t absorbed;
+    int64_t  submit_ns; // when the host handed it to the device; -1 on the CPU
 };
 
 enum { GGS_INDEX_CUT = 1 }; // only the first `length` bytes were kept
@@ -381,6 +404,7 @@ struct ggs_transfer {
     uint64_t name; // string: the tensor
     uint64_t file; // the bytes came from a mapping of this file, 0 for none
     uint64_t file_offset;
+    uint64_t process;
 };
 
 struct ggs_load {
@@ -389,6 +413,7 @@ struct ggs_load {
     int64_t  begin_ns;
     int64_t  end_ns; // -1: no end was seen
     uint64_t model;
+    uint64_t process;
 };
 
 struct ggs_context {
@@ -397,6 +422,7 @@ struct ggs_context {
     uint64_t model;
     uint64_t memory;
     int64_t  begin_ns;
+    uint64_t process;
 };
 
 struct ggs_schedule {
@@ -407,6 +433,7 @@ struct ggs_schedule {
     int64_t  begin_ns;
     int64_t  end_ns; // -1: no end was seen
     int64_t  status;
+    uint64_t process;
 };
 
 enum ggs_loss_reason {
@@ -425,8 +452,10 @@ struct ggs_loss {
     uint64_t reason;
     uint64_t lane;
     uint64_t count;
-    uint64_t run; // 0 where no single run is meant
-    int64_t  begin_ns;
+    uint64_t run;      // 0 if it is not known, or more than one
+    int64_t  begin_ns; // it happened between these
+    int64_t  end_ns;
+    uint64_t process;
 };
 
 // What a lane did between begin_ns and begin_ns + 2^level. Levels are two apart; bins where nothing happened have no row.
@@ -441,6 +470,68 @@ struct ggs_lod {
     uint64_t longest_ns;
     uint64_t longest_run;
     uint64_t longest_node;
+    uint64_t lane;
+};
+
+// ---- devices ----
+
+enum ggs_device_type {
+    GGS_DEVICE_UNKNOWN     = 0,
+    GGS_DEVICE_CPU         = 1,
+    GGS_DEVICE_GPU         = 2,
+    GGS_DEVICE_ACCELERATOR = 3, // works beside the CPU on its memory (BLAS, AMX)
+    GGS_DEVICE_COUNT       = 4,
+};
+
+enum ggs_seen {
+    GGS_SEEN_NOTHING = 0,
+    GGS_SEEN_GRAPHS  = 1, // whole graph runs only
+    GGS_SEEN_OPS     = 2, // every op
+    GGS_SEEN_KERNELS = 3, // every op, and the kernels it consists of
+    GGS_SEEN_COUNT   = 4,
+};
+
+// What computes graphs: the CPU, or a device of another backend.
+struct ggs_device {
+    uint64_t device; // from 1
+    uint64_t process;
+    uint64_t name;        // string: as the engine names it: "CPU", "CUDA0"
+    uint64_t description; // string: the hardware; empty if not known
+    uint64_t type;        // enum ggs_device_type
+    uint64_t memory;      // bytes, 0 if not known
+    uint64_t backend;     // string: as the engine names the backend
+    uint64_t seen;        // enum ggs_seen: how closely it was watched
+};
+
+enum ggs_lane_kind {
+    GGS_LANE_THREAD = 1, // a thread of the CPU
+    GGS_LANE_QUEUE  = 2, // a queue of a device
+    GGS_LANE_GRAPHS = 3, // whole graph runs of a device
+    GGS_LANE_COUNT  = 4,
+};
+
+// Where op runs follow each other.
+struct ggs_lane {
+    uint64_t lane; // from 1
+    uint64_t process;
+    uint64_t device;
+    int64_t  slot;  // as runs.slot
+    uint64_t queue; // op_runs.thread: the thread's index in its pool, or the device's queue
+    uint64_t kind;  // enum ggs_lane_kind
+    uint64_t name;  // string, unique among the lanes of a trace
+};
+
+// A piece of work on a device that an op, or several fused ones, consists of.
+struct ggs_kernel {
+    uint64_t run;
+    uint64_t node;  // the first one that it computes
+    uint64_t nodes; // how many, this one included
+    uint64_t lane;
+    uint64_t name; // string
+    int64_t  submit_ns;
+    int64_t  begin_ns;
+    uint64_t duration_ns;
+    uint64_t flags;
 };
 
 // ---- what the machine did ----
@@ -464,6 +555,7 @@ struct ggs_fault {
     uint64_t run; // graph run and node that the thread was computing, run 0 for none
     uint64_t node;
     int64_t  step; // -1 for none
+    uint64_t process;
 };
 
 enum ggs_read_kind {
@@ -484,6 +576,7 @@ struct ggs_read {
     uint64_t duration_ns; // spent in the calls
     uint64_t os_thread;
     uint64_t load; // model load that it belongs to, 0 for none
+    uint64_t process;
 };
 
 enum ggs_moment {
@@ -502,6 +595,7 @@ struct ggs_residency {
     uint64_t file;
     uint64_t page; // number of the first one, in units of the process's page size
     uint64_t pages;
+    uint64_t process;
 };
 
 // A request to the disk under a file.
@@ -517,7 +611,8 @@ struct ggs_block_request {
     uint64_t file_offset;
     uint64_t run; // under way at begin_ns, on that thread where it computes, else on any; run 0 for none
     uint64_t node;
-    int64_t  step; // -1 for none
+    int64_t  step;    // -1 for none
+    uint64_t process; // that issued it, 0 if it is none of the recording
 };
 
 enum { GGS_PAGES_INCOMPLETE = 1 }; // the op touched more than could be told

@@ -14,7 +14,7 @@
 #include <unistd.h>
 
 #include "base/lock.h"
-#include "capture/clock.h"
+#include "base/ticks.h"
 #include "capture/journal.h"
 #include "capture/prove.h"
 #include "capture/reads.h"
@@ -188,10 +188,8 @@ __attribute__((constructor)) static void constructor(void) {
 
 static void tell_losses(void) {
     for (unsigned reason = 1; reason < GGS_LOSS_COUNT; reason++) {
-        for (unsigned thread = 0; thread < GGS_LOST_THREADS; thread++) {
-            uint64_t count = ggs_recorder_lost(reason, thread);
-            if (count > 0) ggs_journal_numbers(GGS_JOURNAL_LOSS, reason, thread, count, 0, NULL);
-        }
+        struct ggs_recorder_loss loss = ggs_recorder_lost(reason);
+        if (loss.count > 0) ggs_journal_loss(reason, loss.count, 0, loss.begin, loss.end);
     }
 }
 
@@ -230,9 +228,9 @@ static void tell_process(void) {
     char executable[PATH_MAX] = "";
     if (readlink("/proc/self/exe", executable, sizeof(executable) - 1) < 0) executable[0] = '\0';
     struct ggs_journal_process process = {
-        .pid = (uint32_t) getpid(), .tick_is_ns = ggs_clock_is_ns, .page_size = (uint32_t) sysconf(_SC_PAGESIZE)};
+        .pid = (uint32_t) getpid(), .tick_is_ns = ggs_ticks_are_ns, .page_size = (uint32_t) sysconf(_SC_PAGESIZE)};
     struct timespec utc;
-    ggs_clock_anchor(&process.ticks, &process.monotonic_ns);
+    ggs_ticks_pair(&process.ticks, &process.monotonic_ns);
     clock_gettime(CLOCK_REALTIME, &utc);
     process.realtime_ns       = (uint64_t) utc.tv_sec * 1000000000u + (uint64_t) utc.tv_nsec;
     struct ggs_piece pieces[] = {{&process, sizeof(process)}, {executable, strlen(executable) + 1}};
@@ -334,7 +332,7 @@ static void start(void) {
         ggs_capture_give_up("cannot create %s: %s: the program runs on, nothing is recorded", spool, strerror(errno));
         return;
     }
-    ggs_clock_choose();
+    ggs_ticks_choose();
     if (ggs_journal_begin() != 0 &&
         (errno != EEXIST || !follow || move_to_own_directory() != 0 || ggs_journal_begin() != 0)) {
         if (errno == EEXIST) {

@@ -8,9 +8,9 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/ticks.h"
 #include "capture/buffers.h"
 #include "capture/capture.h"
-#include "capture/clock.h"
 #include "capture/files.h"
 #include "capture/ggml-abi.h"
 #include "capture/graphs.h"
@@ -57,13 +57,13 @@ EXPORT void ggml_compute_forward_rms_norm_mul_fused(struct abi_params * params, 
 
 // All threads of the run come through here, and all of them twice: whether they do must not depend on the thread.
 static void proving_barrier(void (*real)(void *), void * pool) {
-    uint64_t enter = ggs_clock_ticks();
+    uint64_t enter = ggs_ticks_now();
     uint32_t run, node;
     real(pool);
     ggs_op_current(&run, &node);
     ggs_prove_tell(run, node);
     real(pool);
-    if (ggs_op_in_flight()) ggs_op_barrier(enter, ggs_clock_ticks());
+    if (ggs_op_in_flight()) ggs_op_barrier(enter, ggs_ticks_now());
 }
 
 EXPORT void ggml_barrier(void * pool);
@@ -77,9 +77,9 @@ EXPORT void ggml_barrier(void * pool) {
         real(pool);
         return;
     }
-    uint64_t enter = ggs_clock_ticks();
+    uint64_t enter = ggs_ticks_now();
     real(pool);
-    ggs_op_barrier(enter, ggs_clock_ticks());
+    ggs_op_barrier(enter, ggs_ticks_now());
 }
 
 // ---- graph runs ----
@@ -120,7 +120,7 @@ static void run_enter(const struct abi_graph * graph, void * backend, const void
                                    .decode    = in.decode,
                                    .os_thread = ggs_recorder_thread_id(),
                                    .host      = backend == NULL};
-    ggs_clock_anchor(&run.ticks, &run.monotonic_ns);
+    ggs_ticks_pair(&run.ticks, &run.monotonic_ns);
     struct ggs_piece pieces[] = {{&run, sizeof(run)}, {name, strlen(name) + 1}};
     if (ggs_journal_append_next(GGS_JOURNAL_RUN, pieces, 2, &run.run, &n_runs) != 0) {
         ggs_capture_stop_full();
@@ -134,7 +134,7 @@ static void run_leave(int64_t status) {
     if (ggs_prove_wanted) ggs_prove_leave();
     if (in.run == 0) return; // its end is told though the spool may be full by now
     struct ggs_journal_run_end end = {.run = in.run, .status = status};
-    ggs_clock_anchor(&end.ticks, &end.monotonic_ns);
+    ggs_ticks_pair(&end.ticks, &end.monotonic_ns);
     struct ggs_piece piece = {&end, sizeof(end)};
     ggs_journal_append(GGS_JOURNAL_RUN_END, &piece, 1);
     in.run = 0;
@@ -159,24 +159,37 @@ EXPORT int ggml_backend_graph_compute(void * backend, struct abi_graph * graph) 
     return status;
 }
 
+// Op runs of the run under way, or, if recording has ended for want of room, of one that is not recorded at all.
+static void tell_lost(unsigned reason, uint64_t count, uint64_t begin) {
+    if (in.run == 0 || ggs_journal_loss(reason, count, in.run, begin, ggs_ticks_now()) != 0)
+        ggs_recorder_count_loss(reason, count);
+}
+
 // Reached by every graph that the CPU computes, directly or through a backend: here the threads are known.
 EXPORT int ggml_graph_compute(struct abi_graph * graph, struct abi_plan * plan);
 EXPORT int ggml_graph_compute(struct abi_graph * graph, struct abi_plan * plan) {
     REAL(ggml_graph_compute);
     run_enter(graph, NULL, CALLER);
-    struct ggs_slot * run = NULL;
+    struct ggs_slot * run    = NULL;
+    uint64_t          lost   = 0;
+    unsigned          reason = GGS_LOSS_SPACE;
     if (in.run != 0 && plan != NULL && in.graph->n_nodes == (uint32_t) graph->n_nodes) {
         run = ggs_slot_open((uint32_t) in.run, graph, in.graph, plan->threadpool, plan->n_threads);
-        if (run == NULL && errno != EBUSY) ggs_capture_stop_full();
+        if (run == NULL && errno == EBUSY)
+            reason = GGS_LOSS_SLOTS;
+        else if (run == NULL)
+            ggs_capture_stop_full();
         ggs_journal_numbers(GGS_JOURNAL_RUN_THREADS, in.run, (uint64_t) plan->n_threads, ggs_slot_number(run), 0, NULL);
+        if (run == NULL) lost = (uint64_t) graph->n_nodes * (uint64_t) plan->n_threads;
+    } else if (in.run == 0 && ggs_capture_full() && graph != NULL && plan != NULL) {
+        lost = (uint64_t) graph->n_nodes * (uint64_t) plan->n_threads;
     }
-    if (__atomic_load_n(&ggs_capture_state, __ATOMIC_RELAXED) == GGS_CAPTURE_FULL && run == NULL && graph != NULL &&
-        plan != NULL)
-        ggs_recorder_count_lost_run(GGS_LOSS_SPACE, (uint64_t) graph->n_nodes, plan->n_threads);
-    bool proving = ggs_prove_wanted && run != NULL && ggs_prove_begin();
-    int  status  = real(graph, plan);
+    uint64_t begin   = ggs_ticks_now();
+    bool     proving = ggs_prove_wanted && run != NULL && ggs_prove_begin();
+    int      status  = real(graph, plan);
     if (proving) ggs_prove_end();
-    if (run != NULL) ggs_slot_close(run);
+    if (run != NULL) lost = ggs_slot_close(run);
+    if (lost > 0) tell_lost(reason, lost, begin);
     run_leave(status);
     return status;
 }
@@ -283,7 +296,7 @@ static uint64_t tensor_buffer(const struct abi_tensor * t) {
 static void tell_transfer(struct ggs_journal_transfer * transfer, const struct abi_tensor * tensor) {
     // The engine unmaps what it has copied, so a source that lies in a mapping is looked up while it does.
     if (transfer->kind == GGS_TRANSFER_SET) ggs_maps_see_source(transfer->from);
-    transfer->end             = ggs_clock_ticks();
+    transfer->end             = ggs_ticks_now();
     size_t           length   = strnlen(tensor->name, ABI_NAME - 1);
     struct ggs_piece pieces[] = {{transfer, sizeof(*transfer)}, {tensor->name, length}, {"", 1}};
     ggs_journal_append(GGS_JOURNAL_TRANSFER, pieces, 3);
@@ -302,7 +315,7 @@ static void tell_transfer(struct ggs_journal_transfer * transfer, const struct a
                                             .from_buffer = (from_buffer_),                             \
                                             .to_buffer   = (to_buffer_),                               \
                                             .bytes       = (bytes_),                                   \
-                                            .begin       = ggs_clock_ticks()};                               \
+                                            .begin       = ggs_ticks_now()};                                 \
     in.transfer_depth++;                                                                               \
     call;                                                                                              \
     in.transfer_depth--;                                                                               \

@@ -7,7 +7,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-#include "capture/clock.h"
+#include "base/ticks.h"
 #include "capture/segment.h"
 #include "trace/spool.h"
 
@@ -29,12 +29,13 @@ struct ggs_slot {
     uint32_t                       capacity; // of nodes; it grows by leaving the old array behind
     const struct ggs_known_graph * graph;
     _Atomic(void *)                pool; // NULL until known
+    _Atomic uint32_t               lost; // op runs of the run for which there was no room
     struct lane *                  lanes[GGS_SLOT_THREADS];
 };
 
 static struct ggs_slot  slots[GGS_SLOTS];
 static _Atomic uint32_t n_lanes;
-static _Atomic uint64_t lost[GGS_LOSS_COUNT][GGS_LOST_THREADS];
+static struct { _Atomic uint64_t count, begin, end; } losses[GGS_LOSS_COUNT];
 
 struct thread_state {
     struct ggs_slot *     run;
@@ -52,17 +53,15 @@ struct thread_state {
 };
 static _Thread_local struct thread_state self;
 
-uint64_t ggs_recorder_lost(unsigned reason, unsigned thread) {
-    return atomic_load_explicit(&lost[reason][thread], memory_order_relaxed);
+struct ggs_recorder_loss ggs_recorder_lost(unsigned reason) {
+    return (struct ggs_recorder_loss){losses[reason].count, losses[reason].begin, losses[reason].end};
 }
 
-void ggs_recorder_count_loss(unsigned reason, unsigned thread, uint64_t count) {
-    if (thread >= GGS_LOST_THREADS) thread = GGS_LOST_THREADS - 1;
-    atomic_fetch_add_explicit(&lost[reason][thread], count, memory_order_relaxed);
-}
-
-void ggs_recorder_count_lost_run(unsigned reason, uint64_t nodes, int threads) {
-    for (int t = 0; t < threads; t++) ggs_recorder_count_loss(reason, (unsigned) t, nodes);
+void ggs_recorder_count_loss(unsigned reason, uint64_t count) {
+    uint64_t now = ggs_ticks_now(), never = 0;
+    losses[reason].count += count;
+    atomic_compare_exchange_strong(&losses[reason].begin, &never, now);
+    losses[reason].end = now;
 }
 
 uint32_t ggs_recorder_thread_id(void) {
@@ -128,7 +127,6 @@ struct ggs_slot * ggs_slot_open(uint32_t number, const struct abi_graph * nodes,
                                 void * pool, int threads) {
     struct ggs_slot * run = take_slot();
     if (run == NULL || threads > GGS_SLOT_THREADS) {
-        ggs_recorder_count_lost_run(GGS_LOSS_SLOTS, graph->n_nodes, threads);
         if (run != NULL) atomic_store(&run->taken, false);
         errno = EBUSY;
         return NULL;
@@ -143,6 +141,7 @@ struct ggs_slot * ggs_slot_open(uint32_t number, const struct abi_graph * nodes,
         atomic_store(&run->taken, false);
         return NULL;
     }
+    run->lost     = 0;
     run->graph    = graph;
     run->trailing = graph->last_executed + 1 < graph->n_nodes;
     atomic_store_explicit(&run->pool, pool, memory_order_relaxed);
@@ -155,11 +154,13 @@ uint32_t ggs_slot_number(const struct ggs_slot * run) {
     return run == NULL ? UINT32_MAX : (uint32_t) (run - slots);
 }
 
-void ggs_slot_close(struct ggs_slot * run) {
-    self.own = NULL;
-    self.op  = NULL;
+uint64_t ggs_slot_close(struct ggs_slot * run) {
+    self.own      = NULL;
+    self.op       = NULL;
+    uint64_t lost = run->lost;
     atomic_store_explicit(&run->number, 0, memory_order_relaxed);
     atomic_store_explicit(&run->taken, false, memory_order_release);
+    return lost;
 }
 
 // ---- ops ----
@@ -204,7 +205,7 @@ static bool attach(const struct abi_params * params, const struct abi_tensor * n
         struct ggs_spool_op * unit = self.lane->next++;
         unit->run                  = self.number;
         unit->node                 = self.os_thread;
-        unit->begin                = ggs_clock_ticks();
+        unit->begin                = ggs_ticks_now();
         __atomic_store_n(&unit->type, GGS_UNIT_THREAD, __ATOMIC_RELEASE);
         self.lane->os_thread = self.os_thread;
     }
@@ -258,7 +259,7 @@ static void copy_source(struct lane * lane, uint32_t node, unsigned source, cons
 }
 
 void ggs_op_begin(const struct abi_params * params, struct abi_tensor * node, unsigned absorbed) {
-    uint64_t          now   = ggs_clock_ticks();
+    uint64_t          now   = ggs_ticks_now();
     struct ggs_slot * run   = self.run;
     uint32_t          index = self.cursor;
     bool              found = false;
@@ -269,7 +270,7 @@ void ggs_op_begin(const struct abi_params * params, struct abi_tensor * node, un
     }
     if (__builtin_expect(!found, 0)) {
         if (!attach(params, node, &index)) {
-            ggs_recorder_count_loss(GGS_LOSS_UNMATCHED, (unsigned) params->ith, 1);
+            ggs_recorder_count_loss(GGS_LOSS_UNMATCHED, 1);
             self.run = NULL;
             self.op  = NULL;
             return;
@@ -280,7 +281,7 @@ void ggs_op_begin(const struct abi_params * params, struct abi_tensor * node, un
     struct ggs_spool_op * op   = lane->next;
     self.cursor                = index + 1;
     if (__builtin_expect(op >= lane->end, 0)) {
-        ggs_recorder_count_loss(GGS_LOSS_SPACE, (unsigned) params->ith, 1);
+        run->lost++;
         self.op = NULL;
         return;
     }

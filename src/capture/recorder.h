@@ -16,11 +16,12 @@ enum { GGS_SLOTS = 64, GGS_SLOT_THREADS = 512 };
 struct ggs_slot; // a slot in use
 
 // Takes a slot for a graph run and makes room in its lanes for `threads` threads. `pool` may be NULL where the engine makes a
-// pool of its own for the run. NULL where there is no slot (errno EBUSY: its ops are counted as lost) or no room.
+// pool of its own for the run. NULL if there is no slot (errno EBUSY) or no room.
 struct ggs_slot * ggs_slot_open(uint32_t number, const struct abi_graph * nodes, const struct ggs_known_graph * graph,
                                 void * pool, int threads);
-void              ggs_slot_close(struct ggs_slot * run);
-uint32_t          ggs_slot_number(const struct ggs_slot * run); // its number, UINT32_MAX for NULL
+// Returns how many op runs could not be kept.
+uint64_t ggs_slot_close(struct ggs_slot * run);
+uint32_t ggs_slot_number(const struct ggs_slot * run); // its number, UINT32_MAX for NULL
 
 // Around the computing of one node on the calling thread. `absorbed`: nodes computed together with it.
 void ggs_op_begin(const struct abi_params * params, struct abi_tensor * node, unsigned absorbed);
@@ -32,12 +33,12 @@ bool ggs_op_in_flight(void);
 void ggs_op_current(uint32_t * run, uint32_t * node);
 void ggs_op_barrier(uint64_t enter, uint64_t leave);
 
-// Op runs that could not be recorded, by enum ggs_loss_reason and thread index (the last one stands for all beyond).
-enum { GGS_LOST_THREADS = 64 };
-uint64_t ggs_recorder_lost(unsigned reason, unsigned thread);
-void     ggs_recorder_count_loss(unsigned reason, unsigned thread, uint64_t count);
-// A whole run of `nodes` nodes on `threads` threads.
-void ggs_recorder_count_lost_run(unsigned reason, uint64_t nodes, int threads);
+// Losses whose run is not known, by enum ggs_loss_reason: how many, and when the first and the last of them happened (ticks).
+struct ggs_recorder_loss {
+    uint64_t count, begin, end;
+};
+struct ggs_recorder_loss ggs_recorder_lost(unsigned reason);
+void                     ggs_recorder_count_loss(unsigned reason, uint64_t count);
 
 // The OS thread id of the calling thread, asked once per thread.
 uint32_t ggs_recorder_thread_id(void);

@@ -45,8 +45,8 @@
 #define GGS_CHUNK_ROWS_ID "ROWS"
 
 enum {
-    GGS_TRACE_VERSION_MIN = 1,
-    GGS_TRACE_VERSION     = 1,
+    GGS_TRACE_VERSION_MIN = 2,
+    GGS_TRACE_VERSION     = 2,
     GGS_TRACE_BYTE_ORDER  = 0x01020304,
     GGS_CHUNK_ALIGNMENT   = 8,
     GGS_CHUNK_ROWS        = 32768,    // a chunk is closed at the first good place from here on
@@ -54,7 +54,7 @@ enum {
     GGS_CHUNK_BYTES       = 1 << 20,  // the same for the bytes of its BYTES column
     GGS_CHUNK_RAW_MAX     = 64 << 20, // readers refuse more
     GGS_BYTES_MAX         = 16 << 20, // of one BYTES value
-    GGS_COLUMNS_MAX       = 32,
+    GGS_COLUMNS_MAX       = 48,
     GGS_ZSTD_LEVEL        = 1,
 };
 

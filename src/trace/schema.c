@@ -1,156 +1,336 @@
 #include "trace/schema.h"
 
-// Columns as struct members are checked by the sizes at the end of this file. The encodings were chosen by measurement:
-// DELTA where a value is near the one before, PLAIN where it is not.
-#define U64(n, e) \
-    { #n, GGS_COLUMN_U64, GGS_ENCODING_##e, GGS_ROLE_NONE }
-#define I64(n, e) \
-    { #n, GGS_COLUMN_I64, GGS_ENCODING_##e, GGS_ROLE_NONE }
-#define STRING(n) \
-    { #n, GGS_COLUMN_STRING, GGS_ENCODING_DELTA, GGS_ROLE_NONE }
-#define TIME(n, e, r) \
-    { #n, GGS_COLUMN_TIME, GGS_ENCODING_##e, GGS_ROLE_##r }
-#define SPAN(n, r) \
-    { #n, GGS_COLUMN_SPAN, GGS_ENCODING_PLAIN, GGS_ROLE_##r }
-#define BYTES(n) \
-    { #n, GGS_COLUMN_BYTES, GGS_ENCODING_BYTES, GGS_ROLE_NONE }
-#define THREAD(e) \
-    { "thread", GGS_COLUMN_U64, GGS_ENCODING_##e, GGS_ROLE_THREAD }
+#include <stddef.h>
 
-static const struct ggs_column experiment[] = {BYTES(text)};
-static const struct ggs_column process[]    = {
-       U64(pid, PLAIN),          STRING(executable),      STRING(engine),        TIME(begin_ns, PLAIN, BEGIN),
-       TIME(end_ns, PLAIN, END), U64(realtime_ns, PLAIN), U64(page_size, PLAIN), U64(ended, PLAIN)};
-static const struct ggs_column strings[]  = {BYTES(text)};
-static const struct ggs_column files[]    = {U64(file, DELTA),     STRING(path),     U64(size, PLAIN),
-                                             I64(mtime_ns, PLAIN), U64(load, PLAIN), U64(gguf, PLAIN)};
-static const struct ggs_column mappings[] = {TIME(begin_ns, DELTA, BEGIN), U64(start, DELTA), U64(end, DELTA),
-                                             U64(offset, DELTA), STRING(path)};
-static const struct ggs_column buffers[]  = {
-     U64(buffer, DELTA),      U64(address, DELTA), U64(size, PLAIN), STRING(type),     U64(usage, PLAIN),
-     U64(class, PLAIN),       U64(host, PLAIN),    U64(load, PLAIN), U64(file, PLAIN), TIME(begin_ns, DELTA, BEGIN),
-     TIME(end_ns, PLAIN, END)};
-static const struct ggs_column types[]   = {U64(type, DELTA), STRING(name), U64(block_elements, PLAIN),
-                                            U64(block_bytes, PLAIN)};
-static const struct ggs_column ops[]     = {U64(op, DELTA), STRING(name)};
-static const struct ggs_column tensors[] = {U64(tensor, DELTA),      STRING(name),
-                                            U64(type, PLAIN),        U64(flags, PLAIN),
-                                            I64(ne0, PLAIN),         I64(ne1, PLAIN),
-                                            I64(ne2, PLAIN),         I64(ne3, PLAIN),
-                                            U64(nb0, PLAIN),         U64(nb1, PLAIN),
-                                            U64(nb2, PLAIN),         U64(nb3, PLAIN),
-                                            U64(address, DELTA),     U64(source, PLAIN),
-                                            U64(file, PLAIN),        U64(file_offset, DELTA),
-                                            U64(buffer, PLAIN),      U64(buffer_offset, DELTA),
-                                            U64(origin_file, PLAIN), U64(origin_offset, DELTA),
-                                            U64(view, DELTA),        U64(view_offset, DELTA)};
-static const struct ggs_column graphs[]  = {U64(graph, DELTA), U64(base, DELTA),    U64(hash, PLAIN),
-                                            U64(nodes, PLAIN), U64(tensors, PLAIN), TIME(begin_ns, DELTA, BEGIN)};
-static const struct ggs_column nodes[]   = {U64(graph, DELTA), U64(node, DELTA),  U64(tensor, DELTA),
-                                            U64(op, PLAIN),    U64(flags, PLAIN), STRING(parameters)};
-static const struct ggs_column edges[]   = {U64(graph, DELTA), U64(node, DELTA), U64(slot, PLAIN), U64(tensor, DELTA)};
-static const struct ggs_column runs[]    = {U64(run, DELTA),          U64(graph, DELTA),    U64(schedule, DELTA),
-                                            U64(decode, DELTA),       I64(step, DELTA),     U64(phase, PLAIN),
-                                            STRING(backend),          U64(host, PLAIN),     TIME(begin_ns, DELTA, BEGIN),
-                                            TIME(end_ns, DELTA, END), U64(threads, PLAIN),  I64(slot, PLAIN),
-                                            U64(os_thread, DELTA),    I64(status, PLAIN),   U64(flags, PLAIN),
-                                            U64(nodes, PLAIN),        U64(executed, PLAIN), U64(absorbed, PLAIN),
-                                            U64(empty, PLAIN),        U64(skipped, PLAIN),  U64(opaque, PLAIN),
-                                            U64(unseen, PLAIN),       U64(cut, PLAIN),      U64(first_op_run, DELTA),
-                                            U64(op_runs, PLAIN),      U64(lost, PLAIN)};
-static const struct ggs_column decodes[] = {U64(decode, DELTA),       U64(context, PLAIN), I64(step, DELTA),
-                                            U64(encode, PLAIN),       U64(tokens, PLAIN),  TIME(begin_ns, DELTA, BEGIN),
-                                            TIME(end_ns, DELTA, END), I64(status, PLAIN)};
-static const struct ggs_column steps[]   = {
-      I64(step, DELTA),         U64(phase, PLAIN),     U64(context, PLAIN),  TIME(begin_ns, DELTA, BEGIN),
-      TIME(end_ns, DELTA, END), U64(first_run, DELTA), U64(last_run, DELTA), U64(runs, PLAIN),
-      U64(first_token, DELTA),  U64(tokens, PLAIN),    U64(decodes, PLAIN)};
-static const struct ggs_column tokens[]    = {I64(step, DELTA),     U64(index, DELTA),    I64(token, PLAIN),
-                                              I64(position, DELTA), I64(sequence, DELTA), U64(output, PLAIN),
-                                              U64(decode, DELTA),   STRING(text)};
-static const struct ggs_column op_runs[]   = {U64(run, DELTA),
-                                              U64(node, DELTA),
-                                              THREAD(DELTA),
-                                              U64(os_thread, DELTA),
-                                              TIME(begin_ns, FOLLOW, BEGIN),
-                                              SPAN(duration_ns, DURATION),
-                                              SPAN(wait_ns, WAIT),
-                                              SPAN(inner_wait_ns, NONE),
-                                              U64(flags, PLAIN),
-                                              U64(absorbed, PLAIN)};
-static const struct ggs_column indices[]   = {U64(run, DELTA),   U64(node, DELTA), U64(slot, PLAIN), U64(width, PLAIN),
-                                              U64(flags, PLAIN), U64(ne0, PLAIN),  U64(ne1, PLAIN),  U64(ne2, PLAIN),
-                                              U64(ne3, PLAIN),   BYTES(data)};
-static const struct ggs_column transfers[] = {U64(kind, PLAIN),
-                                              U64(async, PLAIN),
-                                              U64(from, DELTA),
-                                              U64(to, DELTA),
-                                              U64(from_buffer, PLAIN),
-                                              U64(to_buffer, PLAIN),
-                                              U64(bytes, PLAIN),
-                                              TIME(begin_ns, DELTA, BEGIN),
-                                              SPAN(duration_ns, DURATION),
-                                              STRING(name),
-                                              U64(file, PLAIN),
-                                              U64(file_offset, DELTA)};
-static const struct ggs_column loads[]     = {U64(load, DELTA), STRING(path), TIME(begin_ns, DELTA, BEGIN),
-                                              TIME(end_ns, DELTA, END), U64(model, PLAIN)};
-static const struct ggs_column contexts[]  = {U64(context, DELTA), U64(address, PLAIN), U64(model, PLAIN),
-                                              U64(memory, PLAIN), TIME(begin_ns, DELTA, BEGIN)};
-static const struct ggs_column schedules[] = {
-    U64(schedule, DELTA),         U64(scheduler, PLAIN),    U64(decode, DELTA), U64(nodes, PLAIN),
-    TIME(begin_ns, DELTA, BEGIN), TIME(end_ns, DELTA, END), I64(status, PLAIN)};
-static const struct ggs_column losses[] = {U64(reason, PLAIN), U64(lane, PLAIN), U64(count, PLAIN), U64(run, DELTA),
-                                           TIME(begin_ns, DELTA, BEGIN)};
-static const struct ggs_column lod[]    = {
-       U64(level, PLAIN),       I64(slot, PLAIN),        THREAD(PLAIN),     TIME(begin_ns, DELTA, BEGIN),
-       U64(busy_ns, PLAIN),     U64(wait_ns, PLAIN),     U64(count, PLAIN), U64(longest_ns, PLAIN),
-       U64(longest_run, DELTA), U64(longest_node, PLAIN)};
+// Each table is a list of its columns in the order of the members of its row's struct (ggscope.h). The compiler compares them:
+// column k is member k, by name and by type, and there are as many columns as members.
+//
+// The encodings were chosen by measurement: DELTA if a value is near the one before, PLAIN if it is not.
 
-static const struct ggs_column faults[]    = {TIME(begin_ns, DELTA, BEGIN),
-                                              SPAN(duration_ns, DURATION),
-                                              U64(kind, PLAIN),
-                                              U64(os_thread, DELTA),
-                                              U64(address, DELTA),
-                                              U64(file, PLAIN),
-                                              U64(file_offset, DELTA),
-                                              U64(run, DELTA),
-                                              U64(node, DELTA),
-                                              I64(step, DELTA)};
-static const struct ggs_column reads[]     = {U64(kind, PLAIN),
-                                              U64(file, PLAIN),
-                                              U64(file_offset, DELTA),
-                                              U64(bytes, PLAIN),
-                                              TIME(begin_ns, DELTA, BEGIN),
-                                              SPAN(duration_ns, DURATION),
-                                              U64(os_thread, DELTA),
-                                              U64(load, PLAIN)};
-static const struct ggs_column residency[] = {U64(snapshot, DELTA), U64(moment, PLAIN), TIME(begin_ns, DELTA, BEGIN),
-                                              I64(step, DELTA),     U64(file, PLAIN),   U64(page, DELTA),
-                                              U64(pages, PLAIN)};
-static const struct ggs_column block_requests[] = {TIME(begin_ns, DELTA, BEGIN),
-                                                   SPAN(duration_ns, DURATION),
-                                                   U64(device, PLAIN),
-                                                   U64(sector, DELTA),
-                                                   U64(bytes, PLAIN),
-                                                   U64(write, PLAIN),
-                                                   U64(os_thread, DELTA),
-                                                   U64(file, PLAIN),
-                                                   U64(file_offset, DELTA),
-                                                   U64(run, DELTA),
-                                                   U64(node, DELTA),
-                                                   I64(step, DELTA)};
-static const struct ggs_column pages[]          = {U64(run, DELTA),  U64(node, DELTA),  U64(file, PLAIN),
-                                                   U64(page, DELTA), U64(pages, PLAIN), U64(flags, PLAIN)};
-
+#define PASTE_(a, b) a##b
+#define PASTE(a, b)  PASTE_(a, b)
 #define COUNT(array) (sizeof(array) / sizeof((array)[0]))
+
+// 0, or no compilation: the member of ROW is the next one, and is of that type. __COUNTER__ counts the columns.
+#define CHECK(member, c_type)                                                                                    \
+    (0 * sizeof(struct {                                                                                         \
+         _Static_assert(offsetof(struct ROW, member) == 8 * (__COUNTER__ - PASTE(ROW, _first)), "column order"); \
+         _Static_assert(_Generic(((struct ROW *) 0)->member, c_type : 1, default : 0), "column type");           \
+         char nothing;                                                                                           \
+     }))
+#define COLUMN(name, member, c_type, type, encoding, role) \
+    { name, GGS_COLUMN_##type, GGS_ENCODING_##encoding, GGS_ROLE_##role + CHECK(member, c_type) }
+
+#define U64(n, e)     COLUMN(#n, n, uint64_t, U64, e, NONE)
+#define I64(n, e)     COLUMN(#n, n, int64_t, I64, e, NONE)
+#define STRING(n)     COLUMN(#n, n, uint64_t, STRING, DELTA, NONE)
+#define TIME(n, e, r) COLUMN(#n, n, int64_t, TIME, e, r)
+#define SPAN(n, r)    COLUMN(#n, n, uint64_t, SPAN, PLAIN, r)
+#define THREAD(e)     COLUMN("thread", thread, uint64_t, U64, e, THREAD)
+#define PROCESS()     COLUMN("process", process, uint64_t, U64, PLAIN, PROCESS)
+#define CLASS(e)      COLUMN("class", class_, uint64_t, U64, e, NONE)
+#define I64_4(n)      FOUR(n, int64_t, I64)
+#define U64_4(n)      FOUR(n, uint64_t, U64)
+#define FOUR(n, c, t)                                                                 \
+    COLUMN(#n "0", n[0], c, t, PLAIN, NONE), COLUMN(#n "1", n[1], c, t, PLAIN, NONE), \
+        COLUMN(#n "2", n[2], c, t, PLAIN, NONE), COLUMN(#n "3", n[3], c, t, PLAIN, NONE)
+#define TEXT(n) COLUMN(#n, n, const char *, BYTES, BYTES, NONE)
+#define DATA(n) COLUMN(#n, n, const void *, BYTES, BYTES, NONE)
+
+// A list of columns, and after it LIST_END with the number of members that have no column (a length beside its bytes: 1).
+#define LIST(name)                                 \
+    enum { PASTE(ROW, _first) = __COUNTER__ + 1 }; \
+    static const struct ggs_column name[] =
+#define LIST_END(name, bytes) \
+    _Static_assert(sizeof(struct ROW) == 8 * (COUNT(name) + (bytes)) && COUNT(name) < GGS_COLUMNS_MAX, #name)
+
+#define ROW ggs_experiment
+LIST(experiment){TEXT(text)};
+LIST_END(experiment, 1);
+#undef ROW
+
+#define ROW ggs_process
+LIST(processes){U64(process, DELTA),
+                U64(pid, PLAIN),
+                STRING(executable),
+                STRING(engine),
+                TIME(begin_ns, PLAIN, BEGIN),
+                TIME(end_ns, PLAIN, END),
+                U64(realtime_ns, PLAIN),
+                U64(page_size, PLAIN),
+                U64(ended, PLAIN),
+                STRING(host)};
+LIST_END(processes, 0);
+#undef ROW
+
+#define ROW ggs_string
+LIST(strings){TEXT(text)};
+LIST_END(strings, 1);
+#undef ROW
+
+#define ROW ggs_file
+LIST(files){U64(file, DELTA), STRING(path), U64(size, PLAIN), I64(mtime_ns, PLAIN), U64(load, PLAIN), U64(gguf, PLAIN)};
+LIST_END(files, 0);
+#undef ROW
+
+#define ROW ggs_file_mapping
+LIST(mappings){TIME(begin_ns, DELTA, BEGIN), U64(start, DELTA), U64(end, DELTA),
+               U64(offset, DELTA),           STRING(path),      PROCESS()};
+LIST_END(mappings, 0);
+#undef ROW
+
+#define ROW ggs_buffer
+LIST(buffers){U64(buffer, DELTA),       U64(address, DELTA),
+              U64(size, PLAIN),         STRING(type),
+              U64(usage, PLAIN),        CLASS(PLAIN),
+              U64(host, PLAIN),         U64(load, PLAIN),
+              U64(file, PLAIN),         TIME(begin_ns, DELTA, BEGIN),
+              TIME(end_ns, PLAIN, END), PROCESS()};
+LIST_END(buffers, 0);
+#undef ROW
+
+#define ROW ggs_type
+LIST(types){U64(type, DELTA), STRING(name), U64(block_elements, PLAIN), U64(block_bytes, PLAIN)};
+LIST_END(types, 0);
+#undef ROW
+
+#define ROW ggs_op
+LIST(ops){U64(op, DELTA), STRING(name)};
+LIST_END(ops, 0);
+#undef ROW
+
+#define ROW ggs_tensor
+LIST(tensors){U64(tensor, DELTA),
+              STRING(name),
+              U64(type, PLAIN),
+              U64(flags, PLAIN),
+              I64_4(ne),
+              U64_4(nb),
+              U64(address, DELTA),
+              U64(source, PLAIN),
+              U64(file, PLAIN),
+              U64(file_offset, DELTA),
+              U64(buffer, PLAIN),
+              U64(buffer_offset, DELTA),
+              U64(origin_file, PLAIN),
+              U64(origin_offset, DELTA),
+              U64(view, DELTA),
+              U64(view_offset, DELTA),
+              PROCESS()};
+LIST_END(tensors, 0);
+#undef ROW
+
+#define ROW ggs_graph_row
+LIST(graphs){U64(graph, DELTA), U64(base, DELTA),    U64(hash, PLAIN),
+             U64(nodes, PLAIN), U64(tensors, PLAIN), TIME(begin_ns, DELTA, BEGIN),
+             PROCESS()};
+LIST_END(graphs, 0);
+#undef ROW
+
+#define ROW ggs_node
+LIST(nodes){U64(graph, DELTA), U64(node, DELTA),  U64(tensor, DELTA),
+            U64(op, PLAIN),    U64(flags, PLAIN), STRING(parameters)};
+LIST_END(nodes, 0);
+#undef ROW
+
+#define ROW ggs_edge
+LIST(edges){U64(graph, DELTA), U64(node, DELTA), U64(slot, PLAIN), U64(tensor, DELTA)};
+LIST_END(edges, 0);
+#undef ROW
+
+#define ROW ggs_run
+LIST(runs){U64(run, DELTA),          U64(graph, DELTA),    U64(schedule, DELTA),
+           U64(decode, DELTA),       I64(step, DELTA),     U64(phase, PLAIN),
+           STRING(backend),          U64(host, PLAIN),     TIME(begin_ns, DELTA, BEGIN),
+           TIME(end_ns, DELTA, END), U64(threads, PLAIN),  I64(slot, PLAIN),
+           U64(os_thread, DELTA),    I64(status, PLAIN),   U64(flags, PLAIN),
+           U64(nodes, PLAIN),        U64(executed, PLAIN), U64(absorbed, PLAIN),
+           U64(empty, PLAIN),        U64(skipped, PLAIN),  U64(opaque, PLAIN),
+           U64(unseen, PLAIN),       U64(cut, PLAIN),      U64(first_op_run, DELTA),
+           U64(op_runs, PLAIN),      U64(lost, PLAIN),     PROCESS(),
+           U64(device, PLAIN),       I64(context, PLAIN)};
+LIST_END(runs, 0);
+#undef ROW
+
+#define ROW ggs_decode
+LIST(decodes){U64(decode, DELTA),       U64(context, PLAIN), I64(step, DELTA),
+              U64(encode, PLAIN),       U64(tokens, PLAIN),  TIME(begin_ns, DELTA, BEGIN),
+              TIME(end_ns, DELTA, END), I64(status, PLAIN),  PROCESS()};
+LIST_END(decodes, 0);
+#undef ROW
+
+#define ROW ggs_step
+LIST(steps){I64(step, DELTA),         U64(phase, PLAIN),     U64(context, PLAIN),  TIME(begin_ns, DELTA, BEGIN),
+            TIME(end_ns, DELTA, END), U64(first_run, DELTA), U64(last_run, DELTA), U64(runs, PLAIN),
+            U64(first_token, DELTA),  U64(tokens, PLAIN),    U64(decodes, PLAIN),  PROCESS()};
+LIST_END(steps, 0);
+#undef ROW
+
+#define ROW ggs_token
+LIST(tokens){I64(step, DELTA),     U64(index, DELTA),  I64(token, PLAIN),  I64(position, DELTA),
+             I64(sequence, DELTA), U64(output, PLAIN), U64(decode, DELTA), STRING(text)};
+LIST_END(tokens, 0);
+#undef ROW
+
+#define ROW ggs_op_run
+LIST(op_runs){U64(run, DELTA),
+              U64(node, DELTA),
+              THREAD(DELTA),
+              U64(os_thread, DELTA),
+              TIME(begin_ns, FOLLOW, BEGIN),
+              SPAN(duration_ns, DURATION),
+              SPAN(wait_ns, WAIT),
+              SPAN(inner_wait_ns, NONE),
+              U64(flags, PLAIN),
+              U64(absorbed, PLAIN),
+              TIME(submit_ns, DELTA, NONE)};
+LIST_END(op_runs, 0);
+#undef ROW
+
+#define ROW ggs_index
+LIST(indices){U64(run, DELTA),   U64(node, DELTA), U64(slot, PLAIN), U64(width, PLAIN),
+              U64(flags, PLAIN), U64_4(ne),        DATA(data)};
+LIST_END(indices, 1);
+#undef ROW
+
+#define ROW ggs_transfer
+LIST(transfers){U64(kind, PLAIN),
+                U64(async, PLAIN),
+                U64(from, DELTA),
+                U64(to, DELTA),
+                U64(from_buffer, PLAIN),
+                U64(to_buffer, PLAIN),
+                U64(bytes, PLAIN),
+                TIME(begin_ns, DELTA, BEGIN),
+                SPAN(duration_ns, DURATION),
+                STRING(name),
+                U64(file, PLAIN),
+                U64(file_offset, DELTA),
+                PROCESS()};
+LIST_END(transfers, 0);
+#undef ROW
+
+#define ROW ggs_load
+LIST(loads){U64(load, DELTA),         STRING(path),      TIME(begin_ns, DELTA, BEGIN),
+            TIME(end_ns, DELTA, END), U64(model, PLAIN), PROCESS()};
+LIST_END(loads, 0);
+#undef ROW
+
+#define ROW ggs_context
+LIST(contexts){U64(context, DELTA), U64(address, PLAIN),          U64(model, PLAIN),
+               U64(memory, PLAIN),  TIME(begin_ns, DELTA, BEGIN), PROCESS()};
+LIST_END(contexts, 0);
+#undef ROW
+
+#define ROW ggs_schedule
+LIST(schedules){U64(schedule, DELTA),         U64(scheduler, PLAIN),    U64(decode, DELTA), U64(nodes, PLAIN),
+                TIME(begin_ns, DELTA, BEGIN), TIME(end_ns, DELTA, END), I64(status, PLAIN), PROCESS()};
+LIST_END(schedules, 0);
+#undef ROW
+
+#define ROW ggs_loss
+LIST(losses){U64(reason, PLAIN),           U64(lane, PLAIN),         U64(count, PLAIN), U64(run, DELTA),
+             TIME(begin_ns, DELTA, BEGIN), TIME(end_ns, DELTA, END), PROCESS()};
+LIST_END(losses, 0);
+#undef ROW
+
+#define ROW ggs_lod
+LIST(lod){U64(level, PLAIN),       I64(slot, PLAIN),         THREAD(PLAIN),     TIME(begin_ns, DELTA, BEGIN),
+          U64(busy_ns, PLAIN),     U64(wait_ns, PLAIN),      U64(count, PLAIN), U64(longest_ns, PLAIN),
+          U64(longest_run, DELTA), U64(longest_node, PLAIN), U64(lane, PLAIN)};
+LIST_END(lod, 0);
+#undef ROW
+
+#define ROW ggs_fault
+LIST(faults){TIME(begin_ns, DELTA, BEGIN),
+             SPAN(duration_ns, DURATION),
+             U64(kind, PLAIN),
+             U64(os_thread, DELTA),
+             U64(address, DELTA),
+             U64(file, PLAIN),
+             U64(file_offset, DELTA),
+             U64(run, DELTA),
+             U64(node, DELTA),
+             I64(step, DELTA),
+             PROCESS()};
+LIST_END(faults, 0);
+#undef ROW
+
+#define ROW ggs_read
+LIST(reads){U64(kind, PLAIN),
+            U64(file, PLAIN),
+            U64(file_offset, DELTA),
+            U64(bytes, PLAIN),
+            TIME(begin_ns, DELTA, BEGIN),
+            SPAN(duration_ns, DURATION),
+            U64(os_thread, DELTA),
+            U64(load, PLAIN),
+            PROCESS()};
+LIST_END(reads, 0);
+#undef ROW
+
+#define ROW ggs_residency
+LIST(residency){U64(snapshot, DELTA), U64(moment, PLAIN), TIME(begin_ns, DELTA, BEGIN),
+                I64(step, DELTA),     U64(file, PLAIN),   U64(page, DELTA),
+                U64(pages, PLAIN),    PROCESS()};
+LIST_END(residency, 0);
+#undef ROW
+
+#define ROW ggs_block_request
+LIST(block_requests){TIME(begin_ns, DELTA, BEGIN),
+                     SPAN(duration_ns, DURATION),
+                     U64(device, PLAIN),
+                     U64(sector, DELTA),
+                     U64(bytes, PLAIN),
+                     U64(write, PLAIN),
+                     U64(os_thread, DELTA),
+                     U64(file, PLAIN),
+                     U64(file_offset, DELTA),
+                     U64(run, DELTA),
+                     U64(node, DELTA),
+                     I64(step, DELTA),
+                     U64(process, PLAIN)};
+LIST_END(block_requests, 0);
+#undef ROW
+
+#define ROW ggs_pages
+LIST(pages){U64(run, DELTA),  U64(node, DELTA),  U64(file, PLAIN),
+            U64(page, DELTA), U64(pages, PLAIN), U64(flags, PLAIN)};
+LIST_END(pages, 0);
+#undef ROW
+
+#define ROW ggs_device
+LIST(devices){U64(device, DELTA), PROCESS(),          STRING(name),    STRING(description),
+              U64(type, PLAIN),   U64(memory, PLAIN), STRING(backend), U64(seen, PLAIN)};
+LIST_END(devices, 0);
+#undef ROW
+
+#define ROW ggs_lane
+LIST(lanes){U64(lane, DELTA),  PROCESS(),        U64(device, PLAIN), I64(slot, PLAIN),
+            U64(queue, DELTA), U64(kind, PLAIN), STRING(name)};
+LIST_END(lanes, 0);
+#undef ROW
+
+#define ROW ggs_kernel
+LIST(kernels){U64(run, DELTA),
+              U64(node, DELTA),
+              U64(nodes, PLAIN),
+              U64(lane, DELTA),
+              STRING(name),
+              TIME(submit_ns, DELTA, NONE),
+              TIME(begin_ns, DELTA, BEGIN),
+              SPAN(duration_ns, DURATION),
+              U64(flags, PLAIN)};
+LIST_END(kernels, 0);
+#undef ROW
+
 // The key is the first column in all tables that have one.
 #define TABLE(number, name, columns, bytes, key, sorted) \
     [GGS_TABLE_##number] = {name, columns, COUNT(columns), COUNT(columns) + (bytes), key, sorted}
 
-static const struct ggs_schema schemas[GGS_TABLE_COUNT] = {
+static const struct ggs_schema schemas[] = {
     TABLE(EXPERIMENT, "experiment", experiment, 1, -1, 0),
-    TABLE(PROCESS, "process", process, 0, 0, 0),
+    TABLE(PROCESSES, "processes", processes, 0, 0, 0),
     TABLE(STRINGS, "strings", strings, 1, -1, 0),
     TABLE(FILES, "files", files, 0, 0, 1),
     TABLE(MAPPINGS, "mappings", mappings, 0, -1, 0),
@@ -178,39 +358,11 @@ static const struct ggs_schema schemas[GGS_TABLE_COUNT] = {
     TABLE(RESIDENCY, "residency", residency, 0, 0, 1),
     TABLE(BLOCK_REQUESTS, "block_requests", block_requests, 0, -1, 0),
     TABLE(PAGES, "pages", pages, 0, 0, 1),
+    TABLE(DEVICES, "devices", devices, 0, 0, 1),
+    TABLE(LANES, "lanes", lanes, 0, 0, 1),
+    TABLE(KERNELS, "kernels", kernels, 0, 0, 1),
 };
-
-#define FITS(type, columns, bytes) \
-    _Static_assert(sizeof(struct type) == 8 * (COUNT(columns) + (bytes)) && COUNT(columns) < GGS_COLUMNS_MAX, #type)
-FITS(ggs_experiment, experiment, 1);
-FITS(ggs_process, process, 0);
-FITS(ggs_string, strings, 1);
-FITS(ggs_file, files, 0);
-FITS(ggs_file_mapping, mappings, 0);
-FITS(ggs_buffer, buffers, 0);
-FITS(ggs_type, types, 0);
-FITS(ggs_op, ops, 0);
-FITS(ggs_tensor, tensors, 0);
-FITS(ggs_graph_row, graphs, 0);
-FITS(ggs_node, nodes, 0);
-FITS(ggs_edge, edges, 0);
-FITS(ggs_run, runs, 0);
-FITS(ggs_decode, decodes, 0);
-FITS(ggs_step, steps, 0);
-FITS(ggs_token, tokens, 0);
-FITS(ggs_op_run, op_runs, 0);
-FITS(ggs_index, indices, 1);
-FITS(ggs_transfer, transfers, 0);
-FITS(ggs_load, loads, 0);
-FITS(ggs_context, contexts, 0);
-FITS(ggs_schedule, schedules, 0);
-FITS(ggs_loss, losses, 0);
-FITS(ggs_lod, lod, 0);
-FITS(ggs_fault, faults, 0);
-FITS(ggs_read, reads, 0);
-FITS(ggs_residency, residency, 0);
-FITS(ggs_block_request, block_requests, 0);
-FITS(ggs_pages, pages, 0);
+_Static_assert(COUNT(schemas) == GGS_TABLE_COUNT, "every table has a schema");
 
 const struct ggs_schema * ggs_trace_schema(enum ggs_trace_table table) {
     return (unsigned) table < GGS_TABLE_COUNT && schemas[table].name != NULL ? &schemas[table] : NULL;

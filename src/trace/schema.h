@@ -11,6 +11,7 @@ enum ggs_role {
     GGS_ROLE_DURATION, // follows begin
     GGS_ROLE_WAIT,     // follows duration
     GGS_ROLE_THREAD,
+    GGS_ROLE_PROCESS, // that the row belongs to
 };
 
 // The column with that role, -1 for none.

@@ -7,7 +7,7 @@
 #include <xxhash.h>
 #include <zstd.h>
 
-static void fail_memory(struct ggs_writer * writer) {
+void ggs_writer_fail_memory(struct ggs_writer * writer) {
     if (writer->status == 0) writer->status = ggs_fail_memory(&writer->error);
 }
 
@@ -57,15 +57,8 @@ static void describe(const struct ggs_block * block, struct ggs_chunk_header * h
 }
 
 static int remember(struct ggs_writer * writer, const struct ggs_chunk_header * header) {
-    if (writer->n_entries == writer->entries_capacity) {
-        uint64_t                 capacity = writer->entries_capacity == 0 ? 64 : 2 * writer->entries_capacity;
-        struct ggs_index_entry * bigger   = realloc(writer->entries, capacity * sizeof(*bigger));
-        if (bigger == NULL) return GGS_MEMORY;
-        writer->entries          = bigger;
-        writer->entries_capacity = capacity;
-    }
-    writer->entries[writer->n_entries++] = (struct ggs_index_entry){.offset = writer->offset, .header = *header};
-    return 0;
+    struct ggs_index_entry entry = {.offset = writer->offset, .header = *header};
+    return ggs_array_push(writer->entries, writer->n_entries, writer->entries_capacity, entry) ? 0 : GGS_MEMORY;
 }
 
 // Compresses the block into packer->stored, behind room for the chunk header; returns the frame's length, 0 on failure.
@@ -73,12 +66,7 @@ static uint64_t compress(struct ggs_packer * packer, struct ggs_block * block, u
     *raw = ggs_block_encode(block, &packer->raw, &packer->raw_capacity);
     if (*raw == 0) return 0;
     uint64_t needed = sizeof(struct ggs_chunk_header) + ZSTD_compressBound(*raw) + GGS_CHUNK_ALIGNMENT;
-    if (needed > packer->stored_capacity) {
-        uint8_t * bigger = realloc(packer->stored, needed);
-        if (bigger == NULL) return 0;
-        packer->stored          = bigger;
-        packer->stored_capacity = needed;
-    }
+    if (!ggs_array_reserve(packer->stored, packer->stored_capacity, needed)) return 0;
     size_t stored =
         ZSTD_compressCCtx(packer->zstd, packer->stored + sizeof(struct ggs_chunk_header),
                           packer->stored_capacity - sizeof(struct ggs_chunk_header), packer->raw, *raw, GGS_ZSTD_LEVEL);
@@ -179,7 +167,7 @@ void ggs_writer_flush(struct ggs_writer * writer, enum ggs_trace_table table) {
 // ---- making and freeing ----
 
 int ggs_writer_init(struct ggs_writer * writer, int fd, const char * path, const uint8_t uuid[16]) {
-    *writer                        = (struct ggs_writer){.fd = fd, .path = path};
+    *writer                        = (struct ggs_writer){.fd = fd, .path = path, .process = 1};
     writer->packer.zstd            = ZSTD_createCCtx();
     writer->helper.packer.zstd     = ZSTD_createCCtx();
     struct ggs_trace_header header = {.version = GGS_TRACE_VERSION, .byte_order = GGS_TRACE_BYTE_ORDER};
@@ -189,12 +177,15 @@ int ggs_writer_init(struct ggs_writer * writer, int fd, const char * path, const
     pthread_cond_init(&writer->helper.changed, NULL);
     writer->opened = true;
     if (writer->packer.zstd == NULL || writer->helper.packer.zstd == NULL)
-        fail_memory(writer);
+        ggs_writer_fail_memory(writer);
     else
         writer->status = put(writer, &header, sizeof(header), &writer->error);
     // Where there can be no thread, the caller's does all the work.
     writer->helper.started = writer->status == 0 && pthread_create(&writer->helper.thread, NULL, help, writer) == 0;
-    for (unsigned i = 1; i < GGS_TABLE_COUNT; i++) writer->blocks[i].schema = ggs_trace_schema(i);
+    for (unsigned i = 1; i < GGS_TABLE_COUNT; i++) {
+        writer->blocks[i].schema  = ggs_trace_schema(i);
+        writer->process_column[i] = ggs_schema_role(writer->blocks[i].schema, GGS_ROLE_PROCESS);
+    }
     ggs_writer_append(writer, GGS_TABLE_STRINGS, &(struct ggs_string){"", 0});
     writer->n_strings = 1;
     return writer->status;
@@ -234,7 +225,12 @@ void ggs_writer_append(struct ggs_writer * writer, enum ggs_trace_table table, c
     if (block->rows >= GGS_CHUNK_ROWS && (table != GGS_TABLE_OP_RUNS || block->rows == GGS_CHUNK_ROWS_MAX))
         ggs_writer_flush(writer, table);
     if (block->n_bytes >= GGS_CHUNK_BYTES) ggs_writer_flush(writer, table);
-    if (ggs_block_append(block, row) != 0) fail_memory(writer);
+    if (ggs_block_append(block, row) != 0) {
+        ggs_writer_fail_memory(writer);
+        return;
+    }
+    int process = writer->process_column[table];
+    if (process >= 0) block->words[process][block->rows - 1] = writer->process;
 }
 
 uint64_t ggs_writer_next_row(const struct ggs_writer * writer, enum ggs_trace_table table) {
@@ -246,7 +242,7 @@ uint64_t ggs_writer_string(struct ggs_writer * writer, const void * text, uint64
     if (length > GGS_BYTES_MAX) length = GGS_BYTES_MAX;
     uint64_t * number = ggs_map_put(&writer->strings, ggs_map_key_of(text, length));
     if (number == NULL) {
-        fail_memory(writer);
+        ggs_writer_fail_memory(writer);
         return 0;
     }
     if (*number == 0) {
@@ -261,6 +257,8 @@ void ggs_writer_checkpoint(struct ggs_writer * writer) {
     // Levels of detail refer to nothing that is not there yet, and compress better in larger chunks.
     for (unsigned table = 1; table < GGS_TABLE_LOD; table++)
         if (table != GGS_TABLE_OP_RUNS) ggs_writer_flush(writer, table);
+    ggs_writer_flush(writer, GGS_TABLE_DEVICES);
+    ggs_writer_flush(writer, GGS_TABLE_LANES);
     ggs_writer_flush(writer, GGS_TABLE_OP_RUNS);
 }
 

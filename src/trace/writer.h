@@ -4,6 +4,7 @@
 #include <pthread.h>
 #include <stdbool.h>
 
+#include "base/array.h"
 #include "base/map.h"
 #include "trace/block.h"
 
@@ -37,7 +38,9 @@ struct ggs_writer {
     const char *             path; // for messages
     int                      status;
     struct ggs_error         error;
-    uint64_t                 offset; // bytes written
+    uint64_t                 offset;  // bytes written
+    uint64_t                 process; // fills the column `process` of rows that are appended
+    int                      process_column[GGS_TABLE_COUNT];
     struct ggs_block         blocks[GGS_TABLE_COUNT];
     uint64_t                 rows[GGS_TABLE_COUNT]; // of closed chunks
     struct ggs_index_entry * entries;
@@ -51,6 +54,12 @@ struct ggs_writer {
 // `fd` stays the caller's, `path` must outlive the writer, which must not move. Writes the header.
 int  ggs_writer_init(struct ggs_writer * writer, int fd, const char * path, const uint8_t uuid[16]);
 void ggs_writer_release(struct ggs_writer * writer);
+
+// Out of memory: the first failure, if there was none before.
+void ggs_writer_fail_memory(struct ggs_writer * writer);
+// ggs_array_reserve, and the failure is the trace's.
+#define ggs_writer_reserve(writer, array, capacity, needed) \
+    (ggs_array_reserve(array, capacity, needed) || (ggs_writer_fail_memory(writer), false))
 
 // `row` is the table's struct in ggscope.h. Bytes are copied. A chunk that is full is written.
 void ggs_writer_append(struct ggs_writer * writer, enum ggs_trace_table table, const void * row);

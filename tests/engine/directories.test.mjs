@@ -227,9 +227,10 @@ test("a report that is killed leaves nothing behind", async () => {
     mkdirSync(folder);
     for (const wait of [1, 5, 10, 20, 40]) {
         const child = spawn(ggscope, ["report", "-q", "-o", join(folder, "page.html"), good], { stdio: "ignore" });
+        const ended = once(child, "close");
         await new Promise((done) => setTimeout(done, wait));
         child.kill("SIGKILL");
-        await once(child, "close");
+        await ended;
         assert.deepEqual(readdirSync(folder).filter((name) => name !== "page.html"), []);
     }
 });

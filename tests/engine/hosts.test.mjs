@@ -37,7 +37,7 @@ test("fork without exec: the child computes on, the parent's trace is the parent
     assert.equal(told(recorded.child).length, 3);
     assert.deepEqual(plainSteps(directory), told(recorded.own));
     assert.equal(complete(directory).length, 3);
-    const { process: processes } = rows(directory, "process");
+    const { processes } = rows(directory, "processes");
     assert.deepEqual(processes.map((p) => p.ended), [1]);
     assert.equal(stderr.includes("ggscope"), false);
 });

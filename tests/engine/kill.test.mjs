@@ -17,7 +17,7 @@ const random = () => ((seed = (Math.imul(seed, 1664525) + 1013904223) >>> 0) / 2
 // A trace of a host that printed `stdout` before it died. Returns whether a graph run was cut off.
 function examine(directory, stdout, threads) {
     const results = check(directory);
-    const { runs, process: [process] } = rows(directory, "runs", "process");
+    const { runs, processes: [process] } = rows(directory, "runs", "processes");
     const { op_runs } = rows(directory, "op_runs");
     const fed = told(stdout);
     const completed = jsonLines(stdout).filter((line) => line.logits).length;

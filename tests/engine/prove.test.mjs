@@ -58,7 +58,7 @@ test("the sparse ops touch no more than their rows and experts", () => {
     const { directory } = prove(model("moe"), "-n", "2");
     const answer = assertProved(directory);
     const experts = answer.by_op.find((row) => row.op === "MUL_MAT_ID");
-    const { tensors, process: [{ page_size: page }] } = rows(directory, "tensors", "process");
+    const { tensors, processes: [{ page_size: page }] } = rows(directory, "tensors", "processes");
     const whole = tensors.filter((t) => /ffn_.*_exps\.weight$/.test(t.name)).reduce((sum, t) => sum + t.nb3 / page, 0);
     assert.ok(experts.pages_touched < whole, `${experts.pages_touched} of ${whole} pages in two token steps`);
 });

@@ -13,7 +13,7 @@ int LLVMFuzzerTestOneInput(const uint8_t * data, size_t size);
 
 static struct ggs_experiments * open_experiments(void) {
     static struct ggs_experiments * experiments;
-    static const char * const       directories[] = {"tests/golden/v1", "tests/golden/v1"};
+    static const char * const       directories[] = {"tests/golden/v2", "tests/golden/v2"};
     struct ggs_error                error         = {0};
     if (experiments == NULL && ggs_experiments_new(&experiments, directories, 2, NULL, &error) < 0) {
         fprintf(stderr, "%s; run it from the top of the tree\n", error.text);

@@ -33,7 +33,7 @@ static struct {
 static void take_apart(void) {
     struct ggs_mapping mapping;
     if (whole.n > 0) return;
-    if (ggs_mapping_open(&mapping, "tests/golden/v1/trace.ggs", NULL) < 0) {
+    if (ggs_mapping_open(&mapping, "tests/golden/v2/trace.ggs", NULL) < 0) {
         fprintf(stderr, "run it from the top of the tree\n");
         exit(1);
     }
@@ -107,7 +107,7 @@ int LLVMFuzzerTestOneInput(const uint8_t * data, size_t size) {
                                            "/api/x/0/graph?token=1",
                                            "/api/compare?a=0&b=1"};
     char                      path[64];
-    const char *              directories[2] = {path, "tests/golden/v1"};
+    const char *              directories[2] = {path, "tests/golden/v2"};
     struct ggs_experiments *  experiments;
     if (size < 1) return 0;
     take_apart();

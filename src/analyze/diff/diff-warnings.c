@@ -43,7 +43,7 @@ static int list_engine(struct ggs_text * all, struct ggs_text * brief, struct gg
     static const char * const left_out[] = {"capture=", "library=", "directory=", "argument="};
     struct ggs_cursor *       cursor;
     struct ggs_process        row;
-    int                       status = ggs_cursor_open(&cursor, trace->reader, GGS_TABLE_PROCESS, error);
+    int                       status = ggs_cursor_open(&cursor, trace->reader, GGS_TABLE_PROCESSES, error);
     if (status < 0) return status;
     while ((status = ggs_cursor_next(cursor, &row, error)) > 0) {
         const char * line = ggs_reader_string(trace->reader, row.engine);

@@ -64,7 +64,7 @@ static int add_pages(struct pass * pass, struct ggs_error * error) {
     struct ggs_process  process = {.page_size = 4096};
     int                 more, status = ggs_cursor_open(&cursor, pass->trace->reader, GGS_TABLE_PAGES, error);
     if (status < 0) return status;
-    ggs_reader_row(pass->trace->reader, GGS_TABLE_PROCESS, 0, &process, NULL);
+    ggs_reader_row(pass->trace->reader, GGS_TABLE_PROCESSES, 0, &process, NULL);
     while ((more = ggs_cursor_next(cursor, &pages, error)) > 0) {
         pass->heat->pages = true;
         if (pages.run >= pass->n_wanted || !pass->wanted[pages.run] || pages.pages == 0) continue;

@@ -285,7 +285,7 @@ static int read_facts(struct ggs_proof * proof, struct ggs_trace * trace, struct
     struct ggs_loss     loss;
     int                 more;
     proof->page_size = 4096;
-    if (ggs_reader_row(trace->reader, GGS_TABLE_PROCESS, 0, &process, NULL) == 0 && process.page_size > 0)
+    if (ggs_reader_row(trace->reader, GGS_TABLE_PROCESSES, 0, &process, NULL) == 0 && process.page_size > 0)
         proof->page_size = process.page_size;
     int status = ggs_cursor_open(&losses, trace->reader, GGS_TABLE_LOSSES, error);
     if (status != 0) return status;

@@ -22,7 +22,7 @@ static uint64_t page_size(struct ggs_trace * trace) {
     struct ggs_cursor * cursor = NULL;
     struct ggs_process  process;
     uint64_t            size = 4096;
-    if (ggs_cursor_open(&cursor, trace->reader, GGS_TABLE_PROCESS, NULL) == 0 &&
+    if (ggs_cursor_open(&cursor, trace->reader, GGS_TABLE_PROCESSES, NULL) == 0 &&
         ggs_cursor_next(cursor, &process, NULL) > 0 && process.page_size > 0)
         size = process.page_size;
     ggs_cursor_close(cursor);

@@ -133,7 +133,7 @@ static int find_life(struct ggs_occupancy * o, struct ggs_trace * trace, struct 
     struct ggs_cursor * cursor;
     struct ggs_process  row;
     bool                any    = false;
-    int                 status = ggs_cursor_open(&cursor, trace->reader, GGS_TABLE_PROCESS, error);
+    int                 status = ggs_cursor_open(&cursor, trace->reader, GGS_TABLE_PROCESSES, error);
     if (status < 0) return status;
     while ((status = ggs_cursor_next(cursor, &row, error)) > 0) {
         if (!any || row.begin_ns < o->begin_ns) o->begin_ns = row.begin_ns;

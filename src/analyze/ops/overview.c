@@ -19,24 +19,24 @@ static int meet_lanes(struct ggs_overview * o, const struct ggs_run * run, uint6
     uint64_t known = 0;
     for (uint64_t i = 0; i < o->n_lanes; i++) known += o->lanes[i].slot == run->slot;
     if (threads <= known || o->n_lanes + threads - known > MOST_LANES) return 0;
-    struct ggs_lane * lanes = realloc(o->lanes, (o->n_lanes + threads - known) * sizeof(*lanes));
+    struct ggs_overview_lane * lanes = realloc(o->lanes, (o->n_lanes + threads - known) * sizeof(*lanes));
     if (lanes == NULL) return ggs_fail_memory(error);
     o->lanes = lanes;
-    while (known < threads) lanes[o->n_lanes++] = (struct ggs_lane){run->slot, known++, run->backend};
+    while (known < threads) lanes[o->n_lanes++] = (struct ggs_overview_lane){run->slot, known++, run->backend};
     return 0;
 }
 
 static int by_lane(const void * a, const void * b) {
-    const struct ggs_lane *x = a, *y = b;
-    uint64_t               slot_x = (uint64_t) x->slot, slot_y = (uint64_t) y->slot; // -1 comes last
+    const struct ggs_overview_lane *x = a, *y = b;
+    uint64_t                        slot_x = (uint64_t) x->slot, slot_y = (uint64_t) y->slot; // -1 comes last
     if (slot_x != slot_y) return slot_x < slot_y ? -1 : 1;
     return x->thread < y->thread ? -1 : x->thread > y->thread;
 }
 
 int ggs_overview_lane(const struct ggs_overview * overview, int64_t slot, uint64_t thread) {
-    struct ggs_lane key = {.slot = slot, .thread = thread};
+    struct ggs_overview_lane key = {.slot = slot, .thread = thread};
     if (overview->n_lanes == 0) return -1;
-    const struct ggs_lane * lane = bsearch(&key, overview->lanes, overview->n_lanes, sizeof(key), by_lane);
+    const struct ggs_overview_lane * lane = bsearch(&key, overview->lanes, overview->n_lanes, sizeof(key), by_lane);
     return lane == NULL ? -1 : (int) (lane - overview->lanes);
 }
 
@@ -140,7 +140,7 @@ static int find_life(struct ggs_overview * o, struct ggs_trace * trace, struct g
     struct ggs_cursor * cursor;
     struct ggs_process  row;
     bool                any    = false;
-    int                 status = ggs_cursor_open(&cursor, trace->reader, GGS_TABLE_PROCESS, error);
+    int                 status = ggs_cursor_open(&cursor, trace->reader, GGS_TABLE_PROCESSES, error);
     if (status < 0) return status;
     while ((status = ggs_cursor_next(cursor, &row, error)) > 0) {
         if (!any || row.begin_ns < o->begin_ns) o->begin_ns = row.begin_ns;

@@ -8,7 +8,7 @@
 
 #include "analyze/walk/trace.h"
 
-struct ggs_lane {
+struct ggs_overview_lane {
     int64_t  slot; // -1: backends that are seen as whole graphs
     uint64_t thread;
     uint64_t backend; // string
@@ -21,18 +21,18 @@ struct ggs_overview_run {
 };
 
 struct ggs_overview {
-    uint64_t                  steps, warmup_steps;
-    uint64_t                  prompt_tokens, generated_tokens;
-    uint64_t                  generate_ns, generate_steps;
-    int64_t                   slowest_step; // of those that generate, -1 where there is none
-    uint64_t                  slowest_ns;
-    uint64_t                  runs, interrupted_runs, unseen, lost;
-    uint64_t                  ops, op_runs;
-    uint64_t                  threads;
-    int64_t                   begin_ns, end_ns; // first sign of life to the last
-    struct ggs_lane *         lanes;            // by slot, then thread; whole graphs last
-    uint64_t                  n_lanes;
-    struct ggs_overview_run * run; // by run
+    uint64_t                   steps, warmup_steps;
+    uint64_t                   prompt_tokens, generated_tokens;
+    uint64_t                   generate_ns, generate_steps;
+    int64_t                    slowest_step; // of those that generate, -1 where there is none
+    uint64_t                   slowest_ns;
+    uint64_t                   runs, interrupted_runs, unseen, lost;
+    uint64_t                   ops, op_runs;
+    uint64_t                   threads;
+    int64_t                    begin_ns, end_ns; // first sign of life to the last
+    struct ggs_overview_lane * lanes;            // by slot, then thread; whole graphs last
+    uint64_t                   n_lanes;
+    struct ggs_overview_run *  run; // by run
 };
 
 int  ggs_overview_compute(struct ggs_overview * overview, struct ggs_trace * trace, struct ggs_error * error);

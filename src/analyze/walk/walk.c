@@ -84,12 +84,20 @@ static int make_room(struct ggs_walk * walk, struct ggs_error * error) {
 }
 
 // The columns of op runs, in the order of struct ggs_op_run.
-enum { RUN, NODE, THREAD, OS_THREAD, BEGIN, DURATION, WAIT, INNER_WAIT, FLAGS, ABSORBED };
+enum { RUN, NODE, THREAD, OS_THREAD, BEGIN, DURATION, WAIT, INNER_WAIT, FLAGS, ABSORBED, SUBMIT };
 
 static struct ggs_op_run row_at(const uint64_t * const * words, uint64_t i) {
-    return (struct ggs_op_run){
-        words[RUN][i],      words[NODE][i], words[THREAD][i],     words[OS_THREAD][i], (int64_t) words[BEGIN][i],
-        words[DURATION][i], words[WAIT][i], words[INNER_WAIT][i], words[FLAGS][i],     words[ABSORBED][i]};
+    return (struct ggs_op_run){words[RUN][i],
+                               words[NODE][i],
+                               words[THREAD][i],
+                               words[OS_THREAD][i],
+                               (int64_t) words[BEGIN][i],
+                               words[DURATION][i],
+                               words[WAIT][i],
+                               words[INNER_WAIT][i],
+                               words[FLAGS][i],
+                               words[ABSORBED][i],
+                               (int64_t) words[SUBMIT][i]};
 }
 
 // Moves on to the rows of the run: runs and op runs ascend together. The rows [walk->at, *until) of the chunk are its own.

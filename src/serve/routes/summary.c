@@ -243,9 +243,9 @@ static void put_lanes(struct ggs_question * request, struct ggs_json * json, con
     bool several = o->n_lanes > 0 && o->lanes[o->n_lanes - 1].slot != o->lanes[0].slot;
     ggs_json_array(json, "lanes");
     for (uint64_t i = 0; i < o->n_lanes; i++) {
-        const struct ggs_lane * lane    = &o->lanes[i];
-        const char *            backend = ggs_request_string(request, lane->backend);
-        char                    label[160];
+        const struct ggs_overview_lane * lane    = &o->lanes[i];
+        const char *                     backend = ggs_request_string(request, lane->backend);
+        char                             label[160];
         if (lane->slot < 0)
             snprintf(label, sizeof(label), "%.100s", backend[0] == '\0' ? "whole graphs" : backend);
         else if (several)

@@ -7,10 +7,6 @@
 
 enum { VIEW_DEPTH = 8 }; // ggml flattens views of views; more than this is damage
 
-static void fail_memory(struct ggs_graphs * graphs) {
-    if (graphs->writer->status == 0) graphs->writer->status = ggs_fail_memory(&graphs->writer->error);
-}
-
 static void free_graph(struct ggs_seal_graph * graph) {
     if (graph == NULL) return;
     free(graph->tensors);
@@ -39,16 +35,8 @@ struct ggs_seal_graph * ggs_graphs_get(const struct ggs_graphs * graphs, uint64_
 // Takes the graph; false (and the graph is freed) where its number is taken or memory is short.
 static bool keep(struct ggs_graphs * graphs, struct ggs_seal_graph * graph) {
     uint64_t * index = ggs_map_put(&graphs->numbers, ggs_map_key_number(graph->id));
-    if (index != NULL && *index == 0 && graphs->n == graphs->capacity) {
-        size_t                   capacity = graphs->capacity == 0 ? 64 : 2 * graphs->capacity;
-        struct ggs_seal_graph ** bigger   = realloc(graphs->list, capacity * sizeof(*bigger));
-        if (bigger != NULL) {
-            graphs->list     = bigger;
-            graphs->capacity = capacity;
-        }
-    }
-    if (index == NULL || (*index == 0 && graphs->n == graphs->capacity)) {
-        fail_memory(graphs);
+    if (index == NULL || !ggs_array_reserve(graphs->list, graphs->capacity, graphs->n + 1)) {
+        ggs_writer_fail_memory(graphs->writer);
     } else if (*index == 0) {
         graphs->list[graphs->n++] = graph;
         *index                    = graphs->n;
@@ -78,7 +66,7 @@ void ggs_graphs_ops(struct ggs_graphs * graphs, const char * text, size_t length
     size_t       n;
     char **      more = realloc(graphs->ops, (graphs->n_ops + length + 1) * sizeof(*graphs->ops));
     if (more == NULL) {
-        fail_memory(graphs);
+        ggs_writer_fail_memory(graphs->writer);
         return;
     }
     graphs->ops = more;
@@ -149,7 +137,7 @@ static uint64_t address_of(const struct resolver * resolver, int32_t i) {
 static uint64_t intern(struct ggs_graphs * graphs, struct ggs_tensor * row) {
     uint64_t * number = ggs_map_put(&graphs->tensors, ggs_map_key_of(row, sizeof(*row)));
     if (number == NULL) {
-        fail_memory(graphs);
+        ggs_writer_fail_memory(graphs->writer);
         return 0;
     }
     if (*number == 0) {
@@ -264,8 +252,9 @@ static bool copy_graph(struct ggs_seal_graph * graph, const struct ggs_journal_g
 }
 
 static void write_root(struct ggs_graphs * graphs, struct ggs_seal_graph * graph, uint64_t hash, int64_t ns) {
-    struct ggs_graph_row row      = {graph->id, 0, hash, graph->n_nodes, graph->n_tensors, ns};
-    struct resolver      resolver = {graphs, graph->tensors, graph->names, graph->ids};
+    struct ggs_graph_row row = {
+        .graph = graph->id, .hash = hash, .nodes = graph->n_nodes, .tensors = graph->n_tensors, .begin_ns = ns};
+    struct resolver resolver = {graphs, graph->tensors, graph->names, graph->ids};
     ggs_writer_append(graphs->writer, GGS_TABLE_GRAPHS, &row);
     for (uint32_t i = 0; i < graph->n_tensors; i++) resolve(&resolver, (int32_t) i, 0);
     for (uint32_t i = 0; i < graph->n_nodes; i++) {
@@ -284,7 +273,7 @@ void ggs_graphs_define(struct ggs_graphs * graphs, const void * body, size_t len
     struct ggs_journal_graph header = {0};
     struct ggs_seal_graph *  graph  = calloc(1, sizeof(*graph));
     if (graph == NULL) {
-        fail_memory(graphs);
+        ggs_writer_fail_memory(graphs->writer);
         return;
     }
     if (length >= sizeof(header)) memcpy(&header, body, sizeof(header));
@@ -365,8 +354,9 @@ static bool write_delta(struct ggs_graphs * graphs, struct ggs_seal_graph * grap
         }
         for (uint32_t i = 0; i < root->n_tensors; i++)
             if (tensors[i].view >= 0 && ids[tensors[i].view] == 0) ids[i] = 0;
-        struct ggs_graph_row row      = {graph->id, root->id, 0, root->n_nodes, root->n_tensors, ns};
-        struct resolver      resolver = {graphs, tensors, root->names, ids};
+        struct ggs_graph_row row = {
+            .graph = graph->id, .base = root->id, .nodes = root->n_nodes, .tensors = root->n_tensors, .begin_ns = ns};
+        struct resolver resolver = {graphs, tensors, root->names, ids};
         ggs_writer_append(graphs->writer, GGS_TABLE_GRAPHS, &row);
         for (uint32_t i = 0; i < root->n_tensors; i++) resolve(&resolver, (int32_t) i, 0);
         write_differences(graphs, graph, tensors, ids);
@@ -386,7 +376,7 @@ void ggs_graphs_define_delta(struct ggs_graphs * graphs, const void * body, size
     }
     struct ggs_seal_graph * graph = calloc(1, sizeof(*graph));
     if (graph == NULL) {
-        fail_memory(graphs);
+        ggs_writer_fail_memory(graphs->writer);
         return;
     }
     *graph = (struct ggs_seal_graph){
@@ -396,5 +386,5 @@ void ggs_graphs_define_delta(struct ggs_graphs * graphs, const void * body, size
         free_graph(graph);
         return;
     }
-    if (keep(graphs, graph) && !write_delta(graphs, graph, ns)) fail_memory(graphs);
+    if (keep(graphs, graph) && !write_delta(graphs, graph, ns)) ggs_writer_fail_memory(graphs->writer);
 }

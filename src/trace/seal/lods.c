@@ -1,17 +1,15 @@
 #include "trace/seal/lods.h"
 
+#include <inttypes.h>
 #include <stdbool.h>
+#include <stdio.h>
 #include <stdlib.h>
 
 enum { OP_RUNS_PER_BIN = 40, BINS_AT_TOP = 16 };
 
-static void fail_memory(struct ggs_lods * lods) {
-    if (lods->writer->status == 0) lods->writer->status = ggs_fail_memory(&lods->writer->error);
-}
-
-void ggs_lods_init(struct ggs_lods * lods, struct ggs_writer * writer, uint64_t op_runs, uint64_t span_ns,
-                   uint64_t lanes) {
-    *lods          = (struct ggs_lods){.writer = writer, .level = 10, .levels = 1};
+void ggs_lods_init(struct ggs_lods * lods, struct ggs_writer * writer, const struct ggs_devices * devices,
+                   uint64_t op_runs, uint64_t span_ns, uint64_t lanes) {
+    *lods          = (struct ggs_lods){.writer = writer, .devices = devices, .level = 10, .levels = 1};
     lods->limit_ns = span_ns > INT64_MAX / 4 ? INT64_MAX / 2 : 2 * (int64_t) span_ns;
     uint64_t runs  = op_runs / (lanes == 0 ? 1 : lanes) / OP_RUNS_PER_BIN; // bins that a lane may have
     uint64_t width = span_ns / (runs == 0 ? 1 : runs);
@@ -26,22 +24,37 @@ void ggs_lods_release(struct ggs_lods * lods) {
     free(lods->lanes);
 }
 
-struct ggs_lod_lane * ggs_lods_lane(struct ggs_lods * lods, int64_t slot, uint64_t thread) {
-    for (size_t i = 0; i < lods->n_lanes; i++)
-        if (lods->lanes[i].slot == slot && lods->lanes[i].thread == thread) return &lods->lanes[i];
-    if (lods->n_lanes == lods->capacity) {
-        size_t                capacity = lods->capacity == 0 ? 16 : 2 * lods->capacity;
-        struct ggs_lod_lane * bigger   = realloc(lods->lanes, capacity * sizeof(*bigger));
-        if (bigger == NULL) {
-            fail_memory(lods);
-            return NULL;
-        }
-        lods->lanes    = bigger;
-        lods->capacity = capacity;
+// What the lane is called: unique among the trace's.
+static uint64_t name_lane(struct ggs_lods * lods, const struct ggs_device * device, int64_t slot, uint64_t thread) {
+    const char * name = ggs_devices_name(lods->devices, device->device);
+    char         text[160];
+    int          n;
+    if (slot < 0)
+        n = snprintf(text, sizeof(text), "%.100s", name);
+    else if (slot == 0)
+        n = snprintf(text, sizeof(text), "%.100s thread %" PRIu64, name, thread);
+    else
+        n = snprintf(text, sizeof(text), "%.100s #%" PRId64 " thread %" PRIu64, name, slot + 1, thread);
+    return ggs_writer_string(lods->writer, text, (uint64_t) n);
+}
+
+struct ggs_lod_lane * ggs_lods_lane(struct ggs_lods * lods, const struct ggs_device * device, int64_t slot,
+                                    uint64_t thread) {
+    for (size_t i = 0; i < lods->n_lanes; i++) {
+        struct ggs_lod_lane * known = &lods->lanes[i];
+        if (known->slot == slot && known->thread == thread && known->device == device->device) return known;
     }
+    if (!ggs_writer_reserve(lods->writer, lods->lanes, lods->capacity, lods->n_lanes + 1)) return NULL;
     struct ggs_lod_lane * lane = &lods->lanes[lods->n_lanes++];
-    *lane                      = (struct ggs_lod_lane){.slot = slot, .thread = thread};
+    *lane = (struct ggs_lod_lane){.number = lods->n_lanes, .device = device->device, .slot = slot, .thread = thread};
     for (unsigned i = 0; i < GGS_LOD_LEVELS; i++) lane->bins[i].begin_ns = -1;
+    struct ggs_lane row = {.lane   = lane->number,
+                           .device = device->device,
+                           .slot   = slot,
+                           .queue  = thread,
+                           .kind   = slot < 0 ? GGS_LANE_GRAPHS : GGS_LANE_THREAD,
+                           .name   = name_lane(lods, device, slot, thread)};
+    ggs_writer_append(lods->writer, GGS_TABLE_LANES, &row);
     return lane;
 }
 
@@ -63,7 +76,7 @@ static struct ggs_lod * bin_at(struct ggs_lods * lods, struct ggs_lod_lane * lan
 static void leave(struct ggs_lods * lods, struct ggs_lod_lane * lane, unsigned i) {
     struct ggs_lod * bin = &lane->bins[i];
     if (bin->begin_ns < 0) return;
-    if (ggs_block_append(&lods->waiting[i], bin) != 0) fail_memory(lods);
+    if (ggs_block_append(&lods->waiting[i], bin) != 0) ggs_writer_fail_memory(lods->writer);
     if (lods->waiting[i].rows >= GGS_CHUNK_ROWS) write_level(lods, i);
     if (i + 1 < lods->levels) {
         struct ggs_lod * above = bin_at(lods, lane, i + 1, bin->begin_ns);
@@ -86,7 +99,8 @@ static struct ggs_lod * bin_at(struct ggs_lods * lods, struct ggs_lod_lane * lan
     struct ggs_lod * bin   = &lane->bins[i];
     if (bin->begin_ns >= 0 && bin->begin_ns >= begin) return bin;
     leave(lods, lane, i);
-    *bin = (struct ggs_lod){.level = level, .slot = lane->slot, .thread = lane->thread, .begin_ns = begin};
+    *bin = (struct ggs_lod){
+        .level = level, .slot = lane->slot, .thread = lane->thread, .begin_ns = begin, .lane = lane->number};
     return bin;
 }
 

@@ -1,4 +1,4 @@
-// Levels of detail: what each lane did, in bins of 2^level ns, so that a timeline of hours draws from a few thousand rows.
+// Lanes, and levels of detail: what each lane did, in bins of 2^level ns, so that a timeline of hours draws from a few thousand rows.
 //
 // The finest level is chosen so that a bin holds some 40 op runs on average; each further level is four times as wide.
 // Lanes move forward in time, so one open bin per lane and level suffices; a bin that is left is written and added to the one
@@ -7,11 +7,14 @@
 
 #include <stdint.h>
 
+#include "trace/seal/devices.h"
 #include "trace/writer.h"
 
 enum { GGS_LOD_LEVELS = 8, GGS_LOD_SHIFT = 2 };
 
 struct ggs_lod_lane {
+    uint64_t       number; // row of the lanes table + 1
+    uint64_t       device;
     int64_t        slot;
     uint64_t       thread;
     int64_t        covered_ns;           // up to here its time is accounted for
@@ -19,21 +22,23 @@ struct ggs_lod_lane {
 };
 
 struct ggs_lods {
-    struct ggs_writer *   writer;
-    unsigned              level;  // the finest
-    unsigned              levels; // how many there are
-    struct ggs_lod_lane * lanes;
-    size_t                n_lanes, capacity;
-    int64_t               limit_ns; // times beyond it are damage
+    struct ggs_writer *        writer;
+    const struct ggs_devices * devices;
+    unsigned                   level;  // the finest
+    unsigned                   levels; // how many there are
+    struct ggs_lod_lane *      lanes;
+    size_t                     n_lanes, capacity;
+    int64_t                    limit_ns; // times beyond it are damage
     // rows of the coarser levels wait here, so that a chunk holds one level
     struct ggs_block waiting[GGS_LOD_LEVELS];
 };
 
 // About `op_runs` op runs on `lanes` lanes, the last of them near `span_ns`.
-void ggs_lods_init(struct ggs_lods * lods, struct ggs_writer * writer, uint64_t op_runs, uint64_t span_ns,
-                   uint64_t lanes);
+void ggs_lods_init(struct ggs_lods * lods, struct ggs_writer * writer, const struct ggs_devices * devices,
+                   uint64_t op_runs, uint64_t span_ns, uint64_t lanes);
 void ggs_lods_release(struct ggs_lods * lods);
-// The lane, which is made where it is new. Lives until the next call.
-struct ggs_lod_lane * ggs_lods_lane(struct ggs_lods * lods, int64_t slot, uint64_t thread);
+// The lane, which is made and written if it is new. Lives until the next call. NULL when out of memory.
+struct ggs_lod_lane * ggs_lods_lane(struct ggs_lods * lods, const struct ggs_device * device, int64_t slot,
+                                    uint64_t thread);
 void                  ggs_lods_add(struct ggs_lods * lods, struct ggs_lod_lane * lane, const struct ggs_op_run * op);
 void                  ggs_lods_finish(struct ggs_lods * lods);

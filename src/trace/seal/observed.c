@@ -4,8 +4,8 @@
 #include <string.h>
 
 int ggs_observed_init(struct ggs_observed * observed, const struct ggs_clock * clock, struct ggs_error * error) {
-    observed->ahead = ggs_spool_stream_record(&observed->spool->machine);
-    if (observed->ahead == NULL) return 0;
+    observed->more = ggs_spool_stream_record(&observed->spool->machine, &observed->ahead);
+    if (!observed->more) return 0;
     observed->clock   = *clock;
     observed->n_lanes = observed->spool->n_lanes;
     observed->lanes   = calloc(observed->n_lanes + 1, sizeof(*observed->lanes));
@@ -169,46 +169,42 @@ static void tell_request(struct ggs_observed * observed, const struct ggs_journa
                                           .file_offset = ours ? piece.offset : 0,
                                           .run         = place.run,
                                           .node        = place.node,
-                                          .step        = ours || place.run != 0 ? place.step : -1};
+                                          .step        = ours || place.run != 0 ? place.step : -1,
+                                          .process     = place.run != 0 ? observed->writer->process : 0};
         ggs_writer_append(observed->writer, GGS_TABLE_BLOCK_REQUESTS, &row);
         done += bytes;
     }
 }
 
-static void tell_loss(struct ggs_observed * observed, const struct ggs_journal_number * number, uint64_t monotonic_ns) {
-    struct ggs_loss row = {number->value[0], GGS_SPOOL_MACHINE, number->value[2], 0,
-                           since_start(observed, monotonic_ns)};
-    ggs_writer_append(observed->writer, GGS_TABLE_LOSSES, &row);
-}
-
-static void tell(struct ggs_observed * observed, const struct ggs_journal_record * record) {
-    const void * body   = record + 1;
-    size_t       length = record->bytes - sizeof(*record);
-    if (record->type == GGS_JOURNAL_FAULT && length >= sizeof(struct ggs_journal_fault))
-        tell_fault(observed, body);
-    else if (record->type == GGS_JOURNAL_REQUEST && length >= sizeof(struct ggs_journal_request))
-        tell_request(observed, body);
-    else if (record->type == GGS_JOURNAL_LOSS && length >= sizeof(struct ggs_journal_number))
-        tell_loss(observed, body, record->ticks);
-    else
-        observed->damaged++;
+static void tell(struct ggs_observed * observed, const struct ggs_record * record) {
+    const struct ggs_journal_loss * loss = record->body;
+    struct ggs_loss                 row;
+    switch (record->type) {
+        case GGS_JOURNAL_FAULT:
+            tell_fault(observed, record->body);
+            break;
+        case GGS_JOURNAL_REQUEST:
+            tell_request(observed, record->body);
+            break;
+        case GGS_JOURNAL_LOSS:
+            row = (struct ggs_loss){.reason = loss->reason,
+                                    .lane   = GGS_SPOOL_MACHINE,
+                                    .count  = loss->count,
+                                    .end_ns = since_start(observed, record->ticks)};
+            ggs_writer_append(observed->writer, GGS_TABLE_LOSSES, &row);
+            break;
+        default:
+            observed->damaged++;
+    }
 }
 
 // ---- the journal's side ----
 
 void ggs_observed_run(struct ggs_observed * observed, const struct ggs_run * run) {
     if (!observed->active) return;
-    if (observed->n_runs == observed->capacity) {
-        size_t                    capacity = observed->capacity == 0 ? 64 : 2 * observed->capacity;
-        struct ggs_observed_run * bigger   = realloc(observed->runs, capacity * sizeof(*bigger));
-        if (bigger == NULL) {
-            if (observed->writer->status == 0) observed->writer->status = ggs_fail_memory(&observed->writer->error);
-            return;
-        }
-        observed->runs     = bigger;
-        observed->capacity = capacity;
-    }
-    observed->runs[observed->n_runs++] = (struct ggs_observed_run){run->run, run->step, run->begin_ns, run->end_ns};
+    if (!ggs_array_push(observed->runs, observed->n_runs, observed->capacity,
+                        (struct ggs_observed_run){run->run, run->step, run->begin_ns, run->end_ns}))
+        ggs_writer_fail_memory(observed->writer);
 }
 
 // Runs that are over by now are not asked for any more.
@@ -222,10 +218,10 @@ static void forget(struct ggs_observed * observed, int64_t ns) {
 
 void ggs_observed_tell(struct ggs_observed * observed, int64_t ns) {
     if (!observed->active) return;
-    while (observed->ahead != NULL && observed->writer->status == 0) {
-        if (ns != INT64_MAX && since_start(observed, observed->ahead->ticks) >= ns) break;
-        tell(observed, observed->ahead);
-        observed->ahead = ggs_spool_stream_record(&observed->spool->machine);
+    while (observed->more && observed->writer->status == 0) {
+        if (ns != INT64_MAX && since_start(observed, observed->ahead.ticks) >= ns) break;
+        tell(observed, &observed->ahead);
+        observed->more = ggs_spool_stream_record(&observed->spool->machine, &observed->ahead);
     }
     if (ns != INT64_MAX) forget(observed, ns);
 }

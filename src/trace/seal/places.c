@@ -4,24 +4,7 @@
 #include <string.h>
 #include <sys/stat.h>
 
-static void fail_memory(struct ggs_places * places) {
-    if (places->writer->status == 0) places->writer->status = ggs_fail_memory(&places->writer->error);
-}
-
 // Room for one more element; false when out of memory.
-static bool room(struct ggs_places * places, void ** array, size_t used, size_t * capacity, size_t element) {
-    if (used < *capacity) return true;
-    size_t bigger = *capacity == 0 ? 32 : 2 * *capacity;
-    void * moved  = realloc(*array, bigger * element);
-    if (moved == NULL) {
-        fail_memory(places);
-        return false;
-    }
-    *array    = moved;
-    *capacity = bigger;
-    return true;
-}
-
 static void forget_areas(struct ggs_places * places) {
     for (size_t i = 0; i < places->n_areas; i++) free(places->areas[i].text);
     free(places->areas);
@@ -47,12 +30,12 @@ uint64_t ggs_places_file(struct ggs_places * places, const char * path, size_t l
         if (strlen(places->paths[i]) == length && memcmp(places->paths[i], path, length) == 0) return i + 1;
     size_t capacity = places->files_capacity;
     if (length == 0 || places->n_files >= UINT16_MAX ||
-        !room(places, (void **) &places->files, places->n_files, &capacity, sizeof(*places->files)) ||
-        !room(places, (void **) &places->paths, places->n_files, &places->files_capacity, sizeof(*places->paths)))
+        !ggs_writer_reserve(places->writer, places->files, capacity, places->n_files + 1) ||
+        !ggs_writer_reserve(places->writer, places->paths, places->files_capacity, places->n_files + 1))
         return 0;
     char * copy = strndup(path, length);
     if (copy == NULL) {
-        fail_memory(places);
+        ggs_writer_fail_memory(places->writer);
         return 0;
     }
     places->paths[places->n_files] = copy;
@@ -98,10 +81,11 @@ static int by_start(const void * a, const void * b) {
 static void add_area(struct ggs_places * places, const struct ggs_area * area, int64_t ns) {
     uint64_t   identity[] = {area->start, area->end, area->offset, area->path};
     uint64_t * known      = ggs_map_put(&places->known_areas, ggs_map_key_of(identity, sizeof(identity)));
-    if (known == NULL) fail_memory(places);
+    if (known == NULL) ggs_writer_fail_memory(places->writer);
     if (known == NULL || *known != 0) return;
     *known                      = 1;
-    struct ggs_file_mapping row = {ns, area->start, area->end, area->offset, area->path};
+    struct ggs_file_mapping row = {
+        .begin_ns = ns, .start = area->start, .end = area->end, .offset = area->offset, .path = area->path};
     ggs_writer_append(places->writer, GGS_TABLE_MAPPINGS, &row);
 }
 
@@ -118,8 +102,9 @@ void ggs_places_maps(struct ggs_places * places, const char * text, size_t lengt
             hexadecimal(&p, line_end, &area.offset) && area.start < area.end) {
             size_t path_length = (size_t) (line_end - p);
             area.path          = ggs_writer_string(places->writer, p, path_length);
-            if (!room(places, (void **) &places->areas, places->n_areas, &capacity, sizeof(area))) return;
-            if (is_disk(p, path_length) && (area.text = strndup(p, path_length)) == NULL) fail_memory(places);
+            if (!ggs_writer_reserve(places->writer, places->areas, capacity, places->n_areas + 1)) return;
+            if (is_disk(p, path_length) && (area.text = strndup(p, path_length)) == NULL)
+                ggs_writer_fail_memory(places->writer);
             places->areas[places->n_areas++] = area;
             add_area(places, &area, ns);
         }
@@ -186,13 +171,9 @@ static struct ggs_live_buffer * by_address(struct ggs_places * places, uint64_t 
 void ggs_places_buffer(struct ggs_places * places, const struct ggs_journal_buffer * buffer, const char * type,
                        size_t length, int64_t ns) {
     uint64_t * index = ggs_map_put(&places->buffer_numbers, ggs_map_key_number(buffer->id));
-    if (index == NULL) fail_memory(places);
+    if (index == NULL) ggs_writer_fail_memory(places->writer);
     if (index == NULL || *index != 0) return; // a number that was used before is damage; the first one counts
-    if (!room(places, (void **) &places->buffers, places->n_buffers, &places->buffers_capacity,
-              sizeof(*places->buffers))) {
-        *index = 0;
-        return;
-    }
+    if (!ggs_writer_reserve(places->writer, places->buffers, places->buffers_capacity, places->n_buffers + 1)) return;
     const struct ggs_area * area = buffer->host ? find_area(places, buffer->address) : NULL;
     places->buffers[places->n_buffers++] =
         (struct ggs_live_buffer){.row = {.buffer   = buffer->id,
@@ -246,7 +227,7 @@ void ggs_places_transfer(struct ggs_places * places, struct ggs_transfer * trans
     transfer->file_offset = transfer->from - area->start + area->offset;
     uint64_t * origin     = ggs_map_put(&places->origins, origin_key(transfer->to, transfer->to_buffer));
     if (origin == NULL)
-        fail_memory(places);
+        ggs_writer_fail_memory(places->writer);
     else
         *origin = (transfer->file_offset << 16 | transfer->file) + 1;
 }
@@ -258,7 +239,7 @@ static void origin_by_name(struct ggs_places * places, uint64_t load, const char
     size_t *                        numbers = calloc(places->n_files + 1, sizeof(*numbers));
     size_t                          n = 0, found = 0;
     uint64_t                        offset = 0;
-    if (paths == NULL || numbers == NULL) fail_memory(places);
+    if (paths == NULL || numbers == NULL) ggs_writer_fail_memory(places->writer);
     for (int all = load == 0; paths != NULL && numbers != NULL && n == 0 && all < 2; all++) {
         for (size_t i = 0; i < places->n_files; i++) {
             if (!places->files[i].gguf || (!all && places->files[i].load != load)) continue;

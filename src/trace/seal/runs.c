@@ -8,10 +8,6 @@ enum seen {
     SEEN_ABSORBED = 2,
 };
 
-static void fail_memory(struct ggs_runs * runs) {
-    if (runs->writer->status == 0) runs->writer->status = ggs_fail_memory(&runs->writer->error);
-}
-
 int ggs_runs_init(struct ggs_runs * runs, struct ggs_error * error) {
     runs->newest_step = -1;
     runs->os_threads  = calloc(runs->spool->n_lanes + 1, sizeof(*runs->os_threads));
@@ -52,7 +48,8 @@ static void pull_op(struct pull * pull, const struct ggs_spool_op * unit) {
         runs->damaged++;
         return;
     }
-    struct ggs_op_run row    = {.run       = pull->row->run,
+    struct ggs_op_run row    = {.submit_ns = -1,
+                                .run       = pull->row->run,
                                 .node      = unit->node,
                                 .thread    = pull->thread,
                                 .os_thread = runs->os_threads[pull->lane],
@@ -115,7 +112,7 @@ static void learn(struct pull * pull, const struct ggs_index * index) {
         batch->sequence = calloc(n, sizeof(*batch->sequence));
         batch->output   = calloc(n, sizeof(*batch->output));
         if (batch->token == NULL || batch->position == NULL || batch->sequence == NULL || batch->output == NULL) {
-            fail_memory(pull->runs);
+            ggs_writer_fail_memory(pull->runs->writer);
             return;
         }
         batch->n = n;
@@ -214,15 +211,7 @@ static void cover(struct pull * pull) {
 
 static bool prepare_nodes(struct ggs_runs * runs, const struct ggs_seal_graph * graph) {
     if (graph == NULL || graph->n_nodes == 0) return true;
-    if (graph->n_nodes > runs->nodes_capacity) {
-        uint8_t * bigger = realloc(runs->nodes, graph->n_nodes);
-        if (bigger == NULL) {
-            fail_memory(runs);
-            return false;
-        }
-        runs->nodes          = bigger;
-        runs->nodes_capacity = graph->n_nodes;
-    }
+    if (!ggs_writer_reserve(runs->writer, runs->nodes, runs->nodes_capacity, graph->n_nodes)) return false;
     memset(runs->nodes, 0, graph->n_nodes);
     return true;
 }
@@ -239,18 +228,19 @@ static void write_run(struct ggs_runs * runs, struct ggs_open_run * open) {
     struct ggs_run * row  = &open->row;
     struct pull      pull = {.runs = runs, .row = row, .graph = ggs_graphs_get(runs->graphs, row->graph)};
     if (!prepare_nodes(runs, pull.graph)) return;
-    row->first_op_run = ggs_writer_next_row(runs->writer, GGS_TABLE_OP_RUNS);
-    pull.last_ns      = row->begin_ns;
+    const struct ggs_device * device = ggs_devices_get(runs->devices, row->device);
+    row->first_op_run                = ggs_writer_next_row(runs->writer, GGS_TABLE_OP_RUNS);
+    pull.last_ns                     = row->begin_ns;
     for (size_t i = 0; row->slot >= 0 && i < runs->spool->n_lanes; i++) {
         if (runs->spool->lanes[i].slot != (uint64_t) row->slot) continue;
         pull.lane   = i;
         pull.thread = runs->spool->lanes[i].thread;
-        pull.lod    = ggs_lods_lane(runs->lods, row->slot, pull.thread);
+        pull.lod    = ggs_lods_lane(runs->lods, device, row->slot, pull.thread);
         pull_lane(&pull, &runs->spool->lanes[i]);
     }
     if (row->flags & GGS_RUN_INTERRUPTED) row->end_ns = pull.last_ns;
     if (row->flags & GGS_RUN_OPAQUE) {
-        struct ggs_lod_lane * lane  = ggs_lods_lane(runs->lods, -1, 0);
+        struct ggs_lod_lane * lane  = ggs_lods_lane(runs->lods, device, -1, 0);
         struct ggs_op_run     whole = {
                 .run = row->run, .begin_ns = row->begin_ns, .duration_ns = (uint64_t) forward(row->begin_ns, row->end_ns)};
         if (lane != NULL) ggs_lods_add(runs->lods, lane, &whole);
@@ -304,26 +294,19 @@ void ggs_runs_begin(struct ggs_runs * runs, const struct ggs_journal_run * run, 
     for (size_t i = 0; i < runs->n_open; i++)
         if (!runs->open[i].done && run->os_thread != 0 && runs->open[i].row.os_thread == run->os_thread)
             interrupt(&runs->open[i]);
-    if (runs->n_open == runs->capacity) {
-        size_t                capacity = runs->capacity == 0 ? 64 : 2 * runs->capacity;
-        struct ggs_open_run * bigger   = realloc(runs->open, capacity * sizeof(*bigger));
-        if (bigger == NULL) {
-            fail_memory(runs);
-            return;
-        }
-        runs->open     = bigger;
-        runs->capacity = capacity;
-    }
+    if (!ggs_writer_reserve(runs->writer, runs->open, runs->capacity, runs->n_open + 1)) return;
     int64_t               ns   = ggs_clock_ns(runs->clock, run->ticks);
     struct ggs_open_run * open = &runs->open[runs->n_open++];
     *open                      = (struct ggs_open_run){.scheduler = scheduler,
-                                                       .row       = {.run       = run->run,
-                                                                     .graph     = run->graph,
-                                                                     .schedule  = run->schedule,
-                                                                     .decode    = run->decode,
-                                                                     .step      = -1,
-                                                                     .backend   = ggs_writer_string(runs->writer, backend, length),
-                                                                     .host      = run->host != 0,
+                                                       .row       = {.run      = run->run,
+                                                                     .graph    = run->graph,
+                                                                     .schedule = run->schedule,
+                                                                     .decode   = run->decode,
+                                                                     .step     = -1,
+                                                                     .backend  = ggs_writer_string(runs->writer, backend, length),
+                                                                     .device  = ggs_devices_number(runs->devices, backend, length, run->host != 0),
+                                                                     .context = -1,
+                                                                     .host    = run->host != 0,
                                                                      .begin_ns  = ns,
                                                                      .end_ns    = ns,
                                                                      .slot      = -1,
@@ -336,13 +319,17 @@ void ggs_runs_begin(struct ggs_runs * runs, const struct ggs_journal_run * run, 
 
 void ggs_runs_threads(struct ggs_runs * runs, uint64_t run, uint64_t threads, uint64_t slot) {
     struct ggs_open_run * open = find(runs, run);
-    if (open == NULL || slot > UINT16_MAX) return;
+    if (open == NULL) return;
+    open->row.threads = threads;
+    open->row.flags &= ~(uint64_t) GGS_RUN_OPAQUE;
+    if (slot > UINT16_MAX) { // there was no lane for it
+        open->row.flags |= GGS_RUN_PARTIAL;
+        return;
+    }
     for (size_t i = 0; i < runs->n_open; i++)
         if (!runs->open[i].done && &runs->open[i] != open && runs->open[i].row.slot == (int64_t) slot)
             interrupt(&runs->open[i]);
-    open->row.threads = threads;
-    open->row.slot    = (int64_t) slot;
-    open->row.flags &= ~(uint64_t) GGS_RUN_OPAQUE;
+    open->row.slot = (int64_t) slot;
 }
 
 void ggs_runs_lost(struct ggs_runs * runs, uint64_t run, uint64_t count) {
@@ -371,13 +358,15 @@ void ggs_runs_finish(struct ggs_runs * runs, int64_t ns) {
         const struct ggs_spool_op * unit;
         for (; (unit = ggs_spool_stream_unit(lane)) != NULL; ggs_spool_stream_skip(lane))
             if (unit->type == GGS_UNIT_OP) runs->unmatched[i]++;
-        struct ggs_loss unmatched = {GGS_LOSS_UNMATCHED, lane->lane, runs->unmatched[i], 0, ns};
-        struct ggs_loss ring = {GGS_LOSS_RING, lane->lane, lane->missing * (GGS_SPOOL_SEGMENT / GGS_SPOOL_UNIT - 2), 0,
-                                ns};
-        if (ring.count > 0) ggs_writer_append(runs->writer, GGS_TABLE_LOSSES, &ring);
-        runs->lost += unmatched.count + ring.count;
-        struct ggs_loss damaged = {GGS_LOSS_DAMAGED, lane->lane, lane->damaged, 0, ns};
-        if (unmatched.count > 0) ggs_writer_append(runs->writer, GGS_TABLE_LOSSES, &unmatched);
-        if (damaged.count > 0) ggs_writer_append(runs->writer, GGS_TABLE_LOSSES, &damaged);
+        const uint64_t counts[GGS_LOSS_COUNT] = {
+            [GGS_LOSS_RING]      = lane->missing * (GGS_SPOOL_SEGMENT / GGS_SPOOL_UNIT - 2),
+            [GGS_LOSS_UNMATCHED] = runs->unmatched[i],
+            [GGS_LOSS_DAMAGED]   = lane->damaged,
+        };
+        runs->lost += counts[GGS_LOSS_RING] + counts[GGS_LOSS_UNMATCHED];
+        for (unsigned reason = 0; reason < GGS_LOSS_COUNT; reason++) {
+            struct ggs_loss loss = {.reason = reason, .lane = lane->lane, .count = counts[reason], .end_ns = ns};
+            if (loss.count > 0) ggs_writer_append(runs->writer, GGS_TABLE_LOSSES, &loss);
+        }
     }
 }

@@ -9,6 +9,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "trace/seal/devices.h"
 #include "trace/seal/graphs.h"
 #include "trace/seal/lods.h"
 #include "trace/seal/observed.h"
@@ -29,6 +30,7 @@ struct ggs_runs {
     struct ggs_graphs *   graphs;
     struct ggs_steps *    steps;
     struct ggs_lods *     lods;
+    struct ggs_devices *  devices;
     struct ggs_observed * observed;
     struct ggs_open_run * open; // by number
     size_t                n_open, capacity;

@@ -6,25 +6,6 @@
 // Steps of a context that does nothing more hold up those of others; beyond this many they are taken as closed.
 enum { QUEUE_MAX = 1024 };
 
-static void fail_memory(struct ggs_steps * steps) {
-    if (steps->writer->status == 0) steps->writer->status = ggs_fail_memory(&steps->writer->error);
-}
-
-// Room for `more` elements beyond `used`; false when out of memory.
-static bool room(struct ggs_steps * steps, void ** array, size_t used, size_t more, size_t * capacity, size_t element) {
-    if (used + more <= *capacity) return true;
-    size_t bigger = *capacity == 0 ? 16 : 2 * *capacity;
-    if (bigger < used + more) bigger = used + more;
-    void * moved = realloc(*array, bigger * element);
-    if (moved == NULL) {
-        fail_memory(steps);
-        return false;
-    }
-    *array    = moved;
-    *capacity = bigger;
-    return true;
-}
-
 static void free_batch(struct ggs_batch * batch) {
     free(batch->token);
     free(batch->position);
@@ -63,15 +44,15 @@ static struct ggs_seal_context * find_context(struct ggs_steps * steps, uint64_t
 static struct ggs_seal_context * add_context(struct ggs_steps * steps, uint64_t key, uint64_t model, uint64_t memory,
                                              int64_t ns) {
     struct ggs_seal_context * context = calloc(1, sizeof(*context));
-    if (context == NULL || !room(steps, (void **) &steps->contexts, steps->n_contexts, 1, &steps->contexts_capacity,
-                                 sizeof(*steps->contexts))) {
-        fail_memory(steps);
+    if (context == NULL || !ggs_array_reserve(steps->contexts, steps->contexts_capacity, steps->n_contexts + 1)) {
+        ggs_writer_fail_memory(steps->writer);
         free(context);
         return NULL;
     }
     *context = (struct ggs_seal_context){.key = key, .number = steps->n_contexts, .model = model, .memory = memory};
     steps->contexts[steps->n_contexts++] = context;
-    struct ggs_context row               = {context->number, key, model, memory, ns};
+    struct ggs_context row               = {
+                      .context = context->number, .address = key, .model = model, .memory = memory, .begin_ns = ns};
     ggs_writer_append(steps->writer, GGS_TABLE_CONTEXTS, &row);
     return context;
 }
@@ -106,12 +87,11 @@ static struct ggs_sequence * get_sequence(struct ggs_steps * steps, struct ggs_s
                                           int64_t sequence) {
     uint64_t * index = ggs_map_put(&context->sequence_numbers, ggs_map_key_number((uint64_t) sequence));
     if (index == NULL) {
-        fail_memory(steps);
+        ggs_writer_fail_memory(steps->writer);
         return NULL;
     }
     if (*index == 0) {
-        if (!room(steps, (void **) &context->sequences, context->n_sequences, 1, &context->capacity,
-                  sizeof(*context->sequences)))
+        if (!ggs_writer_reserve(steps->writer, context->sequences, context->capacity, context->n_sequences + 1))
             return NULL; // the map's slot stays free: its value is 0
         context->sequences[context->n_sequences++] = (struct ggs_sequence){.last = -1};
         *index                                     = context->n_sequences;
@@ -218,9 +198,8 @@ static struct ggs_open_step * add_step(struct ggs_steps * steps, struct ggs_seal
     if (context->step != NULL) context->step->closed = true;
     write_front(steps, false);
     struct ggs_open_step * step = calloc(1, sizeof(*step));
-    if (step == NULL ||
-        !room(steps, (void **) &steps->queue, steps->n_queue, 1, &steps->queue_capacity, sizeof(*steps->queue))) {
-        fail_memory(steps);
+    if (step == NULL || !ggs_array_reserve(steps->queue, steps->queue_capacity, steps->n_queue + 1)) {
+        ggs_writer_fail_memory(steps->writer);
         free(step);
         return NULL;
     }
@@ -246,9 +225,8 @@ static struct ggs_open_step * take(struct ggs_steps * steps, struct ggs_seal_con
     if (step == NULL || phase != GGS_PHASE_PROMPT || step->row.phase != GGS_PHASE_PROMPT || context->cleared || restart)
         step = add_step(steps, context, phase, ns);
     context->cleared = false;
-    if (step == NULL ||
-        !room(steps, (void **) &step->tokens, step->n_tokens, batch->n, &step->capacity, sizeof(*step->tokens)))
-        return NULL;
+    if (step == NULL) return NULL;
+    if (!ggs_writer_reserve(steps->writer, step->tokens, step->capacity, step->n_tokens + batch->n)) return NULL;
     step->row.decodes++;
     for (uint64_t i = 0; i < batch->n; i++)
         step->tokens[step->n_tokens++] = (struct ggs_token){.step     = step->row.step,
@@ -261,8 +239,9 @@ static struct ggs_open_step * take(struct ggs_steps * steps, struct ggs_seal_con
 }
 
 static void add_run(struct ggs_open_step * step, struct ggs_run * run) {
-    run->step  = step->row.step;
-    run->phase = step->row.phase;
+    run->step    = step->row.step;
+    run->phase   = step->row.phase;
+    run->context = (int64_t) step->row.context;
     if (step->row.runs++ == 0) step->row.first_run = run->run;
     step->row.last_run = run->run;
 }
@@ -285,7 +264,7 @@ static bool read_batch(struct ggs_steps * steps, const struct ggs_journal_decode
                                 .sequence = calloc(n + 1, sizeof(int64_t)),
                                 .output   = calloc(n + 1, 1)};
     if (batch->token == NULL || batch->position == NULL || batch->sequence == NULL || batch->output == NULL) {
-        fail_memory(steps);
+        ggs_writer_fail_memory(steps->writer);
         free_batch(batch);
         return false;
     }
@@ -308,8 +287,7 @@ void ggs_steps_decode(struct ggs_steps * steps, const void * body, size_t length
         return;
     }
     memcpy(&decode, body, sizeof(decode));
-    if (!room(steps, (void **) &steps->decodes, steps->n_decodes, 1, &steps->decodes_capacity,
-              sizeof(*steps->decodes)) ||
+    if (!ggs_writer_reserve(steps->writer, steps->decodes, steps->decodes_capacity, steps->n_decodes + 1) ||
         !read_batch(steps, &decode, (const uint8_t *) body + sizeof(decode), length - sizeof(decode), &open.batch))
         return;
     open.context = get_context(steps, decode.context, ns);
