@@ -64,3 +64,7 @@ int ggs_live_copy(void * context, const char * directory, const char * path, str
 void ggs_live_release(struct ggs_live_context * context) {
     ggs_model_files_release(&context->files);
 }
+
+bool ggs_live_can_be_shown(const char * directory) {
+    return has_trace(directory) || ggs_spool_place_is_live(directory) || ggs_live_is_starting(directory);
+}

@@ -218,7 +218,10 @@ static int start(struct session * session, const struct ggs_launch * launch, str
     }
     session->child = fork();
     if (session->child == 0) {
-        if (on_pty) monitor(session, launch, failure[1], reports[1]);
+        if (on_pty) {
+            close(reports[0]);
+            monitor(session, launch, failure[1], reports[1]);
+        }
         become(session, launch, failure[1]);
     }
     if (session->child < 0) reason = errno;
