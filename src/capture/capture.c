@@ -16,9 +16,10 @@
 #include "base/lock.h"
 #include "base/ticks.h"
 #include "capture/journal.h"
+#include "capture/losses.h"
+#include "capture/preload.h"
 #include "capture/prove.h"
 #include "capture/reads.h"
-#include "capture/recorder.h"
 #include "capture/residency.h"
 #include "capture/resolve.h"
 #include "capture/segment.h"
@@ -59,7 +60,7 @@ void ggs_capture_give_up(const char * format, ...) {
     va_end(arguments);
 }
 
-__attribute__((format(printf, 1, 2))) static void say_line(const char * format, ...) {
+void ggs_capture_note(const char * format, ...) {
     va_list arguments;
     va_start(arguments, format);
     say(format, arguments);
@@ -71,38 +72,17 @@ void ggs_capture_stop_full(void) {
     if (!__atomic_compare_exchange_n(&ggs_capture_state, &recording, GGS_CAPTURE_FULL, false, __ATOMIC_ACQ_REL,
                                      __ATOMIC_RELAXED))
         return;
-    say_line("recording ends here, the program runs on: %s",
-             reason == EDQUOT ? "the size given by --max-size is reached" : strerror(reason));
+    ggs_capture_note("recording ends here, the program runs on: %s",
+                     reason == EDQUOT ? "the size given by --max-size is reached" : strerror(reason));
 }
 
 // ---- start and end of the process ----
-
-// Takes us out of LD_PRELOAD, and leaves what else is there.
-static void leave_preload(void) {
-    const char * preload = getenv("LD_PRELOAD");
-    if (preload == NULL) return;
-    char   rest[PATH_MAX] = "";
-    size_t used           = 0;
-    for (const char * at = preload; *at != '\0';) {
-        size_t length = strcspn(at, ": ");
-        if (length > 0 && memmem(at, length, "libggscope-capture", 18) == NULL && used + length + 2 < sizeof(rest)) {
-            used +=
-                (size_t) snprintf(rest + used, sizeof(rest) - used, "%s%.*s", used > 0 ? ":" : "", (int) length, at);
-        }
-        at += length + (at[length] != '\0');
-    }
-    if (used > 0) {
-        setenv("LD_PRELOAD", rest, 1);
-    } else {
-        unsetenv("LD_PRELOAD");
-    }
-}
 
 static void forget_environment(void) {
     if (follow) return;
     static const char * const ours[] = {"GGSCOPE_OUTPUT", "GGSCOPE_SPOOL", "GGSCOPE_MAX_SIZE",
                                         "GGSCOPE_POLICY", "GGSCOPE_PROVE", "GGSCOPE_RESIDENCY"};
-    leave_preload();
+    ggs_preload_leave("libggscope-capture");
     for (size_t i = 0; i < sizeof(ours) / sizeof(ours[0]); i++) unsetenv(ours[i]);
 }
 
@@ -155,11 +135,6 @@ static void settings_of_environment(void) {
     ggs_segment_configure(&settings);
 }
 
-static int sees_engine(struct dl_phdr_info * info, size_t size, void * data) {
-    (void) size, (void) data;
-    return info->dlpi_name != NULL && strstr(info->dlpi_name, "libggml") != NULL;
-}
-
 __attribute__((constructor)) static void constructor(void) {
     const char * directory = getenv("GGSCOPE_OUTPUT");
     if (directory == NULL || directory[0] == '\0') return;
@@ -183,12 +158,12 @@ __attribute__((constructor)) static void constructor(void) {
     pthread_atfork(NULL, NULL, child_of_fork);
     set_state(GGS_CAPTURE_ASLEEP);
     // A program that links the engine is the one to be recorded: what it starts is not. A wrapper script hands us on.
-    if (dl_iterate_phdr(sees_engine, NULL) != 0) forget_environment();
+    if (ggs_preload_sees_engine()) forget_environment();
 }
 
 static void tell_losses(void) {
     for (unsigned reason = 1; reason < GGS_LOSS_COUNT; reason++) {
-        struct ggs_recorder_loss loss = ggs_recorder_lost(reason);
+        struct ggs_losses loss = ggs_losses_get(reason);
         if (loss.count > 0) ggs_journal_loss(reason, loss.count, 0, loss.begin, loss.end);
     }
 }

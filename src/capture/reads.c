@@ -18,7 +18,7 @@
 #include "capture/capture.h"
 #include "capture/files.h"
 #include "capture/journal.h"
-#include "capture/recorder.h"
+#include "capture/thread.h"
 #include "trace/spool.h"
 
 #define EXPORT    __attribute__((visibility("default")))
@@ -60,7 +60,7 @@ static void note(uint32_t kind, int file, uint64_t offset, uint64_t bytes, uint6
     if (bytes == 0 || !ggs_capture_recording()) return;
     pthread_mutex_lock(&pending.lock);
     struct ggs_journal_read * read   = &pending.read;
-    uint32_t                  thread = ggs_recorder_thread_id();
+    uint32_t                  thread = ggs_thread_id();
     if (read->bytes > 0 && read->bytes < TOGETHER && pending.file == file && read->kind == kind &&
         read->os_thread == thread && read->load == load && read->offset + read->bytes == offset) {
         read->bytes += bytes;

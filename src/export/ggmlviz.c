@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/array.h"
 #include "base/error.h"
 #include "export/export.h"
 #include "export/formats.h"
@@ -34,7 +35,7 @@ struct event {
 
 struct ggmlviz {
     struct ggs_export * export;
-    struct ggs_stream stream;
+    struct ggs_target target;
     struct event *    events; // of one run
     uint64_t          n, capacity;
     struct event *    buffers; // of the whole recording, by time
@@ -50,25 +51,17 @@ static void put_event(struct ggmlviz * g, const struct event * e) {
     memcpy(head + 1, &ns, 8);
     memcpy(head + 9, &e->thread, 4);
     memcpy(body, e->word, 32);
-    ggs_stream_write(&g->stream, head, sizeof(head));
-    ggs_stream_write(&g->stream, body, sizeof(body));
-    ggs_stream_write(&g->stream, &label, 1);
+    ggs_target_write(&g->target, head, sizeof(head));
+    ggs_target_write(&g->target, body, sizeof(body));
+    ggs_target_write(&g->target, &label, 1);
     if (!label) return;
-    ggs_stream_write(&g->stream, &length, 4);
-    ggs_stream_write(&g->stream, e->label, length);
+    ggs_target_write(&g->target, &length, 4);
+    ggs_target_write(&g->target, e->label, length);
 }
 
 static bool add(struct ggmlviz * g, struct event e) {
-    if (g->n == g->capacity) {
-        uint64_t       capacity = g->capacity == 0 ? 1024 : 2 * g->capacity;
-        struct event * bigger   = realloc(g->events, capacity * sizeof(*bigger));
-        if (bigger == NULL) return false;
-        g->events   = bigger;
-        g->capacity = capacity;
-    }
-    e.order           = g->n;
-    g->events[g->n++] = e;
-    return true;
+    e.order = g->n;
+    return ggs_array_push(g->events, g->n, g->capacity, e);
 }
 
 static int by_time(const void * a, const void * b) {
@@ -109,8 +102,8 @@ static void put_buffers(struct ggmlviz * g, int64_t until) {
 static bool add_op(struct ggmlviz * g, const struct ggs_walk * walk) {
     const struct ggs_op_seen * op      = &walk->op;
     uint64_t                   address = op->result == NULL ? 0 : op->result->address;
-    uint64_t                   size    = op->result == NULL ? 0 : ggs_tensor_extent(walk->trace, op->result);
-    const char *               label   = op->result == NULL ? "" : ggs_tensor_name_of(g->export, op->result->tensor);
+    uint64_t                   size    = op->result == NULL ? 0 : ggs_trace_extent(walk->trace, op->result);
+    const char *               label   = op->result == NULL ? "" : ggs_tensor_name(g->export, op->result);
     bool                       ok      = true;
     for (uint64_t i = 0; ok && i < op->n_op_runs; i++) {
         const struct ggs_op_run * r   = &op->op_runs[i];
@@ -151,10 +144,10 @@ int ggs_export_ggmlviz(struct ggs_export * export, struct ggs_error * error) {
     struct ggmlviz    g       = {.export = export};
     struct ggs_walk * walk    = NULL;
     const uint32_t    version = 1;
-    int               status  = ggs_export_open(export, &g.stream, NULL, error);
+    int               status  = ggs_export_open(export, &g.target, NULL, error);
     if (status < 0) return status;
-    ggs_stream_write(&g.stream, "GGMLVIZ1", 8);
-    ggs_stream_write(&g.stream, &version, 4);
+    ggs_target_write(&g.target, "GGMLVIZ1", 8);
+    ggs_target_write(&g.target, &version, 4);
     status = list_buffers(&g, error);
     if (status == 0) status = ggs_export_walk(export, &walk, error);
     while (walk != NULL && status >= 0 && (status = ggs_walk_run(walk, error)) > 0) {
@@ -165,5 +158,5 @@ int ggs_export_ggmlviz(struct ggs_export * export, struct ggs_error * error) {
     ggs_walk_close(walk);
     free(g.buffers);
     free(g.events);
-    return ggs_export_close(export, &g.stream, status, error);
+    return ggs_export_close(export, &g.target, status, error);
 }

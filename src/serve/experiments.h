@@ -13,7 +13,7 @@
 #include "analyze/ops/overview.h"
 #include "analyze/walk/model-map.h"
 #include "base/error.h"
-#include "serve/routes/log-rows.h"
+#include "serve/log-cache.h"
 
 enum ggs_found {
     GGS_FOUND_FOLDER,     // no experiment: there may be some below

@@ -5,8 +5,8 @@
 #include <string.h>
 
 #include "base/ticks.h"
+#include "capture/cpu/ops.h"
 #include "capture/graphs.h"
-#include "capture/recorder.h"
 #include "capture/segment.h"
 #include "trace/spool.h"
 
@@ -39,6 +39,7 @@ static double op_ns(const struct abi_graph * graph, const struct ggs_known_graph
             fprintf(stderr, "bench-recorder: no room for the spool\n");
             exit(1);
         }
+        ggs_op_own(run);
         uint64_t begin = ggs_ticks_monotonic();
         for (int i = 0; i < NODES; i++) {
             ggs_op_begin(&params, graph->nodes[i], 0);
@@ -46,6 +47,7 @@ static double op_ns(const struct abi_graph * graph, const struct ggs_known_graph
             ggs_op_barrier(enter, ggs_ticks_now());
         }
         total += ggs_ticks_monotonic() - begin;
+        ggs_op_own(NULL);
         ggs_slot_close(run);
     }
     return (double) total / (NODES * (double) RUNS);

@@ -8,8 +8,9 @@ import { ggscope, model, output, root, run, scratch } from "../lib.mjs";
 import { readChrome } from "../export/chrome.mjs";
 import { readGgmlviz } from "../export/ggmlviz.mjs";
 import { installed } from "../export/install.mjs";
+import { importSpeedscope } from "../export/speedscope.mjs";
 import { readPerfetto } from "../export/perfetto.mjs";
-import { overCsv, overParquet, overSqlite, questions } from "../export/tables.mjs";
+import { loadedCsv, overCsv, overParquet, overSqlite, questions } from "../export/tables.mjs";
 import { fresh, generate, graphs, host, record, rows, stats, values } from "./traces.mjs";
 
 const tokens = 4;
@@ -17,7 +18,7 @@ const dense = generate(model("tiny"), "-n", String(tokens), "-t", "2").directory
 const moe = generate(model("moe"), "-n", String(tokens), "-t", "1").directory;
 const json = (...path) => JSON.parse(readFileSync(join(...path), "utf8"));
 const names = [...output(ggscope, ["export", "--tables"]).matchAll(/^## (\w+)$/gm)].map((m) => m[1]);
-const optional = ["residency", "faults", "block_requests"]; // recorded only where they are asked for and permitted
+const optional = ["residency", "faults", "block_requests", "kernels"]; // recorded only where they are asked for and permitted
 const has = (program) => run("sh", ["-c", `command -v ${program}`]).status === 0;
 
 function exported(directory, format, ...options) {
@@ -63,8 +64,8 @@ test("what an op reads is the work of the last one before it, also where two com
         // the drawing says the same
         const [[graph]] = await ask("SELECT graph FROM runs WHERE token = 1 LIMIT 1");
         const edges = await ask(`SELECT source_node, node, slot FROM edges WHERE graph = ${graph} AND source_node IS NOT NULL ORDER BY 2, 3`);
-        const drawn = JSON.parse(output(ggscope, ["graph", "--json", "--token", "1", directory])).edges.filter((e) => e.source.startsWith("node_"))
-            .map((e) => [e.source.slice(5), e.target.slice(5), e.label.slice(4)].map(Number));
+        const drawn = JSON.parse(output(ggscope, ["graph", "--json", "--token", "1", directory])).graphs[0].edges.filter((e) => e.source_node !== null)
+            .map((e) => [e.source_node, e.node, e.slot]);
         assert.deepEqual(drawn, edges);
     }
     assert.ok(again > 0, "the engine does that: the two norms of a layer have one name");
@@ -74,13 +75,13 @@ test("every table has the same rows in parquet, csv and sqlite, and the columns 
     if (!has("sqlite3")) return t.skip("sqlite3 is not installed");
     assert.deepEqual(readFileSync(join(root, "docs", "tables.md"), "utf8"), output(ggscope, ["export", "--tables"]), "docs/tables.md is what ggscope export --tables writes");
     const documented = new Map(readFileSync(join(root, "docs", "tables.md"), "utf8").split("\n## ").slice(1)
-        .map((part) => [part.split("\n")[0], [...part.matchAll(/^\| (\w+) \| (integer|real|text)/gm)].map((m) => m[1]).filter((c) => c !== "column")]));
+        .map((part) => [part.split("\n")[0], [...part.matchAll(/^\| (\w+) \| (integer|boolean|real|text|timestamp)/gm)].map((m) => m[1]).filter((c) => c !== "column")]));
     for (const wanted of ["ops", "op_runs", "transfers", "accesses", "tensors", "buffers", "tokens", "graphs", "nodes", "edges", "experts", "faults", "block_requests", "experiment"])
         assert.ok(names.includes(wanted), wanted);
 
     const folders = { parquet: exported(moe, "parquet"), csv: exported(moe, "csv") };
     const database = exported(moe, "sqlite");
-    assert.deepEqual(readdirSync(folders.csv).sort(), names.map((n) => `${n}.csv`).sort());
+    assert.deepEqual(readdirSync(folders.csv).sort(), [...names.map((n) => `${n}.csv`), "load-duckdb.sql", "load-sqlite.sql", "schema.sql"].sort());
     assert.deepEqual(readdirSync(folders.parquet).sort(), names.map((n) => `${n}.parquet`).sort());
     const parquet = await overParquet(folders.parquet, names), csv = await overCsv(folders.csv, names), sqlite = await overSqlite(database);
     for (const name of names) {
@@ -90,6 +91,52 @@ test("every table has the same rows in parquet, csv and sqlite, and the columns 
         assert.deepEqual(inCsv, all, `${name}: csv`);
         assert.deepEqual(inSqlite, all, `${name}: sqlite`);
     }
+});
+
+test("types: booleans and timestamps in parquet, a schema for csv, keys and views in sqlite", async (t) => {
+    if (!has("sqlite3")) return t.skip("sqlite3 is not installed");
+    const parquet = await overParquet(exported(moe, "parquet"), names), folder = exported(moe, "csv"), database = exported(moe, "sqlite");
+    const types = async (ask, table) => Object.fromEntries((await ask(`DESCRIBE "${table}"`)).map((r) => [r[0], r[1]]));
+    const columns = await types(parquet, "op_runs");
+    assert.deepEqual([columns.ended, columns.begin_ns], ["BOOLEAN", "BIGINT"]);
+    assert.match((await types(parquet, "tokens")).begin_utc, /^TIMESTAMP/);
+    assert.match((await types(parquet, "experiment")).start_utc, /^TIMESTAMP/);
+    const start = Date.parse(json(moe, "experiment.json").start_utc);
+    const [[told]] = await parquet("SELECT start_utc FROM experiment");
+    assert.equal(Date.parse(told), start, "the same moment as in experiment.json");
+    assert.deepEqual(await parquet("SELECT count(*) FROM tokens, experiment WHERE abs(epoch_us(tokens.begin_utc) - epoch_us(start_utc) - begin_ns // 1000) > 1"), [[0]]);
+
+    // DuckDB guesses mostly empty integers to be text; with the schema it does not have to guess.
+    const loaded = await loadedCsv(folder), sqlite = await overSqlite(database);
+    for (const name of names) {
+        const [fromParquet, fromCsv] = await Promise.all([types(parquet, name), types(loaded, name)]);
+        for (const [column, type] of Object.entries(fromParquet)) assert.equal(fromCsv[column], type.replace(/^TIMESTAMP.*/, "TIMESTAMP"), `${name}.${column}`);
+        assert.deepEqual(await loaded(`SELECT * FROM "${name}"`), await parquet(`SELECT * FROM "${name}"`), name);
+    }
+    const views = ["op_totals", "layer_totals", "token_totals", "weight_reads"];
+    assert.deepEqual((await sqlite("SELECT name FROM sqlite_master WHERE type = 'view' ORDER BY rowid")).flat(), views);
+    for (const view of views) {
+        const rows = await sqlite(`SELECT * FROM ${view} ORDER BY 1, 2, 3`);
+        assert.ok(rows.length > 1, view);
+        assert.deepEqual(await loaded(`SELECT * FROM ${view} ORDER BY 1 NULLS FIRST, 2, 3`), rows, view);
+    }
+    assert.deepEqual(await sqlite("SELECT sum(duration_ns) FROM op_totals"), [[stats(moe).by_op.reduce((n, o) => n + o.wall_ns, 0)]]);
+    assert.ok((await sqlite("SELECT 1 FROM pragma_foreign_key_list('ops')")).length >= 4);
+    assert.equal(output("sqlite3", [database, "PRAGMA foreign_key_check"]), "", "every id names a row");
+    // and csv into SQLite
+    output("sh", ["-c", "sqlite3 recording.sqlite < load-sqlite.sql"], { cwd: folder });
+    const again = await overSqlite(join(folder, "recording.sqlite"));
+    for (const name of names) assert.deepEqual(await again(`SELECT * FROM "${name}"`), await sqlite(`SELECT * FROM "${name}"`), name);
+});
+
+test("a node that was fused into another has a row of its own, and its time counts once", async () => {
+    const ask = await overParquet(exported(dense, "parquet"), names);
+    const known = stats(dense);
+    assert.ok(known.absorbed > 0, "this engine fuses norms with what follows");
+    assert.deepEqual(await ask("SELECT count(*), count(duration_ns), count(bytes_read), sum(threads) FROM ops WHERE fused_into IS NOT NULL"), [[known.absorbed, 0, 0, 0]]);
+    assert.deepEqual(await ask("SELECT count(*) FROM ops a LEFT JOIN ops b ON a.run = b.run AND a.fused_into = b.node WHERE a.fused_into IS NOT NULL AND (b.absorbed IS NULL OR b.absorbed = 0 OR b.begin_ns IS NULL)"), [[0]]);
+    // Everything that an op reads was computed by an op before it, or is a weight or an input.
+    assert.deepEqual(await ask("SELECT count(*) FROM ops o JOIN edges e USING (graph, node) JOIN nodes n ON n.graph = e.graph AND n.node = e.source_node LEFT JOIN ops p ON p.run = o.run AND p.node = e.source_node WHERE p.op IS NULL AND n.op NOT IN ('VIEW', 'RESHAPE', 'PERMUTE', 'TRANSPOSE', 'NONE')"), [[0]]);
 });
 
 test("ids join: ops to runs, nodes and tokens, edges to nodes, accesses to ops and tensors", async () => {
@@ -162,8 +209,8 @@ test("json: one trace and one graph file per token step, ids equal, totals those
         const traces = entriesOf(out);
         const sum = (f) => traces.flatMap((t) => t.entries).reduce((n, e) => n + f(e), 0);
         assert.equal(sum(() => 1), known.ops);
-        assert.equal(sum((e) => e.bytes_read), known.bytes.read);
-        assert.equal(sum((e) => e.bytes_written), known.bytes.written);
+        assert.equal(sum((e) => e.bytes_read), known.bytes_read);
+        assert.equal(sum((e) => e.bytes_written), known.bytes_written);
         assert.equal(sum((e) => e.duration_ns), known.by_op.reduce((n, o) => n + o.wall_ns, 0));
         const timeline = json(out, "buffer-timeline.json");
         assert.equal(timeline.metadata.peak_occupancy_bytes, known.buffers.peak_bytes);
@@ -240,7 +287,7 @@ test("json: --per-thread gives an entry per op run, --gzip compresses every file
     const out = exported(dense, "json", "--per-thread");
     const entries = entriesOf(out).flatMap((t) => t.entries);
     assert.equal(entries.length, known.op_runs);
-    assert.equal(entries.reduce((n, e) => n + e.bytes_read, 0), known.bytes.read);
+    assert.equal(entries.reduce((n, e) => n + e.bytes_read, 0), known.bytes_read);
     assert.deepEqual([...new Set(entries.map((e) => e.thread_id))].sort(), [0, 1]);
 
     output(ggscope, ["export", dense, "-f", "json", "--gzip", "--token", "..1", "-o", out]);
@@ -284,13 +331,13 @@ test("perfetto and chrome: an op slice per op run inside its graph run and token
             }
             assert.equal(slices.filter((s) => s.category === "token" && s.depth === 0 && !slices.some((c) => c.parent === s)).length, tokens, `${name}: a track of tokens`);
             const once = new Map(ops.map((s) => [`${s.args.run} ${s.args.node}`, s.args]));
-            assert.equal([...once.values()].reduce((n, a) => n + a.bytes_read, 0), known.bytes.read, name);
-            assert.equal([...once.values()].reduce((n, a) => n + a.bytes_disk, 0), known.bytes.disk, name);
+            assert.equal([...once.values()].reduce((n, a) => n + a.bytes_read, 0), known.bytes_read, name);
+            assert.equal([...once.values()].reduce((n, a) => n + a.bytes_disk, 0), known.bytes_disk, name);
         }
         for (const s of perfetto.slices) assert.ok(s.end >= s.begin && (!s.parent || (s.begin >= s.parent.begin && s.end <= s.parent.end)));
         // The slices of both are the same, in the same order.
         const key = (s, begin, end) => `${s.name} ${s.category} ${begin} ${end}`;
-        assert.deepEqual(chrome.slices.map((s) => key(s, Math.round(s.ts * 1000), Math.round((s.ts + s.dur) * 1000))), perfetto.slices.map((s) => key(s, s.begin, s.end)));
+        assert.deepEqual(chrome.slices.map((s) => key(s, Math.floor(s.ts * 1000), Math.floor((s.ts + s.dur) * 1000))), perfetto.slices.map((s) => key(s, s.begin, s.end)));
         const threads = new Set(t.op_runs.map((r) => r.thread)).size;
         const trackNames = [...perfetto.tracks.values()].map((d) => d.name);
         assert.equal(trackNames.filter((n) => /^CPU thread \d+$/.test(n)).length, threads);
@@ -299,7 +346,22 @@ test("perfetto and chrome: an op slice per op run inside its graph run and token
         assert.equal(Math.max(...counter("buffer bytes")), known.buffers.peak_bytes);
         const disk = counter("bytes read from disk");
         assert.ok(disk.length > 0 && disk.every((v, i) => i === 0 || v > disk[i - 1]));
-        assert.equal(disk.at(-1), known.bytes.disk, "nothing is written to mapped files");
+        assert.equal(disk.at(-1), known.bytes_disk, "nothing is written to mapped files");
+    }
+});
+
+test("speedscope's own importer has nothing to complain of", async () => {
+    const contexts = record([host, "contexts", "-t", "2", "-g", "6", model("tiny")]).directory;
+    for (const experiment of [dense, moe, contexts]) {
+        const text = readFileSync(exported(experiment, "chrome"), "utf8");
+        const { slices, tracks } = readChrome(text);
+        const { profiles, complaints } = await importSpeedscope("recording.json", text);
+        assert.deepEqual(complaints.slice(0, 3), []);
+        assert.equal(profiles.length, new Set(slices.map((s) => s.track)).size);
+        assert.equal(profiles.reduce((n, p) => n + p.calls, 0), slices.length, "it found every slice");
+        for (const p of profiles) assert.ok(p.deepest <= 3, `${p.name}: token, graph run, op`);
+        assert.ok(profiles.some((p) => p.deepest === 3 && p.name.includes("CPU thread 0")));
+        assert.ok(tracks.size >= profiles.length);
     }
 });
 
@@ -352,13 +414,13 @@ test("fio: replays exactly the bytes that were read from disk", (t) => {
     assert.equal(lines[0], "fio version 3 iolog");
     const reads = lines.map((l) => l.split(" ")).filter((w) => w[2] === "read");
     const known = stats(dense);
-    assert.equal(reads.reduce((n, w) => n + Number(w[4]), 0), known.bytes.disk);
+    assert.equal(reads.reduce((n, w) => n + Number(w[4]), 0), known.bytes_disk);
     assert.ok(reads.every((w, i) => Number(w[4]) > 0 && Number(w[4]) <= 1 << 20 && Number(w[3]) + Number(w[4]) <= statSync(model("tiny")).size && (i === 0 || Number(w[0]) >= Number(reads[i - 1][0]))));
     if (!has("fio")) return t.skip("fio is not installed");
     const result = JSON.parse(output("fio", ["--name=replay", `--read_iolog=${file}`, "--ioengine=psync", "--readonly", "--replay_no_stall=1", "--output-format=json"], { cwd: scratch() }));
     assert.equal(result.jobs[0].error, 0);
     assert.equal(result.jobs[0].read.total_ios, reads.length);
-    assert.equal(result.jobs[0].read.io_bytes, known.bytes.disk);
+    assert.equal(result.jobs[0].read.io_bytes, known.bytes_disk);
     assert.equal(result.jobs[0].write.total_ios, 0);
 });
 
@@ -367,8 +429,8 @@ test("ggmlviz: a reader written from the format's description reads all events b
     const known = stats(dense), count = (type) => events.filter((e) => e.type === type).length;
     assert.equal(count("op begin"), known.op_runs);
     assert.equal(count("op end"), known.op_runs);
-    assert.equal(count("graph begin"), known.graph_runs);
-    assert.equal(count("graph end"), known.graph_runs);
+    assert.equal(count("graph begin"), known.runs);
+    assert.equal(count("graph end"), known.runs);
     assert.equal(count("tensor alloc"), known.buffers.count);
     assert.equal(count("barrier"), rows(dense, "op_runs").op_runs.filter((r) => r.wait_ns > 0).length);
     for (let i = 1; i < events.length; i++) assert.ok(events[i].ns >= events[i - 1].ns, "events are in order of time");
@@ -463,7 +525,7 @@ test("what cannot be done is refused with a sentence", () => {
     const folder = fresh();
     mkdirSync(folder);
     refused(1, [dense, "-f", "chrome", "-o", folder], /is a directory/);
-    refused(1, [dense, "-f", "sqlite", "-o", folder], /no regular file/);
+    refused(1, [dense, "-f", "sqlite", "-o", folder], /not a regular file/);
     refused(1, [dense, "-f", "chrome", "-o", join(folder, "no", "such")], /cannot create/);
     assert.deepEqual(readdirSync(folder), []);
     assert.ok(!existsSync("x"));

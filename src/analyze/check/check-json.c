@@ -7,11 +7,11 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "analyze/check/check.h"
 #include "base/error.h"
-#include "base/file.h"
 
 enum { MOST_LAYERS = 4096 };
 
@@ -37,9 +37,9 @@ bool ggs_is_json_export(const char * directory) {
 static struct json_object * load(struct context * c, const char * name) {
     char path[PATH_MAX];
     if (snprintf(path, sizeof(path), "%s/%s", c->directory, name) >= (int) sizeof(path)) return NULL;
-    int                  fd     = ggs_file_open(path);
-    struct json_object * object = fd < 0 ? NULL : json_object_from_fd(fd);
-    if (fd >= 0) close(fd);
+    struct stat info;
+    if (stat(path, &info) != 0 || !S_ISREG(info.st_mode)) return NULL; // opening a FIFO would wait for a writer
+    struct json_object * object = json_object_from_file(path);
     if (object == NULL) return NULL;
     const char * id = json_object_get_string(json_object_object_get(object, "experiment_id"));
     if (id == NULL) id = "none";

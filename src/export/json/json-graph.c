@@ -38,11 +38,12 @@ static void put_shape(struct ggs_json * json, const struct ggs_tensor * t) {
 static void put_node(struct ggs_export * export, struct ggs_json * json, const char * kind, uint64_t number,
                      const char * operation, const struct ggs_tensor * t, int layer, const char * category) {
     static const struct ggs_tensor none = {.ne = {0}};
+    const char *                   name = t == NULL ? "" : ggs_tensor_name(export, t);
     if (t == NULL) t = &none;
     ggs_json_object_inline(json, NULL);
     ggs_json_id(json, "id", kind, number);
     ggs_json_address(json, "address", t->address);
-    ggs_json_string(json, "label", ggs_tensor_name_of(export, t->tensor));
+    ggs_json_string(json, "label", name);
     ggs_json_string(json, "operation", operation);
     put_shape(json, t);
     ggs_json_string(json, "dtype", ggs_word_type(export, t->type));

@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "analyze/ops/choices.h"
+#include "base/array.h"
 #include "base/error.h"
 #include "export/json/json.h"
 
@@ -16,7 +17,7 @@ struct open_step {
     struct ggs_json_file    file;
     uint64_t                runs, entries;
     struct ggs_step_graph * graphs;
-    uint64_t                n_graphs, next_node;
+    uint64_t                n_graphs, graphs_capacity, next_node;
 };
 
 struct tokens {
@@ -24,7 +25,7 @@ struct tokens {
     const struct ggs_memory_map * map;
     struct ggs_cursor *           steps;
     struct open_step **           open;
-    uint64_t                      n_open;
+    uint64_t                      n_open, open_capacity;
     struct ggs_choices            choices;
 };
 
@@ -32,11 +33,9 @@ struct tokens {
 
 static int open_step(struct tokens * t, const struct ggs_step * row, struct open_step ** out,
                      struct ggs_error * error) {
-    struct open_step *  step = calloc(1, sizeof(*step));
-    struct open_step ** open = realloc(t->open, (t->n_open + 1) * sizeof(*open));
-    char                name[48];
-    if (open != NULL) t->open = open;
-    if (step == NULL || open == NULL) {
+    struct open_step * step = calloc(1, sizeof(*step));
+    char               name[48];
+    if (step == NULL || !ggs_array_reserve(t->open, t->open_capacity, t->n_open + 1)) {
         free(step);
         return ggs_fail_memory(error);
     }
@@ -112,11 +111,9 @@ static int find_graph(struct open_step * step, const struct ggs_graph * graph, u
         *first = step->graphs[i].first_node;
         return 0;
     }
-    struct ggs_step_graph * bigger = realloc(step->graphs, (step->n_graphs + 1) * sizeof(*bigger));
-    if (bigger == NULL) return ggs_fail_memory(error);
-    step->graphs                   = bigger;
-    step->graphs[step->n_graphs++] = (struct ggs_step_graph){graph->row.graph, step->next_node};
-    *first                         = step->next_node;
+    struct ggs_step_graph row = {graph->row.graph, step->next_node};
+    if (!ggs_array_push(step->graphs, step->n_graphs, step->graphs_capacity, row)) return ggs_fail_memory(error);
+    *first = step->next_node;
     step->next_node += graph->n_nodes;
     return 0;
 }
@@ -140,14 +137,14 @@ static void put_source(struct tokens * t, struct ggs_json * json, const struct g
     bool                         disk   = tensor->source == GGS_SOURCE_DISK;
     uint64_t                     file   = disk ? tensor->file : tensor->origin_file;
     uint64_t                     offset = disk ? tensor->file_offset : tensor->origin_offset;
-    uint64_t                     extent = ggs_tensor_extent(trace, tensor);
+    uint64_t                     extent = ggs_trace_extent(trace, tensor);
     uint64_t                     first  = access->n_ranges == 0 ? 0 : access->ranges[0].offset;
     const struct ggs_map_entry * entry  = file == 0 ? NULL : ggs_memory_map_find(t->map, file, offset + first);
     ggs_json_object_inline(json, NULL);
-    ggs_json_string(json, "name", ggs_tensor_name_of(t->export, tensor->tensor));
+    ggs_json_string(json, "name", ggs_tensor_name(t->export, tensor));
     ggs_json_address(json, "tensor_ptr", tensor->address);
     ggs_json_u64(json, "size_bytes", extent);
-    ggs_json_natural(json, "layer_id", trace->layers[tensor->tensor - 1]);
+    ggs_json_natural(json, "layer_id", ggs_tensor_layer(t->export, tensor));
     ggs_json_string(json, "memory_source", disk ? "DISK" : "BUFFER");
     if (disk) {
         ggs_json_u64(json, "disk_offset", tensor->file_offset);
@@ -210,7 +207,7 @@ static void put_entry(struct tokens * t, struct open_step * step, const struct g
     ggs_json_u64(json, "thread_id", e->thread);
     ggs_json_string(json, "phase", ggs_word_phase(walk->run.phase));
     ggs_json_string(json, "operation_type", op->name);
-    ggs_json_string(json, "dst_name", op->result == NULL ? "" : ggs_tensor_name_of(t->export, op->result->tensor));
+    ggs_json_string(json, "dst_name", op->result == NULL ? "" : ggs_tensor_name(t->export, op->result));
     ggs_json_u64(json, "num_sources", sources);
     ggs_json_array_inline(json, "sources");
     for (unsigned i = 0; i < list->n; i++) {

@@ -12,9 +12,9 @@
 
 int ggs_json_file_open(struct ggs_export * export, struct ggs_json_file * file, const char * name,
                        struct ggs_error * error) {
-    int status = ggs_export_open(export, &file->stream, name, error);
+    int status = ggs_export_open(export, &file->target, name, error);
     if (status < 0) return status;
-    ggs_json_init(&file->json, ggs_stream_json, &file->stream, true);
+    ggs_json_init(&file->json, ggs_target_json, &file->target, true);
     ggs_json_object(&file->json, NULL);
     ggs_json_string(&file->json, "experiment_id", export->id);
     return 0;
@@ -23,17 +23,9 @@ int ggs_json_file_open(struct ggs_export * export, struct ggs_json_file * file, 
 int ggs_json_file_close(struct ggs_export * export, struct ggs_json_file * file, int status, struct ggs_error * error) {
     if (status == 0) {
         ggs_json_end(&file->json);
-        if (ggs_json_finish(&file->json) != 0) file->stream.failed = true;
+        ggs_json_finish(&file->json); // a failure is in the target
     }
-    return ggs_export_close(export, &file->stream, status, error);
-}
-
-void ggs_json_natural(struct ggs_json * json, const char * key, int64_t value) {
-    if (value < 0) {
-        ggs_json_null(json, key);
-    } else {
-        ggs_json_i64(json, key, value);
-    }
+    return ggs_export_close(export, &file->target, status, error);
 }
 
 // Addresses and ids make up a good part of a file: printf would take as long as all the rest.
