@@ -184,6 +184,7 @@ test("a pipe as experiment.json hangs nobody", () => {
         assert.equal(result.signal, null, verb);
         assert.equal(result.status, 0, result.stderr);
     }
+    rmSync(join(directory, "experiment.json"));
 });
 
 test("a spool that leads out of the experiment is left as it is", () => {
