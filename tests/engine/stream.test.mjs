@@ -39,14 +39,15 @@ function same(path, share, options, more = {}) {
     assert.equal(JSON.parse(result.stdout).logits_hash, wanted.logits_hash);
     return result;
 }
-const short = ["-p", "Once upon a time", "-n", "4", "-t", "2"];
+const short = ["-p", "Once upon a time", "-n", "4", "-t", "1"];
 
 test("a dense model gives the same logits, whatever is kept", () => {
-    for (const options of [[], ["--keep", "first"], ["--keep", "none"]]) {
+    const kept = [[], ["--keep", "first"], ["--keep", "none"]].map((options) => {
         const { counts } = same(dense, 0.5, short, { options });
         assert.ok(counts.bytes_streamed > 0 && counts.mapped_uses === 0, JSON.stringify(counts));
-        assert.equal(counts.kept === 0, options[1] === "none");
-    }
+        return counts.kept;
+    });
+    assert.ok(kept[2] < kept[0] && kept[2] < kept[1], kept.join()); // what the ring cannot hold is kept always
 });
 
 test("a mixture of experts gives the same logits, with and without prediction", () => {
@@ -60,15 +61,16 @@ test("prompts of any batch size, any number of threads", () => {
     for (const [path, ...options] of [
         [dense, "-p", sentence.repeat(8), "-n", "2", "-t", "1"],
         [moe, "-p", sentence.repeat(8), "-n", "3", "-t", "2"],
-        [moe, "-p", sentence, "-n", "2", "-t", "3", "--batch", "5", "--ubatch", "3"],
-        [dense, "-p", sentence.slice(0, 30), "-n", "2", "-t", "2", "--batch", "1", "--ubatch", "1"],
+        [moe, "-p", sentence, "-n", "2", "-t", "1", "--batch", "5", "--ubatch", "3"],
+        [moe, "-p", "Once", "-n", "2", "-t", "2", "--ctx", "64"],
+        [dense, "-p", sentence.slice(0, 30), "-n", "2", "-t", "1", "--batch", "1", "--ubatch", "1"],
     ]) same(path, 0.4, options);
 });
 
 test("other architectures, other types, experts that are no multiple of a disk's block", () => {
     for (const path of [model("tiny", "--arch", "gpt2", "--embd", "512"), model("tiny", "--arch", "gemma3", "--embd", "512"), model("moe", "--arch", "deepseek2"),
         model("moe", "--types", "f16", "--embd", "96", "--ff", "136", "--heads", "6", "--kv-heads", "2")])
-        same(path, 0.5, ["-p", "Once upon a time", "-n", "3", "-t", "2"], { options: ["--verify"] });
+        same(path, 0.5, ["-p", "Once upon a time", "-n", "3", "-t", "1"], { options: ["--verify"] });
 });
 
 test("a split model", () => {
@@ -148,7 +150,7 @@ test("recorded too: the recording names the same experts and the same places in 
 });
 
 test("at the limit of a control group the program lives, and stays within it", { skip: noLimit() }, () => {
-    const path = ownModel("moe"), directory = fresh(), command = words(path, "-p", sentence.repeat(16), "-n", "4", "-t", "2");
+    const path = ownModel("moe"), directory = fresh(), command = words(path, "-p", sentence.repeat(16), "-n", "4", "-t", "1");
     const wanted = stock(command);
     const result = run(ggscope, ["stream", "-q", "--record", "--memory", "96M", "-o", directory, "--report", report, "--", ...command]);
     assert.equal(result.status, 0, result.stderr);
