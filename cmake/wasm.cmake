@@ -5,7 +5,7 @@ set(wasm_module ${wasm_folder}/ggscope.wasm)
 set(wasm_flags --target=wasm32-wasi -Oz -flto -std=c11 -fno-strict-aliasing -fvisibility=hidden -D_GNU_SOURCE -DXXH_INLINE_ALL
     -DGGSCOPE_VERSION="${PROJECT_VERSION}" -Wall -Wextra -Wshadow -Wstrict-prototypes -Wmissing-prototypes -Werror=implicit-function-declaration
     -I${PROJECT_SOURCE_DIR}/src/wasm/include -I${PROJECT_SOURCE_DIR}/src -I${PROJECT_SOURCE_DIR}/include)
-set(wasm_link -mexec-model=reactor -Wl,--gc-sections,--strip-all,-z,stack-size=1048576)
+set(wasm_link -mexec-model=reactor -Wl,--gc-sections,--strip-all,--stack-first,-z,stack-size=1048576) # a stack that is full traps
 if(GGSCOPE_WERROR)
     list(APPEND wasm_flags -Werror)
 endif()
