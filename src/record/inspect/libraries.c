@@ -34,19 +34,27 @@ int ggs_libraries_add(struct ggs_libraries * libraries, const char * path) {
     return 0;
 }
 
-int ggs_libraries_add_backends(struct ggs_libraries * libraries, const char * folder) {
+static int add_folder(struct ggs_libraries * libraries, const char * folder, const char * prefix) {
     DIR * entries = opendir(folder);
     int   status  = 0;
     if (entries == NULL) return 0;
     const struct dirent * entry;
     while (status == 0 && (entry = readdir(entries)) != NULL) {
         char path[PATH_MAX];
-        if (strncmp(entry->d_name, "libggml-cpu", 11) != 0 || strstr(entry->d_name, ".so") == NULL) continue;
+        if (strncmp(entry->d_name, prefix, strlen(prefix)) != 0 || strstr(entry->d_name, ".so") == NULL) continue;
         if (snprintf(path, sizeof(path), "%s/%s", folder, entry->d_name) < (int) sizeof(path))
             status = ggs_libraries_add(libraries, path);
     }
     closedir(entries);
     return status;
+}
+
+int ggs_libraries_add_backends(struct ggs_libraries * libraries, const char * folder) {
+    return add_folder(libraries, folder, "libggml-cpu");
+}
+
+int ggs_libraries_add_ggml(struct ggs_libraries * libraries, const char * folder) {
+    return add_folder(libraries, folder, "libggml");
 }
 
 // Is there FOLDER/NAME? `$ORIGIN` in the folder stands for the folder of `origin`.

@@ -21,6 +21,8 @@ struct ggs_libraries {
 int ggs_libraries_add(struct ggs_libraries * libraries, const char * path);
 // Adds every libggml-cpu*.so of a folder.
 int ggs_libraries_add_backends(struct ggs_libraries * libraries, const char * folder);
+// Adds every libggml*.so of a folder.
+int ggs_libraries_add_ggml(struct ggs_libraries * libraries, const char * folder);
 // Adds what `elf`, which lies at `path`, needs of ggml and llama.cpp, and what that needs, and the backends beside it.
 int  ggs_libraries_add_needed(struct ggs_libraries * libraries, const struct ggs_elf * elf, const char * path);
 void ggs_libraries_release(struct ggs_libraries * libraries);
