@@ -28,7 +28,7 @@
 
 // ---- running a program for what it says ----
 
-// The output of a program (stdout, or stderr where `of` is 2), cut to `size`. Returns its exit status, -1 where it did not run.
+// The output of a program (stdout, or stderr where `of` is 2), cut to `size`. Returns its exit status, -1 if it did not run.
 static int listen_to(char ** argv, char ** environment, int of, char * said, size_t size) {
     int                        ends[2], status = -1;
     pid_t                      child;

@@ -27,7 +27,7 @@ static int32_t word_at(const struct ggs_elf * elf, uint64_t offset) {
     return word;
 }
 
-// Where the function begins that has the address; 0 where that is not known. The table is sorted.
+// Where the function begins that has the address; 0 if that is not known. The table is sorted.
 static uint64_t function_of(const struct ggs_elf * elf, uint64_t address) {
     enum { HEADER = 12, ENTRY = 8 };
     static const uint8_t expected[4] = {1, 0x1b, 0x03, 0x3b}; // what every linker writes: 4-byte offsets from the table
@@ -37,14 +37,17 @@ static uint64_t function_of(const struct ggs_elf * elf, uint64_t address) {
     if (high > (frames.size - HEADER) / ENTRY) return 0;
     while (low < high) {
         uint64_t middle = low + (high - low) / 2;
-        uint64_t begin  = elf->frames_address + (uint64_t) (int64_t) word_at(elf, frames.offset + HEADER + middle * ENTRY);
+        uint64_t begin =
+            elf->frames_address + (uint64_t) (int64_t) word_at(elf, frames.offset + HEADER + middle * ENTRY);
         if (begin <= address) {
             low = middle + 1;
         } else {
             high = middle;
         }
     }
-    return low == 0 ? 0 : elf->frames_address + (uint64_t) (int64_t) word_at(elf, frames.offset + HEADER + (low - 1) * ENTRY);
+    return low == 0
+               ? 0
+               : elf->frames_address + (uint64_t) (int64_t) word_at(elf, frames.offset + HEADER + (low - 1) * ENTRY);
 }
 
 static bool has_slot(const struct target * target, uint64_t address) {
@@ -72,8 +75,8 @@ static bool has(const struct functions * functions, uint64_t begin) {
 }
 
 // Calls `see` for every place that may be a call or jump of four bytes' reach: `byte` is its opcode, `to` where it leads.
-static void each_branch(const struct ggs_elf * elf, void (*see)(void * context, uint64_t at, unsigned opcode, uint64_t to),
-                        void * context) {
+static void each_branch(const struct ggs_elf * elf,
+                        void (*see)(void * context, uint64_t at, unsigned opcode, uint64_t to), void * context) {
     const uint8_t * code = elf->mapping.data + elf->code.offset;
     for (uint64_t i = 0; i + 6 <= elf->code.size; i++) {
         uint64_t at = elf->code_address + i;

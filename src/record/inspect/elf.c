@@ -8,7 +8,7 @@
 
 // ---- bytes ----
 
-// Copies what lies at `offset`; false where it is not all inside the file.
+// Copies what lies at `offset`; false if it is not all inside the file.
 static bool get(const struct ggs_elf * elf, uint64_t offset, void * to, size_t size) {
     if (!ggs_inside(offset, size, elf->mapping.size)) return false;
     memcpy(to, elf->mapping.data + offset, size);
@@ -41,7 +41,7 @@ static bool program_header(const struct ggs_elf * elf, const Elf64_Ehdr * header
     return get(elf, offset, segment, sizeof(*segment));
 }
 
-// The place in the file of an address in memory; false where no segment has it.
+// The place in the file of an address in memory; false if no segment has it.
 static bool file_offset(const struct ggs_elf * elf, const Elf64_Ehdr * header, uint64_t address, uint64_t * offset) {
     for (unsigned i = 0; i < header->e_phnum; i++) {
         Elf64_Phdr segment;

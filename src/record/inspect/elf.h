@@ -23,7 +23,7 @@ struct ggs_elf_table { // [offset, offset + size) lies inside the file
 struct ggs_elf {
     struct ggs_mapping   mapping;
     uint16_t             machine;     // EM_X86_64, ...
-    const char *         interpreter; // the dynamic linker, NULL where there is none: a static program or a library
+    const char *         interpreter; // the dynamic linker, NULL if there is none: a static program or a library
     bool                 dynamic;     // has a dynamic section
     bool                 symbolic;    // -Bsymbolic: the library's own definitions come first
     const char *         soname;      // NULL for none
@@ -35,7 +35,7 @@ struct ggs_elf {
     uint64_t             code_address, frames_address;
 };
 
-// GGS_FORMAT where it is no ELF file, GGS_UNSUPPORTED where it is one of another kind (32 bits, big endian).
+// GGS_FORMAT if it is no ELF file, GGS_UNSUPPORTED if it is one of another kind (32 bits, big endian).
 int  ggs_elf_open(struct ggs_elf * elf, const char * path, struct ggs_error * error);
 int  ggs_elf_open_memory(struct ggs_elf * elf, const void * data, size_t size, const char * label,
                          struct ggs_error * error);

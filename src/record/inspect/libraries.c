@@ -8,6 +8,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/array.h"
 #include "base/error.h"
 
 static bool is_engine_library(const char * name) {
@@ -20,18 +21,14 @@ int ggs_libraries_add(struct ggs_libraries * libraries, const char * path) {
     for (size_t i = 0; i < libraries->count; i++) {
         if (strcmp(libraries->items[i].path, real) == 0) return 0;
     }
-    struct ggs_library * more = realloc(libraries->items, (libraries->count + 1) * sizeof(*more));
-    if (more == NULL) return GGS_MEMORY;
-    libraries->items         = more;
-    struct ggs_library * new = &more[libraries->count];
-    if (ggs_elf_open(&new->elf, real, NULL) != 0) return 0;
-    new->path = strdup(real);
-    if (new->path == NULL) {
-        ggs_elf_close(&new->elf);
-        return GGS_MEMORY;
-    }
-    libraries->count++;
-    return 0;
+    struct ggs_library library;
+    if (ggs_elf_open(&library.elf, real, NULL) != 0) return 0;
+    library.path = strdup(real);
+    if (library.path != NULL && ggs_array_push(libraries->items, libraries->count, libraries->capacity, library))
+        return 0;
+    free(library.path);
+    ggs_elf_close(&library.elf);
+    return GGS_MEMORY;
 }
 
 static int add_folder(struct ggs_libraries * libraries, const char * folder, const char * prefix) {

@@ -14,7 +14,7 @@ struct ggs_library {
 
 struct ggs_libraries {
     struct ggs_library * items;
-    size_t               count;
+    size_t               count, capacity;
 };
 
 // Adds a file; one that is there already, or is no ELF file, is left out. Returns 0, or GGS_MEMORY.
