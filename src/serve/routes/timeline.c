@@ -124,13 +124,8 @@ static int by_lane(const void * a, const void * b) {
 
 // ---- op runs ----
 
-static uint64_t most_rows(const struct view * view) {
-    return view->request->part != NULL && view->request->part->whole ? UINT32_MAX : RAW_MOST;
-}
-
 static bool few_enough(const struct view * view) {
-    if (view->op_runs > most_rows(view)) return false;
-    if (most_rows(view) > RAW_MOST) return true;
+    if (view->op_runs > RAW_MOST) return false;
     for (uint64_t i = 0; i < view->overview->n_lanes; i++) {
         if (view->in_lane[i] > 2 * view->window.pixels) return false;
     }
@@ -217,7 +212,7 @@ static int read_run(struct view * view, struct ggs_cursor * op_runs, const struc
     int status = find_graph(view, run->graph, &known, error);
     if (status < 0) return status;
     ggs_cursor_range(op_runs, run->first_op_run, run->op_runs);
-    while (status >= 0 && view->n_rows <= most_rows(view) && (status = ggs_cursor_next(op_runs, &row, error)) > 0) {
+    while (status >= 0 && view->n_rows <= RAW_MOST && (status = ggs_cursor_next(op_runs, &row, error)) > 0) {
         if (row.run == run->run) status = add_op_run(view, run, known, &row, error);
     }
     return status;
@@ -234,7 +229,7 @@ static int read_op_runs(struct view * view, struct ggs_error * error) {
         ggs_cursor_times(runs, view->window.begin, view->window.end);
         ggs_cursor_times(op_runs, view->window.begin, view->window.end);
     }
-    while (status >= 0 && view->n_rows <= most_rows(view) && (status = ggs_cursor_next(runs, &run, error)) > 0)
+    while (status >= 0 && view->n_rows <= RAW_MOST && (status = ggs_cursor_next(runs, &run, error)) > 0)
         status = read_run(view, op_runs, &run, error);
     ggs_cursor_close(runs);
     ggs_cursor_close(op_runs);
@@ -342,7 +337,7 @@ int ggs_route_timeline(struct ggs_question * request, struct ggs_error * error) 
     if (status == 0) status = read_bins(&view, error);
     if (status == 0 && few_enough(&view)) {
         status = read_op_runs(&view, error);
-        raw    = view.n_rows <= most_rows(&view);
+        raw    = view.n_rows <= RAW_MOST;
     }
     if (view.n_bins > 1) qsort(view.bins, view.n_bins, sizeof(*view.bins), by_lane);
     if (status == 0) status = write_view(&view, raw, error);
