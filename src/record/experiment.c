@@ -338,7 +338,7 @@ int ggs_experiment_open(struct ggs_experiment_json * experiment, const char * di
     int status  = absolute(experiment, directory, error);
     if (status != 0) return status;
     path_in(path, experiment->directory, "experiment.json");
-    experiment->json = ggs_json_file(path);
+    experiment->json = ggs_json_file_read(path);
     if (experiment->json != NULL && json_object_is_type(experiment->json, json_type_object) &&
         string_of(experiment, "experiment_id") != NULL &&
         ggs_uuid_parse(string_of(experiment, "experiment_id"), uuid)) {

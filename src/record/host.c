@@ -104,7 +104,7 @@ struct json_object * ggs_environment_json(char * const * environment) {
     return chosen;
 }
 
-struct json_object * ggs_json_file(const char * path) {
+struct json_object * ggs_json_file_read(const char * path) {
     int fd = ggs_file_open(path);
     if (fd < 0) return NULL;
     struct json_object * root = json_object_from_fd(fd);
