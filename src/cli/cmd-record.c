@@ -18,7 +18,8 @@ static error_t parse_option(int key, char * argument, struct argp_state * state)
             return 0;
         case ARGP_KEY_END:
             if (recording->command == NULL)
-                argp_error(state, "which program? ggscope record [OPTIONS...] -- PROGRAM ARGS...");
+                argp_error(state,
+                           "missing argument: the program to record: ggscope record [OPTIONS...] -- PROGRAM ARGS...");
             return 0;
         default:
             return ARGP_ERR_UNKNOWN;

@@ -41,7 +41,7 @@ static const struct argp_option run_options[] = {
     {"prompt", 'p', "TEXT", 0, "The prompt", 1},
     {"file", 'f', "FILE", 0, "Read the prompt from FILE (- is stdin)", 1},
     {"tokens", 'n', "N", 0, "Generate N tokens (32)", 1},
-    {"ignore-eos", KEY_IGNORE_EOS, NULL, 0, "Go on where the model says that its text ends", 1},
+    {"ignore-eos", KEY_IGNORE_EOS, NULL, 0, "Go on when the model says that its text ends", 1},
     {"settings", KEY_SETTINGS, "FILE", 0, "Take what is not given here from a settings file", 1},
 
     {"seed", KEY_SEED, "S", 0, "Sample with this seed instead of taking the likeliest token", 2},
@@ -141,14 +141,14 @@ static error_t parse_option(int key, char * argument, struct argp_state * state)
             return 0;
         case ARGP_KEY_END:
             if (request->given[GGS_SETTING_MODEL] == NULL && request->settings_file == NULL)
-                argp_error(state, "name a model with -m FILE");
+                argp_error(state, "missing option: name a model with -m FILE");
             if (request->recording.streaming.wanted && request->recording.prove)
                 argp_error(state, "--prove watches the mapping, which a streamed program does not read");
             if (request->given[GGS_SETTING_PROMPT] != NULL && request->given[GGS_SETTING_PROMPT_FILE] != NULL)
                 argp_error(state, "-p and -f exclude each other");
             if (request->given[GGS_SETTING_PROMPT] == NULL && request->given[GGS_SETTING_PROMPT_FILE] == NULL &&
                 request->settings_file == NULL)
-                argp_error(state, "give a prompt with -p TEXT or -f FILE");
+                argp_error(state, "missing option: give a prompt with -p TEXT or -f FILE");
             return 0;
         default:
             return ARGP_ERR_UNKNOWN;

@@ -67,7 +67,7 @@ static bool find_newest(char newest[PATH_MAX]) {
 
 enum { MOST_NUMBER_TEXT = 40 };
 
-// Cuts "A..B" in two. `b` is NULL where there is no "..".
+// Cuts "A..B" in two. `b` is NULL if there is no "..".
 static bool cut(const char * text, char a[MOST_NUMBER_TEXT], const char ** b) {
     const char * dots   = strstr(text, "..");
     size_t       length = dots == NULL ? strlen(text) : (size_t) (dots - text);

@@ -52,12 +52,12 @@ int ggs_setting_check(enum ggs_setting setting, const char * shown, const char *
         if (ggs_parse_i64(value, INT64_MIN, INT64_MAX, &whole))
             return ggs_fail(error, GGS_USAGE, "%s %s is out of range: it must be from %" PRId64 " to %" PRId64, shown,
                             value, form->minimum, form->maximum);
-        return ggs_fail(error, GGS_FORMAT, "%s wants a whole number, not '%s'", shown, value);
+        return ggs_fail(error, GGS_FORMAT, "%s takes a whole number, not '%s'", shown, value);
     }
     if (form->kind == GGS_SETTING_NUMBER) {
         double number = strtod(value, &end);
         if (end == value || *end != '\0')
-            return ggs_fail(error, GGS_FORMAT, "%s wants a number, not '%s'", shown, value);
+            return ggs_fail(error, GGS_FORMAT, "%s takes a number, not '%s'", shown, value);
         if (!(number >= (double) form->minimum && number <= (double) form->maximum))
             return ggs_fail(error, GGS_USAGE, "%s %s is out of range: it must be from %" PRId64 " to %" PRId64, shown,
                             value, form->minimum, form->maximum);

@@ -40,7 +40,7 @@ struct place {
     const char *         query; // "" where there are no parameters
 };
 
-// Takes a target apart. False where there is no such path.
+// Takes a target apart. False if there is no such path.
 static bool find_place(const char * target, struct place * place) {
     size_t length = strcspn(target, "?");
     *place        = (struct place){.query = target[length] == '?' ? target + length + 1 : ""};
