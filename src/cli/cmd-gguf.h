@@ -16,6 +16,7 @@ struct gguf_report {
     const struct ggs_model *    model;
     const struct ggs_gguf_map * maps; // one for each file of the model; NULL for the metadata reports
     bool                        experts;
+    bool                        full;  // --csv: with shape, type and file
     unsigned                    width; // of the terminal, 0 where lines must not be shortened
 };
 
@@ -30,8 +31,10 @@ int gguf_text_extents(const struct gguf_report * report, struct ggs_error * erro
 enum gguf_totals { GGUF_TOTALS_MIX, GGUF_TOTALS_TABLES };
 int gguf_text_totals(const struct gguf_report * report, enum gguf_totals which, struct ggs_error * error);
 
-// cmd-gguf-json.c, CSV included
+// cmd-gguf-csv.c
 int gguf_csv_map(const struct gguf_report * report, struct ggs_error * error);
+
+// cmd-gguf-json.c
 int gguf_json_map(const struct gguf_report * report, struct ggs_error * error);
 int gguf_json_regions(const struct gguf_report * report, struct ggs_error * error);
 int gguf_json_kv(const struct gguf_report * report, struct ggs_error * error);

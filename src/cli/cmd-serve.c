@@ -13,12 +13,12 @@
 #include <unistd.h>
 
 #include "base/error.h"
+#include "base/guard.h"
 #include "base/number.h"
 #include "cli/commands.h"
 #include "cli/verb.h"
 #include "record/live.h"
 #include "record/spool-place.h"
-#include "serve/guard.h"
 #include "serve/server.h"
 
 struct arguments {

@@ -25,6 +25,7 @@ static const struct ggs_export_format formats[] = {
     {"perfetto", "a timeline for Perfetto", GGS_EXPORT_FILE, true, false, 1, ggs_export_perfetto},
     {"dot", "the graphs for Graphviz, one for each token", GGS_EXPORT_STEPS, true, false, 1, ggs_export_dot},
     {"fio", "the reads of mapped files, for fio to replay", GGS_EXPORT_FILE, true, false, 1, ggs_export_fio},
+    {"buffers", "births and deaths of buffers as JSON lines", GGS_EXPORT_FILE, true, false, 1, ggs_export_buffers},
     {"ggmlviz", "events as ggml-viz reads them", GGS_EXPORT_FILE, true, false, 1, ggs_export_ggmlviz},
 };
 enum { N_FORMATS = sizeof(formats) / sizeof(formats[0]) };

@@ -1,6 +1,6 @@
 // memory-map.json: where every tensor of the model lies in its files.
 //
-// The files themselves tell, where they are still there; else the trace tells of those tensors that it has seen.
+// From the files themselves if they are still there; else of those tensors that the trace has seen.
 #include <stdlib.h>
 #include <string.h>
 
@@ -128,7 +128,7 @@ static void put_line(struct ggs_json * json, const struct line * line) {
     ggs_json_string_n(json, "component", line->parts.component, line->parts.component_length);
     ggs_json_string(json, "component_type",
                     ggs_name_component(component, sizeof(component), &line->parts, line->expert_slice));
-    ggs_json_natural(json, "expert_id", line->expert);
+    if (line->expert >= 0) ggs_json_i64(json, "expert_id", line->expert); // readers ask whether the key is there
     ggs_json_string(json, "file", line->file);
     ggs_json_end(json);
 }

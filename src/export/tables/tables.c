@@ -7,14 +7,12 @@
 #include "export/facts.h"
 
 static const struct ggs_flat_table * const tables[] = {
-    &ggs_table_ops,      &ggs_table_op_runs, &ggs_table_accesses,  &ggs_table_experts,    &ggs_table_runs,
-    &ggs_table_tokens,   &ggs_table_inputs,  &ggs_table_graphs,    &ggs_table_nodes,      &ggs_table_edges,
-    &ggs_table_tensors,  &ggs_table_buffers, &ggs_table_files,     &ggs_table_transfers,  &ggs_table_faults,
-    &ggs_table_block_requests, &ggs_table_reads,   &ggs_table_residency,
-    &ggs_table_processes,
-    &ggs_table_devices,
-    &ggs_table_lanes,
-    &ggs_table_kernels, &ggs_table_experiment,
+    &ggs_table_ops,   &ggs_table_op_runs,   &ggs_table_accesses,   &ggs_table_experts,
+    &ggs_table_runs,  &ggs_table_tokens,    &ggs_table_inputs,     &ggs_table_graphs,
+    &ggs_table_nodes, &ggs_table_edges,     &ggs_table_tensors,    &ggs_table_buffers,
+    &ggs_table_files, &ggs_table_transfers, &ggs_table_faults,     &ggs_table_block_requests,
+    &ggs_table_reads, &ggs_table_residency, &ggs_table_processes,  &ggs_table_devices,
+    &ggs_table_lanes, &ggs_table_kernels,   &ggs_table_experiment,
 };
 enum { N_TABLES = sizeof(tables) / sizeof(tables[0]) };
 
@@ -103,7 +101,9 @@ static void fill(struct ggs_export * export, const struct ggs_field * field, con
             break;
         case GGS_FROM_STRING:
             memcpy(&number, at, sizeof(number));
-            ggs_cell_text(cell, ggs_export_valid(export, ggs_reader_string(export->trace.reader, number)));
+            ggs_cell_text(cell, number == 0 && value->null == GGS_NULL_TEXT
+                                    ? NULL
+                                    : ggs_export_valid(export, ggs_reader_string(export->trace.reader, number)));
             break;
         case GGS_FROM_TEST:
             memcpy(&number, at, sizeof(number));

@@ -116,6 +116,8 @@ struct ggs_field {
     }
 #define GGS_MEMBER_STRING(part_, type_, member_) \
     { .from = GGS_FROM_STRING, .part = (part_), .offset = offsetof(type_, member_) }
+#define GGS_MEMBER_STRING_OR_NONE(part_, type_, member_) \
+    { .from = GGS_FROM_STRING, .null = GGS_NULL_TEXT, .part = (part_), .offset = offsetof(type_, member_) }
 // Is any of these bits set? UINT64_MAX: is it other than 0?
 #define GGS_MEMBER_TEST(part_, type_, member_, mask_) \
     { .from = GGS_FROM_TEST, .part = (part_), .offset = offsetof(type_, member_), .mask = (mask_) }
