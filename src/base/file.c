@@ -244,3 +244,8 @@ int ggs_make_directories(const char * path, struct ggs_error * error) {
     free(copy);
     return status;
 }
+
+const char * ggs_file_name(const char * path) {
+    const char * slash = strrchr(path, '/');
+    return slash == NULL ? path : slash + 1;
+}

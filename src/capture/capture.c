@@ -13,11 +13,12 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "capture/clock.h"
+#include "base/ticks.h"
 #include "capture/journal.h"
+#include "capture/losses.h"
+#include "capture/preload.h"
 #include "capture/prove.h"
 #include "capture/reads.h"
-#include "capture/recorder.h"
 #include "capture/residency.h"
 #include "capture/resolve.h"
 #include "capture/segment.h"
@@ -76,32 +77,11 @@ void ggs_capture_stop_full(void) {
 
 // ---- start and end of the process ----
 
-// Takes us out of LD_PRELOAD, and leaves what else is there.
-static void leave_preload(void) {
-    const char * preload = getenv("LD_PRELOAD");
-    if (preload == NULL) return;
-    char   rest[PATH_MAX] = "";
-    size_t used           = 0;
-    for (const char * at = preload; *at != '\0';) {
-        size_t length = strcspn(at, ": ");
-        if (length > 0 && memmem(at, length, "libggscope-capture", 18) == NULL && used + length + 2 < sizeof(rest)) {
-            used +=
-                (size_t) snprintf(rest + used, sizeof(rest) - used, "%s%.*s", used > 0 ? ":" : "", (int) length, at);
-        }
-        at += length + (at[length] != '\0');
-    }
-    if (used > 0) {
-        setenv("LD_PRELOAD", rest, 1);
-    } else {
-        unsetenv("LD_PRELOAD");
-    }
-}
-
 static void forget_environment(void) {
     if (follow) return;
     static const char * const ours[] = {"GGSCOPE_OUTPUT", "GGSCOPE_SPOOL", "GGSCOPE_MAX_SIZE",
                                         "GGSCOPE_POLICY", "GGSCOPE_PROVE", "GGSCOPE_RESIDENCY"};
-    leave_preload();
+    ggs_preload_leave("libggscope-capture");
     for (size_t i = 0; i < sizeof(ours) / sizeof(ours[0]); i++) unsetenv(ours[i]);
 }
 
@@ -123,11 +103,6 @@ static void settings_of_environment(void) {
     settings.ring                        = policy != NULL && strcmp(policy, "ring") == 0;
     snprintf(settings.directory, sizeof(settings.directory), "%s", spool);
     ggs_segment_configure(&settings);
-}
-
-static int sees_engine(struct dl_phdr_info * info, size_t size, void * data) {
-    (void) size, (void) data;
-    return info->dlpi_name != NULL && strstr(info->dlpi_name, "libggml") != NULL;
 }
 
 __attribute__((constructor)) static void constructor(void) {
@@ -153,15 +128,13 @@ __attribute__((constructor)) static void constructor(void) {
     pthread_atfork(NULL, NULL, child_of_fork);
     set_state(GGS_CAPTURE_ASLEEP);
     // A program that links the engine is the one to be recorded: what it starts is not. A wrapper script hands us on.
-    if (dl_iterate_phdr(sees_engine, NULL) != 0) forget_environment();
+    if (ggs_preload_sees_engine()) forget_environment();
 }
 
 static void tell_losses(void) {
     for (unsigned reason = 1; reason < GGS_LOSS_COUNT; reason++) {
-        for (unsigned thread = 0; thread < GGS_LOST_THREADS; thread++) {
-            uint64_t count = ggs_recorder_lost(reason, thread);
-            if (count > 0) ggs_journal_numbers(GGS_JOURNAL_LOSS, reason, thread, count, 0, NULL);
-        }
+        struct ggs_losses loss = ggs_losses_get(reason);
+        if (loss.count > 0) ggs_journal_loss(reason, loss.count, 0, loss.begin, loss.end);
     }
 }
 
@@ -200,9 +173,9 @@ static void tell_process(void) {
     char executable[PATH_MAX] = "";
     if (readlink("/proc/self/exe", executable, sizeof(executable) - 1) < 0) executable[0] = '\0';
     struct ggs_journal_process process = {
-        .pid = (uint32_t) getpid(), .tick_is_ns = ggs_clock_is_ns, .page_size = (uint32_t) sysconf(_SC_PAGESIZE)};
+        .pid = (uint32_t) getpid(), .tick_is_ns = ggs_ticks_are_ns, .page_size = (uint32_t) sysconf(_SC_PAGESIZE)};
     struct timespec utc;
-    ggs_clock_anchor(&process.ticks, &process.monotonic_ns);
+    ggs_ticks_pair(&process.ticks, &process.monotonic_ns);
     clock_gettime(CLOCK_REALTIME, &utc);
     process.realtime_ns       = (uint64_t) utc.tv_sec * 1000000000u + (uint64_t) utc.tv_nsec;
     struct ggs_piece pieces[] = {{&process, sizeof(process)}, {executable, strlen(executable) + 1}};
@@ -304,7 +277,7 @@ static void start(void) {
         ggs_capture_give_up("cannot create %s: %s: the program runs on, nothing is recorded", spool, strerror(errno));
         return;
     }
-    ggs_clock_choose();
+    ggs_ticks_choose();
     if (ggs_journal_begin() != 0 &&
         (errno != EEXIST || !follow || move_to_own_directory() != 0 || ggs_journal_begin() != 0)) {
         if (errno == EEXIST) {

@@ -27,6 +27,11 @@ static inline bool ggs_capture_recording(void) {
     return __atomic_load_n(&ggs_capture_state, __ATOMIC_RELAXED) == GGS_CAPTURE_RECORDING;
 }
 
+// Did recording end for want of room?
+static inline bool ggs_capture_full(void) {
+    return __atomic_load_n(&ggs_capture_state, __ATOMIC_RELAXED) == GGS_CAPTURE_FULL;
+}
+
 // Stops tracing for good and says why, once.
 __attribute__((format(printf, 1, 2))) void ggs_capture_give_up(const char * format, ...);
 

@@ -16,7 +16,7 @@
 
 #include "capture/files.h"
 #include "capture/journal.h"
-#include "capture/recorder.h"
+#include "capture/losses.h"
 #include "trace/spool.h"
 
 enum { MOST_AREAS = 256, MOST_TOLD = 4096, WORD = 64, BLOCK = 64 };
@@ -264,7 +264,7 @@ struct told {
 static void flush(struct told * told) {
     struct ggs_piece pieces[] = {{&told->head, sizeof(told->head)},
                                  {told->areas, told->head.count * sizeof(told->areas[0])}};
-    if (ggs_journal_append(GGS_JOURNAL_PAGES, pieces, 2) != 0) ggs_recorder_count_loss(GGS_LOSS_PAGES, 0, 1);
+    if (ggs_journal_append(GGS_JOURNAL_PAGES, pieces, 2) != 0) ggs_losses_count(GGS_LOSS_PAGES, 1);
     told->head.count = 0;
 }
 
@@ -317,7 +317,7 @@ void ggs_prove_tell(uint32_t run, uint32_t node) {
         if (take_bits(run == 0 ? NULL : &told, &prove.area[i])) protect(&prove.area[i], PROT_NONE);
     }
     if (run == 0) {
-        ggs_recorder_count_loss(GGS_LOSS_PAGES, 0, 1);
+        ggs_losses_count(GGS_LOSS_PAGES, 1);
     } else {
         flush(&told);
     }

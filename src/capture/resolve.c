@@ -9,7 +9,9 @@
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 
-_Thread_local void * ggs_resolve_last;
+_Thread_local void *       ggs_resolve_last;
+_Thread_local const void * ggscope_caller;
+uintptr_t                  ggs_resolve_other[2];
 
 enum { MOST_HOOKS = 64 };
 static struct ggs_hook * known[MOST_HOOKS]; // hooks that hold bindings
@@ -84,6 +86,35 @@ static int note_engine(struct dl_phdr_info * info, size_t size, void * data) {
     return 0;
 }
 
+static bool is_other(const char * path) {
+    const char * name = strrchr(path, '/');
+    return name != NULL && (strstr(name, "/libggscope-capture") == name || strstr(name, "/libggscope-stream") == name);
+}
+
+static int note_other(struct dl_phdr_info * info, size_t size, void * data) {
+    (void) size;
+    uintptr_t base = info->dlpi_addr + info->dlpi_phdr[0].p_vaddr;
+    if (info->dlpi_name == NULL || !is_other(info->dlpi_name) || is_ours((const void *) base)) return 0;
+    *(uintptr_t *) data = base;
+    return 1;
+}
+
+// Preloaded libraries are there from the start.
+__attribute__((constructor)) static void find_other(void) {
+    uintptr_t     address = 0;
+    struct object object;
+    if (dl_iterate_phdr(note_other, &address) == 0 || !find_object(&object, (const void *) address)) return;
+    ggs_resolve_other[0] = object.low;
+    ggs_resolve_other[1] = object.high - object.low;
+}
+
+// The hook of our other library, where it comes after this one.
+static void * look_in_other(const char * name) {
+    void *        function = dlsym(RTLD_NEXT, name);
+    struct object object;
+    return function != NULL && find_object(&object, function) && is_other(object.path) ? function : NULL;
+}
+
 // The caller's library first; then what comes after us in the global scope; then any library of an engine.
 static void * look_up(const char * name, const char * path) {
     void * function = look_in(path, name);
@@ -121,7 +152,8 @@ void * ggs_resolve_slow(struct ggs_hook * hook, const void * caller) {
     }
     struct object object;
     int           found    = find_object(&object, caller);
-    void *        function = look_up(hook->name, object.path);
+    void *        function = look_in_other(hook->name);
+    if (function == NULL) function = look_up(hook->name, object.path);
     if (found && function != NULL) remember(hook, &object, function);
     return function;
 }

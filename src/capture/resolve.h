@@ -40,7 +40,15 @@ static inline void * ggs_resolve_known(const struct ggs_hook * hook, const void 
 // the return address is then the hook's that called the first: the caller is the library of that function.
 extern _Thread_local void * ggs_resolve_last;
 
+// Capture and stream library may both be here. The one that is called first takes the other's hook for the real function, which then finds
+// the engine by the address that the first was called from. Both libraries define this, and share one.
+extern _Thread_local const void * ggscope_caller __attribute__((visibility("default")));
+
+extern uintptr_t ggs_resolve_other[2]; // where the other one lies, and its size
+
 static inline void * ggs_resolve(struct ggs_hook * hook, const void * caller) {
+    if (__builtin_expect((uintptr_t) caller - ggs_resolve_other[0] < ggs_resolve_other[1], 0)) caller = ggscope_caller;
+    ggscope_caller  = caller;
     void * function = ggs_resolve_known(hook, caller);
     if (__builtin_expect(function == NULL, 0)) function = ggs_resolve_slow(hook, caller);
     ggs_resolve_last = function;

@@ -398,7 +398,7 @@ static void set_start_from(struct ggs_experiment_json * experiment, const struct
 
 static struct json_object * losses_json(const uint64_t * losses) {
     struct json_object * list = json_object_new_array();
-    for (unsigned reason = 1; reason < GGS_FACTS_LOSSES; reason++) {
+    for (unsigned reason = 1; reason < GGS_LOSS_COUNT; reason++) {
         if (losses[reason] == 0) continue;
         struct json_object * loss = json_object_new_object();
         const char *         name = ggs_loss_name(reason);

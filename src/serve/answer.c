@@ -35,9 +35,11 @@ void ggs_answer_refuse(struct ggs_answer * answer, unsigned status, const char *
     answer->status = status;
     answer->type   = ggs_type_json;
     answer->gzip   = false;
-    ggs_answer_begin(answer, &json);
+    ggs_answer_open(answer, &json);
+    ggs_json_object(&json, NULL);
     ggs_json_string(&json, "error", text);
-    ggs_answer_end(answer, &json, NULL);
+    ggs_json_end(&json);
+    ggs_answer_close(answer, &json, NULL);
 }
 
 void ggs_answer_fail(struct ggs_answer * answer, const struct ggs_error * error) {
@@ -62,13 +64,11 @@ void ggs_answer_fail(struct ggs_answer * answer, const struct ggs_error * error)
     ggs_answer_refuse(answer, status, error->text);
 }
 
-void ggs_answer_begin(struct ggs_answer * answer, struct ggs_json * json) {
+void ggs_answer_open(struct ggs_answer * answer, struct ggs_json * json) {
     ggs_json_init(json, ggs_json_to_text, &answer->body, false);
-    ggs_json_object(json, NULL);
 }
 
-int ggs_answer_end(struct ggs_answer * answer, struct ggs_json * json, struct ggs_error * error) {
-    ggs_json_end(json);
+int ggs_answer_close(struct ggs_answer * answer, struct ggs_json * json, struct ggs_error * error) {
     return ggs_json_finish(json) != 0 || answer->body.failed ? ggs_fail_memory(error) : 0;
 }
 

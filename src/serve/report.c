@@ -140,6 +140,14 @@ static int add_summed(struct writing * writing, const char * path, struct ggs_er
     return add(writing, path, target, false, false, error);
 }
 
+static int add_stats(struct writing * writing, struct ggs_error * error) {
+    char target[160] = "/api/x/0/stats?by=layer,component,tensor,thread";
+    if (is_part(writing))
+        snprintf(target + strlen(target), sizeof(target) - strlen(target), "&tokens=%" PRId64 "..%" PRId64,
+                 writing->part.first_token, writing->part.last_token);
+    return add(writing, "/api/x/0/stats", target, false, false, error);
+}
+
 static int add_heats(struct writing * writing, uint64_t steps, struct ggs_error * error) {
     int     status = add_summed(writing, "/api/x/0/heat", error);
     int64_t last   = writing->part.last_token < (int64_t) steps ? writing->part.last_token : (int64_t) steps - 1;
@@ -215,7 +223,7 @@ static int add_all(struct writing * writing, const struct ggs_overview * overvie
     if (status == 0) status = add_tokens(writing, error);
     if (status == 0) status = add_heats(writing, overview->steps, error);
     if (status == 0) status = add_rows(writing, op_runs, error);
-    if (status == 0) status = add_summed(writing, "/api/x/0/stats", error);
+    if (status == 0) status = add_stats(writing, error);
     if (status == 0) status = add_summed(writing, "/api/x/0/experts", error);
     if (status == 0) status = add_graphs(writing, error);
     return status == 0 ? add_curves(writing, error) : status;

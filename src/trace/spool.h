@@ -93,41 +93,42 @@ _Static_assert(sizeof(struct ggs_spool_index) == GGS_SPOOL_UNIT, "layout");
 
 // ---- journal records ----
 //
-// A text is the last thing in a record and ends at its first NUL. OPS and TYPES may come again with more lines; the newest holds.
+// A record is a struct, and after it what the list says. A text is the last thing in a record and ends at its first NUL.
+// OPS and TYPES may come again with more lines; the newest holds.
 
 enum ggs_journal_type {
-    GGS_JOURNAL_PROCESS      = 1,  // ggs_journal_process; then text: executable path
+    GGS_JOURNAL_PROCESS      = 1,  // ggs_journal_process; text: path of the executable
     GGS_JOURNAL_ENGINE       = 2,  // text: "key=value\n" lines: library paths, build ids, versions
     GGS_JOURNAL_OPS          = 3,  // text: op names by number, "\n" between
     GGS_JOURNAL_TYPES        = 4,  // text: "name block_elements block_bytes\n" by type number; an empty line for none
-    GGS_JOURNAL_FILE         = 5,  // text: path of a GGUF file that was opened, absolute where it could be resolved
+    GGS_JOURNAL_FILE         = 5,  // text: path of a GGUF file that was opened, absolute if it could be resolved
     GGS_JOURNAL_MAPS         = 6,  // text: "start end offset path\n" (hex hex hex), the file mappings of the process
-    GGS_JOURNAL_BUFFER       = 7,  // ggs_journal_buffer; then text: buffer type's name
+    GGS_JOURNAL_BUFFER       = 7,  // ggs_journal_buffer; text: name of the buffer type
     GGS_JOURNAL_BUFFER_FREE  = 8,  // ggs_journal_number: buffer id
     GGS_JOURNAL_BUFFER_USAGE = 9,  // ggs_journal_number: buffer id, usage
-    GGS_JOURNAL_GRAPH        = 10, // ggs_journal_graph, tensors, then names
-    GGS_JOURNAL_GRAPH_DELTA  = 11, // ggs_journal_delta, then `count` ggs_journal_move: a known graph at other addresses
-    GGS_JOURNAL_RUN          = 12, // ggs_journal_run; then text: backend's name
+    GGS_JOURNAL_GRAPH        = 10, // ggs_journal_graph; its tensors; names
+    GGS_JOURNAL_GRAPH_DELTA  = 11, // ggs_journal_delta; `count` ggs_journal_move: a known graph at other addresses
+    GGS_JOURNAL_RUN          = 12, // ggs_journal_run; text: name of the backend
     GGS_JOURNAL_RUN_THREADS  = 13, // ggs_journal_number: run, threads, slot: the CPU computes it, op by op
     GGS_JOURNAL_RUN_END      = 14, // ggs_journal_run_end
-    GGS_JOURNAL_DECODE = 15, // ggs_journal_decode; then i32 token[n], i32 position[n], i32 sequence[n], u8 output[n]
+    GGS_JOURNAL_DECODE       = 15, // ggs_journal_decode; i32 token[n], i32 position[n], i32 sequence[n], u8 output[n]
     GGS_JOURNAL_DECODE_END   = 16, // ggs_journal_number: decode, status
     GGS_JOURNAL_WARMUP       = 17, // ggs_journal_number: context, on or off
     GGS_JOURNAL_CLEAR        = 18, // ggs_journal_number: memory object: its contents were dropped
-    GGS_JOURNAL_TRANSFER     = 19, // ggs_journal_transfer; then text: tensor's name
-    GGS_JOURNAL_LOAD         = 20, // ggs_journal_number: load number; then text: path. A model load began
+    GGS_JOURNAL_TRANSFER     = 19, // ggs_journal_transfer; text: name of the tensor
+    GGS_JOURNAL_LOAD         = 20, // ggs_journal_number: load number; text: path. A model load began
     GGS_JOURNAL_LOAD_END     = 21, // ggs_journal_number: load number, model
     GGS_JOURNAL_CONTEXT      = 22, // ggs_journal_number: context, model, memory object
-    GGS_JOURNAL_SCHEDULE     = 23, // ggs_journal_number: schedule call, scheduler, decode (0: none seen), graph's nodes
+    GGS_JOURNAL_SCHEDULE = 23, // ggs_journal_number: schedule call, scheduler, decode (0: not seen), nodes of the graph
     GGS_JOURNAL_SCHEDULE_END = 24, // ggs_journal_number: schedule call, status
-    GGS_JOURNAL_LOSS         = 25, // ggs_journal_number: reason, lane, count, run
+    GGS_JOURNAL_LOSS         = 25, // ggs_journal_loss
     GGS_JOURNAL_END          = 26, // ggs_journal_number: 0. The process left main or called exit
-    GGS_JOURNAL_PAGES        = 27, // ggs_journal_pages, then `count` ggs_journal_area: what an op really touched
-    GGS_JOURNAL_READ         = 28, // ggs_journal_read; then text: path
-    GGS_JOURNAL_RESIDENT =
-        29, // ggs_journal_resident, then `count` ggs_journal_area; then text: path. A file may take several
-    GGS_JOURNAL_FAULT   = 30, // machine: ggs_journal_fault
-    GGS_JOURNAL_REQUEST = 31, // machine: ggs_journal_request
+    GGS_JOURNAL_PAGES        = 27, // ggs_journal_pages; `count` ggs_journal_area: what an op really touched
+    GGS_JOURNAL_READ         = 28, // ggs_journal_read; text: path
+    GGS_JOURNAL_RESIDENT = 29, // ggs_journal_resident; `count` ggs_journal_area; text: path. A file may take several
+    GGS_JOURNAL_FAULT    = 30, // machine: ggs_journal_fault
+    GGS_JOURNAL_REQUEST  = 31, // machine: ggs_journal_request
+    GGS_JOURNAL_COUNT    = 32,
 };
 
 struct ggs_journal_record {
@@ -148,6 +149,14 @@ struct ggs_journal_process {
 
 struct ggs_journal_number {
     uint64_t value[4]; // as each type says
+};
+
+struct ggs_journal_loss {
+    uint64_t reason; // enum ggs_loss_reason
+    uint64_t lane;   // thread index
+    uint64_t count;
+    uint64_t run;        // 0: not known, or more than one
+    uint64_t begin, end; // ticks: it happened between these; 0: at any time until now
 };
 
 struct ggs_journal_buffer {

@@ -5,7 +5,7 @@ import assert from "node:assert/strict";
 import { realpathSync } from "node:fs";
 import { basename } from "node:path";
 import { engine, ggscope, model, output, run, scratch } from "../lib.mjs";
-import { check, generate, graphs, host, jsonLines, record, rows, stats, steps, told, values } from "./traces.mjs";
+import { check, fresh, generate, graphs, host, jsonLines, record, rows, stats, steps, told, values } from "./traces.mjs";
 
 const tiny = model("tiny");
 const models = {
@@ -492,3 +492,25 @@ for (const [name, options] of [["tiny", ["-n", "8"]], ["moe", ["-n", "4"]], ["ti
         });
     }
 }
+
+// ---- losses ----
+
+test("recording that ends for want of room: what is missing is of the CPU, with its run and its time", () => {
+    const directory = fresh();
+    const result = run(ggscope, ["record", "-q", "-o", directory, "--max-size", "4M", "--", engine, "run", "-m", tiny, "-p", "Hello", "-n", "600", "--ignore-eos", "-t", "1"]);
+    assert.equal(result.status, 0, result.stderr);
+    const { runs, losses, lanes, devices } = rows(directory, "runs", "losses", "lanes", "devices");
+    assert.equal(sum(runs.map((r) => r.opaque)), 0);
+    const cut = runs.filter((r) => r.flags & 4);
+    assert.equal(cut.length, 1); // the run that found no room; those after it are not recorded
+    assert.equal(cut[0], runs.at(-1));
+    assert.ok(cut[0].cut > 300 && cut[0].executed === 0 && cut[0].lost === cut[0].nodes);
+    const own = losses.filter((l) => l.run === cut[0].run), rest = losses.filter((l) => l.run === 0);
+    assert.equal(own.length, 1);
+    assert.equal(own[0].count, cut[0].lost);
+    assert.ok(own[0].begin_ns >= cut[0].begin_ns && own[0].end_ns <= cut[0].end_ns);
+    assert.equal(rest.length, 1); // from there to the end
+    assert.ok(rest[0].begin_ns >= cut[0].end_ns && rest[0].end_ns > rest[0].begin_ns && rest[0].count > own[0].count);
+    assert.deepEqual(devices.map((d) => [d.name, d.type, d.seen]), [["CPU", 1, 2]]);
+    assert.deepEqual(lanes.map((l) => [l.device, l.slot, l.queue, l.kind]), [[1, 0, 0, 1]]);
+});

@@ -62,7 +62,7 @@ test("a cold model is read whole, and every request is found in its file", why, 
     t.diagnostic(`${reads.filter((r) => r.duration_ns > 0).length} of ${reads.length} requests were seen to end`);
     const total = stats(directory).machine.block_requests;
     assert.equal(total.model.bytes, sum(reads, "bytes"));
-    assert.equal(total.model.requests, reads.length);
+    assert.equal(total.model.count, reads.length);
     assert.equal(sum(total.by_phase, "bytes"), total.model.bytes);
     assert.equal(sum(total.by_weight, "bytes"), total.model.bytes);
     assert.equal(total.over_time.bytes.reduce((a, b) => a + b, 0), total.model.bytes);

@@ -99,7 +99,7 @@ int LLVMFuzzerTestOneInput(const uint8_t * data, size_t size) {
                                            "/api/x/0/log",
                                            "/api/x/0/log?from=200&count=100",
                                            "/api/x/0/log?sort=name&source=DISK",
-                                           "/api/x/0/log?thread=0&sort=read&desc=1",
+                                           "/api/x/0/log?thread=0&sort=bytes_read&desc=1&operands=1",
                                            "/api/x/0/log?region=1:0..100000",
                                            "/api/x/0/stats",
                                            "/api/x/0/experts",

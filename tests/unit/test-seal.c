@@ -474,7 +474,8 @@ static void test_losses(void ** state) {
     struct ggs_spool_op stray = {.run = 1, .node = 0, .begin = f.ticks, .flags = GGS_OP_RUN_ENDED};
     fixture_op(&f, 0, &stray); // of a run that the journal never told
     fixture_run(&f, 2, 1, 0, 1, 0);
-    fixture_numbers(&f, GGS_JOURNAL_LOSS, GGS_LOSS_SPACE, 0, 12, 2, NULL);
+    struct ggs_journal_loss loss = {.reason = GGS_LOSS_SPACE, .count = 12, .run = 2, .begin = f.ticks, .end = f.ticks};
+    fixture_record(&f, GGS_JOURNAL_LOSS, &loss, sizeof(loss), NULL);
     stray.run = 2, stray.node = TINY_NODES; // no such node
     fixture_op(&f, 0, &stray);
     fixture_run_end(&f, 2);
@@ -574,6 +575,78 @@ static void test_garbage(void ** state) {
     free(lane);
     free(spool);
     free(trace);
+}
+
+// The CPU computes it, but there was no lane for it: it is not opaque, all of it was lost.
+static void test_run_without_a_lane(void ** state) {
+    (void) state;
+    size_t n;
+    fixture_process(&f);
+    tiny_graph(&f, 1);
+    fixture_run(&f, 1, 1, 0, 2, UINT32_MAX);
+    struct ggs_journal_loss loss = {.reason = GGS_LOSS_SLOTS, .count = 10, .run = 1, .begin = f.ticks};
+    fixture_advance(&f, 1000);
+    loss.end = f.ticks;
+    fixture_record(&f, GGS_JOURNAL_LOSS, &loss, sizeof(loss), NULL);
+    fixture_run_end(&f, 1);
+    struct ggs_reader * reader = seal_and_open(&f, folder, NULL, NULL);
+    struct ggs_run *    runs   = READ(reader, GGS_TABLE_RUNS, ggs_run, &n);
+    assert_int_equal(runs[0].flags, GGS_RUN_PARTIAL);
+    assert_int_equal(runs[0].slot, -1);
+    assert_int_equal(runs[0].opaque, 0);
+    assert_int_equal(runs[0].cut + runs[0].empty, runs[0].nodes);
+    assert_int_equal(runs[0].lost, 10);
+    struct ggs_loss * losses = READ(reader, GGS_TABLE_LOSSES, ggs_loss, &n);
+    assert_int_equal(losses[0].run, 1);
+    assert_int_equal(losses[0].end_ns - losses[0].begin_ns, 1000);
+    assert_int_equal(ggs_reader_rows(reader, GGS_TABLE_LOD), 0);
+    free(runs);
+    free(losses);
+    ggs_reader_close(reader);
+}
+
+// Backends that are seen as whole graphs have a lane each, named after them; the CPU's keep their names.
+static void test_lanes(void ** state) {
+    (void) state;
+    static const char * const names[] = {"CPU thread 0", "CPU thread 1", "CUDA0", "BLAS", "CPU #2 thread 0"};
+    size_t                    n;
+    fixture_process(&f);
+    tiny_graph(&f, 1);
+    tiny_run(&f, 1, 1, 0, 2, 0, 0, NULL, 0);
+    for (uint64_t run = 2; run < 5; run++) {
+        struct ggs_journal_run     begin = {.run = run, .graph = 1, .ticks = f.ticks, .monotonic_ns = fixture_ns(&f)};
+        struct ggs_journal_run_end end   = {.run = run};
+        fixture_record(&f, GGS_JOURNAL_RUN, &begin, sizeof(begin), run == 3 ? "BLAS" : "CUDA0");
+        fixture_advance(&f, 5000);
+        end.ticks = f.ticks, end.monotonic_ns = fixture_ns(&f);
+        fixture_record(&f, GGS_JOURNAL_RUN_END, &end, sizeof(end), NULL);
+    }
+    tiny_run(&f, 5, 1, 0, 1, 1, 0, NULL, 0);
+    struct ggs_reader * reader = seal_and_open(&f, folder, NULL, NULL);
+    struct ggs_lane *   lanes  = READ(reader, GGS_TABLE_LANES, ggs_lane, &n);
+    assert_int_equal(n, 5);
+    for (size_t i = 0; i < n; i++) assert_string_equal(ggs_reader_string(reader, lanes[i].name), names[i]);
+    struct ggs_device * devices = READ(reader, GGS_TABLE_DEVICES, ggs_device, &n);
+    assert_int_equal(n, 3);
+    assert_int_equal(devices[0].seen, GGS_SEEN_OPS);
+    assert_int_equal(devices[1].seen, GGS_SEEN_GRAPHS);
+    struct ggs_run * runs = READ(reader, GGS_TABLE_RUNS, ggs_run, &n);
+    for (size_t i = 0; i < n; i++) {
+        static const uint64_t device[] = {1, 2, 3, 2, 1};
+        assert_int_equal(runs[i].device, device[i]);
+        assert_int_equal(runs[i].process, 1);
+        assert_int_equal(runs[i].flags, i == 0 || i == 4 ? 0 : GGS_RUN_OPAQUE);
+    }
+    struct ggs_lod * lod  = READ(reader, GGS_TABLE_LOD, ggs_lod, &n);
+    uint64_t         busy = 0;
+    for (size_t i = 0; i < n; i++)
+        if (lod[i].level == lod[0].level && lod[i].lane == 3) busy += lod[i].busy_ns;
+    assert_int_equal(busy, 10000);
+    free(lanes);
+    free(devices);
+    free(runs);
+    free(lod);
+    ggs_reader_close(reader);
 }
 
 // A header that gives less than its own size: the segment is damaged, and nothing beyond it is read.
@@ -695,19 +768,11 @@ static void test_half_removed_spool(void ** state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        TEST(every_value),
-        TEST(graph),
-        TEST(graph_at_other_addresses),
-        TEST(places),
-        TEST(coverage),
-        TEST(skipped),
-        TEST(concurrent_runs),
-        TEST(losses),
-        TEST(segments_given_up),
-        TEST(garbage),
-        TEST(header_size),
-        TEST(directory),
-        TEST(half_removed_spool),
+        TEST(every_value),     TEST(graph),       TEST(graph_at_other_addresses),
+        TEST(places),          TEST(coverage),    TEST(skipped),
+        TEST(concurrent_runs), TEST(losses),      TEST(segments_given_up),
+        TEST(garbage),         TEST(header_size), TEST(run_without_a_lane),
+        TEST(lanes),           TEST(directory),   TEST(half_removed_spool),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

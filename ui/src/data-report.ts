@@ -99,8 +99,8 @@ const routes: Record<string, Route> = {
             filtered.answer = cutLog(await log(root), query, await map(root));
             filtered.key = key;
         }
-        const { total, of, rows } = filtered.answer;
-        return { total, of, from, rows: rows.slice(from, from + size) };
+        const { total, of, ops } = filtered.answer;
+        return { total, of, from, ops: ops.slice(from, from + size) };
     },
     async op(root, query) {
         const [run, node] = [Number(query.get("run")), Number(query.get("node"))];
@@ -120,7 +120,7 @@ const routes: Record<string, Route> = {
         return query.has("from") ? cutTokens(all, Number(query.get("from")), Number(query.get("to") ?? Infinity)) : all;
     },
     occupancy: (root) => need(`${root}/occupancy?bins=1000`, "This report holds no buffer occupancy."),
-    stats: (root) => need(`${root}/stats?`, "This report holds the statistics of all tokens together, not of a part."),
+    stats: (root, query) => need(`${root}/stats${query.has("tokens") ? "?" : ""}`, "This report holds the statistics of all tokens together, not of a part."),
     experts: (root) => need(`${root}/experts?`, "This report holds the experts of all tokens together, not of a part."),
     graph: (root) => need(`${root}/graph?`, "This report holds the graphs of tokens 0 and 1 only."),
 };

@@ -6,29 +6,31 @@ import { cardFromLog, cutLog, cutTimeline, cutTokens, sumHeat } from "./report-c
 const map: ModelMap = {
     files: [{ file: 1, bytes: 1000, path: "m.gguf" }],
     tensors: {
-        name: ["header", "blk.0.attn_q.weight", "blk.0.ffn_up_exps.weight"],
-        type: ["", "q4_K", "q4_K"],
+        name: [null, "blk.0.attn_q.weight", "blk.0.ffn_up_exps.weight"],
+        type: [null, "q4_K", "q4_K"],
         shape: [[], [16, 16], [16, 16, 4]],
         file: [1, 1, 1],
-        offset: [0, 100, 200],
+        file_offset: [0, 100, 200],
         bytes: [100, 100, 800],
-        layer: [-1, 0, 0],
+        layer: [null, 0, 0],
         component: ["", "Attention Q", "FFN Up Experts"],
         category: ["", "attention", "ffn"],
         experts: [0, 0, 4],
-        copied: [0, 0, 0],
+        copied: [false, false, false],
         kind: ["header", "tensor", "tensor"],
     },
 };
 
-const row = (i: number, token: number, op: string, name: string, source: string, where: number, duration: number): LogRow => [
-    i, i * 100, token, token ? "GENERATE" : "PROMPT", op, name, 0, 2, 64, 32, source, where, duration, 5, token + 1, i,
-];
+const row = (i: number, token: number, op: string, name: string, source: string, where: number, duration: number): LogRow => ({
+    row: i, begin_ns: i * 100, token, phase: token ? "GENERATE" : "PROMPT", op, name, layer: 0, absorbed: 0, threads: 2, bytes_read: 64, bytes_written: 32, bytes_disk: 0, cut: false,
+    source, source_name: null, file: null, file_offset: source === "DISK" ? where : null, buffer: source === "DISK" ? null : where, buffer_offset: null, origin_file: null, origin_offset: null,
+    duration_ns: duration, busy_ns: duration, wait_ns: 5, run: token + 1, node: i,
+});
 const all: LogAnswer = {
     total: 4,
     of: 4,
     from: 0,
-    rows: [row(0, 0, "MUL_MAT", "Qcur-0", "DISK", 100, 30), row(1, 0, "ADD", "ffn_inp-0", "BUFFER", 4, 10), row(2, 1, "MUL_MAT", "Qcur-0", "DISK", 100, 20), row(3, 1, "MUL_MAT_ID", "ffn_up-0", "DISK", 400, 50)],
+    ops: [row(0, 0, "MUL_MAT", "Qcur-0", "DISK", 100, 30), row(1, 0, "ADD", "ffn_inp-0", "BUFFER", 4, 10), row(2, 1, "MUL_MAT", "Qcur-0", "DISK", 100, 20), row(3, 1, "MUL_MAT_ID", "ffn_up-0", "DISK", 400, 50)],
 };
 
 function timeline(rows: number) {
@@ -40,9 +42,9 @@ function timeline(rows: number) {
             node: Uint32Array.from(each),
             op: Uint16Array.from(each, (i) => i % 3),
             layer: Int16Array.from(each, () => 0),
-            begin: Float64Array.from(each, (i) => i * 10),
-            duration: Float64Array.from(each, () => 8),
-            wait: Float64Array.from(each, () => 2),
+            begin_ns: Float64Array.from(each, (i) => i * 10),
+            duration_ns: Float64Array.from(each, () => 8),
+            wait_ns: Float64Array.from(each, () => 2),
             token: Int32Array.from(each, () => 0),
             flags: Uint8Array.from(each, () => 0),
         },
@@ -55,7 +57,7 @@ test("a window of the timeline holds what reaches into it", () => {
     expect(cut.header["level"]).toBe(-1);
     expect(cut.rows).toBe(10);
     expect(cut.column("node")[0]).toBe(10);
-    expect(cut.base_ns + cut.column("begin")[0]!).toBe(1100);
+    expect(cut.base_ns + cut.column("begin_ns")[0]!).toBe(1100);
 });
 
 test("too many op runs are folded, and none is lost from the counts", () => {
@@ -63,12 +65,12 @@ test("too many op runs are folded, and none is lost from the counts", () => {
     expect(cut.header["bin_ns"]).toBe(512);
     const sum = (name: string) => Array.from(cut.column(name)).reduce((a, b) => a + b, 0);
     expect(sum("count")).toBe(1000);
-    expect(sum("busy")).toBeCloseTo(8000);
-    expect(sum("wait")).toBeCloseTo(2000);
+    expect(sum("busy_ns")).toBeCloseTo(8000);
+    expect(sum("wait_ns")).toBeCloseTo(2000);
 });
 
 test("the log is filtered and sorted as the server does", () => {
-    const ask = (query: string) => cutLog(all, new URLSearchParams(query), map).rows.map((one) => one[0]);
+    const ask = (query: string) => cutLog(all, new URLSearchParams(query), map).ops.map((one) => one.row);
     expect(ask("tokens=1..1")).toEqual([2, 3]);
     expect(ask("op=MUL_MAT")).toEqual([0, 2]);
     expect(ask("tensor=blk.0.ffn*")).toEqual([3]);
@@ -90,10 +92,9 @@ test("an op's card comes from its row", () => {
 
 test("the heat of several tokens is their sum", () => {
     const heat = (expert: number): Heat => ({
-        tensors: { reads: [0, 1, 1], bytes: [0, 100, 200], last_op: [null, "MUL_MAT", null] },
-        experts: [{ tensor: 2, reads: [0, 1, 2, 3].map((i) => (i === expert ? 1 : 0)), bytes: [0, 1, 2, 3].map((i) => (i === expert ? 200 : 0)) }],
-        touched_bytes: 300,
-        model_bytes: 1000,
+        tensors: { reads: [0, 1, 1], bytes_read: [0, 100, 200], last_op: [null, "MUL_MAT", null] },
+        experts: [{ place: 2, reads: [0, 1, 2, 3].map((i) => (i === expert ? 1 : 0)), bytes_read: [0, 1, 2, 3].map((i) => (i === expert ? 200 : 0)) }],
+        model: { bytes: 1000, bytes_touched: 300 },
         faults: null,
         pages: null,
         buffers: { buffer: [4], reads: [2], writes: [1], bytes: [64] },
@@ -101,16 +102,16 @@ test("the heat of several tokens is their sum", () => {
     const sum = sumHeat([heat(1), heat(3)], map);
     expect(sum.tensors.reads).toEqual([0, 2, 2]);
     expect(sum.experts[0]!.reads).toEqual([0, 1, 0, 1]);
-    expect(sum.touched_bytes).toBe(100 + 400);
+    expect(sum.model.bytes_touched).toBe(100 + 400);
     expect(sum.buffers).toEqual({ buffer: [4], reads: [4], writes: [2], bytes: [128] });
 });
 
 test("tokens are cut by step", () => {
     const steps = build(
-        { first: Uint32Array.of(0, 1, 2), last: Uint32Array.of(0, 1, 2), begin: Float64Array.of(0, 5, 9), end: Float64Array.of(5, 9, 12), phase: Uint8Array.of(1, 2, 2), count: Uint32Array.of(1, 1, 1) },
+        { first_token: Uint32Array.of(0, 1, 2), last_token: Uint32Array.of(0, 1, 2), begin_ns: Float64Array.of(0, 5, 9), end_ns: Float64Array.of(5, 9, 12), phase: Uint8Array.of(1, 2, 2), count: Uint32Array.of(1, 1, 1) },
         { base_ns: 0, texts: ["a", null, "c"] },
     );
     const cut = cutTokens(steps, 1, 2);
-    expect([...cut.column("first")]).toEqual([1, 2]);
+    expect([...cut.column("first_token")]).toEqual([1, 2]);
     expect(cut.header["texts"]).toEqual([null, "c"]);
 });

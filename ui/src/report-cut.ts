@@ -1,15 +1,14 @@
 // What the server would answer, worked out by the page from the whole: windows of the timeline, filters and order of the log. For reports.
 import type { Heat, LogAnswer, LogRow, ModelMap, OpAnswer } from "./api";
-import { logColumns } from "./api";
 import { build, type Column, type Columns } from "./columns";
 
 // ---- timeline
 
 // The rows of the raw timeline that lie in the window; folded into bins where there are more than two per pixel and lane.
 export function cutTimeline(all: Columns, begin: number, end: number, pixels: number): Columns {
-    const at = all.column("begin");
-    const duration = all.column("duration");
-    const wait = all.column("wait");
+    const at = all.column("begin_ns");
+    const duration = all.column("duration_ns");
+    const wait = all.column("wait_ns");
     const lane = all.column("lane");
     const inside: number[] = [];
     const perLane = new Map<number, number>();
@@ -21,7 +20,7 @@ export function cutTimeline(all: Columns, begin: number, end: number, pixels: nu
     }
     const extra = { ...all.header, base_ns: all.base_ns };
     if (Math.max(0, ...perLane.values()) > 2 * pixels) return foldTimeline(all, inside, begin, end, pixels);
-    const names = ["lane", "run", "node", "op", "layer", "begin", "duration", "wait", "token", "flags"];
+    const names = ["lane", "run", "node", "op", "layer", "begin_ns", "duration_ns", "wait_ns", "inner_wait_ns", "token", "flags"].filter((name) => all.has(name));
     return build(Object.fromEntries(names.map((name) => [name, pick(all.column(name), inside)])), { ...extra, rows: inside.length, level: -1, bin_ns: 0 });
 }
 
@@ -43,7 +42,7 @@ interface Bin {
 
 function foldTimeline(all: Columns, rows: number[], begin: number, end: number, pixels: number): Columns {
     const binNs = 2 ** Math.max(0, Math.ceil(Math.log2((end - begin) / pixels)));
-    const [at, duration, wait, lane] = [all.column("begin"), all.column("duration"), all.column("wait"), all.column("lane")];
+    const [at, duration, wait, lane] = [all.column("begin_ns"), all.column("duration_ns"), all.column("wait_ns"), all.column("lane")];
     const bins = new Map<string, Bin>();
     for (const row of rows) {
         const from = all.base_ns + at[row]!;
@@ -66,9 +65,9 @@ function foldTimeline(all: Columns, rows: number[], begin: number, end: number, 
     return build(
         {
             lane: Uint16Array.from(list, (bin) => bin.lane),
-            begin: numbers((bin) => bin.begin - all.base_ns),
-            busy: numbers((bin) => bin.busy),
-            wait: numbers((bin) => bin.wait),
+            begin_ns: numbers((bin) => bin.begin - all.base_ns),
+            busy_ns: numbers((bin) => bin.busy),
+            wait_ns: numbers((bin) => bin.wait),
             count: Uint32Array.from(list, (bin) => bin.count),
             longest_ns: numbers((bin) => bin.longest),
             longest_op: Uint16Array.from(list, (bin) => all.column("op")[bin.row]!),
@@ -81,8 +80,6 @@ function foldTimeline(all: Columns, rows: number[], begin: number, end: number, 
 
 // ---- log
 
-const place = Object.fromEntries(logColumns.map((name, i) => [name, i])) as Record<(typeof logColumns)[number], number>;
-
 function glob(pattern: string): RegExp {
     const escaped = pattern.replace(/[.+^${}()|[\]\\]/g, "\\$&").replace(/\*/g, ".*").replace(/\?/g, ".");
     return new RegExp(`^${escaped}$`);
@@ -90,7 +87,7 @@ function glob(pattern: string): RegExp {
 
 // The tensor of the model file at an offset, or -1.
 export function tensorAt(map: ModelMap, offset: number): number {
-    const { offset: at, bytes } = map.tensors;
+    const { file_offset: at, bytes } = map.tensors;
     return at.findIndex((begin, i) => offset >= begin && offset < begin + bytes[i]!);
 }
 
@@ -103,25 +100,25 @@ function tests(query: URLSearchParams, map: ModelMap): ((row: LogRow) => boolean
     const range = (text: string) => text.split("..").map(Number) as [number, number];
     add("tokens", (value) => {
         const [first, last] = range(value);
-        return (row) => row[2] !== null && row[2] >= first && row[2] <= last;
+        return (row) => row.token !== null && row.token >= first && row.token <= last;
     });
-    add("layer", (value) => (row) => (value === "none" ? row[6] === null || row[6] < 0 : row[6] === Number(value)));
-    add("op", (value) => (row) => row[4] === value);
-    add("source", (value) => (row) => row[10] === value);
-    add("buffer", (value) => (row) => row[10] === "BUFFER" && row[11] === Number(value));
-    add("since", (value) => (row) => row[1] + row[12] > Number(value));
-    add("until", (value) => (row) => row[1] < Number(value));
+    add("layer", (value) => (row) => (value === "none" ? row.layer === null : row.layer === Number(value)));
+    add("op", (value) => (row) => row.op === value);
+    add("source", (value) => (row) => row.source === value);
+    add("buffer", (value) => (row) => row.source === "BUFFER" && row.buffer === Number(value));
+    add("since", (value) => (row) => row.begin_ns + row.duration_ns > Number(value));
+    add("until", (value) => (row) => row.begin_ns < Number(value));
     add("tensor", (value) => {
         const pattern = glob(value);
-        const weights = new Set(map.tensors.name.map((name, i) => (pattern.test(name) ? i : -1)).filter((i) => i >= 0));
-        return (row) => pattern.test(row[5]) || (row[10] === "DISK" && row[11] !== null && weights.has(tensorAt(map, row[11])));
+        const weights = new Set(map.tensors.name.map((name, i) => (name !== null && pattern.test(name) ? i : -1)).filter((i) => i >= 0));
+        return (row) => pattern.test(row.name) || (row.file_offset !== null && weights.has(tensorAt(map, row.file_offset)));
     });
     add("region", (value) => {
         const [begin, end] = range(value.slice(value.indexOf(":") + 1));
         return (row) => {
-            if (row[10] !== "DISK" || row[11] === null) return false;
-            const i = tensorAt(map, row[11]);
-            return i >= 0 && map.tensors.offset[i]! < end && map.tensors.offset[i]! + map.tensors.bytes[i]! > begin;
+            if (row.file_offset === null) return false;
+            const i = tensorAt(map, row.file_offset);
+            return i >= 0 && map.tensors.file_offset[i]! < end && map.tensors.file_offset[i]! + map.tensors.bytes[i]! > begin;
         };
     });
     return list;
@@ -129,28 +126,28 @@ function tests(query: URLSearchParams, map: ModelMap): ((row: LogRow) => boolean
 
 export function cutLog(all: LogAnswer, query: URLSearchParams, map: ModelMap): LogAnswer {
     const wanted = tests(query, map);
-    let rows = wanted.length ? all.rows.filter((row) => wanted.every((test) => test(row))) : all.rows;
+    let rows = wanted.length ? all.ops.filter((row) => wanted.every((test) => test(row))) : all.ops;
     const by = query.get("sort");
-    if (by !== null && by in place) {
-        const column = place[by as keyof typeof place];
+    if (by !== null) {
+        const column = by as "row";
         const sign = query.get("desc") === "1" ? -1 : 1;
         rows = [...rows].sort((a, b) => {
             const [x, y] = [a[column] ?? -1, b[column] ?? -1];
-            return sign * (typeof x === "string" || typeof y === "string" ? String(x).localeCompare(String(y)) : x - y) || a[0] - b[0];
+            return sign * (typeof x === "string" || typeof y === "string" ? String(x).localeCompare(String(y)) : x - y) || a.row - b.row;
         });
     }
     const from = Number(query.get("from") ?? 0);
-    return { total: rows.length, of: all.of, from, rows: rows.slice(from, from + Number(query.get("count") ?? 500)) };
+    return { total: rows.length, of: all.of, from, ops: rows.slice(from, from + Number(query.get("count") ?? 500)) };
 }
 
 // The card of an op, as far as the log tells it.
 export function cardFromLog(all: LogAnswer, map: ModelMap, run: number, node: number): OpAnswer | null {
-    const i = all.rows.findIndex((row) => row[14] === run && row[15] === node);
-    const row = all.rows[i];
+    const i = all.ops.findIndex((row) => row.run === run && row.node === node);
+    const row = all.ops[i];
     if (!row) return null;
-    const beside = (at: number) => (all.rows[at] ? { run: all.rows[at]![14], node: all.rows[at]![15] } : null);
-    const weight = row[10] === "DISK" && row[11] !== null ? tensorAt(map, row[11]) : -1;
-    const nowhere = { exact: true, ranges: [], n_ranges: 1, origin_offset: null, buffer_offset: null };
+    const beside = (at: number) => (all.ops[at] ? { run: all.ops[at]!.run, node: all.ops[at]!.node } : null);
+    const weight = row.file_offset !== null ? tensorAt(map, row.file_offset) : -1;
+    const nowhere = { tensor: 0, exact: true, offset: 0, n_ranges: 1, origin_file: null, origin_offset: null, buffer_offset: null };
     const reads = {
         ...nowhere,
         slot: 0,
@@ -158,27 +155,26 @@ export function cardFromLog(all: LogAnswer, map: ModelMap, run: number, node: nu
         name: weight >= 0 ? map.tensors.name[weight]! : "its operands",
         type: weight >= 0 ? map.tensors.type[weight]! : "",
         shape: weight >= 0 ? map.tensors.shape[weight]! : [],
-        bytes: row[8],
-        source: row[10],
+        bytes: row.bytes_read,
+        source: row.source,
         file: weight >= 0 ? map.tensors.file[weight]! : null,
-        file_offset: row[10] === "DISK" ? row[11] : null,
-        buffer: row[10] === "DISK" ? null : row[11],
+        file_offset: row.file_offset,
+        buffer: row.buffer,
     };
-    const writes = { ...nowhere, slot: 1, write: true, name: row[5], type: "", shape: [], bytes: row[9], source: "BUFFER", file: null, file_offset: null, buffer: null };
+    const writes = { ...nowhere, slot: 1, write: true, name: row.name, type: "", shape: [], bytes: row.bytes_written, source: "BUFFER", file: null, file_offset: null, buffer: null };
     return {
         run,
         node,
-        token: row[2],
-        phase: row[3],
-        op: row[4],
-        name: row[5],
-        layer: row[6],
-        begin_ns: row[1],
-        end_ns: row[1] + row[12],
-        duration_ns: row[12],
-        busy_ns: Math.max(0, row[12] * row[7] - row[13]),
-        wait_ns: row[13],
-        threads: Array.from({ length: row[7] }, (_, thread) => ({ thread, begin_ns: row[1], duration_ns: row[12], wait_ns: 0 })),
+        token: row.token,
+        phase: row.phase,
+        op: row.op,
+        name: row.name,
+        layer: row.layer,
+        begin_ns: row.begin_ns,
+        duration_ns: row.duration_ns,
+        busy_ns: Math.max(0, row.duration_ns * row.threads - row.wait_ns),
+        wait_ns: row.wait_ns,
+        threads: Array.from({ length: row.threads }, (_, thread) => ({ thread, begin_ns: row.begin_ns, duration_ns: row.duration_ns, wait_ns: 0 })),
         absorbed: [],
         operands: [reads, writes],
         experts: null,
@@ -186,7 +182,7 @@ export function cardFromLog(all: LogAnswer, map: ModelMap, run: number, node: nu
         consumers: [],
         previous: beside(i - 1),
         next: beside(i + 1),
-        row: row[0],
+        row: row.row,
     };
 }
 
@@ -195,14 +191,14 @@ export function cardFromLog(all: LogAnswer, map: ModelMap, run: number, node: nu
 // Several tokens as the sum of each. Bytes touched are those of whole tensors and experts, and of the rest at most what was read.
 export function sumHeat(parts: Heat[], map: ModelMap): Heat {
     const sum = (lists: number[][]) => (lists[0] ?? []).map((_, i) => lists.reduce((total, list) => total + (list[i] ?? 0), 0));
-    const experts = new Map<number, { tensor: number; reads: number[]; bytes: number[] }>();
+    const experts = new Map<number, Heat["experts"][number]>();
     for (const part of parts)
         for (const one of part.experts) {
-            const known = experts.get(one.tensor);
-            experts.set(one.tensor, known ? { tensor: one.tensor, reads: sum([known.reads, one.reads]), bytes: sum([known.bytes, one.bytes]) } : one);
+            const known = experts.get(one.place);
+            experts.set(one.place, known ? { place: one.place, reads: sum([known.reads, one.reads]), bytes_read: sum([known.bytes_read, one.bytes_read]) } : one);
         }
     const reads = sum(parts.map((part) => part.tensors.reads));
-    const bytes = sum(parts.map((part) => part.tensors.bytes));
+    const bytes = sum(parts.map((part) => part.tensors.bytes_read));
     const touched = bytes.reduce((total, got, i) => {
         const size = map.tensors.bytes[i]!;
         const parted = experts.get(i);
@@ -218,12 +214,11 @@ export function sumHeat(parts: Heat[], map: ModelMap): Heat {
     const faults = all("faults");
     const pages = all("pages");
     return {
-        tensors: { reads, bytes, last_op: reads.map((_, i) => [...parts].reverse().find((part) => part.tensors.last_op[i])?.tensors.last_op[i] ?? null) },
+        tensors: { reads, bytes_read: bytes, last_op: reads.map((_, i) => [...parts].reverse().find((part) => part.tensors.last_op[i])?.tensors.last_op[i] ?? null) },
         experts: [...experts.values()],
-        touched_bytes: touched,
-        model_bytes: parts[0]?.model_bytes ?? 0,
+        model: { bytes: parts[0]?.model.bytes ?? 0, bytes_touched: touched },
         faults: faults && { minor: sum(faults.map((one) => one.minor)), major: sum(faults.map((one) => one.major)), stalled_ns: sum(faults.map((one) => one.stalled_ns)) },
-        pages: pages && { touched: sum(pages.map((one) => one.touched)).map((got, i) => Math.min(got, map.tensors.bytes[i]!)) },
+        pages: pages && { bytes_touched: sum(pages.map((one) => one.bytes_touched)).map((got, i) => Math.min(got, map.tensors.bytes[i]!)) },
         buffers: { buffer: [...buffers.keys()], reads: [...buffers.values()].map((one) => one[0]), writes: [...buffers.values()].map((one) => one[1]), bytes: [...buffers.values()].map((one) => one[2]) },
     };
 }
@@ -231,11 +226,11 @@ export function sumHeat(parts: Heat[], map: ModelMap): Heat {
 // ---- tokens
 
 export function cutTokens(all: Columns, from: number, to: number): Columns {
-    const first = all.column("first");
-    const last = all.column("last");
+    const first = all.column("first_token");
+    const last = all.column("last_token");
     const rows: number[] = [];
     for (let i = 0; i < all.rows; i++) if (last[i]! >= from && first[i]! <= to) rows.push(i);
     const texts = (all.header["texts"] ?? []) as (string | null)[];
-    const names = ["first", "last", "begin", "end", "phase", "count"];
+    const names = ["first_token", "last_token", "begin_ns", "end_ns", "phase", "count"];
     return build(Object.fromEntries(names.map((name) => [name, pick(all.column(name), rows)])), { rows: rows.length, base_ns: all.base_ns, texts: rows.map((row) => texts[row] ?? null) });
 }

@@ -1,6 +1,7 @@
 #include "analyze/diff/diff-warnings.h"
 
 #include <inttypes.h>
+#include <json-c/json.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -33,6 +34,35 @@ static void list_models(struct ggs_text * text, struct ggs_trace * trace) {
         ggs_text_printf(text, "%s%s (%" PRIu64 " bytes)", text->length > 0 ? ", " : "",
                         slash == NULL ? path : slash + 1, trace->files[i].size);
     }
+}
+
+// Files of the same name and size may still be other models: experiment.json has a digest of their metadata.
+static void list_digests(char * text, size_t size, struct ggs_trace * trace) {
+    struct json_object *json = json_tokener_parse(ggs_reader_experiment(trace->reader)), *files, *digest;
+    size_t              used = 0;
+    text[0]                  = '\0';
+    if (json_object_object_get_ex(json, "model_files", &files) && json_object_is_type(files, json_type_array)) {
+        for (size_t i = 0; i < json_object_array_length(files) && used < size; i++) {
+            if (!json_object_object_get_ex(json_object_array_get_idx(files, i), "metadata_xxh3", &digest)) continue;
+            int written = snprintf(text + used, size - used, "%s ", json_object_get_string(digest));
+            used += written > 0 ? (size_t) written : 0;
+        }
+    }
+    json_object_put(json);
+}
+
+static void compare_models(struct ggs_diff * diff, struct ggs_trace * a, struct ggs_trace * b) {
+    struct ggs_text x = {0}, y = {0};
+    char            digests[2][1024];
+    list_models(&x, a);
+    list_models(&y, b);
+    compare(diff, "models", &x, &y);
+    ggs_text_release(&x);
+    ggs_text_release(&y);
+    list_digests(digests[0], sizeof(digests[0]), a);
+    list_digests(digests[1], sizeof(digests[1]), b);
+    if (digests[0][0] != '\0' && digests[1][0] != '\0' && strcmp(digests[0], digests[1]) != 0)
+        warn(diff, "the models' metadata differ");
 }
 
 // ---- engines ----
@@ -142,12 +172,7 @@ static int compare_tokens(struct ggs_diff * diff, struct ggs_trace * a, struct g
 }
 
 int ggs_diff_warn(struct ggs_diff * diff, struct ggs_trace * a, struct ggs_trace * b, struct ggs_error * error) {
-    struct ggs_text x = {0}, y = {0};
-    list_models(&x, a);
-    list_models(&y, b);
-    compare(diff, "models", &x, &y);
-    ggs_text_release(&x);
-    ggs_text_release(&y);
+    compare_models(diff, a, b);
     diff->parted = -1;
     int status   = compare_tokens(diff, a, b, error);
     if (status == 0 && diff->a.threads != diff->b.threads)

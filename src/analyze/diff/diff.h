@@ -3,9 +3,7 @@
 // Ops are aligned by (token step, layer, op, name of the result), and where a step has several such, by their order; never by
 // time. Names that the engine made up from a node's number count as no name, so that one op more does not shift all that follow.
 //
-// Bytes and experts are compared exactly. Times are noisy: an op counts as slower or faster where its medians lie further
-// apart than the spread within either run (the distance of its quartiles, taken larger where there are few values), and by
-// at least 3 % and 100 ns. With fewer than five values there is no spread to speak of, and no verdict.
+// Bytes and experts are compared exactly. Times are noisy: verdict.h says what counts as a change.
 //
 // Memory grows with the models' graphs, not with the recordings' length.
 #pragma once
@@ -13,12 +11,10 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "analyze/diff/spread.h"
+#include "analyze/diff/verdict.h"
 #include "analyze/ops/totals.h"
 #include "analyze/walk/names.h"
 #include "analyze/walk/trace.h"
-
-enum ggs_verdict { GGS_SAME, GGS_WITHIN_NOISE, GGS_UNCERTAIN, GGS_SLOWER, GGS_FASTER }; // B against A
 
 struct ggs_diff_side {
     uint64_t             ops;                    // that were compared
@@ -41,7 +37,8 @@ struct ggs_diff_item {
 };
 
 struct ggs_diff_times {
-    struct ggs_quartiles a, b; // of one token step
+    struct ggs_quartiles a, b;       // of one token step
+    uint64_t             a_ns, b_ns; // of all of them
     enum ggs_verdict     verdict;
 };
 

@@ -3,6 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/array.h"
 #include "base/error.h"
 
 const char * ggs_fault_kind_name(uint64_t kind) {
@@ -42,15 +43,8 @@ static void add(struct ggs_fault_sum * sum, const struct ggs_fault * fault) {
 }
 
 static struct ggs_fault_group * new_group(struct ggs_fault_groups * groups) {
-    if (groups->n == groups->capacity) {
-        uint64_t                 capacity = groups->capacity == 0 ? 64 : 2 * groups->capacity;
-        struct ggs_fault_group * bigger   = realloc(groups->group, capacity * sizeof(*bigger));
-        if (bigger == NULL) return NULL;
-        groups->group    = bigger;
-        groups->capacity = capacity;
-    }
-    groups->group[groups->n] = (struct ggs_fault_group){.name = "", .order = -1};
-    return &groups->group[groups->n++];
+    struct ggs_fault_group group = {.name = "", .order = -1};
+    return ggs_array_push(groups->group, groups->n, groups->capacity, group) ? &groups->group[groups->n - 1] : NULL;
 }
 
 // The number of a name is that of its group, because both are made together.

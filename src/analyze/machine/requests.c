@@ -3,6 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/array.h"
 #include "base/error.h"
 
 enum { SECTOR = 512 };
@@ -18,15 +19,8 @@ static void add(struct ggs_request_sum * sum, const struct ggs_block_request * r
 static struct ggs_request_group * group_at(struct ggs_request_group ** groups, uint64_t * n, uint64_t * capacity,
                                            uint64_t index) {
     while (*n <= index) {
-        if (*n == *capacity) {
-            uint64_t                   larger = *capacity == 0 ? 64 : 2 * *capacity;
-            struct ggs_request_group * bigger = realloc(*groups, larger * sizeof(*bigger));
-            if (bigger == NULL) return NULL;
-            *groups   = bigger;
-            *capacity = larger;
-        }
-        (*groups)[*n] = (struct ggs_request_group){.name = "", .order = (int64_t) *n};
-        ++*n;
+        struct ggs_request_group group = {.name = "", .order = (int64_t) *n};
+        if (!ggs_array_push(*groups, *n, *capacity, group)) return NULL;
     }
     return &(*groups)[index];
 }

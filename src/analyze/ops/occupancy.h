@@ -8,7 +8,7 @@
 
 #include "analyze/walk/trace.h"
 
-enum { GGS_CLASSES = 5 }; // enum ggs_buffer_class
+enum { GGS_CLASSES = GGS_CLASS_COUNT };
 
 // The curve changes here: a buffer was allocated or freed.
 struct ggs_occupancy_event {

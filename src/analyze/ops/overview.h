@@ -24,14 +24,16 @@ struct ggs_overview {
     uint64_t                   steps, warmup_steps;
     uint64_t                   prompt_tokens, generated_tokens;
     uint64_t                   generate_ns, generate_steps;
-    int64_t                    slowest_step; // of those that generate, -1 where there is none
+    int64_t                    slowest_step; // of those that generate, -1 for none
     uint64_t                   slowest_ns;
-    uint64_t                   runs, interrupted_runs, unseen, lost;
+    uint64_t                   runs, interrupted_runs, unseen;
+    uint64_t                   lost; // records of ops and tokens
     uint64_t                   ops, op_runs;
+    uint64_t                   rows; // of the log of everything: ops, the nodes fused into them, nodes of opaque runs
     uint64_t                   threads;
-    int64_t                    begin_ns, end_ns; // first sign of life to the last
+    int64_t                    begin_ns, end_ns; // first event to the last
     struct ggs_overview_lane * lanes;            // by slot, then thread; whole graphs last
-    uint64_t                   n_lanes;
+    uint64_t                   n_lanes, lanes_capacity;
     struct ggs_overview_run *  run; // by run
 };
 

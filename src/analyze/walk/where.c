@@ -40,25 +40,16 @@ static int by_place(const void * a, const void * b) {
     return x->end > y->end ? -1 : x->end < y->end;
 }
 
-static uint64_t bytes_of(const struct ggs_trace * trace, const struct ggs_tensor * t) {
-    uint64_t bytes = ggs_trace_row_bytes(trace, t);
-    for (int d = 1; d < 4; d++) {
-        uint64_t reach;
-        if (t->ne[d] <= 0 || !ggs_mul((uint64_t) t->ne[d] - 1, t->nb[d], &reach) || !ggs_add(bytes, reach, &bytes))
-            return 0;
-    }
-    return bytes;
-}
-
 static int list_areas(struct ggs_where * where, struct ggs_error * error) {
     const struct ggs_trace * trace = where->trace;
     where->areas                   = malloc((trace->n_tensors + 1) * sizeof(*where->areas));
     if (where->areas == NULL) return ggs_fail_memory(error);
     for (uint64_t i = 0; i < trace->n_tensors; i++) {
-        const struct ggs_tensor * t    = &trace->tensors[i];
-        bool                      disk = t->source == GGS_SOURCE_DISK;
-        struct area area = {.file = disk ? t->file : t->origin_file, .begin = disk ? t->file_offset : t->origin_offset};
-        if (t->view != 0 || area.file == 0 || !ggs_add(area.begin, bytes_of(trace, t), &area.end)) continue;
+        const struct ggs_tensor * t = &trace->tensors[i];
+        struct area               area;
+        if (t->view != 0 || !ggs_trace_origin(t, &area.file, &area.begin) ||
+            !ggs_add(area.begin, ggs_trace_extent(trace, t), &area.end))
+            continue;
         area.name                      = ggs_reader_string(trace->reader, t->name);
         where->areas[where->n_areas++] = area;
     }

@@ -21,7 +21,7 @@ struct bin {
 };
 
 struct op_run {
-    double   begin, duration, wait, inner; // wait: in and after the op; inner: of it what lies in the op
+    double   begin, duration, wait, inner; // wait: after the op; inner: inside it
     uint32_t run, node;
     int32_t  token;
     uint16_t lane, op;
@@ -193,7 +193,7 @@ static int add_op_run(struct view * view, const struct ggs_run * run, const stru
     uint64_t inner             = row->inner_wait_ns < row->duration_ns ? row->inner_wait_ns : row->duration_ns;
     view->rows[view->n_rows++] = (struct op_run){.begin    = (double) (row->begin_ns - view->window.begin),
                                                  .duration = (double) row->duration_ns,
-                                                 .wait     = (double) (row->wait_ns + inner),
+                                                 .wait     = (double) row->wait_ns,
                                                  .inner    = (double) inner,
                                                  .run      = (uint32_t) row->run,
                                                  .node     = (uint32_t) row->node,
@@ -264,8 +264,8 @@ static int put_losses(struct view * view, struct ggs_json * json, struct ggs_err
         if (run.begin_ns >= view->window.end || run.end_ns < view->window.begin) continue;
         ggs_json_object(json, NULL);
         ggs_json_u64(json, "lane", loss.lane);
-        ggs_json_i64(json, "begin", run.begin_ns);
-        ggs_json_i64(json, "end", run.end_ns);
+        ggs_json_i64(json, "begin_ns", run.begin_ns);
+        ggs_json_i64(json, "end_ns", run.end_ns);
         ggs_json_u64(json, "count", loss.count);
         ggs_json_end(json);
     }
@@ -276,9 +276,9 @@ static int put_losses(struct view * view, struct ggs_json * json, struct ggs_err
 
 static void add_bins(struct ggs_columns * columns, const struct bin * bins, uint64_t n) {
     ggs_columns_add(columns, "lane", GGS_CELL_U16, &bins->lane, sizeof(*bins), n);
-    ggs_columns_add(columns, "begin", GGS_CELL_F64, &bins->begin, sizeof(*bins), n);
-    ggs_columns_add(columns, "busy", GGS_CELL_F64, &bins->busy, sizeof(*bins), n);
-    ggs_columns_add(columns, "wait", GGS_CELL_F64, &bins->wait, sizeof(*bins), n);
+    ggs_columns_add(columns, "begin_ns", GGS_CELL_F64, &bins->begin, sizeof(*bins), n);
+    ggs_columns_add(columns, "busy_ns", GGS_CELL_F64, &bins->busy, sizeof(*bins), n);
+    ggs_columns_add(columns, "wait_ns", GGS_CELL_F64, &bins->wait, sizeof(*bins), n);
     ggs_columns_add(columns, "count", GGS_CELL_U32, &bins->count, sizeof(*bins), n);
     ggs_columns_add(columns, "longest_ns", GGS_CELL_F64, &bins->longest_ns, sizeof(*bins), n);
     ggs_columns_add(columns, "longest_op", GGS_CELL_U16, &bins->longest_op, sizeof(*bins), n);
@@ -292,10 +292,10 @@ static void add_rows(struct ggs_columns * columns, const struct op_run * rows, u
     ggs_columns_add(columns, "node", GGS_CELL_U32, &rows->node, sizeof(*rows), n);
     ggs_columns_add(columns, "op", GGS_CELL_U16, &rows->op, sizeof(*rows), n);
     ggs_columns_add(columns, "layer", GGS_CELL_I16, &rows->layer, sizeof(*rows), n);
-    ggs_columns_add(columns, "begin", GGS_CELL_F64, &rows->begin, sizeof(*rows), n);
-    ggs_columns_add(columns, "duration", GGS_CELL_F64, &rows->duration, sizeof(*rows), n);
-    ggs_columns_add(columns, "wait", GGS_CELL_F64, &rows->wait, sizeof(*rows), n);
-    ggs_columns_add(columns, "inner", GGS_CELL_F64, &rows->inner, sizeof(*rows), n);
+    ggs_columns_add(columns, "begin_ns", GGS_CELL_F64, &rows->begin, sizeof(*rows), n);
+    ggs_columns_add(columns, "duration_ns", GGS_CELL_F64, &rows->duration, sizeof(*rows), n);
+    ggs_columns_add(columns, "wait_ns", GGS_CELL_F64, &rows->wait, sizeof(*rows), n);
+    ggs_columns_add(columns, "inner_wait_ns", GGS_CELL_F64, &rows->inner, sizeof(*rows), n);
     ggs_columns_add(columns, "token", GGS_CELL_I32, &rows->token, sizeof(*rows), n);
     ggs_columns_add(columns, "flags", GGS_CELL_U8, &rows->flags, sizeof(*rows), n);
 }

@@ -121,8 +121,11 @@ static void spread(struct ggs_lods * lods, struct ggs_lod_lane * lane, int64_t f
 
 void ggs_lods_add(struct ggs_lods * lods, struct ggs_lod_lane * lane, const struct ggs_op_run * op) {
     if (op->begin_ns >= lods->limit_ns) return;
-    int64_t          end = op->begin_ns + (int64_t) op->duration_ns, after = end + (int64_t) op->wait_ns;
-    struct ggs_lod * bin = bin_at(lods, lane, 0, op->begin_ns);
+    // Waits in barriers inside an op are waits, as in single op runs. When they were is not known: they count at its end.
+    uint64_t         inner = op->inner_wait_ns < op->duration_ns ? op->inner_wait_ns : op->duration_ns;
+    uint64_t         busy  = op->duration_ns - inner;
+    int64_t          end   = op->begin_ns + (int64_t) busy, after = end + (int64_t) (inner + op->wait_ns);
+    struct ggs_lod * bin   = bin_at(lods, lane, 0, op->begin_ns);
     bin->count++;
     if (op->duration_ns >= bin->longest_ns) {
         bin->longest_ns   = op->duration_ns;
@@ -130,8 +133,8 @@ void ggs_lods_add(struct ggs_lods * lods, struct ggs_lod_lane * lane, const stru
         bin->longest_node = op->node;
     }
     if (op->begin_ns >= lane->covered_ns && after <= bin->begin_ns + (1ll << lods->level)) { // nearly always
-        bin->busy_ns += op->duration_ns;
-        bin->wait_ns += op->wait_ns;
+        bin->busy_ns += busy;
+        bin->wait_ns += inner + op->wait_ns;
         lane->covered_ns = after;
         return;
     }

@@ -4,8 +4,8 @@
 #include <string.h>
 
 int ggs_observed_init(struct ggs_observed * observed, const struct ggs_clock * clock, struct ggs_error * error) {
-    observed->ahead = ggs_spool_stream_record(&observed->spool->machine);
-    if (observed->ahead == NULL) return 0;
+    observed->more = ggs_spool_stream_record(&observed->spool->machine, &observed->ahead);
+    if (!observed->more) return 0;
     observed->clock   = *clock;
     observed->n_lanes = observed->spool->n_lanes;
     observed->lanes   = calloc(observed->n_lanes + 1, sizeof(*observed->lanes));
@@ -176,25 +176,26 @@ static void tell_request(struct ggs_observed * observed, const struct ggs_journa
     }
 }
 
-static void tell_loss(struct ggs_observed * observed, const struct ggs_journal_number * number, uint64_t monotonic_ns) {
-    struct ggs_loss row = {.reason = number->value[0],
-                           .lane   = GGS_SPOOL_MACHINE,
-                           .count  = number->value[2],
-                           .end_ns = since_start(observed, monotonic_ns)};
-    ggs_writer_append(observed->writer, GGS_TABLE_LOSSES, &row);
-}
-
-static void tell(struct ggs_observed * observed, const struct ggs_journal_record * record) {
-    const void * body   = record + 1;
-    size_t       length = record->bytes - sizeof(*record);
-    if (record->type == GGS_JOURNAL_FAULT && length >= sizeof(struct ggs_journal_fault))
-        tell_fault(observed, body);
-    else if (record->type == GGS_JOURNAL_REQUEST && length >= sizeof(struct ggs_journal_request))
-        tell_request(observed, body);
-    else if (record->type == GGS_JOURNAL_LOSS && length >= sizeof(struct ggs_journal_number))
-        tell_loss(observed, body, record->ticks);
-    else
-        observed->damaged++;
+static void tell(struct ggs_observed * observed, const struct ggs_record * record) {
+    const struct ggs_journal_loss * loss = record->body;
+    struct ggs_loss                 row;
+    switch (record->type) {
+        case GGS_JOURNAL_FAULT:
+            tell_fault(observed, record->body);
+            break;
+        case GGS_JOURNAL_REQUEST:
+            tell_request(observed, record->body);
+            break;
+        case GGS_JOURNAL_LOSS:
+            row = (struct ggs_loss){.reason = loss->reason,
+                                    .lane   = GGS_SPOOL_MACHINE,
+                                    .count  = loss->count,
+                                    .end_ns = since_start(observed, record->ticks)};
+            ggs_writer_append(observed->writer, GGS_TABLE_LOSSES, &row);
+            break;
+        default:
+            observed->damaged++;
+    }
 }
 
 // ---- the journal's side ----
@@ -217,10 +218,10 @@ static void forget(struct ggs_observed * observed, int64_t ns) {
 
 void ggs_observed_tell(struct ggs_observed * observed, int64_t ns) {
     if (!observed->active) return;
-    while (observed->ahead != NULL && observed->writer->status == 0) {
-        if (ns != INT64_MAX && since_start(observed, observed->ahead->ticks) >= ns) break;
-        tell(observed, observed->ahead);
-        observed->ahead = ggs_spool_stream_record(&observed->spool->machine);
+    while (observed->more && observed->writer->status == 0) {
+        if (ns != INT64_MAX && since_start(observed, observed->ahead.ticks) >= ns) break;
+        tell(observed, &observed->ahead);
+        observed->more = ggs_spool_stream_record(&observed->spool->machine, &observed->ahead);
     }
     if (ns != INT64_MAX) forget(observed, ns);
 }

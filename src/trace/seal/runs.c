@@ -319,13 +319,17 @@ void ggs_runs_begin(struct ggs_runs * runs, const struct ggs_journal_run * run, 
 
 void ggs_runs_threads(struct ggs_runs * runs, uint64_t run, uint64_t threads, uint64_t slot) {
     struct ggs_open_run * open = find(runs, run);
-    if (open == NULL || slot > UINT16_MAX) return;
+    if (open == NULL) return;
+    open->row.threads = threads;
+    open->row.flags &= ~(uint64_t) GGS_RUN_OPAQUE;
+    if (slot > UINT16_MAX) { // there was no lane for it
+        open->row.flags |= GGS_RUN_PARTIAL;
+        return;
+    }
     for (size_t i = 0; i < runs->n_open; i++)
         if (!runs->open[i].done && &runs->open[i] != open && runs->open[i].row.slot == (int64_t) slot)
             interrupt(&runs->open[i]);
-    open->row.threads = threads;
-    open->row.slot    = (int64_t) slot;
-    open->row.flags &= ~(uint64_t) GGS_RUN_OPAQUE;
+    open->row.slot = (int64_t) slot;
 }
 
 void ggs_runs_lost(struct ggs_runs * runs, uint64_t run, uint64_t count) {

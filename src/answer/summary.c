@@ -1,0 +1,276 @@
+#include "answer/summary.h"
+
+#include <json-c/json.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "answer/answer.h"
+#include "answer/heat.h"
+#include "base/error.h"
+#include "base/file.h"
+#include "base/text.h"
+
+// ---- experiment.json ----
+
+static struct json_object * member(struct json_object * object, const char * key) {
+    struct json_object * value = NULL;
+    if (!json_object_is_type(object, json_type_object)) return NULL;
+    return json_object_object_get_ex(object, key, &value) ? value : NULL;
+}
+
+static const char * text_of(struct json_object * value) {
+    return json_object_is_type(value, json_type_string) ? json_object_get_string(value) : NULL;
+}
+
+static void put_text(struct ggs_json * json, const char * key, struct json_object * object, const char * from) {
+    ggs_json_string(json, key, text_of(member(object, from)));
+}
+
+static void put_number(struct ggs_json * json, const char * key, struct json_object * object, const char * from) {
+    struct json_object * value = member(object, from);
+    if (json_object_is_type(value, json_type_int))
+        ggs_json_u64(json, key, json_object_get_uint64(value));
+    else
+        ggs_json_null(json, key);
+}
+
+static bool is_true(struct json_object * object, const char * key) {
+    struct json_object * value = member(object, key);
+    return json_object_is_type(value, json_type_boolean) && json_object_get_boolean(value);
+}
+
+static void put_command(struct ggs_json * json, struct json_object * command) {
+    ggs_json_array(json, "command");
+    for (size_t i = 0; json_object_is_type(command, json_type_array) && i < json_object_array_length(command); i++) {
+        const char * word = text_of(json_object_array_get_idx(command, i));
+        if (word != NULL) ggs_json_string(json, NULL, word);
+    }
+    ggs_json_end(json);
+}
+
+static void put_machine(struct ggs_json * json, struct json_object * root) {
+    struct json_object *engine = member(root, "engine"), *host = member(root, "host");
+    put_command(json, member(root, "command"));
+    ggs_json_object(json, "engine");
+    put_text(json, "ggml_version", engine, "ggml_version");
+    put_text(json, "llama_version", engine, "llama_version");
+    put_text(json, "ggml_commit", engine, "ggml_commit");
+    ggs_json_end(json);
+    ggs_json_object(json, "host");
+    put_text(json, "cpu", host, "cpu");
+    put_number(json, "cores", host, "cores");
+    put_number(json, "memory_bytes", host, "memory_bytes");
+    put_text(json, "kernel", host, "kernel");
+    ggs_json_end(json);
+    put_text(json, "start_utc", root, "start_utc");
+}
+
+// ---- the prompt ----
+
+enum { PROMPT_MOST = 4096 };
+
+static const char * asked_for(struct json_object * command) {
+    size_t n = json_object_is_type(command, json_type_array) ? json_object_array_length(command) : 0;
+    for (size_t i = 0; i + 1 < n; i++) {
+        const char * word = text_of(json_object_array_get_idx(command, i));
+        if (word != NULL && (strcmp(word, "-p") == 0 || strcmp(word, "--prompt") == 0))
+            return text_of(json_object_array_get_idx(command, i + 1));
+    }
+    return NULL;
+}
+
+// The tokens of the first step, as far as their texts are known.
+static int read_tokens(const struct ggs_trace * trace, struct ggs_text * text, struct ggs_error * error) {
+    struct ggs_cursor * cursor;
+    struct ggs_token    token;
+    int                 status = ggs_cursor_open(&cursor, trace->reader, GGS_TABLE_TOKENS, error);
+    if (status < 0) return status;
+    ggs_cursor_keys(cursor, 0, 0);
+    while (text->length < PROMPT_MOST && (status = ggs_cursor_next(cursor, &token, error)) > 0) {
+        uint64_t     length;
+        const char * piece = ggs_reader_bytes(trace->reader, token.text, &length);
+        if (token.text != 0 && piece != NULL) ggs_text_append(text, piece, length);
+    }
+    ggs_cursor_close(cursor);
+    return status < 0 ? status : 0;
+}
+
+static int put_prompt(const struct ggs_trace * trace, struct ggs_json * json, struct json_object * root,
+                      struct ggs_error * error) {
+    struct ggs_text text   = {0};
+    const char *    asked  = asked_for(member(root, "command"));
+    int             status = asked != NULL ? 0 : read_tokens(trace, &text, error);
+    if (asked == NULL && text.length > 0) asked = ggs_text_string(&text);
+    if (asked == NULL)
+        ggs_json_null(json, "prompt");
+    else
+        ggs_json_string_n(json, "prompt", asked, strnlen(asked, PROMPT_MOST));
+    ggs_text_release(&text);
+    return status;
+}
+
+// ---- the model ----
+
+// The type that most bytes of the model are of.
+static const char * quantization_of(const struct ggs_model_map * map) {
+    const char * best = NULL;
+    uint64_t     most = 0;
+    for (uint64_t i = 0; i < map->n; i++) {
+        uint64_t sum = 0;
+        if (map->places[i].type[0] == '\0' || map->places[i].type == best) continue;
+        // Equal texts of a map are one text, and there are few of them: most tensors are of the best already.
+        for (uint64_t k = i; k < map->n; k++)
+            sum += map->places[k].type == map->places[i].type ? map->places[k].bytes : 0;
+        if (sum > most) most = sum, best = map->places[i].type;
+    }
+    return best;
+}
+
+static void put_model(struct ggs_json * json, const struct ggs_trace * trace, const struct ggs_model_map * map) {
+    static const struct ggs_field fields[] = {
+        GGS_FIELD(struct ggs_model_map, layers, "layers"),
+        GGS_FIELD(struct ggs_model_map, experts, "experts"),
+        GGS_FIELD(struct ggs_model_map, experts_used, "experts_used"),
+        {0},
+    };
+    const char * name  = NULL;
+    uint64_t     bytes = 0;
+    for (uint64_t i = 0; i < trace->n_files; i++) {
+        if (trace->files[i].gguf == 0) continue;
+        if (name == NULL) name = ggs_file_name(ggs_reader_string(trace->reader, trace->files[i].path));
+        bytes += trace->files[i].size;
+    }
+    if (name == NULL) {
+        ggs_json_null(json, "model");
+        return;
+    }
+    ggs_json_object(json, "model");
+    ggs_json_string(json, "name", map->model[0] != '\0' ? map->model : name);
+    ggs_json_string(json, "architecture", map->architecture[0] != '\0' ? map->architecture : NULL);
+    ggs_json_string(json, "quantization", quantization_of(map));
+    ggs_fields_members(json, fields, map);
+    ggs_json_u64(json, "bytes", bytes);
+    ggs_map_write_files(json, trace);
+    ggs_json_end(json);
+}
+
+// ---- the recording ----
+
+// A report may hold only some token steps: then the times are theirs.
+static void put_times(struct ggs_json * json, const struct ggs_summary * summary) {
+    const struct ggs_summary_part * part = summary->part;
+    ggs_json_i64(json, "begin_ns", part != NULL ? part->begin_ns : summary->overview->begin_ns);
+    ggs_json_i64(json, "end_ns", part != NULL ? part->end_ns : summary->overview->end_ns);
+    if (part == NULL) {
+        ggs_json_null(json, "part");
+        return;
+    }
+    ggs_json_object_inline(json, "part");
+    ggs_json_i64(json, "first_token", part->first_token);
+    ggs_json_i64(json, "last_token", part->last_token);
+    ggs_json_end(json);
+}
+
+static void put_counts(struct ggs_json * json, const struct ggs_overview * o) {
+    static const struct ggs_field fields[] = {
+        GGS_FIELD(struct ggs_overview, threads, "threads"),
+        GGS_FIELD(struct ggs_overview, steps, "tokens"),
+        GGS_FIELD(struct ggs_overview, warmup_steps, "warmup_steps"),
+        GGS_FIELD(struct ggs_overview, prompt_tokens, "prompt_tokens"),
+        GGS_FIELD(struct ggs_overview, generated_tokens, "generated_tokens"),
+        GGS_FIELD(struct ggs_overview, runs, "runs"),
+        GGS_FIELD(struct ggs_overview, ops, "ops"),
+        GGS_FIELD(struct ggs_overview, op_runs, "op_runs"),
+        GGS_FIELD(struct ggs_overview, lost, "lost"),
+        GGS_FIELD(struct ggs_overview, unseen, "unseen"),
+        GGS_FIELD(struct ggs_overview, interrupted_runs, "interrupted_runs"),
+        {0},
+    };
+    static const struct ggs_field slowest[] = {GGS_FIELD(struct ggs_overview, slowest_step, "token"),
+                                               GGS_FIELD(struct ggs_overview, slowest_ns, "duration_ns"),
+                                               {0}};
+    ggs_fields_members(json, fields, o);
+    ggs_answer_speed(json, o->generate_steps, o->generate_ns);
+    if (o->slowest_step >= 0) {
+        ggs_fields_object(json, "slowest_token", slowest, o);
+    } else {
+        ggs_json_null(json, "slowest_token");
+    }
+}
+
+static void put_lanes(struct ggs_json * json, const struct ggs_trace * trace, const struct ggs_overview * o) {
+    bool several = o->n_lanes > 0 && o->lanes[o->n_lanes - 1].slot != o->lanes[0].slot;
+    ggs_json_array(json, "lanes");
+    for (uint64_t i = 0; i < o->n_lanes; i++) {
+        const struct ggs_overview_lane * lane    = &o->lanes[i];
+        const char *                     backend = ggs_reader_string(trace->reader, lane->backend);
+        char                             label[160];
+        if (lane->slot < 0)
+            snprintf(label, sizeof(label), "%.100s", backend[0] == '\0' ? "whole graphs" : backend);
+        else if (several)
+            snprintf(label, sizeof(label), "%.100s %lld, thread %llu", backend, (long long) lane->slot,
+                     (unsigned long long) lane->thread);
+        else
+            snprintf(label, sizeof(label), "%.100s thread %llu", backend, (unsigned long long) lane->thread);
+        ggs_json_object_inline(json, NULL);
+        ggs_json_u64(json, "lane", i);
+        ggs_json_i64(json, "slot", lane->slot);
+        ggs_json_u64(json, "thread", lane->thread);
+        ggs_json_string(json, "label", label);
+        ggs_json_end(json);
+    }
+    ggs_json_end(json);
+}
+
+static void put_has(struct ggs_json * json, const struct ggs_trace * trace, const struct ggs_model_map * map) {
+    bool experts = map->experts > 0;
+    for (uint64_t i = 0; !experts && i < map->n; i++) experts = map->places[i].experts > 0;
+    static const enum ggs_trace_table tables[] = {GGS_TABLE_FAULTS, GGS_TABLE_BLOCK_REQUESTS, GGS_TABLE_RESIDENCY,
+                                                  GGS_TABLE_PAGES, GGS_TABLE_READS};
+    ggs_json_object_inline(json, "has");
+    ggs_json_bool(json, "experts", experts);
+    for (size_t i = 0; i < sizeof(tables) / sizeof(tables[0]); i++)
+        ggs_json_bool(json, ggs_trace_schema(tables[i])->name, ggs_reader_rows(trace->reader, tables[i]) > 0);
+    ggs_json_end(json);
+}
+
+static int put_all(struct ggs_json * json, const struct ggs_summary * summary, struct json_object * root,
+                   struct ggs_error * error) {
+    static const struct ggs_field fields[] = {
+        GGS_FIELD(struct ggs_summary, name, "name"),
+        GGS_FIELD(struct ggs_summary, directory, "directory"),
+        GGS_FIELD(struct ggs_summary, state, "state"),
+        GGS_FIELD(struct ggs_summary, live, "live"),
+        {0},
+    };
+    const struct ggs_trace * trace = summary->trace;
+    ggs_answer_experiment(json, trace);
+    ggs_fields_members(json, fields, summary);
+    ggs_json_string(json, "warning", ggs_reader_warning(trace->reader));
+    put_machine(json, root);
+    put_model(json, trace, summary->map);
+    int status = put_prompt(trace, json, root, error);
+    put_times(json, summary);
+    put_counts(json, summary->overview);
+    put_lanes(json, trace, summary->overview);
+    ggs_json_array_inline(json, "level_ns");
+    for (unsigned i = 0; i < summary->n_levels; i++) ggs_json_u64(json, NULL, 1ull << summary->levels[i]);
+    ggs_json_end(json);
+    put_has(json, trace, summary->map);
+    struct json_object * settings = member(root, "settings");
+    ggs_json_bool(json, "times_distorted", is_true(settings, "prove"));
+    struct json_object * machine = member(root, "machine");
+    put_number(json, "memory_limit", machine, "memory_limit");
+    ggs_json_bool(json, "cold", member(machine, "cold") != NULL);
+    return status;
+}
+
+int ggs_summary_write(struct ggs_json * json, const struct ggs_summary * summary, struct ggs_error * error) {
+    struct json_object * root = json_tokener_parse(ggs_reader_experiment(summary->trace->reader));
+    ggs_json_object(json, NULL);
+    int status = put_all(json, summary, root, error);
+    ggs_json_end(json);
+    json_object_put(root);
+    return status;
+}

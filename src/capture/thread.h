@@ -1,0 +1,13 @@
+// The calling thread.
+#pragma once
+
+#include <stdint.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+// The operating system's number, asked once per thread.
+static inline uint32_t ggs_thread_id(void) {
+    static _Thread_local uint32_t id;
+    if (id == 0) id = (uint32_t) syscall(SYS_gettid);
+    return id;
+}

@@ -1,0 +1,93 @@
+#include "stream/budget.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#include "stream/files.h"
+#include "stream/memory.h"
+#include "stream/queue.h"
+#include "stream/stream.h"
+#include "stream/weights.h"
+
+enum { MIB = 1 << 20, PATIENCE = 64 };
+
+static uint64_t limit_now(void) {
+    uint64_t limit = ggs_memory_limit("/proc", "/sys/fs/cgroup");
+    uint64_t given = ggs_stream_settings.budget;
+    return given != 0 && given < limit ? given : limit;
+}
+
+// For what nobody counts: libraries, page tables, small weights, work memory that grows with the batch.
+static uint64_t reserve(uint64_t limit) {
+    uint64_t share = limit / 32;
+    return 8 * (uint64_t) MIB + (share < 256 * (uint64_t) MIB ? share : 256 * (uint64_t) MIB);
+}
+
+bool ggs_budget_fits_early(uint64_t model_bytes) {
+    uint64_t limit = limit_now();
+    return model_bytes + ggs_memory_anonymous() + reserve(limit) / 2 <= limit;
+}
+
+// Has the process come, or will this graph bring it, so near to the limit that weights have to go?
+static bool is_short(void) {
+    uint64_t limit = limit_now();
+    return ggs_memory_anonymous() + ggs_memory_untouched() + reserve(limit) / 2 > limit;
+}
+
+bool ggs_budget_due(bool grown) {
+    static uint32_t waited, runs;
+    uint64_t        fresh = ggs_weights_new(), total = ggs_weights_total();
+    // A graph that is run in pieces shows its weights one by one.
+    if (fresh > 0 && (8 * fresh >= total || ++waited >= PATIENCE)) {
+        waited = 0;
+        return true;
+    }
+    return (grown || ++runs % PATIENCE == 0) && is_short();
+}
+
+static void size_text(char * text, size_t size, uint64_t bytes) {
+    if (bytes >= 10 * 1024 * (uint64_t) MIB) {
+        snprintf(text, size, "%.1f GiB", (double) bytes / (1024.0 * MIB));
+    } else {
+        snprintf(text, size, "%.0f MiB", (double) bytes / MIB);
+    }
+}
+
+bool ggs_budget_decide(void) {
+    ggs_weights_drop();
+    ggs_queue_resize(0);
+    uint64_t limit = limit_now(), engine = ggs_memory_anonymous() + ggs_memory_untouched();
+    uint64_t model = ggs_files_total(), ring = 0;
+    char     a[32], b[32], c[32];
+    size_text(a, sizeof(a), model);
+    size_text(b, sizeof(b), limit);
+    size_text(c, sizeof(c), engine);
+    if (model + engine + reserve(limit) / 2 <= limit) {
+        __atomic_store_n(&ggs_stream_state, GGS_STREAM_PASSIVE, __ATOMIC_RELAXED);
+        if (!ggs_stream_settings.quiet)
+            ggs_stream_say("the model (%s) fits into memory (%s, %s of it the engine's): nothing is streamed", a, b, c);
+        return false;
+    }
+    uint64_t taken = engine + reserve(limit);
+    if (limit <= taken || !ggs_weights_arrange(limit - taken, &ring) || !ggs_queue_resize(ring)) {
+        ggs_weights_drop();
+        __atomic_store_n(&ggs_stream_state, GGS_STREAM_PASSIVE, __ATOMIC_RELAXED);
+        ggs_stream_say(
+            "%s of memory, %s of it the engine's, are too little to stream this model (%s): nothing is streamed", b, c,
+            a);
+        return false;
+    }
+    ggs_files_drop_cache();
+    struct ggs_weights_sizes sizes = ggs_weights_sizes();
+    ggs_stream_sizes               = sizes;
+    ggs_stream_sizes.ring          = ring;
+    ggs_stream_sizes.limit         = limit;
+    ggs_stream_sizes.engine        = engine;
+    if (!ggs_stream_settings.quiet)
+        ggs_stream_say(
+            "streaming %s of weights within %s of memory: engine %s, kept %.0f MiB, slots %.0f MiB, ring %.0f MiB, "
+            "left to the mapping %.0f MiB",
+            a, b, c, (double) sizes.kept / MIB, (double) sizes.slots / MIB, (double) ring / MIB,
+            (double) sizes.mapped / MIB);
+    return true;
+}

@@ -1,0 +1,14 @@
+// How much memory weights may take, and when that is decided anew.
+#pragma once
+
+#include <stdbool.h>
+#include <stdint.h>
+
+// Would these bytes of model files fit beside what the process holds? Asked when a file is mapped, before anything is known of the engine's buffers.
+bool ggs_budget_fits_early(uint64_t model_bytes);
+
+// Is a decision due: weights were seen that none was taken for, or memory is short? `grown`: the engine is about to take more than before.
+bool ggs_budget_due(bool grown);
+
+// Takes it. False where nothing is to be streamed, which it says. Nothing may be in flight or in use.
+bool ggs_budget_decide(void);

@@ -1,0 +1,74 @@
+// The engine's functions that are stood in for. Each finds the real one and passes everything on.
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <string.h>
+
+#include "capture/ggml-abi.h"
+#include "capture/resolve.h"
+#include "stream/budget.h"
+#include "stream/files.h"
+#include "stream/memory.h"
+#include "stream/run.h"
+#include "stream/stream.h"
+
+#define EXPORT    __attribute__((visibility("default")))
+#define LIKELY(x) __builtin_expect(!!(x), 1)
+#define CALLER    __builtin_return_address(0)
+
+// REAL(name): declares `real`, the function behind the hook `name`, as the library that called finds it.
+#define REAL(name)                                                      \
+    static struct ggs_hook hook_of_##name = {#name, {{0, 0, NULL}}, 0}; \
+    __typeof__(&name)      real           = (__typeof__(&name)) ggs_resolve(&hook_of_##name, CALLER)
+
+EXPORT bool ggml_cpu_extra_compute_forward(struct abi_params * params, struct abi_tensor * node);
+EXPORT bool ggml_cpu_extra_compute_forward(struct abi_params * params, struct abi_tensor * node) {
+    REAL(ggml_cpu_extra_compute_forward);
+    if (LIKELY(ggs_stream_now() == GGS_STREAM_ON)) ggs_run_op(params, node);
+    return real(params, node);
+}
+
+EXPORT int ggml_graph_compute(struct abi_graph * graph, void * plan);
+EXPORT int ggml_graph_compute(struct abi_graph * graph, void * plan) {
+    REAL(ggml_graph_compute);
+    bool streamed = ggs_stream_wake(CALLER) && ggs_run_enter(graph);
+    int  status   = real(graph, plan);
+    if (streamed) ggs_run_leave();
+    return status;
+}
+
+EXPORT void * ggml_backend_buft_alloc_buffer(void * type, size_t size);
+EXPORT void * ggml_backend_buft_alloc_buffer(void * type, size_t size) {
+    REAL(ggml_backend_buft_alloc_buffer);
+    void * buffer = real(type, size);
+    if (buffer != NULL && size > 0 && ggs_stream_now() != GGS_STREAM_OFF) {
+        void * (*base)(void *) = (void * (*) (void *) ) ggs_resolve_name("ggml_backend_buffer_get_base", CALLER);
+        if (base != NULL) ggs_memory_buffer(buffer, base(buffer), size);
+    }
+    return buffer;
+}
+
+EXPORT void ggml_backend_buffer_free(void * buffer);
+EXPORT void ggml_backend_buffer_free(void * buffer) {
+    REAL(ggml_backend_buffer_free);
+    if (ggs_stream_now() != GGS_STREAM_OFF) ggs_memory_buffer_gone(buffer);
+    real(buffer);
+}
+
+// Where the engine asks for the layouts that the CPU would rather have weights in: it would copy them into memory that cannot be given up.
+EXPORT void * ggml_backend_reg_get_proc_address(void * registry, const char * name);
+EXPORT void * ggml_backend_reg_get_proc_address(void * registry, const char * name) {
+    REAL(ggml_backend_reg_get_proc_address);
+    if (name != NULL && strcmp(name, "ggml_backend_dev_get_extra_bufts") == 0 && ggs_stream_now() != GGS_STREAM_OFF) {
+        uint64_t open = ggs_files_total();
+        if (open > 0 && !ggs_budget_fits_early(open)) return NULL;
+    }
+    return real(registry, name);
+}
+
+EXPORT int dlclose(void * handle);
+EXPORT int dlclose(void * handle) {
+    int result = ggs_resolve_close(handle);
+    if (ggs_stream_now() != GGS_STREAM_OFF) ggs_resolve_forget();
+    return result;
+}

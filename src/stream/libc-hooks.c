@@ -1,0 +1,141 @@
+// Functions of libc by which a program maps its model and has the kernel read it: what would fill memory with weights is left out
+// where the model does not fit.
+#undef _FORTIFY_SOURCE
+
+#include <dlfcn.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <stdbool.h>
+#include <sys/mman.h>
+#include <sys/syscall.h>
+#include <sys/types.h>
+#include <unistd.h>
+
+#include "stream/budget.h"
+#include "stream/files.h"
+#include "stream/run.h"
+#include "stream/stream.h"
+
+#define EXPORT    __attribute__((visibility("default")))
+#define LIKELY(x) __builtin_expect(!!(x), 1)
+
+enum { SMALL_MAPPING = 64 << 10 };
+
+static _Thread_local bool resolving; // dlsym may allocate, and an allocator may call us
+
+static void * look_up(const char * name) {
+    if (resolving) return NULL;
+    resolving       = true;
+    int    reason   = errno;
+    void * function = dlsym(RTLD_NEXT, name);
+    errno           = reason;
+    resolving       = false;
+    return function;
+}
+
+#define REAL_FUNCTIONS(X) \
+    X(mmap) X(mmap64) X(munmap) X(madvise) X(posix_madvise) X(posix_fadvise) X(posix_fadvise64) X(mlock)
+#define DECLARE(name) static __typeof__(&name) next_##name;
+#define FIND(name)    __atomic_store_n(&next_##name, (__typeof__(&name)) look_up(#name), __ATOMIC_RELAXED);
+
+REAL_FUNCTIONS(DECLARE)
+
+__attribute__((constructor)) static void find_all(void) {
+    REAL_FUNCTIONS(FIND)
+}
+
+#define NEXT(name)                                                            \
+    __typeof__(&name) real = __atomic_load_n(&next_##name, __ATOMIC_RELAXED); \
+    if (!LIKELY(real != NULL)) {                                              \
+        FIND(name)                                                            \
+        real = __atomic_load_n(&next_##name, __ATOMIC_RELAXED);               \
+    }
+
+static bool fits; // the model files that are open now
+
+static void * map(void * (*real)(void *, size_t, int, int, int, off_t), void * address, size_t length, int protection,
+                  int flags, int fd, off_t offset) {
+    if (LIKELY(fd < 0 || length < SMALL_MAPPING || (protection & (PROT_WRITE | PROT_EXEC)) != 0) ||
+        ggs_stream_now() == GGS_STREAM_OFF || !ggs_files_is_model(fd))
+        return real(address, length, protection, flags, fd, offset);
+    int reason = errno;
+    fits       = ggs_budget_fits_early(ggs_files_total());
+    errno      = reason;
+    if (!fits) flags &= ~MAP_POPULATE;
+    void * data = real(address, length, protection, flags, fd, offset);
+    if (data != MAP_FAILED) ggs_files_note(fd, data, length, (uint64_t) offset);
+    int passive = GGS_STREAM_PASSIVE; // another model: it is decided anew
+    if (data != MAP_FAILED)
+        __atomic_compare_exchange_n(&ggs_stream_state, &passive, GGS_STREAM_ON, false, __ATOMIC_ACQ_REL,
+                                    __ATOMIC_RELAXED);
+    return data;
+}
+
+EXPORT void * mmap(void * address, size_t length, int protection, int flags, int fd, off_t offset) {
+    NEXT(mmap)
+    if (!LIKELY(real != NULL)) return (void *) syscall(SYS_mmap, address, length, protection, flags, fd, offset);
+    return map(real, address, length, protection, flags, fd, offset);
+}
+
+EXPORT void * mmap64(void * address, size_t length, int protection, int flags, int fd, off64_t offset) {
+    NEXT(mmap64)
+    if (!LIKELY(real != NULL)) return (void *) syscall(SYS_mmap, address, length, protection, flags, fd, offset);
+    return map(real, address, length, protection, flags, fd, offset);
+}
+
+EXPORT int munmap(void * address, size_t length) {
+    NEXT(munmap)
+    if (LIKELY(ggs_stream_now() == GGS_STREAM_OFF || !ggs_files_touches(address, length)))
+        return real != NULL ? real(address, length) : (int) syscall(SYS_munmap, address, length);
+    int reason = errno;
+    ggs_run_unmap(address, length);
+    errno = reason;
+    return real != NULL ? real(address, length) : (int) syscall(SYS_munmap, address, length);
+}
+
+// Advice about a model that does not fit is heard and not followed.
+static bool ignored(const void * address, size_t length) {
+    return !fits && ggs_stream_now() != GGS_STREAM_OFF && ggs_stream_now() != GGS_STREAM_PASSIVE &&
+           ggs_files_touches(address, length);
+}
+
+EXPORT int madvise(void * address, size_t length, int advice) {
+    NEXT(madvise)
+    bool reads =
+        advice == MADV_WILLNEED || advice == MADV_POPULATE_READ || advice == MADV_RANDOM || advice == MADV_SEQUENTIAL;
+    if (reads && ignored(address, length)) return 0;
+    return real != NULL ? real(address, length, advice) : (int) syscall(SYS_madvise, address, length, advice);
+}
+
+EXPORT int posix_madvise(void * address, size_t length, int advice) {
+    NEXT(posix_madvise)
+    if (ignored(address, length)) return 0;
+    return real != NULL ? real(address, length, advice) : ENOSYS;
+}
+
+static bool ignored_file(int fd) {
+    return ggs_stream_now() != GGS_STREAM_OFF && ggs_stream_now() != GGS_STREAM_PASSIVE && ggs_files_is_model(fd) &&
+           !ggs_budget_fits_early(ggs_files_total());
+}
+
+EXPORT int posix_fadvise(int fd, off_t offset, off_t length, int advice) {
+    NEXT(posix_fadvise)
+    if ((advice == POSIX_FADV_SEQUENTIAL || advice == POSIX_FADV_WILLNEED) && ignored_file(fd)) return 0;
+    return real != NULL ? real(fd, offset, length, advice) : ENOSYS;
+}
+
+EXPORT int posix_fadvise64(int fd, off64_t offset, off64_t length, int advice) {
+    NEXT(posix_fadvise64)
+    if ((advice == POSIX_FADV_SEQUENTIAL || advice == POSIX_FADV_WILLNEED) && ignored_file(fd)) return 0;
+    return real != NULL ? real(fd, offset, length, advice) : ENOSYS;
+}
+
+// A model that does not fit cannot be locked either: the program is told what the kernel would tell it.
+EXPORT int mlock(const void * address, size_t length) {
+    NEXT(mlock)
+    if (ignored(address, length)) {
+        errno = ENOMEM;
+        return -1;
+    }
+    return real != NULL ? real(address, length) : (int) syscall(SYS_mlock, address, length);
+}

@@ -1,0 +1,25 @@
+// How much memory there is, and memory to read into.
+#pragma once
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+// Bytes that this process may take: the smallest limit of its control groups (version 1 and 2, parents too), else what the machine has
+// left. `proc` and `groups` are "/proc" and "/sys/fs/cgroup", or made-up trees. UINT64_MAX where nothing is known.
+uint64_t ggs_memory_limit(const char * proc, const char * groups);
+
+// What the machine has left, and what this process holds already, that cannot be dropped.
+uint64_t ggs_memory_available(const char * proc);
+uint64_t ggs_memory_anonymous(void);
+
+// Memory in huge pages where the kernel has them, not yet touched, not handed to children. NULL where there is none.
+void * ggs_memory_take(size_t bytes);
+void   ggs_memory_give_back(void * memory, size_t bytes);
+
+// The engine's buffers: those that are allocated may still be untouched, and will be. Where graphs compute is reserved for the largest batch
+// that could come; what counts of it is how far graphs have reached. Returns whether this one reaches further than any before.
+void     ggs_memory_buffer(const void * buffer, const void * address, uint64_t bytes);
+void     ggs_memory_buffer_gone(const void * buffer);
+bool     ggs_memory_reach(const void * address, uint64_t bytes);
+uint64_t ggs_memory_untouched(void);

@@ -1,0 +1,41 @@
+// Reads of files that go on while the engine computes: io_uring where the kernel permits it, else a few threads.
+//
+// One thread at a time calls these functions. Nothing is copied and nothing goes through the page cache: files are open with
+// O_DIRECT, so offsets, sizes and addresses are multiples of GGS_READ_ALIGNMENT.
+#pragma once
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+enum { GGS_READ_ALIGNMENT = 4096, GGS_READ_PIECE = 1 << 20 };
+
+// Something on its way into memory, in one or more reads. The caller's; it stays where it is until nothing is pending.
+struct ggs_load {
+    uint32_t pending; // reads that are not done
+    bool     failed;  // at least one of them: nothing of it may be used
+};
+
+enum ggs_reader_kind { GGS_READER_NONE, GGS_READER_URING, GGS_READER_THREADS };
+
+// Starts what this kernel has. `wanted` is "uring", "threads" or NULL for the best. Returns the kind, GGS_READER_NONE where nothing works.
+enum ggs_reader_kind ggs_reader_start(const char * wanted);
+
+// Asks for `bytes` at `offset`, of which the first `needed` must be there (a file ends where it ends).
+void ggs_reader_ask(struct ggs_load * load, int fd, uint64_t offset, size_t bytes, size_t needed, void * to);
+
+// Hands what was asked for to the kernel.
+void ggs_reader_submit(void);
+
+// Takes note of what is done, without waiting.
+void ggs_reader_poll(void);
+
+// Waits until nothing of `load` is pending. Returns whether it had to wait.
+bool ggs_reader_wait(struct ggs_load * load);
+
+// Waits for everything.
+void ggs_reader_drain(void);
+
+static inline bool ggs_load_done(const struct ggs_load * load) {
+    return __atomic_load_n(&load->pending, __ATOMIC_ACQUIRE) == 0;
+}

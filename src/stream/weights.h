@@ -1,0 +1,101 @@
+// The weights that graphs use, and where each of them is to be found.
+//
+// A weight is a range of a mapped model file that an op reads whole, or, where it holds experts, one part for each expert that
+// a token was given to. Dense weights are kept (read once, then in memory) or streamed (read into the ring for every use); experts
+// have slots. All of it is decided together, by how much memory there is.
+#pragma once
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "stream/reader.h"
+#include "stream/stream.h"
+
+enum { GGS_GROUP_WEIGHTS = 4 };
+
+enum ggs_place {
+    GGS_PLACE_MAPPED,   // left to the mapping
+    GGS_PLACE_STREAMED, // through the ring
+    GGS_PLACE_KEPT,     // in memory of its own, once it was read
+    GGS_PLACE_SLOTS,    // experts
+};
+
+struct ggs_weight {
+    const char *       address; // in the mapping
+    uint64_t           offset, bytes;
+    int                file;
+    enum ggs_place     place;
+    uint32_t           order;     // of first use
+    struct ggs_group * group;     // NULL for a dense weight
+    uint32_t           in_group;  // which of the group's weights
+    bool               is_router; // small, and used for predictions too
+    // where it is kept
+    char *          kept; // where its span begins; NULL until memory is given
+    bool            asked, ready;
+    struct ggs_load load;
+    // where it has slots: slot s begins at slots + s * stride, its data at `delta` in it
+    char *   slots;
+    uint64_t stride, expert_bytes;
+    uint32_t delta;
+    bool     uneven; // experts begin at different places of a block: they are moved after reading
+};
+
+// The weights whose experts are chosen together: gate, up and down of a layer.
+struct ggs_group {
+    struct ggs_weight * weights[GGS_GROUP_WEIGHTS];
+    uint32_t            n_weights, n_experts, n_used, n_slots;
+    int32_t *           slot_of; // by expert, -1 where it has none
+    struct ggs_slot *   slot;    // n_slots of them
+    uint64_t            clock;
+    bool                warm; // slots were filled at least once
+    struct ggs_weight * router;
+};
+
+struct ggs_slot {
+    int32_t         expert; // -1: empty
+    bool            predicted;
+    uint64_t        used; // the group's clock
+    struct ggs_load load[GGS_GROUP_WEIGHTS];
+    bool            moved[GGS_GROUP_WEIGHTS]; // uneven ones: already in place
+};
+
+// The span of a weight in its file that direct reads can have: begins at or before it, ends at or behind its end.
+struct ggs_span {
+    uint64_t offset, bytes, needed; // `needed` bytes of it exist in the file
+    uint32_t delta;                 // where the data begins in it
+};
+
+// The weight at this address, made where it is new.
+struct ggs_weight * ggs_weight_at(const char * address, uint64_t bytes, int file, uint64_t offset);
+
+// Makes a group of weights of `n_experts` experts each.
+struct ggs_group * ggs_group_new(uint32_t n_experts, uint32_t n_used);
+bool               ggs_group_add(struct ggs_group * group, struct ggs_weight * weight);
+
+struct ggs_span ggs_weight_span(const struct ggs_weight * weight);
+struct ggs_span ggs_expert_span(const struct ggs_weight * weight, uint32_t expert);
+
+// Bytes of weights that no decision has been taken on, and of all.
+uint64_t ggs_weights_new(void);
+uint64_t ggs_weights_total(void);
+
+// Gives back all memory that weights have. Nothing may be in flight.
+void ggs_weights_drop(void);
+
+// Decides for all weights with `budget` bytes for them. Nothing may be in flight. Returns the size of the ring, and whether anything is
+// gained by streaming at all.
+bool ggs_weights_arrange(uint64_t budget, uint64_t * ring_bytes);
+
+// Gives back at least `bytes` of what is kept or cached, where there is as much. Nothing may be in flight.
+uint64_t ggs_weights_shrink(uint64_t bytes);
+
+// Forgets everything: models went away. Nothing may be in flight.
+void ggs_weights_forget(void);
+
+// How the bytes of all weights are divided, and the memory that was divided.
+struct ggs_weights_sizes {
+    uint64_t dense, experts, kept, slots, streamed, mapped;
+    uint64_t ring, limit, engine; // filled in by whoever decides
+};
+struct ggs_weights_sizes        ggs_weights_sizes(void);
+extern struct ggs_weights_sizes ggs_stream_sizes; // by the newest decision
