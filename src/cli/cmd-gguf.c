@@ -108,9 +108,10 @@ static int show(void * input, struct ggs_trace * traces, struct ggs_error * erro
     // The metadata of a file can be read whatever its tensors look like.
     if (status == 0 && view != VIEW_KV) status = make_maps(&maps, model, error);
     if (status == 0) {
-        struct gguf_report report = {.model = model, .maps = maps, .experts = arguments->experts, .full = arguments->full};
-        report.width              = ggs_terminal_limit(stdout);
-        status                    = write_report(&report, view, format_of(arguments), error);
+        struct gguf_report report = {
+            .model = model, .maps = maps, .experts = arguments->experts, .full = arguments->full};
+        report.width = ggs_terminal_limit(stdout);
+        status       = write_report(&report, view, format_of(arguments), error);
     }
     for (size_t i = 0; maps != NULL && i < model->n_files; i++) ggs_gguf_map_release(&maps[i]);
     free(maps);

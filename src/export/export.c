@@ -187,7 +187,8 @@ int ggs_export_refuse(const struct ggs_export_options * o, struct ggs_error * er
 static int64_t start_utc(struct ggs_reader * reader) {
     struct ggs_process process;
     if (ggs_reader_rows(reader, GGS_TABLE_PROCESSES) == 0) return -1;
-    if (ggs_reader_row(reader, GGS_TABLE_PROCESSES, 0, &process, NULL) < 0 || process.realtime_ns > INT64_MAX / 2)
+    if (ggs_reader_row(reader, GGS_TABLE_PROCESSES, 0, &process, NULL) < 0 || process.realtime_ns == 0 ||
+        process.realtime_ns > INT64_MAX / 2)
         return -1;
     return process.begin_ns < 0 ? -1 : (int64_t) process.realtime_ns - process.begin_ns;
 }

@@ -124,8 +124,6 @@ const char * ggs_word_type(const struct ggs_export * export, uint64_t type); // 
 const char * ggs_tensor_name_of(const struct ggs_export * export, uint64_t tensor);
 const char * ggs_tensor_name(const struct ggs_export * export, const struct ggs_tensor * tensor);
 int          ggs_tensor_layer(const struct ggs_export * export, const struct ggs_tensor * tensor);
-// The nodes that were fused into walk->op: moves *node, at first walk->op.node, on to the next; false after the last of the graph.
-bool ggs_next_computed(const struct ggs_walk * walk, uint64_t * node);
 // input, attention, ffn, norm, output, other: of what a node computes.
 const char * ggs_node_category(struct ggs_export * export, const struct ggs_graph * graph, uint64_t node);
 // "Q", "K", "V", or NULL: which projection a node makes.

@@ -82,13 +82,6 @@ int ggs_tensor_layer(const struct ggs_export * export, const struct ggs_tensor *
     return export->trace.layers[tensor - export->trace.tensors];
 }
 
-bool ggs_next_computed(const struct ggs_walk * walk, uint64_t * node) {
-    do {
-        if (++*node >= walk->graph->n_nodes) return false;
-    } while (ggs_trace_op_kind(walk->trace, walk->graph->nodes[*node].op) == GGS_KIND_EMPTY);
-    return true;
-}
-
 // What llama.cpp calls the results of nodes, where no weight tells: the first that fits.
 static enum ggs_category category_of_result(const char * name) {
     static const struct {

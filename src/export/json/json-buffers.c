@@ -57,7 +57,7 @@ static void find_name(const struct buffers * b, uint64_t i) {
                                                           [GGS_CLASS_KV]      = "KVCache",
                                                           [GGS_CLASS_COMPUTE] = "Compute",
                                                           [GGS_CLASS_IO]      = "InputOutput"};
-    const struct ggs_buffer * row  = &b->trace->buffers[i];
+    const struct ggs_buffer * row                      = &b->trace->buffers[i];
     const char *              what = classes[row->class_ < GGS_CLASS_COUNT ? row->class_ : GGS_CLASS_OTHER];
     const char *              type = ggs_reader_string(b->trace->reader, row->type);
     if (b->layers[i] == NO_LAYER) {

@@ -170,24 +170,14 @@ static void put_source(struct tokens * t, struct ggs_json * json, const struct g
     ggs_json_end(json);
 }
 
-// The sources of a node in their order, each with the access that the op makes to it; without ranges if it is handed on inside of
-// fused nodes, or only written.
-static void put_sources(struct tokens * t, struct ggs_json * json, const struct ggs_graph * graph, uint64_t node,
-                        const struct ggs_access_list * list) {
-    const struct ggs_trace * trace = &t->export->trace;
-    uint64_t                 n     = 0;
-    for (uint64_t e = graph->first_edge[node]; e < graph->first_edge[node + 1]; e++)
-        n += ggs_trace_tensor(trace, graph->edges[e].tensor) != NULL;
+// What a node reads.
+static void put_sources(struct tokens * t, struct ggs_json * json, const struct ggs_access_list * list) {
+    uint64_t n = 0;
+    for (unsigned i = 0; i < list->n; i++) n += !list->access[i].write;
     ggs_json_u64(json, "num_sources", n);
     ggs_json_array_inline(json, "sources");
-    for (uint64_t e = graph->first_edge[node]; e < graph->first_edge[node + 1]; e++) {
-        struct ggs_access none = {.tensor = ggs_trace_tensor(trace, graph->edges[e].tensor)}, *found = &none;
-        for (unsigned i = 0; i < list->n && found == &none; i++) {
-            if (!list->access[i].write && list->access[i].tensor == none.tensor &&
-                list->access[i].slot == graph->edges[e].slot)
-                found = (struct ggs_access *) &list->access[i];
-        }
-        if (none.tensor != NULL) put_source(t, json, found);
+    for (unsigned i = 0; i < list->n; i++) {
+        if (!list->access[i].write) put_source(t, json, &list->access[i]);
     }
     ggs_json_end(json);
 }
@@ -209,48 +199,48 @@ static void put_experts(struct ggs_json * json, const struct ggs_choice * choice
 
 // What an entry is about: an op, one thread's share of it, or a node that was fused into it.
 struct entry {
-    uint64_t node;
-    bool     fused;
-    uint64_t thread, os_thread;
-    int64_t  begin_ns;
-    int64_t  duration_ns, wait_ns; // -1: not seen, or counted elsewhere
-    bool     bytes;                // counts the op's bytes
+    const struct ggs_op_seen *     op;
+    const struct ggs_access_list * accesses;
+    bool                           fused;
+    uint64_t                       thread, os_thread;
+    int64_t                        begin_ns;
+    int64_t                        duration_ns, wait_ns; // -1: not seen, or counted elsewhere
+    bool                           bytes;                // counts the op's bytes
 };
 
-static void put_entry(struct tokens * t, struct open_step * step, const struct ggs_walk * walk,
-                      const struct ggs_access_list * list, uint64_t first_node, const struct entry * e) {
-    const struct ggs_graph * graph = walk->graph;
-    struct ggs_json *        json  = &step->file.json;
-    uint64_t                 read = 0, written = 0;
-    for (unsigned i = 0; i < list->n; i++) *(list->access[i].write ? &written : &read) += list->access[i].bytes;
+static void put_entry(struct tokens * t, struct open_step * step, const struct ggs_walk * walk, uint64_t first_node,
+                      const struct entry * e) {
+    const struct ggs_op_seen * op    = e->op;
+    struct ggs_json *          json  = &step->file.json;
+    struct ggs_access_bytes    bytes = ggs_access_sum(e->accesses);
     if (step->entries == 0) step->first_ns = e->begin_ns;
     ggs_json_object_inline(json, NULL);
     ggs_json_u64(json, "entry_id", step->entries++);
     ggs_json_i64(json, "timestamp_ns", e->begin_ns);
     ggs_json_ms(json, "timestamp_relative_ms", e->begin_ns - step->first_ns);
     ggs_json_i64(json, "token_id", step->step.step);
-    ggs_json_natural(json, "layer_id", e->fused ? ggs_trace_node_layer(walk->trace, graph, e->node) : walk->op.layer);
+    ggs_json_natural(json, "layer_id", op->layer);
     ggs_json_u64(json, "thread_id", e->thread);
     ggs_json_string(json, "phase", ggs_word_phase(walk->run.phase));
-    ggs_json_string(json, "operation_type", ggs_trace_op_name(walk->trace, graph->nodes[e->node].op));
-    ggs_json_string(json, "dst_name", ggs_tensor_name_of(t->export, graph->nodes[e->node].tensor));
-    put_sources(t, json, graph, e->node, list);
-    put_experts(json, ggs_choice_of_node(&t->choices, walk->trace, graph, e->node));
-    ggs_json_id(json, "node_id", "node_", first_node + e->node);
+    ggs_json_string(json, "operation_type", op->name);
+    ggs_json_string(json, "dst_name", op->result == NULL ? "" : ggs_tensor_name(t->export, op->result));
+    put_sources(t, json, e->accesses);
+    put_experts(json, ggs_choice_of_node(&t->choices, walk->trace, walk->graph, op->node));
+    ggs_json_id(json, "node_id", "node_", first_node + op->node);
     if (e->fused) ggs_json_id(json, "fused_into", "node_", first_node + walk->op.node);
     ggs_json_u64(json, "graph_id", walk->run.graph);
     ggs_json_string(json, "backend", ggs_reader_string(walk->trace->reader, walk->run.backend));
     ggs_json_natural(json, "duration_ns", e->duration_ns);
     ggs_json_natural(json, "wait_ns", e->wait_ns);
-    ggs_json_natural(json, "bytes_read", e->fused ? -1 : e->bytes ? (int64_t) read : 0);
-    ggs_json_natural(json, "bytes_written", e->fused ? -1 : e->bytes ? (int64_t) written : 0);
-    ggs_json_string(json, "qkv_type", ggs_node_qkv(t->export, graph, e->node));
+    ggs_json_u64(json, "bytes_read", e->bytes ? bytes.read : 0);
+    ggs_json_u64(json, "bytes_written", e->bytes ? bytes.written : 0);
+    ggs_json_string(json, "qkv_type", ggs_node_qkv(t->export, walk->graph, op->node));
     ggs_json_u64(json, "os_thread_id", e->os_thread);
     ggs_json_end(json);
 }
 
-static void put_op(struct tokens * t, struct open_step * step, const struct ggs_walk * walk,
-                   const struct ggs_access_list * list, uint64_t first_node) {
+static int put_op(struct tokens * t, struct open_step * step, struct ggs_walk * walk, uint64_t first_node,
+                  struct ggs_error * error) {
     const struct ggs_op_seen * op     = &walk->op;
     uint64_t                   first  = 0; // to begin
     bool                       unseen = false;
@@ -258,31 +248,32 @@ static void put_op(struct tokens * t, struct open_step * step, const struct ggs_
         if (op->op_runs[i].begin_ns < op->op_runs[first].begin_ns) first = i;
         unseen |= (op->op_runs[i].flags & GGS_OP_RUN_WAIT_UNSEEN) != 0;
     }
-    const struct ggs_op_run * r = &op->op_runs[first];
-    struct entry              e = {op->node,
-                                   false,
-                                   r->thread,
-                                   r->os_thread,
-                                   op->begin_ns,
-                                   op->end_ns - op->begin_ns,
-                      unseen ? -1 : (int64_t) op->wait_ns,
-                                   true};
-    if (!t->export->options->per_thread) put_entry(t, step, walk, list, first_node, &e);
+    const struct ggs_op_run * r      = &op->op_runs[first];
+    struct ggs_op_seen        part   = *op;
+    struct entry              e      = {.op          = &part,
+                                        .thread      = r->thread,
+                                        .os_thread   = r->os_thread,
+                                        .begin_ns    = op->begin_ns,
+                                        .duration_ns = op->end_ns - op->begin_ns,
+                                        .wait_ns     = unseen ? -1 : (int64_t) op->wait_ns,
+                                        .bytes       = true};
+    int                       status = ggs_walk_part_accesses(walk, 0, &e.accesses, error);
+    if (status < 0) return status;
+    if (!t->export->options->per_thread) put_entry(t, step, walk, first_node, &e);
     for (uint64_t i = 0; t->export->options->per_thread && i < op->n_op_runs; i++) {
         r                  = &op->op_runs[i == 0 ? first : i <= first ? i - 1 : i]; // the first to begin comes first
-        struct entry share = {op->node,
-                              false,
-                              r->thread,
-                              r->os_thread,
-                              r->begin_ns,
-                              (int64_t) r->duration_ns,
-                              unseen ? -1 : (int64_t) (r->wait_ns + r->inner_wait_ns),
-                              i == 0};
-        put_entry(t, step, walk, list, first_node, &share);
+        struct entry share = e;
+        share.thread = r->thread, share.os_thread = r->os_thread, share.begin_ns = r->begin_ns;
+        share.duration_ns = (int64_t) r->duration_ns, share.bytes = i == 0;
+        if (!unseen) share.wait_ns = (int64_t) (r->wait_ns + r->inner_wait_ns);
+        put_entry(t, step, walk, first_node, &share);
     }
     e.fused = true, e.duration_ns = -1, e.wait_ns = -1;
-    for (uint64_t i = 0; i < op->absorbed && ggs_next_computed(walk, &e.node); i++)
-        put_entry(t, step, walk, list, first_node, &e);
+    for (uint64_t i = 1; status == 0 && ggs_walk_part(walk, i, &part); i++) {
+        status = ggs_walk_part_accesses(walk, i, &e.accesses, error);
+        if (status == 0) put_entry(t, step, walk, first_node, &e);
+    }
+    return status;
 }
 
 static int put_run(struct tokens * t, struct ggs_walk * walk, struct ggs_error * error) {
@@ -293,11 +284,7 @@ static int put_run(struct tokens * t, struct ggs_walk * walk, struct ggs_error *
     if (walk->graph != NULL) {
         status = find_graph(step, walk->graph, &first, error);
         if (status == 0) status = ggs_choices_of(&t->choices, walk, error);
-        while (status == 0 && ggs_walk_op(walk)) {
-            const struct ggs_access_list * list;
-            status = ggs_walk_accesses(walk, &list, error);
-            if (status == 0) put_op(t, step, walk, list, first);
-        }
+        while (status == 0 && ggs_walk_op(walk)) status = put_op(t, step, walk, first, error);
     }
     if (status == 0 && ++step->runs == step->step.runs) status = close_step(t, step, 0, error);
     return status;
