@@ -152,7 +152,7 @@ static const struct ggs_export_format * find_format(const char * name) {
     return NULL;
 }
 
-// One table alone is one stream, where the format writes a file for each.
+// One table alone is one stream, although the format writes a file for each.
 static bool is_stream(const struct ggs_export_format * format, const struct ggs_export_options * o) {
     return format->shape == GGS_EXPORT_FILE ||
            (format->shape == GGS_EXPORT_STEPS && o->steps && o->first_step == o->last_step) ||
@@ -163,7 +163,7 @@ int ggs_export_refuse(const struct ggs_export_options * o, struct ggs_error * er
     const struct ggs_export_format * format = find_format(o->format);
     if (format == NULL) return ggs_fail(error, GGS_USAGE, "there is no format '%s'; --help lists them", o->format);
     if (o->gzip && !format->gzip)
-        return ggs_fail(error, GGS_USAGE, "--gzip makes no sense with --format %s: leave it out", format->name);
+        return ggs_fail(error, GGS_USAGE, "--gzip cannot be used with --format %s", format->name);
     if (o->n_tables > 0 && !format->tables)
         return ggs_fail(error, GGS_USAGE, "--table goes with csv, sqlite and parquet, not with %s", format->name);
     if (o->per_thread && strcmp(format->name, "json") != 0)

@@ -82,7 +82,7 @@ int ggs_tensor_layer(const struct ggs_export * export, const struct ggs_tensor *
     return export->trace.layers[tensor - export->trace.tensors];
 }
 
-// What llama.cpp calls the results of nodes, where no weight tells: the first that fits.
+// What llama.cpp calls the results of nodes, if no weight says it: the first that fits.
 static enum ggs_category category_of_result(const char * name) {
     static const struct {
         const char *      part;

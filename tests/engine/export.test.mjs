@@ -559,14 +559,14 @@ test("a trace that was cut off is exported as far as it goes, or refused with a 
 });
 
 test("what cannot be done is refused with a sentence", () => {
-    refused(2, [dense], /which format/);
-    refused(2, [dense, "-f", "csv"], /where to/);
+    refused(2, [dense], /name the format/);
+    refused(2, [dense, "-f", "csv"], /name the output/);
     refused(2, [dense, "-f", "yaml", "-o", "x"], /there is no format 'yaml'/);
     refused(2, [dense, "-f", "csv", "-o", "-"], /more than one stream/);
-    refused(2, [dense, "-f", "sqlite", "--gzip", "-o", "x"], /--gzip makes no sense/);
+    refused(2, [dense, "-f", "sqlite", "--gzip", "-o", "x"], /--gzip cannot be used/);
     refused(2, [dense, "-f", "csv", "--table", "nothing", "-o", "-"], /there is no table 'nothing'/);
     refused(2, [dense, "-f", "chrome", "--per-thread", "-o", "-"], /--per-thread goes with/);
-    refused(2, [dense, "-f", "csv", "--token", "3..1", "-o", "x"], /names no token steps/);
+    refused(2, [dense, "-f", "csv", "--token", "3..1", "-o", "x"], /--token takes a token or a range/);
     refused(1, [dense, "-f", "chrome", "--token", "99", "-o", "-"], /no such token step/);
     refused(1, [scratch("nowhere"), "-f", "chrome", "-o", "-"], /nowhere/);
     const file = scratch("file");

@@ -109,8 +109,9 @@ static void test_csv(void ** state) {
                                 "1,GENERATE,0,2000,2500,,1,1,0,\n");
     free(tokens);
     char * schema = exported("csv", "schema.sql", NULL);
-    assert_has(schema, "CREATE TABLE \"edges\" (\"graph\" BIGINT NOT NULL, \"node\" BIGINT NOT NULL, \"slot\" BIGINT NOT NULL, "
-                       "\"tensor\" BIGINT NOT NULL, \"source_node\" BIGINT);");
+    assert_has(schema,
+               "CREATE TABLE \"edges\" (\"graph\" BIGINT NOT NULL, \"node\" BIGINT NOT NULL, \"slot\" BIGINT NOT NULL, "
+               "\"tensor\" BIGINT NOT NULL, \"source_node\" BIGINT);");
     free(schema);
 }
 
@@ -133,7 +134,8 @@ static void test_sqlite(void ** state) {
     assert_int_equal(sqlite3_open_v2(out, &db, SQLITE_OPEN_READONLY, NULL), SQLITE_OK);
     assert_int_equal(ask(db, "SELECT sum(duration_ns) FROM op_runs"), 2 * 4 * (50 + 60));
     assert_int_equal(ask(db, "SELECT sum(bytes) FROM accesses WHERE source = 'DISK'"), 2 * (32 + 32 + 256));
-    assert_int_equal(ask(db, "SELECT file_offset FROM accesses WHERE run = 2 AND node = 0 AND slot = 0"), 1000 + 5 * 32);
+    assert_int_equal(ask(db, "SELECT file_offset FROM accesses WHERE run = 2 AND node = 0 AND slot = 0"),
+                     1000 + 5 * 32);
     assert_int_equal(ask(db, "SELECT bytes_read FROM op_totals WHERE op = 'MUL_MAT'"), 640);
     assert_int_equal(ask(db, "SELECT busy_ns FROM token_totals WHERE token = 1"), 110 + 110 + 90 + 110);
     assert_int_equal(ask(db, "SELECT count(*) FROM pragma_foreign_key_check"), 0);
@@ -157,7 +159,8 @@ static void test_parquet(void ** state) {
     assert_int_equal(text.length, 2);
     assert_memory_equal(text.data, "\x0d\x01", 2);
     ggs_text_clear(&text);
-    ggs_put_delta(&text, (const int64_t[]){7, 5, 3, 1, 2, 3, 4, 5}, 8); // 128 in a block of 4, 8 values, first 7 (14 zigzag), least -2
+    ggs_put_delta(&text, (const int64_t[]){7, 5, 3, 1, 2, 3, 4, 5},
+                  8); // 128 in a block of 4, 8 values, first 7 (14 zigzag), least -2
     assert_memory_equal(text.data, "\x80\x01\x04\x08\x0e\x03\x02\x00\x00\x00\xc0\x3f", 12);
     ggs_text_release(&text);
 }
@@ -168,12 +171,18 @@ static void test_json(void ** state) {
     (void) state;
     char * trace = exported("json", "traces/token-00001.json", NULL);
     assert_int_equal(count(trace, "\"entry_id\""), 5);
-    assert_has(trace, "{\"entry_id\": 0, \"timestamp_ns\": 2100, \"timestamp_relative_ms\": 0, \"token_id\": 1, \"layer_id\": null, "
-                      "\"thread_id\": 0, \"phase\": \"GENERATE\", \"operation_type\": \"GET_ROWS\", \"dst_name\": \"embd\", \"num_sources\": 2");
-    assert_has(trace, "\"memory_source\": \"DISK\", \"disk_offset\": 1000, \"tensor_idx\": 0, \"origin_offset\": 1000, \"file\": \"small.gguf\", "
-                      "\"ranges\": [[160, 32]]");
-    assert_has(trace, "\"node_id\": \"node_2\", \"fused_into\": \"node_1\", \"graph_id\": 1, \"backend\": \"CPU\", \"duration_ns\": null, "
-                      "\"wait_ns\": null, \"bytes_read\": 32, \"bytes_written\": 64");
+    assert_has(
+        trace,
+        "{\"entry_id\": 0, \"timestamp_ns\": 2100, \"timestamp_relative_ms\": 0, \"token_id\": 1, \"layer_id\": null, "
+        "\"thread_id\": 0, \"phase\": \"GENERATE\", \"operation_type\": \"GET_ROWS\", \"dst_name\": \"embd\", \"num_sources\": 2");
+    assert_has(
+        trace,
+        "\"memory_source\": \"DISK\", \"disk_offset\": 1000, \"tensor_idx\": 0, \"origin_offset\": 1000, \"file\": \"small.gguf\", "
+        "\"ranges\": [[160, 32]]");
+    assert_has(
+        trace,
+        "\"node_id\": \"node_2\", \"fused_into\": \"node_1\", \"graph_id\": 1, \"backend\": \"CPU\", \"duration_ns\": null, "
+        "\"wait_ns\": null, \"bytes_read\": 32, \"bytes_written\": 64");
     assert_int_equal(count(trace, "fused_into"), 1);
     free(trace);
     char * graph = exported("json", "graphs/token-00000.json", NULL);
@@ -183,7 +192,8 @@ static void test_json(void ** state) {
     free(graph);
     char * map = exported("json", "memory-map.json", NULL);
     assert_has(map, "\"source\": \"trace\"");
-    assert_has(map, "\"name\": \"blk.0.attn_q.weight\", \"offset_start\": 3000, \"offset_end\": 3256, \"size_bytes\": 256");
+    assert_has(map,
+               "\"name\": \"blk.0.attn_q.weight\", \"offset_start\": 3000, \"offset_end\": 3256, \"size_bytes\": 256");
     assert_null(strstr(map, "expert_id"));
     free(map);
     char * buffers = exported("json", "buffer-timeline.json", NULL);
@@ -207,7 +217,9 @@ static void test_chrome(void ** state) {
     assert_int_equal(count(text, "\"cat\": \"wait\""), 8);
     assert_int_equal(count(text, "\"ph\": \"B\""), count(text, "\"ph\": \"E\""));
     // 1300 and 1350 ns in steps of 1/1024 us, rounded up: 1332 and 1383.
-    assert_has(text, "{\"ph\": \"X\", \"name\": \"MUL_MAT\", \"pid\": 1, \"tid\": 5, \"ts\": 1.30078125, \"dur\": 0.0498046875, \"cat\": \"op\"");
+    assert_has(
+        text,
+        "{\"ph\": \"X\", \"name\": \"MUL_MAT\", \"pid\": 1, \"tid\": 5, \"ts\": 1.30078125, \"dur\": 0.0498046875, \"cat\": \"op\"");
     free(text);
 }
 
@@ -239,7 +251,7 @@ static void test_ggmlviz(void ** state) {
     size_t  size;
     char *  bytes = exported("ggmlviz", NULL, &size);
     int64_t begin = 0, sum = 0;
-    int     n[9]  = {0};
+    int     n[9] = {0};
     assert_memory_equal(bytes, "GGMLVIZ1\1\0\0\0", 12);
     for (size_t at = 12; at < size;) {
         uint64_t ns, backend;
@@ -270,10 +282,11 @@ static void test_ggmlviz(void ** state) {
 static void test_fio(void ** state) {
     (void) state;
     char * text = exported("fio", NULL, NULL);
-    assert_string_equal(text, "fio version 3 iolog\n0 /gone/small.gguf add\n0 /gone/small.gguf open\n"
-                              "0 /gone/small.gguf read 1096 32\n0 /gone/small.gguf read 2000 32\n0 /gone/small.gguf read 3000 256\n"
-                              "1 /gone/small.gguf read 1160 32\n1 /gone/small.gguf read 2000 32\n1 /gone/small.gguf read 3000 256\n"
-                              "1 /gone/small.gguf close\n");
+    assert_string_equal(
+        text, "fio version 3 iolog\n0 /gone/small.gguf add\n0 /gone/small.gguf open\n"
+              "0 /gone/small.gguf read 1096 32\n0 /gone/small.gguf read 2000 32\n0 /gone/small.gguf read 3000 256\n"
+              "1 /gone/small.gguf read 1160 32\n1 /gone/small.gguf read 2000 32\n1 /gone/small.gguf read 3000 256\n"
+              "1 /gone/small.gguf close\n");
     free(text);
 }
 
@@ -292,7 +305,8 @@ static void test_dot(void ** state) {
 // Tensors, nodes and edges that name rows which are not there: an error or an export, but no read beyond an array.
 static void test_wrong_numbers(void ** state) {
     (void) state;
-    static const char * const formats[] = {"json", "csv", "sqlite", "parquet", "chrome", "perfetto", "dot", "fio", "ggmlviz", "buffers"};
+    static const char * const formats[] = {"json",     "csv", "sqlite", "parquet", "chrome",
+                                           "perfetto", "dot", "fio",    "ggmlviz", "buffers"};
     static const uint64_t     wrong[]   = {0, 1000000, UINT64_MAX};
     for (size_t w = 0; w < sizeof(wrong) / sizeof(wrong[0]); w++) {
         struct recording r;
@@ -300,17 +314,31 @@ static void test_wrong_numbers(void ** state) {
         small_graph(&r, 1);
         // The same graph again, of tensors whose rows carry a wrong number, file, buffer and view.
         for (int i = 0; i < 3; i++) {
-            struct ggs_tensor row = {.tensor = wrong[w], .name = recording_string(&r, "blk.7.x"), .ne = {8, 1, 1, 1},
-                                     .nb = {4, 32, 32, 32}, .source = i == 0 ? GGS_SOURCE_DISK : GGS_SOURCE_BUFFER,
-                                     .file = wrong[w], .buffer = wrong[w], .origin_file = wrong[w], .view = wrong[w]};
+            struct ggs_tensor row = {.tensor      = wrong[w],
+                                     .name        = recording_string(&r, "blk.7.x"),
+                                     .ne          = {8, 1, 1, 1},
+                                     .nb          = {4, 32, 32, 32},
+                                     .source      = i == 0 ? GGS_SOURCE_DISK : GGS_SOURCE_BUFFER,
+                                     .file        = wrong[w],
+                                     .buffer      = wrong[w],
+                                     .origin_file = wrong[w],
+                                     .view        = wrong[w]};
             recording_row(&r, GGS_TABLE_TENSORS, &row);
         }
         recording_node(&r, 2, OP_MUL, 11, 12, 13, 0);
         recording_node(&r, 2, OP_ADD, wrong[w], wrong[w], 11, 0);
         const int32_t tokens[] = {3};
         small_run(&r, 1, 1, 0, GGS_PHASE_PROMPT, SMALL_BEGIN, tokens, 1);
-        struct ggs_run run = {.run = 2, .graph = 2, .step = 1, .phase = GGS_PHASE_GENERATE, .begin_ns = 2000, .end_ns = 3000,
-                              .threads = 1, .nodes = 2, .executed = 2, .op_runs = 2,
+        struct ggs_run run = {.run          = 2,
+                              .graph        = 2,
+                              .step         = 1,
+                              .phase        = GGS_PHASE_GENERATE,
+                              .begin_ns     = 2000,
+                              .end_ns       = 3000,
+                              .threads      = 1,
+                              .nodes        = 2,
+                              .executed     = 2,
+                              .op_runs      = 2,
                               .first_op_run = ggs_writer_next_row(&r.writer, GGS_TABLE_OP_RUNS)};
         recording_run(&r, &run);
         recording_op_run(&r, 2, 0, 0, 2100, 50, 0, 0, 0);
@@ -346,7 +374,7 @@ static void test_schema(void ** state) {
         for (const struct ggs_foreign_key * key = table->foreign; key->table != NULL; key++) {
             const struct ggs_flat_table * other = ggs_table_find(key->table);
             assert_non_null(other);
-            char *columns = strdup(key->theirs != NULL ? key->theirs : key->columns), *rest = NULL;
+            char *   columns = strdup(key->theirs != NULL ? key->theirs : key->columns), *rest = NULL;
             unsigned n = 0;
             for (char * word = strtok_r(columns, ", ", &rest); word != NULL; word = strtok_r(NULL, ", ", &rest), n++)
                 assert_string_equal(word, other->fields[n].name); // they are the first of its key

@@ -50,7 +50,7 @@ static void find_layers(struct ggs_export * export, struct buffers * b) {
     }
 }
 
-// "Weights_CPU_Mapped", "KVCache_CPU", "Compute_CUDA0"; "_L7" where all of it is of one layer.
+// "Weights_CPU_Mapped", "KVCache_CPU", "Compute_CUDA0"; "_L7" if all of it is of one layer.
 static void find_name(const struct buffers * b, uint64_t i) {
     static const char * const classes[GGS_CLASS_COUNT] = {[GGS_CLASS_OTHER]   = "Buffer",
                                                           [GGS_CLASS_WEIGHTS] = "Weights",

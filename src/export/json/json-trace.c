@@ -86,7 +86,7 @@ static int close_step(struct tokens * t, struct open_step * step, int status, st
     return status;
 }
 
-// The step of a run: open already, or found by going on through the table of steps. *out is NULL where there is none.
+// The step of a run: open already, or found by going on through the table of steps. *out is NULL if there is none.
 static int find_step(struct tokens * t, int64_t number, struct open_step ** out, struct ggs_error * error) {
     *out = NULL;
     for (uint64_t i = 0; i < t->n_open; i++) {

@@ -146,7 +146,7 @@ struct ggs_flat_table {
     const struct ggs_field * fields;
     unsigned                 n_fields;
     int (*produce)(const struct ggs_sink * sink, struct ggs_error * error);
-    // Which rows of other tables it names; ended by NULL. Their columns are called the same where `theirs` is NULL.
+    // Which rows of other tables it names; ended by NULL. Their columns are called the same if `theirs` is NULL.
     struct ggs_foreign_key {
         const char *columns, *table, *theirs;
     } foreign[GGS_FOREIGN_MOST];
