@@ -209,9 +209,10 @@ static int print_json(const struct ggs_trace * trace, const struct ggs_experts *
 
 static int show(void * input, struct ggs_trace * traces, struct ggs_error * error) {
     const struct arguments * arguments = input;
+    const int64_t *          tokens    = &arguments->options.first_token;
     struct ggs_experts       experts;
-    int64_t                  first = arguments->options.first_token, last = arguments->options.last_token;
-    int status = ggs_trace_check_steps(traces, first == 0 && last == INT64_MAX ? INT64_MIN : first, last, error);
+    int                      status = 0;
+    if (tokens[0] > 0 || tokens[1] < INT64_MAX) status = ggs_trace_check_steps(traces, tokens[0], tokens[1], error);
     if (status == 0) status = ggs_experts_compute(&experts, traces, &arguments->options, error);
     if (status < 0) return status;
     if (arguments->input.json) {

@@ -128,5 +128,3 @@ int          ggs_tensor_layer(const struct ggs_export * export, const struct ggs
 const char * ggs_node_category(struct ggs_export * export, const struct ggs_graph * graph, uint64_t node);
 // "Q", "K", "V", or NULL: which projection a node makes.
 const char * ggs_node_qkv(struct ggs_export * export, const struct ggs_graph * graph, uint64_t node);
-// Bytes from a tensor's first to its last, gaps of its strides included.
-uint64_t ggs_tensor_extent(const struct ggs_trace * trace, const struct ggs_tensor * tensor);

@@ -109,7 +109,7 @@ static uint64_t backend_of(const struct ggmlviz * g, const struct ggs_walk * wal
 static bool add_op(struct ggmlviz * g, const struct ggs_walk * walk) {
     const struct ggs_op_seen * op      = &walk->op;
     uint64_t                   address = op->result == NULL ? 0 : op->result->address;
-    uint64_t                   size    = op->result == NULL ? 0 : ggs_tensor_extent(walk->trace, op->result);
+    uint64_t                   size    = op->result == NULL ? 0 : ggs_trace_extent(walk->trace, op->result);
     struct event               begin   = {.ns    = op->begin_ns,
                                           .type  = OP_BEGIN,
                                           .word  = {address, op->op & 0xffffffffu, size, backend_of(g, walk)},

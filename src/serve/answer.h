@@ -30,6 +30,8 @@ void ggs_answer_fail(struct ggs_answer * answer, const struct ggs_error * error)
 
 // Compresses the body where that is worth it.
 void ggs_answer_compress(struct ggs_answer * answer);
+// Puts the text packed by gzip in its place where that is worth it; false where the text is as it was.
+bool ggs_deflate(struct ggs_text * text);
 // Appends what gzip packed; false where it is damaged, or memory is out.
 bool ggs_inflate(const void * packed, size_t size, struct ggs_text * out);
 

@@ -12,9 +12,8 @@
 #include "stream/run.h"
 #include "stream/stream.h"
 
-#define EXPORT    __attribute__((visibility("default")))
-#define LIKELY(x) __builtin_expect(!!(x), 1)
-#define CALLER    __builtin_return_address(0)
+#define EXPORT __attribute__((visibility("default")))
+#define CALLER __builtin_return_address(0)
 
 // REAL(name): declares `real`, the function behind the hook `name`, as the library that called finds it.
 #define REAL(name)                                                      \
@@ -24,7 +23,7 @@
 EXPORT bool ggml_cpu_extra_compute_forward(struct abi_params * params, struct abi_tensor * node);
 EXPORT bool ggml_cpu_extra_compute_forward(struct abi_params * params, struct abi_tensor * node) {
     REAL(ggml_cpu_extra_compute_forward);
-    if (LIKELY(ggs_stream_now() == GGS_STREAM_ON)) ggs_run_op(params, node);
+    ggs_run_op(node);
     return real(params, node);
 }
 

@@ -15,12 +15,25 @@ const names = readdirSync(folder).filter((file) => file.endsWith(".schema.json")
 const read = (name) => JSON.parse(readFileSync(join(folder, `${name}.schema.json`), "utf8"));
 const checks = Object.fromEntries(names.map((name) => [name, ajv.compile(read(name))]));
 
-// Which schema each of them has. {dir}, {moe} and {dense} are recordings; a run, a token and a node that are there are 1, 1 and 5.
+// Which schema each of them has. {dir}, {moe}, {dense} and {proved} are recordings; a run, a token and a node that are there are 1, 1 and 5.
 const verbs = [
     ["stats", ["stats", "--json", "{dir}"]],
     ["stats", ["stats", "--json", "--by", "op,layer,component,tensor,thread,token", "{dir}"]],
     ["stats", ["stats", "--json", "--token", "1", "--layer", "2", "{dir}"]],
     ["buffers", ["buffers", "--json", "{dir}"]],
+    ["log", ["log", "--json", "--limit", "400", "{dir}"]],
+    ["log", ["log", "--json", "--thread", "1", "--source", "disk", "--sort", "duration", "--limit", "20", "{dir}"]],
+    ["log-faults", ["log", "--json", "--faults", "--limit", "400", "{dir}"]],
+    ["graph", ["graph", "--json", "{dir}"]],
+    ["graph", ["graph", "--json", "--token", "1", "{dir}"]],
+    ["experts", ["experts", "--json", "{dir}"]],
+    ["diff", ["diff", "--json", "{dir}", "{dense}"]],
+    ["diff", ["diff", "--json", "{moe}", "{dir}"]],
+    ["check", ["check", "--json", "{dir}"]],
+    ["prove", ["prove", "--json", "{proved}"]],
+    ["paging", ["paging", "--json", "{dir}"]],
+    ["paging", ["paging", "--json", "--policy", "opt", "--cold", "{dir}"]],
+    ["run", ["run", "--json", "-q", "-m", "{model}", "-p", "Hi", "-n", "3", "--logits-hash", "-o", "{out}"]],
     ["doctor", ["doctor", "--json"]],
     ["gguf", ["gguf", "--json", "{model}"]],
     ["gguf-regions", ["gguf", "--json", "--regions", "{model}"]],
@@ -38,6 +51,14 @@ const routes = [
     ["heat", "/api/x/N/heat?tokens=1..1"],
     ["buffers", "/api/x/N/buffers"],
     ["buffers", "/api/x/N/buffers?transfers=1"],
+    ["log", "/api/x/N/log?from=20&count=300"],
+    ["log", "/api/x/N/log?operands=1&sort=bytes&desc=1"],
+    ["op", "/api/x/N/op?run=1&node=0"],
+    ["op", "/api/x/N/op?run=2&node={experts}"],
+    ["graph", "/api/x/N/graph?token=1"],
+    ["graph", "/api/x/N/graph?run=2"],
+    ["experts", "/api/x/N/experts?tokens=1.."],
+    ["diff", "/api/compare?a=0&b=1"],
     ["occupancy", "/api/x/N/occupancy?bins=20"],
     ["timeline", "/api/x/N/timeline?pixels=50"],
     ["timeline", "/api/x/N/timeline?begin=0&end=400000000&pixels=4096"],
@@ -75,11 +96,20 @@ function strict(schema, path) {
 }
 
 test("schemas allow no key that they do not name, and each has an answer that is compared with it", () => {
-    const used = new Set([...verbs, ...routes].map(([name]) => name));
+    const used = new Set([...verbs, ...routes, ["error"]].map(([name]) => name));
     for (const name of names) {
         strict(read(name), name);
         assert.ok(used.has(name), `docs/schemas/${name}.schema.json is the schema of nothing`);
     }
+});
+
+test("every verb that takes --json and every path of the server is compared with a schema", () => {
+    const files = readdirSync(join(root, "src", "cli")).filter((file) => /^cmd-[a-z]+\.c$/.test(file));
+    const takers = files.filter((file) => /GGS_OPTION_JSON|"json"/.test(readFileSync(join(root, "src", "cli", file), "utf8"))).map((file) => file.slice(4, -2));
+    const paths = [...readFileSync(join(root, "src", "serve", "site.c"), "utf8").matchAll(/\{"([a-z]+)", (?:true|false), ggs_route_/g)].map((match) => match[1]);
+    assert.ok(takers.length > 10 && paths.length > 14);
+    for (const verb of takers.filter((verb) => verb !== "export")) assert.ok(verbs.some(([, args]) => args[0] === verb), `ggscope ${verb} --json`);
+    for (const path of paths) assert.ok(routes.some(([, route]) => new RegExp(`/${path}(\\?|$)`).test(route)), path);
 });
 
 test("a key too much, one too few and a wrong type are noticed", () => {
@@ -101,7 +131,7 @@ test("the recordings have something of everything that can be recorded here", (t
 for (const [name, args] of verbs)
     test(`ggscope ${args.join(" ")}`, (t) => {
         for (const kind of args.some((word) => word.startsWith("{dir")) ? kinds : ["tiny"]) {
-            const line = args.map((word) => word.replace("{dir}", () => recording(kind)).replace("{moe}", () => recording("moe")).replace("{dense}", () => recording("tiny")).replace("{model}", () => model("moe")));
+            const line = args.map((word) => word.replace("{dir}", () => recording(kind)).replace("{moe}", () => recording("moe")).replace("{dense}", () => recording("tiny")).replace("{proved}", () => recording("proved")).replace("{model}", () => model("moe")).replace("{out}", () => scratch(`out-${name}`)));
             const result = run(ggscope, line);
             if (name === "gguf-extents" && result.status !== 0) return t.skip(result.stderr.trim());
             assert.ok(result.status === 0 || (result.status === 1 && result.stdout !== ""), result.stderr);
@@ -138,10 +168,22 @@ async function ask(path) {
     }
 }
 
+// A node of graph run 2 that chooses experts, or without any, one that multiplies.
+const nodeOf = (kind) => JSON.parse(output(ggscope, ["log", "--json", "--op", kind === "moe" ? "MUL_MAT_ID" : "MUL_MAT", recording(kind)])).ops.find((op) => op.run === 2).node;
+
 for (const [name, path] of routes)
     test(path, async () => {
         for (const index of path.includes("/N/") ? kinds.keys() : [0]) {
-            const asked = path.replace("/N/", `/${index}/`);
+            const asked = path.replace("/N/", `/${index}/`).replace("{experts}", () => nodeOf(kinds[index]));
             conforms(name, await ask(asked), `${asked} of ${kinds[index]}`);
         }
     });
+
+test("an error", async () => {
+    const { origin, cookie } = await start();
+    for (const [path, status] of [["/api/x/99/summary", 404], ["/api/x/0/stats?tokens=x", 400], ["/api/x/0/stats?tokens=99", 404], ["/api/nothing", 404]]) {
+        const response = await fetch(origin + path, { headers: { Cookie: cookie } });
+        assert.equal(response.status, status, path);
+        conforms("error", await response.json(), path);
+    }
+});

@@ -122,22 +122,6 @@ test("what is piped is never cut", () => {
     assert.match(fits("log", moe), cut, "on a terminal it is");
 });
 
-test("a token or a layer that is not there: the valid range, and exit 1", () => {
-    for (const [args, sentence] of [
-        [["log", "--layer", "99", moe], /^ggscope: there is no layer 99: this recording has layers 0 to 23\n$/],
-        [["log", "--token", "99", moe], /^ggscope: there is no token 99: this recording has tokens 0 to 5\n$/],
-        [["log", "--faults", "--layer", "99", moe], /no layer 99/],
-        [["experts", "--token", "6", moe], /no token 6: this recording has tokens 0 to 5/],
-        [["stats", "--token", "99", moe], /no token 99: this recording has tokens 0 to 5/],
-        [["stats", "--token", "3..7", "--json", moe], /no token 7: this recording has tokens 0 to 5/],
-        [["stats", "--layer", "24", moe], /no layer 24: this recording has layers 0 to 23/],
-    ]) {
-        const result = run(ggscope, args);
-        assert.deepEqual([result.status, result.stdout], [1, ""], args.join(" "));
-        assert.match(result.stderr, sentence);
-    }
-});
-
 test("what cannot be understood is refused before anything is read", () => {
     for (const args of [["--token", "x"], ["--token", "5..2"], ["--layer", "-3"], ["--range", "9..1"], ["--source", "tape"], ["--since", "soon"],
         ["--sort", "colour"], ["--buffer", "0"], ["--thread", "-1"]]) {
@@ -150,6 +134,17 @@ test("what cannot be understood is refused before anything is read", () => {
         const result = run(ggscope, args);
         assert.equal(result.status, 1);
         assert.match(result.stderr, /^ggscope: [^\n]+\n$/);
+    }
+});
+
+test("tokens and layers that are not there are refused with the range that is", () => {
+    const layer = /^ggscope: there is no layer 99: this recording has layers 0 to 23\n$/, token = /^ggscope: there is no token 99: this recording has tokens 0 to 5\n$/;
+    for (const [args, says] of [[["log", "--layer", "99"], layer], [["log", "--json", "--layer", "99"], layer], [["log", "--faults", "--layer", "99"], layer],
+        [["log", "--token", "99"], token], [["log", "--token", "3..99", "--csv"], token], [["experts", "--token", "99"], token], [["paging", "--token", "99"], token],
+        [["stats", "--token", "99"], token], [["stats", "--token", "3..99", "--json"], token], [["stats", "--layer", "99"], layer]]) {
+        const result = run(ggscope, [...args, moe]);
+        assert.deepEqual([result.status, result.stdout], [1, ""], args.join(" "));
+        assert.match(result.stderr, says, args.join(" "));
     }
 });
 

@@ -170,11 +170,12 @@ export interface LogRow extends Place {
     name: string;
     layer: number | null;
     absorbed: number;
+    fused_with: number | null; // the node that has the time of both
     threads: number;
-    begin_ns: number;
-    duration_ns: number;
-    busy_ns: number;
-    wait_ns: number;
+    begin_ns: number | null; // null: not seen, as the next three
+    duration_ns: number | null;
+    busy_ns: number | null;
+    wait_ns: number | null;
     bytes_read: number;
     bytes_written: number;
     bytes_disk: number;
@@ -182,7 +183,7 @@ export interface LogRow extends Place {
     source_name: string | null;
 }
 export const logColumns = [
-    "row", "begin_ns", "token", "phase", "op", "name", "layer", "threads", "bytes_read", "bytes_written", "bytes_disk", "source", "source_name",
+    "row", "begin_ns", "token", "phase", "op", "name", "layer", "absorbed", "fused_with", "threads", "bytes_read", "bytes_written", "bytes_disk", "source", "source_name",
     "file", "file_offset", "buffer", "origin_file", "origin_offset", "duration_ns", "busy_ns", "wait_ns", "run", "node",
 ] as const satisfies (keyof LogRow)[];
 

@@ -44,7 +44,7 @@ const char * ggs_check_word(enum ggs_check_status status) {
     return words[status];
 }
 
-// Calls `see` for every row of a table. Negative where the table cannot be read.
+// Calls `see` for every row of a table. Negative if the table cannot be read.
 static int each(struct context * c, enum ggs_trace_table table, void * row, void (*see)(void * state, const void * row),
                 void * state, struct ggs_error * error) {
     struct ggs_cursor * cursor;

@@ -225,6 +225,13 @@ void ggs_trace_give_back(struct ggs_trace * borrowed) {
     *borrowed = (struct ggs_trace){0};
 }
 
+int ggs_trace_progress(struct ggs_trace * trace, uint64_t op_runs, struct ggs_error * error) {
+    if (trace->watch == NULL) return 0;
+    atomic_fetch_add_explicit(&trace->watch->done, op_runs, memory_order_relaxed);
+    if (!atomic_load_explicit(&trace->watch->stop, memory_order_relaxed)) return 0;
+    return ggs_fail(error, GGS_USAGE, "the analysis was stopped before its end");
+}
+
 int ggs_trace_graph(struct ggs_trace * trace, uint64_t graph, const struct ggs_graph ** out, struct ggs_error * error) {
     if (trace->graph == NULL || trace->graph->row.graph != graph) {
         ggs_graph_free(trace->graph);

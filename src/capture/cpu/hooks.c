@@ -6,6 +6,7 @@
 #include "base/ticks.h"
 #include "capture/capture.h"
 #include "capture/cpu/ops.h"
+#include "capture/device/device.h"
 #include "capture/graph-run.h"
 #include "capture/hook.h"
 #include "capture/journal.h"
@@ -68,6 +69,7 @@ EXPORT int ggml_graph_compute(struct abi_graph * graph, struct abi_plan * plan);
 EXPORT int ggml_graph_compute(struct abi_graph * graph, struct abi_plan * plan) {
     REAL(ggml_graph_compute);
     ggs_graph_run_enter(graph, NULL, CALLER);
+    ggs_device_cancel(); // the backend is the CPU's
     struct ggs_slot * slot   = NULL;
     uint64_t          lost   = 0;
     unsigned          reason = GGS_LOSS_SPACE;

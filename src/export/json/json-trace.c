@@ -149,7 +149,7 @@ static void put_place(struct tokens * t, struct ggs_json * json, const struct gg
 
 static void put_source(struct tokens * t, struct ggs_json * json, const struct ggs_access * access) {
     const struct ggs_tensor * tensor = access->tensor;
-    uint64_t                  extent = ggs_tensor_extent(&t->export->trace, tensor);
+    uint64_t                  extent = ggs_trace_extent(&t->export->trace, tensor);
     uint64_t                  first  = access->n_ranges == 0 ? 0 : access->ranges[0].offset;
     ggs_json_object_inline(json, NULL);
     ggs_json_string(json, "name", ggs_tensor_name(t->export, tensor));

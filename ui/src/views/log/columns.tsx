@@ -15,7 +15,10 @@ export interface LogColumn {
 }
 
 // Seconds with all the digits that tell two ops apart.
-const moment = (ns: number) => `${(ns / 1e9).toFixed(6)} s`;
+const moment = (ns: number | null) => (ns === null ? "–" : `${(ns / 1e9).toFixed(6)} s`);
+
+// A node that was fused into another one takes no time of its own; on a backend that is seen as a whole, times are not known.
+const took = (row: LogRow, ns: number | null) => (row.fused_with !== null ? "fused" : ns === null ? "not seen" : time(ns));
 
 function place(row: LogRow): string {
     if (row.source === "DISK") return `DISK ${count(row.file_offset ?? 0)}`;
@@ -54,11 +57,11 @@ export const columns: readonly LogColumn[] = [
     {
         key: "duration_ns",
         title: "duration",
-        hint: "first begin to last end",
+        hint: "first begin to last end; fused: computed together with the row above, which has the time",
         width: "6rem",
         numeric: true,
         descendingFirst: true,
-        show: (r) => time(r.duration_ns),
+        show: (r) => took(r, r.duration_ns),
     },
     {
         key: "wait_ns",
@@ -67,7 +70,7 @@ export const columns: readonly LogColumn[] = [
         width: "6rem",
         numeric: true,
         descendingFirst: true,
-        show: (r) => time(r.wait_ns),
+        show: (r) => (r.fused_with !== null || r.wait_ns === null ? "–" : time(r.wait_ns)),
     },
 ];
 
