@@ -19,16 +19,12 @@ static const struct ggs_field processes[] = {
      "the machine it ran on; null for the one that recorded"},
 };
 
-static int produce_processes(const struct ggs_sink * sink, struct ggs_error * error) {
-    return ggs_sink_copy(sink, GGS_TABLE_PROCESSES, NULL, error);
-}
-
 const struct ggs_flat_table ggs_table_processes = {
     .name        = "processes",
     .description = "One row per process.",
     .keys        = 1,
     GGS_FIELDS(processes),
-    .produce = produce_processes,
+    .rows = GGS_TABLE_PROCESSES,
 };
 
 // ---- devices ----
@@ -64,16 +60,12 @@ static const struct ggs_field devices[] = {
      "how closely it was watched: nothing, graphs, ops or kernels"},
 };
 
-static int produce_devices(const struct ggs_sink * sink, struct ggs_error * error) {
-    return ggs_sink_copy(sink, GGS_TABLE_DEVICES, NULL, error);
-}
-
 const struct ggs_flat_table ggs_table_devices = {
     .name        = "devices",
     .description = "One row per device that computed: the CPU, or one of another backend.",
     .keys        = 1,
     GGS_FIELDS(devices),
-    .produce = produce_devices,
+    .rows    = GGS_TABLE_DEVICES,
     .foreign = {{"process", "processes", NULL}},
 };
 
@@ -98,16 +90,12 @@ static const struct ggs_field lanes[] = {
     {"name", GGS_CELL_TEXT, GGS_MEMBER_STRING(0, struct ggs_lane, name), "unique"},
 };
 
-static int produce_lanes(const struct ggs_sink * sink, struct ggs_error * error) {
-    return ggs_sink_copy(sink, GGS_TABLE_LANES, NULL, error);
-}
-
 const struct ggs_flat_table ggs_table_lanes = {
     .name        = "lanes",
     .description = "One row per lane: where op runs follow each other.",
     .keys        = 1,
     GGS_FIELDS(lanes),
-    .produce = produce_lanes,
+    .rows    = GGS_TABLE_LANES,
     .foreign = {{"process", "processes", NULL}, {"device", "devices", NULL}},
 };
 
@@ -126,15 +114,11 @@ static const struct ggs_field kernels[] = {
     {"duration_ns", GGS_CELL_INTEGER, KERNEL(duration_ns), "to its end"},
 };
 
-static int produce_kernels(const struct ggs_sink * sink, struct ggs_error * error) {
-    return ggs_sink_copy(sink, GGS_TABLE_KERNELS, NULL, error);
-}
-
 const struct ggs_flat_table ggs_table_kernels = {
     .name        = "kernels",
     .description = "One row per kernel of a device, if it was watched that closely.",
     .keys        = 1,
     GGS_FIELDS(kernels),
-    .produce = produce_kernels,
+    .rows    = GGS_TABLE_KERNELS,
     .foreign = {{"run", "runs", NULL}, {"lane", "lanes", NULL}},
 };
