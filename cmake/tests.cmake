@@ -40,10 +40,9 @@ target_compile_options(bench-recorder PRIVATE -O3 -ftls-model=initial-exec)
 set_target_properties(bench-recorder PROPERTIES RUNTIME_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/tests)
 
 # ggscope prove with one prediction that is off by a page: a test sees that it is caught.
-add_executable(prove-shifted ${cli_sources} src/analyze/machine/prove.c)
-target_compile_definitions(prove-shifted PRIVATE GGS_PROVE_SHIFT=4096
-    GGSCOPE_DEFAULT_ENGINE="${GGSCOPE_ENGINE_LIBRARY_DIR}")
-target_link_libraries(prove-shifted PRIVATE record serve export answer analyze trace gguf base PkgConfig::JSONC PkgConfig::XXHASH)
+add_executable(prove-shifted src/analyze/machine/prove.c)
+target_compile_definitions(prove-shifted PRIVATE GGS_PROVE_SHIFT=4096)
+target_link_libraries(prove-shifted PRIVATE cli)
 set_target_properties(prove-shifted PROPERTIES RUNTIME_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/tests)
 
 # A program that uses the engine in odd ways, bound as ggscope-engine is (see CMakeLists.txt) and written for the pinned release; and one

@@ -158,6 +158,7 @@ static void test_time_of_opaque_runs_is_a_row(void ** state) {
     // Two rows of the embedding, which ones is not known; norm-0 is not handed on inside.
     assert_int_equal(t.by_op[0].read, 64 + 8 + 64 + 64 + 32 + 256 + 64 + 32);
     assert_int_equal(t.touched_bytes, 320 + 32 + 256); // so any row may have been
+    assert_int_equal(t.pattern.uses[0].bytes, 3 * 32 + 32); // of the embedding: rows, not the whole of it
     assert_false(op_row(&t, "ADD")->opaque);
     ggs_totals_release(&t);
     recording_close(&r, &trace);
@@ -423,6 +424,7 @@ static void test_heat_of_opaque_runs(void ** state) {
     assert_int_equal(ggs_heat_compute(&heat, &trace, &map, 0, INT64_MAX, &error), 0);
     assert_int_equal(heat_of(&heat, &map, "blk.0.attn_q.weight")->reads, 2); // not "never touched"
     assert_int_equal(heat_of(&heat, &map, "blk.0.attn_norm.weight")->bytes, 64);
+    assert_int_equal(heat_of(&heat, &map, "token_embd.weight")->bytes, 2 * 64); // two rows each time, whichever
     ggs_heat_release(&heat);
     ggs_model_map_release(&map);
     recording_close(&r, &trace);

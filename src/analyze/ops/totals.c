@@ -54,7 +54,7 @@ static bool note_access(struct ggs_totals * totals, const struct ggs_access * ac
         return false;
     for (uint32_t i = 0; !access->write && i < access->n_ranges; i++) {
         read.begin  = base + access->ranges[i].offset;
-        read.length = access->ranges[i].length;
+        read.length = access->ranges[i].length < access->bytes ? access->ranges[i].length : access->bytes;
         if (!warm) ggs_pattern_read(&totals->pattern, read.tensor, read.file, read.begin, read.length);
         if (out->n_reads < FIXED_READS) out->reads[out->n_reads] = read;
         out->n_reads++;

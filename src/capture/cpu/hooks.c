@@ -17,7 +17,10 @@
 EXPORT bool ggml_cpu_extra_compute_forward(struct abi_params * params, struct abi_tensor * node);
 EXPORT bool ggml_cpu_extra_compute_forward(struct abi_params * params, struct abi_tensor * node) {
     REAL(ggml_cpu_extra_compute_forward);
-    if (!LIKELY(ggs_capture_recording())) return real(params, node);
+    if (!LIKELY(ggs_capture_recording())) {
+        ggs_op_forget();
+        return real(params, node);
+    }
     if (ggs_prove_active()) ggs_prove_thread();
     ggs_op_begin(params, node, 0);
     bool computed = real(params, node);
@@ -31,7 +34,10 @@ EXPORT void ggml_compute_forward_rms_norm_mul_fused(struct abi_params * params, 
                                                     struct abi_tensor * mul) {
     REAL(ggml_compute_forward_rms_norm_mul_fused);
     if (ggs_prove_active()) ggs_prove_thread();
-    if (LIKELY(ggs_capture_recording())) ggs_op_begin(params, norm, 1);
+    if (LIKELY(ggs_capture_recording()))
+        ggs_op_begin(params, norm, 1);
+    else
+        ggs_op_forget();
     real(params, norm, mul);
 }
 
