@@ -254,6 +254,13 @@ void ggs_prove_end(void) {
     leads = false;
 }
 
+void ggs_prove_refuse(void) {
+    ggs_prove_wanted = false;
+    ggs_losses_count(GGS_LOSS_PAGES, 1);
+    dprintf(STDERR_FILENO,
+            "ggscope: this engine's ggml_barrier is not called where it could be seen, so pages cannot be proved\n");
+}
+
 // ---- telling ----
 
 struct told {

@@ -32,19 +32,19 @@ struct ggs_slot_lane {
 
 // The nodes of a slot's run. An array is never freed: a thread that searches may look at it a moment too late.
 struct ggs_slot_nodes {
-    uint32_t                    capacity;
-    _Atomic uint32_t            n;
+    uint32_t                     capacity;
+    _Atomic uint32_t             n;
     _Atomic(struct abi_tensor *) node[];
 };
 
 struct ggs_slot {
-    _Atomic uint32_t                number; // of the run, 0: nobody may attach
-    _Atomic bool                    taken;
-    _Atomic uint32_t                lost; // op runs for which there was no room
+    _Atomic uint32_t                 number; // of the run, 0: nobody may attach
+    _Atomic bool                     taken;
+    _Atomic uint32_t                 lost; // op runs for which there was no room
     _Atomic(struct ggs_slot_nodes *) nodes;
-    const struct ggs_known_graph *  graph;
-    _Atomic(void *)                 pool; // the CPU's thread pool, NULL until known
-    struct ggs_slot_lane *          lanes[GGS_SLOT_LANES];
+    const struct ggs_known_graph *   graph;
+    _Atomic(void *)                  pool; // the CPU's thread pool, NULL until known
+    struct ggs_slot_lane *           lanes[GGS_SLOT_LANES];
 };
 
 extern struct ggs_slot ggs_slots[GGS_SLOTS];
@@ -86,7 +86,7 @@ static inline struct ggs_spool_op * ggs_lane_begin(struct ggs_slot_lane * lane, 
     return op;
 }
 
-// Times in ticks; `flags` are added to those that the unit has.
+// Times in ticks. `flags` are added to those that the unit has; GGS_OP_RUN_WAIT_UNSEEN is taken away unless it is among them.
 static inline void ggs_lane_end(struct ggs_spool_op * op, uint64_t duration, uint64_t wait, uint64_t inner_wait,
                                 unsigned flags) {
     unsigned shift = 0;
@@ -95,7 +95,8 @@ static inline void ggs_lane_end(struct ggs_spool_op * op, uint64_t duration, uin
     op->wait       = (uint32_t) (wait >> shift);
     op->inner_wait = (uint32_t) (inner_wait >> shift);
     op->shift      = (uint8_t) shift;
-    __atomic_store_n(&op->flags, op->flags | flags | GGS_OP_RUN_ENDED, __ATOMIC_RELEASE);
+    flags |= (op->flags & ~(unsigned) GGS_OP_RUN_WAIT_UNSEEN) | GGS_OP_RUN_ENDED;
+    __atomic_store_n(&op->flags, (uint8_t) flags, __ATOMIC_RELEASE);
 }
 
 // Copies the values of a small tensor that decides which rows or experts `node` takes. Types that are no indices are left out.

@@ -109,16 +109,17 @@ enum ggs_journal_type {
     GGS_JOURNAL_GRAPH        = 10, // ggs_journal_graph; its tensors; names
     GGS_JOURNAL_GRAPH_DELTA  = 11, // ggs_journal_delta; `count` ggs_journal_move: a known graph at other addresses
     GGS_JOURNAL_RUN          = 12, // ggs_journal_run; text: name of the backend
-    GGS_JOURNAL_RUN_THREADS  = 13, // ggs_journal_number: run, threads, slot: the CPU computes it, op by op
-    GGS_JOURNAL_RUN_END      = 14, // ggs_journal_run_end
-    GGS_JOURNAL_DECODE       = 15, // ggs_journal_decode; i32 token[n], i32 position[n], i32 sequence[n], u8 output[n]
-    GGS_JOURNAL_DECODE_END   = 16, // ggs_journal_number: decode, status
-    GGS_JOURNAL_WARMUP       = 17, // ggs_journal_number: context, on or off
-    GGS_JOURNAL_CLEAR        = 18, // ggs_journal_number: memory object: its contents were dropped
-    GGS_JOURNAL_TRANSFER     = 19, // ggs_journal_transfer; text: name of the tensor
-    GGS_JOURNAL_LOAD         = 20, // ggs_journal_number: load number; text: path. A model load began
-    GGS_JOURNAL_LOAD_END     = 21, // ggs_journal_number: load number, model
-    GGS_JOURNAL_CONTEXT      = 22, // ggs_journal_number: context, model, memory object
+    GGS_JOURNAL_RUN_THREADS =
+        13, // ggs_journal_number: run, threads, slot, GGS_RUN_NO_WAITS or 0: the CPU computes it, op by op
+    GGS_JOURNAL_RUN_END    = 14, // ggs_journal_run_end
+    GGS_JOURNAL_DECODE     = 15, // ggs_journal_decode; i32 token[n], i32 position[n], i32 sequence[n], u8 output[n]
+    GGS_JOURNAL_DECODE_END = 16, // ggs_journal_number: decode, status
+    GGS_JOURNAL_WARMUP     = 17, // ggs_journal_number: context, on or off
+    GGS_JOURNAL_CLEAR      = 18, // ggs_journal_number: memory object: its contents were dropped
+    GGS_JOURNAL_TRANSFER   = 19, // ggs_journal_transfer; text: name of the tensor
+    GGS_JOURNAL_LOAD       = 20, // ggs_journal_number: load number; text: path. A model load began
+    GGS_JOURNAL_LOAD_END   = 21, // ggs_journal_number: load number, model
+    GGS_JOURNAL_CONTEXT    = 22, // ggs_journal_number: context, model, memory object
     GGS_JOURNAL_SCHEDULE = 23, // ggs_journal_number: schedule call, scheduler, decode (0: not seen), nodes of the graph
     GGS_JOURNAL_SCHEDULE_END = 24, // ggs_journal_number: schedule call, status
     GGS_JOURNAL_LOSS         = 25, // ggs_journal_loss
@@ -222,6 +223,7 @@ struct ggs_journal_run_end {
     uint64_t ticks; // an anchor
     uint64_t monotonic_ns;
     int64_t  status; // as the engine returned it
+    uint64_t flags;  // GGS_RUN_NO_WAITS
 };
 
 struct ggs_journal_decode {

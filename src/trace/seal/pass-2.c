@@ -196,7 +196,7 @@ static void on_run(struct ggs_sealing * sealing, const struct ggs_record * recor
 static void on_run_threads(struct ggs_sealing * sealing, const struct ggs_record * record, int64_t ns) {
     (void) ns;
     const uint64_t * value = ((const struct ggs_journal_number *) record->body)->value;
-    ggs_runs_threads(&sealing->runs, value[0], value[1], value[2]);
+    ggs_runs_threads(&sealing->runs, value[0], value[1], value[2], value[3]);
 }
 
 static void on_run_end(struct ggs_sealing * sealing, const struct ggs_record * record, int64_t ns) {
