@@ -5,7 +5,8 @@ import assert from "node:assert/strict";
 import { copyFileSync, existsSync, mkdirSync, readdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { engine, ggscope, model, output, root, run, scratch } from "../lib.mjs";
-import { checkout, environment, libraries, newest, recordTwin, release, rows, sourceBundle } from "../engine/node/recordings.mjs";
+import { checkout, environment, libraries, newest, recordTwin, release, sourceBundle } from "../engine/node/recordings.mjs";
+import { rows } from "../engine/traces.mjs";
 
 const only = process.arch === "x64" ? {} : { skip: `the release's source bundle comes with libraries for x64, this is ${process.arch}` };
 const folder = join(root, "build", "clang-engine"), libs = join(folder, "engine");
