@@ -14,6 +14,8 @@
 #include <unistd.h>
 
 #include "base/ticks.h"
+#include "capture/cpu/ops.h"
+#include "capture/graph-run.h"
 #include "capture/journal.h"
 #include "capture/losses.h"
 #include "capture/preload.h"
@@ -86,9 +88,14 @@ static void forget_environment(void) {
 }
 
 static void child_of_fork(void) {
-    // The child shares our mappings: it must not write there.
+    // The child shares our mappings: it must not write there, also not the end of what this thread was doing. No lock is taken in it,
+    // because a thread that it does not have may hold it: while the state is off, only ggs_resolve takes one.
     set_state(GGS_CAPTURE_OFF);
+    ggs_in.run = ggs_in.schedule = ggs_in.decode = 0;
+    ggs_op_own(NULL);
+    ggs_prove_forget();
     ggs_reads_forget();
+    ggs_resolve_unlock();
 }
 
 static uint64_t number_from_environment(const char * name, uint64_t otherwise) {

@@ -121,18 +121,17 @@ EXPORT void * ggml_backend_buffer_init(void * type, union interface interface, v
 EXPORT void ggml_backend_buffer_free(void * buffer);
 EXPORT void ggml_backend_buffer_free(void * buffer) {
     REAL(ggml_backend_buffer_free);
-    uint64_t id = buffer == NULL ? 0 : ggs_buffer_remove(buffer);
+    uint64_t id = buffer == NULL || !ggs_capture_recording() ? 0 : ggs_buffer_remove(buffer);
     real(buffer);
-    if (id != 0 && ggs_capture_recording()) ggs_journal_numbers(GGS_JOURNAL_BUFFER_FREE, id, 0, 0, 0, NULL);
+    if (id != 0) ggs_journal_numbers(GGS_JOURNAL_BUFFER_FREE, id, 0, 0, 0, NULL);
 }
 
 EXPORT void ggml_backend_buffer_set_usage(void * buffer, int usage);
 EXPORT void ggml_backend_buffer_set_usage(void * buffer, int usage) {
     REAL(ggml_backend_buffer_set_usage);
     real(buffer, usage);
-    uint64_t id = ggs_buffer_id(buffer);
-    if (id != 0 && ggs_capture_recording())
-        ggs_journal_numbers(GGS_JOURNAL_BUFFER_USAGE, id, (uint64_t) usage, 0, 0, NULL);
+    uint64_t id = ggs_capture_recording() ? ggs_buffer_id(buffer) : 0;
+    if (id != 0) ggs_journal_numbers(GGS_JOURNAL_BUFFER_USAGE, id, (uint64_t) usage, 0, 0, NULL);
 }
 
 // ---- transfers ----

@@ -254,6 +254,11 @@ void ggs_prove_end(void) {
     leads = false;
 }
 
+void ggs_prove_forget(void) {
+    ggs_prove_wanted = false;
+    __atomic_store_n(&ggs_prove_active_, false, __ATOMIC_RELAXED);
+}
+
 void ggs_prove_refuse(void) {
     ggs_prove_wanted = false;
     ggs_losses_count(GGS_LOSS_PAGES, 1);

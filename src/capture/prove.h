@@ -35,6 +35,9 @@ void ggs_prove_end(void);
 // The engine's barrier is not seen: nothing can be proved. Said once; what was told of the run that showed it counts as lost.
 void ggs_prove_refuse(void);
 
+// In the child of a fork: pages that are protected are opened as they are touched, and nothing is told.
+void ggs_prove_forget(void);
+
 // On every thread that computes, before it touches anything: it must be able to take the signal.
 void ggs_prove_thread(void);
 

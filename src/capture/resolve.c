@@ -173,6 +173,10 @@ void ggs_resolve_forget(void) {
     pthread_mutex_unlock(&lock);
 }
 
+void ggs_resolve_unlock(void) {
+    lock = (pthread_mutex_t) PTHREAD_MUTEX_INITIALIZER;
+}
+
 void ggs_resolve_path(const void * address, char * path, unsigned long size) {
     struct object object;
     find_object(&object, address);

@@ -27,6 +27,9 @@ void * ggs_resolve_slow(struct ggs_hook * hook, const void * caller);
 // A library may have been unloaded, and another may come to lie where it was: drops what is gone.
 void ggs_resolve_forget(void);
 
+// In the child of a fork: the lock is free, whoever held it.
+void ggs_resolve_unlock(void);
+
 static inline void * ggs_resolve_known(const struct ggs_hook * hook, const void * caller) {
     unsigned n = __atomic_load_n(&hook->n_bindings, __ATOMIC_ACQUIRE);
     for (unsigned i = 0; i < n; i++) {

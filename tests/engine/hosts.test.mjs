@@ -253,3 +253,31 @@ test("no system call per op", { skip: available("strace") ? false : "strace is m
     t.diagnostic(`system calls of 50 and 100 tokens: ${recorded.join(", ")} recorded, ${plain.join(", ")} plain; ${perOp.toFixed(5)} per op`);
     assert.ok(perOp < 0.01);
 });
+
+test("fork while other threads make and free buffers: no child finds a lock of ours held", () => {
+    const { stdout } = record([host, "fork-busy", tiny]);
+    assert.equal(jsonLines(stdout).find((line) => line.hung !== undefined).hung, 0);
+});
+
+test("fork in the middle of a graph run: what the child computes is not in the parent's trace", () => {
+    const lines = (text) => jsonLines(text).filter((line) => line.child_status === undefined);
+    const plain = output(host, ["fork-inside", "-t", "1", "-n", "50", tiny]);
+    const { directory, stdout } = record([host, "fork-inside", "-t", "1", "-n", "50", tiny]);
+    assert.deepEqual(lines(stdout), lines(plain));
+    assert.equal(jsonLines(stdout).find((line) => line.child_status !== undefined).child_status, 0);
+    const { runs, op_runs, losses } = rows(directory, "runs", "op_runs", "losses");
+    assert.deepEqual(losses, []);
+    for (const r of runs) {
+        const mine = op_runs.filter((o) => o.run === r.run);
+        assert.deepEqual([mine.length, r.flags, r.unseen], [r.executed, 0, 0]);
+        assert.deepEqual(mine.map((o) => o.node), [...new Set(mine.map((o) => o.node))].sort((a, b) => a - b));
+    }
+});
+
+test("the same, and the parent is killed when the child has ended: its trace ends where it was", () => {
+    const directory = fresh();
+    run(ggscope, ["record", "-q", "-o", directory, "--", host, "fork-inside-killed", "-t", "1", "-n", "50", tiny]);
+    const { runs, op_runs, processes: [process] } = rows(directory, "runs", "op_runs", "processes");
+    assert.deepEqual([runs.length, runs[0].flags, process.ended], [1, 1, 0]);
+    assert.equal(op_runs.length, 50);
+});

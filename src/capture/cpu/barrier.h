@@ -23,7 +23,7 @@ bool ggs_barrier_unwatch(const struct ggs_barrier_watch * watch, struct abi_plan
 // Is it known that the barrier of this engine is not seen?
 bool ggs_barrier_is_hidden(const void * engine);
 
-extern bool ggs_barrier_hidden_; // of any engine
+extern bool        ggs_barrier_hidden_; // of any engine
 static inline bool ggs_barrier_hidden(void) {
     return __builtin_expect(__atomic_load_n(&ggs_barrier_hidden_, __ATOMIC_RELAXED), 0);
 }
