@@ -13,7 +13,7 @@ foreach(source ${unit_tests})
     target_link_libraries(${name} PRIVATE fixtures record analyze trace gguf base PkgConfig::CMOCKA ${CMAKE_DL_LIBS})
 endforeach()
 if(TARGET test-slots)
-    target_sources(test-slots PRIVATE src/capture/slots.c src/capture/segment.c)
+    target_sources(test-slots PRIVATE src/capture/slots.c src/capture/segment.c tests/unit/no-sandbox.c)
 endif()
 if(TARGET test-locate)
     target_compile_definitions(test-locate PRIVATE ${GGSCOPE_ENGINE_DEFINITIONS})
@@ -34,7 +34,7 @@ if(EXISTS ${PROJECT_SOURCE_DIR}/tests/engine/gguf-oracle.c)
 endif()
 
 add_executable(bench-recorder tests/bench/bench-recorder.c src/capture/cpu/ops.c src/capture/slots.c src/capture/losses.c
-               src/capture/segment.c src/base/ticks.c)
+               src/capture/segment.c src/base/ticks.c tests/unit/no-sandbox.c)
 target_compile_options(bench-recorder PRIVATE -O3 -ftls-model=initial-exec)
 set_target_properties(bench-recorder PROPERTIES RUNTIME_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/tests)
 

@@ -23,7 +23,9 @@
 #include "capture/reads.h"
 #include "capture/residency.h"
 #include "capture/resolve.h"
+#include "capture/sandbox.h"
 #include "capture/segment.h"
+#include "capture/signals.h"
 #include "trace/spool.h"
 
 int                  ggs_capture_state = GGS_CAPTURE_OFF; // until the constructor has looked at the environment
@@ -46,10 +48,13 @@ static void set_state(int state) {
 static void say(const char * format, va_list arguments) {
     char line[1024];
     int  length = vsnprintf(line, sizeof(line) - 1, format, arguments);
-    if (length < 0) return;
+    if (length < 0 || ggs_sandboxed()) return;
     if ((size_t) length > sizeof(line) - 2) length = (int) sizeof(line) - 2;
     line[length] = '\n';
+    struct ggs_signals signals;
+    ggs_signals_hold(&signals);
     dprintf(STDERR_FILENO, "ggscope: %.*s", length + 1, line);
+    ggs_signals_release(&signals);
 }
 
 void ggs_capture_give_up(const char * format, ...) {
@@ -61,7 +66,7 @@ void ggs_capture_give_up(const char * format, ...) {
     va_end(arguments);
 }
 
-__attribute__((format(printf, 1, 2))) static void say_line(const char * format, ...) {
+void ggs_capture_say(const char * format, ...) {
     va_list arguments;
     va_start(arguments, format);
     say(format, arguments);
@@ -73,8 +78,8 @@ void ggs_capture_stop_full(void) {
     if (!__atomic_compare_exchange_n(&ggs_capture_state, &recording, GGS_CAPTURE_FULL, false, __ATOMIC_ACQ_REL,
                                      __ATOMIC_RELAXED))
         return;
-    say_line("recording ends here, the program runs on: %s",
-             reason == EDQUOT ? "the size given by --max-size is reached" : strerror(reason));
+    ggs_capture_say("recording ends here, the program runs on: %s",
+                    reason == EDQUOT ? "the size given by --max-size is reached" : strerror(reason));
 }
 
 // ---- start and end of the process ----

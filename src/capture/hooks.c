@@ -18,6 +18,7 @@
 #include "capture/maps.h"
 #include "capture/reads.h"
 #include "capture/residency.h"
+#include "capture/sandbox.h"
 #include "trace/spool.h"
 
 // ---- graph runs ----
@@ -237,7 +238,7 @@ EXPORT void * gguf_init_from_file(const char * path, struct gguf_params params);
 EXPORT void * gguf_init_from_file(const char * path, struct gguf_params params) {
     REAL(gguf_init_from_file);
     if (path != NULL && ggs_capture_wake(CALLER)) {
-        char * absolute = realpath(path, NULL);
+        char * absolute = ggs_sandboxed() ? NULL : realpath(path, NULL);
         ggs_journal_text(GGS_JOURNAL_FILE, absolute == NULL ? path : absolute);
         ggs_files_add(absolute == NULL ? path : absolute);
         ggs_maps_expect_load();

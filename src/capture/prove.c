@@ -14,9 +14,11 @@
 #include <ucontext.h>
 #include <unistd.h>
 
+#include "capture/capture.h"
 #include "capture/files.h"
 #include "capture/journal.h"
 #include "capture/losses.h"
+#include "capture/sandbox.h"
 #include "trace/spool.h"
 
 enum { MOST_AREAS = 256, MOST_TOLD = 4096, WORD = 64, BLOCK = 64 };
@@ -226,13 +228,14 @@ void ggs_prove_leave(void) {
 }
 
 bool ggs_prove_begin(void) {
-    if (leads) return false; // a run inside a run
+    if (leads || ggs_sandboxed()) return false; // a run inside a run, or mprotect may not be allowed
     prove.page = (uintptr_t) sysconf(_SC_PAGESIZE);
     find_areas();
     if (prove.n_areas == 0) {
         if (!prove.told_nothing)
-            dprintf(STDERR_FILENO, "ggscope: no model file is mapped into memory, so there are no pages to prove; "
-                                   "with mmap and --no-repack there would be\n");
+            ggs_capture_say(
+                "no model file is mapped into memory, so there are no pages to prove; with mmap and --no-repack "
+                "there would be");
         prove.told_nothing = true;
         return false;
     }
@@ -262,8 +265,7 @@ void ggs_prove_forget(void) {
 void ggs_prove_refuse(void) {
     ggs_prove_wanted = false;
     ggs_losses_count(GGS_LOSS_PAGES, 1);
-    dprintf(STDERR_FILENO,
-            "ggscope: this engine's ggml_barrier is not called where it could be seen, so pages cannot be proved\n");
+    ggs_capture_say("this engine's ggml_barrier is not called where it could be seen, so pages cannot be proved");
 }
 
 // ---- telling ----

@@ -18,6 +18,7 @@
 #include "capture/capture.h"
 #include "capture/files.h"
 #include "capture/journal.h"
+#include "capture/sandbox.h"
 #include "capture/thread.h"
 #include "trace/spool.h"
 
@@ -288,6 +289,7 @@ EXPORT void * mmap64(void * address, size_t length, int protection, int flags, i
 
 // Notes the parts of [address, address + length) that are mappings of model files.
 static void note_range(uint32_t kind, const void * address, size_t length, uint64_t begin, uint64_t end) {
+    if (ggs_sandboxed()) return;
     uint64_t low = (uint64_t) address, high = low + length;
     FILE *   maps = fopen("/proc/self/maps", "re");
     char     line[4096 + 128];

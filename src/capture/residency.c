@@ -12,6 +12,7 @@
 #include "capture/capture.h"
 #include "capture/files.h"
 #include "capture/journal.h"
+#include "capture/sandbox.h"
 #include "trace/spool.h"
 
 enum { PAGES_AT_ONCE = 65536, MOST_AREAS = 4096, MOST_RANGES = 1024 };
@@ -154,7 +155,7 @@ static void tell_file(int number) {
 }
 
 void ggs_residency_tell(uint32_t moment) {
-    if (!ggs_residency_wanted || !ggs_capture_recording()) return;
+    if (!ggs_residency_wanted || !ggs_capture_recording() || ggs_sandboxed()) return;
     pthread_mutex_lock(&state.lock);
     find_ranges();
     state.head = (struct ggs_journal_resident){.snapshot = state.snapshots + 1, .moment = moment};

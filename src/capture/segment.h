@@ -26,6 +26,9 @@ void ggs_segment_configure(const struct ggs_segment_settings * settings);
 int ggs_segment_create(struct ggs_segment * segment, uint32_t lane, uint32_t sequence, uint32_t slot, uint32_t thread,
                        uint64_t need);
 
+// Makes a segment that ggs_segment_create will hand out when it is asked for it: for times when nothing can be made any more.
+int ggs_segment_prepare(uint32_t lane, uint32_t sequence, uint32_t slot, uint32_t thread);
+
 // The stream has moved on from this segment.
 void ggs_segment_leave(struct ggs_segment * segment);
 

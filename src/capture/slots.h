@@ -58,6 +58,9 @@ uint32_t ggs_slot_number(const struct ggs_slot * slot); // UINT32_MAX for NULL
 // A lane of the slot, with room for a run of its graph; NULL if there is none.
 struct ggs_slot_lane * ggs_slot_provide(struct ggs_slot * slot, uint32_t lane);
 
+// Makes the next `n` segments of every lane ahead.
+void ggs_slots_prepare(unsigned n);
+
 // The run that the slot is used for, if `node` is one of its nodes, and *index; else 0. Any thread may ask at any time, also while the
 // slot is given to another run.
 uint32_t ggs_slot_search(struct ggs_slot * slot, const struct abi_tensor * node, uint32_t * index);

@@ -6,6 +6,8 @@
 #include <dlfcn.h>
 #include <errno.h>
 #include <link.h>
+#include <linux/filter.h>
+#include <linux/seccomp.h>
 #include <pthread.h>
 #include <setjmp.h>
 #include <signal.h>
@@ -14,6 +16,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/prctl.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -408,6 +412,38 @@ static void run_fork_busy(void) {
     say("hung", hung);
 }
 
+// From here on the program dies of a file that it opens, makes, grows or removes, and of asking who it is.
+static void restrict_calls(void) {
+    static const int denied[] = {SYS_openat,   SYS_fallocate, SYS_ftruncate, SYS_renameat2, SYS_mkdirat,
+                                 SYS_unlinkat, SYS_statfs,    SYS_fstatfs,   SYS_gettid,    SYS_mincore};
+    enum { DENIED = sizeof(denied) / sizeof(denied[0]) };
+    struct sock_filter filter[DENIED + 3] = {
+        BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, nr)),
+    };
+    for (int i = 0; i < DENIED; i++)
+        filter[1 + i] = (struct sock_filter) BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, (unsigned) denied[i],
+                                                      (unsigned char) (DENIED - i), 0);
+    filter[DENIED + 1]        = (struct sock_filter) BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW);
+    filter[DENIED + 2]        = (struct sock_filter) BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_KILL_PROCESS);
+    struct sock_fprog program = {.len = DENIED + 3, .filter = filter};
+    if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) != 0) die("prctl");
+    bool by_prctl = strcmp(options.mode, "sandbox-syscall") != 0;
+    if ((by_prctl ? (long) prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &program)
+                  : syscall(SYS_seccomp, SECCOMP_SET_MODE_FILTER, 0, &program)) != 0)
+        die("seccomp");
+}
+
+static void run_sandbox(void) {
+    struct session session = open_session(open_model(options.models[0]), 0);
+    if (strcmp(options.mode, "sandbox-early") == 0) restrict_calls();
+    llama_token token = feed(&session, prompt, PROMPT, "PROMPT");
+    token             = generate(&session, token, 2);
+    if (strcmp(options.mode, "sandbox-early") != 0) restrict_calls();
+    generate(&session, token, options.generate);
+    say("alive", 1);
+    _exit(0); // the engine's own end opens files
+}
+
 static void run_children(void) {
     run_generate();
     if (system("env") != 0) die("env");
@@ -576,6 +612,9 @@ static const struct {
     {"handlers", 1, run_handlers},
     {"sizes", 0, run_sizes},
     {"fork-busy", 1, run_fork_busy},
+    {"sandbox", 1, run_sandbox},
+    {"sandbox-syscall", 1, run_sandbox},
+    {"sandbox-early", 1, run_sandbox},
     {"fork-inside", 1, run_generate},
     {"fork-inside-killed", 1, run_generate},
 };
