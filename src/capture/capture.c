@@ -227,10 +227,22 @@ static void add_build_id(struct text * text, const struct dl_phdr_info * info) {
     }
 }
 
+// An addon that has ggml inside.
+static bool holds_engine(const struct dl_phdr_info * info) {
+    uintptr_t address = (uintptr_t) ggs_engine.op_name;
+    for (int i = 0; i < info->dlpi_phnum; i++) {
+        const ElfW(Phdr) * segment = &info->dlpi_phdr[i];
+        if (segment->p_type == PT_LOAD && address - (info->dlpi_addr + segment->p_vaddr) < segment->p_memsz)
+            return true;
+    }
+    return false;
+}
+
 static int add_library(struct dl_phdr_info * info, size_t size, void * data) {
     (void) size;
     const char * name = info->dlpi_name == NULL ? NULL : strrchr(info->dlpi_name, '/');
-    if (name == NULL || (strncmp(name, "/libggml", 8) != 0 && strncmp(name, "/libllama", 9) != 0)) return 0;
+    if (name == NULL) return 0;
+    if (strncmp(name, "/libggml", 8) != 0 && strncmp(name, "/libllama", 9) != 0 && !holds_engine(info)) return 0;
     add(data, "library=%s\nbuild_id=", info->dlpi_name);
     add_build_id(data, info);
     add(data, "\n");

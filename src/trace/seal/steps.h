@@ -42,7 +42,9 @@ struct ggs_open_step {
 };
 
 struct ggs_seal_context {
-    uint64_t               key; // address of the llama_context, or of the scheduler
+    uint64_t               key;       // address of the llama_context, or of the scheduler
+    uint64_t               scheduler; // if its decodes are not seen: what computes for it; 0 if not known
+    bool                   decodes;   // they are seen
     uint64_t               number;
     uint64_t               model;
     uint64_t               memory;
