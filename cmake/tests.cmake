@@ -10,11 +10,12 @@ foreach(source ${unit_tests})
     set_target_properties(${name} PROPERTIES RUNTIME_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/tests)
     target_compile_definitions(${name} PRIVATE GGSCOPE_ENGINE_LIBRARY_DIR="${GGSCOPE_ENGINE_LIBRARY_DIR}"
         GGSCOPE_VOCABULARIES="${GGSCOPE_ENGINE_SOURCE}/models")
-    target_link_libraries(${name} PRIVATE fixtures record analyze trace gguf base PkgConfig::CMOCKA ${CMAKE_DL_LIBS})
+    target_link_libraries(${name} PRIVATE fixtures record answer analyze trace gguf base PkgConfig::CMOCKA ${CMAKE_DL_LIBS})
 endforeach()
 if(TARGET test-slots)
     target_sources(test-slots PRIVATE src/capture/slots.c src/capture/segment.c tests/unit/no-sandbox.c)
 endif()
+target_sources(test-zstd-decode PRIVATE src/wasm/zstd-decode.c)
 if(TARGET test-locate)
     target_compile_definitions(test-locate PRIVATE ${GGSCOPE_ENGINE_DEFINITIONS})
 endif()
@@ -42,7 +43,7 @@ set_target_properties(bench-recorder PROPERTIES RUNTIME_OUTPUT_DIRECTORY ${CMAKE
 add_executable(prove-shifted ${cli_sources} src/analyze/machine/prove.c)
 target_compile_definitions(prove-shifted PRIVATE GGS_PROVE_SHIFT=4096
     GGSCOPE_DEFAULT_ENGINE="${GGSCOPE_ENGINE_LIBRARY_DIR}")
-target_link_libraries(prove-shifted PRIVATE record serve export analyze trace gguf base PkgConfig::JSONC PkgConfig::XXHASH)
+target_link_libraries(prove-shifted PRIVATE record serve export answer analyze trace gguf base PkgConfig::JSONC PkgConfig::XXHASH)
 set_target_properties(prove-shifted PROPERTIES RUNTIME_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/tests)
 
 # A program that uses the engine in odd ways, bound as ggscope-engine is (see CMakeLists.txt) and written for the pinned release; and one

@@ -39,5 +39,8 @@ int ggs_output_commit_changed(struct ggs_output * output, bool * unchanged, stru
 // Removes files "PREFIX*.tmp-PID-N" whose writers are dead. `prefix` is a path; "DIRECTORY/" is fine.
 void ggs_output_sweep(const char * prefix);
 
+// The last part of a path.
+const char * ggs_file_name(const char * path);
+
 // Makes a directory and all that is missing above it, with mode 0777 less the umask. One that is there is fine.
 int ggs_make_directories(const char * path, struct ggs_error * error);

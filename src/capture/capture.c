@@ -66,7 +66,7 @@ void ggs_capture_give_up(const char * format, ...) {
     va_end(arguments);
 }
 
-void ggs_capture_say(const char * format, ...) {
+void ggs_capture_note(const char * format, ...) {
     va_list arguments;
     va_start(arguments, format);
     say(format, arguments);
@@ -78,8 +78,8 @@ void ggs_capture_stop_full(void) {
     if (!__atomic_compare_exchange_n(&ggs_capture_state, &recording, GGS_CAPTURE_FULL, false, __ATOMIC_ACQ_REL,
                                      __ATOMIC_RELAXED))
         return;
-    ggs_capture_say("recording ends here, the program runs on: %s",
-                    reason == EDQUOT ? "the size given by --max-size is reached" : strerror(reason));
+    ggs_capture_note("recording ends here, the program runs on: %s",
+                     reason == EDQUOT ? "the size given by --max-size is reached" : strerror(reason));
 }
 
 // ---- start and end of the process ----

@@ -233,7 +233,7 @@ bool ggs_prove_begin(void) {
     find_areas();
     if (prove.n_areas == 0) {
         if (!prove.told_nothing)
-            ggs_capture_say(
+            ggs_capture_note(
                 "no model file is mapped into memory, so there are no pages to prove; with mmap and --no-repack "
                 "there would be");
         prove.told_nothing = true;
@@ -265,7 +265,7 @@ void ggs_prove_forget(void) {
 void ggs_prove_refuse(void) {
     ggs_prove_wanted = false;
     ggs_losses_count(GGS_LOSS_PAGES, 1);
-    ggs_capture_say("this engine's ggml_barrier is not called where it could be seen, so pages cannot be proved");
+    ggs_capture_note("this engine's ggml_barrier is not called where it could be seen, so pages cannot be proved");
 }
 
 // ---- telling ----

@@ -25,7 +25,7 @@ static void prepare(void) {
     if (!ggs_capture_recording()) return;
     ggs_slots_prepare(SPARE_SEGMENTS);
     ggs_journal_prepare(SPARE_JOURNAL);
-    ggs_capture_say(
+    ggs_capture_note(
         "the program restricts its system calls: recording ends when the segments that are ready now are full");
     __atomic_store_n(&ggs_sandbox_, true, __ATOMIC_RELEASE);
 }

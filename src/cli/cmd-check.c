@@ -1,11 +1,9 @@
 // ggscope check DIR: is this experiment whole and consistent?
 #include <stdio.h>
-#include <string.h>
 
 #include "analyze/check/check-json.h"
-#include "analyze/check/check.h"
+#include "answer/check.h"
 #include "base/error.h"
-#include "base/json.h"
 #include "base/terminal.h"
 #include "cli/commands.h"
 #include "cli/verb.h"
@@ -23,18 +21,7 @@ static void print_text(const struct ggs_checks * checks) {
 static int print_json(const struct ggs_checks * checks) {
     struct ggs_json json;
     ggs_json_init(&json, ggs_json_to_file, stdout, true);
-    ggs_json_object(&json, NULL);
-    ggs_json_bool(&json, "ok", !checks->failed);
-    ggs_json_array(&json, "checks");
-    for (uint64_t i = 0; i < checks->n; i++) {
-        ggs_json_object_inline(&json, NULL);
-        ggs_json_string(&json, "name", checks->check[i].name);
-        ggs_json_string(&json, "result", ggs_check_word(checks->check[i].status));
-        ggs_json_string(&json, "text", checks->check[i].text);
-        ggs_json_end(&json);
-    }
-    ggs_json_end(&json);
-    ggs_json_end(&json);
+    ggs_checks_write(&json, checks);
     return ggs_json_finish(&json);
 }
 
@@ -50,9 +37,12 @@ static int check(void * arguments, struct ggs_trace * traces, struct ggs_error *
         status = ggs_verb_seal(path, error);
         if (status == 0) status = ggs_checks_run(&checks, path, error);
     }
-    if (status == 0) status = checks.failed ? 1 : 0;
-    if (status >= 0 && !input->json) print_text(&checks);
-    if (status >= 0 && input->json && print_json(&checks) != 0) status = -1;
+    if (status == 0 && input->json) {
+        status = print_json(&checks);
+    } else if (status == 0) {
+        print_text(&checks);
+    }
+    if (status == 0 && checks.failed) status = 1;
     ggs_checks_release(&checks);
     return status;
 }

@@ -13,7 +13,7 @@
 #include "analyze/ops/overview.h"
 #include "analyze/walk/model-map.h"
 #include "base/error.h"
-#include "serve/routes/log-rows.h"
+#include "serve/log-cache.h"
 
 // Access to a live recording. Both functions are called by one thread at a time.
 struct ggs_live {

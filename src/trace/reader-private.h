@@ -15,6 +15,7 @@ struct ggs_reader {
     uint64_t                       data_end; // chunks lie before it
     char *                         name;     // for messages
     char *                         warning;
+    bool                           skip_damaged; // cursors pass over damaged chunks
     uint8_t                        uuid[16];
     const struct ggs_index_entry * entries; // in the file, or `walked`
     struct ggs_index_entry *       walked;  // made from the chunk headers where the file has no index

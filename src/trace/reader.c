@@ -277,6 +277,24 @@ int ggs_reader_verify(struct ggs_reader * reader, void (*progress)(void * contex
     return status;
 }
 
+uint64_t ggs_reader_skip_damaged(struct ggs_reader * reader) {
+    struct ggs_scratch scratch = {0};
+    struct ggs_block   block   = {0};
+    uint64_t           n       = 0;
+    reader->skip_damaged       = true;
+    for (unsigned table = 1; table < GGS_TABLE_COUNT; table++) {
+        for (uint64_t i = 0; i < reader->tables[table].entries; i++) {
+            struct ggs_index_entry entry;
+            int                    status = ggs_reader_entry(reader, table, i, &entry, NULL);
+            if (status == 0) status = ggs_reader_chunk(reader, &entry, &block, &scratch, NULL);
+            n += status == GGS_FORMAT;
+        }
+        ggs_block_release(&block);
+    }
+    free(scratch.data);
+    return n;
+}
+
 // ---- strings ----
 
 // The decoded chunk i of the strings table, kept until the reader is closed. The lock is held.

@@ -51,7 +51,7 @@ for (const threads of [1, 2]) {
                 assert.equal(o.wait_ns, 0);
                 if (o.thread === 0) {
                     assert.equal(o.flags & (ENDED | WAIT_UNSEEN | END_BOUND), ENDED | WAIT_UNSEEN);
-                    assert.ok(end <= next, "it ends before any thread begins the next op");
+                    assert.ok(end <= next, `node ${o.node} ends ${end - next} ns after the next one begins (duration ${o.duration_ns})`);
                 } else if (o.flags & END_BOUND) {
                     assert.equal(end, Math.max(next, o.begin_ns));
                 } else {

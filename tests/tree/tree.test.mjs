@@ -17,10 +17,12 @@ const sees = {
     capture: ["base", "trace"],
     stream: ["base", "capture", "trace"],
     analyze: ["base", "gguf", "trace"],
+    answer: ["base", "gguf", "trace", "analyze"],
     record: ["base", "gguf", "trace", "engine"],
-    export: ["base", "gguf", "trace", "analyze"],
-    serve: ["base", "gguf", "trace", "analyze"],
-    cli: ["base", "gguf", "trace", "analyze", "record", "export", "serve", "engine"],
+    export: ["base", "gguf", "trace", "analyze", "answer"],
+    serve: ["base", "gguf", "trace", "analyze", "answer"],
+    wasm: ["base", "serve"],
+    cli: ["base", "gguf", "trace", "analyze", "answer", "record", "export", "serve", "engine"],
     engine: ["base", "gguf"],
 };
 
@@ -46,7 +48,7 @@ test("no banned functions", () => {
 
 test("library code neither prints nor exits", () => {
     const talk = /(^|[^a-z_])(printf|puts|putchar|perror|exit|_exit|abort)\s*\(/m;
-    for (const file of sources.filter((f) => /^src\/(gguf|trace|analyze|export|record\/observe)\//.test(f)))
+    for (const file of sources.filter((f) => /^src\/(gguf|trace|analyze|answer|export|record\/observe)\//.test(f)))
         assert.doesNotMatch(read(file).replace(/\/\/.*$/gm, ""), talk, file);
 });
 

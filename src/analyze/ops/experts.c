@@ -216,7 +216,8 @@ int ggs_experts_compute(struct ggs_experts * experts, struct ggs_trace * trace,
                         const struct ggs_experts_options * options, struct ggs_error * error) {
     struct pass pass = {.experts = experts, .trace = trace};
     *experts         = (struct ggs_experts){0};
-    int status       = find_any(experts, trace, error);
+    int status       = ggs_trace_check_steps(trace, options->first_token, options->last_token, error);
+    if (status == 0) status = find_any(experts, trace, error);
     if (status < 0 || !experts->any) return status;
     status = ggs_expert_tokens_new(&pass.tokens, experts, options->window, error);
     if (status == 0) status = ggs_walk_open(&pass.walk, trace, options->first_token, options->last_token, error);
@@ -241,4 +242,44 @@ void ggs_experts_release(struct ggs_experts * experts) {
     }
     free(experts->layers);
     *experts = (struct ggs_experts){0};
+}
+
+// ---- all layers together ----
+
+static void sum_time(struct ggs_experts_time * sum, const struct ggs_experts_time * time) {
+    if (time->n == 0) return;
+    if (sum->n == 0 || time->least_ns < sum->least_ns) sum->least_ns = time->least_ns;
+    if (time->most_ns > sum->most_ns) sum->most_ns = time->most_ns;
+    sum->n += time->n;
+    sum->sum_ns += time->sum_ns;
+}
+
+struct ggs_experts_sums ggs_experts_sum(const struct ggs_experts * experts) {
+    struct ggs_experts_sums s = {0};
+    for (uint64_t i = 0; i < experts->n_layers; i++) {
+        const struct ggs_experts_layer * l = &experts->layers[i];
+        s.experts += l->experts;
+        s.bytes += l->experts * l->bytes;
+        s.distinct += l->distinct;
+        s.distinct_bytes += l->distinct * l->bytes;
+        s.activations += l->activations;
+        s.follows += l->follows;
+        s.chosen += l->chosen;
+        s.reused += l->reused;
+        s.all_predicted += l->all_predicted;
+        s.none_predicted += l->none_predicted;
+        s.chance += (double) l->used / (double) l->experts * (double) l->chosen;
+        if (l->used > s.used) s.used = l->used;
+        sum_time(&s.prefetch, &l->prefetch);
+    }
+    if (s.chosen > 0) s.chance /= (double) s.chosen;
+    return s;
+}
+
+double ggs_experts_imbalance(const struct ggs_experts_layer * layer) {
+    return layer->activations == 0 ? 0 : (double) layer->most * (double) layer->experts / (double) layer->activations;
+}
+
+uint64_t ggs_experts_mean(const struct ggs_experts_time * time) {
+    return time->n == 0 ? 0 : time->sum_ns / time->n;
 }

@@ -79,3 +79,14 @@ struct ggs_experts {
 int  ggs_experts_compute(struct ggs_experts * experts, struct ggs_trace * trace,
                          const struct ggs_experts_options * options, struct ggs_error * error);
 void ggs_experts_release(struct ggs_experts * experts);
+
+// All layers together.
+struct ggs_experts_sums {
+    uint64_t                experts, used, bytes, distinct, distinct_bytes, activations; // used: the most of any layer
+    uint64_t                follows, chosen, reused, all_predicted, none_predicted;
+    double                  chance; // share that would be reused if each token chose at random
+    struct ggs_experts_time prefetch;
+};
+struct ggs_experts_sums ggs_experts_sum(const struct ggs_experts * experts);
+double   ggs_experts_imbalance(const struct ggs_experts_layer * layer); // busiest expert against the mean: 1 is even
+uint64_t ggs_experts_mean(const struct ggs_experts_time * time);        // ns; 0 if there was none

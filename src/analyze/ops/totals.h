@@ -18,7 +18,7 @@ struct ggs_op_totals {
     uint64_t     wall_ns; // first begin to last end, summed over ops
     uint64_t     busy_ns; // summed over threads, without waits
     uint64_t     wait_ns; // summed over threads, in and after ops
-    uint64_t     read, written;
+    uint64_t     read, written, disk;
 };
 
 struct ggs_totals {
@@ -52,6 +52,7 @@ struct ggs_totals_range {
 };
 extern const struct ggs_totals_range ggs_totals_all;
 
+// GGS_ABSENT if the recording has no such part.
 int  ggs_totals_compute(struct ggs_totals * totals, struct ggs_trace * trace, const struct ggs_totals_range * range,
                         struct ggs_error * error);
 void ggs_totals_release(struct ggs_totals * totals);

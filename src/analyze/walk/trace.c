@@ -9,7 +9,7 @@
 
 enum { MOST_NUMBER = 4096 }; // of an op or a type: beyond that the file is wrong
 
-// Reads a whole table into memory; rows of `size` bytes.
+// Reads a whole table into memory; rows of `size` bytes. Rows of a damaged chunk are zero.
 static int read_table(struct ggs_reader * reader, enum ggs_trace_table table, size_t size, void ** out, uint64_t * n,
                       struct ggs_error * error) {
     uint64_t            rows   = ggs_reader_rows(reader, table);
@@ -20,11 +20,13 @@ static int read_table(struct ggs_reader * reader, enum ggs_trace_table table, si
     if (rows == 0) return 0;
     data = calloc(rows, size);
     if (data == NULL) return ggs_fail_memory(error);
+    uint64_t row[64]; // more than any of these tables has columns
     status = ggs_cursor_open(&cursor, reader, table, error);
-    while (status >= 0 && *n < rows) {
-        status = ggs_cursor_next(cursor, data + *n * size, error);
-        if (status <= 0) break;
-        ++*n;
+    while (status >= 0 && (status = ggs_cursor_next(cursor, row, error)) > 0) {
+        uint64_t at = ggs_cursor_row(cursor);
+        if (at >= rows) break;
+        memcpy(data + at * size, row, size);
+        if (at >= *n) *n = at + 1;
     }
     ggs_cursor_close(cursor);
     if (status < 0) {
@@ -110,6 +112,14 @@ static int wrong(const char * what, uint64_t row, const char * member, uint64_t 
                     (unsigned long long) row, member, (unsigned long long) value);
 }
 
+// Rows that were lost with a damaged chunk have their numbers, and say nothing else.
+static void number_lost_rows(struct ggs_trace * trace) {
+    for (uint64_t i = 0; i < trace->n_tensors; i++)
+        if (trace->tensors[i].tensor == 0) trace->tensors[i].tensor = i + 1;
+    for (uint64_t i = 0; i < trace->n_files; i++)
+        if (trace->files[i].file == 0) trace->files[i].file = i + 1;
+}
+
 static int check_numbers(const struct ggs_trace * trace, struct ggs_error * error) {
     for (uint64_t i = 0; i < trace->n_tensors; i++) {
         const struct ggs_tensor * t = &trace->tensors[i];
@@ -154,10 +164,8 @@ static int check_strings(struct ggs_trace * trace, struct ggs_error * error) {
 
 // ---- opening ----
 
-int ggs_trace_open(struct ggs_trace * trace, const char * path, struct ggs_error * error) {
-    *trace     = (struct ggs_trace){0};
-    int status = ggs_reader_open(&trace->reader, path, error);
-    if (status == 0) status = check_strings(trace, error);
+static int read_tables(struct ggs_trace * trace, struct ggs_error * error) {
+    int status = check_strings(trace, error);
     if (status == 0)
         status = read_table(trace->reader, GGS_TABLE_TENSORS, sizeof(*trace->tensors), (void **) &trace->tensors,
                             &trace->n_tensors, error);
@@ -169,10 +177,27 @@ int ggs_trace_open(struct ggs_trace * trace, const char * path, struct ggs_error
                             &trace->n_files, error);
     if (status == 0) status = read_ops(trace, error);
     if (status == 0) status = read_types(trace, error);
+    if (status == 0 && trace->damaged > 0) number_lost_rows(trace);
     if (status == 0) status = check_numbers(trace, error);
     if (status == 0) status = find_layers(trace, error);
+    return status;
+}
+
+static int open_trace(struct ggs_trace * trace, const char * path, bool damaged, struct ggs_error * error) {
+    *trace     = (struct ggs_trace){0};
+    int status = ggs_reader_open(&trace->reader, path, error);
+    if (status == 0 && damaged) trace->damaged = ggs_reader_skip_damaged(trace->reader);
+    if (status == 0) status = read_tables(trace, error);
     if (status < 0) ggs_trace_close(trace);
     return status;
+}
+
+int ggs_trace_open(struct ggs_trace * trace, const char * path, struct ggs_error * error) {
+    return open_trace(trace, path, false, error);
+}
+
+int ggs_trace_open_damaged(struct ggs_trace * trace, const char * path, struct ggs_error * error) {
+    return open_trace(trace, path, true, error);
 }
 
 void ggs_trace_close(struct ggs_trace * trace) {
@@ -198,6 +223,13 @@ struct ggs_trace ggs_trace_borrow(const struct ggs_trace * trace) {
 void ggs_trace_give_back(struct ggs_trace * borrowed) {
     ggs_graph_free(borrowed->graph);
     *borrowed = (struct ggs_trace){0};
+}
+
+int ggs_trace_progress(struct ggs_trace * trace, uint64_t op_runs, struct ggs_error * error) {
+    if (trace->watch == NULL) return 0;
+    atomic_fetch_add_explicit(&trace->watch->done, op_runs, memory_order_relaxed);
+    if (!atomic_load_explicit(&trace->watch->stop, memory_order_relaxed)) return 0;
+    return ggs_fail(error, GGS_USAGE, "the analysis was stopped before its end");
 }
 
 int ggs_trace_graph(struct ggs_trace * trace, uint64_t graph, const struct ggs_graph ** out, struct ggs_error * error) {
@@ -367,19 +399,18 @@ uint64_t ggs_trace_page_size(struct ggs_trace * trace) {
 int ggs_trace_check_steps(struct ggs_trace * trace, int64_t first_step, int64_t last_step, struct ggs_error * error) {
     struct ggs_cursor * cursor;
     struct ggs_step     step;
-    int64_t             most   = -1;
-    int                 status = ggs_cursor_open(&cursor, trace->reader, GGS_TABLE_STEPS, error);
+    int64_t             most = -1;
+    if (first_step <= 0 && last_step == INT64_MAX) return 0;
+    int status = ggs_cursor_open(&cursor, trace->reader, GGS_TABLE_STEPS, error);
     if (status < 0) return status;
     while ((status = ggs_cursor_next(cursor, &step, error)) > 0)
         if (step.step > most) most = step.step;
     ggs_cursor_close(cursor);
     if (status < 0) return status;
-    bool first_ok = first_step == INT64_MIN || (first_step >= 0 && first_step <= most);
-    bool last_ok  = last_step == INT64_MAX || (last_step >= 0 && last_step <= most);
-    if (first_ok && last_ok) return 0;
+    if (first_step <= most && last_step >= 0) return 0;
     if (most < 0) return ggs_fail(error, GGS_ABSENT, "this recording has no tokens");
     return ggs_fail(error, GGS_ABSENT, "there is no token %lld: this recording has tokens 0 to %lld",
-                    (long long) (first_ok ? last_step : first_step), (long long) most);
+                    (long long) (first_step > most ? first_step : last_step), (long long) most);
 }
 
 int ggs_trace_check_layer(struct ggs_trace * trace, int layer, struct ggs_error * error) {

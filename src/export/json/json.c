@@ -28,14 +28,6 @@ int ggs_json_file_close(struct ggs_export * export, struct ggs_json_file * file,
     return ggs_export_close(export, &file->target, status, error);
 }
 
-void ggs_json_natural(struct ggs_json * json, const char * key, int64_t value) {
-    if (value < 0) {
-        ggs_json_null(json, key);
-    } else {
-        ggs_json_i64(json, key, value);
-    }
-}
-
 // Addresses and ids make up a good part of a file: printf would take as long as all the rest.
 void ggs_json_address(struct ggs_json * json, const char * key, uint64_t address) {
     char   text[18];

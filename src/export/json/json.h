@@ -42,7 +42,6 @@ int ggs_json_file_open(struct ggs_export * export, struct ggs_json_file * file, 
                        struct ggs_error * error);
 int ggs_json_file_close(struct ggs_export * export, struct ggs_json_file * file, int status, struct ggs_error * error);
 
-void ggs_json_natural(struct ggs_json * json, const char * key, int64_t value); // negative gives null
 void ggs_json_address(struct ggs_json * json, const char * key, uint64_t address);
 void ggs_json_id(struct ggs_json * json, const char * key, const char * prefix,
                  uint64_t number); // "node_7"; prefix: 19 bytes at most

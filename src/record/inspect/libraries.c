@@ -10,11 +10,6 @@
 
 #include "base/error.h"
 
-const char * ggs_file_name(const char * path) {
-    const char * slash = strrchr(path, '/');
-    return slash == NULL ? path : slash + 1;
-}
-
 static bool is_engine_library(const char * name) {
     return strncmp(name, "libggml", 7) == 0 || strncmp(name, "libllama", 8) == 0;
 }

@@ -4,6 +4,7 @@
 
 #include <stddef.h>
 
+#include "base/file.h"
 #include "record/inspect/elf.h"
 
 struct ggs_library {
@@ -23,6 +24,3 @@ int ggs_libraries_add_backends(struct ggs_libraries * libraries, const char * fo
 // Adds what `elf`, which lies at `path`, needs of ggml and llama.cpp, and what that needs, and the backends beside it.
 int  ggs_libraries_add_needed(struct ggs_libraries * libraries, const struct ggs_elf * elf, const char * path);
 void ggs_libraries_release(struct ggs_libraries * libraries);
-
-// The file name in a path.
-const char * ggs_file_name(const char * path);

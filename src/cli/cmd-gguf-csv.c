@@ -1,0 +1,45 @@
+// ggscope gguf --csv. The layout: docs/man/ggscope-gguf.1.
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "base/error.h"
+#include "base/text.h"
+#include "cli/cmd-gguf.h"
+#include "gguf/gguf-entry.h"
+
+// RFC 4180: a field with a comma, a quote or a line end stands in quotes, and its quotes are doubled.
+static void put_field(const char * data, size_t length) {
+    bool quoted = false;
+    for (size_t i = 0; i < length && !quoted; i++) quoted = data[i] == '\0' || strchr(",\"\r\n", data[i]) != NULL;
+    if (!quoted) {
+        fwrite(data, 1, length, stdout);
+        return;
+    }
+    putchar('"');
+    for (size_t i = 0; i < length; i++) {
+        if (data[i] == '"') putchar('"');
+        putchar(data[i]);
+    }
+    putchar('"');
+}
+
+int gguf_csv_map(const struct gguf_report * report, struct ggs_error * error) {
+    struct ggs_text name = {0};
+    puts("tensor_name,file_offset,size_bytes,layer_id,component_type");
+    for (size_t i = 0; i < report->model->n_files; i++) {
+        struct ggs_entries entries = ggs_entries(report->model->files[i], &report->maps[i], report->experts);
+        struct ggs_entry   entry;
+        while (ggs_entries_next(&entries, &entry)) {
+            char component[GGS_COMPONENT_LENGTH];
+            ggs_text_clear(&name);
+            ggs_entry_append_name(&name, &entry);
+            put_field(ggs_text_string(&name), name.length);
+            printf(",%" PRIu64 ",%" PRIu64 ",%d,%s\n", entry.offset, entry.size, entry.name.layer,
+                   ggs_name_component(component, sizeof component, &entry.name, entry.expert));
+        }
+    }
+    bool failed = name.failed;
+    ggs_text_release(&name);
+    return failed ? ggs_fail_memory(error) : 0;
+}
