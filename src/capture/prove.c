@@ -11,10 +11,10 @@
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/sysmacros.h>
-#include <ucontext.h>
 #include <unistd.h>
 
 #include "capture/capture.h"
+#include "capture/fault-context.h"
 #include "capture/files.h"
 #include "capture/journal.h"
 #include "capture/losses.h"
@@ -51,15 +51,9 @@ static _Thread_local bool leads;
 
 // ---- the signal ----
 
-// Was the page there to be read all along, and the access still wrong? Then it is the program's own mistake.
+// Would the access be wrong without us too? Then it is the program's own mistake.
 static bool is_forbidden(const struct area * area, const void * context) {
-#if defined(__x86_64__)
-    bool writes = (((const ucontext_t *) context)->uc_mcontext.gregs[REG_ERR] & 2) != 0;
-    return writes && (area->protection & PROT_WRITE) == 0;
-#else
-    (void) area, (void) context;
-    return false;
-#endif
+    return (area->protection & PROT_WRITE) == 0 && ggs_fault_access(context) == GGS_ACCESS_WRITE;
 }
 
 static void note(struct area * area, uintptr_t page) {
