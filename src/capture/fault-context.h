@@ -12,7 +12,8 @@ enum ggs_access { GGS_ACCESS_UNKNOWN, GGS_ACCESS_READ, GGS_ACCESS_WRITE };
 static inline enum ggs_access ggs_fault_access(const void * context) {
     const ucontext_t * user = context;
 #if defined(__x86_64__)
-    return (user->uc_mcontext.gregs[REG_ERR] & 2) != 0 ? GGS_ACCESS_WRITE : GGS_ACCESS_READ; // bit 1 of the page fault's error code
+    return (user->uc_mcontext.gregs[REG_ERR] & 2) != 0 ? GGS_ACCESS_WRITE
+                                                       : GGS_ACCESS_READ; // bit 1 of the page fault's error code
 #elif defined(__aarch64__)
     // The frame ends in records, each with its size; that of the exception syndrome may be missing (emulators leave it out).
     enum { DATA_ABORT = 0x24, WRITE = 1 << 6 }; // exception class; "write, not read"

@@ -155,7 +155,7 @@ static void tell_transfer(struct ggs_journal_transfer * transfer, const struct a
     ggs_journal_append(GGS_JOURNAL_TRANSFER, pieces, 3);
 }
 
-// TRANSFER(kind, async, tensor, call): runs `call`, and tells of it where it is the outermost of nested transfers.
+// TRANSFER(kind, async, tensor, call): runs `call`, and tells of it if it is the outermost of nested transfers.
 #define TRANSFER(transfer_kind, is_async, tensor_, from_, to_, from_buffer_, to_buffer_, bytes_, call) \
     if (ggs_in.transfer_depth > 0 || !ggs_capture_wake(CALLER)) {                                      \
         call;                                                                                          \

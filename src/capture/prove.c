@@ -298,7 +298,7 @@ static void take_word(struct told * told, const struct area * area, size_t word)
     }
 }
 
-// Takes all bits; adds them to `told` where that is not NULL. True where the area had any.
+// Takes all bits; adds them to `told` if that is not NULL. True if the area had any.
 static bool take_bits(struct told * told, const struct area * area) {
     bool any = false;
     for (size_t block = 0; block < area->n_blocks; block++) {

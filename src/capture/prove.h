@@ -28,7 +28,7 @@ static inline bool ggs_prove_active(void) {
 void ggs_prove_enter(void);
 void ggs_prove_leave(void);
 
-// Around the computing of it. Begin is false where there is nothing to prove; end must not be called then.
+// Around the computing of it. Begin is false if there is nothing to prove; end must not be called then.
 bool ggs_prove_begin(void);
 void ggs_prove_end(void);
 

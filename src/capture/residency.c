@@ -127,7 +127,7 @@ static void look_at_whole(const struct ggs_model_file * file) {
     close(fd);
 }
 
-// The parts that are mapped. False where there are none any more.
+// The parts that are mapped. False if there are none any more.
 static bool look_at_mapped(const struct ggs_model_file * file, int number) {
     int  pagemap = open("/proc/self/pagemap", O_RDONLY | O_CLOEXEC);
     bool mapped  = false;

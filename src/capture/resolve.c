@@ -108,7 +108,7 @@ __attribute__((constructor)) static void find_other(void) {
     ggs_resolve_other[1] = object.high - object.low;
 }
 
-// The hook of our other library, where it comes after this one.
+// The hook of our other library, if it comes after this one.
 static void * look_in_other(const char * name) {
     void *        function = dlsym(RTLD_NEXT, name);
     struct object object;

@@ -95,7 +95,7 @@ static bool reserve(uint64_t size, bool journal) {
     return true;
 }
 
-// Takes a segment that ggscope has made ready, so that its pages are not ours. -1 where there is none, or the name is in use.
+// Takes a segment that ggscope has made ready, so that its pages are not ours. -1 if there is none, or the name is in use.
 static int take_free(const char * path) {
     static uint32_t number;
     char            from[4096 + 64];

@@ -25,7 +25,7 @@
 //
 // Everything is little endian, as the machine writes it; a spool is read on the machine it was written on (or one like it).
 //
-// Times are ticks: the time stamp counter where it is invariant, else CLOCK_MONOTONIC nanoseconds. Anchors pair
+// Times are ticks: the time stamp counter if it is invariant, else CLOCK_MONOTONIC nanoseconds. Anchors pair
 // ticks with CLOCK_MONOTONIC; every graph run begins and ends with one. The machine's records have CLOCK_MONOTONIC always.
 #pragma once
 
@@ -185,7 +185,7 @@ enum { GGS_GRAPH_SOURCES = 10, GGS_GRAPH_PARAMS = 16 };
 
 struct ggs_journal_tensor {
     uint64_t address; // of its data
-    uint64_t buffer;  // id of its buffer, 0 where unknown
+    uint64_t buffer;  // id of its buffer, 0 if unknown
     uint64_t pointer; // of the ggml_tensor itself
     int64_t  ne[4];
     uint64_t nb[4];
@@ -317,7 +317,7 @@ struct ggs_journal_read {
 };
 
 struct ggs_journal_resident {
-    uint64_t snapshot; // from 1; several records have the same one where there are several files
+    uint64_t snapshot; // from 1; several records have the same one if there are several files
     uint32_t moment;   // enum ggs_moment
     uint32_t method;   // enum ggs_resident_method
     uint64_t count;    // of areas: offsets in the file
@@ -330,7 +330,7 @@ enum ggs_resident_method {
 };
 
 struct ggs_journal_fault {
-    uint64_t begin_ns, end_ns; // CLOCK_MONOTONIC; the end is 0 where none was seen
+    uint64_t begin_ns, end_ns; // CLOCK_MONOTONIC; the end is 0 if none was seen
     uint64_t address;
     uint32_t pid, os_thread;
     uint32_t kind; // enum ggs_fault_kind

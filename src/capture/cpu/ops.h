@@ -24,7 +24,7 @@ void ggs_op_forget(void);
 void ggs_op_current(uint32_t * run, uint32_t * node);
 void ggs_op_barrier(uint64_t enter, uint64_t leave);
 
-// The calling thread has done its share of the op under way: where the engine's barrier is not seen, this is the op's end. A barrier
+// The calling thread has done its share of the op under way: if the engine's barrier is not seen, this is the op's end. A barrier
 // that is seen afterwards ends it instead.
 void ggs_op_ended(void);
 

@@ -28,7 +28,7 @@ void ggs_runs_release(struct ggs_runs * runs) {
 struct pull {
     struct ggs_runs *             runs;
     struct ggs_run *              row;
-    const struct ggs_seal_graph * graph; // NULL where unknown
+    const struct ggs_seal_graph * graph; // NULL if unknown
     size_t                        lane;  // index in the spool
     uint64_t                      thread;
     struct ggs_lod_lane *         lod;

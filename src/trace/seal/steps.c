@@ -257,7 +257,7 @@ static void add_run(struct ggs_open_step * step, struct ggs_run * run) {
 
 // ---- decodes ----
 
-// Fills the batch from the arrays that follow the record's body; false where they are not all there.
+// Fills the batch from the arrays that follow the record's body; false if they are not all there.
 static bool read_batch(struct ggs_steps * steps, const struct ggs_journal_decode * decode, const uint8_t * arrays,
                        size_t length, struct ggs_batch * batch) {
     uint64_t n = decode->tokens;
