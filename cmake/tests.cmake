@@ -15,6 +15,9 @@ endforeach()
 if(TARGET test-export)
     target_link_libraries(test-export PRIVATE export)
 endif()
+if(TARGET test-slots)
+    target_sources(test-slots PRIVATE src/capture/slots.c src/capture/segment.c tests/unit/no-sandbox.c)
+endif()
 target_sources(test-zstd-decode PRIVATE src/wasm/zstd-decode.c)
 if(TARGET test-stream)
     target_sources(test-stream PRIVATE src/stream/memory.c)
@@ -38,7 +41,7 @@ if(EXISTS ${PROJECT_SOURCE_DIR}/tests/engine/gguf-oracle.c)
 endif()
 
 add_executable(bench-recorder tests/bench/bench-recorder.c src/capture/cpu/ops.c src/capture/slots.c src/capture/losses.c
-               src/capture/segment.c src/base/ticks.c)
+               src/capture/segment.c src/base/ticks.c tests/unit/no-sandbox.c)
 target_compile_options(bench-recorder PRIVATE -O3 -ftls-model=initial-exec)
 set_target_properties(bench-recorder PROPERTIES RUNTIME_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/tests)
 
