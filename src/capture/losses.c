@@ -4,9 +4,7 @@
 
 #include "base/ticks.h"
 
-static struct {
-    _Atomic uint64_t count, begin, end;
-} losses[GGS_LOSS_COUNT];
+static struct { _Atomic uint64_t count, begin, end; } losses[GGS_LOSS_COUNT];
 
 void ggs_losses_count(unsigned reason, uint64_t count) {
     uint64_t now = ggs_ticks_now(), never = 0;

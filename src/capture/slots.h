@@ -32,19 +32,19 @@ struct ggs_slot_lane {
 
 // The nodes of a slot's run. An array is never freed: a thread that searches may look at it a moment too late.
 struct ggs_slot_nodes {
-    uint32_t                    capacity;
-    _Atomic uint32_t            n;
+    uint32_t                     capacity;
+    _Atomic uint32_t             n;
     _Atomic(struct abi_tensor *) node[];
 };
 
 struct ggs_slot {
-    _Atomic uint32_t                number; // of the run, 0: nobody may attach
-    _Atomic bool                    taken;
-    _Atomic uint32_t                lost; // op runs for which there was no room
+    _Atomic uint32_t                 number; // of the run, 0: nobody may attach
+    _Atomic bool                     taken;
+    _Atomic uint32_t                 lost; // op runs for which there was no room
     _Atomic(struct ggs_slot_nodes *) nodes;
-    const struct ggs_known_graph *  graph;
-    _Atomic(void *)                 pool; // the CPU's thread pool, NULL until known
-    struct ggs_slot_lane *          lanes[GGS_SLOT_LANES];
+    const struct ggs_known_graph *   graph;
+    _Atomic(void *)                  pool; // the CPU's thread pool, NULL until known
+    struct ggs_slot_lane *           lanes[GGS_SLOT_LANES];
 };
 
 extern struct ggs_slot ggs_slots[GGS_SLOTS];

@@ -165,10 +165,10 @@ static int write_faults(struct timeline * t, struct ggs_error * error) {
 
 static int write_requests(struct timeline * t, struct ggs_error * error) {
     struct ggs_cursor *         cursor = NULL;
-    struct ggs_block_request          request;
-    struct ggs_timeline_track * track  = NULL;
-    uint64_t                    bytes  = 0;
-    int                         status = ggs_cursor_open(&cursor, t->export->trace.reader, GGS_TABLE_BLOCK_REQUESTS, error);
+    struct ggs_block_request    request;
+    struct ggs_timeline_track * track = NULL;
+    uint64_t                    bytes = 0;
+    int status = ggs_cursor_open(&cursor, t->export->trace.reader, GGS_TABLE_BLOCK_REQUESTS, error);
     while (status >= 0 && (status = ggs_cursor_next(cursor, &request, error)) > 0) {
         if (request.write != 0 || request.file == 0 || !in_steps(t->export, request.step)) continue;
         status = find_track(t, GGS_TRACK_COUNTER, 2, 0, "bytes requested from disk", &track, error);
@@ -191,8 +191,8 @@ static int close_token(struct timeline * t, struct ggs_timeline_track * track, s
 }
 
 // Opens the run's slice on a thread's track, inside the slice of its token.
-static int begin_run(struct timeline * t, struct ggs_timeline_track * track, const struct ggs_walk * walk, int64_t begin,
-                     struct ggs_error * error) {
+static int begin_run(struct timeline * t, struct ggs_timeline_track * track, const struct ggs_walk * walk,
+                     int64_t begin, struct ggs_error * error) {
     char                      name[64];
     struct ggs_timeline_slice slice  = {.kind = GGS_SLICE_RUN, .name = name, .begin_ns = begin, .walk = walk};
     int                       status = 0;
@@ -209,8 +209,8 @@ static int begin_run(struct timeline * t, struct ggs_timeline_track * track, con
 
 // One thread's share of an op, and its wait behind it, clipped to [the track's last end, the run's end].
 static int write_op_run(struct timeline * t, struct ggs_timeline_track * track, const struct ggs_walk * walk,
-                       const struct ggs_access_list * accesses, const struct ggs_op_run * r, int64_t run_end,
-                       struct ggs_error * error) {
+                        const struct ggs_access_list * accesses, const struct ggs_op_run * r, int64_t run_end,
+                        struct ggs_error * error) {
     int64_t                   begin = sooner(later(r->begin_ns, track->end_ns), run_end);
     int64_t                   end   = sooner(later(r->begin_ns + (int64_t) r->duration_ns, begin), run_end);
     int64_t                   wait  = sooner(end + (int64_t) r->wait_ns, run_end);
@@ -266,7 +266,7 @@ static int thread_track(struct timeline * t, const struct ggs_walk * walk, const
 }
 
 static int write_ops(struct timeline * t, struct ggs_walk * walk, struct ggs_timeline_track ** lanes,
-                    struct ggs_error * error) {
+                     struct ggs_error * error) {
     int status = 0;
     while (status == 0 && ggs_walk_op(walk)) {
         const struct ggs_access_list * accesses;
@@ -308,7 +308,7 @@ static int write_run(struct timeline * t, struct ggs_walk * walk, struct ggs_err
 }
 
 int ggs_timeline_write(struct ggs_export * export, const struct ggs_timeline * timeline, struct ggs_error * error) {
-    struct timeline     t      = {.export = export, .out = timeline};
+    struct timeline   t      = {.export = export, .out = timeline};
     struct ggs_walk * walk   = NULL;
     int               status = write_buffers(&t, error);
     if (status == 0) status = find_track(&t, GGS_TRACK_COUNTER, 1, 0, "bytes read from disk", &t.disk, error);

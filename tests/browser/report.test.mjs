@@ -54,7 +54,7 @@ test("every view, with the numbers of the command line", { skip }, async () => {
     await show(at, "statistics");
     await at.locator("[data-tile=ops]", { hasText: all.ops.toLocaleString("en") }).waitFor();
     await show(at, "log");
-    await at.locator(`[data-total="${all.ops}"]`).waitFor();
+    await at.locator(`[data-total="${all.ops + all.absorbed}"]`).waitFor();
     await at.getByRole("form", { name: "Filter the log" }).getByLabel("layer").selectOption("3");
     await at.locator(`[data-total="${json("log", "--layer", "3", directory).ops.length}"]`).waitFor();
     await at.getByRole("columnheader", { name: "duration" }).getByRole("button").click();

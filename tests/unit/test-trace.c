@@ -312,7 +312,7 @@ static void test_levels_of_detail(void ** state) {
     struct ggs_op_run * ops    = read_all(reader, GGS_TABLE_OP_RUNS, sizeof(*ops), &n_ops);
     struct ggs_lod *    bins   = read_all(reader, GGS_TABLE_LOD, sizeof(*bins), &n);
     uint64_t            busy = 0, wait = 0, levels = 0;
-    uint64_t inner = 0; // waits inside ops are waits at every level, as they are in single op runs
+    uint64_t            inner = 0; // waits inside ops are waits at every level, as they are in single op runs
     for (size_t i = 0; i < n_ops; i++) {
         busy += ops[i].duration_ns - ops[i].inner_wait_ns;
         wait += ops[i].wait_ns + ops[i].inner_wait_ns;

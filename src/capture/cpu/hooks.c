@@ -77,7 +77,8 @@ EXPORT int ggml_graph_compute(struct abi_graph * graph, struct abi_plan * plan) 
             reason = GGS_LOSS_SLOTS;
         else if (slot == NULL)
             ggs_capture_stop_full();
-        ggs_journal_numbers(GGS_JOURNAL_RUN_THREADS, ggs_in.run, (uint64_t) plan->n_threads, ggs_slot_number(slot), 0, NULL);
+        ggs_journal_numbers(GGS_JOURNAL_RUN_THREADS, ggs_in.run, (uint64_t) plan->n_threads, ggs_slot_number(slot), 0,
+                            NULL);
         if (slot == NULL) lost = (uint64_t) graph->n_nodes * (uint64_t) plan->n_threads;
     } else if (ggs_in.run == 0 && ggs_capture_full() && graph != NULL && plan != NULL) {
         lost = (uint64_t) graph->n_nodes * (uint64_t) plan->n_threads;
@@ -95,4 +96,3 @@ EXPORT int ggml_graph_compute(struct abi_graph * graph, struct abi_plan * plan) 
     ggs_graph_run_leave(status);
     return status;
 }
-

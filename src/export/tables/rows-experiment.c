@@ -53,11 +53,11 @@ static void command_of(const struct ggs_facts * facts, struct ggs_text * text) {
 static int produce_experiment(const struct ggs_sink * sink, struct ggs_error * error) {
     struct ggs_text command = {0};
     command_of(sink->export->facts, &command);
-    struct experiment_row row    = {.id      = sink->export->id,
-                                    .command = ggs_text_string(&command),
-                                    .prompt  = ggs_facts_prompt(sink->export->facts),
-                                    .warning = ggs_reader_warning(sink->export->trace.reader)};
-    int                   status = command.failed ? ggs_fail_memory(error) : ggs_sink_put(sink, (const void *[]){&row}, error);
+    struct experiment_row row = {.id      = sink->export->id,
+                                 .command = ggs_text_string(&command),
+                                 .prompt  = ggs_facts_prompt(sink->export->facts),
+                                 .warning = ggs_reader_warning(sink->export->trace.reader)};
+    int status = command.failed ? ggs_fail_memory(error) : ggs_sink_put(sink, (const void *[]){&row}, error);
     ggs_text_release(&command);
     return status;
 }

@@ -61,7 +61,8 @@ static const struct ggs_field block_requests[] = {
     {"os_thread", GGS_CELL_INTEGER, REQUEST(os_thread), "the thread that issued it"},
     {"file", GGS_CELL_INTEGER, GGS_MEMBER_OR_0(0, struct ggs_block_request, file),
      "files.file that lies there; null for anything else on the disk"},
-    {"file_offset", GGS_CELL_INTEGER, GGS_MEMBER_WITH(0, struct ggs_block_request, file_offset, file), "where in that file"},
+    {"file_offset", GGS_CELL_INTEGER, GGS_MEMBER_WITH(0, struct ggs_block_request, file_offset, file),
+     "where in that file"},
     {"run", GGS_CELL_INTEGER, GGS_MEMBER_OR_0(0, struct ggs_block_request, run),
      "the op under way, ops.(run, node): of that thread, else of any; null for none"},
     {"node", GGS_CELL_INTEGER, GGS_MEMBER_WITH(0, struct ggs_block_request, node, run), "with run: the op"},
@@ -69,10 +70,10 @@ static const struct ggs_field block_requests[] = {
 };
 
 static int produce_block_requests(const struct ggs_sink * sink, struct ggs_error * error) {
-    struct ggs_cursor * cursor = NULL;
-    struct ggs_block_request  r;
-    char                device[32];
-    int                 status = ggs_cursor_open(&cursor, sink->export->trace.reader, GGS_TABLE_BLOCK_REQUESTS, error);
+    struct ggs_cursor *      cursor = NULL;
+    struct ggs_block_request r;
+    char                     device[32];
+    int status = ggs_cursor_open(&cursor, sink->export->trace.reader, GGS_TABLE_BLOCK_REQUESTS, error);
     while (status >= 0 && (status = ggs_cursor_next(cursor, &r, error)) > 0) {
         if (!ggs_export_has_step(sink->export, r.step)) continue;
         uint64_t number = ggs_cursor_row(cursor);

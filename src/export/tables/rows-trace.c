@@ -78,10 +78,12 @@ static void step_utc(struct ggs_export * export, const void * const * parts, str
 }
 
 #define STEP(member) GGS_MEMBER(0, struct ggs_step, member)
-#define TEXT         {.from = GGS_FROM_TEXT, .null = GGS_NULL_TEXT, .part = 1}
+#define TEXT \
+    { .from = GGS_FROM_TEXT, .null = GGS_NULL_TEXT, .part = 1 }
 static const struct ggs_field tokens[] = {
     {"token", GGS_CELL_INTEGER, STEP(step), "token step: 0 is the prompt"},
-    {"phase", GGS_CELL_TEXT, GGS_MEMBER_WORD(0, struct ggs_step, phase, ggs_word_phase), "PROMPT, GENERATE, MIXED or VERIFY"},
+    {"phase", GGS_CELL_TEXT, GGS_MEMBER_WORD(0, struct ggs_step, phase, ggs_word_phase),
+     "PROMPT, GENERATE, MIXED or VERIFY"},
     {"context", GGS_CELL_INTEGER, STEP(context), "which of the program's contexts, from 0"},
     {"begin_ns", GGS_CELL_INTEGER, STEP(begin_ns), "begin"},
     {"end_ns", GGS_CELL_INTEGER, STEP(end_ns), "end"},
@@ -148,7 +150,7 @@ static int produce_inputs(const struct ggs_sink * sink, struct ggs_error * error
     const struct ggs_export_options * o      = sink->export->options;
     struct ggs_cursor *               cursor = NULL;
     struct ggs_token                  token;
-    struct ggs_text                   text   = {0};
+    struct ggs_text                   text = {0};
     int status = ggs_cursor_open(&cursor, sink->export->trace.reader, GGS_TABLE_TOKENS, error);
     if (status == 0)
         ggs_cursor_keys(cursor, o->steps && o->first_step > 0 ? o->first_step : 0, o->steps ? o->last_step : INT64_MAX);
@@ -191,8 +193,7 @@ static const struct ggs_field tensors[] = {
     {"name", GGS_CELL_TEXT, NAMED(name), "name"},
     {"type", GGS_CELL_TEXT, NAMED(type), "ggml's name of the type: f32, q4_K"},
     {"layer", GGS_CELL_INTEGER, GGS_MEMBER_OR_NONE(1, struct tensor_row, layer), "layer"},
-    {"category", GGS_CELL_TEXT, NAMED(category),
-     "of weights: input, attention, ffn, norm, output; other for all else"},
+    {"category", GGS_CELL_TEXT, NAMED(category), "of weights: input, attention, ffn, norm, output; other for all else"},
     {"component", GGS_CELL_TEXT, NAMED(component), "of weights, in words: Attention Q, FFN Down Experts"},
     {"bytes", GGS_CELL_INTEGER, NAMED(bytes), "from its first to its last byte"},
     {"ne0", GGS_CELL_INTEGER, TENSOR(ne[0]), "elements of the first dimension"},

@@ -54,7 +54,8 @@ static const struct ggs_field ops[] = {
     {"begin_ns", GGS_CELL_INTEGER, OP_(begin_ns), "first thread's begin; null for a fused node, as all that follow"},
     {"duration_ns", GGS_CELL_INTEGER, OP_(duration_ns), "first thread's begin to last thread's end"},
     {"busy_ns", GGS_CELL_INTEGER, OP_(busy_ns), "sum over threads, without waits"},
-    {"wait_ns", GGS_CELL_INTEGER, OP_(wait_ns), "sum over threads: in barriers inside the op and after it; null also if these were not seen"},
+    {"wait_ns", GGS_CELL_INTEGER, OP_(wait_ns),
+     "sum over threads: in barriers inside the op and after it; null also if these were not seen"},
     {"bytes_read", GGS_CELL_INTEGER, OP_(bytes_read),
      "all operands that it reads: exact rows and experts if it is sparse"},
     {"bytes_written", GGS_CELL_INTEGER, OP_(bytes_written), "of its result"},
@@ -63,20 +64,20 @@ static const struct ggs_field ops[] = {
 };
 
 static int put_op(const struct ggs_sink * sink, struct ggs_walk * walk, struct ggs_error * error) {
-    const struct ggs_op_seen *     op  = &walk->op;
-    struct op_row                  row = {.op     = op->name,
-                                          .name   = op->result == NULL ? "" : ggs_tensor_name(sink->export, op->result),
-                                          .node   = op->node,
-                                          .tensor = op->result == NULL ? 0 : op->result->tensor,
-                                          .absorbed    = op->absorbed,
-                                          .threads     = op->n_op_runs,
-                                          .layer       = op->layer,
-                                          .fused_into  = -1,
-                                          .begin_ns    = op->begin_ns,
-                                          .duration_ns = op->end_ns - op->begin_ns,
-                                          .busy_ns     = (int64_t) op->busy_ns,
-                                          .wait_ns     = (int64_t) op->wait_ns,
-                                          .cut         = op->cut};
+    const struct ggs_op_seen * op  = &walk->op;
+    struct op_row              row = {.op         = op->name,
+                                      .name       = op->result == NULL ? "" : ggs_tensor_name(sink->export, op->result),
+                                      .node       = op->node,
+                                      .tensor     = op->result == NULL ? 0 : op->result->tensor,
+                                      .absorbed   = op->absorbed,
+                                      .threads    = op->n_op_runs,
+                                      .layer      = op->layer,
+                                      .fused_into = -1,
+                                      .begin_ns   = op->begin_ns,
+                                      .duration_ns = op->end_ns - op->begin_ns,
+                                      .busy_ns     = (int64_t) op->busy_ns,
+                                      .wait_ns     = (int64_t) op->wait_ns,
+                                      .cut         = op->cut};
     for (uint64_t i = 0; i < op->n_op_runs; i++) {
         if ((op->op_runs[i].flags & GGS_OP_RUN_WAIT_UNSEEN) != 0) row.wait_ns = -1;
     }

@@ -124,8 +124,8 @@ void ggs_lods_add(struct ggs_lods * lods, struct ggs_lod_lane * lane, const stru
     // Waits in barriers inside an op are waits, as in single op runs. When they were is not known: they count at its end.
     uint64_t         inner = op->inner_wait_ns < op->duration_ns ? op->inner_wait_ns : op->duration_ns;
     uint64_t         busy  = op->duration_ns - inner;
-    int64_t          end   = op->begin_ns + (int64_t) busy, after = end + (int64_t) (inner + op->wait_ns);
-    struct ggs_lod * bin   = bin_at(lods, lane, 0, op->begin_ns);
+    int64_t          end = op->begin_ns + (int64_t) busy, after = end + (int64_t) (inner + op->wait_ns);
+    struct ggs_lod * bin = bin_at(lods, lane, 0, op->begin_ns);
     bin->count++;
     if (op->duration_ns >= bin->longest_ns) {
         bin->longest_ns   = op->duration_ns;
