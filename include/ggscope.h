@@ -275,6 +275,8 @@ enum ggs_run_flags {
     GGS_RUN_PARTIAL     = 4, // some of its op runs were lost
     GGS_RUN_NO_WAITS =
         8, // the engine's barrier was not seen: no waits, and ends of op runs are bounds (GGS_OP_RUN_WAIT_UNSEEN)
+    GGS_RUN_RESULTS_UNSEEN =
+        16, // on a device: when its results were there was not seen; end_ns is when it was submitted
 };
 
 // One graph run. nodes = executed + absorbed + empty + skipped + opaque + unseen + cut.

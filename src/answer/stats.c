@@ -10,6 +10,7 @@
 #include "answer/answer.h"
 #include "base/error.h"
 #include "base/file.h"
+#include "base/json-read.h"
 
 static const char * const by_names[GGS_BY_COUNT] = {
     [GGS_BY_OP] = "op",         [GGS_BY_LAYER] = "layer",   [GGS_BY_COMPONENT] = "component",
@@ -36,7 +37,7 @@ bool ggs_stats_parse_by(const char * text, unsigned * by) {
 
 // ---- the memory's limit: DIR/probe.json ----
 
-static char * probe_path(char * path, const char * directory) {
+char * ggs_stats_probe_path(char path[PATH_MAX], const char * directory) {
     struct stat status; // beside a trace that is given by itself
     bool        file = stat(directory, &status) == 0 && S_ISREG(status.st_mode);
     snprintf(path, PATH_MAX, file ? "%s.probe.json" : "%s/probe.json", directory);
@@ -44,14 +45,16 @@ static char * probe_path(char * path, const char * directory) {
 }
 
 static uint64_t read_probe(const char * directory) {
-    char   path[PATH_MAX], text[256] = "";
-    FILE * file = fopen(probe_path(path, directory), "re");
-    if (file == NULL) return 0;
-    size_t n = fread(text, 1, sizeof(text) - 1, file);
-    fclose(file);
-    text[n]         = '\0';
-    const char * at = strstr(text, "\"memory_bytes_per_second\": ");
-    return at == NULL ? 0 : strtoull(at + 27, NULL, 10);
+    char               path[PATH_MAX];
+    struct ggs_mapping file;
+    uint64_t           rate = 0;
+    if (ggs_mapping_open(&file, ggs_stats_probe_path(path, directory), NULL) < 0) return 0;
+    if (file.size > 0)
+        ggs_json_to_u64(
+            ggs_json_member(ggs_json_read((const char *) file.data, (size_t) file.size), "memory_bytes_per_second"),
+            &rate);
+    ggs_mapping_close(&file);
+    return rate;
 }
 
 int ggs_stats_probe(struct ggs_stats * stats, const char * directory, struct ggs_error * error) {
@@ -59,7 +62,7 @@ int ggs_stats_probe(struct ggs_stats * stats, const char * directory, struct ggs
     struct ggs_output output;
     struct ggs_json   json;
     unsigned          threads = (unsigned) stats->totals.threads;
-    int               status  = ggs_output_open(&output, probe_path(path, directory), error);
+    int               status  = ggs_output_open(&output, ggs_stats_probe_path(path, directory), error);
     if (status < 0) return status;
     stats->memory_bytes_per_second = ggs_probe_bandwidth(threads);
     ggs_json_init(&json, ggs_json_to_file, output.file, true);
@@ -120,7 +123,9 @@ int ggs_stats_compute(struct ggs_stats * stats, struct ggs_trace * trace, const 
                       struct ggs_error * error) {
     const struct ggs_totals_range * range = &options->range;
     *stats                                = (struct ggs_stats){.trace = trace, .by = options->by | 1u << GGS_BY_OP};
-    int status                            = ggs_totals_compute(&stats->totals, trace, range, error);
+    int status                            = ggs_trace_check_steps(trace, range->first_step, range->last_step, error);
+    if (status == 0) status = ggs_trace_check_layer(trace, range->layer, error);
+    if (status == 0) status = ggs_totals_compute(&stats->totals, trace, range, error);
     if (status == 0) status = compute_groups(stats, range, error);
     if (status == 0) status = ggs_weights_list(&stats->weights, trace, &stats->totals, error);
     if (status == 0) status = ggs_fault_totals_compute(&stats->faults, trace, range, error);

@@ -1,6 +1,8 @@
 // What a recording amounts to: docs/schemas/stats.schema.json.
 #pragma once
 
+#include <limits.h>
+
 #include "analyze/machine/conditions.h"
 #include "analyze/machine/faults.h"
 #include "analyze/machine/loading.h"
@@ -47,7 +49,9 @@ bool ggs_stats_has_requests(const struct ggs_stats * stats); // likewise
 // Is this snapshot the last one of its token step?
 bool ggs_stats_ends_token(const struct ggs_resident_list * list, uint64_t snapshot);
 
-// Measures how fast the memory of this machine can be read, and keeps it in a file beside the trace.
+// Where the probe of an experiment lies.
+char * ggs_stats_probe_path(char path[PATH_MAX], const char * directory);
+// Measures how fast the memory of this machine can be read, and keeps it there.
 int ggs_stats_probe(struct ggs_stats * stats, const char * directory, struct ggs_error * error);
 
 // In stats-machine.c: the member "machine".

@@ -1,6 +1,5 @@
 #include "answer/summary.h"
 
-#include <json-c/json.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -9,49 +8,42 @@
 #include "answer/heat.h"
 #include "base/error.h"
 #include "base/file.h"
+#include "base/json-read.h"
 #include "base/text.h"
 
 // ---- experiment.json ----
 
-static struct json_object * member(struct json_object * object, const char * key) {
-    struct json_object * value = NULL;
-    if (!json_object_is_type(object, json_type_object)) return NULL;
-    return json_object_object_get_ex(object, key, &value) ? value : NULL;
+// A string of the file, null where there is none.
+static void put_text(struct ggs_json * json, const char * key, struct ggs_json_value object, const char * from) {
+    struct ggs_text text  = {0};
+    bool            found = ggs_json_append_to(ggs_json_member(object, from), &text);
+    ggs_json_string(json, key, found ? ggs_text_string(&text) : NULL);
+    ggs_text_release(&text);
 }
 
-static const char * text_of(struct json_object * value) {
-    return json_object_is_type(value, json_type_string) ? json_object_get_string(value) : NULL;
-}
-
-static void put_text(struct ggs_json * json, const char * key, struct json_object * object, const char * from) {
-    ggs_json_string(json, key, text_of(member(object, from)));
-}
-
-static void put_number(struct ggs_json * json, const char * key, struct json_object * object, const char * from) {
-    struct json_object * value = member(object, from);
-    if (json_object_is_type(value, json_type_int))
-        ggs_json_u64(json, key, json_object_get_uint64(value));
+static void put_number(struct ggs_json * json, const char * key, struct ggs_json_value object, const char * from) {
+    uint64_t number;
+    if (ggs_json_to_u64(ggs_json_member(object, from), &number))
+        ggs_json_u64(json, key, number);
     else
         ggs_json_null(json, key);
 }
 
-static bool is_true(struct json_object * object, const char * key) {
-    struct json_object * value = member(object, key);
-    return json_object_is_type(value, json_type_boolean) && json_object_get_boolean(value);
-}
-
-static void put_command(struct ggs_json * json, struct json_object * command) {
+static void put_command(struct ggs_json * json, struct ggs_json_value command) {
+    struct ggs_json_value word = {0};
+    struct ggs_text       text = {0};
     ggs_json_array(json, "command");
-    for (size_t i = 0; json_object_is_type(command, json_type_array) && i < json_object_array_length(command); i++) {
-        const char * word = text_of(json_object_array_get_idx(command, i));
-        if (word != NULL) ggs_json_string(json, NULL, word);
+    while (ggs_json_next(command, &word)) {
+        if (ggs_json_append_to(word, &text)) ggs_json_string(json, NULL, ggs_text_string(&text));
+        ggs_text_clear(&text);
     }
+    ggs_text_release(&text);
     ggs_json_end(json);
 }
 
-static void put_machine(struct ggs_json * json, struct json_object * root) {
-    struct json_object *engine = member(root, "engine"), *host = member(root, "host");
-    put_command(json, member(root, "command"));
+static void put_machine(struct ggs_json * json, struct ggs_json_value root) {
+    struct ggs_json_value engine = ggs_json_member(root, "engine"), host = ggs_json_member(root, "host");
+    put_command(json, ggs_json_member(root, "command"));
     ggs_json_object(json, "engine");
     put_text(json, "ggml_version", engine, "ggml_version");
     put_text(json, "llama_version", engine, "llama_version");
@@ -70,14 +62,16 @@ static void put_machine(struct ggs_json * json, struct json_object * root) {
 
 enum { PROMPT_MOST = 4096 };
 
-static const char * asked_for(struct json_object * command) {
-    size_t n = json_object_is_type(command, json_type_array) ? json_object_array_length(command) : 0;
-    for (size_t i = 0; i + 1 < n; i++) {
-        const char * word = text_of(json_object_array_get_idx(command, i));
-        if (word != NULL && (strcmp(word, "-p") == 0 || strcmp(word, "--prompt") == 0))
-            return text_of(json_object_array_get_idx(command, i + 1));
+// What stands behind -p; false where there is no such thing.
+static bool asked_for(struct ggs_json_value command, struct ggs_text * prompt) {
+    struct ggs_json_value word = {0};
+    char                  option[16];
+    while (ggs_json_next(command, &word)) {
+        ggs_json_to_buffer(word, option, sizeof(option));
+        if (strcmp(option, "-p") == 0 || strcmp(option, "--prompt") == 0)
+            return ggs_json_next(command, &word) && ggs_json_append_to(word, prompt);
     }
-    return NULL;
+    return false;
 }
 
 // The tokens of the first step, as far as their texts are known.
@@ -96,16 +90,15 @@ static int read_tokens(const struct ggs_trace * trace, struct ggs_text * text, s
     return status < 0 ? status : 0;
 }
 
-static int put_prompt(const struct ggs_trace * trace, struct ggs_json * json, struct json_object * root,
+static int put_prompt(const struct ggs_trace * trace, struct ggs_json * json, struct ggs_json_value root,
                       struct ggs_error * error) {
     struct ggs_text text   = {0};
-    const char *    asked  = asked_for(member(root, "command"));
-    int             status = asked != NULL ? 0 : read_tokens(trace, &text, error);
-    if (asked == NULL && text.length > 0) asked = ggs_text_string(&text);
-    if (asked == NULL)
-        ggs_json_null(json, "prompt");
+    bool            asked  = asked_for(ggs_json_member(root, "command"), &text);
+    int             status = asked ? 0 : read_tokens(trace, &text, error);
+    if (asked || text.length > 0)
+        ggs_json_string_n(json, "prompt", ggs_text_string(&text), strnlen(ggs_text_string(&text), PROMPT_MOST));
     else
-        ggs_json_string_n(json, "prompt", asked, strnlen(asked, PROMPT_MOST));
+        ggs_json_null(json, "prompt");
     ggs_text_release(&text);
     return status;
 }
@@ -156,21 +149,6 @@ static void put_model(struct ggs_json * json, const struct ggs_trace * trace, co
 }
 
 // ---- the recording ----
-
-// A report may hold only some token steps: then the times are theirs.
-static void put_times(struct ggs_json * json, const struct ggs_summary * summary) {
-    const struct ggs_summary_part * part = summary->part;
-    ggs_json_i64(json, "begin_ns", part != NULL ? part->begin_ns : summary->overview->begin_ns);
-    ggs_json_i64(json, "end_ns", part != NULL ? part->end_ns : summary->overview->end_ns);
-    if (part == NULL) {
-        ggs_json_null(json, "part");
-        return;
-    }
-    ggs_json_object_inline(json, "part");
-    ggs_json_i64(json, "first_token", part->first_token);
-    ggs_json_i64(json, "last_token", part->last_token);
-    ggs_json_end(json);
-}
 
 static void put_counts(struct ggs_json * json, const struct ggs_overview * o) {
     static const struct ggs_field fields[] = {
@@ -235,7 +213,7 @@ static void put_has(struct ggs_json * json, const struct ggs_trace * trace, cons
     ggs_json_end(json);
 }
 
-static int put_all(struct ggs_json * json, const struct ggs_summary * summary, struct json_object * root,
+static int put_all(struct ggs_json * json, const struct ggs_summary * summary, struct ggs_json_value root,
                    struct ggs_error * error) {
     static const struct ggs_field fields[] = {
         GGS_FIELD(struct ggs_summary, name, "name"),
@@ -251,26 +229,26 @@ static int put_all(struct ggs_json * json, const struct ggs_summary * summary, s
     put_machine(json, root);
     put_model(json, trace, summary->map);
     int status = put_prompt(trace, json, root, error);
-    put_times(json, summary);
+    ggs_json_i64(json, "begin_ns", summary->overview->begin_ns);
+    ggs_json_i64(json, "end_ns", summary->overview->end_ns);
     put_counts(json, summary->overview);
     put_lanes(json, trace, summary->overview);
     ggs_json_array_inline(json, "level_ns");
     for (unsigned i = 0; i < summary->n_levels; i++) ggs_json_u64(json, NULL, 1ull << summary->levels[i]);
     ggs_json_end(json);
     put_has(json, trace, summary->map);
-    struct json_object * settings = member(root, "settings");
-    ggs_json_bool(json, "times_distorted", is_true(settings, "prove"));
-    struct json_object * machine = member(root, "machine");
+    ggs_json_bool(json, "times_distorted",
+                  ggs_json_is_true(ggs_json_member(ggs_json_member(root, "settings"), "prove")));
+    struct ggs_json_value machine = ggs_json_member(root, "machine");
     put_number(json, "memory_limit", machine, "memory_limit");
-    ggs_json_bool(json, "cold", member(machine, "cold") != NULL);
+    ggs_json_bool(json, "cold", ggs_json_is_there(ggs_json_member(machine, "cold")));
     return status;
 }
 
 int ggs_summary_write(struct ggs_json * json, const struct ggs_summary * summary, struct ggs_error * error) {
-    struct json_object * root = json_tokener_parse(ggs_reader_experiment(summary->trace->reader));
+    const char * experiment = ggs_reader_experiment(summary->trace->reader);
     ggs_json_object(json, NULL);
-    int status = put_all(json, summary, root, error);
+    int status = put_all(json, summary, ggs_json_read(experiment, strlen(experiment)), error);
     ggs_json_end(json);
-    json_object_put(root);
     return status;
 }

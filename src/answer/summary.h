@@ -6,21 +6,14 @@
 
 struct ggs_json;
 
-// A report may hold only some token steps.
-struct ggs_summary_part {
-    int64_t first_token, last_token;
-    int64_t begin_ns, end_ns;
-};
-
 struct ggs_summary {
-    const char *                    name, *directory, *state;
-    bool                            live;
-    struct ggs_trace *              trace;
-    const struct ggs_overview *     overview;
-    const struct ggs_model_map *    map;
-    const struct ggs_summary_part * part;       // NULL: all of it
-    uint64_t                        levels[64]; // of detail, as powers of two
-    unsigned                        n_levels;
+    const char *                 name, *directory, *state;
+    bool                         live;
+    struct ggs_trace *           trace;
+    const struct ggs_overview *  overview;
+    const struct ggs_model_map * map;
+    uint64_t                     levels[64]; // of detail, as powers of two
+    unsigned                     n_levels;
 };
 
 int ggs_summary_write(struct ggs_json * json, const struct ggs_summary * summary, struct ggs_error * error);

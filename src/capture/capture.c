@@ -59,7 +59,7 @@ void ggs_capture_give_up(const char * format, ...) {
     va_end(arguments);
 }
 
-__attribute__((format(printf, 1, 2))) static void say_line(const char * format, ...) {
+void ggs_capture_note(const char * format, ...) {
     va_list arguments;
     va_start(arguments, format);
     say(format, arguments);
@@ -71,8 +71,8 @@ void ggs_capture_stop_full(void) {
     if (!__atomic_compare_exchange_n(&ggs_capture_state, &recording, GGS_CAPTURE_FULL, false, __ATOMIC_ACQ_REL,
                                      __ATOMIC_RELAXED))
         return;
-    say_line("recording ends here, the program runs on: %s",
-             reason == EDQUOT ? "the size given by --max-size is reached" : strerror(reason));
+    ggs_capture_note("recording ends here, the program runs on: %s",
+                     reason == EDQUOT ? "the size given by --max-size is reached" : strerror(reason));
 }
 
 // ---- start and end of the process ----

@@ -10,6 +10,7 @@
 #include "base/ticks.h"
 #include "capture/buffers.h"
 #include "capture/capture.h"
+#include "capture/device/device.h"
 #include "capture/files.h"
 #include "capture/ggml-abi.h"
 #include "capture/graph-run.h"
@@ -28,7 +29,9 @@ EXPORT int ggml_backend_graph_compute_async(void * backend, struct abi_graph * g
 EXPORT int ggml_backend_graph_compute_async(void * backend, struct abi_graph * graph) {
     REAL(ggml_backend_graph_compute_async);
     ggs_graph_run_enter(graph, backend, CALLER);
+    ggs_device_begin(backend, graph);
     int status = real(backend, graph);
+    ggs_device_end();
     ggs_graph_run_leave(status);
     return status;
 }
@@ -37,7 +40,9 @@ EXPORT int ggml_backend_graph_compute(void * backend, struct abi_graph * graph);
 EXPORT int ggml_backend_graph_compute(void * backend, struct abi_graph * graph) {
     REAL(ggml_backend_graph_compute);
     ggs_graph_run_enter(graph, backend, CALLER);
+    ggs_device_begin(backend, graph);
     int status = real(backend, graph);
+    ggs_device_end();
     ggs_graph_run_leave(status);
     return status;
 }

@@ -16,7 +16,7 @@
 // ---- text ----
 
 static void print_table(struct ggs_table * table) {
-    ggs_table_print(table, stdout, ggs_terminal_width(stdout));
+    ggs_table_print(table, stdout, ggs_terminal_limit(stdout));
     ggs_table_free(table);
 }
 

@@ -94,7 +94,7 @@ static void print_totals(const struct ggs_diff * d) {
     add_value(table, "lost", a->dropped, b->dropped, false);
     add_value(table, "buffers", a->buffers, b->buffers, false);
     add_value(table, "peak of buffers", a->peak_bytes, b->peak_bytes, true);
-    ggs_table_print(table, stdout, ggs_terminal_width(stdout));
+    ggs_table_print(table, stdout, ggs_terminal_limit(stdout));
     ggs_table_free(table);
 }
 
@@ -162,7 +162,7 @@ static void print_items(const struct ggs_diff * d, bool together) {
     }
     if (n > 0) {
         printf("\n%s\n", together ? "ops of all layers, median of one" : "ops of single layers");
-        ggs_table_print(table, stdout, ggs_terminal_width(stdout));
+        ggs_table_print(table, stdout, ggs_terminal_limit(stdout));
         if (n > SHOWN) printf("and %" PRIu64 " more: see --json\n", n - SHOWN);
     }
     ggs_table_free(table);
@@ -170,11 +170,11 @@ static void print_items(const struct ggs_diff * d, bool together) {
 
 // Breaks a sentence at blanks where the terminal ends.
 static void print_warning(const char * sentence) {
-    size_t width = ggs_terminal_width(stdout), column = 8;
+    size_t width = ggs_terminal_limit(stdout), column = 8;
     fputs("warning:", stdout);
     while (*sentence != '\0') {
         size_t length = strcspn(sentence, " ");
-        if (column + 1 + length > width && column > 9) {
+        if (width > 0 && column + 1 + length > width && column > 9) {
             fputs("\n        ", stdout);
             column = 8;
         }

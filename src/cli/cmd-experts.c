@@ -72,7 +72,7 @@ static void print_matrices(const struct ggs_experts * e) {
         ggs_table_cell(table, "%s", ggs_format_bytes(number, m->bytes));
     }
     putchar('\n');
-    ggs_table_print(table, stdout, ggs_terminal_width(stdout));
+    ggs_table_print(table, stdout, ggs_terminal_limit(stdout));
     ggs_table_free(table);
 }
 
@@ -98,7 +98,7 @@ static void print_sets(const struct ggs_experts * e, const struct ggs_experts_su
         ggs_table_cell(table, "%s %4.1f %%", bar, 100 * share);
     }
     putchar('\n');
-    ggs_table_print(table, stdout, ggs_terminal_width(stdout));
+    ggs_table_print(table, stdout, ggs_terminal_limit(stdout));
     ggs_table_free(table);
 }
 
@@ -128,7 +128,7 @@ static void print_layers(const struct ggs_experts * e) {
                        l->prefetch.n == 0 ? "-" : ggs_format_nanoseconds(number, ggs_experts_mean(&l->prefetch)));
     }
     putchar('\n');
-    ggs_table_print(table, stdout, ggs_terminal_width(stdout));
+    ggs_table_print(table, stdout, ggs_terminal_limit(stdout));
     ggs_table_free(table);
 }
 
@@ -182,7 +182,7 @@ static void print_pairs(const struct ggs_experts * e) {
         ggs_table_cell(table, "%.1f", p->expected);
     }
     putchar('\n');
-    ggs_table_print(table, stdout, ggs_terminal_width(stdout));
+    ggs_table_print(table, stdout, ggs_terminal_limit(stdout));
     ggs_table_free(table);
 }
 

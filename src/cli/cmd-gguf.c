@@ -11,7 +11,6 @@
 #include <argp.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <unistd.h>
 
 enum format { FORMAT_TEXT, FORMAT_CSV, FORMAT_JSON };
 enum view { VIEW_MAP, VIEW_KV, VIEW_EXTENTS, VIEW_REGIONS, VIEW_SUMMARY };
@@ -108,8 +107,8 @@ static int show(void * input, struct ggs_trace * traces, struct ggs_error * erro
     if (status == 0 && view != VIEW_KV) status = make_maps(&maps, model, error);
     if (status == 0) {
         struct gguf_report report = {.model = model, .maps = maps, .experts = arguments->experts};
-        if (isatty(STDOUT_FILENO)) report.width = ggs_terminal_width(stdout);
-        status = write_report(&report, view, format_of(arguments), error);
+        report.width              = ggs_terminal_limit(stdout);
+        status                    = write_report(&report, view, format_of(arguments), error);
     }
     for (size_t i = 0; maps != NULL && i < model->n_files; i++) ggs_gguf_map_release(&maps[i]);
     free(maps);

@@ -53,10 +53,10 @@ static bool from_outside(const struct ggs_graph_view * view, uint64_t edge) {
 
 enum { INDENT = 19, NAME = 60 };
 
-// Appends a piece where the line has room, else on a new one.
+// Appends a piece where the line has room, else on a new one; `width` 0: lines have no end.
 static void wrap(struct ggs_text * line, size_t * column, unsigned width, const char * piece) {
     size_t taken = ggs_terminal_columns(piece);
-    if (*column + 1 + taken > width && *column > INDENT) {
+    if (width > 0 && *column + 1 + taken > width && *column > INDENT) {
         ggs_text_putc(line, '\n');
         ggs_text_repeat(line, " ", INDENT);
         *column = INDENT;
@@ -70,17 +70,19 @@ static void wrap(struct ggs_text * line, size_t * column, unsigned width, const 
 
 static void add_source(const struct ggs_graph_view * view, struct ggs_text * line, size_t * column, unsigned width,
                        const struct ggs_tensor * t, bool outside, bool more) {
-    char name[4 * NAME], shape[SHAPE_LENGTH], place[PLACE_LENGTH], piece[600];
-    ggs_verb_fit(name, sizeof(name), name_of(view, t), NAME);
-    if (!outside) {
-        snprintf(piece, sizeof(piece), "%s%s", name, more ? "," : "");
-        wrap(line, column, width, piece);
-        return;
+    char            buffer[4 * NAME], shape[SHAPE_LENGTH], place[PLACE_LENGTH];
+    const char *    name  = ggs_verb_fit(buffer, sizeof(buffer), name_of(view, t), NAME);
+    struct ggs_text piece = {0};
+    if (outside) {
+        ggs_text_printf(&piece, "%s [%s] %s", name, shape_text(shape, t), type_of(view, t));
+        wrap(line, column, width, ggs_text_string(&piece));
+        ggs_text_clear(&piece);
+        ggs_text_printf(&piece, "%s%s", place_text(place, t), more ? "," : "");
+    } else {
+        ggs_text_printf(&piece, "%s%s", name, more ? "," : "");
     }
-    snprintf(piece, sizeof(piece), "%s [%s] %s", name, shape_text(shape, t), type_of(view, t));
-    wrap(line, column, width, piece);
-    snprintf(piece, sizeof(piece), "%s%s", place_text(place, t), more ? "," : "");
-    wrap(line, column, width, piece);
+    wrap(line, column, width, ggs_text_string(&piece));
+    ggs_text_release(&piece);
 }
 
 static uint64_t buffer_class(const struct ggs_trace * trace, uint64_t buffer) {
@@ -93,19 +95,20 @@ static uint64_t buffer_class(const struct ggs_trace * trace, uint64_t buffer) {
 static void print_node(const struct ggs_graph_view * view, FILE * file, unsigned width, uint64_t node) {
     const struct ggs_graph *  graph  = view->graph;
     const struct ggs_tensor * result = ggs_trace_tensor(&view->trace, graph->nodes[node].tensor);
-    struct ggs_text           line   = {0};
-    char                      name[4 * NAME], shape[SHAPE_LENGTH], place[PLACE_LENGTH], piece[600];
+    struct ggs_text           line = {0}, piece = {0};
+    char                      buffer[4 * NAME], shape[SHAPE_LENGTH], place[PLACE_LENGTH];
     size_t                    column = INDENT - 1;
     if (result == NULL) return;
-    ggs_verb_fit(name, sizeof(name), name_of(view, result), NAME);
+    const char * name = ggs_verb_fit(buffer, sizeof(buffer), name_of(view, result), NAME);
     ggs_text_printf(&line, "%s %-15s", view->nodes[node].state == GGS_NODE_ABSORBED ? " +" : "  ",
                     ggs_trace_op_name(&view->trace, graph->nodes[node].op));
-    snprintf(piece, sizeof(piece), "%s [%s] %s", name, shape_text(shape, result), type_of(view, result));
-    wrap(&line, &column, width, piece);
+    ggs_text_printf(&piece, "%s [%s] %s", name, shape_text(shape, result), type_of(view, result));
+    wrap(&line, &column, width, ggs_text_string(&piece));
     // Results lie in the compute buffer, unless they are told to lie elsewhere.
     if (view->nodes[node].state != GGS_NODE_EMPTY && buffer_class(&view->trace, result->buffer) != GGS_CLASS_COMPUTE) {
-        snprintf(piece, sizeof(piece), "in %s", place_text(place, result));
-        wrap(&line, &column, width, piece);
+        ggs_text_clear(&piece);
+        ggs_text_printf(&piece, "in %s", place_text(place, result));
+        wrap(&line, &column, width, ggs_text_string(&piece));
     }
     if (graph->first_edge[node] < graph->first_edge[node + 1]) wrap(&line, &column, width, "=");
     for (uint64_t e = graph->first_edge[node]; e < graph->first_edge[node + 1]; e++) {
@@ -115,6 +118,7 @@ static void print_node(const struct ggs_graph_view * view, FILE * file, unsigned
     }
     fprintf(file, "%s\n", ggs_text_string(&line));
     ggs_text_release(&line);
+    ggs_text_release(&piece);
 }
 
 static void print_layer(const struct ggs_graph_view * view, FILE * file, uint64_t node, bool seen) {
@@ -136,7 +140,7 @@ static void print_layer(const struct ggs_graph_view * view, FILE * file, uint64_
 
 void ggs_graph_text(const struct ggs_graph_view * view, FILE * file, bool all) {
     const struct ggs_run * run   = &view->run;
-    unsigned               width = ggs_terminal_width(file);
+    unsigned               width = ggs_terminal_limit(file);
     bool                   seen  = false;
     fprintf(file, "graph %" PRIu64 " on %s, run %" PRIu64, run->graph,
             ggs_reader_string(view->trace.reader, run->backend), run->run);

@@ -51,7 +51,7 @@ static bool fits(const struct ggs_log_filter * filter, const struct ggs_fault * 
 
 static void begin_text(struct writer * writer, const struct ggs_trace * trace) {
     enum { FIXED = 45, LEAST_NAME = 14 };
-    unsigned width = ggs_terminal_width(writer->file);
+    unsigned width = ggs_terminal_limit(writer->file);
     uint64_t size  = 0;
     for (uint64_t i = 0; i < trace->n_files; i++)
         if (trace->files[i].size > size) size = trace->files[i].size;

@@ -35,11 +35,12 @@ static unsigned at_least(unsigned a, unsigned b) {
 // takes what remains.
 static void lay_out(struct ggs_log_writer * writer, unsigned width) {
     static const enum column order[] = {NUMBER, THREADS, WAIT};
-    enum { LEAST_NAME = 14, MOST_NAME = 48, WIDE = 110 };
+    enum { LEAST_NAME = 14, MOST_NAME = 48, WIDE = 110, PIPED = 140 };
     const struct ggs_trace * trace  = writer->trace;
     struct ggs_reader *      reader = trace->reader;
     unsigned *               w      = writer->widths;
     uint64_t                 size = 0, nodes = 0;
+    if (width == 0) width = PIPED;
     for (uint64_t i = 0; i < trace->n_files; i++) {
         if (trace->files[i].size > size) size = trace->files[i].size;
     }
@@ -107,8 +108,11 @@ static void short_source(char buffer[GGS_NUMBER_LENGTH], const struct ggs_log_op
     }
 }
 
-static void format_cells(const struct ggs_log_writer * writer, char cells[][200], const struct ggs_log_entry * e) {
-    enum { SIZE = 200 };
+enum { SIZE = 200 };
+
+// `names`: of op and tensor, which may be longer than a cell.
+static void format_cells(const struct ggs_log_writer * writer, char cells[][SIZE], const char * names[2],
+                         const struct ggs_log_entry * e) {
     uint64_t taken = e->end_ns > e->begin_ns ? (uint64_t) (e->end_ns - e->begin_ns) : 0;
     snprintf(cells[NUMBER], SIZE, "%" PRIu64 ".%" PRIu64, e->run, e->node);
     double seconds = (double) e->begin_ns / 1e9; // as many digits as fit the column
@@ -119,8 +123,8 @@ static void format_cells(const struct ggs_log_writer * writer, char cells[][200]
         snprintf(cells[TOKEN], SIZE, "%c%" PRId64, e->phase == GGS_PHASE_NONE ? ' ' : ggs_word_phase(e->phase)[0],
                  e->token);
     }
-    ggs_verb_fit(cells[OP], SIZE, e->op, writer->widths[OP]);
-    ggs_verb_fit(cells[TENSOR], SIZE, e->tensor, writer->widths[TENSOR]);
+    names[0] = ggs_verb_fit(cells[OP], SIZE, e->op, writer->widths[OP]);
+    names[1] = ggs_verb_fit(cells[TENSOR], SIZE, e->tensor, writer->widths[TENSOR]);
     snprintf(cells[LAYER], SIZE, e->layer < 0 ? "-" : "%d", e->layer);
     snprintf(cells[THREADS], SIZE, "%" PRIu64, e->threads);
     short_bytes(cells[BYTES], e->read + e->written);
@@ -143,11 +147,13 @@ static int last_column(const struct ggs_log_writer * writer) {
 }
 
 static void write_text(struct ggs_log_writer * writer, const struct ggs_log_entry * entry) {
-    char cells[GGS_LOG_CELLS][200];
-    int  last = last_column(writer);
-    format_cells(writer, cells, entry);
+    char         cells[GGS_LOG_CELLS][SIZE];
+    const char * names[2];
+    int          last = last_column(writer);
+    format_cells(writer, cells, names, entry);
     for (int i = 0; i < GGS_LOG_CELLS; i++) {
-        if (writer->widths[i] > 0) print_cell(writer->file, writer->widths[i], columns[i].left, i == last, cells[i]);
+        const char * text = i == OP ? names[0] : i == TENSOR ? names[1] : cells[i];
+        if (writer->widths[i] > 0) print_cell(writer->file, writer->widths[i], columns[i].left, i == last, text);
     }
 }
 
@@ -226,7 +232,7 @@ void ggs_log_writer_begin(struct ggs_log_writer * writer, const struct ggs_trace
     writer->total = -1;
     switch (form) {
         case GGS_LOG_TEXT:
-            lay_out(writer, ggs_terminal_width(file));
+            lay_out(writer, ggs_terminal_limit(file));
             write_titles(writer);
             return;
         case GGS_LOG_CSV:

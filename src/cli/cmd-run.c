@@ -32,7 +32,8 @@ enum {
     KEY_JSON,
     KEY_LOGITS_HASH,
     KEY_EVAL_CALLBACK,
-    KEY_VERBOSE
+    KEY_VERBOSE,
+    KEY_STREAM
 };
 
 static const struct argp_option run_options[] = {
@@ -52,6 +53,7 @@ static const struct argp_option run_options[] = {
     {"ubatch", KEY_UBATCH, "N", 0, "Prompt tokens per graph", 3},
     {"no-mmap", KEY_NO_MMAP, NULL, 0, "Read the weights into memory instead of mapping the file", 3},
     {"no-repack", KEY_NO_REPACK, NULL, 0, "Keep the weights in the layout of the file", 3},
+    {"stream", KEY_STREAM, NULL, 0, "Read weights ahead of use where the model does not fit into memory", 3},
 
     {"json", KEY_JSON, NULL, 0, "Print one line of JSON instead of the text", 4},
     {"logits-hash", KEY_LOGITS_HASH, NULL, 0, "Compute and hash the logits of every token, those of the prompt too", 4},
@@ -114,6 +116,7 @@ static error_t parse_option(int key, char * argument, struct argp_state * state)
     switch (key) {
         case ARGP_KEY_INIT:
             state->child_inputs[0] = &request->recording;
+            state->child_inputs[1] = &request->recording.streaming;
             return 0;
         case KEY_SETTINGS:
             request->settings_file = argument;
@@ -130,12 +133,17 @@ static error_t parse_option(int key, char * argument, struct argp_state * state)
         case KEY_VERBOSE:
             request->verbose = true;
             return 0;
+        case KEY_STREAM:
+            request->recording.streaming.wanted = true;
+            return 0;
         case ARGP_KEY_ARG:
             argp_error(state, "unexpected argument '%s'", argument);
             return 0;
         case ARGP_KEY_END:
             if (request->given[GGS_SETTING_MODEL] == NULL && request->settings_file == NULL)
                 argp_error(state, "name a model with -m FILE");
+            if (request->recording.streaming.wanted && request->recording.prove)
+                argp_error(state, "--prove watches the mapping, which a streamed program does not read");
             if (request->given[GGS_SETTING_PROMPT] != NULL && request->given[GGS_SETTING_PROMPT_FILE] != NULL)
                 argp_error(state, "-p and -f exclude each other");
             if (request->given[GGS_SETTING_PROMPT] == NULL && request->given[GGS_SETTING_PROMPT_FILE] == NULL &&
@@ -285,16 +293,17 @@ static int export_json(const char * directory, const char * output) {
 }
 
 int cmd_run(int argc, char ** argv) {
-    static const struct argp_child children[] = {{&ggs_recording_argp, 0, NULL, 0}, {0}};
-    static const struct argp       argp       = {
-                    run_options,
-                    parse_option,
-                    "-m MODEL -p PROMPT -n N",
-                    "Generate text with a GGUF model on stock llama.cpp libraries, and record every operation of it. The text goes to stdout, "
-                                "timings and the summary to stderr.",
-                    children,
-                    NULL,
-                    NULL,
+    static const struct argp_child children[] = {
+        {&ggs_recording_argp, 0, NULL, 0}, {&ggs_streaming_argp, 0, NULL, 0}, {0}};
+    static const struct argp argp = {
+        run_options,
+        parse_option,
+        "-m MODEL -p PROMPT -n N",
+        "Generate text with a GGUF model on stock llama.cpp libraries, and record every operation of it. The text goes to stdout, "
+        "timings and the summary to stderr.",
+        children,
+        NULL,
+        NULL,
     };
     struct request request = {0};
     char           directory[PATH_MAX];

@@ -5,6 +5,7 @@
 
 #include "base/number.h"
 #include "cli/cmd-stats.h"
+#include "cli/summary.h"
 #include "cli/verb.h"
 
 enum { TOP = 3 };
@@ -160,7 +161,7 @@ static void print_residency(const struct ggs_stats * stats) {
 void stats_machine_text(const struct ggs_stats * stats) {
     print_faults(&stats->faults);
     print_requests(stats);
-    ggs_conditions_print(&stats->conditions, stdout);
+    ggs_summary_conditions(&stats->conditions, stdout);
     print_loading(&stats->loading);
     print_residency(stats);
 }

@@ -277,10 +277,19 @@ static char * copy_columns(char * to, const char * end, const char * from, const
     return to;
 }
 
-char * ggs_verb_fit(char * buffer, size_t size, const char * name, unsigned columns) {
+static bool has_control(const char * text) {
+    for (; *text != '\0'; text++) {
+        if ((unsigned char) *text < 0x20 || *text == 0x7f) return true;
+    }
+    return false;
+}
+
+const char * ggs_verb_fit(char * buffer, size_t size, const char * name, unsigned columns) {
     const char *end = buffer + size, *stop = name + strlen(name), *tail;
     size_t      all = ggs_terminal_columns(name);
     char *      to  = buffer;
+    if (ggs_terminal_limit(stdout) == 0) columns = UINT_MAX;
+    if (all <= columns && !has_control(name)) return name;
     if (all <= columns) {
         to = copy_columns(to, end, name, stop, columns);
     } else {

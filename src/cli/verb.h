@@ -95,5 +95,6 @@ void ggs_verb_complain(const struct ggs_error * error);
 // The experiment's id as text.
 char * ggs_verb_uuid(char text[GGS_UUID_LENGTH], const struct ggs_trace * trace);
 
-// A name from a file, written so that it cannot drive the terminal: at most `columns` columns wide, shortened in the middle.
-char * ggs_verb_fit(char * buffer, size_t size, const char * name, unsigned columns);
+// A name from a file for stdout: on a terminal it cannot drive it and is at most `columns` columns wide, shortened in the middle; in a pipe
+// it is never shortened. Returns `name`, or `buffer` if something had to be changed.
+const char * ggs_verb_fit(char * buffer, size_t size, const char * name, unsigned columns);

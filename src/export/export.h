@@ -130,5 +130,3 @@ bool ggs_next_computed(const struct ggs_walk * walk, uint64_t * node);
 const char * ggs_node_category(struct ggs_export * export, const struct ggs_graph * graph, uint64_t node);
 // "Q", "K", "V", or NULL: which projection a node makes.
 const char * ggs_node_qkv(struct ggs_export * export, const struct ggs_graph * graph, uint64_t node);
-// Bytes from a tensor's first to its last, gaps of its strides included.
-uint64_t ggs_tensor_extent(const struct ggs_trace * trace, const struct ggs_tensor * tensor);

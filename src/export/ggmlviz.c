@@ -102,7 +102,7 @@ static void put_buffers(struct ggmlviz * g, int64_t until) {
 static bool add_op(struct ggmlviz * g, const struct ggs_walk * walk) {
     const struct ggs_op_seen * op      = &walk->op;
     uint64_t                   address = op->result == NULL ? 0 : op->result->address;
-    uint64_t                   size    = op->result == NULL ? 0 : ggs_tensor_extent(walk->trace, op->result);
+    uint64_t                   size    = op->result == NULL ? 0 : ggs_trace_extent(walk->trace, op->result);
     const char *               label   = op->result == NULL ? "" : ggs_tensor_name(g->export, op->result);
     bool                       ok      = true;
     for (uint64_t i = 0; ok && i < op->n_op_runs; i++) {

@@ -4,6 +4,7 @@
 #include <string.h>
 #include <time.h>
 
+#include "analyze/walk/words.h"
 #include "base/array.h"
 #include "base/text.h"
 #include "base/utf8.h"
@@ -89,58 +90,6 @@ bool ggs_next_computed(const struct ggs_walk * walk, uint64_t * node) {
     return true;
 }
 
-// What llama.cpp calls the results of nodes, where no weight tells: the first that fits.
-static enum ggs_category category_of_result(const char * name) {
-    static const struct {
-        const char *      part;
-        enum ggs_category category;
-    } table[] = {
-        {"result_norm", GGS_CATEGORY_NORM}, {"result", GGS_CATEGORY_OUTPUT},    {"ffn_norm", GGS_CATEGORY_NORM},
-        {"attn_norm", GGS_CATEGORY_NORM},   {"norm", GGS_CATEGORY_NORM},        {"inp_", GGS_CATEGORY_INPUT},
-        {"embd", GGS_CATEGORY_INPUT},       {"ffn", GGS_CATEGORY_FFN},          {"attn", GGS_CATEGORY_ATTENTION},
-        {"Qcur", GGS_CATEGORY_ATTENTION},   {"Kcur", GGS_CATEGORY_ATTENTION},   {"Vcur", GGS_CATEGORY_ATTENTION},
-        {"kq", GGS_CATEGORY_ATTENTION},     {"cache_", GGS_CATEGORY_ATTENTION}, {"__fattn__", GGS_CATEGORY_ATTENTION},
-        {"l_out", GGS_CATEGORY_FFN},
-    };
-    for (size_t i = 0; i < sizeof(table) / sizeof(table[0]); i++) {
-        if (strncmp(name, table[i].part, strlen(table[i].part)) == 0) return table[i].category;
-    }
-    return GGS_CATEGORY_OTHER;
-}
-
-static enum ggs_category category_of(const char * name) {
-    enum ggs_category category = ggs_name_parse(name, strlen(name)).category;
-    return category != GGS_CATEGORY_OTHER ? category : category_of_result(name);
-}
-
-static const char * find_category(const struct ggs_export * export, const struct ggs_graph * graph, uint64_t node) {
-    enum ggs_category category = GGS_CATEGORY_OTHER;
-    // The weight that a node multiplies with says it best.
-    for (uint64_t e = graph->first_edge[node]; category == GGS_CATEGORY_OTHER && e < graph->first_edge[node + 1]; e++) {
-        const char * name = ggs_tensor_name_of(export, graph->edges[e].tensor);
-        category          = ggs_name_parse(name, strlen(name)).category;
-    }
-    if (category == GGS_CATEGORY_OTHER) category = category_of(ggs_tensor_name_of(export, graph->nodes[node].tensor));
-    for (uint64_t e = graph->first_edge[node]; category == GGS_CATEGORY_OTHER && e < graph->first_edge[node + 1]; e++)
-        category = category_of(ggs_tensor_name_of(export, graph->edges[e].tensor));
-    return ggs_category_name(category);
-}
-
-static const char * find_qkv(const struct ggs_export * export, const struct ggs_graph * graph, uint64_t node) {
-    const char * result = ggs_tensor_name_of(export, graph->nodes[node].tensor);
-    if (strncmp(result, "Qcur", 4) == 0) return "Q";
-    if (strncmp(result, "Kcur", 4) == 0) return "K";
-    if (strncmp(result, "Vcur", 4) == 0) return "V";
-    for (uint64_t e = graph->first_edge[node]; e < graph->first_edge[node + 1]; e++) {
-        const char *    name  = ggs_tensor_name_of(export, graph->edges[e].tensor);
-        struct ggs_name parts = ggs_name_parse(name, strlen(name));
-        if (parts.component_length == 6 && memcmp(parts.component, "attn_q", 6) == 0) return "Q";
-        if (parts.component_length == 6 && memcmp(parts.component, "attn_k", 6) == 0) return "K";
-        if (parts.component_length == 6 && memcmp(parts.component, "attn_v", 6) == 0) return "V";
-    }
-    return NULL;
-}
-
 // Most steps run the same graph: what its nodes are is found out once. False: there is no memory to keep it.
 static bool know_graph(struct ggs_export * export, const struct ggs_graph * graph) {
     struct ggs_graph_words * words = &export->words;
@@ -148,29 +97,18 @@ static bool know_graph(struct ggs_export * export, const struct ggs_graph * grap
     words->graph = 0;
     if (!ggs_array_reserve(words->nodes, words->capacity, graph->n_nodes + 1)) return false;
     for (uint64_t n = 0; n < graph->n_nodes; n++) {
-        words->nodes[n].category = find_category(export, graph, n);
-        words->nodes[n].qkv      = find_qkv(export, graph, n);
+        words->nodes[n].category = ggs_word_category(&export->trace, graph, n);
+        words->nodes[n].qkv      = ggs_word_qkv(&export->trace, graph, n);
     }
     words->graph = graph->row.graph;
     return true;
 }
 
 const char * ggs_node_category(struct ggs_export * export, const struct ggs_graph * graph, uint64_t node) {
-    return know_graph(export, graph) ? export->words.nodes[node].category : find_category(export, graph, node);
+    return know_graph(export, graph) ? export->words.nodes[node].category
+                                     : ggs_word_category(&export->trace, graph, node);
 }
 
 const char * ggs_node_qkv(struct ggs_export * export, const struct ggs_graph * graph, uint64_t node) {
-    return know_graph(export, graph) ? export->words.nodes[node].qkv : find_qkv(export, graph, node);
-}
-
-uint64_t ggs_tensor_extent(const struct ggs_trace * trace, const struct ggs_tensor * t) {
-    const struct ggs_type * type = t->type < trace->n_types ? &trace->types[t->type] : NULL;
-    if (type == NULL || type->block_elements == 0) return 0;
-    for (int i = 0; i < 4; i++) {
-        if (t->ne[i] <= 0) return 0;
-    }
-    uint64_t blocks = (uint64_t) t->ne[0] / type->block_elements;
-    uint64_t bytes  = blocks == 0 ? 0 : type->block_bytes + (blocks - 1) * t->nb[0];
-    for (int i = 1; i < 4; i++) bytes += ((uint64_t) t->ne[i] - 1) * t->nb[i];
-    return bytes;
+    return know_graph(export, graph) ? export->words.nodes[node].qkv : ggs_word_qkv(&export->trace, graph, node);
 }

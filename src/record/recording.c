@@ -237,6 +237,10 @@ static int make_environment(struct attempt * attempt, struct ggs_error * error) 
         ggs_environment_set(environment, "GGSCOPE_ENGINE", attempt->engine.directory);
         ggs_environment_prepend(environment, "LD_LIBRARY_PATH", attempt->engine.directory);
     }
+    if (recording->streaming.wanted) {
+        int status = ggs_streaming_prepare(&recording->streaming, environment, error);
+        if (status != 0) return status;
+    }
     return environment->failed ? ggs_fail_memory(error) : 0;
 }
 

@@ -7,26 +7,29 @@
 #include <stdint.h>
 #include <stdio.h>
 
+#include "record/launch/streaming.h"
+
 struct ggs_recording {
     // options
-    const char * output; // directory, NULL: <parent>/<date-time>-<model>
-    const char * parent; // NULL: "experiments"
-    bool         force;
-    bool         follow;
-    bool         quiet;
-    uint64_t     max_size;   // 0: the default
-    const char * policy;     // "stop" or "ring", NULL: stop
-    const char * spool;      // NULL: the best place
-    const char * engine;     // NULL: the program's own
-    bool         prove;      // page truth: which pages ops really touch
-    bool         faults;     // page faults were asked for by name
-    bool         no_faults;  // leave out page faults
-    bool         residency;  // which pages of the model are in memory, again and again
-    bool         io;         // block requests
-    bool         cold;       // drop the model from the page cache first
-    const char * cold_model; // this one, NULL: the command's
-    uint64_t     memory;     // bytes that the program may use, 0: no limit
-    bool         discard;    // where the program fails and computed nothing, it has said why: leave no directory
+    const char *         output; // directory, NULL: <parent>/<date-time>-<model>
+    const char *         parent; // NULL: "experiments"
+    bool                 force;
+    bool                 follow;
+    bool                 quiet;
+    uint64_t             max_size;   // 0: the default
+    const char *         policy;     // "stop" or "ring", NULL: stop
+    const char *         spool;      // NULL: the best place
+    const char *         engine;     // NULL: the program's own
+    bool                 prove;      // page truth: which pages ops really touch
+    bool                 faults;     // page faults were asked for by name
+    bool                 no_faults;  // leave out page faults
+    bool                 residency;  // which pages of the model are in memory, again and again
+    bool                 io;         // block requests
+    bool                 cold;       // drop the model from the page cache first
+    const char *         cold_model; // this one, NULL: the command's
+    uint64_t             memory;     // bytes that the program may use, 0: no limit
+    struct ggs_streaming streaming;  // weights are read ahead of use
+    bool                 discard; // where the program fails and computed nothing, it has said why: leave no directory
     void (*summarise)(const char * directory, FILE * out); // called at the end unless quiet; NULL: no summary
     // what is recorded
     char **      command; // NULL at the end

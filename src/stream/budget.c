@@ -59,6 +59,9 @@ bool ggs_budget_decide(void) {
     uint64_t limit = limit_now(), engine = ggs_memory_anonymous() + ggs_memory_untouched();
     uint64_t model = ggs_files_total(), ring = 0;
     char     a[32], b[32], c[32];
+    ggs_stream_sizes        = (struct ggs_weights_sizes){0};
+    ggs_stream_sizes.limit  = limit;
+    ggs_stream_sizes.engine = engine;
     size_text(a, sizeof(a), model);
     size_text(b, sizeof(b), limit);
     size_text(c, sizeof(c), engine);

@@ -2,16 +2,18 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <string.h>
 
 #include "capture/ggml-abi.h"
 #include "capture/resolve.h"
+#include "stream/budget.h"
+#include "stream/files.h"
 #include "stream/memory.h"
 #include "stream/run.h"
 #include "stream/stream.h"
 
-#define EXPORT    __attribute__((visibility("default")))
-#define LIKELY(x) __builtin_expect(!!(x), 1)
-#define CALLER    __builtin_return_address(0)
+#define EXPORT __attribute__((visibility("default")))
+#define CALLER __builtin_return_address(0)
 
 // REAL(name): declares `real`, the function behind the hook `name`, as the library that called finds it.
 #define REAL(name)                                                      \
@@ -21,7 +23,7 @@
 EXPORT bool ggml_cpu_extra_compute_forward(struct abi_params * params, struct abi_tensor * node);
 EXPORT bool ggml_cpu_extra_compute_forward(struct abi_params * params, struct abi_tensor * node) {
     REAL(ggml_cpu_extra_compute_forward);
-    if (LIKELY(ggs_stream_now() == GGS_STREAM_ON)) ggs_run_op(params, node);
+    ggs_run_op(node);
     return real(params, node);
 }
 
@@ -50,6 +52,17 @@ EXPORT void ggml_backend_buffer_free(void * buffer) {
     REAL(ggml_backend_buffer_free);
     if (ggs_stream_now() != GGS_STREAM_OFF) ggs_memory_buffer_gone(buffer);
     real(buffer);
+}
+
+// Where the engine asks for the layouts that the CPU would rather have weights in: it would copy them into memory that cannot be given up.
+EXPORT void * ggml_backend_reg_get_proc_address(void * registry, const char * name);
+EXPORT void * ggml_backend_reg_get_proc_address(void * registry, const char * name) {
+    REAL(ggml_backend_reg_get_proc_address);
+    if (name != NULL && strcmp(name, "ggml_backend_dev_get_extra_bufts") == 0 && ggs_stream_now() != GGS_STREAM_OFF) {
+        uint64_t open = ggs_files_total();
+        if (open > 0 && !ggs_budget_fits_early(open)) return NULL;
+    }
+    return real(registry, name);
 }
 
 EXPORT int dlclose(void * handle);

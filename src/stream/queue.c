@@ -81,6 +81,7 @@ bool ggs_queue_holds(const struct ggs_weight * weight) {
 static bool take_room(uint64_t bytes, uint64_t * begin, uint64_t * behind) {
     uint64_t rounded = (bytes + 4095) / 4096 * 4096, at = tail;
     if (size == 0 || rounded > size) return false;
+    if (head == tail) head = tail = at = (tail + size - 1) / size * size; // nothing is in it: all of it is free
     if (at % size + rounded > size) at += size - at % size;
     if (at + rounded - head > size) return false;
     *begin  = at;

@@ -450,8 +450,7 @@ static void await(const struct abi_tensor * node) {
     __atomic_sub_fetch(&run.waiters, 1, __ATOMIC_SEQ_CST);
 }
 
-void ggs_run_op(const struct abi_params * params, struct abi_tensor * node) {
-    (void) params;
+void ggs_run_op(struct abi_tensor * node) {
     if (!__atomic_load_n(&run.running, __ATOMIC_ACQUIRE)) return;
     if (is_thread_0) {
         begin_op(node);
@@ -464,6 +463,12 @@ void ggs_run_op(const struct abi_params * params, struct abi_tensor * node) {
 
 static bool prepare(const struct abi_graph * graph) {
     find_ops();
+    if (ggs_files_changed() >= 0) {
+        ggs_stream_give_up(
+            "the model file was changed or cut while it is in use: nothing more is streamed, weights come from the "
+            "mapping");
+        return false;
+    }
     if (!survey(graph, ggs_weights_new() > 0 || ggs_weights_total() == 0) || run.n_uses == 0) return false;
     if (ggs_budget_due(run.grown)) {
         ggs_queue_reset();

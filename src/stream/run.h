@@ -14,8 +14,8 @@
 bool ggs_run_enter(const struct abi_graph * graph);
 void ggs_run_leave(void);
 
-// The thread is about to compute `node`.
-void ggs_run_op(const struct abi_params * params, struct abi_tensor * node);
+// The thread is about to compute `node`. Whether anything is done about it depends on the run alone, which all its threads see alike.
+void ggs_run_op(struct abi_tensor * node);
 
 // A range that belongs to a model is about to be unmapped.
 void ggs_run_unmap(const void * address, size_t length);

@@ -7,7 +7,7 @@
 #include "stream/files.h"
 #include "stream/memory.h"
 
-enum { MIB = 1 << 20, TABLE = 1 << 15, MOST_WEIGHTS = TABLE / 2, MOST_GROUPS = 1024 };
+enum { MIB = 1 << 20, LEAST_RING = 1 << 20, TABLE = 1 << 15, MOST_WEIGHTS = TABLE / 2, MOST_GROUPS = 1024 };
 
 static struct ggs_weight * table[TABLE];          // by address and size
 static struct ggs_weight * weights[MOST_WEIGHTS]; // in order of first use
@@ -151,22 +151,26 @@ static struct totals total_up(void) {
 }
 
 // The ring: large enough for what goes through it while the disk is busy with what comes next, small beside what could be kept instead.
-// The largest weights are kept where they can be, so that it need not hold them.
+// The largest weights are kept where they can be, so that it need not hold them. 0 where `budget` is too little.
 static uint64_t ring_for_dense(const struct totals * t, uint64_t budget) {
     uint64_t ring = budget / 5, large = 0;
     if (ring > 32 * (uint64_t) MIB) ring = 32 * (uint64_t) MIB;
     for (uint32_t i = 0; i < n_weights; i++) {
         if (weights[i]->group == NULL && 2 * room(weights[i]) > ring) large += room(weights[i]);
     }
-    if (large > budget - ring) ring = 2 * t->largest_dense < budget / 2 ? 2 * t->largest_dense : budget / 2;
-    return ring;
+    if (large <= budget - ring) return ring;
+    if (2 * t->largest_dense <= budget / 2) return 2 * t->largest_dense;
+    return t->largest_dense <= budget - budget / 8 ? t->largest_dense : 0;
 }
 
-// A prompt uses nearly all experts of a layer: they go through the ring as a whole.
+// A prompt uses nearly all experts of a layer: they go through the ring as a whole, two weights at a time where there is room.
 static uint64_t ring_for_experts(const struct totals * t, uint64_t budget) {
-    uint64_t largest = t->largest_expert_tensor, ring = 2 * largest + 2 * MIB;
-    if (ring > budget / 4) ring = largest + MIB;
-    return ring > budget / 3 ? 0 : ring;
+    uint64_t one = t->largest_expert_tensor + MIB, ring = 2 * one;
+    if (ring > budget / 4 || t->dense + t->least_slots + ring > budget) ring = one;
+    if (t->dense + t->least_slots + ring <= budget) return ring;
+    if (t->least_slots + ring > budget) return 0;
+    uint64_t dense = ring_for_dense(t, budget - t->least_slots); // these take turns in it
+    return dense == 0 ? 0 : dense > ring ? dense : ring;
 }
 
 static int by_room(const void * a, const void * b) {
@@ -269,20 +273,16 @@ static void place_slots(uint32_t each, uint64_t one_slot_each) {
 
 bool ggs_weights_arrange(uint64_t budget, uint64_t * ring_bytes) {
     ggs_weights_drop();
-    n_arranged      = n_weights;
-    struct totals t = total_up();
-    uint64_t      ring, slots = 0;
-    if (n_groups == 0) {
-        ring = ring_for_dense(&t, budget);
-        if (ring < 2 * MIB) return false;
-    } else {
-        ring  = ring_for_experts(&t, budget);
-        slots = t.least_slots;
-        if (t.dense + slots + ring > budget && ring == 0) return false;
-        if (t.dense + slots + ring > budget && ring < ring_for_dense(&t, budget)) ring = ring_for_dense(&t, budget);
-        if (slots + ring > budget) return false;
-    }
+    n_arranged          = n_weights;
+    struct totals t     = total_up();
+    uint64_t      slots = n_groups == 0 ? 0 : t.least_slots;
+    uint64_t      ring  = n_groups == 0 ? ring_for_dense(&t, budget) : ring_for_experts(&t, budget);
+    if (ring < LEAST_RING || slots + ring > budget) return false;
     uint64_t kept = choose_kept(budget - ring - slots, ring);
+    for (uint32_t i = 0; i < n_weights;
+         i++) { // what the mapping has to do thrashes in the little that is left to the page cache
+        if (weights[i]->group == NULL && weights[i]->place == GGS_PLACE_MAPPED) return false;
+    }
     place_kept(kept);
     if (n_groups > 0) place_slots((uint32_t) ((budget - ring - kept) / t.one_slot_each), t.one_slot_each);
     *ring_bytes = ring;

@@ -158,6 +158,9 @@ static const size_t fixed_parts[] = {
     [GGS_JOURNAL_PAGES]        = FIXED(pages),
     [GGS_JOURNAL_READ]         = FIXED(read),
     [GGS_JOURNAL_RESIDENT]     = FIXED(resident),
+    [GGS_JOURNAL_DEVICE_RUN]   = FIXED(device_run),
+    [GGS_JOURNAL_KERNELS]      = FIXED(kernels),
+    [GGS_JOURNAL_DEVICE]       = FIXED(device),
     [GGS_JOURNAL_FAULT]        = FIXED(fault),
     [GGS_JOURNAL_REQUEST]      = FIXED(request),
 };

@@ -125,10 +125,13 @@ enum ggs_journal_type {
     GGS_JOURNAL_END          = 26, // ggs_journal_number: 0. The process left main or called exit
     GGS_JOURNAL_PAGES        = 27, // ggs_journal_pages; `count` ggs_journal_area: what an op really touched
     GGS_JOURNAL_READ         = 28, // ggs_journal_read; text: path
-    GGS_JOURNAL_RESIDENT = 29, // ggs_journal_resident; `count` ggs_journal_area; text: path. A file may take several
-    GGS_JOURNAL_FAULT    = 30, // machine: ggs_journal_fault
-    GGS_JOURNAL_REQUEST  = 31, // machine: ggs_journal_request
-    GGS_JOURNAL_COUNT    = 32,
+    GGS_JOURNAL_RESIDENT   = 29, // ggs_journal_resident; `count` ggs_journal_area; text: path. A file may take several
+    GGS_JOURNAL_FAULT      = 30, // machine: ggs_journal_fault
+    GGS_JOURNAL_REQUEST    = 31, // machine: ggs_journal_request
+    GGS_JOURNAL_DEVICE_RUN = 32, // ggs_journal_device_run; `ops` ggs_journal_device_op: the results of a run are there
+    GGS_JOURNAL_KERNELS    = 33, // ggs_journal_kernels; `count` ggs_journal_kernel; names. Before the DEVICE_RUN
+    GGS_JOURNAL_DEVICE     = 34, // ggs_journal_device; text: the name of its backend, "\n", its description
+    GGS_JOURNAL_COUNT      = 35,
 };
 
 struct ggs_journal_record {
@@ -222,6 +225,53 @@ struct ggs_journal_run_end {
     uint64_t ticks; // an anchor
     uint64_t monotonic_ns;
     int64_t  status; // as the engine returned it
+};
+
+struct ggs_journal_device {
+    uint64_t memory; // bytes, 0 if not known
+    uint32_t type;   // enum ggs_device_type
+    uint32_t reserved;
+};
+
+// Comes after the RUN_END of a run on a device, which is only the return of the call that submits it.
+struct ggs_journal_device_run {
+    uint64_t run;
+    uint64_t submitted;      // ticks: everything is in the device's queue
+    uint64_t results_ns;     // CLOCK_MONOTONIC: the engine has waited for the results
+    uint64_t clock_error_ns; // how far times of ops may be off
+    uint32_t ops;
+    uint32_t timed; // enum ggs_device_timed
+};
+
+enum ggs_device_timed {
+    GGS_DEVICE_UNTIMED = 0, // the run is seen as a whole only
+    GGS_DEVICE_TIMED   = 1, // times of ops were stamped on the device
+    GGS_DEVICE_REPLAYED =
+        2, // likewise, of a graph that was captured before: `ops` names every node, also those fused into others
+};
+
+struct ggs_journal_kernels {
+    uint64_t run;
+    uint64_t count;
+};
+
+enum { GGS_DEVICE_NO_NODE = 0xfffffffe }; // of a kernel: work of the run that belongs to no node
+
+struct ggs_journal_kernel {
+    uint32_t node;
+    uint32_t queue;
+    uint64_t begin_ns, end_ns; // CLOCK_MONOTONIC
+    uint64_t bytes;            // of a copy or set
+    uint32_t grid[3], block[3];
+    uint64_t name; // offset in the names, which end with a NUL each
+};
+
+// A node that the backend's loop came to; those between two of them were computed together with the first, or are empty.
+struct ggs_journal_device_op {
+    uint32_t node;
+    uint32_t queue;
+    uint64_t submit;           // ticks
+    uint64_t begin_ns, end_ns; // CLOCK_MONOTONIC; 0: no commands were stamped
 };
 
 struct ggs_journal_decode {

@@ -122,7 +122,7 @@ for (const n of [1, 5, 100]) {
         assert.deepEqual(found.map((s) => s.step), Array.from({ length: n }, (_, i) => i));
         assert.deepEqual(found.map((s) => s.phase), ["PROMPT", ...Array(n - 1).fill("GENERATE")]);
         assert.equal(found[0].tokens.length, json.prompt_tokens);
-        assert.deepEqual(found.slice(1).flatMap((s) => s.tokens), json.tokens.slice(0, n - 1));
+        assert.deepEqual(found.slice(1).flatMap((s) => s.tokens), json.ids.slice(0, n - 1));
         assert.deepEqual(found.flatMap((s) => s.positions), Array.from({ length: json.prompt_tokens + n - 1 }, (_, i) => i));
         for (const s of found) {
             const mine = runs.filter((r) => r.step === s.step);
@@ -143,7 +143,7 @@ test("a long prompt is one step, in however many batches and graphs it is fed", 
     assert.ok(n > 100 && n % 32 > 1);
     assert.deepEqual(found.map((s) => s.phase), ["PROMPT", "GENERATE"]);
     assert.deepEqual(found[0].positions, Array.from({ length: n }, (_, i) => i));
-    assert.deepEqual(found[1].tokens, json.tokens.slice(0, 1));
+    assert.deepEqual(found[1].tokens, json.ids.slice(0, 1));
     assert.equal(decodes.filter((d) => d.step === 0).length, Math.ceil(n / 32));
     assert.equal(runs.filter((r) => r.step === 0).length, Math.ceil(n / 16));
     assert.equal(runs.filter((r) => r.step === 1).length, 1);
@@ -487,8 +487,8 @@ for (const [name, options] of [["tiny", ["-n", "8"]], ["moe", ["-n", "4"]], ["ti
             const { directory, json } = generate(path, ...args);
             assert.match(plain.logits_hash, /^[0-9a-f]{16}$/);
             assert.equal(json.logits_hash, plain.logits_hash);
-            assert.deepEqual(json.tokens, plain.tokens);
-            assert.equal(stats(directory).tokens, json.tokens.length);
+            assert.deepEqual(json.ids, plain.ids);
+            assert.equal(stats(directory).tokens, json.ids.length);
         });
     }
 }

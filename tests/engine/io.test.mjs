@@ -68,7 +68,7 @@ test("a cold model is read whole, and every request is found in its file", why, 
     assert.equal(total.over_time.bytes.reduce((a, b) => a + b, 0), total.model.bytes);
     assert.equal(total.other.bytes, sum(requests.filter((r) => !r.file && !r.write), "bytes"));
     const sizes = reads.map((r) => r.bytes).sort((a, b) => a - b), median = sizes[Math.ceil(sizes.length / 2) - 1];
-    assert.ok(total.size_bytes.median <= median && total.size_bytes.median > 0.93 * median);
+    assert.ok(total.bytes.median <= median && total.bytes.median > 0.93 * median);
     assert.equal(experiment(directory).settings.io, true);
     assert.equal(check(directory)["block requests"], "ok");
     const out = fresh();

@@ -6,7 +6,7 @@ import { once } from "node:events";
 import { chmodSync, existsSync, readFileSync, readdirSync, realpathSync, statSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { setTimeout as delay } from "node:timers/promises";
-import { engine, ggscope, output, run, scratch } from "../lib.mjs";
+import { engine, ggscope, output, run, scratch, terminal } from "../lib.mjs";
 import { check, experiment, fresh, jsonLines, stats } from "./traces.mjs";
 import { machine, nobody, noLimit, ownFolder, ownModel } from "./pressure.mjs";
 
@@ -65,7 +65,7 @@ test("a program larger than its memory runs, and gives the same", { skip }, () =
     assert.deepEqual(memory, { limit: 64 * MiB, mechanism: found.mechanism, peak: found.memory_peak, anonymous: found.memory_anonymous,
         shared: found.memory_shared, limit_hits: found.limit_hits, oom_kills: 0 });
     assert.match(output(ggscope, ["stats", directory]), /^limit +64\.0 MiB of memory \(.*\), reached [\d,]+ times$/m);
-    for (const line of output(ggscope, ["stats", directory]).split("\n")) assert.ok([...line].length <= 80, line);
+    for (const line of terminal(80, ggscope, ["stats", directory]).split("\n")) assert.ok([...line].length <= 80, line);
 });
 
 test("the summary of a recording names the limit", { skip }, () => {

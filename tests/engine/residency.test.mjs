@@ -3,7 +3,7 @@ import { test } from "node:test";
 import assert from "node:assert/strict";
 import { readFileSync, statSync } from "node:fs";
 import { join } from "node:path";
-import { ggscope, output, run } from "../lib.mjs";
+import { ggscope, output, run, terminal } from "../lib.mjs";
 import { check, experiment, fresh, host, rows, stats } from "./traces.mjs";
 import { machine, nobody, noLimit, noPython, ownFolder, ownModel, warm } from "./pressure.mjs";
 
@@ -37,7 +37,7 @@ test("a mapped model: in memory as a whole from the load to the end", () => {
     assert.ok(residency.load.bytes_untouched <= model.bytes - model.bytes_touched);
     assert.ok(residency.load.bytes_untouched > 0.9 * (embedding.bytes - embedding.bytes_touched));
     assert.match(output(ggscope, ["stats", directory]), /^resident +of 19\.0 MiB of files\n +after loading +1[89]\.\d MiB, of which [45]\.\d\d MiB no op touches$/m);
-    for (const line of output(ggscope, ["stats", directory]).split("\n")) assert.ok([...line].length <= 80, line);
+    for (const line of terminal(80, ggscope, ["stats", directory]).split("\n")) assert.ok([...line].length <= 80, line);
     check(directory);
 });
 

@@ -33,6 +33,7 @@ const verbs = [
     ["prove", ["prove", "--json", "{proved}"]],
     ["paging", ["paging", "--json", "{dir}"]],
     ["paging", ["paging", "--json", "--policy", "opt", "--cold", "{dir}"]],
+    ["run", ["run", "--json", "-q", "-m", "{model}", "-p", "Hi", "-n", "3", "--logits-hash", "-o", "{out}"]],
     ["doctor", ["doctor", "--json"]],
     ["gguf", ["gguf", "--json", "{model}"]],
     ["gguf-regions", ["gguf", "--json", "--regions", "{model}"]],
@@ -95,11 +96,20 @@ function strict(schema, path) {
 }
 
 test("schemas allow no key that they do not name, and each has an answer that is compared with it", () => {
-    const used = new Set([...verbs, ...routes].map(([name]) => name));
+    const used = new Set([...verbs, ...routes, ["error"]].map(([name]) => name));
     for (const name of names) {
         strict(read(name), name);
         assert.ok(used.has(name), `docs/schemas/${name}.schema.json is the schema of nothing`);
     }
+});
+
+test("every verb that takes --json and every path of the server is compared with a schema", () => {
+    const files = readdirSync(join(root, "src", "cli")).filter((file) => /^cmd-[a-z]+\.c$/.test(file));
+    const takers = files.filter((file) => /GGS_OPTION_JSON|"json"/.test(readFileSync(join(root, "src", "cli", file), "utf8"))).map((file) => file.slice(4, -2));
+    const paths = [...readFileSync(join(root, "src", "serve", "site.c"), "utf8").matchAll(/\{"([a-z]+)", (?:true|false), ggs_route_/g)].map((match) => match[1]);
+    assert.ok(takers.length > 10 && paths.length > 14);
+    for (const verb of takers.filter((verb) => verb !== "export")) assert.ok(verbs.some(([, args]) => args[0] === verb), `ggscope ${verb} --json`);
+    for (const path of paths) assert.ok(routes.some(([, route]) => new RegExp(`/${path}(\\?|$)`).test(route)), path);
 });
 
 test("a key too much, one too few and a wrong type are noticed", () => {
@@ -121,7 +131,7 @@ test("the recordings have something of everything that can be recorded here", (t
 for (const [name, args] of verbs)
     test(`ggscope ${args.join(" ")}`, (t) => {
         for (const kind of args.some((word) => word.startsWith("{dir")) ? kinds : ["tiny"]) {
-            const line = args.map((word) => word.replace("{dir}", () => recording(kind)).replace("{moe}", () => recording("moe")).replace("{dense}", () => recording("tiny")).replace("{proved}", () => recording("proved")).replace("{model}", () => model("moe")));
+            const line = args.map((word) => word.replace("{dir}", () => recording(kind)).replace("{moe}", () => recording("moe")).replace("{dense}", () => recording("tiny")).replace("{proved}", () => recording("proved")).replace("{model}", () => model("moe")).replace("{out}", () => scratch(`out-${name}`)));
             const result = run(ggscope, line);
             if (name === "gguf-extents" && result.status !== 0) return t.skip(result.stderr.trim());
             assert.ok(result.status === 0 || (result.status === 1 && result.stdout !== ""), result.stderr);
@@ -168,3 +178,12 @@ for (const [name, path] of routes)
             conforms(name, await ask(asked), `${asked} of ${kinds[index]}`);
         }
     });
+
+test("an error", async () => {
+    const { origin, cookie } = await start();
+    for (const [path, status] of [["/api/x/99/summary", 404], ["/api/x/0/stats?tokens=x", 400], ["/api/x/0/stats?tokens=99", 404], ["/api/nothing", 404]]) {
+        const response = await fetch(origin + path, { headers: { Cookie: cookie } });
+        assert.equal(response.status, status, path);
+        conforms("error", await response.json(), path);
+    }
+});

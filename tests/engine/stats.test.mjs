@@ -3,7 +3,7 @@ import { test } from "node:test";
 import assert from "node:assert/strict";
 import { existsSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { build, engine, ggscope, model, output, root, run, scratch } from "../lib.mjs";
+import { build, engine, ggscope, model, output, root, run, scratch, terminal } from "../lib.mjs";
 
 const tokens = 6;
 function recorded(name, ...options) {
@@ -77,9 +77,20 @@ test("a dense model is read whole for every token: each weight again after all t
     assert.ok(pattern.bytes_sequential > 0 && pattern.bytes_sequential < pattern.bytes);
 });
 
-test("text fits 80 columns", () => {
-    for (const by of ["op", "layer", "component", "tensor", "thread", "token"])
-        for (const line of output(ggscope, ["stats", "--by", by, recorded("moe")]).split("\n")) assert.ok([...line].length <= 80, line);
+test("text fits a terminal of 80 columns; threads have no bytes", () => {
+    for (const by of ["op", "layer", "component", "tensor", "thread", "token"]) {
+        const text = terminal(80, ggscope, ["stats", "--by", by, recorded("moe")]);
+        for (const line of text.split("\n")) assert.ok([...line].length <= 80, line);
+        assert.equal(/^(op|layer|component|tensor|thread|token) +ops +wall +share +wait +read +GB\/s$/m.test(text), by !== "thread", by);
+    }
+});
+
+test("some tokens: no word of a prompt that is not among them", () => {
+    const first = (...options) => output(ggscope, ["stats", ...options, recorded("moe")]).split("\n")[0];
+    assert.match(first(), /^tokens +6 steps: prompt of 5 in \S+ \S+, then \S+ \S+ each \(\S+ tokens\/s\)$/);
+    assert.match(first("--token", "0"), /^tokens +1 step: prompt of 5 in \S+ \S+$/);
+    assert.match(first("--token", "3"), /^tokens +1 step: \S+ \S+ \(\S+ tokens\/s\)$/);
+    assert.match(first("--token", "3.."), /^tokens +3 steps: \S+ \S+ each \(\S+ tokens\/s\)$/);
 });
 
 test("--probe is kept in the experiment", () => {

@@ -4,7 +4,7 @@ import { test } from "node:test";
 import assert from "node:assert/strict";
 import { copyFileSync, cpSync, mkdirSync, readFileSync, truncateSync, statSync, utimesSync } from "node:fs";
 import { join } from "node:path";
-import { ggscope, model, output, run, scratch } from "../lib.mjs";
+import { ggscope, model, output, run, scratch, terminal } from "../lib.mjs";
 import { fresh, generate, graphs, rows, stats, values } from "./traces.mjs";
 
 const verb = (...args) => output(ggscope, args);
@@ -16,8 +16,9 @@ const moe = generate(model("moe"), "-n", "6", "-t", "2", "--ubatch", "4").direct
 const tiny = generate(model("tiny"), "-n", "6", "-t", "1").directory;
 const all = json("log", moe).ops;
 
-// Text fits 80 columns where it is piped.
-function fits(text) {
+// What a verb shows on a terminal of 80 columns: it fits.
+function fits(...args) {
+    const text = terminal(80, ggscope, args);
     for (const line of lines(text)) assert.ok([...line].length <= 80, `${[...line].length} columns: ${line}`);
     return text;
 }
@@ -36,7 +37,7 @@ test("log has every op of stats, and the same bytes", () => {
         assert.equal(sum(op.operands.filter((o) => o.write), "bytes"), op.bytes_written);
     }
     assert.deepEqual([...new Set(all.map((op) => op.token))], [0, 1, 2, 3, 4, 5]);
-    assert.equal(lines(fits(verb("log", moe))).length, all.length + 1);
+    assert.equal(lines(fits("log", moe)).length, all.length + 1);
 });
 
 test("log's filters pass what they say", () => {
@@ -106,9 +107,19 @@ test("log ends quietly when its reader goes away, and uses a wide terminal", () 
     const head = run("sh", ["-c", `"${ggscope}" log "${moe}" | head -n 2`]);
     assert.equal(lines(head.stdout).length, 2);
     assert.equal(head.stderr, "");
-    const wide = output(ggscope, ["log", moe, "--limit", "40"], { env: { ...process.env, COLUMNS: "140" } });
+    const wide = terminal(140, ggscope, ["log", moe, "--limit", "40"]);
     assert.match(wide, /^ +# +time token op +tensor +L +T +bytes source +took +wait\n/);
     assert.match(wide, /ffn_moe_weights_sum_clamped-0 /);
+});
+
+test("what is piped is never cut", () => {
+    const cut = /…/;
+    for (const args of [["log", moe], ["log", "--faults", moe], ["graph", "--all", moe], ["experts", moe], ["buffers", moe], ["diff", tiny, moe], ["stats", "--by", "tensor", moe], ["stats", moe]])
+        assert.doesNotMatch(run(ggscope, args, { env: { ...process.env, COLUMNS: "60" } }).stdout, cut, args.join(" "));
+    const text = verb("log", moe);
+    for (const op of all.slice(0, 400)) assert.ok(text.includes(` ${op.op} `) && text.includes(` ${op.name} `), `${op.op} ${op.name}`);
+    assert.ok(all.some((op) => op.op === "FLASH_ATTN_EXT") && all.some((op) => op.name.length > 20));
+    assert.match(fits("log", moe), cut, "on a terminal it is");
 });
 
 test("what cannot be understood is refused before anything is read", () => {
@@ -129,7 +140,8 @@ test("what cannot be understood is refused before anything is read", () => {
 test("tokens and layers that are not there are refused with the range that is", () => {
     const layer = /^ggscope: there is no layer 99: this recording has layers 0 to 23\n$/, token = /^ggscope: there is no token 99: this recording has tokens 0 to 5\n$/;
     for (const [args, says] of [[["log", "--layer", "99"], layer], [["log", "--json", "--layer", "99"], layer], [["log", "--faults", "--layer", "99"], layer],
-        [["log", "--token", "99"], token], [["log", "--token", "3..99", "--csv"], token], [["experts", "--token", "99"], token], [["paging", "--token", "99"], token]]) {
+        [["log", "--token", "99"], token], [["log", "--token", "3..99", "--csv"], token], [["experts", "--token", "99"], token], [["paging", "--token", "99"], token],
+        [["stats", "--token", "99"], token], [["stats", "--token", "3..99", "--json"], token], [["stats", "--layer", "99"], layer]]) {
         const result = run(ggscope, [...args, moe]);
         assert.deepEqual([result.status, result.stdout], [1, ""], args.join(" "));
         assert.match(result.stderr, says, args.join(" "));
@@ -173,7 +185,7 @@ test("graph has every node and edge of the step, each layer once", () => {
     const count = (state) => computed.filter((n) => n.state === state).length;
     assert.deepEqual([count("executed"), count("absorbed"), count("empty")], [runs[0].executed, runs[0].absorbed, runs[0].empty]);
 
-    const text = fits(verb("graph", moe, "--token", "1"));
+    const text = fits("graph", moe, "--token", "1");
     assert.deepEqual([...text.matchAll(/^layer (\d+):/gm)].map((m) => +m[1]), Array.from({ length: 24 }, (_, i) => i));
     const shown = (output) => [...output.matchAll(/^ [ +] ([A-Z_]+) /gm)].length;
     assert.equal(shown(text), runs[0].executed + runs[0].absorbed);
@@ -281,7 +293,7 @@ test("experts: the prefetch window reaches from the router's end to the first re
 test("experts: tokens can be chosen, text fits, dense models have none", () => {
     assert.equal(json("experts", moe, "--token", "1..3").tokens, 3);
     assert.equal(json("experts", moe, "--token", "0").tokens, 5);
-    const text = fits(verb("experts", moe));
+    const text = fits("experts", moe);
     assert.match(text, /^experts +768 in 24 layers, 4 chosen per token and layer; 10 tokens$/m);
     assert.equal(verb("experts", tiny), "no experts in this model\n");
     assert.equal(json("experts", tiny).has_experts, false);
@@ -293,7 +305,7 @@ test("experts of a model whose first layers are dense", () => {
     assert.ok(e.has_experts);
     assert.ok(e.by_layer.length > 0);
     assert.equal(e.activations, sum(chosen.flatMap((t) => Object.values(t).map((ids) => ids.length))));
-    fits(verb("experts", directory));
+    fits("experts", directory);
 });
 
 // ---- buffers ----
@@ -313,7 +325,7 @@ test("buffers lists them all, and its peak is that of stats", () => {
     }
     assert.equal(sum(b.transfers, "bytes"), sum(t.transfers, "bytes"));
     assert.equal(sum(b.transfers, "count"), t.transfers.length);
-    const text = fits(verb("buffers", moe));
+    const text = fits("buffers", moe);
     assert.match(text, /^ +4 +kv +CPU +/m);
     assert.match(text, /^ +0 B └─+$/m);
     assert.match(text, /^mapped file 1 +buffer \d+ \(weights\) +\d+/m);
@@ -340,7 +352,7 @@ test("diff of the same command twice: the same ops, bytes and experts; only time
     assert.equal(d.expert_ops, all.filter((op) => op.op === "MUL_MAT_ID").length);
     assert.deepEqual(d.warnings, []);
     agree(d);
-    fits(verb("diff", moe, again));
+    fits("diff", moe, again);
 });
 
 // Beyond the spread within either run, or half as much again in all; and words, medians and sums go the same way.
@@ -366,7 +378,7 @@ test("diff warns of what makes two recordings hard to compare", () => {
     const prompt = generate(model("tiny"), "-n", "6", "-t", "1", "-p", "Another text that is longer").directory;
     assert.match(json("diff", tiny, prompt).warnings[0], /^the prompts differ: 5 and \d+ tokens$/);
     assert.match(json("diff", tiny, moe).warnings[0], /^the models differ: tiny\.gguf .* and moe\.gguf /);
-    assert.match(fits(verb("diff", tiny, moe)), /^warning: the models differ: /m);
+    assert.match(fits("diff", tiny, moe), /^warning: the models differ: /m);
 });
 
 test("diff finds ops that only one has, and other bytes", () => {

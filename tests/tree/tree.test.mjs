@@ -21,6 +21,7 @@ const sees = {
     record: ["base", "gguf", "trace", "engine"],
     export: ["base", "gguf", "trace", "analyze", "answer"],
     serve: ["base", "gguf", "trace", "analyze", "answer"],
+    wasm: ["base", "serve"],
     cli: ["base", "gguf", "trace", "analyze", "answer", "record", "export", "serve", "engine"],
     engine: ["base", "gguf"],
 };

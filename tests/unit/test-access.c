@@ -115,7 +115,7 @@ static void test_index_of_another_shape_is_ignored(void ** state) {
     struct accesses      a;
     static const int32_t tokens[] = {1, 2};
     struct ggs_index     row      = {
-                 .run = 1, .slot = 1, .width = 4, .ne = {1ull << 32, 1ull << 32, 1, 1}, .data = tokens, .length = 8};
+                 .run = 1, .slot = 1, .width = 4, .ne = {1ull << 32, 1ull << 32, 1, 1}, .data = tokens, .length = 0};
     recording_open(&a.r);
     small_graph(&a.r, 1);
     recording_row(&a.r, GGS_TABLE_INDEX, &row);

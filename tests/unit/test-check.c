@@ -147,6 +147,14 @@ static void test_what_is_wrong(void ** state) {
     run_checks(&r, &c);
     assert_int_equal(result(&c, "times")->status, GGS_CHECK_FAIL);
     end(&r, &c);
+    good_recording(&r); // an op that ends long after its run
+    recording_run(&r,
+                  &(struct ggs_run){.run = 3, .graph = 1, .step = -1, .begin_ns = 5000, .end_ns = 6000, .op_runs = 1});
+    recording_op_run(&r, 3, 0, 0, 5000, 1800000000, 0, 0, 0);
+    run_checks(&r, &c);
+    assert_int_equal(result(&c, "times")->status, GGS_CHECK_FAIL);
+    assert_non_null(strstr(result(&c, "times")->text, "1 end after their graph run"));
+    end(&r, &c);
     good_recording(&r); // a weight that reaches beyond the end of its file
     recording_tensor(&r, "blk.0.ffn_up.weight", F32, 8, 4, 1, in_file(1, 9990));
     run_checks(&r, &c);

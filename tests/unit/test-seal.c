@@ -605,6 +605,75 @@ static void test_run_without_a_lane(void ** state) {
     ggs_reader_close(reader);
 }
 
+// A run on a device: what its DEVICE_RUN says of nodes, which comes after the call has returned. `replayed`: a captured graph, whose record
+// names every node.
+static void device_run(uint64_t run, bool replayed) {
+    static const uint32_t  visited[] = {0, 1, 3, 4, 5, 6}; // 2 is computed together with 1, 4 is empty
+    struct ggs_journal_run begin     = {
+            .run = run, .graph = 1, .ticks = f.ticks, .monotonic_ns = fixture_ns(&f), .os_thread = 7};
+    fixture_record(&f, GGS_JOURNAL_RUN, &begin, sizeof(begin), "CUDA0");
+    uint64_t start = fixture_ns(&f);
+    fixture_advance(&f, 1000);
+    struct ggs_journal_run_end end = {.run = run, .ticks = f.ticks, .monotonic_ns = fixture_ns(&f)};
+    fixture_record(&f, GGS_JOURNAL_RUN_END, &end, sizeof(end), NULL);
+    fixture_advance(&f, 9000);
+    struct {
+        struct ggs_journal_device_run head;
+        struct ggs_journal_device_op  ops[TINY_NODES];
+    } record = {.head = {.run        = run,
+                         .results_ns = start + 9500,
+                         .ops        = replayed ? 7 : 6,
+                         .timed      = replayed ? GGS_DEVICE_REPLAYED : GGS_DEVICE_TIMED}};
+    for (uint32_t i = 0; i < record.head.ops; i++) {
+        uint32_t node = replayed ? i : visited[i];
+        bool     ran  = node != 4 && node != 2;
+        record.ops[i] = (struct ggs_journal_device_op){.node     = node,
+                                                       .queue    = 40,
+                                                       .submit   = begin.ticks + 10 * node,
+                                                       .begin_ns = ran ? start + 2000 + 1000 * node : 0,
+                                                       .end_ns   = ran ? start + 2900 + 1000 * node : 0};
+    }
+    fixture_record(&f, GGS_JOURNAL_DEVICE_RUN, &record, sizeof(record.head) + record.head.ops * sizeof(record.ops[0]),
+                   NULL);
+}
+
+static void test_device_runs(void ** state) {
+    (void) state;
+    size_t n;
+    fixture_process(&f);
+    tiny_graph(&f, 1);
+    device_run(1, false);
+    device_run(2, true);
+    struct ggs_reader * reader = seal_and_open(&f, folder, NULL, NULL);
+    struct ggs_run *    runs   = READ(reader, GGS_TABLE_RUNS, ggs_run, &n);
+    assert_int_equal(n, 2);
+    for (size_t i = 0; i < n; i++) {
+        assert_int_equal(runs[i].flags, 0);
+        assert_int_equal(runs[i].end_ns - runs[i].begin_ns, 9500); // not when the call returned
+        assert_int_equal(runs[i].executed, 5);
+        assert_int_equal(runs[i].absorbed, 1);
+        assert_int_equal(runs[i].empty, 1);
+        assert_int_equal(runs[i].unseen + runs[i].opaque + runs[i].skipped, 0);
+    }
+    struct ggs_op_run * ops = READ(reader, GGS_TABLE_OP_RUNS, ggs_op_run, &n);
+    assert_int_equal(n, 10);
+    assert_int_equal(ops[1].node, 1);
+    assert_int_equal(ops[1].absorbed, 1);
+    assert_int_equal(ops[1].begin_ns - runs[0].begin_ns, 3000);
+    assert_int_equal(ops[1].duration_ns, 900);
+    assert_true(ops[1].submit_ns >= runs[0].begin_ns && ops[1].submit_ns < ops[1].begin_ns);
+    assert_int_equal(ops[6].absorbed, 1); // the same of the replay
+    assert_int_equal(ops[1].flags, GGS_OP_RUN_ENDED | GGS_OP_RUN_FUSED);
+    struct ggs_lane * lanes = READ(reader, GGS_TABLE_LANES, ggs_lane, &n);
+    assert_int_equal(n, 1);
+    assert_int_equal(lanes[0].kind, GGS_LANE_QUEUE);
+    assert_string_equal(ggs_reader_string(reader, lanes[0].name), "CUDA0");
+    free(runs);
+    free(ops);
+    free(lanes);
+    ggs_reader_close(reader);
+}
+
 // Backends that are seen as whole graphs have a lane each, named after them; the CPU's keep their names.
 static void test_lanes(void ** state) {
     (void) state;
@@ -635,7 +704,7 @@ static void test_lanes(void ** state) {
         static const uint64_t device[] = {1, 2, 3, 2, 1};
         assert_int_equal(runs[i].device, device[i]);
         assert_int_equal(runs[i].process, 1);
-        assert_int_equal(runs[i].flags, i == 0 || i == 4 ? 0 : GGS_RUN_OPAQUE);
+        assert_int_equal(runs[i].flags, i == 0 || i == 4 ? 0 : GGS_RUN_OPAQUE | GGS_RUN_RESULTS_UNSEEN);
     }
     struct ggs_lod * lod  = READ(reader, GGS_TABLE_LOD, ggs_lod, &n);
     uint64_t         busy = 0;
@@ -768,11 +837,22 @@ static void test_half_removed_spool(void ** state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        TEST(every_value),     TEST(graph),       TEST(graph_at_other_addresses),
-        TEST(places),          TEST(coverage),    TEST(skipped),
-        TEST(concurrent_runs), TEST(losses),      TEST(segments_given_up),
-        TEST(garbage),         TEST(header_size), TEST(run_without_a_lane),
-        TEST(lanes),           TEST(directory),   TEST(half_removed_spool),
+        TEST(every_value),
+        TEST(graph),
+        TEST(graph_at_other_addresses),
+        TEST(places),
+        TEST(coverage),
+        TEST(skipped),
+        TEST(concurrent_runs),
+        TEST(losses),
+        TEST(segments_given_up),
+        TEST(garbage),
+        TEST(header_size),
+        TEST(run_without_a_lane),
+        TEST(lanes),
+        TEST(device_runs),
+        TEST(directory),
+        TEST(half_removed_spool),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -6,6 +6,7 @@
 
 #include <cmocka.h>
 
+#include "analyze/ops/gaps.h"
 #include "analyze/ops/groups.h"
 #include "analyze/ops/heat.h"
 #include "analyze/ops/occupancy.h"
@@ -107,6 +108,9 @@ static void test_totals_of_a_part(void ** state) {
     assert_int_equal(t.runs, 3);
     assert_int_equal(t.ops, 9); // without GET_ROWS, which has no layer
     ggs_totals_release(&t);
+    assert_int_equal(ggs_totals_compute(&t, &trace, &(struct ggs_totals_range){99, 99, -1}, &error), GGS_ABSENT);
+    assert_string_equal(error.text, "there is no token 99: this recording has tokens 0 to 1");
+    assert_int_equal(ggs_totals_compute(&t, &trace, &(struct ggs_totals_range){0, 1, 5}, &error), GGS_ABSENT);
     assert_int_equal(ggs_totals_compute(&t, &trace, &ggs_totals_all, &error), 0);
     assert_int_equal(t.warmup_steps, 1);
     assert_int_equal(t.steps, 2);
@@ -154,6 +158,7 @@ static void test_time_of_opaque_runs_is_a_row(void ** state) {
     // Two rows of the embedding, which ones is not known; norm-0 is not handed on inside.
     assert_int_equal(t.by_op[0].read, 64 + 8 + 64 + 64 + 32 + 256 + 64 + 32);
     assert_int_equal(t.touched_bytes, 320 + 32 + 256); // so any row may have been
+    assert_int_equal(t.pattern.uses[0].bytes, 3 * 32 + 32); // of the embedding: rows, not the whole of it
     assert_false(op_row(&t, "ADD")->opaque);
     ggs_totals_release(&t);
     recording_close(&r, &trace);
@@ -267,6 +272,64 @@ static void test_overview(void ** state) {
     recording_close(&r, &trace);
 }
 
+// An opaque run that names a thread's slot does not take over its lane.
+static void test_lanes_of_opaque_runs(void ** state) {
+    (void) state;
+    static const int32_t tokens[] = {1};
+    struct recording     r;
+    struct ggs_trace     trace;
+    struct ggs_overview  o;
+    recording_open(&r);
+    small_graph(&r, 1);
+    struct ggs_run row = {.run = 1, .graph = 1, .backend = recording_string(&r, "BLAS"), .flags = GGS_RUN_OPAQUE};
+    recording_run(&r, &row);
+    small_run(&r, 2, 1, 0, GGS_PHASE_PROMPT, 1000, tokens, 1);
+    recording_done(&r, &trace);
+    assert_int_equal(ggs_overview_compute(&o, &trace, &error), 0);
+    assert_int_equal(o.n_lanes, 3);
+    int lane = ggs_overview_lane(&o, 0, 0);
+    assert_true(lane >= 0);
+    assert_string_equal(ggs_reader_string(trace.reader, o.lanes[lane].backend), "CPU");
+    ggs_overview_release(&o);
+    recording_close(&r, &trace);
+}
+
+// ---- gaps ----
+
+static void test_gaps(void ** state) {
+    (void) state;
+    static const struct ggs_loss losses[] = {
+        {.reason = GGS_LOSS_SPACE, .lane = 1, .count = 4, .run = 2},                      // in one run
+        {.reason = GGS_LOSS_RING, .lane = 0, .count = 9, .begin_ns = 500, .end_ns = 900}, // before the first
+        {.reason = GGS_LOSS_FAULTS, .lane = 0, .count = 5, .run = 1},                     // not of ops
+        {.reason   = GGS_LOSS_SPACE,
+         .lane     = 0,
+         .count    = 1,
+         .run      = 77,
+         .begin_ns = 30,
+         .end_ns   = 20}, // a run that is not there
+    };
+    struct recording r;
+    struct ggs_trace trace;
+    struct ggs_gaps  g;
+    small_recording(&r);
+    for (unsigned i = 0; i < 4; i++) recording_row(&r, GGS_TABLE_LOSSES, &losses[i]);
+    recording_done(&r, &trace);
+    assert_int_equal(ggs_gaps_list(&g, &trace, 0, INT64_MAX, &error), 0);
+    assert_int_equal(g.n, 3);
+    assert_int_equal(g.gap[0].begin_ns, 30);
+    assert_int_equal(g.gap[0].end_ns, 30);
+    assert_int_equal(g.gap[1].end_ns, 900);
+    assert_int_equal(g.gap[2].begin_ns, SMALL_BEGIN + SMALL_APART); // reaches over the run
+    assert_int_equal(g.gap[2].end_ns, SMALL_BEGIN + SMALL_APART + SMALL_RUN_NS);
+    assert_int_equal(g.gap[2].count, 4);
+    ggs_gaps_release(&g);
+    assert_int_equal(ggs_gaps_list(&g, &trace, 900, 1000, &error), 0);
+    assert_int_equal(g.n, 1);
+    ggs_gaps_release(&g);
+    recording_close(&r, &trace);
+}
+
 // ---- buffers ----
 
 static void test_occupancy(void ** state) {
@@ -361,6 +424,7 @@ static void test_heat_of_opaque_runs(void ** state) {
     assert_int_equal(ggs_heat_compute(&heat, &trace, &map, 0, INT64_MAX, &error), 0);
     assert_int_equal(heat_of(&heat, &map, "blk.0.attn_q.weight")->reads, 2); // not "never touched"
     assert_int_equal(heat_of(&heat, &map, "blk.0.attn_norm.weight")->bytes, 64);
+    assert_int_equal(heat_of(&heat, &map, "token_embd.weight")->bytes, 2 * 64); // two rows each time, whichever
     ggs_heat_release(&heat);
     ggs_model_map_release(&map);
     recording_close(&r, &trace);
@@ -409,6 +473,8 @@ int main(void) {
         cmocka_unit_test(test_groups),
         cmocka_unit_test(test_threads_have_times_and_no_bytes),
         cmocka_unit_test(test_overview),
+        cmocka_unit_test(test_lanes_of_opaque_runs),
+        cmocka_unit_test(test_gaps),
         cmocka_unit_test(test_occupancy),
         cmocka_unit_test(test_heat),
         cmocka_unit_test(test_heat_of_opaque_runs),

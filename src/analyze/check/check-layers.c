@@ -95,15 +95,15 @@ void ggs_check_layers(struct context * c) {
     struct layers_seen *     seen  = calloc(1, sizeof(*seen));
     struct ggs_error         error = {0};
     uint64_t                 n = layers_of_model(c), met = 0;
-    if (seen == NULL || look_at_graphs(c, seen, &error) < 0) {
-        ggs_checks_add(c->checks, all, GGS_CHECK_FAIL, "%s", seen == NULL ? "out of memory" : error.text);
+    if ((seen == NULL ? ggs_fail_memory(&error) : look_at_graphs(c, seen, &error)) < 0) {
+        ggs_checks_add(c->checks, all, GGS_CHECK_FAIL, "%s", error.text);
         free(seen);
         return;
     }
     for (int i = 0; i < MOST_LAYERS; i++) met += seen->met[i];
     if (n == 0) {
         ggs_checks_add(c->checks, all, GGS_CHECK_SKIPPED,
-                       "the model's file does not tell how many there are, or is not there any more");
+                       "the model's file does not say how many there are, or is not there any more");
     } else {
         ggs_checks_add(c->checks, all, met >= n ? GGS_CHECK_OK : incomplete(c), "%" PRIu64 " of %" PRIu64, met, n);
     }

@@ -1,13 +1,13 @@
 #include "analyze/diff/diff-warnings.h"
 
 #include <inttypes.h>
-#include <json-c/json.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/error.h"
+#include "base/json-read.h"
 #include "base/text.h"
 
 __attribute__((format(printf, 2, 3))) static void warn(struct ggs_diff * diff, const char * format, ...) {
@@ -37,32 +37,28 @@ static void list_models(struct ggs_text * text, struct ggs_trace * trace) {
 }
 
 // Files of the same name and size may still be other models: experiment.json has a digest of their metadata.
-static void list_digests(char * text, size_t size, struct ggs_trace * trace) {
-    struct json_object *json = json_tokener_parse(ggs_reader_experiment(trace->reader)), *files, *digest;
-    size_t              used = 0;
-    text[0]                  = '\0';
-    if (json_object_object_get_ex(json, "model_files", &files) && json_object_is_type(files, json_type_array)) {
-        for (size_t i = 0; i < json_object_array_length(files) && used < size; i++) {
-            if (!json_object_object_get_ex(json_object_array_get_idx(files, i), "metadata_xxh3", &digest)) continue;
-            int written = snprintf(text + used, size - used, "%s ", json_object_get_string(digest));
-            used += written > 0 ? (size_t) written : 0;
-        }
+static void list_digests(struct ggs_text * text, struct ggs_trace * trace) {
+    const char *          experiment = ggs_reader_experiment(trace->reader);
+    struct ggs_json_value files      = ggs_json_member(ggs_json_read(experiment, strlen(experiment)), "model_files"),
+                          file       = {0};
+    while (ggs_json_next(files, &file)) {
+        if (ggs_json_append_to(ggs_json_member(file, "metadata_xxh3"), text)) ggs_text_putc(text, ' ');
     }
-    json_object_put(json);
 }
 
 static void compare_models(struct ggs_diff * diff, struct ggs_trace * a, struct ggs_trace * b) {
     struct ggs_text x = {0}, y = {0};
-    char            digests[2][1024];
     list_models(&x, a);
     list_models(&y, b);
     compare(diff, "models", &x, &y);
+    ggs_text_clear(&x);
+    ggs_text_clear(&y);
+    list_digests(&x, a);
+    list_digests(&y, b);
+    if (x.length > 0 && y.length > 0 && strcmp(ggs_text_string(&x), ggs_text_string(&y)) != 0)
+        warn(diff, "the models' metadata differ");
     ggs_text_release(&x);
     ggs_text_release(&y);
-    list_digests(digests[0], sizeof(digests[0]), a);
-    list_digests(digests[1], sizeof(digests[1]), b);
-    if (digests[0][0] != '\0' && digests[1][0] != '\0' && strcmp(digests[0], digests[1]) != 0)
-        warn(diff, "the models' metadata differ");
 }
 
 // ---- engines ----

@@ -55,7 +55,7 @@ struct key {
 // One side of ops that are alike.
 struct half {
     int64_t           step;  // newest token step that has it
-    uint32_t          times; // how often that step had it: where `order` is 0
+    uint32_t          times; // how often that step had it: if `order` is 0
     uint64_t          wall, read, written, choice;
     uint64_t          ops, only, sum_wall, sum_read, sum_written;
     struct ggs_spread spread;

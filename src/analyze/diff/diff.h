@@ -1,6 +1,6 @@
 // What changed between two recordings?
 //
-// Ops are aligned by (token step, layer, op, name of the result), and where a step has several such, by their order; never by
+// Ops are aligned by (token step, layer, op, name of the result), and by their order if a step has several such; never by
 // time. Names that the engine made up from a node's number count as no name, so that one op more does not shift all that follow.
 //
 // Bytes and experts are compared exactly. Times are noisy: verdict.h says what counts as a change.
@@ -30,7 +30,7 @@ struct ggs_diff_item {
     bool                 prompt;
     int                  layer; // -1: none; GGS_DIFF_LAYERS
     const char *         op;
-    const char *         tensor; // "" for those without a name; without the layer's number where all layers are meant
+    const char *         tensor; // "" for those without a name; without the layer's number if all layers are meant
     struct ggs_diff_side a, b;
     uint64_t             bytes_differ; // ops whose bytes differ
     enum ggs_verdict     verdict;
@@ -53,7 +53,7 @@ struct ggs_diff {
     uint64_t               bytes_differ;            // ops
     uint64_t               choices, choices_differ; // ops on experts; those that took others
     struct ggs_diff_times  prompt, generate;
-    double                 shift;   // B's time over A's of the typical kind of op; 1 where there is none
+    double                 shift;   // B's time over A's of the typical kind of op; 1 if there is none
     uint64_t               n_items; // what changed, most time first
     struct ggs_diff_item * items;
     struct ggs_names *     names; // where their texts are

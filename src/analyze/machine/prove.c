@@ -128,7 +128,7 @@ static int add_surprise(struct pass * pass, const struct span * span, uint64_t n
     return 0;
 }
 
-// Rows of a node that no op of the run has: nobody predicted those.
+// Rows of a node that no op of the run has: not predicted.
 static int add_stray(struct pass * pass, const struct ggs_pages * row, struct ggs_error * error) {
     struct span span = {row->file, row->page, row->page + row->pages};
     pass->proof->total.touched += row->pages;
@@ -190,7 +190,7 @@ static void add_sum(struct ggs_proof_sum * to, const struct ggs_proof_sum * sum)
     to->both += sum->both;
 }
 
-// In a run that was cut off, by a kill or a full disk, nothing is known of the ops behind the last one that was told of.
+// In a run that was cut off, by a kill or a full disk, nothing is known of the ops behind the last one that has rows.
 static bool is_untold(const struct pass * pass) {
     bool cut_off = (pass->walk->run.flags & (GGS_RUN_INTERRUPTED | GGS_RUN_PARTIAL)) != 0;
     return cut_off && pass->touched.n == 0 && pass->next == pass->n_rows;

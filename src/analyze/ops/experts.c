@@ -216,7 +216,8 @@ int ggs_experts_compute(struct ggs_experts * experts, struct ggs_trace * trace,
                         const struct ggs_experts_options * options, struct ggs_error * error) {
     struct pass pass = {.experts = experts, .trace = trace};
     *experts         = (struct ggs_experts){0};
-    int status       = find_any(experts, trace, error);
+    int status       = ggs_trace_check_steps(trace, options->first_token, options->last_token, error);
+    if (status == 0) status = find_any(experts, trace, error);
     if (status < 0 || !experts->any) return status;
     status = ggs_expert_tokens_new(&pass.tokens, experts, options->window, error);
     if (status == 0) status = ggs_walk_open(&pass.walk, trace, options->first_token, options->last_token, error);

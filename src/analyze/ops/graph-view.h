@@ -30,9 +30,9 @@ struct ggs_graph_view {
     uint64_t                 runs; // of the token step, that used this graph
     struct ggs_node_view {
         enum ggs_node_state state;
-        int                 layer; // -1: none
-        uint32_t            head;  // node + 1 that it was computed with: itself where executed; 0: it was not computed
-        int64_t             begin_ns;    // of the first run
+        int                 layer;    // -1: none
+        uint32_t            head;     // node + 1 that it was computed with: itself if executed; 0: it was not computed
+        int64_t             begin_ns; // of the first run
         uint64_t            duration_ns; // of all runs
     } * nodes;
     uint32_t * from;   // by edge: node + 1 that computes what it brings; 0: it comes from outside
@@ -42,7 +42,7 @@ struct ggs_graph_view {
     uint32_t * leaf_of; // by tensor - 1: place in leaves + 1
 };
 
-// `step`: with the times of all runs of the same token step that used the same graph, else of the run alone. With watch->done where
+// `step`: with the times of all runs of the same token step that used the same graph, else of the run alone. With watch->done if
 // the trace has a watch.
 int  ggs_graph_view_compute(struct ggs_graph_view * view, struct ggs_trace * trace, const struct ggs_run * run,
                             bool step, struct ggs_error * error);
@@ -56,6 +56,6 @@ unsigned ggs_graph_view_consumers(const struct ggs_graph_view * view, uint64_t n
                                   uint32_t nodes[GGS_NEIGHBOURS_MOST]);
 
 // The graph runs of a token step, or the one run of that number (from 1; 0: go by the token step). The caller frees *runs. GGS_ABSENT
-// where there is none.
+// if there is none.
 int ggs_graph_runs(struct ggs_trace * trace, int64_t token, uint64_t run, struct ggs_run ** runs, uint64_t * n,
                    struct ggs_error * error);

@@ -212,7 +212,7 @@ static int walk_ops(struct pass * pass, struct ggs_trace * trace, const struct g
                     struct ggs_error * error) {
     int status = ggs_walk_open(&pass->walk, trace, range->first_step, range->last_step, error);
     if (status < 0) return status;
-    pass->walk->with_opaque = pass->walk->sums_only = true; // sums are much faster, but cannot tell threads apart
+    pass->walk->with_opaque = pass->walk->sums_only = true; // sums are much faster, but do not have the threads
     for (unsigned i = 0; i < pass->n; i++) {
         if (pass->by[i] == GGS_BY_THREAD) pass->walk->sums_only = false;
     }

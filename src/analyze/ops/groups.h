@@ -25,8 +25,8 @@ struct ggs_groups {
 };
 
 // By tensor an op counts for the weight that it reads, or for its result if it reads none. By thread the time of an op is
-// that of the thread. The time of a backend without op times is a group of its own, but by token, where it is the token's;
-// its bytes are with it, but by tensor and by token, where they are known.
+// that of the thread. The time of a backend without op times is a group of its own, except by token;
+// its bytes are with it, except by tensor and by token, which are known.
 int ggs_groups_compute(struct ggs_groups * groups, struct ggs_trace * trace, enum ggs_by by,
                        const struct ggs_totals_range * range, struct ggs_error * error);
 // Several of them in one pass: groups[i] is by by[i].

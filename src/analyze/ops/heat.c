@@ -53,8 +53,9 @@ static int heat_model(struct heating * heating, const struct ggs_access * access
     if (!ggs_intervals_add_ranges(&heat->touched[file - 1], base, access->ranges, access->n_ranges))
         return ggs_fail_memory(error);
     for (uint32_t i = 0; i < access->n_ranges; i++) {
-        uint64_t begin = base + access->ranges[i].offset, length = access->ranges[i].length;
-        int64_t  found = ggs_model_map_find(heating->map, file, begin);
+        uint64_t begin  = base + access->ranges[i].offset;
+        uint64_t length = access->ranges[i].length < access->bytes ? access->ranges[i].length : access->bytes;
+        int64_t  found  = ggs_model_map_find(heating->map, file, begin);
         if (found < 0 || access->write) continue;
         struct ggs_heat_place * place = &heat->places[found];
         place->reads += times;

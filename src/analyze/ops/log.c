@@ -64,6 +64,8 @@ int ggs_log_open(struct ggs_log ** out, struct ggs_trace * trace, const struct g
     log->trace  = trace;
     log->filter = *filter;
     int status  = match_names(log, error);
+    if (status == 0) status = ggs_trace_check_steps(trace, filter->first_token, filter->last_token, error);
+    if (status == 0) status = ggs_trace_check_layer(trace, filter->layer, error);
     if (status == 0 && filter->last_run == 0) status = narrow(log, error);
     if (status == 0 && filter->last_run > 0)
         status = ggs_walk_open_runs(&log->walk, trace, filter->first_run, filter->last_run, error);

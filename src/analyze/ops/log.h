@@ -77,6 +77,7 @@ struct ggs_log_entry {
 
 struct ggs_log;
 
+// GGS_ABSENT if the recording has none of the tokens, or not the layer.
 int  ggs_log_open(struct ggs_log ** log, struct ggs_trace * trace, const struct ggs_log_filter * filter,
                   struct ggs_error * error);
 void ggs_log_close(struct ggs_log * log); // NULL is fine

@@ -54,7 +54,7 @@ static bool note_access(struct ggs_totals * totals, const struct ggs_access * ac
         return false;
     for (uint32_t i = 0; !access->write && i < access->n_ranges; i++) {
         read.begin  = base + access->ranges[i].offset;
-        read.length = access->ranges[i].length;
+        read.length = access->ranges[i].length < access->bytes ? access->ranges[i].length : access->bytes;
         if (!warm) ggs_pattern_read(&totals->pattern, read.tensor, read.file, read.begin, read.length);
         if (out->n_reads < FIXED_READS) out->reads[out->n_reads] = read;
         out->n_reads++;
@@ -227,6 +227,8 @@ int ggs_totals_compute(struct ggs_totals * totals, struct ggs_trace * trace, con
     struct pass pass   = {.totals = totals, .by_op_capacity = trace->n_ops + 1, .first_backend = trace->n_ops};
     bool        memory = totals->by_op != NULL && totals->touched != NULL && totals->names != NULL;
     int         status = memory ? 0 : ggs_fail_memory(error);
+    if (status == 0) status = ggs_trace_check_steps(trace, range->first_step, range->last_step, error);
+    if (status == 0) status = ggs_trace_check_layer(trace, range->layer, error);
     for (uint64_t i = 0; status == 0 && i < trace->n_ops; i++) totals->by_op[i].name = trace->op_names[i];
     if (status == 0) status = ggs_pattern_init(&totals->pattern, trace, error);
     if (status == 0) status = walk_runs(&pass, trace, range, error);

@@ -52,6 +52,7 @@ struct ggs_totals_range {
 };
 extern const struct ggs_totals_range ggs_totals_all;
 
+// GGS_ABSENT if the recording has no such part.
 int  ggs_totals_compute(struct ggs_totals * totals, struct ggs_trace * trace, const struct ggs_totals_range * range,
                         struct ggs_error * error);
 void ggs_totals_release(struct ggs_totals * totals);

@@ -10,7 +10,7 @@
 
 enum { KEPT_READS = 2 };
 
-// The reads of an op, kept where they are the same in every run of a graph.
+// The reads of an op, kept if they are the same in every run of a graph.
 struct known {
     bool     known;
     uint64_t absorbed; // with so many nodes computed together with it

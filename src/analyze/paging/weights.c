@@ -53,7 +53,7 @@ static void drop_repeated(struct listing * list) {
     list->n = kept;
 }
 
-// Each block that ops read goes to the weight that its first byte lies in, or where it lies in none, to the next one.
+// Each block that ops read goes to the weight that its first byte lies in, or to the next one if it lies in none.
 static void give_blocks(struct listing * list, const struct ggs_paging_sequence * sequence) {
     uint64_t file = 0, w = 0;
     for (uint32_t block = 0; block < sequence->n_blocks && w < list->n; block++) {

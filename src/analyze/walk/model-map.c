@@ -135,13 +135,14 @@ static int by_place(const void * a, const void * b) {
     return x->bytes > y->bytes ? -1 : x->bytes < y->bytes;
 }
 
-static int add_seen(struct ggs_model_map * map, struct ggs_trace * trace, const bool * told, struct ggs_error * error) {
+static int add_seen(struct ggs_model_map * map, struct ggs_trace * trace, const bool * from_file,
+                    struct ggs_error * error) {
     int status = 0;
     for (uint64_t i = 0; status == 0 && i < trace->n_tensors; i++) {
         const struct ggs_tensor * t = &trace->tensors[i];
         uint64_t                  file, offset;
         if (!ggs_trace_origin(t, &file, &offset) || t->view != 0) continue;
-        if (told[file - 1] || trace->files[file - 1].gguf == 0) continue;
+        if (from_file[file - 1] || trace->files[file - 1].gguf == 0) continue;
         struct ggs_model_place place = seen_place(map, trace, t);
         place.file = file, place.offset = offset;
         status = add(map, &place, error);
@@ -185,18 +186,18 @@ int64_t ggs_model_map_find(const struct ggs_model_map * map, uint64_t file, uint
 }
 
 int ggs_model_map_make(struct ggs_model_map * map, struct ggs_trace * trace, struct ggs_error * error) {
-    *map          = (struct ggs_model_map){.names = ggs_names_new(), .model = "", .architecture = ""};
-    bool * told   = calloc(trace->n_files + 1, sizeof(*told));
-    int    status = map->names == NULL || told == NULL ? ggs_fail_memory(error) : 0;
+    *map             = (struct ggs_model_map){.names = ggs_names_new(), .model = "", .architecture = ""};
+    bool * from_file = calloc(trace->n_files + 1, sizeof(*from_file));
+    int    status    = map->names == NULL || from_file == NULL ? ggs_fail_memory(error) : 0;
     for (uint64_t i = 0; status == 0 && i < trace->n_files; i++) {
         if (trace->files[i].gguf == 0) continue;
-        status  = add_file(map, trace, i, error);
-        told[i] = status > 0;
+        status       = add_file(map, trace, i, error);
+        from_file[i] = status > 0;
         if (status == 0) map->from_trace++;
         if (status > 0) status = 0;
     }
-    if (status == 0) status = add_seen(map, trace, told, error);
-    free(told);
+    if (status == 0) status = add_seen(map, trace, from_file, error);
+    free(from_file);
     if (status < 0) {
         ggs_model_map_release(map);
         return status;

@@ -25,3 +25,11 @@ static inline uint64_t ggs_op_run_busy(const struct ggs_op_run * row) {
 static inline uint64_t ggs_op_run_wait(const struct ggs_op_run * row) {
     return row->wait_ns + ggs_op_run_inner(row);
 }
+
+// The bin of a moment in [begin_ns, end_ns), cut into n equal ones; n if it lies outside.
+static inline uint64_t ggs_time_bin(int64_t begin_ns, int64_t end_ns, uint64_t n, int64_t ns) {
+    if (ns < begin_ns || ns >= end_ns) return n;
+    double   share = (double) ggs_time_between(begin_ns, ns) / (double) ggs_time_between(begin_ns, end_ns);
+    uint64_t at    = (uint64_t) (share * (double) n);
+    return at < n ? at : n - 1;
+}

@@ -225,6 +225,13 @@ void ggs_trace_give_back(struct ggs_trace * borrowed) {
     *borrowed = (struct ggs_trace){0};
 }
 
+int ggs_trace_progress(struct ggs_trace * trace, uint64_t op_runs, struct ggs_error * error) {
+    if (trace->watch == NULL) return 0;
+    atomic_fetch_add_explicit(&trace->watch->done, op_runs, memory_order_relaxed);
+    if (!atomic_load_explicit(&trace->watch->stop, memory_order_relaxed)) return 0;
+    return ggs_fail(error, GGS_USAGE, "the analysis was stopped before its end");
+}
+
 int ggs_trace_graph(struct ggs_trace * trace, uint64_t graph, const struct ggs_graph ** out, struct ggs_error * error) {
     if (trace->graph == NULL || trace->graph->row.graph != graph) {
         ggs_graph_free(trace->graph);
@@ -392,19 +399,18 @@ uint64_t ggs_trace_page_size(struct ggs_trace * trace) {
 int ggs_trace_check_steps(struct ggs_trace * trace, int64_t first_step, int64_t last_step, struct ggs_error * error) {
     struct ggs_cursor * cursor;
     struct ggs_step     step;
-    int64_t             most   = -1;
-    int                 status = ggs_cursor_open(&cursor, trace->reader, GGS_TABLE_STEPS, error);
+    int64_t             most = -1;
+    if (first_step <= 0 && last_step == INT64_MAX) return 0;
+    int status = ggs_cursor_open(&cursor, trace->reader, GGS_TABLE_STEPS, error);
     if (status < 0) return status;
     while ((status = ggs_cursor_next(cursor, &step, error)) > 0)
         if (step.step > most) most = step.step;
     ggs_cursor_close(cursor);
     if (status < 0) return status;
-    bool first_ok = first_step == INT64_MIN || (first_step >= 0 && first_step <= most);
-    bool last_ok  = last_step == INT64_MAX || (last_step >= 0 && last_step <= most);
-    if (first_ok && last_ok) return 0;
+    if (first_step <= most && last_step >= 0) return 0;
     if (most < 0) return ggs_fail(error, GGS_ABSENT, "this recording has no tokens");
     return ggs_fail(error, GGS_ABSENT, "there is no token %lld: this recording has tokens 0 to %lld",
-                    (long long) (first_ok ? last_step : first_step), (long long) most);
+                    (long long) (first_step > most ? first_step : last_step), (long long) most);
 }
 
 int ggs_trace_check_layer(struct ggs_trace * trace, int layer, struct ggs_error * error) {

@@ -35,16 +35,16 @@ struct ggs_trace {
     struct ggs_reader * reader;
     struct ggs_tensor * tensors; // tensors[i].tensor == i + 1
     uint64_t            n_tensors;
-    const char **       op_names; // by op number, "" where unknown
+    const char **       op_names; // by op number, "" if unknown
     enum ggs_op_kind *  op_kinds;
     uint64_t            n_ops;
-    struct ggs_type *   types; // by type number; name 0 where unknown
+    struct ggs_type *   types; // by type number; name 0 if unknown
     uint64_t            n_types;
     struct ggs_buffer * buffers;
     uint64_t            n_buffers;
     struct ggs_file *   files;
     uint64_t            n_files;
-    int *               layers;  // by tensor - 1: the layer that its name tells, -1 for none
+    int *               layers;  // by tensor - 1: the layer in its name, -1 for none
     struct ggs_graph *  graph;   // the one that ggs_trace_graph gave last
     struct ggs_watch *  watch;   // NULL if nobody watches
     uint64_t            damaged; // chunks that were left out: every figure is partial
@@ -60,6 +60,9 @@ void ggs_trace_close(struct ggs_trace * trace); // a zeroed struct is fine
 // shared, the graph is its own. Give it back before the trace is closed.
 struct ggs_trace ggs_trace_borrow(const struct ggs_trace * trace);
 void             ggs_trace_give_back(struct ggs_trace * borrowed);
+
+// So many more op runs were looked at. GGS_USAGE if the analysis was asked to stop.
+int ggs_trace_progress(struct ggs_trace * trace, uint64_t op_runs, struct ggs_error * error);
 
 // A graph by number; valid until the next call.
 int ggs_trace_graph(struct ggs_trace * trace, uint64_t graph, const struct ggs_graph ** out, struct ggs_error * error);
@@ -103,8 +106,8 @@ int ggs_trace_span(struct ggs_trace * trace, int64_t * begin_ns, int64_t * end_n
 // Bytes of a page on the machine that was recorded.
 uint64_t ggs_trace_page_size(struct ggs_trace * trace);
 
-// Token steps and a layer that a user asked for. GGS_ABSENT with a sentence that names the valid range if there are no
-// such steps, or no graph has the layer. INT64_MIN and INT64_MAX are always fine, and so is a layer below 0.
+// Token steps and a layer that a user asked for. GGS_ABSENT with a sentence that names the valid range if the recording has
+// none of these steps, or not the layer. Everything is always fine: up to INT64_MAX from 0 or below, a layer below 0.
 int ggs_trace_check_steps(struct ggs_trace * trace, int64_t first_step, int64_t last_step, struct ggs_error * error);
 int ggs_trace_check_layer(struct ggs_trace * trace, int layer, struct ggs_error * error);
 

@@ -73,7 +73,7 @@ static int add_use(struct visit * visit, const struct ggs_run * run, struct ggs_
     return learn(visit, &visit->uses[visit->n - 1], run, error);
 }
 
-// The use that the run is one of: its place + 1, 0 where it is like no other.
+// The use that the run is one of: its place + 1, 0 if it is like no other.
 static int find_use(struct visit * visit, const struct ggs_run * run, uint64_t * out, struct ggs_error * error) {
     *out = 0;
     if (!is_whole(run)) return 0;
@@ -171,15 +171,11 @@ static int hand_over_dense(struct visit * visit, const struct use * use, struct 
 static int walk_runs(struct visit * visit, int64_t first, int64_t last, struct ggs_error * error) {
     struct ggs_cursor * cursor;
     struct ggs_run      run;
-    struct ggs_watch *  watch  = visit->trace->watch;
     int                 status = ggs_cursor_open(&cursor, visit->trace->reader, GGS_TABLE_RUNS, error);
     if (status == 0 && (first != INT64_MIN || last != INT64_MAX)) status = ggs_cursor_steps(cursor, first, last, error);
     while (status >= 0 && (status = ggs_cursor_next(cursor, &run, error)) > 0) {
         if (run.op_runs > 0 || (run.flags & GGS_RUN_OPAQUE) != 0) status = see_run(visit, &run, error);
-        if (watch == NULL) continue;
-        atomic_fetch_add_explicit(&watch->done, run.op_runs, memory_order_relaxed);
-        if (atomic_load_explicit(&watch->stop, memory_order_relaxed))
-            status = ggs_fail(error, GGS_USAGE, "it was stopped before its end");
+        if (status >= 0) status = ggs_trace_progress(visit->trace, run.op_runs, error);
     }
     ggs_cursor_close(cursor);
     return status < 0 ? status : 0;

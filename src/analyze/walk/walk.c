@@ -216,11 +216,7 @@ int ggs_walk_run(struct ggs_walk * walk, struct ggs_error * error) {
     uint64_t most = ggs_reader_rows(walk->trace->reader, GGS_TABLE_OP_RUNS);
     if (more <= 0) return more;
     if (walk->run.op_runs > most) walk->run.op_runs = most; // damaged: no more room than for what there is
-    if (walk->trace->watch != NULL) {
-        atomic_fetch_add_explicit(&walk->trace->watch->done, walk->run.op_runs, memory_order_relaxed);
-        if (atomic_load_explicit(&walk->trace->watch->stop, memory_order_relaxed))
-            return ggs_fail(error, GGS_USAGE, "it was stopped before its end");
-    }
+    if (ggs_trace_progress(walk->trace, walk->run.op_runs, error) < 0) return GGS_USAGE;
     walk->graph        = NULL;
     walk->n_rows       = 0;
     walk->next         = 0;
@@ -265,7 +261,7 @@ static void see_node(const struct ggs_walk * walk, struct ggs_op_seen * op, uint
     op->cut = op->opaque = false;
 }
 
-// The next node of a run that was seen as a whole. If some nodes were not computed, a flag tells which were.
+// The next node of a run that was seen as a whole. If some nodes were not computed, a flag says which were.
 static bool next_opaque(struct ggs_walk * walk) {
     enum { COMPUTE = 16 };
     const struct ggs_graph * graph = walk->graph;

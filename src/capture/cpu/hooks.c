@@ -6,6 +6,7 @@
 #include "base/ticks.h"
 #include "capture/capture.h"
 #include "capture/cpu/ops.h"
+#include "capture/device/device.h"
 #include "capture/graph-run.h"
 #include "capture/hook.h"
 #include "capture/journal.h"
@@ -16,7 +17,10 @@
 EXPORT bool ggml_cpu_extra_compute_forward(struct abi_params * params, struct abi_tensor * node);
 EXPORT bool ggml_cpu_extra_compute_forward(struct abi_params * params, struct abi_tensor * node) {
     REAL(ggml_cpu_extra_compute_forward);
-    if (!LIKELY(ggs_capture_recording())) return real(params, node);
+    if (!LIKELY(ggs_capture_recording())) {
+        ggs_op_forget();
+        return real(params, node);
+    }
     if (ggs_prove_active()) ggs_prove_thread();
     ggs_op_begin(params, node, 0);
     bool computed = real(params, node);
@@ -30,7 +34,10 @@ EXPORT void ggml_compute_forward_rms_norm_mul_fused(struct abi_params * params, 
                                                     struct abi_tensor * mul) {
     REAL(ggml_compute_forward_rms_norm_mul_fused);
     if (ggs_prove_active()) ggs_prove_thread();
-    if (LIKELY(ggs_capture_recording())) ggs_op_begin(params, norm, 1);
+    if (LIKELY(ggs_capture_recording()))
+        ggs_op_begin(params, norm, 1);
+    else
+        ggs_op_forget();
     real(params, norm, mul);
 }
 
@@ -68,6 +75,7 @@ EXPORT int ggml_graph_compute(struct abi_graph * graph, struct abi_plan * plan);
 EXPORT int ggml_graph_compute(struct abi_graph * graph, struct abi_plan * plan) {
     REAL(ggml_graph_compute);
     ggs_graph_run_enter(graph, NULL, CALLER);
+    ggs_device_cancel(); // the backend is the CPU's
     struct ggs_slot * slot   = NULL;
     uint64_t          lost   = 0;
     unsigned          reason = GGS_LOSS_SPACE;

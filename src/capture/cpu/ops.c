@@ -91,6 +91,10 @@ void ggs_op_mark_extra(void) {
     if (self.op != NULL) self.op->flags |= GGS_OP_RUN_EXTRA;
 }
 
+void ggs_op_forget(void) {
+    self.op = NULL;
+}
+
 bool ggs_op_in_flight(void) {
     return self.op != NULL;
 }

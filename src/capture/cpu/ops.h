@@ -18,6 +18,8 @@ void ggs_op_mark_extra(void); // the op under way was computed by an extra buffe
 
 // Around a barrier: true if an op is under way that wants to know.
 bool ggs_op_in_flight(void);
+// An op begins that is not recorded: barriers from now on do not end the one before it.
+void ggs_op_forget(void);
 // The op that the calling thread is at; run 0 if it is not known.
 void ggs_op_current(uint32_t * run, uint32_t * node);
 void ggs_op_barrier(uint64_t enter, uint64_t leave);

@@ -118,7 +118,7 @@ static int walk_trace(struct ggs_export * export, struct ggs_json * json, struct
         uint64_t                  offset = disk ? t->file_offset : t->origin_offset;
         if (file == 0 || file > export->trace.n_files || t->view != 0 || export->trace.files[file - 1].gguf == 0)
             continue;
-        uint64_t size = ggs_tensor_extent(&export->trace, t);
+        uint64_t size = ggs_trace_extent(&export->trace, t);
         if (json == NULL) {
             status = add(map, file, offset, size, error);
             continue;

@@ -137,7 +137,7 @@ static void put_source(struct tokens * t, struct ggs_json * json, const struct g
     bool                         disk   = tensor->source == GGS_SOURCE_DISK;
     uint64_t                     file   = disk ? tensor->file : tensor->origin_file;
     uint64_t                     offset = disk ? tensor->file_offset : tensor->origin_offset;
-    uint64_t                     extent = ggs_tensor_extent(trace, tensor);
+    uint64_t                     extent = ggs_trace_extent(trace, tensor);
     uint64_t                     first  = access->n_ranges == 0 ? 0 : access->ranges[0].offset;
     const struct ggs_map_entry * entry  = file == 0 ? NULL : ggs_memory_map_find(t->map, file, offset + first);
     ggs_json_object_inline(json, NULL);

@@ -229,7 +229,7 @@ static int produce_tensors(const struct ggs_sink * sink, struct ggs_error * erro
                                            .type     = ggs_word_type(sink->export, t->type),
                                            .category = ggs_category_name(parts.category),
                                            .layer    = trace->layers[i],
-                                           .bytes    = ggs_tensor_extent(trace, t)};
+                                           .bytes    = ggs_trace_extent(trace, t)};
         ggs_name_component(row.component, sizeof(row.component), &parts, -1);
         status = ggs_sink_put(sink, (const void *[]){t, &row}, error);
     }

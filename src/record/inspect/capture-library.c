@@ -16,7 +16,7 @@ static int own_folder(char folder[PATH_MAX], struct ggs_error * error) {
     return 0;
 }
 
-int ggs_capture_library_find(char path[PATH_MAX], struct ggs_error * error) {
+static int find_library(char path[PATH_MAX], const char * name, struct ggs_error * error) {
     static const char * const places[] = {"../lib",
                                           "../lib/ggscope",
                                           "../lib64/ggscope",
@@ -27,8 +27,7 @@ int ggs_capture_library_find(char path[PATH_MAX], struct ggs_error * error) {
     int                       status = own_folder(folder, error);
     if (status != 0) return status;
     for (size_t i = 0; i < sizeof(places) / sizeof(places[0]); i++) {
-        if (snprintf(candidate, sizeof(candidate), "%s/%s/libggscope-capture.so", folder, places[i]) >=
-            (int) sizeof(candidate))
+        if (snprintf(candidate, sizeof(candidate), "%s/%s/%s", folder, places[i], name) >= (int) sizeof(candidate))
             continue;
         if (realpath(candidate, path) == NULL) continue;
         if (strpbrk(path, " :") != NULL)
@@ -38,9 +37,16 @@ int ggs_capture_library_find(char path[PATH_MAX], struct ggs_error * error) {
                 path);
         return 0;
     }
-    return ggs_fail(
-        error, GGS_ABSENT,
-        "libggscope-capture.so is missing: looked in %s/../lib and below it; build or install ggscope again", folder);
+    return ggs_fail(error, GGS_ABSENT,
+                    "%s is missing: looked in %s/../lib and below it; build or install ggscope again", name, folder);
+}
+
+int ggs_capture_library_find(char path[PATH_MAX], struct ggs_error * error) {
+    return find_library(path, "libggscope-capture.so", error);
+}
+
+int ggs_stream_library_find(char path[PATH_MAX], struct ggs_error * error) {
+    return find_library(path, "libggscope-stream.so", error);
 }
 
 int ggs_sibling_find(char path[PATH_MAX], const char * name, struct ggs_error * error) {

@@ -1,4 +1,4 @@
-// Where libggscope-capture.so is: beside this program in a build tree, or in the library folder of an installation.
+// Where libggscope-capture.so and libggscope-stream.so are: beside this program in a build tree, or in the library folder of an installation.
 #pragma once
 
 #include <limits.h>
@@ -7,5 +7,6 @@ struct ggs_error;
 
 // The absolute path, fit for LD_PRELOAD (which knows no way to write a blank or a colon).
 int ggs_capture_library_find(char path[PATH_MAX], struct ggs_error * error);
+int ggs_stream_library_find(char path[PATH_MAX], struct ggs_error * error);
 // The absolute path of another program of ggscope ("ggscope-engine"), beside this one.
 int ggs_sibling_find(char path[PATH_MAX], const char * name, struct ggs_error * error);

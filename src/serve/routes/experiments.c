@@ -39,7 +39,6 @@ int ggs_route_experiments(struct ggs_question * request, struct ggs_error * erro
 int ggs_route_summary(struct ggs_question * request, struct ggs_error * error) {
     struct ggs_experiments_state state;
     struct ggs_summary           summary = {.trace = &request->trace};
-    struct ggs_summary_part      part;
     struct ggs_json              json;
     int                          status = ggs_query_finish(&request->query, error);
     if (status == 0) status = ggs_snapshot_overview(request->snapshot, &summary.overview, error);
@@ -51,11 +50,6 @@ int ggs_route_summary(struct ggs_question * request, struct ggs_error * error) {
     summary.directory = state.directory;
     summary.state     = state.state;
     summary.live      = request->snapshot->live;
-    if (request->part != NULL && request->part->last_token != INT64_MAX) {
-        part = (struct ggs_summary_part){request->part->first_token, request->part->last_token, request->part->begin_ns,
-                                         request->part->end_ns};
-        summary.part = &part;
-    }
     ggs_answer_open(request->answer, &json);
     status    = ggs_summary_write(&json, &summary, error);
     int ended = ggs_answer_close(request->answer, &json, error);

@@ -42,3 +42,8 @@ static inline int64_t ggs_clock_ns(struct ggs_clock * clock, uint64_t ticks) {
     uint64_t          ns    = clock->base_ns + (uint64_t) (exact >> 40);
     return ns < clock->start_ns ? 0 : (int64_t) ((ns - clock->start_ns) & INT64_MAX);
 }
+
+// The same for a time that is CLOCK_MONOTONIC already.
+static inline int64_t ggs_clock_since_start(const struct ggs_clock * clock, uint64_t monotonic_ns) {
+    return monotonic_ns < clock->start_ns ? 0 : (int64_t) ((monotonic_ns - clock->start_ns) & INT64_MAX);
+}

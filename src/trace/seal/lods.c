@@ -29,8 +29,10 @@ static uint64_t name_lane(struct ggs_lods * lods, const struct ggs_device * devi
     const char * name = ggs_devices_name(lods->devices, device->device);
     char         text[160];
     int          n;
-    if (slot < 0)
+    if (slot < 0 || (slot >= GGS_DEVICE_SLOT && thread == 0))
         n = snprintf(text, sizeof(text), "%.100s", name);
+    else if (slot >= GGS_DEVICE_SLOT)
+        n = snprintf(text, sizeof(text), "%.100s queue %" PRIu64, name, thread);
     else if (slot == 0)
         n = snprintf(text, sizeof(text), "%.100s thread %" PRIu64, name, thread);
     else
@@ -52,7 +54,9 @@ struct ggs_lod_lane * ggs_lods_lane(struct ggs_lods * lods, const struct ggs_dev
                            .device = device->device,
                            .slot   = slot,
                            .queue  = thread,
-                           .kind   = slot < 0 ? GGS_LANE_GRAPHS : GGS_LANE_THREAD,
+                           .kind   = slot < 0                  ? GGS_LANE_GRAPHS
+                                     : slot >= GGS_DEVICE_SLOT ? GGS_LANE_QUEUE
+                                                               : GGS_LANE_THREAD,
                            .name   = name_lane(lods, device, slot, thread)};
     ggs_writer_append(lods->writer, GGS_TABLE_LANES, &row);
     return lane;

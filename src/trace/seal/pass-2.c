@@ -2,6 +2,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "trace/seal/device-runs.h"
 #include "trace/seal/sealing.h"
 
 // ---- schedules ----
@@ -205,6 +206,22 @@ static void on_run_end(struct ggs_sealing * sealing, const struct ggs_record * r
     sealing->machine.step = sealing->runs.newest_step;
 }
 
+static void on_device_run(struct ggs_sealing * sealing, const struct ggs_record * record, int64_t ns) {
+    (void) ns;
+    ggs_runs_device(&sealing->runs, record->body, record->length);
+    sealing->machine.step = sealing->runs.newest_step;
+}
+
+static void on_device(struct ggs_sealing * sealing, const struct ggs_record * record, int64_t ns) {
+    (void) ns;
+    ggs_devices_describe(&sealing->devices, record->body, record->text, record->text_length);
+}
+
+static void on_kernels(struct ggs_sealing * sealing, const struct ggs_record * record, int64_t ns) {
+    (void) ns;
+    ggs_runs_kernels(&sealing->runs, record->body, record->length);
+}
+
 static void on_decode(struct ggs_sealing * sealing, const struct ggs_record * record, int64_t ns) {
     ggs_steps_decode(&sealing->steps, record->body, record->length, ns);
 }
@@ -275,6 +292,9 @@ static void (*const handlers[GGS_JOURNAL_COUNT])(struct ggs_sealing *, const str
     [GGS_JOURNAL_PAGES]        = on_pages,
     [GGS_JOURNAL_READ]         = on_read,
     [GGS_JOURNAL_RESIDENT]     = on_resident,
+    [GGS_JOURNAL_DEVICE_RUN]   = on_device_run,
+    [GGS_JOURNAL_KERNELS]      = on_kernels,
+    [GGS_JOURNAL_DEVICE]       = on_device,
     [GGS_JOURNAL_REQUEST]      = NULL, // with FAULT: only in the machine's stream (observed.c)
 };
 
@@ -317,6 +337,7 @@ static void finish(struct ggs_sealing * sealing) {
     for (size_t i = 0; i < sealing->n_loads; i++)
         ggs_writer_append(&sealing->writer, GGS_TABLE_LOADS, &sealing->loads[i].row);
     ggs_places_finish(&sealing->places);
+    ggs_devices_finish(&sealing->devices);
     ggs_lods_finish(&sealing->lods);
     sealing->damaged = sealing->spool.journal.damaged + sealing->spool.machine.damaged + sealing->graphs.damaged +
                        sealing->steps.damaged + sealing->runs.damaged + sealing->machine.damaged +

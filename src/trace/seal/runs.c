@@ -3,10 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum seen {
-    SEEN_EXECUTED = 1,
-    SEEN_ABSORBED = 2,
-};
+#include "trace/seal/device-runs.h"
 
 int ggs_runs_init(struct ggs_runs * runs, struct ggs_error * error) {
     runs->newest_step = -1;
@@ -20,6 +17,7 @@ void ggs_runs_release(struct ggs_runs * runs) {
     free(runs->os_threads);
     free(runs->unmatched);
     free(runs->nodes);
+    free(runs->queues);
 }
 
 // ---- what one run's lanes hold ----
@@ -74,11 +72,11 @@ static void pull_op(struct pull * pull, const struct ggs_spool_op * unit) {
     // Old releases visit empty nodes too; nothing is computed there.
     if (pull->graph != NULL && (pull->graph->root->kinds[unit->node] & GGS_NODE_EMPTY)) return;
     if (pull->graph != NULL) {
-        runs->nodes[unit->node] |= SEEN_EXECUTED;
+        runs->nodes[unit->node] |= GGS_NODE_RAN;
         uint32_t left = (uint32_t) row.absorbed;
         for (uint32_t i = unit->node + 1; left > 0 && i < pull->graph->n_nodes; i++) {
             if (pull->graph->root->kinds[i] & GGS_NODE_EMPTY) continue;
-            runs->nodes[i] |= SEEN_ABSORBED;
+            runs->nodes[i] |= GGS_NODE_ABSORBED;
             left--;
         }
     }
@@ -184,12 +182,14 @@ static void cover(struct pull * pull) {
     row->nodes                         = root->n_nodes;
     for (uint32_t i = 0; i < root->n_nodes; i++) {
         uint8_t seen = pull->runs->nodes[i], kind = root->kinds[i];
-        if (seen & SEEN_EXECUTED)
+        if (seen & GGS_NODE_RAN)
             row->executed++;
-        else if (seen & SEEN_ABSORBED)
+        else if (seen & GGS_NODE_ABSORBED)
             row->absorbed++;
         else if (kind & GGS_NODE_EMPTY)
             row->empty++;
+        else if (seen & GGS_NODE_NOTHING)
+            row->skipped++;
         // A release that has compute flags has them on in most nodes; without any the flag means nothing.
         else if (pull->runs->graphs->computes && !(kind & GGS_NODE_COMPUTE))
             row->skipped++;
@@ -238,6 +238,7 @@ static void write_run(struct ggs_runs * runs, struct ggs_open_run * open) {
         pull.lod    = ggs_lods_lane(runs->lods, device, row->slot, pull.thread);
         pull_lane(&pull, &runs->spool->lanes[i]);
     }
+    ggs_device_ops_write(runs, open, pull.graph);
     if (row->flags & GGS_RUN_INTERRUPTED) row->end_ns = pull.last_ns;
     if (row->flags & GGS_RUN_OPAQUE) {
         struct ggs_lod_lane * lane  = ggs_lods_lane(runs->lods, device, -1, 0);
@@ -261,6 +262,8 @@ static void write_run(struct ggs_runs * runs, struct ggs_open_run * open) {
     free(pull.batch.position);
     free(pull.batch.sequence);
     free(pull.batch.output);
+    if (open->device != NULL) free(open->device->ops);
+    free(open->device);
     ggs_writer_checkpoint(runs->writer);
 }
 
@@ -274,7 +277,7 @@ static void write_front(struct ggs_runs * runs) {
 
 // ---- the journal's side ----
 
-static struct ggs_open_run * find(struct ggs_runs * runs, uint64_t run) {
+struct ggs_open_run * ggs_runs_find(struct ggs_runs * runs, uint64_t run) {
     for (size_t i = runs->n_open; i-- > 0;)
         if (runs->open[i].row.run == run && !runs->open[i].done) return &runs->open[i];
     return NULL;
@@ -292,7 +295,8 @@ void ggs_runs_begin(struct ggs_runs * runs, const struct ggs_journal_run * run, 
         return;
     }
     for (size_t i = 0; i < runs->n_open; i++)
-        if (!runs->open[i].done && run->os_thread != 0 && runs->open[i].row.os_thread == run->os_thread)
+        if (!runs->open[i].done && !runs->open[i].submitted && run->os_thread != 0 &&
+            runs->open[i].row.os_thread == run->os_thread)
             interrupt(&runs->open[i]);
     if (!ggs_writer_reserve(runs->writer, runs->open, runs->capacity, runs->n_open + 1)) return;
     int64_t               ns   = ggs_clock_ns(runs->clock, run->ticks);
@@ -318,7 +322,7 @@ void ggs_runs_begin(struct ggs_runs * runs, const struct ggs_journal_run * run, 
 }
 
 void ggs_runs_threads(struct ggs_runs * runs, uint64_t run, uint64_t threads, uint64_t slot) {
-    struct ggs_open_run * open = find(runs, run);
+    struct ggs_open_run * open = ggs_runs_find(runs, run);
     if (open == NULL) return;
     open->row.threads = threads;
     open->row.flags &= ~(uint64_t) GGS_RUN_OPAQUE;
@@ -333,25 +337,42 @@ void ggs_runs_threads(struct ggs_runs * runs, uint64_t run, uint64_t threads, ui
 }
 
 void ggs_runs_lost(struct ggs_runs * runs, uint64_t run, uint64_t count) {
-    struct ggs_open_run * open = run == 0 ? NULL : find(runs, run);
+    struct ggs_open_run * open = run == 0 ? NULL : ggs_runs_find(runs, run);
     if (open != NULL) open->row.lost += count;
 }
 
 void ggs_runs_end(struct ggs_runs * runs, const struct ggs_journal_run_end * end) {
-    struct ggs_open_run * open = find(runs, end->run);
+    struct ggs_open_run * open = ggs_runs_find(runs, end->run);
     if (open == NULL) return;
     int64_t ns = ggs_clock_ns(runs->clock, end->ticks);
     if (ns > open->row.end_ns) open->row.end_ns = ns;
     open->row.status = end->status;
-    open->done       = true;
+    // A backend of a device has only submitted it; its DEVICE_RUN follows, unless it failed.
+    open->submitted = (open->row.flags & GGS_RUN_OPAQUE) && !open->row.host && end->status == 0;
+    if (open->submitted)
+        ggs_steps_submitted(runs->steps, &open->row);
+    else
+        ggs_runs_done(runs, open);
+}
+
+void ggs_runs_done(struct ggs_runs * runs, struct ggs_open_run * open) {
+    int64_t ns = open->row.end_ns;
+    open->done = true;
     write_front(runs);
     // Runs that are still to come begin later than this one ended.
     ggs_observed_tell(runs->observed, runs->n_open > 0 ? runs->open[0].row.begin_ns : ns);
 }
 
 void ggs_runs_finish(struct ggs_runs * runs, int64_t ns) {
-    for (size_t i = 0; i < runs->n_open; i++)
-        if (!runs->open[i].done) interrupt(&runs->open[i]);
+    for (size_t i = 0; i < runs->n_open; i++) {
+        struct ggs_open_run * open = &runs->open[i];
+        if (open->submitted) {
+            open->done = true;
+            open->row.flags |= GGS_RUN_RESULTS_UNSEEN;
+        } else if (!open->done) {
+            interrupt(open);
+        }
+    }
     write_front(runs);
     for (size_t i = 0; i < runs->spool->n_lanes; i++) {
         struct ggs_spool_stream *   lane = &runs->spool->lanes[i];

@@ -187,7 +187,8 @@ static void write_step(struct ggs_steps * steps, struct ggs_open_step * step) {
 
 static void write_front(struct ggs_steps * steps, bool all) {
     size_t n = 0;
-    while (n < steps->n_queue && (all || steps->queue[n]->closed || steps->n_queue - n > QUEUE_MAX))
+    while (n < steps->n_queue &&
+           (all || (steps->queue[n]->closed && steps->queue[n]->waiting == 0) || steps->n_queue - n > QUEUE_MAX))
         write_step(steps, steps->queue[n++]);
     if (n > 0) memmove(steps->queue, steps->queue + n, (steps->n_queue - n) * sizeof(*steps->queue));
     steps->n_queue -= n;
@@ -364,6 +365,27 @@ void ggs_steps_run_alone(struct ggs_steps * steps, struct ggs_run * run, uint64_
     if (step == NULL) return;
     add_run(step, run);
     if (run->end_ns > step->row.end_ns) step->row.end_ns = run->end_ns;
+}
+
+static struct ggs_open_step * step_of(struct ggs_steps * steps, const struct ggs_run * run) {
+    for (size_t i = steps->n_queue; i-- > 0;) {
+        struct ggs_open_step * step = steps->queue[i];
+        if (step->row.step == run->step && run->run >= step->row.first_run && run->run <= step->row.last_run)
+            return step;
+    }
+    return NULL;
+}
+
+void ggs_steps_submitted(struct ggs_steps * steps, const struct ggs_run * run) {
+    struct ggs_open_step * step = step_of(steps, run);
+    if (step != NULL) step->waiting++;
+}
+
+void ggs_steps_results(struct ggs_steps * steps, const struct ggs_run * run, int64_t ns) {
+    struct ggs_open_step * step = step_of(steps, run);
+    if (step == NULL) return;
+    if (step->waiting > 0) step->waiting--;
+    if (ns > step->row.end_ns) step->row.end_ns = ns;
 }
 
 void ggs_steps_finish(struct ggs_steps * steps, int64_t ns) {

@@ -37,6 +37,7 @@ struct ggs_sequence {
 struct ggs_open_step {
     struct ggs_step    row;
     bool               closed;
+    unsigned           waiting; // for the results of so many runs
     struct ggs_token * tokens;
     size_t             n_tokens, capacity;
 };
@@ -110,6 +111,10 @@ bool ggs_steps_run(struct ggs_steps * steps, struct ggs_run * run);
 // A graph run without a known decode, when it is complete; `batch` holds what its index data said, n == 0 for nothing.
 // `scheduler` tells contexts apart.
 void ggs_steps_run_alone(struct ggs_steps * steps, struct ggs_run * run, uint64_t scheduler, struct ggs_batch * batch);
+
+// A run of a step was submitted to a device, and ends later: then its results are there, at `ns`. The step ends no earlier.
+void ggs_steps_submitted(struct ggs_steps * steps, const struct ggs_run * run);
+void ggs_steps_results(struct ggs_steps * steps, const struct ggs_run * run, int64_t ns);
 
 // Writes all that is left.
 void ggs_steps_finish(struct ggs_steps * steps, int64_t ns);

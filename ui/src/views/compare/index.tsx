@@ -48,6 +48,8 @@ export default function Compare() {
     );
 }
 
+declare const REPORT: boolean; // set by build.mjs
+
 function Alone() {
     const directory = experiments.value[0]?.directory ?? "DIR";
     return (
@@ -55,6 +57,7 @@ function Alone() {
             <h2>One experiment is nothing to compare</h2>
             <p>Record another one and open both:</p>
             <pre class="command">ggscope serve {directory} OTHER</pre>
+            {REPORT && <p>Or drop the other one's trace.ggs on this page.</p>}
         </div>
     );
 }

@@ -10,10 +10,7 @@ import { Picture } from "./Picture";
 import { told, withViews } from "./state";
 import "./graph.css";
 
-declare const REPORT: boolean; // set by build.mjs
-
-// Which graph to ask for: that of the op or that of the tokens, whichever was selected last. A report holds those of the first two
-// tokens only.
+// Which graph to ask for: that of the op or that of the tokens, whichever was selected last.
 let before = selection.peek();
 let byOp = before.op !== null;
 
@@ -22,7 +19,7 @@ function pathOf(): string {
     if (op !== before.op) byOp = op !== null;
     else if (tokens !== before.tokens) byOp = op !== null && tokens === null;
     before = selection.value;
-    if (op && byOp && !REPORT) return here("graph", { run: op.run });
+    if (op && byOp) return here("graph", { run: op.run });
     const usual = Math.min(1, Math.max(0, (summary.value?.tokens ?? 1) - 1));
     return here("graph", { token: tokens?.[0] ?? usual });
 }

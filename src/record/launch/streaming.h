@@ -1,0 +1,27 @@
+// Lets a program stream its weights: the options of `ggscope stream` and `ggscope run --stream`, and what they become in its environment.
+#pragma once
+
+#include <argp.h>
+#include <stdbool.h>
+#include <stdint.h>
+
+struct ggs_environment;
+struct ggs_error;
+
+struct ggs_streaming {
+    bool         wanted;
+    uint64_t     budget; // bytes that the program may take, 0: what the machine says
+    const char * keep;   // "spread", "first" or "none", NULL: spread
+    const char * predict;
+    bool         verify;
+    bool         quiet;
+    const char * report; // a file that gets the counts as JSON, NULL: none
+};
+
+// Parses the options above; its input is a struct ggs_streaming. For the `children` of a verb's own argp.
+extern const struct argp ggs_streaming_argp;
+
+// Puts the library and its settings into the environment, behind what is preloaded there already: the capture library is to see
+// an op before its sources are exchanged.
+int ggs_streaming_prepare(const struct ggs_streaming * streaming, struct ggs_environment * environment,
+                          struct ggs_error * error);
