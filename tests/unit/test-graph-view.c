@@ -41,7 +41,8 @@ static void test_nodes(void ** state) {
         assert_int_equal(view.nodes[i].state, states[i]);
         assert_int_equal(view.nodes[i].head, heads[i]);
         assert_int_equal(view.nodes[i].layer, i == 0 ? -1 : 0);
-        assert_int_equal(view.nodes[i].duration_ns, states[i] == GGS_NODE_EXECUTED ? 65 : 0); // a fused one has none of its own
+        assert_int_equal(view.nodes[i].duration_ns,
+                         states[i] == GGS_NODE_EXECUTED ? 65 : 0); // a fused one has none of its own
     }
     assert_int_equal(view.nodes[3].begin_ns, SMALL_BEGIN + SMALL_APART + 300);
     ggs_graph_view_release(&view);
@@ -163,7 +164,9 @@ static void test_card_of_a_fused_node(void ** state) {
     const char * text = ggs_text_string(&texts[0]);
     assert_non_null(strstr(text, "\"row\":6,\"run\":2,\"node\":1,")); // five rows of run 1, one before it
     assert_non_null(strstr(text, "\"absorbed\":[{\"node\":2,\"op\":\"MUL\",\"name\":\"attn_norm-0\"}]"));
-    assert_non_null(strstr(text, "\"producers\":[0],\"consumers\":[3],\"previous\":{\"run\":2,\"node\":0},\"next\":{\"run\":2,\"node\":3}"));
+    assert_non_null(strstr(
+        text,
+        "\"producers\":[0],\"consumers\":[3],\"previous\":{\"run\":2,\"node\":0},\"next\":{\"run\":2,\"node\":3}"));
     ggs_json_init(&json, ggs_json_to_text, &texts[0], false);
     assert_int_equal(ggs_op_write(&json, &trace, &overview, 2, 4, &error), GGS_ABSENT); // a view is not computed
     assert_int_equal(ggs_op_write(&json, &trace, &overview, 9, 0, &error), GGS_ABSENT);
@@ -174,8 +177,10 @@ static void test_card_of_a_fused_node(void ** state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_nodes),          cmocka_unit_test(test_who_computes_what),
-        cmocka_unit_test(test_several_runs),   cmocka_unit_test(test_wrong_tensors),
+        cmocka_unit_test(test_nodes),
+        cmocka_unit_test(test_who_computes_what),
+        cmocka_unit_test(test_several_runs),
+        cmocka_unit_test(test_wrong_tensors),
         cmocka_unit_test(test_card_of_a_fused_node),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -19,15 +19,16 @@ struct given {
 };
 
 static void take(void * context, uint64_t row, const struct ggs_log_entry * entry) {
-    struct given * given            = context;
-    given->rows[given->n]           = row;
-    given->n_operands[given->n]     = entry->n_operands;
+    struct given * given        = context;
+    given->rows[given->n]       = row;
+    given->n_operands[given->n] = entry->n_operands;
     given->n++;
     assert_int_equal(entry->number, row % 5); // five rows in each of two runs
 }
 
 // Finds, reads, and compares with the rows that are expected.
-static void expect(const struct ggs_log_filter * filter, struct ggs_log_order order, unsigned n, const uint64_t * expected) {
+static void expect(const struct ggs_log_filter * filter, struct ggs_log_order order, unsigned n,
+                   const uint64_t * expected) {
     struct recording    r;
     struct ggs_trace    trace;
     struct ggs_overview overview;
@@ -55,7 +56,8 @@ static void test_orders(void ** state) {
     static const uint64_t plain[] = {0, 1, 2, 3, 4, 5, 6, 7, 8, 9}, back[] = {9, 8, 7, 6, 5, 4, 3, 2, 1, 0};
     // ADD, GET_ROWS, MUL, MUL_MAT, RMS_NORM; rows that are equal stay as the engine went, in both directions
     static const uint64_t by_op[] = {4, 9, 0, 5, 2, 7, 3, 8, 1, 6}, by_op_down[] = {1, 6, 3, 8, 2, 7, 0, 5, 4, 9};
-    static const uint64_t by_wait[] = {3, 8, 0, 1, 4, 5, 6, 9, 2, 7}; // largest first: MUL_MAT waits inside, what is fused not at all
+    static const uint64_t by_wait[] = {3, 8, 0, 1, 4,
+                                       5, 6, 9, 2, 7}; // largest first: MUL_MAT waits inside, what is fused not at all
     struct ggs_log_filter filter    = GGS_LOG_ALL;
     (void) state;
     expect(&filter, (struct ggs_log_order){GGS_LOG_ROW, false, 0}, 10, plain);
@@ -72,7 +74,7 @@ static void test_orders(void ** state) {
 static void test_filters_and_orders(void ** state) {
     // The file is read at 1096 and 1160 (rows of the embedding), 2000 and 3000. What is fused begins with its head, and stays behind it.
     static const uint64_t by_place[] = {0, 5, 2, 7, 3, 8}, token[] = {9, 8, 6, 7, 5};
-    struct ggs_log_filter filter     = GGS_LOG_ALL;
+    struct ggs_log_filter filter = GGS_LOG_ALL;
     (void) state;
     filter.source = GGS_SOURCE_DISK;
     expect(&filter, (struct ggs_log_order){GGS_LOG_SOURCE, false, 0}, 6, by_place);
