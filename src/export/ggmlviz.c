@@ -130,11 +130,15 @@ static int put_run(struct ggmlviz * g, struct ggs_walk * walk, struct ggs_error 
     while (ggs_walk_op(walk)) {
         if (!add_op(g, walk)) return ggs_fail_memory(error);
     }
+    put_buffers(g, run->begin_ns - 1);
+    while (g->next_buffer < g->n_buffers && g->buffers[g->next_buffer].ns <= run->end_ns) { // in the middle of the run
+        if (!add(g, g->buffers[g->next_buffer++])) return ggs_fail_memory(error);
+    }
     if (g->n > 0) qsort(g->events, g->n, sizeof(*g->events), by_time);
-    put_buffers(g, run->begin_ns);
     put_event(g, &edge);
     for (uint64_t i = 0; i < g->n; i++) put_event(g, &g->events[i]);
-    edge.ns = run->end_ns, edge.type = GRAPH_END;
+    edge.ns   = g->n > 0 && g->events[g->n - 1].ns > run->end_ns ? g->events[g->n - 1].ns : run->end_ns;
+    edge.type = GRAPH_END;
     put_event(g, &edge);
     return 0;
 }
