@@ -11,6 +11,15 @@
 
 #include "base/error.h"
 
+int ggs_file_open(const char * path) {
+    struct stat status;
+    int         fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+    if (fd < 0 || (fstat(fd, &status) == 0 && S_ISREG(status.st_mode))) return fd;
+    close(fd);
+    errno = EINVAL;
+    return -1;
+}
+
 // ---- files that appear whole ----
 
 // The directory of a path, with its slash; "./" if it has none. The caller frees.
@@ -75,8 +84,9 @@ int ggs_output_open(struct ggs_output * output, const char * path, struct ggs_er
     struct stat facts;
     int         status = begin(output, path, &exists, &facts, error);
     if (status < 0) return status;
-    output->direct = exists && !S_ISREG(facts.st_mode) && !S_ISDIR(facts.st_mode);
-    int fd         = output->direct ? open(path, O_WRONLY | O_CLOEXEC | O_NOCTTY) : open_unnamed(output);
+    bool dangling  = !exists && lstat(path, &facts) == 0; // a link to nothing yet: written through, so that it stays
+    output->direct = dangling || (exists && !S_ISREG(facts.st_mode) && !S_ISDIR(facts.st_mode));
+    int fd = output->direct ? open(path, O_WRONLY | O_CREAT | O_CLOEXEC | O_NOCTTY, 0666) : open_unnamed(output);
     if (fd < 0 && !output->direct) fd = open_temporary(output);
     return finish_open(output, fd, error);
 }

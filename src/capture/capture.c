@@ -13,6 +13,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/lock.h"
 #include "base/ticks.h"
 #include "capture/cpu/ops.h"
 #include "capture/graph-run.h"
@@ -92,7 +93,36 @@ static void forget_environment(void) {
     for (size_t i = 0; i < sizeof(ours) / sizeof(ours[0]); i++) unsetenv(ours[i]);
 }
 
+// The spool folder, marked (base/lock.h) for as long as this process lives. Its number is high, out of the way of the host's own files.
+enum { OUT_OF_THE_WAY = 700 };
+static int         held_spool = -1;
+static struct stat held_info;
+
+static void hold_spool(void) {
+    int fd = open(spool, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    if (fd < 0 || !ggs_lock_mark(fd) || fstat(fd, &held_info) != 0) {
+        if (fd >= 0) close(fd);
+        return;
+    }
+    held_spool = fcntl(fd, F_DUPFD_CLOEXEC, OUT_OF_THE_WAY);
+    if (held_spool < 0) {
+        held_spool = fd;
+    } else {
+        close(fd);
+    }
+}
+
+// In a child that goes on without exec: it does not record. A host that closed our file may have one of its own there.
+static void let_spool_go(void) {
+    struct stat info;
+    if (held_spool >= 0 && fstat(held_spool, &info) == 0 && info.st_dev == held_info.st_dev &&
+        info.st_ino == held_info.st_ino)
+        close(held_spool);
+    held_spool = -1;
+}
+
 static void child_of_fork(void) {
+    if (!ggs_sandboxed()) let_spool_go();
     // The child shares our mappings: it must not write there, also not the end of what this thread was doing. No lock is taken in it,
     // because a thread that it does not have may hold it: while the state is off, only ggs_resolve takes one.
     set_state(GGS_CAPTURE_OFF);
@@ -312,6 +342,7 @@ static void start(void) {
         }
         return;
     }
+    hold_spool();
     forget_environment();
     tell_process();
     tell_engine();

@@ -234,7 +234,7 @@ static int open_and_run(const struct ggs_verb * verb, struct ggs_input * input, 
     struct ggs_trace traces[MOST_TRACES] = {{0}, {0}};
     unsigned         opened              = 0;
     int              status              = 0;
-    if (verb->least == 0 && !verb->program && input->n == 0) status = take_newest(input, error);
+    if (verb->least == 0 && !verb->program && !verb->several && input->n == 0) status = take_newest(input, error);
     for (; verb->opens && status == 0 && opened < input->n && opened < MOST_TRACES; opened++)
         status = open_trace(&traces[opened], input->paths[opened], error);
     if (status == 0) status = verb->run(arguments, traces, error);

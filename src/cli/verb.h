@@ -73,6 +73,7 @@ struct ggs_verb {
     const char *              text;     // what the verb does
     const struct ggs_option * options;
     unsigned                  least, most; // operands. least 0: without one, the newest recording is taken
+    bool                      several;     // any number of operands, none included: nothing is chosen for the user
     bool                      program;     // the first operand is a program: what follows is not for us
     bool                      opens;       // seals and opens the experiments; else the verb does so itself
     // What no option can tell by itself. Calls argp_error. NULL: nothing.

@@ -12,6 +12,7 @@
 #include <unistd.h>
 
 #include "base/error.h"
+#include "base/lock.h"
 #include "base/number.h"
 #include "base/text.h"
 #include "engine/locate.h"
@@ -278,6 +279,7 @@ static int prepare(struct attempt * attempt, struct ggs_error * error) {
     }
     if (status != 0) {
         ggs_pressure_end(&attempt->pressure); // its segments lie in the spool
+        ggs_lock_release(&attempt->place.lock);
         ggs_experiment_discard(&attempt->experiment);
     }
     return status;
@@ -329,15 +331,15 @@ static int finish(struct attempt * attempt, int wait_status) {
     struct ggs_spool_facts facts = {0};
     struct ggs_error       error;
     struct ggs_seal_result result;
-    pid_t                  writer;
     bool                   quiet = attempt->recording->quiet;
-    if (ggs_spool_place_is_live(attempt->experiment.directory, &writer)) {
+    if (ggs_lock_is_shared(attempt->place.lock)) {
         fprintf(
             stderr,
-            "ggscope: process %d, which the program started, is still being recorded; when it has ended: ggscope seal %s\n",
-            (int) writer, attempt->experiment.directory);
+            "ggscope: a process that the program started is still being recorded; when it has ended: ggscope seal %s\n",
+            attempt->experiment.directory);
         return 0;
     }
+    ggs_lock_release(&attempt->place.lock);
     int status = ggs_spool_facts_read(&facts, attempt->place.folder, &error);
     if (status == 0 && facts.runs == 0 && attempt->recording->discard && WIFEXITED(wait_status) &&
         WEXITSTATUS(wait_status) != 0) {
@@ -430,6 +432,7 @@ static int run(struct attempt * attempt, struct ggs_error * error) {
     ggs_observation_stop(&attempt->observation);
     ggs_pressure_end(&attempt->pressure);
     if (status != 0) {
+        ggs_lock_release(&attempt->place.lock);
         ggs_experiment_discard(&attempt->experiment);
         return -1;
     }
@@ -456,6 +459,7 @@ static void release(struct attempt * attempt) {
         if (attempt->files[i] >= 0) close(attempt->files[i]);
     }
     ggs_environment_release(&attempt->environment);
+    ggs_lock_release(&attempt->place.lock);
     ggs_experiment_release(&attempt->experiment);
 }
 
@@ -470,7 +474,8 @@ static void open_standard_files(void) {
 
 int ggs_recording_make(const struct ggs_recording * recording, char * directory, size_t size) {
     struct ggs_error error;
-    struct attempt   attempt = {.recording = recording, .files = {-1, -1}};
+    struct attempt   attempt = {
+          .recording = recording, .files = {-1, -1}, .experiment = {.lock = -1}, .place = {.lock = -1}};
     if (directory != NULL) directory[0] = '\0';
     open_standard_files();
     int status = check(&attempt, &error);

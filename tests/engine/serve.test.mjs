@@ -3,7 +3,7 @@ import { after, test } from "node:test";
 import assert from "node:assert/strict";
 import { spawn } from "node:child_process";
 import { once } from "node:events";
-import { copyFileSync, cpSync, mkdirSync, readFileSync, renameSync, rmSync, statSync, truncateSync, writeFileSync } from "node:fs";
+import { copyFileSync, cpSync, existsSync, mkdirSync, readdirSync, readFileSync, renameSync, rmSync, statSync, truncateSync, writeFileSync } from "node:fs";
 import http from "node:http";
 import net from "node:net";
 import { join } from "node:path";
@@ -546,7 +546,7 @@ test("what cannot be served: one sentence, exit 1 or 2", () => {
     mkdirSync(empty);
     const nothing = run(ggscope, ["serve"], { cwd: empty });
     assert.equal(nothing.status, 1);
-    assert.match(nothing.stderr, /no recording in \.\/experiments; name a directory, or record one: ggscope run -m MODEL\.gguf/);
+    assert.match(nothing.stderr, /no folder \.\/experiments; [^\n]*record one: ggscope run -m MODEL\.gguf/);
     for (const [args, status] of [[[empty], 1], [["/nonexistent"], 1], [["/dev/null"], 1], [["--port", "70000", tiny], 2], [["--port", "x", tiny], 2], [["--bind", "nowhere", tiny], 1], [["--nothing"], 2]]) {
         const result = run(ggscope, ["serve", ...args]);
         assert.equal(result.status, status, args.join(" "));
@@ -558,18 +558,73 @@ test("what cannot be served: one sentence, exit 1 or 2", () => {
     assert.match(taken.stderr, /cannot listen at 127\.0\.0\.1 port \d+/);
 });
 
-test("without a directory: the newest below ./experiments", async () => {
-    const place = scratch("place");
-    cpSync(tiny, join(place, "experiments", "older"), { recursive: true });
-    cpSync(moe, join(place, "experiments", "newer"), { recursive: true });
-    output("touch", ["-d", "2001-01-01", join(place, "experiments", "older")]);
-    const process_ = spawn(ggscope, ["serve"], { cwd: place, stdio: ["ignore", "pipe", "inherit"] });
+test("a folder shows every recording below it, and those that come later; without a directory that is ./experiments", async () => {
+    const place = scratch("place"), below = (name) => join(place, "experiments", name);
+    cpSync(tiny, below("older"), { recursive: true });
+    cpSync(moe, below("deep/er/newer"), { recursive: true });
+    mkdirSync(below("empty/spool"), { recursive: true });
+    writeFileSync(below("empty/experiment.json"), "{}");
+    const process_ = spawn(ggscope, ["serve"], { cwd: place, stdio: ["ignore", "pipe", "pipe"] });
     const one = { process: process_, stderr: "" };
+    process_.stderr.on("data", (data) => (one.stderr += data));
     servers.push(one);
     one.address = new URL(String((await once(process_.stdout, "data"))[0]).trim());
     one.port = Number(one.address.port);
     one.cookie = (await get(one, `/?token=${one.address.searchParams.get("token")}`)).headers["set-cookie"][0].split(";")[0];
-    assert.equal((await ask(one, "/api/experiments"))[0].name, "newer");
+    const names = async () => (await ask(one, "/api/experiments")).map(({ name }) => name);
+    assert.deepEqual(await names(), ["newer", "older"]);
+    assert.match(one.stderr, /^ggscope: skipped: [^\n]*empty holds nothing that was recorded[^\n]*\n$/);
+    cpSync(moe, scratch("place/elsewhere"), { recursive: true }); // beside the folder: of no concern
+    output(ggscope, ["record", "-q", "-o", below("later"), "--", engine, "run", "-m", model("tiny"), "-p", "Hello", "-n", "2"]);
+    for (const begin = Date.now(); (await names()).length < 3 && Date.now() - begin < 60_000; ) await new Promise((done) => setTimeout(done, 50));
+    assert.deepEqual(await names(), ["newer", "older", "later"]);
+    assert.equal((await ask(one, "/api/x/2/summary")).name, "later");
+    assert.deepEqual(readdirSync(below("empty")).sort(), ["experiment.json", "spool"]);
+    await stop(one);
+});
+
+test("--open shows the token to nobody", async () => {
+    const bin = scratch("bin"), seen = scratch("seen");
+    mkdirSync(bin);
+    writeFileSync(join(bin, "xdg-open"), `#!/bin/sh\nstat -c %a "$1" > ${seen}.part\necho "$@" >> ${seen}.part\ncat "$1" >> ${seen}.part\nmv ${seen}.part ${seen}\n`, { mode: 0o755 });
+    const child = spawn(ggscope, ["serve", "--open", tiny], { env: { ...process.env, PATH: `${bin}:${process.env.PATH}`, XDG_RUNTIME_DIR: scratch("") }, stdio: ["ignore", "pipe", "inherit"] });
+    const one = { process: child, stderr: "" };
+    servers.push(one);
+    const address = String((await once(child.stdout, "data"))[0]).trim();
+    for (const begin = Date.now(); !existsSync(seen) && Date.now() - begin < 60_000; ) await new Promise((done) => setTimeout(done, 20));
+    const [mode, page, ...html] = readFileSync(seen, "utf8").split("\n");
+    assert.equal(mode, "600");
+    assert.ok(page.startsWith("/") && !page.includes("token"), page);
+    assert.ok(html.join("\n").includes(`url=${address}"`));
+    await stop(one);
+    assert.ok(!existsSync(page), "removed at the end");
+});
+
+test("connections that send a byte now and then end in time, and keep the owner out at no moment", async () => {
+    const one = await serve(tiny), sockets = [], closed = [];
+    const slow = (bytes) => {
+        const socket = net.connect(one.port, "127.0.0.1");
+        socket.on("error", () => {});
+        closed.push(once(socket, "close").then(() => (Date.now() - socket.began) / 1000));
+        socket.began = Date.now();
+        socket.write(bytes);
+        sockets.push(socket);
+    };
+    for (let i = 0; i < 450; i++) slow("GET / HTTP/1.1\r\nHost: 127.0.0.1\r\nX-A: ");
+    const drip = setInterval(() => sockets.forEach((socket) => socket.destroyed || socket.write("a")), 1000);
+    try {
+        for (let i = 0; i < 10; i++) {
+            const begin = Date.now();
+            assert.equal((await get(one, "/api/experiments", { headers: { Connection: "close" } })).status, 200);
+            assert.ok(Date.now() - begin < 10_000);
+            for (let k = 0; k < 20; k++) slow("GET /");
+        }
+        const ages = await Promise.all(closed);
+        assert.ok(Math.max(...ages) < 45, `the last one held on for ${Math.max(...ages)} s`);
+    } finally {
+        clearInterval(drip);
+        sockets.forEach((socket) => socket.destroy());
+    }
     await stop(one);
 });
 

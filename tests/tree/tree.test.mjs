@@ -3,7 +3,7 @@ import { test } from "node:test";
 import assert from "node:assert/strict";
 import { readFileSync, existsSync } from "node:fs";
 import { join } from "node:path";
-import { root, run } from "../lib.mjs";
+import { ggscope, root, run } from "../lib.mjs";
 
 const files = run("git", ["ls-files"], { cwd: root }).stdout.split("\n").filter((f) => f && existsSync(join(root, f)));
 const read = (file) => readFileSync(join(root, file), "utf8");
@@ -47,7 +47,9 @@ test("no banned functions", () => {
 });
 
 test("library code neither prints nor exits", () => {
-    const talk = /(^|[^a-z_])(printf|puts|putchar|perror|exit|_exit|abort)\s*\(/m;
+    const talk = /(^|[^a-z_])(printf|puts|putchar|perror|exit|_exit|abort)\s*\(|\b(fprintf|vfprintf|fputs|fputc|putc|fwrite|dprintf|write)\s*\([^;]*\b(stdout|stderr|STD(OUT|ERR)_FILENO)\b/m;
+    for (const line of ['printf("x");', 'fprintf(stdout, "x");', 'fputs("x", stderr);', "fwrite(data, 1, n, stdout);", "exit(1);"]) assert.match(line, talk);
+    for (const line of ['fprintf(file, "x");', 'snprintf(text, n, "x");', "fputs(text, out);"]) assert.doesNotMatch(line, talk);
     for (const file of sources.filter((f) => /^src\/(gguf|trace|analyze|answer|export|record\/observe)\//.test(f)))
         assert.doesNotMatch(read(file).replace(/\/\/.*$/gm, ""), talk, file);
 });
@@ -77,9 +79,12 @@ test("man pages are clean", (t) => {
 test("every verb has a man page, a line in ggscope(1) and one in --help", () => {
     const commands = [...read("src/cli/main.c").matchAll(/^\s*\{"([a-z]+)", cmd_/gm)].map((m) => m[1]);
     assert.ok(commands.length > 0);
-    const page = read("docs/man/ggscope.1");
+    const page = read("docs/man/ggscope.1"), help = run(ggscope, ["--help"]);
+    assert.equal(help.status, 0, help.stderr);
     for (const command of commands) {
         assert.ok(existsSync(join(root, `docs/man/ggscope-${command}.1`)), `docs/man/ggscope-${command}.1`);
         assert.match(page, new RegExp(`ggscope-${command}`), `ggscope(1) names ${command}`);
+        assert.match(help.stdout, new RegExp(`^  ${command} +\\S.*$`, "m"), `ggscope --help names ${command}`);
+        assert.match(run(ggscope, [command, "--help"]).stdout, new RegExp(`^Usage: ggscope ${command} `), `ggscope ${command} --help`);
     }
 });

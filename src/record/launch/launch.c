@@ -36,6 +36,7 @@ struct session {
     int              gate[2]; // the program begins when a byte comes through
     int              wait_status;
     bool             ended;
+    bool             stays; // a process of ours passes on what comes later
     sigset_t         mask_before;
     struct sigaction child_before;
 };
@@ -195,6 +196,8 @@ __attribute__((noreturn)) static void monitor(const struct session * session, co
     while (waitpid(program, &status, WUNTRACED) == program) {
         if (write(reports, &status, sizeof(status)) < 0 || !WIFSTOPPED(status)) break;
     }
+    // The session ends with its leader: what the program left running keeps its terminal until nobody reads there any more.
+    if (read(reports, &status, sizeof(status)) < 0) _exit(1);
     _exit(0);
 }
 
@@ -215,7 +218,10 @@ static int start(struct session * session, const struct ggs_launch * launch, str
     }
     session->child = fork();
     if (session->child == 0) {
-        if (on_pty) monitor(session, launch, failure[1], reports[1]);
+        if (on_pty) {
+            close(reports[0]);
+            monitor(session, launch, failure[1], reports[1]);
+        }
         become(session, launch, failure[1]);
     }
     if (session->child < 0) reason = errno;
@@ -392,25 +398,48 @@ static void turn(struct session * session) {
     if (fds[REPORTS].revents != 0) on_report(session);
 }
 
-// After the program's end: what it wrote is in the pipe already, and nothing else is waited for.
+// After the program's end: what it wrote is in the pipe already. True if nothing is left of that; `from` stays open if somebody else,
+// a child in the background, can still write.
 static bool drained(struct ggs_relay * relay) {
     while (!ggs_relay_pending(relay)) {
-        if (!ggs_relay_read(relay)) {
-            ggs_relay_close(relay);
-            return true;
-        }
+        if (!ggs_relay_read(relay)) return true;
     }
     return false;
 }
 
+// Passes on what comes after the program's end, from whatever it left running, until that ends too. It is a process of its own, because we
+// return with the program.
+static void stay_behind(struct session * session) {
+    pid_t child = fork();
+    if (child > 0) waitpid(child, NULL, 0);
+    if (child != 0) return;
+    if (fork() != 0) _exit(0); // nobody waits for the other one
+    int keep[] = {session->out.from, session->err.from, session->out.copy, session->err.copy, session->reports};
+    for (int fd = 3; fd < 1024; fd++) {
+        bool kept = false;
+        for (size_t i = 0; i < sizeof(keep) / sizeof(keep[0]); i++) kept = kept || fd == keep[i];
+        if (!kept) close(fd);
+    }
+    close(STDIN_FILENO);
+    session->signals = -1;
+    session->ended   = true;
+    restore_signals(session);
+    signal(SIGPIPE, SIG_IGN);
+    if (session->reports >= 0) signal(SIGHUP, SIG_IGN);
+    while (session->out.from >= 0 || session->err.from >= 0) {
+        struct pollfd fds[2] = {wish_of(&session->out), wish_of(&session->err)};
+        if (poll(fds, 2, -1) < 0) continue;
+        serve_relay(&session->out, &fds[0]);
+        serve_relay(&session->err, &fds[1]);
+    }
+    _exit(0);
+}
+
 static void follow(struct session * session) {
     while (!session->ended) turn(session);
-    for (;;) {
-        bool out = drained(&session->out);
-        bool err = drained(&session->err);
-        if (out && err) return;
-        turn(session);
-    }
+    while (!drained(&session->out) | !drained(&session->err)) turn(session);
+    session->stays = session->out.from >= 0 || session->err.from >= 0;
+    if (session->stays) stay_behind(session);
 }
 
 static void close_session(struct session * session) {
@@ -424,7 +453,8 @@ static void close_session(struct session * session) {
     }
     if (session->reports >= 0) {
         close(session->reports);
-        waitpid(session->child, NULL, 0);
+        // The monitor goes with the last reader of its terminal: with us, or with what stays behind.
+        if (!session->stays) waitpid(session->child, NULL, 0);
     }
     restore_signals(session);
 }
