@@ -109,12 +109,12 @@ struct ggs_json_value ggs_json_read(const char * text, size_t length) {
 
 // ---- looking: the text is known to be valid ----
 
-bool ggs_json_is_there(struct ggs_json_value value) {
-    return value.at != NULL;
-}
-
 static bool begins_with(struct ggs_json_value value, char c) {
     return value.at != NULL && *value.at == c;
+}
+
+bool ggs_json_is_there(struct ggs_json_value value) {
+    return value.at != NULL && !begins_with(value, 'n');
 }
 
 struct ggs_json_value ggs_json_member(struct ggs_json_value object, const char * key) {

@@ -29,7 +29,7 @@ struct ggs_json_value ggs_json_member(struct ggs_json_value object, const char *
 // The element after `element`, or the first one where that is absent. False at the end, and for what is no array.
 bool ggs_json_next(struct ggs_json_value array, struct ggs_json_value * element);
 
-bool ggs_json_is_there(struct ggs_json_value value);
+bool ggs_json_is_there(struct ggs_json_value value); // null is not there
 bool ggs_json_is_true(struct ggs_json_value value);
 // An integer that fits; a fraction or an exponent is no integer.
 bool ggs_json_to_u64(struct ggs_json_value value, uint64_t * number);

@@ -15,6 +15,8 @@
 
 #include "base/lock.h"
 #include "base/ticks.h"
+#include "capture/cpu/ops.h"
+#include "capture/graph-run.h"
 #include "capture/journal.h"
 #include "capture/losses.h"
 #include "capture/preload.h"
@@ -22,7 +24,9 @@
 #include "capture/reads.h"
 #include "capture/residency.h"
 #include "capture/resolve.h"
+#include "capture/sandbox.h"
 #include "capture/segment.h"
+#include "capture/signals.h"
 #include "trace/spool.h"
 
 int                  ggs_capture_state = GGS_CAPTURE_OFF; // until the constructor has looked at the environment
@@ -45,10 +49,13 @@ static void set_state(int state) {
 static void say(const char * format, va_list arguments) {
     char line[1024];
     int  length = vsnprintf(line, sizeof(line) - 1, format, arguments);
-    if (length < 0) return;
+    if (length < 0 || ggs_sandboxed()) return;
     if ((size_t) length > sizeof(line) - 2) length = (int) sizeof(line) - 2;
     line[length] = '\n';
+    struct ggs_signals signals;
+    ggs_signals_hold(&signals);
     dprintf(STDERR_FILENO, "ggscope: %.*s", length + 1, line);
+    ggs_signals_release(&signals);
 }
 
 void ggs_capture_give_up(const char * format, ...) {
@@ -116,9 +123,14 @@ static void let_spool_go(void) {
 
 static void child_of_fork(void) {
     let_spool_go();
-    // The child shares our mappings: it must not write there.
+    // The child shares our mappings: it must not write there, also not the end of what this thread was doing. No lock is taken in it,
+    // because a thread that it does not have may hold it: while the state is off, only ggs_resolve takes one.
     set_state(GGS_CAPTURE_OFF);
+    ggs_in.run = ggs_in.schedule = ggs_in.decode = 0;
+    ggs_op_own(NULL);
+    ggs_prove_forget();
     ggs_reads_forget();
+    ggs_resolve_unlock();
 }
 
 static uint64_t number_from_environment(const char * name, uint64_t otherwise) {
@@ -245,10 +257,22 @@ static void add_build_id(struct text * text, const struct dl_phdr_info * info) {
     }
 }
 
+// An addon that has ggml inside.
+static bool holds_engine(const struct dl_phdr_info * info) {
+    uintptr_t address = (uintptr_t) ggs_engine.op_name;
+    for (int i = 0; i < info->dlpi_phnum; i++) {
+        const ElfW(Phdr) * segment = &info->dlpi_phdr[i];
+        if (segment->p_type == PT_LOAD && address - (info->dlpi_addr + segment->p_vaddr) < segment->p_memsz)
+            return true;
+    }
+    return false;
+}
+
 static int add_library(struct dl_phdr_info * info, size_t size, void * data) {
     (void) size;
     const char * name = info->dlpi_name == NULL ? NULL : strrchr(info->dlpi_name, '/');
-    if (name == NULL || (strncmp(name, "/libggml", 8) != 0 && strncmp(name, "/libllama", 9) != 0)) return 0;
+    if (name == NULL) return 0;
+    if (strncmp(name, "/libggml", 8) != 0 && strncmp(name, "/libllama", 9) != 0 && !holds_engine(info)) return 0;
     add(data, "library=%s\nbuild_id=", info->dlpi_name);
     add_build_id(data, info);
     add(data, "\n");

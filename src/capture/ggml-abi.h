@@ -36,6 +36,8 @@ struct abi_plan {
     uint8_t * work_data;
     int32_t   n_threads;
     void *    threadpool;
+    _Bool (*abort)(void * data); // asked by thread 0 after every node; true ends the run
+    void * abort_data;
 };
 
 struct abi_params {

@@ -19,7 +19,8 @@ void ggs_graph_run_enter(const struct abi_graph * graph, void * backend, const v
     if (ggs_in.depth++ > 0) return;
     if (__builtin_expect(__atomic_load_n(&ggs_reads_loading, __ATOMIC_RELAXED) != 0, 0) && ggs_reads_settle())
         ggs_residency_tell(GGS_MOMENT_LOAD); // of a load whose end no hook saw
-    ggs_in.run = 0;
+    ggs_in.run   = 0;
+    ggs_in.flags = 0;
     if (ggs_prove_wanted) ggs_prove_enter();
     if (!ggs_capture_wake(caller) || graph == NULL || graph->n_nodes <= 0) return;
     if (ggs_engine.graph_n_nodes((void *) graph) != graph->n_nodes ||
@@ -51,7 +52,7 @@ void ggs_graph_run_leave(int64_t status) {
     if (--ggs_in.depth > 0) return;
     if (ggs_prove_wanted) ggs_prove_leave();
     if (ggs_in.run == 0) return; // its end is told though the spool may be full by now
-    struct ggs_journal_run_end end = {.run = ggs_in.run, .status = status};
+    struct ggs_journal_run_end end = {.run = ggs_in.run, .status = status, .flags = ggs_in.flags};
     ggs_ticks_pair(&end.ticks, &end.monotonic_ns);
     struct ggs_piece piece = {&end, sizeof(end)};
     ggs_journal_append(GGS_JOURNAL_RUN_END, &piece, 1);

@@ -11,6 +11,7 @@ struct ggs_nesting {
     unsigned                       depth; // of graph functions
     uint64_t                       run;   // graph run, 0: not recorded
     const struct ggs_known_graph * graph;
+    uint32_t                       flags; // enum ggs_run_flags, told at its end
     uint64_t                       schedule, decode;
     unsigned                       transfer_depth;
     unsigned                       alloc_depth;

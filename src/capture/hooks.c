@@ -19,6 +19,7 @@
 #include "capture/maps.h"
 #include "capture/reads.h"
 #include "capture/residency.h"
+#include "capture/sandbox.h"
 #include "trace/spool.h"
 
 // ---- graph runs ----
@@ -126,18 +127,17 @@ EXPORT void * ggml_backend_buffer_init(void * type, union interface interface, v
 EXPORT void ggml_backend_buffer_free(void * buffer);
 EXPORT void ggml_backend_buffer_free(void * buffer) {
     REAL(ggml_backend_buffer_free);
-    uint64_t id = buffer == NULL ? 0 : ggs_buffer_remove(buffer);
+    uint64_t id = buffer == NULL || !ggs_capture_recording() ? 0 : ggs_buffer_remove(buffer);
     real(buffer);
-    if (id != 0 && ggs_capture_recording()) ggs_journal_numbers(GGS_JOURNAL_BUFFER_FREE, id, 0, 0, 0, NULL);
+    if (id != 0) ggs_journal_numbers(GGS_JOURNAL_BUFFER_FREE, id, 0, 0, 0, NULL);
 }
 
 EXPORT void ggml_backend_buffer_set_usage(void * buffer, int usage);
 EXPORT void ggml_backend_buffer_set_usage(void * buffer, int usage) {
     REAL(ggml_backend_buffer_set_usage);
     real(buffer, usage);
-    uint64_t id = ggs_buffer_id(buffer);
-    if (id != 0 && ggs_capture_recording())
-        ggs_journal_numbers(GGS_JOURNAL_BUFFER_USAGE, id, (uint64_t) usage, 0, 0, NULL);
+    uint64_t id = ggs_capture_recording() ? ggs_buffer_id(buffer) : 0;
+    if (id != 0) ggs_journal_numbers(GGS_JOURNAL_BUFFER_USAGE, id, (uint64_t) usage, 0, 0, NULL);
 }
 
 // ---- transfers ----
@@ -155,7 +155,7 @@ static void tell_transfer(struct ggs_journal_transfer * transfer, const struct a
     ggs_journal_append(GGS_JOURNAL_TRANSFER, pieces, 3);
 }
 
-// TRANSFER(kind, async, tensor, call): runs `call`, and tells of it where it is the outermost of nested transfers.
+// TRANSFER(kind, async, tensor, call): runs `call`, and tells of it if it is the outermost of nested transfers.
 #define TRANSFER(transfer_kind, is_async, tensor_, from_, to_, from_buffer_, to_buffer_, bytes_, call) \
     if (ggs_in.transfer_depth > 0 || !ggs_capture_wake(CALLER)) {                                      \
         call;                                                                                          \
@@ -243,7 +243,7 @@ EXPORT void * gguf_init_from_file(const char * path, struct gguf_params params);
 EXPORT void * gguf_init_from_file(const char * path, struct gguf_params params) {
     REAL(gguf_init_from_file);
     if (path != NULL && ggs_capture_wake(CALLER)) {
-        char * absolute = realpath(path, NULL);
+        char * absolute = ggs_sandboxed() ? NULL : realpath(path, NULL);
         ggs_journal_text(GGS_JOURNAL_FILE, absolute == NULL ? path : absolute);
         ggs_files_add(absolute == NULL ? path : absolute);
         ggs_maps_expect_load();

@@ -32,6 +32,13 @@ int ggs_journal_begin(void) {
     return result;
 }
 
+void ggs_journal_prepare(unsigned n) {
+    pthread_mutex_lock(&lock);
+    for (unsigned i = 0; i < n; i++)
+        if (ggs_segment_prepare(GGS_SPOOL_JOURNAL, sequence + i, 0, 0) != 0) break;
+    pthread_mutex_unlock(&lock);
+}
+
 int ggs_journal_append(uint32_t type, const struct ggs_piece * pieces, unsigned n_pieces) {
     return ggs_journal_append_next(type, pieces, n_pieces, NULL, NULL);
 }

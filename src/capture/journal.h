@@ -16,7 +16,10 @@ struct ggs_piece {
 // Opens the first segment. 0 or -1 (errno).
 int ggs_journal_begin(void);
 
-// Appends one record: its pieces one after another, padded with zeros. Returns 0, or -1 where there is no room; from then
+// Makes the next `n` segments ahead.
+void ggs_journal_prepare(unsigned n);
+
+// Appends one record: its pieces one after another, padded with zeros. Returns 0, or -1 if there is no room; from then
 // on nothing is appended any more.
 int ggs_journal_append(uint32_t type, const struct ggs_piece * pieces, unsigned n_pieces);
 

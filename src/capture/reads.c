@@ -18,6 +18,7 @@
 #include "capture/capture.h"
 #include "capture/files.h"
 #include "capture/journal.h"
+#include "capture/sandbox.h"
 #include "capture/thread.h"
 #include "trace/spool.h"
 
@@ -36,7 +37,7 @@ static _Thread_local uint64_t load;     // that the thread is in
 // Adjacent calls are told as one: a GGUF header is read in tens of thousands of pieces.
 static struct {
     pthread_mutex_t         lock;
-    struct ggs_journal_read read; // end - begin is the time spent in the calls; bytes is 0 where there is none
+    struct ggs_journal_read read; // end - begin is the time spent in the calls; bytes is 0 if there is none
     int                     file;
 } pending = {.lock = PTHREAD_MUTEX_INITIALIZER};
 
@@ -129,7 +130,7 @@ static void * look_up(const char * name) {
     return function;
 }
 
-// Found before main, where that is possible: dlsym is not for signal handlers, nor for the children of a fork.
+// Found before main, if that is possible: dlsym is not for signal handlers, nor for the children of a fork.
 #define REAL_FUNCTIONS(X) X(fread) X(read) X(pread) X(pread64) X(mmap) X(mmap64) X(madvise) X(posix_madvise) X(mlock)
 #define DECLARE(name)     static __typeof__(&name) next_##name;
 #define FIND(name)        __atomic_store_n(&next_##name, (__typeof__(&name)) look_up(#name), __ATOMIC_RELAXED);
@@ -288,6 +289,7 @@ EXPORT void * mmap64(void * address, size_t length, int protection, int flags, i
 
 // Notes the parts of [address, address + length) that are mappings of model files.
 static void note_range(uint32_t kind, const void * address, size_t length, uint64_t begin, uint64_t end) {
+    if (ggs_sandboxed()) return;
     uint64_t low = (uint64_t) address, high = low + length;
     FILE *   maps = fopen("/proc/self/maps", "re");
     char     line[4096 + 128];

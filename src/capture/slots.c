@@ -143,6 +143,16 @@ struct ggs_slot * ggs_slot_open(uint32_t run, const struct abi_graph * nodes, co
     return slot;
 }
 
+void ggs_slots_prepare(unsigned n) {
+    for (uint32_t i = 0; i < GGS_SLOTS; i++) {
+        for (uint32_t k = 0; k < GGS_SLOT_LANES; k++) {
+            const struct ggs_slot_lane * lane = ggs_slots[i].lanes[k];
+            for (uint32_t more = 0; lane != NULL && more < n; more++)
+                if (ggs_segment_prepare(lane->number, lane->sequence + more, i, k) != 0) break;
+        }
+    }
+}
+
 uint32_t ggs_slot_number(const struct ggs_slot * slot) {
     return slot == NULL ? UINT32_MAX : (uint32_t) (slot - ggs_slots);
 }

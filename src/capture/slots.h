@@ -58,6 +58,9 @@ uint32_t ggs_slot_number(const struct ggs_slot * slot); // UINT32_MAX for NULL
 // A lane of the slot, with room for a run of its graph; NULL if there is none.
 struct ggs_slot_lane * ggs_slot_provide(struct ggs_slot * slot, uint32_t lane);
 
+// Makes the next `n` segments of every lane ahead.
+void ggs_slots_prepare(unsigned n);
+
 // The run that the slot is used for, if `node` is one of its nodes, and *index; else 0. Any thread may ask at any time, also while the
 // slot is given to another run.
 uint32_t ggs_slot_search(struct ggs_slot * slot, const struct abi_tensor * node, uint32_t * index);
@@ -86,7 +89,7 @@ static inline struct ggs_spool_op * ggs_lane_begin(struct ggs_slot_lane * lane, 
     return op;
 }
 
-// Times in ticks; `flags` are added to those that the unit has.
+// Times in ticks. `flags` are added to those that the unit has; GGS_OP_RUN_WAIT_UNSEEN is taken away unless it is among them.
 static inline void ggs_lane_end(struct ggs_spool_op * op, uint64_t duration, uint64_t wait, uint64_t inner_wait,
                                 unsigned flags) {
     unsigned shift = 0;
@@ -95,7 +98,8 @@ static inline void ggs_lane_end(struct ggs_spool_op * op, uint64_t duration, uin
     op->wait       = (uint32_t) (wait >> shift);
     op->inner_wait = (uint32_t) (inner_wait >> shift);
     op->shift      = (uint8_t) shift;
-    __atomic_store_n(&op->flags, op->flags | flags | GGS_OP_RUN_ENDED, __ATOMIC_RELEASE);
+    flags |= (op->flags & ~(unsigned) GGS_OP_RUN_WAIT_UNSEEN) | GGS_OP_RUN_ENDED;
+    __atomic_store_n(&op->flags, (uint8_t) flags, __ATOMIC_RELEASE);
 }
 
 // Copies the values of a small tensor that decides which rows or experts `node` takes. Types that are no indices are left out.

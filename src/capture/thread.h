@@ -5,9 +5,11 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-// The operating system's number, asked once per thread.
+#include "capture/sandbox.h"
+
+// The operating system's number, asked once per thread; 0 if it may not be asked any more.
 static inline uint32_t ggs_thread_id(void) {
     static _Thread_local uint32_t id;
-    if (id == 0) id = (uint32_t) syscall(SYS_gettid);
+    if (id == 0 && !ggs_sandboxed()) id = (uint32_t) syscall(SYS_gettid);
     return id;
 }

@@ -136,7 +136,3 @@ void ggs_site_answer(struct ggs_experiments * experiments, const char * key, str
 void ggs_request_expect(struct ggs_question * request, uint64_t op_runs) {
     atomic_store(&request->progress->total, op_runs);
 }
-
-const char * ggs_request_tensor(const struct ggs_question * request, const struct ggs_tensor * tensor) {
-    return tensor == NULL ? "" : ggs_request_string(request, tensor->name);
-}

@@ -27,11 +27,21 @@ EXPORT bool ggml_cpu_extra_compute_forward(struct abi_params * params, struct ab
     return real(params, node);
 }
 
+// Is this the engine whose ops are known? A process may hold another release too, with other numbers for them.
+static bool is_known_engine(void * compute, const void * caller) {
+    static void * checked; // the last that was found to be
+    if (__atomic_load_n(&checked, __ATOMIC_RELAXED) == compute) return true;
+    if (ggs_resolve_name("ggml_op_name", caller) != (void *) ggs_engine.op_name) return false;
+    __atomic_store_n(&checked, compute, __ATOMIC_RELAXED);
+    return true;
+}
+
 EXPORT int ggml_graph_compute(struct abi_graph * graph, void * plan);
 EXPORT int ggml_graph_compute(struct abi_graph * graph, void * plan) {
     REAL(ggml_graph_compute);
-    bool streamed = ggs_stream_wake(CALLER) && ggs_run_enter(graph);
-    int  status   = real(graph, plan);
+    const void * caller   = ggscope_caller; // the engine, whoever called us
+    bool         streamed = ggs_stream_wake(caller) && is_known_engine((void *) real, caller) && ggs_run_enter(graph);
+    int          status   = real(graph, plan);
     if (streamed) ggs_run_leave();
     return status;
 }
@@ -41,7 +51,8 @@ EXPORT void * ggml_backend_buft_alloc_buffer(void * type, size_t size) {
     REAL(ggml_backend_buft_alloc_buffer);
     void * buffer = real(type, size);
     if (buffer != NULL && size > 0 && ggs_stream_now() != GGS_STREAM_OFF) {
-        void * (*base)(void *) = (void * (*) (void *) ) ggs_resolve_name("ggml_backend_buffer_get_base", CALLER);
+        void * (*base)(void *) =
+            (void * (*) (void *) ) ggs_resolve_name("ggml_backend_buffer_get_base", (const void *) real);
         if (base != NULL) ggs_memory_buffer(buffer, base(buffer), size);
     }
     return buffer;

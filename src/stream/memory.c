@@ -7,9 +7,10 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <time.h>
 #include <unistd.h>
 
-enum { PAGE = 4096, HUGE = 2 << 20, MOST_BUFFERS = 1024 };
+enum { PAGE = 4096, HUGE = 2 << 20, TRIED = 4, SLOW_NS = 5000000, MOST_BUFFERS = 1024 };
 
 static bool read_text(const char * path, char * text, size_t size) {
     int fd = open(path, O_RDONLY | O_CLOEXEC);
@@ -98,6 +99,12 @@ uint64_t ggs_memory_anonymous(void) {
     return (uint64_t) (resident - shared) * (uint64_t) sysconf(_SC_PAGESIZE);
 }
 
+static uint64_t thread_ns(void) {
+    struct timespec now;
+    clock_gettime(CLOCK_THREAD_CPUTIME_ID, &now);
+    return (uint64_t) now.tv_sec * 1000000000u + (uint64_t) now.tv_nsec;
+}
+
 void * ggs_memory_take(size_t bytes) {
     size_t size   = (bytes + HUGE - 1) / HUGE * HUGE + HUGE;
     char * memory = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
@@ -108,6 +115,11 @@ void * ggs_memory_take(size_t bytes) {
     if (end < memory + size) munmap(end, (size_t) (memory + size - end));
     madvise(begin, (size_t) (end - begin), MADV_HUGEPAGE);
     madvise(begin, (size_t) (end - begin), MADV_DONTFORK);
+    // Where memory is in pieces the kernel may take long to find room for a huge page: then small ones it is.
+    uint64_t before = thread_ns();
+    size_t   touch  = (size_t) (end - begin) < (size_t) TRIED * HUGE ? 0 : TRIED;
+    for (size_t i = 0; i < touch; i++) *(volatile char *) (begin + i * HUGE) = 0;
+    if (thread_ns() - before > TRIED * (uint64_t) SLOW_NS) madvise(begin, (size_t) (end - begin), MADV_NOHUGEPAGE);
     return begin;
 }
 

@@ -309,7 +309,7 @@ int ggs_spool_remove(const char * directory, struct ggs_error * error) {
             if (unlink(spool.segments[i].path) != 0 && errno != ENOENT)
                 status = ggs_fail_errno(error, "cannot remove %s", spool.segments[i].path);
         if (status == 0) remove_free(target);
-        if (status == 0) rmdir(target); // stays where something else lies in it
+        if (status == 0) rmdir(target); // stays if something else lies in it
     }
     if (status == 0 && lstat(directory, &info) == 0 && S_ISLNK(info.st_mode) && unlink(directory) != 0)
         status = ggs_fail_errno(error, "cannot remove the link %s", directory);

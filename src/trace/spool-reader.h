@@ -54,7 +54,7 @@ struct ggs_spool {
 // `directory` is the spool folder itself. An empty or absent folder is GGS_ABSENT.
 int  ggs_spool_open(struct ggs_spool * spool, const char * directory, struct ggs_error * error);
 void ggs_spool_release(struct ggs_spool * spool);
-// Removes the segments and then the folder, and the link to it where `directory` is one. Anything else that lies in the
+// Removes the segments and then the folder, and the link to it if `directory` is one. Anything else that lies in the
 // folder stays, and so does the folder then.
 int ggs_spool_remove(const char * directory, struct ggs_error * error);
 
@@ -65,7 +65,7 @@ bool ggs_spool_stream_record(struct ggs_spool_stream * stream, struct ggs_record
 
 // The unit that the lane is at, or NULL at the end; the same one until it is skipped.
 const struct ggs_spool_op * ggs_spool_stream_unit(struct ggs_spool_stream * stream);
-// Skips the unit that ggs_spool_stream_unit returned, with its payload where it is index data.
+// Skips the unit that ggs_spool_stream_unit returned, with its payload if it is index data.
 void ggs_spool_stream_skip(struct ggs_spool_stream * stream);
 // The payload of that unit, which is index data.
 const void * ggs_spool_stream_payload(const struct ggs_spool_stream * stream, uint64_t * length);

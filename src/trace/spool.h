@@ -25,7 +25,7 @@
 //
 // Everything is little endian, as the machine writes it; a spool is read on the machine it was written on (or one like it).
 //
-// Times are ticks: the time stamp counter where it is invariant, else CLOCK_MONOTONIC nanoseconds. Anchors pair
+// Times are ticks: the time stamp counter if it is invariant, else CLOCK_MONOTONIC nanoseconds. Anchors pair
 // ticks with CLOCK_MONOTONIC; every graph run begins and ends with one. The machine's records have CLOCK_MONOTONIC always.
 #pragma once
 
@@ -109,16 +109,17 @@ enum ggs_journal_type {
     GGS_JOURNAL_GRAPH        = 10, // ggs_journal_graph; its tensors; names
     GGS_JOURNAL_GRAPH_DELTA  = 11, // ggs_journal_delta; `count` ggs_journal_move: a known graph at other addresses
     GGS_JOURNAL_RUN          = 12, // ggs_journal_run; text: name of the backend
-    GGS_JOURNAL_RUN_THREADS  = 13, // ggs_journal_number: run, threads, slot: the CPU computes it, op by op
-    GGS_JOURNAL_RUN_END      = 14, // ggs_journal_run_end
-    GGS_JOURNAL_DECODE       = 15, // ggs_journal_decode; i32 token[n], i32 position[n], i32 sequence[n], u8 output[n]
-    GGS_JOURNAL_DECODE_END   = 16, // ggs_journal_number: decode, status
-    GGS_JOURNAL_WARMUP       = 17, // ggs_journal_number: context, on or off
-    GGS_JOURNAL_CLEAR        = 18, // ggs_journal_number: memory object: its contents were dropped
-    GGS_JOURNAL_TRANSFER     = 19, // ggs_journal_transfer; text: name of the tensor
-    GGS_JOURNAL_LOAD         = 20, // ggs_journal_number: load number; text: path. A model load began
-    GGS_JOURNAL_LOAD_END     = 21, // ggs_journal_number: load number, model
-    GGS_JOURNAL_CONTEXT      = 22, // ggs_journal_number: context, model, memory object
+    GGS_JOURNAL_RUN_THREADS =
+        13, // ggs_journal_number: run, threads, slot, GGS_RUN_NO_WAITS or 0: the CPU computes it, op by op
+    GGS_JOURNAL_RUN_END    = 14, // ggs_journal_run_end
+    GGS_JOURNAL_DECODE     = 15, // ggs_journal_decode; i32 token[n], i32 position[n], i32 sequence[n], u8 output[n]
+    GGS_JOURNAL_DECODE_END = 16, // ggs_journal_number: decode, status
+    GGS_JOURNAL_WARMUP     = 17, // ggs_journal_number: context, on or off
+    GGS_JOURNAL_CLEAR      = 18, // ggs_journal_number: memory object: its contents were dropped
+    GGS_JOURNAL_TRANSFER   = 19, // ggs_journal_transfer; text: name of the tensor
+    GGS_JOURNAL_LOAD       = 20, // ggs_journal_number: load number; text: path. A model load began
+    GGS_JOURNAL_LOAD_END   = 21, // ggs_journal_number: load number, model
+    GGS_JOURNAL_CONTEXT    = 22, // ggs_journal_number: context, model, memory object
     GGS_JOURNAL_SCHEDULE = 23, // ggs_journal_number: schedule call, scheduler, decode (0: not seen), nodes of the graph
     GGS_JOURNAL_SCHEDULE_END = 24, // ggs_journal_number: schedule call, status
     GGS_JOURNAL_LOSS         = 25, // ggs_journal_loss
@@ -184,7 +185,7 @@ enum { GGS_GRAPH_SOURCES = 10, GGS_GRAPH_PARAMS = 16 };
 
 struct ggs_journal_tensor {
     uint64_t address; // of its data
-    uint64_t buffer;  // id of its buffer, 0 where unknown
+    uint64_t buffer;  // id of its buffer, 0 if unknown
     uint64_t pointer; // of the ggml_tensor itself
     int64_t  ne[4];
     uint64_t nb[4];
@@ -225,6 +226,7 @@ struct ggs_journal_run_end {
     uint64_t ticks; // an anchor
     uint64_t monotonic_ns;
     int64_t  status; // as the engine returned it
+    uint64_t flags;  // GGS_RUN_NO_WAITS
 };
 
 struct ggs_journal_device {
@@ -315,7 +317,7 @@ struct ggs_journal_read {
 };
 
 struct ggs_journal_resident {
-    uint64_t snapshot; // from 1; several records have the same one where there are several files
+    uint64_t snapshot; // from 1; several records have the same one if there are several files
     uint32_t moment;   // enum ggs_moment
     uint32_t method;   // enum ggs_resident_method
     uint64_t count;    // of areas: offsets in the file
@@ -328,7 +330,7 @@ enum ggs_resident_method {
 };
 
 struct ggs_journal_fault {
-    uint64_t begin_ns, end_ns; // CLOCK_MONOTONIC; the end is 0 where none was seen
+    uint64_t begin_ns, end_ns; // CLOCK_MONOTONIC; the end is 0 if none was seen
     uint64_t address;
     uint32_t pid, os_thread;
     uint32_t kind; // enum ggs_fault_kind

@@ -410,7 +410,7 @@ test("an embedding lookup reads the rows of its distinct tokens, not the table",
     assert.equal(by_op.find((o) => o.op === "GET_ROWS").bytes_read, expected);
     // All other weights are read whole, the table only where tokens looked.
     const weights = [...weightsOf(tiny).values()];
-    assert.equal(model.touched, sum(weights.map((w) => w.size)) - embedding.size + fed.length * row);
+    assert.equal(model.bytes_touched, sum(weights.map((w) => w.size)) - embedding.size + fed.length * row);
 });
 
 test("MUL_MAT_ID reads the chosen experts, SET_ROWS writes the named rows", () => {

@@ -718,6 +718,66 @@ static void test_lanes(void ** state) {
     ggs_reader_close(reader);
 }
 
+// The engine's barrier was not seen: thread 0 tells its ends, the others end before any thread begins the next op.
+static void test_hidden_barrier(void ** state) {
+    (void) state;
+    static const struct {
+        uint32_t lane, node;
+        uint64_t begin, duration, wait, inner;
+        uint8_t  flags;
+    } units[] = {
+        {0, 0, 100, 50, 0, 0, GGS_OP_RUN_ENDED | GGS_OP_RUN_WAIT_UNSEEN},
+        {0, 3, 200, 90, 0, 10, GGS_OP_RUN_ENDED | GGS_OP_RUN_WAIT_UNSEEN},
+        {1, 0, 110, 0, 0, 0, 0},
+        {1, 3, 190, 30, 20, 5, GGS_OP_RUN_ENDED}, // ended by a barrier inside it
+    };
+    static const struct {
+        uint64_t node, thread, begin, duration, inner, flags;
+    } expected[] = {
+        {0, 0, 100, 50, 0, GGS_OP_RUN_ENDED | GGS_OP_RUN_WAIT_UNSEEN},
+        {3, 0, 200, 90, 10, GGS_OP_RUN_ENDED | GGS_OP_RUN_WAIT_UNSEEN},
+        {0, 1, 110, 80, 0, GGS_OP_RUN_ENDED | GGS_OP_RUN_WAIT_UNSEEN | GGS_OP_RUN_END_BOUND},
+        {3, 1, 190, 310, 25, GGS_OP_RUN_ENDED | GGS_OP_RUN_WAIT_UNSEEN | GGS_OP_RUN_END_BOUND},
+    };
+    size_t n;
+    fixture_process(&f);
+    tiny_graph(&f, 1);
+    uint64_t start = f.ticks;
+    fixture_run(&f, 1, 1, 0, 2, 0);
+    for (uint32_t i = 0; i < 2; i++) fixture_lane(&f, i, 0, i);
+    for (size_t i = 0; i < sizeof(units) / sizeof(units[0]); i++) {
+        struct ggs_spool_op op = {.flags      = units[i].flags,
+                                  .run        = 1,
+                                  .node       = units[i].node,
+                                  .begin      = start + 3 * units[i].begin,
+                                  .duration   = (uint32_t) (3 * units[i].duration),
+                                  .wait       = (uint32_t) (3 * units[i].wait),
+                                  .inner_wait = (uint32_t) (3 * units[i].inner)};
+        fixture_op(&f, units[i].lane, &op);
+    }
+    fixture_advance(&f, 500);
+    struct ggs_journal_run_end end = {
+        .run = 1, .ticks = f.ticks, .monotonic_ns = fixture_ns(&f), .flags = GGS_RUN_NO_WAITS};
+    fixture_record(&f, GGS_JOURNAL_RUN_END, &end, sizeof(end), NULL);
+    struct ggs_reader * reader = seal_and_open(&f, folder, NULL, NULL);
+    struct ggs_run *    run    = READ(reader, GGS_TABLE_RUNS, ggs_run, &n);
+    struct ggs_op_run * rows   = READ(reader, GGS_TABLE_OP_RUNS, ggs_op_run, &n);
+    assert_int_equal(run->flags, GGS_RUN_NO_WAITS);
+    assert_int_equal(n, 4);
+    for (size_t i = 0; i < n; i++) {
+        assert_int_equal(rows[i].node, expected[i].node);
+        assert_int_equal(rows[i].thread, expected[i].thread);
+        assert_int_equal(rows[i].begin_ns - run->begin_ns, expected[i].begin);
+        assert_int_equal(rows[i].duration_ns, expected[i].duration);
+        assert_int_equal(rows[i].wait_ns, 0);
+        assert_int_equal(rows[i].inner_wait_ns, expected[i].inner);
+        assert_int_equal(rows[i].flags, expected[i].flags);
+    }
+    free(run);
+    free(rows);
+    ggs_reader_close(reader);
+}
+
 // A header that gives less than its own size: the segment is damaged, and nothing beyond it is read.
 static void test_header_size(void ** state) {
     (void) state;
@@ -850,6 +910,7 @@ int main(void) {
         TEST(header_size),
         TEST(run_without_a_lane),
         TEST(lanes),
+        TEST(hidden_barrier),
         TEST(device_runs),
         TEST(directory),
         TEST(half_removed_spool),

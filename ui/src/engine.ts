@@ -21,7 +21,8 @@ interface Exports {
     ggs_answer_drop(answer: number): void;
 }
 
-const memoryOut = "This is more than the browser gives a page of memory. Open the experiment with ggscope serve.";
+const elsewhere = "Open the experiment with ggscope serve.";
+const memoryOut = `This is more than the browser gives a page of memory. ${elsewhere}`;
 
 export class Engine {
     private constructor(private readonly module: Exports) {}
@@ -73,7 +74,13 @@ export class Engine {
 
     ask(target: string): Reply {
         const { module } = this;
-        const answer = this.withTexts([target], (at) => module.ggs_ask(at));
+        const answer = this.withTexts([target], (at) => {
+            try {
+                return module.ggs_ask(at);
+            } catch (cause) {
+                throw new Error(`The engine of this report failed (${cause instanceof Error ? cause.message : String(cause)}). ${elsewhere}`);
+            }
+        });
         if (answer === 0) throw new Error(memoryOut);
         const at = module.ggs_answer_data(answer) >>> 0;
         const reply = {

@@ -26,7 +26,8 @@ void ggs_conditions_read(struct ggs_conditions * conditions, struct ggs_trace * 
                                                             .resident_before  = number(cold, "resident_before"),
                                                             .resident_after   = number(cold, "resident_after"),
                                                             .read_bytes       = number(machine, "read_bytes")};
-    conditions->resident_known    = ggs_json_is_there(ggs_json_member(cold, "resident_after"));
+    uint64_t after;
+    conditions->resident_known = ggs_json_to_u64(ggs_json_member(cold, "resident_after"), &after); // null: not known
     ggs_json_to_buffer(ggs_json_member(machine, "mechanism"), conditions->mechanism, sizeof(conditions->mechanism));
     ggs_json_to_buffer(ggs_json_member(machine, "residency"), conditions->residency, sizeof(conditions->residency));
 }

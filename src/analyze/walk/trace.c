@@ -407,7 +407,7 @@ int ggs_trace_check_steps(struct ggs_trace * trace, int64_t first_step, int64_t 
         if (step.step > most) most = step.step;
     ggs_cursor_close(cursor);
     if (status < 0) return status;
-    if (first_step <= most && last_step >= 0) return 0;
+    if (first_step <= most && last_step >= 0) return 0; // there is some of it
     if (most < 0) return ggs_fail(error, GGS_ABSENT, "this recording has no tokens");
     return ggs_fail(error, GGS_ABSENT, "there is no token %lld: this recording has tokens 0 to %lld",
                     (long long) (first_step > most ? first_step : last_step), (long long) most);

@@ -5,6 +5,7 @@
 
 #include "base/ticks.h"
 #include "capture/capture.h"
+#include "capture/cpu/barrier.h"
 #include "capture/cpu/ops.h"
 #include "capture/device/device.h"
 #include "capture/graph-run.h"
@@ -24,7 +25,10 @@ EXPORT bool ggml_cpu_extra_compute_forward(struct abi_params * params, struct ab
     if (ggs_prove_active()) ggs_prove_thread();
     ggs_op_begin(params, node, 0);
     bool computed = real(params, node);
-    if (computed) ggs_op_mark_extra();
+    if (computed) {
+        ggs_op_mark_extra();
+        if (ggs_barrier_hidden()) ggs_op_ended(); // it is done here, and its barrier will not be seen
+    }
     return computed;
 }
 
@@ -79,23 +83,28 @@ EXPORT int ggml_graph_compute(struct abi_graph * graph, struct abi_plan * plan) 
     struct ggs_slot * slot   = NULL;
     uint64_t          lost   = 0;
     unsigned          reason = GGS_LOSS_SPACE;
+    bool              hidden = ggs_barrier_is_hidden((void *) real);
     if (ggs_in.run != 0 && plan != NULL && ggs_in.graph->n_nodes == (uint32_t) graph->n_nodes) {
         slot = ggs_slot_open((uint32_t) ggs_in.run, graph, ggs_in.graph, plan->threadpool, plan->n_threads);
         if (slot == NULL && errno == EBUSY)
             reason = GGS_LOSS_SLOTS;
         else if (slot == NULL)
             ggs_capture_stop_full();
-        ggs_journal_numbers(GGS_JOURNAL_RUN_THREADS, ggs_in.run, (uint64_t) plan->n_threads, ggs_slot_number(slot), 0,
-                            NULL);
+        ggs_journal_numbers(GGS_JOURNAL_RUN_THREADS, ggs_in.run, (uint64_t) plan->n_threads, ggs_slot_number(slot),
+                            hidden ? GGS_RUN_NO_WAITS : 0, NULL);
         if (slot == NULL) lost = (uint64_t) graph->n_nodes * (uint64_t) plan->n_threads;
     } else if (ggs_in.run == 0 && ggs_capture_full() && graph != NULL && plan != NULL) {
         lost = (uint64_t) graph->n_nodes * (uint64_t) plan->n_threads;
     }
+    struct ggs_barrier_watch watch;
     if (slot != NULL) ggs_op_own(slot);
     uint64_t begin   = ggs_ticks_now();
-    bool     proving = ggs_prove_wanted && slot != NULL && ggs_prove_begin();
+    bool     watched = slot != NULL && ggs_barrier_watch(&watch, (void *) real, plan);
+    bool     proving = ggs_prove_wanted && slot != NULL && !hidden && ggs_prove_begin();
     int      status  = real(graph, plan);
     if (proving) ggs_prove_end();
+    if (watched) ggs_in.flags |= ggs_barrier_unwatch(&watch, plan) ? GGS_RUN_NO_WAITS : 0;
+    if (proving && (ggs_in.flags & GGS_RUN_NO_WAITS) != 0) ggs_prove_refuse();
     if (slot != NULL) {
         ggs_op_own(NULL);
         lost = ggs_slot_close(slot);

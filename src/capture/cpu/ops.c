@@ -16,12 +16,17 @@ struct thread_state {
     uint64_t               closing_enter, closing_leave; // the barrier that ends the op, as far as is known
     uint64_t               tail_enter, tail_leave;       // a later one, if closing_pair
     uint64_t               inner_wait;
+    bool                   done; // ggs_op_ended was called for the op, and no barrier has followed
+    struct ggs_op_ends     ends;
 };
 static _Thread_local struct thread_state self;
 
 void ggs_op_own(struct ggs_slot * slot) {
     self.own = slot;
-    if (slot == NULL) self.op = NULL;
+    if (slot == NULL)
+        self.op = NULL;
+    else
+        self.ends = (struct ggs_op_ends){0, 0};
 }
 
 // Which run does this op belong to? The one this thread opened; else the one of its pool; else, if the engine made a pool for the
@@ -77,6 +82,7 @@ void ggs_op_begin(const struct abi_params * params, struct abi_tensor * node, un
     const struct ggs_known_graph * graph = slot->graph;
     self.barriers                        = 0;
     self.inner_wait                      = 0;
+    self.done                            = false;
     // Nodes follow the last one that is computed: two barriers close it.
     self.closing_pair = index + absorbed >= graph->last_executed && graph->last_executed + 1 < graph->n_nodes;
     if (__builtin_expect(graph->copies[index] != 0, 0) && params->ith == 0) {
@@ -104,8 +110,8 @@ void ggs_op_current(uint32_t * run, uint32_t * node) {
     *node = self.op == NULL ? 0 : self.op->node;
 }
 
-// The last barrier before the next begin closes an op; earlier ones lie inside it. Where nodes that are not computed end the
-// graph, two barriers follow the last op, and the first of the two counts.
+// The last barrier before the next begin closes an op; earlier ones lie inside it. If nodes that are not computed end the graph, two
+// barriers follow the last op, and the first of the two counts.
 void ggs_op_barrier(uint64_t enter, uint64_t leave) {
     struct ggs_spool_op * op = self.op;
     if (self.barriers > 0 && !self.closing_pair) {
@@ -121,6 +127,22 @@ void ggs_op_barrier(uint64_t enter, uint64_t leave) {
         self.tail_enter = enter, self.tail_leave = leave;
     }
     self.barriers++;
-
+    if (self.done) self.ends.followed++;
+    self.done = false;
     ggs_lane_end(op, self.closing_enter - op->begin, self.closing_leave - self.closing_enter, self.inner_wait, 0);
+}
+
+void ggs_op_ended(void) {
+    struct ggs_spool_op * op = self.op;
+    if (op == NULL) return;
+    uint64_t inner = self.inner_wait; // all barriers so far were inside
+    if (self.barriers > 0) inner += self.closing_leave - self.closing_enter;
+    if (self.barriers > 1 && self.closing_pair) inner += self.tail_leave - self.tail_enter;
+    ggs_lane_end(op, ggs_ticks_now() - op->begin, 0, inner, GGS_OP_RUN_WAIT_UNSEEN);
+    self.done = true;
+    self.ends.ended++;
+}
+
+struct ggs_op_ends ggs_op_ends(void) {
+    return self.ends;
 }

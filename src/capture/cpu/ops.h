@@ -23,3 +23,13 @@ void ggs_op_forget(void);
 // The op that the calling thread is at; run 0 if it is not known.
 void ggs_op_current(uint32_t * run, uint32_t * node);
 void ggs_op_barrier(uint64_t enter, uint64_t leave);
+
+// The calling thread has done its share of the op under way: if the engine's barrier is not seen, this is the op's end. A barrier
+// that is seen afterwards ends it instead.
+void ggs_op_ended(void);
+
+// Of the run that the calling thread opened: how often ggs_op_ended was called, and how often a barrier followed it.
+struct ggs_op_ends {
+    uint32_t ended, followed;
+};
+struct ggs_op_ends ggs_op_ends(void);

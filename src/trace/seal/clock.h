@@ -22,7 +22,7 @@ struct ggs_clock {
     uint32_t          n_anchors;
     uint64_t          spacing_ns;
     struct ggs_anchor last;       // the newest anchor of all, kept or not
-    bool              tick_is_ns; // only matters where there is a single anchor
+    bool              tick_is_ns; // only matters if there is a single anchor
     uint64_t          start_ns;   // CLOCK_MONOTONIC that counts as 0
     // the piece that the last conversion used: ns = base_ns + (ticks - base_ticks) * rate / 2^40
     uint64_t from_ticks, to_ticks;

@@ -116,7 +116,7 @@ static void spread(struct ggs_lods * lods, struct ggs_lod_lane * lane, int64_t f
     if (to > lods->limit_ns) to = lods->limit_ns;
     while (from < to) {
         struct ggs_lod * bin  = bin_at(lods, lane, 0, from);
-        int64_t          stop = bin->begin_ns + width; // beyond `from`, even where the bin is a later one
+        int64_t          stop = bin->begin_ns + width; // beyond `from`, even if the bin is a later one
         if (stop > to) stop = to;
         *(wait ? &bin->wait_ns : &bin->busy_ns) += (uint64_t) (stop - from);
         from = lane->covered_ns = stop;

@@ -34,7 +34,8 @@ static void take_op(struct ggs_observed * observed, struct ggs_observed_lane * l
     lane->run       = unit->run;
     lane->node      = unit->node;
     lane->begin_ns  = begin_ns;
-    lane->end_ns    = INT64_MAX; // where it was cut off
+    lane->end_ns    = INT64_MAX; // if it was cut off
+    lane->exact     = (unit->flags & GGS_OP_RUN_WAIT_UNSEEN) != 0;
     if ((unit->flags & GGS_OP_RUN_ENDED) != 0 && unit->shift <= 31)
         lane->end_ns = ggs_clock_ns(&observed->clock, unit->begin + ((uint64_t) unit->duration << unit->shift));
 }
@@ -54,24 +55,6 @@ static void advance(struct ggs_observed * observed, struct ggs_observed_lane * l
     }
 }
 
-static bool computes(const struct ggs_observed_lane * lane, int64_t ns) {
-    return lane->run != 0 && lane->begin_ns <= ns && ns < lane->end_ns;
-}
-
-// The lane of the thread where that computes, else, where `any`, the first one that does; NULL for none.
-static const struct ggs_observed_lane * find_lane(struct ggs_observed * observed, uint64_t os_thread, int64_t ns,
-                                                  bool any) {
-    const struct ggs_observed_lane * found = NULL;
-    for (size_t i = 0; i < observed->n_lanes; i++) {
-        struct ggs_observed_lane * lane = &observed->lanes[i];
-        advance(observed, lane, ns);
-        if (!computes(lane, ns)) continue;
-        if (lane->os_thread == os_thread) return lane;
-        if (any && found == NULL) found = lane;
-    }
-    return found;
-}
-
 static const struct ggs_observed_run * find_run(const struct ggs_observed * observed, uint64_t run) {
     size_t low = 0, high = observed->n_runs;
     while (low < high) {
@@ -82,6 +65,29 @@ static const struct ggs_observed_run * find_run(const struct ggs_observed * obse
             high = middle;
     }
     return low < observed->n_runs && observed->runs[low].run == run ? &observed->runs[low] : NULL;
+}
+
+// Is the lane at an op? If the engine's barrier was not seen, an op lasts until the next one or the end of the run.
+static bool computes(const struct ggs_observed * observed, const struct ggs_observed_lane * lane, int64_t ns) {
+    if (lane->run == 0 || lane->begin_ns > ns) return false;
+    if (ns < lane->end_ns && lane->end_ns != INT64_MAX) return true;
+    const struct ggs_observed_run * run = find_run(observed, lane->run);
+    if (run == NULL || ns > run->end_ns) return false;
+    return lane->end_ns == INT64_MAX || (run->bounded && !lane->exact);
+}
+
+// The lane of the thread if that computes, else, if `any`, the first one that does; NULL for none.
+static const struct ggs_observed_lane * find_lane(struct ggs_observed * observed, uint64_t os_thread, int64_t ns,
+                                                  bool any) {
+    const struct ggs_observed_lane * found = NULL;
+    for (size_t i = 0; i < observed->n_lanes; i++) {
+        struct ggs_observed_lane * lane = &observed->lanes[i];
+        advance(observed, lane, ns);
+        if (!computes(observed, lane, ns)) continue;
+        if (lane->os_thread == os_thread) return lane;
+        if (any && found == NULL) found = lane;
+    }
+    return found;
 }
 
 // A run that was under way: the newest one. Few are at a time.
@@ -203,7 +209,8 @@ static void tell(struct ggs_observed * observed, const struct ggs_record * recor
 void ggs_observed_run(struct ggs_observed * observed, const struct ggs_run * run) {
     if (!observed->active) return;
     if (!ggs_array_push(observed->runs, observed->n_runs, observed->capacity,
-                        (struct ggs_observed_run){run->run, run->step, run->begin_ns, run->end_ns}))
+                        (struct ggs_observed_run){run->run, run->step, run->begin_ns, run->end_ns,
+                                                  (run->flags & GGS_RUN_NO_WAITS) != 0}))
         ggs_writer_fail_memory(observed->writer);
 }
 

@@ -20,12 +20,14 @@ struct ggs_observed_lane {
     uint64_t                next_thread; // of the ops that follow
     uint64_t                run, node;   // run 0: none yet
     int64_t                 begin_ns, end_ns;
+    bool                    exact; // the end was seen, if the engine's barrier was
 };
 
 // A run that is written, and that records may still fall into.
 struct ggs_observed_run {
     uint64_t run;
     int64_t  step, begin_ns, end_ns;
+    bool     bounded; // the ends of its ops were not seen
 };
 
 struct ggs_observed {

@@ -48,6 +48,7 @@ static void on_load(struct ggs_sealing * sealing, const struct ggs_record * reco
                                          .begin_ns = ns,
                                          .end_ns   = -1}};
     if (!ggs_writer_reserve(&sealing->writer, sealing->loads, sealing->loads_capacity, sealing->n_loads + 1)) return;
+    open.path                          = strndup(record->text, record->text_length);
     sealing->loads[sealing->n_loads++] = open;
     sealing->places.load               = load;
 }
@@ -64,12 +65,13 @@ static void on_load_end(struct ggs_sealing * sealing, const struct ggs_record * 
     }
 }
 
-// Which file a model came from: the first one that was opened while it was loaded. A model whose load was not seen has the newest
-// file that was opened at all.
+// Which file a model came from: the first one that was opened while it was loaded, or the one that was asked for if that was not seen.
+// A model whose load was not seen has the newest file that was opened at all.
 static const char * model_file(void * owner, uint64_t model) {
     const struct ggs_sealing * sealing = owner;
     for (size_t i = sealing->n_loads; model != 0 && i-- > 0;)
-        if (sealing->loads[i].row.model == model && sealing->loads[i].file != NULL) return sealing->loads[i].file;
+        if (sealing->loads[i].row.model == model)
+            return sealing->loads[i].file != NULL ? sealing->loads[i].file : sealing->loads[i].path;
     return sealing->newest_file;
 }
 
@@ -197,7 +199,7 @@ static void on_run(struct ggs_sealing * sealing, const struct ggs_record * recor
 static void on_run_threads(struct ggs_sealing * sealing, const struct ggs_record * record, int64_t ns) {
     (void) ns;
     const uint64_t * value = ((const struct ggs_journal_number *) record->body)->value;
-    ggs_runs_threads(&sealing->runs, value[0], value[1], value[2]);
+    ggs_runs_threads(&sealing->runs, value[0], value[1], value[2], value[3]);
 }
 
 static void on_run_end(struct ggs_sealing * sealing, const struct ggs_record * record, int64_t ns) {
@@ -379,7 +381,10 @@ void ggs_sealing_release(struct ggs_sealing * sealing) {
     ggs_lods_release(&sealing->lods);
     ggs_devices_release(&sealing->devices);
     ggs_steps_release(&sealing->steps);
-    for (size_t i = 0; i < sealing->n_loads; i++) free(sealing->loads[i].file);
+    for (size_t i = 0; i < sealing->n_loads; i++) {
+        free(sealing->loads[i].file);
+        free(sealing->loads[i].path);
+    }
     free(sealing->loads);
     free(sealing->newest_file);
     ggs_graphs_release(&sealing->graphs);

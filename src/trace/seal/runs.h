@@ -38,6 +38,11 @@ enum ggs_seen_node { // what became of a node in a run
     GGS_NODE_NOTHING  = 4, // the engine came to it and had nothing to do
 };
 
+struct ggs_node_begin {
+    uint64_t node;
+    int64_t  begin_ns;
+};
+
 struct ggs_runs {
     struct ggs_writer *       writer;
     struct ggs_clock *        clock;
@@ -57,6 +62,9 @@ struct ggs_runs {
     size_t                    nodes_capacity;
     struct ggs_device_queue * queues;
     size_t                    n_queues, queues_capacity;
+    struct ggs_op_run *       held; // of a run whose barrier was not seen, until all of its begins are known
+    struct ggs_node_begin *   begins;
+    size_t                    n_held, held_capacity, begins_capacity;
     bool                      lossy; // op runs were lost, and it is not known whose
     uint64_t                  count, interrupted, unseen, damaged, lost;
 };
@@ -66,7 +74,7 @@ void ggs_runs_release(struct ggs_runs * runs);
 
 void ggs_runs_begin(struct ggs_runs * runs, const struct ggs_journal_run * run, const char * backend, size_t length,
                     uint64_t scheduler);
-void ggs_runs_threads(struct ggs_runs * runs, uint64_t run, uint64_t threads, uint64_t slot);
+void ggs_runs_threads(struct ggs_runs * runs, uint64_t run, uint64_t threads, uint64_t slot, uint64_t flags);
 void ggs_runs_lost(struct ggs_runs * runs, uint64_t run, uint64_t count);
 void ggs_runs_end(struct ggs_runs * runs, const struct ggs_journal_run_end * end);
 // For device-runs.c: the run with that number that is not done, NULL for none; and a run whose end was seen.

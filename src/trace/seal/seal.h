@@ -33,11 +33,11 @@ struct ggs_seal_options {
     bool     keep_spool;
     bool     no_sync; // do not wait for the disk before the spool is removed
     // Where a tensor's bytes lie in the files of a model load: fills the index of the file in `paths` and the offset from its
-    // start, and returns true; false where none of them has it. May be NULL. Called once per tensor and place.
+    // start, and returns true; false if none of them has it. May be NULL. Called once per tensor and place.
     bool (*origin)(void * context, const char * const * paths, size_t n_paths, const char * name, size_t * file,
                    uint64_t * offset);
     void * origin_context;
-    // What a token reads as in the vocabulary of a model's file: fills at most `size` bytes and returns how many; 0 where unknown.
+    // What a token reads as in the vocabulary of a model's file: fills at most `size` bytes and returns how many; 0 if unknown.
     // May be NULL.
     size_t (*token_text)(void * context, const char * path, int64_t token, char * buffer, size_t size);
     void * token_text_context;

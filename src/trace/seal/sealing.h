@@ -10,6 +10,7 @@
 struct ggs_open_load {
     struct ggs_load row;
     char *          file; // the first one that it opened, NULL for none yet
+    char *          path; // that it was asked for
 };
 
 struct ggs_sealing {

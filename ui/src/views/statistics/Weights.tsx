@@ -1,8 +1,8 @@
 // Which weights are read most, and which bytes of them never.
 import { useMemo } from "preact/hooks";
-import { bytes, count, plural } from "../../format";
+import { bytes, count } from "../../format";
 import { select, selection } from "../../state";
-import type { Stats, Weight } from "./answers";
+import { coldNote, type Stats, type Weight } from "./answers";
 import { Table } from "./Table";
 
 export function Hot({ stats }: { stats: Stats }) {
@@ -64,9 +64,7 @@ export function Cold({ stats }: { stats: Stats }) {
                 { key: "bytes", title: "of", value: (w) => w.bytes, show: (w) => bytes(w.bytes), numeric: true },
             ]}
         >
-            <span class="quiet">
-                {bytes(rows.reduce((sum, w) => sum + untouched(w), 0))} of {plural(rows.length, "tensor")}
-            </span>
+            <span class="quiet">{coldNote(rows)}</span>
         </Table>
     );
 }

@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { bins, groupsOf, patternOf, rate, type Stats } from "./answers";
+import { bins, coldNote, groupsOf, patternOf, rate, type Stats } from "./answers";
 
 test("the tensors of a component as one pattern", () => {
     expect(patternOf(["blk.0.attn_q.weight", "blk.1.attn_q.weight"])).toBe("*.attn_q.weight");
@@ -41,4 +41,10 @@ test("rows are known by what they are summed up by, and a thread has no bytes", 
     expect(groupsOf(stats, "op").map((g) => g.name)).toEqual(["ADD", "Vulkan0, as a whole"]);
     expect(groupsOf(stats, "layer").map((g) => g.name)).toEqual(["none", "0"]);
     expect(groupsOf(stats, "thread")).toEqual([{ name: "1", thread: 1, backend: null, ...times }]);
+});
+
+test("a tensor of which rows were read is touched in part, not never", () => {
+    const weight = (bytes: number, bytes_touched: number) => ({ name: "w", bytes, bytes_touched, reads: 0, bytes_read: 0 });
+    expect(coldNote([weight(4096, 1024)])).toBe("0 B in 0 tensors never touched, 3.00 KiB of 1 tensor touched in part");
+    expect(coldNote([weight(2048, 0), weight(2048, 0)])).toBe("4.00 KiB in 2 tensors never touched");
 });

@@ -1,4 +1,5 @@
 // What the server says of statistics and experts.
+import { bytes, plural } from "../../format";
 
 export interface Times {
     ops: number;
@@ -119,6 +120,16 @@ export interface Experts {
 // Bytes moved per second, in billions: read and written over wall time.
 export const rate = (group: Pick<TimesAndBytes, "bytes_read" | "bytes_written" | "wall_ns">) =>
     group.wall_ns > 0 ? (group.bytes_read + group.bytes_written) / group.wall_ns : null;
+
+// Of weights with bytes that no op touched, as the terminal says it: those that were never touched, and those touched in part.
+export function coldNote(cold: readonly Weight[]): string {
+    const sum = (list: readonly Weight[]) => bytes(list.reduce((total, w) => total + w.bytes - w.bytes_touched, 0));
+    const never = cold.filter((w) => w.bytes_touched === 0);
+    const partly = cold.filter((w) => w.bytes_touched > 0);
+    const parts = [`${sum(never)} in ${plural(never.length, "tensor")} never touched`];
+    if (partly.length > 0) parts.push(`${sum(partly)} of ${plural(partly.length, "tensor")} touched in part`);
+    return parts.join(", ");
+}
 
 // A pattern for the log that matches the tensors of a component, told from their names: "*.attn_q.weight".
 export function patternOf(names: readonly string[]): string | null {

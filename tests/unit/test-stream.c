@@ -1,0 +1,109 @@
+// Unit tests of src/stream/memory.c: limits of control groups, on trees that look like /proc and /sys of machines that are not this one.
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+#include "base/file.h"
+#include "stream/memory.h"
+
+static char root[64], proc[96], groups[96];
+
+static void put(const char * path, const char * text) {
+    char whole[512], folder[512];
+    snprintf(whole, sizeof(whole), "%s%s", root, path);
+    snprintf(folder, sizeof(folder), "%s", whole);
+    *strrchr(folder, '/') = '\0';
+    assert_int_equal(ggs_make_directories(folder, NULL), 0);
+    FILE * file = fopen(whole, "w");
+    assert_non_null(file);
+    fputs(text, file);
+    assert_int_equal(fclose(file), 0);
+}
+
+static int begin(void ** state) {
+    (void) state;
+    snprintf(root, sizeof(root), "/tmp/ggscope-stream-XXXXXX");
+    if (mkdtemp(root) == NULL) return -1;
+    snprintf(proc, sizeof(proc), "%s/proc", root);
+    snprintf(groups, sizeof(groups), "%s/sys", root);
+    put("/proc/meminfo", "MemTotal: 67108864 kB\nMemAvailable:   33554432 kB\n");
+    return 0;
+}
+
+static int end(void ** state) {
+    (void) state;
+    char command[128];
+    snprintf(command, sizeof(command), "rm -r '%s'", root);
+    return system(command) == 0 ? 0 : -1;
+}
+
+static uint64_t limit(void) {
+    return ggs_memory_limit(proc, groups);
+}
+
+static void test_version_2(void ** state) {
+    (void) state;
+    put("/proc/self/cgroup", "0::/user.slice/job.scope\n");
+    put("/sys/user.slice/job.scope/memory.max", "max\n");
+    put("/sys/user.slice/memory.max", "1073741824\n");
+    assert_int_equal(limit(), 1 << 30);
+    put("/sys/user.slice/job.scope/memory.max", "536870912\n");
+    assert_int_equal(limit(), 1 << 29);
+}
+
+static void test_version_1(void ** state) {
+    (void) state;
+    put("/proc/self/cgroup", "5:cpu,cpuacct:/a\n4:memory:/a/b\n1:name=systemd:/a\n0::/a\n");
+    put("/sys/memory/a/b/memory.limit_in_bytes", "9223372036854771712\n");
+    put("/sys/memory/a/memory.limit_in_bytes", "268435456\n");
+    assert_int_equal(limit(), 1 << 28);
+}
+
+static void test_version_2_beside_1(void ** state) {
+    (void) state;
+    put("/proc/self/cgroup", "3:cpu:/\n0::/x\n");
+    put("/sys/unified/x/memory.max", "134217728\n");
+    assert_int_equal(limit(), 1 << 27);
+}
+
+// Without a limit: what the machine has left, less something for other programs.
+static void test_no_limit(void ** state) {
+    (void) state;
+    put("/proc/self/cgroup", "0::/\n");
+    uint64_t left = 32ull << 30;
+    assert_true(limit() > left - left / 8 && limit() < left + (1ull << 30));
+}
+
+static void test_untouched(void ** state) {
+    (void) state;
+    size_t bytes  = 64 << 12;
+    char * memory = ggs_memory_take(bytes);
+    int    key;
+    assert_non_null(memory);
+    ggs_memory_buffer(&key, memory, bytes);
+    assert_int_equal(ggs_memory_untouched(), bytes); // nobody knows what of it will be used
+    assert_true(ggs_memory_reach(memory + 4096, 3 * 4096));
+    assert_false(ggs_memory_reach(memory + 4096, 4096));
+    assert_int_equal(ggs_memory_untouched(), 3 * 4096);
+    ggs_memory_buffer_gone(&key);
+    assert_int_equal(ggs_memory_untouched(), 0);
+    ggs_memory_give_back(memory, bytes);
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test_setup_teardown(test_version_2, begin, end),
+        cmocka_unit_test_setup_teardown(test_version_1, begin, end),
+        cmocka_unit_test_setup_teardown(test_version_2_beside_1, begin, end),
+        cmocka_unit_test_setup_teardown(test_no_limit, begin, end),
+        cmocka_unit_test(test_untouched),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
