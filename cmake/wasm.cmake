@@ -5,7 +5,7 @@ set(wasm_module ${wasm_folder}/ggscope.wasm)
 set(wasm_flags --target=wasm32-wasi -Oz -flto -std=c11 -fno-strict-aliasing -fvisibility=hidden -D_GNU_SOURCE -DXXH_INLINE_ALL
     -DGGSCOPE_VERSION="${PROJECT_VERSION}" -Wall -Wextra -Wshadow -Wstrict-prototypes -Wmissing-prototypes -Werror=implicit-function-declaration
     -I${PROJECT_SOURCE_DIR}/src/wasm/include -I${PROJECT_SOURCE_DIR}/src -I${PROJECT_SOURCE_DIR}/include)
-set(wasm_link -mexec-model=reactor -Wl,--gc-sections,--strip-all,--stack-first,-z,stack-size=1048576) # a stack that is full traps
+set(wasm_link -mexec-model=reactor -Wl,--gc-sections,--strip-all,-z,stack-size=1048576)
 if(GGSCOPE_WERROR)
     list(APPEND wasm_flags -Werror)
 endif()
@@ -24,7 +24,7 @@ endif()
 file(GLOB_RECURSE wasm_sources CONFIGURE_DEPENDS RELATIVE ${PROJECT_SOURCE_DIR}
     src/base/*.c src/gguf/*.c src/trace/*.c src/analyze/*.c src/answer/*.c src/serve/routes/*.c src/wasm/*.c)
 list(FILTER wasm_sources EXCLUDE REGEX
-    "^src/(base/(file|lock|terminal|progress|table)|gguf/extents|trace/(seal/.*|spool-reader|writer)|analyze/(check/.*|paging/.*|ops/probe))\\.c$")
+    "^src/(base/(file|guard|lock|terminal|progress|table)|gguf/extents|trace/(seal/.*|spool-reader|writer)|analyze/(check/.*|paging/.*|ops/probe))\\.c$")
 list(APPEND wasm_sources src/serve/answer.c src/serve/log-cache.c src/serve/site.c src/serve/snapshot.c)
 set(wasm_objects "")
 foreach(source ${wasm_sources})

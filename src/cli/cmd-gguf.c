@@ -17,13 +17,14 @@ enum view { VIEW_MAP, VIEW_KV, VIEW_EXTENTS, VIEW_REGIONS, VIEW_SUMMARY };
 
 struct arguments {
     struct ggs_input input;
-    bool             csv, experts, summary, regions, kv, extents;
+    bool             csv, full, experts, summary, regions, kv, extents;
 };
 #define AT(member) offsetof(struct arguments, member)
 
 static const struct ggs_option options[] = {
     {"csv", 0, NULL, "Tensors as CSV: tensor_name,file_offset,size_bytes,layer_id,component_type", 1, AT(csv), NULL,
      NULL},
+    {"full", 0, NULL, "With --csv: also n_dims,shape,dtype,n_elements,file", 1, AT(full), NULL, NULL},
     {"json", 'j', NULL, "As JSON, with every region and with experts one by one", 1, AT(input.json), NULL, NULL},
     {"experts", 0, NULL, "List the experts of each tensor one by one", 1, AT(experts), NULL, NULL},
     {"summary", 0, NULL, "Leave out the list of tensors: the heading and the totals alone", 2, AT(summary), NULL, NULL},
@@ -49,6 +50,7 @@ static enum view view_of(const struct arguments * arguments) {
 static void check(const void * input, struct argp_state * state) {
     const struct arguments * arguments = input;
     bool                     text = format_of(arguments) == FORMAT_TEXT, map = view_of(arguments) == VIEW_MAP;
+    if (arguments->full && !arguments->csv) argp_error(state, "--full goes with --csv; --json has everything");
     if (arguments->csv && arguments->input.json) argp_error(state, "--csv and --json exclude each other");
     if (arguments->summary + arguments->regions + arguments->kv + arguments->extents > 1)
         argp_error(state, "--summary, --kv, --extents and --regions exclude each other");
@@ -106,9 +108,10 @@ static int show(void * input, struct ggs_trace * traces, struct ggs_error * erro
     // The metadata of a file can be read whatever its tensors look like.
     if (status == 0 && view != VIEW_KV) status = make_maps(&maps, model, error);
     if (status == 0) {
-        struct gguf_report report = {.model = model, .maps = maps, .experts = arguments->experts};
-        report.width              = ggs_terminal_limit(stdout);
-        status                    = write_report(&report, view, format_of(arguments), error);
+        struct gguf_report report = {
+            .model = model, .maps = maps, .experts = arguments->experts, .full = arguments->full};
+        report.width = ggs_terminal_limit(stdout);
+        status       = write_report(&report, view, format_of(arguments), error);
     }
     for (size_t i = 0; maps != NULL && i < model->n_files; i++) ggs_gguf_map_release(&maps[i]);
     free(maps);

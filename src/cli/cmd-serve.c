@@ -14,13 +14,13 @@
 #include <unistd.h>
 
 #include "base/error.h"
+#include "base/guard.h"
 #include "base/number.h"
 #include "cli/commands.h"
 #include "cli/verb.h"
 #include "record/experiment.h"
 #include "record/live.h"
 #include "record/spool-place.h"
-#include "serve/guard.h"
 #include "serve/server.h"
 
 enum { MOST_PATHS = 64 };

@@ -8,6 +8,7 @@
 #include <string.h>
 #include <sys/stat.h>
 
+#include "base/guard.h"
 #include "base/number.h"
 #include "base/terminal.h"
 #include "record/experiment.h"
@@ -17,6 +18,7 @@
 
 int ggs_verb_seal(const char * path, struct ggs_error * error) {
     struct stat status;
+    ggs_guard_install(); // a file that shrinks while it is read is an error, not a signal
     if (stat(path, &status) == 0 && S_ISREG(status.st_mode))
         return 0; // a trace by itself, as somebody else may have sent it
     return ggs_seal_recover(path, false, NULL, error);
@@ -67,7 +69,7 @@ static bool find_newest(char newest[PATH_MAX]) {
 
 enum { MOST_NUMBER_TEXT = 40 };
 
-// Cuts "A..B" in two. `b` is NULL where there is no "..".
+// Cuts "A..B" in two. `b` is NULL if there is no "..".
 static bool cut(const char * text, char a[MOST_NUMBER_TEXT], const char ** b) {
     const char * dots   = strstr(text, "..");
     size_t       length = dots == NULL ? strlen(text) : (size_t) (dots - text);

@@ -25,6 +25,7 @@ static const struct ggs_export_format formats[] = {
     {"perfetto", "a timeline for Perfetto", GGS_EXPORT_FILE, true, false, 1, ggs_export_perfetto},
     {"dot", "the graphs for Graphviz, one for each token", GGS_EXPORT_STEPS, true, false, 1, ggs_export_dot},
     {"fio", "the reads of mapped files, for fio to replay", GGS_EXPORT_FILE, true, false, 1, ggs_export_fio},
+    {"buffers", "births and deaths of buffers as JSON lines", GGS_EXPORT_FILE, true, false, 1, ggs_export_buffers},
     {"ggmlviz", "events as ggml-viz reads them", GGS_EXPORT_FILE, true, false, 1, ggs_export_ggmlviz},
 };
 enum { N_FORMATS = sizeof(formats) / sizeof(formats[0]) };
@@ -151,7 +152,7 @@ static const struct ggs_export_format * find_format(const char * name) {
     return NULL;
 }
 
-// One table alone is one stream, where the format writes a file for each.
+// One table alone is one stream, although the format writes a file for each.
 static bool is_stream(const struct ggs_export_format * format, const struct ggs_export_options * o) {
     return format->shape == GGS_EXPORT_FILE ||
            (format->shape == GGS_EXPORT_STEPS && o->steps && o->first_step == o->last_step) ||
@@ -162,7 +163,7 @@ int ggs_export_refuse(const struct ggs_export_options * o, struct ggs_error * er
     const struct ggs_export_format * format = find_format(o->format);
     if (format == NULL) return ggs_fail(error, GGS_USAGE, "there is no format '%s'; --help lists them", o->format);
     if (o->gzip && !format->gzip)
-        return ggs_fail(error, GGS_USAGE, "--gzip makes no sense with --format %s: leave it out", format->name);
+        return ggs_fail(error, GGS_USAGE, "--gzip cannot be used with --format %s", format->name);
     if (o->n_tables > 0 && !format->tables)
         return ggs_fail(error, GGS_USAGE, "--table goes with csv, sqlite and parquet, not with %s", format->name);
     if (o->per_thread && strcmp(format->name, "json") != 0)
@@ -186,7 +187,8 @@ int ggs_export_refuse(const struct ggs_export_options * o, struct ggs_error * er
 static int64_t start_utc(struct ggs_reader * reader) {
     struct ggs_process process;
     if (ggs_reader_rows(reader, GGS_TABLE_PROCESSES) == 0) return -1;
-    if (ggs_reader_row(reader, GGS_TABLE_PROCESSES, 0, &process, NULL) < 0 || process.realtime_ns > INT64_MAX / 2)
+    if (ggs_reader_row(reader, GGS_TABLE_PROCESSES, 0, &process, NULL) < 0 || process.realtime_ns == 0 ||
+        process.realtime_ns > INT64_MAX / 2)
         return -1;
     return process.begin_ns < 0 ? -1 : (int64_t) process.realtime_ns - process.begin_ns;
 }

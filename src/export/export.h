@@ -23,12 +23,12 @@ enum ggs_export_shape {
     GGS_EXPORT_FILE,      // one stream: a file, or standard output
     GGS_EXPORT_DIRECTORY, // several files
     GGS_EXPORT_DATABASE,  // one file that cannot be a stream
-    GGS_EXPORT_STEPS,     // a file for each token step; one stream where only one step is asked for
+    GGS_EXPORT_STEPS,     // a file for each token step; one stream if only one step is asked for
 };
 
 struct ggs_export_options {
     const char *  format;
-    const char *  output; // "-": standard output, where the shape allows
+    const char *  output; // "-": standard output, if the shape allows
     bool          gzip;
     bool          per_thread;            // json: an entry for each op run, not for each op
     bool          steps;                 // the next two were asked for: warm-up and what belongs to no step is left out
@@ -42,10 +42,10 @@ struct ggs_export_options {
 struct ggs_export_result {
     uint64_t files, unchanged; // `unchanged` of `files` had these bytes already
     uint64_t bytes;            // before gzip
-    char     warning[512];     // what is missing of the trace, a sentence; "" where it is whole
+    char     warning[512];     // what is missing of the trace, a sentence; "" if it is whole
 };
 
-// Do the options fit together? GGS_USAGE with a sentence where they do not. ggs_export asks this first.
+// Do the options fit together? GGS_USAGE with a sentence if they do not. ggs_export asks this first.
 int ggs_export_refuse(const struct ggs_export_options * options, struct ggs_error * error);
 
 int ggs_export(const struct ggs_export_options * options, const char * directory, struct ggs_export_result * result,
@@ -107,7 +107,7 @@ int ggs_export_mkdir(struct ggs_export * export, const char * name, struct ggs_e
 // "token-00007.json" and the like below OUT/name that an earlier export left and that this one did not write are removed.
 void ggs_export_sweep(struct ggs_export * export, const char * name, const char * extension);
 
-// Names come from files of others and may be any bytes; exports are UTF-8. The text itself where it is valid, else a copy with
+// Names come from files of others and may be any bytes; exports are UTF-8. The text itself if it is valid, else a copy with
 // U+FFFD for what is not, which lives as long as the export. NULL stays NULL.
 const char * ggs_export_valid(struct ggs_export * export, const char * text);
 // The same in place, for a piece of text that may end in the middle of a character.
@@ -124,8 +124,6 @@ const char * ggs_word_type(const struct ggs_export * export, uint64_t type); // 
 const char * ggs_tensor_name_of(const struct ggs_export * export, uint64_t tensor);
 const char * ggs_tensor_name(const struct ggs_export * export, const struct ggs_tensor * tensor);
 int          ggs_tensor_layer(const struct ggs_export * export, const struct ggs_tensor * tensor);
-// The nodes that were fused into walk->op: moves *node, at first walk->op.node, on to the next; false after the last of the graph.
-bool ggs_next_computed(const struct ggs_walk * walk, uint64_t * node);
 // input, attention, ffn, norm, output, other: of what a node computes.
 const char * ggs_node_category(struct ggs_export * export, const struct ggs_graph * graph, uint64_t node);
 // "Q", "K", "V", or NULL: which projection a node makes.

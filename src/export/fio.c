@@ -58,7 +58,7 @@ static int put_reads(struct fio * f, const struct ggs_walk * walk, const struct 
     if (!f->any) f->begin_ns = walk->op.begin_ns;
     f->any     = true;
     int64_t us = (walk->op.begin_ns - f->begin_ns) / 1000;
-    if (us > f->last_us) f->last_us = us; // times never go back, also where contexts run at the same time
+    if (us > f->last_us) f->last_us = us; // times never go back, also if contexts run at the same time
     int status = open_file(f, t->file, error);
     for (uint32_t i = 0; status == 0 && i < access->n_ranges; i++) {
         uint64_t at = t->file_offset + access->ranges[i].offset, left = access->ranges[i].length;

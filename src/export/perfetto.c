@@ -1,6 +1,6 @@
 // The timeline as Perfetto's protobuf: a sequence of packets, strings interned.
 //
-// Only what is needed of the messages is written, by the field numbers that Perfetto documents. A string is told once, in the
+// Only what is needed of the messages is written, by the field numbers that Perfetto documents. A string is written once, in the
 // interned_data of the packet that uses it first, and named by its number from then on.
 #include <stdlib.h>
 #include <string.h>
@@ -79,9 +79,9 @@ struct perfetto {
     struct ggs_export * export;
     struct ggs_target target;
     struct ggs_text   packet, event, interned, scratch, value;
-    uint8_t *         told;        // by tensor: its name has been interned
-    uint8_t *         told_ops;    // by op
-    unsigned          phases_told; // bits
+    uint8_t *         known;        // by tensor: its name has been interned
+    uint8_t *         known_ops;    // by op
+    unsigned          known_phases; // bits
 };
 
 // ---- protobuf ----
@@ -127,15 +127,15 @@ enum { FIRST_TENSOR = 16, FIRST_OP = 16, NAME_WAIT = 1 };
 
 static uint64_t tensor_iid(struct perfetto * p, const struct ggs_tensor * tensor) {
     uint64_t number = (uint64_t) (tensor - p->export->trace.tensors), iid = FIRST_TENSOR + number;
-    if (!p->told[number]) intern(p, INTERNED_STRINGS, iid, ggs_tensor_name(p->export, tensor));
-    p->told[number] = 1;
+    if (!p->known[number]) intern(p, INTERNED_STRINGS, iid, ggs_tensor_name(p->export, tensor));
+    p->known[number] = 1;
     return iid;
 }
 
 static uint64_t phase_iid(struct perfetto * p, uint64_t phase) {
     if (phase >= GGS_PHASE_COUNT) phase = 0;
-    if ((p->phases_told >> phase & 1) == 0) intern(p, INTERNED_STRINGS, 1 + phase, ggs_word_phase(phase));
-    p->phases_told |= 1u << phase;
+    if ((p->known_phases >> phase & 1) == 0) intern(p, INTERNED_STRINGS, 1 + phase, ggs_word_phase(phase));
+    p->known_phases |= 1u << phase;
     return 1 + phase;
 }
 
@@ -169,7 +169,7 @@ static int put_event(struct perfetto * p, int64_t ns, struct ggs_error * error) 
     return put_packet(p, error);
 }
 
-// The first packet clears the reader's state and tells the strings that are always the same.
+// The first packet clears the reader's state and has the strings that are always the same.
 static int put_start(struct perfetto * p, struct ggs_error * error) {
     ggs_text_clear(&p->packet);
     ggs_text_clear(&p->interned);
@@ -274,8 +274,8 @@ static void put_name(struct perfetto * p, const struct ggs_timeline_slice * slic
     if (slice->kind == GGS_SLICE_WAIT) {
         put_number(&p->event, EVENT_NAME_IID, NAME_WAIT);
     } else if (slice->kind == GGS_SLICE_OP && op < p->export->trace.n_ops) {
-        if (!p->told_ops[op]) intern(p, INTERNED_NAMES, FIRST_OP + op, slice->name);
-        p->told_ops[op] = 1;
+        if (!p->known_ops[op]) intern(p, INTERNED_NAMES, FIRST_OP + op, slice->name);
+        p->known_ops[op] = 1;
         put_number(&p->event, EVENT_NAME_IID, FIRST_OP + op);
     } else {
         put_string(&p->event, EVENT_NAME, slice->name); // each of these is its own
@@ -330,8 +330,8 @@ static void release(struct perfetto * p) {
     ggs_text_release(&p->interned);
     ggs_text_release(&p->scratch);
     ggs_text_release(&p->value);
-    free(p->told);
-    free(p->told_ops);
+    free(p->known);
+    free(p->known_ops);
 }
 
 int ggs_export_perfetto(struct ggs_export * export, struct ggs_error * error) {
@@ -339,9 +339,9 @@ int ggs_export_perfetto(struct ggs_export * export, struct ggs_error * error) {
     const struct ggs_timeline timeline = {put_track, put_begin, put_end, put_leaf, put_count, &p};
     int                       status   = ggs_export_open(export, &p.target, NULL, error);
     if (status < 0) return status;
-    p.told     = calloc(export->trace.n_tensors + 1, 1);
-    p.told_ops = calloc(export->trace.n_ops + 1, 1);
-    if (p.told == NULL || p.told_ops == NULL) status = ggs_fail_memory(error);
+    p.known     = calloc(export->trace.n_tensors + 1, 1);
+    p.known_ops = calloc(export->trace.n_ops + 1, 1);
+    if (p.known == NULL || p.known_ops == NULL) status = ggs_fail_memory(error);
     if (status == 0) status = put_start(&p, error);
     if (status == 0) status = ggs_timeline_write(export, &timeline, error);
     status = ggs_export_close(export, &p.target, status, error);

@@ -83,13 +83,6 @@ int ggs_tensor_layer(const struct ggs_export * export, const struct ggs_tensor *
     return export->trace.layers[tensor - export->trace.tensors];
 }
 
-bool ggs_next_computed(const struct ggs_walk * walk, uint64_t * node) {
-    do {
-        if (++*node >= walk->graph->n_nodes) return false;
-    } while (ggs_trace_op_kind(walk->trace, walk->graph->nodes[*node].op) == GGS_KIND_EMPTY);
-    return true;
-}
-
 // Most steps run the same graph: what its nodes are is found out once. False: there is no memory to keep it.
 static bool know_graph(struct ggs_export * export, const struct ggs_graph * graph) {
     struct ggs_graph_words * words = &export->words;

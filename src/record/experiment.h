@@ -79,7 +79,7 @@ enum { GGS_END_UNKNOWN = -1 };
 int ggs_experiment_complete(struct ggs_experiment_json * experiment, int wait_status,
                             const struct ggs_spool_facts * facts, struct ggs_error * error);
 
-// The start as CLOCK_MONOTONIC, 0 where it is not known.
+// The start as CLOCK_MONOTONIC, 0 if it is not known.
 uint64_t ggs_experiment_start_ns(const struct ggs_experiment_json * experiment);
 void     ggs_experiment_uuid(const struct ggs_experiment_json * experiment, uint8_t uuid[16]);
 // "recording", "complete", "interrupted", "empty"; "" where it is not known.

@@ -19,7 +19,7 @@ struct place {
     char                  path[PATH_MAX - 64]; // absolute: a directory, or a trace by itself
     char                  name[256];
     bool                  file;     // it is a trace by itself
-    struct ggs_snapshot * snapshot; // NULL where there is nothing to show
+    struct ggs_snapshot * snapshot; // NULL if there is nothing to show
     struct ggs_error      error;    // why not; status 0 otherwise
     char                  state[24];
     bool                  live;

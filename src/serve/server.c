@@ -228,16 +228,16 @@ static enum MHD_Result send_events(struct ggs_server * server, struct MHD_Connec
     return send_response(connection, 200, response);
 }
 
-// ---- the door ----
+// ---- who may read ----
 
 static enum MHD_Result send_stranger(struct MHD_Connection * connection) {
     return send_text(
         connection, 403, ggs_type_html,
         "<!doctype html><meta charset=\"utf-8\"><title>ggscope</title><h1>ggscope</h1>"
-        "<p>Recordings are private: please use the whole address that <code>ggscope serve</code> printed, with its token.</p>\n");
+        "<p>Recordings are private: use the whole address that <code>ggscope serve</code> printed, with its token.</p>\n");
 }
 
-static enum MHD_Result let_in(struct ggs_server * server, struct MHD_Connection * connection) {
+static enum MHD_Result sign_in(struct ggs_server * server, struct MHD_Connection * connection) {
     char                  cookie[128];
     struct MHD_Response * response = MHD_create_response_from_buffer(0, NULL, MHD_RESPMEM_PERSISTENT);
     if (response == NULL) return MHD_NO;
@@ -258,7 +258,7 @@ static enum MHD_Result route(struct ggs_server * server, struct MHD_Connection *
                           "the Host header names another machine: use the address that ggscope serve printed");
     if (path == 1 && target[path] == '?') {
         enum ggs_auth_token token = ggs_auth_token(&server->auth, target + path + 1);
-        if (token == GGS_TOKEN_RIGHT) return let_in(server, connection);
+        if (token == GGS_TOKEN_RIGHT) return sign_in(server, connection);
         if (token == GGS_TOKEN_WRONG) return send_stranger(connection);
     }
     if (!ggs_auth_cookie_ok(&server->auth,

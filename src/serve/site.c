@@ -40,7 +40,7 @@ struct place {
     const char *         query; // "" where there are no parameters
 };
 
-// Takes a target apart. False where there is no such path.
+// Takes a target apart. False if there is no such path.
 static bool find_place(const char * target, struct place * place) {
     size_t length = strcspn(target, "?");
     *place        = (struct place){.query = target[length] == '?' ? target + length + 1 : ""};
@@ -135,8 +135,4 @@ void ggs_site_answer(struct ggs_experiments * experiments, const char * key, str
 
 void ggs_request_expect(struct ggs_question * request, uint64_t op_runs) {
     atomic_store(&request->progress->total, op_runs);
-}
-
-const char * ggs_request_tensor(const struct ggs_question * request, const struct ggs_tensor * tensor) {
-    return tensor == NULL ? "" : ggs_request_string(request, tensor->name);
 }

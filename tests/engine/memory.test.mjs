@@ -168,6 +168,6 @@ test("wrong sizes: exit 2", () => {
     for (const size of ["1M", "x", "-1", ""]) {
         const result = run(ggscope, ["record", "-o", scratch("never"), "--memory", size, "--", "true"]);
         assert.equal(result.status, 2, size);
-        assert.match(result.stderr, /--memory wants a size of at least 16M/);
+        assert.match(result.stderr, /--memory takes a size of at least 16M/);
     }
 });

@@ -40,10 +40,10 @@ export const questions = [
     ["How many token steps?", "SELECT count(*) AS a FROM tokens", (s) => [[s.tokens]]],
     ["How many tokens were in the prompt?", "SELECT count(*) AS a FROM inputs JOIN tokens ON inputs.token = tokens.token WHERE phase = 'PROMPT'", (s) => [[s.prompt_tokens]]],
     ["How many bytes were read and written?", "SELECT sum(bytes_read) AS a, sum(bytes_written) AS b FROM ops", (s) => [[s.bytes_read, s.bytes_written]]],
-    ["How many of them from disk?", "SELECT sum(CASE WHEN source = 'DISK' THEN bytes ELSE 0 END) AS a, sum(CASE WHEN source = 'DISK' THEN 0 ELSE bytes END) AS b FROM accesses", (s) => [[s.bytes_disk, s.bytes_buffer]]],
+    ["How many of them from disk?", "SELECT sum(bytes_disk) AS a, sum(bytes_read + bytes_written - bytes_disk) AS b FROM ops", (s) => [[s.bytes_disk, s.bytes_buffer]]],
     ["What became of the nodes?", "SELECT sum(nodes) AS a, sum(executed) AS b, sum(absorbed) AS c, sum(empty) AS d, sum(skipped) AS e, sum(opaque) AS f, sum(unseen) AS g, count(*) AS h FROM runs", (s) => [[s.nodes, s.executed, s.absorbed, s.empty, s.skipped, s.opaque, s.unseen, s.runs]]],
     ["How long did it take?", "SELECT max(end_ns) - min(begin_ns) AS a FROM runs", (s) => [[s.wall_ns]]],
-    ["Which ops took longest, and what did they move?", "SELECT op, count(*) AS a, sum(threads) AS b, sum(duration_ns) AS c, sum(busy_ns) AS d, sum(wait_ns) AS e, sum(bytes_read) AS f, sum(bytes_written) AS g FROM ops WHERE fused_into IS NULL GROUP BY op ORDER BY c DESC, op",
+    ["Which ops took longest, and what did they move?", "SELECT coalesce(h.op, o.op) AS op, count(*) - count(o.fused_into) AS a, sum(o.threads) AS b, sum(o.duration_ns) AS c, sum(o.busy_ns) AS d, sum(o.wait_ns) AS e, sum(o.bytes_read) AS f, sum(o.bytes_written) AS g FROM ops o LEFT JOIN ops h ON h.run = o.run AND h.node = o.fused_into GROUP BY coalesce(h.op, o.op) ORDER BY c DESC, 1",
         (s) => s.by_op.map((o) => [o.op, o.ops, o.op_runs, o.wall_ns, o.busy_ns, o.wait_ns, o.bytes_read, o.bytes_written])],
     ["How many buffers, and how much memory at most?",
         `SELECT (SELECT count(*) FROM buffers) AS a, max(total) AS b FROM (SELECT sum(change) OVER (ORDER BY ns, change ROWS UNBOUNDED PRECEDING) AS total FROM

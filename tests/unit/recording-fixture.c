@@ -36,7 +36,8 @@ void recording_open(struct recording * r) {
     recording_row(r, GGS_TABLE_TYPES, &(struct ggs_type){F32, recording_string(r, "f32"), 1, 4});
     recording_row(r, GGS_TABLE_TYPES, &(struct ggs_type){Q8_0, recording_string(r, "q8_0"), 32, 34});
     recording_row(r, GGS_TABLE_TYPES, &(struct ggs_type){I32, recording_string(r, "i32"), 1, 4});
-    recording_row(r, GGS_TABLE_PROCESSES, &(struct ggs_process){.pid = 1, .end_ns = 1000000, .page_size = 4096});
+    recording_row(r, GGS_TABLE_PROCESSES,
+                  &(struct ggs_process){.process = 1, .pid = 1, .end_ns = 1000000, .page_size = 4096});
 }
 
 uint64_t recording_file(struct recording * r, const char * path, uint64_t size) {

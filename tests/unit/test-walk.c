@@ -308,7 +308,7 @@ static void test_ranges_that_users_ask_for(void ** state) {
     assert_int_equal(ggs_trace_check_steps(&trace, 1, INT64_MAX, &error), 0);
     assert_int_equal(ggs_trace_check_steps(&trace, 99, 99, &error), GGS_ABSENT);
     assert_string_equal(error.text, "there is no token 99: this recording has tokens 0 to 1");
-    assert_int_equal(ggs_trace_check_steps(&trace, 1, 99, &error), GGS_ABSENT);
+    assert_int_equal(ggs_trace_check_steps(&trace, 1, 99, &error), 0); // there is some of it
     assert_int_equal(ggs_trace_check_steps(&trace, 2, INT64_MAX, &error), GGS_ABSENT);
     assert_int_equal(ggs_trace_check_layer(&trace, 0, &error), 0);
     assert_int_equal(ggs_trace_check_layer(&trace, -1, &error), 0);

@@ -407,11 +407,10 @@ int ggs_trace_check_steps(struct ggs_trace * trace, int64_t first_step, int64_t 
         if (step.step > most) most = step.step;
     ggs_cursor_close(cursor);
     if (status < 0) return status;
-    bool first_ok = first_step <= most, last_ok = last_step == INT64_MAX || (last_step >= 0 && last_step <= most);
-    if (first_ok && last_ok) return 0;
+    if (first_step <= most && last_step >= 0) return 0; // there is some of it
     if (most < 0) return ggs_fail(error, GGS_ABSENT, "this recording has no tokens");
     return ggs_fail(error, GGS_ABSENT, "there is no token %lld: this recording has tokens 0 to %lld",
-                    (long long) (first_ok ? last_step : first_step), (long long) most);
+                    (long long) (first_step > most ? first_step : last_step), (long long) most);
 }
 
 int ggs_trace_check_layer(struct ggs_trace * trace, int layer, struct ggs_error * error) {

@@ -107,7 +107,7 @@ int ggs_trace_span(struct ggs_trace * trace, int64_t * begin_ns, int64_t * end_n
 uint64_t ggs_trace_page_size(struct ggs_trace * trace);
 
 // Token steps and a layer that a user asked for. GGS_ABSENT with a sentence that names the valid range if the recording has
-// not both of these steps, or not the layer. Everything is always fine: up to INT64_MAX from 0 or below, a layer below 0.
+// none of these steps, or not the layer. Everything is always fine: up to INT64_MAX from 0 or below, a layer below 0.
 int ggs_trace_check_steps(struct ggs_trace * trace, int64_t first_step, int64_t last_step, struct ggs_error * error);
 int ggs_trace_check_layer(struct ggs_trace * trace, int layer, struct ggs_error * error);
 

@@ -144,7 +144,13 @@ static int write_graphs(struct ggs_export * export, struct ggs_json_file * file,
     ggs_json_u64(json, "total_nodes", counts.nodes + counts.leaves);
     ggs_json_u64(json, "total_edges", counts.edges);
     ggs_json_i64(json, "layers", counts.layers);
-    ggs_json_i64(json, "timestamp_generated", generated_ns);
+    char generated[GGS_MOMENT_LENGTH];
+    if (export->start_utc_ns >= 0) {
+        ggs_moment_format(generated, export->start_utc_ns + generated_ns);
+    } else {
+        snprintf(generated, sizeof(generated), "%" PRId64 " ns", generated_ns);
+    }
+    ggs_json_string(json, "timestamp_generated", generated);
     ggs_json_u64(json, "graphs", n_graphs);
     ggs_json_u64(json, "computed", counts.nodes);
     ggs_json_u64(json, "leaves", counts.leaves);

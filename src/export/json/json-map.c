@@ -1,6 +1,6 @@
 // memory-map.json: where every tensor of the model lies in its files.
 //
-// The files themselves tell, where they are still there; else the trace tells of those tensors that it has seen.
+// From the files themselves if they are still there; else of those tensors that the trace has seen.
 #include <stdlib.h>
 #include <string.h>
 
@@ -14,10 +14,10 @@
 
 // The GGUF files that the engine opened.
 struct model {
-    struct ggs_gguf **      gguf; // by file - 1; NULL where it is none or cannot be read
+    struct ggs_gguf **      gguf; // by file - 1; NULL if it is none or cannot be read
     struct ggs_gguf_map *   maps;
     uint64_t                n_tensors, bytes;
-    const struct ggs_gguf * first; // has the metadata; NULL where no file can be read
+    const struct ggs_gguf * first; // has the metadata; NULL if no file can be read
 };
 
 void ggs_memory_map_release(struct ggs_memory_map * map) {

@@ -19,8 +19,11 @@ void ggs_memory_map_release(struct ggs_memory_map * map);
 
 // Writes memory-map.json and fills `map`.
 int ggs_json_memory_map(struct ggs_export * export, struct ggs_memory_map * map, struct ggs_error * error);
-// The entry that has this byte of a file, NULL where none has.
+// The entry that has this byte of a file, NULL if none has.
 const struct ggs_map_entry * ggs_memory_map_find(const struct ggs_memory_map * map, uint64_t file, uint64_t offset);
+
+// Writes buffer-timeline.json.
+int ggs_json_buffers(struct ggs_export * export, struct ggs_error * error);
 
 // Writes graphs/ and traces/, a file each for each token step.
 int ggs_json_tokens(struct ggs_export * export, const struct ggs_memory_map * map, struct ggs_error * error);

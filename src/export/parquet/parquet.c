@@ -402,7 +402,7 @@ static int write_table(struct ggs_export * export, const struct ggs_flat_table *
     struct ggs_sink sink = {put_row, &p, export, table};
     status               = prepare(&p, error);
     put(&p, "PAR1", 4);
-    if (status == 0) status = table->produce(&sink, error);
+    if (status == 0) status = ggs_sink_fill(&sink, error);
     if (status == 0) status = put_group(&p, error);
     if (status == 0) status = put_footer(&p, export->id, error);
     release(&p);

@@ -118,7 +118,7 @@ static int write_table(struct ggs_export * export, struct csv * csv, struct ggs_
     }
     put_char(csv, '\n');
     struct ggs_sink sink = {put_row, csv, export, csv->table};
-    status               = csv->table->produce(&sink, error);
+    status               = ggs_sink_fill(&sink, error);
     flush(csv);
     return ggs_export_close(export, &csv->target, status, error);
 }

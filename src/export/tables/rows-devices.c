@@ -15,20 +15,16 @@ static const struct ggs_field processes[] = {
     {"page_size", GGS_CELL_INTEGER, PROCESS(page_size), "bytes of a page"},
     {"ended", GGS_CELL_BOOLEAN, GGS_MEMBER_TEST(0, struct ggs_process, ended, UINT64_MAX),
      "it left main or called exit; false: it was killed"},
-    {"host", GGS_CELL_TEXT, GGS_MEMBER_STRING(0, struct ggs_process, host),
-     "the machine it ran on; empty for the one that recorded"},
+    {"host", GGS_CELL_TEXT, GGS_MEMBER_STRING_OR_NONE(0, struct ggs_process, host),
+     "the machine it ran on; null for the one that recorded"},
 };
-
-static int produce_processes(const struct ggs_sink * sink, struct ggs_error * error) {
-    return ggs_sink_copy(sink, GGS_TABLE_PROCESSES, NULL, error);
-}
 
 const struct ggs_flat_table ggs_table_processes = {
     .name        = "processes",
     .description = "One row per process.",
     .keys        = 1,
     GGS_FIELDS(processes),
-    .produce = produce_processes,
+    .rows = GGS_TABLE_PROCESSES,
 };
 
 // ---- devices ----
@@ -54,8 +50,8 @@ static const struct ggs_field devices[] = {
     {"device", GGS_CELL_INTEGER, DEVICE(device), "device, from 1"},
     {"process", GGS_CELL_INTEGER, GGS_MEMBER_OR_0(0, struct ggs_device, process), "processes.process"},
     {"name", GGS_CELL_TEXT, GGS_MEMBER_STRING(0, struct ggs_device, name), "as the engine names it: CPU, CUDA0"},
-    {"description", GGS_CELL_TEXT, GGS_MEMBER_STRING(0, struct ggs_device, description),
-     "the hardware; empty if not known"},
+    {"description", GGS_CELL_TEXT, GGS_MEMBER_STRING_OR_NONE(0, struct ggs_device, description),
+     "the hardware; null if not known"},
     {"type", GGS_CELL_TEXT, GGS_MEMBER_WORD(0, struct ggs_device, type, word_of_device),
      "cpu, gpu, accelerator or unknown"},
     {"memory_bytes", GGS_CELL_INTEGER, GGS_MEMBER_OR_0(0, struct ggs_device, memory), "its memory"},
@@ -64,16 +60,12 @@ static const struct ggs_field devices[] = {
      "how closely it was watched: nothing, graphs, ops or kernels"},
 };
 
-static int produce_devices(const struct ggs_sink * sink, struct ggs_error * error) {
-    return ggs_sink_copy(sink, GGS_TABLE_DEVICES, NULL, error);
-}
-
 const struct ggs_flat_table ggs_table_devices = {
     .name        = "devices",
     .description = "One row per device that computed: the CPU, or one of another backend.",
     .keys        = 1,
     GGS_FIELDS(devices),
-    .produce = produce_devices,
+    .rows    = GGS_TABLE_DEVICES,
     .foreign = {{"process", "processes", NULL}},
 };
 
@@ -98,16 +90,12 @@ static const struct ggs_field lanes[] = {
     {"name", GGS_CELL_TEXT, GGS_MEMBER_STRING(0, struct ggs_lane, name), "unique"},
 };
 
-static int produce_lanes(const struct ggs_sink * sink, struct ggs_error * error) {
-    return ggs_sink_copy(sink, GGS_TABLE_LANES, NULL, error);
-}
-
 const struct ggs_flat_table ggs_table_lanes = {
     .name        = "lanes",
     .description = "One row per lane: where op runs follow each other.",
     .keys        = 1,
     GGS_FIELDS(lanes),
-    .produce = produce_lanes,
+    .rows    = GGS_TABLE_LANES,
     .foreign = {{"process", "processes", NULL}, {"device", "devices", NULL}},
 };
 
@@ -126,15 +114,11 @@ static const struct ggs_field kernels[] = {
     {"duration_ns", GGS_CELL_INTEGER, KERNEL(duration_ns), "to its end"},
 };
 
-static int produce_kernels(const struct ggs_sink * sink, struct ggs_error * error) {
-    return ggs_sink_copy(sink, GGS_TABLE_KERNELS, NULL, error);
-}
-
 const struct ggs_flat_table ggs_table_kernels = {
     .name        = "kernels",
     .description = "One row per kernel of a device, if it was watched that closely.",
     .keys        = 1,
     GGS_FIELDS(kernels),
-    .produce = produce_kernels,
+    .rows    = GGS_TABLE_KERNELS,
     .foreign = {{"run", "runs", NULL}, {"lane", "lanes", NULL}},
 };

@@ -33,16 +33,13 @@ static bool fault_wanted(const struct ggs_export * export, const void * row) {
     return ggs_export_has_step(export, ((const struct ggs_fault *) row)->step);
 }
 
-static int produce_faults(const struct ggs_sink * sink, struct ggs_error * error) {
-    return ggs_sink_copy(sink, GGS_TABLE_FAULTS, fault_wanted, error);
-}
-
 const struct ggs_flat_table ggs_table_faults = {
     .name        = "faults",
     .description = "One row per page fault of the program. Empty if they were not recorded.",
     .keys        = 1,
     GGS_FIELDS(faults),
-    .produce = produce_faults,
+    .rows    = GGS_TABLE_FAULTS,
+    .wanted  = fault_wanted,
     .foreign = {{"file", "files", NULL}, {"run", "runs", NULL}, {"token", "tokens", NULL}},
 };
 
@@ -110,17 +107,13 @@ static const struct ggs_field reads[] = {
      "number of the model load; null if its begin was not seen"},
 };
 
-static int produce_reads(const struct ggs_sink * sink, struct ggs_error * error) {
-    return ggs_sink_copy(sink, GGS_TABLE_READS, NULL, error);
-}
-
 const struct ggs_flat_table ggs_table_reads = {
     .name        = "reads",
     .description = "One row per part of a model file that the engine asked for by a call, not by touching it, while it "
                    "loaded. Adjacent calls may be one row.",
     .keys        = 1,
     GGS_FIELDS(reads),
-    .produce = produce_reads,
+    .rows    = GGS_TABLE_READS,
     .foreign = {{"file", "files", NULL}},
 };
 
@@ -144,13 +137,9 @@ static const struct ggs_field residency[] = {
      "tokens.token that was computed; null for none"},
 };
 
-static int produce_residency(const struct ggs_sink * sink, struct ggs_error * error) {
-    return ggs_sink_copy(sink, GGS_TABLE_RESIDENCY, NULL, error);
-}
-
 const struct ggs_flat_table ggs_table_residency = {
     .name        = "residency",
     .description = "One row per area of a mapped model file that is in memory in a snapshot; only with --residency.",
     GGS_FIELDS(residency),
-    .produce = produce_residency,
+    .rows = GGS_TABLE_RESIDENCY,
 };

@@ -55,16 +55,13 @@ static bool run_wanted(const struct ggs_export * export, const void * row) {
     return ggs_export_has_step(export, ((const struct ggs_run *) row)->step);
 }
 
-static int produce_runs(const struct ggs_sink * sink, struct ggs_error * error) {
-    return ggs_sink_copy(sink, GGS_TABLE_RUNS, run_wanted, error);
-}
-
 const struct ggs_flat_table ggs_table_runs = {
     .name        = "runs",
     .description = "One row per graph run.",
     .keys        = 1,
     GGS_FIELDS(runs),
-    .produce = produce_runs,
+    .rows    = GGS_TABLE_RUNS,
+    .wanted  = run_wanted,
     .foreign = {{"graph", "graphs", NULL},
                 {"token", "tokens", NULL},
                 {"process", "processes", NULL},
@@ -269,16 +266,12 @@ static const struct ggs_field buffers[] = {
     {"process", GGS_CELL_INTEGER, BUFFER_0(process), "processes.process"},
 };
 
-static int produce_buffers(const struct ggs_sink * sink, struct ggs_error * error) {
-    return ggs_sink_copy(sink, GGS_TABLE_BUFFERS, NULL, error);
-}
-
 const struct ggs_flat_table ggs_table_buffers = {
     .name        = "buffers",
     .description = "One row per buffer of the engine.",
     .keys        = 1,
     GGS_FIELDS(buffers),
-    .produce = produce_buffers,
+    .rows    = GGS_TABLE_BUFFERS,
     .foreign = {{"file", "files", NULL}, {"process", "processes", NULL}},
 };
 
@@ -291,16 +284,12 @@ static const struct ggs_field files[] = {
     {"gguf", GGS_CELL_BOOLEAN, GGS_MEMBER_TEST(0, struct ggs_file, gguf, UINT64_MAX), "the engine opened it as GGUF"},
 };
 
-static int produce_files(const struct ggs_sink * sink, struct ggs_error * error) {
-    return ggs_sink_copy(sink, GGS_TABLE_FILES, NULL, error);
-}
-
 const struct ggs_flat_table ggs_table_files = {
     .name        = "files",
     .description = "One row per mapped file.",
     .keys        = 1,
     GGS_FIELDS(files),
-    .produce = produce_files,
+    .rows = GGS_TABLE_FILES,
 };
 
 // ---- transfers ----
@@ -324,15 +313,11 @@ static const struct ggs_field transfers[] = {
     {"file_offset", GGS_CELL_INTEGER, GGS_MEMBER_WITH(0, struct ggs_transfer, file_offset, file), "where in that file"},
 };
 
-static int produce_transfers(const struct ggs_sink * sink, struct ggs_error * error) {
-    return ggs_sink_copy(sink, GGS_TABLE_TRANSFERS, NULL, error);
-}
-
 const struct ggs_flat_table ggs_table_transfers = {
     .name        = "transfers",
     .description = "One row per copy into, out of or between tensors.",
     .keys        = 1,
     GGS_FIELDS(transfers),
-    .produce = produce_transfers,
+    .rows    = GGS_TABLE_TRANSFERS,
     .foreign = {{"from_buffer", "buffers", "buffer"}, {"to_buffer", "buffers", "buffer"}, {"file", "files", NULL}},
 };

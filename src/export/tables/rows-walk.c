@@ -26,8 +26,9 @@ struct op_row {
     const char * name;
     uint64_t     node, tensor, absorbed, threads;
     int          layer;
-    int64_t      fused_into;                              // -1: it is no fused node
-    int64_t      begin_ns, duration_ns, busy_ns, wait_ns; // these and the bytes: -1 for a fused node
+    int64_t      fused_into; // -1: it is no fused node
+    int64_t      begin_ns;
+    int64_t      duration_ns, busy_ns, wait_ns; // -1 for a fused node
     int64_t      bytes_read, bytes_written, bytes_disk;
     bool         cut;
 };
@@ -48,65 +49,48 @@ static const struct ggs_field ops[] = {
     {"tensor", GGS_CELL_INTEGER, OP(tensor), "tensors.tensor of the same"},
     {"layer", GGS_CELL_INTEGER, OP_(layer), "layer, null outside of layers"},
     {"fused_into", GGS_CELL_INTEGER, OP_(fused_into),
-     "the node that it was computed together with, which has the times and bytes of both; null for an op of its own"},
+     "the node that it was computed together with, which has the time of both; null for an op of its own"},
     {"absorbed", GGS_CELL_INTEGER, OP(absorbed), "nodes that were fused into this one"},
     {"threads", GGS_CELL_INTEGER, OP(threads), "op runs that it consists of"},
-    {"begin_ns", GGS_CELL_INTEGER, OP_(begin_ns), "first thread's begin; null for a fused node, as all that follow"},
-    {"duration_ns", GGS_CELL_INTEGER, OP_(duration_ns), "first thread's begin to last thread's end"},
+    {"begin_ns", GGS_CELL_INTEGER, OP(begin_ns), "first thread's begin"},
+    {"duration_ns", GGS_CELL_INTEGER, OP_(duration_ns),
+     "first thread's begin to last thread's end; null for a fused node, as the next two"},
     {"busy_ns", GGS_CELL_INTEGER, OP_(busy_ns), "sum over threads, without waits"},
     {"wait_ns", GGS_CELL_INTEGER, OP_(wait_ns),
      "sum over threads: in barriers inside the op and after it; null also if these were not seen"},
-    {"bytes_read", GGS_CELL_INTEGER, OP_(bytes_read),
+    {"bytes_read", GGS_CELL_INTEGER, OP(bytes_read),
      "all operands that it reads: exact rows and experts if it is sparse"},
-    {"bytes_written", GGS_CELL_INTEGER, OP_(bytes_written), "of its result"},
-    {"bytes_disk", GGS_CELL_INTEGER, OP_(bytes_disk), "how much of both lies in mapped files"},
+    {"bytes_written", GGS_CELL_INTEGER, OP(bytes_written), "of its result"},
+    {"bytes_disk", GGS_CELL_INTEGER, OP(bytes_disk), "how much of both lies in mapped files"},
     {"cut", GGS_CELL_BOOLEAN, OP(cut), "some thread's end was not seen"},
 };
 
-static int put_op(const struct ggs_sink * sink, struct ggs_walk * walk, struct ggs_error * error) {
-    const struct ggs_op_seen * op  = &walk->op;
-    struct op_row              row = {.op         = op->name,
-                                      .name       = op->result == NULL ? "" : ggs_tensor_name(sink->export, op->result),
-                                      .node       = op->node,
-                                      .tensor     = op->result == NULL ? 0 : op->result->tensor,
-                                      .absorbed   = op->absorbed,
-                                      .threads    = op->n_op_runs,
-                                      .layer      = op->layer,
-                                      .fused_into = -1,
-                                      .begin_ns   = op->begin_ns,
-                                      .duration_ns = op->end_ns - op->begin_ns,
-                                      .busy_ns     = (int64_t) op->busy_ns,
-                                      .wait_ns     = (int64_t) op->wait_ns,
-                                      .cut         = op->cut};
-    for (uint64_t i = 0; i < op->n_op_runs; i++) {
+// Part 0 is the op itself, the others are nodes that were fused into it: all of the time is the op's, bytes are each one's own.
+static int put_op(const struct ggs_sink * sink, struct ggs_walk * walk, const struct ggs_op_seen * op, uint64_t part,
+                  struct ggs_error * error) {
+    const struct ggs_access_list * list;
+    int                            status = ggs_walk_part_accesses(walk, part, &list, error);
+    if (status < 0) return status;
+    struct ggs_access_bytes bytes = ggs_access_sum(list);
+    struct op_row           row   = {.op            = op->name,
+                                     .name          = op->result == NULL ? "" : ggs_tensor_name(sink->export, op->result),
+                                     .node          = op->node,
+                                     .tensor        = op->result == NULL ? 0 : op->result->tensor,
+                                     .absorbed      = part == 0 ? op->absorbed : 0,
+                                     .threads       = part == 0 ? op->n_op_runs : 0,
+                                     .layer         = op->layer,
+                                     .fused_into    = part == 0 ? -1 : (int64_t) walk->op.node,
+                                     .begin_ns      = op->begin_ns,
+                                     .duration_ns   = part == 0 ? op->end_ns - op->begin_ns : -1,
+                                     .busy_ns       = part == 0 ? (int64_t) op->busy_ns : -1,
+                                     .wait_ns       = part == 0 ? (int64_t) op->wait_ns : -1,
+                                     .bytes_read    = (int64_t) bytes.read,
+                                     .bytes_written = (int64_t) bytes.written,
+                                     .bytes_disk    = (int64_t) bytes.disk,
+                                     .cut           = op->cut};
+    for (uint64_t i = 0; part == 0 && i < op->n_op_runs; i++) {
         if ((op->op_runs[i].flags & GGS_OP_RUN_WAIT_UNSEEN) != 0) row.wait_ns = -1;
     }
-    const struct ggs_access_list * list;
-    int                            status = ggs_walk_accesses(walk, &list, error);
-    for (unsigned i = 0; status == 0 && i < list->n; i++) {
-        const struct ggs_access * access = &list->access[i];
-        *(access->write ? &row.bytes_written : &row.bytes_read) += (int64_t) access->bytes;
-        if (access->tensor->source == GGS_SOURCE_DISK) row.bytes_disk += (int64_t) access->bytes;
-    }
-    return status < 0 ? status : ggs_sink_put(sink, (const void *[]){walk, &row}, error);
-}
-
-static int put_fused(const struct ggs_sink * sink, const struct ggs_walk * walk, uint64_t node,
-                     struct ggs_error * error) {
-    const struct ggs_trace * trace = walk->trace;
-    struct op_row            row   = {.op            = ggs_trace_op_name(trace, walk->graph->nodes[node].op),
-                                      .name          = ggs_tensor_name_of(sink->export, walk->graph->nodes[node].tensor),
-                                      .node          = node,
-                                      .tensor        = walk->graph->nodes[node].tensor,
-                                      .layer         = ggs_trace_node_layer(trace, walk->graph, node),
-                                      .fused_into    = (int64_t) walk->op.node,
-                                      .begin_ns      = -1,
-                                      .duration_ns   = -1,
-                                      .busy_ns       = -1,
-                                      .wait_ns       = -1,
-                                      .bytes_read    = -1,
-                                      .bytes_written = -1,
-                                      .bytes_disk    = -1};
     return ggs_sink_put(sink, (const void *[]){walk, &row}, error);
 }
 
@@ -114,10 +98,9 @@ static int ops_of_run(const struct ggs_sink * sink, struct ggs_walk * walk, void
     int status = 0;
     (void) state;
     while (status >= 0 && ggs_walk_op(walk)) {
-        status        = put_op(sink, walk, error);
-        uint64_t node = walk->op.node;
-        for (uint64_t i = 0; status >= 0 && i < walk->op.absorbed && ggs_next_computed(walk, &node); i++)
-            status = put_fused(sink, walk, node, error);
+        struct ggs_op_seen op;
+        for (uint64_t part = 0; status >= 0 && ggs_walk_part(walk, part, &op); part++)
+            status = put_op(sink, walk, &op, part, error);
     }
     return status;
 }
@@ -234,15 +217,15 @@ static const struct ggs_field accesses[] = {
     {"buffer_offset", GGS_CELL_INTEGER, GGS_CALL_OR_NONE(buffer_offset_of), "where the range begins in that buffer"},
 };
 
-static int put_ranges(const struct ggs_sink * sink, const struct ggs_walk * walk, const struct ggs_access * access,
-                      struct ggs_error * error) {
+static int put_ranges(const struct ggs_sink * sink, const struct ggs_walk * walk, uint64_t node,
+                      const struct ggs_access * access, struct ggs_error * error) {
     const struct ggs_tensor * t      = access->tensor;
     bool                      disk   = t->source == GGS_SOURCE_DISK;
     uint64_t                  offset = disk ? t->file_offset : t->origin_offset;
     int                       status = 0;
     for (uint32_t i = 0; status >= 0 && i < access->n_ranges; i++) {
         const struct ggs_range * range = &access->ranges[i];
-        const struct range_row   row   = {.node        = walk->op.node,
+        const struct range_row   row   = {.node        = node,
                                           .offset      = range->offset,
                                           .bytes       = range->length,
                                           .slot        = access->slot == GGS_ACCESS_RESULT ? -1 : (int64_t) access->slot,
@@ -259,9 +242,13 @@ static int accesses_of_run(const struct ggs_sink * sink, struct ggs_walk * walk,
     int status = 0;
     (void) state;
     while (status >= 0 && ggs_walk_op(walk)) {
-        const struct ggs_access_list * list;
-        status = ggs_walk_accesses(walk, &list, error);
-        for (unsigned i = 0; status >= 0 && i < list->n; i++) status = put_ranges(sink, walk, &list->access[i], error);
+        struct ggs_op_seen op;
+        for (uint64_t part = 0; status >= 0 && ggs_walk_part(walk, part, &op); part++) {
+            const struct ggs_access_list * list;
+            status = ggs_walk_part_accesses(walk, part, &list, error);
+            for (unsigned i = 0; status >= 0 && i < list->n; i++)
+                status = put_ranges(sink, walk, op.node, &list->access[i], error);
+        }
     }
     return status;
 }
@@ -273,7 +260,7 @@ static int produce_accesses(const struct ggs_sink * sink, struct ggs_error * err
 const struct ggs_flat_table ggs_table_accesses = {
     .name = "accesses",
     .description =
-        "One row per range of bytes that an op reads or writes; those of fused nodes with the op they were fused into.",
+        "One row per range of bytes that an op reads or writes. Of an op that is known to read some rows, but not which, the ranges are more than its bytes_read.",
     .walks = true,
     GGS_FIELDS(accesses),
     .produce = produce_accesses,

@@ -35,18 +35,18 @@ static const struct {
 } views[] = {
     {"op_totals",
      {"ops"},
-     "SELECT op, count(*) AS ops, sum(duration_ns) AS duration_ns, sum(busy_ns) AS busy_ns, sum(wait_ns) AS wait_ns, "
-     "sum(bytes_read) AS bytes_read, sum(bytes_written) AS bytes_written FROM ops WHERE fused_into IS NULL GROUP BY op"},
+     "SELECT op, count(*) - count(fused_into) AS ops, sum(duration_ns) AS duration_ns, sum(busy_ns) AS busy_ns, sum(wait_ns) AS wait_ns, "
+     "sum(bytes_read) AS bytes_read, sum(bytes_written) AS bytes_written FROM ops GROUP BY op"},
     {"layer_totals",
      {"ops"},
-     "SELECT layer, count(*) AS ops, sum(duration_ns) AS duration_ns, sum(busy_ns) AS busy_ns, sum(wait_ns) AS wait_ns, "
-     "sum(bytes_read) AS bytes_read, sum(bytes_written) AS bytes_written FROM ops WHERE fused_into IS NULL GROUP BY layer"},
+     "SELECT layer, count(*) - count(fused_into) AS ops, sum(duration_ns) AS duration_ns, sum(busy_ns) AS busy_ns, sum(wait_ns) AS wait_ns, "
+     "sum(bytes_read) AS bytes_read, sum(bytes_written) AS bytes_written FROM ops GROUP BY layer"},
     {"token_totals",
      {"ops", "tokens"},
-     "SELECT t.token, t.phase, t.begin_ns, t.end_ns - t.begin_ns AS duration_ns, count(o.node) AS ops, "
+     "SELECT t.token, t.phase, t.begin_ns, t.end_ns - t.begin_ns AS duration_ns, count(o.node) - count(o.fused_into) AS ops, "
      "sum(o.busy_ns) AS busy_ns, sum(o.wait_ns) AS wait_ns, sum(o.bytes_read) AS bytes_read, "
      "sum(o.bytes_written) AS bytes_written, sum(o.bytes_disk) AS bytes_disk FROM tokens t "
-     "LEFT JOIN ops o ON o.token = t.token AND o.fused_into IS NULL GROUP BY t.token, t.phase, t.begin_ns, t.end_ns"},
+     "LEFT JOIN ops o ON o.token = t.token GROUP BY t.token, t.phase, t.begin_ns, t.end_ns"},
     {"weight_reads",
      {"accesses", "tensors", "files"},
      "SELECT t.name, f.path, a.source, count(*) AS reads, sum(a.bytes) AS bytes FROM accesses a "

@@ -64,7 +64,7 @@ static int write_table(struct ggs_export * export, struct database * db, struct 
         status = fail(db, error);
     ggs_text_release(&sql);
     struct ggs_sink sink = {put_row, db, export, db->table};
-    if (status == 0) status = db->table->produce(&sink, error);
+    if (status == 0) status = ggs_sink_fill(&sink, error);
     sqlite3_finalize(db->insert);
     db->insert = NULL;
     return status;

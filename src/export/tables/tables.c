@@ -101,7 +101,9 @@ static void fill(struct ggs_export * export, const struct ggs_field * field, con
             break;
         case GGS_FROM_STRING:
             memcpy(&number, at, sizeof(number));
-            ggs_cell_text(cell, ggs_export_valid(export, ggs_reader_string(export->trace.reader, number)));
+            ggs_cell_text(cell, number == 0 && value->null == GGS_NULL_TEXT
+                                    ? NULL
+                                    : ggs_export_valid(export, ggs_reader_string(export->trace.reader, number)));
             break;
         case GGS_FROM_TEST:
             memcpy(&number, at, sizeof(number));
@@ -130,21 +132,25 @@ int ggs_sink_put(const struct ggs_sink * sink, const void * const * parts, struc
     return sink->row(sink->context, cells, error);
 }
 
-int ggs_sink_copy(const struct ggs_sink * sink, enum ggs_trace_table                                     table,
-                  bool (*wanted)(const struct ggs_export * export, const void * row), struct ggs_error * error) {
+static int copy_rows(const struct ggs_sink * sink, struct ggs_error * error) {
     enum { MOST_WORDS = 64 };
-    struct ggs_cursor * cursor = NULL;
-    uint64_t            row[MOST_WORDS], number;
+    struct ggs_cursor *  cursor = NULL;
+    uint64_t             row[MOST_WORDS], number;
+    enum ggs_trace_table table = sink->table->rows;
     if (ggs_trace_schema(table)->n_words > MOST_WORDS)
         return ggs_fail(error, GGS_UNSUPPORTED, "rows of %s are too long", ggs_trace_schema(table)->name);
     int status = ggs_cursor_open(&cursor, sink->export->trace.reader, table, error);
     while (status >= 0 && (status = ggs_cursor_next(cursor, row, error)) > 0) {
-        if (wanted != NULL && !wanted(sink->export, row)) continue;
+        if (sink->table->wanted != NULL && !sink->table->wanted(sink->export, row)) continue;
         number = ggs_cursor_row(cursor);
         status = ggs_sink_put(sink, (const void *[]){row, &number}, error);
     }
     ggs_cursor_close(cursor);
     return status;
+}
+
+int ggs_sink_fill(const struct ggs_sink * sink, struct ggs_error * error) {
+    return sink->table->produce != NULL ? sink->table->produce(sink, error) : copy_rows(sink, error);
 }
 
 // ---- the page ----

@@ -116,6 +116,8 @@ struct ggs_field {
     }
 #define GGS_MEMBER_STRING(part_, type_, member_) \
     { .from = GGS_FROM_STRING, .part = (part_), .offset = offsetof(type_, member_) }
+#define GGS_MEMBER_STRING_OR_NONE(part_, type_, member_) \
+    { .from = GGS_FROM_STRING, .null = GGS_NULL_TEXT, .part = (part_), .offset = offsetof(type_, member_) }
 // Is any of these bits set? UINT64_MAX: is it other than 0?
 #define GGS_MEMBER_TEST(part_, type_, member_, mask_) \
     { .from = GGS_FROM_TEST, .part = (part_), .offset = offsetof(type_, member_), .mask = (mask_) }
@@ -143,8 +145,12 @@ struct ggs_flat_table {
     bool                     walks; // goes over all runs
     const struct ggs_field * fields;
     unsigned                 n_fields;
+    // Where its rows come from: a function, or a table of the trace, row by row (part 0 is its struct, part 1 its number, a uint64_t),
+    // all of them or those that are wanted.
     int (*produce)(const struct ggs_sink * sink, struct ggs_error * error);
-    // Which rows of other tables it names; ended by NULL. Their columns are called the same where `theirs` is NULL.
+    enum ggs_trace_table rows;
+    bool (*wanted)(const struct ggs_export * export, const void * row);
+    // Which rows of other tables it names; ended by NULL. Their columns are called the same if `theirs` is NULL.
     struct ggs_foreign_key {
         const char *columns, *table, *theirs;
     } foreign[GGS_FOREIGN_MOST];
@@ -190,9 +196,7 @@ struct ggs_sink {
 // A row from its parts; those that no column looks at may be NULL.
 int ggs_sink_put(const struct ggs_sink * sink, const void * const * parts, struct ggs_error * error);
 
-// A row for each row of a table of the trace: part 0 is its struct, part 1 its number (uint64_t).
-// `wanted` may be NULL.
-int ggs_sink_copy(const struct ggs_sink * sink, enum ggs_trace_table                                     table,
-                  bool (*wanted)(const struct ggs_export * export, const void * row), struct ggs_error * error);
+// All rows of sink->table.
+int ggs_sink_fill(const struct ggs_sink * sink, struct ggs_error * error);
 // Is the step among those that were asked for?
 bool ggs_export_has_step(const struct ggs_export * export, int64_t step);

@@ -30,9 +30,9 @@ struct ggs_launch {
 
 struct ggs_launch_result {
     int wait_status;  // as waitpid says it
-    int stdout_errno; // why a copy is not whole, 0 where it is
+    int stdout_errno; // why a copy is not whole, 0 if it is
     int stderr_errno;
 };
 
-// Returns 0 once the program has ended, however it ended. Fails only where it could not be started.
+// Returns 0 once the program has ended, however it ended. Fails only if it could not be started.
 int ggs_launch(const struct ggs_launch * launch, struct ggs_launch_result * result, struct ggs_error * error);

@@ -18,13 +18,6 @@ struct ggs_question {
 // Says how many op runs will be walked over until it is done, so that its progress is known.
 void ggs_request_expect(struct ggs_question * request, uint64_t op_runs);
 
-// Text of an experiment's files, such as it is: the JSON writer takes care of what is no UTF-8.
-static inline const char * ggs_request_string(const struct ggs_question * request, uint64_t string) {
-    return ggs_reader_string(request->trace.reader, string);
-}
-const char * ggs_request_tensor(const struct ggs_question * request,
-                                const struct ggs_tensor *   tensor); // its name, "" for NULL
-
 // Return 0, or negative with a sentence.
 typedef int (*ggs_route_function)(struct ggs_question * request, struct ggs_error * error);
 

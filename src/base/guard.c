@@ -1,4 +1,4 @@
-#include "serve/guard.h"
+#include "base/guard.h"
 
 #include <signal.h>
 #include <stdint.h>
