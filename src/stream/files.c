@@ -178,7 +178,7 @@ uint64_t ggs_files_total(void) {
     DIR *    folder = opendir("/proc/self/fd");
     uint64_t seen[64], n_seen = 0;
     for (struct dirent * entry; folder != NULL && (entry = readdir(folder)) != NULL;) {
-        int         fd = atoi(entry->d_name);
+        int         fd = (int) strtol(entry->d_name, NULL, 10);
         struct stat status;
         if (entry->d_name[0] < '0' || fd == dirfd(folder) || fstat(fd, &status) != 0 || !S_ISREG(status.st_mode))
             continue;

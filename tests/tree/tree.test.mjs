@@ -15,6 +15,7 @@ const sees = {
     gguf: ["base"],
     trace: ["base"],
     capture: ["base", "trace"],
+    stream: ["capture"],
     analyze: ["base", "gguf", "trace"],
     record: ["base", "gguf", "trace", "engine"],
     export: ["base", "gguf", "trace", "analyze"],
