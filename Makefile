@@ -1,7 +1,7 @@
 # A thin front: CMake does the work (see CMakePresets.json), scripts/ the set-up.
 #   make            build into build/bin/
 #   make demo       set-up, build, a synthetic model, the main job on it
-#   make test       every test; ends with one line "N passed, N failed"
+#   make test       a build with -Werror, unit and golden tests with sanitizers, every test; ends with one line "N passed, N failed"
 #   make test-full  also what takes long (ten minutes of fuzzing, other engines)
 #   make test-matrix   of those only the stock releases of llama.cpp, old and new
 #   make check      format, tidy, cppcheck, gcc and clang with -Werror, ASan+UBSan tests, fuzz smoke
@@ -16,7 +16,7 @@ export GGSCOPE_ENGINE
 
 all:
 	@scripts/bootstrap build
-	@cmake --preset release $(if $(VERBOSE),,--log-level=WARNING >/dev/null)
+	@cmake --preset release $(if $(WERROR),-DGGSCOPE_WERROR=$(WERROR)) $(if $(VERBOSE),,--log-level=WARNING >/dev/null)
 	@cmake --build --preset release $(if $(VERBOSE),--verbose,-- --quiet)
 
 demo: all
@@ -24,7 +24,8 @@ demo: all
 
 test:
 	@scripts/bootstrap test
-	@$(MAKE) --no-print-directory all
+	@$(MAKE) --no-print-directory all WERROR=ON
+	@scripts/check-memory
 	@tests/run
 
 test-full:

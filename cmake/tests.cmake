@@ -1,6 +1,6 @@
 file(GLOB fixtures CONFIGURE_DEPENDS tests/unit/*-fixture.c)
 add_library(fixtures STATIC ${fixtures})
-target_link_libraries(fixtures PUBLIC trace PkgConfig::CMOCKA)
+target_link_libraries(fixtures PUBLIC analyze trace PkgConfig::CMOCKA)
 
 # One program per tests/unit/test-NAME.c, built into build/tests/; tests/run finds them there.
 file(GLOB unit_tests CONFIGURE_DEPENDS tests/unit/test-*.c)
@@ -10,8 +10,15 @@ foreach(source ${unit_tests})
     set_target_properties(${name} PROPERTIES RUNTIME_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/tests)
     target_compile_definitions(${name} PRIVATE GGSCOPE_ENGINE_LIBRARY_DIR="${GGSCOPE_ENGINE_LIBRARY_DIR}"
         GGSCOPE_VOCABULARIES="${GGSCOPE_ENGINE_SOURCE}/models")
-    target_link_libraries(${name} PRIVATE fixtures record analyze trace gguf base PkgConfig::CMOCKA ${CMAKE_DL_LIBS})
+    target_link_libraries(${name} PRIVATE fixtures record answer analyze trace gguf base PkgConfig::CMOCKA ${CMAKE_DL_LIBS})
 endforeach()
+if(TARGET test-export)
+    target_link_libraries(test-export PRIVATE export)
+endif()
+if(TARGET test-slots)
+    target_sources(test-slots PRIVATE src/capture/slots.c src/capture/segment.c tests/unit/no-sandbox.c)
+endif()
+target_sources(test-zstd-decode PRIVATE src/wasm/zstd-decode.c)
 if(TARGET test-stream)
     target_sources(test-stream PRIVATE src/stream/memory.c)
 endif()
@@ -33,15 +40,15 @@ if(EXISTS ${PROJECT_SOURCE_DIR}/tests/engine/gguf-oracle.c)
     target_link_libraries(gguf-oracle PRIVATE ${ggml_base})
 endif()
 
-add_executable(bench-recorder tests/bench/bench-recorder.c src/capture/recorder.c src/capture/segment.c src/capture/clock.c)
+add_executable(bench-recorder tests/bench/bench-recorder.c src/capture/cpu/ops.c src/capture/slots.c src/capture/losses.c
+               src/capture/segment.c src/base/ticks.c tests/unit/no-sandbox.c)
 target_compile_options(bench-recorder PRIVATE -O3 -ftls-model=initial-exec)
 set_target_properties(bench-recorder PROPERTIES RUNTIME_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/tests)
 
 # ggscope prove with one prediction that is off by a page: a test sees that it is caught.
-add_executable(prove-shifted ${cli_sources} src/analyze/machine/prove.c)
-target_compile_definitions(prove-shifted PRIVATE GGS_PROVE_SHIFT=4096
-    GGSCOPE_DEFAULT_ENGINE="${GGSCOPE_ENGINE_LIBRARY_DIR}")
-target_link_libraries(prove-shifted PRIVATE record serve export analyze trace gguf base PkgConfig::JSONC PkgConfig::XXHASH)
+add_executable(prove-shifted src/analyze/machine/prove.c)
+target_compile_definitions(prove-shifted PRIVATE GGS_PROVE_SHIFT=4096)
+target_link_libraries(prove-shifted PRIVATE cli)
 set_target_properties(prove-shifted PROPERTIES RUNTIME_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/tests)
 
 # A program that uses the engine in odd ways, bound as ggscope-engine is (see CMakeLists.txt) and written for the pinned release; and one

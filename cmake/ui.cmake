@@ -18,9 +18,9 @@ if(EXISTS ${PROJECT_SOURCE_DIR}/ui/package.json)
     file(GLOB ui_files CONFIGURE_DEPENDS ui/*.json ui/*.mjs ui/*.html)
     set(ui_folder ${CMAKE_BINARY_DIR}/ui)
     add_custom_command(OUTPUT ${ui_assets}
-        COMMAND ${CMAKE_COMMAND} -E env GGSCOPE_UI_OUT=${ui_folder} ${NPM} --prefix ${PROJECT_SOURCE_DIR}/ui --silent run build
+        COMMAND ${CMAKE_COMMAND} -E env GGSCOPE_UI_OUT=${ui_folder} GGSCOPE_WASM=${wasm_module} ${NPM} --prefix ${PROJECT_SOURCE_DIR}/ui --silent run build
         COMMAND embed ${ui_assets} ${ui_folder}
-        DEPENDS embed ${ui_sources} ${ui_files}
+        DEPENDS embed ${wasm_module} ${ui_sources} ${ui_files}
         COMMENT "Building the page" VERBATIM)
 else()
     set(ui_folder ${PROJECT_SOURCE_DIR}/src/serve/placeholder)

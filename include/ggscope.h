@@ -122,7 +122,7 @@ struct ggs_schema {
     const char *              name;
     const struct ggs_column * columns;
     uint32_t                  n_columns;
-    uint32_t                  n_words; // members of the row struct: one more than columns where there are bytes
+    uint32_t                  n_words; // members of the row struct: one more than columns if there are bytes
     int32_t                   key;     // the column that ggs_cursor_keys looks at, -1 for none
     uint8_t                   sorted;  // rows ascend by key
 };
@@ -158,7 +158,7 @@ struct ggs_string {
 struct ggs_file {
     uint64_t file;     // from 1
     uint64_t path;     // string
-    uint64_t size;     // when the trace was sealed, 0 where it was gone
+    uint64_t size;     // when the trace was sealed, 0 if it was gone
     int64_t  mtime_ns; // since 1970, when the trace was sealed
     uint64_t load;     // model load that opened it, 0 for none
     uint64_t gguf;     // 1: the engine opened it as GGUF
@@ -194,7 +194,7 @@ struct ggs_buffer {
     uint64_t load;     // model load that made it, 0 for none
     uint64_t file;     // it lies in a mapping of this file, 0 for none
     int64_t  begin_ns; // allocated
-    int64_t  end_ns;   // freed, -1 where it never was
+    int64_t  end_ns;   // freed, -1 if it never was
     uint64_t process;
 };
 
@@ -224,9 +224,9 @@ struct ggs_tensor {
     uint64_t source; // enum ggs_memory_source
     uint64_t file;   // DISK: where it is mapped from
     uint64_t file_offset;
-    uint64_t buffer; // where it has one (a DISK tensor may), 0 for none
+    uint64_t buffer; // 0 for none; a DISK tensor may have one too
     uint64_t buffer_offset;
-    uint64_t origin_file; // BUFFER: the file that it was copied from, 0 where unknown
+    uint64_t origin_file; // BUFFER: the file that it was copied from, 0 if unknown
     uint64_t origin_offset;
     uint64_t view; // tensor it is a view of, 0 for none
     uint64_t view_offset;
@@ -275,6 +275,8 @@ enum ggs_run_flags {
     GGS_RUN_PARTIAL     = 4, // some of its op runs were lost
     GGS_RUN_NO_WAITS =
         8, // the engine's barrier was not seen: no waits, and ends of op runs are bounds (GGS_OP_RUN_WAIT_UNSEEN)
+    GGS_RUN_RESULTS_UNSEEN =
+        16, // on a device: when its results were there was not seen; end_ns is when it was submitted
 };
 
 // One graph run. nodes = executed + absorbed + empty + skipped + opaque + unseen + cut.
@@ -290,7 +292,7 @@ struct ggs_run {
     int64_t  begin_ns;
     int64_t  end_ns;
     uint64_t threads;
-    int64_t  slot; // which of the runs at the same time, -1 where opaque
+    int64_t  slot; // which of the runs at the same time, -1 if opaque
     uint64_t os_thread;
     int64_t  status;
     uint64_t flags;
@@ -329,7 +331,7 @@ struct ggs_step {
     int64_t  begin_ns;
     int64_t  end_ns;
     uint64_t first_run;
-    uint64_t last_run; // where contexts run at the same time not all runs between are its own: see runs.step
+    uint64_t last_run; // if contexts run at the same time, not all runs between are its own: see runs.step
     uint64_t runs;
     uint64_t first_token; // row in tokens
     uint64_t tokens;
@@ -340,12 +342,12 @@ struct ggs_step {
 struct ggs_token {
     int64_t  step;
     uint64_t index; // in the step
-    int64_t  token; // -1 where the input was no token (embeddings)
+    int64_t  token; // -1 if the input was no token (embeddings)
     int64_t  position;
     int64_t  sequence;
     uint64_t output; // 1: the engine was asked for its output
-    uint64_t decode; // 0 where the call was not seen
-    uint64_t text;   // string: what the token reads as, maybe only part of a character; 0 where no vocabulary was there
+    uint64_t decode; // 0 if the call was not seen
+    uint64_t text;   // string: what the token reads as, maybe only part of a character; 0 if no vocabulary was there
 };
 
 enum ggs_op_run_flags {
@@ -601,15 +603,15 @@ struct ggs_residency {
 // A request to the disk under a file.
 struct ggs_block_request {
     int64_t  begin_ns;    // issued to the device
-    uint64_t duration_ns; // until it was completed; 0 where the kernel did not tell of that
+    uint64_t duration_ns; // until it was completed; 0 if the kernel did not tell of that
     uint64_t device;      // major << 20 | minor
     uint64_t sector;      // of 512 bytes
     uint64_t bytes;
     uint64_t write;
     uint64_t os_thread; // that issued it
-    uint64_t file;      // 0 where it is no file of the recording
+    uint64_t file;      // 0 if it is no file of the recording
     uint64_t file_offset;
-    uint64_t run; // under way at begin_ns, on that thread where it computes, else on any; run 0 for none
+    uint64_t run; // under way at begin_ns, on that thread if it computes, else on any; run 0 for none
     uint64_t node;
     int64_t  step;    // -1 for none
     uint64_t process; // that issued it, 0 if it is none of the recording
@@ -637,18 +639,18 @@ int ggs_reader_open(struct ggs_reader ** reader, const char * path, struct ggs_e
 int  ggs_reader_open_memory(struct ggs_reader ** reader, const void * data, size_t size, struct ggs_error * error);
 void ggs_reader_close(struct ggs_reader * reader); // NULL is fine
 
-// NULL where the trace is whole; else a sentence on what is missing.
+// NULL if the trace is whole; else a sentence on what is missing.
 const char * ggs_reader_warning(const struct ggs_reader * reader);
 // 16 bytes, the experiment's UUID.
 const uint8_t * ggs_reader_uuid(const struct ggs_reader * reader);
 uint64_t        ggs_reader_rows(const struct ggs_reader * reader, enum ggs_trace_table table);
 uint64_t        ggs_reader_size(const struct ggs_reader * reader); // bytes of the file
 
-// experiment.json's text, "" where it is missing or damaged. Lives as long as the reader.
+// experiment.json's text, "" if it is missing or damaged. Lives as long as the reader.
 const char * ggs_reader_experiment(struct ggs_reader * reader);
 // The text of a string column; "" for numbers that are unknown or whose chunk is damaged. Lives as long as the reader.
 const char * ggs_reader_string(struct ggs_reader * reader, uint64_t string);
-// The same with its length, for strings that hold bytes; NULL where unknown or damaged.
+// The same with its length, for strings that hold bytes; NULL if unknown or damaged.
 const void * ggs_reader_bytes(struct ggs_reader * reader, uint64_t string, uint64_t * length);
 
 // One row by number. `row` points to the table's struct. Random access decodes a chunk for each call: use a cursor to walk.

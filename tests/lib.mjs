@@ -29,6 +29,13 @@ export function output(program, args = [], options = {}) {
     return result.stdout;
 }
 
+// What a program shows on a terminal of so many columns, without colour. `script` is in every Debian.
+export function terminal(columns, program, args = []) {
+    const words = [program, ...args].map((word) => `'${word.replaceAll("'", "'\\''")}'`);
+    const text = output("script", ["-qec", `stty cols ${columns} rows 50; exec ${words.join(" ")}`, "/dev/null"], { env: { ...process.env, NO_COLOR: "1" }, input: "" });
+    return text.replaceAll("\r\n", "\n").replace(/^\^D\x08\x08/, "");
+}
+
 // A path in a directory of this test file's own, which is removed when the file ends.
 let scratchDirectory;
 process.on("exit", () => scratchDirectory && rmSync(scratchDirectory, { recursive: true, force: true }));

@@ -1,14 +1,17 @@
 // Builds the page: `npm run build`, into $GGSCOPE_UI_OUT or dist/.
 //     index.html app.js app.css worker.js icon.svg    what `ggscope serve` hands out
-//     report.html                                     the same page as one file; `ggscope report` puts its answers where the mark is
+//     report.html                                     the same page as one file, with the engine that answers it ($GGSCOPE_WASM); `ggscope report`
+//                                                     puts the experiment where the mark is
 import { build } from "esbuild";
 import { copyFile, mkdir, readFile, writeFile } from "node:fs/promises";
 import { dirname, join, resolve } from "node:path";
+import { gzipSync } from "node:zlib";
 import { fileURLToPath } from "node:url";
 
 const here = dirname(fileURLToPath(import.meta.url));
 const out = resolve(process.env.GGSCOPE_UI_OUT ?? join(here, "dist"));
-const mark = "<!--ggscope-answers-->";
+const wasm = resolve(process.env.GGSCOPE_WASM ?? join(here, "..", "build", "wasm", "ggscope.wasm"));
+const mark = "<!--ggscope-experiment-->";
 
 const options = {
     bundle: true,
@@ -29,18 +32,21 @@ async function page() {
     for (const file of ["index.html", "icon.svg"]) await copyFile(join(here, "src", file), join(out, file));
 }
 
-// One classic script inside the page: file:// allows no modules, no workers and no requests.
+// Text that stands in a script element as it is.
+const script = (text) => text.replace(/<\/script/gi, "<\\/script").replace(/<!--/g, "<\\!--");
+
+async function bundle(entry) {
+    return (await build({ ...options, entryPoints: { [entry]: `src/${entry}` }, outdir: out, define: { REPORT: "true" }, write: false })).outputFiles;
+}
+
+// One classic script inside the page: file:// allows no modules and no requests. The engine is started from its text, as a worker.
 async function report() {
-    const { outputFiles } = await build({
-        ...options,
-        entryPoints: { report: "src/main.tsx" },
-        outdir: out,
-        define: { REPORT: "true" },
-        write: false,
-    });
+    const outputFiles = await bundle("main.tsx");
+    const [engine] = await bundle("engine-worker.ts");
+    const module = gzipSync(await readFile(wasm), { level: 9 }).toString("base64");
     const text = (ending) => outputFiles.find((file) => file.path.endsWith(ending)).text;
     const icon = (await readFile(join(here, "src", "icon.svg"), "utf8")).trim();
-    const policy = "default-src 'none'; script-src 'unsafe-inline'; style-src 'unsafe-inline'; img-src data:; base-uri 'none'; form-action 'none'";
+    const policy = "default-src 'none'; script-src 'unsafe-inline' 'wasm-unsafe-eval'; worker-src blob:; style-src 'unsafe-inline'; img-src data:; base-uri 'none'; form-action 'none'";
     const html = `<!doctype html>
 <html lang="en">
 <head>
@@ -54,7 +60,9 @@ async function report() {
 <body>
 <div id="app"><noscript>This page needs JavaScript: it draws the recording in your browser. Nothing leaves your machine.</noscript></div>
 ${mark}
-<script>${text(".js").replace(/<\/script/gi, "<\\/script").replace(/<!--/g, "<\\!--")}</script>
+<script type="text/plain" id="ggscope-module">${module}</script>
+<script type="text/plain" id="ggscope-engine">${script(engine.text)}</script>
+<script>${script(text(".js"))}</script>
 </body>
 </html>
 `;

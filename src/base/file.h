@@ -16,19 +16,34 @@ struct ggs_mapping {
 int  ggs_mapping_open(struct ggs_mapping * mapping, const char * path, struct ggs_error * error);
 void ggs_mapping_close(struct ggs_mapping * mapping);
 
-// A file that appears whole or not at all: written as "PATH.tmp-PID-N" beside its target, then renamed.
+// Opens a regular file for reading; -1 with errno otherwise. A pipe that nobody writes to does not hang us.
+int ggs_file_open(const char * path);
+
+// A file that appears whole or not at all. If the file system can, it has no name until it is whole, so that a process
+// that is killed leaves nothing behind; else it is written as "PATH.tmp-PID-N" and renamed.
 //     if (ggs_output_open(&output, path, error) < 0) ...
 //     fwrite(..., output.file);
 //     return ggs_output_commit(&output, error);      // or ggs_output_discard(&output)
-// Exactly one of commit and discard follows a successful open. Mode 0666 less the umask.
+// Exactly one of commit and discard follows a successful open. Mode 0666 less the umask. A symbolic link stays one: what it
+// points to is replaced. A device or a pipe is written to as it is.
 struct ggs_output {
     FILE * file;
     char * path;
-    char * temporary;
+    char * temporary; // NULL: it has no name yet
+    bool   direct;    // a device or a pipe
 };
 int  ggs_output_open(struct ggs_output * output, const char * path, struct ggs_error * error);
 int  ggs_output_commit(struct ggs_output * output, struct ggs_error * error);
 void ggs_output_discard(struct ggs_output * output);
+// For writers that need a name: `temporary` is one, and the file is empty. Refuses devices and pipes.
+int ggs_output_open_named(struct ggs_output * output, const char * path, struct ggs_error * error);
+// Commits, but leaves a file alone that has these bytes already, its time of change included.
+int ggs_output_commit_changed(struct ggs_output * output, bool * unchanged, struct ggs_error * error);
+// Removes files "PREFIX*.tmp-PID-N" whose writers are dead. `prefix` is a path; "DIRECTORY/" is fine.
+void ggs_output_sweep(const char * prefix);
+
+// The last part of a path.
+const char * ggs_file_name(const char * path);
 
 // Makes a directory and all that is missing above it, with mode 0777 less the umask. One that is there is fine.
 int ggs_make_directories(const char * path, struct ggs_error * error);

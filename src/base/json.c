@@ -192,6 +192,14 @@ void ggs_json_i64(struct ggs_json * json, const char * key, int64_t value) {
     put_u64(json, value < 0 ? 0 - (uint64_t) value : (uint64_t) value);
 }
 
+void ggs_json_natural(struct ggs_json * json, const char * key, int64_t value) {
+    if (value < 0) {
+        ggs_json_null(json, key);
+    } else {
+        ggs_json_i64(json, key, value);
+    }
+}
+
 void ggs_json_double(struct ggs_json * json, const char * key, double value) {
     if (!isfinite(value)) {
         ggs_json_null(json, key);

@@ -49,6 +49,7 @@ void ggs_json_string(struct ggs_json * json, const char * key, const char * valu
 void ggs_json_string_n(struct ggs_json * json, const char * key, const char * value, size_t length);
 void ggs_json_u64(struct ggs_json * json, const char * key, uint64_t value);
 void ggs_json_i64(struct ggs_json * json, const char * key, int64_t value);
+void ggs_json_natural(struct ggs_json * json, const char * key, int64_t value); // negative gives null
 void ggs_json_double(struct ggs_json * json, const char * key,
                      double value); // shortest text that reads back equal; NaN and infinities give null
 void ggs_json_bool(struct ggs_json * json, const char * key, bool value);

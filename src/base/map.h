@@ -21,9 +21,9 @@ struct ggs_map {
 };
 
 void ggs_map_release(struct ggs_map * map);
-// The value, 0 where there is none.
+// The value, 0 if there is none.
 uint64_t ggs_map_get(const struct ggs_map * map, struct ggs_map_key key);
-// The place of the key's value, which is 0 where the key is new and must be set then. NULL when out of memory. Lives until
+// The place of the key's value, which is 0 if the key is new and must be set then. NULL when out of memory. Lives until
 // the next call.
 uint64_t * ggs_map_put(struct ggs_map * map, struct ggs_map_key key);
 

@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/array.h"
 #include "base/terminal.h"
 #include "base/text.h"
 
@@ -51,18 +52,9 @@ void ggs_table_column(struct ggs_table * table, const char * title, enum ggs_ali
 }
 
 static void add_cell(struct ggs_table * table, char * cell) {
-    if (table->n_cells == table->capacity) {
-        size_t  capacity = table->capacity == 0 ? 64 : table->capacity * 2;
-        char ** cells    = realloc(table->cells, capacity * sizeof(char *));
-        if (cells == NULL) {
-            table->failed = true;
-            free(cell);
-            return;
-        }
-        table->cells    = cells;
-        table->capacity = capacity;
-    }
-    table->cells[table->n_cells++] = cell;
+    if (ggs_array_push(table->cells, table->n_cells, table->capacity, cell)) return;
+    table->failed = true;
+    free(cell);
 }
 
 void ggs_table_cell(struct ggs_table * table, const char * format, ...) {

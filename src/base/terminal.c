@@ -16,6 +16,10 @@ bool ggs_terminal_colour(FILE * file) {
     return isatty(fileno(file)) == 1;
 }
 
+unsigned ggs_terminal_limit(FILE * file) {
+    return isatty(fileno(file)) ? ggs_terminal_width(file) : 0;
+}
+
 unsigned ggs_terminal_width(FILE * file) {
     struct winsize size;
     if (ioctl(fileno(file), TIOCGWINSZ, &size) == 0 && size.ws_col > 0) return size.ws_col;

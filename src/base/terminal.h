@@ -7,8 +7,10 @@
 
 // Colour where `file` is a terminal, TERM is not "dumb" and NO_COLOR is unset or empty.
 bool ggs_terminal_colour(FILE * file);
-// Columns of the terminal behind `file`; $COLUMNS, else 80, where it is none.
+// Columns of the terminal behind `file`; $COLUMNS, else 80, where it is none: for plots.
 unsigned ggs_terminal_width(FILE * file);
+// How wide a line may be before it is cut: the terminal's width; 0, never, where it is none, because others read it.
+unsigned ggs_terminal_limit(FILE * file);
 // Columns that a UTF-8 string takes (wide and combining characters counted properly, escape sequences not counted).
 size_t ggs_terminal_columns(const char * string);
 

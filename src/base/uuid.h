@@ -7,6 +7,6 @@
 enum { GGS_UUID_LENGTH = 37 }; // of the text, with its NUL
 
 char * ggs_uuid_format(char text[GGS_UUID_LENGTH], const uint8_t uuid[16]); // returns `text`
-bool   ggs_uuid_parse(const char * text, uint8_t uuid[16]);                 // false where the text is no UUID
-// A new random one (version 4). False where the system gives no random bytes.
+bool   ggs_uuid_parse(const char * text, uint8_t uuid[16]);                 // false if the text is no UUID
+// A new random one (version 4). False if the system gives no random bytes.
 bool ggs_uuid_make(uint8_t uuid[16]);

@@ -13,15 +13,20 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "capture/clock.h"
+#include "base/lock.h"
+#include "base/ticks.h"
+#include "capture/cpu/ops.h"
+#include "capture/graph-run.h"
 #include "capture/journal.h"
+#include "capture/losses.h"
 #include "capture/preload.h"
 #include "capture/prove.h"
 #include "capture/reads.h"
-#include "capture/recorder.h"
 #include "capture/residency.h"
 #include "capture/resolve.h"
+#include "capture/sandbox.h"
 #include "capture/segment.h"
+#include "capture/signals.h"
 #include "trace/spool.h"
 
 int                  ggs_capture_state = GGS_CAPTURE_OFF; // until the constructor has looked at the environment
@@ -44,10 +49,13 @@ static void set_state(int state) {
 static void say(const char * format, va_list arguments) {
     char line[1024];
     int  length = vsnprintf(line, sizeof(line) - 1, format, arguments);
-    if (length < 0) return;
+    if (length < 0 || ggs_sandboxed()) return;
     if ((size_t) length > sizeof(line) - 2) length = (int) sizeof(line) - 2;
     line[length] = '\n';
+    struct ggs_signals signals;
+    ggs_signals_hold(&signals);
     dprintf(STDERR_FILENO, "ggscope: %.*s", length + 1, line);
+    ggs_signals_release(&signals);
 }
 
 void ggs_capture_give_up(const char * format, ...) {
@@ -59,7 +67,7 @@ void ggs_capture_give_up(const char * format, ...) {
     va_end(arguments);
 }
 
-__attribute__((format(printf, 1, 2))) static void say_line(const char * format, ...) {
+void ggs_capture_note(const char * format, ...) {
     va_list arguments;
     va_start(arguments, format);
     say(format, arguments);
@@ -71,8 +79,8 @@ void ggs_capture_stop_full(void) {
     if (!__atomic_compare_exchange_n(&ggs_capture_state, &recording, GGS_CAPTURE_FULL, false, __ATOMIC_ACQ_REL,
                                      __ATOMIC_RELAXED))
         return;
-    say_line("recording ends here, the program runs on: %s",
-             reason == EDQUOT ? "the size given by --max-size is reached" : strerror(reason));
+    ggs_capture_note("recording ends here, the program runs on: %s",
+                     reason == EDQUOT ? "the size given by --max-size is reached" : strerror(reason));
 }
 
 // ---- start and end of the process ----
@@ -85,10 +93,44 @@ static void forget_environment(void) {
     for (size_t i = 0; i < sizeof(ours) / sizeof(ours[0]); i++) unsetenv(ours[i]);
 }
 
+// The spool folder, marked (base/lock.h) for as long as this process lives. Its number is high, out of the way of the host's own files.
+enum { OUT_OF_THE_WAY = 700 };
+static int         held_spool = -1;
+static struct stat held_info;
+
+static void hold_spool(void) {
+    int fd = open(spool, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    if (fd < 0 || !ggs_lock_mark(fd) || fstat(fd, &held_info) != 0) {
+        if (fd >= 0) close(fd);
+        return;
+    }
+    held_spool = fcntl(fd, F_DUPFD_CLOEXEC, OUT_OF_THE_WAY);
+    if (held_spool < 0) {
+        held_spool = fd;
+    } else {
+        close(fd);
+    }
+}
+
+// In a child that goes on without exec: it does not record. A host that closed our file may have one of its own there.
+static void let_spool_go(void) {
+    struct stat info;
+    if (held_spool >= 0 && fstat(held_spool, &info) == 0 && info.st_dev == held_info.st_dev &&
+        info.st_ino == held_info.st_ino)
+        close(held_spool);
+    held_spool = -1;
+}
+
 static void child_of_fork(void) {
-    // The child shares our mappings: it must not write there.
+    if (!ggs_sandboxed()) let_spool_go();
+    // The child shares our mappings: it must not write there, also not the end of what this thread was doing. No lock is taken in it,
+    // because a thread that it does not have may hold it: while the state is off, only ggs_resolve takes one.
     set_state(GGS_CAPTURE_OFF);
+    ggs_in.run = ggs_in.schedule = ggs_in.decode = 0;
+    ggs_op_own(NULL);
+    ggs_prove_forget();
     ggs_reads_forget();
+    ggs_resolve_unlock();
 }
 
 static uint64_t number_from_environment(const char * name, uint64_t otherwise) {
@@ -133,10 +175,8 @@ __attribute__((constructor)) static void constructor(void) {
 
 static void tell_losses(void) {
     for (unsigned reason = 1; reason < GGS_LOSS_COUNT; reason++) {
-        for (unsigned thread = 0; thread < GGS_LOST_THREADS; thread++) {
-            uint64_t count = ggs_recorder_lost(reason, thread);
-            if (count > 0) ggs_journal_numbers(GGS_JOURNAL_LOSS, reason, thread, count, 0, NULL);
-        }
+        struct ggs_losses loss = ggs_losses_get(reason);
+        if (loss.count > 0) ggs_journal_loss(reason, loss.count, 0, loss.begin, loss.end);
     }
 }
 
@@ -175,9 +215,9 @@ static void tell_process(void) {
     char executable[PATH_MAX] = "";
     if (readlink("/proc/self/exe", executable, sizeof(executable) - 1) < 0) executable[0] = '\0';
     struct ggs_journal_process process = {
-        .pid = (uint32_t) getpid(), .tick_is_ns = ggs_clock_is_ns, .page_size = (uint32_t) sysconf(_SC_PAGESIZE)};
+        .pid = (uint32_t) getpid(), .tick_is_ns = ggs_ticks_are_ns, .page_size = (uint32_t) sysconf(_SC_PAGESIZE)};
     struct timespec utc;
-    ggs_clock_anchor(&process.ticks, &process.monotonic_ns);
+    ggs_ticks_pair(&process.ticks, &process.monotonic_ns);
     clock_gettime(CLOCK_REALTIME, &utc);
     process.realtime_ns       = (uint64_t) utc.tv_sec * 1000000000u + (uint64_t) utc.tv_nsec;
     struct ggs_piece pieces[] = {{&process, sizeof(process)}, {executable, strlen(executable) + 1}};
@@ -217,10 +257,22 @@ static void add_build_id(struct text * text, const struct dl_phdr_info * info) {
     }
 }
 
+// An addon that has ggml inside.
+static bool holds_engine(const struct dl_phdr_info * info) {
+    uintptr_t address = (uintptr_t) ggs_engine.op_name;
+    for (int i = 0; i < info->dlpi_phnum; i++) {
+        const ElfW(Phdr) * segment = &info->dlpi_phdr[i];
+        if (segment->p_type == PT_LOAD && address - (info->dlpi_addr + segment->p_vaddr) < segment->p_memsz)
+            return true;
+    }
+    return false;
+}
+
 static int add_library(struct dl_phdr_info * info, size_t size, void * data) {
     (void) size;
     const char * name = info->dlpi_name == NULL ? NULL : strrchr(info->dlpi_name, '/');
-    if (name == NULL || (strncmp(name, "/libggml", 8) != 0 && strncmp(name, "/libllama", 9) != 0)) return 0;
+    if (name == NULL) return 0;
+    if (strncmp(name, "/libggml", 8) != 0 && strncmp(name, "/libllama", 9) != 0 && !holds_engine(info)) return 0;
     add(data, "library=%s\nbuild_id=", info->dlpi_name);
     add_build_id(data, info);
     add(data, "\n");
@@ -279,7 +331,7 @@ static void start(void) {
         ggs_capture_give_up("cannot create %s: %s: the program runs on, nothing is recorded", spool, strerror(errno));
         return;
     }
-    ggs_clock_choose();
+    ggs_ticks_choose();
     if (ggs_journal_begin() != 0 &&
         (errno != EEXIST || !follow || move_to_own_directory() != 0 || ggs_journal_begin() != 0)) {
         if (errno == EEXIST) {
@@ -290,6 +342,7 @@ static void start(void) {
         }
         return;
     }
+    hold_spool();
     forget_environment();
     tell_process();
     tell_engine();

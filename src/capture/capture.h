@@ -27,8 +27,16 @@ static inline bool ggs_capture_recording(void) {
     return __atomic_load_n(&ggs_capture_state, __ATOMIC_RELAXED) == GGS_CAPTURE_RECORDING;
 }
 
+// Did recording end for want of room?
+static inline bool ggs_capture_full(void) {
+    return __atomic_load_n(&ggs_capture_state, __ATOMIC_RELAXED) == GGS_CAPTURE_FULL;
+}
+
 // Stops tracing for good and says why, once.
 __attribute__((format(printf, 1, 2))) void ggs_capture_give_up(const char * format, ...);
+
+// One line to stderr, for what the user should know though recording goes on.
+__attribute__((format(printf, 1, 2))) void ggs_capture_note(const char * format, ...);
 
 // There is no more room (errno says why): recording ends here, which is said once; the program runs on.
 void ggs_capture_stop_full(void);

@@ -6,6 +6,8 @@
 #include <stdlib.h>
 #include <sys/stat.h>
 
+#include "capture/sandbox.h"
+
 static struct ggs_model_file * files[GGS_FILES_MOST];
 static int                     n_files; // published with release order
 static pthread_mutex_t         lock = PTHREAD_MUTEX_INITIALIZER;
@@ -26,7 +28,7 @@ int ggs_files_find_open(int fd) {
 
 void ggs_files_add(const char * path) {
     struct stat info;
-    if (stat(path, &info) != 0 || !S_ISREG(info.st_mode)) return;
+    if (ggs_sandboxed() || stat(path, &info) != 0 || !S_ISREG(info.st_mode)) return;
     pthread_mutex_lock(&lock);
     if (n_files < GGS_FILES_MOST && ggs_files_find(info.st_dev, info.st_ino) < 0) {
         struct ggs_model_file * file = calloc(1, sizeof(*file));

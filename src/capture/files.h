@@ -10,12 +10,12 @@ enum { GGS_FILES_MOST = 256 };
 struct ggs_model_file {
     uint64_t device, inode;
     uint64_t size;
-    char     path[4096]; // absolute where it could be resolved
+    char     path[4096]; // absolute if it could be resolved
 };
 
-// One more, where it is not known yet.
+// One more, if it is not known yet.
 void ggs_files_add(const char * path);
-// Its number, -1 where it is none of them.
+// Its number, -1 if it is none of them.
 int ggs_files_find(uint64_t device, uint64_t inode);
 int ggs_files_find_open(int fd);
 // NULL beyond the last one.

@@ -36,6 +36,8 @@ struct abi_plan {
     uint8_t * work_data;
     int32_t   n_threads;
     void *    threadpool;
+    _Bool (*abort)(void * data); // asked by thread 0 after every node; true ends the run
+    void * abort_data;
 };
 
 struct abi_params {
@@ -76,6 +78,11 @@ struct abi_functions {
     void * (*buffer_type)(void * buffer);
     _Bool (*buffer_is_host)(void * buffer);
     const char * (*buffer_type_name)(void * type);
+    // of backends' devices; NULL in releases that cannot tell
+    void * (*backend_device)(void * backend);
+    const char * (*device_description)(void * device);
+    int (*device_type)(void * device); // ggml's: 0 CPU, 1 GPU, 2 GPU that shares the CPU's memory, 3 accelerator
+    void (*device_memory)(void * device, size_t * free, size_t * total);
     const char * (*version)(void); // NULL in releases that cannot tell
     const char * (*commit)(void);
 };

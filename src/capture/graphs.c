@@ -18,8 +18,8 @@ struct variant {
     struct ggs_known_graph      graph;
     uint64_t                    hash;     // of everything
     uint64_t                    topology; // of everything but addresses
-    struct variant *            base;     // the variant whose definition was written in full; itself where it was
-    uint64_t *                  moved;    // addresses of the leaves where they differ from the base's, else NULL
+    struct variant *            base;     // the variant whose definition was written in full; itself if it was
+    uint64_t *                  moved;    // addresses of the leaves if they differ from the base's, else NULL
     struct abi_tensor **        leaves;   // base only: tensors beyond the nodes, in the order of the definition
     uint32_t                    n_leaves; // base only
     struct ggs_journal_tensor * told;     // base only: the definition as written
@@ -55,7 +55,7 @@ static inline uint64_t mix(const void * data, unsigned pairs, uint64_t key) {
     return sum;
 }
 
-// The same where the words behind the first `common` pairs are mostly zero.
+// The same if the words behind the first `common` pairs are mostly zero.
 static inline uint64_t mix_rare(const void * data, unsigned common, unsigned pairs, uint64_t key) {
     const uint8_t * rest = (const uint8_t *) data + 16 * common;
     uint64_t        any = 0, sum = mix(data, common, key);
@@ -237,7 +237,7 @@ static void plan_routing(struct copies * c, const struct abi_tensor * node, uint
         const struct abi_tensor * source = node->src[s];
         const struct abi_tensor * root   = root_of(source);
         if (source == NULL || elements(source) != elements(ids)) continue;
-        // The value that multiplies an output, and the raw probability where the next op still sees it.
+        // The value that multiplies an output, and the raw probability if the next op still sees it.
         bool multiplies = node->op == ops.mul && is_routing(source, ids);
         bool raw        = root->op == ops.get_rows && root->src[1] != NULL && root_of(root->src[1]) == root_of(ids);
         if (multiplies || raw) want_copy(c, i, s, source);

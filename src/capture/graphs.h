@@ -21,7 +21,7 @@ struct ggs_graph_ops {
     int get_rows, set_rows, mul_mat_id, rope, mul;
 };
 
-// Recognises `graph`, or writes its definition to the journal. NULL where memory or the journal's room ran out.
+// Recognises `graph`, or writes its definition to the journal. NULL if memory or the journal's room ran out.
 // Thread-safe; takes a lock.
 const struct ggs_known_graph * ggs_graphs_identify(const struct abi_graph *     graph,
                                                    const struct abi_functions * functions);

@@ -1,6 +1,5 @@
-// The functions that stand in for the engine's own. Each finds the real one, tells the recorder or the journal what
-// it saw, and passes everything on unchanged.
-#include <errno.h>
+// The functions that stand in for those of the engine that all backends share. Each finds the real one, tells the journal what it
+// saw, and passes everything on unchanged. The CPU's own are in cpu/hooks.c.
 #include <stdbool.h>
 #include <stdint.h>
 #include <stdio.h>
@@ -8,199 +7,67 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/ticks.h"
 #include "capture/buffers.h"
 #include "capture/capture.h"
-#include "capture/clock.h"
+#include "capture/device/device.h"
 #include "capture/files.h"
 #include "capture/ggml-abi.h"
-#include "capture/graphs.h"
+#include "capture/graph-run.h"
+#include "capture/hook.h"
 #include "capture/journal.h"
 #include "capture/maps.h"
-#include "capture/prove.h"
 #include "capture/reads.h"
-#include "capture/recorder.h"
 #include "capture/residency.h"
-#include "capture/resolve.h"
+#include "capture/sandbox.h"
 #include "trace/spool.h"
-
-#define EXPORT    __attribute__((visibility("default")))
-#define LIKELY(x) __builtin_expect(!!(x), 1)
-#define CALLER    __builtin_return_address(0)
-
-// REAL(name): declares `real`, the function behind the hook `name`, as the library that called finds it.
-#define REAL(name)                                                      \
-    static struct ggs_hook hook_of_##name = {#name, {{0, 0, NULL}}, 0}; \
-    __typeof__(&name)      real           = (__typeof__(&name)) ggs_resolve(&hook_of_##name, CALLER)
-
-// ---- ops ----
-
-EXPORT bool ggml_cpu_extra_compute_forward(struct abi_params * params, struct abi_tensor * node);
-EXPORT bool ggml_cpu_extra_compute_forward(struct abi_params * params, struct abi_tensor * node) {
-    REAL(ggml_cpu_extra_compute_forward);
-    if (!LIKELY(ggs_capture_recording())) return real(params, node);
-    if (ggs_prove_active()) ggs_prove_thread();
-    ggs_op_begin(params, node, 0);
-    bool computed = real(params, node);
-    if (computed) ggs_op_mark_extra();
-    return computed;
-}
-
-EXPORT void ggml_compute_forward_rms_norm_mul_fused(struct abi_params * params, struct abi_tensor * norm,
-                                                    struct abi_tensor * mul);
-EXPORT void ggml_compute_forward_rms_norm_mul_fused(struct abi_params * params, struct abi_tensor * norm,
-                                                    struct abi_tensor * mul) {
-    REAL(ggml_compute_forward_rms_norm_mul_fused);
-    if (ggs_prove_active()) ggs_prove_thread();
-    if (LIKELY(ggs_capture_recording())) ggs_op_begin(params, norm, 1);
-    real(params, norm, mul);
-}
-
-// All threads of the run come through here, and all of them twice: whether they do must not depend on the thread.
-static void proving_barrier(void (*real)(void *), void * pool) {
-    uint64_t enter = ggs_clock_ticks();
-    uint32_t run, node;
-    real(pool);
-    ggs_op_current(&run, &node);
-    ggs_prove_tell(run, node);
-    real(pool);
-    if (ggs_op_in_flight()) ggs_op_barrier(enter, ggs_clock_ticks());
-}
-
-EXPORT void ggml_barrier(void * pool);
-EXPORT void ggml_barrier(void * pool) {
-    REAL(ggml_barrier);
-    if (ggs_prove_active()) {
-        proving_barrier(real, pool);
-        return;
-    }
-    if (!LIKELY(ggs_op_in_flight())) {
-        real(pool);
-        return;
-    }
-    uint64_t enter = ggs_clock_ticks();
-    real(pool);
-    ggs_op_barrier(enter, ggs_clock_ticks());
-}
 
 // ---- graph runs ----
 
-static uint64_t n_runs, n_schedules, n_decodes, n_loads, n_buffers; // counted under the journal's lock
-
-// The graph run that the calling thread is in. The graph functions call each other: the outermost counts.
-struct nesting {
-    unsigned                       depth;
-    uint64_t                       run; // 0: not recorded
-    const struct ggs_known_graph * graph;
-    uint64_t                       schedule, decode;
-    unsigned                       transfer_depth;
-    unsigned                       alloc_depth;
-};
-static _Thread_local struct nesting in;
-
-static void run_enter(const struct abi_graph * graph, void * backend, const void * caller) {
-    if (in.depth++ > 0) return;
-    if (__builtin_expect(__atomic_load_n(&ggs_reads_loading, __ATOMIC_RELAXED) != 0, 0) && ggs_reads_settle())
-        ggs_residency_tell(GGS_MOMENT_LOAD); // of a load whose end no hook saw
-    in.run = 0;
-    if (ggs_prove_wanted) ggs_prove_enter();
-    if (!ggs_capture_wake(caller) || graph == NULL || graph->n_nodes <= 0) return;
-    if (ggs_engine.graph_n_nodes((void *) graph) != graph->n_nodes ||
-        ggs_engine.graph_node((void *) graph, 0) != graph->nodes[0]) {
-        ggs_capture_give_up("this ggml's graph is not laid out as expected: the program runs on, recording ends here");
-        return;
-    }
-    in.graph = ggs_graphs_identify(graph, &ggs_engine);
-    if (in.graph == NULL) {
-        ggs_capture_stop_full();
-        return;
-    }
-    const char *           name = backend == NULL ? "CPU" : ggs_engine.backend_name(backend);
-    struct ggs_journal_run run  = {.graph     = in.graph->id,
-                                   .schedule  = in.schedule,
-                                   .decode    = in.decode,
-                                   .os_thread = ggs_recorder_thread_id(),
-                                   .host      = backend == NULL};
-    ggs_clock_anchor(&run.ticks, &run.monotonic_ns);
-    struct ggs_piece pieces[] = {{&run, sizeof(run)}, {name, strlen(name) + 1}};
-    if (ggs_journal_append_next(GGS_JOURNAL_RUN, pieces, 2, &run.run, &n_runs) != 0) {
-        ggs_capture_stop_full();
-        return;
-    }
-    in.run = run.run;
-}
-
-static void run_leave(int64_t status) {
-    if (--in.depth > 0) return;
-    if (ggs_prove_wanted) ggs_prove_leave();
-    if (in.run == 0) return; // its end is told though the spool may be full by now
-    struct ggs_journal_run_end end = {.run = in.run, .status = status};
-    ggs_clock_anchor(&end.ticks, &end.monotonic_ns);
-    struct ggs_piece piece = {&end, sizeof(end)};
-    ggs_journal_append(GGS_JOURNAL_RUN_END, &piece, 1);
-    in.run = 0;
-    if (in.schedule == 0) ggs_residency_tell(GGS_MOMENT_GRAPH);
-}
+static uint64_t n_schedules, n_decodes, n_loads, n_buffers; // counted under the journal's lock
 
 EXPORT int ggml_backend_graph_compute_async(void * backend, struct abi_graph * graph);
 EXPORT int ggml_backend_graph_compute_async(void * backend, struct abi_graph * graph) {
     REAL(ggml_backend_graph_compute_async);
-    run_enter(graph, backend, CALLER);
+    ggs_graph_run_enter(graph, backend, CALLER);
+    ggs_device_begin(backend, graph);
     int status = real(backend, graph);
-    run_leave(status);
+    ggs_device_end();
+    ggs_graph_run_leave(status);
     return status;
 }
 
 EXPORT int ggml_backend_graph_compute(void * backend, struct abi_graph * graph);
 EXPORT int ggml_backend_graph_compute(void * backend, struct abi_graph * graph) {
     REAL(ggml_backend_graph_compute);
-    run_enter(graph, backend, CALLER);
+    ggs_graph_run_enter(graph, backend, CALLER);
+    ggs_device_begin(backend, graph);
     int status = real(backend, graph);
-    run_leave(status);
-    return status;
-}
-
-// Reached by every graph that the CPU computes, directly or through a backend: here the threads are known.
-EXPORT int ggml_graph_compute(struct abi_graph * graph, struct abi_plan * plan);
-EXPORT int ggml_graph_compute(struct abi_graph * graph, struct abi_plan * plan) {
-    REAL(ggml_graph_compute);
-    run_enter(graph, NULL, CALLER);
-    struct ggs_slot * run = NULL;
-    if (in.run != 0 && plan != NULL && in.graph->n_nodes == (uint32_t) graph->n_nodes) {
-        run = ggs_slot_open((uint32_t) in.run, graph, in.graph, plan->threadpool, plan->n_threads);
-        if (run == NULL && errno != EBUSY) ggs_capture_stop_full();
-        ggs_journal_numbers(GGS_JOURNAL_RUN_THREADS, in.run, (uint64_t) plan->n_threads, ggs_slot_number(run), 0, NULL);
-    }
-    if (__atomic_load_n(&ggs_capture_state, __ATOMIC_RELAXED) == GGS_CAPTURE_FULL && run == NULL && graph != NULL &&
-        plan != NULL)
-        ggs_recorder_count_lost_run(GGS_LOSS_SPACE, (uint64_t) graph->n_nodes, plan->n_threads);
-    bool proving = ggs_prove_wanted && run != NULL && ggs_prove_begin();
-    int  status  = real(graph, plan);
-    if (proving) ggs_prove_end();
-    if (run != NULL) ggs_slot_close(run);
-    run_leave(status);
+    ggs_device_end();
+    ggs_graph_run_leave(status);
     return status;
 }
 
 static void schedule_enter(void * scheduler, const struct abi_graph * graph, const void * caller) {
-    if (in.schedule != 0 || !ggs_capture_wake(caller)) return;
-    struct ggs_journal_number numbers = {{0, (uint64_t) scheduler, in.decode, (uint64_t) graph->n_nodes}};
+    if (ggs_in.schedule != 0 || !ggs_capture_wake(caller)) return;
+    struct ggs_journal_number numbers = {{0, (uint64_t) scheduler, ggs_in.decode, (uint64_t) graph->n_nodes}};
     struct ggs_piece          piece   = {&numbers, sizeof(numbers)};
     if (ggs_journal_append_next(GGS_JOURNAL_SCHEDULE, &piece, 1, &numbers.value[0], &n_schedules) == 0)
-        in.schedule = numbers.value[0];
+        ggs_in.schedule = numbers.value[0];
 }
 
 static void schedule_leave(bool outermost, int status) {
-    if (!outermost || in.schedule == 0) return;
+    if (!outermost || ggs_in.schedule == 0) return;
     if (ggs_capture_recording())
-        ggs_journal_numbers(GGS_JOURNAL_SCHEDULE_END, in.schedule, (uint64_t) (int64_t) status, 0, 0, NULL);
-    in.schedule = 0;
+        ggs_journal_numbers(GGS_JOURNAL_SCHEDULE_END, ggs_in.schedule, (uint64_t) (int64_t) status, 0, 0, NULL);
+    ggs_in.schedule = 0;
     ggs_residency_tell(GGS_MOMENT_GRAPH);
 }
 
 EXPORT int ggml_backend_sched_graph_compute_async(void * scheduler, struct abi_graph * graph);
 EXPORT int ggml_backend_sched_graph_compute_async(void * scheduler, struct abi_graph * graph) {
     REAL(ggml_backend_sched_graph_compute_async);
-    bool outermost = in.schedule == 0;
+    bool outermost = ggs_in.schedule == 0;
     schedule_enter(scheduler, graph, CALLER);
     int status = real(scheduler, graph);
     schedule_leave(outermost, status);
@@ -210,7 +77,7 @@ EXPORT int ggml_backend_sched_graph_compute_async(void * scheduler, struct abi_g
 EXPORT int ggml_backend_sched_graph_compute(void * scheduler, struct abi_graph * graph);
 EXPORT int ggml_backend_sched_graph_compute(void * scheduler, struct abi_graph * graph) {
     REAL(ggml_backend_sched_graph_compute);
-    bool outermost = in.schedule == 0;
+    bool outermost = ggs_in.schedule == 0;
     schedule_enter(scheduler, graph, CALLER);
     int status = real(scheduler, graph);
     schedule_leave(outermost, status);
@@ -236,9 +103,9 @@ EXPORT void * ggml_backend_buft_alloc_buffer(void * type, size_t size);
 EXPORT void * ggml_backend_buft_alloc_buffer(void * type, size_t size) {
     REAL(ggml_backend_buft_alloc_buffer);
     ggs_capture_wake(CALLER);
-    in.alloc_depth++;
+    ggs_in.alloc_depth++;
     void * buffer = real(type, size);
-    if (--in.alloc_depth == 0 && size > 0) tell_buffer(buffer);
+    if (--ggs_in.alloc_depth == 0 && size > 0) tell_buffer(buffer);
     return buffer;
 }
 
@@ -253,25 +120,24 @@ EXPORT void * ggml_backend_buffer_init(void * type, union interface interface, v
     REAL(ggml_backend_buffer_init);
     ggs_capture_wake(CALLER);
     void * buffer = real(type, interface, context, size);
-    if (in.alloc_depth == 0) tell_buffer(buffer);
+    if (ggs_in.alloc_depth == 0) tell_buffer(buffer);
     return buffer;
 }
 
 EXPORT void ggml_backend_buffer_free(void * buffer);
 EXPORT void ggml_backend_buffer_free(void * buffer) {
     REAL(ggml_backend_buffer_free);
-    uint64_t id = buffer == NULL ? 0 : ggs_buffer_remove(buffer);
+    uint64_t id = buffer == NULL || !ggs_capture_recording() ? 0 : ggs_buffer_remove(buffer);
     real(buffer);
-    if (id != 0 && ggs_capture_recording()) ggs_journal_numbers(GGS_JOURNAL_BUFFER_FREE, id, 0, 0, 0, NULL);
+    if (id != 0) ggs_journal_numbers(GGS_JOURNAL_BUFFER_FREE, id, 0, 0, 0, NULL);
 }
 
 EXPORT void ggml_backend_buffer_set_usage(void * buffer, int usage);
 EXPORT void ggml_backend_buffer_set_usage(void * buffer, int usage) {
     REAL(ggml_backend_buffer_set_usage);
     real(buffer, usage);
-    uint64_t id = ggs_buffer_id(buffer);
-    if (id != 0 && ggs_capture_recording())
-        ggs_journal_numbers(GGS_JOURNAL_BUFFER_USAGE, id, (uint64_t) usage, 0, 0, NULL);
+    uint64_t id = ggs_capture_recording() ? ggs_buffer_id(buffer) : 0;
+    if (id != 0) ggs_journal_numbers(GGS_JOURNAL_BUFFER_USAGE, id, (uint64_t) usage, 0, 0, NULL);
 }
 
 // ---- transfers ----
@@ -283,15 +149,15 @@ static uint64_t tensor_buffer(const struct abi_tensor * t) {
 static void tell_transfer(struct ggs_journal_transfer * transfer, const struct abi_tensor * tensor) {
     // The engine unmaps what it has copied, so a source that lies in a mapping is looked up while it does.
     if (transfer->kind == GGS_TRANSFER_SET) ggs_maps_see_source(transfer->from);
-    transfer->end             = ggs_clock_ticks();
+    transfer->end             = ggs_ticks_now();
     size_t           length   = strnlen(tensor->name, ABI_NAME - 1);
     struct ggs_piece pieces[] = {{transfer, sizeof(*transfer)}, {tensor->name, length}, {"", 1}};
     ggs_journal_append(GGS_JOURNAL_TRANSFER, pieces, 3);
 }
 
-// TRANSFER(kind, async, tensor, call): runs `call`, and tells of it where it is the outermost of nested transfers.
+// TRANSFER(kind, async, tensor, call): runs `call`, and tells of it if it is the outermost of nested transfers.
 #define TRANSFER(transfer_kind, is_async, tensor_, from_, to_, from_buffer_, to_buffer_, bytes_, call) \
-    if (in.transfer_depth > 0 || !ggs_capture_wake(CALLER)) {                                          \
+    if (ggs_in.transfer_depth > 0 || !ggs_capture_wake(CALLER)) {                                      \
         call;                                                                                          \
         return;                                                                                        \
     }                                                                                                  \
@@ -302,10 +168,10 @@ static void tell_transfer(struct ggs_journal_transfer * transfer, const struct a
                                             .from_buffer = (from_buffer_),                             \
                                             .to_buffer   = (to_buffer_),                               \
                                             .bytes       = (bytes_),                                   \
-                                            .begin       = ggs_clock_ticks()};                               \
-    in.transfer_depth++;                                                                               \
+                                            .begin       = ggs_ticks_now()};                                 \
+    ggs_in.transfer_depth++;                                                                           \
     call;                                                                                              \
-    in.transfer_depth--;                                                                               \
+    ggs_in.transfer_depth--;                                                                           \
     tell_transfer(&transfer, (tensor_))
 
 static uint64_t tensor_bytes(const struct abi_tensor * t) {
@@ -377,7 +243,7 @@ EXPORT void * gguf_init_from_file(const char * path, struct gguf_params params);
 EXPORT void * gguf_init_from_file(const char * path, struct gguf_params params) {
     REAL(gguf_init_from_file);
     if (path != NULL && ggs_capture_wake(CALLER)) {
-        char * absolute = realpath(path, NULL);
+        char * absolute = ggs_sandboxed() ? NULL : realpath(path, NULL);
         ggs_journal_text(GGS_JOURNAL_FILE, absolute == NULL ? path : absolute);
         ggs_files_add(absolute == NULL ? path : absolute);
         ggs_maps_expect_load();
@@ -461,12 +327,12 @@ static uint64_t tell_decode(void * context, const struct abi_batch * batch, bool
 // What llama_decode and llama_encode have in common.
 static int decode(int (*real)(void *, union abi_by_value), void * context, union abi_by_value * batch, bool encode,
                   const void * caller) {
-    if (in.decode != 0 || !ggs_capture_wake(caller)) return real(context, *batch);
-    in.decode  = tell_decode(context, &batch->batch, encode);
-    int status = real(context, *batch);
-    if (in.decode != 0 && ggs_capture_recording())
-        ggs_journal_numbers(GGS_JOURNAL_DECODE_END, in.decode, (uint64_t) (int64_t) status, 0, 0, NULL);
-    in.decode = 0;
+    if (ggs_in.decode != 0 || !ggs_capture_wake(caller)) return real(context, *batch);
+    ggs_in.decode = tell_decode(context, &batch->batch, encode);
+    int status    = real(context, *batch);
+    if (ggs_in.decode != 0 && ggs_capture_recording())
+        ggs_journal_numbers(GGS_JOURNAL_DECODE_END, ggs_in.decode, (uint64_t) (int64_t) status, 0, 0, NULL);
+    ggs_in.decode = 0;
     return status;
 }
 

@@ -4,7 +4,7 @@
 #include <stdbool.h>
 #include <string.h>
 
-#include "capture/clock.h"
+#include "base/ticks.h"
 #include "capture/segment.h"
 
 static pthread_mutex_t    lock = PTHREAD_MUTEX_INITIALIZER;
@@ -32,6 +32,13 @@ int ggs_journal_begin(void) {
     return result;
 }
 
+void ggs_journal_prepare(unsigned n) {
+    pthread_mutex_lock(&lock);
+    for (unsigned i = 0; i < n; i++)
+        if (ggs_segment_prepare(GGS_SPOOL_JOURNAL, sequence + i, 0, 0) != 0) break;
+    pthread_mutex_unlock(&lock);
+}
+
 int ggs_journal_append(uint32_t type, const struct ggs_piece * pieces, unsigned n_pieces) {
     return ggs_journal_append_next(type, pieces, n_pieces, NULL, NULL);
 }
@@ -53,7 +60,7 @@ int ggs_journal_append_next(uint32_t type, const struct ggs_piece * pieces, unsi
     uint8_t *                   at     = segment.data + used;
     struct ggs_journal_record * record = (struct ggs_journal_record *) at;
     record->bytes                      = (uint32_t) bytes;
-    record->ticks                      = ggs_clock_ticks();
+    record->ticks                      = ggs_ticks_now();
     at += sizeof(*record);
     for (unsigned i = 0; i < n_pieces; i++) {
         if (pieces[i].bytes > 0) memcpy(at, pieces[i].data, pieces[i].bytes);
@@ -69,6 +76,13 @@ int ggs_journal_numbers(uint32_t type, uint64_t a, uint64_t b, uint64_t c, uint6
     struct ggs_journal_number numbers  = {{a, b, c, d}};
     struct ggs_piece          pieces[] = {{&numbers, sizeof(numbers)}, {text, text == NULL ? 0 : strlen(text) + 1}};
     return ggs_journal_append(type, pieces, 2);
+}
+
+int ggs_journal_loss(uint64_t reason, uint64_t count, uint64_t run, uint64_t begin, uint64_t end) {
+    struct ggs_journal_loss loss = {
+        .reason = reason, .lane = GGS_SPOOL_JOURNAL, .count = count, .run = run, .begin = begin, .end = end};
+    struct ggs_piece piece = {&loss, sizeof(loss)};
+    return ggs_journal_append(GGS_JOURNAL_LOSS, &piece, 1);
 }
 
 int ggs_journal_text(uint32_t type, const char * text) {

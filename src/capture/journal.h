@@ -16,7 +16,10 @@ struct ggs_piece {
 // Opens the first segment. 0 or -1 (errno).
 int ggs_journal_begin(void);
 
-// Appends one record: its pieces one after another, padded with zeros. Returns 0, or -1 where there is no room; from then
+// Makes the next `n` segments ahead.
+void ggs_journal_prepare(unsigned n);
+
+// Appends one record: its pieces one after another, padded with zeros. Returns 0, or -1 if there is no room; from then
 // on nothing is appended any more.
 int ggs_journal_append(uint32_t type, const struct ggs_piece * pieces, unsigned n_pieces);
 
@@ -28,3 +31,5 @@ int ggs_journal_append_next(uint32_t type, const struct ggs_piece * pieces, unsi
 // The common forms: up to four numbers and a text (NULL for none).
 int ggs_journal_numbers(uint32_t type, uint64_t a, uint64_t b, uint64_t c, uint64_t d, const char * text);
 int ggs_journal_text(uint32_t type, const char * text);
+// Op runs of all threads that are missing; run 0 if it is not known. `begin` and `end` are ticks.
+int ggs_journal_loss(uint64_t reason, uint64_t count, uint64_t run, uint64_t begin, uint64_t end);

@@ -8,6 +8,7 @@
 
 #include "capture/capture.h"
 #include "capture/journal.h"
+#include "capture/sandbox.h"
 #include "trace/spool.h"
 
 enum { MOST_RANGES = 1024, MOST_VAIN_LOOKS = 4 };
@@ -55,6 +56,7 @@ static void keep_line(const char * line) {
 }
 
 static void tell_locked(void) {
+    if (ggs_sandboxed()) return;
     FILE * file = fopen("/proc/self/maps", "re");
     if (file == NULL) return;
     maps.used     = 0;

@@ -7,6 +7,6 @@
 void ggs_maps_tell(void);
 
 // While a model is being loaded (from here until the next graph), weights are copied out of mappings that are gone soon after:
-// see_source tells the mappings anew where `address` lies in none that is known.
+// see_source tells the mappings anew if `address` lies in none that is known.
 void ggs_maps_expect_load(void);
 void ggs_maps_see_source(uint64_t address);

@@ -11,12 +11,14 @@
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/sysmacros.h>
-#include <ucontext.h>
 #include <unistd.h>
 
+#include "capture/capture.h"
+#include "capture/fault-context.h"
 #include "capture/files.h"
 #include "capture/journal.h"
-#include "capture/recorder.h"
+#include "capture/losses.h"
+#include "capture/sandbox.h"
 #include "trace/spool.h"
 
 enum { MOST_AREAS = 256, MOST_TOLD = 4096, WORD = 64, BLOCK = 64 };
@@ -49,15 +51,9 @@ static _Thread_local bool leads;
 
 // ---- the signal ----
 
-// Was the page there to be read all along, and the access still wrong? Then it is the program's own mistake.
+// Would the access be wrong without us too? Then it is the program's own mistake.
 static bool is_forbidden(const struct area * area, const void * context) {
-#if defined(__x86_64__)
-    bool writes = (((const ucontext_t *) context)->uc_mcontext.gregs[REG_ERR] & 2) != 0;
-    return writes && (area->protection & PROT_WRITE) == 0;
-#else
-    (void) area, (void) context;
-    return false;
-#endif
+    return (area->protection & PROT_WRITE) == 0 && ggs_fault_access(context) == GGS_ACCESS_WRITE;
 }
 
 static void note(struct area * area, uintptr_t page) {
@@ -226,13 +222,14 @@ void ggs_prove_leave(void) {
 }
 
 bool ggs_prove_begin(void) {
-    if (leads) return false; // a run inside a run
+    if (leads || ggs_sandboxed()) return false; // a run inside a run, or mprotect may not be allowed
     prove.page = (uintptr_t) sysconf(_SC_PAGESIZE);
     find_areas();
     if (prove.n_areas == 0) {
         if (!prove.told_nothing)
-            dprintf(STDERR_FILENO, "ggscope: no model file is mapped into memory, so there are no pages to prove; "
-                                   "with mmap and --no-repack there would be\n");
+            ggs_capture_note(
+                "no model file is mapped into memory, so there are no pages to prove; with mmap and --no-repack "
+                "there would be");
         prove.told_nothing = true;
         return false;
     }
@@ -254,6 +251,17 @@ void ggs_prove_end(void) {
     leads = false;
 }
 
+void ggs_prove_forget(void) {
+    ggs_prove_wanted = false;
+    __atomic_store_n(&ggs_prove_active_, false, __ATOMIC_RELAXED);
+}
+
+void ggs_prove_refuse(void) {
+    ggs_prove_wanted = false;
+    ggs_losses_count(GGS_LOSS_PAGES, 1);
+    ggs_capture_note("this engine's ggml_barrier is not called where it could be seen, so pages cannot be proved");
+}
+
 // ---- telling ----
 
 struct told {
@@ -264,7 +272,7 @@ struct told {
 static void flush(struct told * told) {
     struct ggs_piece pieces[] = {{&told->head, sizeof(told->head)},
                                  {told->areas, told->head.count * sizeof(told->areas[0])}};
-    if (ggs_journal_append(GGS_JOURNAL_PAGES, pieces, 2) != 0) ggs_recorder_count_loss(GGS_LOSS_PAGES, 0, 1);
+    if (ggs_journal_append(GGS_JOURNAL_PAGES, pieces, 2) != 0) ggs_losses_count(GGS_LOSS_PAGES, 1);
     told->head.count = 0;
 }
 
@@ -290,7 +298,7 @@ static void take_word(struct told * told, const struct area * area, size_t word)
     }
 }
 
-// Takes all bits; adds them to `told` where that is not NULL. True where the area had any.
+// Takes all bits; adds them to `told` if that is not NULL. True if the area had any.
 static bool take_bits(struct told * told, const struct area * area) {
     bool any = false;
     for (size_t block = 0; block < area->n_blocks; block++) {
@@ -317,7 +325,7 @@ void ggs_prove_tell(uint32_t run, uint32_t node) {
         if (take_bits(run == 0 ? NULL : &told, &prove.area[i])) protect(&prove.area[i], PROT_NONE);
     }
     if (run == 0) {
-        ggs_recorder_count_loss(GGS_LOSS_PAGES, 0, 1);
+        ggs_losses_count(GGS_LOSS_PAGES, 1);
     } else {
         flush(&told);
     }

@@ -28,9 +28,15 @@ static inline bool ggs_prove_active(void) {
 void ggs_prove_enter(void);
 void ggs_prove_leave(void);
 
-// Around the computing of it. Begin is false where there is nothing to prove; end must not be called then.
+// Around the computing of it. Begin is false if there is nothing to prove; end must not be called then.
 bool ggs_prove_begin(void);
 void ggs_prove_end(void);
+
+// The engine's barrier is not seen: nothing can be proved. Said once; what was told of the run that showed it counts as lost.
+void ggs_prove_refuse(void);
+
+// In the child of a fork: pages that are protected are opened as they are touched, and nothing is told.
+void ggs_prove_forget(void);
 
 // On every thread that computes, before it touches anything: it must be able to take the signal.
 void ggs_prove_thread(void);

@@ -14,11 +14,12 @@
 #include <sys/types.h>
 #include <unistd.h>
 
+#include "base/ticks.h"
 #include "capture/capture.h"
-#include "capture/clock.h"
 #include "capture/files.h"
 #include "capture/journal.h"
-#include "capture/recorder.h"
+#include "capture/sandbox.h"
+#include "capture/thread.h"
 #include "trace/spool.h"
 
 #define EXPORT    __attribute__((visibility("default")))
@@ -36,7 +37,7 @@ static _Thread_local uint64_t load;     // that the thread is in
 // Adjacent calls are told as one: a GGUF header is read in tens of thousands of pieces.
 static struct {
     pthread_mutex_t         lock;
-    struct ggs_journal_read read; // end - begin is the time spent in the calls; bytes is 0 where there is none
+    struct ggs_journal_read read; // end - begin is the time spent in the calls; bytes is 0 if there is none
     int                     file;
 } pending = {.lock = PTHREAD_MUTEX_INITIALIZER};
 
@@ -60,7 +61,7 @@ static void note(uint32_t kind, int file, uint64_t offset, uint64_t bytes, uint6
     if (bytes == 0 || !ggs_capture_recording()) return;
     pthread_mutex_lock(&pending.lock);
     struct ggs_journal_read * read   = &pending.read;
-    uint32_t                  thread = ggs_recorder_thread_id();
+    uint32_t                  thread = ggs_thread_id();
     if (read->bytes > 0 && read->bytes < TOGETHER && pending.file == file && read->kind == kind &&
         read->os_thread == thread && read->load == load && read->offset + read->bytes == offset) {
         read->bytes += bytes;
@@ -129,7 +130,7 @@ static void * look_up(const char * name) {
     return function;
 }
 
-// Found before main, where that is possible: dlsym is not for signal handlers, nor for the children of a fork.
+// Found before main, if that is possible: dlsym is not for signal handlers, nor for the children of a fork.
 #define REAL_FUNCTIONS(X) X(fread) X(read) X(pread) X(pread64) X(mmap) X(mmap64) X(madvise) X(posix_madvise) X(mlock)
 #define DECLARE(name)     static __typeof__(&name) next_##name;
 #define FIND(name)        __atomic_store_n(&next_##name, (__typeof__(&name)) look_up(#name), __ATOMIC_RELAXED);
@@ -186,9 +187,9 @@ EXPORT size_t fread(void * to, size_t size, size_t count, FILE * stream) {
     int64_t at       = ftello(stream);
     int     file     = at < 0 ? -1 : ggs_files_find_open(fileno(stream));
     errno            = reason;
-    uint64_t begin   = ggs_clock_ticks();
+    uint64_t begin   = ggs_ticks_now();
     size_t   n       = real(to, size, count, stream);
-    uint64_t end     = ggs_clock_ticks();
+    uint64_t end     = ggs_ticks_now();
     bool     goes_on = last.stream == stream && last.file == file && at >= last.begin && at <= last.end;
     last.stream      = stream;
     last.file        = file;
@@ -210,10 +211,10 @@ EXPORT ssize_t read(int fd, void * to, size_t size) {
     off_t at     = file < 0 ? -1 : lseek(fd, 0, SEEK_CUR);
     errno        = reason;
     if (at < 0) return real(fd, to, size);
-    uint64_t begin = ggs_clock_ticks();
+    uint64_t begin = ggs_ticks_now();
     ssize_t  n     = real(fd, to, size);
     reason         = errno;
-    if (n > 0) note(GGS_READ_FILE, file, (uint64_t) at, (uint64_t) n, begin, ggs_clock_ticks());
+    if (n > 0) note(GGS_READ_FILE, file, (uint64_t) at, (uint64_t) n, begin, ggs_ticks_now());
     errno = reason;
     return n;
 }
@@ -223,10 +224,10 @@ static ssize_t timed_pread(ssize_t (*real)(int, void *, size_t, off_t), int fd, 
     int file   = ggs_files_find_open(fd);
     errno      = reason;
     if (file < 0) return real(fd, to, size, at);
-    uint64_t begin = ggs_clock_ticks();
+    uint64_t begin = ggs_ticks_now();
     ssize_t  n     = real(fd, to, size, at);
     reason         = errno;
-    if (n > 0) note(GGS_READ_FILE, file, (uint64_t) at, (uint64_t) n, begin, ggs_clock_ticks());
+    if (n > 0) note(GGS_READ_FILE, file, (uint64_t) at, (uint64_t) n, begin, ggs_ticks_now());
     errno = reason;
     return n;
 }
@@ -257,9 +258,9 @@ static void * timed_mmap(void * (*real)(void *, size_t, int, int, int, off_t), v
     int file   = ggs_files_find_open(fd);
     errno      = reason;
     if (file < 0) return real(address, length, protection, flags, fd, offset);
-    uint64_t begin = ggs_clock_ticks();
+    uint64_t begin = ggs_ticks_now();
     void *   data  = real(address, length, protection, flags, fd, offset);
-    uint64_t end   = ggs_clock_ticks();
+    uint64_t end   = ggs_ticks_now();
     uint64_t size = ggs_file_get(file)->size, from = (uint64_t) offset;
     uint64_t behind = from < size ? size - from : 0;
     reason          = errno;
@@ -288,6 +289,7 @@ EXPORT void * mmap64(void * address, size_t length, int protection, int flags, i
 
 // Notes the parts of [address, address + length) that are mappings of model files.
 static void note_range(uint32_t kind, const void * address, size_t length, uint64_t begin, uint64_t end) {
+    if (ggs_sandboxed()) return;
     uint64_t low = (uint64_t) address, high = low + length;
     FILE *   maps = fopen("/proc/self/maps", "re");
     char     line[4096 + 128];
@@ -318,9 +320,9 @@ EXPORT int madvise(void * address, size_t length, int advice) {
     NEXT(madvise)
     if (!LIKELY(real != NULL)) return (int) syscall(SYS_madvise, address, length, advice);
     if (LIKELY(!loading()) || !makes_kernel_read(advice)) return real(address, length, advice);
-    uint64_t begin  = ggs_clock_ticks();
+    uint64_t begin  = ggs_ticks_now();
     int      result = real(address, length, advice), reason = errno;
-    if (result == 0) note_range(GGS_READ_ADVICE, address, length, begin, ggs_clock_ticks());
+    if (result == 0) note_range(GGS_READ_ADVICE, address, length, begin, ggs_ticks_now());
     errno = reason;
     return result;
 }
@@ -329,9 +331,9 @@ EXPORT int posix_madvise(void * address, size_t length, int advice) {
     NEXT(posix_madvise)
     if (!LIKELY(real != NULL)) return ENOSYS;
     if (LIKELY(!loading()) || advice != POSIX_MADV_WILLNEED) return real(address, length, advice);
-    uint64_t begin  = ggs_clock_ticks();
+    uint64_t begin  = ggs_ticks_now();
     int      result = real(address, length, advice), reason = errno;
-    if (result == 0) note_range(GGS_READ_ADVICE, address, length, begin, ggs_clock_ticks());
+    if (result == 0) note_range(GGS_READ_ADVICE, address, length, begin, ggs_ticks_now());
     errno = reason;
     return result;
 }
@@ -340,9 +342,9 @@ EXPORT int mlock(const void * address, size_t length) {
     NEXT(mlock)
     if (!LIKELY(real != NULL)) return (int) syscall(SYS_mlock, address, length);
     if (LIKELY(!loading())) return real(address, length);
-    uint64_t begin  = ggs_clock_ticks();
+    uint64_t begin  = ggs_ticks_now();
     int      result = real(address, length), reason = errno;
-    if (result == 0) note_range(GGS_READ_LOCK, address, length, begin, ggs_clock_ticks());
+    if (result == 0) note_range(GGS_READ_LOCK, address, length, begin, ggs_ticks_now());
     errno = reason;
     return result;
 }

@@ -14,7 +14,7 @@ void ggs_reads_begin(uint64_t load);
 void ggs_reads_end(void);
 // A model file is about to be read. Outside of the above a load begins here, and lasts until a graph is computed.
 void ggs_reads_expect(void);
-// A graph is about to be computed: ends such a load. True where there was one.
+// A graph is about to be computed: ends such a load. True if there was one.
 int ggs_reads_settle(void);
 // In the child of a fork.
 void ggs_reads_forget(void);

@@ -12,6 +12,7 @@
 #include "capture/capture.h"
 #include "capture/files.h"
 #include "capture/journal.h"
+#include "capture/sandbox.h"
 #include "trace/spool.h"
 
 enum { PAGES_AT_ONCE = 65536, MOST_AREAS = 4096, MOST_RANGES = 1024 };
@@ -126,7 +127,7 @@ static void look_at_whole(const struct ggs_model_file * file) {
     close(fd);
 }
 
-// The parts that are mapped. False where there are none any more.
+// The parts that are mapped. False if there are none any more.
 static bool look_at_mapped(const struct ggs_model_file * file, int number) {
     int  pagemap = open("/proc/self/pagemap", O_RDONLY | O_CLOEXEC);
     bool mapped  = false;
@@ -154,7 +155,7 @@ static void tell_file(int number) {
 }
 
 void ggs_residency_tell(uint32_t moment) {
-    if (!ggs_residency_wanted || !ggs_capture_recording()) return;
+    if (!ggs_residency_wanted || !ggs_capture_recording() || ggs_sandboxed()) return;
     pthread_mutex_lock(&state.lock);
     find_ranges();
     state.head = (struct ggs_journal_resident){.snapshot = state.snapshots + 1, .moment = moment};

@@ -1,4 +1,4 @@
-// Which pages of the mapped model files are in memory, at moments that matter: told only where it is wanted.
+// Which pages of the mapped model files are in memory, at moments that matter: told only if it is wanted.
 #pragma once
 
 #include <stdbool.h>

@@ -108,7 +108,7 @@ __attribute__((constructor)) static void find_other(void) {
     ggs_resolve_other[1] = object.high - object.low;
 }
 
-// The hook of our other library, where it comes after this one.
+// The hook of our other library, if it comes after this one.
 static void * look_in_other(const char * name) {
     void *        function = dlsym(RTLD_NEXT, name);
     struct object object;
@@ -171,6 +171,10 @@ void ggs_resolve_forget(void) {
         }
     }
     pthread_mutex_unlock(&lock);
+}
+
+void ggs_resolve_unlock(void) {
+    lock = (pthread_mutex_t) PTHREAD_MUTEX_INITIALIZER;
 }
 
 void ggs_resolve_path(const void * address, char * path, unsigned long size) {

@@ -21,11 +21,14 @@ struct ggs_hook {
     unsigned           n_bindings; // published with release order
 };
 
-// The slow part: finds and remembers. NULL only where the function exists nowhere.
+// The slow part: finds and remembers. NULL only if the function exists nowhere.
 void * ggs_resolve_slow(struct ggs_hook * hook, const void * caller);
 
 // A library may have been unloaded, and another may come to lie where it was: drops what is gone.
 void ggs_resolve_forget(void);
+
+// In the child of a fork: the lock is free, whoever held it.
+void ggs_resolve_unlock(void);
 
 static inline void * ggs_resolve_known(const struct ggs_hook * hook, const void * caller) {
     unsigned n = __atomic_load_n(&hook->n_bindings, __ATOMIC_ACQUIRE);
@@ -58,8 +61,8 @@ static inline void * ggs_resolve(struct ggs_hook * hook, const void * caller) {
 // The real dlclose, which is one of the hooks too.
 int ggs_resolve_close(void * library);
 
-// A function by name, as the library around `caller` would find it. NULL where there is none.
+// A function by name, as the library around `caller` would find it. NULL if there is none.
 void * ggs_resolve_name(const char * name, const void * caller);
 
-// The path of the library around `address`, "" where unknown. `path` has `size` bytes.
+// The path of the library around `address`, "" if unknown. `path` has `size` bytes.
 void ggs_resolve_path(const void * address, char * path, unsigned long size);

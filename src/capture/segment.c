@@ -10,6 +10,8 @@
 #include <sys/statvfs.h>
 #include <unistd.h>
 
+#include "capture/sandbox.h"
+#include "capture/signals.h"
 #include "trace/spool.h"
 
 enum { MOST_LEFT = 65536 };
@@ -25,6 +27,14 @@ static pthread_mutex_t             lock = PTHREAD_MUTEX_INITIALIZER;
 static uint64_t                    used_bytes;
 static struct left                 left[MOST_LEFT]; // a ring of its own
 static uint64_t                    first_left, n_left, given_up;
+
+// Made ahead, and not yet asked for.
+enum { MOST_SPARES = 256 };
+static struct spare {
+    uint32_t           lane, sequence;
+    struct ggs_segment segment;
+} spares[MOST_SPARES];
+static unsigned n_spares;
 
 void ggs_segment_configure(const struct ggs_segment_settings * given) {
     settings = *given;
@@ -85,7 +95,7 @@ static bool reserve(uint64_t size, bool journal) {
     return true;
 }
 
-// Takes a segment that ggscope has made ready, so that its pages are not ours. -1 where there is none, or the name is in use.
+// Takes a segment that ggscope has made ready, so that its pages are not ours. -1 if there is none, or the name is in use.
 static int take_free(const char * path) {
     static uint32_t number;
     char            from[4096 + 64];
@@ -119,23 +129,20 @@ static uint8_t * make_file(const char * path, uint64_t size) {
     return NULL;
 }
 
-int ggs_segment_create(struct ggs_segment * segment, uint32_t lane, uint32_t sequence, uint32_t slot, uint32_t thread,
-                       uint64_t need) {
-    uint64_t size = sizeof(struct ggs_spool_header) + need;
-    size          = size < GGS_SPOOL_SEGMENT ? GGS_SPOOL_SEGMENT : (size + 4095) / 4096 * 4096;
+// The lock is held: names are taken one after the other.
+static int make(struct ggs_segment * segment, uint32_t lane, uint32_t sequence, uint32_t slot, uint32_t thread,
+                uint64_t size) {
     char path[4096 + 64];
     segment_path(path, sizeof(path), lane, sequence);
-
-    pthread_mutex_lock(&lock);
-    bool room = reserve(size, lane == GGS_SPOOL_JOURNAL);
-    pthread_mutex_unlock(&lock);
-    if (!room) return -1;
-
-    uint8_t * data = make_file(path, size);
+    if (!reserve(size, lane == GGS_SPOOL_JOURNAL)) return -1;
+    struct ggs_signals signals;
+    ggs_signals_hold(&signals);
+    uint8_t * data   = make_file(path, size);
+    int       reason = errno;
+    ggs_signals_release(&signals);
+    errno = reason;
     if (data == NULL) {
-        pthread_mutex_lock(&lock);
         used_bytes -= size;
-        pthread_mutex_unlock(&lock);
         return -1;
     }
     struct ggs_spool_header header = {.version  = GGS_SPOOL_VERSION,
@@ -152,11 +159,44 @@ int ggs_segment_create(struct ggs_segment * segment, uint32_t lane, uint32_t seq
     return 0;
 }
 
+static int take_spare(struct ggs_segment * segment, uint32_t lane, uint32_t sequence, uint64_t size) {
+    for (unsigned i = 0; i < n_spares; i++) {
+        if (spares[i].lane != lane || spares[i].sequence != sequence || spares[i].segment.size < size) continue;
+        *segment  = spares[i].segment;
+        spares[i] = spares[--n_spares];
+        return 0;
+    }
+    errno = EPERM;
+    return -1;
+}
+
+int ggs_segment_prepare(uint32_t lane, uint32_t sequence, uint32_t slot, uint32_t thread) {
+    struct ggs_segment segment;
+    pthread_mutex_lock(&lock);
+    int result = -1;
+    if (n_spares < MOST_SPARES && !settings.ring)
+        result = make(&segment, lane, sequence, slot, thread, GGS_SPOOL_SEGMENT);
+    if (result == 0) spares[n_spares++] = (struct spare){lane, sequence, segment};
+    pthread_mutex_unlock(&lock);
+    return result;
+}
+
+int ggs_segment_create(struct ggs_segment * segment, uint32_t lane, uint32_t sequence, uint32_t slot, uint32_t thread,
+                       uint64_t need) {
+    uint64_t size = sizeof(struct ggs_spool_header) + need;
+    size          = size < GGS_SPOOL_SEGMENT ? GGS_SPOOL_SEGMENT : (size + 4095) / 4096 * 4096;
+    pthread_mutex_lock(&lock);
+    int result = take_spare(segment, lane, sequence, size);
+    if (result != 0 && !ggs_sandboxed()) result = make(segment, lane, sequence, slot, thread, size);
+    pthread_mutex_unlock(&lock);
+    return result;
+}
+
 void ggs_segment_leave(struct ggs_segment * segment) {
     if (segment->data == NULL) return;
     struct ggs_spool_header header;
     memcpy(&header, segment->data, sizeof(header));
-    madvise(segment->data, segment->size, MADV_DONTNEED);
+    if (!ggs_sandboxed()) madvise(segment->data, segment->size, MADV_DONTNEED);
     if (header.lane != GGS_SPOOL_JOURNAL) {
         pthread_mutex_lock(&lock);
         if (n_left - first_left < MOST_LEFT)

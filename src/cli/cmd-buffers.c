@@ -3,8 +3,8 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "analyze/ops/occupancy.h"
 #include "analyze/walk/words.h"
+#include "answer/buffers.h"
 #include "base/error.h"
 #include "base/json.h"
 #include "base/number.h"
@@ -16,7 +16,7 @@
 // ---- text ----
 
 static void print_table(struct ggs_table * table) {
-    ggs_table_print(table, stdout, ggs_terminal_width(stdout));
+    ggs_table_print(table, stdout, ggs_terminal_limit(stdout));
     ggs_table_free(table);
 }
 
@@ -164,106 +164,26 @@ static void print_text(const struct ggs_occupancy * o, const struct ggs_trace * 
     print_transfers(o, trace);
 }
 
-// ---- JSON ----
+// ---- the verb ----
 
-static void write_end(struct ggs_json * json, const char * key, int64_t ns) {
-    if (ns < 0) {
-        ggs_json_null(json, key);
-    } else {
-        ggs_json_i64(json, key, ns);
-    }
-}
-
-static void write_buffers(struct ggs_json * json, const struct ggs_trace * trace) {
-    ggs_json_array(json, "buffers");
-    for (uint64_t i = 0; i < trace->n_buffers; i++) {
-        const struct ggs_buffer * b = &trace->buffers[i];
-        ggs_json_object_inline(json, NULL);
-        ggs_json_u64(json, "id", b->buffer);
-        ggs_json_string(json, "class", ggs_word_class(b->class_));
-        ggs_json_string(json, "type", ggs_reader_string(trace->reader, b->type));
-        ggs_json_u64(json, "size", b->size);
-        ggs_json_u64(json, "usage", b->usage);
-        ggs_json_bool(json, "host", b->host != 0);
-        ggs_json_bool(json, "mapped", b->file != 0);
-        ggs_json_i64(json, "begin_ns", b->begin_ns);
-        write_end(json, "end_ns", b->end_ns);
-        ggs_json_end(json);
-    }
-    ggs_json_end(json);
-}
-
-static void write_timeline(struct ggs_json * json, const struct ggs_occupancy * o) {
-    ggs_json_array(json, "timeline");
-    for (uint64_t i = 0; i < o->n_events; i++) {
-        const struct ggs_occupancy_event * event = &o->events[i];
-        ggs_json_object_inline(json, NULL);
-        ggs_json_i64(json, "ns", event->ns);
-        ggs_json_string(json, "event", event->end ? "dealloc" : "alloc");
-        ggs_json_u64(json, "buffer_id", event->buffer);
-        ggs_json_u64(json, "size", event->bytes);
-        ggs_json_u64(json, "total", event->total);
-        ggs_json_u64(json, "live", event->live);
-        ggs_json_end(json);
-    }
-    ggs_json_end(json);
-}
-
-static void write_transfers(struct ggs_json * json, const struct ggs_occupancy * o) {
-    static const char * const kinds[] = {"", "set", "get", "copy"};
-    ggs_json_array(json, "transfers");
-    for (uint64_t i = 0; i < o->n_transfers; i++) {
-        const struct ggs_transfer_totals * t = &o->transfers[i];
-        ggs_json_object_inline(json, NULL);
-        ggs_json_string(json, "kind", t->kind <= 3 ? kinds[t->kind] : "");
-        ggs_json_u64(json, "from_buffer", t->from_buffer);
-        ggs_json_u64(json, "from_file", t->from_file);
-        ggs_json_u64(json, "to_buffer", t->to_buffer);
-        ggs_json_u64(json, "count", t->count);
-        ggs_json_u64(json, "bytes", t->bytes);
-        ggs_json_u64(json, "ns", t->ns);
-        ggs_json_end(json);
-    }
-    ggs_json_end(json);
-}
-
-static int print_json(const struct ggs_occupancy * o, const struct ggs_trace * trace) {
+static int write_json(const struct ggs_buffers * buffers) {
     struct ggs_json json;
-    char            id[GGS_UUID_LENGTH];
     ggs_json_init(&json, ggs_json_to_file, stdout, true);
-    ggs_json_object(&json, NULL);
-    ggs_json_string(&json, "experiment_id", ggs_verb_uuid(id, trace));
-    ggs_json_u64(&json, "count", trace->n_buffers);
-    ggs_json_u64(&json, "peak_bytes", o->peak_bytes);
-    ggs_json_i64(&json, "peak_ns", o->peak_ns);
-    ggs_json_u64(&json, "mapped_bytes", o->mapped_bytes);
-    ggs_json_object(&json, "classes");
-    for (int c = 0; c < GGS_CLASSES; c++) {
-        if (o->class_buffers[c] == 0) continue;
-        ggs_json_object_inline(&json, ggs_word_class((uint64_t) c));
-        ggs_json_u64(&json, "count", o->class_buffers[c]);
-        ggs_json_u64(&json, "peak_bytes", o->class_peak[c]);
-        ggs_json_end(&json);
-    }
-    ggs_json_end(&json);
-    write_buffers(&json, trace);
-    write_timeline(&json, o);
-    write_transfers(&json, o);
-    ggs_json_end(&json);
+    ggs_buffers_write(&json, buffers);
     return ggs_json_finish(&json);
 }
 
 static int show(void * arguments, struct ggs_trace * traces, struct ggs_error * error) {
     const struct ggs_input * input = arguments;
-    struct ggs_occupancy     occupancy;
-    int                      status = ggs_occupancy_compute(&occupancy, traces, error);
+    struct ggs_buffers       buffers;
+    int                      status = ggs_buffers_compute(&buffers, traces, true, error);
     if (status < 0) return status;
     if (input->json) {
-        status = print_json(&occupancy, traces);
+        status = write_json(&buffers);
     } else {
-        print_text(&occupancy, traces);
+        print_text(&buffers.occupancy, traces);
     }
-    ggs_occupancy_release(&occupancy);
+    ggs_buffers_release(&buffers);
     return status;
 }
 

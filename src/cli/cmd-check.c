@@ -1,45 +1,27 @@
 // ggscope check DIR: is this experiment whole and consistent?
 #include <stdio.h>
-#include <string.h>
 
 #include "analyze/check/check-json.h"
-#include "analyze/check/check.h"
+#include "answer/check.h"
 #include "base/error.h"
-#include "base/json.h"
 #include "base/terminal.h"
 #include "cli/commands.h"
 #include "cli/verb.h"
 
-static const char * const words[] = {[GGS_CHECK_OK]          = "ok",
-                                     [GGS_CHECK_INTERRUPTED] = "interrupted",
-                                     [GGS_CHECK_FAIL]        = "FAIL",
-                                     [GGS_CHECK_SKIPPED]     = "skipped"};
-
 static void print_text(const struct ggs_checks * checks) {
     bool colour = ggs_terminal_colour(stdout);
-    for (unsigned i = 0; i < checks->n; i++) {
+    for (uint64_t i = 0; i < checks->n; i++) {
         const struct ggs_check * check = &checks->check[i];
         bool                     bold  = colour && check->status == GGS_CHECK_FAIL;
-        printf("%s%-11s%s  %-22s %s\n", bold ? "\x1b[1m" : "", words[check->status], bold ? "\x1b[0m" : "", check->name,
-               check->text);
+        printf("%s%-11s%s  %-22s %s\n", bold ? "\x1b[1m" : "", ggs_check_word(check->status), bold ? "\x1b[0m" : "",
+               check->name, check->text);
     }
 }
 
 static int print_json(const struct ggs_checks * checks) {
     struct ggs_json json;
     ggs_json_init(&json, ggs_json_to_file, stdout, true);
-    ggs_json_object(&json, NULL);
-    ggs_json_bool(&json, "ok", !checks->failed);
-    ggs_json_array(&json, "checks");
-    for (unsigned i = 0; i < checks->n; i++) {
-        ggs_json_object_inline(&json, NULL);
-        ggs_json_string(&json, "name", checks->check[i].name);
-        ggs_json_string(&json, "result", words[checks->check[i].status]);
-        ggs_json_string(&json, "text", checks->check[i].text);
-        ggs_json_end(&json);
-    }
-    ggs_json_end(&json);
-    ggs_json_end(&json);
+    ggs_checks_write(&json, checks);
     return ggs_json_finish(&json);
 }
 
@@ -55,13 +37,14 @@ static int check(void * arguments, struct ggs_trace * traces, struct ggs_error *
         status = ggs_verb_seal(path, error);
         if (status == 0) status = ggs_checks_run(&checks, path, error);
     }
-    if (status < 0) return status;
-    if (!input->json) {
+    if (status == 0 && input->json) {
+        status = print_json(&checks);
+    } else if (status == 0) {
         print_text(&checks);
-    } else if (print_json(&checks) != 0) {
-        return -1;
     }
-    return checks.failed ? 1 : 0;
+    if (status == 0 && checks.failed) status = 1;
+    ggs_checks_release(&checks);
+    return status;
 }
 
 int cmd_check(int argc, char ** argv) {
@@ -72,7 +55,7 @@ int cmd_check(int argc, char ** argv) {
                .options  = options,
                .run      = check,
                .text =
-                   "Check everything that must hold of an experiment, a line each: ok, interrupted (the program was killed), skipped, or FAIL. "
+                   "Check everything that must hold of an experiment, a line each: ok, interrupted (the program was killed), warning, skipped, or FAIL. "
                           "Exit 1 if anything failed."};
     struct ggs_input input = {0};
     return ggs_verb_run(&verb, argc, argv, &input);

@@ -1,6 +1,7 @@
 // ggscope doctor [PROGRAM]: what can be recorded here, what cannot, and how to mend that.
 #include "cli/cmd-doctor.h"
 
+#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
@@ -9,6 +10,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -26,7 +28,7 @@
 
 // ---- running a program for what it says ----
 
-// The output of a program (stdout, or stderr where `of` is 2), cut to `size`. Returns its exit status, -1 where it did not run.
+// The output of a program (stdout, or stderr where `of` is 2), cut to `size`. Returns its exit status, -1 if it did not run.
 static int listen_to(char ** argv, char ** environment, int of, char * said, size_t size) {
     int                        ends[2], status = -1;
     pid_t                      child;
@@ -99,9 +101,31 @@ static void check_version(struct ggs_findings * report, const struct ggs_engine_
     }
 }
 
+static bool has_libraries(const char * folder, const char * prefix) {
+    DIR *                 entries = opendir(folder);
+    const struct dirent * entry;
+    bool                  found = false;
+    while (entries != NULL && !found && (entry = readdir(entries)) != NULL)
+        found = strncmp(entry->d_name, prefix, strlen(prefix)) == 0 && strstr(entry->d_name, ".so") != NULL;
+    if (entries != NULL) closedir(entries);
+    return found;
+}
+
+// Programs that use ggml without llama.cpp (whisper.cpp, stable-diffusion.cpp).
+static bool check_ggml_alone(struct ggs_findings * report, const char * directory, struct ggs_libraries * libraries) {
+    if (directory == NULL || !has_libraries(directory, "libggml") || has_libraries(directory, "libllama")) return false;
+    ggs_findings_add(
+        report, GGS_FINDING_WARN, "engine", "name a folder that has libllama.so too, if the program uses llama.cpp",
+        "%s has ggml but not llama.cpp: ops, graphs and buffers can be recorded, token steps are found from the graphs alone",
+        directory);
+    if (ggs_libraries_add_ggml(libraries, directory) != 0) report->failed = true;
+    return true;
+}
+
 static void check_engine(struct ggs_findings * report, const char * directory, struct ggs_libraries * libraries) {
     struct ggs_engine_paths paths;
     struct ggs_error        error;
+    if (check_ggml_alone(report, directory, libraries)) return;
     if (ggs_engine_locate(directory, &paths, &error) != 0) {
         ggs_findings_add(report, GGS_FINDING_FAIL, "engine", "name a llama.cpp with --engine DIR or GGSCOPE_ENGINE",
                          "%s", error.text);
@@ -115,37 +139,81 @@ static void check_engine(struct ggs_findings * report, const char * directory, s
     if (paths.backends[0] != '\0' && ggs_libraries_add_backends(libraries, paths.backends) != 0) report->failed = true;
 }
 
-// ---- a program ----
+// ---- a program, or a library that a program loads ----
 
-static void check_program(struct ggs_findings * report, const char * name, struct ggs_libraries * libraries) {
+static const char shared_fix[] = "build it with shared libraries (cmake -DBUILD_SHARED_LIBS=ON)";
+
+// What can be seen of the ggml that an ELF file has in it, or links.
+static void check_contents(struct ggs_findings * report, const struct ggs_elf * elf, const char * path,
+                           struct ggs_libraries * libraries) {
+    enum ggs_elf_definition inside = ggs_elf_defines(elf, "ggml_graph_compute");
+    if (inside == GGS_ELF_UNDEFINED) inside = ggs_elf_defines(elf, "ggml_init");
+    if (inside == GGS_ELF_EXPORTED && elf->interpreter == NULL && ggs_elf_calls(elf, "ggml_graph_compute")) {
+        ggs_findings_add(
+            report, GGS_FINDING_WARN, "program", shared_fix,
+            "ggml is linked into %s, which exports it: what it calls through the dynamic linker can be seen, as listed below; "
+            "calls from one source file to itself cannot",
+            path);
+        if (ggs_libraries_add(libraries, path) != 0) report->failed = true;
+        return;
+    }
+    if (ggs_libraries_add_needed(libraries, elf, path) != 0) report->failed = true;
+    if (inside != GGS_ELF_UNDEFINED || (libraries->count == 0 && ggs_elf_contains(elf, "GGML_ASSERT("))) {
+        ggs_findings_add(report, GGS_FINDING_FAIL, "program", shared_fix,
+                         "ggml is linked into %s itself%s, where its calls cannot be seen", path,
+                         inside == GGS_ELF_UNDEFINED ? " (which is stripped)" : "");
+    } else if (libraries->count == 0) {
+        ggs_findings_add(report, GGS_FINDING_WARN, "program", "name the engine that it loads with --engine DIR",
+                         "%s links no ggml library; it may still load one when it runs", path);
+    }
+}
+
+// A library, such as an addon of Node.js or Python: no program, but what a program may have its ggml in.
+static bool check_library(struct ggs_findings * report, const char * path, struct ggs_libraries * libraries) {
+    struct ggs_elf elf;
+    const char *   name    = ggs_file_name(path);
+    size_t         length  = strlen(name);
+    bool           library = strstr(name, ".so") != NULL || (length > 5 && strcmp(name + length - 5, ".node") == 0);
+    if (!library || strchr(path, '/') == NULL || ggs_elf_open(&elf, path, NULL) != 0) return false;
+    ggs_findings_add(report, GGS_FINDING_OK, "program", NULL, "%s is a library that a program loads", path);
+    check_contents(report, &elf, path, libraries);
+    ggs_elf_close(&elf);
+    return true;
+}
+
+static void check_program(struct ggs_findings * report, char ** words, unsigned n, struct ggs_libraries * libraries) {
     struct ggs_program program;
     struct ggs_error   error;
     struct ggs_elf     elf;
     bool               script;
-    if (ggs_program_find(&program, name, &error) != 0) {
+    char               inner[PATH_MAX];
+    unsigned           skipped;
+    if (check_library(report, words[0], libraries)) return;
+    if (ggs_program_find(&program, words[0], &error) != 0) {
         ggs_findings_add(report, GGS_FINDING_FAIL, "program", NULL, "%s", error.text);
         return;
     }
     if (ggs_program_check(&program, &script, &error) != 0) {
-        ggs_findings_add(report, script ? GGS_FINDING_WARN : GGS_FINDING_FAIL, "program", NULL, "%s", error.text);
-    } else if (script) {
-        ggs_findings_add(report, GGS_FINDING_OK, "program", NULL,
-                         "%s is a script for %s: what it starts can be recorded", program.path, program.interpreter);
-    } else {
-        ggs_findings_add(report, GGS_FINDING_OK, "program", NULL, "%s can have libraries preloaded", program.path);
+        bool inside = !script && ggs_elf_open(&elf, program.path, NULL) == 0 && ggs_elf_contains(&elf, "GGML_ASSERT(");
+        ggs_findings_add(report, script ? GGS_FINDING_WARN : GGS_FINDING_FAIL, "program", NULL, "%s%s", error.text,
+                         inside ? "; ggml is linked into it" : "");
+        if (!script) ggs_elf_close(&elf);
+        return;
     }
-    if (script || ggs_elf_open(&elf, program.path, NULL) != 0) return;
-    if (ggs_elf_defines(&elf, "ggml_graph_compute") != GGS_ELF_UNDEFINED ||
-        ggs_elf_defines(&elf, "ggml_init") != GGS_ELF_UNDEFINED) {
-        ggs_findings_add(report, GGS_FINDING_FAIL, "program",
-                         "build it with shared libraries (cmake -DBUILD_SHARED_LIBS=ON)",
-                         "ggml is linked into %s itself, where its calls cannot be seen", program.path);
-    } else {
-        if (ggs_libraries_add_needed(libraries, &elf, program.path) != 0) report->failed = true;
-        if (libraries->count == 0)
-            ggs_findings_add(report, GGS_FINDING_WARN, "program", "name the engine that it loads with --engine DIR",
-                             "%s links no ggml library; it may still load one when it runs", program.path);
+    if (ggs_program_unwrap(words, n, inner, &skipped)) {
+        ggs_findings_add(report, GGS_FINDING_OK, "program", NULL, "%s starts %s", program.path, inner);
+        char * next = inner;
+        check_program(report, skipped > 0 ? words + skipped : &next, skipped > 0 ? n - skipped : 1, libraries);
+        return;
     }
+    if (script || ggs_program_is_shell(&program)) {
+        ggs_findings_add(report, GGS_FINDING_OK, "program", NULL, "%s is a %s%s: what it starts can be recorded",
+                         program.path, script ? "script for " : "shell", script ? program.interpreter : "");
+        return;
+    }
+    ggs_findings_add(report, GGS_FINDING_OK, "program", NULL, "%s can have libraries preloaded", program.path);
+    if (ggs_elf_open(&elf, program.path, NULL) != 0) return;
+    check_contents(report, &elf, program.path, libraries);
     ggs_elf_close(&elf);
 }
 
@@ -193,14 +261,20 @@ struct arguments {
 };
 
 static void examine(struct ggs_findings * report, const struct arguments * arguments) {
-    const char *         program = arguments->input.n > 0 ? arguments->input.paths[0] : NULL;
     struct ggs_libraries capture = {0}, engine = {0};
     char                 path[PATH_MAX];
+    struct stat          info;
+    const char *         program = arguments->input.n > 0 ? arguments->input.paths[0] : NULL;
+    const char *         folder  = arguments->engine;
     doctor_machine(report);
     if (check_capture(report, path) && ggs_libraries_add(&capture, path) != 0) report->failed = true;
-    if (program != NULL) check_program(report, program, &engine);
-    // A program brings its own engine; where it does not, the one that is named, or ours, is looked at.
-    if (program == NULL || arguments->engine != NULL) check_engine(report, arguments->engine, &engine);
+    if (program != NULL && folder == NULL && stat(program, &info) == 0 && S_ISDIR(info.st_mode)) {
+        folder  = program; // of libraries
+        program = NULL;
+    }
+    if (program != NULL) check_program(report, arguments->input.paths, arguments->input.n, &engine);
+    // A program brings its own engine; if it does not, the one that is named, or ours, is looked at.
+    if (program == NULL || folder != NULL) check_engine(report, folder, &engine);
     if (engine.count > 0) ggs_findings_hooks(report, &capture, &engine);
     ggs_libraries_release(&capture);
     ggs_libraries_release(&engine);
@@ -226,7 +300,7 @@ int cmd_doctor(int argc, char ** argv) {
         GGS_OPTION_JSON(1),
         {0}};
     static const struct ggs_verb verb = {
-        .operands = "[PROGRAM [ARGS...]]",
+        .operands = "[PROGRAM [ARGS...] | LIBRARY | DIR]",
         .most     = UINT_MAX,
         .program  = true,
         .options  = options,

@@ -3,9 +3,8 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "analyze/ops/experts.h"
+#include "answer/experts.h"
 #include "base/error.h"
-#include "base/json.h"
 #include "base/number.h"
 #include "base/table.h"
 #include "base/terminal.h"
@@ -22,49 +21,6 @@ static bool take_window(void * member, const char * text) {
     return ggs_parse_u64(text, 1, 65536, member);
 }
 
-// ---- sums over layers ----
-
-struct sums {
-    uint64_t                experts, used, bytes, distinct, distinct_bytes, activations;
-    uint64_t                follows, chosen, reused, all_predicted, none_predicted;
-    double                  chance; // share that would be reused if each token chose at random
-    struct ggs_experts_time prefetch;
-};
-
-static struct sums sum_layers(const struct ggs_experts * e) {
-    struct sums s = {0};
-    for (uint64_t i = 0; i < e->n_layers; i++) {
-        const struct ggs_experts_layer * l = &e->layers[i];
-        s.experts += l->experts;
-        s.bytes += l->experts * l->bytes;
-        s.distinct += l->distinct;
-        s.distinct_bytes += l->distinct * l->bytes;
-        s.activations += l->activations;
-        s.follows += l->follows;
-        s.chosen += l->chosen;
-        s.reused += l->reused;
-        s.all_predicted += l->all_predicted;
-        s.none_predicted += l->none_predicted;
-        s.chance += (double) l->used / (double) l->experts * (double) l->chosen;
-        if (l->used > s.used) s.used = l->used;
-        if (l->prefetch.n > 0 && (s.prefetch.n == 0 || l->prefetch.least_ns < s.prefetch.least_ns))
-            s.prefetch.least_ns = l->prefetch.least_ns;
-        s.prefetch.n += l->prefetch.n;
-        s.prefetch.sum_ns += l->prefetch.sum_ns;
-    }
-    if (s.chosen > 0) s.chance /= (double) s.chosen;
-    return s;
-}
-
-// Most often chosen expert against the mean of its layer: 1 is even.
-static double imbalance(const struct ggs_experts_layer * l) {
-    return l->activations == 0 ? 0 : (double) l->most * (double) l->experts / (double) l->activations;
-}
-
-static uint64_t mean_ns(const struct ggs_experts_time * time) {
-    return time->n == 0 ? 0 : time->sum_ns / time->n;
-}
-
 static uint64_t favourite(const struct ggs_experts_layer * l) {
     uint64_t best = 0;
     for (uint64_t i = 1; i < l->experts; i++) {
@@ -75,7 +31,7 @@ static uint64_t favourite(const struct ggs_experts_layer * l) {
 
 // ---- text ----
 
-static void print_summary(const struct ggs_experts * e, const struct sums * s) {
+static void print_summary(const struct ggs_experts * e, const struct ggs_experts_sums * s) {
     char a[GGS_NUMBER_LENGTH], b[GGS_NUMBER_LENGTH], c[GGS_NUMBER_LENGTH];
     printf("experts   %" PRIu64 " in %" PRIu64 " layers, %" PRIu64 " chosen per token and layer; %s tokens\n",
            s->experts, e->n_layers, s->used, ggs_format_count(a, e->tokens));
@@ -94,7 +50,7 @@ static void print_summary(const struct ggs_experts * e, const struct sums * s) {
     if (s->prefetch.n > 0)
         printf(
             "prefetch  %s on average from the router's result to the first byte of an\n          expert, %s at least\n",
-            ggs_format_nanoseconds(a, mean_ns(&s->prefetch)), ggs_format_nanoseconds(b, s->prefetch.least_ns));
+            ggs_format_nanoseconds(a, ggs_experts_mean(&s->prefetch)), ggs_format_nanoseconds(b, s->prefetch.least_ns));
 }
 
 static void print_matrices(const struct ggs_experts * e) {
@@ -111,16 +67,16 @@ static void print_matrices(const struct ggs_experts * e) {
         ggs_table_cell(table, "%.*s", m->component_length, m->component);
         ggs_table_cell(table, "%s", ggs_format_count(number, m->prefetch.n));
         ggs_table_cell(table, "%s", ggs_format_nanoseconds(number, m->prefetch.least_ns));
-        ggs_table_cell(table, "%s", ggs_format_nanoseconds(number, mean_ns(&m->prefetch)));
+        ggs_table_cell(table, "%s", ggs_format_nanoseconds(number, ggs_experts_mean(&m->prefetch)));
         ggs_table_cell(table, "%s", ggs_format_nanoseconds(number, m->prefetch.most_ns));
         ggs_table_cell(table, "%s", ggs_format_bytes(number, m->bytes));
     }
     putchar('\n');
-    ggs_table_print(table, stdout, ggs_terminal_width(stdout));
+    ggs_table_print(table, stdout, ggs_terminal_limit(stdout));
     ggs_table_free(table);
 }
 
-static void print_sets(const struct ggs_experts * e, const struct sums * s) {
+static void print_sets(const struct ggs_experts * e, const struct ggs_experts_sums * s) {
     char               number[GGS_NUMBER_LENGTH], bar[3 * 16 + 1];
     struct ggs_table * table = ggs_table_new();
     ggs_table_column(table, "tokens in a row", GGS_RIGHT);
@@ -142,7 +98,7 @@ static void print_sets(const struct ggs_experts * e, const struct sums * s) {
         ggs_table_cell(table, "%s %4.1f %%", bar, 100 * share);
     }
     putchar('\n');
-    ggs_table_print(table, stdout, ggs_terminal_width(stdout));
+    ggs_table_print(table, stdout, ggs_terminal_limit(stdout));
     ggs_table_free(table);
 }
 
@@ -165,13 +121,14 @@ static void print_layers(const struct ggs_experts * e) {
         ggs_table_cell(table, "%" PRIu64 "/%" PRIu64, l->distinct, l->experts);
         ggs_table_cell(table, "%" PRIu64, favourite(l));
         ggs_table_cell(table, "%s", ggs_format_count(number, l->most));
-        ggs_table_cell(table, "%.1fx", imbalance(l));
+        ggs_table_cell(table, "%.1fx", ggs_experts_imbalance(l));
         ggs_table_cell(table, "%s", ggs_format_percent(number, l->reused, l->chosen));
         ggs_table_cell(table, "%s", ggs_format_percent(number, l->all_predicted, l->follows));
-        ggs_table_cell(table, "%s", l->prefetch.n == 0 ? "-" : ggs_format_nanoseconds(number, mean_ns(&l->prefetch)));
+        ggs_table_cell(table, "%s",
+                       l->prefetch.n == 0 ? "-" : ggs_format_nanoseconds(number, ggs_experts_mean(&l->prefetch)));
     }
     putchar('\n');
-    ggs_table_print(table, stdout, ggs_terminal_width(stdout));
+    ggs_table_print(table, stdout, ggs_terminal_limit(stdout));
     ggs_table_free(table);
 }
 
@@ -225,12 +182,12 @@ static void print_pairs(const struct ggs_experts * e) {
         ggs_table_cell(table, "%.1f", p->expected);
     }
     putchar('\n');
-    ggs_table_print(table, stdout, ggs_terminal_width(stdout));
+    ggs_table_print(table, stdout, ggs_terminal_limit(stdout));
     ggs_table_free(table);
 }
 
 static void print_text(const struct ggs_experts * e) {
-    struct sums s = sum_layers(e);
+    struct ggs_experts_sums s = ggs_experts_sum(e);
     if (e->n_layers == 0) {
         puts("this model has experts, but which of them were chosen was not recorded");
         return;
@@ -243,115 +200,20 @@ static void print_text(const struct ggs_experts * e) {
     print_pairs(e);
 }
 
-// ---- JSON ----
-
-static void write_time(struct ggs_json * json, const char * key, const struct ggs_experts_time * time) {
-    ggs_json_object_inline(json, key);
-    ggs_json_u64(json, "count", time->n);
-    ggs_json_u64(json, "least_ns", time->least_ns);
-    ggs_json_u64(json, "mean_ns", mean_ns(time));
-    ggs_json_u64(json, "most_ns", time->most_ns);
-    ggs_json_end(json);
-}
-
-static double share(uint64_t part, uint64_t whole) {
-    return whole == 0 ? 0 : (double) part / (double) whole;
-}
-
-static void write_layer(struct ggs_json * json, const struct ggs_experts_layer * l) {
-    ggs_json_object(json, NULL);
-    ggs_json_i64(json, "layer", l->layer);
-    ggs_json_u64(json, "experts", l->experts);
-    ggs_json_u64(json, "chosen_per_token", l->used);
-    ggs_json_u64(json, "expert_bytes", l->bytes);
-    ggs_json_u64(json, "tokens", l->tokens);
-    ggs_json_u64(json, "activations", l->activations);
-    ggs_json_u64(json, "distinct", l->distinct);
-    ggs_json_double(json, "imbalance", imbalance(l));
-    ggs_json_u64(json, "follows", l->follows);
-    ggs_json_u64(json, "chosen", l->chosen);
-    ggs_json_u64(json, "reused", l->reused);
-    ggs_json_u64(json, "all_predicted", l->all_predicted);
-    ggs_json_u64(json, "none_predicted", l->none_predicted);
-    write_time(json, "prefetch", &l->prefetch);
-    ggs_json_array_inline(json, "counts");
-    for (uint64_t i = 0; i < l->experts; i++) ggs_json_u64(json, NULL, l->counts[i]);
-    ggs_json_end(json);
-    ggs_json_end(json);
-}
-
-static void write_lists(struct ggs_json * json, const struct ggs_experts * e) {
-    char component[GGS_NUMBER_LENGTH * 2];
-    ggs_json_array(json, "matrices");
-    for (unsigned i = 0; i < e->n_matrices; i++) {
-        snprintf(component, sizeof(component), "%.*s", e->matrices[i].component_length, e->matrices[i].component);
-        ggs_json_object_inline(json, NULL);
-        ggs_json_string(json, "component", component);
-        ggs_json_u64(json, "bytes_read", e->matrices[i].bytes);
-        write_time(json, "prefetch", &e->matrices[i].prefetch);
-        ggs_json_end(json);
-    }
-    ggs_json_end(json);
-    ggs_json_array(json, "working_sets");
-    for (unsigned i = 0; i < e->n_sets; i++) {
-        const struct ggs_experts_set * set = &e->sets[i];
-        ggs_json_object_inline(json, NULL);
-        ggs_json_u64(json, "window", set->window);
-        ggs_json_u64(json, "samples", set->samples);
-        ggs_json_double(json, "mean_experts", share(set->sum_experts, set->samples));
-        ggs_json_u64(json, "most_experts", set->most_experts);
-        ggs_json_double(json, "mean_bytes", share(set->sum_bytes, set->samples));
-        ggs_json_u64(json, "most_bytes", set->most_bytes);
-        ggs_json_end(json);
-    }
-    ggs_json_end(json);
-    ggs_json_array(json, "pairs");
-    for (unsigned i = 0; i < e->n_pairs; i++) {
-        ggs_json_object_inline(json, NULL);
-        ggs_json_i64(json, "layer", e->pairs[i].layer);
-        ggs_json_u64(json, "a", e->pairs[i].a);
-        ggs_json_u64(json, "b", e->pairs[i].b);
-        ggs_json_u64(json, "times", e->pairs[i].times);
-        ggs_json_double(json, "expected", e->pairs[i].expected);
-        ggs_json_end(json);
-    }
-    ggs_json_end(json);
-}
-
 static int print_json(const struct ggs_trace * trace, const struct ggs_experts * e) {
-    struct sums     s = sum_layers(e);
     struct ggs_json json;
-    char            id[GGS_UUID_LENGTH];
     ggs_json_init(&json, ggs_json_to_file, stdout, true);
-    ggs_json_object(&json, NULL);
-    ggs_json_string(&json, "experiment_id", ggs_verb_uuid(id, trace));
-    ggs_json_bool(&json, "has_experts", e->any);
-    ggs_json_u64(&json, "tokens", e->tokens);
-    ggs_json_u64(&json, "experts", s.experts);
-    ggs_json_u64(&json, "distinct", s.distinct);
-    ggs_json_u64(&json, "activations", s.activations);
-    ggs_json_u64(&json, "unknown", e->unknown);
-    ggs_json_object_inline(&json, "reuse");
-    ggs_json_u64(&json, "follows", s.follows);
-    ggs_json_u64(&json, "chosen", s.chosen);
-    ggs_json_u64(&json, "reused", s.reused);
-    ggs_json_double(&json, "share", share(s.reused, s.chosen));
-    ggs_json_double(&json, "by_chance", s.chance);
-    ggs_json_u64(&json, "all_predicted", s.all_predicted);
-    ggs_json_u64(&json, "none_predicted", s.none_predicted);
-    ggs_json_end(&json);
-    write_lists(&json, e);
-    ggs_json_array(&json, "layers");
-    for (uint64_t i = 0; i < e->n_layers; i++) write_layer(&json, &e->layers[i]);
-    ggs_json_end(&json);
-    ggs_json_end(&json);
+    ggs_experts_write(&json, trace, e);
     return ggs_json_finish(&json);
 }
 
 static int show(void * input, struct ggs_trace * traces, struct ggs_error * error) {
     const struct arguments * arguments = input;
+    const int64_t *          tokens    = &arguments->options.first_token;
     struct ggs_experts       experts;
-    int                      status = ggs_experts_compute(&experts, traces, &arguments->options, error);
+    int                      status = 0;
+    if (tokens[0] > 0 || tokens[1] < INT64_MAX) status = ggs_trace_check_steps(traces, tokens[0], tokens[1], error);
+    if (status == 0) status = ggs_experts_compute(&experts, traces, &arguments->options, error);
     if (status < 0) return status;
     if (arguments->input.json) {
         status = print_json(traces, &experts);

@@ -1,4 +1,4 @@
-// ggscope export DIR --format F -o OUT: a recording in the formats of other programs.
+// ggscope export [DIR] --format F -o OUT: a recording in the formats of other programs.
 #include <argp.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -13,65 +13,64 @@
 #include "export/export.h"
 #include "export/tables/tables.h"
 
-enum { KEY_PER_THREAD = 256, KEY_TOKEN, KEY_TABLE, KEY_TABLES, MOST_TABLES = 32 };
+enum { MOST_TABLES = 32 };
 
-struct arguments {
-    struct ggs_export_options options;
-    const char *              directory;
-    const char *              tables[MOST_TABLES];
-    bool                      quiet, list;
+struct tables {
+    const char * names[MOST_TABLES];
+    unsigned     n;
 };
 
-static void check(const struct arguments * arguments, struct argp_state * state) {
-    if (arguments->list) return;
-    if (arguments->directory == NULL) argp_error(state, "which experiment? Give its directory");
-    if (arguments->options.format == NULL) argp_error(state, "which format? Give it with --format; --help lists them");
-    if (arguments->options.output == NULL)
-        argp_error(state, "where to? Give a name with -o, or -o - for standard output");
+struct arguments {
+    struct ggs_input input;
+    const char *     format;
+    const char *     output;
+    int64_t          tokens[2]; // -1: not given
+    struct tables    tables;
+    bool             per_thread, gzip, quiet, list;
+};
+#define AT(member) offsetof(struct arguments, member)
+
+static bool take_table(void * member, const char * text) {
+    struct tables * tables = member;
+    if (tables->n == MOST_TABLES) return false;
+    tables->names[tables->n++] = text;
+    return true;
 }
 
-static error_t parse_option(int key, char * argument, struct argp_state * state) {
-    struct arguments *          arguments = state->input;
-    struct ggs_export_options * options   = &arguments->options;
-    switch (key) {
-        case 'f':
-            options->format = argument;
-            return 0;
-        case 'o':
-            options->output = argument;
-            return 0;
-        case 'z':
-            options->gzip = true;
-            return 0;
-        case 'q':
-            arguments->quiet = true;
-            return 0;
-        case KEY_PER_THREAD:
-            options->per_thread = true;
-            return 0;
-        case KEY_TOKEN:
-            options->steps = true;
-            if (!ggs_take_tokens(&options->first_step, argument))
-                argp_error(state, "'%s' names no token steps; write N or A..B", argument);
-            return 0;
-        case KEY_TABLE:
-            if (options->n_tables == MOST_TABLES) argp_error(state, "too many tables");
-            arguments->tables[options->n_tables++] = argument;
-            return 0;
-        case KEY_TABLES:
-            arguments->list = true;
-            return 0;
-        case ARGP_KEY_ARG:
-            if (arguments->directory != NULL)
-                argp_error(state, "one experiment at a time, please: '%s' is too much", argument);
-            arguments->directory = argument;
-            return 0;
-        case ARGP_KEY_END:
-            check(arguments, state);
-            return 0;
-        default:
-            return ARGP_ERR_UNKNOWN;
-    }
+static const struct ggs_option options[] = {
+    {"format", 'f', "FORMAT", "What to write, see below", 1, AT(format), ggs_take_text, NULL},
+    {"output", 'o', "OUT", "Where to: a file or a directory, as the format wants; - is standard output", 1, AT(output),
+     ggs_take_text, NULL},
+    {"token", 0, "A..B", "Only these token steps; one number for one of them", 2, AT(tokens), ggs_take_tokens,
+     GGS_EXPECTS_TOKENS},
+    {"table", 0, "NAME", "csv, sqlite, parquet: only this table; may be repeated", 2, AT(tables), take_table,
+     "32 tables at most"},
+    {"per-thread", 0, NULL, "json: an entry for each thread's share of an op", 2, AT(per_thread), NULL, NULL},
+    {"gzip", 'z', NULL, "Compress what is written", 3, AT(gzip), NULL, NULL},
+    {"quiet", 'q', NULL, "Do not say what was written", 3, AT(quiet), NULL, NULL},
+    {"tables", 0, NULL, "Describe all tables and columns, then end", 4, AT(list), NULL, NULL},
+    {0}};
+
+static struct ggs_export_options export_options(struct arguments * a) {
+    return (struct ggs_export_options){.format     = a->format,
+                                       .output     = a->output,
+                                       .gzip       = a->gzip,
+                                       .per_thread = a->per_thread,
+                                       .steps      = a->tokens[0] >= 0,
+                                       .first_step = a->tokens[0],
+                                       .last_step  = a->tokens[0] >= 0 ? a->tokens[1] : INT64_MAX,
+                                       .tables     = a->tables.names,
+                                       .n_tables   = a->tables.n};
+}
+
+static void check(const void * input, struct argp_state * state) {
+    struct arguments arguments = *(const struct arguments *) input;
+    struct ggs_error error     = {0};
+    if (arguments.format == NULL) argp_error(state, "missing option: name the format with --format FORMAT");
+    if (arguments.output == NULL)
+        argp_error(state, "missing option: name the output with -o OUT, or -o - for standard output");
+    struct ggs_export_options wanted = export_options(&arguments);
+    if (ggs_export_refuse(&wanted, &error) < 0) argp_error(state, "%s", error.text);
 }
 
 // The formats stand behind the options in --help.
@@ -108,47 +107,35 @@ static void say_result(const char * output, const struct ggs_export_result * res
     fputc('\n', stderr);
 }
 
-int cmd_export(int argc, char ** argv) {
-    static const struct argp_option options[] = {
-        {"format", 'f', "FORMAT", 0, "What to write, see below", 1},
-        {"output", 'o', "OUT", 0, "Where to: a file or a directory, as the format wants; - is standard output", 1},
-        {"token", KEY_TOKEN, "A..B", 0, "Only these token steps; one number for one of them", 2},
-        {"table", KEY_TABLE, "NAME", 0, "csv, sqlite, parquet: only this table; may be repeated", 2},
-        {"per-thread", KEY_PER_THREAD, NULL, 0, "json: an entry for each thread's share of an op", 2},
-        {"gzip", 'z', NULL, 0, "Compress what is written", 3},
-        {"quiet", 'q', NULL, 0, "Do not say what was written", 3},
-        {"tables", KEY_TABLES, NULL, 0, "Describe all tables and columns, then end", 4},
-        {0}};
-    static const struct argp argp      = {options,
-                                          parse_option,
-                                          "DIR",
-                                          "Write a recording in the format of other programs.\v"
-                                               "Formats",
-                                          NULL,
-                                          filter_help,
-                                          NULL};
-    struct arguments         arguments = {0};
-    struct ggs_progress      progress  = {0};
-    if (argp_parse(&argp, argc, argv, 0, NULL, &arguments) != 0) return 2;
-    if (arguments.list) return list_tables();
-
-    struct ggs_error         error  = {0};
-    struct ggs_export_result result = {0};
-    arguments.options.tables        = arguments.tables;
-    arguments.options.progress      = show_progress;
-    arguments.options.context       = &progress;
-    if (ggs_export_refuse(&arguments.options, &error) < 0) {
-        ggs_verb_complain(&error);
-        return 2;
-    }
-    int status = ggs_verb_seal(arguments.directory, &error);
-    if (status == 0) status = ggs_export(&arguments.options, arguments.directory, &result, &error);
+static int write_export(void * input, struct ggs_trace * traces, struct ggs_error * error) {
+    struct arguments *        arguments = input;
+    const char *              directory = arguments->input.paths[0];
+    struct ggs_progress       progress  = {0};
+    struct ggs_export_result  result    = {0};
+    struct ggs_export_options wanted    = export_options(arguments);
+    (void) traces;
+    wanted.progress = show_progress;
+    wanted.context  = &progress;
+    int status      = ggs_verb_seal(directory, error);
+    if (status == 0) status = ggs_export(&wanted, directory, &result, error);
     ggs_progress_finish(&progress);
     if (result.warning[0] != '\0') fprintf(stderr, "ggscope: %s\n", result.warning);
-    if (status < 0) {
-        ggs_verb_complain(&error);
-        return 1;
+    if (status == 0 && !arguments->quiet && strcmp(wanted.output, "-") != 0) say_result(wanted.output, &result);
+    return status;
+}
+
+int cmd_export(int argc, char ** argv) {
+    static const struct ggs_verb verb      = {.operands = "[DIR]",
+                                              .most     = 1,
+                                              .options  = options,
+                                              .check    = check,
+                                              .run      = write_export,
+                                              .help     = filter_help,
+                                              .text     = "Write a recording in the format of other programs.\v"
+                                                               "Formats"};
+    struct arguments             arguments = {.tokens = {-1, -1}};
+    for (int i = 1; i < argc; i++) {
+        if (strcmp(argv[i], "--tables") == 0) return list_tables(); // needs no recording
     }
-    if (!arguments.quiet && strcmp(arguments.options.output, "-") != 0) say_result(arguments.options.output, &result);
-    return 0;
+    return ggs_verb_run(&verb, argc, argv, &arguments);
 }

@@ -1,5 +1,7 @@
 // The reports of ggscope gguf for people: tensors, regions, metadata, extents.
+#include "answer/gguf.h"
 #include "base/error.h"
+#include "base/file.h"
 #include "base/number.h"
 #include "base/table.h"
 #include "base/terminal.h"
@@ -44,7 +46,7 @@ static void put_bytes(struct ggs_table * table, uint64_t bytes) {
 static void print_file_title(const struct gguf_report * report, size_t i) {
     char name[512];
     if (report->model->n_files < 2) return;
-    const char * path = gguf_file_name(report->model->files[i]->path);
+    const char * path = ggs_file_name(report->model->files[i]->path);
     printf("%s%s\n", i == 0 ? "" : "\n", ggs_printable(name, sizeof name, path, strlen(path)));
 }
 
@@ -102,7 +104,7 @@ static void print_heading(const struct ggs_model * model) {
     char                    text[256];
     char                    number[GGS_NUMBER_LENGTH];
     size_t                  length;
-    const char *            name = gguf_model_name(model, &length);
+    const char *            name = ggs_gguf_model_name(model, &length);
     uint64_t                layers, experts, used;
     bool                    bold = ggs_terminal_colour(stdout);
     printf("%s%s%s\n", bold ? "\033[1m" : "", ggs_printable(text, sizeof text, name, length), bold ? "\033[0m" : "");
@@ -118,7 +120,7 @@ static void print_heading(const struct ggs_model * model) {
     }
     for (size_t i = 0; i < model->n_files; i++) {
         const struct ggs_gguf * gguf = model->files[i];
-        const char *            path = gguf_file_name(gguf->path);
+        const char *            path = ggs_file_name(gguf->path);
         printf("  %-13s %s, %s", i == 0 ? model->n_files == 1 ? "file" : "files" : "",
                ggs_printable(text, sizeof text, path, strlen(path)), ggs_format_bytes(number, gguf->size));
         printf(" (%s bytes)", ggs_format_count(number, gguf->size));
@@ -206,7 +208,7 @@ static void append_value(struct ggs_text * text, const struct ggs_gguf_value * v
             ggs_text_puts(text, value->u64 != 0 ? "true" : "false");
             break;
         case GGS_GGUF_F32:
-            ggs_text_printf(text, "%.9g", gguf_float(value));
+            ggs_text_printf(text, "%.9g", ggs_gguf_float(value));
             break;
         case GGS_GGUF_F64:
             ggs_text_printf(text, "%.17g", value->f64);
@@ -317,7 +319,7 @@ int gguf_text_extents(const struct gguf_report * report, struct ggs_error * erro
         status = ggs_extents_init(&extents, gguf->path, error);
         if (status < 0) break;
         char         bytes[GGS_NUMBER_LENGTH], fragments[GGS_NUMBER_LENGTH], name[512];
-        const char * path = gguf_file_name(gguf->path);
+        const char * path = ggs_file_name(gguf->path);
         printf("%s%s: %s in %s fragment%s\n\n", i > 0 ? "\n" : "", ggs_printable(name, sizeof name, path, strlen(path)),
                ggs_format_bytes(bytes, gguf->size), ggs_format_count(fragments, extents.n_extents),
                extents.n_extents == 1 ? "" : "s");

@@ -1,5 +1,6 @@
 // What `ggscope gguf` says below its table of tensors: totals by type, component and layer, and the account of all bytes.
 #include "base/error.h"
+#include "base/file.h"
 #include "base/number.h"
 #include "base/table.h"
 #include "base/terminal.h"
@@ -196,7 +197,7 @@ static void print_notes(const struct gguf_report * report) {
         for (size_t j = 0; j < gguf->n_tensors; j++) unknown += !gguf->tensors[j].size_known;
         if (trailing > 0) {
             printf("note: the last %s bytes of %s belong to nothing\n", ggs_format_count(number, trailing),
-                   gguf_file_name(gguf->path));
+                   ggs_file_name(gguf->path));
         }
     }
     if (unknown > 0) {

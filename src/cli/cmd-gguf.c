@@ -1,30 +1,30 @@
 // ggscope gguf MODEL: what is in a GGUF file, and where.
 #include "cli/cmd-gguf.h"
+#include "answer/gguf.h"
 #include "base/error.h"
+#include "base/json.h"
 #include "base/terminal.h"
 #include "cli/commands.h"
 #include "cli/verb.h"
 #include "gguf/gguf.h"
 
 #include <argp.h>
-#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
-#include <unistd.h>
 
 enum format { FORMAT_TEXT, FORMAT_CSV, FORMAT_JSON };
 enum view { VIEW_MAP, VIEW_KV, VIEW_EXTENTS, VIEW_REGIONS, VIEW_SUMMARY };
 
 struct arguments {
     struct ggs_input input;
-    bool             csv, experts, summary, regions, kv, extents;
+    bool             csv, full, experts, summary, regions, kv, extents;
 };
 #define AT(member) offsetof(struct arguments, member)
 
 static const struct ggs_option options[] = {
     {"csv", 0, NULL, "Tensors as CSV: tensor_name,file_offset,size_bytes,layer_id,component_type", 1, AT(csv), NULL,
      NULL},
+    {"full", 0, NULL, "With --csv: also n_dims,shape,dtype,n_elements,file", 1, AT(full), NULL, NULL},
     {"json", 'j', NULL, "As JSON, with every region and with experts one by one", 1, AT(input.json), NULL, NULL},
     {"experts", 0, NULL, "List the experts of each tensor one by one", 1, AT(experts), NULL, NULL},
     {"summary", 0, NULL, "Leave out the list of tensors: the heading and the totals alone", 2, AT(summary), NULL, NULL},
@@ -50,6 +50,7 @@ static enum view view_of(const struct arguments * arguments) {
 static void check(const void * input, struct argp_state * state) {
     const struct arguments * arguments = input;
     bool                     text = format_of(arguments) == FORMAT_TEXT, map = view_of(arguments) == VIEW_MAP;
+    if (arguments->full && !arguments->csv) argp_error(state, "--full goes with --csv; --json has everything");
     if (arguments->csv && arguments->input.json) argp_error(state, "--csv and --json exclude each other");
     if (arguments->summary + arguments->regions + arguments->kv + arguments->extents > 1)
         argp_error(state, "--summary, --kv, --extents and --regions exclude each other");
@@ -57,29 +58,6 @@ static void check(const void * input, struct argp_state * state) {
     if (!map && arguments->csv) argp_error(state, "--csv lists tensors; use --json with --kv, --extents and --regions");
     if (!map && arguments->experts)
         argp_error(state, "--experts goes with the list of tensors, not with --summary, --kv, --extents or --regions");
-}
-
-const char * gguf_file_name(const char * path) {
-    const char * slash = strrchr(path, '/');
-    return slash == NULL ? path : slash + 1;
-}
-
-const char * gguf_model_name(const struct ggs_model * model, size_t * length) {
-    const char * name;
-    if (ggs_gguf_get_string(model->files[0], "general.name", &name, length) && *length > 0) return name;
-    name    = gguf_file_name(model->files[0]->path);
-    *length = strlen(name);
-    return name;
-}
-
-double gguf_float(const struct ggs_gguf_value * value) {
-    if (value->type != GGS_GGUF_F32 || !isfinite(value->f64)) return value->f64;
-    for (int digits = 1; digits < 9; digits++) {
-        char text[32];
-        snprintf(text, sizeof text, "%.*g", digits, value->f64);
-        if ((double) strtof(text, NULL) == value->f64) return strtod(text, NULL);
-    }
-    return value->f64;
 }
 
 static int make_maps(struct ggs_gguf_map ** out, const struct ggs_model * model, struct ggs_error * error) {
@@ -92,16 +70,32 @@ static int make_maps(struct ggs_gguf_map ** out, const struct ggs_model * model,
     return status;
 }
 
+static int write_json(const struct gguf_report * report, enum view view, struct ggs_error * error) {
+    struct ggs_json json;
+    int             status = 0;
+    ggs_json_init(&json, ggs_json_to_file, stdout, true);
+    if (view == VIEW_KV) {
+        ggs_gguf_write_kv(&json, report->model);
+    } else if (view == VIEW_REGIONS) {
+        ggs_gguf_write_regions(&json, report->model, report->maps);
+    } else if (view == VIEW_EXTENTS) {
+        status = ggs_gguf_write_extents(&json, report->model, report->maps, error);
+    } else {
+        status = ggs_gguf_write_map(&json, report->model, report->maps, error);
+    }
+    // A failure to write stays in stdout's error flag, where the scaffold looks for it.
+    if (status == 0) (void) ggs_json_finish(&json);
+    return status;
+}
+
 static int write_report(const struct gguf_report * report, enum view view, enum format format,
                         struct ggs_error * error) {
-    static int (*const writers[][3])(const struct gguf_report *, struct ggs_error *) = {
-        [VIEW_MAP]     = {gguf_text_map, gguf_csv_map, gguf_json_map},
-        [VIEW_KV]      = {gguf_text_kv, NULL, gguf_json_kv},
-        [VIEW_EXTENTS] = {gguf_text_extents, NULL, gguf_json_extents},
-        [VIEW_REGIONS] = {gguf_text_regions, NULL, gguf_json_regions},
-        [VIEW_SUMMARY] = {gguf_text_summary, NULL, NULL},
+    static int (*const texts[])(const struct gguf_report *, struct ggs_error *) = {
+        [VIEW_MAP] = gguf_text_map,         [VIEW_KV] = gguf_text_kv,           [VIEW_EXTENTS] = gguf_text_extents,
+        [VIEW_REGIONS] = gguf_text_regions, [VIEW_SUMMARY] = gguf_text_summary,
     };
-    return writers[view][format](report, error);
+    if (format == FORMAT_JSON) return write_json(report, view, error);
+    return format == FORMAT_CSV ? gguf_csv_map(report, error) : texts[view](report, error);
 }
 
 static int show(void * input, struct ggs_trace * traces, struct ggs_error * error) {
@@ -114,9 +108,10 @@ static int show(void * input, struct ggs_trace * traces, struct ggs_error * erro
     // The metadata of a file can be read whatever its tensors look like.
     if (status == 0 && view != VIEW_KV) status = make_maps(&maps, model, error);
     if (status == 0) {
-        struct gguf_report report = {.model = model, .maps = maps, .experts = arguments->experts};
-        if (isatty(STDOUT_FILENO)) report.width = ggs_terminal_width(stdout);
-        status = write_report(&report, view, format_of(arguments), error);
+        struct gguf_report report = {
+            .model = model, .maps = maps, .experts = arguments->experts, .full = arguments->full};
+        report.width = ggs_terminal_limit(stdout);
+        status       = write_report(&report, view, format_of(arguments), error);
     }
     for (size_t i = 0; maps != NULL && i < model->n_files; i++) ggs_gguf_map_release(&maps[i]);
     free(maps);

@@ -10,12 +10,12 @@
 #include <stdint.h>
 
 struct ggs_error;
-struct ggs_gguf_value;
 
 struct gguf_report {
     const struct ggs_model *    model;
     const struct ggs_gguf_map * maps; // one for each file of the model; NULL for the metadata reports
     bool                        experts;
+    bool                        full;  // --csv: with shape, type and file
     unsigned                    width; // of the terminal, 0 where lines must not be shortened
 };
 
@@ -30,16 +30,5 @@ int gguf_text_extents(const struct gguf_report * report, struct ggs_error * erro
 enum gguf_totals { GGUF_TOTALS_MIX, GGUF_TOTALS_TABLES };
 int gguf_text_totals(const struct gguf_report * report, enum gguf_totals which, struct ggs_error * error);
 
-// cmd-gguf-json.c, CSV included
+// cmd-gguf-csv.c
 int gguf_csv_map(const struct gguf_report * report, struct ggs_error * error);
-int gguf_json_map(const struct gguf_report * report, struct ggs_error * error);
-int gguf_json_regions(const struct gguf_report * report, struct ggs_error * error);
-int gguf_json_kv(const struct gguf_report * report, struct ggs_error * error);
-int gguf_json_extents(const struct gguf_report * report, struct ggs_error * error);
-
-// The last part of a path.
-const char * gguf_file_name(const char * path);
-// The model's own name (general.name), else that of its first file. Not NUL-terminated.
-const char * gguf_model_name(const struct ggs_model * model, size_t * length);
-// A float as its writer meant it: 1e-05, not 9.999999747378752e-06, which is what the nearest f32 is as a double.
-double gguf_float(const struct ggs_gguf_value * value);

@@ -5,7 +5,8 @@
 #include <string.h>
 #include <strings.h>
 
-#include "analyze/machine/faults.h"
+#include "answer/log.h"
+#include "base/array.h"
 #include "base/error.h"
 #include "base/number.h"
 #include "base/terminal.h"
@@ -50,7 +51,7 @@ static bool fits(const struct ggs_log_filter * filter, const struct ggs_fault * 
 
 static void begin_text(struct writer * writer, const struct ggs_trace * trace) {
     enum { FIXED = 45, LEAST_NAME = 14 };
-    unsigned width = ggs_terminal_width(writer->file);
+    unsigned width = ggs_terminal_limit(writer->file);
     uint64_t size  = 0;
     for (uint64_t i = 0; i < trace->n_files; i++)
         if (trace->files[i].size > size) size = trace->files[i].size;
@@ -88,84 +89,37 @@ static void write_text(struct writer * writer, const struct entry * e) {
 
 // ---- CSV and JSON ----
 
-static void write_field(FILE * file, const char * text, const char * after) {
-    bool quoted = strpbrk(text, ",\"\r\n") != NULL;
-    if (quoted) fputc('"', file);
-    for (const char * p = text; *p != '\0'; p++) {
-        if (quoted && *p == '"') fputc('"', file);
-        fputc(*p, file);
-    }
-    if (quoted) fputc('"', file);
-    fputs(after, file);
-}
-
-static void write_optional(FILE * file, bool there, int64_t number) {
-    if (there) fprintf(file, "%" PRId64, number);
-    fputc(',', file);
-}
-
 static void write_csv(struct writer * writer, const struct entry * e) {
-    FILE * file = writer->file;
+    FILE * file  = writer->file;
+    bool   in_op = e->where.op != NULL, ran = e->fault.run != 0, disk = e->fault.file != 0;
     fprintf(file, "%" PRId64 ",%" PRIu64 ",%s,", e->fault.begin_ns, e->fault.duration_ns,
             ggs_fault_kind_name(e->fault.kind));
-    write_optional(file, e->fault.step >= 0, e->fault.step);
+    ggs_csv_natural(file, e->fault.step, ",");
     fprintf(file, "%s,", ggs_part_name(e->where.part));
-    write_optional(file, e->fault.run != 0, (int64_t) e->fault.run);
-    write_optional(file, e->fault.run != 0, (int64_t) e->fault.node);
-    write_field(file, e->where.op == NULL ? "" : e->where.op, ",");
-    write_field(file, e->where.result, ",");
-    write_optional(file, e->where.op != NULL && e->where.layer >= 0, e->where.layer);
+    ggs_csv_natural(file, ran ? (int64_t) e->fault.run : -1, ",");
+    ggs_csv_natural(file, ran ? (int64_t) e->fault.node : -1, ",");
+    ggs_csv_field(file, in_op ? e->where.op : "", ",");
+    ggs_csv_field(file, in_op ? e->where.result : "", ",");
+    ggs_csv_natural(file, in_op ? e->where.layer : -1, ",");
     fprintf(file, "%" PRIu64 ",%" PRIu64 ",", e->fault.os_thread, e->fault.address);
-    write_optional(file, e->fault.file != 0, (int64_t) e->fault.file);
-    write_optional(file, e->fault.file != 0, (int64_t) e->fault.file_offset);
-    write_field(file, e->where.weight == NULL ? "" : e->where.weight, "\r\n");
-}
-
-static void put_number(struct ggs_json * json, const char * key, bool there, int64_t number) {
-    if (there) {
-        ggs_json_i64(json, key, number);
-    } else {
-        ggs_json_null(json, key);
-    }
-}
-
-static void write_json(struct writer * writer, const struct entry * e) {
-    struct ggs_json * json = &writer->json;
-    ggs_json_object_inline(json, NULL);
-    ggs_json_i64(json, "begin_ns", e->fault.begin_ns);
-    ggs_json_u64(json, "duration_ns", e->fault.duration_ns);
-    ggs_json_string(json, "kind", ggs_fault_kind_name(e->fault.kind));
-    put_number(json, "token", e->fault.step >= 0, e->fault.step);
-    ggs_json_string(json, "phase", ggs_part_name(e->where.part));
-    put_number(json, "run", e->fault.run != 0, (int64_t) e->fault.run);
-    put_number(json, "node", e->fault.run != 0, (int64_t) e->fault.node);
-    ggs_json_string(json, "op", e->where.op);
-    ggs_json_string(json, "tensor", e->where.op == NULL ? NULL : e->where.result);
-    put_number(json, "layer", e->where.op != NULL && e->where.layer >= 0, e->where.layer);
-    ggs_json_u64(json, "os_thread", e->fault.os_thread);
-    ggs_json_u64(json, "address", e->fault.address);
-    put_number(json, "file", e->fault.file != 0, (int64_t) e->fault.file);
-    put_number(json, "file_offset", e->fault.file != 0, (int64_t) e->fault.file_offset);
-    ggs_json_string(json, "weight", e->where.weight);
-    ggs_json_end(json);
+    ggs_csv_natural(file, disk ? (int64_t) e->fault.file : -1, ",");
+    ggs_csv_natural(file, disk ? (int64_t) e->fault.file_offset : -1, ",");
+    ggs_csv_field(file, e->where.weight == NULL ? "" : e->where.weight, "\r\n");
 }
 
 static void begin(struct writer * writer, const struct ggs_trace * trace) {
-    char id[GGS_UUID_LENGTH];
     switch (writer->log->form) {
         case GGS_LOG_TEXT:
             begin_text(writer, trace);
             return;
         case GGS_LOG_CSV:
-            fputs("begin_ns,duration_ns,kind,token,phase,run,node,op,tensor,layer,os_thread,address,file,file_offset,"
+            fputs("begin_ns,duration_ns,kind,token,phase,run,node,op,name,layer,os_thread,address,file,file_offset,"
                   "weight\r\n",
                   writer->file);
             return;
         case GGS_LOG_JSON:
             ggs_json_init(&writer->json, ggs_json_to_file, writer->file, true);
-            ggs_json_object(&writer->json, NULL);
-            ggs_json_string(&writer->json, "experiment_id", ggs_verb_uuid(id, trace));
-            ggs_json_array(&writer->json, "faults");
+            ggs_fault_log_write_begin(&writer->json, trace);
             return;
     }
 }
@@ -179,7 +133,7 @@ static void write_entry(struct writer * writer, const struct entry * entry) {
             write_csv(writer, entry);
             return;
         case GGS_LOG_JSON:
-            write_json(writer, entry);
+            ggs_fault_log_write_row(&writer->json, &entry->fault, &entry->where);
             return;
     }
 }
@@ -187,8 +141,7 @@ static void write_entry(struct writer * writer, const struct entry * entry) {
 static int finish(struct writer * writer, struct ggs_error * error) {
     bool good = true;
     if (writer->log->form == GGS_LOG_JSON) {
-        ggs_json_end(&writer->json);
-        ggs_json_end(&writer->json);
+        ggs_fault_log_write_end(&writer->json);
         good = ggs_json_finish(&writer->json) == 0;
     }
     good = fflush(writer->file) == 0 && !ferror(writer->file) && good;
@@ -217,15 +170,7 @@ static void settle(struct longest * longest) {
 static int keep(struct longest * longest, const struct entry * entry, struct ggs_error * error) {
     enum { FEW = 1024 };
     if (longest->limit < UINT64_MAX / 4 && longest->n >= 2 * longest->limit + FEW) settle(longest);
-    if (longest->n == longest->capacity) {
-        uint64_t       capacity = longest->capacity == 0 ? FEW : 2 * longest->capacity;
-        struct entry * bigger   = realloc(longest->entries, capacity * sizeof(*bigger));
-        if (bigger == NULL) return ggs_fail_memory(error);
-        longest->entries  = bigger;
-        longest->capacity = capacity;
-    }
-    longest->entries[longest->n++] = *entry;
-    return 0;
+    return ggs_array_push(longest->entries, longest->n, longest->capacity, *entry) ? 0 : ggs_fail_memory(error);
 }
 
 int ggs_fault_log_print(const struct ggs_fault_log * log, struct ggs_trace * trace, FILE * file,

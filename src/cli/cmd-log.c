@@ -2,131 +2,37 @@
 #include "cli/cmd-log.h"
 
 #include <argp.h>
-#include <stdlib.h>
 #include <string.h>
 
+#include "analyze/ops/log-rows.h"
 #include "base/error.h"
 #include "base/number.h"
 #include "cli/commands.h"
 #include "cli/verb.h"
 
-// ---- sorting ----
-
-#define ORDER(a, b) ((a) < (b) ? -1 : (a) > (b))
-
-static int by_time(const struct ggs_log_entry * a, const struct ggs_log_entry * b) {
-    return ORDER(a->begin_ns, b->begin_ns);
-}
-static int by_token(const struct ggs_log_entry * a, const struct ggs_log_entry * b) {
-    return ORDER(a->token, b->token);
-}
-static int by_op(const struct ggs_log_entry * a, const struct ggs_log_entry * b) {
-    return strcmp(a->op, b->op);
-}
-static int by_tensor(const struct ggs_log_entry * a, const struct ggs_log_entry * b) {
-    return strcmp(a->tensor, b->tensor);
-}
-static int by_layer(const struct ggs_log_entry * a, const struct ggs_log_entry * b) {
-    return ORDER(a->layer, b->layer);
-}
-static int by_threads(const struct ggs_log_entry * a, const struct ggs_log_entry * b) {
-    return ORDER(b->threads, a->threads);
-}
-static int by_bytes(const struct ggs_log_entry * a, const struct ggs_log_entry * b) {
-    return ORDER(b->read + b->written, a->read + a->written);
-}
-static int by_duration(const struct ggs_log_entry * a, const struct ggs_log_entry * b) {
-    return ORDER(b->end_ns - b->begin_ns, a->end_ns - a->begin_ns);
-}
-static int by_wait(const struct ggs_log_entry * a, const struct ggs_log_entry * b) {
-    return ORDER(b->wait_ns, a->wait_ns);
-}
-// Files before buffers, each by where the data lies.
-static int by_source(const struct ggs_log_entry * a, const struct ggs_log_entry * b) {
-    const struct ggs_tensor *x = a->main.tensor, *y = b->main.tensor;
-    if (x == NULL || y == NULL) return ORDER(x == NULL, y == NULL);
-    if (x->source != y->source) return ORDER(x->source, y->source);
-    if (x->source == GGS_SOURCE_DISK)
-        return x->file != y->file ? ORDER(x->file, y->file)
-                                  : ORDER(x->file_offset + a->main.first, y->file_offset + b->main.first);
-    return x->buffer != y->buffer ? ORDER(x->buffer, y->buffer) : ORDER(x->buffer_offset, y->buffer_offset);
-}
-
-typedef int (*comparison)(const struct ggs_log_entry * a, const struct ggs_log_entry * b);
-
-static const struct {
-    const char * name;
-    comparison   compare;
-} sort_columns[] = {
-    {"time", by_time},       {"token", by_token}, {"op", by_op},         {"tensor", by_tensor},     {"layer", by_layer},
-    {"threads", by_threads}, {"bytes", by_bytes}, {"source", by_source}, {"duration", by_duration}, {"wait", by_wait},
-};
-enum { N_SORT_COLUMNS = sizeof(sort_columns) / sizeof(sort_columns[0]) };
-
-// The first `limit` entries in the order asked for. Where there is a limit, never more than twice that many are kept.
-struct sorted {
-    comparison             compare;
-    uint64_t               limit;
-    struct ggs_log_entry * entries;
-    uint64_t               n, capacity;
-};
-
-static int compare_entries(const void * a, const void * b, void * compare) {
-    const struct ggs_log_entry *x = a, *y = b;
-    int                         order = (*(comparison *) compare)(x, y);
-    if (order != 0) return order;
-    return x->run != y->run ? ORDER(x->run, y->run) : ORDER(x->node, y->node);
-}
-
-static void settle(struct sorted * sorted) {
-    if (sorted->n == 0) return;
-    qsort_r(sorted->entries, sorted->n, sizeof(*sorted->entries), compare_entries, &sorted->compare);
-    for (uint64_t i = sorted->limit; i < sorted->n; i++) free(sorted->entries[i].operands);
-    if (sorted->n > sorted->limit) sorted->n = sorted->limit;
-}
-
-static int keep(struct sorted * sorted, const struct ggs_log_entry * entry, struct ggs_error * error) {
-    enum { FEW = 1024 };
-    if (sorted->limit < UINT64_MAX / 4 && sorted->n >= 2 * sorted->limit + FEW) settle(sorted);
-    if (sorted->n == sorted->capacity) {
-        uint64_t               capacity = sorted->capacity == 0 ? FEW : 2 * sorted->capacity;
-        struct ggs_log_entry * entries  = realloc(sorted->entries, capacity * sizeof(*entries));
-        if (entries == NULL) return ggs_fail_memory(error);
-        sorted->entries  = entries;
-        sorted->capacity = capacity;
-    }
-    struct ggs_log_entry * kept = &sorted->entries[sorted->n];
-    *kept                       = *entry;
-    kept->operands              = NULL;
-    if (entry->n_operands > 0) {
-        kept->operands = malloc(entry->n_operands * sizeof(*kept->operands));
-        if (kept->operands == NULL) return ggs_fail_memory(error);
-        memcpy(kept->operands, entry->operands, entry->n_operands * sizeof(*kept->operands));
-    }
-    sorted->n++;
-    return 0;
-}
-
-static void release(struct sorted * sorted) {
-    for (uint64_t i = 0; i < sorted->n; i++) free(sorted->entries[i].operands);
-    free(sorted->entries);
-}
-
-// ---- the verb ----
-
 struct arguments {
     struct ggs_input      input;
     struct ggs_log_filter filter;
     uint64_t              limit;
-    comparison            sort; // NULL: as they come
+    struct ggs_log_order  order;
     bool                  faults, csv;
 };
 #define AT(member) offsetof(struct arguments, member)
 
+// Amounts largest first, all else ascending.
+static const struct {
+    const char *         name;
+    struct ggs_log_order order;
+} orders[] = {{"time", {GGS_LOG_BEGIN, false, 0}},  {"token", {GGS_LOG_TOKEN, false, 0}},
+              {"op", {GGS_LOG_OP, false, 0}},       {"tensor", {GGS_LOG_NAME, false, 0}},
+              {"layer", {GGS_LOG_LAYER, false, 0}}, {"threads", {GGS_LOG_THREADS, true, 0}},
+              {"bytes", {GGS_LOG_BYTES, true, 0}},  {"source", {GGS_LOG_SOURCE, false, 0}},
+              {"wait", {GGS_LOG_WAIT, true, 0}},    {"duration", {GGS_LOG_DURATION, true, 0}}};
+
 static bool take_sort(void * member, const char * text) {
-    for (int i = 0; i < N_SORT_COLUMNS; i++) {
-        if (strcmp(sort_columns[i].name, text) != 0) continue;
-        *(comparison *) member = sort_columns[i].compare;
+    for (size_t i = 0; i < sizeof(orders) / sizeof(orders[0]); i++) {
+        if (strcmp(orders[i].name, text) != 0) continue;
+        *(struct ggs_log_order *) member = orders[i].order;
         return true;
     }
     return false;
@@ -159,7 +65,8 @@ static void check(const void * input, struct argp_state * state) {
     if (!arguments->faults) return;
     if (arguments->filter.thread >= 0 || arguments->filter.buffer != 0)
         argp_error(state, "--thread and --buffer do not go with --faults");
-    if (arguments->sort != NULL && arguments->sort != by_time && arguments->sort != by_duration)
+    enum ggs_log_column column = arguments->order.column;
+    if (column != GGS_LOG_ROW && column != GGS_LOG_BEGIN && column != GGS_LOG_DURATION)
         argp_error(state, "page faults are sorted by time or duration");
 }
 
@@ -186,32 +93,65 @@ static const struct ggs_option options[] = {
     {"faults", 0, NULL, "Page faults instead of ops: when, where, and how long the thread was held up", 1, AT(faults),
      NULL, NULL},
     {"sort", 0, "COLUMN",
-     "By time, token, op, tensor, layer, source; or, largest first, threads, bytes, duration, wait", 2, AT(sort),
+     "By time, token, op, tensor, layer, source; or, largest first, threads, bytes, duration, wait", 2, AT(order),
      take_sort, "time, token, op, tensor, layer, threads, bytes, source, duration or wait"},
     {"limit", 'n', "N", "At most N ops", 2, AT(limit), ggs_take_count, "a number of lines"},
     {"csv", 0, NULL, "As CSV", 3, AT(csv), NULL, NULL},
     {"json", 'j', NULL, "As JSON, with all operands", 3, AT(input.json), NULL, NULL},
     {0}};
 
-static int print_log(struct ggs_log * log, const struct arguments * arguments, struct ggs_log_writer * writer,
+struct printing {
+    struct ggs_log_writer writer;
+    struct ggs_overview   overview;
+};
+
+static void print_entry(void * context, uint64_t row, const struct ggs_log_entry * entry) {
+    struct printing * printing = context;
+    ggs_log_writer_add(&printing->writer, row, entry);
+}
+
+// As the engine went. What the limit leaves out is not counted.
+static int print_all(struct printing * printing, struct ggs_trace * trace, const struct arguments * arguments,
                      struct ggs_error * error) {
+    struct ggs_log *     log;
     struct ggs_log_entry entry;
-    struct sorted        sorted = {.compare = arguments->sort, .limit = arguments->limit};
     uint64_t             n      = 0;
-    int                  status = 0;
-    while ((sorted.compare != NULL || n < arguments->limit) && !ferror(writer->file) &&
+    int                  status = ggs_log_open(&log, trace, &arguments->filter, error);
+    while (status >= 0 && n < arguments->limit && !ferror(printing->writer.file) &&
            (status = ggs_log_next(log, &entry, error)) > 0) {
-        if (sorted.compare == NULL) {
-            ggs_log_writer_add(writer, &entry);
-            n++;
-        } else if ((status = keep(&sorted, &entry, error)) < 0) {
-            break;
-        }
+        const struct ggs_overview_run * run = ggs_overview_find(&printing->overview, entry.run);
+        if (run != NULL) print_entry(printing, run->first_row + entry.number, &entry);
+        n++;
     }
-    settle(&sorted);
-    for (uint64_t i = 0; status >= 0 && i < sorted.n; i++) ggs_log_writer_add(writer, &sorted.entries[i]);
-    release(&sorted);
+    if (status == 0 && n < arguments->limit) printing->writer.total = (int64_t) n;
+    ggs_log_close(log);
     return status < 0 ? status : 0;
+}
+
+static int print_sorted(struct printing * printing, struct ggs_trace * trace, const struct arguments * arguments,
+                        struct ggs_error * error) {
+    struct ggs_log_rows  rows;
+    struct ggs_log_order order = arguments->order;
+    order.limit                = arguments->limit == UINT64_MAX ? 0 : arguments->limit;
+    int status                 = ggs_log_rows_find(&rows, trace, &printing->overview, &arguments->filter, order, error);
+    if (status == 0 && arguments->limit > 0)
+        status = ggs_log_rows_read(rows.places, rows.n, trace, &arguments->filter, print_entry, printing, error);
+    if (status == 0 && order.limit == 0 && arguments->limit > 0) printing->writer.total = (int64_t) rows.n;
+    ggs_log_rows_release(&rows);
+    return status;
+}
+
+static int print_log(struct ggs_trace * trace, const struct arguments * arguments, enum ggs_log_form form,
+                     struct ggs_error * error) {
+    struct printing printing;
+    int             status = ggs_overview_compute(&printing.overview, trace, error);
+    if (status < 0) return status;
+    ggs_log_writer_begin(&printing.writer, trace, printing.overview.rows, stdout, form);
+    status = arguments->order.column == GGS_LOG_ROW ? print_all(&printing, trace, arguments, error)
+                                                    : print_sorted(&printing, trace, arguments, error);
+    if (ggs_log_writer_end(&printing.writer) != 0 && status == 0) status = -1;
+    ggs_overview_release(&printing.overview);
+    return status;
 }
 
 static int print_faults(const struct arguments * arguments, enum ggs_log_form form, struct ggs_trace * trace,
@@ -219,24 +159,19 @@ static int print_faults(const struct arguments * arguments, enum ggs_log_form fo
     struct ggs_fault_log log = {.filter  = &arguments->filter,
                                 .form    = form,
                                 .limit   = arguments->limit,
-                                .longest = arguments->sort == by_duration};
+                                .longest = arguments->order.column == GGS_LOG_DURATION};
     return ggs_fault_log_print(&log, trace, stdout, error);
 }
 
 static int show(void * input, struct ggs_trace * traces, struct ggs_error * error) {
-    struct arguments *    arguments = input;
-    enum ggs_log_form     form = arguments->input.json ? GGS_LOG_JSON : arguments->csv ? GGS_LOG_CSV : GGS_LOG_TEXT;
-    struct ggs_log *      log;
-    struct ggs_log_writer writer;
+    struct arguments * arguments = input;
+    enum ggs_log_form  form      = arguments->input.json ? GGS_LOG_JSON : arguments->csv ? GGS_LOG_CSV : GGS_LOG_TEXT;
+    int status = ggs_trace_check_steps(traces, arguments->filter.first_token, arguments->filter.last_token, error);
+    if (status == 0) status = ggs_trace_check_layer(traces, arguments->filter.layer, error);
+    if (status < 0) return status;
     if (arguments->faults) return print_faults(arguments, form, traces, error);
     arguments->filter.operands = form == GGS_LOG_JSON;
-    int status                 = ggs_log_open(&log, traces, &arguments->filter, error);
-    if (status < 0) return status;
-    ggs_log_writer_begin(&writer, traces, stdout, form);
-    status = print_log(log, arguments, &writer, error);
-    if (ggs_log_writer_end(&writer) != 0 && status == 0) status = -1;
-    ggs_log_close(log);
-    return status;
+    return print_log(traces, arguments, form, error);
 }
 
 int cmd_log(int argc, char ** argv) {

@@ -21,13 +21,3 @@ int paging_suggest(const struct paging_report * report, struct ggs_error * error
 
 // Bytes read per token step against memory, as a drawing of so many columns.
 void paging_plot(const struct paging_report * report, unsigned width);
-
-// Walks the curve of the least-recently-used cache: the sizes at which it reads noticeably less (a thousandth of all), at most a
-// thousand, with what it reads from there on. Start with a zeroed struct.
-struct paging_curve {
-    bool                   begun;
-    uint64_t               next;
-    struct ggs_paging_cost cost;
-    uint64_t               memory;
-};
-bool paging_curve_next(struct paging_curve * curve, const struct ggs_paging * paging);

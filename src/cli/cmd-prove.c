@@ -2,9 +2,8 @@
 #include <inttypes.h>
 #include <stdio.h>
 
-#include "analyze/machine/prove.h"
+#include "answer/prove.h"
 #include "base/error.h"
-#include "base/json.h"
 #include "base/number.h"
 #include "base/table.h"
 #include "cli/commands.h"
@@ -16,8 +15,6 @@ enum { MOST_SHOWN = 20, NAME_COLUMNS = 28 };
 static const char * file_path(const struct ggs_trace * trace, uint64_t file) {
     return file == 0 || file > trace->n_files ? "" : ggs_reader_string(trace->reader, trace->files[file - 1].path);
 }
-
-// ---- text ----
 
 // 100 % is said only where nothing is missing.
 static void percent_cell(struct ggs_table * table, uint64_t part, uint64_t whole) {
@@ -88,58 +85,10 @@ static int print_text(const struct ggs_proof * proof, const struct ggs_trace * t
     return status;
 }
 
-// ---- JSON ----
-
-static void json_sum(struct ggs_json * json, const struct ggs_proof_sum * sum) {
-    ggs_json_u64(json, "ops", sum->ops);
-    ggs_json_u64(json, "pages_predicted", sum->predicted);
-    ggs_json_u64(json, "pages_touched", sum->touched);
-    ggs_json_u64(json, "pages_both", sum->both);
-    ggs_json_double(json, "recall", ggs_proof_recall(sum));
-    ggs_json_double(json, "precision", ggs_proof_precision(sum));
-}
-
-static void json_surprises(struct ggs_json * json, const struct ggs_proof * proof, const struct ggs_trace * trace) {
-    ggs_json_u64(json, "unpredicted_pages", proof->surprise_pages);
-    ggs_json_u64(json, "unpredicted_areas", proof->n_surprises);
-    ggs_json_array(json, "unpredicted");
-    for (uint64_t i = 0; i < proof->n_surprises && i < GGS_PROOF_SURPRISES; i++) {
-        const struct ggs_surprise * s = &proof->surprises[i];
-        ggs_json_object_inline(json, NULL);
-        ggs_json_i64(json, "token", s->token);
-        ggs_json_u64(json, "run", s->run);
-        ggs_json_u64(json, "node", s->node);
-        ggs_json_string(json, "op", s->op);
-        ggs_json_string(json, "tensor", s->tensor);
-        ggs_json_string(json, "file", file_path(trace, s->file));
-        ggs_json_u64(json, "page", s->page);
-        ggs_json_u64(json, "pages", s->pages);
-        ggs_json_end(json);
-    }
-    ggs_json_end(json);
-}
-
 static int print_json(const struct ggs_proof * proof, const struct ggs_trace * trace) {
     struct ggs_json json;
-    char            id[GGS_UUID_LENGTH];
     ggs_json_init(&json, ggs_json_to_file, stdout, true);
-    ggs_json_object(&json, NULL);
-    ggs_json_string(&json, "experiment_id", ggs_verb_uuid(id, trace));
-    ggs_json_u64(&json, "page_size", proof->page_size);
-    ggs_json_u64(&json, "runs", proof->runs);
-    json_sum(&json, &proof->total);
-    ggs_json_u64(&json, "incomplete_ops", proof->incomplete);
-    ggs_json_u64(&json, "lost_ops", proof->lost);
-    ggs_json_array(&json, "by_op");
-    for (uint64_t i = 0; i < proof->n_by_op; i++) {
-        ggs_json_object_inline(&json, NULL);
-        ggs_json_string(&json, "op", proof->by_op[i].op);
-        json_sum(&json, &proof->by_op[i]);
-        ggs_json_end(&json);
-    }
-    ggs_json_end(&json);
-    json_surprises(&json, proof, trace);
-    ggs_json_end(&json);
+    ggs_proof_write(&json, trace, proof);
     return ggs_json_finish(&json);
 }
 

@@ -1,7 +1,9 @@
 // ggscope record -- PROGRAM ARGS...: records a program that uses ggml.
 #include <argp.h>
+#include <limits.h>
 
 #include "cli/commands.h"
+#include "cli/exports.h"
 #include "cli/summary.h"
 #include "record/recording.h"
 
@@ -18,7 +20,8 @@ static error_t parse_option(int key, char * argument, struct argp_state * state)
             return 0;
         case ARGP_KEY_END:
             if (recording->command == NULL)
-                argp_error(state, "which program? ggscope record [OPTIONS...] -- PROGRAM ARGS...");
+                argp_error(state,
+                           "missing argument: the program to record: ggscope record [OPTIONS...] -- PROGRAM ARGS...");
             return 0;
         default:
             return ARGP_ERR_UNKNOWN;
@@ -39,5 +42,8 @@ int cmd_record(int argc, char ** argv) {
     };
     struct ggs_recording recording = {.summarise = ggs_summary_print};
     if (argp_parse(&argp, argc, argv, ARGP_IN_ORDER, NULL, &recording) != 0) return 2;
-    return ggs_recording_make(&recording, NULL, 0);
+    char directory[PATH_MAX] = "";
+    int  result              = ggs_recording_make(&recording, directory, sizeof(directory));
+    ggs_exports_environment(directory);
+    return result;
 }

@@ -62,7 +62,6 @@ static int write_report(void * input, struct ggs_trace * traces, struct ggs_erro
 int cmd_report(int argc, char ** argv) {
     static const struct ggs_option options[] = {
         {"output", 'o', "FILE", "The page's name", 1, AT(output), ggs_take_text, NULL},
-        {"token", 0, "A..B", "Only these token steps", 1, AT(options.first_token), ggs_take_tokens, GGS_EXPECTS_TOKENS},
         {"max-size", 0, "SIZE", "Refuse to write more than this; 64M if not given", 1, AT(options.most_bytes),
          ggs_take_size, "a size such as 100M"},
         {"quiet", 'q', NULL, "No progress bar", 1, AT(quiet), NULL, NULL},
@@ -74,7 +73,7 @@ int cmd_report(int argc, char ** argv) {
         .check    = check,
         .run      = write_report,
         .text =
-            "Write an experiment as one self-contained page, to share or to keep: it opens from a file, without a server. It holds the prompt, the command line and the paths of the recording."};
-    struct arguments arguments = {.options = {.last_token = INT64_MAX, .most_bytes = MOST_BYTES}};
+            "Write an experiment as one self-contained page, to share or to keep: it opens from a file, without a server. It holds the whole recording, with its prompt, its command line and its paths."};
+    struct arguments arguments = {.options = {.most_bytes = MOST_BYTES}};
     return ggs_verb_run(&verb, argc, argv, &arguments);
 }

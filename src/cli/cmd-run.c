@@ -1,6 +1,5 @@
 // ggscope run -m MODEL -p PROMPT -n N: records the built-in runner, or the program that a settings file names.
 #include <argp.h>
-#include <inttypes.h>
 #include <limits.h>
 #include <stdbool.h>
 #include <stdio.h>
@@ -9,11 +8,10 @@
 #include <unistd.h>
 
 #include "base/error.h"
-#include "base/file.h"
 #include "cli/commands.h"
+#include "cli/exports.h"
 #include "cli/summary.h"
 #include "engine/locate.h"
-#include "export/export.h"
 #include "gguf/gguf-split.h"
 #include "record/inspect/capture-library.h"
 #include "record/recording.h"
@@ -41,7 +39,7 @@ static const struct argp_option run_options[] = {
     {"prompt", 'p', "TEXT", 0, "The prompt", 1},
     {"file", 'f', "FILE", 0, "Read the prompt from FILE (- is stdin)", 1},
     {"tokens", 'n', "N", 0, "Generate N tokens (32)", 1},
-    {"ignore-eos", KEY_IGNORE_EOS, NULL, 0, "Go on where the model says that its text ends", 1},
+    {"ignore-eos", KEY_IGNORE_EOS, NULL, 0, "Go on when the model says that its text ends", 1},
     {"settings", KEY_SETTINGS, "FILE", 0, "Take what is not given here from a settings file", 1},
 
     {"seed", KEY_SEED, "S", 0, "Sample with this seed instead of taking the likeliest token", 2},
@@ -141,14 +139,14 @@ static error_t parse_option(int key, char * argument, struct argp_state * state)
             return 0;
         case ARGP_KEY_END:
             if (request->given[GGS_SETTING_MODEL] == NULL && request->settings_file == NULL)
-                argp_error(state, "name a model with -m FILE");
+                argp_error(state, "missing option: name a model with -m FILE");
             if (request->recording.streaming.wanted && request->recording.prove)
                 argp_error(state, "--prove watches the mapping, which a streamed program does not read");
             if (request->given[GGS_SETTING_PROMPT] != NULL && request->given[GGS_SETTING_PROMPT_FILE] != NULL)
                 argp_error(state, "-p and -f exclude each other");
             if (request->given[GGS_SETTING_PROMPT] == NULL && request->given[GGS_SETTING_PROMPT_FILE] == NULL &&
                 request->settings_file == NULL)
-                argp_error(state, "give a prompt with -p TEXT or -f FILE");
+                argp_error(state, "missing option: give a prompt with -p TEXT or -f FILE");
             return 0;
         default:
             return ARGP_ERR_UNKNOWN;
@@ -279,17 +277,20 @@ static int prepare(struct request * request, struct ggs_error * error) {
     return status;
 }
 
-// What the settings file calls webui_data_dir gets the recording as JSON files.
-static int export_json(const char * directory, const char * output) {
-    struct ggs_export_options options = {.format = "json", .output = output, .last_step = INT64_MAX};
-    struct ggs_export_result  result;
-    struct ggs_error          error;
-    if (ggs_make_directories(output, &error) < 0 || ggs_export(&options, directory, &result, &error) < 0) {
-        fprintf(stderr, "ggscope: %s\n", error.text);
-        return 1;
+// What the settings file wants besides the recording itself.
+static int export_all(const struct request * request, const char * directory) {
+    static const struct {
+        enum ggs_setting setting;
+        const char *     format;
+    } table[]  = {{GGS_SETTING_WEBUI_DIRECTORY, "json"},
+                  {GGS_SETTING_BUFFER_STATS, "buffers"},
+                  {GGS_SETTING_GRAPHS_DIRECTORY, "dot"}};
+    int result = 0;
+    for (size_t i = 0; i < sizeof(table) / sizeof(table[0]); i++) {
+        const char * output = request->settings.values[table[i].setting];
+        if (output != NULL && ggs_exports_write(directory, table[i].format, output, table[i].format) != 0) result = 1;
     }
-    fprintf(stderr, "json      %s, %" PRIu64 " files\n", output, result.files);
-    return 0;
+    return result;
 }
 
 int cmd_run(int argc, char ** argv) {
@@ -305,8 +306,8 @@ int cmd_run(int argc, char ** argv) {
         NULL,
         NULL,
     };
-    struct request request = {0};
-    char           directory[PATH_MAX];
+    struct request request             = {0};
+    char           directory[PATH_MAX] = "";
     if (argp_parse(&argp, argc, argv, 0, NULL, &request) != 0) return 2;
 
     struct ggs_error error;
@@ -314,9 +315,9 @@ int cmd_run(int argc, char ** argv) {
     if (prepare(&request, &error) < 0) {
         fprintf(stderr, "ggscope: %s\n", error.text);
     } else {
-        result                 = ggs_recording_make(&request.recording, directory, sizeof(directory));
-        const char * web_files = request.settings.values[GGS_SETTING_WEBUI_DIRECTORY];
-        if (result == 0 && web_files != NULL) result = export_json(directory, web_files);
+        result = ggs_recording_make(&request.recording, directory, sizeof(directory));
+        ggs_exports_environment(directory);
+        if (result == 0) result = export_all(&request, directory);
     }
     ggs_settings_release(&request.settings);
     return result;

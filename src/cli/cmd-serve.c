@@ -1,5 +1,6 @@
 // ggscope serve DIR...: experiments in the browser.
 #include <errno.h>
+#include <fcntl.h>
 #include <limits.h>
 #include <pthread.h>
 #include <semaphore.h>
@@ -13,13 +14,17 @@
 #include <unistd.h>
 
 #include "base/error.h"
+#include "base/guard.h"
 #include "base/number.h"
 #include "cli/commands.h"
 #include "cli/verb.h"
+#include "record/experiment.h"
 #include "record/live.h"
 #include "record/spool-place.h"
-#include "serve/guard.h"
 #include "serve/server.h"
+
+enum { MOST_PATHS = 64 };
+#define HOW_TO_RECORD "ggscope run -m MODEL.gguf -p \"Once upon a time\" -n 16"
 
 struct arguments {
     struct ggs_input input;
@@ -38,16 +43,84 @@ static bool take_port(void * member, const char * text) {
 // Seals what nobody records to any more, and refuses what is no experiment.
 static int prepare(const char * directory, struct ggs_error * error) {
     struct stat info;
-    pid_t       writer;
     if (stat(directory, &info) != 0) return ggs_fail_errno(error, "cannot open the experiment %s", directory);
-    if (S_ISDIR(info.st_mode) && ggs_spool_place_is_live(directory, &writer)) return 0;
-    if (S_ISDIR(info.st_mode) && ggs_live_is_starting(directory)) return 0;
+    if (S_ISDIR(info.st_mode) && (ggs_spool_place_is_live(directory) || ggs_live_is_starting(directory))) return 0;
     return ggs_verb_seal(directory, error);
+}
+
+struct looking {
+    struct ggs_live_context live; // comes first: its functions get the same context
+    bool                    serving;
+};
+
+// What killed recordings left below a folder is sealed once, before the server starts; it writes nothing itself.
+static enum ggs_found look(void * context, const char * directory) {
+    const struct looking * looking = context;
+    struct ggs_error       error   = {0};
+    if (!ggs_experiment_is_one(directory)) return GGS_FOUND_FOLDER;
+    if (looking->serving) return ggs_live_can_be_shown(directory) ? GGS_FOUND_EXPERIMENT : GGS_FOUND_NOTHING;
+    if (prepare(directory, &error) == 0) return GGS_FOUND_EXPERIMENT;
+    fprintf(stderr, "ggscope: skipped: %s\n", error.text);
+    return GGS_FOUND_NOTHING;
+}
+
+static bool is_folder(const char * path) {
+    struct stat info;
+    return stat(path, &info) == 0 && S_ISDIR(info.st_mode) && !ggs_experiment_is_one(path) &&
+           !ggs_experiment_is_taken(path);
+}
+
+static int add_all(struct ggs_experiments ** out, const struct arguments * arguments, const struct ggs_live * live,
+                   struct ggs_error * error) {
+    const char * directories[MOST_PATHS];
+    unsigned     n      = 0;
+    int          status = 0;
+    for (unsigned i = 0; status == 0 && i < arguments->input.n; i++) {
+        if (is_folder(arguments->input.paths[i])) continue;
+        status           = prepare(arguments->input.paths[i], error);
+        directories[n++] = arguments->input.paths[i];
+    }
+    if (status == 0) status = ggs_experiments_new(out, directories, n, live, error);
+    for (unsigned i = 0; status == 0 && i < arguments->input.n; i++) {
+        if (!is_folder(arguments->input.paths[i])) continue;
+        status = ggs_experiments_add_folder(*out, arguments->input.paths[i], error);
+        if (status < 0) ggs_experiments_free(*out);
+    }
+    if (status < 0 || ggs_experiments_count(*out) > 0) return status;
+    ggs_experiments_free(*out);
+    return ggs_fail(error, GGS_ABSENT, "there is no recording below %s; record one: " HOW_TO_RECORD,
+                    arguments->input.paths[0]);
 }
 
 // ---- the browser ----
 
-static void open_browser(const char * address) {
+// The address has the token in it, and other users can see the arguments of a process: the browser gets a private page that leads there.
+static bool write_redirect(char path[PATH_MAX], const char * address) {
+    const char * parent = getenv("XDG_RUNTIME_DIR");
+    if (parent == NULL || parent[0] != '/' || access(parent, W_OK | X_OK) != 0) parent = getenv("TMPDIR");
+    if (parent == NULL || parent[0] != '/') parent = "/tmp";
+    if (snprintf(path, PATH_MAX, "%s/ggscope-XXXXXX.html", parent) >= PATH_MAX) return false;
+    int fd = mkostemps(path, 5, O_CLOEXEC); // mode 0600
+    if (fd < 0) return false;
+    FILE * file = fdopen(fd, "w");
+    bool   good =
+        file != NULL && fprintf(file,
+                                "<!doctype html><meta charset=\"utf-8\"><title>ggscope</title>"
+                                "<meta http-equiv=\"refresh\" content=\"0; url=%s\"><a href=\"%s\">ggscope</a>\n",
+                                address, address) > 0;
+    if (file == NULL) close(fd);
+    if (file != NULL && fclose(file) != 0) good = false;
+    if (!good) unlink(path);
+    return good;
+}
+
+// `path` gets the page to be removed at the end, "" for none.
+static void open_browser(const char * address, char path[PATH_MAX]) {
+    if (!write_redirect(path, address)) {
+        path[0] = '\0';
+        fputs("ggscope: cannot start the browser: no private file can be made; use the address\n", stderr);
+        return;
+    }
     pid_t child = fork();
     if (child != 0) return;
     // A grandchild, so that nobody has to wait for it; without our signals and our output.
@@ -56,7 +129,7 @@ static void open_browser(const char * address) {
         sigemptyset(&none);
         sigprocmask(SIG_SETMASK, &none, NULL);
         if (freopen("/dev/null", "w", stdout) != NULL && freopen("/dev/null", "w", stderr) != NULL)
-            execlp("xdg-open", "xdg-open", address, (char *) NULL);
+            execlp("xdg-open", "xdg-open", path, (char *) NULL);
     }
     _exit(0);
 }
@@ -100,34 +173,45 @@ static void stop(struct ggs_server * server, const struct ggs_experiments * expe
 // ---- the verb ----
 
 static int serve(const struct arguments * arguments, const sigset_t * signals, struct ggs_error * error) {
-    struct ggs_experiments *  experiments;
-    struct ggs_server *       server;
-    struct ggs_live_context   context = {0};
-    struct ggs_live           live    = {.going_on = ggs_live_going_on, .copy = ggs_live_copy, .context = &context};
+    struct ggs_experiments * experiments;
+    struct ggs_server *      server;
+    char                     page[PATH_MAX] = "";
+    struct looking           looking        = {0};
+    struct ggs_live live = {.going_on = ggs_live_going_on, .copy = ggs_live_copy, .look = look, .context = &looking};
     struct ggs_server_options options = {.address = arguments->address, .port = (uint16_t) arguments->port};
-    int status = ggs_experiments_new(&experiments, (const char * const *) arguments->input.paths, arguments->input.n,
-                                     &live, error);
+    int                       status  = add_all(&experiments, arguments, &live, error);
     if (status < 0) return status;
-    status = ggs_server_start(&server, experiments, &options, error);
+    looking.serving = true;
+    status          = ggs_server_start(&server, experiments, &options, error);
     if (status == 0) {
         int signal;
         printf("%s\n", ggs_server_address(server));
         fflush(stdout);
         if (isatty(STDERR_FILENO)) fputs("ggscope: serving until Ctrl-C\n", stderr);
-        if (arguments->open) open_browser(ggs_server_address(server));
+        if (arguments->open) open_browser(ggs_server_address(server), page);
         while (sigwait(signals, &signal) != 0 || signal == SIGCHLD) waitpid(-1, NULL, WNOHANG);
+        if (page[0] != '\0') unlink(page);
         stop(server, experiments);
     }
     ggs_experiments_free(experiments);
-    ggs_live_release(&context);
+    ggs_live_release(&looking.live);
     return status;
 }
 
 static int start(void * input, struct ggs_trace * traces, struct ggs_error * error) {
+    static char        here[]    = "experiments";
     struct arguments * arguments = input;
+    struct ggs_input * paths     = &arguments->input;
     sigset_t           signals;
-    int                status = 0;
     (void) traces;
+    if (paths->n == 0) {
+        if (access(here, F_OK) != 0)
+            return ggs_fail(error, GGS_ABSENT,
+                            "there is no folder ./experiments; name a directory, or record one: " HOW_TO_RECORD);
+        paths->own[0] = here;
+        paths->paths  = paths->own;
+        paths->n      = 1;
+    }
     // Blocked before the first thread is made: all of them inherit it, and sigwait gets the signals.
     sigemptyset(&signals);
     sigaddset(&signals, SIGINT);
@@ -137,8 +221,7 @@ static int start(void * input, struct ggs_trace * traces, struct ggs_error * err
     pthread_sigmask(SIG_BLOCK, &signals, NULL);
     signal(SIGPIPE, SIG_IGN);
     ggs_guard_install();
-    for (unsigned i = 0; status == 0 && i < arguments->input.n; i++) status = prepare(arguments->input.paths[i], error);
-    return status == 0 ? serve(arguments, &signals, error) : status;
+    return serve(arguments, &signals, error);
 }
 
 int cmd_serve(int argc, char ** argv) {
@@ -152,11 +235,12 @@ int cmd_serve(int argc, char ** argv) {
         {0}};
     static const struct ggs_verb verb = {
         .operands = "[DIR...]",
-        .most     = 64,
+        .most     = MOST_PATHS,
+        .several  = true,
         .options  = options,
         .run      = start,
         .text =
-            "Show experiments in the browser, also while they are being recorded. Without DIR: the newest in ./experiments. Prints the address and serves until Ctrl-C."};
+            "Show experiments in the browser, also while they are being recorded. A folder that is none shows all experiments below it, those that come later too; without DIR that is ./experiments. Prints the address and serves until Ctrl-C."};
     struct arguments arguments = {0};
     return ggs_verb_run(&verb, argc, argv, &arguments);
 }

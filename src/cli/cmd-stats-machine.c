@@ -1,10 +1,11 @@
-// ggscope stats: what the machine did while the program ran.
+// ggscope stats as text: what was set on the machine and what it did, how models were loaded, what was in memory.
 #include <inttypes.h>
 #include <stdio.h>
+#include <string.h>
 
-#include "base/json.h"
 #include "base/number.h"
 #include "cli/cmd-stats.h"
+#include "cli/summary.h"
 #include "cli/verb.h"
 
 enum { TOP = 3 };
@@ -12,8 +13,6 @@ enum { TOP = 3 };
 static uint64_t count_of(const struct ggs_fault_sum * sum) {
     return sum->minor + sum->major + sum->open;
 }
-
-// ---- text ----
 
 static void print_fault_parts(const struct ggs_fault_totals * faults) {
     char         a[GGS_NUMBER_LENGTH], b[GGS_NUMBER_LENGTH];
@@ -61,8 +60,8 @@ static void print_quartiles(const struct ggs_histogram * histogram,
            format(b, ggs_histogram_quantile(histogram, 0.5)), format(c, ggs_histogram_quantile(histogram, 0.75)));
 }
 
-static void print_requests(const struct stats_report * report) {
-    const struct ggs_request_totals * r = &report->requests;
+static void print_requests(const struct ggs_stats * stats) {
+    const struct ggs_request_totals * r = &stats->requests;
     char                              a[GGS_NUMBER_LENGTH], b[GGS_NUMBER_LENGTH];
     if (r->model.requests + r->other.requests + r->writes.requests + r->lost == 0) return;
     if (r->model.requests == 0) {
@@ -79,9 +78,9 @@ static void print_requests(const struct stats_report * report) {
     }
     if (r->model.requests > 0) putchar('\n');
     uint64_t generated = r->parts[GGS_PART_GENERATE].bytes;
-    if (generated > 0 && report->totals.generate_steps > 0)
+    if (generated > 0 && stats->totals.generate_steps > 0)
         printf("          %s for each generated token\n",
-               ggs_format_bytes(a, generated / report->totals.generate_steps));
+               ggs_format_bytes(a, generated / stats->totals.generate_steps));
     if (r->model.bytes > 0)
         printf("          %s of the bytes continue where the request before ended\n",
                ggs_format_percent(a, r->sequential, r->model.bytes));
@@ -99,144 +98,70 @@ static void print_requests(const struct stats_report * report) {
         printf("          %s more were lost: the kernel had no room for them\n", ggs_format_count(a, r->lost));
 }
 
-void stats_machine_text(const struct stats_report * report) {
-    print_faults(&report->faults);
-    print_requests(report);
-}
-
-// ---- JSON ----
-
-static void write_sum(struct ggs_json * json, const struct ggs_fault_sum * sum) {
-    ggs_json_u64(json, "minor", sum->minor);
-    ggs_json_u64(json, "major", sum->major);
-    ggs_json_u64(json, "open", sum->open);
-    ggs_json_u64(json, "stalled_ns", sum->stalled_ns);
-}
-
-static void write_number(struct ggs_json * json, const char * key, int64_t number) {
-    if (number < 0) {
-        ggs_json_null(json, key);
-    } else {
-        ggs_json_i64(json, key, number);
+static void print_loading(const struct ggs_loading * loading) {
+    static const uint64_t order[] = {GGS_READ_POPULATE, GGS_READ_ADVICE, GGS_READ_LOCK, GGS_READ_FILE};
+    char                  a[GGS_NUMBER_LENGTH], b[GGS_NUMBER_LENGTH];
+    if (loading->reads == 0) return;
+    fputs("load      ", stdout);
+    if (loading->models > 0)
+        printf("%" PRIu64 " model%s in %s, ", loading->models, loading->models == 1 ? "" : "s",
+               ggs_format_nanoseconds(a, loading->wall_ns));
+    printf("%s%s to ask for %s of files\n", ggs_format_nanoseconds(a, loading->ns),
+           loading->models > 0 ? " of that" : "", ggs_format_bytes(b, loading->bytes));
+    for (size_t i = 0; i < sizeof(order) / sizeof(order[0]); i++) {
+        const struct ggs_loading_kind * kind = &loading->by_kind[order[i]];
+        if (kind->reads > 0)
+            printf("            %-14s %10s %10s\n", ggs_loading_name(order[i]), ggs_format_bytes(a, kind->bytes),
+                   ggs_format_nanoseconds(b, kind->ns));
     }
 }
 
-// Groups that have a name (`key` is what it means), or a number.
-static void write_fault_groups(struct ggs_json * json, const char * list, const char * key, bool named,
-                               const struct ggs_fault_groups * groups) {
-    ggs_json_array(json, list);
-    for (uint64_t i = 0; i < groups->n; i++) {
-        const struct ggs_fault_group * g = &groups->group[i];
-        ggs_json_object_inline(json, NULL);
-        if (named) {
-            ggs_json_string(json, key, g->name[0] == '\0' ? NULL : g->name);
-        } else {
-            write_number(json, key, g->order);
-        }
-        write_sum(json, &g->sum);
-        ggs_json_end(json);
+// Of the snapshots after tokens: the last one of each token counts.
+struct tokens {
+    uint64_t n, first, last, least, most;
+};
+
+static struct tokens sum_up(const struct ggs_resident_list * list) {
+    struct tokens tokens = {.least = UINT64_MAX};
+    for (uint64_t i = 0; i < list->n; i++) {
+        uint64_t bytes = list->snapshot[i].bytes;
+        if (!ggs_stats_ends_token(list, i)) continue;
+        if (tokens.n++ == 0) tokens.first = bytes;
+        tokens.last = bytes;
+        if (bytes < tokens.least) tokens.least = bytes;
+        if (bytes > tokens.most) tokens.most = bytes;
     }
-    ggs_json_end(json);
+    return tokens;
 }
 
-static void write_faults(struct ggs_json * json, const struct ggs_fault_totals * faults) {
-    ggs_json_object(json, "faults");
-    write_sum(json, &faults->all);
-    ggs_json_u64(json, "lost", faults->lost);
-    ggs_json_object_inline(json, "model");
-    write_sum(json, &faults->model);
-    ggs_json_end(json);
-    ggs_json_object_inline(json, "in_ops");
-    write_sum(json, &faults->in_ops);
-    ggs_json_end(json);
-    ggs_json_array(json, "by_phase");
-    for (int i = 0; i < GGS_PARTS; i++) {
-        ggs_json_object_inline(json, NULL);
-        ggs_json_string(json, "phase", ggs_part_name((enum ggs_part) i));
-        write_sum(json, &faults->parts[i]);
-        ggs_json_end(json);
-    }
-    ggs_json_end(json);
-    write_fault_groups(json, "by_op", "op", true, &faults->by_op);
-    write_fault_groups(json, "by_layer", "layer", false, &faults->by_layer);
-    write_fault_groups(json, "by_token", "token", false, &faults->by_token);
-    write_fault_groups(json, "by_weight", "weight", true, &faults->by_weight);
-    ggs_json_end(json);
+static void print_residency(const struct ggs_stats * stats) {
+    const struct ggs_resident_list * list   = &stats->resident;
+    const struct ggs_resident *      loaded = ggs_resident_last(list, GGS_MOMENT_LOAD);
+    const struct ggs_resident *      ended  = ggs_resident_last(list, GGS_MOMENT_END);
+    struct tokens                    tokens = sum_up(list);
+    char a[GGS_NUMBER_LENGTH], b[GGS_NUMBER_LENGTH], c[GGS_NUMBER_LENGTH], d[GGS_NUMBER_LENGTH];
+    if (strcmp(stats->conditions.residency, "none") == 0)
+        puts("resident  nothing to tell: no file of the model was mapped");
+    if (list->n == 0) return;
+    printf("resident  of %s of files%s\n", ggs_format_bytes(a, list->bytes),
+           strcmp(stats->conditions.residency, "pagemap") == 0 ? ", where the program itself has them mapped" : "");
+    if (loaded != NULL)
+        printf("            %-14s %10s, of which %s no op touches\n", "after loading",
+               ggs_format_bytes(a, loaded->bytes), ggs_format_bytes(b, loaded->untouched));
+    if (tokens.n > 0)
+        printf("            %-14s %10s after the first, %s after the last\n"
+               "            %-14s %10s at least, %s at most\n",
+               "after tokens", ggs_format_bytes(a, tokens.first), ggs_format_bytes(b, tokens.last), "",
+               ggs_format_bytes(c, tokens.least), ggs_format_bytes(d, tokens.most));
+    if (ended != NULL)
+        printf("            %-14s %10s, of which %s no op touches\n", "at the end", ggs_format_bytes(a, ended->bytes),
+               ggs_format_bytes(b, ended->untouched));
 }
 
-static void write_request_sum(struct ggs_json * json, const char * key, const struct ggs_request_sum * sum) {
-    ggs_json_object_inline(json, key);
-    ggs_json_u64(json, "requests", sum->requests);
-    ggs_json_u64(json, "bytes", sum->bytes);
-    ggs_json_end(json);
-}
-
-static void write_histogram(struct ggs_json * json, const char * key, const struct ggs_histogram * histogram) {
-    ggs_json_object_inline(json, key);
-    ggs_json_u64(json, "quarter", ggs_histogram_quantile(histogram, 0.25));
-    ggs_json_u64(json, "median", ggs_histogram_quantile(histogram, 0.5));
-    ggs_json_u64(json, "three_quarters", ggs_histogram_quantile(histogram, 0.75));
-    ggs_json_end(json);
-}
-
-static void write_requests(struct ggs_json * json, const struct ggs_request_totals * r) {
-    ggs_json_object(json, "block_requests");
-    write_request_sum(json, "model", &r->model);
-    write_request_sum(json, "other", &r->other);
-    write_request_sum(json, "writes", &r->writes);
-    ggs_json_u64(json, "lost", r->lost);
-    ggs_json_u64(json, "sequential_bytes", r->sequential);
-    write_histogram(json, "size_bytes", &r->sizes);
-    write_histogram(json, "latency_ns", &r->latencies);
-    ggs_json_array(json, "by_phase");
-    for (int i = 0; i < GGS_PARTS; i++) {
-        ggs_json_object_inline(json, NULL);
-        ggs_json_string(json, "phase", ggs_part_name((enum ggs_part) i));
-        ggs_json_u64(json, "requests", r->parts[i].requests);
-        ggs_json_u64(json, "bytes", r->parts[i].bytes);
-        ggs_json_end(json);
-    }
-    ggs_json_end(json);
-    ggs_json_array(json, "by_token");
-    for (uint64_t i = 0; i < r->n_by_token; i++) {
-        ggs_json_object_inline(json, NULL);
-        ggs_json_i64(json, "token", r->by_token[i].order);
-        ggs_json_u64(json, "requests", r->by_token[i].sum.requests);
-        ggs_json_u64(json, "bytes", r->by_token[i].sum.bytes);
-        ggs_json_end(json);
-    }
-    ggs_json_end(json);
-    ggs_json_array(json, "by_weight");
-    for (uint64_t i = 0; i < r->n_by_weight; i++) {
-        ggs_json_object_inline(json, NULL);
-        ggs_json_string(json, "weight", r->by_weight[i].name[0] == '\0' ? NULL : r->by_weight[i].name);
-        ggs_json_u64(json, "requests", r->by_weight[i].sum.requests);
-        ggs_json_u64(json, "bytes", r->by_weight[i].sum.bytes);
-        ggs_json_end(json);
-    }
-    ggs_json_end(json);
-    ggs_json_object(json, "over_time");
-    ggs_json_i64(json, "begin_ns", r->bin_begin_ns);
-    ggs_json_u64(json, "bin_ns", r->bin_ns);
-    ggs_json_array_inline(json, "bytes");
-    for (uint64_t i = 0; i < r->n_bins; i++) ggs_json_u64(json, NULL, r->bins[i]);
-    ggs_json_end(json);
-    ggs_json_end(json);
-    ggs_json_end(json);
-}
-
-void stats_machine_json(struct ggs_json * json, const struct stats_report * report) {
-    const struct ggs_request_totals * r = &report->requests;
-    ggs_json_object(json, "machine");
-    if (count_of(&report->faults.all) + report->faults.lost > 0) {
-        write_faults(json, &report->faults);
-    } else {
-        ggs_json_null(json, "faults");
-    }
-    if (r->model.requests + r->other.requests + r->writes.requests + r->lost > 0) {
-        write_requests(json, r);
-    } else {
-        ggs_json_null(json, "block_requests");
-    }
-    ggs_json_end(json);
+void stats_machine_text(const struct ggs_stats * stats) {
+    print_faults(&stats->faults);
+    print_requests(stats);
+    ggs_summary_conditions(&stats->conditions, stdout);
+    print_loading(&stats->loading);
+    print_residency(stats);
 }

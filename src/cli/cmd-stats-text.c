@@ -27,21 +27,23 @@ static void print_pattern(const struct ggs_pattern * p) {
            ggs_format_bytes(b, ggs_pattern_quantile(p->reuse_bins, 0.9)));
 }
 
-static int print_groups(const struct stats_report * report) {
-    char               a[GGS_NUMBER_LENGTH], bar[3 * 8 + 1], name[128];
-    uint64_t           all   = 0;
-    struct ggs_table * table = ggs_table_new();
-    for (uint64_t i = 0; i < report->groups.n; i++) all += report->groups.group[i].wall_ns;
-    ggs_table_column(table, report->by, GGS_LEFT);
+static int print_groups(const struct ggs_stats * stats, enum ggs_by by) {
+    char                      a[GGS_NUMBER_LENGTH], bar[3 * 8 + 1], name[128];
+    uint64_t                  all = 0, limit = stats->memory_bytes_per_second;
+    const struct ggs_groups * groups = &stats->groups[by];
+    struct ggs_table *        table  = ggs_table_new();
+    bool                      bytes  = groups->has_bytes;
+    for (uint64_t i = 0; i < groups->n; i++) all += groups->group[i].wall_ns;
+    ggs_table_column(table, ggs_stats_by_name(by), GGS_LEFT);
     ggs_table_column(table, "ops", GGS_RIGHT);
     ggs_table_column(table, "wall", GGS_RIGHT);
     ggs_table_column(table, "share", GGS_RIGHT);
     ggs_table_column(table, "", GGS_LEFT);
     ggs_table_column(table, "wait", GGS_RIGHT);
-    ggs_table_column(table, "read", GGS_RIGHT);
-    ggs_table_column(table, report->bandwidth > 0 ? "of limit" : "GB/s", GGS_RIGHT);
-    for (uint64_t i = 0; i < report->groups.n; i++) {
-        const struct ggs_group * g = &report->groups.group[i];
+    if (bytes) ggs_table_column(table, "read", GGS_RIGHT);
+    if (bytes) ggs_table_column(table, limit > 0 ? "of limit" : "GB/s", GGS_RIGHT);
+    for (uint64_t i = 0; i < groups->n; i++) {
+        const struct ggs_group * g = &groups->group[i];
         ggs_table_cell(table, "%s", ggs_verb_fit(name, sizeof(name), g->name, NAME_COLUMNS));
         ggs_table_cell(table, "%s", ggs_format_count(a, g->ops));
         ggs_table_cell(table, "%s", ggs_format_nanoseconds(a, g->wall_ns));
@@ -49,11 +51,12 @@ static int print_groups(const struct stats_report * report) {
         ggs_terminal_bar(bar, sizeof(bar), 6, all == 0 ? 0 : (double) g->wall_ns / (double) all);
         ggs_table_cell(table, "%s", bar);
         ggs_table_cell(table, "%s", ggs_format_percent(a, g->wait_ns, g->busy_ns + g->wait_ns));
+        if (!bytes) continue;
         ggs_table_cell(table, "%s", ggs_format_bytes(a, g->read));
         double rate =
             g->wall_ns == 0 ? 0 : (double) (g->read + g->written) / (double) g->wall_ns; // bytes per ns = GB/s
-        if (report->bandwidth > 0) {
-            ggs_table_cell(table, "%.0f %%", 1e11 * rate / (double) report->bandwidth);
+        if (limit > 0) {
+            ggs_table_cell(table, "%.0f %%", 1e11 * rate / (double) limit);
         } else {
             ggs_table_cell(table, "%.2f", rate);
         }
@@ -63,9 +66,24 @@ static int print_groups(const struct stats_report * report) {
     return status;
 }
 
+static void print_cold(const struct ggs_weights * weights) {
+    char a[GGS_NUMBER_LENGTH], b[GGS_NUMBER_LENGTH], name[128];
+    printf("cold: %s in %" PRIu64 " tensor%s never touched", ggs_format_bytes(a, weights->never_bytes), weights->never,
+           weights->never == 1 ? "" : "s");
+    if (weights->partial > 0)
+        printf(", and %s of %" PRIu64 " touched in part", ggs_format_bytes(a, weights->untouched_bytes),
+               weights->partial);
+    putchar('\n');
+    for (uint64_t i = 0; i < weights->n_cold && i < TOP; i++) {
+        const struct ggs_weight * w = weights->cold[i];
+        printf("  %-40s %10s  of %s\n", ggs_verb_fit(name, sizeof(name), w->name, 40),
+               ggs_format_bytes(a, w->size - w->touched), ggs_format_bytes(b, w->size));
+    }
+    if (weights->n_cold > TOP) printf("  and %" PRIu64 " more\n", weights->n_cold - TOP);
+}
+
 static void print_weights(const struct ggs_weights * weights) {
-    char     a[GGS_NUMBER_LENGTH], b[GGS_NUMBER_LENGTH], name[128];
-    uint64_t cold = 0, n_cold = 0;
+    char a[GGS_NUMBER_LENGTH], name[128];
     if (weights->n == 0) return;
     puts("\nhot: most bytes read");
     for (uint64_t i = 0; i < weights->n && i < TOP && weights->weight[i].bytes > 0; i++) {
@@ -73,38 +91,27 @@ static void print_weights(const struct ggs_weights * weights) {
         printf("  %-40s %10s  %" PRIu64 " read%s\n", ggs_verb_fit(name, sizeof(name), w->name, 40),
                ggs_format_bytes(a, w->bytes), w->reads, w->reads == 1 ? "" : "s");
     }
-    for (uint64_t i = 0; i < weights->n; i++) {
-        uint64_t missing = weights->weight[i].size - weights->weight[i].touched;
-        cold += missing;
-        n_cold += missing > 0;
-    }
-    printf("cold: %s of %" PRIu64 " tensors never touched\n", ggs_format_bytes(a, cold), n_cold);
-    uint64_t below = UINT64_MAX;
-    for (int shown = 0; shown < TOP; shown++) { // the list is by use, so the coldest are looked for
-        const struct ggs_weight * best = NULL;
-        for (uint64_t i = 0; i < weights->n; i++) {
-            const struct ggs_weight * w       = &weights->weight[i];
-            uint64_t                  missing = w->size - w->touched;
-            if (missing > 0 && missing < below && (best == NULL || missing > best->size - best->touched)) best = w;
-        }
-        if (best == NULL) break;
-        below = best->size - best->touched;
-        printf("  %-40s %10s  of %s\n", ggs_verb_fit(name, sizeof(name), best->name, 40), ggs_format_bytes(a, below),
-               ggs_format_bytes(b, best->size));
-    }
+    if (weights->unread > 0)
+        puts("cold: not known, because the model's file is not there any more");
+    else
+        print_cold(weights);
 }
 
-int stats_text(const struct stats_report * report) {
-    ggs_summary_totals(&report->totals, stdout);
-    print_pattern(&report->totals.pattern);
-    stats_machine_text(report);
-    stats_pressure_text(report);
-    if (report->bandwidth > 0) {
+int stats_text(const struct ggs_stats * stats, unsigned by) {
+    int status = 0;
+    ggs_summary_totals(&stats->totals, stdout);
+    print_pattern(&stats->totals.pattern);
+    stats_machine_text(stats);
+    if (stats->memory_bytes_per_second > 0) {
         char a[GGS_NUMBER_LENGTH];
-        printf("memory    can be read at %s a second here\n", ggs_format_bytes(a, report->bandwidth));
+        printf("memory    can be read at %s a second here\n", ggs_format_bytes(a, stats->memory_bytes_per_second));
     }
-    putchar('\n');
-    int status = print_groups(report);
-    print_weights(&report->weights);
+    for (unsigned i = 0; i < GGS_BY_COUNT; i++) {
+        if ((by == 0 ? 1u << GGS_BY_OP : by) >> i & 1) {
+            putchar('\n');
+            if (print_groups(stats, (enum ggs_by) i) != 0) status = -1;
+        }
+    }
+    print_weights(&stats->weights);
     return status != 0 || ferror(stdout) ? -1 : 0;
 }

@@ -11,14 +11,14 @@ enum { TOP = 5 };
 
 static void print_speed(FILE * out, const struct ggs_totals * t) {
     char number[GGS_NUMBER_LENGTH];
-    fprintf(out, "tokens    %" PRIu64 " step%s: prompt of %" PRIu64, t->steps, t->steps == 1 ? "" : "s",
-            t->prompt_tokens);
-    fprintf(out, " in %s", ggs_format_nanoseconds(number, t->prompt_ns));
+    fprintf(out, "tokens    %" PRIu64 " step%s", t->steps, t->steps == 1 ? "" : "s");
+    if (t->prompt_tokens > 0)
+        fprintf(out, ": prompt of %" PRIu64 " in %s", t->prompt_tokens, ggs_format_nanoseconds(number, t->prompt_ns));
     if (t->generate_steps > 0) {
         double seconds = (double) t->generate_ns / 1e9;
-        fprintf(out, ", then %s each (%.1f tokens/s)",
+        fprintf(out, "%s%s%s (%.1f tokens/s)", t->prompt_tokens > 0 ? ", then " : ": ",
                 ggs_format_nanoseconds(number, t->generate_ns / t->generate_steps),
-                seconds > 0 ? (double) t->generate_steps / seconds : 0.0);
+                t->generate_steps > 1 ? " each" : "", seconds > 0 ? (double) t->generate_steps / seconds : 0.0);
     }
     fputs(t->warmup_steps > 0 ? "; warm-up apart\n" : "\n", out);
 }
@@ -70,6 +70,23 @@ void ggs_summary_totals(const struct ggs_totals * totals, FILE * out) {
     print_doubts(out, totals);
 }
 
+void ggs_summary_conditions(const struct ggs_conditions * c, FILE * out) {
+    char a[GGS_NUMBER_LENGTH], b[GGS_NUMBER_LENGTH];
+    if (c->memory_limit > 0) {
+        fprintf(out, "limit     %s of memory (%s), reached %s times\n", ggs_format_bytes(a, c->memory_limit),
+                c->mechanism, ggs_format_count(b, c->limit_hits));
+        fprintf(out, "          %s at most, %s of it the program's own%s\n", ggs_format_bytes(a, c->memory_peak),
+                ggs_format_bytes(b, c->memory_anonymous), c->oom_kills > 0 ? "; that ended it" : "");
+    }
+    if (c->cold) {
+        fprintf(out, "cold      %s dropped from the page cache first", ggs_format_bytes(a, c->cold_bytes));
+        if (c->resident_after > 0) fprintf(out, ", %s of it stayed", ggs_format_bytes(b, c->resident_after));
+        fputc('\n', out);
+    }
+    if ((c->memory_limit > 0 || c->cold) && c->read_bytes > 0)
+        fprintf(out, "storage   %s read by the program, by its own count\n", ggs_format_bytes(a, c->read_bytes));
+}
+
 void ggs_summary_print(const char * directory, FILE * out) {
     struct ggs_trace      trace;
     struct ggs_totals     totals;
@@ -85,7 +102,7 @@ void ggs_summary_print(const char * directory, FILE * out) {
             print_bytes(out, &totals);
             print_doubts(out, &totals);
             ggs_conditions_read(&conditions, &trace);
-            ggs_conditions_print(&conditions, out);
+            ggs_summary_conditions(&conditions, out);
             char bytes[GGS_NUMBER_LENGTH];
             fprintf(out, "trace     %s/trace.ggs, %s\n", directory,
                     ggs_format_bytes(bytes, ggs_reader_size(trace.reader)));

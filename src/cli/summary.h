@@ -3,10 +3,14 @@
 
 #include <stdio.h>
 
+struct ggs_conditions;
 struct ggs_totals;
 
 // The numbers alone.
 void ggs_summary_totals(const struct ggs_totals * totals, FILE * out);
+
+// A line or two on what the recording was made under, if that was anything special. At most 80 columns.
+void ggs_summary_conditions(const struct ggs_conditions * conditions, FILE * out);
 
 // `directory` is that of a sealed experiment.
 void ggs_summary_print(const char * directory, FILE * out);

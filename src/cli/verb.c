@@ -8,6 +8,7 @@
 #include <string.h>
 #include <sys/stat.h>
 
+#include "base/guard.h"
 #include "base/number.h"
 #include "base/terminal.h"
 #include "record/experiment.h"
@@ -17,6 +18,7 @@
 
 int ggs_verb_seal(const char * path, struct ggs_error * error) {
     struct stat status;
+    ggs_guard_install(); // a file that shrinks while it is read is an error, not a signal
     if (stat(path, &status) == 0 && S_ISREG(status.st_mode))
         return 0; // a trace by itself, as somebody else may have sent it
     return ggs_seal_recover(path, false, NULL, error);
@@ -67,7 +69,7 @@ static bool find_newest(char newest[PATH_MAX]) {
 
 enum { MOST_NUMBER_TEXT = 40 };
 
-// Cuts "A..B" in two. `b` is NULL where there is no "..".
+// Cuts "A..B" in two. `b` is NULL if there is no "..".
 static bool cut(const char * text, char a[MOST_NUMBER_TEXT], const char ** b) {
     const char * dots   = strstr(text, "..");
     size_t       length = dots == NULL ? strlen(text) : (size_t) (dots - text);
@@ -234,7 +236,7 @@ static int open_and_run(const struct ggs_verb * verb, struct ggs_input * input, 
     struct ggs_trace traces[MOST_TRACES] = {{0}, {0}};
     unsigned         opened              = 0;
     int              status              = 0;
-    if (verb->least == 0 && !verb->program && input->n == 0) status = take_newest(input, error);
+    if (verb->least == 0 && !verb->program && !verb->several && input->n == 0) status = take_newest(input, error);
     for (; verb->opens && status == 0 && opened < input->n && opened < MOST_TRACES; opened++)
         status = open_trace(&traces[opened], input->paths[opened], error);
     if (status == 0) status = verb->run(arguments, traces, error);
@@ -277,10 +279,19 @@ static char * copy_columns(char * to, const char * end, const char * from, const
     return to;
 }
 
-char * ggs_verb_fit(char * buffer, size_t size, const char * name, unsigned columns) {
+static bool has_control(const char * text) {
+    for (; *text != '\0'; text++) {
+        if ((unsigned char) *text < 0x20 || *text == 0x7f) return true;
+    }
+    return false;
+}
+
+const char * ggs_verb_fit(char * buffer, size_t size, const char * name, unsigned columns) {
     const char *end = buffer + size, *stop = name + strlen(name), *tail;
     size_t      all = ggs_terminal_columns(name);
     char *      to  = buffer;
+    if (ggs_terminal_limit(stdout) == 0) columns = UINT_MAX;
+    if (all <= columns && !has_control(name)) return name;
     if (all <= columns) {
         to = copy_columns(to, end, name, stop, columns);
     } else {

@@ -73,6 +73,7 @@ struct ggs_verb {
     const char *              text;     // what the verb does
     const struct ggs_option * options;
     unsigned                  least, most; // operands. least 0: without one, the newest recording is taken
+    bool                      several;     // any number of operands, none included: nothing is chosen for the user
     bool                      program;     // the first operand is a program: what follows is not for us
     bool                      opens;       // seals and opens the experiments; else the verb does so itself
     // What no option can tell by itself. Calls argp_error. NULL: nothing.
@@ -95,5 +96,6 @@ void ggs_verb_complain(const struct ggs_error * error);
 // The experiment's id as text.
 char * ggs_verb_uuid(char text[GGS_UUID_LENGTH], const struct ggs_trace * trace);
 
-// A name from a file, written so that it cannot drive the terminal: at most `columns` columns wide, shortened in the middle.
-char * ggs_verb_fit(char * buffer, size_t size, const char * name, unsigned columns);
+// A name from a file for stdout: on a terminal it cannot drive it and is at most `columns` columns wide, shortened in the middle; in a pipe
+// it is never shortened. Returns `name`, or `buffer` if something had to be changed.
+const char * ggs_verb_fit(char * buffer, size_t size, const char * name, unsigned columns);

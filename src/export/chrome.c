@@ -1,39 +1,62 @@
 // The timeline as Chrome's trace events: a JSON object with one event a line.
 //
 //     X a slice with its duration   B, E the ends of a slice that encloses others   C a counter   M names of tracks
+//
+// Times are microseconds, but in steps of 1/1024, rounded up: these are exact in binary, so that ts + dur, and differences that a
+// reader takes, are exact too, and a slice ends where its parent or the next one says; and cut to nanoseconds they are the
+// recording's own. An E repeats name and arguments of its B, by which some readers find it.
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/array.h"
 #include "base/error.h"
 #include "export/facts.h"
 #include "export/formats.h"
 #include "export/timeline.h"
 
+// A slice that is open on a track.
+struct open_slice {
+    enum ggs_slice_kind kind;
+    char                name[64];
+    uint64_t            phase;
+    struct ggs_run      run;
+};
+
+struct open_track {
+    struct open_slice slices[2]; // token, graph run
+    unsigned          n;
+};
+
 struct chrome {
     struct ggs_export * export;
-    struct ggs_stream stream;
-    struct ggs_json   json;
+    struct ggs_target   target;
+    struct ggs_json     json;
+    struct open_track * tracks; // by id
+    uint64_t            n_tracks, capacity;
 };
 
 static int result_of(struct chrome * c, struct ggs_error * error) {
-    return c->stream.failed ? ggs_fail_errno(error, "cannot write the export") : 0;
+    return ggs_target_result(&c->target, error);
 }
 
-// Times are microseconds, with the nanoseconds behind the point.
-static void put_time(struct ggs_json * json, const char * key, int64_t ns) {
-    ggs_json_double(json, key, (double) ns / 1000);
+static int64_t steps_of(int64_t ns) {
+    return ns / 125 * 128 + (ns % 125 * 128 + 124) / 125;
+}
+
+static void put_time(struct ggs_json * json, const char * key, int64_t steps) {
+    ggs_json_double(json, key, (double) steps / 1024);
 }
 
 static void begin_event(struct chrome * c, const char * phase, const char * name, uint64_t track) {
     ggs_json_object_inline(&c->json, NULL);
     ggs_json_string(&c->json, "ph", phase);
-    if (name != NULL) ggs_json_string(&c->json, "name", name);
+    ggs_json_string(&c->json, "name", name);
     ggs_json_u64(&c->json, "pid", 1);
     ggs_json_u64(&c->json, "tid", track);
 }
 
-static int put_track(void * context, const struct ggs_track * track, struct ggs_error * error) {
+static int put_track(void * context, const struct ggs_timeline_track * track, struct ggs_error * error) {
     struct chrome * c = context;
     if (track->kind == GGS_TRACK_COUNTER) return 0; // counters are known by their name alone
     begin_event(c, "M", "thread_name", track->id);
@@ -49,19 +72,18 @@ static int put_track(void * context, const struct ggs_track * track, struct ggs_
     return result_of(c, error);
 }
 
-static void put_op_arguments(struct chrome * c, const struct ggs_slice * slice) {
+static void put_op_arguments(struct chrome * c, const struct ggs_timeline_slice * slice) {
     const struct ggs_walk * walk = slice->walk;
     struct ggs_json *       json = &c->json;
     uint64_t                read = 0, written = 0, disk = 0;
     if (walk->op.layer >= 0) ggs_json_i64(json, "layer", walk->op.layer);
-    if (walk->op.result != NULL)
-        ggs_json_string(json, "tensor", ggs_tensor_name_of(c->export, walk->op.result->tensor));
+    if (walk->op.result != NULL) ggs_json_string(json, "tensor", ggs_tensor_name(c->export, walk->op.result));
     ggs_json_array_inline(json, "sources");
     for (unsigned i = 0; i < slice->accesses->n; i++) {
         const struct ggs_access * a = &slice->accesses->access[i];
         *(a->write ? &written : &read) += a->bytes;
         if (a->tensor->source == GGS_SOURCE_DISK) disk += a->bytes;
-        if (!a->write) ggs_json_string(json, NULL, ggs_tensor_name_of(c->export, a->tensor->tensor));
+        if (!a->write) ggs_json_string(json, NULL, ggs_tensor_name(c->export, a->tensor));
     }
     ggs_json_end(json);
     ggs_json_u64(json, "bytes_read", read);
@@ -91,53 +113,70 @@ static void put_fault_arguments(struct ggs_json * json, const struct ggs_fault *
     }
 }
 
-static void put_arguments(struct chrome * c, const struct ggs_slice * slice) {
+static void begin_arguments(struct chrome * c, enum ggs_slice_kind kind) {
     static const char * const categories[GGS_SLICES] = {"token", "graph run", "op", "wait", "fault"};
-    ggs_json_string(&c->json, "cat", categories[slice->kind]);
+    ggs_json_string(&c->json, "cat", categories[kind]);
     ggs_json_object_inline(&c->json, "args");
+}
+
+static void put_arguments(struct chrome * c, const struct ggs_timeline_slice * slice) {
+    begin_arguments(c, slice->kind);
     if (slice->kind == GGS_SLICE_OP) put_op_arguments(c, slice);
     if (slice->kind == GGS_SLICE_RUN) put_run_arguments(c, &slice->walk->run);
     if (slice->kind == GGS_SLICE_FAULT) put_fault_arguments(&c->json, slice->fault);
-    if (slice->kind == GGS_SLICE_TOKEN)
-        ggs_json_string(&c->json, "phase",
-                        ggs_word_phase(slice->step != NULL ? slice->step->phase : slice->walk->run.phase));
+    if (slice->kind == GGS_SLICE_TOKEN) ggs_json_string(&c->json, "phase", ggs_word_phase(ggs_slice_phase(slice)));
     ggs_json_end(&c->json);
 }
 
-static int put_begin(void * context, const struct ggs_track * track, const struct ggs_slice * slice,
+static int put_begin(void * context, const struct ggs_timeline_track * track, const struct ggs_timeline_slice * slice,
                      struct ggs_error * error) {
     struct chrome * c = context;
+    if (!ggs_array_reserve(c->tracks, c->capacity, track->id + 1)) return ggs_fail_memory(error);
+    while (c->n_tracks <= track->id) c->tracks[c->n_tracks++].n = 0;
+    struct open_track * open = &c->tracks[track->id];
+    if (open->n < 2) {
+        struct open_slice * kept = &open->slices[open->n++];
+        *kept = (struct open_slice){.kind = slice->kind, .phase = ggs_slice_phase(slice), .run = slice->walk->run};
+        snprintf(kept->name, sizeof(kept->name), "%s", slice->name);
+    }
     begin_event(c, "B", slice->name, track->id);
-    put_time(&c->json, "ts", slice->begin_ns);
+    put_time(&c->json, "ts", steps_of(slice->begin_ns));
     put_arguments(c, slice);
     ggs_json_end(&c->json);
     return result_of(c, error);
 }
 
-static int put_end(void * context, const struct ggs_track * track, int64_t ns, struct ggs_error * error) {
-    struct chrome * c = context;
-    begin_event(c, "E", NULL, track->id);
-    put_time(&c->json, "ts", ns);
+static int put_end(void * context, const struct ggs_timeline_track * track, int64_t ns, struct ggs_error * error) {
+    struct chrome *     c    = context;
+    struct open_track * open = track->id < c->n_tracks ? &c->tracks[track->id] : NULL;
+    if (open == NULL || open->n == 0) return 0;
+    const struct open_slice * slice = &open->slices[--open->n];
+    begin_event(c, "E", slice->name, track->id);
+    put_time(&c->json, "ts", steps_of(ns));
+    begin_arguments(c, slice->kind);
+    if (slice->kind == GGS_SLICE_RUN) put_run_arguments(c, &slice->run);
+    if (slice->kind == GGS_SLICE_TOKEN) ggs_json_string(&c->json, "phase", ggs_word_phase(slice->phase));
+    ggs_json_end(&c->json);
     ggs_json_end(&c->json);
     return result_of(c, error);
 }
 
-static int put_leaf(void * context, const struct ggs_track * track, const struct ggs_slice * slice,
+static int put_leaf(void * context, const struct ggs_timeline_track * track, const struct ggs_timeline_slice * slice,
                     struct ggs_error * error) {
     struct chrome * c = context;
     begin_event(c, "X", slice->name, track->id);
-    put_time(&c->json, "ts", slice->begin_ns);
-    put_time(&c->json, "dur", slice->end_ns - slice->begin_ns);
+    put_time(&c->json, "ts", steps_of(slice->begin_ns));
+    put_time(&c->json, "dur", steps_of(slice->end_ns) - steps_of(slice->begin_ns));
     put_arguments(c, slice);
     ggs_json_end(&c->json);
     return result_of(c, error);
 }
 
-static int put_count(void * context, const struct ggs_track * track, int64_t ns, uint64_t value,
+static int put_count(void * context, const struct ggs_timeline_track * track, int64_t ns, uint64_t value,
                      struct ggs_error * error) {
     struct chrome * c = context;
     begin_event(c, "C", track->name, track->id);
-    put_time(&c->json, "ts", ns);
+    put_time(&c->json, "ts", steps_of(ns));
     ggs_json_object_inline(&c->json, "args");
     ggs_json_u64(&c->json, "bytes", value);
     ggs_json_end(&c->json);
@@ -149,27 +188,28 @@ int ggs_export_chrome(struct ggs_export * export, struct ggs_error * error) {
     struct chrome * c = calloc(1, sizeof(*c));
     if (c == NULL) return ggs_fail_memory(error);
     c->export  = export;
-    int status = ggs_export_open(export, &c->stream, NULL, error);
+    int status = ggs_export_open(export, &c->target, NULL, error);
     if (status == 0) {
         const struct ggs_timeline timeline = {put_track, put_begin, put_end, put_leaf, put_count, c};
         const char *              model    = ggs_facts_text(export->facts, "model");
-        ggs_json_init(&c->json, ggs_stream_json, &c->stream, true);
+        ggs_json_init(&c->json, ggs_target_json, &c->target, true);
         ggs_json_object(&c->json, NULL);
         ggs_json_string(&c->json, "experiment_id", export->id);
         ggs_json_string(&c->json, "displayTimeUnit", "ns");
         ggs_json_array(&c->json, "traceEvents");
-        const struct ggs_track process = {0};
+        const struct ggs_timeline_track process = {0};
         begin_event(c, "M", "process_name", process.id);
         ggs_json_object_inline(&c->json, "args");
         ggs_json_string(&c->json, "name", model == NULL ? "engine" : model);
         ggs_json_end(&c->json);
         ggs_json_end(&c->json);
-        status = ggs_timeline_tell(export, &timeline, error);
+        status = ggs_timeline_write(export, &timeline, error);
         ggs_json_end(&c->json);
         ggs_json_end(&c->json);
-        if (status == 0 && ggs_json_finish(&c->json) != 0) c->stream.failed = true;
-        status = ggs_export_close(export, &c->stream, status, error);
+        if (status == 0) ggs_json_finish(&c->json); // a failure is in the target
+        status = ggs_export_close(export, &c->target, status, error);
     }
+    free(c->tracks);
     free(c);
     return status;
 }

@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/array.h"
 #include "base/error.h"
 #include "base/text.h"
 #include "export/export.h"
@@ -11,10 +12,10 @@
 
 struct dot {
     struct ggs_export * export;
-    struct ggs_stream stream;
+    struct ggs_target target;
     struct ggs_text   text;
     uint32_t *        node; // by tensor: its node + 1 in the graph at hand
-    uint8_t *         leaf; // by tensor: 1 where it has been told
+    uint8_t *         leaf; // by tensor: 1: it has been written
     uint64_t          first;
 };
 
@@ -25,13 +26,13 @@ static void put_quoted(struct dot * d, const char * text) {
         if (*text == '"' || *text == '\\') ggs_text_putc(&d->text, '\\');
         ggs_text_putc(&d->text, (unsigned char) *text < 0x20 ? ' ' : *text);
     }
-    ggs_stream_text(&d->stream, ggs_text_string(&d->text));
+    ggs_target_text(&d->target, ggs_text_string(&d->text));
 }
 
 static void put_shape(struct dot * d, const struct ggs_tensor * t) {
-    ggs_stream_text(&d->stream, "\\n");
+    ggs_target_text(&d->target, "\\n");
     put_quoted(d, ggs_word_type(d->export, t->type));
-    ggs_stream_format(&d->stream, " [%" PRId64 ", %" PRId64 ", %" PRId64 ", %" PRId64 "]", t->ne[0], t->ne[1], t->ne[2],
+    ggs_target_format(&d->target, " [%" PRId64 ", %" PRId64 ", %" PRId64 ", %" PRId64 "]", t->ne[0], t->ne[1], t->ne[2],
                       t->ne[3]);
 }
 
@@ -49,13 +50,13 @@ static const char * colour_of(const char * category) {
 static void put_node(struct dot * d, const struct ggs_graph * graph, uint64_t n) {
     const struct ggs_node *   node   = &graph->nodes[n];
     const struct ggs_tensor * tensor = ggs_trace_tensor(&d->export->trace, node->tensor);
-    ggs_stream_format(&d->stream, "    node_%" PRIu64 " [fillcolor=\"%s\" label=\"", d->first + n,
+    ggs_target_format(&d->target, "    node_%" PRIu64 " [fillcolor=\"%s\" label=\"", d->first + n,
                       colour_of(ggs_node_category(d->export, graph, n)));
     put_quoted(d, ggs_trace_op_name(&d->export->trace, node->op));
-    ggs_stream_text(&d->stream, "\\n");
+    ggs_target_text(&d->target, "\\n");
     put_quoted(d, ggs_tensor_name_of(d->export, node->tensor));
     if (tensor != NULL) put_shape(d, tensor);
-    ggs_stream_text(&d->stream, "\"]\n");
+    ggs_target_text(&d->target, "\"]\n");
 }
 
 // The nodes of one layer (-1: of none), in a cluster of their own.
@@ -64,12 +65,12 @@ static void put_layer(struct dot * d, const struct ggs_graph * graph, int layer)
     for (uint64_t n = 0; n < graph->n_nodes; n++) {
         if (ggs_trace_node_layer(&d->export->trace, graph, n) != layer) continue;
         if (!any && layer >= 0)
-            ggs_stream_format(&d->stream, "  subgraph cluster_%" PRIu64 "_%d {\n    label=\"layer %d\"\n",
+            ggs_target_format(&d->target, "  subgraph cluster_%" PRIu64 "_%d {\n    label=\"layer %d\"\n",
                               graph->row.graph, layer, layer);
         any = true;
         put_node(d, graph, n);
     }
-    if (any && layer >= 0) ggs_stream_text(&d->stream, "  }\n");
+    if (any && layer >= 0) ggs_target_text(&d->target, "  }\n");
 }
 
 static void put_leaves(struct dot * d, const struct ggs_graph * graph) {
@@ -77,10 +78,10 @@ static void put_leaves(struct dot * d, const struct ggs_graph * graph) {
         uint64_t tensor = graph->edges[e].tensor;
         if (tensor == 0 || tensor > d->export->trace.n_tensors || d->node[tensor] != 0 || d->leaf[tensor]) continue;
         d->leaf[tensor] = 1;
-        ggs_stream_format(&d->stream, "  leaf_%" PRIu64 " [shape=ellipse label=\"", tensor);
+        ggs_target_format(&d->target, "  leaf_%" PRIu64 " [shape=ellipse label=\"", tensor);
         put_quoted(d, ggs_tensor_name_of(d->export, tensor));
         put_shape(d, &d->export->trace.tensors[tensor - 1]);
-        ggs_stream_text(&d->stream, "\"]\n");
+        ggs_target_text(&d->target, "\"]\n");
     }
 }
 
@@ -91,11 +92,11 @@ static void put_edges(struct dot * d, const struct ggs_graph * graph) {
         ggs_trace_make(&d->export->trace, graph, d->node, &made, edge->node);
         if (edge->tensor == 0 || edge->tensor > d->export->trace.n_tensors) continue;
         if (d->node[edge->tensor] != 0) {
-            ggs_stream_format(&d->stream, "  node_%" PRIu64, d->first + d->node[edge->tensor] - 1);
+            ggs_target_format(&d->target, "  node_%" PRIu64, d->first + d->node[edge->tensor] - 1);
         } else {
-            ggs_stream_format(&d->stream, "  leaf_%" PRIu64, edge->tensor);
+            ggs_target_format(&d->target, "  leaf_%" PRIu64, edge->tensor);
         }
-        ggs_stream_format(&d->stream, " -> node_%" PRIu64 " [label=\"src %" PRIu64 "\"]\n", d->first + edge->node,
+        ggs_target_format(&d->target, " -> node_%" PRIu64 " [label=\"src %" PRIu64 "\"]\n", d->first + edge->node,
                           edge->slot);
     }
 }
@@ -118,63 +119,64 @@ static void put_graph(struct dot * d, const struct ggs_graph * graph) {
 }
 
 // The distinct graphs of a step, in the order of its runs.
-static int graphs_of(struct ggs_cursor * runs, const struct ggs_step * step, uint64_t ** graphs, uint64_t * n,
+struct graphs {
+    uint64_t * graph;
+    uint64_t   n, capacity;
+};
+
+static int graphs_of(struct ggs_cursor * runs, const struct ggs_step * step, struct graphs * graphs,
                      struct ggs_error * error) {
     struct ggs_run run;
     int            status = 0;
-    *n                    = 0;
+    graphs->n             = 0;
     ggs_cursor_keys(runs, (int64_t) step->first_run, (int64_t) step->last_run);
     while ((status = ggs_cursor_next(runs, &run, error)) > 0) {
         bool known = run.step != step->step;
-        for (uint64_t i = 0; i < *n && !known; i++) known = (*graphs)[i] == run.graph;
+        for (uint64_t i = 0; i < graphs->n && !known; i++) known = graphs->graph[i] == run.graph;
         if (known) continue;
-        uint64_t * bigger = realloc(*graphs, (*n + 1) * sizeof(*bigger));
-        if (bigger == NULL) return ggs_fail_memory(error);
-        *graphs           = bigger;
-        (*graphs)[(*n)++] = run.graph;
+        if (!ggs_array_push(graphs->graph, graphs->n, graphs->capacity, run.graph)) return ggs_fail_memory(error);
     }
     return status;
 }
 
-static int write_step(struct dot * d, const struct ggs_step * step, const uint64_t * graphs, uint64_t n,
+static int write_step(struct dot * d, const struct ggs_step * step, const struct graphs * graphs,
                       struct ggs_error * error) {
     const struct ggs_export_options * o = d->export->options;
     char                              name[40];
     snprintf(name, sizeof(name), "token-%05" PRId64 ".dot", step->step);
     bool alone  = o->steps && o->first_step == o->last_step;
-    int  status = ggs_export_open(d->export, &d->stream, alone ? NULL : name, error);
+    int  status = ggs_export_open(d->export, &d->target, alone ? NULL : name, error);
     if (status < 0) return status;
     d->first = 0;
     memset(d->leaf, 0, d->export->trace.n_tensors + 1);
-    ggs_stream_format(&d->stream,
+    ggs_target_format(&d->target,
                       "// experiment %s\ndigraph \"token %" PRId64 "\" {\n"
                       "  node [shape=box style=filled fillcolor=\"#ffffff\" fontname=\"sans-serif\" fontsize=10]\n"
                       "  edge [fontname=\"sans-serif\" fontsize=8 color=\"#555555\"]\n",
                       d->export->id, step->step);
-    for (uint64_t i = 0; status == 0 && i < n; i++) {
+    for (uint64_t i = 0; status == 0 && i < graphs->n; i++) {
         const struct ggs_graph * graph;
-        status = ggs_trace_graph(&d->export->trace, graphs[i], &graph, error);
+        status = ggs_trace_graph(&d->export->trace, graphs->graph[i], &graph, error);
         if (status == 0) put_graph(d, graph);
     }
-    ggs_stream_text(&d->stream, "}\n");
+    ggs_target_text(&d->target, "}\n");
     if (status == 0 && d->text.failed) status = ggs_fail_memory(error);
-    return ggs_export_close(d->export, &d->stream, status, error);
+    return ggs_export_close(d->export, &d->target, status, error);
 }
 
 int ggs_export_dot(struct ggs_export * export, struct ggs_error * error) {
     struct dot         d     = {.export = export};
     struct ggs_cursor *steps = NULL, *runs = NULL;
     struct ggs_step    step;
-    uint64_t *         graphs = NULL;
-    uint64_t           n;
-    d.node     = calloc(export->trace.n_tensors + 1, sizeof(*d.node));
-    d.leaf     = calloc(export->trace.n_tensors + 1, sizeof(*d.leaf));
-    int status = d.node == NULL || d.leaf == NULL ? ggs_fail_memory(error) : 0;
+    struct graphs      graphs = {0};
+    d.node                    = calloc(export->trace.n_tensors + 1, sizeof(*d.node));
+    d.leaf                    = calloc(export->trace.n_tensors + 1, sizeof(*d.leaf));
+    int status                = d.node == NULL || d.leaf == NULL ? ggs_fail_memory(error) : 0;
     if (status == 0) status = ggs_export_steps(export, &steps, error);
     if (status == 0) status = ggs_cursor_open(&runs, export->trace.reader, GGS_TABLE_RUNS, error);
     while (status >= 0 && (status = ggs_cursor_next(steps, &step, error)) > 0) {
-        status = graphs_of(runs, &step, &graphs, &n, error);
-        if (status == 0) status = write_step(&d, &step, graphs, n, error);
+        status = graphs_of(runs, &step, &graphs, error);
+        if (status == 0) status = write_step(&d, &step, &graphs, error);
         ggs_export_step(export);
     }
     if (status == 0 && !(export->options->steps && export->options->first_step == export->options->last_step))
@@ -182,7 +184,7 @@ int ggs_export_dot(struct ggs_export * export, struct ggs_error * error) {
     ggs_cursor_close(steps);
     ggs_cursor_close(runs);
     ggs_text_release(&d.text);
-    free(graphs);
+    free(graphs.graph);
     free(d.node);
     free(d.leaf);
     return status;

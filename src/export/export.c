@@ -25,6 +25,7 @@ static const struct ggs_export_format formats[] = {
     {"perfetto", "a timeline for Perfetto", GGS_EXPORT_FILE, true, false, 1, ggs_export_perfetto},
     {"dot", "the graphs for Graphviz, one for each token", GGS_EXPORT_STEPS, true, false, 1, ggs_export_dot},
     {"fio", "the reads of mapped files, for fio to replay", GGS_EXPORT_FILE, true, false, 1, ggs_export_fio},
+    {"buffers", "births and deaths of buffers as JSON lines", GGS_EXPORT_FILE, true, false, 1, ggs_export_buffers},
     {"ggmlviz", "events as ggml-viz reads them", GGS_EXPORT_FILE, true, false, 1, ggs_export_ggmlviz},
 };
 enum { N_FORMATS = sizeof(formats) / sizeof(formats[0]) };
@@ -64,28 +65,30 @@ static char * path_of(const struct ggs_export * export, const char * name, const
     return n < 0 ? NULL : path;
 }
 
-int ggs_export_open(struct ggs_export * export, struct ggs_stream * stream, const char * name,
+int ggs_export_open(struct ggs_export * export, struct ggs_target * target, const char * name,
                     struct ggs_error * error) {
-    bool   gzip   = export->options->gzip;
+    size_t length = name == NULL ? 0 : strlen(name);
+    bool   sql    = length > 4 && strcmp(name + length - 4, ".sql") == 0; // read by programs that want text
+    bool   gzip   = export->options->gzip && !sql;
     char * path   = path_of(export, name, gzip && name != NULL ? ".gz" : "");
     char * same   = name == NULL ? NULL : path_of(export, name, gzip ? "" : ".gz");
     int    status = path == NULL || (name != NULL && same == NULL) ? ggs_fail_memory(error)
-                                                                   : ggs_stream_open(stream, path, gzip, error);
+                                                                   : ggs_target_open(target, path, gzip, error);
     if (status == 0 && same != NULL) unlink(same); // what an earlier export left, which this file takes the place of
     free(path);
     free(same);
     return status;
 }
 
-int ggs_export_close(struct ggs_export * export, struct ggs_stream * stream, int status, struct ggs_error * error) {
+int ggs_export_close(struct ggs_export * export, struct ggs_target * target, int status, struct ggs_error * error) {
     if (status < 0) {
-        ggs_stream_discard(stream);
+        ggs_target_discard(target);
         return status;
     }
-    status = ggs_stream_commit(stream, error);
+    status = ggs_target_commit(target, error);
     export->result.files++;
-    export->result.bytes += stream->bytes;
-    if (stream->unchanged) export->result.unchanged++;
+    export->result.bytes += target->bytes;
+    if (target->unchanged) export->result.unchanged++;
     return status;
 }
 
@@ -149,7 +152,7 @@ static const struct ggs_export_format * find_format(const char * name) {
     return NULL;
 }
 
-// One table alone is one stream, where the format writes a file for each.
+// One table alone is one stream, although the format writes a file for each.
 static bool is_stream(const struct ggs_export_format * format, const struct ggs_export_options * o) {
     return format->shape == GGS_EXPORT_FILE ||
            (format->shape == GGS_EXPORT_STEPS && o->steps && o->first_step == o->last_step) ||
@@ -160,7 +163,7 @@ int ggs_export_refuse(const struct ggs_export_options * o, struct ggs_error * er
     const struct ggs_export_format * format = find_format(o->format);
     if (format == NULL) return ggs_fail(error, GGS_USAGE, "there is no format '%s'; --help lists them", o->format);
     if (o->gzip && !format->gzip)
-        return ggs_fail(error, GGS_USAGE, "--gzip makes no sense with --format %s: leave it out", format->name);
+        return ggs_fail(error, GGS_USAGE, "--gzip cannot be used with --format %s", format->name);
     if (o->n_tables > 0 && !format->tables)
         return ggs_fail(error, GGS_USAGE, "--table goes with csv, sqlite and parquet, not with %s", format->name);
     if (o->per_thread && strcmp(format->name, "json") != 0)
@@ -180,7 +183,18 @@ int ggs_export_refuse(const struct ggs_export_options * o, struct ggs_error * er
     return 0;
 }
 
+// What 0 ns is by the clock on the wall, of the first process.
+static int64_t start_utc(struct ggs_reader * reader) {
+    struct ggs_process process;
+    if (ggs_reader_rows(reader, GGS_TABLE_PROCESSES) == 0) return -1;
+    if (ggs_reader_row(reader, GGS_TABLE_PROCESSES, 0, &process, NULL) < 0 || process.realtime_ns == 0 ||
+        process.realtime_ns > INT64_MAX / 2)
+        return -1;
+    return process.begin_ns < 0 ? -1 : (int64_t) process.realtime_ns - process.begin_ns;
+}
+
 static int open_names(struct ggs_export * export, struct ggs_error * error) {
+    export->start_utc_ns = start_utc(export->trace.reader);
     ggs_uuid_format(export->id, ggs_reader_uuid(export->trace.reader));
     export->names = malloc((export->trace.n_tensors + 1) * sizeof(*export->names));
     if (export->names == NULL) return ggs_fail_memory(error);
@@ -227,8 +241,7 @@ int ggs_export(const struct ggs_export_options * options, const char * directory
     for (uint64_t i = 0; i < export.n_copies; i++) free(export.copies[i]);
     free(export.copies);
     free(export.names);
-    free(export.words.category);
-    free(export.words.qkv);
+    free(export.words.nodes);
     ggs_trace_close(&export.trace);
     return status;
 }

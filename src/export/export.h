@@ -12,7 +12,8 @@
 
 #include "analyze/walk/walk.h"
 #include "analyze/walk/words.h"
-#include "export/stream.h"
+#include "base/uuid.h"
+#include "export/target.h"
 
 struct ggs_facts;
 struct ggs_text;
@@ -22,12 +23,12 @@ enum ggs_export_shape {
     GGS_EXPORT_FILE,      // one stream: a file, or standard output
     GGS_EXPORT_DIRECTORY, // several files
     GGS_EXPORT_DATABASE,  // one file that cannot be a stream
-    GGS_EXPORT_STEPS,     // a file for each token step; one stream where only one step is asked for
+    GGS_EXPORT_STEPS,     // a file for each token step; one stream if only one step is asked for
 };
 
 struct ggs_export_options {
     const char *  format;
-    const char *  output; // "-": standard output, where the shape allows
+    const char *  output; // "-": standard output, if the shape allows
     bool          gzip;
     bool          per_thread;            // json: an entry for each op run, not for each op
     bool          steps;                 // the next two were asked for: warm-up and what belongs to no step is left out
@@ -41,10 +42,10 @@ struct ggs_export_options {
 struct ggs_export_result {
     uint64_t files, unchanged; // `unchanged` of `files` had these bytes already
     uint64_t bytes;            // before gzip
-    char     warning[512];     // what is missing of the trace, a sentence; "" where it is whole
+    char     warning[512];     // what is missing of the trace, a sentence; "" if it is whole
 };
 
-// Do the options fit together? GGS_USAGE with a sentence where they do not. ggs_export asks this first.
+// Do the options fit together? GGS_USAGE with a sentence if they do not. ggs_export asks this first.
 int ggs_export_refuse(const struct ggs_export_options * options, struct ggs_error * error);
 
 int ggs_export(const struct ggs_export_options * options, const char * directory, struct ggs_export_result * result,
@@ -73,13 +74,16 @@ struct ggs_export {
     struct ggs_trace                  trace;
     struct ggs_facts *                facts;
     const char **                     names; // of tensors, by tensor - 1
-    char                              id[40];
-    char **                           copies; // that ggs_export_valid made
-    uint64_t                          n_copies;
+    char                              id[GGS_UUID_LENGTH];
+    int64_t                           start_utc_ns; // since 1970; -1: the trace does not tell
+    char **                           copies;       // that ggs_export_valid made
+    uint64_t                          n_copies, copies_capacity;
     struct ggs_graph_words {
-        uint64_t      graph; // that they are about, 0 for none yet
-        const char ** category;
-        const char ** qkv;
+        uint64_t graph; // that they are about, 0 for none yet
+        struct {
+            const char *category, *qkv;
+        } * nodes;
+        uint64_t capacity;
     } words;
     struct ggs_export_result result;
     uint64_t                 done, total; // runs, over all passes
@@ -92,17 +96,18 @@ void ggs_export_step(struct ggs_export * export);
 // Opens a cursor over the steps that were asked for, warm-up left out.
 int ggs_export_steps(struct ggs_export * export, struct ggs_cursor ** cursor, struct ggs_error * error);
 
-// Opens OUT, or a file below it where `name` is not NULL; ".gz" is appended below a directory where that is asked for.
-int ggs_export_open(struct ggs_export * export, struct ggs_stream * stream, const char * name,
+// Opens OUT, or a file below it if `name` is not NULL; ".gz" is appended below a directory if that is asked for,
+// but for SQL.
+int ggs_export_open(struct ggs_export * export, struct ggs_target * target, const char * name,
                     struct ggs_error * error);
 // Commits (status 0) or discards; counts; returns the first failure.
-int ggs_export_close(struct ggs_export * export, struct ggs_stream * stream, int status, struct ggs_error * error);
+int ggs_export_close(struct ggs_export * export, struct ggs_target * target, int status, struct ggs_error * error);
 // Makes OUT, or a directory below it.
 int ggs_export_mkdir(struct ggs_export * export, const char * name, struct ggs_error * error);
 // "token-00007.json" and the like below OUT/name that an earlier export left and that this one did not write are removed.
 void ggs_export_sweep(struct ggs_export * export, const char * name, const char * extension);
 
-// Names come from files of others and may be any bytes; exports are UTF-8. The text itself where it is valid, else a copy with
+// Names come from files of others and may be any bytes; exports are UTF-8. The text itself if it is valid, else a copy with
 // U+FFFD for what is not, which lives as long as the export. NULL stays NULL.
 const char * ggs_export_valid(struct ggs_export * export, const char * text);
 // The same in place, for a piece of text that may end in the middle of a character.
@@ -110,11 +115,16 @@ void ggs_text_make_valid(struct ggs_text * text);
 
 // ---- words that several formats share ----
 
-const char * ggs_word_type(const struct ggs_export * export, uint64_t type);        // "q4_K"
-const char * ggs_tensor_name_of(const struct ggs_export * export, uint64_t tensor); // "" where there is none
+// Nanoseconds since 1970 as "2026-11-15T05:26:37.435000000Z".
+enum { GGS_MOMENT_LENGTH = 48 };
+char * ggs_moment_format(char text[GGS_MOMENT_LENGTH], int64_t ns);
+
+const char * ggs_word_type(const struct ggs_export * export, uint64_t type); // "q4_K"
+// Of a number, "" if there is none; of a row of trace.tensors, whatever number it carries.
+const char * ggs_tensor_name_of(const struct ggs_export * export, uint64_t tensor);
+const char * ggs_tensor_name(const struct ggs_export * export, const struct ggs_tensor * tensor);
+int          ggs_tensor_layer(const struct ggs_export * export, const struct ggs_tensor * tensor);
 // input, attention, ffn, norm, output, other: of what a node computes.
 const char * ggs_node_category(struct ggs_export * export, const struct ggs_graph * graph, uint64_t node);
 // "Q", "K", "V", or NULL: which projection a node makes.
 const char * ggs_node_qkv(struct ggs_export * export, const struct ggs_graph * graph, uint64_t node);
-// Bytes from a tensor's first to its last, gaps of its strides included.
-uint64_t ggs_tensor_extent(const struct ggs_trace * trace, const struct ggs_tensor * tensor);

@@ -12,9 +12,9 @@
 #include "gguf/vocabulary.h"
 
 struct ggs_facts {
-    struct json_object *    root; // NULL where the text was no JSON
+    struct json_object *    root; // NULL if the text was no JSON
     struct ggs_gguf *       gguf;
-    struct ggs_vocabulary * vocabulary; // NULL where the model is gone or has none
+    struct ggs_vocabulary * vocabulary; // NULL if the model is gone or has none
     char *                  prompt;
 };
 

@@ -16,7 +16,7 @@ enum { LONGEST_READ = 1 << 20, LONGEST_NAME = 255 };
 
 struct fio {
     struct ggs_export * export;
-    struct ggs_stream stream;
+    struct ggs_target target;
     uint8_t *         opened; // by file - 1
     int64_t           begin_ns, last_us;
     bool              any;
@@ -46,7 +46,7 @@ static int open_file(struct fio * f, uint64_t file, struct ggs_error * error) {
     int status = check_name(path, error);
     if (status < 0) return status;
     f->opened[file - 1] = 1;
-    ggs_stream_format(&f->stream, "%" PRId64 " %s add\n%" PRId64 " %s open\n", f->last_us, path, f->last_us, path);
+    ggs_target_format(&f->target, "%" PRId64 " %s add\n%" PRId64 " %s open\n", f->last_us, path, f->last_us, path);
     return 0;
 }
 
@@ -58,13 +58,13 @@ static int put_reads(struct fio * f, const struct ggs_walk * walk, const struct 
     if (!f->any) f->begin_ns = walk->op.begin_ns;
     f->any     = true;
     int64_t us = (walk->op.begin_ns - f->begin_ns) / 1000;
-    if (us > f->last_us) f->last_us = us; // times never go back, also where contexts run at the same time
+    if (us > f->last_us) f->last_us = us; // times never go back, also if contexts run at the same time
     int status = open_file(f, t->file, error);
     for (uint32_t i = 0; status == 0 && i < access->n_ranges; i++) {
         uint64_t at = t->file_offset + access->ranges[i].offset, left = access->ranges[i].length;
         while (left > 0) {
             uint64_t part = left < LONGEST_READ ? left : LONGEST_READ;
-            ggs_stream_format(&f->stream, "%" PRId64 " %s read %" PRIu64 " %" PRIu64 "\n", f->last_us,
+            ggs_target_format(&f->target, "%" PRId64 " %s read %" PRIu64 " %" PRIu64 "\n", f->last_us,
                               path_of(f, t->file), at, part);
             at += part;
             left -= part;
@@ -88,19 +88,19 @@ int ggs_export_fio(struct ggs_export * export, struct ggs_error * error) {
     struct ggs_walk * walk = NULL;
     f.opened               = calloc(export->trace.n_files + 1, 1);
     if (f.opened == NULL) return ggs_fail_memory(error);
-    int status = ggs_export_open(export, &f.stream, NULL, error);
+    int status = ggs_export_open(export, &f.target, NULL, error);
     if (status < 0) {
         free(f.opened);
         return status;
     }
-    ggs_stream_text(&f.stream, "fio version 3 iolog\n");
+    ggs_target_text(&f.target, "fio version 3 iolog\n");
     status = ggs_export_walk(export, &walk, error);
     while (walk != NULL && status >= 0 && (status = ggs_walk_run(walk, error)) > 0) {
         status = put_run(&f, walk, error);
         if (status >= 0) ggs_export_step(export);
     }
     for (uint64_t i = 0; i < export->trace.n_files; i++) {
-        if (f.opened[i]) ggs_stream_format(&f.stream, "%" PRId64 " %s close\n", f.last_us, path_of(&f, i + 1));
+        if (f.opened[i]) ggs_target_format(&f.target, "%" PRId64 " %s close\n", f.last_us, path_of(&f, i + 1));
     }
     if (status == 0 && !f.any)
         status = ggs_fail(
@@ -109,5 +109,5 @@ int ggs_export_fio(struct ggs_export * export, struct ggs_error * error) {
             "copies at load are not read from the file again");
     ggs_walk_close(walk);
     free(f.opened);
-    return ggs_export_close(export, &f.stream, status, error);
+    return ggs_export_close(export, &f.target, status, error);
 }

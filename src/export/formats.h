@@ -5,6 +5,7 @@ struct ggs_error;
 struct ggs_export;
 
 int ggs_export_json(struct ggs_export * export, struct ggs_error * error);
+int ggs_export_buffers(struct ggs_export * export, struct ggs_error * error);
 int ggs_export_csv(struct ggs_export * export, struct ggs_error * error);
 int ggs_export_sqlite(struct ggs_export * export, struct ggs_error * error);
 int ggs_export_parquet(struct ggs_export * export, struct ggs_error * error);

@@ -3,10 +3,11 @@
 //     "GGMLVIZ1", u32 version = 1, then events:
 //     u8 type | u64 timestamp_ns | u32 thread | 32 bytes of body | u8 has_label | u32 length, bytes
 //
-// Events of a graph run are sorted by time, and runs come one after the other; buffers come where their time is.
+// Events of a graph run are sorted by time, and runs come one after the other; buffers come at their time.
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/array.h"
 #include "base/error.h"
 #include "export/export.h"
 #include "export/formats.h"
@@ -34,7 +35,7 @@ struct event {
 
 struct ggmlviz {
     struct ggs_export * export;
-    struct ggs_stream stream;
+    struct ggs_target target;
     struct event *    events; // of one run
     uint64_t          n, capacity;
     struct event *    buffers; // of the whole recording, by time
@@ -50,25 +51,17 @@ static void put_event(struct ggmlviz * g, const struct event * e) {
     memcpy(head + 1, &ns, 8);
     memcpy(head + 9, &e->thread, 4);
     memcpy(body, e->word, 32);
-    ggs_stream_write(&g->stream, head, sizeof(head));
-    ggs_stream_write(&g->stream, body, sizeof(body));
-    ggs_stream_write(&g->stream, &label, 1);
+    ggs_target_write(&g->target, head, sizeof(head));
+    ggs_target_write(&g->target, body, sizeof(body));
+    ggs_target_write(&g->target, &label, 1);
     if (!label) return;
-    ggs_stream_write(&g->stream, &length, 4);
-    ggs_stream_write(&g->stream, e->label, length);
+    ggs_target_write(&g->target, &length, 4);
+    ggs_target_write(&g->target, e->label, length);
 }
 
 static bool add(struct ggmlviz * g, struct event e) {
-    if (g->n == g->capacity) {
-        uint64_t       capacity = g->capacity == 0 ? 1024 : 2 * g->capacity;
-        struct event * bigger   = realloc(g->events, capacity * sizeof(*bigger));
-        if (bigger == NULL) return false;
-        g->events   = bigger;
-        g->capacity = capacity;
-    }
-    e.order           = g->n;
-    g->events[g->n++] = e;
-    return true;
+    e.order = g->n;
+    return ggs_array_push(g->events, g->n, g->capacity, e);
 }
 
 static int by_time(const void * a, const void * b) {
@@ -106,43 +99,46 @@ static void put_buffers(struct ggmlviz * g, int64_t until) {
 
 // ---- runs ----
 
+// A number for the backend where others have a pointer; the CPU's is NULL.
+static uint64_t backend_of(const struct ggmlviz * g, const struct ggs_walk * walk) {
+    const char * name = ggs_reader_string(g->export->trace.reader, walk->run.backend);
+    return strcmp(name, "CPU") == 0 || name[0] == '\0' ? 0 : walk->run.backend;
+}
+
+// One pair of events for an op, whatever threads it ran on: readers pair them by tensor alone. A barrier stands for the wait that follows.
 static bool add_op(struct ggmlviz * g, const struct ggs_walk * walk) {
     const struct ggs_op_seen * op      = &walk->op;
     uint64_t                   address = op->result == NULL ? 0 : op->result->address;
-    uint64_t                   size    = op->result == NULL ? 0 : ggs_tensor_extent(walk->trace, op->result);
-    const char *               label   = op->result == NULL ? "" : ggs_tensor_name_of(g->export, op->result->tensor);
-    bool                       ok      = true;
-    for (uint64_t i = 0; ok && i < op->n_op_runs; i++) {
-        const struct ggs_op_run * r   = &op->op_runs[i];
-        int64_t                   end = r->begin_ns + (int64_t) r->duration_ns;
-        struct event              e   = {.ns     = r->begin_ns,
-                                         .thread = (uint32_t) r->thread,
-                                         .type   = OP_BEGIN,
-                                         .word   = {address, op->op & 0xffffffffu, size, walk->run.backend},
-                                         .label  = label};
-        ok                            = add(g, e);
-        e.ns = end, e.type = OP_END;
-        ok = ok && add(g, e);
-        if (r->wait_ns > 0) ok = ok && add(g, (struct event){.ns = end, .thread = e.thread, .type = BARRIER});
-    }
-    return ok;
+    uint64_t                   size    = op->result == NULL ? 0 : ggs_trace_extent(walk->trace, op->result);
+    struct event               begin   = {.ns    = op->begin_ns,
+                                          .type  = OP_BEGIN,
+                                          .word  = {address, op->op & 0xffffffffu, size, backend_of(g, walk)},
+                                          .label = op->result == NULL ? "" : ggs_tensor_name(g->export, op->result)};
+    struct event               end     = begin;
+    end.ns = op->end_ns, end.type = OP_END;
+    bool ok = add(g, begin) && add(g, end);
+    return op->wait_ns == 0 ? ok : ok && add(g, (struct event){.ns = op->end_ns, .type = BARRIER});
 }
 
 static int put_run(struct ggmlviz * g, struct ggs_walk * walk, struct ggs_error * error) {
     const struct ggs_run * run  = &walk->run;
     struct event           edge = {.ns    = run->begin_ns,
                                    .type  = GRAPH_BEGIN,
-                                   .word  = {run->graph, run->nodes | run->threads << 32, run->backend},
+                                   .word  = {run->graph, run->nodes | run->threads << 32, backend_of(g, walk)},
                                    .label = ggs_reader_string(walk->trace->reader, run->backend)};
     g->n                        = 0;
     while (ggs_walk_op(walk)) {
         if (!add_op(g, walk)) return ggs_fail_memory(error);
     }
+    put_buffers(g, run->begin_ns - 1);
+    while (g->next_buffer < g->n_buffers && g->buffers[g->next_buffer].ns <= run->end_ns) { // in the middle of the run
+        if (!add(g, g->buffers[g->next_buffer++])) return ggs_fail_memory(error);
+    }
     if (g->n > 0) qsort(g->events, g->n, sizeof(*g->events), by_time);
-    put_buffers(g, run->begin_ns);
     put_event(g, &edge);
     for (uint64_t i = 0; i < g->n; i++) put_event(g, &g->events[i]);
-    edge.ns = run->end_ns, edge.type = GRAPH_END;
+    edge.ns   = g->n > 0 && g->events[g->n - 1].ns > run->end_ns ? g->events[g->n - 1].ns : run->end_ns;
+    edge.type = GRAPH_END;
     put_event(g, &edge);
     return 0;
 }
@@ -151,10 +147,10 @@ int ggs_export_ggmlviz(struct ggs_export * export, struct ggs_error * error) {
     struct ggmlviz    g       = {.export = export};
     struct ggs_walk * walk    = NULL;
     const uint32_t    version = 1;
-    int               status  = ggs_export_open(export, &g.stream, NULL, error);
+    int               status  = ggs_export_open(export, &g.target, NULL, error);
     if (status < 0) return status;
-    ggs_stream_write(&g.stream, "GGMLVIZ1", 8);
-    ggs_stream_write(&g.stream, &version, 4);
+    ggs_target_write(&g.target, "GGMLVIZ1", 8);
+    ggs_target_write(&g.target, &version, 4);
     status = list_buffers(&g, error);
     if (status == 0) status = ggs_export_walk(export, &walk, error);
     while (walk != NULL && status >= 0 && (status = ggs_walk_run(walk, error)) > 0) {
@@ -165,5 +161,5 @@ int ggs_export_ggmlviz(struct ggs_export * export, struct ggs_error * error) {
     ggs_walk_close(walk);
     free(g.buffers);
     free(g.events);
-    return ggs_export_close(export, &g.stream, status, error);
+    return ggs_export_close(export, &g.target, status, error);
 }

@@ -1,6 +1,6 @@
 // The timeline as Perfetto's protobuf: a sequence of packets, strings interned.
 //
-// Only what is needed of the messages is written, by the field numbers that Perfetto documents. A string is told once, in the
+// Only what is needed of the messages is written, by the field numbers that Perfetto documents. A string is written once, in the
 // interned_data of the packet that uses it first, and named by its number from then on.
 #include <stdlib.h>
 #include <string.h>
@@ -77,11 +77,11 @@ enum { ROOT = 1000000 }; // uuid of the process's track; others have their own i
 
 struct perfetto {
     struct ggs_export * export;
-    struct ggs_stream stream;
+    struct ggs_target target;
     struct ggs_text   packet, event, interned, scratch, value;
-    uint8_t *         told;        // by tensor: its name has been interned
-    uint8_t *         told_ops;    // by op
-    unsigned          phases_told; // bits
+    uint8_t *         known;        // by tensor: its name has been interned
+    uint8_t *         known_ops;    // by op
+    unsigned          known_phases; // bits
 };
 
 // ---- protobuf ----
@@ -125,18 +125,17 @@ static void intern(struct perfetto * p, unsigned table, uint64_t iid, const char
 // Numbers of interned strings: 1.. are phases, then tensors.
 enum { FIRST_TENSOR = 16, FIRST_OP = 16, NAME_WAIT = 1 };
 
-static uint64_t tensor_iid(struct perfetto * p, uint64_t tensor) {
-    if (tensor == 0 || tensor > p->export->trace.n_tensors) return 0;
-    uint64_t iid = FIRST_TENSOR + tensor;
-    if (!p->told[tensor]) intern(p, INTERNED_STRINGS, iid, ggs_tensor_name_of(p->export, tensor));
-    p->told[tensor] = 1;
+static uint64_t tensor_iid(struct perfetto * p, const struct ggs_tensor * tensor) {
+    uint64_t number = (uint64_t) (tensor - p->export->trace.tensors), iid = FIRST_TENSOR + number;
+    if (!p->known[number]) intern(p, INTERNED_STRINGS, iid, ggs_tensor_name(p->export, tensor));
+    p->known[number] = 1;
     return iid;
 }
 
 static uint64_t phase_iid(struct perfetto * p, uint64_t phase) {
     if (phase >= GGS_PHASE_COUNT) phase = 0;
-    if ((p->phases_told >> phase & 1) == 0) intern(p, INTERNED_STRINGS, 1 + phase, ggs_word_phase(phase));
-    p->phases_told |= 1u << phase;
+    if ((p->known_phases >> phase & 1) == 0) intern(p, INTERNED_STRINGS, 1 + phase, ggs_word_phase(phase));
+    p->known_phases |= 1u << phase;
     return 1 + phase;
 }
 
@@ -148,12 +147,12 @@ static int put_packet(struct perfetto * p, struct ggs_error * error) {
     ggs_text_clear(&p->scratch);
     put_varint(&p->scratch, TRACE_PACKET << 3 | 2);
     put_varint(&p->scratch, p->packet.length);
-    ggs_stream_write(&p->stream, p->scratch.data, p->scratch.length);
-    ggs_stream_write(&p->stream, p->packet.data, p->packet.length);
-    return p->stream.failed ? ggs_fail_errno(error, "cannot write the export") : 0;
+    ggs_target_write(&p->target, p->scratch.data, p->scratch.length);
+    ggs_target_write(&p->target, p->packet.data, p->packet.length);
+    return ggs_target_result(&p->target, error);
 }
 
-static void begin_event(struct perfetto * p, const struct ggs_track * track, unsigned type) {
+static void begin_event(struct perfetto * p, const struct ggs_timeline_track * track, unsigned type) {
     ggs_text_clear(&p->event);
     ggs_text_clear(&p->interned);
     put_number(&p->event, EVENT_TYPE, type);
@@ -170,7 +169,7 @@ static int put_event(struct perfetto * p, int64_t ns, struct ggs_error * error) 
     return put_packet(p, error);
 }
 
-// The first packet clears the reader's state and tells the strings that are always the same.
+// The first packet clears the reader's state and has the strings that are always the same.
 static int put_start(struct perfetto * p, struct ggs_error * error) {
     ggs_text_clear(&p->packet);
     ggs_text_clear(&p->interned);
@@ -199,7 +198,7 @@ static int put_start(struct perfetto * p, struct ggs_error * error) {
     return put_packet(p, error);
 }
 
-static int put_track(void * context, const struct ggs_track * track, struct ggs_error * error) {
+static int put_track(void * context, const struct ggs_timeline_track * track, struct ggs_error * error) {
     struct perfetto * p = context;
     ggs_text_clear(&p->packet);
     ggs_text_clear(&p->event);
@@ -232,7 +231,7 @@ static void annotate_sources(struct perfetto * p, const struct ggs_access_list *
     put_number(&p->value, ANNOTATION_NAME_IID, A_SOURCES);
     for (unsigned i = 0; i < accesses->n; i++) {
         if (accesses->access[i].write) continue;
-        uint64_t iid = tensor_iid(p, accesses->access[i].tensor->tensor);
+        uint64_t iid = tensor_iid(p, accesses->access[i].tensor);
         ggs_text_clear(&element);
         put_number(&element, ANNOTATION_STRING_IID, iid);
         put_message(&p->value, ANNOTATION_ARRAY, &element);
@@ -241,7 +240,7 @@ static void annotate_sources(struct perfetto * p, const struct ggs_access_list *
     ggs_text_release(&element);
 }
 
-static void annotate_op(struct perfetto * p, const struct ggs_slice * slice) {
+static void annotate_op(struct perfetto * p, const struct ggs_timeline_slice * slice) {
     const struct ggs_walk * walk = slice->walk;
     uint64_t                read = 0, written = 0, disk = 0;
     for (unsigned i = 0; i < slice->accesses->n; i++) {
@@ -250,8 +249,7 @@ static void annotate_op(struct perfetto * p, const struct ggs_slice * slice) {
         if (a->tensor->source == GGS_SOURCE_DISK) disk += a->bytes;
     }
     if (walk->op.layer >= 0) annotate(p, A_LAYER, ANNOTATION_INT, (uint64_t) walk->op.layer);
-    uint64_t iid = walk->op.result == NULL ? 0 : tensor_iid(p, walk->op.result->tensor);
-    if (iid != 0) annotate(p, A_TENSOR, ANNOTATION_STRING_IID, iid);
+    if (walk->op.result != NULL) annotate(p, A_TENSOR, ANNOTATION_STRING_IID, tensor_iid(p, walk->op.result));
     annotate_sources(p, slice->accesses);
     annotate(p, A_READ, ANNOTATION_UINT, read);
     annotate(p, A_WRITTEN, ANNOTATION_UINT, written);
@@ -271,20 +269,20 @@ static void annotate_fault(struct perfetto * p, const struct ggs_fault * fault) 
     }
 }
 
-static void put_name(struct perfetto * p, const struct ggs_slice * slice) {
+static void put_name(struct perfetto * p, const struct ggs_timeline_slice * slice) {
     uint64_t op = slice->kind == GGS_SLICE_OP ? slice->walk->op.op : 0;
     if (slice->kind == GGS_SLICE_WAIT) {
         put_number(&p->event, EVENT_NAME_IID, NAME_WAIT);
     } else if (slice->kind == GGS_SLICE_OP && op < p->export->trace.n_ops) {
-        if (!p->told_ops[op]) intern(p, INTERNED_NAMES, FIRST_OP + op, slice->name);
-        p->told_ops[op] = 1;
+        if (!p->known_ops[op]) intern(p, INTERNED_NAMES, FIRST_OP + op, slice->name);
+        p->known_ops[op] = 1;
         put_number(&p->event, EVENT_NAME_IID, FIRST_OP + op);
     } else {
         put_string(&p->event, EVENT_NAME, slice->name); // each of these is its own
     }
 }
 
-static int put_begin(void * context, const struct ggs_track * track, const struct ggs_slice * slice,
+static int put_begin(void * context, const struct ggs_timeline_track * track, const struct ggs_timeline_slice * slice,
                      struct ggs_error * error) {
     struct perfetto * p = context;
     begin_event(p, track, TYPE_SLICE_BEGIN);
@@ -300,25 +298,25 @@ static int put_begin(void * context, const struct ggs_track * track, const struc
         annotate(p, A_THREADS, ANNOTATION_UINT, run->threads);
     }
     if (slice->kind == GGS_SLICE_RUN || slice->kind == GGS_SLICE_TOKEN) {
-        uint64_t iid = phase_iid(p, slice->step != NULL ? slice->step->phase : slice->walk->run.phase);
+        uint64_t iid = phase_iid(p, ggs_slice_phase(slice));
         annotate(p, A_PHASE, ANNOTATION_STRING_IID, iid);
     }
     return put_event(p, slice->begin_ns, error);
 }
 
-static int put_end(void * context, const struct ggs_track * track, int64_t ns, struct ggs_error * error) {
+static int put_end(void * context, const struct ggs_timeline_track * track, int64_t ns, struct ggs_error * error) {
     struct perfetto * p = context;
     begin_event(p, track, TYPE_SLICE_END);
     return put_event(p, ns, error);
 }
 
-static int put_leaf(void * context, const struct ggs_track * track, const struct ggs_slice * slice,
+static int put_leaf(void * context, const struct ggs_timeline_track * track, const struct ggs_timeline_slice * slice,
                     struct ggs_error * error) {
     int status = put_begin(context, track, slice, error);
     return status < 0 ? status : put_end(context, track, slice->end_ns, error);
 }
 
-static int put_count(void * context, const struct ggs_track * track, int64_t ns, uint64_t value,
+static int put_count(void * context, const struct ggs_timeline_track * track, int64_t ns, uint64_t value,
                      struct ggs_error * error) {
     struct perfetto * p = context;
     begin_event(p, track, TYPE_COUNTER);
@@ -332,21 +330,21 @@ static void release(struct perfetto * p) {
     ggs_text_release(&p->interned);
     ggs_text_release(&p->scratch);
     ggs_text_release(&p->value);
-    free(p->told);
-    free(p->told_ops);
+    free(p->known);
+    free(p->known_ops);
 }
 
 int ggs_export_perfetto(struct ggs_export * export, struct ggs_error * error) {
     struct perfetto           p        = {.export = export};
     const struct ggs_timeline timeline = {put_track, put_begin, put_end, put_leaf, put_count, &p};
-    int                       status   = ggs_export_open(export, &p.stream, NULL, error);
+    int                       status   = ggs_export_open(export, &p.target, NULL, error);
     if (status < 0) return status;
-    p.told     = calloc(export->trace.n_tensors + 1, 1);
-    p.told_ops = calloc(export->trace.n_ops + 1, 1);
-    if (p.told == NULL || p.told_ops == NULL) status = ggs_fail_memory(error);
+    p.known     = calloc(export->trace.n_tensors + 1, 1);
+    p.known_ops = calloc(export->trace.n_ops + 1, 1);
+    if (p.known == NULL || p.known_ops == NULL) status = ggs_fail_memory(error);
     if (status == 0) status = put_start(&p, error);
-    if (status == 0) status = ggs_timeline_tell(export, &timeline, error);
-    status = ggs_export_close(export, &p.stream, status, error);
+    if (status == 0) status = ggs_timeline_write(export, &timeline, error);
+    status = ggs_export_close(export, &p.target, status, error);
     release(&p);
     return status;
 }

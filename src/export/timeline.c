@@ -5,41 +5,42 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/array.h"
 #include "base/error.h"
 
-struct teller {
+struct timeline {
     struct ggs_export * export;
-    const struct ggs_timeline * out;
-    struct ggs_track **         tracks;
-    uint64_t                    n_tracks;
-    struct ggs_track *          disk;
-    uint64_t                    disk_bytes;
+    const struct ggs_timeline *  out;
+    struct ggs_timeline_track ** tracks;
+    uint64_t                     n_tracks, tracks_capacity;
+    struct ggs_timeline_track *  disk;
+    uint64_t                     disk_bytes;
 };
 
 // ---- tracks ----
 
-// The track with this key, made and told of when it is met first.
-static int find_track(struct teller * t, enum ggs_track_kind kind, int64_t a, int64_t b, const char * name,
-                      struct ggs_track ** out, struct ggs_error * error) {
+// The track with this key, made when it is met first.
+static int find_track(struct timeline * t, enum ggs_track_kind kind, int64_t a, int64_t b, const char * name,
+                      struct ggs_timeline_track ** out, struct ggs_error * error) {
     for (uint64_t i = 0; i < t->n_tracks; i++) {
-        struct ggs_track * track = t->tracks[i];
+        struct ggs_timeline_track * track = t->tracks[i];
         if (track->kind != kind || track->key[0] != a || track->key[1] != b) continue;
         *out = track;
         return 0;
     }
-    struct ggs_track ** bigger = realloc(t->tracks, (t->n_tracks + 1) * sizeof(*bigger));
-    if (bigger == NULL) return ggs_fail_memory(error);
-    t->tracks                = bigger;
-    struct ggs_track * track = calloc(1, sizeof(*track));
-    if (track == NULL) return ggs_fail_memory(error);
-    t->tracks[t->n_tracks++] = track;
-    *track = (struct ggs_track){.id = t->n_tracks, .kind = kind, .key = {a, b}, .end_ns = INT64_MIN, .token = -1};
+    struct ggs_timeline_track * track = calloc(1, sizeof(*track));
+    if (track == NULL || !ggs_array_push(t->tracks, t->n_tracks, t->tracks_capacity, track)) {
+        free(track);
+        return ggs_fail_memory(error);
+    }
+    *track =
+        (struct ggs_timeline_track){.id = t->n_tracks, .kind = kind, .key = {a, b}, .end_ns = INT64_MIN, .token = -1};
     snprintf(track->name, sizeof(track->name), "%s", name);
     *out = track;
     return 0;
 }
 
-static bool is_new(const struct ggs_track * track) {
+static bool is_new(const struct ggs_timeline_track * track) {
     return track->end_ns == INT64_MIN;
 }
 
@@ -51,7 +52,7 @@ static int64_t sooner(int64_t a, int64_t b) {
     return a < b ? a : b;
 }
 
-static int announce(struct teller * t, struct ggs_track * track, struct ggs_error * error) {
+static int announce(struct timeline * t, struct ggs_timeline_track * track, struct ggs_error * error) {
     if (!is_new(track)) return 0;
     track->end_ns = INT64_MIN + 1;
     return t->out->track(t->out->context, track, error);
@@ -71,11 +72,11 @@ static int by_time(const void * a, const void * b) {
     return (int) y->end - (int) x->end;
 }
 
-static int tell_buffers(struct teller * t, struct ggs_error * error) {
-    const struct ggs_trace * trace  = &t->export->trace;
-    struct event *           events = malloc((2 * trace->n_buffers + 1) * sizeof(*events));
-    struct ggs_track *       track;
-    uint64_t                 n = 0, bytes = 0;
+static int write_buffers(struct timeline * t, struct ggs_error * error) {
+    const struct ggs_trace *    trace  = &t->export->trace;
+    struct event *              events = malloc((2 * trace->n_buffers + 1) * sizeof(*events));
+    struct ggs_timeline_track * track;
+    uint64_t                    n = 0, bytes = 0;
     if (events == NULL) return ggs_fail_memory(error);
     for (uint64_t i = 0; i < trace->n_buffers; i++) {
         const struct ggs_buffer * b = &trace->buffers[i];
@@ -95,20 +96,20 @@ static int tell_buffers(struct teller * t, struct ggs_error * error) {
     return status;
 }
 
-static int tell_tokens(struct teller * t, struct ggs_error * error) {
-    struct ggs_cursor * cursor = NULL;
-    struct ggs_step     step;
-    struct ggs_track *  track;
-    char                name[64];
-    int                 status = ggs_export_steps(t->export, &cursor, error);
+static int write_tokens(struct timeline * t, struct ggs_error * error) {
+    struct ggs_cursor *         cursor = NULL;
+    struct ggs_step             step;
+    struct ggs_timeline_track * track;
+    char                        name[64];
+    int                         status = ggs_export_steps(t->export, &cursor, error);
     while (status >= 0 && (status = ggs_cursor_next(cursor, &step, error)) > 0) {
         snprintf(name, sizeof(name), "tokens, context %" PRIu64, step.context);
         status = find_track(t, GGS_TRACK_TOKENS, (int64_t) step.context, 0, name, &track, error);
         if (status == 0) status = announce(t, track, error);
         if (status < 0) break;
         snprintf(name, sizeof(name), "token %" PRId64, step.step);
-        int64_t          begin = later(step.begin_ns, track->end_ns), end = later(step.end_ns, begin);
-        struct ggs_slice slice = {
+        int64_t                   begin = later(step.begin_ns, track->end_ns), end = later(step.end_ns, begin);
+        struct ggs_timeline_slice slice = {
             .kind = GGS_SLICE_TOKEN, .name = name, .begin_ns = begin, .end_ns = end, .step = &step};
         if (status == 0) status = t->out->leaf(t->out->context, track, &slice, error);
         track->end_ns = end;
@@ -126,7 +127,8 @@ static bool in_steps(const struct ggs_export * export, int64_t step) {
 }
 
 // Threads fault at the same time: each slice goes to the first track that is free.
-static int fault_track(struct teller * t, int64_t begin_ns, struct ggs_track ** out, struct ggs_error * error) {
+static int fault_track(struct timeline * t, int64_t begin_ns, struct ggs_timeline_track ** out,
+                       struct ggs_error * error) {
     enum { MOST = 64 };
     char name[64];
     int  status = 0;
@@ -138,35 +140,35 @@ static int fault_track(struct teller * t, int64_t begin_ns, struct ggs_track ** 
     return status < 0 ? status : announce(t, *out, error);
 }
 
-static int tell_faults(struct teller * t, struct ggs_error * error) {
-    struct ggs_cursor * cursor = NULL;
-    struct ggs_fault    fault;
-    struct ggs_track *  track  = NULL;
-    int                 status = ggs_cursor_open(&cursor, t->export->trace.reader, GGS_TABLE_FAULTS, error);
+static int write_faults(struct timeline * t, struct ggs_error * error) {
+    struct ggs_cursor *         cursor = NULL;
+    struct ggs_fault            fault;
+    struct ggs_timeline_track * track  = NULL;
+    int                         status = ggs_cursor_open(&cursor, t->export->trace.reader, GGS_TABLE_FAULTS, error);
     while (status >= 0 && (status = ggs_cursor_next(cursor, &fault, error)) > 0) {
         if (!in_steps(t->export, fault.step)) continue;
         status = fault_track(t, fault.begin_ns, &track, error);
         if (status < 0) break;
-        int64_t          begin = later(fault.begin_ns, track->end_ns);
-        int64_t          end   = later(fault.begin_ns + (int64_t) fault.duration_ns, begin);
-        struct ggs_slice slice = {.kind     = GGS_SLICE_FAULT,
-                                  .name     = fault.kind == GGS_FAULT_MAJOR ? "major fault" : "minor fault",
-                                  .begin_ns = begin,
-                                  .end_ns   = end,
-                                  .fault    = &fault};
-        status                 = t->out->leaf(t->out->context, track, &slice, error);
-        track->end_ns          = end;
+        int64_t                   begin = later(fault.begin_ns, track->end_ns);
+        int64_t                   end   = later(fault.begin_ns + (int64_t) fault.duration_ns, begin);
+        struct ggs_timeline_slice slice = {.kind     = GGS_SLICE_FAULT,
+                                           .name     = fault.kind == GGS_FAULT_MAJOR ? "major fault" : "minor fault",
+                                           .begin_ns = begin,
+                                           .end_ns   = end,
+                                           .fault    = &fault};
+        status                          = t->out->leaf(t->out->context, track, &slice, error);
+        track->end_ns                   = end;
     }
     ggs_cursor_close(cursor);
     return status;
 }
 
-static int tell_requests(struct teller * t, struct ggs_error * error) {
-    struct ggs_cursor *      cursor = NULL;
-    struct ggs_block_request request;
-    struct ggs_track *       track = NULL;
-    uint64_t                 bytes = 0;
-    int status                     = ggs_cursor_open(&cursor, t->export->trace.reader, GGS_TABLE_BLOCK_REQUESTS, error);
+static int write_requests(struct timeline * t, struct ggs_error * error) {
+    struct ggs_cursor *         cursor = NULL;
+    struct ggs_block_request    request;
+    struct ggs_timeline_track * track = NULL;
+    uint64_t                    bytes = 0;
+    int status = ggs_cursor_open(&cursor, t->export->trace.reader, GGS_TABLE_BLOCK_REQUESTS, error);
     while (status >= 0 && (status = ggs_cursor_next(cursor, &request, error)) > 0) {
         if (request.write != 0 || request.file == 0 || !in_steps(t->export, request.step)) continue;
         status = find_track(t, GGS_TRACK_COUNTER, 2, 0, "bytes requested from disk", &track, error);
@@ -182,21 +184,21 @@ static int tell_requests(struct teller * t, struct ggs_error * error) {
 
 // ---- runs ----
 
-static int close_token(struct teller * t, struct ggs_track * track, struct ggs_error * error) {
+static int close_token(struct timeline * t, struct ggs_timeline_track * track, struct ggs_error * error) {
     if (track->token < 0) return 0;
     track->token = -1;
     return t->out->end(t->out->context, track, track->token_end_ns, error);
 }
 
 // Opens the run's slice on a thread's track, inside the slice of its token.
-static int begin_run(struct teller * t, struct ggs_track * track, const struct ggs_walk * walk, int64_t begin,
-                     struct ggs_error * error) {
-    char             name[64];
-    struct ggs_slice slice  = {.kind = GGS_SLICE_RUN, .name = name, .begin_ns = begin, .walk = walk};
-    int              status = 0;
+static int begin_run(struct timeline * t, struct ggs_timeline_track * track, const struct ggs_walk * walk,
+                     int64_t begin, struct ggs_error * error) {
+    char                      name[64];
+    struct ggs_timeline_slice slice  = {.kind = GGS_SLICE_RUN, .name = name, .begin_ns = begin, .walk = walk};
+    int                       status = 0;
     if (track->token != walk->run.step) status = close_token(t, track, error);
     if (status == 0 && track->token < 0 && walk->run.step >= 0) {
-        struct ggs_slice token = {.kind = GGS_SLICE_TOKEN, .name = name, .begin_ns = begin, .walk = walk};
+        struct ggs_timeline_slice token = {.kind = GGS_SLICE_TOKEN, .name = name, .begin_ns = begin, .walk = walk};
         snprintf(name, sizeof(name), "token %" PRId64, walk->run.step);
         track->token = walk->run.step;
         status       = t->out->begin(t->out->context, track, &token, error);
@@ -206,26 +208,27 @@ static int begin_run(struct teller * t, struct ggs_track * track, const struct g
 }
 
 // One thread's share of an op, and its wait behind it, clipped to [the track's last end, the run's end].
-static int tell_op_run(struct teller * t, struct ggs_track * track, const struct ggs_walk * walk,
-                       const struct ggs_access_list * accesses, const struct ggs_op_run * r, int64_t run_end,
-                       struct ggs_error * error) {
-    int64_t          begin  = sooner(later(r->begin_ns, track->end_ns), run_end);
-    int64_t          end    = sooner(later(r->begin_ns + (int64_t) r->duration_ns, begin), run_end);
-    int64_t          wait   = sooner(end + (int64_t) r->wait_ns, run_end);
-    struct ggs_slice op     = {.kind     = GGS_SLICE_OP,
-                               .name     = walk->op.name,
-                               .begin_ns = begin,
-                               .end_ns   = end,
-                               .walk     = walk,
-                               .accesses = accesses};
-    struct ggs_slice waits  = {.kind = GGS_SLICE_WAIT, .name = "wait", .begin_ns = end, .end_ns = wait, .walk = walk};
-    int              status = t->out->leaf(t->out->context, track, &op, error);
+static int write_op_run(struct timeline * t, struct ggs_timeline_track * track, const struct ggs_walk * walk,
+                        const struct ggs_access_list * accesses, const struct ggs_op_run * r, int64_t run_end,
+                        struct ggs_error * error) {
+    int64_t                   begin = sooner(later(r->begin_ns, track->end_ns), run_end);
+    int64_t                   end   = sooner(later(r->begin_ns + (int64_t) r->duration_ns, begin), run_end);
+    int64_t                   wait  = sooner(end + (int64_t) r->wait_ns, run_end);
+    struct ggs_timeline_slice op    = {.kind     = GGS_SLICE_OP,
+                                       .name     = walk->op.name,
+                                       .begin_ns = begin,
+                                       .end_ns   = end,
+                                       .walk     = walk,
+                                       .accesses = accesses};
+    struct ggs_timeline_slice waits = {
+        .kind = GGS_SLICE_WAIT, .name = "wait", .begin_ns = end, .end_ns = wait, .walk = walk};
+    int status = t->out->leaf(t->out->context, track, &op, error);
     if (status == 0 && wait > end) status = t->out->leaf(t->out->context, track, &waits, error);
     track->end_ns = wait;
     return status;
 }
 
-static int count_disk(struct teller * t, const struct ggs_walk * walk, const struct ggs_access_list * accesses,
+static int count_disk(struct timeline * t, const struct ggs_walk * walk, const struct ggs_access_list * accesses,
                       struct ggs_error * error) {
     uint64_t bytes = 0;
     for (unsigned i = 0; i < accesses->n; i++) {
@@ -234,14 +237,14 @@ static int count_disk(struct teller * t, const struct ggs_walk * walk, const str
     }
     if (bytes == 0) return 0;
     t->disk_bytes += bytes;
-    t->disk->end_ns = later(walk->op.end_ns, t->disk->end_ns); // runs at the same time are told one after the other
+    t->disk->end_ns = later(walk->op.end_ns, t->disk->end_ns); // runs at the same time are walked one after the other
     return t->out->count(t->out->context, t->disk, t->disk->end_ns, t->disk_bytes, error);
 }
 
 enum { MOST_THREADS = 1024 };
 
-static int thread_track(struct teller * t, const struct ggs_walk * walk, const struct ggs_op_run * r,
-                        struct ggs_track ** lanes, struct ggs_error * error) {
+static int thread_track(struct timeline * t, const struct ggs_walk * walk, const struct ggs_op_run * r,
+                        struct ggs_timeline_track ** lanes, struct ggs_error * error) {
     if (r->thread >= MOST_THREADS || lanes[r->thread] != NULL) return 0;
     char         name[96];
     const char * backend = ggs_reader_string(walk->trace->reader, walk->run.backend);
@@ -250,7 +253,7 @@ static int thread_track(struct teller * t, const struct ggs_walk * walk, const s
     } else {
         snprintf(name, sizeof(name), "%.48s thread %" PRIu64, backend, r->thread);
     }
-    struct ggs_track * track;
+    struct ggs_timeline_track * track;
     int status = find_track(t, GGS_TRACK_THREAD, walk->run.slot, (int64_t) r->thread, name, &track, error);
     if (status < 0) return status;
     if (is_new(track)) track->os_thread = r->os_thread;
@@ -262,7 +265,8 @@ static int thread_track(struct teller * t, const struct ggs_walk * walk, const s
     return status;
 }
 
-static int tell_ops(struct teller * t, struct ggs_walk * walk, struct ggs_track ** lanes, struct ggs_error * error) {
+static int write_ops(struct timeline * t, struct ggs_walk * walk, struct ggs_timeline_track ** lanes,
+                     struct ggs_error * error) {
     int status = 0;
     while (status == 0 && ggs_walk_op(walk)) {
         const struct ggs_access_list * accesses;
@@ -271,8 +275,8 @@ static int tell_ops(struct teller * t, struct ggs_walk * walk, struct ggs_track 
             const struct ggs_op_run * r = &walk->op.op_runs[i];
             status                      = thread_track(t, walk, r, lanes, error);
             if (status < 0 || r->thread >= MOST_THREADS) continue;
-            struct ggs_track * track = lanes[r->thread];
-            status = tell_op_run(t, track, walk, accesses, r, later(walk->run.end_ns, track->end_ns), error);
+            struct ggs_timeline_track * track = lanes[r->thread];
+            status = write_op_run(t, track, walk, accesses, r, later(walk->run.end_ns, track->end_ns), error);
         }
         if (status == 0) status = count_disk(t, walk, accesses, error);
     }
@@ -285,35 +289,36 @@ static int tell_ops(struct teller * t, struct ggs_walk * walk, struct ggs_track 
     return status;
 }
 
-static int tell_run(struct teller * t, struct ggs_walk * walk, struct ggs_error * error) {
-    struct ggs_track * lanes[MOST_THREADS] = {0};
-    struct ggs_track * track;
-    char               name[96];
-    const char *       backend = ggs_reader_string(walk->trace->reader, walk->run.backend);
+static int write_run(struct timeline * t, struct ggs_walk * walk, struct ggs_error * error) {
+    struct ggs_timeline_track * lanes[MOST_THREADS] = {0};
+    struct ggs_timeline_track * track;
+    char                        name[96];
+    const char *                backend = ggs_reader_string(walk->trace->reader, walk->run.backend);
     snprintf(name, sizeof(name), "%.64s%s", backend, walk->run.slot > 0 ? ", at the same time" : "");
     int status = find_track(t, GGS_TRACK_BACKEND, (int64_t) walk->run.backend, walk->run.slot, name, &track, error);
     if (status == 0) status = announce(t, track, error);
     if (status < 0) return status;
     snprintf(name, sizeof(name), "graph run %" PRIu64, walk->run.run);
-    int64_t          begin = later(walk->run.begin_ns, track->end_ns), end = later(walk->run.end_ns, begin);
-    struct ggs_slice slice = {.kind = GGS_SLICE_RUN, .name = name, .begin_ns = begin, .end_ns = end, .walk = walk};
-    status                 = t->out->leaf(t->out->context, track, &slice, error);
-    track->end_ns          = end;
-    return status < 0 || walk->graph == NULL ? status : tell_ops(t, walk, lanes, error);
+    int64_t                   begin = later(walk->run.begin_ns, track->end_ns), end = later(walk->run.end_ns, begin);
+    struct ggs_timeline_slice slice = {
+        .kind = GGS_SLICE_RUN, .name = name, .begin_ns = begin, .end_ns = end, .walk = walk};
+    status        = t->out->leaf(t->out->context, track, &slice, error);
+    track->end_ns = end;
+    return status < 0 || walk->graph == NULL ? status : write_ops(t, walk, lanes, error);
 }
 
-int ggs_timeline_tell(struct ggs_export * export, const struct ggs_timeline * timeline, struct ggs_error * error) {
-    struct teller     t      = {.export = export, .out = timeline};
+int ggs_timeline_write(struct ggs_export * export, const struct ggs_timeline * timeline, struct ggs_error * error) {
+    struct timeline   t      = {.export = export, .out = timeline};
     struct ggs_walk * walk   = NULL;
-    int               status = tell_buffers(&t, error);
+    int               status = write_buffers(&t, error);
     if (status == 0) status = find_track(&t, GGS_TRACK_COUNTER, 1, 0, "bytes read from disk", &t.disk, error);
     if (status == 0) status = announce(&t, t.disk, error);
-    if (status == 0) status = tell_tokens(&t, error);
-    if (status == 0) status = tell_faults(&t, error);
-    if (status == 0) status = tell_requests(&t, error);
+    if (status == 0) status = write_tokens(&t, error);
+    if (status == 0) status = write_faults(&t, error);
+    if (status == 0) status = write_requests(&t, error);
     if (status == 0) status = ggs_export_walk(export, &walk, error);
     while (walk != NULL && status >= 0 && (status = ggs_walk_run(walk, error)) > 0) {
-        status = tell_run(&t, walk, error);
+        status = write_run(&t, walk, error);
         if (status >= 0) ggs_export_step(export);
     }
     for (uint64_t i = 0; i < t.n_tracks; i++) {

@@ -7,10 +7,10 @@
 //                            |   op |op  |wait|op |     |  op |op |
 //     buffer bytes           a counter
 //     bytes read from disk   a counter: as ops address them
-//     page faults 0          | minor fault |   | major fault |               where they were recorded; as many tracks as happen at a time
-//     bytes requested ...    a counter: what the disk was asked for, where that was recorded
+//     page faults 0          | minor fault |   | major fault |               if they were recorded; as many tracks as happen at a time
+//     bytes requested ...    a counter: what the disk was asked for, if that was recorded
 //
-// Slices of a track come in order: a slice begins where or after the one before it on its track ended, inside its parent.
+// Slices of a track come in order: a slice begins when or after the one before it on its track ended, inside its parent.
 #pragma once
 
 #include <stdint.h>
@@ -20,39 +20,45 @@
 enum ggs_track_kind { GGS_TRACK_TOKENS, GGS_TRACK_BACKEND, GGS_TRACK_THREAD, GGS_TRACK_COUNTER, GGS_TRACK_FAULTS };
 enum ggs_slice_kind { GGS_SLICE_TOKEN, GGS_SLICE_RUN, GGS_SLICE_OP, GGS_SLICE_WAIT, GGS_SLICE_FAULT, GGS_SLICES };
 
-struct ggs_track {
+struct ggs_timeline_track {
     uint64_t            id; // from 1
     enum ggs_track_kind kind;
     char                name[96];
     uint64_t            os_thread; // of a thread's track
-    // below: its own business
+    // private to timeline.c
     int64_t key[2];
-    int64_t end_ns; // of what was told last
+    int64_t end_ns; // of what was written last
     int64_t token;  // slice that is open, -1 for none
     int64_t token_end_ns;
 };
 
-struct ggs_slice {
+struct ggs_timeline_slice {
     enum ggs_slice_kind kind;
     const char *        name;
     int64_t             begin_ns, end_ns; // end_ns only of ops, waits and faults: others are ended by `end`
     // The arguments of an op (walk->op, accesses) and of a run (walk->run).
     const struct ggs_walk *        walk;
     const struct ggs_access_list * accesses;
-    const struct ggs_step *        step;  // of a token's slice, where it has one of its own
+    const struct ggs_step *        step;  // of a token's slice, if it has one of its own
     const struct ggs_fault *       fault; // of a fault's slice
 };
 
+// The phase of a token's or a run's slice.
+static inline uint64_t ggs_slice_phase(const struct ggs_timeline_slice * slice) {
+    return slice->step != NULL ? slice->step->phase : slice->walk == NULL ? GGS_PHASE_NONE : slice->walk->run.phase;
+}
+
 // `leaf` is a slice with both ends; `begin` and `end` enclose others. All may return a negative status.
 struct ggs_timeline {
-    int (*track)(void * context, const struct ggs_track * track, struct ggs_error * error);
-    int (*begin)(void * context, const struct ggs_track * track, const struct ggs_slice * slice,
+    int (*track)(void * context, const struct ggs_timeline_track * track, struct ggs_error * error);
+    int (*begin)(void * context, const struct ggs_timeline_track * track, const struct ggs_timeline_slice * slice,
                  struct ggs_error * error);
-    int (*end)(void * context, const struct ggs_track * track, int64_t ns, struct ggs_error * error);
-    int (*leaf)(void * context, const struct ggs_track * track, const struct ggs_slice * slice,
+    int (*end)(void * context, const struct ggs_timeline_track * track, int64_t ns, struct ggs_error * error);
+    int (*leaf)(void * context, const struct ggs_timeline_track * track, const struct ggs_timeline_slice * slice,
                 struct ggs_error * error);
-    int (*count)(void * context, const struct ggs_track * track, int64_t ns, uint64_t value, struct ggs_error * error);
+    int (*count)(void * context, const struct ggs_timeline_track * track, int64_t ns, uint64_t value,
+                 struct ggs_error * error);
     void * context;
 };
 
-int ggs_timeline_tell(struct ggs_export * export, const struct ggs_timeline * timeline, struct ggs_error * error);
+int ggs_timeline_write(struct ggs_export * export, const struct ggs_timeline * timeline, struct ggs_error * error);

@@ -3,7 +3,7 @@
 #include <stdio.h>
 
 // Sizes of the block structs of ggml-common.h. A test holds this table against the engine's library.
-static const struct ggs_type types[GGS_TYPE_COUNT] = {
+static const struct ggs_gguf_type types[GGS_TYPE_COUNT] = {
     [0] = {"f32", 1, 4, false},          [1] = {"f16", 1, 2, false},          [2] = {"q4_0", 32, 18, false},
     [3] = {"q4_1", 32, 20, false},       [4] = {"q4_2", 16, 10, true},        [5] = {"q4_3", 16, 12, true},
     [6] = {"q5_0", 32, 22, false},       [7] = {"q5_1", 32, 24, false},       [8] = {"q8_0", 32, 34, false},
@@ -21,13 +21,13 @@ static const struct ggs_type types[GGS_TYPE_COUNT] = {
     [42] = {"q2_0", 64, 18, false},
 };
 
-const struct ggs_type * ggs_type_find(uint32_t type) {
+const struct ggs_gguf_type * ggs_type_find(uint32_t type) {
     if (type >= GGS_TYPE_COUNT || types[type].name == NULL) return NULL;
     return &types[type];
 }
 
 char * ggs_type_name(char * buffer, size_t size, uint32_t type) {
-    const struct ggs_type * known = ggs_type_find(type);
+    const struct ggs_gguf_type * known = ggs_type_find(type);
     if (known != NULL) {
         snprintf(buffer, size, "%s", known->name);
     } else {

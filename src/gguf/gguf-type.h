@@ -9,7 +9,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-struct ggs_type {
+struct ggs_gguf_type {
     const char * name;           // as ggml_type_name() says it: "f32", "q4_K"; NULL marks a hole in the table
     uint32_t     block_elements; // elements per block, along the first dimension
     uint32_t     block_bytes;
@@ -20,7 +20,7 @@ struct ggs_type {
 enum { GGS_TYPE_COUNT = 43 };
 
 // The entry of a type, or NULL where the table has none. Points to constant data.
-const struct ggs_type * ggs_type_find(uint32_t type);
+const struct ggs_gguf_type * ggs_type_find(uint32_t type);
 
 // "q4_K", or "type 99?" for one that the table does not know. Writes at most `size` bytes and returns `buffer`.
 enum { GGS_TYPE_NAME_LENGTH = 24 };

@@ -298,7 +298,7 @@ static int read_shape(struct cursor * cursor, struct ggs_gguf_tensor * tensor, u
 static int read_type(struct cursor * cursor, struct ggs_gguf_tensor * tensor, uint64_t elements) {
     uint64_t at = cursor->position;
     if (!take_u32(cursor, "a tensor's type", &tensor->type)) return cursor->status;
-    const struct ggs_type * type = ggs_type_find(tensor->type);
+    const struct ggs_gguf_type * type = ggs_type_find(tensor->type);
     if (type == NULL) return 0;
     tensor->size_known = true;
     if (tensor->ne[0] % type->block_elements != 0) {

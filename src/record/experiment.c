@@ -3,6 +3,7 @@
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <glob.h>
 #include <inttypes.h>
 #include <json-c/json.h>
 #include <libgen.h>
@@ -17,6 +18,7 @@
 
 #include "base/error.h"
 #include "base/file.h"
+#include "base/lock.h"
 #include "base/uuid.h"
 #include "record/host.h"
 #include "record/model-files.h"
@@ -141,10 +143,21 @@ static int remove_ours(const char * directory, struct ggs_error * error) {
     return status;
 }
 
-static int take_existing(const char * directory, bool force, struct ggs_error * error) {
-    bool  empty = false;
-    pid_t writer;
-    int   status = is_empty(directory, &empty, error);
+// A program whose ggscope was killed records on, and so do the programs that it started.
+static bool is_written_to(const char * directory) {
+    char   pattern[PATH_MAX];
+    glob_t found;
+    bool   live = ggs_spool_place_is_live(directory);
+    path_in(pattern, directory, "process-*");
+    if (live || glob(pattern, GLOB_ONLYDIR, NULL, &found) != 0) return live;
+    for (size_t i = 0; i < found.gl_pathc; i++) live = live || ggs_spool_place_is_live(found.gl_pathv[i]);
+    globfree(&found);
+    return live;
+}
+
+static int empty_existing(const char * directory, bool force, struct ggs_error * error) {
+    bool empty  = false;
+    int  status = is_empty(directory, &empty, error);
     if (status != 0 || empty) return status;
     bool experiment = holds(directory, "experiment.json") || holds(directory, "trace.ggs");
     if (!force)
@@ -153,10 +166,22 @@ static int take_existing(const char * directory, bool force, struct ggs_error * 
     if (!experiment)
         return ggs_fail(error, GGS_USAGE, "%s is not empty and no experiment: --force replaces only experiments",
                         directory);
-    if (ggs_spool_place_is_live(directory, &writer))
-        return ggs_fail(error, GGS_USAGE, "%s is being recorded to by process %d: it cannot be replaced now", directory,
-                        (int) writer);
+    if (is_written_to(directory))
+        return ggs_fail(error, GGS_USAGE, "%s is being recorded to: it cannot be replaced now", directory);
     return remove_ours(directory, error);
+}
+
+// Makes the directory if it is missing, and takes it. GGS_ABSENT: it was removed by its maker meanwhile.
+static int make_and_take(struct ggs_experiment_json * experiment, bool must_make, struct ggs_error * error) {
+    experiment->made = mkdir(experiment->directory, 0700) == 0;
+    if (!experiment->made && (must_make || errno != EEXIST))
+        return ggs_fail_errno(error, "cannot create the directory %s", experiment->directory);
+    experiment->lock = ggs_lock_take(experiment->directory);
+    if (experiment->lock >= 0) return 0;
+    if (errno == EWOULDBLOCK)
+        return ggs_fail(error, GGS_USAGE, "%s is being recorded to: choose another directory", experiment->directory);
+    if (errno == ESTALE || errno == ENOENT) return ggs_fail(error, GGS_ABSENT, "%s was removed", experiment->directory);
+    return ggs_fail_errno(error, "cannot open the directory %s", experiment->directory);
 }
 
 static int create_named(struct ggs_experiment_json * experiment, const char * path, bool force,
@@ -164,11 +189,14 @@ static int create_named(struct ggs_experiment_json * experiment, const char * pa
     int status = absolute(experiment, path, error);
     if (status == 0) status = make_parents(experiment, error);
     if (status != 0) return status;
-    experiment->made = mkdir(experiment->directory, 0700) == 0;
-    if (!experiment->made && errno != EEXIST) return ggs_fail_errno(error, "cannot create the directory %s", path);
-    if (!experiment->made) status = take_existing(experiment->directory, force, error);
+    for (int attempts = 0; attempts < 100; attempts++) {
+        status = make_and_take(experiment, false, error);
+        if (status != GGS_ABSENT) break;
+    }
+    if (status == 0) status = empty_existing(experiment->directory, force, error);
     if (status == 0 && access(experiment->directory, W_OK | X_OK) != 0)
         status = ggs_fail_errno(error, "cannot write to %s", path);
+    if (status != 0) ggs_lock_release(&experiment->lock);
     return status;
 }
 
@@ -186,18 +214,16 @@ static int create_unnamed(struct ggs_experiment_json * experiment, const char * 
         int status = absolute(experiment, path, error);
         if (status == 0) status = make_parents(experiment, error);
         if (status != 0) return status;
-        if (mkdir(experiment->directory, 0700) == 0) {
-            experiment->made = true;
-            return 0;
-        }
-        if (errno != EEXIST || i == 10000) return ggs_fail_errno(error, "cannot create the directory %s", path);
+        status = make_and_take(experiment, true, error);
+        if (status == 0) return 0;
+        if (access(experiment->directory, F_OK) != 0 || i == 10000) return status;
         snprintf(suffix, sizeof(suffix), "-%d", i);
     }
 }
 
 int ggs_experiment_create(struct ggs_experiment_json * experiment, const struct ggs_experiment_place * place,
                           struct ggs_error * error) {
-    *experiment = (struct ggs_experiment_json){0};
+    *experiment = (struct ggs_experiment_json){.lock = -1};
     int status  = make_id(experiment, error);
     if (status != 0) return status;
     if (place->directory != NULL) return create_named(experiment, place->directory, place->force, error);
@@ -206,9 +232,31 @@ int ggs_experiment_create(struct ggs_experiment_json * experiment, const struct 
 
 void ggs_experiment_discard(struct ggs_experiment_json * experiment) {
     char path[GGS_EXPERIMENT_PATH];
+    if (is_written_to(experiment->directory)) return;
     remove_ours(experiment->directory, NULL);
     memcpy(path, experiment->directory, sizeof(path));
     while (experiment->made && strlen(path) > experiment->existing && rmdir(path) == 0) *strrchr(path, '/') = '\0';
+}
+
+bool ggs_experiment_is_taken(const char * directory) {
+    return ggs_lock_is_held(directory);
+}
+
+int ggs_experiment_take(struct ggs_experiment_json * experiment, struct ggs_error * error) {
+    const struct timespec moment    = {.tv_nsec = 20000000};
+    const char *          directory = experiment->directory;
+    for (;;) {
+        experiment->lock = ggs_lock_take(directory);
+        if (experiment->lock < 0 && errno != EWOULDBLOCK)
+            return ggs_fail_errno(error, "cannot open the experiment %s", directory);
+        bool recording = is_written_to(directory) ||
+                         (experiment->lock < 0 && !holds(directory, "spool") && !holds(directory, "trace.ggs"));
+        if (experiment->lock >= 0 && !recording) return 0;
+        ggs_lock_release(&experiment->lock);
+        // Whoever records holds the spool too, but for the first moment, when there is none yet; whoever seals does not.
+        if (recording) return ggs_fail(error, GGS_USAGE, "%s is still being recorded: wait for its end", directory);
+        nanosleep(&moment, NULL);
+    }
 }
 
 // ---- experiment.json ----
@@ -286,11 +334,11 @@ static const char * string_of(const struct ggs_experiment_json * experiment, con
 int ggs_experiment_open(struct ggs_experiment_json * experiment, const char * directory, struct ggs_error * error) {
     char    path[PATH_MAX];
     uint8_t uuid[16];
-    *experiment = (struct ggs_experiment_json){0};
+    *experiment = (struct ggs_experiment_json){.lock = -1};
     int status  = absolute(experiment, directory, error);
     if (status != 0) return status;
     path_in(path, experiment->directory, "experiment.json");
-    experiment->json = access(path, F_OK) == 0 ? json_object_from_file(path) : NULL;
+    experiment->json = ggs_json_file_read(path);
     if (experiment->json != NULL && json_object_is_type(experiment->json, json_type_object) &&
         string_of(experiment, "experiment_id") != NULL &&
         ggs_uuid_parse(string_of(experiment, "experiment_id"), uuid)) {
@@ -306,6 +354,7 @@ int ggs_experiment_open(struct ggs_experiment_json * experiment, const char * di
 void ggs_experiment_release(struct ggs_experiment_json * experiment) {
     json_object_put(experiment->json);
     experiment->json = NULL;
+    ggs_lock_release(&experiment->lock);
 }
 
 uint64_t ggs_experiment_start_ns(const struct ggs_experiment_json * experiment) {
@@ -398,7 +447,7 @@ static void set_start_from(struct ggs_experiment_json * experiment, const struct
 
 static struct json_object * losses_json(const uint64_t * losses) {
     struct json_object * list = json_object_new_array();
-    for (unsigned reason = 1; reason < GGS_FACTS_LOSSES; reason++) {
+    for (unsigned reason = 1; reason < GGS_LOSS_COUNT; reason++) {
         if (losses[reason] == 0) continue;
         struct json_object * loss = json_object_new_object();
         const char *         name = ggs_loss_name(reason);

@@ -24,6 +24,7 @@ struct ggs_experiment_json {
     char                 directory[GGS_EXPERIMENT_PATH]; // absolute
     char                 id[37];                         // a UUID
     struct json_object * json;
+    int                  lock;     // marks the directory as ours (base/lock.h), -1: it is not
     bool                 made;     // the directory is ours: nothing was there before
     size_t               existing; // so much of its path was there before
 };
@@ -46,13 +47,18 @@ struct ggs_experiment_start {
     struct json_object * machine; // what is set on the machine; taken over
 };
 
-// Makes the directory. One that exists and is not empty is refused; with `force` it is emptied of the files above, but only
+// Makes the directory and takes it, in one step: of two who want the same one is refused. Until it is released nobody else records to it,
+// replaces or seals it. One that exists and is not empty is refused; with `force` it is emptied of the files above, but only
 // where it is an experiment. A directory that is being recorded to is always refused.
 int ggs_experiment_create(struct ggs_experiment_json * experiment, const struct ggs_experiment_place * place,
                           struct ggs_error * error);
 // Does the directory hold an experiment, sealed or not?
 bool ggs_experiment_is_one(const char * directory);
-// Opens a directory that is there. Without an experiment.json it gets a new id, and `json` holds no more than that.
+// Is somebody recording to the directory, or sealing it? From the first moment to the last.
+bool ggs_experiment_is_taken(const char * directory);
+// Takes a directory that is there, waiting for others who seal it. One that is being recorded to is refused.
+int ggs_experiment_take(struct ggs_experiment_json * experiment, struct ggs_error * error);
+// Opens a directory that is there, without taking it. Without an experiment.json it gets a new id, and `json` holds no more than that.
 int  ggs_experiment_open(struct ggs_experiment_json * experiment, const char * directory, struct ggs_error * error);
 void ggs_experiment_release(struct ggs_experiment_json * experiment);
 
@@ -73,11 +79,12 @@ enum { GGS_END_UNKNOWN = -1 };
 int ggs_experiment_complete(struct ggs_experiment_json * experiment, int wait_status,
                             const struct ggs_spool_facts * facts, struct ggs_error * error);
 
-// The start as CLOCK_MONOTONIC, 0 where it is not known.
+// The start as CLOCK_MONOTONIC, 0 if it is not known.
 uint64_t ggs_experiment_start_ns(const struct ggs_experiment_json * experiment);
 void     ggs_experiment_uuid(const struct ggs_experiment_json * experiment, uint8_t uuid[16]);
 // "recording", "complete", "interrupted", "empty"; "" where it is not known.
 const char * ggs_experiment_state(const struct ggs_experiment_json * experiment);
 
-// Removes what is in the list above, and the directories that we made: for a program that could not be started.
+// Removes what is in the list above, and the directories that we made: for a program that could not be started. Only for one that was
+// created, with its spool released: a spool that somebody else writes to stays, and everything with it.
 void ggs_experiment_discard(struct ggs_experiment_json * experiment);

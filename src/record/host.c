@@ -10,6 +10,7 @@
 #include <sys/utsname.h>
 #include <unistd.h>
 
+#include "base/file.h"
 #include "base/text.h"
 #include "base/utf8.h"
 
@@ -101,4 +102,12 @@ struct json_object * ggs_environment_json(char * const * environment) {
         free(name);
     }
     return chosen;
+}
+
+struct json_object * ggs_json_file_read(const char * path) {
+    int fd = ggs_file_open(path);
+    if (fd < 0) return NULL;
+    struct json_object * root = json_object_from_fd(fd);
+    close(fd);
+    return root;
 }

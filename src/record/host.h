@@ -5,6 +5,8 @@ struct json_object;
 
 // A string as JSON wants it: bytes that are not UTF-8 become U+FFFD.
 struct json_object * ggs_json_text(const char * text);
+// A file's JSON; NULL if it is missing, no regular file, or no JSON.
+struct json_object * ggs_json_file_read(const char * path);
 
 // {"cpu", "cores", "memory_bytes", "kernel", "os"}
 struct json_object * ggs_host_json(void);

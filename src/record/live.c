@@ -17,25 +17,21 @@ static bool folder_of(const char * directory, char folder[PATH_MAX]) {
     return snprintf(path, sizeof(path), "%s/spool", directory) < (int) sizeof(path) && realpath(path, folder) != NULL;
 }
 
+static bool has_trace(const char * directory) {
+    char path[PATH_MAX];
+    return snprintf(path, sizeof(path), "%s/trace.ggs", directory) < (int) sizeof(path) && access(path, F_OK) == 0;
+}
+
 bool ggs_live_is_starting(const char * directory) {
-    struct ggs_experiment_json experiment;
-    char                       folder[PATH_MAX], path[PATH_MAX];
-    if (snprintf(path, sizeof(path), "%s/experiment.json", directory) >= (int) sizeof(path) || access(path, F_OK) != 0)
-        return false;
-    if (!folder_of(directory, folder) || ggs_spool_place_has_segments(directory)) return false;
-    if (ggs_experiment_open(&experiment, directory, NULL) < 0) return false;
-    bool starting = strcmp(ggs_experiment_state(&experiment), "recording") == 0;
-    ggs_experiment_release(&experiment);
-    return starting;
+    return ggs_experiment_is_taken(directory) && !ggs_spool_place_has_segments(directory) && !has_trace(directory);
 }
 
 bool ggs_live_going_on(void * context, const char * directory, uint64_t * units) {
     char             folder[PATH_MAX];
     struct ggs_spool spool;
-    pid_t            writer;
     (void) context;
     *units = 0;
-    if (!ggs_spool_place_is_live(directory, &writer)) return ggs_live_is_starting(directory);
+    if (!ggs_spool_place_is_live(directory)) return ggs_live_is_starting(directory);
     if (folder_of(directory, folder) && ggs_spool_open(&spool, folder, NULL) == 0) {
         *units = ggs_spool_estimate(&spool) + spool.n_segments;
         ggs_spool_release(&spool);
@@ -67,4 +63,8 @@ int ggs_live_copy(void * context, const char * directory, const char * path, str
 
 void ggs_live_release(struct ggs_live_context * context) {
     ggs_model_files_release(&context->files);
+}
+
+bool ggs_live_can_be_shown(const char * directory) {
+    return has_trace(directory) || ggs_spool_place_is_live(directory) || ggs_live_is_starting(directory);
 }

@@ -19,3 +19,5 @@ void ggs_live_release(struct ggs_live_context * context);
 
 // Is somebody about to record into the directory, who has not written anything yet?
 bool ggs_live_is_starting(const char * directory);
+// Is there something to show: a trace, or a recording that is going on or about to begin? Looks only.
+bool ggs_live_can_be_shown(const char * directory);

@@ -10,6 +10,7 @@
 #include <unistd.h>
 #include <xxhash.h>
 
+#include "base/array.h"
 #include "base/text.h"
 #include "gguf/gguf.h"
 #include "gguf/vocabulary.h"
@@ -62,9 +63,9 @@ struct json_object * ggs_model_files_json(char * const * paths, size_t n_paths) 
 
 struct model_file {
     char *                  path;
-    struct ggs_gguf *       gguf;       // NULL where it cannot be read
+    struct ggs_gguf *       gguf;       // NULL if it cannot be read
     size_t *                sorted;     // its tensors by name
-    struct ggs_vocabulary * vocabulary; // NULL where it has none
+    struct ggs_vocabulary * vocabulary; // NULL if it has none
 };
 
 static int by_name(const struct ggs_gguf_tensor * tensor, const char * name, size_t length) {
@@ -83,13 +84,12 @@ static struct model_file * file_of(struct ggs_model_files * files, const char * 
     for (size_t i = 0; i < files->n_files; i++) {
         if (strcmp(files->files[i].path, path) == 0) return &files->files[i];
     }
-    struct model_file * more = realloc(files->files, (files->n_files + 1) * sizeof(*more));
-    if (more == NULL) return NULL;
-    files->files             = more;
-    struct model_file * file = &more[files->n_files];
-    *file                    = (struct model_file){.path = strdup(path)};
-    if (file->path == NULL) return NULL;
-    files->n_files++;
+    struct model_file new = {.path = strdup(path)};
+    if (new.path == NULL || !ggs_array_push(files->files, files->n_files, files->capacity, new)) {
+        free(new.path);
+        return NULL;
+    }
+    struct model_file * file = &files->files[files->n_files - 1];
     if (ggs_gguf_open(&file->gguf, path, NULL) != 0) return file;
     if (ggs_vocabulary_open(&file->vocabulary, file->gguf, NULL) != 0) file->vocabulary = NULL;
     file->sorted = calloc(file->gguf->n_tensors + 1, sizeof(*file->sorted));

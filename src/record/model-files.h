@@ -15,7 +15,7 @@ struct json_object * ggs_model_files_json(char * const * paths, size_t n_paths);
 struct ggs_gguf;
 struct ggs_model_files {
     struct model_file * files;
-    size_t              n_files;
+    size_t              n_files, capacity;
 };
 // As struct ggs_seal_options wants it: `context` is a struct ggs_model_files.
 bool ggs_model_files_find(void * context, const char * const * paths, size_t n_paths, const char * name, size_t * file,

@@ -31,7 +31,7 @@ struct ggs_pressure {
     struct rusage     children; // before the program ran
 };
 
-// Before anything is made: is it possible? GGS_USAGE where the command line is to blame. Says on stderr what the user should know.
+// Before anything is made: is it possible? GGS_USAGE if the command line is to blame. Says on stderr what the user should know.
 int ggs_pressure_check(struct ggs_pressure * pressure, struct ggs_error * error);
 // Bytes of the recording that are to be left free for segments made ahead.
 uint64_t ggs_pressure_reserve(const struct ggs_pressure * pressure, uint64_t max_bytes);
@@ -46,5 +46,5 @@ void ggs_pressure_end(struct ggs_pressure * pressure);
 // What was set, for "machine"; and what came of it.
 void ggs_pressure_note_begin(const struct ggs_pressure * pressure, struct json_object * machine);
 void ggs_pressure_note_end(const struct ggs_pressure * pressure, struct json_object * machine);
-// Says why the program was ended, where that was the limit. False where it was not.
+// Says why the program was ended, where that was the limit. False if it was not.
 bool ggs_pressure_explain(const struct ggs_pressure * pressure, int wait_status);

@@ -12,6 +12,7 @@
 #include <unistd.h>
 
 #include "base/error.h"
+#include "base/lock.h"
 #include "base/number.h"
 #include "base/text.h"
 #include "engine/locate.h"
@@ -59,13 +60,13 @@ static const struct argp_option recording_options[] = {
     {"policy", KEY_POLICY, "stop|ring", 0, "What to do then: stop recording (the default), or drop the oldest op runs",
      0},
     {"follow", KEY_FOLLOW, NULL, 0, "Record programs that the program starts, too", 0},
-    {"spool", KEY_SPOOL, "DIR", 0, "Keep the recording in DIR until it is sealed (/dev/shm where that has room)", 0},
+    {"spool", KEY_SPOOL, "DIR", 0, "Keep the recording in DIR until it is sealed (/dev/shm if that has room)", 0},
     {"engine", KEY_ENGINE, "DIR", 0, "Let the program use the llama.cpp libraries in DIR", 0},
     {"quiet", 'q', NULL, 0, "No summary", 0},
     {NULL, 0, NULL, 0, "The machine:", 11},
     {"prove", KEY_PROVE, NULL, 0,
      "Note which pages of the mapped model each op really touches, for ggscope prove; distorts all times", 0},
-    {"faults", KEY_FAULTS, NULL, 0, "Record page faults (the default, where it is permitted)", 0},
+    {"faults", KEY_FAULTS, NULL, 0, "Record page faults (the default, if it is permitted)", 0},
     {"no-faults", KEY_NO_FAULTS, NULL, 0, "Leave page faults out", 0},
     {"residency", KEY_RESIDENCY, NULL, 0,
      "Note which pages of the model are in memory after loading, after each token and at the end", 0},
@@ -80,7 +81,7 @@ static error_t parse_option(int key, char * argument, struct argp_state * state)
     struct ggs_recording * recording = state->input;
     switch (key) {
         case 'o':
-            if (argument[0] == '\0') argp_error(state, "-o wants a directory");
+            if (argument[0] == '\0') argp_error(state, "-o takes a directory");
             recording->output = argument;
             return 0;
         case 'q':
@@ -121,15 +122,15 @@ static error_t parse_option(int key, char * argument, struct argp_state * state)
             return 0;
         case KEY_MEMORY:
             if (!ggs_parse_bytes(argument, &recording->memory) || recording->memory < LEAST_MEMORY)
-                argp_error(state, "--memory wants a size of at least 16M, such as 512M or 2G, not '%s'", argument);
+                argp_error(state, "--memory takes a size of at least 16M, such as 512M or 2G, not '%s'", argument);
             return 0;
         case KEY_MAX_SIZE:
             if (!ggs_parse_bytes(argument, &recording->max_size) || recording->max_size < LEAST_SIZE)
-                argp_error(state, "--max-size wants a size of at least 4M, such as 512M or 2G, not '%s'", argument);
+                argp_error(state, "--max-size takes a size of at least 4M, such as 512M or 2G, not '%s'", argument);
             return 0;
         case KEY_POLICY:
             if (strcmp(argument, "stop") != 0 && strcmp(argument, "ring") != 0)
-                argp_error(state, "--policy is stop or ring, not '%s'", argument);
+                argp_error(state, "--policy takes stop or ring, not '%s'", argument);
             recording->policy = argument;
             return 0;
         default:
@@ -278,6 +279,7 @@ static int prepare(struct attempt * attempt, struct ggs_error * error) {
     }
     if (status != 0) {
         ggs_pressure_end(&attempt->pressure); // its segments lie in the spool
+        ggs_lock_release(&attempt->place.lock);
         ggs_experiment_discard(&attempt->experiment);
     }
     return status;
@@ -324,20 +326,20 @@ static void tell_blindness(const struct ggs_spool_facts * facts, const struct at
     ggs_libraries_release(&capture);
 }
 
-// Seals. Returns 0, or 1 where the recording is not what it should be.
+// Seals. Returns 0, or 1 if the recording is not what it should be.
 static int finish(struct attempt * attempt, int wait_status) {
     struct ggs_spool_facts facts = {0};
     struct ggs_error       error;
     struct ggs_seal_result result;
-    pid_t                  writer;
     bool                   quiet = attempt->recording->quiet;
-    if (ggs_spool_place_is_live(attempt->experiment.directory, &writer)) {
+    if (ggs_lock_is_shared(attempt->place.lock)) {
         fprintf(
             stderr,
-            "ggscope: process %d, which the program started, is still being recorded; when it has ended: ggscope seal %s\n",
-            (int) writer, attempt->experiment.directory);
+            "ggscope: a process that the program started is still being recorded; when it has ended: ggscope seal %s\n",
+            attempt->experiment.directory);
         return 0;
     }
+    ggs_lock_release(&attempt->place.lock);
     int status = ggs_spool_facts_read(&facts, attempt->place.folder, &error);
     if (status == 0 && facts.runs == 0 && attempt->recording->discard && WIFEXITED(wait_status) &&
         WEXITSTATUS(wait_status) != 0) {
@@ -385,7 +387,7 @@ static void on_started(void * context, pid_t program) {
     ggs_observation_start(&attempt->observation, program);
 }
 
-// Where systemd sets the limit, it starts the program.
+// If systemd sets the limit, it starts the program.
 static char ** words_to_run(const struct attempt * attempt, const char ** path) {
     const struct ggs_recording * recording = attempt->recording;
     const char * const *         prefix    = attempt->pressure.limit.prefix;
@@ -430,6 +432,7 @@ static int run(struct attempt * attempt, struct ggs_error * error) {
     ggs_observation_stop(&attempt->observation);
     ggs_pressure_end(&attempt->pressure);
     if (status != 0) {
+        ggs_lock_release(&attempt->place.lock);
         ggs_experiment_discard(&attempt->experiment);
         return -1;
     }
@@ -456,10 +459,11 @@ static void release(struct attempt * attempt) {
         if (attempt->files[i] >= 0) close(attempt->files[i]);
     }
     ggs_environment_release(&attempt->environment);
+    ggs_lock_release(&attempt->place.lock);
     ggs_experiment_release(&attempt->experiment);
 }
 
-// Where one of 0, 1 and 2 is closed, the next file that is opened would take its place, and the program's output with it.
+// If one of 0, 1 and 2 is closed, the next file that is opened would take its place, and the program's output with it.
 static void open_standard_files(void) {
     int fd;
     do {
@@ -470,7 +474,8 @@ static void open_standard_files(void) {
 
 int ggs_recording_make(const struct ggs_recording * recording, char * directory, size_t size) {
     struct ggs_error error;
-    struct attempt   attempt = {.recording = recording, .files = {-1, -1}};
+    struct attempt   attempt = {
+          .recording = recording, .files = {-1, -1}, .experiment = {.lock = -1}, .place = {.lock = -1}};
     if (directory != NULL) directory[0] = '\0';
     open_standard_files();
     int status = check(&attempt, &error);

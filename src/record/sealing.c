@@ -65,11 +65,29 @@ static int complete(struct ggs_experiment_json * experiment, struct ggs_error * 
     return status;
 }
 
+static int recover(struct ggs_experiment_json * experiment, bool quiet, struct ggs_seal_result * result,
+                   struct ggs_error * error) {
+    const char * directory = experiment->directory;
+    int          status    = ggs_experiment_take(experiment, error);
+    if (status != 0) return status;
+    if (has(directory, "trace.ggs") && !has(directory, "spool")) { // somebody else was faster
+        result->already = true;
+        return 0;
+    }
+    status = ggs_spool_place_check(directory, experiment->id, error);
+    if (status != 0) return status;
+    bool segments = ggs_spool_place_has_segments(directory);
+    if (!segments && !has(directory, "trace.ggs"))
+        return ggs_fail(error, GGS_ABSENT,
+                        "%s holds nothing that was recorded: neither a trace nor a spool with segments", directory);
+    if (segments) status = complete(experiment, error);
+    return status == 0 ? ggs_seal_experiment(experiment, quiet, result, error) : status;
+}
+
 int ggs_seal_recover(const char * directory, bool quiet, struct ggs_seal_result * result, struct ggs_error * error) {
     struct ggs_seal_result     ignored;
     struct ggs_experiment_json experiment;
     struct stat                info;
-    pid_t                      writer;
     if (result == NULL) result = &ignored;
     *result = (struct ggs_seal_result){0};
     if (stat(directory, &info) != 0) return ggs_fail_errno(error, "cannot open the experiment %s", directory);
@@ -78,16 +96,8 @@ int ggs_seal_recover(const char * directory, bool quiet, struct ggs_seal_result 
         result->already = true;
         return 0;
     }
-    if (ggs_spool_place_is_live(directory, &writer))
-        return ggs_fail(error, GGS_USAGE, "%s is still being recorded by process %d: wait for its end", directory,
-                        (int) writer);
-    bool segments = ggs_spool_place_has_segments(directory);
-    if (!segments && !has(directory, "trace.ggs"))
-        return ggs_fail(error, GGS_ABSENT,
-                        "%s holds nothing that was recorded: neither a trace nor a spool with segments", directory);
     int status = ggs_experiment_open(&experiment, directory, error);
-    if (status == 0 && segments) status = complete(&experiment, error);
-    if (status == 0) status = ggs_seal_experiment(&experiment, quiet, result, error);
+    if (status == 0) status = recover(&experiment, quiet, result, error);
     ggs_experiment_release(&experiment);
     return status;
 }

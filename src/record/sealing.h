@@ -12,7 +12,7 @@ struct ggs_experiment_json;
 int ggs_seal_experiment(const struct ggs_experiment_json * experiment, bool quiet, struct ggs_seal_result * result,
                         struct ggs_error * error);
 
-// For every verb that opens an experiment: seals it first where that has not been done, because its ggscope was killed or
+// For every verb that opens an experiment: seals it first if that has not been done, because its ggscope was killed or
 // the program was started without one. `result->already`: there was nothing to do. A recording that goes on is an error
 // (GGS_USAGE), and so is a directory that is no experiment (GGS_ABSENT). `result` may be NULL.
 int ggs_seal_recover(const char * directory, bool quiet, struct ggs_seal_result * result, struct ggs_error * error);

@@ -21,25 +21,37 @@
 enum { MOST_TOKENS = 1 << 24, MOST_FILE = 16 << 20 };
 
 const struct ggs_setting_form ggs_setting_forms[GGS_SETTINGS] = {
-    [GGS_SETTING_MODEL]           = {EXPERIMENT, "model_path", "-m", GGS_SETTING_PATH, 0, 0},
-    [GGS_SETTING_PROMPT]          = {EXPERIMENT, "prompt", "-p", GGS_SETTING_TEXT, 0, 0},
-    [GGS_SETTING_PROMPT_FILE]     = {EXPERIMENT, "prompt_file", "-f", GGS_SETTING_PATH, 0, 0},
-    [GGS_SETTING_TOKENS]          = {EXPERIMENT, "tokens_to_generate", "-n", GGS_SETTING_WHOLE, 1, MOST_TOKENS},
-    [GGS_SETTING_THREADS]         = {EXPERIMENT, "threads", "-t", GGS_SETTING_WHOLE, 1, 512},
-    [GGS_SETTING_CONTEXT]         = {EXPERIMENT, "ctx", "--ctx", GGS_SETTING_WHOLE, 1, MOST_TOKENS},
-    [GGS_SETTING_BATCH]           = {EXPERIMENT, "batch", "--batch", GGS_SETTING_WHOLE, 1, MOST_TOKENS},
-    [GGS_SETTING_UBATCH]          = {EXPERIMENT, "ubatch", "--ubatch", GGS_SETTING_WHOLE, 1, MOST_TOKENS},
-    [GGS_SETTING_SEED]            = {EXPERIMENT, "seed", "--seed", GGS_SETTING_WHOLE, 0, UINT32_MAX - 1},
-    [GGS_SETTING_TEMPERATURE]     = {EXPERIMENT, "temperature", "--temp", GGS_SETTING_NUMBER, 0, 100},
-    [GGS_SETTING_NO_MMAP]         = {EXPERIMENT, "no_mmap", "--no-mmap", GGS_SETTING_SWITCH, 0, 0},
-    [GGS_SETTING_NO_REPACK]       = {EXPERIMENT, "no_repack", "--no-repack", GGS_SETTING_SWITCH, 0, 0},
-    [GGS_SETTING_IGNORE_EOS]      = {EXPERIMENT, "ignore_eos", "--ignore-eos", GGS_SETTING_SWITCH, 0, 0},
-    [GGS_SETTING_ENGINE]          = {PATHS, "engine", "--engine", GGS_SETTING_PATH, 0, 0},
-    [GGS_SETTING_OUTPUT]          = {PATHS, "output_dir", "-o", GGS_SETTING_PATH, 0, 0},
-    [GGS_SETTING_LLAMA_DIRECTORY] = {PATHS, "llama_cpp_dir", NULL, GGS_SETTING_PATH, 0, 0},
-    [GGS_SETTING_LLAMA_BINARY]    = {PATHS, "llama_binary", NULL, GGS_SETTING_PATH, 0, 0},
-    [GGS_SETTING_WEBUI_DIRECTORY] = {PATHS, "webui_data_dir", NULL, GGS_SETTING_PATH, 0, 0},
+    [GGS_SETTING_MODEL]            = {EXPERIMENT, "model_path", "-m", GGS_SETTING_PATH, 0, 0},
+    [GGS_SETTING_PROMPT]           = {EXPERIMENT, "prompt", "-p", GGS_SETTING_TEXT, 0, 0},
+    [GGS_SETTING_PROMPT_FILE]      = {EXPERIMENT, "prompt_file", "-f", GGS_SETTING_PATH, 0, 0},
+    [GGS_SETTING_TOKENS]           = {EXPERIMENT, "tokens_to_generate", "-n", GGS_SETTING_WHOLE, 1, MOST_TOKENS},
+    [GGS_SETTING_THREADS]          = {EXPERIMENT, "threads", "-t", GGS_SETTING_WHOLE, 1, 512},
+    [GGS_SETTING_CONTEXT]          = {EXPERIMENT, "ctx", "--ctx", GGS_SETTING_WHOLE, 1, MOST_TOKENS},
+    [GGS_SETTING_BATCH]            = {EXPERIMENT, "batch", "--batch", GGS_SETTING_WHOLE, 1, MOST_TOKENS},
+    [GGS_SETTING_UBATCH]           = {EXPERIMENT, "ubatch", "--ubatch", GGS_SETTING_WHOLE, 1, MOST_TOKENS},
+    [GGS_SETTING_SEED]             = {EXPERIMENT, "seed", "--seed", GGS_SETTING_WHOLE, 0, UINT32_MAX - 1},
+    [GGS_SETTING_TEMPERATURE]      = {EXPERIMENT, "temperature", "--temp", GGS_SETTING_NUMBER, 0, 100},
+    [GGS_SETTING_NO_MMAP]          = {EXPERIMENT, "no_mmap", "--no-mmap", GGS_SETTING_SWITCH, 0, 0},
+    [GGS_SETTING_NO_REPACK]        = {EXPERIMENT, "no_repack", "--no-repack", GGS_SETTING_SWITCH, 0, 0},
+    [GGS_SETTING_IGNORE_EOS]       = {EXPERIMENT, "ignore_eos", "--ignore-eos", GGS_SETTING_SWITCH, 0, 0},
+    [GGS_SETTING_ENGINE]           = {PATHS, "engine", "--engine", GGS_SETTING_PATH, 0, 0},
+    [GGS_SETTING_OUTPUT]           = {PATHS, "output_dir", "-o", GGS_SETTING_PATH, 0, 0},
+    [GGS_SETTING_LLAMA_DIRECTORY]  = {PATHS, "llama_cpp_dir", NULL, GGS_SETTING_PATH, 0, 0},
+    [GGS_SETTING_LLAMA_BINARY]     = {PATHS, "llama_binary", NULL, GGS_SETTING_PATH, 0, 0},
+    [GGS_SETTING_WEBUI_DIRECTORY]  = {PATHS, "webui_data_dir", NULL, GGS_SETTING_PATH, 0, 0},
+    [GGS_SETTING_BUFFER_STATS]     = {TEMPORARY, "buffer_stats", NULL, GGS_SETTING_PATH, 0, 0},
+    [GGS_SETTING_GRAPHS_DIRECTORY] = {TEMPORARY, "graphs_dir", NULL, GGS_SETTING_PATH, 0, 0},
 };
+
+// What llama.cpp's own programs call them.
+static const struct {
+    const char *     key;
+    enum ggs_setting setting;
+} aliases[] = {{"model", GGS_SETTING_MODEL},        {"n_predict", GGS_SETTING_TOKENS},
+               {"n_threads", GGS_SETTING_THREADS},  {"n_ctx", GGS_SETTING_CONTEXT},
+               {"ctx_size", GGS_SETTING_CONTEXT},   {"n_batch", GGS_SETTING_BATCH},
+               {"batch_size", GGS_SETTING_BATCH},   {"n_ubatch", GGS_SETTING_UBATCH},
+               {"ubatch_size", GGS_SETTING_UBATCH}, {"temp", GGS_SETTING_TEMPERATURE}};
 
 // ---- values ----
 
@@ -52,12 +64,12 @@ int ggs_setting_check(enum ggs_setting setting, const char * shown, const char *
         if (ggs_parse_i64(value, INT64_MIN, INT64_MAX, &whole))
             return ggs_fail(error, GGS_USAGE, "%s %s is out of range: it must be from %" PRId64 " to %" PRId64, shown,
                             value, form->minimum, form->maximum);
-        return ggs_fail(error, GGS_FORMAT, "%s wants a whole number, not '%s'", shown, value);
+        return ggs_fail(error, GGS_FORMAT, "%s takes a whole number, not '%s'", shown, value);
     }
     if (form->kind == GGS_SETTING_NUMBER) {
         double number = strtod(value, &end);
         if (end == value || *end != '\0')
-            return ggs_fail(error, GGS_FORMAT, "%s wants a number, not '%s'", shown, value);
+            return ggs_fail(error, GGS_FORMAT, "%s takes a number, not '%s'", shown, value);
         if (!(number >= (double) form->minimum && number <= (double) form->maximum))
             return ggs_fail(error, GGS_USAGE, "%s %s is out of range: it must be from %" PRId64 " to %" PRId64, shown,
                             value, form->minimum, form->maximum);
@@ -173,7 +185,16 @@ static int take_section(struct ggs_settings * settings, const char * section, st
         while (setting < GGS_SETTINGS && (strcmp(ggs_setting_forms[setting].section, section) != 0 ||
                                           strcmp(ggs_setting_forms[setting].key, key) != 0))
             setting++;
+        for (size_t i = 0; setting == GGS_SETTINGS && i < sizeof(aliases) / sizeof(aliases[0]); i++) {
+            if (strcmp(aliases[i].key, key) == 0 && strcmp(section, EXPERIMENT) == 0)
+                setting = (int) aliases[i].setting;
+        }
+        if (setting == GGS_SETTINGS && strcmp(section, TEMPORARY) == 0)
+            continue; // trace_bin: the trace itself is elsewhere
         if (setting == GGS_SETTINGS) return unknown_key(path, section, key, error);
+        if (settings->values[setting] != NULL)
+            return ggs_fail(error, GGS_USAGE, "%s: %s.%s is given twice, once as %s", path, section,
+                            ggs_setting_forms[setting].key, key);
         int status = take_value(settings, (enum ggs_setting) setting, json_object_iter_peek_value(&at), path, error);
         if (status != 0) return status;
     }
@@ -189,8 +210,9 @@ static int take_all(struct ggs_settings * settings, struct json_object * root, c
         const char *         key   = json_object_iter_peek_name(&at);
         struct json_object * value = json_object_iter_peek_value(&at);
         int                  status;
-        if (strcmp(key, TEMPORARY) == 0) continue;
-        if (strcmp(key, EXPERIMENT) != 0 && strcmp(key, PATHS) != 0) return unknown_key(path, NULL, key, error);
+        if (strcmp(key, TEMPORARY) == 0 && !json_object_is_type(value, json_type_object)) continue;
+        if (strcmp(key, EXPERIMENT) != 0 && strcmp(key, PATHS) != 0 && strcmp(key, TEMPORARY) != 0)
+            return unknown_key(path, NULL, key, error);
         if ((status = take_section(settings, key, value, path, error)) != 0) return status;
     }
     return 0;
@@ -233,20 +255,46 @@ static int resolve(struct ggs_settings * settings, const char * path, struct ggs
 
 // ---- the file ----
 
+// A copy without comments: blanks from // to the end of the line, so that places stay what they are. The caller frees.
+static char * without_comments(const struct ggs_mapping * file) {
+    char * text   = malloc(file->size);
+    bool   string = false, comment = false;
+    for (uint64_t i = 0; text != NULL && i < file->size; i++) {
+        char c = (char) file->data[i];
+        if (c == '\n') comment = false;
+        if (!string && !comment && c == '/' && i + 1 < file->size && file->data[i + 1] == '/') comment = true;
+        text[i] = comment ? ' ' : c;
+        if (comment) continue;
+        if (string && c == '\\' && i + 1 < file->size) {
+            i++;
+            text[i] = (char) file->data[i];
+        } else if (c == '"') {
+            string = !string;
+        }
+    }
+    return text;
+}
+
 static int parse_text(struct json_object ** root, const struct ggs_mapping * file, const char * path,
                       struct ggs_error * error) {
+    char * text = without_comments(file);
+    if (text == NULL) return ggs_fail_memory(error);
     struct json_tokener * tokener = json_tokener_new();
-    if (tokener == NULL) return ggs_fail_memory(error);
+    if (tokener == NULL) {
+        free(text);
+        return ggs_fail_memory(error);
+    }
     json_tokener_set_flags(tokener, JSON_TOKENER_STRICT | JSON_TOKENER_VALIDATE_UTF8);
-    *root                         = json_tokener_parse_ex(tokener, (const char *) file->data, (int) file->size);
+    *root                         = json_tokener_parse_ex(tokener, text, (int) file->size);
     enum json_tokener_error cause = json_tokener_get_error(tokener);
     size_t                  at    = json_tokener_get_parse_end(tokener);
     const char *            what  = json_tokener_error_desc(cause);
     if (cause == json_tokener_continue) what = "it ends too early";
-    while (cause == json_tokener_success && at < file->size && strchr(" \t\r\n", file->data[at]) != NULL) at++;
+    while (cause == json_tokener_success && at < file->size && strchr(" \t\r\n", text[at]) != NULL) at++;
     if (cause == json_tokener_success && at < file->size) what = "there is something behind its end";
     bool bad = cause != json_tokener_success || at < file->size;
     json_tokener_free(tokener);
+    free(text);
     if (!bad) return 0;
     unsigned line = 1, column = 1;
     for (size_t i = 0; i < at && i < file->size; i++) {

@@ -9,12 +9,14 @@
 //
 //     {
 //       "paths": {"llama_cpp_dir": "llama.cpp", "llama_binary": "llama.cpp/build/bin/llama-cli", "webui_data_dir": "webui/data"},
-//       "temp_files": {...},                                       accepted, whatever is in it; not used
+//       "temp_files": {"buffer_stats": "/tmp/buffer_stats.jsonl", "graphs_dir": "/tmp/graphs"},      written after the run; other keys
+//                                                                                                    of it are ignored
 //       "experiment": {"model_path": "models/tiny.gguf", "prompt": "Hello", "tokens_to_generate": 8}
 //     }
 //
 // Relative paths start at the folder of the file; model_path starts at llama_cpp_dir where that is given. llama_binary
-// may start at either.
+// may start at either. The names that llama.cpp's own programs have for a key (n_predict, n_ctx, ...) are known, and comments from
+// // to the end of a line are skipped.
 #pragma once
 
 #include <stdint.h>
@@ -40,6 +42,8 @@ enum ggs_setting {
     GGS_SETTING_LLAMA_DIRECTORY,
     GGS_SETTING_LLAMA_BINARY,
     GGS_SETTING_WEBUI_DIRECTORY,
+    GGS_SETTING_BUFFER_STATS, // temp_files
+    GGS_SETTING_GRAPHS_DIRECTORY,
     GGS_SETTINGS,
 };
 

@@ -8,21 +8,24 @@
 #include <limits.h>
 #include <stdbool.h>
 #include <stdint.h>
-#include <sys/types.h>
 
 struct ggs_error;
 
 struct ggs_spool_place {
     char     folder[PATH_MAX]; // absolute
     uint64_t max_bytes;        // that the recording may take
+    int      lock; // marks the folder as in use (base/lock.h): ggs_lock_release it when the program has ended
 };
 
 // `parent`: a folder that the user chose, or NULL. `max_bytes`: 0 for the smaller of 16 GiB and half of what is free there.
-// Makes the folder (mode 0700) and the link.
+// Makes the folder (mode 0700) and the link. Removes folders that killed recordings left there without anything in them.
 int ggs_spool_place_make(struct ggs_spool_place * place, const char * directory, const char * id, const char * parent,
                          uint64_t max_bytes, struct ggs_error * error);
 
-// Is the spool of this experiment being written to right now? Then `*writer` is the process.
-bool ggs_spool_place_is_live(const char * directory, pid_t * writer);
+// Is the spool of this experiment in use: by the ggscope that started the program, or by the program?
+bool ggs_spool_place_is_live(const char * directory);
 // Is there at least one segment?
 bool ggs_spool_place_has_segments(const char * directory);
+// Is DIR/spool the experiment's own: a folder in it, or a link to PARENT/ggscope-ID? Whatever else it leads to is refused, because a spool is
+// removed once it is sealed.
+int ggs_spool_place_check(const char * directory, const char * id, struct ggs_error * error);

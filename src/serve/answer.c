@@ -1,8 +1,6 @@
 #include "serve/answer.h"
 
 #include <stdlib.h>
-#include <string.h>
-#include <zlib.h>
 
 #include "base/error.h"
 
@@ -35,9 +33,11 @@ void ggs_answer_refuse(struct ggs_answer * answer, unsigned status, const char *
     answer->status = status;
     answer->type   = ggs_type_json;
     answer->gzip   = false;
-    ggs_answer_begin(answer, &json);
+    ggs_answer_open(answer, &json);
+    ggs_json_object(&json, NULL);
     ggs_json_string(&json, "error", text);
-    ggs_answer_end(answer, &json, NULL);
+    ggs_json_end(&json);
+    ggs_answer_close(answer, &json, NULL);
 }
 
 void ggs_answer_fail(struct ggs_answer * answer, const struct ggs_error * error) {
@@ -62,54 +62,10 @@ void ggs_answer_fail(struct ggs_answer * answer, const struct ggs_error * error)
     ggs_answer_refuse(answer, status, error->text);
 }
 
-void ggs_answer_begin(struct ggs_answer * answer, struct ggs_json * json) {
+void ggs_answer_open(struct ggs_answer * answer, struct ggs_json * json) {
     ggs_json_init(json, ggs_json_to_text, &answer->body, false);
-    ggs_json_object(json, NULL);
 }
 
-int ggs_answer_end(struct ggs_answer * answer, struct ggs_json * json, struct ggs_error * error) {
-    ggs_json_end(json);
+int ggs_answer_close(struct ggs_answer * answer, struct ggs_json * json, struct ggs_error * error) {
     return ggs_json_finish(json) != 0 || answer->body.failed ? ggs_fail_memory(error) : 0;
-}
-
-// ---- compression ----
-
-enum { LEAST = 1024, MOST = 32 << 20, LEVEL = 1, GZIP = 16 };
-
-void ggs_answer_compress(struct ggs_answer * answer) {
-    z_stream stream = {0};
-    size_t   length = answer->body.length;
-    if (answer->gzip || length < LEAST || length > MOST) return;
-    if (deflateInit2(&stream, LEVEL, Z_DEFLATED, MAX_WBITS + GZIP, 8, Z_DEFAULT_STRATEGY) != Z_OK) return;
-    size_t bound     = deflateBound(&stream, (uLong) length);
-    char * packed    = malloc(bound);
-    stream.next_in   = (Bytef *) answer->body.data;
-    stream.avail_in  = (uInt) length;
-    stream.next_out  = (Bytef *) packed;
-    stream.avail_out = (uInt) bound;
-    bool done        = packed != NULL && deflate(&stream, Z_FINISH) == Z_STREAM_END;
-    if (done && stream.total_out < length) {
-        ggs_text_release(&answer->body);
-        ggs_text_append(&answer->body, packed, stream.total_out);
-        answer->gzip = true;
-    }
-    deflateEnd(&stream);
-    free(packed);
-}
-
-bool ggs_inflate(const void * packed, size_t size, struct ggs_text * out) {
-    z_stream stream = {0};
-    char     piece[16384];
-    int      state = Z_OK;
-    if (inflateInit2(&stream, MAX_WBITS + GZIP) != Z_OK) return false;
-    stream.next_in  = (Bytef *) (uintptr_t) packed;
-    stream.avail_in = (uInt) size;
-    while (state == Z_OK && !out->failed) {
-        stream.next_out  = (Bytef *) piece;
-        stream.avail_out = sizeof(piece);
-        state            = inflate(&stream, Z_NO_FLUSH);
-        ggs_text_append(out, piece, sizeof(piece) - stream.avail_out);
-    }
-    inflateEnd(&stream);
-    return state == Z_STREAM_END && !out->failed;
 }

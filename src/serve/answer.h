@@ -30,9 +30,11 @@ void ggs_answer_fail(struct ggs_answer * answer, const struct ggs_error * error)
 
 // Compresses the body where that is worth it.
 void ggs_answer_compress(struct ggs_answer * answer);
-// Appends what gzip packed; false where it is damaged, or memory is out.
+// Puts the text packed by gzip in its place if that is worth it; false if the text is as it was.
+bool ggs_deflate(struct ggs_text * text);
+// Appends what gzip packed; false if it is damaged, or memory is out.
 bool ggs_inflate(const void * packed, size_t size, struct ggs_text * out);
 
-// JSON straight into the body: begin opens an object, end closes it and says whether all of it was kept.
-void ggs_answer_begin(struct ggs_answer * answer, struct ggs_json * json);
-int  ggs_answer_end(struct ggs_answer * answer, struct ggs_json * json, struct ggs_error * error);
+// JSON straight into the body: open makes the writer, close says whether all that was written was kept.
+void ggs_answer_open(struct ggs_answer * answer, struct ggs_json * json);
+int  ggs_answer_close(struct ggs_answer * answer, struct ggs_json * json, struct ggs_error * error);

@@ -6,7 +6,7 @@
 #include <time.h>
 
 enum {
-    IDLE_SECONDS    = 30,  // between requests, and for sending one
+    IDLE_SECONDS    = 30,  // between requests, sending one included
     REQUEST_SECONDS = 900, // for taking one answer
 };
 
@@ -15,6 +15,8 @@ struct ggs_client {
     uint64_t            since; // seconds: when it came, or its request began, or its last request was over
     bool                busy;  // a request is being answered
     bool                stream;
+    bool                trusted; // has shown the token
+    bool                closing;
     struct ggs_client * next;
 };
 
@@ -27,10 +29,27 @@ static uint64_t seconds(void) {
 void ggs_clients_init(struct ggs_clients * clients) {
     pthread_mutex_init(&clients->lock, NULL);
     clients->first = NULL;
+    clients->n     = 0;
 }
 
 void ggs_clients_release(struct ggs_clients * clients) {
     pthread_mutex_destroy(&clients->lock);
+}
+
+static void hang_up(struct ggs_client * client) {
+    if (client->socket >= 0 && !client->closing) shutdown(client->socket, SHUT_RDWR);
+    client->closing = true;
+}
+
+static void make_room(struct ggs_clients * clients) {
+    struct ggs_client * oldest = NULL;
+    unsigned            n      = 0;
+    for (struct ggs_client * client = clients->first; client != NULL; client = client->next) {
+        if (client->trusted || client->busy || client->closing) continue;
+        oldest = client;
+        n++;
+    }
+    if (n > GGS_CLIENTS_STRANGERS) hang_up(oldest);
 }
 
 static void add(struct ggs_clients * clients, struct MHD_Connection * connection, void ** socket_context) {
@@ -43,6 +62,7 @@ static void add(struct ggs_clients * clients, struct MHD_Connection * connection
     pthread_mutex_lock(&clients->lock);
     client->next   = clients->first;
     clients->first = client;
+    if (++clients->n > GGS_CLIENTS_STRANGERS) make_room(clients);
     pthread_mutex_unlock(&clients->lock);
 }
 
@@ -52,6 +72,7 @@ static void drop(struct ggs_clients * clients, void ** socket_context) {
     for (struct ggs_client ** at = &clients->first; *at != NULL; at = &(*at)->next) {
         if (*at != *socket_context) continue;
         *at = (*at)->next;
+        clients->n--;
         break;
     }
     pthread_mutex_unlock(&clients->lock);
@@ -65,6 +86,14 @@ void ggs_clients_notify(void * clients, struct MHD_Connection * connection, void
         add(clients, connection, socket_context);
     else
         drop(clients, socket_context);
+}
+
+void ggs_clients_trust(struct ggs_clients * clients, struct MHD_Connection * connection) {
+    const union MHD_ConnectionInfo * info = MHD_get_connection_info(connection, MHD_CONNECTION_INFO_SOCKET_CONTEXT);
+    if (info == NULL || info->socket_context == NULL) return;
+    pthread_mutex_lock(&clients->lock);
+    ((struct ggs_client *) info->socket_context)->trusted = true;
+    pthread_mutex_unlock(&clients->lock);
 }
 
 static void note(struct ggs_clients * clients, struct MHD_Connection * connection, bool busy, bool stream) {
@@ -95,7 +124,7 @@ void ggs_clients_hang_up(struct ggs_clients * clients) {
     pthread_mutex_lock(&clients->lock);
     for (struct ggs_client * client = clients->first; client != NULL; client = client->next) {
         uint64_t limit = client->busy ? REQUEST_SECONDS : IDLE_SECONDS;
-        if (!client->stream && now - client->since >= limit && client->socket >= 0) shutdown(client->socket, SHUT_RDWR);
+        if (!client->stream && now - client->since >= limit) hang_up(client);
     }
     pthread_mutex_unlock(&clients->lock);
 }

@@ -8,8 +8,13 @@
 
 struct ggs_clients {
     pthread_mutex_t     lock;
-    struct ggs_client * first;
+    struct ggs_client * first; // newest first
+    unsigned            n;
 };
+
+// Above this many, each new connection closes the oldest one whose peer has not shown the token and is not being answered: whoever fills the
+// server with connections keeps nobody else out.
+enum { GGS_CLIENTS_STRANGERS = 300 };
 
 void ggs_clients_init(struct ggs_clients * clients);
 void ggs_clients_release(struct ggs_clients * clients); // after the daemon has stopped
@@ -17,7 +22,9 @@ void ggs_clients_release(struct ggs_clients * clients); // after the daemon has 
 // For the daemon: MHD_OPTION_NOTIFY_CONNECTION, with the clients as its context.
 void ggs_clients_notify(void * clients, struct MHD_Connection * connection, void ** socket_context,
                         enum MHD_ConnectionNotificationCode code);
-// A request begins, or is over; an endless one says so.
+// The peer has shown the token.
+void ggs_clients_trust(struct ggs_clients * clients, struct MHD_Connection * connection);
+// A request has arrived whole and is being answered, or is over; an endless one says so. Until it has arrived the time for sending it runs.
 void ggs_clients_begin(struct ggs_clients * clients, struct MHD_Connection * connection);
 void ggs_clients_stream(struct ggs_clients * clients, struct MHD_Connection * connection);
 void ggs_clients_end(struct ggs_clients * clients, struct MHD_Connection * connection);

@@ -1,5 +1,6 @@
 #include "serve/experiments.h"
 
+#include <dirent.h>
 #include <errno.h>
 #include <limits.h>
 #include <stdio.h>
@@ -11,11 +12,14 @@
 
 #include "serve/snapshot.h"
 
+enum { PLACES_MOST = 1024, FOLDERS_MOST = 64, DEPTH_MOST = 4 };
+
 struct place {
+    unsigned              index;
     char                  path[PATH_MAX - 64]; // absolute: a directory, or a trace by itself
     char                  name[256];
     bool                  file;     // it is a trace by itself
-    struct ggs_snapshot * snapshot; // NULL where there is nothing to show
+    struct ggs_snapshot * snapshot; // NULL if there is nothing to show
     struct ggs_error      error;    // why not; status 0 otherwise
     char                  state[24];
     bool                  live;
@@ -25,14 +29,17 @@ struct place {
 };
 
 struct ggs_experiments {
-    pthread_mutex_t lock; // of the places, as far as others than the tending thread see them
-    struct ggs_live live;
-    bool            has_live;
-    char            folder[64]; // private, for snapshots; "" until it is wanted
-    uint64_t        generation;
-    uint64_t        changes;
-    unsigned        n;
-    struct place *  places;
+    pthread_mutex_t  lock; // of the places, as far as others than the tending thread see them
+    struct ggs_live  live;
+    bool             has_live;
+    char             folder[64]; // private, for snapshots; "" until it is wanted
+    uint64_t         generation;
+    uint64_t         changes;
+    _Atomic unsigned n; // grows under the lock, and a place that is there stays
+    struct place *   places[PLACES_MOST];
+    unsigned         n_folders; // below which new experiments are looked for
+    char *           folders[FOLDERS_MOST];
+    uint64_t         next_search_ns;
 };
 
 static uint64_t now_ns(void) {
@@ -45,14 +52,15 @@ static uint64_t now_ns(void) {
 
 // Puts what was opened (or the reason why not) in the place of what was there.
 static void replace(struct ggs_experiments * experiments, struct place * place, struct ggs_snapshot * snapshot,
-                    const struct ggs_error * error, const char * state) {
+                    const struct ggs_error * error, const char * state, bool live) {
     pthread_mutex_lock(&experiments->lock);
     struct ggs_snapshot * old = place->snapshot;
     if (snapshot != NULL) {
-        snapshot->index      = (unsigned) (place - experiments->places);
+        snapshot->index      = place->index;
         snapshot->generation = ++experiments->generation;
-        snapshot->live       = place->live;
+        snapshot->live       = live;
     }
+    place->live = live;
     experiments->changes++;
     place->snapshot = snapshot;
     memset(&place->error, 0, sizeof(place->error));
@@ -77,13 +85,12 @@ static void open_trace(struct ggs_experiments * experiments, struct place * plac
     struct ggs_error      error = {0};
     trace_path(place, path);
     place->seen = *seen;
-    place->live = false;
     if (ggs_snapshot_open(&snapshot, place->path, path, &error) < 0) {
-        replace(experiments, place, NULL, &error, "refused");
+        replace(experiments, place, NULL, &error, "refused", false);
         return;
     }
     if (!place->file) ggs_snapshot_read_fact(place->path, "state", state, sizeof(state));
-    replace(experiments, place, snapshot, NULL, state);
+    replace(experiments, place, snapshot, NULL, state, false);
 }
 
 static void refuse(struct ggs_experiments * experiments, struct place * place, int status, const char * state,
@@ -92,8 +99,7 @@ static void refuse(struct ggs_experiments * experiments, struct place * place, i
     if (place->snapshot == NULL && place->error.status != 0 && strcmp(place->state, state) == 0) return;
     ggs_error_set(&error, status, "%s %s", place->path, why);
     place->seen = (struct stat){0};
-    place->live = false;
-    replace(experiments, place, NULL, &error, state);
+    replace(experiments, place, NULL, &error, state, false);
 }
 
 // ---- recordings that go on ----
@@ -134,14 +140,13 @@ static bool look_again(struct ggs_experiments * experiments, struct place * plac
     place->next_look_ns = now_ns() + SECOND + 4 * (now_ns() - began);
     place->units        = units;
     if (status < 0 && !first) return false; // what there was stays
-    place->live = true;
     place->seen = (struct stat){0};
     if (status < 0) {
         ggs_error_set(&error, GGS_ABSENT, "%s is being recorded; there is nothing to see yet", place->path);
-        replace(experiments, place, NULL, &error, "recording");
+        replace(experiments, place, NULL, &error, "recording", true);
         return true;
     }
-    replace(experiments, place, snapshot, NULL, state);
+    replace(experiments, place, snapshot, NULL, state, true);
     return true;
 }
 
@@ -182,46 +187,102 @@ static bool tend(struct ggs_experiments * experiments, struct place * place) {
     return before;
 }
 
-uint64_t ggs_experiments_refresh(struct ggs_experiments * experiments) {
-    uint64_t changed = 0;
-    for (unsigned i = 0; i < experiments->n; i++) {
-        bool news = tend(experiments, &experiments->places[i]);
-        if (news && i < 64) changed |= 1ull << i;
-    }
-    return changed;
-}
-
-// ---- life ----
+// ---- which there are ----
 
 static int add(struct ggs_experiments * experiments, const char * directory, struct ggs_error * error) {
-    struct place * place = &experiments->places[experiments->n];
     char           path[PATH_MAX];
     struct stat    info;
-    if (realpath(directory, path) == NULL) return ggs_fail_errno(error, "cannot open the experiment %s", directory);
-    if (strlen(path) >= sizeof(place->path)) return ggs_fail(error, GGS_USAGE, "the path %.200s is too long", path);
+    struct place * place  = calloc(1, sizeof(*place));
+    int            status = place == NULL ? ggs_fail_memory(error) : 0;
+    if (status == 0 && experiments->n == PLACES_MOST)
+        status = ggs_fail(error, GGS_USAGE, "more than %d experiments cannot be served at once", PLACES_MOST);
+    if (status == 0 && realpath(directory, path) == NULL)
+        status = ggs_fail_errno(error, "cannot open the experiment %s", directory);
+    if (status == 0 && strlen(path) >= sizeof(place->path))
+        status = ggs_fail(error, GGS_USAGE, "the path %.200s is too long", path);
+    if (status < 0) {
+        free(place);
+        return status;
+    }
     memcpy(place->path, path, strlen(path) + 1);
     place->file        = stat(path, &info) == 0 && S_ISREG(info.st_mode);
     const char * slash = strrchr(place->path, '/');
     snprintf(place->name, sizeof(place->name), "%s", slash == NULL || slash[1] == '\0' ? place->path : slash + 1);
+    pthread_mutex_lock(&experiments->lock);
+    place->index                        = experiments->n;
+    experiments->places[experiments->n] = place;
     experiments->n++;
+    experiments->changes++;
+    pthread_mutex_unlock(&experiments->lock);
     return 0;
 }
+
+static bool is_known(const struct ggs_experiments * experiments, const char * path) {
+    for (unsigned i = 0; i < experiments->n; i++)
+        if (strcmp(experiments->places[i]->path, path) == 0) return true;
+    return false;
+}
+
+static int by_name(const struct dirent ** a, const struct dirent ** b) {
+    return strcmp((*a)->d_name, (*b)->d_name);
+}
+
+// Adds the experiments below a folder that are not known, without following links.
+static void search(struct ggs_experiments * experiments, const char * folder, unsigned depth) {
+    struct dirent ** entries = NULL;
+    int              n       = scandir(folder, &entries, NULL, by_name);
+    for (int i = 0; i < n; i++) {
+        char        path[PATH_MAX];
+        struct stat info;
+        bool        usable = entries[i]->d_name[0] != '.' &&
+                      snprintf(path, sizeof(path), "%s/%s", folder, entries[i]->d_name) < (int) sizeof(path) &&
+                      lstat(path, &info) == 0 && S_ISDIR(info.st_mode) && !is_known(experiments, path);
+        free(entries[i]);
+        if (!usable) continue;
+        enum ggs_found found = experiments->live.look(experiments->live.context, path);
+        if (found == GGS_FOUND_EXPERIMENT) add(experiments, path, NULL);
+        if (found == GGS_FOUND_FOLDER && depth < DEPTH_MOST) search(experiments, path, depth + 1);
+    }
+    free(entries);
+}
+
+int ggs_experiments_add_folder(struct ggs_experiments * experiments, const char * folder, struct ggs_error * error) {
+    if (experiments->n_folders == FOLDERS_MOST)
+        return ggs_fail(error, GGS_USAGE, "more than %d folders cannot be served at once", FOLDERS_MOST);
+    char * path = realpath(folder, NULL);
+    if (path == NULL) return ggs_fail_errno(error, "cannot open the folder %s", folder);
+    experiments->folders[experiments->n_folders++] = path;
+    search(experiments, path, 0);
+    return 0;
+}
+
+void ggs_experiments_refresh(struct ggs_experiments * experiments, void (*changed)(void * context, unsigned index),
+                             void *                   context) {
+    uint64_t now = now_ns();
+    if (now >= experiments->next_search_ns) {
+        for (unsigned i = 0; i < experiments->n_folders; i++) search(experiments, experiments->folders[i], 0);
+        experiments->next_search_ns = now_ns() + SECOND + 20 * (now_ns() - now);
+    }
+    for (unsigned i = 0; i < experiments->n; i++)
+        if (tend(experiments, experiments->places[i]) && changed != NULL) changed(context, i);
+}
+
+// ---- life ----
 
 int ggs_experiments_new(struct ggs_experiments ** out, const char * const * directories, unsigned n,
                         const struct ggs_live * live, struct ggs_error * error) {
     struct ggs_experiments * experiments = calloc(1, sizeof(*experiments));
+    int                      status      = 0;
     *out                                 = NULL;
     if (experiments == NULL) return ggs_fail_memory(error);
     pthread_mutex_init(&experiments->lock, NULL);
-    experiments->places = calloc((size_t) n + 1, sizeof(*experiments->places));
-    int status          = experiments->places == NULL ? ggs_fail_memory(error) : 0;
     if (live != NULL) experiments->live = *live, experiments->has_live = true;
     for (unsigned i = 0; status == 0 && i < n; i++) status = add(experiments, directories[i], error);
     if (status < 0) {
         ggs_experiments_free(experiments);
         return status;
     }
-    ggs_experiments_refresh(experiments);
+    ggs_experiments_refresh(experiments, NULL, NULL);
     *out = experiments;
     return 0;
 }
@@ -239,10 +300,13 @@ void ggs_experiments_tidy(const struct ggs_experiments * experiments) {
 
 void ggs_experiments_free(struct ggs_experiments * experiments) {
     if (experiments == NULL) return;
-    for (unsigned i = 0; i < experiments->n; i++) ggs_snapshot_give_back(experiments->places[i].snapshot);
+    for (unsigned i = 0; i < experiments->n; i++) {
+        ggs_snapshot_give_back(experiments->places[i]->snapshot);
+        free(experiments->places[i]);
+    }
+    for (unsigned i = 0; i < experiments->n_folders; i++) free(experiments->folders[i]);
     ggs_experiments_tidy(experiments);
     pthread_mutex_destroy(&experiments->lock);
-    free(experiments->places);
     free(experiments);
 }
 
@@ -253,7 +317,7 @@ unsigned ggs_experiments_count(const struct ggs_experiments * experiments) {
 }
 
 void ggs_experiments_state(struct ggs_experiments * experiments, unsigned index, struct ggs_experiments_state * state) {
-    struct place * place = &experiments->places[index];
+    struct place * place = experiments->places[index];
     *state               = (struct ggs_experiments_state){0};
     pthread_mutex_lock(&experiments->lock);
     snprintf(state->directory, sizeof(state->directory), "%s", place->path);
@@ -279,8 +343,8 @@ uint64_t ggs_experiments_changes(struct ggs_experiments * experiments) {
 uint64_t ggs_experiments_generation(struct ggs_experiments * experiments, unsigned index) {
     uint64_t generation = 0;
     pthread_mutex_lock(&experiments->lock);
-    if (index < experiments->n && experiments->places[index].snapshot != NULL)
-        generation = experiments->places[index].snapshot->generation;
+    if (index < experiments->n && experiments->places[index]->snapshot != NULL)
+        generation = experiments->places[index]->snapshot->generation;
     pthread_mutex_unlock(&experiments->lock);
     return generation;
 }
@@ -290,10 +354,9 @@ int ggs_experiments_take(struct ggs_experiments * experiments, unsigned index, s
     int status = 0;
     *out       = NULL;
     if (index >= experiments->n)
-        return ggs_fail(error, GGS_ABSENT, "there is no experiment %u here; they are numbered from 0 to %u", index,
-                        experiments->n - 1);
+        return ggs_fail(error, GGS_ABSENT, "there is no experiment %u here, of %u", index, experiments->n);
     pthread_mutex_lock(&experiments->lock);
-    struct place * place = &experiments->places[index];
+    struct place * place = experiments->places[index];
     if (place->snapshot == NULL) {
         *error = place->error;
         status = place->error.status;

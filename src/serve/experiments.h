@@ -13,7 +13,13 @@
 #include "analyze/ops/overview.h"
 #include "analyze/walk/model-map.h"
 #include "base/error.h"
-#include "serve/routes/log-rows.h"
+#include "serve/log-cache.h"
+
+enum ggs_found {
+    GGS_FOUND_FOLDER,     // no experiment: there may be some below
+    GGS_FOUND_NOTHING,    // an experiment with nothing to show
+    GGS_FOUND_EXPERIMENT, // one to show
+};
 
 // Access to a live recording. Both functions are called by one thread at a time.
 struct ggs_live {
@@ -21,6 +27,8 @@ struct ggs_live {
     bool (*going_on)(void * context, const char * directory, uint64_t * units);
     // Writes a trace of what there is so far to `path`, and nothing anywhere else.
     int (*copy)(void * context, const char * directory, const char * path, struct ggs_error * error);
+    // What is at this path below a folder that is served? Nothing may be written there.
+    enum ggs_found (*look)(void * context, const char * directory);
     void * context;
 };
 
@@ -65,8 +73,10 @@ struct ggs_experiments_state { // of one experiment, for whoever lists them
 struct ggs_experiments;
 
 // `live` may be NULL: then live recordings are refused. Directories that cannot be opened are listed all the same, with the reason.
-int  ggs_experiments_new(struct ggs_experiments ** out, const char * const * directories, unsigned n,
-                         const struct ggs_live * live, struct ggs_error * error);
+int ggs_experiments_new(struct ggs_experiments ** out, const char * const * directories, unsigned n,
+                        const struct ggs_live * live, struct ggs_error * error);
+// Every experiment below a folder, those that come later too.
+int  ggs_experiments_add_folder(struct ggs_experiments * experiments, const char * folder, struct ggs_error * error);
 void ggs_experiments_free(
     struct ggs_experiments * experiments); // NULL is fine; all snapshots must have been given back
 
@@ -85,8 +95,9 @@ int  ggs_experiments_take(struct ggs_experiments * experiments, unsigned index, 
                           struct ggs_error * error);
 void ggs_snapshot_give_back(struct ggs_snapshot * snapshot); // NULL is fine
 
-// Looks whether experiments changed, and opens them again if they did. Returns a bit for each of the first 64 that did. One thread calls it.
-uint64_t ggs_experiments_refresh(struct ggs_experiments * experiments);
+// Looks whether experiments changed or new ones came, and opens them. Calls `changed` for each of those. One thread calls it.
+void ggs_experiments_refresh(struct ggs_experiments * experiments, void (*changed)(void * context, unsigned index),
+                             void *                   context);
 
 // What is made when it is wanted first; lives as long as the snapshot.
 int ggs_snapshot_overview(struct ggs_snapshot * snapshot, const struct ggs_overview ** out, struct ggs_error * error);

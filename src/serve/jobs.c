@@ -101,7 +101,7 @@ static struct ggs_job * find(struct ggs_jobs * jobs, const char * key) {
     return NULL;
 }
 
-// A new job at the end of its queue; NULL where there are too many.
+// A new job at the end of its queue; NULL if there are too many.
 static struct ggs_job * enqueue(struct ggs_jobs * jobs, const char * key, bool slow) {
     struct queue * queue = &jobs->queues[slow];
     if (queue->length >= QUEUED_MOST / 2 || jobs->stopping) return NULL;

@@ -6,7 +6,7 @@
 //     struct ggs_answer * answer = ggs_jobs_find(jobs, key);              // known already?
 //     if (answer == NULL) ggs_jobs_wait(jobs, key, slow, &waiter);        // jobs->wake(&waiter) follows, exactly once, maybe at once
 //     ...
-//     answer = ggs_jobs_collect(jobs, &waiter, &progress);                // after the wake: NULL where it is not done yet
+//     answer = ggs_jobs_collect(jobs, &waiter, &progress);                // after the wake: NULL if it is not done yet
 #pragma once
 
 #include <stdbool.h>
@@ -46,7 +46,7 @@ void ggs_jobs_stop(struct ggs_jobs * jobs);
 void ggs_jobs_free(struct ggs_jobs * jobs); // NULL is fine; stops first
 
 struct ggs_answer * ggs_jobs_find(struct ggs_jobs * jobs,
-                                  const char *      key); // held for the caller; NULL where it is not known
+                                  const char *      key); // held for the caller; NULL if it is not known
 void                ggs_jobs_wait(struct ggs_jobs * jobs, const char * key, bool slow, struct ggs_waiter * waiter);
 struct ggs_answer * ggs_jobs_collect(struct ggs_jobs * jobs, struct ggs_waiter * waiter, double * progress);
 

@@ -1,10 +1,10 @@
-// A recording as one page that needs no server: the page itself, and the answers to what it asks.
+// A recording as one page that needs no server: the page itself, the module that answers in place of the server (src/wasm), and the trace.
 //
-// The answers are those of the routes, by request. What a server would cut or filter the page cuts and filters itself, from these:
+//     <script type="application/json" class="ggscope-experiment">{"path", "directory", "name", "state", "files": [{"path", "bytes", "head", "gzip"}]}</script>
+//     <script type="text/plain" class="ggscope-trace">BASE64</script>
 //
-//     /api/x/0/timeline?all   every op run, where there are at most GGS_REPORT_OP_RUNS; else several zooms under their own requests
-//     /api/x/0/log?all        every op, where the above holds
-//     /api/x/0/curves?all     the whole
+// `files` are those that the server would find beside the trace, each by its beginning in base64: model files up to their tensors' data,
+// long lists such as a vocabulary blank; and the probe of the memory.
 #pragma once
 
 #include <stdint.h>
@@ -12,10 +12,7 @@
 
 #include "serve/experiments.h"
 
-enum { GGS_REPORT_OP_RUNS = 200000, GGS_REPORT_HEATS = 64 };
-
 struct ggs_report_options {
-    int64_t  first_token, last_token;                                // 0 and INT64_MAX: everything
     uint64_t most_bytes;                                             // of the file: more is refused
     void (*progress)(void * context, uint64_t done, uint64_t total); // may be NULL
     void * progress_context;

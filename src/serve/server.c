@@ -228,16 +228,16 @@ static enum MHD_Result send_events(struct ggs_server * server, struct MHD_Connec
     return send_response(connection, 200, response);
 }
 
-// ---- the door ----
+// ---- who may read ----
 
 static enum MHD_Result send_stranger(struct MHD_Connection * connection) {
     return send_text(
         connection, 403, ggs_type_html,
         "<!doctype html><meta charset=\"utf-8\"><title>ggscope</title><h1>ggscope</h1>"
-        "<p>Recordings are private: please use the whole address that <code>ggscope serve</code> printed, with its token.</p>\n");
+        "<p>Recordings are private: use the whole address that <code>ggscope serve</code> printed, with its token.</p>\n");
 }
 
-static enum MHD_Result let_in(struct ggs_server * server, struct MHD_Connection * connection) {
+static enum MHD_Result sign_in(struct ggs_server * server, struct MHD_Connection * connection) {
     char                  cookie[128];
     struct MHD_Response * response = MHD_create_response_from_buffer(0, NULL, MHD_RESPMEM_PERSISTENT);
     if (response == NULL) return MHD_NO;
@@ -258,7 +258,7 @@ static enum MHD_Result route(struct ggs_server * server, struct MHD_Connection *
                           "the Host header names another machine: use the address that ggscope serve printed");
     if (path == 1 && target[path] == '?') {
         enum ggs_auth_token token = ggs_auth_token(&server->auth, target + path + 1);
-        if (token == GGS_TOKEN_RIGHT) return let_in(server, connection);
+        if (token == GGS_TOKEN_RIGHT) return sign_in(server, connection);
         if (token == GGS_TOKEN_WRONG) return send_stranger(connection);
     }
     if (!ggs_auth_cookie_ok(&server->auth,
@@ -266,6 +266,7 @@ static enum MHD_Result route(struct ggs_server * server, struct MHD_Connection *
         return path >= 5 && memcmp(target, "/api/", 5) == 0
                    ? send_error(connection, 403, "the token is missing: use the address that ggscope serve printed")
                    : send_stranger(connection);
+    ggs_clients_trust(&server->clients, connection);
     if (path == strlen("/api/events") && memcmp(target, "/api/events", path) == 0)
         return send_events(server, connection);
     const struct ggs_asset * asset = ggs_asset_find(target, path);
@@ -275,12 +276,11 @@ static enum MHD_Result route(struct ggs_server * server, struct MHD_Connection *
 // ---- what the daemon calls ----
 
 static void * begin_request(void * context, const char * uri, struct MHD_Connection * connection) {
-    struct ggs_server * server  = context;
-    struct request *    request = calloc(1, sizeof(*request));
+    (void) context, (void) connection;
+    struct request * request = calloc(1, sizeof(*request));
     if (request == NULL) return NULL;
     request->too_long = strlen(uri) >= sizeof(request->target);
     if (!request->too_long) memcpy(request->target, uri, strlen(uri) + 1);
-    ggs_clients_begin(&server->clients, connection);
     return request;
 }
 
@@ -302,6 +302,7 @@ static enum MHD_Result handle(void * context, struct MHD_Connection * connection
         *upload_size = 0;
         return MHD_YES;
     }
+    ggs_clients_begin(&server->clients, connection);
     return route(server, connection, request);
 }
 
@@ -350,18 +351,19 @@ static void * run_ticker(void * context) {
     return NULL;
 }
 
+static void tell_change(void * context, unsigned index) {
+    struct ggs_server * server = context;
+    struct ggs_text     data   = {0};
+    bool                gone;
+    describe(server, index, &data, &gone);
+    if (!data.failed) ggs_sse_tell(server->events, gone ? "gone" : "experiment", ggs_text_string(&data));
+    ggs_text_release(&data);
+}
+
 static void * run_keeper(void * context) {
     struct ggs_server * server = context;
     while (sleep_ms(server, TEND_MS)) {
-        uint64_t changed = ggs_experiments_refresh(server->experiments);
-        for (unsigned i = 0; changed != 0; i++, changed >>= 1) {
-            struct ggs_text data = {0};
-            bool            gone;
-            if ((changed & 1) == 0) continue;
-            describe(server, i, &data, &gone);
-            if (!data.failed) ggs_sse_tell(server->events, gone ? "gone" : "experiment", ggs_text_string(&data));
-            ggs_text_release(&data);
-        }
+        ggs_experiments_refresh(server->experiments, tell_change, server);
     }
     return NULL;
 }

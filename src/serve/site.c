@@ -40,7 +40,7 @@ struct place {
     const char *         query; // "" where there are no parameters
 };
 
-// Takes a target apart. False where there is no such path.
+// Takes a target apart. False if there is no such path.
 static bool find_place(const char * target, struct place * place) {
     size_t length = strcspn(target, "?");
     *place        = (struct place){.query = target[length] == '?' ? target + length + 1 : ""};
@@ -108,9 +108,8 @@ static int run_route(struct ggs_question * request, const struct place * place, 
     return status;
 }
 
-static void answer_target(struct ggs_experiments * experiments, const char * target,
-                          const struct ggs_report_part * part, struct ggs_job_progress * progress,
-                          struct ggs_answer * answer) {
+void ggs_site_answer_target(struct ggs_experiments * experiments, const char * target,
+                            struct ggs_job_progress * progress, struct ggs_answer * answer) {
     struct ggs_error      error = {0};
     struct place          place;
     struct ggs_question * request = calloc(1, sizeof(*request));
@@ -118,7 +117,7 @@ static void answer_target(struct ggs_experiments * experiments, const char * tar
         ggs_answer_refuse(answer, 503, "the server is out of memory");
         return;
     }
-    *request = (struct ggs_question){.experiments = experiments, .progress = progress, .answer = answer, .part = part};
+    *request = (struct ggs_question){.experiments = experiments, .progress = progress, .answer = answer};
     if (!find_place(target, &place))
         ggs_answer_refuse(answer, 404, "there is nothing at this address");
     else if (run_route(request, &place, &error) < 0)
@@ -126,24 +125,14 @@ static void answer_target(struct ggs_experiments * experiments, const char * tar
     free(request);
 }
 
-void ggs_site_answer_target(struct ggs_experiments * experiments, const char * target,
-                            const struct ggs_report_part * part, struct ggs_answer * result) {
-    struct ggs_job_progress progress = {0};
-    answer_target(experiments, target, part, &progress, result);
-}
-
 void ggs_site_answer(struct ggs_experiments * experiments, const char * key, struct ggs_job_progress * progress,
                      struct ggs_answer * result) {
     const char * target = strchr(key, ' '); // the generation stands before it
-    answer_target(experiments, target == NULL ? "" : target + 1, NULL, progress, result);
+    ggs_site_answer_target(experiments, target == NULL ? "" : target + 1, progress, result);
 }
 
 // ---- what the routes share ----
 
 void ggs_request_expect(struct ggs_question * request, uint64_t op_runs) {
     atomic_store(&request->progress->total, op_runs);
-}
-
-const char * ggs_request_tensor(const struct ggs_question * request, const struct ggs_tensor * tensor) {
-    return tensor == NULL ? "" : ggs_request_string(request, tensor->name);
 }

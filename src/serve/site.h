@@ -23,7 +23,6 @@ enum ggs_kind_of_work ggs_site_work(struct ggs_experiments * experiments, const 
 // The answer to a key, worked out here and now. Any thread.
 void ggs_site_answer(struct ggs_experiments * experiments, const char * key, struct ggs_job_progress * progress,
                      struct ggs_answer * answer);
-// The same for a target; `part` is NULL but for reports.
-struct ggs_report_part;
+// The same for a target.
 void ggs_site_answer_target(struct ggs_experiments * experiments, const char * target,
-                            const struct ggs_report_part * part, struct ggs_answer * answer);
+                            struct ggs_job_progress * progress, struct ggs_answer * answer);

@@ -1,14 +1,13 @@
 #include "serve/snapshot.h"
 
-#include <json-c/json.h>
 #include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>
-#include <sys/stat.h>
-#include <unistd.h>
 
+#include "base/file.h"
+#include "base/json-read.h"
 #include "base/uuid.h"
 #include "trace/seal/lods.h"
 
@@ -17,17 +16,15 @@
 enum { JSON_MOST = 16 << 20 };
 
 void ggs_snapshot_read_fact(const char * directory, const char * key, char * text, size_t size) {
-    char                 path[PATH_MAX];
-    struct stat          info;
-    struct json_object * value = NULL;
-    text[0]                    = '\0';
+    char               path[PATH_MAX];
+    struct ggs_mapping file;
+    text[0] = '\0';
     if (snprintf(path, sizeof(path), "%s/experiment.json", directory) >= (int) sizeof(path)) return;
-    if (stat(path, &info) != 0 || !S_ISREG(info.st_mode) || info.st_size > JSON_MOST) return;
-    struct json_object * root = json_object_from_file(path);
-    if (json_object_is_type(root, json_type_object) && json_object_object_get_ex(root, key, &value) &&
-        json_object_is_type(value, json_type_string))
-        snprintf(text, size, "%s", json_object_get_string(value));
-    json_object_put(root);
+    if (ggs_mapping_open(&file, path, NULL) < 0) return;
+    if (file.size > 0 && file.size <= JSON_MOST)
+        ggs_json_to_buffer(ggs_json_member(ggs_json_read((const char *) file.data, (size_t) file.size), key), text,
+                           size);
+    ggs_mapping_close(&file);
 }
 
 static int check_identity(const struct ggs_snapshot * snapshot, const char * directory, struct ggs_error * error) {

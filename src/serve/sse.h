@@ -9,7 +9,7 @@ struct ggs_sse;
 int  ggs_sse_new(struct ggs_sse ** out, struct ggs_error * error);
 void ggs_sse_free(struct ggs_sse * events); // NULL is fine; after the daemon has stopped
 
-// A response that streams to the connection; NULL where there are too many already. `greeting` goes first: events in their form on the wire.
+// A response that streams to the connection; NULL if there are too many already. `greeting` goes first: events in their form on the wire.
 struct MHD_Response * ggs_sse_listen(struct ggs_sse * events, struct MHD_Connection * connection,
                                      const char * greeting);
 // Tells everybody. A listener that does not read is let go.

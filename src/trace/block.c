@@ -104,7 +104,7 @@ static uint64_t residuals(const struct column * column, uint32_t from, uint32_t 
     const uint64_t * values = column->values + from;
     uint64_t         all    = 0;
     uint32_t         i      = 0;
-    // The base is such that the first residual of a column is 0 where it is relative.
+    // The base is such that the first residual of a column is 0 if it is relative.
     if (from == 0 && column->encoding != GGS_ENCODING_PLAIN && column->encoding != GGS_ENCODING_BYTES) out[i++] = 0;
     if (column->encoding == GGS_ENCODING_DELTA) {
         for (; i < n; i++) all |= out[i] = zigzag(values[i] - values[(int64_t) i - 1]);

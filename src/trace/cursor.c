@@ -169,6 +169,8 @@ static int load(struct ggs_cursor * cursor, struct ggs_error * error) {
     while (cursor->entry < entries) {
         struct ggs_index_entry entry;
         int                    status = ggs_reader_entry(cursor->reader, cursor->table, cursor->entry++, &entry, error);
+        bool                   skip   = cursor->reader->skip_damaged;
+        if (status == GGS_FORMAT && skip) continue;
         if (status != 0) return status;
         if (cursor->has_keys && cursor->schema->sorted && entry.header.first_key > cursor->last_key) break;
         if (entry.header.first_row >= cursor->last_row) break;
@@ -176,6 +178,7 @@ static int load(struct ggs_cursor * cursor, struct ggs_error * error) {
         status = ggs_reader_chunk(cursor->reader, &entry, &cursor->block, &cursor->scratch, error);
         if (status != 0) {
             cursor->block.rows = 0;
+            if (status == GGS_FORMAT && skip) continue;
             return status;
         }
         cursor->chunk_row = entry.header.first_row;

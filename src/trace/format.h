@@ -80,9 +80,9 @@ struct ggs_chunk_header {
     uint64_t first_row; // number of the first row in its table
     uint32_t rows;
     uint32_t flags;     // 0
-    int64_t  first_key; // least and largest key of the rows, 0 where the table has none
+    int64_t  first_key; // least and largest key of the rows, 0 if the table has none
     int64_t  last_key;
-    int64_t  begin_ns; // first begin and last end, 0 where the table has no times
+    int64_t  begin_ns; // first begin and last end, 0 if the table has no times
     int64_t  end_ns;
     uint64_t threads;         // bit min(thread, 63) for every thread with a row
     uint64_t header_checksum; // of the 88 bytes before

@@ -8,16 +8,17 @@
 #include "trace/block.h"
 
 struct ggs_reader {
-    struct ggs_mapping             mapping; // where the reader opened the file itself
+    struct ggs_mapping             mapping; // if the reader opened the file itself
     uint8_t *                      copy;    // of memory that was not aligned
     const uint8_t *                data;
     uint64_t                       size;
     uint64_t                       data_end; // chunks lie before it
     char *                         name;     // for messages
     char *                         warning;
+    bool                           skip_damaged; // cursors pass over damaged chunks
     uint8_t                        uuid[16];
     const struct ggs_index_entry * entries; // in the file, or `walked`
-    struct ggs_index_entry *       walked;  // made from the chunk headers where the file has no index
+    struct ggs_index_entry *       walked;  // made from the chunk headers if the file has no index
     struct ggs_directory           tables[GGS_TABLE_COUNT];
     pthread_mutex_t                lock;    // for what follows
     struct ggs_block **            strings; // chunks of the strings table, as they are asked for
@@ -34,7 +35,7 @@ struct ggs_scratch {
 };
 int ggs_reader_chunk(const struct ggs_reader * reader, const struct ggs_index_entry * entry, struct ggs_block * block,
                      struct ggs_scratch * scratch, struct ggs_error * error);
-// The chunk of a table that has the row; the number of entries where none does.
+// The chunk of a table that has the row; the number of entries if none does.
 uint64_t ggs_reader_find_row(const struct ggs_reader * reader, enum ggs_trace_table table, uint64_t row);
 
 // Fills `walked` and `tables` from the chunk headers (walk.c).

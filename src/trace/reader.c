@@ -36,7 +36,7 @@ static int check_header(struct ggs_reader * reader, struct ggs_error * error) {
     return 0;
 }
 
-// Takes the directory into `tables`; false where the trailer, or what it points to, is not as it was written.
+// Takes the directory into `tables`; false if the trailer, or what it points to, is not as it was written.
 static bool read_directory(struct ggs_reader * reader) {
     struct ggs_trace_trailer trailer;
     if (reader->size < sizeof(struct ggs_trace_header) + sizeof(trailer)) return false;
@@ -190,7 +190,7 @@ static void let_go(const struct ggs_reader * reader, const uint8_t * frame, uint
     if (reader->mapping.data == NULL) return;
     uintptr_t begin = ((uintptr_t) frame + 4095) & ~(uintptr_t) 4095,
               end   = ((uintptr_t) frame + length) & ~(uintptr_t) 4095;
-    if (begin < end) madvise((void *) begin, end - begin, MADV_DONTNEED); // no harm where it fails
+    if (begin < end) madvise((void *) begin, end - begin, MADV_DONTNEED); // no harm if it fails
 }
 
 int ggs_reader_chunk(const struct ggs_reader * reader, const struct ggs_index_entry * entry, struct ggs_block * block,
@@ -275,6 +275,24 @@ int ggs_reader_verify(struct ggs_reader * reader, void (*progress)(void * contex
     }
     free(scratch.data);
     return status;
+}
+
+uint64_t ggs_reader_skip_damaged(struct ggs_reader * reader) {
+    struct ggs_scratch scratch = {0};
+    struct ggs_block   block   = {0};
+    uint64_t           n       = 0;
+    reader->skip_damaged       = true;
+    for (unsigned table = 1; table < GGS_TABLE_COUNT; table++) {
+        for (uint64_t i = 0; i < reader->tables[table].entries; i++) {
+            struct ggs_index_entry entry;
+            int                    status = ggs_reader_entry(reader, table, i, &entry, NULL);
+            if (status == 0) status = ggs_reader_chunk(reader, &entry, &block, &scratch, NULL);
+            n += status == GGS_FORMAT;
+        }
+        ggs_block_release(&block);
+    }
+    free(scratch.data);
+    return n;
 }
 
 // ---- strings ----

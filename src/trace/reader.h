@@ -6,3 +6,7 @@
 
 #define GGS_ERROR_DEFINED
 #include "../../include/ggscope.h"
+
+// From now on cursors pass over chunks that are damaged instead of failing at them. Reads every chunk; returns how many are damaged:
+// what is read then is a part.
+uint64_t ggs_reader_skip_damaged(struct ggs_reader * reader);

@@ -126,7 +126,48 @@ void ggs_spool_stream_rewind(struct ggs_spool_stream * stream) {
     stream->gap      = false;
 }
 
-const struct ggs_journal_record * ggs_spool_stream_record(struct ggs_spool_stream * stream) {
+// Bytes of the struct that a record of each type begins with, + 1.
+#define FIXED(name) (1 + sizeof(struct ggs_journal_##name))
+static const size_t fixed_parts[] = {
+    [GGS_JOURNAL_PROCESS]      = FIXED(process),
+    [GGS_JOURNAL_ENGINE]       = 1,
+    [GGS_JOURNAL_OPS]          = 1,
+    [GGS_JOURNAL_TYPES]        = 1,
+    [GGS_JOURNAL_FILE]         = 1,
+    [GGS_JOURNAL_MAPS]         = 1,
+    [GGS_JOURNAL_BUFFER]       = FIXED(buffer),
+    [GGS_JOURNAL_BUFFER_FREE]  = FIXED(number),
+    [GGS_JOURNAL_BUFFER_USAGE] = FIXED(number),
+    [GGS_JOURNAL_GRAPH]        = FIXED(graph),
+    [GGS_JOURNAL_GRAPH_DELTA]  = FIXED(delta),
+    [GGS_JOURNAL_RUN]          = FIXED(run),
+    [GGS_JOURNAL_RUN_THREADS]  = FIXED(number),
+    [GGS_JOURNAL_RUN_END]      = FIXED(run_end),
+    [GGS_JOURNAL_DECODE]       = FIXED(decode),
+    [GGS_JOURNAL_DECODE_END]   = FIXED(number),
+    [GGS_JOURNAL_WARMUP]       = FIXED(number),
+    [GGS_JOURNAL_CLEAR]        = FIXED(number),
+    [GGS_JOURNAL_TRANSFER]     = FIXED(transfer),
+    [GGS_JOURNAL_LOAD]         = FIXED(number),
+    [GGS_JOURNAL_LOAD_END]     = FIXED(number),
+    [GGS_JOURNAL_CONTEXT]      = FIXED(number),
+    [GGS_JOURNAL_SCHEDULE]     = FIXED(number),
+    [GGS_JOURNAL_SCHEDULE_END] = FIXED(number),
+    [GGS_JOURNAL_LOSS]         = FIXED(loss),
+    [GGS_JOURNAL_END]          = FIXED(number),
+    [GGS_JOURNAL_PAGES]        = FIXED(pages),
+    [GGS_JOURNAL_READ]         = FIXED(read),
+    [GGS_JOURNAL_RESIDENT]     = FIXED(resident),
+    [GGS_JOURNAL_DEVICE_RUN]   = FIXED(device_run),
+    [GGS_JOURNAL_KERNELS]      = FIXED(kernels),
+    [GGS_JOURNAL_DEVICE]       = FIXED(device),
+    [GGS_JOURNAL_FAULT]        = FIXED(fault),
+    [GGS_JOURNAL_REQUEST]      = FIXED(request),
+};
+_Static_assert(sizeof(fixed_parts) / sizeof(fixed_parts[0]) == GGS_JOURNAL_COUNT, "every type has its struct");
+
+// The next record of any type, header included, or NULL.
+static const struct ggs_journal_record * next_record(struct ggs_spool_stream * stream) {
     for (;;) {
         if (stream->position + sizeof(struct ggs_journal_record) <= stream->end) {
             const struct ggs_journal_record * record = (const void *) (stream->mapping.data + stream->position);
@@ -141,6 +182,27 @@ const struct ggs_journal_record * ggs_spool_stream_record(struct ggs_spool_strea
         }
         if (!open_segment(stream)) return NULL;
     }
+}
+
+bool ggs_spool_stream_record(struct ggs_spool_stream * stream, struct ggs_record * record) {
+    const struct ggs_journal_record * header;
+    while ((header = next_record(stream)) != NULL) {
+        bool   known  = header->type < GGS_JOURNAL_COUNT && fixed_parts[header->type] > 0;
+        size_t length = header->bytes - sizeof(*header), fixed = known ? fixed_parts[header->type] - 1 : 0;
+        if (!known || length < fixed) {
+            stream->damaged++;
+            continue;
+        }
+        const char * text = (const char *) (header + 1) + fixed;
+        *record           = (struct ggs_record){.type        = header->type,
+                                                .ticks       = header->ticks,
+                                                .body        = header + 1,
+                                                .length      = length,
+                                                .text        = text,
+                                                .text_length = strnlen(text, length - fixed)};
+        return true;
+    }
+    return false;
 }
 
 static uint64_t unit_bytes(const struct ggs_spool_op * unit) {
@@ -247,7 +309,7 @@ int ggs_spool_remove(const char * directory, struct ggs_error * error) {
             if (unlink(spool.segments[i].path) != 0 && errno != ENOENT)
                 status = ggs_fail_errno(error, "cannot remove %s", spool.segments[i].path);
         if (status == 0) remove_free(target);
-        if (status == 0) rmdir(target); // stays where something else lies in it
+        if (status == 0) rmdir(target); // stays if something else lies in it
     }
     if (status == 0 && lstat(directory, &info) == 0 && S_ISLNK(info.st_mode) && unlink(directory) != 0)
         status = ggs_fail_errno(error, "cannot remove the link %s", directory);
@@ -277,6 +339,16 @@ uint64_t ggs_spool_estimate(struct ggs_spool * spool) {
         ggs_spool_stream_rewind(lane);
     }
     return units;
+}
+
+uint64_t ggs_spool_dropped(const struct ggs_spool * spool) {
+    uint64_t dropped = 0;
+    for (size_t i = 0; i < spool->n_lanes; i++) {
+        const struct ggs_spool_stream * lane    = &spool->lanes[i];
+        uint64_t                        written = (uint64_t) lane->segments[lane->n_segments - 1].sequence + 1;
+        if (written > lane->n_segments) dropped += written - lane->n_segments;
+    }
+    return dropped * ((GGS_SPOOL_SEGMENT - sizeof(struct ggs_spool_header)) / GGS_SPOOL_UNIT);
 }
 
 uint64_t ggs_spool_done(const struct ggs_spool * spool) {

@@ -31,6 +31,16 @@ struct ggs_spool_stream {
     bool                             gap;      // units are missing before the one that the lane is at
 };
 
+// A record as it is read.
+struct ggs_record {
+    enum ggs_journal_type type;
+    uint64_t              ticks;
+    const void *          body; // the struct of the type
+    uint64_t              length;
+    const char *          text; // behind the struct: `text_length` bytes until the first NUL or the end
+    uint64_t              text_length;
+};
+
 struct ggs_spool {
     struct ggs_spool_segment * segments; // journal first, then by lane and sequence, the machine last
     size_t                     n_segments;
@@ -44,21 +54,24 @@ struct ggs_spool {
 // `directory` is the spool folder itself. An empty or absent folder is GGS_ABSENT.
 int  ggs_spool_open(struct ggs_spool * spool, const char * directory, struct ggs_error * error);
 void ggs_spool_release(struct ggs_spool * spool);
-// Removes the segments and then the folder, and the link to it where `directory` is one. Anything else that lies in the
+// Removes the segments and then the folder, and the link to it if `directory` is one. Anything else that lies in the
 // folder stays, and so does the folder then.
 int ggs_spool_remove(const char * directory, struct ggs_error * error);
 
 void ggs_spool_stream_rewind(struct ggs_spool_stream * stream);
-// The next journal record, header included (`bytes` of it are there), or NULL at the end. Lives until the next call.
-const struct ggs_journal_record * ggs_spool_stream_record(struct ggs_spool_stream * stream);
+// The next record of the journal or the machine; false at the end. Lives until the next call. Its type is known, and the struct that
+// belongs to it is there in full: any other record counts as damaged and is left out.
+bool ggs_spool_stream_record(struct ggs_spool_stream * stream, struct ggs_record * record);
 
 // The unit that the lane is at, or NULL at the end; the same one until it is skipped.
 const struct ggs_spool_op * ggs_spool_stream_unit(struct ggs_spool_stream * stream);
-// Skips the unit that ggs_spool_stream_unit returned, with its payload where it is index data.
+// Skips the unit that ggs_spool_stream_unit returned, with its payload if it is index data.
 void ggs_spool_stream_skip(struct ggs_spool_stream * stream);
 // The payload of that unit, which is index data.
 const void * ggs_spool_stream_payload(const struct ggs_spool_stream * stream, uint64_t * length);
 
+// Units in segments that the ring policy has given up, about: the numbers of a lane's segments leave them out.
+uint64_t ggs_spool_dropped(const struct ggs_spool * spool);
 // About how many units all lanes hold.
 uint64_t ggs_spool_estimate(struct ggs_spool * spool);
 // Bytes that have been read.

@@ -25,7 +25,7 @@
 //
 // Everything is little endian, as the machine writes it; a spool is read on the machine it was written on (or one like it).
 //
-// Times are ticks: the time stamp counter where it is invariant, else CLOCK_MONOTONIC nanoseconds. Anchors pair
+// Times are ticks: the time stamp counter if it is invariant, else CLOCK_MONOTONIC nanoseconds. Anchors pair
 // ticks with CLOCK_MONOTONIC; every graph run begins and ends with one. The machine's records have CLOCK_MONOTONIC always.
 #pragma once
 
@@ -93,41 +93,46 @@ _Static_assert(sizeof(struct ggs_spool_index) == GGS_SPOOL_UNIT, "layout");
 
 // ---- journal records ----
 //
-// A text is the last thing in a record and ends at its first NUL. OPS and TYPES may come again with more lines; the newest holds.
+// A record is a struct, and after it what the list says. A text is the last thing in a record and ends at its first NUL.
+// OPS and TYPES may come again with more lines; the newest holds.
 
 enum ggs_journal_type {
-    GGS_JOURNAL_PROCESS      = 1,  // ggs_journal_process; then text: executable path
+    GGS_JOURNAL_PROCESS      = 1,  // ggs_journal_process; text: path of the executable
     GGS_JOURNAL_ENGINE       = 2,  // text: "key=value\n" lines: library paths, build ids, versions
     GGS_JOURNAL_OPS          = 3,  // text: op names by number, "\n" between
     GGS_JOURNAL_TYPES        = 4,  // text: "name block_elements block_bytes\n" by type number; an empty line for none
-    GGS_JOURNAL_FILE         = 5,  // text: path of a GGUF file that was opened, absolute where it could be resolved
+    GGS_JOURNAL_FILE         = 5,  // text: path of a GGUF file that was opened, absolute if it could be resolved
     GGS_JOURNAL_MAPS         = 6,  // text: "start end offset path\n" (hex hex hex), the file mappings of the process
-    GGS_JOURNAL_BUFFER       = 7,  // ggs_journal_buffer; then text: buffer type's name
+    GGS_JOURNAL_BUFFER       = 7,  // ggs_journal_buffer; text: name of the buffer type
     GGS_JOURNAL_BUFFER_FREE  = 8,  // ggs_journal_number: buffer id
     GGS_JOURNAL_BUFFER_USAGE = 9,  // ggs_journal_number: buffer id, usage
-    GGS_JOURNAL_GRAPH        = 10, // ggs_journal_graph, tensors, then names
-    GGS_JOURNAL_GRAPH_DELTA  = 11, // ggs_journal_delta, then `count` ggs_journal_move: a known graph at other addresses
-    GGS_JOURNAL_RUN          = 12, // ggs_journal_run; then text: backend's name
-    GGS_JOURNAL_RUN_THREADS  = 13, // ggs_journal_number: run, threads, slot: the CPU computes it, op by op
-    GGS_JOURNAL_RUN_END      = 14, // ggs_journal_run_end
-    GGS_JOURNAL_DECODE = 15, // ggs_journal_decode; then i32 token[n], i32 position[n], i32 sequence[n], u8 output[n]
-    GGS_JOURNAL_DECODE_END   = 16, // ggs_journal_number: decode, status
-    GGS_JOURNAL_WARMUP       = 17, // ggs_journal_number: context, on or off
-    GGS_JOURNAL_CLEAR        = 18, // ggs_journal_number: memory object: its contents were dropped
-    GGS_JOURNAL_TRANSFER     = 19, // ggs_journal_transfer; then text: tensor's name
-    GGS_JOURNAL_LOAD         = 20, // ggs_journal_number: load number; then text: path. A model load began
-    GGS_JOURNAL_LOAD_END     = 21, // ggs_journal_number: load number, model
-    GGS_JOURNAL_CONTEXT      = 22, // ggs_journal_number: context, model, memory object
-    GGS_JOURNAL_SCHEDULE     = 23, // ggs_journal_number: schedule call, scheduler, decode (0: none seen), graph's nodes
+    GGS_JOURNAL_GRAPH        = 10, // ggs_journal_graph; its tensors; names
+    GGS_JOURNAL_GRAPH_DELTA  = 11, // ggs_journal_delta; `count` ggs_journal_move: a known graph at other addresses
+    GGS_JOURNAL_RUN          = 12, // ggs_journal_run; text: name of the backend
+    GGS_JOURNAL_RUN_THREADS =
+        13, // ggs_journal_number: run, threads, slot, GGS_RUN_NO_WAITS or 0: the CPU computes it, op by op
+    GGS_JOURNAL_RUN_END    = 14, // ggs_journal_run_end
+    GGS_JOURNAL_DECODE     = 15, // ggs_journal_decode; i32 token[n], i32 position[n], i32 sequence[n], u8 output[n]
+    GGS_JOURNAL_DECODE_END = 16, // ggs_journal_number: decode, status
+    GGS_JOURNAL_WARMUP     = 17, // ggs_journal_number: context, on or off
+    GGS_JOURNAL_CLEAR      = 18, // ggs_journal_number: memory object: its contents were dropped
+    GGS_JOURNAL_TRANSFER   = 19, // ggs_journal_transfer; text: name of the tensor
+    GGS_JOURNAL_LOAD       = 20, // ggs_journal_number: load number; text: path. A model load began
+    GGS_JOURNAL_LOAD_END   = 21, // ggs_journal_number: load number, model
+    GGS_JOURNAL_CONTEXT    = 22, // ggs_journal_number: context, model, memory object
+    GGS_JOURNAL_SCHEDULE = 23, // ggs_journal_number: schedule call, scheduler, decode (0: not seen), nodes of the graph
     GGS_JOURNAL_SCHEDULE_END = 24, // ggs_journal_number: schedule call, status
-    GGS_JOURNAL_LOSS         = 25, // ggs_journal_number: reason, lane, count, run
+    GGS_JOURNAL_LOSS         = 25, // ggs_journal_loss
     GGS_JOURNAL_END          = 26, // ggs_journal_number: 0. The process left main or called exit
-    GGS_JOURNAL_PAGES        = 27, // ggs_journal_pages, then `count` ggs_journal_area: what an op really touched
-    GGS_JOURNAL_READ         = 28, // ggs_journal_read; then text: path
-    GGS_JOURNAL_RESIDENT =
-        29, // ggs_journal_resident, then `count` ggs_journal_area; then text: path. A file may take several
-    GGS_JOURNAL_FAULT   = 30, // machine: ggs_journal_fault
-    GGS_JOURNAL_REQUEST = 31, // machine: ggs_journal_request
+    GGS_JOURNAL_PAGES        = 27, // ggs_journal_pages; `count` ggs_journal_area: what an op really touched
+    GGS_JOURNAL_READ         = 28, // ggs_journal_read; text: path
+    GGS_JOURNAL_RESIDENT   = 29, // ggs_journal_resident; `count` ggs_journal_area; text: path. A file may take several
+    GGS_JOURNAL_FAULT      = 30, // machine: ggs_journal_fault
+    GGS_JOURNAL_REQUEST    = 31, // machine: ggs_journal_request
+    GGS_JOURNAL_DEVICE_RUN = 32, // ggs_journal_device_run; `ops` ggs_journal_device_op: the results of a run are there
+    GGS_JOURNAL_KERNELS    = 33, // ggs_journal_kernels; `count` ggs_journal_kernel; names. Before the DEVICE_RUN
+    GGS_JOURNAL_DEVICE     = 34, // ggs_journal_device; text: the name of its backend, "\n", its description
+    GGS_JOURNAL_COUNT      = 35,
 };
 
 struct ggs_journal_record {
@@ -148,6 +153,14 @@ struct ggs_journal_process {
 
 struct ggs_journal_number {
     uint64_t value[4]; // as each type says
+};
+
+struct ggs_journal_loss {
+    uint64_t reason; // enum ggs_loss_reason
+    uint64_t lane;   // thread index
+    uint64_t count;
+    uint64_t run;        // 0: not known, or more than one
+    uint64_t begin, end; // ticks: it happened between these; 0: at any time until now
 };
 
 struct ggs_journal_buffer {
@@ -172,7 +185,7 @@ enum { GGS_GRAPH_SOURCES = 10, GGS_GRAPH_PARAMS = 16 };
 
 struct ggs_journal_tensor {
     uint64_t address; // of its data
-    uint64_t buffer;  // id of its buffer, 0 where unknown
+    uint64_t buffer;  // id of its buffer, 0 if unknown
     uint64_t pointer; // of the ggml_tensor itself
     int64_t  ne[4];
     uint64_t nb[4];
@@ -213,6 +226,54 @@ struct ggs_journal_run_end {
     uint64_t ticks; // an anchor
     uint64_t monotonic_ns;
     int64_t  status; // as the engine returned it
+    uint64_t flags;  // GGS_RUN_NO_WAITS
+};
+
+struct ggs_journal_device {
+    uint64_t memory; // bytes, 0 if not known
+    uint32_t type;   // enum ggs_device_type
+    uint32_t reserved;
+};
+
+// Comes after the RUN_END of a run on a device, which is only the return of the call that submits it.
+struct ggs_journal_device_run {
+    uint64_t run;
+    uint64_t submitted;      // ticks: everything is in the device's queue
+    uint64_t results_ns;     // CLOCK_MONOTONIC: the engine has waited for the results
+    uint64_t clock_error_ns; // how far times of ops may be off
+    uint32_t ops;
+    uint32_t timed; // enum ggs_device_timed
+};
+
+enum ggs_device_timed {
+    GGS_DEVICE_UNTIMED = 0, // the run is seen as a whole only
+    GGS_DEVICE_TIMED   = 1, // times of ops were stamped on the device
+    GGS_DEVICE_REPLAYED =
+        2, // likewise, of a graph that was captured before: `ops` names every node, also those fused into others
+};
+
+struct ggs_journal_kernels {
+    uint64_t run;
+    uint64_t count;
+};
+
+enum { GGS_DEVICE_NO_NODE = 0xfffffffe }; // of a kernel: work of the run that belongs to no node
+
+struct ggs_journal_kernel {
+    uint32_t node;
+    uint32_t queue;
+    uint64_t begin_ns, end_ns; // CLOCK_MONOTONIC
+    uint64_t bytes;            // of a copy or set
+    uint32_t grid[3], block[3];
+    uint64_t name; // offset in the names, which end with a NUL each
+};
+
+// A node that the backend's loop came to; those between two of them were computed together with the first, or are empty.
+struct ggs_journal_device_op {
+    uint32_t node;
+    uint32_t queue;
+    uint64_t submit;           // ticks
+    uint64_t begin_ns, end_ns; // CLOCK_MONOTONIC; 0: no commands were stamped
 };
 
 struct ggs_journal_decode {
@@ -256,7 +317,7 @@ struct ggs_journal_read {
 };
 
 struct ggs_journal_resident {
-    uint64_t snapshot; // from 1; several records have the same one where there are several files
+    uint64_t snapshot; // from 1; several records have the same one if there are several files
     uint32_t moment;   // enum ggs_moment
     uint32_t method;   // enum ggs_resident_method
     uint64_t count;    // of areas: offsets in the file
@@ -269,7 +330,7 @@ enum ggs_resident_method {
 };
 
 struct ggs_journal_fault {
-    uint64_t begin_ns, end_ns; // CLOCK_MONOTONIC; the end is 0 where none was seen
+    uint64_t begin_ns, end_ns; // CLOCK_MONOTONIC; the end is 0 if none was seen
     uint64_t address;
     uint32_t pid, os_thread;
     uint32_t kind; // enum ggs_fault_kind

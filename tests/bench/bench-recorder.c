@@ -4,9 +4,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "capture/clock.h"
+#include "base/ticks.h"
+#include "capture/cpu/ops.h"
 #include "capture/graphs.h"
-#include "capture/recorder.h"
 #include "capture/segment.h"
 #include "trace/spool.h"
 
@@ -23,9 +23,9 @@ static double median(double * values, int n) {
 }
 
 static double clock_ns(void) {
-    uint64_t sum = 0, begin = ggs_clock_monotonic();
-    for (int i = 0; i < NODES * RUNS * 3; i++) sum += ggs_clock_ticks();
-    uint64_t end = ggs_clock_monotonic();
+    uint64_t sum = 0, begin = ggs_ticks_monotonic();
+    for (int i = 0; i < NODES * RUNS * 3; i++) sum += ggs_ticks_now();
+    uint64_t end = ggs_ticks_monotonic();
     if (sum == 1) puts(""); // the sum is used, so the loop stays
     return (double) (end - begin) / (NODES * RUNS * 3);
 }
@@ -39,13 +39,15 @@ static double op_ns(const struct abi_graph * graph, const struct ggs_known_graph
             fprintf(stderr, "bench-recorder: no room for the spool\n");
             exit(1);
         }
-        uint64_t begin = ggs_clock_monotonic();
+        ggs_op_own(run);
+        uint64_t begin = ggs_ticks_monotonic();
         for (int i = 0; i < NODES; i++) {
             ggs_op_begin(&params, graph->nodes[i], 0);
-            uint64_t enter = ggs_clock_ticks();
-            ggs_op_barrier(enter, ggs_clock_ticks());
+            uint64_t enter = ggs_ticks_now();
+            ggs_op_barrier(enter, ggs_ticks_now());
         }
-        total += ggs_clock_monotonic() - begin;
+        total += ggs_ticks_monotonic() - begin;
+        ggs_op_own(NULL);
         ggs_slot_close(run);
     }
     return (double) total / (NODES * (double) RUNS);
@@ -59,7 +61,7 @@ int main(int argc, char ** argv) {
     struct ggs_segment_settings settings = {.most_bytes = 4ull << 30};
     snprintf(settings.directory, sizeof(settings.directory), "%s", argv[1]);
     ggs_segment_configure(&settings);
-    ggs_clock_choose();
+    ggs_ticks_choose();
 
     static struct abi_tensor   tensors[NODES];
     static struct abi_tensor * nodes[NODES];

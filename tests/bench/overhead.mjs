@@ -24,8 +24,8 @@ function tokensPerSecond(path, tokens, { record, callback, faults } = {}) {
     const command = faults ? [ggscope, "record", "-q", "-o", directory, faults, "--", engine, ...args] : [engine, ...args, ...(callback ? ["--eval-callback"] : [])];
     const last = output(command[0], command.slice(1), { env }).trim().split("\n").pop();
     if (directory) rmSync(directory, { recursive: true });
-    const { generate_ms_per_token, generate_ms_median, load_ms } = JSON.parse(last);
-    return { mean: 1000 / generate_ms_per_token, median: 1000 / generate_ms_median, load: load_ms };
+    const { tokens_per_second, generate_median_ns, load_ns } = JSON.parse(last);
+    return { mean: tokens_per_second, median: 1e9 / generate_median_ns, load: load_ns / 1e6 };
 }
 
 const show = ({ ratio, low, high }) => `${ratio.toFixed(4)} [${low.toFixed(4)}, ${high.toFixed(4)}]`;

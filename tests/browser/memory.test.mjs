@@ -105,7 +105,7 @@ test("dragging a region filters the log to the ops that touch these bytes", { sk
     await at.locator(`.log-count[data-total="${ops.length}"]`).waitFor();
     await show(at, "log");
     await at.locator(`.log-count[data-total="${ops.length}"]`).waitFor();
-    assert.deepEqual(await at.locator("#log-row-0 [role=gridcell]").nth(5).innerText(), ops[0].tensor);
+    assert.deepEqual(await at.locator("#log-row-0 [role=gridcell]").nth(5).innerText(), ops[0].name);
     await at.locator("button.log-count").click();
     await at.waitForFunction(() => !location.hash.includes("region="));
     await finish(at);

@@ -2,8 +2,9 @@
 import { after, test } from "node:test";
 import assert from "node:assert/strict";
 import { existsSync, readFileSync } from "node:fs";
+import { join } from "node:path";
 import { pathToFileURL } from "node:url";
-import { cleanUp, finish, ggscope, json, model, open, output, run, scratch, show, skip, stats } from "./browser.mjs";
+import { cleanUp, finish, ggscope, json, model, open, output, recorded, run, scratch, show, skip, stats } from "./browser.mjs";
 
 after(cleanUp);
 
@@ -54,15 +55,74 @@ test("every view, with the numbers of the command line", { skip }, async () => {
     await show(at, "statistics");
     await at.locator("[data-tile=ops]", { hasText: all.ops.toLocaleString("en") }).waitFor();
     await show(at, "log");
-    await at.locator(`[data-total="${all.ops}"]`).waitFor();
+    await at.locator(`[data-total="${json("log", directory).ops.length}"]`).waitFor();
     await at.getByRole("form", { name: "Filter the log" }).getByLabel("layer").selectOption("3");
     await at.locator(`[data-total="${json("log", "--layer", "3", directory).ops.length}"]`).waitFor();
     await at.getByRole("columnheader", { name: "duration" }).getByRole("button").click();
     const longest = json("log", "--layer", "3", "--sort", "duration", "-n", "1", directory).ops[0];
-    await at.locator("#log-row-0", { hasText: longest.tensor }).click();
-    await at.locator(".drawer .card", { hasText: longest.tensor }).waitFor();
+    await at.locator("#log-row-0", { hasText: longest.name }).click();
+    await at.locator(".drawer .card", { hasText: longest.name }).waitFor();
     await show(at, "compare");
     await at.getByText("ggscope serve").waitFor();
+    await finish(at);
+});
+
+const filter = (at, name) => at.getByRole("form", { name: "Filter the log" }).getByLabel(name);
+
+test("filters, selections and any token's graph, as on the server", { skip }, async () => {
+    const { directory } = report(),
+        at = await page("view=log");
+    for (const source of ["BUFFER", "DISK"]) {
+        await filter(at, "source").selectOption(source);
+        await at.locator(`[data-total="${json("log", "--source", source, directory).ops.length}"]`).waitFor();
+    }
+    await filter(at, "source").selectOption("");
+    await at.goto(`${report().url}#view=statistics&tokens=2..3`);
+    await at.reload();
+    await at.locator("[data-tile=ops]", { hasText: stats(directory, "--token", "2..3").ops.toLocaleString("en") }).waitFor();
+    await at.goto(`${report().url}#view=graph&tokens=3..3`);
+    await at.reload();
+    await at.locator(".block-name", { hasText: "layer 4" }).waitFor();
+    await finish(at);
+});
+
+test("dark, and light", { skip }, async () => {
+    const colours = [];
+    for (const dark of [false, true]) {
+        const at = await open(report().url, { dark, fragment: "view=timeline" });
+        await at.locator("#sentence", { hasText: "touched" }).waitFor();
+        await at.locator(".timeline canvas").first().waitFor();
+        colours.push(await at.evaluate(() => getComputedStyle(document.body).backgroundColor.match(/\d+/g).slice(0, 3).reduce((sum, part) => sum + Number(part), 0)));
+        await finish(at);
+    }
+    assert.ok(colours[0] > 600 && colours[1] < 150, `${colours}`);
+});
+
+// Drops bytes on the page as a file of that name.
+const drop = (at, name, bytes) =>
+    at.evaluate(
+        ([called, base64]) => {
+            const data = new DataTransfer();
+            data.items.add(new File([Uint8Array.from(atob(base64), (c) => c.charCodeAt(0))], called));
+            window.dispatchEvent(new DragEvent("drop", { dataTransfer: data, cancelable: true }));
+        },
+        [name, bytes.toString("base64")],
+    );
+
+test("a trace that is dropped on it is shown, and compared; what is no trace is refused with a sentence", { skip }, async () => {
+    const other = recorded("tiny", { as: "other", tokens: 3 }),
+        at = await page("view=statistics");
+    await at.locator("#sentence", { hasText: "touched" }).waitFor();
+    await drop(at, "trace.ggs", readFileSync(join(other, "trace.ggs")));
+    await at.locator("#sentence", { hasText: "3 tokens" }).waitFor();
+    await at.locator("[data-tile=ops]", { hasText: stats(other).ops.toLocaleString("en") }).waitFor();
+    await show(at, "compare");
+    await at.getByLabel("Recording A").waitFor();
+    await at.locator(".compare .tile").first().waitFor();
+    await drop(at, "notes.txt", Buffer.from("no trace ".repeat(100)));
+    await at.getByText("notes.txt is no trace").waitFor();
+    await at.getByLabel("Experiment").selectOption({ index: 0 });
+    await at.locator("#sentence", { hasText: "4 tokens" }).waitFor();
     await finish(at);
 });
 

@@ -136,7 +136,7 @@ test("an address brings another reader to the same place; one of another experim
     const other = await page(fragment);
     await other.locator(`[data-total="${ops.length}"]`).waitFor();
     await other.locator("#tab-log[aria-selected=true]").waitFor();
-    await other.locator(".drawer .card", { hasText: ops[1].tensor }).waitFor();
+    await other.locator(".drawer .card", { hasText: ops[1].name }).waitFor();
     assert.equal(
         await other
             .locator(".page-header select")

@@ -5,7 +5,7 @@ import assert from "node:assert/strict";
 import { realpathSync } from "node:fs";
 import { basename } from "node:path";
 import { engine, ggscope, model, output, run, scratch } from "../lib.mjs";
-import { check, generate, graphs, host, jsonLines, record, rows, stats, steps, told, values } from "./traces.mjs";
+import { check, fresh, generate, graphs, host, jsonLines, record, rows, stats, steps, told, values } from "./traces.mjs";
 
 const tiny = model("tiny");
 const models = {
@@ -122,7 +122,7 @@ for (const n of [1, 5, 100]) {
         assert.deepEqual(found.map((s) => s.step), Array.from({ length: n }, (_, i) => i));
         assert.deepEqual(found.map((s) => s.phase), ["PROMPT", ...Array(n - 1).fill("GENERATE")]);
         assert.equal(found[0].tokens.length, json.prompt_tokens);
-        assert.deepEqual(found.slice(1).flatMap((s) => s.tokens), json.tokens.slice(0, n - 1));
+        assert.deepEqual(found.slice(1).flatMap((s) => s.tokens), json.ids.slice(0, n - 1));
         assert.deepEqual(found.flatMap((s) => s.positions), Array.from({ length: json.prompt_tokens + n - 1 }, (_, i) => i));
         for (const s of found) {
             const mine = runs.filter((r) => r.step === s.step);
@@ -143,7 +143,7 @@ test("a long prompt is one step, in however many batches and graphs it is fed", 
     assert.ok(n > 100 && n % 32 > 1);
     assert.deepEqual(found.map((s) => s.phase), ["PROMPT", "GENERATE"]);
     assert.deepEqual(found[0].positions, Array.from({ length: n }, (_, i) => i));
-    assert.deepEqual(found[1].tokens, json.tokens.slice(0, 1));
+    assert.deepEqual(found[1].tokens, json.ids.slice(0, 1));
     assert.equal(decodes.filter((d) => d.step === 0).length, Math.ceil(n / 32));
     assert.equal(runs.filter((r) => r.step === 0).length, Math.ceil(n / 16));
     assert.equal(runs.filter((r) => r.step === 1).length, 1);
@@ -410,7 +410,7 @@ test("an embedding lookup reads the rows of its distinct tokens, not the table",
     assert.equal(by_op.find((o) => o.op === "GET_ROWS").bytes_read, expected);
     // All other weights are read whole, the table only where tokens looked.
     const weights = [...weightsOf(tiny).values()];
-    assert.equal(model.touched, sum(weights.map((w) => w.size)) - embedding.size + fed.length * row);
+    assert.equal(model.bytes_touched, sum(weights.map((w) => w.size)) - embedding.size + fed.length * row);
 });
 
 test("MUL_MAT_ID reads the chosen experts, SET_ROWS writes the named rows", () => {
@@ -487,8 +487,30 @@ for (const [name, options] of [["tiny", ["-n", "8"]], ["moe", ["-n", "4"]], ["ti
             const { directory, json } = generate(path, ...args);
             assert.match(plain.logits_hash, /^[0-9a-f]{16}$/);
             assert.equal(json.logits_hash, plain.logits_hash);
-            assert.deepEqual(json.tokens, plain.tokens);
-            assert.equal(stats(directory).tokens, json.tokens.length);
+            assert.deepEqual(json.ids, plain.ids);
+            assert.equal(stats(directory).tokens, json.ids.length);
         });
     }
 }
+
+// ---- losses ----
+
+test("recording that ends for want of room: what is missing is of the CPU, with its run and its time", () => {
+    const directory = fresh();
+    const result = run(ggscope, ["record", "-q", "-o", directory, "--max-size", "4M", "--", engine, "run", "-m", tiny, "-p", "Hello", "-n", "600", "--ignore-eos", "-t", "1"]);
+    assert.equal(result.status, 0, result.stderr);
+    const { runs, losses, lanes, devices } = rows(directory, "runs", "losses", "lanes", "devices");
+    assert.equal(sum(runs.map((r) => r.opaque)), 0);
+    const cut = runs.filter((r) => r.flags & 4);
+    assert.equal(cut.length, 1); // the run that found no room; those after it are not recorded
+    assert.equal(cut[0], runs.at(-1));
+    assert.ok(cut[0].cut > 300 && cut[0].executed === 0 && cut[0].lost === cut[0].nodes);
+    const own = losses.filter((l) => l.run === cut[0].run), rest = losses.filter((l) => l.run === 0);
+    assert.equal(own.length, 1);
+    assert.equal(own[0].count, cut[0].lost);
+    assert.ok(own[0].begin_ns >= cut[0].begin_ns && own[0].end_ns <= cut[0].end_ns);
+    assert.equal(rest.length, 1); // from there to the end
+    assert.ok(rest[0].begin_ns >= cut[0].end_ns && rest[0].end_ns > rest[0].begin_ns && rest[0].count > own[0].count);
+    assert.deepEqual(devices.map((d) => [d.name, d.type, d.seen]), [["CPU", 1, 2]]);
+    assert.deepEqual(lanes.map((l) => [l.device, l.slot, l.queue, l.kind]), [[1, 0, 0, 1]]);
+});

@@ -32,7 +32,7 @@ test("the model is read from the disk again, whole, and the text is the same", {
     assert.equal(machine(hot).cold, undefined);
     assert.ok(machine(hot).read_bytes < 0.1 * size);
     check(cold);
-    assert.deepEqual(stats(cold).cold, { bytes: size, resident_before: dropped.resident_before, resident_after: 0 });
+    assert.deepEqual(stats(cold).machine.cold, { bytes: size, resident_before: dropped.resident_before, resident_after: 0 });
     assert.match(output(ggscope, ["stats", cold]), /^cold +19\.0 MiB dropped from the page cache first$/m);
 });
 
@@ -90,5 +90,5 @@ test("somebody else's model: dropped, and said that nobody knows how much", { sk
     assert.equal(result.status, 0, result.stderr);
     assert.match(result.stderr, /^ggscope: the model is neither yours nor writable: /m);
     assert.deepEqual(machine(directory).cold, { files: 1, bytes: size, resident_before: null, resident_after: null });
-    assert.equal(stats(directory).cold.resident_after, null);
+    assert.equal(stats(directory).machine.cold.resident_after, null);
 });

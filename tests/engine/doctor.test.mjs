@@ -105,6 +105,60 @@ test("programs: one that links the engine, a script, a static one, one with ggml
     else t.diagnostic("there is no static C library: that part was left out");
 });
 
+test("an engine whose compiler inlined the barrier into the loop is recognised, though other files call it", (t) => {
+    const build_ = (name, compiler, ...options) => {
+        const directory = scratch(name), source = (file, text) => (writeFileSync(join(directory, file), text), join(directory, file));
+        mkdirSync(directory);
+        const files = [source("loop.c", `int counter;
+            int ggml_cpu_extra_compute_forward(int x);
+            void ggml_barrier(int * p) { __atomic_fetch_add(p, 1, __ATOMIC_SEQ_CST); while (__atomic_load_n(p, __ATOMIC_SEQ_CST) < 1); }
+            static __attribute__((noinline)) int forward(int x) { return ggml_cpu_extra_compute_forward(x) + 1; }
+            int ggml_graph_compute(int n) { int s = 0; for (int i = 0; i < n; i++) { s += forward(i); ggml_barrier(&counter); } return s; }`),
+            source("ops.c", "void ggml_barrier(int * p); int other(int * p) { ggml_barrier(p); return 1; }"),
+            source("traits.c", "int ggml_cpu_extra_compute_forward(int x) { return x; }")];
+        output(compiler, ["-shared", "-fPIC", "-O2", ...options, "-o", join(directory, "libggml-cpu.so"), ...files]);
+        for (const library of ["libllama", "libggml-base"]) output(compiler, ["-shared", "-fPIC", "-x", "c", "-o", join(directory, `${library}.so`), "-"], { input: "int x;" });
+        return of(doctor("--engine", directory), "ops").filter((check) => check.level === "warn" && /has ggml_barrier inlined/.test(check.text));
+    };
+    for (const [i, options] of [[], ["-s"], ["-fno-plt", "-Wl,-z,now"]].entries()) {
+        assert.equal(build_(`gcc-${i}`, "gcc", ...options).length, 0, `gcc ${options}`);
+        if (run("sh", ["-c", "command -v clang"]).status !== 0) t.diagnostic("there is no clang: that part was left out");
+        else assert.equal(build_(`clang-${i}`, "clang", ...options).length, 1, `clang ${options}`);
+    }
+});
+
+test("addons, stripped programs, ggml without llama.cpp, and what stands behind wrappers", () => {
+    const inside = "const char * text = \"GGML_ASSERT(%s) failed\"; int ggml_init(void) { return 1; } int ggml_graph_compute(void) { return ggml_init(); }";
+    const made = (name, source, ...options) => {
+        output("gcc", ["-x", "c", "-o", scratch(name), ...options, "-"], { input: source });
+        return scratch(name);
+    };
+    const texts = (checks) => of(checks, "program").map((check) => `${check.level} ${check.text}`).join("\n");
+
+    const hidden = made("hidden.node", inside, "-shared", "-fPIC", "-fvisibility=hidden", "-s");
+    assert.match(texts(doctor(hidden)), /ok [^\n]*hidden\.node is a library that a program loads\nfail ggml is linked into [^\n]*hidden\.node itself/);
+    const shown = doctor(made("shown.node", `${inside} int user(void) { return ggml_graph_compute(); }`, "-shared", "-fPIC"));
+    assert.match(texts(shown), /warn ggml is linked into [^\n]*shown\.node, which exports it/);
+    assert.ok(of(shown, "graphs").some((check) => /ggml_graph_compute: in shown\.node/.test(check.text)));
+
+    const stripped = made("stripped", `${inside} int main(void) { return text[ggml_graph_compute()]; }`, "-s", "-fvisibility=hidden");
+    assert.match(texts(doctor(stripped)), /fail ggml is linked into [^\n]*stripped itself \(which is stripped\)/);
+
+    const folder = scratch("ggml-alone");
+    mkdirSync(folder);
+    for (const library of ["libggml-base.so", "libggml-cpu.so"]) made(`ggml-alone/${library}`, "int x;", "-shared", "-fPIC");
+    for (const args of [["--engine", folder], [folder]])
+        assert.match(of(doctor(...args), "engine")[0].text, /has ggml but not llama\.cpp: ops, graphs and buffers can be recorded/);
+
+    for (const wrapped of [["timeout", "5", stripped, "-m", "x"], ["timeout", "-k", "1", "5", stripped], ["env", "-u", "A", "B=c", stripped, "--json"], ["nice", "-n", "5", stripped], ["nohup", stripped],
+        ["sh", "-c", `A=b exec ${stripped} -m x`], ["bash", "-e", "-c", `${stripped}; true`], ["env", "timeout", "5", "sh", "-c", `'${stripped}' -m x`]]) {
+        const said = texts(doctor(...wrapped));
+        assert.match(said, /starts [^\n]*stripped/, wrapped.join(" "));
+        assert.match(said, /fail ggml is linked into [^\n]*stripped itself/, wrapped.join(" "));
+    }
+    assert.match(texts(doctor("sh")), /ok [^\n]*\/sh is a shell: what it starts can be recorded/);
+});
+
 test("files that only look like programs do no harm", () => {
     const good = scratch("good-program");
     output("gcc", ["-x", "c", "-o", good, "-"], { input: "int main(void) { return 0; }" });

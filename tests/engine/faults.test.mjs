@@ -3,7 +3,7 @@ import { test } from "node:test";
 import assert from "node:assert/strict";
 import { copyFileSync, readFileSync, mkdirSync, chownSync } from "node:fs";
 import { join } from "node:path";
-import { build, ggscope, model, output, run, scratch } from "../lib.mjs";
+import { build, ggscope, model, output, run, scratch, terminal } from "../lib.mjs";
 import { command, evict, limit, obstacle, sum } from "./machine.mjs";
 import { check, experiment, fresh, rows, stats } from "./traces.mjs";
 
@@ -98,8 +98,8 @@ test("a model that does not fit: faults at its bytes, with the tensors that lie 
     assert.ok(layer.every((f) => f.layer === 3 && f.op === "MUL_MAT_ID" && f.token >= 1));
     const csv = output(ggscope, ["log", "--faults", "--csv", directory]).trim().split("\r\n");
     assert.equal(csv.length, faults.length + 1);
-    for (const line of output(ggscope, ["log", "--faults", directory]).split("\n").slice(0, 2000)) assert.ok([...line].length <= 80, line);
-    for (const line of output(ggscope, ["stats", directory]).split("\n")) assert.ok([...line].length <= 80, line);
+    for (const line of terminal(80, ggscope, ["log", "--faults", directory]).split("\n").slice(0, 2000)) assert.ok([...line].length <= 80, line);
+    for (const line of terminal(80, ggscope, ["stats", directory]).split("\n")) assert.ok([...line].length <= 80, line);
 
     // So do a part of it, and the exported table.
     const part = JSON.parse(output(ggscope, ["stats", "--json", "--token", "1", "--layer", "3", directory])).machine.faults;

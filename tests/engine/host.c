@@ -6,6 +6,8 @@
 #include <dlfcn.h>
 #include <errno.h>
 #include <link.h>
+#include <linux/filter.h>
+#include <linux/seccomp.h>
 #include <pthread.h>
 #include <setjmp.h>
 #include <signal.h>
@@ -14,6 +16,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/prctl.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -145,6 +149,7 @@ struct session {
 };
 
 static bool abort_callback(void * data);
+static bool forked; // in the middle of a graph run: this is the child
 
 static struct llama_model * open_model(const char * path) {
     static ggml_backend_dev_t no_devices[] = {NULL};
@@ -169,7 +174,8 @@ static struct session open_session(struct llama_model * model, int number) {
     params.n_threads                   = options.threads;
     params.n_threads_batch             = options.threads;
     if (options.callback) params.cb_eval = observe;
-    if (begins(options.mode, "crash") || begins(options.mode, "stop") || begins(options.mode, "handlers"))
+    if (begins(options.mode, "crash") || begins(options.mode, "stop") || begins(options.mode, "handlers") ||
+        begins(options.mode, "fork-inside"))
         params.abort_callback = abort_callback;
     struct session session = {.number = number, .model = model, .context = llama_init_from_model(model, params)};
     if (session.context == NULL) die("making a context");
@@ -218,7 +224,9 @@ static int call_decode(struct session * session, const struct item * items, int 
         batch->seq_id[i][0] = items[i].sequence;
         batch->logits[i]    = items[i].output;
     }
-    return llama_decode(session->context, *batch);
+    int status = llama_decode(session->context, *batch);
+    if (forked) _exit(status);
+    return status;
 }
 
 // Feeds a batch. Returns the likeliest token after its last output.
@@ -369,6 +377,73 @@ static void run_fork(void) {
     llama_model_free(session.model);
 }
 
+// Buffers come and go on other threads while the process forks: a child may find any lock held by a thread that it does not have.
+static void * make_buffers(void * stop) {
+    while (!__atomic_load_n((bool *) stop, __ATOMIC_RELAXED))
+        ggml_backend_buffer_free(ggml_backend_buft_alloc_buffer(ggml_backend_cpu_buffer_type(), 64));
+    return NULL;
+}
+
+static void run_fork_busy(void) {
+    enum { THREADS = 2, CHILDREN = 200 };
+    run_generate();
+    bool      stop = false;
+    pthread_t threads[THREADS];
+    for (int i = 0; i < THREADS; i++)
+        if (pthread_create(&threads[i], NULL, make_buffers, &stop) != 0) die("pthread_create");
+    int hung = 0;
+    for (int i = 0; i < CHILDREN; i++) {
+        ggml_backend_buffer_t buffer = ggml_backend_buft_alloc_buffer(ggml_backend_cpu_buffer_type(), 64);
+        pid_t                 child  = fork();
+        if (child < 0) die("fork");
+        if (child == 0) {
+            alarm(5);
+            ggml_backend_buffer_set_usage(buffer, GGML_BACKEND_BUFFER_USAGE_COMPUTE);
+            ggml_backend_buffer_free(buffer);
+            _exit(0);
+        }
+        int status;
+        while (waitpid(child, &status, 0) < 0 && errno == EINTR) {}
+        hung += status != 0;
+        ggml_backend_buffer_free(buffer);
+    }
+    __atomic_store_n(&stop, true, __ATOMIC_RELAXED);
+    for (int i = 0; i < THREADS; i++) pthread_join(threads[i], NULL);
+    say("hung", hung);
+}
+
+// From here on the program dies of a file that it opens, makes, grows or removes, and of asking who it is.
+static void restrict_calls(void) {
+    static const int denied[] = {SYS_openat,   SYS_fallocate, SYS_ftruncate, SYS_renameat2, SYS_mkdirat,
+                                 SYS_unlinkat, SYS_statfs,    SYS_fstatfs,   SYS_gettid,    SYS_mincore};
+    enum { DENIED = sizeof(denied) / sizeof(denied[0]) };
+    struct sock_filter filter[DENIED + 3] = {
+        BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, nr)),
+    };
+    for (int i = 0; i < DENIED; i++)
+        filter[1 + i] = (struct sock_filter) BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, (unsigned) denied[i],
+                                                      (unsigned char) (DENIED - i), 0);
+    filter[DENIED + 1]        = (struct sock_filter) BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW);
+    filter[DENIED + 2]        = (struct sock_filter) BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_KILL_PROCESS);
+    struct sock_fprog program = {.len = DENIED + 3, .filter = filter};
+    if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) != 0) die("prctl");
+    bool by_prctl = strcmp(options.mode, "sandbox-syscall") != 0;
+    if ((by_prctl ? (long) prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &program)
+                  : syscall(SYS_seccomp, SECCOMP_SET_MODE_FILTER, 0, &program)) != 0)
+        die("seccomp");
+}
+
+static void run_sandbox(void) {
+    struct session session = open_session(open_model(options.models[0]), 0);
+    if (strcmp(options.mode, "sandbox-early") == 0) restrict_calls();
+    llama_token token = feed(&session, prompt, PROMPT, "PROMPT");
+    token             = generate(&session, token, 2);
+    if (strcmp(options.mode, "sandbox-early") != 0) restrict_calls();
+    generate(&session, token, options.generate);
+    say("alive", 1);
+    _exit(0); // the engine's own end opens files
+}
+
 static void run_children(void) {
     run_generate();
     if (system("env") != 0) die("env");
@@ -442,7 +517,25 @@ static void run_handlers(void) {
 
 static long calls;
 
+// The child of a fork in the middle of a graph run computes on until its end, while the parent waits.
+static bool fork_inside(void) {
+    if (++calls != options.call) return false;
+    fflush(stdout);
+    pid_t child = fork();
+    if (child < 0) die("fork");
+    if (child == 0) {
+        forked = true;
+        return false;
+    }
+    int status;
+    while (waitpid(child, &status, 0) < 0 && errno == EINTR) {}
+    say("child_status", status);
+    if (strcmp(options.mode, "fork-inside-killed") == 0) raise(SIGKILL);
+    return false;
+}
+
 static bool abort_callback(void * data) {
+    if (begins(options.mode, "fork-inside")) return fork_inside();
     if (strcmp(options.mode, "handlers") == 0) {
         handle_at(++calls);
         return false;
@@ -501,12 +594,29 @@ static const struct {
     int          models;
     void (*run)(void);
 } modes[] = {
-    {"generate", 1, run_generate},    {"turns", 1, run_turns},         {"sequences", 1, run_sequences},
-    {"contexts", 1, run_contexts},    {"models", 2, run_contexts},     {"warmup", 1, run_warmup},
-    {"cleared", 1, run_warmup},       {"fork", 1, run_fork},           {"children", 1, run_children},
-    {"crash-abort", 1, run_generate}, {"crash-segv", 1, run_generate}, {"reopen", 1, run_reopen},
-    {"reopen-other", 1, run_reopen},  {"twice", 1, run_twice},         {"stop", 1, run_stop},
-    {"handlers", 1, run_handlers},    {"sizes", 0, run_sizes},
+    {"generate", 1, run_generate},
+    {"turns", 1, run_turns},
+    {"sequences", 1, run_sequences},
+    {"contexts", 1, run_contexts},
+    {"models", 2, run_contexts},
+    {"warmup", 1, run_warmup},
+    {"cleared", 1, run_warmup},
+    {"fork", 1, run_fork},
+    {"children", 1, run_children},
+    {"crash-abort", 1, run_generate},
+    {"crash-segv", 1, run_generate},
+    {"reopen", 1, run_reopen},
+    {"reopen-other", 1, run_reopen},
+    {"twice", 1, run_twice},
+    {"stop", 1, run_stop},
+    {"handlers", 1, run_handlers},
+    {"sizes", 0, run_sizes},
+    {"fork-busy", 1, run_fork_busy},
+    {"sandbox", 1, run_sandbox},
+    {"sandbox-syscall", 1, run_sandbox},
+    {"sandbox-early", 1, run_sandbox},
+    {"fork-inside", 1, run_generate},
+    {"fork-inside-killed", 1, run_generate},
 };
 
 static void parse(int argc, char ** argv) {

@@ -253,3 +253,71 @@ test("no system call per op", { skip: available("strace") ? false : "strace is m
     t.diagnostic(`system calls of 50 and 100 tokens: ${recorded.join(", ")} recorded, ${plain.join(", ")} plain; ${perOp.toFixed(5)} per op`);
     assert.ok(perOp < 0.01);
 });
+
+test("fork while other threads make and free buffers: no child finds a lock of ours held", () => {
+    const { stdout } = record([host, "fork-busy", tiny]);
+    assert.equal(jsonLines(stdout).find((line) => line.hung !== undefined).hung, 0);
+});
+
+test("fork in the middle of a graph run: what the child computes is not in the parent's trace", () => {
+    const lines = (text) => jsonLines(text).filter((line) => line.child_status === undefined);
+    const plain = output(host, ["fork-inside", "-t", "1", "-n", "50", tiny]);
+    const { directory, stdout } = record([host, "fork-inside", "-t", "1", "-n", "50", tiny]);
+    assert.deepEqual(lines(stdout), lines(plain));
+    assert.equal(jsonLines(stdout).find((line) => line.child_status !== undefined).child_status, 0);
+    const { runs, op_runs, losses } = rows(directory, "runs", "op_runs", "losses");
+    assert.deepEqual(losses, []);
+    for (const r of runs) {
+        const mine = op_runs.filter((o) => o.run === r.run);
+        assert.deepEqual([mine.length, r.flags, r.unseen], [r.executed, 0, 0]);
+        assert.deepEqual(mine.map((o) => o.node), [...new Set(mine.map((o) => o.node))].sort((a, b) => a - b));
+    }
+});
+
+test("the same, and the parent is killed when the child has ended: its trace ends where it was", () => {
+    const directory = fresh();
+    run(ggscope, ["record", "-q", "-o", directory, "--", host, "fork-inside-killed", "-t", "1", "-n", "50", tiny]);
+    const { runs, op_runs, processes: [process] } = rows(directory, "runs", "op_runs", "processes");
+    assert.deepEqual([runs.length, runs[0].flags, process.ended], [1, 1, 0]);
+    assert.equal(op_runs.length, 50);
+});
+
+// ---- limits that a program has ----
+
+// The same command, with a line of ours on stderr.
+function recordSaying(command, pattern, ...options) {
+    const directory = fresh(), result = run(ggscope, ["record", "-q", "--no-faults", "-o", directory, ...options, "--", ...command]);
+    assert.match(result.stderr.match(/^ggscope: .*/gm)?.[0] ?? "", pattern, result.stderr);
+    return { directory, ...result };
+}
+
+for (const mode of ["sandbox", "sandbox-syscall"]) {
+    test(`${mode}: a program that restricts its system calls lives on, recorded as far as segments are ready`, () => {
+        const command = [host, mode, "-t", "1", "-g", "30", small];
+        const plain = run(command[0], command.slice(1));
+        assert.equal(plain.status, 0, plain.stderr);
+        const { directory, status, signal, stdout } = recordSaying(command, /the program restricts its system calls: recording ends when/);
+        assert.deepEqual([status, signal], [0, null]);
+        assert.equal(stdout, plain.stdout);
+        const { runs, op_runs } = rows(directory, "runs", "op_runs");
+        assert.equal(runs.length, 33);
+        assert.ok(sum(runs.map((r) => r.unseen + r.cut)) === 0 && op_runs.length === sum(runs.map((r) => r.executed)));
+    });
+}
+
+test("a long one: recording ends when the segments are full, and the program does not", () => {
+    const { directory, status, stdout } = recordSaying([host, "sandbox", "-t", "1", "-g", "450", tiny], /the program restricts its system calls/, "--max-size", "4M");
+    assert.equal(status, 0);
+    assert.match(stdout, /"alive"/);
+    const { runs } = rows(directory, "runs");
+    assert.ok(runs.length > 150 && runs.length < 453, `${runs.length} runs`);
+});
+
+test("RLIMIT_FSIZE: the program lives, and one line says why nothing is recorded", () => {
+    const words = [engine, "run", "-m", small, "-p", "Hello", "-n", "2", "-t", "1", "--ignore-eos"];
+    const plain = run("sh", ["-c", 'ulimit -f 100; exec "$@"', "sh", ...words]);
+    assert.equal(plain.status, 0, plain.stderr);
+    const { status, stdout } = recordSaying(["sh", "-c", 'ulimit -f 100; exec "$@"', "sh", ...words], /cannot write to .*: File too large: the program runs on, nothing is recorded/);
+    assert.equal(status, 1); // there is no recording; the program's own was 0
+    assert.equal(stdout, plain.stdout);
+});

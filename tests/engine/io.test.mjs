@@ -62,13 +62,13 @@ test("a cold model is read whole, and every request is found in its file", why, 
     t.diagnostic(`${reads.filter((r) => r.duration_ns > 0).length} of ${reads.length} requests were seen to end`);
     const total = stats(directory).machine.block_requests;
     assert.equal(total.model.bytes, sum(reads, "bytes"));
-    assert.equal(total.model.requests, reads.length);
+    assert.equal(total.model.count, reads.length);
     assert.equal(sum(total.by_phase, "bytes"), total.model.bytes);
     assert.equal(sum(total.by_weight, "bytes"), total.model.bytes);
     assert.equal(total.over_time.bytes.reduce((a, b) => a + b, 0), total.model.bytes);
     assert.equal(total.other.bytes, sum(requests.filter((r) => !r.file && !r.write), "bytes"));
     const sizes = reads.map((r) => r.bytes).sort((a, b) => a - b), median = sizes[Math.ceil(sizes.length / 2) - 1];
-    assert.ok(total.size_bytes.median <= median && total.size_bytes.median > 0.93 * median);
+    assert.ok(total.bytes.median <= median && total.bytes.median > 0.93 * median);
     assert.equal(experiment(directory).settings.io, true);
     assert.equal(check(directory)["block requests"], "ok");
     const out = fresh();

@@ -6,7 +6,7 @@ import { once } from "node:events";
 import { chmodSync, existsSync, readFileSync, readdirSync, realpathSync, statSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { setTimeout as delay } from "node:timers/promises";
-import { engine, ggscope, output, run, scratch } from "../lib.mjs";
+import { engine, ggscope, output, run, scratch, terminal } from "../lib.mjs";
 import { check, experiment, fresh, jsonLines, stats } from "./traces.mjs";
 import { machine, nobody, noLimit, ownFolder, ownModel } from "./pressure.mjs";
 
@@ -61,11 +61,11 @@ test("a program larger than its memory runs, and gives the same", { skip }, () =
     assert.equal(found.oom_kills, 0);
     assert.ok(found.read_bytes > statSync(moe).size, "pages are read again");
     check(directory);
-    const { memory } = stats(directory);
+    const { memory } = stats(directory).machine;
     assert.deepEqual(memory, { limit: 64 * MiB, mechanism: found.mechanism, peak: found.memory_peak, anonymous: found.memory_anonymous,
         shared: found.memory_shared, limit_hits: found.limit_hits, oom_kills: 0 });
     assert.match(output(ggscope, ["stats", directory]), /^limit +64\.0 MiB of memory \(.*\), reached [\d,]+ times$/m);
-    for (const line of output(ggscope, ["stats", directory]).split("\n")) assert.ok([...line].length <= 80, line);
+    for (const line of terminal(80, ggscope, ["stats", directory]).split("\n")) assert.ok([...line].length <= 80, line);
 });
 
 test("the summary of a recording names the limit", { skip }, () => {
@@ -134,7 +134,7 @@ test("the size of the recording holds, segments made ahead included", { skip }, 
     }
     child.kill("SIGINT");
     await closed;
-    assert.ok(stats(directory).dropped > 0);
+    assert.ok(stats(directory).lost > 0);
 });
 
 test("without the permission: one sentence, exit 1, nothing left", { skip: !nobody && "needs root, to become somebody else" }, () => {
@@ -168,6 +168,6 @@ test("wrong sizes: exit 2", () => {
     for (const size of ["1M", "x", "-1", ""]) {
         const result = run(ggscope, ["record", "-o", scratch("never"), "--memory", size, "--", "true"]);
         assert.equal(result.status, 2, size);
-        assert.match(result.stderr, /--memory wants a size of at least 16M/);
+        assert.match(result.stderr, /--memory takes a size of at least 16M/);
     }
 });

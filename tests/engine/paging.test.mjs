@@ -102,10 +102,10 @@ test("pins fit, do not overlap, and are the model's own tensors and experts", ()
         for (const w of pins.weights) {
             const place = places.get(w.expert === null ? w.name : `${w.name}[${w.expert}]`);
             assert.ok(place, w.name);
-            assert.equal(w.offset, place.offset_start);
-            assert.equal(w.size, place.size_bytes);
-            assert.ok(w.offset >= end);
-            end = w.offset + w.size;
+            assert.equal(w.file_offset, place.offset_start);
+            assert.equal(w.bytes, place.size_bytes);
+            assert.ok(w.file_offset >= end);
+            end = w.file_offset + w.bytes;
         }
     }
 });

@@ -425,7 +425,7 @@ test("a recording that goes on is not sealed; one whose ggscope was killed is", 
     await once(child.stdout, "data");
     const writer = writerOf(directory);
     const id = json(directory).experiment_id;
-    refused(["seal", directory], new RegExp(`still being recorded by process ${writer}`));
+    refused(["seal", directory], /still being recorded/);
     refused(["record", "-o", directory, "--force", "--", "true"], /is being recorded to/);
     assert.equal(json(directory).state, "recording");
     child.kill("SIGKILL");
@@ -469,7 +469,6 @@ test("seal wants an experiment", () => {
     mkdirSync(directory);
     refused(["seal", directory], /nothing that was recorded/);
     refused(["seal", tiny], /not an experiment's directory/);
-    assert.equal(run(ggscope, ["seal"]).status, 2);
     assert.equal(run(ggscope, ["seal", "a", "b"]).status, 2);
 });
 

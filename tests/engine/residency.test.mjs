@@ -3,7 +3,7 @@ import { test } from "node:test";
 import assert from "node:assert/strict";
 import { readFileSync, statSync } from "node:fs";
 import { join } from "node:path";
-import { ggscope, output, run } from "../lib.mjs";
+import { ggscope, output, run, terminal } from "../lib.mjs";
 import { check, experiment, fresh, host, rows, stats } from "./traces.mjs";
 import { machine, nobody, noLimit, noPython, ownFolder, ownModel, warm } from "./pressure.mjs";
 
@@ -28,26 +28,26 @@ test("a mapped model: in memory as a whole from the load to the end", () => {
     for (const run of runs) assert.ok(areas.find((a) => a.moment === 2 && a.step === run.step).begin_ns >= run.end_ns);
     assert.equal(machine(directory).residency, "mincore");
 
-    const { residency, model, weights } = stats(directory);
+    const { machine: { residency }, model, weights } = stats(directory);
     assert.deepEqual([residency.method, residency.bytes], ["mincore", size]);
-    assert.deepEqual(residency.tokens.map((t) => t.token), [0, 1, 2]);
-    for (const t of [residency.load, ...residency.tokens, residency.end]) assert.ok(nearly(t.bytes, size));
+    assert.deepEqual(residency.by_token.map((t) => t.token), [0, 1, 2]);
+    for (const t of [residency.load, ...residency.by_token, residency.end]) assert.ok(nearly(t.bytes, size));
     // What populating wasted: the header, and nearly all of the embedding, by whole pages.
     const embedding = weights.find((w) => w.name === "token_embd.weight");
-    assert.ok(residency.load.untouched <= model.never_touched);
-    assert.ok(residency.load.untouched > 0.9 * (embedding.size - embedding.touched));
+    assert.ok(residency.load.bytes_untouched <= model.bytes - model.bytes_touched);
+    assert.ok(residency.load.bytes_untouched > 0.9 * (embedding.bytes - embedding.bytes_touched));
     assert.match(output(ggscope, ["stats", directory]), /^resident +of 19\.0 MiB of files\n +after loading +1[89]\.\d MiB, of which [45]\.\d\d MiB no op touches$/m);
-    for (const line of output(ggscope, ["stats", directory]).split("\n")) assert.ok([...line].length <= 80, line);
+    for (const line of terminal(80, ggscope, ["stats", directory]).split("\n")) assert.ok([...line].length <= 80, line);
     check(directory);
 });
 
 const skip = noLimit();
 test("under pressure pages come and go, within the limit", { skip }, () => {
     const directory = generate(moe, "--no-repack", "--memory", "64M");
-    const { residency, model } = stats(directory), limit = 64 << 20;
-    for (const t of [residency.load, ...residency.tokens, residency.end]) {
+    const { machine: { residency }, model } = stats(directory), limit = 64 << 20;
+    for (const t of [residency.load, ...residency.by_token, residency.end]) {
         assert.ok(t.bytes > 0 && t.bytes <= limit, `${t.bytes}`);
-        assert.ok(t.untouched <= t.bytes);
+        assert.ok(t.bytes_untouched <= t.bytes);
     }
     assert.equal(residency.bytes, model.bytes);
     const { residency: areas } = rows(directory, "residency");
@@ -82,15 +82,15 @@ test("weights that are not mapped: nothing to tell, which is said", () => {
     assert.deepEqual(rows(directory, "residency").residency, []);
     assert.equal(machine(directory).residency, "none");
     assert.match(output(ggscope, ["stats", directory]), /^resident +nothing to tell: no file of the model was mapped$/m);
-    const { residency } = stats(directory);
-    assert.deepEqual([residency.method, residency.load, residency.tokens, residency.end], ["none", null, [], null]);
+    const { residency } = stats(directory).machine;
+    assert.deepEqual([residency.method, residency.load, residency.by_token, residency.end], ["none", null, [], null]);
 });
 
 test("without the option nothing is taken", () => {
     const directory = fresh();
     output(ggscope, ["run", "-q", "-o", directory, "-m", tiny, "-p", "Hi", "-n", "1"]);
     assert.deepEqual(rows(directory, "residency").residency, []);
-    assert.equal(stats(directory).residency, undefined);
+    assert.equal(stats(directory).machine.residency, null);
     assert.doesNotMatch(output(ggscope, ["stats", directory]), /^resident/m);
 });
 
@@ -101,9 +101,9 @@ test("somebody else's model: what the program itself has in its page tables", { 
     const result = nobody([ggscope, "run", "-q", "--residency", "-o", directory, "-m", tiny, "-p", "Hi", "-n", "2", "--no-repack"]);
     assert.equal(result.status, 0, result.stderr);
     assert.equal(machine(directory).residency, "pagemap");
-    const { residency } = stats(directory), size = statSync(tiny).size;
+    const { residency } = stats(directory).machine, size = statSync(tiny).size;
     assert.ok(residency.load.bytes > 0.8 * size && residency.load.bytes <= size); // the engine populates what it maps
-    assert.equal(residency.tokens.length, 2);
+    assert.equal(residency.by_token.length, 2);
     assert.equal(residency.end, null); // the model is gone by then, and nobody may ask
 });
 

@@ -40,7 +40,7 @@ test("two runs give the same text and the same logits", () => {
     const a = generate("-n", "8", "--logits-hash");
     const b = generate("-n", "8", "--logits-hash");
     assert.equal(a.text, b.text);
-    assert.deepEqual(a.tokens, b.tokens);
+    assert.deepEqual(a.ids, b.ids);
     assert.equal(a.logits_hash, b.logits_hash);
     assert.match(a.logits_hash, /^[0-9a-f]{16}$/);
 });
@@ -56,27 +56,27 @@ test("the JSON says what was done, and with what", () => {
     assert.equal(typeof result.text, "string");
     assert.ok(result.prompt_tokens >= 5);
     assert.equal(result.generated_tokens, 5);
-    assert.equal(result.tokens.length, 5);
+    assert.equal(result.ids.length, 5);
     assert.equal(result.stopped, "length");
-    assert.ok(result.prompt_ms > 0);
-    assert.ok(result.generate_ms_per_token > 0);
-    assert.ok(Math.abs(result.tokens_per_second * result.generate_ms_per_token - 1000) < 1e-6);
+    assert.ok(result.prompt_ns > 0);
+    assert.ok(result.generate_ns > 0 && result.generate_median_ns > 0);
+    assert.ok(Math.abs((result.tokens_per_second * result.generate_ns) / 1e9 - 4) < 1e-6);
     assert.equal(result.threads, 1);
     assert.equal(result.model, tiny);
-    assert.match(result.engine.version, /./);
-    assert.match(result.engine.commit, /./);
+    assert.match(result.engine.llama_version, /./);
+    assert.match(result.engine.ggml_commit, /./);
     assert.match(result.engine.directory, /^\//);
     assert.equal(result.logits_hash, undefined);
 });
 
 test("-n N gives N tokens", () => {
-    for (const n of [1, 2, 17]) assert.equal(generate("-n", `${n}`, "--ignore-eos").tokens.length, n);
-    assert.equal(generate("-n", "1").generate_ms_per_token, null); // the first token is the prompt's
+    for (const n of [1, 2, 17]) assert.equal(generate("-n", `${n}`, "--ignore-eos").ids.length, n);
+    assert.equal(generate("-n", "1").generate_median_ns, null); // the first token is the prompt's
 });
 
 test("a longer run begins like a shorter one", () => {
-    const short = generate("-n", "4", "--ignore-eos").tokens;
-    assert.deepEqual(generate("-n", "9", "--ignore-eos").tokens.slice(0, 4), short);
+    const short = generate("-n", "4", "--ignore-eos").ids;
+    assert.deepEqual(generate("-n", "9", "--ignore-eos").ids.slice(0, 4), short);
 });
 
 test("two threads", () => {
@@ -103,9 +103,9 @@ test("a prompt in small batches", () => {
 
 test("a seed samples, and does so again", () => {
     const a = generate("-n", "12", "--seed", "7");
-    assert.deepEqual(generate("-n", "12", "--seed", "7").tokens, a.tokens);
-    assert.notDeepEqual(generate("-n", "12", "--seed", "8").tokens, a.tokens);
-    assert.deepEqual(generate("-n", "12", "--seed", "7", "--temp", "0").tokens, generate("-n", "12").tokens);
+    assert.deepEqual(generate("-n", "12", "--seed", "7").ids, a.ids);
+    assert.notDeepEqual(generate("-n", "12", "--seed", "8").ids, a.ids);
+    assert.deepEqual(generate("-n", "12", "--seed", "7", "--temp", "0").ids, generate("-n", "12").ids);
 });
 
 test("the text is whole UTF-8, whatever the tokens are", () => {
@@ -120,10 +120,10 @@ test("the text is whole UTF-8, whatever the tokens are", () => {
 test("the prompt from a file or from stdin", () => {
     const file = scratch("prompt.txt");
     writeFileSync(file, greet[1]);
-    const expected = generate("-n", "3").tokens;
+    const expected = generate("-n", "3").ids;
     for (const name of [file, "-"]) {
         const args = ["run", "-m", tiny, "-f", name, "-t", "1", "-n", "3", "--json"];
-        assert.deepEqual(JSON.parse(output(engine, args, { input: greet[1] })).tokens, expected);
+        assert.deepEqual(JSON.parse(output(engine, args, { input: greet[1] })).ids, expected);
     }
 });
 
@@ -139,7 +139,7 @@ function patched(name, key, skip, bytes) {
 
 test("stops where the model ends its text, unless told to go on", () => {
     const first = Buffer.alloc(4);
-    first.writeInt32LE(generate("-n", "1").tokens[0]);
+    first.writeInt32LE(generate("-n", "1").ids[0]);
     const file = patched("eos.gguf", "tokenizer.ggml.eos_token_id", 4, first);
     const args = ["run", "-m", file, ...greet, "-n", "6", "--json"];
     const ended = JSON.parse(output(engine, args));

@@ -3,7 +3,7 @@ import { test } from "node:test";
 import assert from "node:assert/strict";
 import { existsSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { build, engine, ggscope, model, output, root, run, scratch } from "../lib.mjs";
+import { build, engine, ggscope, model, output, root, run, scratch, terminal } from "../lib.mjs";
 
 const tokens = 6;
 function recorded(name, ...options) {
@@ -17,38 +17,40 @@ const sum = (rows, key) => rows.reduce((total, row) => total + row[key], 0);
 
 test("the JSON has the names that scripts rely on", () => {
     const all = stats(recorded("tiny"));
-    for (const key of ["experiment_id", "tokens", "prompt_tokens", "generated_tokens", "threads", "graph_runs", "nodes", "executed", "absorbed", "empty",
-        "skipped", "opaque", "unseen", "dropped", "ops", "op_runs", "wall_ns", "bytes", "buffers", "model", "by_op"]) assert.ok(key in all, key);
-    assert.equal(all.bytes.disk + all.bytes.buffer, all.bytes.read + all.bytes.written);
+    for (const key of ["experiment_id", "tokens", "prompt_tokens", "generated_tokens", "threads", "runs", "nodes", "executed", "absorbed", "empty",
+        "skipped", "opaque", "unseen", "lost", "ops", "op_runs", "wall_ns", "bytes_read", "buffers", "model", "by_op"]) assert.ok(key in all, key);
+    assert.equal(all.bytes_disk + all.bytes_buffer, all.bytes_read + all.bytes_written);
     assert.equal(all.nodes, all.executed + all.absorbed + all.empty + all.skipped + all.opaque + all.unseen);
     assert.equal(all.tokens, tokens);
     assert.equal(all.ops, all.executed);
     assert.equal(all.op_runs, 2 * all.ops);
-    assert.equal(all.model.bytes, all.model.touched + all.model.never_touched);
+    assert.ok(all.model.bytes_touched > 0 && all.model.bytes_touched < all.model.bytes);
     assert.equal(sum(all.by_op, "ops"), all.ops);
-    assert.equal(sum(all.by_op, "bytes_read"), all.bytes.read);
+    assert.equal(sum(all.by_op, "bytes_read"), all.bytes_read);
 });
 
 for (const by of ["op", "layer", "component", "tensor", "thread", "token"]) {
     test(`--by ${by} adds up to the whole`, () => {
-        const { groups, ...all } = stats(recorded("moe"), "--by", by);
+        const all = stats(recorded("moe"), "--by", by), groups = all[`by_${by}`];
         assert.equal(sum(groups, "op_runs"), all.op_runs);
-        assert.equal(sum(groups, "bytes_read"), all.bytes.read);
-        assert.equal(sum(groups, "bytes_written"), all.bytes.written);
-        assert.equal(sum(groups, "bytes_disk"), all.bytes.disk);
+        // Bytes belong to ops, not to threads.
+        for (const bytes of ["bytes_read", "bytes_written", "bytes_disk"]) {
+            if (by === "thread") assert.ok(groups.every((g) => !(bytes in g)));
+            else assert.equal(sum(groups, bytes), all[bytes]);
+        }
         if (by === "layer") assert.equal(groups.length, 25); // 24 and what has none
-        if (by === "token") assert.deepEqual(groups.map((g) => g.name), [...Array(tokens).keys()].map(String));
-        if (by === "thread") assert.deepEqual(groups.map((g) => g.name), ["0", "1"]);
+        if (by === "token") assert.deepEqual(groups.map((g) => g.token), [...Array(tokens).keys()]);
+        if (by === "thread") assert.deepEqual(groups.map((g) => g.thread), [0, 1]);
     });
 }
 
 test("ranges of tokens add up, and a layer is a part of its token", () => {
     const directory = recorded("moe"), all = stats(directory);
     const [first, rest] = [stats(directory, "--token", "0"), stats(directory, "--token", "1..")];
-    for (const key of ["ops", "op_runs", "graph_runs", "tokens"]) assert.equal(first[key] + rest[key], all[key], key);
-    assert.equal(first.bytes.read + rest.bytes.read, all.bytes.read);
+    for (const key of ["ops", "op_runs", "runs", "tokens"]) assert.equal(first[key] + rest[key], all[key], key);
+    assert.equal(first.bytes_read + rest.bytes_read, all.bytes_read);
     const layers = Array.from({ length: 24 }, (_, i) => stats(directory, "--token", "2", "--layer", String(i)).ops);
-    const outside = stats(directory, "--token", "2", "--by", "layer").groups.find((g) => g.name === "none").ops;
+    const outside = stats(directory, "--token", "2", "--by", "layer").by_layer.find((g) => g.layer === null).ops;
     assert.equal(layers.reduce((a, b) => a + b) + outside, stats(directory, "--token", "2").ops);
 });
 
@@ -56,28 +58,39 @@ test("weights: what is read and what never, against the file", () => {
     const { weights, model: bytes, pattern } = stats(recorded("moe", "--no-repack"));
     const map = JSON.parse(output(ggscope, ["gguf", "--json", model("moe")]));
     assert.equal(weights.length, map.metadata.n_tensors);
-    assert.equal(sum(weights, "size"), sum(map.tensors, "size_bytes"));
-    assert.equal(sum(weights, "touched"), bytes.touched);
+    assert.equal(sum(weights, "bytes"), sum(map.tensors, "size_bytes"));
+    assert.equal(sum(weights, "bytes_touched"), bytes.bytes_touched);
     assert.equal(sum(weights, "bytes_read"), pattern.bytes);
     const rows = weights.find((w) => w.name === "token_embd.weight");
-    assert.ok(rows.touched > 0 && rows.touched <= (4 + tokens) * (rows.size / 32000)); // one row per token
+    assert.ok(rows.bytes_touched > 0 && rows.bytes_touched <= (4 + tokens) * (rows.bytes / 32000)); // one row per token
     const experts = weights.find((w) => w.name === "blk.3.ffn_up_exps.weight");
-    assert.equal(experts.touched % (experts.size / 32), 0); // whole experts
-    assert.ok(experts.touched < experts.size);
+    assert.equal(experts.bytes_touched % (experts.bytes / 32), 0); // whole experts
+    assert.ok(experts.bytes_touched < experts.bytes);
 });
 
 test("a dense model is read whole for every token: each weight again after all the others", () => {
     const { pattern, weights } = stats(recorded("tiny", "--no-repack"));
-    const pass = sum(weights.filter((w) => w.name !== "token_embd.weight"), "size"); // what one token reads, a row of the embedding apart
+    const pass = sum(weights.filter((w) => w.name !== "token_embd.weight"), "bytes"); // what one token reads, a row of the embedding apart
     assert.ok(Math.abs(pattern.bytes / tokens - pass) < 0.001 * pass);
-    assert.ok(Math.abs(pattern.first_bytes - pass) < 0.001 * pass);
+    assert.ok(Math.abs(pattern.bytes_first - pass) < 0.001 * pass);
     assert.ok(pattern.reuse_median >= pass / 2 && pattern.reuse_median <= 2 * pass); // a power of two
-    assert.ok(pattern.sequential_bytes > 0 && pattern.sequential_bytes < pattern.bytes);
+    assert.ok(pattern.bytes_sequential > 0 && pattern.bytes_sequential < pattern.bytes);
 });
 
-test("text fits 80 columns", () => {
-    for (const by of ["op", "layer", "component", "tensor", "thread", "token"])
-        for (const line of output(ggscope, ["stats", "--by", by, recorded("moe")]).split("\n")) assert.ok([...line].length <= 80, line);
+test("text fits a terminal of 80 columns; threads have no bytes", () => {
+    for (const by of ["op", "layer", "component", "tensor", "thread", "token"]) {
+        const text = terminal(80, ggscope, ["stats", "--by", by, recorded("moe")]);
+        for (const line of text.split("\n")) assert.ok([...line].length <= 80, line);
+        assert.equal(/^(op|layer|component|tensor|thread|token) +ops +wall +share +wait +read +GB\/s$/m.test(text), by !== "thread", by);
+    }
+});
+
+test("some tokens: no word of a prompt that is not among them", () => {
+    const first = (...options) => output(ggscope, ["stats", ...options, recorded("moe")]).split("\n")[0];
+    assert.match(first(), /^tokens +6 steps: prompt of 5 in \S+ \S+, then \S+ \S+ each \(\S+ tokens\/s\)$/);
+    assert.match(first("--token", "0"), /^tokens +1 step: prompt of 5 in \S+ \S+$/);
+    assert.match(first("--token", "3"), /^tokens +1 step: \S+ \S+ \(\S+ tokens\/s\)$/);
+    assert.match(first("--token", "3.."), /^tokens +3 steps: \S+ \S+ each \(\S+ tokens\/s\)$/);
 });
 
 test("--probe is kept in the experiment", () => {

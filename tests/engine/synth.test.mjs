@@ -66,7 +66,7 @@ test("tiny: 22 layers, 201 tensors, below 40 MB; its text is varied", () => {
     assert.equal(metadata["tokenizer.ggml.tokens"].count, 32000);
     assert.match(metadata["general.description"], /synthetic.*random weights/i);
     assert.ok(megabytes(path) < 40);
-    const { tokens, generated_tokens } = generate(path, 32);
+    const { ids: tokens, generated_tokens } = generate(path, 32);
     assert.equal(generated_tokens, 32);
     assert.ok(new Set(tokens).size >= 16, `only ${new Set(tokens).size} different tokens among 32`);
 });
@@ -107,7 +107,7 @@ test("moe: 24 layers of 32 different experts, 4 used, below 200 MB", () => {
     const size = shape[0] * shape[1] / 256 * 144, bytes = readFileSync(path);
     const experts = Array.from({ length: 32 }, (_, i) => bytes.toString("latin1", data + offset + i * size, data + offset + (i + 1) * size));
     assert.equal(new Set(experts).size, 32);
-    assert.ok(new Set(generate(path, 16).tokens).size >= 8);
+    assert.ok(new Set(generate(path, 16).ids).size >= 8);
 });
 
 const architectures = {
@@ -123,7 +123,7 @@ for (const [arch, names] of Object.entries(architectures)) {
         const { metadata, tensors } = head(path);
         assert.equal(metadata["general.architecture"], arch);
         for (const name of names) assert.equal(name.replace("!", "") in tensors, !name.startsWith("!"), name);
-        const { generated_tokens, tokens } = generate(path, 12);
+        const { generated_tokens, ids: tokens } = generate(path, 12);
         assert.equal(generated_tokens, 12);
         assert.ok(new Set(tokens).size >= 6, `always the same: ${tokens}`);
     });

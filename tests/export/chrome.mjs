@@ -20,17 +20,17 @@ export function readChrome(text) {
         }
         assert.ok(tracks.has(e.tid), `track ${e.tid} has a name`);
         const stack = stacks.get(e.tid) ?? stacks.set(e.tid, []).get(e.tid);
-        const close = (a, b) => a >= b - 1e-6; // sums of doubles: 1e-6 us
         if (e.ph === "E") {
             const slice = stack.pop();
             assert.ok(slice, "an end has a begin");
-            assert.ok(close(e.ts, slice.ts) && close(e.ts, ends.get(e.tid)), "it ends behind what it holds");
+            assert.deepEqual([e.name, e.args], [slice.name, slice.args], "an end says which");
+            assert.ok(e.ts >= slice.ts && e.ts >= ends.get(e.tid), "it ends behind what it holds");
             slice.dur = e.ts - slice.ts;
             ends.set(e.tid, e.ts);
             continue;
         }
         assert.equal(typeof e.name, "string");
-        assert.ok(close(e.ts, ends.get(e.tid) ?? 0), "slices of a track do not overlap");
+        assert.ok(e.ts >= (ends.get(e.tid) ?? 0), "slices of a track do not overlap");
         const slice = { track: e.tid, name: e.name, category: e.cat, ts: e.ts, dur: e.dur, depth: stack.length, parent: stack.at(-1), args: e.args };
         slices.push(slice);
         if (e.ph === "B") stack.push(slice), ends.set(e.tid, e.ts);

@@ -6,7 +6,10 @@ import * as lib from "../lib.mjs";
 
 const here = dirname(fileURLToPath(import.meta.url));
 
+// Where they are.
+export const folder = () => lib.installed(here, "export-readers");
+
 // The module of a package, by name.
 export async function installed(name) {
-    return createRequire(join(lib.installed(here, "export-readers"), "package.json"))(name);
+    return createRequire(join(folder(), "package.json"))(name);
 }

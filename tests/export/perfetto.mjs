@@ -1,6 +1,8 @@
-// Reads a Perfetto trace with protobufjs: the messages that matter here, declared by their documented field numbers.
+// Reads a Perfetto trace with protobufjs: the messages that matter here, declared by their documented field numbers, or all of
+// Perfetto's public schema if GGSCOPE_PERFETTO_SCHEMA names its perfetto_trace.proto. Every byte must be understood.
 // Interned strings are resolved the way Perfetto's readers do: entries count from the packet that has them on.
 import assert from "node:assert/strict";
+import { readFileSync } from "node:fs";
 
 const proto = `
 syntax = "proto2";
@@ -13,11 +15,12 @@ message TracePacket {
     optional uint32 sequence_flags = 13;
     optional TrackDescriptor track_descriptor = 60;
 }
-message InternedString { optional uint64 iid = 1; optional string name = 2; }
+message EventName { optional uint64 iid = 1; optional string name = 2; }
+message InternedString { optional uint64 iid = 1; optional bytes str = 2; }
 message InternedData {
-    repeated InternedString event_categories = 1;
-    repeated InternedString event_names = 2;
-    repeated InternedString debug_annotation_names = 3;
+    repeated EventName event_categories = 1;
+    repeated EventName event_names = 2;
+    repeated EventName debug_annotation_names = 3;
     repeated InternedString debug_annotation_string_values = 29;
 }
 message DebugAnnotation {
@@ -49,11 +52,39 @@ message TrackDescriptor {
     optional int32 sibling_order_rank = 12;
 }`;
 
+// Are all fields of a message, and of those in it, in the schema, and written as it says?
+function known(type, bytes) {
+    const wires = { int64: 0, uint64: 0, int32: 0, uint32: 0, bool: 0, double: 1, fixed64: 1, string: 2, bytes: 2 };
+    for (let at = 0; at < bytes.length; ) {
+        const number = () => {
+            let value = 0n, shift = 0n, byte;
+            do (byte = bytes[at++]), (value |= BigInt(byte & 127) << shift), (shift += 7n);
+            while (byte > 127);
+            return Number(value);
+        };
+        const tag = number(), field = type.fieldsById[tag >> 3], wire = tag & 7;
+        assert.ok(field, `${type.name} has a field ${tag >> 3}`);
+        const message = field.resolvedType?.fieldsById !== undefined;
+        assert.equal(wire, message ? 2 : field.resolvedType ? 0 : wires[field.type], `${type.name}.${field.name}`);
+        if (wire === 0) number();
+        if (wire === 1) at += 8;
+        if (wire !== 2) continue;
+        const length = number();
+        if (message) known(field.resolvedType, bytes.subarray(at, at + length));
+        at += length;
+        assert.ok(at <= bytes.length);
+    }
+}
+
 const has = (message, field) => Object.prototype.hasOwnProperty.call(message, field);
 
 // { tracks: uuid -> descriptor, slices: [{ track, name, category, begin, end, depth, args }], counters: [{ track, ns, value }] }
 export function readPerfetto(protobuf, bytes) {
-    const Trace = protobuf.parse(proto, { keepCase: true }).root.lookupType("Trace");
+    const schema = process.env.GGSCOPE_PERFETTO_SCHEMA ? readFileSync(process.env.GGSCOPE_PERFETTO_SCHEMA, "utf8") : proto;
+    const { root } = protobuf.parse(schema, { keepCase: true });
+    root.resolveAll();
+    const Trace = root.lookupType("Trace");
+    known(Trace, bytes);
     const tracks = new Map(), slices = [], counters = [], stacks = new Map(), last = new Map();
     let tables = null; // interned strings; null before the state was cleared
     const resolve = (table, iid) => {
@@ -71,9 +102,9 @@ export function readPerfetto(protobuf, bytes) {
         if (packet.sequence_flags & 1) tables = { event_categories: new Map(), event_names: new Map(), debug_annotation_names: new Map(), debug_annotation_string_values: new Map() };
         if (has(packet, "interned_data"))
             for (const [table, entries] of Object.entries(tables))
-                for (const { iid, name } of packet.interned_data[table]) {
+                for (const { iid, name, str } of packet.interned_data[table]) {
                     assert.ok(!entries.has(Number(iid)), `${table}: ${iid} is told once`);
-                    entries.set(Number(iid), name);
+                    entries.set(Number(iid), name || Buffer.from(str ?? []).toString("utf8"));
                 }
         if (has(packet, "track_descriptor")) {
             const uuid = Number(packet.track_descriptor.uuid);

@@ -42,8 +42,8 @@ function answer(stdout) {
 // Of each layer the trace holds which 4 of the 32 experts every token took, and that differs from token to token.
 function assertExperts(directory) {
     const LAYERS = 24, EXPERTS = 32, USED = 4;
-    const { by_op, graph_runs } = stats(directory);
-    assert.equal(by_op.find(({ op }) => op === "MUL_MAT_ID").ops, 3 * LAYERS * graph_runs, "gate, up and down");
+    const { by_op, runs } = stats(directory);
+    assert.equal(by_op.find(({ op }) => op === "MUL_MAT_ID").ops, 3 * LAYERS * runs, "gate, up and down");
     const choices = new Map(); // The first run is the prompt: there a row of 4 ids may be its tokens.
     for (const { run: number, width, slot, ne0, ne1, data } of rows(directory, "index")) {
         if (number === 1 || slot === 0 || width !== 4 || ne0 !== USED || ne1 !== 1) continue;
@@ -52,7 +52,7 @@ function assertExperts(directory) {
         assert.ok(new Set(experts).size === USED && experts.every((id) => id >= 0 && id < EXPERTS), experts.join(" "));
         choices.set(number, [...(choices.get(number) ?? []), experts.join(" ")]);
     }
-    assert.deepEqual([...choices.values()].map((layers) => layers.length), new Array(graph_runs - 1).fill(LAYERS));
+    assert.deepEqual([...choices.values()].map((layers) => layers.length), new Array(runs - 1).fill(LAYERS));
     assert.equal(new Set([...choices.values()].map((layers) => layers.join("; "))).size, choices.size, "routing differs");
 }
 

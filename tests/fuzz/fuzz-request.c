@@ -44,7 +44,8 @@ int LLVMFuzzerTestOneInput(const uint8_t * data, size_t size) {
     try_auth(target);
     ggs_query_parse(&query, target, NULL);
     ggs_site_work(experiments, target, key);
-    ggs_site_answer_target(experiments, target, NULL, answer);
+    struct ggs_job_progress progress = {0};
+    ggs_site_answer_target(experiments, target, &progress, answer);
     ggs_answer_compress(answer);
     if (answer->status != 200 && strstr(ggs_text_string(&answer->body), "{\"error\":") == NULL && !answer->gzip)
         abort();

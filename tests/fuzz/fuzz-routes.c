@@ -99,7 +99,7 @@ int LLVMFuzzerTestOneInput(const uint8_t * data, size_t size) {
                                            "/api/x/0/log",
                                            "/api/x/0/log?from=200&count=100",
                                            "/api/x/0/log?sort=name&source=DISK",
-                                           "/api/x/0/log?thread=0&sort=read&desc=1",
+                                           "/api/x/0/log?thread=0&sort=bytes_read&desc=1&operands=1",
                                            "/api/x/0/log?region=1:0..100000",
                                            "/api/x/0/stats",
                                            "/api/x/0/experts",
@@ -115,8 +115,9 @@ int LLVMFuzzerTestOneInput(const uint8_t * data, size_t size) {
     write_changed(path, data + 1, size - 1);
     if (ggs_experiments_new(&experiments, directories, 2, NULL, NULL) < 0) return 0;
     unlink(path);
-    struct ggs_answer * answer = ggs_answer_new();
-    ggs_site_answer_target(experiments, targets[data[0] % (sizeof(targets) / sizeof(targets[0]))], NULL, answer);
+    struct ggs_answer *     answer   = ggs_answer_new();
+    struct ggs_job_progress progress = {0};
+    ggs_site_answer_target(experiments, targets[data[0] % (sizeof(targets) / sizeof(targets[0]))], &progress, answer);
     ggs_answer_drop(answer);
     ggs_experiments_free(experiments);
     return 0;

@@ -51,7 +51,8 @@ static void tell_everything(struct spool_fixture * f) {
     fixture_decode_end(f, 1, 0);
     fixture_numbers(f, GGS_JOURNAL_CLEAR, 70, 0, 0, 0, NULL);
     tiny_run(f, 2, 2, 0, 2, 0, 1, tokens, 3);
-    fixture_numbers(f, GGS_JOURNAL_LOSS, 1, 0, 2, 2, NULL);
+    struct ggs_journal_loss loss = {.reason = GGS_LOSS_SPACE, .count = 2, .run = 2};
+    fixture_record(f, GGS_JOURNAL_LOSS, &loss, sizeof(loss), NULL);
     fixture_numbers(f, GGS_JOURNAL_BUFFER_FREE, 1, 0, 0, 0, NULL);
     fixture_numbers(f, GGS_JOURNAL_END, 0, 0, 0, 0, NULL);
 }

@@ -34,7 +34,7 @@ for (const version of readdirSync(here).filter((name) => /^v\d+$/.test(name))) {
     const trace = join(here, version);
     for (const [file, [verb, ...options]] of Object.entries(verbs)) {
         test(`format ${version}: ${[verb, ...options].join(" ")}`, () => {
-            const result = run(ggscope, [verb, ...options, "."], { cwd: trace, env: { ...process.env, COLUMNS: "80", NO_COLOR: "1" } });
+            const result = run(ggscope, [verb, ...options, "."], { cwd: trace, env: { ...process.env, NO_COLOR: "1" } });
             assert.equal(result.stderr, "");
             assert.equal(result.status, 0);
             const expected = join(trace, "expected", file);

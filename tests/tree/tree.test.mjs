@@ -3,7 +3,7 @@ import { test } from "node:test";
 import assert from "node:assert/strict";
 import { readFileSync, existsSync } from "node:fs";
 import { join } from "node:path";
-import { root, run } from "../lib.mjs";
+import { ggscope, root, run } from "../lib.mjs";
 
 const files = run("git", ["ls-files"], { cwd: root }).stdout.split("\n").filter((f) => f && existsSync(join(root, f)));
 const read = (file) => readFileSync(join(root, file), "utf8");
@@ -15,12 +15,14 @@ const sees = {
     gguf: ["base"],
     trace: ["base"],
     capture: ["base", "trace"],
-    stream: ["capture"],
+    stream: ["base", "capture", "trace"],
     analyze: ["base", "gguf", "trace"],
+    answer: ["base", "gguf", "trace", "analyze"],
     record: ["base", "gguf", "trace", "engine"],
-    export: ["base", "gguf", "trace", "analyze"],
-    serve: ["base", "gguf", "trace", "analyze"],
-    cli: ["base", "gguf", "trace", "analyze", "record", "export", "serve", "engine"],
+    export: ["base", "gguf", "trace", "analyze", "answer"],
+    serve: ["base", "gguf", "trace", "analyze", "answer"],
+    wasm: ["base", "serve"],
+    cli: ["base", "gguf", "trace", "analyze", "answer", "record", "export", "serve", "engine"],
     engine: ["base", "gguf"],
 };
 
@@ -45,8 +47,10 @@ test("no banned functions", () => {
 });
 
 test("library code neither prints nor exits", () => {
-    const talk = /(^|[^a-z_])(printf|puts|putchar|perror|exit|_exit|abort)\s*\(/m;
-    for (const file of sources.filter((f) => /^src\/(gguf|trace|analyze|export|record\/observe)\//.test(f)))
+    const talk = /(^|[^a-z_])(printf|puts|putchar|perror|exit|_exit|abort)\s*\(|\b(fprintf|vfprintf|fputs|fputc|putc|fwrite|dprintf|write)\s*\([^;]*\b(stdout|stderr|STD(OUT|ERR)_FILENO)\b/m;
+    for (const line of ['printf("x");', 'fprintf(stdout, "x");', 'fputs("x", stderr);', "fwrite(data, 1, n, stdout);", "exit(1);"]) assert.match(line, talk);
+    for (const line of ['fprintf(file, "x");', 'snprintf(text, n, "x");', "fputs(text, out);"]) assert.doesNotMatch(line, talk);
+    for (const file of sources.filter((f) => /^src\/(gguf|trace|analyze|answer|export|record\/observe)\//.test(f)))
         assert.doesNotMatch(read(file).replace(/\/\/.*$/gm, ""), talk, file);
 });
 
@@ -75,9 +79,21 @@ test("man pages are clean", (t) => {
 test("every verb has a man page, a line in ggscope(1) and one in --help", () => {
     const commands = [...read("src/cli/main.c").matchAll(/^\s*\{"([a-z]+)", cmd_/gm)].map((m) => m[1]);
     assert.ok(commands.length > 0);
-    const page = read("docs/man/ggscope.1");
+    const page = read("docs/man/ggscope.1"), help = run(ggscope, ["--help"]);
+    assert.equal(help.status, 0, help.stderr);
     for (const command of commands) {
         assert.ok(existsSync(join(root, `docs/man/ggscope-${command}.1`)), `docs/man/ggscope-${command}.1`);
         assert.match(page, new RegExp(`ggscope-${command}`), `ggscope(1) names ${command}`);
+        assert.match(help.stdout, new RegExp(`^  ${command} +\\S.*$`, "m"), `ggscope --help names ${command}`);
+        assert.match(run(ggscope, [command, "--help"]).stdout, new RegExp(`^Usage: ggscope ${command} `), `ggscope ${command} --help`);
     }
+});
+
+test("every file that docs/architecture.md names is there, and it says where twelve kinds of change go", () => {
+    const page = read("docs/architecture.md");
+    const named = [...page.matchAll(/`((?:src|include|ui|tests|docs|cmake|scripts)\/[A-Za-z0-9_./-]+)`/g)].map((m) => m[1]).filter((name) => !name.includes("VERB"));
+    assert.ok(named.length > 40, `${named.length} names`);
+    for (const name of named) assert.ok(existsSync(join(root, name)), `docs/architecture.md names ${name}, which is not there`);
+    const rows = page.split("## Where do I add ...?")[1].split("\n## ")[0].split("\n").filter((line) => line.startsWith("| ") && !line.startsWith("| a new "));
+    assert.equal(rows.length, 12);
 });

@@ -1,15 +1,18 @@
 // Unit tests of src/base.
+#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <float.h>
 #include <math.h>
 #include <setjmp.h>
+#include <signal.h>
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include <cmocka.h>
@@ -338,33 +341,117 @@ static char * scratch_path(const char * name) {
     return path;
 }
 
+// How many names in the folder begin with `prefix`?
+static int names_with(const char * folder, const char * prefix) {
+    DIR * dir = opendir(folder);
+    int   n   = 0;
+    assert_non_null(dir);
+    for (struct dirent * entry; (entry = readdir(dir)) != NULL;)
+        n += strncmp(entry->d_name, prefix, strlen(prefix)) == 0;
+    closedir(dir);
+    return n;
+}
+
+static void assert_contents(const char * path, const char * text) {
+    struct ggs_mapping mapping;
+    assert_int_equal(ggs_mapping_open(&mapping, path, NULL), 0);
+    assert_int_equal(mapping.size, strlen(text));
+    assert_memory_equal(mapping.data, text, strlen(text));
+    ggs_mapping_close(&mapping);
+}
+
 static void test_output_appears_whole(void ** state) {
     (void) state;
     struct ggs_error  error;
     struct ggs_output output;
-    char *            path = strdup(scratch_path("out.txt"));
-    assert_int_equal(ggs_output_open(&output, path, &error), 0);
-    fputs("hello", output.file);
-    assert_int_equal(access(path, F_OK), -1); // not there before commit
-    char * temporary = strdup(output.temporary);
-    assert_int_equal(ggs_output_commit(&output, &error), 0);
-    assert_int_equal(access(temporary, F_OK), -1);
+    struct stat       before, after;
+    bool              unchanged;
+    char *            path   = strdup(scratch_path("out.txt"));
+    char *            folder = strndup(path, strlen(path) - 8);
+    for (int named = 0; named < 2; named++) {
+        int (*open_output)(struct ggs_output *, const char *, struct ggs_error *) =
+            named ? ggs_output_open_named : ggs_output_open;
+        assert_int_equal(open_output(&output, path, &error), 0);
+        fputs("hello", output.file);
+        assert_int_equal(access(path, F_OK), -1); // not there before commit
+        assert_int_equal(ggs_output_commit(&output, &error), 0);
+        assert_contents(path, "hello");
 
-    struct ggs_mapping mapping;
-    assert_int_equal(ggs_mapping_open(&mapping, path, &error), 0);
-    assert_int_equal(mapping.size, 5);
-    assert_memory_equal(mapping.data, "hello", 5);
-    ggs_mapping_close(&mapping);
+        assert_int_equal(open_output(&output, path, &error), 0);
+        fputs("other", output.file);
+        ggs_output_discard(&output);
+        assert_contents(path, "hello"); // the old one is untouched
 
-    assert_int_equal(ggs_output_open(&output, path, &error), 0);
-    fputs("other", output.file);
-    ggs_output_discard(&output);
-    assert_int_equal(ggs_mapping_open(&mapping, path, &error), 0);
-    assert_memory_equal(mapping.data, "hello", 5); // the old one is untouched
-    ggs_mapping_close(&mapping);
-    unlink(path);
-    free(temporary);
+        assert_int_equal(stat(path, &before), 0);
+        assert_int_equal(open_output(&output, path, &error), 0);
+        fputs("hello", output.file);
+        assert_int_equal(ggs_output_commit_changed(&output, &unchanged, &error), 0);
+        assert_true(unchanged && stat(path, &after) == 0 && before.st_ino == after.st_ino);
+
+        assert_int_equal(open_output(&output, path, &error), 0);
+        fputs("new", output.file);
+        assert_int_equal(ggs_output_commit_changed(&output, &unchanged, &error), 0);
+        assert_false(unchanged);
+        assert_contents(path, "new");
+        assert_int_equal(names_with(folder, "out.txt"), 1);
+        unlink(path);
+    }
+    free(folder);
     free(path);
+}
+
+static void test_output_keeps_links_and_devices(void ** state) {
+    (void) state;
+    struct ggs_error  error;
+    struct ggs_output output;
+    struct stat       facts;
+    char *            path = strdup(scratch_path("linked.txt"));
+    char *            link = strdup(scratch_path("link"));
+    close(open(path, O_CREAT | O_WRONLY, 0600));
+    assert_int_equal(symlink(path, link), 0);
+    assert_int_equal(ggs_output_open(&output, link, &error), 0);
+    fputs("through", output.file);
+    assert_int_equal(ggs_output_commit(&output, &error), 0);
+    assert_true(lstat(link, &facts) == 0 && S_ISLNK(facts.st_mode));
+    assert_contents(path, "through");
+
+    assert_int_equal(ggs_output_open(&output, "/dev/full", &error), 0);
+    fputs("does not fit", output.file);
+    assert_int_equal(ggs_output_commit(&output, &error), GGS_IO);
+    assert_string_equal(error.text, "cannot write /dev/full: No space left on device");
+    assert_true(stat("/dev/full", &facts) == 0 && S_ISCHR(facts.st_mode));
+    assert_int_equal(ggs_output_open_named(&output, "/dev/full", &error), GGS_USAGE);
+    unlink(link), unlink(path);
+    free(link), free(path);
+}
+
+// A writer that is killed leaves nothing, or a file that the next one removes; the file of a living one stays.
+static void test_output_of_a_killed_writer(void ** state) {
+    (void) state;
+    struct ggs_error  error;
+    struct ggs_output output, living;
+    char *            path   = strdup(scratch_path("killed.txt"));
+    char *            folder = strndup(path, strlen(path) - 11);
+    for (int named = 0; named < 2; named++) {
+        pid_t child = fork();
+        if (child == 0) {
+            int failed = named ? ggs_output_open_named(&output, path, &error) : ggs_output_open(&output, path, &error);
+            if (failed == 0) fputs("half", output.file), fflush(output.file);
+            raise(SIGKILL);
+        }
+        assert_int_equal(waitpid(child, NULL, 0), child);
+        assert_true(names_with(folder, "killed.txt") == 0 || named);
+    }
+    assert_int_equal(names_with(folder, "killed.txt.tmp-"), 1);
+    close(open(scratch_path("killed.txt.tmp-mine"), O_CREAT | O_WRONLY, 0600)); // not of that form
+    assert_int_equal(ggs_output_open_named(&living, path, &error), 0);
+    assert_int_equal(names_with(folder, "killed.txt.tmp-"), 2); // mine, and the living one's
+    ggs_output_sweep(path);
+    assert_int_equal(access(living.temporary, F_OK), 0);
+    ggs_output_discard(&living);
+    assert_int_equal(names_with(folder, "killed.txt"), 1);
+    unlink(scratch_path("killed.txt.tmp-mine"));
+    free(folder), free(path);
 }
 
 static void test_output_reports_a_full_disk(void ** state) {
@@ -376,7 +463,8 @@ static void test_output_reports_a_full_disk(void ** state) {
     FILE * full = freopen("/dev/full", "w", output.file);
     assert_non_null(full);
     output.file = full;
-    fputs("does not fit", output.file);
+    for (int i = 0; i < 10000; i++) fputs("does not fit", output.file); // fails here already, and errno is forgotten
+    errno = ENOTTY;
     assert_int_equal(ggs_output_commit(&output, &error), GGS_IO);
     assert_non_null(strstr(error.text, "No space left on device"));
     assert_int_equal(access(path, F_OK), -1);
@@ -486,6 +574,8 @@ int main(void) {
         cmocka_unit_test(test_format_numbers),
         cmocka_unit_test(test_parse_numbers),
         cmocka_unit_test(test_output_appears_whole),
+        cmocka_unit_test(test_output_keeps_links_and_devices),
+        cmocka_unit_test(test_output_of_a_killed_writer),
         cmocka_unit_test(test_output_reports_a_full_disk),
         cmocka_unit_test(test_mapping_refuses_what_is_no_file),
         cmocka_unit_test(test_columns),

@@ -661,7 +661,7 @@ static void test_types_of_library(void ** state) {
     assert_true(name_of != NULL && size_of != NULL && block_of != NULL);
     assert_true(GGML_TYPE_COUNT >= 43);
     for (int i = 0; i < GGML_TYPE_COUNT; i++) {
-        const struct ggs_type * type = ggs_type_find((uint32_t) i);
+        const struct ggs_gguf_type * type = ggs_type_find((uint32_t) i);
         if (type == NULL)
             fail_msg("the table has no type %d, which the library calls %s", i, name_of((enum ggml_type) i));
         assert_int_equal(type->removed, block_of((enum ggml_type) i) == 0);

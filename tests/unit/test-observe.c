@@ -47,18 +47,18 @@ static int teardown(void ** state) {
 
 // What the machine's stream holds, in order; `n` records of one type.
 static void * records(uint32_t type, size_t bytes, size_t * n) {
-    struct ggs_spool                  spool;
-    const struct ggs_journal_record * record;
-    char *                            list = calloc(64, bytes);
+    struct ggs_spool  spool;
+    struct ggs_record record;
+    char *            list = calloc(64, bytes);
     assert_non_null(list);
     ggs_machine_spool_close(&machine, NULL);
     assert_int_equal(ggs_spool_open(&spool, f.directory, NULL), 0);
     *n = 0;
-    while ((record = ggs_spool_stream_record(&spool.machine)) != NULL) {
-        assert_int_equal(record->type, type);
-        assert_int_equal(record->bytes, sizeof(*record) + bytes);
+    while (ggs_spool_stream_record(&spool.machine, &record)) {
+        assert_int_equal(record.type, type);
+        assert_int_equal(record.length, bytes);
         assert_true(*n < 64);
-        memcpy(list + bytes * (*n)++, record + 1, bytes);
+        memcpy(list + bytes * (*n)++, record.body, bytes);
     }
     ggs_spool_release(&spool);
     return list;
@@ -220,14 +220,14 @@ static void test_every_fault_of_a_program_is_seen(void ** state) {
     ggs_observer_end(watch);
     for (int i = 0; i < 2; i++) close(gate[i]), close(told[i]);
 
-    struct ggs_spool                  spool;
-    const struct ggs_journal_record * record;
-    uint64_t                          seen = 0, last = 0;
+    struct ggs_spool  spool;
+    struct ggs_record record;
+    uint64_t          seen = 0, last = 0;
     ggs_machine_spool_close(&machine, NULL);
     assert_int_equal(ggs_spool_open(&spool, f.directory, NULL), 0);
-    while ((record = ggs_spool_stream_record(&spool.machine)) != NULL) {
-        assert_int_equal(record->type, GGS_JOURNAL_FAULT); // and no loss
-        const struct ggs_journal_fault * fault = (const void *) (record + 1);
+    while (ggs_spool_stream_record(&spool.machine, &record)) {
+        assert_int_equal(record.type, GGS_JOURNAL_FAULT); // and no loss
+        const struct ggs_journal_fault * fault = record.body;
         assert_true(fault->begin_ns >= last);
         last = fault->begin_ns;
         if (fault->pid != (uint32_t) child) continue; // a sanitizer starts processes of its own
@@ -318,7 +318,7 @@ static void test_faults_find_their_op(void ** state) {
         add_fault(cases[i].begin, cases[i].begin + 7, cases[i].os_thread, cases[i].address, PID);
         add_fault(cases[i].begin, cases[i].begin + 7, cases[i].os_thread, cases[i].address, PID + 1); // not ours
     }
-    struct ggs_journal_number loss = {{GGS_LOSS_FAULTS, 0, 17, 0}};
+    struct ggs_journal_loss loss = {.reason = GGS_LOSS_FAULTS, .count = 17};
     ggs_machine_spool_append(&machine, GGS_JOURNAL_LOSS, FIXTURE_FIRST_NS + 9000, &loss, sizeof(loss));
     ggs_machine_spool_close(&machine, NULL);
     struct ggs_reader * reader = seal_and_open(&f, folder, NULL, &result);

@@ -474,7 +474,8 @@ static void test_losses(void ** state) {
     struct ggs_spool_op stray = {.run = 1, .node = 0, .begin = f.ticks, .flags = GGS_OP_RUN_ENDED};
     fixture_op(&f, 0, &stray); // of a run that the journal never told
     fixture_run(&f, 2, 1, 0, 1, 0);
-    fixture_numbers(&f, GGS_JOURNAL_LOSS, GGS_LOSS_SPACE, 0, 12, 2, NULL);
+    struct ggs_journal_loss loss = {.reason = GGS_LOSS_SPACE, .count = 12, .run = 2, .begin = f.ticks, .end = f.ticks};
+    fixture_record(&f, GGS_JOURNAL_LOSS, &loss, sizeof(loss), NULL);
     stray.run = 2, stray.node = TINY_NODES; // no such node
     fixture_op(&f, 0, &stray);
     fixture_run_end(&f, 2);
@@ -574,6 +575,207 @@ static void test_garbage(void ** state) {
     free(lane);
     free(spool);
     free(trace);
+}
+
+// The CPU computes it, but there was no lane for it: it is not opaque, all of it was lost.
+static void test_run_without_a_lane(void ** state) {
+    (void) state;
+    size_t n;
+    fixture_process(&f);
+    tiny_graph(&f, 1);
+    fixture_run(&f, 1, 1, 0, 2, UINT32_MAX);
+    struct ggs_journal_loss loss = {.reason = GGS_LOSS_SLOTS, .count = 10, .run = 1, .begin = f.ticks};
+    fixture_advance(&f, 1000);
+    loss.end = f.ticks;
+    fixture_record(&f, GGS_JOURNAL_LOSS, &loss, sizeof(loss), NULL);
+    fixture_run_end(&f, 1);
+    struct ggs_reader * reader = seal_and_open(&f, folder, NULL, NULL);
+    struct ggs_run *    runs   = READ(reader, GGS_TABLE_RUNS, ggs_run, &n);
+    assert_int_equal(runs[0].flags, GGS_RUN_PARTIAL);
+    assert_int_equal(runs[0].slot, -1);
+    assert_int_equal(runs[0].opaque, 0);
+    assert_int_equal(runs[0].cut + runs[0].empty, runs[0].nodes);
+    assert_int_equal(runs[0].lost, 10);
+    struct ggs_loss * losses = READ(reader, GGS_TABLE_LOSSES, ggs_loss, &n);
+    assert_int_equal(losses[0].run, 1);
+    assert_int_equal(losses[0].end_ns - losses[0].begin_ns, 1000);
+    assert_int_equal(ggs_reader_rows(reader, GGS_TABLE_LOD), 0);
+    free(runs);
+    free(losses);
+    ggs_reader_close(reader);
+}
+
+// A run on a device: what its DEVICE_RUN says of nodes, which comes after the call has returned. `replayed`: a captured graph, whose record
+// names every node.
+static void device_run(uint64_t run, bool replayed) {
+    static const uint32_t  visited[] = {0, 1, 3, 4, 5, 6}; // 2 is computed together with 1, 4 is empty
+    struct ggs_journal_run begin     = {
+            .run = run, .graph = 1, .ticks = f.ticks, .monotonic_ns = fixture_ns(&f), .os_thread = 7};
+    fixture_record(&f, GGS_JOURNAL_RUN, &begin, sizeof(begin), "CUDA0");
+    uint64_t start = fixture_ns(&f);
+    fixture_advance(&f, 1000);
+    struct ggs_journal_run_end end = {.run = run, .ticks = f.ticks, .monotonic_ns = fixture_ns(&f)};
+    fixture_record(&f, GGS_JOURNAL_RUN_END, &end, sizeof(end), NULL);
+    fixture_advance(&f, 9000);
+    struct {
+        struct ggs_journal_device_run head;
+        struct ggs_journal_device_op  ops[TINY_NODES];
+    } record = {.head = {.run        = run,
+                         .results_ns = start + 9500,
+                         .ops        = replayed ? 7 : 6,
+                         .timed      = replayed ? GGS_DEVICE_REPLAYED : GGS_DEVICE_TIMED}};
+    for (uint32_t i = 0; i < record.head.ops; i++) {
+        uint32_t node = replayed ? i : visited[i];
+        bool     ran  = node != 4 && node != 2;
+        record.ops[i] = (struct ggs_journal_device_op){.node     = node,
+                                                       .queue    = 40,
+                                                       .submit   = begin.ticks + 10 * node,
+                                                       .begin_ns = ran ? start + 2000 + 1000 * node : 0,
+                                                       .end_ns   = ran ? start + 2900 + 1000 * node : 0};
+    }
+    fixture_record(&f, GGS_JOURNAL_DEVICE_RUN, &record, sizeof(record.head) + record.head.ops * sizeof(record.ops[0]),
+                   NULL);
+}
+
+static void test_device_runs(void ** state) {
+    (void) state;
+    size_t n;
+    fixture_process(&f);
+    tiny_graph(&f, 1);
+    device_run(1, false);
+    device_run(2, true);
+    struct ggs_reader * reader = seal_and_open(&f, folder, NULL, NULL);
+    struct ggs_run *    runs   = READ(reader, GGS_TABLE_RUNS, ggs_run, &n);
+    assert_int_equal(n, 2);
+    for (size_t i = 0; i < n; i++) {
+        assert_int_equal(runs[i].flags, 0);
+        assert_int_equal(runs[i].end_ns - runs[i].begin_ns, 9500); // not when the call returned
+        assert_int_equal(runs[i].executed, 5);
+        assert_int_equal(runs[i].absorbed, 1);
+        assert_int_equal(runs[i].empty, 1);
+        assert_int_equal(runs[i].unseen + runs[i].opaque + runs[i].skipped, 0);
+    }
+    struct ggs_op_run * ops = READ(reader, GGS_TABLE_OP_RUNS, ggs_op_run, &n);
+    assert_int_equal(n, 10);
+    assert_int_equal(ops[1].node, 1);
+    assert_int_equal(ops[1].absorbed, 1);
+    assert_int_equal(ops[1].begin_ns - runs[0].begin_ns, 3000);
+    assert_int_equal(ops[1].duration_ns, 900);
+    assert_true(ops[1].submit_ns >= runs[0].begin_ns && ops[1].submit_ns < ops[1].begin_ns);
+    assert_int_equal(ops[6].absorbed, 1); // the same of the replay
+    assert_int_equal(ops[1].flags, GGS_OP_RUN_ENDED | GGS_OP_RUN_FUSED);
+    struct ggs_lane * lanes = READ(reader, GGS_TABLE_LANES, ggs_lane, &n);
+    assert_int_equal(n, 1);
+    assert_int_equal(lanes[0].kind, GGS_LANE_QUEUE);
+    assert_string_equal(ggs_reader_string(reader, lanes[0].name), "CUDA0");
+    free(runs);
+    free(ops);
+    free(lanes);
+    ggs_reader_close(reader);
+}
+
+// Backends that are seen as whole graphs have a lane each, named after them; the CPU's keep their names.
+static void test_lanes(void ** state) {
+    (void) state;
+    static const char * const names[] = {"CPU thread 0", "CPU thread 1", "CUDA0", "BLAS", "CPU #2 thread 0"};
+    size_t                    n;
+    fixture_process(&f);
+    tiny_graph(&f, 1);
+    tiny_run(&f, 1, 1, 0, 2, 0, 0, NULL, 0);
+    for (uint64_t run = 2; run < 5; run++) {
+        struct ggs_journal_run     begin = {.run = run, .graph = 1, .ticks = f.ticks, .monotonic_ns = fixture_ns(&f)};
+        struct ggs_journal_run_end end   = {.run = run};
+        fixture_record(&f, GGS_JOURNAL_RUN, &begin, sizeof(begin), run == 3 ? "BLAS" : "CUDA0");
+        fixture_advance(&f, 5000);
+        end.ticks = f.ticks, end.monotonic_ns = fixture_ns(&f);
+        fixture_record(&f, GGS_JOURNAL_RUN_END, &end, sizeof(end), NULL);
+    }
+    tiny_run(&f, 5, 1, 0, 1, 1, 0, NULL, 0);
+    struct ggs_reader * reader = seal_and_open(&f, folder, NULL, NULL);
+    struct ggs_lane *   lanes  = READ(reader, GGS_TABLE_LANES, ggs_lane, &n);
+    assert_int_equal(n, 5);
+    for (size_t i = 0; i < n; i++) assert_string_equal(ggs_reader_string(reader, lanes[i].name), names[i]);
+    struct ggs_device * devices = READ(reader, GGS_TABLE_DEVICES, ggs_device, &n);
+    assert_int_equal(n, 3);
+    assert_int_equal(devices[0].seen, GGS_SEEN_OPS);
+    assert_int_equal(devices[1].seen, GGS_SEEN_GRAPHS);
+    struct ggs_run * runs = READ(reader, GGS_TABLE_RUNS, ggs_run, &n);
+    for (size_t i = 0; i < n; i++) {
+        static const uint64_t device[] = {1, 2, 3, 2, 1};
+        assert_int_equal(runs[i].device, device[i]);
+        assert_int_equal(runs[i].process, 1);
+        assert_int_equal(runs[i].flags, i == 0 || i == 4 ? 0 : GGS_RUN_OPAQUE | GGS_RUN_RESULTS_UNSEEN);
+    }
+    struct ggs_lod * lod  = READ(reader, GGS_TABLE_LOD, ggs_lod, &n);
+    uint64_t         busy = 0;
+    for (size_t i = 0; i < n; i++)
+        if (lod[i].level == lod[0].level && lod[i].lane == 3) busy += lod[i].busy_ns;
+    assert_int_equal(busy, 10000);
+    free(lanes);
+    free(devices);
+    free(runs);
+    free(lod);
+    ggs_reader_close(reader);
+}
+
+// The engine's barrier was not seen: thread 0 tells its ends, the others end before any thread begins the next op.
+static void test_hidden_barrier(void ** state) {
+    (void) state;
+    static const struct {
+        uint32_t lane, node;
+        uint64_t begin, duration, wait, inner;
+        uint8_t  flags;
+    } units[] = {
+        {0, 0, 100, 50, 0, 0, GGS_OP_RUN_ENDED | GGS_OP_RUN_WAIT_UNSEEN},
+        {0, 3, 200, 90, 0, 10, GGS_OP_RUN_ENDED | GGS_OP_RUN_WAIT_UNSEEN},
+        {1, 0, 110, 0, 0, 0, 0},
+        {1, 3, 190, 30, 20, 5, GGS_OP_RUN_ENDED}, // ended by a barrier inside it
+    };
+    static const struct {
+        uint64_t node, thread, begin, duration, inner, flags;
+    } expected[] = {
+        {0, 0, 100, 50, 0, GGS_OP_RUN_ENDED | GGS_OP_RUN_WAIT_UNSEEN},
+        {3, 0, 200, 90, 10, GGS_OP_RUN_ENDED | GGS_OP_RUN_WAIT_UNSEEN},
+        {0, 1, 110, 80, 0, GGS_OP_RUN_ENDED | GGS_OP_RUN_WAIT_UNSEEN | GGS_OP_RUN_END_BOUND},
+        {3, 1, 190, 310, 25, GGS_OP_RUN_ENDED | GGS_OP_RUN_WAIT_UNSEEN | GGS_OP_RUN_END_BOUND},
+    };
+    size_t n;
+    fixture_process(&f);
+    tiny_graph(&f, 1);
+    uint64_t start = f.ticks;
+    fixture_run(&f, 1, 1, 0, 2, 0);
+    for (uint32_t i = 0; i < 2; i++) fixture_lane(&f, i, 0, i);
+    for (size_t i = 0; i < sizeof(units) / sizeof(units[0]); i++) {
+        struct ggs_spool_op op = {.flags      = units[i].flags,
+                                  .run        = 1,
+                                  .node       = units[i].node,
+                                  .begin      = start + 3 * units[i].begin,
+                                  .duration   = (uint32_t) (3 * units[i].duration),
+                                  .wait       = (uint32_t) (3 * units[i].wait),
+                                  .inner_wait = (uint32_t) (3 * units[i].inner)};
+        fixture_op(&f, units[i].lane, &op);
+    }
+    fixture_advance(&f, 500);
+    struct ggs_journal_run_end end = {
+        .run = 1, .ticks = f.ticks, .monotonic_ns = fixture_ns(&f), .flags = GGS_RUN_NO_WAITS};
+    fixture_record(&f, GGS_JOURNAL_RUN_END, &end, sizeof(end), NULL);
+    struct ggs_reader * reader = seal_and_open(&f, folder, NULL, NULL);
+    struct ggs_run *    run    = READ(reader, GGS_TABLE_RUNS, ggs_run, &n);
+    struct ggs_op_run * rows   = READ(reader, GGS_TABLE_OP_RUNS, ggs_op_run, &n);
+    assert_int_equal(run->flags, GGS_RUN_NO_WAITS);
+    assert_int_equal(n, 4);
+    for (size_t i = 0; i < n; i++) {
+        assert_int_equal(rows[i].node, expected[i].node);
+        assert_int_equal(rows[i].thread, expected[i].thread);
+        assert_int_equal(rows[i].begin_ns - run->begin_ns, expected[i].begin);
+        assert_int_equal(rows[i].duration_ns, expected[i].duration);
+        assert_int_equal(rows[i].wait_ns, 0);
+        assert_int_equal(rows[i].inner_wait_ns, expected[i].inner);
+        assert_int_equal(rows[i].flags, expected[i].flags);
+    }
+    free(run);
+    free(rows);
+    ggs_reader_close(reader);
 }
 
 // A header that gives less than its own size: the segment is damaged, and nothing beyond it is read.
@@ -706,6 +908,10 @@ int main(void) {
         TEST(segments_given_up),
         TEST(garbage),
         TEST(header_size),
+        TEST(run_without_a_lane),
+        TEST(lanes),
+        TEST(hidden_barrier),
+        TEST(device_runs),
         TEST(directory),
         TEST(half_removed_spool),
     };

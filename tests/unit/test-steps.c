@@ -13,6 +13,8 @@ static char *               folder;
 static struct spool_fixture f;
 static uint64_t             next_decode, next_run;
 
+static uint64_t unseen_graph; // that unseen_decode computes
+
 static int setup(void ** state) {
     (void) state;
     folder       = scratch_make();
@@ -21,6 +23,7 @@ static int setup(void ** state) {
     free(spool);
     fixture_process(&f);
     tiny_graph(&f, 1);
+    unseen_graph = 1;
     next_decode = next_run = 1;
     return 0;
 }
@@ -46,7 +49,7 @@ static void unseen_decode(uint64_t scheduler, uint32_t n, int32_t position) {
     int32_t                tokens[64];
     uint64_t               schedule = 1000 + next_run;
     struct ggs_journal_run run      = {.run          = next_run,
-                                       .graph        = 1,
+                                       .graph        = unseen_graph,
                                        .schedule     = schedule,
                                        .ticks        = f.ticks,
                                        .monotonic_ns = fixture_ns(&f),
@@ -284,6 +287,36 @@ static void test_tokens_from_graphs_alone(void ** state) {
     ggs_reader_close(reader);
 }
 
+// Inputs without names are found by what they are used for; the context that was made is the one that the scheduler computes for.
+static void test_inputs_without_names(void ** state) {
+    (void) state;
+    size_t n;
+    tiny_graph_unnamed(&f, 2);
+    unseen_graph = 2;
+    fixture_numbers(&f, GGS_JOURNAL_CONTEXT, 7, 700, 70, 0, NULL);
+    unseen_decode(50, 3, 0);
+    unseen_decode(50, 1, 3);
+    unseen_decode(50, 1, 4);
+    struct ggs_reader * reader = seal_and_open(&f, folder, NULL, NULL);
+    struct ggs_token *  tokens = read_all(reader, GGS_TABLE_TOKENS, sizeof(*tokens), &n);
+    assert_int_equal(n, 5);
+    for (size_t i = 0; i < n; i++) {
+        assert_int_equal(tokens[i].position, i);
+        assert_int_equal(tokens[i].output, i >= 2);
+    }
+    struct ggs_step * steps = read_all(reader, GGS_TABLE_STEPS, sizeof(*steps), &n);
+    assert_int_equal(n, 3);
+    assert_int_equal(steps[0].phase, PROMPT);
+    assert_int_equal(steps[2].phase, GENERATE);
+    struct ggs_context * contexts = read_all(reader, GGS_TABLE_CONTEXTS, sizeof(*contexts), &n);
+    assert_int_equal(n, 1);
+    assert_int_equal(contexts[0].model, 700);
+    free(tokens);
+    free(steps);
+    free(contexts);
+    ggs_reader_close(reader);
+}
+
 // An eval callback cuts a graph into runs of one node; all belong to the scheduler call that looked up the tokens.
 static void test_runs_of_one_scheduler_call(void ** state) {
     (void) state;
@@ -345,6 +378,7 @@ int main(void) {
         TEST(interrupted_decode),
         TEST(steps_from_graphs_alone),
         TEST(tokens_from_graphs_alone),
+        TEST(inputs_without_names),
         TEST(runs_of_one_scheduler_call),
         TEST(many_steps_beside_an_idle_context),
     };

@@ -312,7 +312,13 @@ static void test_levels_of_detail(void ** state) {
     struct ggs_op_run * ops    = read_all(reader, GGS_TABLE_OP_RUNS, sizeof(*ops), &n_ops);
     struct ggs_lod *    bins   = read_all(reader, GGS_TABLE_LOD, sizeof(*bins), &n);
     uint64_t            busy = 0, wait = 0, levels = 0;
-    for (size_t i = 0; i < n_ops; i++) busy += ops[i].duration_ns, wait += ops[i].wait_ns;
+    uint64_t            inner = 0; // waits inside ops are waits at every level, as they are in single op runs
+    for (size_t i = 0; i < n_ops; i++) {
+        busy += ops[i].duration_ns - ops[i].inner_wait_ns;
+        wait += ops[i].wait_ns + ops[i].inner_wait_ns;
+        inner += ops[i].inner_wait_ns;
+    }
+    assert_true(inner > 0);
     for (uint64_t level = 0; level < 64; level++) {
         uint64_t level_busy = 0, level_wait = 0, level_count = 0, rows = 0;
         for (size_t i = 0; i < n; i++) {

@@ -51,7 +51,7 @@ const char * const tiny_names[TINY_TENSORS] = {"embd",
                                                "out_ids",
                                                "blk.0.attn_q.weight"};
 
-void tiny_graph(struct spool_fixture * f, uint64_t id) {
+static void add_tiny_graph(struct spool_fixture * f, uint64_t id, const char * const * names) {
     static const int32_t      ops[TINY_NODES]        = {OP_GET_ROWS, OP_RMS_NORM, OP_MUL,     OP_MUL_MAT,
                                                         OP_RESHAPE,  OP_ROPE,     OP_GET_ROWS};
     static const int32_t      sources[TINY_NODES][2] = {{EMBD, TOKENS}, {0, -1},  {1, -1},     {WEIGHT, 2},
@@ -66,7 +66,20 @@ void tiny_graph(struct spool_fixture * f, uint64_t id) {
     list[4].address        = list[3].address;
     list[5].parameters[0]  = 1;
     list[5].parameters[15] = -7;
-    fixture_graph(f, id, TINY_NODES, TINY_TENSORS, list, tiny_names);
+    for (int i = TOKENS; i <= OUT_IDS; i++) list[i].type = 26, list[i].flags = 1;
+    fixture_graph(f, id, TINY_NODES, TINY_TENSORS, list, names);
+}
+
+void tiny_graph(struct spool_fixture * f, uint64_t id) {
+    add_tiny_graph(f, id, tiny_names);
+}
+
+void tiny_graph_unnamed(struct spool_fixture * f, uint64_t id) {
+    const char * names[TINY_TENSORS];
+    memcpy(names, tiny_names, sizeof(names));
+    names[POS]     = "leaf_6";
+    names[OUT_IDS] = "leaf_9";
+    add_tiny_graph(f, id, names);
 }
 
 void tiny_ops(struct spool_fixture * f, uint32_t run, uint32_t threads, uint32_t slot, uint32_t n_tokens,

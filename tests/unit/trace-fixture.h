@@ -17,6 +17,8 @@ char * scratch_path(const char * folder, const char * name); // to be freed
 enum { TINY_NODES = 7, TINY_TENSORS = 12 };
 extern const char * const tiny_names[TINY_TENSORS];
 void                      tiny_graph(struct spool_fixture * f, uint64_t id);
+// The same as some builds of the engine leave it: inputs are marked, but have no names of their own.
+void tiny_graph_unnamed(struct spool_fixture * f, uint64_t id);
 
 // A run of it on `threads` threads of a slot (lanes slot * 4 + thread), with units for all nodes that are computed. Index data as
 // given, 0 tokens for none.

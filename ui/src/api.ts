@@ -2,7 +2,7 @@
 
 export interface Experiment {
     index: number;
-    id: string;
+    experiment_id: string | null;
     name: string;
     directory: string;
     state: string;
@@ -11,7 +11,7 @@ export interface Experiment {
 }
 
 export interface Summary {
-    id: string;
+    experiment_id: string;
     name: string;
     directory: string;
     state: string;
@@ -26,9 +26,9 @@ export interface Summary {
         experts: number;
         experts_used: number;
         bytes: number;
-        files: { file: number; name: string; path: string; bytes: number }[];
+        files: ModelFile[];
     } | null;
-    engine: { ggml_version: string | null; llama_version: string | null; commit: string | null };
+    engine: { ggml_version: string | null; llama_version: string | null; ggml_commit: string | null };
     host: { cpu: string | null; cores: number | null; memory_bytes: number | null; kernel: string | null };
     threads: number;
     prompt: string | null;
@@ -46,39 +46,45 @@ export interface Summary {
     unseen: number;
     interrupted_runs: number;
     lanes: { lane: number; slot: number; thread: number; label: string }[];
+    part: { first_token: number; last_token: number } | null; // of a report that holds only some tokens
     level_ns: number[];
     has: Record<"experts" | "faults" | "block_requests" | "residency" | "pages" | "reads", boolean>;
-    proved: boolean;
+    times_distorted: boolean;
     memory_limit: number | null;
     cold: boolean;
 }
 
-// All arrays have one entry per row; the rows are sorted by file and offset and leave no byte out.
+export interface ModelFile {
+    file: number;
+    bytes: number;
+    path: string;
+}
+
+// All arrays have one entry per place; the rows are sorted by file and offset and leave no byte out.
 export interface ModelMap {
-    files: { file: number; bytes: number; path: string }[];
+    files: ModelFile[];
     tensors: {
-        name: string[];
-        type: string[];
+        name: (string | null)[]; // null for what is no tensor: see kind
+        type: (string | null)[];
         shape: number[][];
         file: number[];
-        offset: number[];
+        file_offset: number[];
         bytes: number[];
-        layer: number[];
+        layer: (number | null)[];
         component: string[];
         category: string[];
         experts: number[];
-        copied: number[];
+        copied: boolean[];
         kind: string[];
     };
 }
 
 export interface Heat {
-    tensors: { reads: number[]; bytes: number[]; last_op: (string | null)[] };
-    experts: { tensor: number; reads: number[]; bytes: number[] }[];
-    touched_bytes: number;
-    model_bytes: number;
+    model: { bytes: number; bytes_touched: number };
+    tensors: { reads: number[]; bytes_read: number[]; last_op: (string | null)[] };
+    experts: { place: number; reads: number[]; bytes_read: number[] }[];
     faults: { minor: number[]; major: number[]; stalled_ns: number[] } | null;
-    pages: { touched: number[] } | null;
+    pages: { bytes_touched: number[] } | null;
     buffers: { buffer: number[]; reads: number[]; writes: number[]; bytes: number[] };
 }
 
@@ -91,29 +97,36 @@ export interface Buffers {
         bytes: number;
         begin_ns: number;
         end_ns: number | null;
-        mapped: boolean;
+        file: number | null; // it lies in a mapping of this file
         layer: number | null;
     }[];
     peak_bytes: number;
-    tensors: { name: string[]; buffer: number[]; offset: number[]; bytes: number[]; layer: number[]; component: string[] };
+    tensors: { name: string[]; buffer: number[]; buffer_offset: number[]; bytes: number[]; layer: (number | null)[]; component: string[] };
 }
 
-export interface Operand {
-    slot: number;
-    write: boolean;
-    name: string;
-    type: string;
-    shape: number[];
-    bytes: number;
-    exact: boolean;
-    ranges: [number, number][];
-    n_ranges: number;
-    source: string;
+// Where the first byte lies that is touched: source DISK with file and file_offset, or BUFFER with buffer; copied weights have an origin.
+export interface Place {
+    source: string | null;
     file: number | null;
     file_offset: number | null;
-    origin_offset: number | null;
     buffer: number | null;
     buffer_offset: number | null;
+    origin_file: number | null;
+    origin_offset: number | null;
+}
+
+export interface Operand extends Place {
+    slot: number | null; // null: the result
+    write: boolean;
+    tensor: number;
+    name: string;
+    type: string | null;
+    shape: number[];
+    bytes: number;
+    offset: number;
+    exact: boolean;
+    n_ranges: number;
+    ranges?: [number, number][];
 }
 
 export interface OpAnswer {
@@ -125,12 +138,11 @@ export interface OpAnswer {
     name: string;
     layer: number | null;
     begin_ns: number;
-    end_ns: number;
     duration_ns: number;
     busy_ns: number;
     wait_ns: number;
     threads: { thread: number; begin_ns: number; duration_ns: number; wait_ns: number }[];
-    absorbed: string[];
+    absorbed: { node: number; op: string; name: string }[];
     operands: Operand[];
     experts: { expert: number; rank: number; weight: number | null }[] | null;
     producers: number[];
@@ -141,20 +153,64 @@ export interface OpAnswer {
 }
 
 export interface LogAnswer {
-    total: number;
-    of: number;
+    total: number | null; // rows that the filter leaves
+    of: number; // rows without it
     from: number;
-    rows: LogRow[];
+    ops: LogRow[];
 }
 
-// row, begin_ns, token, phase, op, name, layer, threads, read, written, source, where, duration_ns, wait_ns, run, node
-export type LogRow = [
-    number, number, number | null, string, string, string, number | null, number,
-    number, number, string, number | null, number, number, number, number,
-];
+// An op; its place is that of the operand named source_name.
+export interface LogRow extends Place {
+    row: number;
+    run: number;
+    node: number;
+    token: number | null;
+    phase: string;
+    op: string;
+    name: string;
+    layer: number | null;
+    absorbed: number;
+    fused_with: number | null; // the node that has the time of both
+    threads: number;
+    begin_ns: number | null; // null: not seen, as the next three
+    duration_ns: number | null;
+    busy_ns: number | null;
+    wait_ns: number | null;
+    bytes_read: number;
+    bytes_written: number;
+    bytes_disk: number;
+    cut: boolean;
+    source_name: string | null;
+}
 export const logColumns = [
-    "row", "begin_ns", "token", "phase", "op", "name", "layer", "threads",
-    "read", "written", "source", "where", "duration_ns", "wait_ns", "run", "node",
-] as const;
+    "row", "begin_ns", "token", "phase", "op", "name", "layer", "absorbed", "fused_with", "threads", "bytes_read", "bytes_written", "bytes_disk", "source", "source_name",
+    "file", "file_offset", "buffer", "origin_file", "origin_offset", "duration_ns", "busy_ns", "wait_ns", "run", "node",
+] as const satisfies (keyof LogRow)[];
+
+export interface GraphNode extends Place {
+    node: number;
+    op: string;
+    name: string;
+    layer: number | null;
+    type: string | null;
+    shape: number[];
+    state: string;
+    fused_with: number | null; // the node that it was computed with
+    begin_ns: number | null;
+    duration_ns: number | null;
+}
+
+export interface GraphAnswer {
+    token: number | null;
+    runs: { run: number; graph: number; backend: string }[]; // of the token step
+    graphs: {
+        run: number;
+        graph: number;
+        backend: string;
+        nodes: GraphNode[];
+        leaves: { name: string; kind: string; bytes: number }[];
+        edges: { node: number; slot: number; source_node: number | null; leaf: number | null }[];
+    }[];
+}
 
 export const phases = ["", "PROMPT", "GENERATE", "MIXED", "WARMUP", "VERIFY"] as const;

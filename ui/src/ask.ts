@@ -1,5 +1,5 @@
 // The one way to data: ask(path) answers a request path such as "/api/x/0/summary" with JSON or with Columns. In a report, which has no
-// server, the same functions read the answers that are embedded in the page (data-report.ts).
+// server, its engine answers the same paths with the same bytes (data-report.ts).
 //
 // Slow answers are jobs: the server says 202 with its progress until the result is there; everything here asks again by itself.
 // Answers are kept (a few dozen) and shared: two views that ask the same thing cause one request.
@@ -7,6 +7,7 @@ import { signal } from "@preact/signals";
 import { useEffect, useState } from "preact/hooks";
 import { type Columns, parse } from "./columns";
 import { reportAnswer } from "./data-report";
+import type { Reply as EngineReply } from "./engine";
 
 declare const REPORT: boolean; // set by build.mjs
 
@@ -40,26 +41,31 @@ interface Progress {
 }
 type Reply = { done: true; answer: unknown } | { done: false; progress: number };
 
-// A server that is busy (503) is asked again while there is patience.
-async function request(path: string, patience: number, abort?: AbortSignal): Promise<Reply> {
-    if (REPORT) return { done: true, answer: await reportAnswer(path) };
-    let response: Response;
+async function fromServer(path: string, abort?: AbortSignal): Promise<EngineReply> {
     try {
-        response = await fetch(path, { signal: abort ?? null, headers: { Accept: "application/json, application/octet-stream" } });
+        const response = await fetch(path, { signal: abort ?? null, headers: { Accept: "application/json, application/octet-stream" } });
+        const json = (response.headers.get("Content-Type") ?? "").startsWith("application/json");
+        const reply = { status: response.status, json, body: await response.arrayBuffer() };
+        serverGone.value = false;
+        return reply;
     } catch (cause) {
         if (abort?.aborted) throw cause;
         serverGone.value = true;
         throw new AskError(0, "The server does not answer.");
     }
-    serverGone.value = false;
-    const json = (response.headers.get("Content-Type") ?? "").startsWith("application/json");
-    if (response.status === 503 && patience > 0) return { done: false, progress: 0 };
-    if (!response.ok) {
-        const said = json ? ((await response.json()) as { error?: string }).error : undefined;
-        throw new AskError(response.status, said ?? `The server refused ${path} with status ${response.status}.`);
+}
+
+// A server that is busy (503) is asked again while there is patience.
+async function request(path: string, patience: number, onProgress?: (progress: number) => void, abort?: AbortSignal): Promise<Reply> {
+    const { status, json, body } = await (REPORT ? reportAnswer(path, onProgress, abort) : fromServer(path, abort));
+    const told = () => JSON.parse(new TextDecoder().decode(body)) as unknown;
+    if (status === 503 && patience > 0 && !REPORT) return { done: false, progress: 0 };
+    if (status < 200 || status > 299) {
+        const said = json ? (told() as { error?: string }).error : undefined;
+        throw new AskError(status, said ?? `The server refused ${path} with status ${status}.`);
     }
-    if (response.status === 202) return { done: false, progress: ((await response.json()) as Progress).progress };
-    return { done: true, answer: json ? await response.json() : parse(await response.arrayBuffer()) };
+    if (status === 202) return { done: false, progress: (told() as Progress).progress };
+    return { done: true, answer: json ? told() : parse(body) };
 }
 
 function pause(milliseconds: number, abort?: AbortSignal): Promise<void> {
@@ -76,7 +82,7 @@ function pause(milliseconds: number, abort?: AbortSignal): Promise<void> {
 export async function askJob<T>(path: string, onProgress?: (progress: number) => void, abort?: AbortSignal): Promise<T> {
     const asked = revision.peek();
     for (let patience = busyTries; ; patience--) {
-        const reply = await request(path, patience, abort);
+        const reply = await request(path, patience, onProgress, abort);
         if (reply.done) {
             if (asked === revision.peek()) keep(path, reply.answer);
             return reply.answer as T;

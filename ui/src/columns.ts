@@ -64,7 +64,7 @@ export function parse(buffer: ArrayBuffer): Columns {
     };
 }
 
-// The reverse, for answers that the page makes itself (a report cuts windows out of the whole) and for tests.
+// The reverse, for tests.
 export function build(columns: Record<string, Column>, extra: Record<string, unknown> = {}): Columns {
     const rows = Math.max(0, ...Object.values(columns).map((column) => column.length));
     return {

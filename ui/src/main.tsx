@@ -1,6 +1,7 @@
 import { render } from "preact";
 import { watchTheme } from "./colours";
 import { listenForKeys } from "./keys";
+import { listenForDrops } from "./shell/drop";
 import { listenForNews, loadExperiments } from "./shell/live";
 import { Shell } from "./shell/Shell";
 import { mirrorInAddress } from "./state";
@@ -26,6 +27,7 @@ async function start(): Promise<void> {
     mirrorInAddress();
     listenForKeys();
     listenForNews();
+    listenForDrops();
     render(<Shell components={components} />, place);
 }
 

@@ -137,7 +137,7 @@ export const missing = signal<string | null>(null);
 function restore(): void {
     const wanted = read(location.hash);
     batch(() => {
-        const index = experiments.value.findIndex((candidate) => candidate.id === wanted.id);
+        const index = experiments.value.findIndex((candidate) => candidate.experiment_id === wanted.id);
         missing.value = wanted.id !== null && index < 0 ? wanted.id : null;
         if (index >= 0 && index !== current.value) show(index);
         if (wanted.view) view.value = wanted.view;
@@ -153,7 +153,7 @@ export function mirrorInAddress(): void {
     window.addEventListener("popstate", restore);
     let step = `${current.value} ${view.value}`;
     effect(() => {
-        const fragment = `#${write(experiment.value?.id ?? "", view.value, selection.value)}`;
+        const fragment = `#${write(experiment.value?.experiment_id ?? "", view.value, selection.value)}`;
         const here = `${current.value} ${view.value}`;
         if (fragment === location.hash) return;
         if (here !== step) history.pushState(null, "", fragment);

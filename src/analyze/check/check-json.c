@@ -7,6 +7,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "analyze/check/check.h"
@@ -36,6 +37,8 @@ bool ggs_is_json_export(const char * directory) {
 static struct json_object * load(struct context * c, const char * name) {
     char path[PATH_MAX];
     if (snprintf(path, sizeof(path), "%s/%s", c->directory, name) >= (int) sizeof(path)) return NULL;
+    struct stat info;
+    if (stat(path, &info) != 0 || !S_ISREG(info.st_mode)) return NULL; // opening a FIFO would wait for a writer
     struct json_object * object = json_object_from_file(path);
     if (object == NULL) return NULL;
     const char * id = json_object_get_string(json_object_object_get(object, "experiment_id"));

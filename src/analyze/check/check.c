@@ -1,46 +1,51 @@
 #include "analyze/check/check.h"
 
+#include <fcntl.h>
 #include <inttypes.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
-#include "analyze/walk/access.h"
+#include "analyze/check/check-context.h"
+#include "analyze/ops/totals.h"
+#include "analyze/walk/recent-runs.h"
+#include "analyze/walk/times.h"
+#include "base/array.h"
 #include "base/checked.h"
 #include "base/error.h"
 #include "base/uuid.h"
 #include "gguf/gguf-map.h"
-#include "gguf/gguf-name.h"
 #include "gguf/gguf.h"
-
-struct context {
-    struct ggs_checks * checks;
-    struct ggs_trace *  trace;
-    const char *        directory;
-    struct ggs_gguf **  gguf; // by file - 1; NULL where it is no GGUF or cannot be read any more
-    bool                cut;  // a run was cut off, or records were lost: numbers may fall short
-};
-
-// What falls short of a whole means: nothing bad where the recording was cut off.
-static enum ggs_check_status incomplete(const struct context * c) {
-    return c->cut || ggs_reader_rows(c->trace->reader, GGS_TABLE_RUNS) == 0 ? GGS_CHECK_INTERRUPTED : GGS_CHECK_FAIL;
-}
 
 void ggs_checks_add(struct ggs_checks * checks, const char * name, enum ggs_check_status status, const char * format,
                     ...) {
-    if (checks->n == GGS_CHECKS) return;
-    struct ggs_check * check = &checks->check[checks->n++];
-    check->name              = name;
-    check->status            = status;
-    va_list arguments;
+    struct ggs_check check = {.name = name, .status = status};
+    va_list          arguments;
     va_start(arguments, format);
-    vsnprintf(check->text, sizeof(check->text), format, arguments);
+    vsnprintf(check.text, sizeof(check.text), format, arguments);
     va_end(arguments);
-    if (status == GGS_CHECK_FAIL) checks->failed = true;
+    bool kept = ggs_array_push(checks->check, checks->n, checks->capacity, check);
+    if (status == GGS_CHECK_FAIL || !kept) checks->failed = true;
 }
 
-// Calls `see` for every row of a table. Negative where the table cannot be read.
+void ggs_checks_release(struct ggs_checks * checks) {
+    free(checks->check);
+    *checks = (struct ggs_checks){0};
+}
+
+const char * ggs_check_word(enum ggs_check_status status) {
+    static const char * const words[GGS_CHECK_STATUSES] = {[GGS_CHECK_OK]          = "ok",
+                                                           [GGS_CHECK_INTERRUPTED] = "interrupted",
+                                                           [GGS_CHECK_WARNING]     = "warning",
+                                                           [GGS_CHECK_FAIL]        = "FAIL",
+                                                           [GGS_CHECK_SKIPPED]     = "skipped"};
+    return words[status];
+}
+
+// Calls `see` for every row of a table. Negative if the table cannot be read.
 static int each(struct context * c, enum ggs_trace_table table, void * row, void (*see)(void * state, const void * row),
                 void * state, struct ggs_error * error) {
     struct ggs_cursor * cursor;
@@ -59,7 +64,8 @@ static void check_bytes(struct context * c) {
     if (ggs_reader_verify(c->trace->reader, NULL, NULL, &error) < 0) {
         ggs_checks_add(c->checks, "checksums", GGS_CHECK_FAIL, "%s", error.text);
     } else if (warning != NULL) {
-        ggs_checks_add(c->checks, "checksums", GGS_CHECK_INTERRUPTED, "%s", warning);
+        // Sealing writes a trace under another name until it is complete: one without an end is a copy that was cut off.
+        ggs_checks_add(c->checks, "checksums", GGS_CHECK_FAIL, "%s", warning);
     } else {
         ggs_checks_add(c->checks, "checksums", GGS_CHECK_OK, "every chunk of %" PRIu64 " bytes",
                        ggs_reader_size(c->trace->reader));
@@ -70,14 +76,15 @@ static void check_identity(struct context * c) {
     char id[GGS_UUID_LENGTH], path[4096];
     ggs_uuid_format(id, ggs_reader_uuid(c->trace->reader));
     snprintf(path, sizeof(path), "%s/experiment.json", c->directory);
-    FILE * file = fopen(path, "re");
-    if (file == NULL) {
+    char        text[4096];
+    struct stat info;
+    int         fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK); // a FIFO must not hold it up
+    ssize_t     n  = fd < 0 || fstat(fd, &info) != 0 || !S_ISREG(info.st_mode) ? -1 : read(fd, text, sizeof(text) - 1);
+    if (fd >= 0) close(fd);
+    if (n < 0) {
         ggs_checks_add(c->checks, "one experiment", GGS_CHECK_SKIPPED, "no experiment.json beside the trace %s", id);
         return;
     }
-    char   text[4096] = "";
-    size_t n          = fread(text, 1, sizeof(text) - 1, file);
-    fclose(file);
     text[n]         = '\0';
     const char * at = strstr(text, "\"experiment_id\"");
     bool         ok = at != NULL && strstr(at, id) != NULL && strstr(at, id) < at + 64;
@@ -90,7 +97,7 @@ static void check_identity(struct context * c) {
 // ---- coverage, losses ----
 
 struct coverage {
-    uint64_t runs, interrupted, nodes, unseen, opaque, cut, wrong;
+    uint64_t runs, interrupted, nodes, unseen, opaque, cut, wrong, no_waits;
 };
 
 static void see_run(void * state, const void * row) {
@@ -99,6 +106,7 @@ static void see_run(void * state, const void * row) {
     uint64_t sum = run->executed + run->absorbed + run->empty + run->skipped + run->opaque + run->unseen + run->cut;
     s->runs++;
     s->interrupted += (run->flags & GGS_RUN_INTERRUPTED) != 0;
+    s->no_waits += (run->flags & GGS_RUN_NO_WAITS) != 0;
     s->nodes += run->nodes;
     s->unseen += run->unseen;
     s->opaque += run->opaque;
@@ -130,80 +138,113 @@ static void check_coverage(struct context * c) {
         ggs_checks_add(c->checks, "op coverage", GGS_CHECK_OK, "all %" PRIu64 " nodes of %" PRIu64 " graph runs%s",
                        s.nodes, s.runs, s.opaque > 0 ? " (some on backends seen as a whole only)" : "");
     }
-}
-
-static void see_loss(void * state, const void * row) {
-    const struct ggs_loss * loss = row;
-    if (!ggs_loss_is_of_machine(loss->reason)) *(uint64_t *) state += loss->count;
+    if (s.no_waits > 0)
+        ggs_checks_add(c->checks, "waits", GGS_CHECK_WARNING,
+                       "in %" PRIu64 " of %" PRIu64
+                       " graph runs the engine's barrier was not seen: waits are not known, "
+                       "and ops end before or when the next one begins",
+                       s.no_waits, s.runs);
 }
 
 static void check_losses(struct context * c) {
-    uint64_t         lost = 0;
-    struct ggs_loss  loss;
+    uint64_t         lost = 0, ring = 0;
     struct ggs_error error  = {0};
-    int              status = each(c, GGS_TABLE_LOSSES, &loss, see_loss, &lost, &error);
+    int              status = ggs_trace_lost(c->trace, 0, &lost, &error);
+    if (status == 0) status = ggs_trace_lost(c->trace, GGS_LOSS_RING, &ring, &error);
     c->cut |= lost > 0;
     if (status < 0) {
         ggs_checks_add(c->checks, "no losses", GGS_CHECK_FAIL, "%s", error.text);
+    } else if (ring > 0 && lost == ring) {
+        ggs_checks_add(c->checks, "no losses", GGS_CHECK_INTERRUPTED,
+                       "%" PRIu64 " records were overwritten by newer ones, as asked for", ring);
     } else {
         ggs_checks_add(c->checks, "no losses", lost == 0 ? GGS_CHECK_OK : GGS_CHECK_FAIL, "%" PRIu64 " records lost",
-                       lost);
+                       lost - ring);
     }
 }
 
 // ---- times ----
 
 struct times {
-    uint64_t rows, backwards, cut;
+    uint64_t rows, backwards, beyond, cut;
     uint64_t run, thread;
     int64_t  last_end;
 };
 
-static void see_op_run(void * state, const void * row) {
-    struct times *            s  = state;
-    const struct ggs_op_run * op = row;
+// Times of devices are on our clock by calibration: within this of the run's end they are in it.
+enum { CLOCKS_APART_NS = 1000000 };
+
+static void see_op_run(struct times * s, const struct ggs_op_run * op, const struct ggs_run * run) {
+    int64_t end = ggs_time_after(op->begin_ns, op->duration_ns);
     s->rows++;
     if (op->run != s->run || op->thread != s->thread) s->last_end = INT64_MIN;
     s->run = op->run, s->thread = op->thread;
     if (op->begin_ns < s->last_end) s->backwards++;
-    s->last_end = op->begin_ns + (int64_t) op->duration_ns;
+    s->last_end = end;
     s->cut += (op->flags & GGS_OP_RUN_ENDED) == 0;
+    if (run == NULL || (run->flags & GGS_RUN_INTERRUPTED) != 0) return;
+    s->beyond += end > ggs_time_after(run->end_ns, CLOCKS_APART_NS);
+}
+
+static int see_op_runs(struct context * c, struct times * s, struct ggs_error * error) {
+    struct ggs_recent_runs runs   = {0};
+    struct ggs_cursor *    cursor = NULL;
+    struct ggs_op_run      op;
+    const struct ggs_run * run;
+    int                    status = ggs_recent_runs_open(&runs, c->trace, error);
+    if (status == 0) status = ggs_cursor_open(&cursor, c->trace->reader, GGS_TABLE_OP_RUNS, error);
+    while (status >= 0 && (status = ggs_cursor_next(cursor, &op, error)) > 0) {
+        status = ggs_recent_runs_find(&runs, op.run, &run, error);
+        if (status == 0) see_op_run(s, &op, run);
+    }
+    ggs_cursor_close(cursor);
+    ggs_recent_runs_close(&runs);
+    return status;
 }
 
 static void check_times(struct context * c) {
-    struct times      s = {0};
-    struct ggs_op_run op;
-    struct ggs_error  error = {0};
-    if (each(c, GGS_TABLE_OP_RUNS, &op, see_op_run, &s, &error) < 0) {
+    struct times     s     = {0};
+    struct ggs_error error = {0};
+    if (see_op_runs(c, &s, &error) < 0) {
         ggs_checks_add(c->checks, "times", GGS_CHECK_FAIL, "%s", error.text);
-    } else if (s.backwards > 0) {
+    } else if (s.backwards + s.beyond > 0) {
         ggs_checks_add(c->checks, "times", GGS_CHECK_FAIL,
-                       "%" PRIu64 " op runs begin before the one before them on their thread ended", s.backwards);
+                       "%" PRIu64 " op runs begin before the one before them on their thread ended, %" PRIu64
+                       " end after their graph run",
+                       s.backwards, s.beyond);
     } else {
         ggs_checks_add(c->checks, "times", s.cut == 0 ? GGS_CHECK_OK : GGS_CHECK_INTERRUPTED,
                        "%" PRIu64 " op runs in order on every thread, %" PRIu64 " cut off", s.rows, s.cut);
     }
 }
 
+// Shares of time mean something only if all of the time is in them.
+static void check_shares(struct context * c) {
+    static const char name[] = "time in ops";
+    struct ggs_totals t;
+    struct ggs_error  error = {0};
+    if (ggs_totals_compute(&t, c->trace, &ggs_totals_all, &error) < 0) {
+        ggs_checks_add(c->checks, name, GGS_CHECK_FAIL, "%s", error.text);
+        return;
+    }
+    double share = t.run_ns == 0 ? 0 : 100 * (double) t.op_ns / (double) t.run_ns;
+    if (t.proved || t.run_ns == 0) {
+        ggs_checks_add(c->checks, name, GGS_CHECK_SKIPPED,
+                       t.proved ? "times mean nothing in a recording with --prove" : "no graph run took time");
+    } else if (t.opaque > 0) {
+        ggs_checks_add(
+            c->checks, name, GGS_CHECK_WARNING,
+            "%.1f %% of the time of graph runs, which is %.1f %% of the time between the first and the last; "
+            "%" PRIu64 " nodes ran on backends without op times",
+            share, t.wall_ns == 0 ? 0 : 100 * (double) t.run_ns / (double) t.wall_ns, t.opaque);
+    } else {
+        ggs_checks_add(c->checks, name, share < 25 ? GGS_CHECK_WARNING : GGS_CHECK_OK,
+                       "%.1f %% of the time of graph runs", share);
+    }
+    ggs_totals_release(&t);
+}
+
 // ---- where data lies ----
-
-// Bytes from a tensor's first to behind its last.
-static uint64_t extent_of(const struct ggs_trace * trace, const struct ggs_tensor * t) {
-    uint64_t extent = ggs_trace_row_bytes(trace, t);
-    for (int d = 1; d < 4; d++) {
-        if (t->ne[d] <= 0) return 0;
-        uint64_t reach;
-        if (ggs_mul((uint64_t) t->ne[d] - 1, t->nb[d], &reach)) extent += reach;
-    }
-    return extent;
-}
-
-static const struct ggs_buffer * find_buffer(const struct ggs_trace * trace, uint64_t buffer) {
-    for (uint64_t i = 0; i < trace->n_buffers; i++) {
-        if (trace->buffers[i].buffer == buffer) return &trace->buffers[i];
-    }
-    return NULL;
-}
 
 static void check_places(struct context * c) {
     const struct ggs_trace * trace = c->trace;
@@ -211,14 +252,13 @@ static void check_places(struct context * c) {
     const char *             example = "";
     for (uint64_t i = 0; i < trace->n_tensors; i++) {
         const struct ggs_tensor * t      = &trace->tensors[i];
-        uint64_t                  extent = extent_of(trace, t);
+        uint64_t                  extent = ggs_trace_extent(trace, t);
         bool                      in     = true;
         if (t->source == GGS_SOURCE_DISK) {
             disk++;
-            in = t->file >= 1 && t->file <= trace->n_files &&
-                 ggs_inside(t->file_offset, extent, trace->files[t->file - 1].size);
+            in = t->file >= 1 && ggs_inside(t->file_offset, extent, trace->files[t->file - 1].size);
         } else if (t->source == GGS_SOURCE_BUFFER && t->buffer != 0) {
-            const struct ggs_buffer * b = find_buffer(trace, t->buffer);
+            const struct ggs_buffer * b = ggs_trace_buffer(trace, t->buffer);
             buffer++;
             in = b != NULL && ggs_inside(t->buffer_offset, extent, b->size);
         } else if (extent > 0) {
@@ -251,10 +291,9 @@ static void check_map(struct context * c) {
     const char *             example = "";
     for (uint64_t i = 0; i < trace->n_files; i++) files += c->gguf[i] != NULL;
     for (uint64_t i = 0; i < trace->n_tensors; i++) {
-        const struct ggs_tensor * t      = &trace->tensors[i];
-        uint64_t                  file   = t->source == GGS_SOURCE_DISK ? t->file : t->origin_file;
-        uint64_t                  offset = t->source == GGS_SOURCE_DISK ? t->file_offset : t->origin_offset;
-        if (file == 0 || file > trace->n_files || c->gguf[file - 1] == NULL || t->view != 0) continue;
+        const struct ggs_tensor * t = &trace->tensors[i];
+        uint64_t                  file, offset;
+        if (!ggs_trace_origin(t, &file, &offset) || c->gguf[file - 1] == NULL || t->view != 0) continue;
         const char *                   name   = ggs_reader_string(trace->reader, t->name);
         const struct ggs_gguf_tensor * weight = find_weight(c->gguf[file - 1], name);
         if (weight == NULL) continue;
@@ -318,155 +357,6 @@ static void check_buffers(struct context * c) {
     }
 }
 
-// ---- layers and tokens ----
-
-enum { MOST_LAYERS = 4096 };
-
-// Ops per layer of a graph, and what weights each layer reads (a hash: layers with the same are alike).
-struct layers {
-    uint64_t ops[MOST_LAYERS], weights[MOST_LAYERS];
-    int      last;
-};
-
-static uint64_t hash_component(const char * name) {
-    struct ggs_name parsed = ggs_name_parse(name, strlen(name));
-    uint64_t        hash   = 14695981039346656037u;
-    for (size_t i = 0; i < parsed.component_length; i++) hash = (hash ^ (uint8_t) parsed.component[i]) * 1099511628211u;
-    return hash;
-}
-
-static void count_layers(struct context * c, const struct ggs_graph * graph, struct layers * layers) {
-    memset(layers, 0, sizeof(*layers));
-    layers->last = -1;
-    for (uint64_t i = 0; i < graph->n_nodes; i++) {
-        if (ggs_trace_op_kind(c->trace, graph->nodes[i].op) == GGS_KIND_EMPTY) continue;
-        const struct ggs_tensor * t     = ggs_trace_tensor(c->trace, graph->nodes[i].tensor);
-        const char *              name  = t == NULL ? "" : ggs_reader_string(c->trace->reader, t->name);
-        int                       layer = ggs_name_layer(name, strlen(name));
-        if (layer < 0 || layer >= MOST_LAYERS) continue;
-        layers->ops[layer]++;
-        if (layer > layers->last) layers->last = layer;
-        for (uint64_t e = graph->first_edge[i]; e < graph->first_edge[i + 1]; e++) {
-            const struct ggs_tensor * source = ggs_trace_tensor(c->trace, graph->edges[e].tensor);
-            const char *              weight = source == NULL ? "" : ggs_reader_string(c->trace->reader, source->name);
-            if (strncmp(weight, "blk.", 4) == 0) layers->weights[layer] += hash_component(weight);
-        }
-    }
-}
-
-static uint64_t layers_of_model(const struct context * c) {
-    uint64_t most = 0, layers;
-    for (uint64_t i = 0; i < c->trace->n_files; i++) {
-        if (c->gguf[i] != NULL && ggs_gguf_get_hparam(c->gguf[i], "block_count", &layers) && layers > most)
-            most = layers;
-    }
-    return most;
-}
-
-// What the graphs of a recording show of the layers.
-struct layers_seen {
-    bool     met[MOST_LAYERS]; // in any graph: a program's own callback may cut one into pieces
-    uint64_t graphs, unlike;
-    int      odd; // a layer with other ops than its neighbour
-};
-
-static void look_at_graph(struct context * c, const struct ggs_graph * graph, struct layers * layers,
-                          struct layers_seen * seen) {
-    count_layers(c, graph, layers);
-    seen->graphs++;
-    for (int i = 0; i <= layers->last; i++) seen->met[i] |= layers->ops[i] > 0;
-    // The last layer computes only the rows that are wanted, so it differs by design.
-    for (int i = 1; i < layers->last; i++) {
-        if (layers->weights[i] == layers->weights[i - 1] && layers->ops[i] != layers->ops[i - 1])
-            seen->unlike++, seen->odd = i;
-    }
-}
-
-static int look_at_graphs(struct context * c, struct layers_seen * seen, struct ggs_error * error) {
-    struct layers *      layers = malloc(sizeof(*layers));
-    struct ggs_cursor *  cursor = NULL;
-    struct ggs_graph_row row;
-    int                  status =
-        layers == NULL ? ggs_fail_memory(error) : ggs_cursor_open(&cursor, c->trace->reader, GGS_TABLE_GRAPHS, error);
-    while (status >= 0 && (status = ggs_cursor_next(cursor, &row, error)) > 0) {
-        const struct ggs_graph * graph;
-        if (row.base != 0) continue; // the same ops at other addresses
-        status = ggs_trace_graph(c->trace, row.graph, &graph, error);
-        if (status == 0) look_at_graph(c, graph, layers, seen);
-    }
-    ggs_cursor_close(cursor);
-    free(layers);
-    return status < 0 ? status : 0;
-}
-
-static void check_layers(struct context * c) {
-    static const char *const all = "all layers seen", *alike = "layers alike";
-    struct layers_seen *     seen  = calloc(1, sizeof(*seen));
-    struct ggs_error         error = {0};
-    uint64_t                 n = layers_of_model(c), met = 0;
-    if (seen == NULL || look_at_graphs(c, seen, &error) < 0) {
-        ggs_checks_add(c->checks, all, GGS_CHECK_FAIL, "%s", seen == NULL ? "out of memory" : error.text);
-        free(seen);
-        return;
-    }
-    for (int i = 0; i < MOST_LAYERS; i++) met += seen->met[i];
-    if (n == 0) {
-        ggs_checks_add(c->checks, all, GGS_CHECK_SKIPPED,
-                       "the model's file does not tell how many there are, or is not there any more");
-    } else {
-        ggs_checks_add(c->checks, all, met >= n ? GGS_CHECK_OK : incomplete(c), "%" PRIu64 " of %" PRIu64, met, n);
-    }
-    if (seen->unlike > 0) {
-        ggs_checks_add(c->checks, alike, GGS_CHECK_FAIL,
-                       "layer %d has other ops than its neighbour with the same weights", seen->odd);
-    } else {
-        ggs_checks_add(c->checks, alike, GGS_CHECK_OK,
-                       "layers with the same weights have the same ops in %" PRIu64 " graphs", seen->graphs);
-    }
-    free(seen);
-}
-
-// Tokens as the steps tell them, and as the embedding lookups of their graph runs read them.
-static void check_tokens(struct context * c) {
-    struct ggs_cursor *    runs  = NULL;
-    struct ggs_error       error = {0};
-    struct ggs_access_list list  = {0};
-    struct ggs_run         run;
-    uint64_t               told = ggs_reader_rows(c->trace->reader, GGS_TABLE_TOKENS), read = 0;
-    bool                   known  = false;
-    int                    status = ggs_cursor_open(&runs, c->trace->reader, GGS_TABLE_RUNS, &error);
-    while (status >= 0 && (status = ggs_cursor_next(runs, &run, &error)) > 0) {
-        const struct ggs_graph * graph;
-        if (ggs_trace_graph(c->trace, run.graph, &graph, &error) < 0) continue;
-        if (ggs_access_begin_run(&list, c->trace, &run, graph, &error) < 0) continue;
-        for (uint64_t i = 0; i < graph->n_nodes; i++) {
-            if (ggs_trace_op_kind(c->trace, graph->nodes[i].op) != GGS_KIND_GET_ROWS ||
-                graph->first_edge[i + 1] - graph->first_edge[i] < 2)
-                continue;
-            const struct ggs_tensor * table = ggs_trace_tensor(c->trace, graph->edges[graph->first_edge[i]].tensor);
-            if (table == NULL || strcmp(ggs_reader_string(c->trace->reader, table->name), "token_embd.weight") != 0)
-                continue;
-            const struct ggs_access_index * ids =
-                ggs_access_values(&list, graph->edges[graph->first_edge[i] + 1].tensor);
-            known = true;
-            if (ids != NULL) read += ids->n;
-            break;
-        }
-    }
-    ggs_cursor_close(runs);
-    ggs_access_release(&list);
-    if (status < 0) {
-        ggs_checks_add(c->checks, "tokens", GGS_CHECK_FAIL, "%s", error.text);
-    } else if (!known) {
-        ggs_checks_add(c->checks, "tokens", GGS_CHECK_SKIPPED, "no graph looks tokens up in an embedding");
-    } else if (read == told) {
-        ggs_checks_add(c->checks, "tokens", GGS_CHECK_OK, "%" PRIu64 " in the steps and in the graphs", told);
-    } else {
-        ggs_checks_add(c->checks, "tokens", incomplete(c), "%" PRIu64 " in the steps, %" PRIu64 " in the graphs", told,
-                       read);
-    }
-}
-
 // ---- all of them ----
 
 static void open_models(struct context * c) {
@@ -476,11 +366,21 @@ static void open_models(struct context * c) {
     }
 }
 
+// A trace that opens, but not for analysis: what is wrong with it is the one result.
+static int check_unusable(struct ggs_checks * checks, const char * directory, int status, struct ggs_error * error) {
+    struct ggs_reader * reader;
+    struct ggs_error    why = *error;
+    if (ggs_reader_open(&reader, directory, error) < 0) return status;
+    ggs_reader_close(reader);
+    ggs_checks_add(checks, "checksums", GGS_CHECK_FAIL, "%s", why.text);
+    return 0;
+}
+
 int ggs_checks_run(struct ggs_checks * checks, const char * directory, struct ggs_error * error) {
     *checks = (struct ggs_checks){0};
     struct ggs_trace trace;
     int              status = ggs_trace_open(&trace, directory, error);
-    if (status < 0) return status;
+    if (status < 0) return check_unusable(checks, directory, status, error);
     struct context c = {.checks = checks, .trace = &trace, .directory = directory};
     c.gguf           = calloc(trace.n_files + 1, sizeof(*c.gguf));
     if (c.gguf == NULL) {
@@ -493,12 +393,13 @@ int ggs_checks_run(struct ggs_checks * checks, const char * directory, struct gg
     check_coverage(&c);
     check_losses(&c);
     check_times(&c);
+    check_shares(&c);
     check_places(&c);
     check_map(&c);
     check_gguf(&c);
     check_buffers(&c);
-    check_layers(&c);
-    check_tokens(&c);
+    ggs_check_layers(&c);
+    ggs_check_tokens(&c);
     ggs_check_faults(checks, &trace);
     ggs_check_requests(checks, &trace);
     ggs_check_pages(checks, &trace);

@@ -1,11 +1,20 @@
-// Does everything hold that must hold of a trace? One result per promise.
+// Does everything hold that must hold of a trace? One result for each thing.
 //
-// What a killed engine left unfinished is "interrupted", not wrong: only FAIL means that something cannot be trusted.
+// What a killed engine left unfinished is "interrupted", not wrong. A warning is about numbers that are right and mean less
+// than one may think. Only FAIL means that something cannot be trusted.
 #pragma once
 
 #include "analyze/walk/trace.h"
 
-enum ggs_check_status { GGS_CHECK_OK, GGS_CHECK_INTERRUPTED, GGS_CHECK_FAIL, GGS_CHECK_SKIPPED };
+enum ggs_check_status {
+    GGS_CHECK_OK,
+    GGS_CHECK_INTERRUPTED,
+    GGS_CHECK_WARNING,
+    GGS_CHECK_FAIL,
+    GGS_CHECK_SKIPPED,
+    GGS_CHECK_STATUSES,
+};
+const char * ggs_check_word(enum ggs_check_status status); // "ok", "interrupted", "warning", "FAIL", "skipped"
 
 struct ggs_check {
     const char *          name; // constant, a few words
@@ -13,22 +22,21 @@ struct ggs_check {
     char                  text[320]; // what was found, in numbers
 };
 
-enum { GGS_CHECKS = 24 };
-
 struct ggs_checks {
-    struct ggs_check check[GGS_CHECKS];
-    unsigned         n;
-    bool             failed; // any FAIL
+    struct ggs_check * check;
+    uint64_t           n, capacity;
+    bool               failed; // any FAIL, or no memory for a result
 };
 
+void ggs_checks_release(struct ggs_checks * checks);
 // Adds a result.
 __attribute__((format(printf, 4, 5))) void ggs_checks_add(struct ggs_checks * checks, const char * name,
                                                           enum ggs_check_status status, const char * format, ...);
 
-// What was observed of the machine: nothing is added where nothing was.
+// Observations of the machine: nothing is added if there are none.
 void ggs_check_faults(struct ggs_checks * checks, struct ggs_trace * trace);
 void ggs_check_requests(struct ggs_checks * checks, struct ggs_trace * trace);
 void ggs_check_pages(struct ggs_checks * checks, struct ggs_trace * trace);
 
-// `directory`: of a sealed experiment, or a trace file. Negative only where the trace cannot be opened at all.
+// `directory`: of a sealed experiment, or a trace file. Negative only if it cannot be opened at all.
 int ggs_checks_run(struct ggs_checks * checks, const char * directory, struct ggs_error * error);

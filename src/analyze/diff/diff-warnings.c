@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "base/error.h"
+#include "base/json-read.h"
 #include "base/text.h"
 
 __attribute__((format(printf, 2, 3))) static void warn(struct ggs_diff * diff, const char * format, ...) {
@@ -33,6 +34,31 @@ static void list_models(struct ggs_text * text, struct ggs_trace * trace) {
         ggs_text_printf(text, "%s%s (%" PRIu64 " bytes)", text->length > 0 ? ", " : "",
                         slash == NULL ? path : slash + 1, trace->files[i].size);
     }
+}
+
+// Files of the same name and size may still be other models: experiment.json has a digest of their metadata.
+static void list_digests(struct ggs_text * text, struct ggs_trace * trace) {
+    const char *          experiment = ggs_reader_experiment(trace->reader);
+    struct ggs_json_value files      = ggs_json_member(ggs_json_read(experiment, strlen(experiment)), "model_files"),
+                          file       = {0};
+    while (ggs_json_next(files, &file)) {
+        if (ggs_json_append_to(ggs_json_member(file, "metadata_xxh3"), text)) ggs_text_putc(text, ' ');
+    }
+}
+
+static void compare_models(struct ggs_diff * diff, struct ggs_trace * a, struct ggs_trace * b) {
+    struct ggs_text x = {0}, y = {0};
+    list_models(&x, a);
+    list_models(&y, b);
+    compare(diff, "models", &x, &y);
+    ggs_text_clear(&x);
+    ggs_text_clear(&y);
+    list_digests(&x, a);
+    list_digests(&y, b);
+    if (x.length > 0 && y.length > 0 && strcmp(ggs_text_string(&x), ggs_text_string(&y)) != 0)
+        warn(diff, "the models' metadata differ");
+    ggs_text_release(&x);
+    ggs_text_release(&y);
 }
 
 // ---- engines ----
@@ -142,12 +168,7 @@ static int compare_tokens(struct ggs_diff * diff, struct ggs_trace * a, struct g
 }
 
 int ggs_diff_warn(struct ggs_diff * diff, struct ggs_trace * a, struct ggs_trace * b, struct ggs_error * error) {
-    struct ggs_text x = {0}, y = {0};
-    list_models(&x, a);
-    list_models(&y, b);
-    compare(diff, "models", &x, &y);
-    ggs_text_release(&x);
-    ggs_text_release(&y);
+    compare_models(diff, a, b);
     diff->parted = -1;
     int status   = compare_tokens(diff, a, b, error);
     if (status == 0 && diff->a.threads != diff->b.threads)

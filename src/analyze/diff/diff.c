@@ -8,7 +8,9 @@
 #include "analyze/diff/diff-warnings.h"
 #include "analyze/walk/names.h"
 #include "analyze/walk/walk.h"
+#include "base/array.h"
 #include "base/error.h"
+#include "base/map.h"
 
 // ---- names ----
 
@@ -53,7 +55,7 @@ struct key {
 // One side of ops that are alike.
 struct half {
     int64_t           step;  // newest token step that has it
-    uint32_t          times; // how often that step had it: where `order` is 0
+    uint32_t          times; // how often that step had it: if `order` is 0
     uint64_t          wall, read, written, choice;
     uint64_t          ops, only, sum_wall, sum_read, sum_written;
     struct ggs_spread spread;
@@ -74,6 +76,9 @@ struct side {
     uint32_t *         stripped; // by tensor - 1
     uint32_t *         ops;      // by op
     int                more;     // the walk is at a run of the step
+    // If contexts ran at the same time, their steps take turns in the table of runs: they are walked one by one.
+    int64_t * steps; // ascending; NULL if the runs are in the order of their steps
+    uint64_t  n_steps, steps_capacity, next;
 };
 
 struct comparison {
@@ -82,104 +87,54 @@ struct comparison {
     struct side        sides[2];
     struct entry *     entries;
     uint64_t           n, capacity;
-    uint64_t *         slots; // entry + 1
-    uint64_t           n_slots;
+    struct ggs_map     by_key;  // entry + 1
     uint64_t *         touched; // entries of the step
     uint64_t           n_touched, touched_capacity;
 };
 
-static uint64_t hash_key(const struct key * key) {
-    uint64_t a = (uint64_t) key->op << 32 | key->tensor;
-    uint64_t b = (uint64_t) (uint32_t) key->layer << 32 | (uint64_t) key->order << 1 | key->prompt;
-    a          = (a ^ a >> 31) * 0x9e3779b97f4a7c15u + b * 0xd6e8feb86659fd93u;
-    return a ^ a >> 32;
+static struct ggs_map_key map_key(const struct key * key) {
+    return (struct ggs_map_key){(uint64_t) key->op << 32 | key->tensor,
+                                (uint64_t) (uint32_t) key->layer << 32 | (uint64_t) key->order << 1 | key->prompt};
 }
 
-static bool same_key(const struct key * a, const struct key * b) {
-    return a->op == b->op && a->tensor == b->tensor && a->layer == b->layer && a->order == b->order &&
-           a->prompt == b->prompt;
-}
-
-static bool grow_entries(struct comparison * c) {
-    uint64_t       capacity = c->capacity == 0 ? 4096 : 2 * c->capacity;
-    struct entry * entries  = realloc(c->entries, capacity * sizeof(*entries));
-    if (entries != NULL) c->entries = entries;
-    uint64_t * slots = calloc(2 * capacity, sizeof(*slots));
-    if (entries == NULL || slots == NULL) {
-        free(slots);
-        return false;
-    }
-    for (uint64_t i = 0; i < c->n; i++) {
-        uint64_t at = hash_key(&entries[i].key);
-        while (slots[at % (2 * capacity)] != 0) at++;
-        slots[at % (2 * capacity)] = i + 1;
-    }
-    free(c->slots);
-    c->slots    = slots;
-    c->n_slots  = 2 * capacity;
-    c->capacity = capacity;
-    return true;
-}
-
-// The number of an entry, made where it is new; UINT64_MAX when out of memory.
+// The number of an entry, made if it is new; UINT64_MAX when out of memory.
 static uint64_t find_entry(struct comparison * c, const struct key * key) {
-    if (c->n == c->capacity && !grow_entries(c)) return UINT64_MAX;
-    uint64_t at = hash_key(key);
-    for (; c->slots[at % c->n_slots] != 0; at++) {
-        uint64_t number = c->slots[at % c->n_slots] - 1;
-        if (same_key(&c->entries[number].key, key)) return number;
-    }
-    c->slots[at % c->n_slots] = c->n + 1;
-    c->entries[c->n] = (struct entry){.key = *key, .half = {{.step = -1}, {.step = -1}}, .together = UINT64_MAX};
-    return c->n++;
+    uint64_t * place = ggs_map_put(&c->by_key, map_key(key));
+    if (place == NULL) return UINT64_MAX;
+    if (*place != 0) return *place - 1;
+    struct entry entry = {.key = *key, .half = {{.step = -1}, {.step = -1}}, .together = UINT64_MAX};
+    if (!ggs_array_push(c->entries, c->n, c->capacity, entry)) return UINT64_MAX;
+    *place = c->n;
+    return c->n - 1;
 }
 
 // ---- one op ----
 
-// The experts that an op takes, as a number: equal where each token takes the same, in whatever order.
+// The experts that an op takes, as a number: equal if each token takes the same, in whatever order.
 static uint64_t choice_of(const struct ggs_walk * walk, const struct ggs_access_list * list) {
-    const struct ggs_graph * graph = walk->graph;
-    for (uint64_t e = graph->first_edge[walk->op.node]; e < graph->first_edge[walk->op.node + 1]; e++) {
-        if (graph->edges[e].slot != 2) continue;
-        const struct ggs_access_index * index = ggs_access_values(list, graph->edges[e].tensor);
-        if (index == NULL || index->ne[0] == 0) return 0;
-        uint64_t hash = 1, sum = 0;
-        for (uint64_t i = 0; i < index->n; i++) {
-            uint64_t value = (uint64_t) index->values[i] + 1;
-            sum += (value * value + 12345) * 0x9e3779b97f4a7c15u;
-            if ((i + 1) % index->ne[0] == 0) hash = (hash ^ sum) * 1099511628211u, sum = 0;
-        }
-        return hash | 1;
+    const struct ggs_access_index * index = ggs_access_values(list, ggs_trace_source(walk->graph, walk->op.node, 2));
+    if (index == NULL || index->n == 0) return 0;
+    uint64_t hash = 1, sum = 0;
+    for (uint64_t i = 0; i < index->n; i++) {
+        uint64_t value = (uint64_t) index->values[i] + 1;
+        sum += (value * value + 12345) * 0x9e3779b97f4a7c15u;
+        if ((i + 1) % index->ne[0] == 0) hash = (hash ^ sum) * 1099511628211u, sum = 0;
     }
-    return 0;
+    return hash | 1;
 }
 
 static void fill_half(struct half * half, const struct ggs_walk * walk, const struct ggs_access_list * list) {
-    const struct ggs_op_seen * op = &walk->op;
-    half->wall                    = op->end_ns > op->begin_ns ? (uint64_t) (op->end_ns - op->begin_ns) : 0;
-    half->read = half->written = 0;
-    for (unsigned i = 0; i < list->n; i++) {
-        if (list->access[i].write) {
-            half->written += list->access[i].bytes;
-        } else {
-            half->read += list->access[i].bytes;
-        }
-    }
+    const struct ggs_op_seen * op    = &walk->op;
+    struct ggs_access_bytes    bytes = ggs_access_sum(list);
+    half->wall                       = op->wall_ns;
+    half->read = bytes.read, half->written = bytes.written;
     half->choice = ggs_trace_op_kind(walk->trace, op->op) == GGS_KIND_MUL_MAT_ID ? choice_of(walk, list) : 0;
 }
 
 static bool touch(struct comparison * c, uint64_t number) {
     if (c->entries[number].touched) return true;
-    if (c->n_touched == c->touched_capacity) {
-        uint64_t   capacity = c->touched_capacity == 0 ? 4096 : 2 * c->touched_capacity;
-        uint64_t * touched  = realloc(c->touched, capacity * sizeof(*touched));
-        if (touched == NULL) return false;
-        c->touched          = touched;
-        c->touched_capacity = capacity;
-    }
-    c->touched[c->n_touched++] = number;
     c->entries[number].touched = true;
-    return true;
+    return ggs_array_push(c->touched, c->n_touched, c->touched_capacity, number);
 }
 
 static int see_op(struct comparison * c, int which, bool prompt, struct ggs_error * error) {
@@ -187,7 +142,7 @@ static int see_op(struct comparison * c, int which, bool prompt, struct ggs_erro
     const struct ggs_walk *        walk = side->walk;
     const struct ggs_access_list * list;
     uint64_t                       tensor = walk->graph->nodes[walk->op.node].tensor;
-    if (tensor == 0 || tensor > side->trace->n_tensors || walk->op.op >= side->trace->n_ops) return 0;
+    if (walk->op.op >= side->trace->n_ops) return 0;
     int status = ggs_walk_accesses(side->walk, &list, error);
     if (status < 0) return status;
     struct key key = {
@@ -246,14 +201,60 @@ static bool settle_entry(struct comparison * c, struct entry * entry, int64_t st
     return ok;
 }
 
+static int by_step(const void * a, const void * b) {
+    int64_t x = *(const int64_t *) a, y = *(const int64_t *) b;
+    return x < y ? -1 : x > y;
+}
+
+// Lists the steps of a recording if its runs are not in their order.
+static int list_steps(struct side * side, struct ggs_error * error) {
+    struct ggs_cursor * cursor;
+    struct ggs_run      run;
+    int64_t             last    = -1;
+    bool                ordered = true;
+    int                 status  = ggs_cursor_open(&cursor, side->trace->reader, GGS_TABLE_RUNS, error);
+    while (status >= 0 && (status = ggs_cursor_next(cursor, &run, error)) > 0) {
+        if (run.step < 0 || run.step == last) continue;
+        ordered &= run.step > last;
+        last = run.step;
+        if (!ggs_array_push(side->steps, side->n_steps, side->steps_capacity, last)) status = ggs_fail_memory(error);
+    }
+    ggs_cursor_close(cursor);
+    if (ordered || status < 0) {
+        free(side->steps);
+        side->steps = NULL;
+        return status < 0 ? status : 0;
+    }
+    qsort(side->steps, side->n_steps, sizeof(*side->steps), by_step);
+    uint64_t n = 0;
+    for (uint64_t i = 0; i < side->n_steps; i++)
+        if (n == 0 || side->steps[n - 1] != side->steps[i]) side->steps[n++] = side->steps[i];
+    side->n_steps = n;
+    return 0;
+}
+
+// Goes on to the next run, in the order of steps.
+static int next_run(struct side * side, struct ggs_error * error) {
+    for (;;) {
+        if (side->steps == NULL || side->next > 0) {
+            side->more = ggs_walk_run(side->walk, error);
+            if (side->more != 0 || side->steps == NULL) return side->more;
+        }
+        if (side->next == side->n_steps) return side->more = 0;
+        int64_t step = side->steps[side->next++];
+        ggs_walk_close(side->walk);
+        side->more = ggs_walk_open(&side->walk, side->trace, step, step, error);
+        if (side->more < 0) return side->more;
+    }
+}
+
 static int see_step(struct comparison * c, int64_t step, bool prompt, struct ggs_error * error) {
     int status = 0;
     for (int which = 0; status == 0 && which < 2; which++) {
         struct side * side = &c->sides[which];
         while (status == 0 && side->more > 0 && side->walk->run.step == step) {
             while (status == 0 && ggs_walk_op(side->walk)) status = see_op(c, which, prompt, error);
-            if (status == 0) side->more = ggs_walk_run(side->walk, error);
-            if (side->more < 0) status = side->more;
+            if (status == 0 && next_run(side, error) < 0) status = side->more;
         }
     }
     for (uint64_t i = 0; status == 0 && i < c->n_touched; i++) {
@@ -266,7 +267,7 @@ static int see_step(struct comparison * c, int64_t step, bool prompt, struct ggs
 
 static int skip_step(struct side * side, uint64_t * counter, struct ggs_error * error) {
     int64_t step = side->walk->run.step;
-    while (side->more > 0 && side->walk->run.step == step) side->more = ggs_walk_run(side->walk, error);
+    while (side->more > 0 && side->walk->run.step == step) next_run(side, error);
     ++*counter;
     return side->more < 0 ? side->more : 0;
 }
@@ -274,8 +275,7 @@ static int skip_step(struct side * side, uint64_t * counter, struct ggs_error * 
 static int see_all(struct comparison * c, struct ggs_error * error) {
     struct side *a = &c->sides[0], *b = &c->sides[1];
     int          status = 0;
-    a->more             = ggs_walk_run(a->walk, error);
-    if (a->more >= 0) b->more = ggs_walk_run(b->walk, error);
+    if (next_run(a, error) >= 0) next_run(b, error);
     if (a->more < 0 || b->more < 0) return a->more < 0 ? a->more : b->more;
     while (status == 0 && (a->more > 0 || b->more > 0)) {
         int64_t x = a->more > 0 ? a->walk->run.step : INT64_MAX, y = b->more > 0 ? b->walk->run.step : INT64_MAX;
@@ -292,16 +292,20 @@ static int see_all(struct comparison * c, struct ggs_error * error) {
 
 // ---- verdicts ----
 
-static enum ggs_verdict judge(const struct ggs_quartiles * a, const struct ggs_quartiles * b) {
-    enum { FEW = 5 };
-    double difference = b->median - a->median, least = fmin(a->median, b->median);
-    if (difference == 0 && a->low == b->low && a->high == b->high) return GGS_SAME;
-    uint64_t n = a->n < b->n ? a->n : b->n;
-    if (n < FEW) return GGS_UNCERTAIN;
-    double spread = fmax(a->high - a->low, b->high - b->low) * (1 + 8 / (double) n);
-    if (fabs(difference) <= spread || fabs(difference) < 0.03 * least || fabs(difference) < 100)
-        return GGS_WITHIN_NOISE;
-    return difference > 0 ? GGS_SLOWER : GGS_FASTER;
+static enum ggs_verdict judge_item(const struct ggs_diff_item * item, const uint64_t whole_ns[2]) {
+    struct ggs_measured a = {item->a.time, item->a.wall_ns}, b = {item->b.time, item->b.wall_ns};
+    return ggs_verdict_of(&a, &b, whole_ns[item->prompt]);
+}
+
+// Of the ops that were compared: how long they took in the faster one of the two.
+static void find_whole(const struct comparison * c, uint64_t whole_ns[2]) {
+    uint64_t sums[2][2] = {{0}};
+    for (uint64_t i = 0; i < c->n; i++) {
+        const struct entry * entry = &c->entries[i];
+        if (entry->key.layer != GGS_DIFF_LAYERS) continue;
+        for (int k = 0; k < 2; k++) sums[entry->key.prompt][k] += entry->half[k].sum_wall;
+    }
+    for (int i = 0; i < 2; i++) whole_ns[i] = sums[i][0] < sums[i][1] ? sums[i][0] : sums[i][1];
 }
 
 static struct ggs_diff_side side_of(const struct half * half) {
@@ -353,6 +357,8 @@ static int collect(struct comparison * c, struct ggs_error * error) {
     diff->items            = malloc((c->n + 1) * sizeof(*diff->items));
     if (diff->items == NULL) return ggs_fail_memory(error);
     diff->identical = true;
+    uint64_t whole_ns[2];
+    find_whole(c, whole_ns);
     for (uint64_t i = 0; i < c->n; i++) {
         const struct entry * entry = &c->entries[i];
         struct ggs_diff_item item  = {.prompt       = entry->key.prompt,
@@ -362,9 +368,8 @@ static int collect(struct comparison * c, struct ggs_error * error) {
                                       .a            = side_of(&entry->half[0]),
                                       .b            = side_of(&entry->half[1]),
                                       .bytes_differ = entry->bytes_differ};
-        item.verdict               = judge(&item.a.time, &item.b.time);
-        bool changed = item.verdict == GGS_SLOWER || item.verdict == GGS_FASTER || item.bytes_differ > 0 ||
-                       item.a.only > 0 || item.b.only > 0;
+        item.verdict               = judge_item(&item, whole_ns);
+        bool changed = item.verdict >= GGS_SLOWER || item.bytes_differ > 0 || item.a.only > 0 || item.b.only > 0;
         diff->identical &= !changed && item.verdict == GGS_SAME;
         if (changed) diff->items[diff->n_items++] = item;
     }
@@ -374,33 +379,34 @@ static int collect(struct comparison * c, struct ggs_error * error) {
 
 // ---- whole token steps ----
 
-static int time_steps(struct ggs_trace * trace, struct ggs_quartiles * prompt, struct ggs_quartiles * generate,
-                      struct ggs_error * error) {
+static int time_steps(struct ggs_trace * trace, struct ggs_measured measured[2], struct ggs_error * error) {
     struct ggs_cursor * cursor;
     struct ggs_step     row;
     struct ggs_spread   spreads[2] = {{0}, {0}};
     int                 status     = ggs_cursor_open(&cursor, trace->reader, GGS_TABLE_STEPS, error);
     if (status < 0) return status;
-    while ((status = ggs_cursor_next(cursor, &row, error)) > 0) {
+    while (status >= 0 && (status = ggs_cursor_next(cursor, &row, error)) > 0) {
         if (row.step < 0 || row.end_ns < row.begin_ns) continue;
-        if (ggs_spread_add(&spreads[row.phase != GGS_PHASE_PROMPT], (uint64_t) (row.end_ns - row.begin_ns)) == 0)
-            continue;
-        status = ggs_fail_memory(error);
-        break;
+        uint64_t ns   = (uint64_t) (row.end_ns - row.begin_ns);
+        int      kind = row.phase != GGS_PHASE_PROMPT;
+        measured[kind].sum_ns += ns;
+        if (ggs_spread_add(&spreads[kind], ns) != 0) status = ggs_fail_memory(error);
     }
     ggs_cursor_close(cursor);
-    *prompt   = ggs_spread_quartiles(&spreads[0]);
-    *generate = ggs_spread_quartiles(&spreads[1]);
-    ggs_spread_release(&spreads[0]);
-    ggs_spread_release(&spreads[1]);
+    for (int i = 0; i < 2; i++) {
+        measured[i].time = ggs_spread_quartiles(&spreads[i]);
+        ggs_spread_release(&spreads[i]);
+    }
     return status;
 }
 
 static int time_tokens(struct ggs_diff * diff, struct ggs_trace * a, struct ggs_trace * b, struct ggs_error * error) {
-    int status = time_steps(a, &diff->prompt.a, &diff->generate.a, error);
-    if (status == 0) status = time_steps(b, &diff->prompt.b, &diff->generate.b, error);
-    diff->prompt.verdict   = judge(&diff->prompt.a, &diff->prompt.b);
-    diff->generate.verdict = judge(&diff->generate.a, &diff->generate.b);
+    struct ggs_measured x[2] = {{{0}, 0}, {{0}, 0}}, y[2] = {{{0}, 0}, {{0}, 0}};
+    int                 status = time_steps(a, x, error);
+    if (status == 0) status = time_steps(b, y, error);
+    for (int i = 0; i < 2; i++)
+        *(i == 0 ? &diff->prompt : &diff->generate) =
+            (struct ggs_diff_times){x[i].time, y[i].time, x[i].sum_ns, y[i].sum_ns, ggs_verdict_of(&x[i], &y[i], 0)};
     return status;
 }
 
@@ -425,7 +431,8 @@ static int open_side(struct side * side, struct ggs_names * names, struct ggs_tr
         side->ops[i] = ggs_names_number(names, trace->op_names[i], strlen(trace->op_names[i]));
         if (side->ops[i] == UINT32_MAX) return ggs_fail_memory(error);
     }
-    return ggs_walk_open(&side->walk, trace, 0, INT64_MAX, error);
+    int status = list_steps(side, error);
+    return status < 0 ? status : ggs_walk_open(&side->walk, trace, 0, INT64_MAX, error);
 }
 
 static void release_comparison(struct comparison * c) {
@@ -434,13 +441,14 @@ static void release_comparison(struct comparison * c) {
         free(c->sides[i].exact);
         free(c->sides[i].stripped);
         free(c->sides[i].ops);
+        free(c->sides[i].steps);
     }
     for (uint64_t i = 0; i < c->n; i++) {
         ggs_spread_release(&c->entries[i].half[0].spread);
         ggs_spread_release(&c->entries[i].half[1].spread);
     }
     free(c->entries);
-    free(c->slots);
+    ggs_map_release(&c->by_key);
     free(c->touched);
 }
 

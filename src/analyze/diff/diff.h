@@ -1,11 +1,9 @@
 // What changed between two recordings?
 //
-// Ops are aligned by (token step, layer, op, name of the result), and where a step has several such, by their order; never by
+// Ops are aligned by (token step, layer, op, name of the result), and by their order if a step has several such; never by
 // time. Names that the engine made up from a node's number count as no name, so that one op more does not shift all that follow.
 //
-// Bytes and experts are compared exactly. Times are noisy: an op counts as slower or faster where its medians lie further
-// apart than the spread within either run (the distance of its quartiles, taken larger where there are few values), and by
-// at least 3 % and 100 ns. With fewer than five values there is no spread to speak of, and no verdict.
+// Bytes and experts are compared exactly. Times are noisy: verdict.h says what counts as a change.
 //
 // Memory grows with the models' graphs, not with the recordings' length.
 #pragma once
@@ -13,12 +11,10 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "analyze/diff/spread.h"
+#include "analyze/diff/verdict.h"
 #include "analyze/ops/totals.h"
 #include "analyze/walk/names.h"
 #include "analyze/walk/trace.h"
-
-enum ggs_verdict { GGS_SAME, GGS_WITHIN_NOISE, GGS_UNCERTAIN, GGS_SLOWER, GGS_FASTER }; // B against A
 
 struct ggs_diff_side {
     uint64_t             ops;                    // that were compared
@@ -34,14 +30,15 @@ struct ggs_diff_item {
     bool                 prompt;
     int                  layer; // -1: none; GGS_DIFF_LAYERS
     const char *         op;
-    const char *         tensor; // "" for those without a name; without the layer's number where all layers are meant
+    const char *         tensor; // "" for those without a name; without the layer's number if all layers are meant
     struct ggs_diff_side a, b;
     uint64_t             bytes_differ; // ops whose bytes differ
     enum ggs_verdict     verdict;
 };
 
 struct ggs_diff_times {
-    struct ggs_quartiles a, b; // of one token step
+    struct ggs_quartiles a, b;       // of one token step
+    uint64_t             a_ns, b_ns; // of all of them
     enum ggs_verdict     verdict;
 };
 
@@ -56,7 +53,7 @@ struct ggs_diff {
     uint64_t               bytes_differ;            // ops
     uint64_t               choices, choices_differ; // ops on experts; those that took others
     struct ggs_diff_times  prompt, generate;
-    double                 shift;   // B's time over A's of the typical kind of op; 1 where there is none
+    double                 shift;   // B's time over A's of the typical kind of op; 1 if there is none
     uint64_t               n_items; // what changed, most time first
     struct ggs_diff_item * items;
     struct ggs_names *     names; // where their texts are

@@ -3,6 +3,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/array.h"
+
 void ggs_spread_release(struct ggs_spread * spread) {
     free(spread->values);
     *spread = (struct ggs_spread){0};
@@ -16,15 +18,7 @@ int ggs_spread_add(struct ggs_spread * spread, uint64_t value) {
         spread->kept = GGS_SPREAD_KEPT / 2;
         spread->stride *= 2;
     }
-    if (spread->kept == spread->capacity) {
-        uint32_t   capacity = spread->capacity == 0 ? 8 : 2 * spread->capacity;
-        uint64_t * values   = realloc(spread->values, capacity * sizeof(*values));
-        if (values == NULL) return -1;
-        spread->values   = values;
-        spread->capacity = capacity;
-    }
-    spread->values[spread->kept++] = value;
-    return 0;
+    return ggs_array_push(spread->values, spread->kept, spread->capacity, value) ? 0 : -1;
 }
 
 static int by_value(const void * a, const void * b) {

@@ -1,4 +1,4 @@
-// How widely do repeated values lie? Keeps at most 128 of any number of values, evenly over all of them, and tells their
+// The spread of repeated values. Keeps at most 128 of any number of values, evenly over all of them, and gives their
 // quartiles: what a single outlier does not move.
 #pragma once
 

@@ -1,11 +1,9 @@
-// The conditions that a recording was made under, as its experiment.json tells them: limit on memory, cold page cache.
+// The conditions that a recording was made under, from its experiment.json: limit on memory, cold page cache.
 #pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
-#include <stdio.h>
 
-struct ggs_json;
 struct ggs_trace;
 
 struct ggs_conditions {
@@ -21,7 +19,3 @@ struct ggs_conditions {
 };
 
 void ggs_conditions_read(struct ggs_conditions * conditions, struct ggs_trace * trace);
-// A line or two where there is something to tell. At most 80 columns.
-void ggs_conditions_print(const struct ggs_conditions * conditions, FILE * out);
-// Members "memory" and "cold", where they apply.
-void ggs_conditions_json(const struct ggs_conditions * conditions, struct ggs_json * json);

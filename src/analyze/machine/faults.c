@@ -3,6 +3,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "analyze/walk/times.h"
+#include "base/array.h"
 #include "base/error.h"
 
 const char * ggs_fault_kind_name(uint64_t kind) {
@@ -42,15 +44,8 @@ static void add(struct ggs_fault_sum * sum, const struct ggs_fault * fault) {
 }
 
 static struct ggs_fault_group * new_group(struct ggs_fault_groups * groups) {
-    if (groups->n == groups->capacity) {
-        uint64_t                 capacity = groups->capacity == 0 ? 64 : 2 * groups->capacity;
-        struct ggs_fault_group * bigger   = realloc(groups->group, capacity * sizeof(*bigger));
-        if (bigger == NULL) return NULL;
-        groups->group    = bigger;
-        groups->capacity = capacity;
-    }
-    groups->group[groups->n] = (struct ggs_fault_group){.name = "", .order = -1};
-    return &groups->group[groups->n++];
+    struct ggs_fault_group group = {.name = "", .order = -1};
+    return ggs_array_push(groups->group, groups->n, groups->capacity, group) ? &groups->group[groups->n - 1] : NULL;
 }
 
 // The number of a name is that of its group, because both are made together.
@@ -163,10 +158,9 @@ int ggs_fault_timeline(struct ggs_trace * trace, int64_t begin_ns, int64_t end_n
     int status = ggs_cursor_open(&cursor, trace->reader, GGS_TABLE_FAULTS, error);
     if (status == 0) ggs_cursor_times(cursor, begin_ns, end_ns);
     while (status >= 0 && (status = ggs_cursor_next(cursor, &fault, error)) > 0) {
-        if (fault.begin_ns < begin_ns || fault.begin_ns >= end_ns) continue;
-        double                 share = (double) (fault.begin_ns - begin_ns) / (double) (end_ns - begin_ns);
-        uint64_t               at    = (uint64_t) (share * (double) n);
-        struct ggs_fault_bin * bin   = &bins[at < n ? at : n - 1];
+        uint64_t at = ggs_time_bin(begin_ns, end_ns, n, fault.begin_ns);
+        if (at == n) continue;
+        struct ggs_fault_bin * bin = &bins[at];
         *(fault.kind == GGS_FAULT_MAJOR ? &bin->major : &bin->minor) += 1;
         bin->stalled_ns += fault.duration_ns;
     }

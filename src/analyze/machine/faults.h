@@ -45,7 +45,7 @@ void ggs_fault_totals_release(struct ggs_fault_totals * totals);
 struct ggs_fault_walk {
     struct ggs_fault       fault;
     struct ggs_whereabouts where;
-    // below: its own business
+    // below: private
     struct ggs_cursor * cursor;
     struct ggs_where *  places;
 };

@@ -5,7 +5,7 @@
 
 #include "analyze/walk/trace.h"
 
-enum { GGS_LOADING_KINDS = 5 };
+enum { GGS_LOADING_KINDS = GGS_READ_COUNT };
 
 struct ggs_loading_kind {
     uint64_t reads; // rows: adjacent calls may be one

@@ -61,17 +61,15 @@ static int mark_runs(struct pass * pass, struct ggs_error * error) {
 static int add_pages(struct pass * pass, struct ggs_error * error) {
     struct ggs_cursor * cursor;
     struct ggs_pages    pages;
-    struct ggs_process  process = {.page_size = 4096};
+    uint64_t            page = ggs_trace_page_size(pass->trace);
     int                 more, status = ggs_cursor_open(&cursor, pass->trace->reader, GGS_TABLE_PAGES, error);
     if (status < 0) return status;
-    ggs_reader_row(pass->trace->reader, GGS_TABLE_PROCESSES, 0, &process, NULL);
     while ((more = ggs_cursor_next(cursor, &pages, error)) > 0) {
         pass->heat->pages = true;
         if (pages.run >= pass->n_wanted || !pass->wanted[pages.run] || pages.pages == 0) continue;
-        if (pages.file == 0 || pages.file > pass->trace->n_files || pages.page > UINT64_MAX / process.page_size / 2)
-            continue;
-        if (!ggs_intervals_add(&pass->touched[pages.file - 1], pages.page * process.page_size,
-                               (pages.page + pages.pages) * process.page_size)) {
+        uint64_t most = UINT64_MAX / page / 2;
+        if (pages.file == 0 || pages.file > pass->trace->n_files || pages.page > most || pages.pages > most) continue;
+        if (!ggs_intervals_add(&pass->touched[pages.file - 1], pages.page * page, (pages.page + pages.pages) * page)) {
             more = ggs_fail_memory(error);
             break;
         }

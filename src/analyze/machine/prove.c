@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "analyze/walk/walk.h"
+#include "base/array.h"
 #include "base/error.h"
 
 // Pages [begin, end) of a file.
@@ -25,6 +26,7 @@ struct pass {
     bool                waiting;
     struct ggs_pages *  rows; // of the run, by node
     size_t              n_rows, capacity, next;
+    uint64_t            surprises_capacity;
     struct spans        predicted, touched; // of the op
 };
 
@@ -45,15 +47,7 @@ void ggs_proof_release(struct ggs_proof * proof) {
 // ---- spans ----
 
 static bool add_span(struct spans * spans, uint64_t file, uint64_t begin, uint64_t end) {
-    if (spans->n == spans->capacity) {
-        size_t        capacity = spans->capacity == 0 ? 64 : 2 * spans->capacity;
-        struct span * bigger   = realloc(spans->span, capacity * sizeof(*bigger));
-        if (bigger == NULL) return false;
-        spans->span     = bigger;
-        spans->capacity = capacity;
-    }
-    spans->span[spans->n++] = (struct span){file, begin, end};
-    return true;
+    return ggs_array_push(spans->span, spans->n, spans->capacity, (struct span){file, begin, end});
 }
 
 static int by_place(const void * a, const void * b) {
@@ -114,43 +108,27 @@ static int by_node(const void * a, const void * b) {
     return x->node < y->node ? -1 : x->node > y->node;
 }
 
-static bool keep_row(struct pass * pass, const struct ggs_pages * row) {
-    if (pass->n_rows == pass->capacity) {
-        size_t             capacity = pass->capacity == 0 ? 256 : 2 * pass->capacity;
-        struct ggs_pages * bigger   = realloc(pass->rows, capacity * sizeof(*bigger));
-        if (bigger == NULL) return false;
-        pass->rows     = bigger;
-        pass->capacity = capacity;
-    }
-    pass->rows[pass->n_rows++] = *row;
-    return true;
-}
-
 static int add_surprise(struct pass * pass, const struct span * span, uint64_t node, bool known,
                         struct ggs_error * error) {
     struct ggs_proof * proof = pass->proof;
     proof->surprise_pages += span->end - span->begin;
     if (proof->n_surprises++ >= GGS_PROOF_SURPRISES) return 0;
-    size_t room = proof->n_surprises - 1;
-    if ((room & (room - 1)) == 0) { // grows at powers of two
-        struct ggs_surprise * bigger = realloc(proof->surprises, (room == 0 ? 1 : 2 * room) * sizeof(*bigger));
-        if (bigger == NULL) return ggs_fail_memory(error);
-        proof->surprises = bigger;
-    }
-    const struct ggs_op_seen * op = &pass->walk->op;
-    proof->surprises[room]        = (struct ggs_surprise){
-               .run    = pass->walk->run.run,
-               .node   = node,
-               .token  = pass->walk->run.step,
-               .op     = known ? op->name : "",
-               .tensor = known && op->result != NULL ? ggs_reader_string(pass->trace->reader, op->result->name) : "",
-               .file   = span->file,
-               .page   = span->begin,
-               .pages  = span->end - span->begin};
+    if (!ggs_array_reserve(proof->surprises, pass->surprises_capacity, proof->n_surprises))
+        return ggs_fail_memory(error);
+    const struct ggs_op_seen * op            = &pass->walk->op;
+    proof->surprises[proof->n_surprises - 1] = (struct ggs_surprise){
+        .run    = pass->walk->run.run,
+        .node   = node,
+        .token  = pass->walk->run.step,
+        .op     = known ? op->name : "",
+        .tensor = known && op->result != NULL ? ggs_reader_string(pass->trace->reader, op->result->name) : "",
+        .file   = span->file,
+        .page   = span->begin,
+        .pages  = span->end - span->begin};
     return 0;
 }
 
-// Rows of a node that no op of the run has: nobody predicted those.
+// Rows of a node that no op of the run has: not predicted.
 static int add_stray(struct pass * pass, const struct ggs_pages * row, struct ggs_error * error) {
     struct span span = {row->file, row->page, row->page + row->pages};
     pass->proof->total.touched += row->pages;
@@ -212,7 +190,7 @@ static void add_sum(struct ggs_proof_sum * to, const struct ggs_proof_sum * sum)
     to->both += sum->both;
 }
 
-// In a run that was cut off, by a kill or a full disk, nothing is known of the ops behind the last one that was told of.
+// In a run that was cut off, by a kill or a full disk, nothing is known of the ops behind the last one that has rows.
 static bool is_untold(const struct pass * pass) {
     bool cut_off = (pass->walk->run.flags & (GGS_RUN_INTERRUPTED | GGS_RUN_PARTIAL)) != 0;
     return cut_off && pass->touched.n == 0 && pass->next == pass->n_rows;
@@ -247,7 +225,8 @@ static int read_rows(struct pass * pass, struct ggs_error * error) {
         }
         if (pass->ahead.run > run) break;
         pass->waiting = false;
-        if (pass->ahead.run == run && !keep_row(pass, &pass->ahead)) return ggs_fail_memory(error);
+        if (pass->ahead.run != run) continue;
+        if (!ggs_array_push(pass->rows, pass->n_rows, pass->capacity, pass->ahead)) return ggs_fail_memory(error);
     }
     if (pass->n_rows > 1) qsort(pass->rows, pass->n_rows, sizeof(*pass->rows), by_node);
     return 0;
@@ -279,22 +258,6 @@ static void finish(struct ggs_proof * proof, const struct ggs_trace * trace) {
     if (n > 1) qsort(proof->by_op, n, sizeof(*proof->by_op), by_touched);
 }
 
-static int read_facts(struct ggs_proof * proof, struct ggs_trace * trace, struct ggs_error * error) {
-    struct ggs_process  process;
-    struct ggs_cursor * losses;
-    struct ggs_loss     loss;
-    int                 more;
-    proof->page_size = 4096;
-    if (ggs_reader_row(trace->reader, GGS_TABLE_PROCESSES, 0, &process, NULL) == 0 && process.page_size > 0)
-        proof->page_size = process.page_size;
-    int status = ggs_cursor_open(&losses, trace->reader, GGS_TABLE_LOSSES, error);
-    if (status != 0) return status;
-    while ((more = ggs_cursor_next(losses, &loss, error)) > 0)
-        if (loss.reason == GGS_LOSS_PAGES) proof->lost += loss.count;
-    ggs_cursor_close(losses);
-    return more;
-}
-
 int ggs_proof_compute(struct ggs_proof * proof, struct ggs_trace * trace, struct ggs_error * error) {
     struct pass pass = {.proof = proof, .trace = trace};
     *proof           = (struct ggs_proof){.n_by_op = trace->n_ops};
@@ -303,8 +266,9 @@ int ggs_proof_compute(struct ggs_proof * proof, struct ggs_trace * trace, struct
             error, GGS_ABSENT,
             "this recording holds no pages that were touched: record with --prove, a model that is mapped into "
             "memory (not --no-mmap) and not repacked (--no-repack)");
-    int status   = read_facts(proof, trace, error);
-    proof->by_op = calloc(trace->n_ops + 1, sizeof(*proof->by_op));
+    proof->page_size = ggs_trace_page_size(trace);
+    int status       = ggs_trace_lost(trace, GGS_LOSS_PAGES, &proof->lost, error);
+    proof->by_op     = calloc(trace->n_ops + 1, sizeof(*proof->by_op));
     if (status == 0 && proof->by_op == NULL) status = ggs_fail_memory(error);
     if (status == 0) status = ggs_cursor_open(&pass.cursor, trace->reader, GGS_TABLE_PAGES, error);
     if (status == 0) status = ggs_walk_open(&pass.walk, trace, INT64_MIN, INT64_MAX, error);

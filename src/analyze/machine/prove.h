@@ -18,11 +18,11 @@ struct ggs_proof_sum {
     uint64_t     predicted, touched, both; // pages
 };
 
-// Pages that an op touched though nobody had predicted it.
+// Pages that an op touched and that were not predicted.
 struct ggs_surprise {
     uint64_t     run, node;
     int64_t      token;
-    const char * op;     // "" where no such op was recorded
+    const char * op;     // "" if no such op was recorded
     const char * tensor; // the op's result
     uint64_t     file, page, pages;
 };
@@ -32,7 +32,7 @@ enum { GGS_PROOF_SURPRISES = 10000 }; // that are kept
 struct ggs_proof {
     uint64_t               page_size;
     uint64_t               runs;       // graph runs that were looked at
-    uint64_t               incomplete; // ops that touched more than could be told
+    uint64_t               incomplete; // ops that touched more pages than could be noted
     uint64_t               lost;       // ops whose touched pages were lost
     struct ggs_proof_sum   total;      // of all; its `op` is NULL
     uint64_t               n_by_op;    // most pages touched first
@@ -42,10 +42,10 @@ struct ggs_proof {
     struct ggs_surprise *  surprises;
 };
 
-// 1 where nothing was touched, or predicted: then nothing was missed either.
+// 1 if nothing was touched, or predicted: then nothing was missed either.
 double ggs_proof_recall(const struct ggs_proof_sum * sum);
 double ggs_proof_precision(const struct ggs_proof_sum * sum);
 
-// GGS_ABSENT where the recording holds no touched pages.
+// GGS_ABSENT if the recording holds no touched pages.
 int  ggs_proof_compute(struct ggs_proof * proof, struct ggs_trace * trace, struct ggs_error * error);
 void ggs_proof_release(struct ggs_proof * proof);

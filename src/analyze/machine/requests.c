@@ -3,6 +3,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "analyze/walk/times.h"
+#include "base/array.h"
 #include "base/error.h"
 
 enum { SECTOR = 512 };
@@ -14,19 +16,12 @@ static void add(struct ggs_request_sum * sum, const struct ggs_block_request * r
 
 // ---- groups ----
 
-// The group with this index, which is made where it is the next one; NULL when out of memory.
+// The group with this index, made if it is the next one; NULL when out of memory.
 static struct ggs_request_group * group_at(struct ggs_request_group ** groups, uint64_t * n, uint64_t * capacity,
                                            uint64_t index) {
     while (*n <= index) {
-        if (*n == *capacity) {
-            uint64_t                   larger = *capacity == 0 ? 64 : 2 * *capacity;
-            struct ggs_request_group * bigger = realloc(*groups, larger * sizeof(*bigger));
-            if (bigger == NULL) return NULL;
-            *groups   = bigger;
-            *capacity = larger;
-        }
-        (*groups)[*n] = (struct ggs_request_group){.name = "", .order = (int64_t) *n};
-        ++*n;
+        struct ggs_request_group group = {.name = "", .order = (int64_t) *n};
+        if (!ggs_array_push(*groups, *n, *capacity, group)) return NULL;
     }
     return &(*groups)[index];
 }
@@ -156,10 +151,9 @@ int ggs_request_timeline(struct ggs_trace * trace, int64_t begin_ns, int64_t end
     int status = ggs_cursor_open(&cursor, trace->reader, GGS_TABLE_BLOCK_REQUESTS, error);
     if (status == 0) ggs_cursor_times(cursor, begin_ns, end_ns);
     while (status >= 0 && (status = ggs_cursor_next(cursor, &request, error)) > 0) {
-        if (request.write != 0 || request.begin_ns < begin_ns || request.begin_ns >= end_ns) continue;
-        double                   share = (double) (request.begin_ns - begin_ns) / (double) (end_ns - begin_ns);
-        uint64_t                 at    = (uint64_t) (share * (double) n);
-        struct ggs_request_bin * bin   = &bins[at < n ? at : n - 1];
+        uint64_t at = ggs_time_bin(begin_ns, end_ns, n, request.begin_ns);
+        if (request.write != 0 || at == n) continue;
+        struct ggs_request_bin * bin = &bins[at];
         bin->requests++;
         *(request.file != 0 ? &bin->model : &bin->other) += request.bytes;
     }

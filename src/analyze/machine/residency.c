@@ -2,6 +2,7 @@
 
 #include <stdlib.h>
 
+#include "base/array.h"
 #include "base/error.h"
 
 struct pass {
@@ -10,23 +11,12 @@ struct pass {
     const struct ggs_totals *  totals;
     uint64_t                   page;
     uint64_t                   capacity;
-    bool *                     told; // by file - 1
+    bool *                     counted; // by file - 1: its size is in the sum
 };
 
 void ggs_resident_release(struct ggs_resident_list * list) {
     free(list->snapshot);
     *list = (struct ggs_resident_list){0};
-}
-
-static uint64_t page_size(struct ggs_trace * trace) {
-    struct ggs_cursor * cursor = NULL;
-    struct ggs_process  process;
-    uint64_t            size = 4096;
-    if (ggs_cursor_open(&cursor, trace->reader, GGS_TABLE_PROCESSES, NULL) == 0 &&
-        ggs_cursor_next(cursor, &process, NULL) > 0 && process.page_size > 0)
-        size = process.page_size;
-    ggs_cursor_close(cursor);
-    return size;
 }
 
 // Bytes of [begin, end), which begins with a page, that lie in pages which the set touches.
@@ -53,17 +43,9 @@ static uint64_t in_touched_pages(const struct ggs_intervals * set, uint64_t begi
 static struct ggs_resident * snapshot_of(struct pass * pass, const struct ggs_residency * row) {
     struct ggs_resident_list * list = pass->list;
     if (list->n > 0 && list->snapshot[list->n - 1].snapshot == row->snapshot) return &list->snapshot[list->n - 1];
-    if (list->n == pass->capacity) {
-        uint64_t              capacity = pass->capacity == 0 ? 64 : 2 * pass->capacity;
-        struct ggs_resident * more     = realloc(list->snapshot, capacity * sizeof(*more));
-        if (more == NULL) return NULL;
-        list->snapshot = more;
-        pass->capacity = capacity;
-    }
-    struct ggs_resident * snapshot = &list->snapshot[list->n++];
-    *snapshot =
-        (struct ggs_resident){.snapshot = row->snapshot, .moment = row->moment, .step = row->step, .ns = row->begin_ns};
-    return snapshot;
+    struct ggs_resident fresh = {
+        .snapshot = row->snapshot, .moment = row->moment, .step = row->step, .ns = row->begin_ns};
+    return ggs_array_push(list->snapshot, list->n, pass->capacity, fresh) ? &list->snapshot[list->n - 1] : NULL;
 }
 
 static int add_row(struct pass * pass, const struct ggs_residency * row, struct ggs_error * error) {
@@ -71,8 +53,8 @@ static int add_row(struct pass * pass, const struct ggs_residency * row, struct 
     if (snapshot == NULL) return ggs_fail_memory(error);
     if (row->file == 0 || row->file > pass->trace->n_files) return 0;
     uint64_t file = row->file - 1, size = pass->trace->files[file].size;
-    if (!pass->told[file]) pass->list->bytes += size;
-    pass->told[file] = true;
+    if (!pass->counted[file]) pass->list->bytes += size;
+    pass->counted[file] = true;
     if (row->page >= UINT64_MAX / pass->page || row->pages > UINT64_MAX / pass->page - row->page) return 0;
     uint64_t begin = row->page * pass->page, end = begin + row->pages * pass->page;
     if (size > begin && end > size) end = size; // the last page reaches beyond the file
@@ -84,15 +66,15 @@ static int add_row(struct pass * pass, const struct ggs_residency * row, struct 
 int ggs_resident_list(struct ggs_resident_list * list, struct ggs_trace * trace, const struct ggs_totals * totals,
                       struct ggs_error * error) {
     *list                       = (struct ggs_resident_list){0};
-    struct pass          pass   = {.list = list, .trace = trace, .totals = totals, .page = page_size(trace)};
+    struct pass          pass   = {.list = list, .trace = trace, .totals = totals, .page = ggs_trace_page_size(trace)};
     struct ggs_cursor *  cursor = NULL;
     struct ggs_residency row;
-    pass.told  = calloc(trace->n_files + 1, sizeof(*pass.told));
-    int status = pass.told == NULL ? ggs_fail_memory(error) : 0;
+    pass.counted = calloc(trace->n_files + 1, sizeof(*pass.counted));
+    int status   = pass.counted == NULL ? ggs_fail_memory(error) : 0;
     if (status == 0) status = ggs_cursor_open(&cursor, trace->reader, GGS_TABLE_RESIDENCY, error);
     while (status >= 0 && (status = ggs_cursor_next(cursor, &row, error)) > 0) status = add_row(&pass, &row, error);
     ggs_cursor_close(cursor);
-    free(pass.told);
+    free(pass.counted);
     if (status < 0) ggs_resident_release(list);
     return status;
 }

@@ -17,7 +17,7 @@ struct ggs_resident { // one snapshot
 struct ggs_resident_list {
     struct ggs_resident * snapshot;
     uint64_t              n;
-    uint64_t              bytes; // of the files that snapshots tell of
+    uint64_t              bytes; // of the files that snapshots are about
 };
 
 // `totals` of the whole recording, for what is touched.

@@ -3,6 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/array.h"
 #include "base/error.h"
 
 static void clear(struct ggs_choices * choices) {
@@ -20,20 +21,9 @@ void ggs_choices_release(struct ggs_choices * choices) {
     *choices = (struct ggs_choices){0};
 }
 
-static uint64_t source_of(const struct ggs_graph * graph, uint64_t node, uint64_t slot) {
-    for (uint64_t e = graph->first_edge[node]; e < graph->first_edge[node + 1]; e++) {
-        if (graph->edges[e].slot == slot) return graph->edges[e].tensor;
-    }
-    return 0;
-}
-
 static uint64_t root_of(const struct ggs_trace * trace, uint64_t tensor) {
-    for (int depth = 0; depth < 16; depth++) { // a damaged trace may have a ring
-        const struct ggs_tensor * t = ggs_trace_tensor(trace, tensor);
-        if (t == NULL || t->view == 0) break;
-        tensor = t->view;
-    }
-    return tensor;
+    const struct ggs_tensor * t = ggs_trace_tensor(trace, tensor);
+    return t == NULL ? 0 : ggs_trace_root(trace, t)->tensor;
 }
 
 // ---- the choices ----
@@ -45,24 +35,12 @@ static struct ggs_choice * find(const struct ggs_choices * choices, uint64_t ids
     return NULL;
 }
 
-static int add(struct ggs_choices * choices, const struct ggs_choice * choice, struct ggs_error * error) {
-    if (choices->n == choices->capacity) {
-        uint64_t            capacity = choices->capacity == 0 ? 64 : 2 * choices->capacity;
-        struct ggs_choice * bigger   = realloc(choices->choice, capacity * sizeof(*bigger));
-        if (bigger == NULL) return ggs_fail_memory(error);
-        choices->choice   = bigger;
-        choices->capacity = capacity;
-    }
-    choices->choice[choices->n++] = *choice;
-    return 0;
-}
-
 static int find_choices(struct ggs_choices * choices, const struct ggs_walk * walk, struct ggs_error * error) {
     const struct ggs_graph * graph  = walk->graph;
     int                      status = 0;
     for (uint64_t n = 0; status == 0 && n < graph->n_nodes; n++) {
         if (ggs_trace_op_kind(walk->trace, graph->nodes[n].op) != GGS_KIND_MUL_MAT_ID) continue;
-        uint64_t                        ids    = source_of(graph, n, 2);
+        uint64_t                        ids    = ggs_trace_source(graph, n, 2);
         const struct ggs_access_index * values = ids == 0 ? NULL : ggs_access_values(&choices->index, ids);
         if (values == NULL || find(choices, ids) != NULL) continue;
         if (values->ne[0] == 0 || values->n != values->ne[0] * values->ne[1]) continue;
@@ -72,7 +50,7 @@ static int find_choices(struct ggs_choices * choices, const struct ggs_walk * wa
                                     .used    = values->ne[0],
                                     .tokens  = values->ne[1],
                                     .experts = values->values};
-        status                   = add(choices, &choice, error);
+        if (!ggs_array_push(choices->choice, choices->n, choices->capacity, choice)) status = ggs_fail_memory(error);
     }
     return status;
 }
@@ -80,7 +58,7 @@ static int find_choices(struct ggs_choices * choices, const struct ggs_walk * wa
 const struct ggs_choice * ggs_choice_of_node(const struct ggs_choices * choices, const struct ggs_trace * trace,
                                              const struct ggs_graph * graph, uint64_t node) {
     if (ggs_trace_op_kind(trace, graph->nodes[node].op) != GGS_KIND_MUL_MAT_ID) return NULL;
-    return find(choices, source_of(graph, node, 2));
+    return find(choices, ggs_trace_source(graph, node, 2));
 }
 
 // ---- weights and probabilities ----
@@ -107,7 +85,7 @@ static bool is_probability(const struct ggs_trace * trace, const struct ggs_grap
     for (uint64_t n = 0; n < choice->node; n++) {
         if (graph->nodes[n].tensor != root) continue;
         return ggs_trace_op_kind(trace, graph->nodes[n].op) == GGS_KIND_GET_ROWS &&
-               root_of(trace, source_of(graph, n, 1)) == root_of(trace, choice->ids);
+               root_of(trace, ggs_trace_source(graph, n, 1)) == root_of(trace, choice->ids);
     }
     return false;
 }
@@ -147,7 +125,7 @@ static int find_weights(struct ggs_choices * choices, const struct ggs_walk * wa
     for (uint64_t n = 0; status == 0 && n < graph->n_nodes; n++) {
         if (strcmp(ggs_trace_op_name(walk->trace, graph->nodes[n].op), "MUL") != 0) continue;
         for (uint64_t slot = 0; status == 0 && slot < 2; slot++) {
-            const struct ggs_tensor *       t = ggs_trace_tensor(walk->trace, source_of(graph, n, slot));
+            const struct ggs_tensor *       t = ggs_trace_tensor(walk->trace, ggs_trace_source(graph, n, slot));
             const struct ggs_access_index * index =
                 t == NULL || t->ne[0] != 1 ? NULL : ggs_access_values(&choices->index, t->tensor);
             if (index == NULL || !holds_floats(walk->trace, index)) continue;

@@ -1,8 +1,8 @@
 // Which experts a run chose, and with what weight.
 //
 // A MUL_MAT_ID node names them (source 2): [used, tokens] numbers. All matrices of a layer share one choice, so each choice is
-// told once, at the first node that uses it. The routing weight is what a MUL node multiplies the experts' outputs with,
-// [1, used, tokens]; the probability is what the router gave before any scaling, where the graph still has it.
+// listed once, at the first node that uses it. The routing weight is what a MUL node multiplies the experts' outputs with,
+// [1, used, tokens]; the probability is what the router gave before any scaling, if the graph still has it.
 #pragma once
 
 #include <stdint.h>
@@ -15,8 +15,8 @@ struct ggs_choice {
     int             layer;
     uint64_t        used, tokens;
     const int64_t * experts;       // [tokens][used]
-    float *         weights;       // the same shape, NULL where unknown
-    float *         probabilities; // NULL where unknown
+    float *         weights;       // the same shape, NULL if unknown
+    float *         probabilities; // NULL if unknown
 };
 
 // A zeroed struct is ready for use.

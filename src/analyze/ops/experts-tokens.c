@@ -3,6 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/array.h"
 #include "base/error.h"
 
 enum { MOST_SEQUENCES = 64, MOST_LAYERS = 1024, MOST_WINDOW = 1 << 16, DEFAULT_WINDOW = 256 };
@@ -86,14 +87,8 @@ int ggs_expert_tokens_step(struct ggs_expert_tokens * tokens, struct ggs_trace *
     if (status < 0) return status;
     ggs_cursor_keys(tokens->cursor, step, step);
     while ((status = ggs_cursor_next(tokens->cursor, &row, error)) > 0) {
-        if (tokens->n_step == tokens->step_capacity) {
-            uint64_t  capacity = tokens->step_capacity == 0 ? 64 : 2 * tokens->step_capacity;
-            int64_t * bigger   = realloc(tokens->step_sequences, capacity * sizeof(*bigger));
-            if (bigger == NULL) return ggs_fail_memory(error);
-            tokens->step_sequences = bigger;
-            tokens->step_capacity  = capacity;
-        }
-        tokens->step_sequences[tokens->n_step++] = row.sequence;
+        if (!ggs_array_push(tokens->step_sequences, tokens->n_step, tokens->step_capacity, row.sequence))
+            return ggs_fail_memory(error);
     }
     return status < 0 ? status : 0;
 }
@@ -109,21 +104,13 @@ int ggs_expert_tokens_add(struct ggs_expert_tokens * tokens, uint64_t layer, uin
         if (tokens->choices[i].ids_tensor == ids_tensor) tokens->choices[i].bytes += bytes;
         return 0;
     }
-    if (tokens->n_choices == tokens->choices_capacity) {
-        uint64_t        capacity = tokens->choices_capacity == 0 ? 64 : 2 * tokens->choices_capacity;
-        struct choice * choices  = realloc(tokens->choices, capacity * sizeof(*choices));
-        if (choices == NULL) return ggs_fail_memory(error);
-        memset(choices + tokens->choices_capacity, 0, (capacity - tokens->choices_capacity) * sizeof(*choices));
-        tokens->choices          = choices;
-        tokens->choices_capacity = capacity;
-    }
+    uint64_t before = tokens->choices_capacity;
+    if (!ggs_array_reserve(tokens->choices, tokens->choices_capacity, tokens->n_choices + 1))
+        return ggs_fail_memory(error);
+    if (tokens->choices_capacity > before)
+        memset(tokens->choices + before, 0, (tokens->choices_capacity - before) * sizeof(*tokens->choices));
     struct choice * choice = &tokens->choices[tokens->n_choices];
-    if (used * n_tokens > choice->capacity) {
-        int64_t * bigger = realloc(choice->ids, used * n_tokens * sizeof(*bigger));
-        if (bigger == NULL) return ggs_fail_memory(error);
-        choice->ids      = bigger;
-        choice->capacity = used * n_tokens;
-    }
+    if (!ggs_array_reserve(choice->ids, choice->capacity, used * n_tokens)) return ggs_fail_memory(error);
     if (used * n_tokens > 0) memcpy(choice->ids, ids, used * n_tokens * sizeof(*ids));
     choice->layer      = layer;
     choice->ids_tensor = ids_tensor;
@@ -204,14 +191,8 @@ static bool enter(struct ggs_expert_tokens * tokens, struct ggs_experts * expert
             set->now_bytes += layer->bytes;
         }
         layer->last_seen[ids[i]] = now;
-        if (list->n == list->capacity) {
-            uint64_t   capacity = list->capacity == 0 ? 256 : 2 * list->capacity;
-            uint32_t * bigger   = realloc(list->experts, capacity * sizeof(*bigger));
-            if (bigger == NULL) return false;
-            list->experts  = bigger;
-            list->capacity = capacity;
-        }
-        list->experts[list->n++] = (uint32_t) at << 12 | (uint32_t) ids[i];
+        uint32_t expert          = (uint32_t) at << 12 | (uint32_t) ids[i];
+        if (!ggs_array_push(list->experts, list->n, list->capacity, expert)) return false;
     }
     return true;
 }

@@ -11,7 +11,7 @@ enum { GGS_EXPERT_CHOICE = 64 }; // most experts that one token may choose in a 
 
 struct ggs_expert_tokens;
 
-// Prepares the working sets of `experts`: `window` tokens, or several windows where it is 0.
+// Prepares the working sets of `experts`: `window` tokens, or several windows if it is 0.
 int  ggs_expert_tokens_new(struct ggs_expert_tokens ** out, struct ggs_experts * experts, uint64_t window,
                            struct ggs_error * error);
 void ggs_expert_tokens_free(struct ggs_expert_tokens * tokens); // NULL is fine
@@ -20,7 +20,7 @@ void ggs_expert_tokens_free(struct ggs_expert_tokens * tokens); // NULL is fine
 int ggs_expert_tokens_step(struct ggs_expert_tokens * tokens, struct ggs_trace * trace, int64_t step,
                            struct ggs_error * error);
 
-// A choice of the batch: ids[token * used + rank]. Several ops of a layer share one (gate, up, down); *first tells whether this
+// A choice of the batch: ids[token * used + rank]. Several ops of a layer share one (gate, up, down); *first says whether this
 // is the first of them. `bytes`: of the op's matrix of one expert.
 int ggs_expert_tokens_add(struct ggs_expert_tokens * tokens, uint64_t layer, uint64_t ids_tensor, const int64_t * ids,
                           uint64_t used, uint64_t n_tokens, uint64_t bytes, bool * first, struct ggs_error * error);

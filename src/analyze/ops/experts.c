@@ -5,6 +5,7 @@
 
 #include "analyze/ops/experts-tokens.h"
 #include "analyze/walk/walk.h"
+#include "base/array.h"
 #include "base/error.h"
 #include "gguf/gguf-name.h"
 
@@ -13,11 +14,9 @@ enum { MOST_EXPERTS = 4096, MOST_PAIRED = 1024 }; // as many as are believed; as
 // ---- layers ----
 
 static int new_layer(struct ggs_experts * experts, int number, uint64_t n, struct ggs_error * error) {
-    struct ggs_experts_layer * layers = realloc(experts->layers, (experts->n_layers + 1) * sizeof(*layers));
-    if (layers == NULL) return ggs_fail_memory(error);
-    experts->layers                  = layers;
-    struct ggs_experts_layer * layer = &layers[experts->n_layers++];
-    *layer                           = (struct ggs_experts_layer){.layer = number, .experts = n};
+    struct ggs_experts_layer fresh = {.layer = number, .experts = n};
+    if (!ggs_array_push(experts->layers, experts->n_layers, experts->capacity, fresh)) return ggs_fail_memory(error);
+    struct ggs_experts_layer * layer = &experts->layers[experts->n_layers - 1];
     layer->counts                    = calloc(n, sizeof(*layer->counts));
     layer->last_seen                 = malloc(n * sizeof(*layer->last_seen));
     if (n <= MOST_PAIRED) layer->pairs = calloc(n * n, sizeof(*layer->pairs));
@@ -60,26 +59,13 @@ struct pass {
     bool                       open; // a batch is being collected
 };
 
-static const struct ggs_tensor * source_of(const struct pass * pass, uint64_t slot) {
-    const struct ggs_graph * graph = pass->walk->graph;
-    uint64_t                 node  = pass->walk->op.node;
-    for (uint64_t e = graph->first_edge[node]; e < graph->first_edge[node + 1]; e++) {
-        if (graph->edges[e].slot == slot) return ggs_trace_tensor(pass->trace, graph->edges[e].tensor);
-    }
-    return NULL;
-}
-
-// When was the router's choice known? That is the end of the op that computes the ids, or what they are a view of (a sort of
-// all experts, of which the first are taken). -1 where this run did not compute it.
+// When was the router's choice known? At the end of the op that computes the ids, or what they are a view of (a sort of
+// all experts, of which the first are taken). -1 if this run did not compute it.
 static int64_t router_end(const struct pass * pass, const struct ggs_tensor * ids) {
     const struct ggs_graph * graph = pass->walk->graph;
-    for (int depth = 0; ids->view != 0 && depth < 16; depth++) {
-        const struct ggs_tensor * parent = ggs_trace_tensor(pass->trace, ids->view);
-        if (parent == NULL) break;
-        ids = parent;
-    }
+    uint64_t                 root  = ggs_trace_root(pass->trace, ids)->tensor;
     for (uint64_t i = pass->walk->op.node; i-- > 0;) {
-        if (graph->nodes[i].tensor == ids->tensor) return pass->ends[i];
+        if (graph->nodes[i].tensor == root) return pass->ends[i];
     }
     return -1;
 }
@@ -119,15 +105,16 @@ static uint64_t bytes_read(const struct ggs_access_list * list, uint64_t slot) {
 
 static int see_op(struct pass * pass, struct ggs_error * error) {
     const struct ggs_access_list * list;
-    const struct ggs_tensor *      weights = source_of(pass, 0), *ids = source_of(pass, 2);
+    const struct ggs_walk *        walk = pass->walk;
+    const struct ggs_tensor * weights = ggs_trace_tensor(pass->trace, ggs_trace_source(walk->graph, walk->op.node, 0));
+    const struct ggs_tensor * ids     = ggs_trace_tensor(pass->trace, ggs_trace_source(walk->graph, walk->op.node, 2));
     if (weights == NULL || ids == NULL) return 0;
     int status = ggs_walk_accesses(pass->walk, &list, error);
     if (status < 0) return status;
     const struct ggs_access_index * index = ggs_access_values(list, ids->tensor);
     uint64_t                        n     = weights->ne[2] > 0 ? (uint64_t) weights->ne[2] : 0;
     pass->experts->any                    = true;
-    if (index == NULL || n == 0 || n > MOST_EXPERTS || index->ne[0] == 0 || index->ne[0] > GGS_EXPERT_CHOICE ||
-        index->ne[0] * index->ne[1] > index->n) {
+    if (index == NULL || n == 0 || n > MOST_EXPERTS || index->n == 0 || index->ne[0] > GGS_EXPERT_CHOICE) {
         pass->experts->unknown++;
         return 0;
     }
@@ -145,12 +132,7 @@ static int see_op(struct pass * pass, struct ggs_error * error) {
 static int begin_run(struct pass * pass, struct ggs_error * error) {
     const struct ggs_walk * walk = pass->walk;
     uint64_t                n    = walk->graph->n_nodes;
-    if (n > pass->capacity) {
-        int64_t * ends = realloc(pass->ends, n * sizeof(*ends));
-        if (ends == NULL) return ggs_fail_memory(error);
-        pass->ends     = ends;
-        pass->capacity = n;
-    }
+    if (!ggs_array_reserve(pass->ends, pass->capacity, n)) return ggs_fail_memory(error);
     for (uint64_t i = 0; i < n; i++) pass->ends[i] = -1;
     // A scheduler cuts a graph into runs; together they are one batch of tokens.
     bool same   = pass->open && walk->run.schedule != 0 && walk->run.schedule == pass->schedule;
@@ -234,7 +216,8 @@ int ggs_experts_compute(struct ggs_experts * experts, struct ggs_trace * trace,
                         const struct ggs_experts_options * options, struct ggs_error * error) {
     struct pass pass = {.experts = experts, .trace = trace};
     *experts         = (struct ggs_experts){0};
-    int status       = find_any(experts, trace, error);
+    int status       = ggs_trace_check_steps(trace, options->first_token, options->last_token, error);
+    if (status == 0) status = find_any(experts, trace, error);
     if (status < 0 || !experts->any) return status;
     status = ggs_expert_tokens_new(&pass.tokens, experts, options->window, error);
     if (status == 0) status = ggs_walk_open(&pass.walk, trace, options->first_token, options->last_token, error);
@@ -259,4 +242,44 @@ void ggs_experts_release(struct ggs_experts * experts) {
     }
     free(experts->layers);
     *experts = (struct ggs_experts){0};
+}
+
+// ---- all layers together ----
+
+static void sum_time(struct ggs_experts_time * sum, const struct ggs_experts_time * time) {
+    if (time->n == 0) return;
+    if (sum->n == 0 || time->least_ns < sum->least_ns) sum->least_ns = time->least_ns;
+    if (time->most_ns > sum->most_ns) sum->most_ns = time->most_ns;
+    sum->n += time->n;
+    sum->sum_ns += time->sum_ns;
+}
+
+struct ggs_experts_sums ggs_experts_sum(const struct ggs_experts * experts) {
+    struct ggs_experts_sums s = {0};
+    for (uint64_t i = 0; i < experts->n_layers; i++) {
+        const struct ggs_experts_layer * l = &experts->layers[i];
+        s.experts += l->experts;
+        s.bytes += l->experts * l->bytes;
+        s.distinct += l->distinct;
+        s.distinct_bytes += l->distinct * l->bytes;
+        s.activations += l->activations;
+        s.follows += l->follows;
+        s.chosen += l->chosen;
+        s.reused += l->reused;
+        s.all_predicted += l->all_predicted;
+        s.none_predicted += l->none_predicted;
+        s.chance += (double) l->used / (double) l->experts * (double) l->chosen;
+        if (l->used > s.used) s.used = l->used;
+        sum_time(&s.prefetch, &l->prefetch);
+    }
+    if (s.chosen > 0) s.chance /= (double) s.chosen;
+    return s;
+}
+
+double ggs_experts_imbalance(const struct ggs_experts_layer * layer) {
+    return layer->activations == 0 ? 0 : (double) layer->most * (double) layer->experts / (double) layer->activations;
+}
+
+uint64_t ggs_experts_mean(const struct ggs_experts_time * time) {
+    return time->n == 0 ? 0 : time->sum_ns / time->n;
 }

@@ -1,6 +1,6 @@
-// Mixture of experts: which experts did which token choose in which layer, and what would a cache or a prefetcher make of it?
+// Mixture of experts: which experts did which token choose in which layer, and what would a cache or a prefetcher gain?
 //
-// Counted per token, also where a prompt's tokens were computed together. The token before is that of the same sequence.
+// Counted per token, also if a prompt's tokens were computed together. The token before is that of the same sequence.
 // Warm-up is left out. Memory does not grow with the recording.
 #pragma once
 
@@ -34,7 +34,7 @@ struct ggs_experts_layer {
     struct ggs_experts_time prefetch;                      // router's result to the first byte of the experts
     // below: while it is computed
     int64_t *  last_seen; // by expert: token, -1 for never
-    uint32_t * pairs;     // by (lower, higher); NULL where there are too many experts
+    uint32_t * pairs;     // by (lower, higher); NULL if there are too many experts
 };
 
 // One kind of matrix that experts consist of, over all layers.
@@ -66,7 +66,7 @@ struct ggs_experts {
     bool                       any;     // there are expert ops at all
     uint64_t                   unknown; // of them those whose choice was not recorded
     uint64_t                   tokens;
-    uint64_t                   n_layers; // those with experts, ascending
+    uint64_t                   n_layers, capacity; // those with experts, ascending
     struct ggs_experts_layer * layers;
     unsigned                   n_matrices;
     struct ggs_experts_matrix  matrices[GGS_EXPERTS_MATRICES];
@@ -79,3 +79,14 @@ struct ggs_experts {
 int  ggs_experts_compute(struct ggs_experts * experts, struct ggs_trace * trace,
                          const struct ggs_experts_options * options, struct ggs_error * error);
 void ggs_experts_release(struct ggs_experts * experts);
+
+// All layers together.
+struct ggs_experts_sums {
+    uint64_t                experts, used, bytes, distinct, distinct_bytes, activations; // used: the most of any layer
+    uint64_t                follows, chosen, reused, all_predicted, none_predicted;
+    double                  chance; // share that would be reused if each token chose at random
+    struct ggs_experts_time prefetch;
+};
+struct ggs_experts_sums ggs_experts_sum(const struct ggs_experts * experts);
+double   ggs_experts_imbalance(const struct ggs_experts_layer * layer); // busiest expert against the mean: 1 is even
+uint64_t ggs_experts_mean(const struct ggs_experts_time * time);        // ns; 0 if there was none

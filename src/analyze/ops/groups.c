@@ -4,7 +4,9 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "analyze/walk/times.h"
 #include "analyze/walk/walk.h"
+#include "base/array.h"
 #include "base/error.h"
 #include "gguf/gguf-name.h"
 
@@ -14,19 +16,11 @@ void ggs_groups_release(struct ggs_groups * groups) {
     *groups = (struct ggs_groups){0};
 }
 
-// The group of a name, made where it is new. NULL when out of memory.
+// The group of a name, made if it is new. NULL when out of memory.
 static struct ggs_group * group_of(struct ggs_groups * groups, const char * name, int64_t order) {
     uint32_t number = ggs_names_number(groups->names, name, strlen(name));
-    if (number == UINT32_MAX) return NULL;
-    if (number >= groups->capacity) {
-        uint64_t           capacity = groups->capacity == 0 ? 256 : 2 * groups->capacity;
-        struct ggs_group * group    = realloc(groups->group, capacity * sizeof(*group));
-        if (group == NULL) return NULL;
-        memset(group + groups->capacity, 0, (capacity - groups->capacity) * sizeof(*group));
-        groups->group    = group;
-        groups->capacity = capacity;
-    }
-    if (number >= groups->n) groups->n = number + 1;
+    if (number == UINT32_MAX || !ggs_array_reserve(groups->group, groups->capacity, number + 1ull)) return NULL;
+    for (; groups->n <= number; groups->n++) groups->group[groups->n] = (struct ggs_group){0};
     groups->group[number].order = order;
     return &groups->group[number];
 }
@@ -37,8 +31,9 @@ static const struct ggs_tensor * weight_of(const struct ggs_access_list * list) 
     uint64_t                  most   = 0;
     for (unsigned i = 0; i < list->n; i++) {
         const struct ggs_access * access = &list->access[i];
-        bool in_file = access->tensor->source == GGS_SOURCE_DISK || access->tensor->origin_file != 0;
-        if (!access->write && in_file && access->bytes > most) weight = access->tensor, most = access->bytes;
+        uint64_t                  file, offset;
+        if (!access->write && ggs_trace_origin(access->tensor, &file, &offset) && access->bytes > most)
+            weight = access->tensor, most = access->bytes;
     }
     return weight;
 }
@@ -76,18 +71,13 @@ static const char * key_of(const struct ggs_walk * walk, enum ggs_by by, const s
     return buffer;
 }
 
-// What one op reads and writes.
-struct bytes {
-    uint64_t                  read, written, disk;
-    const struct ggs_tensor * weight;
-};
-
 // What is the same for a node in every run of its graph.
 struct known {
-    bool         is_known; // false: index data decides
-    uint64_t     absorbed; // with so many nodes computed together with it
-    struct bytes bytes;
-    uint32_t     group[GGS_BY_TOKEN + 1]; // number + 1, where the node decides which it is
+    bool                      is_known; // false: index data decides
+    uint64_t                  absorbed; // with so many nodes computed together with it
+    struct ggs_access_bytes   bytes;
+    const struct ggs_tensor * weight;
+    uint32_t                  group[GGS_BY_COUNT]; // number + 1, if the node decides which it is
 };
 
 struct pass {
@@ -95,97 +85,114 @@ struct pass {
     const enum ggs_by * by;
     unsigned            n;
     struct ggs_walk *   walk;
-    struct known *      known;    // by node
+    struct known *      known; // by node
+    uint64_t            capacity;
     uint64_t            known_of; // the graph
 };
 
-static void sum_bytes(struct bytes * bytes, const struct ggs_access_list * list) {
-    *bytes = (struct bytes){.weight = weight_of(list)};
-    for (unsigned i = 0; i < list->n; i++) {
-        const struct ggs_access * access = &list->access[i];
-        *(access->write ? &bytes->written : &bytes->read) += access->bytes;
-        if (access->tensor->source == GGS_SOURCE_DISK) bytes->disk += access->bytes;
-    }
-}
-
-static void add_bytes(struct ggs_group * group, const struct bytes * bytes) {
+static void add_bytes(struct ggs_group * group, const struct ggs_access_bytes * bytes) {
     group->read += bytes->read;
     group->written += bytes->written;
     group->disk += bytes->disk;
 }
 
-static bool add_threads(struct ggs_groups * groups, const struct ggs_op_seen * op, const struct bytes * bytes) {
+static bool add_threads(struct ggs_groups * groups, const struct ggs_op_seen * op) {
     for (uint64_t i = 0; i < op->n_op_runs; i++) {
         const struct ggs_op_run * row = &op->op_runs[i];
         char                      name[32];
         snprintf(name, sizeof(name), "%llu", (unsigned long long) row->thread);
         struct ggs_group * group = group_of(groups, name, (int64_t) row->thread);
         if (group == NULL) return false;
-        uint64_t inner = row->inner_wait_ns < row->duration_ns ? row->inner_wait_ns : row->duration_ns;
         group->ops++;
         group->op_runs++;
         group->wall_ns += row->duration_ns;
-        group->busy_ns += row->duration_ns - inner;
-        group->wait_ns += row->wait_ns + inner;
-        if (i == 0) add_bytes(group, bytes);
+        group->busy_ns += ggs_op_run_busy(row);
+        group->wait_ns += ggs_op_run_wait(row);
     }
     return true;
 }
 
-static bool decided_by_index(enum ggs_op_kind kind) {
-    return kind == GGS_KIND_GET_ROWS || kind == GGS_KIND_SET_ROWS || kind == GGS_KIND_MUL_MAT_ID ||
-           kind == GGS_KIND_ADD_ID;
-}
-
 static int meet_graph(struct pass * pass, struct ggs_error * error) {
     const struct ggs_graph * graph = pass->walk->graph;
-    if (graph == NULL || (pass->known != NULL && pass->known_of == graph->row.graph)) return 0;
-    struct known * known = realloc(pass->known, (graph->n_nodes + 1) * sizeof(*known));
-    if (known == NULL) return ggs_fail_memory(error);
-    memset(known, 0, (graph->n_nodes + 1) * sizeof(*known));
-    pass->known    = known;
+    if (graph == NULL || pass->known_of == graph->row.graph) return 0;
+    if (!ggs_array_reserve(pass->known, pass->capacity, graph->n_nodes + 1)) return ggs_fail_memory(error);
+    memset(pass->known, 0, (graph->n_nodes + 1) * sizeof(*pass->known));
     pass->known_of = graph->row.graph;
     return 0;
 }
 
-// The group of the op the walk is at, found again by number where the node has had it before.
-static struct ggs_group * find_group(struct pass * pass, unsigned i, struct known * known, const struct bytes * bytes) {
+// The group of the op the walk is at, found again by number if the node has had it before.
+static struct ggs_group * find_group(struct pass * pass, unsigned i, struct known * known) {
     struct ggs_groups * groups = &pass->groups[i];
     uint32_t *          number = &known->group[pass->by[i]];
     bool                fixed  = pass->by[i] != GGS_BY_TOKEN;
     char                buffer[128];
     int64_t             order;
     if (fixed && *number != 0) return &groups->group[*number - 1];
-    const char *       name  = key_of(pass->walk, pass->by[i], bytes->weight, buffer, sizeof(buffer), &order);
+    const char *       name  = key_of(pass->walk, pass->by[i], known->weight, buffer, sizeof(buffer), &order);
     struct ggs_group * group = group_of(groups, name, order);
     if (group != NULL) *number = (uint32_t) (group - groups->group) + 1;
     return group;
 }
 
+// The group of the run's backend.
+static struct ggs_group * backend_group(struct pass * pass, unsigned i) {
+    struct ggs_groups * groups = &pass->groups[i];
+    const char *        name   = ggs_names_backend(groups->names, pass->walk->trace->reader, pass->walk->run.backend);
+    struct ggs_group *  group  = name == NULL ? NULL : group_of(groups, name, INT64_MAX);
+    if (group != NULL) group->opaque = true;
+    return group;
+}
+
+static int know_node(struct pass * pass, struct known * known, struct ggs_error * error) {
+    const struct ggs_op_seen *     op = &pass->walk->op;
+    const struct ggs_access_list * list;
+    if (known->is_known && known->absorbed == op->absorbed) return 0;
+    int status = ggs_walk_accesses(pass->walk, &list, error);
+    if (status < 0) return status;
+    known->bytes    = ggs_access_sum(list);
+    known->weight   = weight_of(list);
+    known->is_known = !ggs_trace_is_indexed(pass->walk->trace, pass->walk->graph, op->node, op->absorbed);
+    known->absorbed = op->absorbed;
+    return 0;
+}
+
 static int add_op(struct pass * pass, struct ggs_error * error) {
-    const struct ggs_op_seen * op    = &pass->walk->op;
-    struct known *             known = &pass->known[op->node];
-    if (!known->is_known || known->absorbed != op->absorbed) {
-        const struct ggs_access_list * list;
-        int                            status = ggs_walk_accesses(pass->walk, &list, error);
-        if (status < 0) return status;
-        sum_bytes(&known->bytes, list);
-        known->is_known = !decided_by_index(ggs_trace_op_kind(pass->walk->trace, op->op));
-        known->absorbed = op->absorbed;
-    }
-    for (unsigned i = 0; i < pass->n; i++) {
-        if (pass->by[i] == GGS_BY_THREAD) {
-            if (!add_threads(&pass->groups[i], op, &known->bytes)) return ggs_fail_memory(error);
+    const struct ggs_op_seen * op     = &pass->walk->op;
+    struct known *             known  = &pass->known[op->node];
+    int                        status = know_node(pass, known, error);
+    for (unsigned i = 0; status == 0 && i < pass->n; i++) {
+        enum ggs_by by = pass->by[i];
+        if (by == GGS_BY_THREAD) {
+            if (!add_threads(&pass->groups[i], op)) status = ggs_fail_memory(error);
             continue;
         }
-        struct ggs_group * group = find_group(pass, i, known, &known->bytes);
+        bool               whole = op->opaque && by != GGS_BY_TENSOR && by != GGS_BY_TOKEN;
+        struct ggs_group * group = whole ? backend_group(pass, i) : find_group(pass, i, known);
         if (group == NULL) return ggs_fail_memory(error);
         group->ops++;
         group->op_runs += op->n_op_runs;
-        group->wall_ns += (uint64_t) (op->end_ns - op->begin_ns);
+        group->wall_ns += op->wall_ns;
         group->busy_ns += op->busy_ns;
         group->wait_ns += op->wait_ns;
         add_bytes(group, &known->bytes);
+    }
+    return status;
+}
+
+// The time of a run that was seen as a whole only.
+static int add_opaque_run(struct pass * pass, struct ggs_error * error) {
+    const struct ggs_run * run = &pass->walk->run;
+    char                   buffer[32];
+    int64_t                order;
+    for (unsigned i = 0; i < pass->n; i++) {
+        bool               token = pass->by[i] == GGS_BY_TOKEN;
+        struct ggs_group * group =
+            token ? group_of(&pass->groups[i], key_of(pass->walk, GGS_BY_TOKEN, NULL, buffer, sizeof(buffer), &order),
+                             run->step)
+                  : backend_group(pass, i);
+        if (group == NULL) return ggs_fail_memory(error);
+        group->wall_ns += ggs_time_between(run->begin_ns, run->end_ns);
     }
     return 0;
 }
@@ -205,12 +212,14 @@ static int walk_ops(struct pass * pass, struct ggs_trace * trace, const struct g
                     struct ggs_error * error) {
     int status = ggs_walk_open(&pass->walk, trace, range->first_step, range->last_step, error);
     if (status < 0) return status;
-    pass->walk->sums_only = true; // much faster, but it cannot tell threads apart
+    pass->walk->with_opaque = pass->walk->sums_only = true; // sums are much faster, but do not have the threads
     for (unsigned i = 0; i < pass->n; i++) {
         if (pass->by[i] == GGS_BY_THREAD) pass->walk->sums_only = false;
     }
     while (status >= 0 && (status = ggs_walk_run(pass->walk, error)) > 0) {
-        status = meet_graph(pass, error);
+        bool opaque = (pass->walk->run.flags & GGS_RUN_OPAQUE) != 0 && range->layer < 0;
+        status      = opaque ? add_opaque_run(pass, error) : 0;
+        if (status == 0) status = meet_graph(pass, error);
         while (status >= 0 && ggs_walk_op(pass->walk)) {
             if (range->layer < 0 || pass->walk->op.layer == range->layer) status = add_op(pass, error);
         }
@@ -231,7 +240,7 @@ int ggs_groups_compute_several(struct ggs_groups * groups, const enum ggs_by * b
     struct pass pass   = {.groups = groups, .by = by, .n = n};
     int         status = 0;
     for (unsigned i = 0; i < n; i++) {
-        groups[i] = (struct ggs_groups){.names = ggs_names_new()};
+        groups[i] = (struct ggs_groups){.names = ggs_names_new(), .has_bytes = by[i] != GGS_BY_THREAD};
         if (groups[i].names == NULL) status = ggs_fail_memory(error);
     }
     if (status == 0) status = walk_ops(&pass, trace, range, error);

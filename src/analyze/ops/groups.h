@@ -1,4 +1,4 @@
-// Ops summed up by what one wants to know: op, layer, component, tensor, thread or token.
+// Ops added up by op, layer, component, tensor, thread or token.
 #pragma once
 
 #include <stdint.h>
@@ -6,24 +6,27 @@
 #include "analyze/ops/totals.h"
 #include "analyze/walk/names.h"
 
-enum ggs_by { GGS_BY_OP, GGS_BY_LAYER, GGS_BY_COMPONENT, GGS_BY_TENSOR, GGS_BY_THREAD, GGS_BY_TOKEN };
+enum ggs_by { GGS_BY_OP, GGS_BY_LAYER, GGS_BY_COMPONENT, GGS_BY_TENSOR, GGS_BY_THREAD, GGS_BY_TOKEN, GGS_BY_COUNT };
 
 struct ggs_group {
-    const char * name;  // lives as long as the groups
-    int64_t      order; // layers, threads and tokens: their number; else 0
+    const char * name;   // lives as long as the groups
+    int64_t      order;  // layers, threads and tokens: their number; else 0
+    bool         opaque; // a backend that is seen as whole graphs: wall_ns is the time of its graph runs
     uint64_t     ops, op_runs;
     uint64_t     wall_ns, busy_ns, wait_ns;
-    uint64_t     read, written, disk;
+    uint64_t     read, written, disk; // 0 by thread: bytes belong to ops
 };
 
 struct ggs_groups {
     struct ggs_group * group; // longest wall time first; layers, threads and tokens by number
     uint64_t           n, capacity;
+    bool               has_bytes; // false by thread
     struct ggs_names * names;
 };
 
-// By tensor an op counts for the weight that it reads, or for its result where it reads none; by thread the time of an op is that of
-// the thread, and its bytes are not divided: they stand with thread 0.
+// By tensor an op counts for the weight that it reads, or for its result if it reads none. By thread the time of an op is
+// that of the thread. The time of a backend without op times is a group of its own, except by token;
+// its bytes are with it, except by tensor and by token, which are known.
 int ggs_groups_compute(struct ggs_groups * groups, struct ggs_trace * trace, enum ggs_by by,
                        const struct ggs_totals_range * range, struct ggs_error * error);
 // Several of them in one pass: groups[i] is by by[i].

@@ -49,12 +49,13 @@ static int heat_model(struct heating * heating, const struct ggs_access * access
                       uint64_t op, uint64_t times, struct ggs_error * error) {
     struct ggs_heat * heat = heating->heat;
     uint64_t          file, base;
-    if (!ggs_model_origin(access->tensor, &file, &base) || file > heat->n_files) return 0;
+    if (!ggs_trace_origin(access->tensor, &file, &base)) return 0;
     if (!ggs_intervals_add_ranges(&heat->touched[file - 1], base, access->ranges, access->n_ranges))
         return ggs_fail_memory(error);
     for (uint32_t i = 0; i < access->n_ranges; i++) {
-        uint64_t begin = base + access->ranges[i].offset, length = access->ranges[i].length;
-        int64_t  found = ggs_model_map_find(heating->map, file, begin);
+        uint64_t begin  = base + access->ranges[i].offset;
+        uint64_t length = access->ranges[i].length < access->bytes ? access->ranges[i].length : access->bytes;
+        int64_t  found  = ggs_model_map_find(heating->map, file, begin);
         if (found < 0 || access->write) continue;
         struct ggs_heat_place * place = &heat->places[found];
         place->reads += times;
@@ -72,10 +73,12 @@ static int take_access(void * context, uint64_t run, uint64_t node, uint64_t op,
     int               status  = 0;
     for (unsigned i = 0; status == 0 && i < list->n; i++) {
         const struct ggs_access * access = &list->access[i];
-        uint64_t                  buffer = access->tensor->source == GGS_SOURCE_DISK ? 0 : access->tensor->buffer;
-        if (buffer > 0 && buffer <= heat->n_buffers) {
-            *(access->write ? &heat->buffers[buffer - 1].writes : &heat->buffers[buffer - 1].reads) += times;
-            heat->buffers[buffer - 1].bytes += times * access->bytes;
+        bool                      disk   = access->tensor->source == GGS_SOURCE_DISK;
+        const struct ggs_buffer * buffer = disk ? NULL : ggs_trace_buffer(heating->trace, access->tensor->buffer);
+        if (buffer != NULL) {
+            struct ggs_heat_buffer * sum = &heat->buffers[buffer - heating->trace->buffers];
+            *(access->write ? &sum->writes : &sum->reads) += times;
+            sum->bytes += times * access->bytes;
         }
         status = heat_model(heating, access, run, node, op, times, error);
     }
@@ -110,10 +113,8 @@ int ggs_heat_compute(struct ggs_heat * heat, struct ggs_trace * trace, const str
         ggs_heat_release(heat);
         return status;
     }
-    for (uint64_t i = 0; i < trace->n_files; i++) {
-        if (trace->files[i].gguf == 0) continue;
-        heat->model_bytes += trace->files[i].size;
-        heat->touched_bytes += ggs_intervals_bytes(&heat->touched[i]);
-    }
+    ggs_intervals_of_models(heat->touched, trace, &heat->touched_bytes, &heat->model_bytes);
+    for (uint64_t i = 0; i < map->n; i++)
+        if (map->places[i].n_dims > 0) heat->tensor_bytes += map->places[i].bytes;
     return 0;
 }

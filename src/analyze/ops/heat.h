@@ -1,4 +1,4 @@
-// How often was what touched: every place of the model's files, every expert, every buffer.
+// How often every place of the model's files, every expert and every buffer was touched.
 #pragma once
 
 #include <stdint.h>
@@ -10,7 +10,7 @@ struct ggs_heat_place {
     uint64_t   reads, bytes;        // bytes counts what is read again
     uint64_t   last_run, last_node; // of the op that touched it last; run 0: never
     uint64_t   last_op;             // ggml's number
-    uint64_t * expert_reads;        // by expert, where the place holds experts, else NULL
+    uint64_t * expert_reads;        // by expert; NULL if the place holds no experts
     uint64_t * expert_bytes;
 };
 
@@ -18,6 +18,7 @@ struct ggs_heat {
     struct ggs_heat_place * places; // as in the map
     uint64_t                n_places;
     uint64_t                touched_bytes, model_bytes; // of the GGUF files that were opened
+    uint64_t tensor_bytes; // of their tensors; the rest is header and padding, which no op reads: not cold
     struct ggs_heat_buffer {
         uint64_t reads, writes, bytes; // accesses
     } * buffers;                       // as in the trace

@@ -12,5 +12,5 @@ struct ggs_histogram {
 };
 
 void ggs_histogram_add(struct ggs_histogram * histogram, uint64_t value);
-// The value that `share` (0..1) of the numbers lie at or below: the lower end of its bin. 0 where there are none.
+// The value that `share` (0..1) of the numbers lie at or below: the lower end of its bin. 0 if there are none.
 uint64_t ggs_histogram_quantile(const struct ggs_histogram * histogram, double share);

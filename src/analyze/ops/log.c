@@ -5,18 +5,21 @@
 #include <string.h>
 #include <strings.h>
 
+#include "analyze/walk/times.h"
+#include "base/array.h"
 #include "base/error.h"
 
 struct ggs_log {
     struct ggs_trace *    trace;
     struct ggs_log_filter filter;
     struct ggs_walk *     walk;
-    bool                  in_run;  // a run is open that has ops left
-    uint64_t              number;  // of the op that comes next, in its run
-    bool *                matches; // by tensor - 1: its name fits the pattern; NULL without one
+    bool                  in_run, in_op; // the walk is at one
+    uint64_t              part;          // of the op: 0, or a node that was fused into it
+    uint64_t              number;        // of the entry in its run
+    bool *                matches;       // by tensor - 1: its name fits the pattern; NULL without one
     // What is the same in every run of a graph: is a dense op at the place that was asked for?
     enum verdict { UNKNOWN, NOT_THERE, THERE } * verdicts; // by node
-    uint64_t               verdicts_of;                    // the graph
+    uint64_t               verdicts_of, capacity;          // the graph
     struct ggs_log_operand operands[GGS_ACCESS_MOST];
 };
 
@@ -61,6 +64,8 @@ int ggs_log_open(struct ggs_log ** out, struct ggs_trace * trace, const struct g
     log->trace  = trace;
     log->filter = *filter;
     int status  = match_names(log, error);
+    if (status == 0) status = ggs_trace_check_steps(trace, filter->first_token, filter->last_token, error);
+    if (status == 0) status = ggs_trace_check_layer(trace, filter->layer, error);
     if (status == 0 && filter->last_run == 0) status = narrow(log, error);
     if (status == 0 && filter->last_run > 0)
         status = ggs_walk_open_runs(&log->walk, trace, filter->first_run, filter->last_run, error);
@@ -70,8 +75,9 @@ int ggs_log_open(struct ggs_log ** out, struct ggs_trace * trace, const struct g
         ggs_log_close(log);
         return status;
     }
-    log->walk->sums_only = filter->thread < 0;
-    *out                 = log;
+    log->walk->sums_only   = filter->thread < 0;
+    log->walk->with_opaque = true;
+    *out                   = log;
     return 0;
 }
 
@@ -97,28 +103,14 @@ static bool node_fits(const struct ggs_log * log, const struct ggs_graph * graph
     return false;
 }
 
-// The names of a node, and of those that were computed together with it.
-static bool tensors_fit(const struct ggs_log * log) {
-    const struct ggs_graph * graph = log->walk->graph;
-    uint64_t                 left  = log->walk->op.absorbed;
-    if (log->matches == NULL) return true;
-    for (uint64_t node = log->walk->op.node; node < graph->n_nodes; node++) {
-        if (ggs_trace_op_kind(log->trace, graph->nodes[node].op) == GGS_KIND_EMPTY) continue;
-        if (node_fits(log, graph, node)) return true;
-        if (left-- == 0) break;
-    }
-    return false;
-}
-
-// What can be told without looking at bytes.
-static bool op_fits(const struct ggs_log * log) {
+// What can be decided without looking at bytes.
+static bool op_fits(const struct ggs_log * log, const struct ggs_op_seen * op) {
     const struct ggs_log_filter * filter = &log->filter;
-    const struct ggs_op_seen *    op     = &log->walk->op;
     if (filter->layer != GGS_LOG_ANY && op->layer != filter->layer) return false;
     if (filter->op != NULL && strcasecmp(op->name, filter->op) != 0) return false;
     if (op->begin_ns >= filter->until_ns) return false;
     if (op->end_ns <= filter->since_ns && op->begin_ns < filter->since_ns) return false;
-    return tensors_fit(log);
+    return log->matches == NULL || node_fits(log, log->walk->graph, op->node);
 }
 
 static bool wants_place(const struct ggs_log_filter * filter) {
@@ -128,11 +120,9 @@ static bool wants_place(const struct ggs_log_filter * filter) {
 // Do these bytes of a model file, mapped or copied at load, lie in the range that was asked for?
 static bool range_fits(const struct ggs_log_filter * filter, const struct ggs_access * access) {
     const struct ggs_tensor * t = access->tensor;
+    uint64_t                  file, base;
     if (filter->range_end == 0) return true;
-    if (t->source != GGS_SOURCE_DISK && t->origin_file == 0) return false;
-    if (filter->range_file != 0 && filter->range_file != (t->source == GGS_SOURCE_DISK ? t->file : t->origin_file))
-        return false;
-    uint64_t base = t->source == GGS_SOURCE_DISK ? t->file_offset : t->origin_offset;
+    if (!ggs_trace_origin(t, &file, &base) || (filter->range_file != 0 && filter->range_file != file)) return false;
     for (uint32_t i = 0; i < access->n_ranges; i++) {
         uint64_t begin = base + access->ranges[i].offset;
         if (begin < filter->range_end && begin + access->ranges[i].length > filter->range_begin) return true;
@@ -159,26 +149,22 @@ static struct ggs_log_operand operand_of(const struct ggs_access * access) {
                                     .ranges = access->n_ranges};
 }
 
-// How well an operand tells where an op's data comes from: reads before writes, files before memory.
-static int telling(const struct ggs_access * access) {
+// How much an operand says about where an op's data is: reads before writes, files before memory.
+static int rank_of(const struct ggs_access * access) {
     return access->write ? 0 : access->tensor->source == GGS_SOURCE_DISK ? 2 : 1;
 }
 
 // Fills in the bytes and the main operand. Returns whether some operand is at the place that was asked for.
 static bool add_accesses(struct ggs_log * log, struct ggs_log_entry * entry, const struct ggs_access_list * list) {
-    bool wanted = wants_place(&log->filter);
-    int  best   = -1;
+    struct ggs_access_bytes sum    = ggs_access_sum(list);
+    bool                    wanted = wants_place(&log->filter);
+    int                     best   = -1;
+    entry->read = sum.read, entry->written = sum.written, entry->disk = sum.disk;
     for (unsigned i = 0; i < list->n; i++) {
         const struct ggs_access * access = &list->access[i];
-        if (access->write) {
-            entry->written += access->bytes;
-        } else {
-            entry->read += access->bytes;
-        }
-        if (access->tensor->source == GGS_SOURCE_DISK) entry->disk += access->bytes;
-        log->operands[i] = operand_of(access);
+        log->operands[i]                 = operand_of(access);
         if (wanted && !place_fits(&log->filter, access)) continue;
-        int value = telling(access);
+        int value = rank_of(access);
         if (value > best || (value == best && access->bytes > entry->main.bytes)) {
             best        = value;
             entry->main = log->operands[i];
@@ -189,42 +175,37 @@ static bool add_accesses(struct ggs_log * log, struct ggs_log_entry * entry, con
     return best >= 0 || !wanted;
 }
 
-// Times of the op, or of the one thread that was asked for. False where that took no part.
-static bool add_times(const struct ggs_log * log, struct ggs_log_entry * entry) {
-    const struct ggs_op_seen * op = &log->walk->op;
-    entry->threads                = op->n_op_runs;
+// Times of the op, or of the one thread that was asked for. False if that took no part.
+static bool add_times(const struct ggs_log * log, const struct ggs_op_seen * op, struct ggs_log_entry * entry) {
+    const struct ggs_op_seen * head = &log->walk->op;
+    entry->threads                  = head->n_op_runs;
     entry->begin_ns = op->begin_ns, entry->end_ns = op->end_ns;
     entry->busy_ns = op->busy_ns, entry->wait_ns = op->wait_ns;
     if (log->filter.thread < 0) return true;
-    for (uint64_t i = 0; i < op->n_op_runs; i++) {
-        const struct ggs_op_run * row = &op->op_runs[i];
+    for (uint64_t i = 0; i < head->n_op_runs; i++) {
+        const struct ggs_op_run * row = &head->op_runs[i];
         if (row->thread != (uint64_t) log->filter.thread) continue;
-        uint64_t inner  = row->inner_wait_ns < row->duration_ns ? row->inner_wait_ns : row->duration_ns;
-        entry->begin_ns = row->begin_ns;
-        entry->end_ns   = row->begin_ns + (int64_t) row->duration_ns;
-        entry->busy_ns  = row->duration_ns - inner;
-        entry->wait_ns  = row->wait_ns + inner;
+        entry->begin_ns = entry->end_ns = row->begin_ns;
+        if (log->part > 0) return true;
+        entry->end_ns  = ggs_time_after(row->begin_ns, row->duration_ns);
+        entry->busy_ns = ggs_op_run_busy(row);
+        entry->wait_ns = ggs_op_run_wait(row);
         return true;
     }
     return false;
 }
 
-static bool is_dense(enum ggs_op_kind kind) {
-    return kind == GGS_KIND_DENSE || kind == GGS_KIND_CPY;
-}
-
-// Where the verdict on the op that the walk is at is kept; NULL where index data decides, or there is no memory for it.
+// Where the verdict on the op that the walk is at is kept; NULL if index data decides, or there is no memory for it.
 static enum verdict * verdict_of(struct ggs_log * log) {
-    const struct ggs_graph * graph = log->walk->graph;
-    if (!is_dense(ggs_trace_op_kind(log->trace, log->walk->op.op)) || log->walk->op.absorbed > 0) return NULL;
-    if (log->verdicts_of != graph->row.graph || log->verdicts == NULL) {
-        enum verdict * verdicts = realloc(log->verdicts, (graph->n_nodes + 1) * sizeof(*verdicts));
-        if (verdicts == NULL) return NULL;
-        memset(verdicts, 0, (graph->n_nodes + 1) * sizeof(*verdicts));
-        log->verdicts    = verdicts;
+    const struct ggs_graph *   graph = log->walk->graph;
+    const struct ggs_op_seen * op    = &log->walk->op;
+    if (op->absorbed > 0 || ggs_trace_is_indexed(log->trace, graph, op->node, 0)) return NULL;
+    if (log->verdicts_of != graph->row.graph) {
+        if (!ggs_array_reserve(log->verdicts, log->capacity, graph->n_nodes + 1)) return NULL;
+        memset(log->verdicts, 0, (graph->n_nodes + 1) * sizeof(*log->verdicts));
         log->verdicts_of = graph->row.graph;
     }
-    return &log->verdicts[log->walk->op.node];
+    return &log->verdicts[op->node];
 }
 
 // The bytes of an op, and whether it is at the place that was asked for: 1, 0 or negative.
@@ -234,7 +215,7 @@ static int look_at_bytes(struct ggs_log * log, struct ggs_log_entry * entry, str
     enum verdict *                 verdict = wanted ? verdict_of(log) : NULL;
     if (verdict != NULL && *verdict == NOT_THERE) return 0;
     if (log->filter.places_only && (!wanted || (verdict != NULL && *verdict == THERE))) return 1;
-    int status = ggs_walk_accesses(log->walk, &list, error);
+    int status = ggs_walk_part_accesses(log->walk, log->part, &list, error);
     if (status < 0) return status;
     status = add_accesses(log, entry, list) ? 1 : 0;
     if (verdict != NULL) *verdict = status > 0 ? THERE : NOT_THERE;
@@ -242,38 +223,48 @@ static int look_at_bytes(struct ggs_log * log, struct ggs_log_entry * entry, str
 }
 
 // 1: it is an entry; 0: the filter leaves it out.
-static int make_entry(struct ggs_log * log, struct ggs_log_entry * entry, struct ggs_error * error) {
-    const struct ggs_run *     run = &log->walk->run;
-    const struct ggs_op_seen * op  = &log->walk->op;
-    if (!op_fits(log)) return 0;
+static int make_entry(struct ggs_log * log, const struct ggs_op_seen * op, struct ggs_log_entry * entry,
+                      struct ggs_error * error) {
+    const struct ggs_run * run = &log->walk->run;
+    if (!op_fits(log, op)) return 0;
     *entry = (struct ggs_log_entry){.run      = run->run,
                                     .node     = op->node,
                                     .number   = log->number,
                                     .absorbed = op->absorbed,
+                                    .fused    = log->part > 0 ? (int64_t) log->walk->op.node : -1,
                                     .token    = run->step,
                                     .phase    = run->phase,
                                     .op       = op->name,
                                     .layer    = op->layer,
-                                    .cut      = op->cut};
-    if (!add_times(log, entry)) return 0;
+                                    .cut      = op->cut,
+                                    .opaque   = op->opaque};
+    if (!add_times(log, op, entry)) return 0;
     int status    = look_at_bytes(log, entry, error);
     entry->tensor = status <= 0 || op->result == NULL ? "" : ggs_reader_string(log->trace->reader, op->result->name);
     return status;
 }
 
-int ggs_log_next(struct ggs_log * log, struct ggs_log_entry * entry, struct ggs_error * error) {
+// The next node that was computed: 1, 0 at the end, or negative.
+static int next_node(struct ggs_log * log, struct ggs_op_seen * op, struct ggs_error * error) {
+    log->number++;
+    if (log->in_op && ggs_walk_part(log->walk, ++log->part, op)) return 1;
+    log->part = 0;
     for (;;) {
-        if (!log->in_run) {
-            int more = ggs_walk_run(log->walk, error);
-            if (more <= 0) return more;
-            log->in_run = true;
-            log->number = 0;
-        }
-        while (ggs_walk_op(log->walk)) {
-            int status = make_entry(log, entry, error);
-            log->number++;
-            if (status != 0) return status;
-        }
-        log->in_run = false;
+        log->in_op = log->in_run && ggs_walk_op(log->walk);
+        if (log->in_op) return ggs_walk_part(log->walk, 0, op);
+        int more = ggs_walk_run(log->walk, error);
+        if (more <= 0) return more;
+        log->in_run = true;
+        log->number = 0;
     }
+}
+
+int ggs_log_next(struct ggs_log * log, struct ggs_log_entry * entry, struct ggs_error * error) {
+    struct ggs_op_seen op;
+    int                more;
+    while ((more = next_node(log, &op, error)) > 0) {
+        int status = make_entry(log, &op, entry, error);
+        if (status != 0) return status;
+    }
+    return more;
 }

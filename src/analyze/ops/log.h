@@ -1,4 +1,8 @@
-// The ops of a recording one after the other, as the engine went, and filters over them.
+// The ops of a recording one after the other, in the engine's order, and filters over them.
+//
+// Every node that was computed has its entry. Of nodes that were computed together the first, the head, has the time; those
+// fused into it name it and take no time. Nodes of a backend that is seen as whole graphs are marked as opaque: their
+// bytes are known, their times are not.
 //
 //     struct ggs_log_filter filter = GGS_LOG_ALL;
 //     filter.layer = 7;
@@ -22,7 +26,7 @@ struct ggs_log_filter {
     int          layer;                   // GGS_LOG_ANY, or one layer; -1: ops of no layer
     const char * op;                      // ggml's name in any case, NULL for any
     const char * tensor;                  // pattern for fnmatch: matches the result or an operand, NULL for any
-    int64_t      thread;                  // ops in which this thread took part, with its own times; -1 for any
+    int64_t      thread;                  // ops that this thread took part in, with its own times; -1 for any
     // One operand must fulfil all of these.
     enum ggs_memory_source source;                 // GGS_SOURCE_NONE for any
     uint64_t               range_begin, range_end; // bytes of a model file, mapped or copied at load; 0, 0 for any
@@ -50,8 +54,9 @@ struct ggs_log_operand {
 
 struct ggs_log_entry {
     uint64_t     run, node;
-    uint64_t     number;   // which op of its graph run it is, from 0, whatever the filter leaves
-    uint64_t     absorbed; // nodes that were computed together with it
+    uint64_t     number;   // of its graph run's entries, from 0, whatever the filter leaves
+    uint64_t     absorbed; // nodes that were fused into it: the entries that follow
+    int64_t      fused;    // the node that this one was fused into, -1 for none
     int64_t      token;    // -1: none, or a warm-up
     uint64_t     phase;
     const char * op;
@@ -61,9 +66,10 @@ struct ggs_log_entry {
     int64_t      begin_ns, end_ns;
     uint64_t     busy_ns, wait_ns;
     uint64_t     read, written, disk;
-    bool         cut; // its end was not seen
-    // The operand that tells where the op's data comes from: the one that the filter asked for, else the largest that is read
-    // from a file, else the largest that is read, else the result.
+    bool         cut;    // its end was not seen
+    bool         opaque; // its times were not seen: begin and end are those of nothing
+    // The operand that says most about where the op's data is: the one that the filter asked for, else the largest that is
+    // read from a file, else the largest that is read, else the result.
     struct ggs_log_operand   main;
     uint64_t                 n_operands;
     struct ggs_log_operand * operands; // until the next call
@@ -71,6 +77,7 @@ struct ggs_log_entry {
 
 struct ggs_log;
 
+// GGS_ABSENT if the recording has none of the tokens, or not the layer.
 int  ggs_log_open(struct ggs_log ** log, struct ggs_trace * trace, const struct ggs_log_filter * filter,
                   struct ggs_error * error);
 void ggs_log_close(struct ggs_log * log); // NULL is fine

@@ -3,6 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/array.h"
 #include "base/error.h"
 
 static uint64_t class_of(const struct ggs_buffer * buffer) {
@@ -85,17 +86,11 @@ static int add_transfer(struct ggs_occupancy * o, uint64_t * capacity, const str
             s->from_file == t->file)
             sum = s;
     }
-    if (sum == NULL && o->n_transfers == *capacity) {
-        uint64_t                     bigger    = *capacity == 0 ? 16 : 2 * *capacity;
-        struct ggs_transfer_totals * transfers = realloc(o->transfers, bigger * sizeof(*transfers));
-        if (transfers == NULL) return ggs_fail_memory(error);
-        o->transfers = transfers;
-        *capacity    = bigger;
-    }
     if (sum == NULL) {
-        sum  = &o->transfers[o->n_transfers++];
-        *sum = (struct ggs_transfer_totals){
+        struct ggs_transfer_totals fresh = {
             .kind = t->kind, .from_buffer = t->from_buffer, .to_buffer = t->to_buffer, .from_file = t->file};
+        if (!ggs_array_push(o->transfers, o->n_transfers, *capacity, fresh)) return ggs_fail_memory(error);
+        sum = &o->transfers[o->n_transfers - 1];
     }
     sum->count++;
     sum->bytes += t->bytes;
@@ -128,19 +123,8 @@ static int sum_transfers(struct ggs_occupancy * o, struct ggs_trace * trace, str
 
 // ---- all of it ----
 
-// From the first process's first sign of life to the last one's last.
-static int find_life(struct ggs_occupancy * o, struct ggs_trace * trace, struct ggs_error * error) {
-    struct ggs_cursor * cursor;
-    struct ggs_process  row;
-    bool                any    = false;
-    int                 status = ggs_cursor_open(&cursor, trace->reader, GGS_TABLE_PROCESSES, error);
-    if (status < 0) return status;
-    while ((status = ggs_cursor_next(cursor, &row, error)) > 0) {
-        if (!any || row.begin_ns < o->begin_ns) o->begin_ns = row.begin_ns;
-        if (!any || row.end_ns > o->end_ns) o->end_ns = row.end_ns;
-        any = true;
-    }
-    ggs_cursor_close(cursor);
+static int find_span(struct ggs_occupancy * o, struct ggs_trace * trace, struct ggs_error * error) {
+    int status = ggs_trace_span(trace, &o->begin_ns, &o->end_ns, error);
     for (uint64_t i = 0; i < o->n_events; i++) {
         if (o->events[i].ns < o->begin_ns) o->begin_ns = o->events[i].ns;
         if (o->events[i].ns > o->end_ns) o->end_ns = o->events[i].ns;
@@ -151,7 +135,7 @@ static int find_life(struct ggs_occupancy * o, struct ggs_trace * trace, struct 
 int ggs_occupancy_compute_buffers(struct ggs_occupancy * o, struct ggs_trace * trace, struct ggs_error * error) {
     *o         = (struct ggs_occupancy){0};
     int status = make_events(o, trace, error);
-    if (status == 0) status = find_life(o, trace, error);
+    if (status == 0) status = find_span(o, trace, error);
     if (status < 0) ggs_occupancy_release(o);
     return status;
 }

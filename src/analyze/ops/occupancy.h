@@ -8,7 +8,7 @@
 
 #include "analyze/walk/trace.h"
 
-enum { GGS_CLASSES = 5 }; // enum ggs_buffer_class
+enum { GGS_CLASSES = GGS_CLASS_COUNT };
 
 // The curve changes here: a buffer was allocated or freed.
 struct ggs_occupancy_event {
@@ -24,7 +24,7 @@ struct ggs_occupancy_event {
 // Transfers of one kind between two places.
 struct ggs_transfer_totals {
     uint64_t kind;                   // as in struct ggs_transfer
-    uint64_t from_buffer, to_buffer; // 0 for host memory, where that is a mapped file: from_file
+    uint64_t from_buffer, to_buffer; // 0 for host memory; from_file if that is a mapped file
     uint64_t from_file;
     uint64_t count, bytes, ns;
 };

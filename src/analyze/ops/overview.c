@@ -2,6 +2,8 @@
 
 #include <stdlib.h>
 
+#include "analyze/ops/steps.h"
+#include "base/array.h"
 #include "base/error.h"
 
 void ggs_overview_release(struct ggs_overview * overview) {
@@ -17,12 +19,11 @@ enum { MOST_LANES = 4096 };
 // Makes the lanes of a slot known up to `threads` of them.
 static int meet_lanes(struct ggs_overview * o, const struct ggs_run * run, uint64_t threads, struct ggs_error * error) {
     uint64_t known = 0;
-    for (uint64_t i = 0; i < o->n_lanes; i++) known += o->lanes[i].slot == run->slot;
+    int64_t  slot  = (run->flags & GGS_RUN_OPAQUE) != 0 ? -1 : run->slot; // not a thread's lane, whatever the run says
+    for (uint64_t i = 0; i < o->n_lanes; i++) known += o->lanes[i].slot == slot;
     if (threads <= known || o->n_lanes + threads - known > MOST_LANES) return 0;
-    struct ggs_overview_lane * lanes = realloc(o->lanes, (o->n_lanes + threads - known) * sizeof(*lanes));
-    if (lanes == NULL) return ggs_fail_memory(error);
-    o->lanes = lanes;
-    while (known < threads) lanes[o->n_lanes++] = (struct ggs_overview_lane){run->slot, known++, run->backend};
+    if (!ggs_array_reserve(o->lanes, o->lanes_capacity, o->n_lanes + threads - known)) return ggs_fail_memory(error);
+    while (known < threads) o->lanes[o->n_lanes++] = (struct ggs_overview_lane){slot, known++, run->backend};
     return 0;
 }
 
@@ -45,10 +46,11 @@ int ggs_overview_lane(const struct ggs_overview * overview, int64_t slot, uint64
 static int add_run(struct ggs_overview * o, const struct ggs_run * run, struct ggs_error * error) {
     bool     opaque  = (run->flags & GGS_RUN_OPAQUE) != 0;
     uint64_t threads = opaque || run->slot < 0 ? 1 : run->threads;
-    o->run[o->runs]  = (struct ggs_overview_run){o->ops, (uint32_t) run->run, (uint32_t) run->graph};
+    o->run[o->runs]  = (struct ggs_overview_run){o->rows, (uint32_t) run->run, (uint32_t) run->graph};
     o->interrupted_runs += (run->flags & GGS_RUN_INTERRUPTED) != 0;
     o->unseen += run->unseen;
     o->ops += run->executed;
+    o->rows += run->executed + run->absorbed + (run->op_runs == 0 ? run->opaque : 0);
     if (run->threads > o->threads) o->threads = run->threads;
     o->runs++;
     return meet_lanes(o, run, threads, error);
@@ -83,7 +85,7 @@ const struct ggs_overview_run * ggs_overview_find(const struct ggs_overview * o,
 
 const struct ggs_overview_run * ggs_overview_at(const struct ggs_overview * o, uint64_t row) {
     uint64_t low = 0, high = o->runs; // the first run that begins behind the row
-    if (row >= o->ops) return NULL;
+    if (row >= o->rows) return NULL;
     while (low < high) {
         uint64_t middle = low + (high - low) / 2;
         if (o->run[middle].first_row <= row)
@@ -96,68 +98,21 @@ const struct ggs_overview_run * ggs_overview_at(const struct ggs_overview * o, u
 
 // ---- the rest ----
 
-static void add_step(struct ggs_overview * o, const struct ggs_step * step) {
-    uint64_t ns = step->end_ns > step->begin_ns ? (uint64_t) (step->end_ns - step->begin_ns) : 0;
-    if (step->phase == GGS_PHASE_WARMUP) {
-        o->warmup_steps++;
-        return;
-    }
-    o->steps++;
-    if (step->phase == GGS_PHASE_PROMPT) {
-        o->prompt_tokens += step->tokens;
-        o->generated_tokens++; // what the prompt yields
-        return;
-    }
-    o->generate_steps++;
-    o->generate_ns += ns;
-    o->generated_tokens += step->tokens;
-    if (o->slowest_step >= 0 && ns <= o->slowest_ns) return;
-    o->slowest_step = step->step;
-    o->slowest_ns   = ns;
-}
-
-static int walk_steps(struct ggs_overview * o, struct ggs_trace * trace, struct ggs_error * error) {
-    struct ggs_cursor * cursor;
-    struct ggs_step     step;
-    int                 status = ggs_cursor_open(&cursor, trace->reader, GGS_TABLE_STEPS, error);
-    if (status < 0) return status;
-    while ((status = ggs_cursor_next(cursor, &step, error)) > 0) add_step(o, &step);
-    ggs_cursor_close(cursor);
-    return status;
-}
-
-static int walk_losses(struct ggs_overview * o, struct ggs_trace * trace, struct ggs_error * error) {
-    struct ggs_cursor * cursor;
-    struct ggs_loss     loss;
-    int                 status = ggs_cursor_open(&cursor, trace->reader, GGS_TABLE_LOSSES, error);
-    if (status < 0) return status;
-    while ((status = ggs_cursor_next(cursor, &loss, error)) > 0) o->lost += loss.count;
-    ggs_cursor_close(cursor);
-    return status;
-}
-
-static int find_life(struct ggs_overview * o, struct ggs_trace * trace, struct ggs_error * error) {
-    struct ggs_cursor * cursor;
-    struct ggs_process  row;
-    bool                any    = false;
-    int                 status = ggs_cursor_open(&cursor, trace->reader, GGS_TABLE_PROCESSES, error);
-    if (status < 0) return status;
-    while ((status = ggs_cursor_next(cursor, &row, error)) > 0) {
-        if (!any || row.begin_ns < o->begin_ns) o->begin_ns = row.begin_ns;
-        if (!any || row.end_ns > o->end_ns) o->end_ns = row.end_ns;
-        any = true;
-    }
-    ggs_cursor_close(cursor);
-    if (o->end_ns < o->begin_ns) o->end_ns = o->begin_ns;
+static int add_steps(struct ggs_overview * o, struct ggs_trace * trace, struct ggs_error * error) {
+    struct ggs_steps s;
+    int              status = ggs_steps_sum(&s, trace, INT64_MIN, INT64_MAX, error);
+    o->steps = s.steps, o->warmup_steps = s.warmup_steps, o->generate_steps = s.generate_steps;
+    o->prompt_tokens = s.prompt_tokens, o->generated_tokens = s.generated_tokens, o->generate_ns = s.generate_ns;
+    o->slowest_step = s.slowest_step, o->slowest_ns = s.slowest_ns;
     return status;
 }
 
 int ggs_overview_compute(struct ggs_overview * overview, struct ggs_trace * trace, struct ggs_error * error) {
     *overview  = (struct ggs_overview){.slowest_step = -1};
     int status = walk_runs(overview, trace, error);
-    if (status == 0) status = walk_steps(overview, trace, error);
-    if (status == 0) status = walk_losses(overview, trace, error);
-    if (status == 0) status = find_life(overview, trace, error);
+    if (status == 0) status = add_steps(overview, trace, error);
+    if (status == 0) status = ggs_trace_lost(trace, 0, &overview->lost, error);
+    if (status == 0) status = ggs_trace_span(trace, &overview->begin_ns, &overview->end_ns, error);
     overview->op_runs = ggs_reader_rows(trace->reader, GGS_TABLE_OP_RUNS);
     if (status < 0) ggs_overview_release(overview);
     return status;

@@ -33,5 +33,5 @@ void ggs_pattern_release(struct ggs_pattern * pattern);
 // A read of [begin, begin + length) of a file, for a tensor.
 void ggs_pattern_read(struct ggs_pattern * pattern, uint64_t tensor, uint64_t file, uint64_t begin, uint64_t length);
 
-// The value below which `share` (0..1) of the weight in the bins lies: the upper end of its bin. 0 where the bins are empty.
+// The value below which `share` (0..1) of the weight in the bins lies: the upper end of its bin. 0 if the bins are empty.
 uint64_t ggs_pattern_quantile(const uint64_t bins[GGS_PATTERN_BINS], double share);

@@ -3,5 +3,5 @@
 
 #include <stdint.h>
 
-// Reads memory far larger than any cache for about a second, with `threads` threads. Bytes per second; 0 where there is no memory for it.
+// Reads memory far larger than any cache for about a second, with `threads` threads. Bytes per second; 0 if there is no memory for it.
 uint64_t ggs_probe_bandwidth(unsigned threads);

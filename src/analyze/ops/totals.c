@@ -3,20 +3,26 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "analyze/ops/occupancy.h"
+#include "analyze/ops/steps.h"
+#include "analyze/walk/times.h"
 #include "analyze/walk/walk.h"
+#include "base/array.h"
 #include "base/error.h"
+#include "base/text.h"
 
 enum { FIXED_READS = 2 };
 
 // What is the same for an op in every run of a graph, worked out when the op is met first.
 struct fixed {
-    uint64_t read, written, disk;
+    struct ggs_access_bytes bytes;
     struct model_read {
         uint64_t tensor, file, begin, length;
-    } reads[FIXED_READS]; // of model bytes, where there are no more
+    } reads[FIXED_READS]; // of model bytes, if there are no more
     unsigned n_reads;
-    bool     known;   // false: not met yet, or index data decides: work it out in every run
-    bool     touched; // its bytes of the model are in the set already
+    uint64_t absorbed; // with so many nodes computed together with it
+    bool     known;    // false: not met yet, or index data decides: work it out in every run
+    bool     touched;  // its bytes of the model are in the set already
 };
 
 struct pass {
@@ -24,6 +30,8 @@ struct pass {
     struct ggs_walk *   walk;
     uint64_t            graph; // that `fixed` is about
     struct fixed *      fixed; // by node
+    uint64_t            capacity;
+    uint64_t            by_op_capacity, first_backend; // by_op: ops by number, then backends
 };
 
 void ggs_totals_release(struct ggs_totals * totals) {
@@ -31,49 +39,36 @@ void ggs_totals_release(struct ggs_totals * totals) {
     free(totals->touched);
     free(totals->by_op);
     ggs_pattern_release(&totals->pattern);
+    ggs_names_free(totals->names);
     *totals = (struct ggs_totals){0};
 }
 
 // ---- bytes ----
 
-// Where in the model's files an access lies; false where it does not.
-static bool find_place(const struct ggs_totals * totals, const struct ggs_access * access, struct model_read * place) {
-    const struct ggs_tensor * t = access->tensor;
-    place->tensor               = t->tensor;
-    place->file                 = t->source == GGS_SOURCE_DISK ? t->file : t->origin_file;
-    place->begin                = t->source == GGS_SOURCE_DISK ? t->file_offset : t->origin_offset;
-    return place->file != 0 && place->file <= totals->n_touched;
-}
-
 // One access to the model: every range is noted in the pattern and in the set, and kept in `out` as long as there is room.
 static bool note_access(struct ggs_totals * totals, const struct ggs_access * access, bool warm, struct fixed * out) {
-    struct model_read place;
-    if (!find_place(totals, access, &place)) return true;
-    uint64_t base = place.begin;
-    if (!warm && !ggs_intervals_add_ranges(&totals->touched[place.file - 1], base, access->ranges, access->n_ranges))
+    struct model_read read = {.tensor = access->tensor->tensor};
+    uint64_t          base;
+    if (!ggs_trace_origin(access->tensor, &read.file, &base)) return true;
+    if (!warm && !ggs_intervals_add_ranges(&totals->touched[read.file - 1], base, access->ranges, access->n_ranges))
         return false;
-    for (uint32_t i = 0; i < access->n_ranges; i++) {
-        place.begin  = base + access->ranges[i].offset;
-        place.length = access->ranges[i].length;
-        if (!warm && !access->write)
-            ggs_pattern_read(&totals->pattern, place.tensor, place.file, place.begin, place.length);
-        if (out->n_reads < FIXED_READS && !access->write) out->reads[out->n_reads] = place;
-        out->n_reads += !access->write;
+    for (uint32_t i = 0; !access->write && i < access->n_ranges; i++) {
+        read.begin  = base + access->ranges[i].offset;
+        read.length = access->ranges[i].length < access->bytes ? access->ranges[i].length : access->bytes;
+        if (!warm) ggs_pattern_read(&totals->pattern, read.tensor, read.file, read.begin, read.length);
+        if (out->n_reads < FIXED_READS) out->reads[out->n_reads] = read;
+        out->n_reads++;
     }
     return true;
 }
 
-static bool decided_by_index(enum ggs_op_kind kind) {
-    return kind == GGS_KIND_GET_ROWS || kind == GGS_KIND_SET_ROWS || kind == GGS_KIND_MUL_MAT_ID ||
-           kind == GGS_KIND_ADD_ID;
-}
-
 static int bytes_of(struct pass * pass, struct fixed * out, struct ggs_error * error) {
-    struct ggs_walk * walk  = pass->walk;
-    struct fixed *    fixed = &pass->fixed[walk->op.node];
-    bool              warm  = walk->run.phase == GGS_PHASE_WARMUP;
-    *out                    = *fixed;
-    if (fixed->known && (fixed->touched || warm)) {
+    struct ggs_walk *          walk  = pass->walk;
+    const struct ggs_op_seen * op    = &walk->op;
+    struct fixed *             fixed = &pass->fixed[op->node];
+    bool                       warm  = walk->run.phase == GGS_PHASE_WARMUP;
+    *out                             = *fixed;
+    if (fixed->known && fixed->absorbed == op->absorbed && (fixed->touched || warm)) {
         for (unsigned i = 0; !warm && i < fixed->n_reads; i++)
             ggs_pattern_read(&pass->totals->pattern, fixed->reads[i].tensor, fixed->reads[i].file,
                              fixed->reads[i].begin, fixed->reads[i].length);
@@ -82,13 +77,12 @@ static int bytes_of(struct pass * pass, struct fixed * out, struct ggs_error * e
     const struct ggs_access_list * list;
     int                            status = ggs_walk_accesses(walk, &list, error);
     if (status < 0) return status;
-    *out = (struct fixed){.known = !decided_by_index(ggs_trace_op_kind(walk->trace, walk->op.op)), .touched = !warm};
-    for (unsigned i = 0; i < list->n; i++) {
-        const struct ggs_access * access = &list->access[i];
-        *(access->write ? &out->written : &out->read) += access->bytes;
-        if (access->tensor->source == GGS_SOURCE_DISK) out->disk += access->bytes;
-        if (!note_access(pass->totals, access, warm, out)) return ggs_fail_memory(error);
-    }
+    *out = (struct fixed){.bytes    = ggs_access_sum(list),
+                          .absorbed = op->absorbed,
+                          .known    = !ggs_trace_is_indexed(walk->trace, walk->graph, op->node, op->absorbed),
+                          .touched  = !warm};
+    for (unsigned i = 0; i < list->n; i++)
+        if (!note_access(pass->totals, &list->access[i], warm, out)) return ggs_fail_memory(error);
     if (out->n_reads > FIXED_READS) out->known = false;
     *fixed = *out;
     return 0;
@@ -99,61 +93,86 @@ static int bytes_of(struct pass * pass, struct fixed * out, struct ggs_error * e
 static int meet_graph(struct pass * pass, struct ggs_error * error) {
     const struct ggs_graph * graph = pass->walk->graph;
     if (graph == NULL || pass->graph == graph->row.graph) return 0;
-    struct fixed * fixed = realloc(pass->fixed, (graph->n_nodes + 1) * sizeof(*fixed));
-    if (fixed == NULL) return ggs_fail_memory(error);
-    memset(fixed, 0, (graph->n_nodes + 1) * sizeof(*fixed));
-    pass->fixed = fixed;
+    if (!ggs_array_reserve(pass->fixed, pass->capacity, graph->n_nodes + 1)) return ggs_fail_memory(error);
+    memset(pass->fixed, 0, (graph->n_nodes + 1) * sizeof(*pass->fixed));
     pass->graph = graph->row.graph;
     return 0;
+}
+
+// The row of the run's backend; NULL when out of memory.
+static struct ggs_op_totals * backend_row(struct pass * pass) {
+    struct ggs_totals * totals = pass->totals;
+    const char *        name   = ggs_names_backend(totals->names, pass->walk->trace->reader, pass->walk->run.backend);
+    if (name == NULL) return NULL;
+    for (uint64_t i = pass->first_backend; i < totals->n_by_op; i++)
+        if (totals->by_op[i].name == name) return &totals->by_op[i];
+    struct ggs_op_totals row = {.name = name, .opaque = true};
+    bool                 ok  = ggs_array_push(totals->by_op, totals->n_by_op, pass->by_op_capacity, row);
+    return ok ? &totals->by_op[totals->n_by_op - 1] : NULL;
 }
 
 static int add_op(struct pass * pass, struct ggs_error * error) {
     struct ggs_totals *        totals = pass->totals;
     const struct ggs_op_seen * op     = &pass->walk->op;
-    struct fixed               bytes;
-    int                        status = bytes_of(pass, &bytes, error);
+    struct fixed               fixed;
+    int                        status = bytes_of(pass, &fixed, error);
     if (status < 0) return status;
-    totals->ops++;
+    struct ggs_op_totals * sum = op->opaque                     ? backend_row(pass)
+                                 : op->op < pass->first_backend ? &totals->by_op[op->op]
+                                                                : NULL;
+    if (op->opaque && sum == NULL) return ggs_fail_memory(error);
+    totals->ops += !op->opaque;
     totals->op_runs += op->n_op_runs;
     if (op->n_op_runs > totals->threads) totals->threads = op->n_op_runs;
-    totals->read += bytes.read;
-    totals->written += bytes.written;
-    totals->disk += bytes.disk;
-    if (op->op >= totals->n_by_op) return 0;
-    struct ggs_op_totals * sum = &totals->by_op[op->op];
+    totals->op_ns += op->wall_ns;
+    totals->read += fixed.bytes.read;
+    totals->written += fixed.bytes.written;
+    totals->disk += fixed.bytes.disk;
+    if (sum == NULL) return 0;
     sum->ops++;
     sum->op_runs += op->n_op_runs;
-    sum->wall_ns += (uint64_t) (op->end_ns - op->begin_ns);
+    sum->wall_ns += op->wall_ns;
     sum->busy_ns += op->busy_ns;
     sum->wait_ns += op->wait_ns;
-    sum->read += bytes.read;
-    sum->written += bytes.written;
+    sum->read += fixed.bytes.read;
+    sum->written += fixed.bytes.written;
+    sum->disk += fixed.bytes.disk;
     return 0;
 }
 
-static void add_run(struct ggs_totals * t, const struct ggs_run * run) {
+static int add_run(struct pass * pass, const struct ggs_totals_range * range, struct ggs_error * error) {
+    struct ggs_totals *    t   = pass->totals;
+    const struct ggs_run * run = &pass->walk->run;
+    uint64_t               ns  = ggs_time_between(run->begin_ns, run->end_ns);
     t->runs++;
+    t->run_ns += ns;
     if ((run->flags & GGS_RUN_INTERRUPTED) != 0) t->interrupted_runs++;
     t->nodes += run->nodes, t->executed += run->executed, t->absorbed += run->absorbed, t->empty += run->empty;
     t->skipped += run->skipped, t->opaque += run->opaque, t->unseen += run->unseen, t->cut += run->cut;
+    if ((run->flags & GGS_RUN_OPAQUE) == 0 || range->layer >= 0) return 0;
+    struct ggs_op_totals * row = backend_row(pass);
+    if (row == NULL) return ggs_fail_memory(error);
+    t->opaque_ns += ns;
+    row->wall_ns += ns;
+    return 0;
 }
 
 static int walk_runs(struct pass * pass, struct ggs_trace * trace, const struct ggs_totals_range * range,
                      struct ggs_error * error) {
     int64_t first = INT64_MAX, last = INT64_MIN;
     int     status = ggs_walk_open(&pass->walk, trace, range->first_step, range->last_step, error);
-    if (status >= 0) pass->walk->sums_only = true;
+    if (status >= 0) pass->walk->sums_only = pass->walk->with_opaque = true;
     while (status >= 0 && (status = ggs_walk_run(pass->walk, error)) > 0) {
         const struct ggs_run * run = &pass->walk->run;
         if (run->begin_ns < first) first = run->begin_ns;
         if (run->end_ns > last) last = run->end_ns;
-        add_run(pass->totals, run);
-        status = meet_graph(pass, error);
+        status = add_run(pass, range, error);
+        if (status == 0) status = meet_graph(pass, error);
         while (status >= 0 && ggs_walk_op(pass->walk)) {
             if (range->layer < 0 || pass->walk->op.layer == range->layer) status = add_op(pass, error);
         }
     }
-    if (last > first) pass->totals->wall_ns = (uint64_t) (last - first);
+    pass->totals->wall_ns = ggs_time_between(first, last);
     ggs_walk_close(pass->walk);
     free(pass->fixed);
     return status < 0 ? status : 0;
@@ -161,73 +180,23 @@ static int walk_runs(struct pass * pass, struct ggs_trace * trace, const struct 
 
 // ---- the rest ----
 
-static int walk_steps(struct ggs_totals * totals, struct ggs_trace * trace, const struct ggs_totals_range * range,
-                      struct ggs_error * error) {
-    struct ggs_cursor * cursor = NULL;
-    struct ggs_step     step;
-    int                 status = ggs_cursor_open(&cursor, trace->reader, GGS_TABLE_STEPS, error);
-    while (status >= 0 && (status = ggs_cursor_next(cursor, &step, error)) > 0) {
-        if (step.phase == GGS_PHASE_WARMUP) {
-            totals->warmup_steps++;
-            continue;
-        }
-        if (step.step < range->first_step || step.step > range->last_step) continue;
-        uint64_t ns = step.end_ns > step.begin_ns ? (uint64_t) (step.end_ns - step.begin_ns) : 0;
-        totals->steps++;
-        if (step.phase == GGS_PHASE_PROMPT) {
-            totals->prompt_tokens += step.tokens;
-            totals->prompt_ns += ns;
-            totals->generated_tokens++; // what the prompt yields
-        } else {
-            totals->generate_steps++;
-            totals->generate_ns += ns;
-            totals->generated_tokens += step.tokens; // one for each sequence that was continued
-        }
-    }
-    ggs_cursor_close(cursor);
-    return status < 0 ? status : 0;
+static int add_steps(struct ggs_totals * t, struct ggs_trace * trace, const struct ggs_totals_range * range,
+                     struct ggs_error * error) {
+    struct ggs_steps s;
+    int              status = ggs_steps_sum(&s, trace, range->first_step, range->last_step, error);
+    t->steps = s.steps, t->warmup_steps = s.warmup_steps, t->generate_steps = s.generate_steps;
+    t->prompt_tokens = s.prompt_tokens, t->generated_tokens = s.generated_tokens;
+    t->prompt_ns = s.prompt_ns, t->generate_ns = s.generate_ns;
+    return status;
 }
 
-static int walk_losses(struct ggs_totals * totals, struct ggs_trace * trace, struct ggs_error * error) {
-    struct ggs_cursor * cursor = NULL;
-    struct ggs_loss     loss;
-    int                 status = ggs_cursor_open(&cursor, trace->reader, GGS_TABLE_LOSSES, error);
-    while (status >= 0 && (status = ggs_cursor_next(cursor, &loss, error)) > 0)
-        if (!ggs_loss_is_of_machine(loss.reason)) totals->dropped += loss.count;
-    ggs_cursor_close(cursor);
-    return status < 0 ? status : 0;
-}
-
-struct event {
-    int64_t  ns;
-    uint64_t size;
-    bool     end;
-};
-
-static int by_time(const void * a, const void * b) {
-    const struct event *x = a, *y = b;
-    if (x->ns != y->ns) return x->ns < y->ns ? -1 : 1;
-    return (int) y->end - (int) x->end; // what is freed at that moment makes room first
-}
-
-// The most that all buffers together ever took. Mapped files are no memory of the program's own.
-static int find_peak(struct ggs_totals * totals, const struct ggs_trace * trace, struct ggs_error * error) {
-    struct event * events = malloc((2 * trace->n_buffers + 1) * sizeof(*events));
-    if (events == NULL) return ggs_fail_memory(error);
-    uint64_t n = 0, now = 0;
-    for (uint64_t i = 0; i < trace->n_buffers; i++) {
-        const struct ggs_buffer * b = &trace->buffers[i];
-        totals->buffers++;
-        if (b->file != 0) continue;
-        events[n++] = (struct event){b->begin_ns, b->size, false};
-        if (b->end_ns >= 0) events[n++] = (struct event){b->end_ns, b->size, true};
-    }
-    qsort(events, n, sizeof(*events), by_time);
-    for (uint64_t i = 0; i < n; i++) {
-        now = events[i].end ? now - events[i].size : now + events[i].size;
-        if (now > totals->peak_bytes) totals->peak_bytes = now;
-    }
-    free(events);
+static int add_buffers(struct ggs_totals * totals, struct ggs_trace * trace, struct ggs_error * error) {
+    struct ggs_occupancy occupancy;
+    int                  status = ggs_occupancy_compute_buffers(&occupancy, trace, error);
+    if (status < 0) return status;
+    totals->buffers    = trace->n_buffers;
+    totals->peak_bytes = occupancy.peak_bytes;
+    ggs_occupancy_release(&occupancy);
     return 0;
 }
 
@@ -235,6 +204,15 @@ static int by_wall(const void * a, const void * b) {
     const struct ggs_op_totals *x = a, *y = b;
     if (x->wall_ns != y->wall_ns) return x->wall_ns > y->wall_ns ? -1 : 1;
     return strcmp(x->name, y->name);
+}
+
+// Only rows that have something, longest first.
+static void sort_rows(struct ggs_totals * totals) {
+    uint64_t kept = 0;
+    for (uint64_t i = 0; i < totals->n_by_op; i++)
+        if (totals->by_op[i].ops > 0 || totals->by_op[i].opaque) totals->by_op[kept++] = totals->by_op[i];
+    totals->n_by_op = kept;
+    if (kept > 1) qsort(totals->by_op, kept, sizeof(*totals->by_op), by_wall);
 }
 
 const struct ggs_totals_range ggs_totals_all = {INT64_MIN, INT64_MAX, -1};
@@ -245,25 +223,24 @@ int ggs_totals_compute(struct ggs_totals * totals, struct ggs_trace * trace, con
     totals->proved     = ggs_reader_rows(trace->reader, GGS_TABLE_PAGES) > 0;
     totals->by_op      = calloc(trace->n_ops + 1, sizeof(*totals->by_op));
     totals->touched    = calloc(trace->n_files + 1, sizeof(*totals->touched));
-    struct pass pass   = {.totals = totals};
-    int         status = totals->by_op == NULL || totals->touched == NULL ? ggs_fail_memory(error) : 0;
+    totals->names      = ggs_names_new();
+    struct pass pass   = {.totals = totals, .by_op_capacity = trace->n_ops + 1, .first_backend = trace->n_ops};
+    bool        memory = totals->by_op != NULL && totals->touched != NULL && totals->names != NULL;
+    int         status = memory ? 0 : ggs_fail_memory(error);
+    if (status == 0) status = ggs_trace_check_steps(trace, range->first_step, range->last_step, error);
+    if (status == 0) status = ggs_trace_check_layer(trace, range->layer, error);
     for (uint64_t i = 0; status == 0 && i < trace->n_ops; i++) totals->by_op[i].name = trace->op_names[i];
     if (status == 0) status = ggs_pattern_init(&totals->pattern, trace, error);
     if (status == 0) status = walk_runs(&pass, trace, range, error);
-    if (status == 0) status = walk_steps(totals, trace, range, error);
-    if (status == 0) status = walk_losses(totals, trace, error);
-    if (status == 0) status = find_peak(totals, trace, error);
+    if (status == 0) status = add_steps(totals, trace, range, error);
+    if (status == 0) status = ggs_trace_lost(trace, 0, &totals->dropped, error);
+    if (status == 0) status = add_buffers(totals, trace, error);
     if (status < 0) {
         ggs_totals_release(totals);
         return status;
     }
     totals->buffer = totals->read + totals->written - totals->disk;
-    for (uint64_t i = 0; i < trace->n_files; i++) {
-        if (trace->files[i].gguf == 0) continue;
-        totals->model_bytes += trace->files[i].size;
-        totals->touched_bytes += ggs_intervals_bytes(&totals->touched[i]);
-    }
-    qsort(totals->by_op, totals->n_by_op, sizeof(*totals->by_op), by_wall);
-    while (totals->n_by_op > 0 && totals->by_op[totals->n_by_op - 1].ops == 0) totals->n_by_op--;
+    ggs_intervals_of_models(totals->touched, trace, &totals->touched_bytes, &totals->model_bytes);
+    sort_rows(totals);
     return 0;
 }

@@ -1,19 +1,24 @@
-// What a recording amounts to: one pass over the trace. Warm-up is left out of tokens, times per token and touched bytes.
+// A recording added up in one pass over the trace. Warm-up is left out of tokens, times per token and touched bytes.
+//
+// Ops of a backend that is seen as whole graphs have no times of their own: their bytes are known from the graph, and the
+// time of their graph runs is one row for the backend.
 #pragma once
 
 #include <stdint.h>
 
 #include "analyze/ops/pattern.h"
 #include "analyze/walk/intervals.h"
+#include "analyze/walk/names.h"
 #include "analyze/walk/trace.h"
 
 struct ggs_op_totals {
-    const char * name; // ggml's own; lives as long as the trace
+    const char * name;   // ggml's own, or "Vulkan0, as a whole"; lives as long as the totals
+    bool         opaque; // a backend that is seen as whole graphs: ops are nodes, wall_ns is the time of its graph runs
     uint64_t     ops, op_runs;
     uint64_t     wall_ns; // first begin to last end, summed over ops
     uint64_t     busy_ns; // summed over threads, without waits
     uint64_t     wait_ns; // summed over threads, in and after ops
-    uint64_t     read, written;
+    uint64_t     read, written, disk;
 };
 
 struct ggs_totals {
@@ -24,9 +29,11 @@ struct ggs_totals {
     uint64_t               threads; // the most in any run
     uint64_t               runs, interrupted_runs;
     uint64_t               nodes, executed, absorbed, empty, skipped, opaque, unseen, cut;
-    uint64_t               ops, op_runs, dropped;
-    bool                   proved;                      // recorded with --prove: its times mean nothing
-    uint64_t               wall_ns;                     // first graph run's begin to last one's end
+    uint64_t               ops, op_runs, dropped; // ops that have times
+    uint64_t               op_ns, opaque_ns;      // wall time of ops; of graph runs that were seen as a whole only
+    uint64_t               run_ns;                // of all graph runs, begin to end
+    bool                   proved;                // recorded with --prove: its times mean nothing
+    uint64_t               wall_ns;               // the first graph run's begin to the last end
     uint64_t               read, written, disk, buffer; // bytes; disk + buffer = read + written
     uint64_t               buffers, peak_bytes;
     uint64_t               model_bytes, touched_bytes; // of the GGUF files that were opened
@@ -35,15 +42,17 @@ struct ggs_totals {
     struct ggs_intervals * touched; // by file - 1
     uint64_t               n_touched;
     struct ggs_pattern     pattern;
+    struct ggs_names *     names;
 };
 
-// Which part of a recording is looked at. Counts of graph runs and nodes are those of the token range; layer and the like narrow the ops.
+// A part of a recording. Counts of graph runs and nodes are those of the token range; a layer narrows the ops.
 struct ggs_totals_range {
     int64_t first_step, last_step; // INT64_MIN, INT64_MAX: everything, warm-up included in what is no token
     int     layer;                 // -1: all of them
 };
 extern const struct ggs_totals_range ggs_totals_all;
 
+// GGS_ABSENT if the recording has no such part.
 int  ggs_totals_compute(struct ggs_totals * totals, struct ggs_trace * trace, const struct ggs_totals_range * range,
                         struct ggs_error * error);
 void ggs_totals_release(struct ggs_totals * totals);

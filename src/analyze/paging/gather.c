@@ -4,14 +4,16 @@
 #include <string.h>
 
 #include "analyze/walk/walk.h"
+#include "base/array.h"
 #include "base/checked.h"
 #include "base/error.h"
 
 enum { KEPT_READS = 2 };
 
-// The reads of an op, kept where they are the same in every run of a graph.
+// The reads of an op, kept if they are the same in every run of a graph.
 struct known {
     bool     known;
+    uint64_t absorbed; // with so many nodes computed together with it
     bool     copied;
     unsigned n;
     struct model_read {
@@ -25,19 +27,10 @@ struct gathering {
     struct ggs_walk *            walk;
     uint64_t                     graph; // that `known` is about
     struct known *               known; // by node
+    uint64_t                     capacity;
 };
 
 // ---- files ----
-
-// Where the last byte of a tensor lies, as far as its strides tell.
-static uint64_t tensor_end(const struct ggs_tensor * t, uint64_t offset) {
-    uint64_t extent = 0;
-    for (int i = 0; i < 4; i++) {
-        uint64_t reach;
-        if (t->ne[i] > 0 && ggs_mul((uint64_t) t->ne[i], t->nb[i], &reach) && reach > extent) extent = reach;
-    }
-    return ggs_add(offset, extent, &extent) ? extent : 0;
-}
 
 // The sizes of the model's files; other mapped files count as empty. One that was gone when the trace was sealed reaches as far as its tensors.
 static uint64_t * file_sizes(const struct ggs_trace * trace) {
@@ -47,11 +40,10 @@ static uint64_t * file_sizes(const struct ggs_trace * trace) {
         if (trace->files[i].gguf != 0) sizes[i] = trace->files[i].size;
     }
     for (uint64_t i = 0; i < trace->n_tensors; i++) {
-        const struct ggs_tensor * t    = &trace->tensors[i];
-        uint64_t                  file = t->source == GGS_SOURCE_DISK ? t->file : t->origin_file;
-        if (file == 0 || file > trace->n_files || trace->files[file - 1].gguf == 0) continue;
-        if (trace->files[file - 1].size != 0) continue;
-        uint64_t end = tensor_end(t, t->source == GGS_SOURCE_DISK ? t->file_offset : t->origin_offset);
+        const struct ggs_tensor * t = &trace->tensors[i];
+        uint64_t                  file, offset, end;
+        if (!ggs_trace_origin(t, &file, &offset) || trace->files[file - 1].gguf == 0) continue;
+        if (trace->files[file - 1].size != 0 || !ggs_add(offset, ggs_trace_extent(trace, t), &end)) continue;
         if (end > sizes[file - 1]) sizes[file - 1] = end;
     }
     return sizes;
@@ -62,10 +54,8 @@ static uint64_t * file_sizes(const struct ggs_trace * trace) {
 static int meet_graph(struct gathering * g, struct ggs_error * error) {
     const struct ggs_graph * graph = g->walk->graph;
     if (graph == NULL || g->graph == graph->row.graph) return 0;
-    struct known * known = realloc(g->known, (graph->n_nodes + 1) * sizeof(*known));
-    if (known == NULL) return ggs_fail_memory(error);
-    memset(known, 0, (graph->n_nodes + 1) * sizeof(*known));
-    g->known = known;
+    if (!ggs_array_reserve(g->known, g->capacity, graph->n_nodes + 1)) return ggs_fail_memory(error);
+    memset(g->known, 0, (graph->n_nodes + 1) * sizeof(*g->known));
     g->graph = graph->row.graph;
     return 0;
 }
@@ -79,16 +69,11 @@ static int note(struct gathering * g, const struct model_read * read, bool copie
     return ggs_paging_sequence_read(g->sequence, read->file, read->begin, read->end, class_of(&g->walk->run), error);
 }
 
-static bool chooses(enum ggs_op_kind kind) {
-    return kind == GGS_KIND_GET_ROWS || kind == GGS_KIND_MUL_MAT_ID || kind == GGS_KIND_ADD_ID;
-}
-
 static int note_access(struct gathering * g, const struct ggs_access * access, bool choosing, struct known * known,
                        struct ggs_error * error) {
-    const struct ggs_tensor * t    = access->tensor;
-    bool                      disk = t->source == GGS_SOURCE_DISK;
-    uint64_t                  file = disk ? t->file : t->origin_file, base = disk ? t->file_offset : t->origin_offset;
-    if (access->write || file == 0 || file > g->sequence->n_files) return 0;
+    bool     disk = access->tensor->source == GGS_SOURCE_DISK;
+    uint64_t file, base;
+    if (access->write || !ggs_trace_origin(access->tensor, &file, &base)) return 0;
     if (choosing && !access->exact && access->slot == 0) g->facts->unknown++;
     for (uint32_t i = 0; i < access->n_ranges; i++) {
         struct model_read read = {.file = file - 1};
@@ -107,17 +92,18 @@ static int note_access(struct gathering * g, const struct ggs_access * access, b
 static int gather_op(struct gathering * g, struct ggs_error * error) {
     struct known * known  = &g->known[g->walk->op.node];
     int            status = 0;
-    if (known->known) {
+    if (known->known && known->absorbed == g->walk->op.absorbed) {
         for (unsigned i = 0; status == 0 && i < known->n; i++) status = note(g, &known->reads[i], known->copied, error);
         return status;
     }
     const struct ggs_access_list * list;
-    enum ggs_op_kind               kind = ggs_trace_op_kind(g->walk->trace, g->walk->op.op);
-    status                              = ggs_walk_accesses(g->walk, &list, error);
-    *known                              = (struct known){0};
+    const struct ggs_op_seen *     op = &g->walk->op;
+    bool indexed                      = ggs_trace_is_indexed(g->walk->trace, g->walk->graph, op->node, op->absorbed);
+    status                            = ggs_walk_accesses(g->walk, &list, error);
+    *known                            = (struct known){.absorbed = op->absorbed};
     for (unsigned i = 0; status == 0 && i < list->n; i++)
-        status = note_access(g, &list->access[i], chooses(kind), known, error);
-    known->known = !chooses(kind) && known->n <= KEPT_READS;
+        status = note_access(g, &list->access[i], indexed, known, error);
+    known->known = !indexed && known->n <= KEPT_READS;
     return status;
 }
 

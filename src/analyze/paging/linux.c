@@ -10,7 +10,7 @@ enum {
     SCAN_BATCH     = 32,         // pages that a reclaim frees at least, and looks at in one go
     FIRST_PRIORITY = 12,         // of a reclaim: a 2^12th of a list is looked at, then a 2^11th, and so on
     DEMAND_TRIES   = 16,
-    MOST_TIMES     = 4, // as much as is asked for: beyond that nobody needs every page of it
+    MOST_TIMES     = 4, // as much as is asked for: beyond that not every page of it is needed
 };
 
 enum flags {
@@ -39,7 +39,7 @@ struct readahead {
 
 // A folio is known by its first page, which has its place in a list, its order and its flags.
 struct page {
-    uint32_t folio;        // that it is in, NONE where it is not resident
+    uint32_t folio;        // that it is in, NONE if it is not resident
     uint32_t newer, older; // neighbours in the list
     uint32_t shadow;       // of a page that was evicted: the age then, two bits up; bit 1: was active once; bit 0: set
     uint8_t  order, flags;
@@ -216,7 +216,7 @@ static void refault(struct cache * c, uint32_t folio, uint32_t shadow) {
     c->refaults++;
 }
 
-// Reads a folio. False where one of its pages is there already, or where no room can be made.
+// Reads a folio. False if one of its pages is there already, or if no room can be made.
 static bool add_folio(struct cache * c, uint32_t page, uint32_t order, uint8_t flags, unsigned tries) {
     uint32_t n = 1u << order, shadow = 0;
     for (uint32_t i = 0; i < n; i++) {

@@ -1,4 +1,4 @@
-// What would Linux's page cache make of a sequence of reads through a mapping, with so much memory for it?
+// Linux's page cache, simulated: what a sequence of reads through a mapping would read from the disk, with so much memory.
 //
 // The classic two lists (not the multi-generational LRU), as kernels of version 6.16 and later have them, for a file on a file system with large folios:
 //

@@ -4,40 +4,26 @@
 #include <string.h>
 
 #include "analyze/paging/stack.h"
+#include "base/array.h"
 #include "base/error.h"
+#include "base/map.h"
 
-// Distances are counted in a hash table: there are few different ones where every token goes the same way, and at most one per page.
+// There are few different distances if every token goes the same way, and at most one per page.
 struct table {
-    struct ggs_paging_distance * entries; // pages 0: free
+    struct ggs_paging_distance * entries;
     uint64_t                     n, capacity;
+    struct ggs_map               by_distance; // entry + 1
 };
 
-static struct ggs_paging_distance * find(const struct table * table, uint64_t pages) {
-    uint64_t i = pages * 0x9e3779b97f4a7c15ull >> 20;
-    for (;; i++) {
-        struct ggs_paging_distance * entry = &table->entries[i & (table->capacity - 1)];
-        if (entry->pages == pages || entry->pages == 0) return entry;
-    }
-}
-
-static bool grow(struct table * table) {
-    struct table larger = {.n = table->n, .capacity = table->capacity == 0 ? 1024 : 2 * table->capacity};
-    larger.entries      = calloc(larger.capacity, sizeof(*larger.entries));
-    if (larger.entries == NULL) return false;
-    for (uint64_t i = 0; i < table->capacity; i++) {
-        if (table->entries[i].pages != 0) *find(&larger, table->entries[i].pages) = table->entries[i];
-    }
-    free(table->entries);
-    *table = larger;
-    return true;
-}
-
 static bool count(struct table * table, uint64_t distance, enum ggs_read_class class_, uint64_t pages) {
-    if (2 * table->n >= table->capacity && !grow(table)) return false;
-    struct ggs_paging_distance * entry = find(table, distance);
-    table->n += entry->pages == 0;
-    entry->pages = distance;
-    entry->count[class_] += pages;
+    uint64_t * place = ggs_map_put(&table->by_distance, ggs_map_key_number(distance));
+    if (place == NULL) return false;
+    if (*place == 0) {
+        struct ggs_paging_distance entry = {.pages = distance};
+        if (!ggs_array_push(table->entries, table->n, table->capacity, entry)) return false;
+        *place = table->n;
+    }
+    table->entries[*place - 1].count[class_] += pages;
     return true;
 }
 
@@ -68,7 +54,6 @@ int ggs_paging_lru_compute(struct ggs_paging_lru * lru, const struct ggs_paging_
     uint64_t                next = 0;
     *lru                         = (struct ggs_paging_lru){.page = sequence->page};
     int status                   = ggs_paging_stack_init(&stack, sequence, error);
-    if (status == 0 && !grow(&table)) status = ggs_fail_memory(error);
     for (uint64_t s = 0; status == 0 && s < sequence->n_spans; s++) {
         for (; status == 0 && next < sequence->spans[s].end; next++) {
             if (!read_blocks(lru, &table, &stack, &sequence->reads[next], sequence->spans[s].class_))
@@ -76,15 +61,14 @@ int ggs_paging_lru_compute(struct ggs_paging_lru * lru, const struct ggs_paging_
         }
     }
     ggs_paging_stack_release(&stack);
+    ggs_map_release(&table.by_distance);
     if (status != 0) {
         free(table.entries);
         return status;
     }
-    for (uint64_t i = 0; i < table.capacity; i++) { // closes the gaps
-        if (table.entries[i].pages != 0) table.entries[lru->n++] = table.entries[i];
-    }
-    qsort(table.entries, lru->n, sizeof(*table.entries), by_distance);
+    if (table.n > 1) qsort(table.entries, table.n, sizeof(*table.entries), by_distance);
     lru->distances = table.entries;
+    lru->n         = table.n;
     return 0;
 }
 

@@ -45,7 +45,7 @@ struct ggs_paging_budget {
     // Of linux, whose outcome hangs on small differences: the least and the most that runs with slightly more or less memory, and with
     // statistics brought up to date more or less often, read while generating. `cost` is the run in the middle.
     uint64_t               linux_least, linux_most;
-    struct ggs_paging_pins pins; // where pin-hot was asked for
+    struct ggs_paging_pins pins; // if pin-hot was asked for
 };
 
 struct ggs_paging {
@@ -65,7 +65,7 @@ int  ggs_paging_compute(struct ggs_paging * paging, struct ggs_trace * trace, co
                         struct ggs_error * error);
 void ggs_paging_release(struct ggs_paging * paging);
 
-// Bytes read per token step: of those that generate, or where there are none, of the prompt. 0 where there are no steps.
+// Bytes read per token step: of those that generate, or of the prompt if there are none. 0 if there are no steps.
 uint64_t ggs_paging_per_token(const struct ggs_paging * paging, const struct ggs_paging_cost * cost);
 // The same for a sum over the steps of that class.
 uint64_t ggs_paging_share(const struct ggs_paging * paging, uint64_t bytes);

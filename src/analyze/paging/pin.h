@@ -36,7 +36,7 @@ struct ggs_paging_pins {
     uint64_t   stream; // memory for all others
 };
 
-// Chooses the set for this much memory, and tells what would be read.
+// Chooses the set for this much memory, and what would be read.
 int  ggs_paging_pin(struct ggs_paging_pins * pins, struct ggs_paging_cost * cost,
                     const struct ggs_paging_weights * weights, const struct ggs_paging_sequence * sequence,
                     uint64_t memory, struct ggs_error * error);

@@ -3,6 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/array.h"
 #include "base/checked.h"
 #include "base/error.h"
 
@@ -50,15 +51,9 @@ static bool is_cut(const struct ggs_paging_sequence * sequence, uint32_t page) {
 }
 
 static int add_span(struct ggs_paging_sequence * sequence, enum ggs_read_class class_, struct ggs_error * error) {
-    if (sequence->n_spans == sequence->spans_capacity) {
-        uint64_t               capacity = sequence->spans_capacity == 0 ? 16 : 2 * sequence->spans_capacity;
-        struct ggs_read_span * spans    = realloc(sequence->spans, capacity * sizeof(*spans));
-        if (spans == NULL) return ggs_fail_memory(error);
-        sequence->spans          = spans;
-        sequence->spans_capacity = capacity;
-    }
-    sequence->spans[sequence->n_spans++] = (struct ggs_read_span){sequence->n_reads, class_};
-    return 0;
+    struct ggs_read_span span = {sequence->n_reads, class_};
+    bool                 ok   = ggs_array_push(sequence->spans, sequence->n_spans, sequence->spans_capacity, span);
+    return ok ? 0 : ggs_fail_memory(error);
 }
 
 static int add_read(struct ggs_paging_sequence * sequence, uint32_t first, uint32_t n, enum ggs_read_class class_,
@@ -67,14 +62,8 @@ static int add_read(struct ggs_paging_sequence * sequence, uint32_t first, uint3
         int status = add_span(sequence, class_, error);
         if (status < 0) return status;
     }
-    if (sequence->n_reads == sequence->capacity) {
-        uint64_t               capacity = sequence->capacity == 0 ? 1024 : 2 * sequence->capacity;
-        struct ggs_page_read * reads    = realloc(sequence->reads, capacity * sizeof(*reads));
-        if (reads == NULL) return ggs_fail_memory(error);
-        sequence->reads    = reads;
-        sequence->capacity = capacity;
-    }
-    sequence->reads[sequence->n_reads++]       = (struct ggs_page_read){first, n};
+    if (!ggs_array_push(sequence->reads, sequence->n_reads, sequence->capacity, (struct ggs_page_read){first, n}))
+        return ggs_fail_memory(error);
     sequence->spans[sequence->n_spans - 1].end = sequence->n_reads;
     return 0;
 }

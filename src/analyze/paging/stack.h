@@ -1,4 +1,4 @@
-// Blocks in the order of their last use. Reading one tells its stack distance: how many pages a least-recently-used cache must hold so
+// Blocks in the order of their last use. Reading one gives its stack distance: how many pages a least-recently-used cache must hold so
 // that this read finds the block in it. Mattson's algorithm on blocks: the pages of a block are always read together and in order, so
 // between two reads of any of them lie all others of the block, and what else was read since: one distance for all.
 //
@@ -22,5 +22,5 @@ int  ggs_paging_stack_init(struct ggs_paging_stack * stack, const struct ggs_pag
                            struct ggs_error * error);
 void ggs_paging_stack_release(struct ggs_paging_stack * stack); // a zeroed struct is fine
 
-// The distance in pages; 0 where the block is read for the first time.
+// The distance in pages; 0 if the block is read for the first time.
 uint32_t ggs_paging_stack_read(struct ggs_paging_stack * stack, uint32_t block);

@@ -2,6 +2,7 @@
 #include <string.h>
 
 #include "analyze/paging/pin.h"
+#include "base/array.h"
 #include "base/checked.h"
 #include "base/error.h"
 #include "gguf/gguf-name.h"
@@ -19,35 +20,15 @@ static int by_place(const void * a, const void * b) {
 }
 
 static bool add(struct listing * list, const struct ggs_paging_weight * weight) {
-    if (list->n == list->capacity) {
-        uint64_t                   capacity = list->capacity == 0 ? 256 : 2 * list->capacity;
-        struct ggs_paging_weight * more     = realloc(list->weight, capacity * sizeof(*more));
-        if (more == NULL) return false;
-        list->weight   = more;
-        list->capacity = capacity;
-    }
-    list->weight[list->n++] = *weight;
-    return true;
-}
-
-// The bytes from a tensor's first to its last one, 0 where its shape makes no sense.
-static uint64_t extent_of(const struct ggs_trace * trace, const struct ggs_tensor * t) {
-    uint64_t extent = ggs_trace_row_bytes(trace, t), reach;
-    for (int i = 1; i < 4; i++) {
-        if (t->ne[i] <= 0 || !ggs_mul((uint64_t) t->ne[i] - 1, t->nb[i], &reach) || !ggs_add(extent, reach, &extent))
-            return 0;
-    }
-    return extent;
+    return ggs_array_push(list->weight, list->n, list->capacity, *weight);
 }
 
 static bool add_tensor(struct listing * list, struct ggs_trace * trace, const struct ggs_tensor * t, bool experts) {
-    bool                     disk   = t->source == GGS_SOURCE_DISK;
-    struct ggs_paging_weight weight = {.name   = ggs_reader_string(trace->reader, t->name),
-                                       .expert = -1,
-                                       .file   = (disk ? t->file : t->origin_file) - 1,
-                                       .offset = disk ? t->file_offset : t->origin_offset,
-                                       .size   = extent_of(trace, t)};
-    uint64_t                 end;
+    struct ggs_paging_weight weight = {
+        .name = ggs_reader_string(trace->reader, t->name), .expert = -1, .size = ggs_trace_extent(trace, t)};
+    uint64_t end, file;
+    if (!ggs_trace_origin(t, &file, &weight.offset)) return true;
+    weight.file = file - 1;
     if (weight.size == 0 || !ggs_add(weight.offset, weight.size, &end)) return true;
     struct ggs_name name = ggs_name_parse(weight.name, strlen(weight.name));
     if (!experts || !name.experts || name.expert_dimension > 3) return add(list, &weight);
@@ -72,7 +53,7 @@ static void drop_repeated(struct listing * list) {
     list->n = kept;
 }
 
-// Each block that ops read goes to the weight that its first byte lies in, or where it lies in none, to the next one.
+// Each block that ops read goes to the weight that its first byte lies in, or to the next one if it lies in none.
 static void give_blocks(struct listing * list, const struct ggs_paging_sequence * sequence) {
     uint64_t file = 0, w = 0;
     for (uint32_t block = 0; block < sequence->n_blocks && w < list->n; block++) {
@@ -94,9 +75,9 @@ int ggs_paging_weights_list(struct ggs_paging_weights * weights, struct ggs_trac
     struct listing list = {0};
     *weights            = (struct ggs_paging_weights){0};
     for (uint64_t i = 0; i < trace->n_tensors; i++) {
-        const struct ggs_tensor * t    = &trace->tensors[i];
-        uint64_t                  file = t->source == GGS_SOURCE_DISK ? t->file : t->origin_file;
-        if (file == 0 || file > trace->n_files || trace->files[file - 1].gguf == 0 || t->view != 0) continue;
+        const struct ggs_tensor * t = &trace->tensors[i];
+        uint64_t                  file, offset;
+        if (!ggs_trace_origin(t, &file, &offset) || trace->files[file - 1].gguf == 0 || t->view != 0) continue;
         if (add_tensor(&list, trace, t, experts)) continue;
         free(list.weight);
         return ggs_fail_memory(error);

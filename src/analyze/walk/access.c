@@ -3,6 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/array.h"
 #include "base/checked.h"
 #include "base/error.h"
 
@@ -27,42 +28,37 @@ static int64_t value_at(const char * data, uint64_t width, uint64_t i) {
     return value;
 }
 
+// The place of the next index data; memory of its values is kept from run to run.
 static struct ggs_access_index * new_index(struct ggs_access_list * list) {
-    if (list->n_index == list->index_capacity) {
-        uint64_t                  capacity = list->index_capacity == 0 ? 64 : 2 * list->index_capacity;
-        struct ggs_access_index * index    = realloc(list->index, capacity * sizeof(*index));
-        if (index == NULL) return NULL;
-        memset(index + list->index_capacity, 0, (capacity - list->index_capacity) * sizeof(*index));
-        list->index          = index;
-        list->index_capacity = capacity;
-    }
+    uint64_t before = list->index_capacity;
+    if (!ggs_array_reserve(list->index, list->index_capacity, list->n_index + 1)) return NULL;
+    if (list->index_capacity > before)
+        memset(list->index + before, 0, (list->index_capacity - before) * sizeof(*list->index));
     return &list->index[list->n_index];
+}
+
+// Has it as many values as its shape says?
+static bool is_whole(const struct ggs_index * row) {
+    uint64_t n = 1;
+    for (int i = 0; i < 4; i++) {
+        if (!ggs_mul(n, row->ne[i], &n)) return false;
+    }
+    return (row->width == 4 || row->width == 8) && row->length / row->width == n && (row->flags & GGS_INDEX_CUT) == 0;
 }
 
 static int keep_index(struct ggs_access_list * list, const struct ggs_index * row, uint64_t tensor,
                       struct ggs_error * error) {
-    if ((row->width != 4 && row->width != 8) || (row->flags & GGS_INDEX_CUT) != 0) return 0;
+    if (!is_whole(row)) return 0;
     struct ggs_access_index * index = new_index(list);
-    if (index == NULL) return ggs_fail_memory(error);
-    uint64_t  n      = row->length / row->width;
-    int64_t * values = realloc(index->values, (n + 1) * sizeof(*values));
-    if (values == NULL) return ggs_fail_memory(error);
-    index->values = values;
-    for (uint64_t i = 0; i < n; i++) values[i] = value_at(row->data, row->width, i);
+    uint64_t                  n     = row->length / row->width;
+    if (index == NULL || !ggs_array_reserve(index->values, index->capacity, n + 1)) return ggs_fail_memory(error);
+    for (uint64_t i = 0; i < n; i++) index->values[i] = value_at(row->data, row->width, i);
     index->tensor = tensor;
     index->width  = row->width;
     index->n      = n;
     memcpy(index->ne, row->ne, sizeof(index->ne));
     list->n_index++;
     return 0;
-}
-
-static const struct ggs_edge * edge_of(const struct ggs_graph * graph, uint64_t node, uint64_t slot) {
-    if (node >= graph->n_nodes) return NULL;
-    for (uint64_t e = graph->first_edge[node]; e < graph->first_edge[node + 1]; e++) {
-        if (graph->edges[e].slot == slot) return &graph->edges[e];
-    }
-    return NULL;
 }
 
 int ggs_access_begin_run(struct ggs_access_list * list, struct ggs_trace * trace, const struct ggs_run * run,
@@ -83,9 +79,8 @@ int ggs_access_begin_run(struct ggs_access_list * list, struct ggs_trace * trace
         }
         list->waiting = list->ahead.run > run->run;
         if (list->waiting) return 0;
-        const struct ggs_edge * edge =
-            list->ahead.run < run->run ? NULL : edge_of(graph, list->ahead.node, list->ahead.slot);
-        if (edge != NULL) status = keep_index(list, &list->ahead, edge->tensor, error);
+        uint64_t tensor = list->ahead.run < run->run ? 0 : ggs_trace_source(graph, list->ahead.node, list->ahead.slot);
+        if (tensor != 0) status = keep_index(list, &list->ahead, tensor, error);
         if (status < 0) return status;
     }
 }
@@ -109,14 +104,7 @@ static bool add_range(struct ggs_access_list * list, struct ggs_access * access,
             return true;
         }
     }
-    if (list->n_ranges == list->capacity) {
-        uint64_t           capacity = list->capacity == 0 ? 256 : 2 * list->capacity;
-        struct ggs_range * ranges   = realloc(list->ranges, capacity * sizeof(*ranges));
-        if (ranges == NULL) return false;
-        list->ranges   = ranges;
-        list->capacity = capacity;
-    }
-    list->ranges[list->n_ranges++] = (struct ggs_range){offset, length};
+    if (!ggs_array_push(list->ranges, list->n_ranges, list->capacity, (struct ggs_range){offset, length})) return false;
     access->n_ranges++;
     access->bytes += length;
     return true;
@@ -214,28 +202,52 @@ static bool add_pieces(struct ggs_access_list * list, struct ggs_access * access
     return ok;
 }
 
+// What names the rows or matrices of an operand: an index tensor, and its values if they were kept.
+struct index {
+    const struct ggs_tensor *       tensor;
+    const struct ggs_access_index * values;
+};
+
+static struct index find_index(const struct ggs_access_list * list, const struct ggs_trace * trace,
+                               const struct ggs_graph * graph, uint64_t node, uint64_t slot) {
+    uint64_t tensor = ggs_trace_source(graph, node, slot);
+    return (struct index){ggs_trace_tensor(trace, tensor), tensor == 0 ? NULL : ggs_access_values(list, tensor)};
+}
+
+// Without values it is not known which pieces are touched, but at most one for each element of the index.
+static bool add_some(struct ggs_access_list * list, const struct ggs_trace * trace, struct ggs_access * access,
+                     const struct ggs_tensor * index, uint64_t length) {
+    uint64_t most = length;
+    if (!add_whole(list, trace, access)) return false;
+    for (int i = 0; index != NULL && i < 4; i++) {
+        if (index->ne[i] < 0 || !ggs_mul(most, (uint64_t) index->ne[i], &most)) most = UINT64_MAX;
+    }
+    if (index != NULL && length > 0 && most < access->bytes) access->bytes = most;
+    return true;
+}
+
 // Rows by their ids: for a tensor with more than one matrix the ids of each matrix stand in their own part of the index.
 static bool add_rows(struct ggs_access_list * list, const struct ggs_trace * trace, struct ggs_access * access,
-                     const struct ggs_access_index * index) {
+                     struct index index) {
     const struct ggs_tensor * t   = access->tensor;
     uint64_t                  row = ggs_trace_row_bytes(trace, t);
-    if (index == NULL || row == 0 || t->ne[2] > 1 || t->ne[3] > 1) return add_whole(list, trace, access);
-    return add_pieces(list, access, index->values, index->n, t->nb[1], row, (uint64_t) t->ne[1]);
+    if (index.values == NULL || row == 0 || t->ne[2] > 1 || t->ne[3] > 1)
+        return add_some(list, trace, access, index.tensor, row);
+    return add_pieces(list, access, index.values->values, index.values->n, t->nb[1], row, (uint64_t) t->ne[1]);
 }
 
 static bool add_matrices(struct ggs_access_list * list, const struct ggs_trace * trace, struct ggs_access * access,
-                         const struct ggs_access_index * index) {
+                         struct index index) {
     const struct ggs_tensor * t   = access->tensor;
-    uint64_t                  row = ggs_trace_row_bytes(trace, t);
-    if (index == NULL || row == 0 || t->nb[1] != row) return add_whole(list, trace, access);
-    return add_pieces(list, access, index->values, index->n, t->nb[2], row * (uint64_t) t->ne[1], (uint64_t) t->ne[2]);
+    uint64_t                  row = ggs_trace_row_bytes(trace, t), matrix = row * (uint64_t) t->ne[1];
+    if (index.values == NULL || row == 0 || t->nb[1] != row) return add_some(list, trace, access, index.tensor, matrix);
+    return add_pieces(list, access, index.values->values, index.values->n, t->nb[2], matrix, (uint64_t) t->ne[2]);
 }
 
 // ---- ops ----
 
 static bool add_source(struct ggs_access_list * list, const struct ggs_trace * trace, struct ggs_access * access,
-                       enum ggs_op_kind kind, const struct ggs_access_index * rows,
-                       const struct ggs_access_index * ids) {
+                       enum ggs_op_kind kind, struct index rows, struct index ids) {
     if (kind == GGS_KIND_GET_ROWS && access->slot == 0) return add_rows(list, trace, access, rows);
     if (kind == GGS_KIND_MUL_MAT_ID && access->slot == 0) return add_matrices(list, trace, access, ids);
     if (kind == GGS_KIND_ADD_ID && access->slot == 1) return add_rows(list, trace, access, ids);
@@ -252,11 +264,9 @@ static bool is_read(enum ggs_op_kind kind, uint64_t slot) {
 // The accesses of one node. `inside`: the result that an earlier node of the same op hands on, 0 for none.
 static bool add_node(struct ggs_access_list * list, const struct ggs_trace * trace, const struct ggs_graph * graph,
                      uint64_t node, uint64_t inside, bool writes) {
-    enum ggs_op_kind                kind   = ggs_trace_op_kind(trace, graph->nodes[node].op);
-    const struct ggs_edge *         second = edge_of(graph, node, 1), *third = edge_of(graph, node, 2);
-    const struct ggs_access_index * rows = second == NULL ? NULL : ggs_access_values(list, second->tensor);
-    const struct ggs_access_index * ids  = third == NULL ? NULL : ggs_access_values(list, third->tensor);
-    bool                            ok   = true;
+    enum ggs_op_kind kind = ggs_trace_op_kind(trace, graph->nodes[node].op);
+    struct index     rows = find_index(list, trace, graph, node, 1), ids = find_index(list, trace, graph, node, 2);
+    bool             ok = true;
     for (uint64_t e = graph->first_edge[node]; ok && e < graph->first_edge[node + 1] && list->n + 1 < GGS_ACCESS_MOST;
          e++) {
         const struct ggs_tensor * tensor = ggs_trace_tensor(trace, graph->edges[e].tensor);
@@ -274,24 +284,49 @@ static bool add_node(struct ggs_access_list * list, const struct ggs_trace * tra
     return ok;
 }
 
-int ggs_access_of(struct ggs_access_list * list, const struct ggs_trace * trace, const struct ggs_graph * graph,
-                  uint64_t node, uint64_t absorbed, struct ggs_error * error) {
-    list->n = 0, list->n_ranges = 0;
-    uint64_t inside = 0;
-    for (uint64_t i = node; i < graph->n_nodes; i++) {
-        if (ggs_trace_op_kind(trace, graph->nodes[i].op) == GGS_KIND_EMPTY) {
-            if (i == node) return 0;
-            continue;
-        }
-        if (!add_node(list, trace, graph, i, inside, absorbed == 0)) return ggs_fail_memory(error);
-        inside = graph->nodes[i].tensor;
-        if (absorbed-- == 0) break;
-    }
-    // The array may have moved while it grew: ranges are handed out now.
+// The array may have moved while it grew: ranges are handed out when all are there.
+static void hand_out(struct ggs_access_list * list) {
     struct ggs_range * next = list->ranges;
     for (unsigned i = 0; i < list->n; i++) {
         list->access[i].ranges = next;
         if (list->access[i].n_ranges > 0) next += list->access[i].n_ranges;
     }
+}
+
+int ggs_access_of(struct ggs_access_list * list, const struct ggs_trace * trace, const struct ggs_graph * graph,
+                  uint64_t node, uint64_t absorbed, struct ggs_error * error) {
+    uint64_t inside = 0;
+    list->n = 0, list->n_ranges = 0;
+    if (ggs_trace_op_kind(trace, graph->nodes[node].op) == GGS_KIND_EMPTY) return 0;
+    for (; node < graph->n_nodes; node = ggs_trace_next_node(trace, graph, node)) {
+        if (!add_node(list, trace, graph, node, inside, absorbed == 0)) return ggs_fail_memory(error);
+        inside = graph->nodes[node].tensor;
+        if (absorbed-- == 0) break;
+    }
+    hand_out(list);
     return 0;
+}
+
+int ggs_access_of_part(struct ggs_access_list * list, const struct ggs_trace * trace, const struct ggs_graph * graph,
+                       uint64_t node, uint64_t absorbed, uint64_t part, struct ggs_error * error) {
+    uint64_t inside = 0;
+    list->n = 0, list->n_ranges = 0;
+    for (uint64_t i = 0; i < part && node < graph->n_nodes; i++) {
+        inside = graph->nodes[node].tensor;
+        node   = ggs_trace_next_node(trace, graph, node);
+    }
+    if (node == graph->n_nodes || ggs_trace_op_kind(trace, graph->nodes[node].op) == GGS_KIND_EMPTY) return 0;
+    if (!add_node(list, trace, graph, node, inside, part == absorbed)) return ggs_fail_memory(error);
+    hand_out(list);
+    return 0;
+}
+
+struct ggs_access_bytes ggs_access_sum(const struct ggs_access_list * list) {
+    struct ggs_access_bytes sum = {0};
+    for (unsigned i = 0; i < list->n; i++) {
+        const struct ggs_access * access = &list->access[i];
+        *(access->write ? &sum.written : &sum.read) += access->bytes;
+        if (access->tensor->source == GGS_SOURCE_DISK) sum.disk += access->bytes;
+    }
+    return sum;
 }

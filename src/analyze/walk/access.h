@@ -1,7 +1,8 @@
 // Which bytes does an op read and write?
 //
-// One access per operand: every source that is read, and the result. Whole operands where the op is dense, exactly the rows or
-// matrices where it is sparse; views by their strides. Ranges are relative to the operand's first byte, ascending, without overlap.
+// One access per operand: every source that is read, and the result. Whole operands if the op is dense, exactly the rows or
+// matrices if it is sparse; views by their strides. Ranges are relative to the operand's first byte, ascending, without
+// overlap.
 #pragma once
 
 #include <stdbool.h>
@@ -18,9 +19,9 @@ struct ggs_access {
     uint32_t                  slot; // which source; GGS_ACCESS_RESULT for the result
     bool                      write;
     bool                      exact; // rows or matrices that the index data named; false: the whole operand
-    uint64_t                  bytes; // sum over the ranges
-    uint32_t                  n_ranges;
-    struct ggs_range *        ranges;
+    uint64_t           bytes; // sum over the ranges; less if it is known how many rows are touched, but not which
+    uint32_t           n_ranges;
+    struct ggs_range * ranges;
 };
 
 enum { GGS_ACCESS_RESULT = 255, GGS_ACCESS_MOST = 24 };
@@ -34,8 +35,9 @@ struct ggs_access_list {
     // The index data of the run, by tensor: several nodes may read the same one.
     struct ggs_access_index {
         uint64_t  tensor;
-        uint64_t  width, n, ne[4];
+        uint64_t  width, n, ne[4]; // n is the product of ne
         int64_t * values;
+        uint64_t  capacity;
     } * index;
     uint64_t n_index, index_capacity;
     // Over the index data, kept from run to run: runs that come in ascending order are read in one pass.
@@ -55,6 +57,15 @@ int ggs_access_begin_run(struct ggs_access_list * list, struct ggs_trace * trace
 // hand on to each other stays inside.
 int ggs_access_of(struct ggs_access_list * list, const struct ggs_trace * trace, const struct ggs_graph * graph,
                   uint64_t node, uint64_t absorbed, struct ggs_error * error);
+// The same for one of the nodes that were computed together, from 0 (the head) to `absorbed`: together they are the op's.
+int ggs_access_of_part(struct ggs_access_list * list, const struct ggs_trace * trace, const struct ggs_graph * graph,
+                       uint64_t node, uint64_t absorbed, uint64_t part, struct ggs_error * error);
 
-// The values of a small index tensor of this run (expert ids, rows); NULL where they were not kept.
+// Bytes of all accesses; `disk`: of these, in mapped files.
+struct ggs_access_bytes {
+    uint64_t read, written, disk;
+};
+struct ggs_access_bytes ggs_access_sum(const struct ggs_access_list * list);
+
+// The values of a small index tensor of this run (expert ids, rows); NULL if they were not kept.
 const struct ggs_access_index * ggs_access_values(const struct ggs_access_list * list, uint64_t tensor);

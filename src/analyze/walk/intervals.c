@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "analyze/walk/access.h"
+#include "base/array.h"
 
 void ggs_intervals_release(struct ggs_intervals * set) {
     free(set->data);
@@ -33,13 +34,7 @@ bool ggs_intervals_add(struct ggs_intervals * set, uint64_t begin, uint64_t end)
         last++;
     }
     if (first == last) {
-        if (set->n == set->capacity) {
-            uint64_t              capacity = set->capacity == 0 ? 64 : 2 * set->capacity;
-            struct ggs_interval * data     = realloc(set->data, capacity * sizeof(*data));
-            if (data == NULL) return false;
-            set->data     = data;
-            set->capacity = capacity;
-        }
+        if (!ggs_array_reserve(set->data, set->capacity, set->n + 1)) return false;
         memmove(set->data + first + 1, set->data + first, (set->n - first) * sizeof(*set->data));
         set->n++;
     } else {
@@ -98,25 +93,24 @@ uint64_t ggs_intervals_bytes(const struct ggs_intervals * set) {
     return sum;
 }
 
-// The first interval that ends behind `begin`.
-static uint64_t first_behind(const struct ggs_intervals * set, uint64_t begin) {
-    uint64_t low = 0, high = set->n;
-    while (low < high) {
-        uint64_t middle = (low + high) / 2;
-        if (set->data[middle].end <= begin)
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    return low;
-}
-
 uint64_t ggs_intervals_inside(const struct ggs_intervals * set, uint64_t begin, uint64_t end) {
     uint64_t sum = 0;
-    for (uint64_t i = first_behind(set, begin); i < set->n && set->data[i].begin < end; i++) {
+    for (uint64_t i = find(set, begin); i < set->n && set->data[i].begin < end; i++) {
+        if (set->data[i].end <= begin) continue;
         uint64_t from = set->data[i].begin > begin ? set->data[i].begin : begin;
         uint64_t to   = set->data[i].end < end ? set->data[i].end : end;
         sum += to - from;
     }
     return sum;
+}
+
+void ggs_intervals_of_models(const struct ggs_intervals * sets, const struct ggs_trace * trace, uint64_t * touched,
+                             uint64_t * bytes) {
+    *touched = *bytes = 0;
+    for (uint64_t i = 0; i < trace->n_files; i++) {
+        if (trace->files[i].gguf == 0) continue;
+        uint64_t size = trace->files[i].size, all = ggs_intervals_bytes(&sets[i]);
+        *bytes += size == 0 ? all : size; // 0: it was gone when the trace was sealed
+        *touched += size == 0 ? all : ggs_intervals_inside(&sets[i], 0, size);
+    }
 }

@@ -21,3 +21,8 @@ bool ggs_intervals_add_ranges(struct ggs_intervals * set, uint64_t base, const s
 bool ggs_intervals_covers(const struct ggs_intervals * set, uint64_t begin, uint64_t end);
 uint64_t ggs_intervals_bytes(const struct ggs_intervals * set);
 uint64_t ggs_intervals_inside(const struct ggs_intervals * set, uint64_t begin, uint64_t end); // bytes between the two
+
+// Of the GGUF files of a recording: their sizes, and how much of them the sets (by file - 1) hold.
+struct ggs_trace;
+void ggs_intervals_of_models(const struct ggs_intervals * sets, const struct ggs_trace * trace, uint64_t * touched,
+                             uint64_t * bytes);

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "analyze/walk/model-type.h"
+#include "base/array.h"
 #include "base/error.h"
 #include "gguf/gguf-map.h"
 #include "gguf/gguf-name.h"
@@ -16,13 +17,6 @@ void ggs_model_map_release(struct ggs_model_map * map) {
     *map = (struct ggs_model_map){0};
 }
 
-bool ggs_model_origin(const struct ggs_tensor * tensor, uint64_t * file, uint64_t * offset) {
-    bool disk = tensor->source == GGS_SOURCE_DISK;
-    *file     = disk ? tensor->file : tensor->origin_file;
-    *offset   = disk ? tensor->file_offset : tensor->origin_offset;
-    return *file != 0;
-}
-
 static const char * keep(struct ggs_model_map * map, const char * text, size_t length) {
     uint32_t number = ggs_names_number(map->names, text, length);
     return number == UINT32_MAX ? NULL : ggs_names_text(map->names, number);
@@ -30,15 +24,7 @@ static const char * keep(struct ggs_model_map * map, const char * text, size_t l
 
 static int add(struct ggs_model_map * map, const struct ggs_model_place * place, struct ggs_error * error) {
     if (place->name == NULL || place->type == NULL || place->component == NULL) return ggs_fail_memory(error);
-    if (map->n == map->capacity) {
-        uint64_t                 capacity = map->capacity == 0 ? 256 : 2 * map->capacity;
-        struct ggs_model_place * bigger   = realloc(map->places, capacity * sizeof(*bigger));
-        if (bigger == NULL) return ggs_fail_memory(error);
-        map->places   = bigger;
-        map->capacity = capacity;
-    }
-    map->places[map->n++] = *place;
-    return 0;
+    return ggs_array_push(map->places, map->n, map->capacity, *place) ? 0 : ggs_fail_memory(error);
 }
 
 // ---- from the file ----
@@ -101,7 +87,7 @@ static int add_regions(struct ggs_model_map * map, uint64_t file, const struct g
     return status;
 }
 
-// 1: the file told; 0: it is gone, has changed, or is no good.
+// 1: read from the file; 0: it is gone, has changed, or is no GGUF file.
 static int add_file(struct ggs_model_map * map, struct ggs_trace * trace, uint64_t i, struct ggs_error * error) {
     struct ggs_gguf *   gguf;
     struct ggs_gguf_map regions = {0};
@@ -119,14 +105,6 @@ static int add_file(struct ggs_model_map * map, struct ggs_trace * trace, uint64
 
 // ---- from the trace ----
 
-static uint64_t bytes_of(const struct ggs_trace * trace, const struct ggs_tensor * t) {
-    uint64_t bytes = ggs_trace_row_bytes(trace, t);
-    for (int i = 1; i < 4; i++) {
-        if (t->ne[i] <= 0 || __builtin_mul_overflow(bytes, (uint64_t) t->ne[i], &bytes)) return 0;
-    }
-    return bytes;
-}
-
 static struct ggs_model_place seen_place(struct ggs_model_map * map, struct ggs_trace * trace,
                                          const struct ggs_tensor * t) {
     char            component[GGS_COMPONENT_LENGTH];
@@ -138,7 +116,7 @@ static struct ggs_model_place seen_place(struct ggs_model_map * map, struct ggs_
                                     .kind     = "tensor",
                                     .type     = keep(map, type, strlen(type)),
                                     .category = ggs_category_name(parsed.category),
-                                    .bytes    = bytes_of(trace, t),
+                                    .bytes    = ggs_trace_extent(trace, t),
                                     .layer    = parsed.layer,
                                     .n_dims   = 4};
     ggs_name_component(component, sizeof(component), &parsed, -1);
@@ -157,19 +135,20 @@ static int by_place(const void * a, const void * b) {
     return x->bytes > y->bytes ? -1 : x->bytes < y->bytes;
 }
 
-static int add_seen(struct ggs_model_map * map, struct ggs_trace * trace, const bool * told, struct ggs_error * error) {
+static int add_seen(struct ggs_model_map * map, struct ggs_trace * trace, const bool * from_file,
+                    struct ggs_error * error) {
     int status = 0;
     for (uint64_t i = 0; status == 0 && i < trace->n_tensors; i++) {
         const struct ggs_tensor * t = &trace->tensors[i];
         uint64_t                  file, offset;
-        if (!ggs_model_origin(t, &file, &offset) || file > trace->n_files || t->view != 0) continue;
-        if (told[file - 1] || trace->files[file - 1].gguf == 0) continue;
+        if (!ggs_trace_origin(t, &file, &offset) || t->view != 0) continue;
+        if (from_file[file - 1] || trace->files[file - 1].gguf == 0) continue;
         struct ggs_model_place place = seen_place(map, trace, t);
         place.file = file, place.offset = offset;
         status = add(map, &place, error);
     }
     if (map->n > 1) qsort(map->places, map->n, sizeof(*map->places), by_place);
-    // The same weight as several graphs saw it, and whatever overlaps, is told once.
+    // The same weight as several graphs saw it, and whatever overlaps, is listed once.
     uint64_t kept = 0;
     for (uint64_t i = 0; i < map->n; i++) {
         const struct ggs_model_place *place = &map->places[i], *last = kept == 0 ? NULL : &map->places[kept - 1];
@@ -207,18 +186,18 @@ int64_t ggs_model_map_find(const struct ggs_model_map * map, uint64_t file, uint
 }
 
 int ggs_model_map_make(struct ggs_model_map * map, struct ggs_trace * trace, struct ggs_error * error) {
-    *map          = (struct ggs_model_map){.names = ggs_names_new(), .model = "", .architecture = ""};
-    bool * told   = calloc(trace->n_files + 1, sizeof(*told));
-    int    status = map->names == NULL || told == NULL ? ggs_fail_memory(error) : 0;
+    *map             = (struct ggs_model_map){.names = ggs_names_new(), .model = "", .architecture = ""};
+    bool * from_file = calloc(trace->n_files + 1, sizeof(*from_file));
+    int    status    = map->names == NULL || from_file == NULL ? ggs_fail_memory(error) : 0;
     for (uint64_t i = 0; status == 0 && i < trace->n_files; i++) {
         if (trace->files[i].gguf == 0) continue;
-        status  = add_file(map, trace, i, error);
-        told[i] = status > 0;
+        status       = add_file(map, trace, i, error);
+        from_file[i] = status > 0;
         if (status == 0) map->from_trace++;
         if (status > 0) status = 0;
     }
-    if (status == 0) status = add_seen(map, trace, told, error);
-    free(told);
+    if (status == 0) status = add_seen(map, trace, from_file, error);
+    free(from_file);
     if (status < 0) {
         ggs_model_map_release(map);
         return status;

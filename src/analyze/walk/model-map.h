@@ -1,6 +1,6 @@
 // Where everything lies in the files of a recording's models: tensors, and what is no tensor, by file and offset.
 //
-// The files themselves tell, where they are still there and as large as they were; else the trace tells of those tensors that it has seen.
+// Read from the files if they are still there and as large as they were; else made of the tensors that the trace has seen.
 #pragma once
 
 #include <stdbool.h>
@@ -28,7 +28,7 @@ struct ggs_model_map {
     struct ggs_model_place * places; // by file, then offset
     uint64_t                 n, capacity;
     uint64_t                 from_trace; // files that were gone or had changed
-    // Of the first file that could be read; "" and 0 where there was none.
+    // Of the first file that could be read; "" and 0 if there was none.
     const char *       model, *architecture;
     uint64_t           layers, experts, experts_used;
     struct ggs_names * names;
@@ -39,6 +39,3 @@ void ggs_model_map_release(struct ggs_model_map * map);
 
 // The number of the place that holds the byte; -1 for none.
 int64_t ggs_model_map_find(const struct ggs_model_map * map, uint64_t file, uint64_t offset);
-
-// Where a tensor's bytes lie in a model's file, mapped or copied at load; false where they lie in none.
-bool ggs_model_origin(const struct ggs_tensor * tensor, uint64_t * file, uint64_t * offset);

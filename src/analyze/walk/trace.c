@@ -3,12 +3,13 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/checked.h"
 #include "base/error.h"
 #include "gguf/gguf-name.h"
 
 enum { MOST_NUMBER = 4096 }; // of an op or a type: beyond that the file is wrong
 
-// Reads a whole table into memory; rows of `size` bytes.
+// Reads a whole table into memory; rows of `size` bytes. Rows of a damaged chunk are zero.
 static int read_table(struct ggs_reader * reader, enum ggs_trace_table table, size_t size, void ** out, uint64_t * n,
                       struct ggs_error * error) {
     uint64_t            rows   = ggs_reader_rows(reader, table);
@@ -19,11 +20,13 @@ static int read_table(struct ggs_reader * reader, enum ggs_trace_table table, si
     if (rows == 0) return 0;
     data = calloc(rows, size);
     if (data == NULL) return ggs_fail_memory(error);
+    uint64_t row[64]; // more than any of these tables has columns
     status = ggs_cursor_open(&cursor, reader, table, error);
-    while (status >= 0 && *n < rows) {
-        status = ggs_cursor_next(cursor, data + *n * size, error);
-        if (status <= 0) break;
-        ++*n;
+    while (status >= 0 && (status = ggs_cursor_next(cursor, row, error)) > 0) {
+        uint64_t at = ggs_cursor_row(cursor);
+        if (at >= rows) break;
+        memcpy(data + at * size, row, size);
+        if (at >= *n) *n = at + 1;
     }
     ggs_cursor_close(cursor);
     if (status < 0) {
@@ -102,9 +105,67 @@ static int find_layers(struct ggs_trace * trace, struct ggs_error * error) {
     return 0;
 }
 
-int ggs_trace_open(struct ggs_trace * trace, const char * path, struct ggs_error * error) {
-    *trace     = (struct ggs_trace){0};
-    int status = ggs_reader_open(&trace->reader, path, error);
+// ---- untrusted numbers ----
+
+static int wrong(const char * what, uint64_t row, const char * member, uint64_t value, struct ggs_error * error) {
+    return ggs_fail(error, GGS_FORMAT, "the trace is damaged: %s %llu has the impossible %s %llu", what,
+                    (unsigned long long) row, member, (unsigned long long) value);
+}
+
+// Rows that were lost with a damaged chunk have their numbers, and say nothing else.
+static void number_lost_rows(struct ggs_trace * trace) {
+    for (uint64_t i = 0; i < trace->n_tensors; i++)
+        if (trace->tensors[i].tensor == 0) trace->tensors[i].tensor = i + 1;
+    for (uint64_t i = 0; i < trace->n_files; i++)
+        if (trace->files[i].file == 0) trace->files[i].file = i + 1;
+}
+
+static int check_numbers(const struct ggs_trace * trace, struct ggs_error * error) {
+    for (uint64_t i = 0; i < trace->n_tensors; i++) {
+        const struct ggs_tensor * t = &trace->tensors[i];
+        if (t->tensor != i + 1) return wrong("tensor", i + 1, "number", t->tensor, error);
+        if (t->view > trace->n_tensors) return wrong("tensor", i + 1, "view", t->view, error);
+        if (t->file > trace->n_files) return wrong("tensor", i + 1, "file", t->file, error);
+        if (t->origin_file > trace->n_files) return wrong("tensor", i + 1, "origin", t->origin_file, error);
+    }
+    for (uint64_t i = 0; i < trace->n_files; i++)
+        if (trace->files[i].file != i + 1) return wrong("file", i + 1, "number", trace->files[i].file, error);
+    return 0;
+}
+
+static int check_graph(const struct ggs_trace * trace, const struct ggs_graph * graph, struct ggs_error * error) {
+    for (uint64_t i = 0; i < graph->n_nodes; i++) {
+        uint64_t tensor = graph->nodes[i].tensor;
+        if (tensor == 0 || tensor > trace->n_tensors) return wrong("node", i, "tensor", tensor, error);
+    }
+    for (uint64_t e = 0; e < graph->n_edges; e++) {
+        uint64_t tensor = graph->edges[e].tensor;
+        if (tensor == 0 || tensor > trace->n_tensors)
+            return wrong("a source of node", graph->edges[e].node, "tensor", tensor, error);
+    }
+    return 0;
+}
+
+// Strings are read on demand and cannot fail then: a damaged chunk of them is found here.
+static int check_strings(struct ggs_trace * trace, struct ggs_error * error) {
+    const uint64_t * const * words;
+    uint64_t                 rows;
+    struct ggs_cursor *      cursor;
+    int                      status = ggs_cursor_open(&cursor, trace->reader, GGS_TABLE_STRINGS, error);
+    while (status >= 0 && (status = ggs_cursor_next_chunk(cursor, &words, &rows, error)) > 0) {}
+    ggs_cursor_close(cursor);
+    if (status == 0) status = ggs_cursor_open(&cursor, trace->reader, GGS_TABLE_EXPERIMENT, error);
+    if (status == 0) {
+        status = ggs_cursor_next_chunk(cursor, &words, &rows, error);
+        ggs_cursor_close(cursor);
+    }
+    return status < 0 ? status : 0;
+}
+
+// ---- opening ----
+
+static int read_tables(struct ggs_trace * trace, struct ggs_error * error) {
+    int status = check_strings(trace, error);
     if (status == 0)
         status = read_table(trace->reader, GGS_TABLE_TENSORS, sizeof(*trace->tensors), (void **) &trace->tensors,
                             &trace->n_tensors, error);
@@ -116,9 +177,27 @@ int ggs_trace_open(struct ggs_trace * trace, const char * path, struct ggs_error
                             &trace->n_files, error);
     if (status == 0) status = read_ops(trace, error);
     if (status == 0) status = read_types(trace, error);
+    if (status == 0 && trace->damaged > 0) number_lost_rows(trace);
+    if (status == 0) status = check_numbers(trace, error);
     if (status == 0) status = find_layers(trace, error);
+    return status;
+}
+
+static int open_trace(struct ggs_trace * trace, const char * path, bool damaged, struct ggs_error * error) {
+    *trace     = (struct ggs_trace){0};
+    int status = ggs_reader_open(&trace->reader, path, error);
+    if (status == 0 && damaged) trace->damaged = ggs_reader_skip_damaged(trace->reader);
+    if (status == 0) status = read_tables(trace, error);
     if (status < 0) ggs_trace_close(trace);
     return status;
+}
+
+int ggs_trace_open(struct ggs_trace * trace, const char * path, struct ggs_error * error) {
+    return open_trace(trace, path, false, error);
+}
+
+int ggs_trace_open_damaged(struct ggs_trace * trace, const char * path, struct ggs_error * error) {
+    return open_trace(trace, path, true, error);
 }
 
 void ggs_trace_close(struct ggs_trace * trace) {
@@ -146,12 +225,24 @@ void ggs_trace_give_back(struct ggs_trace * borrowed) {
     *borrowed = (struct ggs_trace){0};
 }
 
+int ggs_trace_progress(struct ggs_trace * trace, uint64_t op_runs, struct ggs_error * error) {
+    if (trace->watch == NULL) return 0;
+    atomic_fetch_add_explicit(&trace->watch->done, op_runs, memory_order_relaxed);
+    if (!atomic_load_explicit(&trace->watch->stop, memory_order_relaxed)) return 0;
+    return ggs_fail(error, GGS_USAGE, "the analysis was stopped before its end");
+}
+
 int ggs_trace_graph(struct ggs_trace * trace, uint64_t graph, const struct ggs_graph ** out, struct ggs_error * error) {
     if (trace->graph == NULL || trace->graph->row.graph != graph) {
         ggs_graph_free(trace->graph);
         trace->graph = NULL;
         int status   = ggs_reader_graph(trace->reader, graph, &trace->graph, error);
-        if (status < 0) return status;
+        if (status == 0) status = check_graph(trace, trace->graph, error);
+        if (status < 0) {
+            ggs_graph_free(trace->graph);
+            trace->graph = NULL;
+            return status;
+        }
     }
     *out = trace->graph;
     return 0;
@@ -159,6 +250,23 @@ int ggs_trace_graph(struct ggs_trace * trace, uint64_t graph, const struct ggs_g
 
 const struct ggs_tensor * ggs_trace_tensor(const struct ggs_trace * trace, uint64_t tensor) {
     return tensor == 0 || tensor > trace->n_tensors ? NULL : &trace->tensors[tensor - 1];
+}
+
+const struct ggs_buffer * ggs_trace_buffer(const struct ggs_trace * trace, uint64_t buffer) {
+    uint64_t low = 0, high = trace->n_buffers;
+    while (low < high) {
+        uint64_t middle = low + (high - low) / 2;
+        if (trace->buffers[middle].buffer < buffer)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return low < trace->n_buffers && trace->buffers[low].buffer == buffer ? &trace->buffers[low] : NULL;
+}
+
+const char * ggs_trace_tensor_name(const struct ggs_trace * trace, uint64_t tensor) {
+    const struct ggs_tensor * row = ggs_trace_tensor(trace, tensor);
+    return row == NULL ? "" : ggs_reader_string(trace->reader, row->name);
 }
 
 const char * ggs_trace_op_name(const struct ggs_trace * trace, uint64_t op) {
@@ -169,13 +277,35 @@ enum ggs_op_kind ggs_trace_op_kind(const struct ggs_trace * trace, uint64_t op) 
     return op < trace->n_ops ? trace->op_kinds[op] : GGS_KIND_DENSE;
 }
 
-static int layer_of(const struct ggs_trace * trace, uint64_t tensor) {
-    return tensor == 0 || tensor > trace->n_tensors ? -1 : trace->layers[tensor - 1];
+// ---- nodes ----
+
+uint64_t ggs_trace_source(const struct ggs_graph * graph, uint64_t node, uint64_t slot) {
+    if (node >= graph->n_nodes) return 0;
+    for (uint64_t e = graph->first_edge[node]; e < graph->first_edge[node + 1]; e++) {
+        if (graph->edges[e].slot == slot) return graph->edges[e].tensor;
+    }
+    return 0;
 }
 
-static const char * name_of(const struct ggs_trace * trace, uint64_t tensor) {
-    const struct ggs_tensor * row = ggs_trace_tensor(trace, tensor);
-    return row == NULL ? "" : ggs_reader_string(trace->reader, row->name);
+uint64_t ggs_trace_next_node(const struct ggs_trace * trace, const struct ggs_graph * graph, uint64_t node) {
+    do node++;
+    while (node < graph->n_nodes && ggs_trace_op_kind(trace, graph->nodes[node].op) == GGS_KIND_EMPTY);
+    return node < graph->n_nodes ? node : graph->n_nodes;
+}
+
+bool ggs_trace_is_indexed(const struct ggs_trace * trace, const struct ggs_graph * graph, uint64_t node,
+                          uint64_t absorbed) {
+    static const bool indexed[GGS_KINDS] = {
+        [GGS_KIND_GET_ROWS] = true, [GGS_KIND_SET_ROWS] = true, [GGS_KIND_MUL_MAT_ID] = true, [GGS_KIND_ADD_ID] = true};
+    for (; node < graph->n_nodes; node = ggs_trace_next_node(trace, graph, node)) {
+        if (indexed[ggs_trace_op_kind(trace, graph->nodes[node].op)]) return true;
+        if (absorbed-- == 0) break;
+    }
+    return false;
+}
+
+static int layer_of(const struct ggs_trace * trace, uint64_t tensor) {
+    return tensor == 0 || tensor > trace->n_tensors ? -1 : trace->layers[tensor - 1];
 }
 
 int ggs_trace_node_layer(const struct ggs_trace * trace, const struct ggs_graph * graph, uint64_t node) {
@@ -183,37 +313,15 @@ int ggs_trace_node_layer(const struct ggs_trace * trace, const struct ggs_graph 
     if (own >= 0) return own;
     // A node that the engine gave a name without a layer (the output's norm) has none, though its source may; one that it
     // left without a name goes with what it reads.
-    const char * name    = name_of(trace, graph->nodes[node].tensor);
+    const char * name    = ggs_trace_tensor_name(trace, graph->nodes[node].tensor);
     bool         unnamed = name[0] == '\0' || strncmp(name, "node_", 5) == 0;
     for (uint64_t e = graph->first_edge[node]; e < graph->first_edge[node + 1]; e++) {
         int layer = layer_of(trace, graph->edges[e].tensor);
         if (layer < 0) continue;
-        if (strncmp(name_of(trace, graph->edges[e].tensor), "blk.", 4) == 0) return layer;
+        if (strncmp(ggs_trace_tensor_name(trace, graph->edges[e].tensor), "blk.", 4) == 0) return layer;
         if (unnamed && layer > last) last = layer;
     }
     return last;
-}
-
-int ggs_trace_lost(struct ggs_trace * trace, uint64_t reason, uint64_t * count, struct ggs_error * error) {
-    struct ggs_cursor * cursor = NULL;
-    struct ggs_loss     loss;
-    int                 status = ggs_cursor_open(&cursor, trace->reader, GGS_TABLE_LOSSES, error);
-    *count                     = 0;
-    while (status >= 0 && (status = ggs_cursor_next(cursor, &loss, error)) > 0)
-        if (loss.reason == reason) *count += loss.count;
-    ggs_cursor_close(cursor);
-    return status;
-}
-
-bool ggs_loss_is_of_machine(uint64_t reason) {
-    return reason == GGS_LOSS_FAULTS || reason == GGS_LOSS_BLOCK_REQUESTS || reason == GGS_LOSS_PAGES;
-}
-
-uint64_t ggs_trace_row_bytes(const struct ggs_trace * trace, const struct ggs_tensor * tensor) {
-    if (tensor->type >= trace->n_types || tensor->ne[0] <= 0) return 0;
-    const struct ggs_type * type = &trace->types[tensor->type];
-    if (type->block_elements == 0) return 0;
-    return (uint64_t) tensor->ne[0] / type->block_elements * type->block_bytes;
 }
 
 void ggs_trace_make(const struct ggs_trace * trace, const struct ggs_graph * graph, uint32_t * maker, uint64_t * made,
@@ -222,4 +330,111 @@ void ggs_trace_make(const struct ggs_trace * trace, const struct ggs_graph * gra
         uint64_t tensor = graph->nodes[*made].tensor;
         if (tensor <= trace->n_tensors) maker[tensor] = (uint32_t) (*made + 1);
     }
+}
+
+// ---- tensors ----
+
+bool ggs_trace_origin(const struct ggs_tensor * tensor, uint64_t * file, uint64_t * offset) {
+    bool disk = tensor->source == GGS_SOURCE_DISK;
+    *file     = disk ? tensor->file : tensor->origin_file;
+    *offset   = disk ? tensor->file_offset : tensor->origin_offset;
+    return *file != 0;
+}
+
+const struct ggs_tensor * ggs_trace_root(const struct ggs_trace * trace, const struct ggs_tensor * tensor) {
+    for (int depth = 0; tensor->view != 0 && depth < 16; depth++) { // a damaged trace may have a ring
+        const struct ggs_tensor * parent = ggs_trace_tensor(trace, tensor->view);
+        if (parent == NULL) break;
+        tensor = parent;
+    }
+    return tensor;
+}
+
+uint64_t ggs_trace_row_bytes(const struct ggs_trace * trace, const struct ggs_tensor * tensor) {
+    uint64_t bytes;
+    if (tensor->type >= trace->n_types || tensor->ne[0] <= 0) return 0;
+    const struct ggs_type * type = &trace->types[tensor->type];
+    if (type->block_elements == 0) return 0;
+    return ggs_mul((uint64_t) tensor->ne[0] / type->block_elements, type->block_bytes, &bytes) ? bytes : 0;
+}
+
+uint64_t ggs_trace_extent(const struct ggs_trace * trace, const struct ggs_tensor * t) {
+    uint64_t                reach, extent;
+    const struct ggs_type * type = t->type < trace->n_types ? &trace->types[t->type] : NULL;
+    if (type == NULL || type->block_elements == 0 || t->ne[0] <= 0) return 0;
+    uint64_t blocks = (uint64_t) t->ne[0] / type->block_elements;
+    if (blocks == 0 || !ggs_mul(blocks - 1, t->nb[0], &reach) || !ggs_add(type->block_bytes, reach, &extent)) return 0;
+    for (int i = 1; i < 4; i++) {
+        if (t->ne[i] <= 0 || !ggs_mul((uint64_t) t->ne[i] - 1, t->nb[i], &reach) || !ggs_add(extent, reach, &extent))
+            return 0;
+    }
+    return extent;
+}
+
+// ---- the recording ----
+
+int ggs_trace_span(struct ggs_trace * trace, int64_t * begin_ns, int64_t * end_ns, struct ggs_error * error) {
+    struct ggs_cursor * cursor;
+    struct ggs_process  row;
+    bool                any    = false;
+    int                 status = ggs_cursor_open(&cursor, trace->reader, GGS_TABLE_PROCESSES, error);
+    *begin_ns = *end_ns = 0;
+    if (status < 0) return status;
+    while ((status = ggs_cursor_next(cursor, &row, error)) > 0) {
+        if (!any || row.begin_ns < *begin_ns) *begin_ns = row.begin_ns;
+        if (!any || row.end_ns > *end_ns) *end_ns = row.end_ns;
+        any = true;
+    }
+    ggs_cursor_close(cursor);
+    if (*end_ns < *begin_ns) *end_ns = *begin_ns;
+    return status;
+}
+
+uint64_t ggs_trace_page_size(struct ggs_trace * trace) {
+    struct ggs_process process;
+    bool               known = ggs_reader_row(trace->reader, GGS_TABLE_PROCESSES, 0, &process, NULL) == 0;
+    return known && process.page_size > 0 ? process.page_size : 4096;
+}
+
+int ggs_trace_check_steps(struct ggs_trace * trace, int64_t first_step, int64_t last_step, struct ggs_error * error) {
+    struct ggs_cursor * cursor;
+    struct ggs_step     step;
+    int64_t             most = -1;
+    if (first_step <= 0 && last_step == INT64_MAX) return 0;
+    int status = ggs_cursor_open(&cursor, trace->reader, GGS_TABLE_STEPS, error);
+    if (status < 0) return status;
+    while ((status = ggs_cursor_next(cursor, &step, error)) > 0)
+        if (step.step > most) most = step.step;
+    ggs_cursor_close(cursor);
+    if (status < 0) return status;
+    if (first_step <= most && last_step >= 0) return 0; // there is some of it
+    if (most < 0) return ggs_fail(error, GGS_ABSENT, "this recording has no tokens");
+    return ggs_fail(error, GGS_ABSENT, "there is no token %lld: this recording has tokens 0 to %lld",
+                    (long long) (first_step > most ? first_step : last_step), (long long) most);
+}
+
+int ggs_trace_check_layer(struct ggs_trace * trace, int layer, struct ggs_error * error) {
+    int most = -1;
+    if (layer < 0) return 0;
+    for (uint64_t i = 0; i < trace->n_tensors; i++) {
+        if (trace->layers[i] == layer) return 0;
+        if (trace->layers[i] > most) most = trace->layers[i];
+    }
+    if (most < 0) return ggs_fail(error, GGS_ABSENT, "this recording has no layers");
+    return ggs_fail(error, GGS_ABSENT, "there is no layer %d: this recording has layers 0 to %d", layer, most);
+}
+
+int ggs_trace_lost(struct ggs_trace * trace, uint64_t reason, uint64_t * count, struct ggs_error * error) {
+    struct ggs_cursor * cursor = NULL;
+    struct ggs_loss     loss;
+    int                 status = ggs_cursor_open(&cursor, trace->reader, GGS_TABLE_LOSSES, error);
+    *count                     = 0;
+    while (status >= 0 && (status = ggs_cursor_next(cursor, &loss, error)) > 0)
+        if (reason == 0 ? !ggs_loss_is_of_machine(loss.reason) : loss.reason == reason) *count += loss.count;
+    ggs_cursor_close(cursor);
+    return status;
+}
+
+bool ggs_loss_is_of_machine(uint64_t reason) {
+    return reason == GGS_LOSS_FAULTS || reason == GGS_LOSS_BLOCK_REQUESTS || reason == GGS_LOSS_PAGES;
 }

@@ -1,7 +1,10 @@
 // A trace opened for analysis: the reader, and the small tables in memory.
 //
-// What is small: tensors, op names, types, buffers, files. They grow with the model and its distinct graphs, not with the
+// Small are tensors, op names, types, buffers and files: they grow with the model and its distinct graphs, not with the
 // length of the recording. Everything else is walked with cursors.
+//
+// A trace is untrusted input whose checksums may be right and whose numbers may be wrong. Opening it, and getting a graph
+// of it, checks every number of a tensor, a file or a view: code that has them needs no checks of its own.
 #pragma once
 
 #include <stdatomic.h>
@@ -10,7 +13,7 @@
 
 #include "trace/reader.h"
 
-// For whoever waits for an analysis in another thread: how far it is, and that it may stop.
+// Progress of an analysis for another thread, and a way to stop it.
 struct ggs_watch {
     _Atomic uint64_t done; // op runs that were walked over
     _Atomic bool     stop; // set it, and the walk ends with an error
@@ -25,49 +28,92 @@ enum ggs_op_kind {
     GGS_KIND_MUL_MAT_ID, // reads the matrices of source 0 that source 2 names
     GGS_KIND_ADD_ID,     // reads the rows of source 1 that source 2 names
     GGS_KIND_CPY,        // source 1 is where it writes, not what it reads
+    GGS_KINDS,
 };
 
 struct ggs_trace {
     struct ggs_reader * reader;
     struct ggs_tensor * tensors; // tensors[i].tensor == i + 1
     uint64_t            n_tensors;
-    const char **       op_names; // by op number, "" where unknown
+    const char **       op_names; // by op number, "" if unknown
     enum ggs_op_kind *  op_kinds;
     uint64_t            n_ops;
-    struct ggs_type *   types; // by type number; name 0 where unknown
+    struct ggs_type *   types; // by type number; name 0 if unknown
     uint64_t            n_types;
     struct ggs_buffer * buffers;
     uint64_t            n_buffers;
     struct ggs_file *   files;
     uint64_t            n_files;
-    int *               layers; // by tensor - 1: the layer that its name tells, -1 for none
-    struct ggs_graph *  graph;  // the one that ggs_trace_graph gave last
-    struct ggs_watch *  watch;  // NULL where nobody watches
+    int *               layers;  // by tensor - 1: the layer in its name, -1 for none
+    struct ggs_graph *  graph;   // the one that ggs_trace_graph gave last
+    struct ggs_watch *  watch;   // NULL if nobody watches
+    uint64_t            damaged; // chunks that were left out: every figure is partial
 };
 
 // `path`: an experiment's directory or a trace file.
-int  ggs_trace_open(struct ggs_trace * trace, const char * path, struct ggs_error * error);
+int ggs_trace_open(struct ggs_trace * trace, const char * path, struct ggs_error * error);
+// The same for a damaged trace, of which it reads what is intact: trace->damaged says how many chunks are not.
+int  ggs_trace_open_damaged(struct ggs_trace * trace, const char * path, struct ggs_error * error);
 void ggs_trace_close(struct ggs_trace * trace); // a zeroed struct is fine
 
-// A trace is used by one thread at a time, because of the graph that it keeps. Another thread borrows it: the tables are shared, the graph
-// is its own. What is borrowed is given back before the trace is closed.
+// A trace is used by one thread at a time, because of the graph that it keeps. Another thread borrows it: the tables are
+// shared, the graph is its own. Give it back before the trace is closed.
 struct ggs_trace ggs_trace_borrow(const struct ggs_trace * trace);
 void             ggs_trace_give_back(struct ggs_trace * borrowed);
+
+// So many more op runs were looked at. GGS_USAGE if the analysis was asked to stop.
+int ggs_trace_progress(struct ggs_trace * trace, uint64_t op_runs, struct ggs_error * error);
 
 // A graph by number; valid until the next call.
 int ggs_trace_graph(struct ggs_trace * trace, uint64_t graph, const struct ggs_graph ** out, struct ggs_error * error);
 
-// NULL where the number is none.
+// NULL if there is no such tensor or buffer, "" if there is no such op.
 const struct ggs_tensor * ggs_trace_tensor(const struct ggs_trace * trace, uint64_t tensor);
+const struct ggs_buffer * ggs_trace_buffer(const struct ggs_trace * trace, uint64_t buffer);
+const char *              ggs_trace_tensor_name(const struct ggs_trace * trace, uint64_t tensor);
 const char *              ggs_trace_op_name(const struct ggs_trace * trace, uint64_t op);
 enum ggs_op_kind          ggs_trace_op_kind(const struct ggs_trace * trace, uint64_t op);
 
-// The layer of a node: that of its result's name, else of a weight that it reads, else, where it has no name, of what it reads; -1 for none.
+// ---- nodes ----
+
+// The tensor that a node reads as this source; 0 for none.
+uint64_t ggs_trace_source(const struct ggs_graph * graph, uint64_t node, uint64_t slot);
+// The node after this one that computes something; graph->n_nodes for none. An op that absorbed n nodes computed itself and
+// the next n of these.
+uint64_t ggs_trace_next_node(const struct ggs_trace * trace, const struct ggs_graph * graph, uint64_t node);
+// Does index data decide which bytes an op touches? `absorbed`: nodes that were computed together with it.
+bool ggs_trace_is_indexed(const struct ggs_trace * trace, const struct ggs_graph * graph, uint64_t node,
+                          uint64_t absorbed);
+// The layer of a node: that of its result's name, else of a weight that it reads, else, if it has no name, of what it reads;
+// -1 for none.
 int ggs_trace_node_layer(const struct ggs_trace * trace, const struct ggs_graph * graph, uint64_t node);
 
-// Losses of one reason (enum ggs_loss_reason of ggscope.h), added up.
+// ---- tensors ----
+
+// The file and offset that a tensor's bytes are at, or were copied from at load; false if in none.
+bool ggs_trace_origin(const struct ggs_tensor * tensor, uint64_t * file, uint64_t * offset);
+// The tensor that this one is a view of, over all views of views; itself if it is none.
+const struct ggs_tensor * ggs_trace_root(const struct ggs_trace * trace, const struct ggs_tensor * tensor);
+// Bytes of one row (the first dimension) of a tensor; 0 if its type is unknown.
+uint64_t ggs_trace_row_bytes(const struct ggs_trace * trace, const struct ggs_tensor * tensor);
+// Bytes from a tensor's first to its last one by its strides; 0 if it has none or its shape makes no sense.
+uint64_t ggs_trace_extent(const struct ggs_trace * trace, const struct ggs_tensor * tensor);
+
+// ---- the recording ----
+
+// From the first process's first event to the last one's last.
+int ggs_trace_span(struct ggs_trace * trace, int64_t * begin_ns, int64_t * end_ns, struct ggs_error * error);
+// Bytes of a page on the machine that was recorded.
+uint64_t ggs_trace_page_size(struct ggs_trace * trace);
+
+// Token steps and a layer that a user asked for. GGS_ABSENT with a sentence that names the valid range if the recording has
+// none of these steps, or not the layer. Everything is always fine: up to INT64_MAX from 0 or below, a layer below 0.
+int ggs_trace_check_steps(struct ggs_trace * trace, int64_t first_step, int64_t last_step, struct ggs_error * error);
+int ggs_trace_check_layer(struct ggs_trace * trace, int layer, struct ggs_error * error);
+
+// Losses of one reason (enum ggs_loss_reason of ggscope.h), added up. Reason 0: of ops and tokens, whatever the reason.
 int ggs_trace_lost(struct ggs_trace * trace, uint64_t reason, uint64_t * count, struct ggs_error * error);
-// What was observed of the machine only: no op, no token is missing.
+// Losses of observations of the machine only: no op, no token is missing.
 bool ggs_loss_is_of_machine(uint64_t reason);
 
 // Two nodes may compute the same tensor one after the other, with a name, an address and a shape used again; what a node reads is the
@@ -75,6 +121,3 @@ bool ggs_loss_is_of_machine(uint64_t reason);
 // `node` have made. `made` is 0 at first.
 void ggs_trace_make(const struct ggs_trace * trace, const struct ggs_graph * graph, uint32_t * maker, uint64_t * made,
                     uint64_t node);
-
-// Bytes of one row (the first dimension) of a tensor; 0 where its type is unknown.
-uint64_t ggs_trace_row_bytes(const struct ggs_trace * trace, const struct ggs_tensor * tensor);

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "analyze/walk/walk.h"
+#include "base/array.h"
 #include "base/error.h"
 #include "base/map.h"
 
@@ -14,7 +15,7 @@ struct op {
 
 // What the runs of a graph have in common.
 struct use {
-    uint64_t    graph, executed, absorbed;
+    uint64_t    graph, executed, absorbed, opaque;
     uint64_t    runs, last_run; // that were like the first
     uint64_t    disk;           // read by its dense ops in one run
     struct op * ops;
@@ -31,19 +32,6 @@ struct visit {
     uint64_t                        disk;     // of the run under way
 };
 
-static bool is_sparse(const struct ggs_trace * trace, const struct ggs_graph * graph, uint64_t node,
-                      uint64_t absorbed) {
-    for (uint64_t i = node; i < graph->n_nodes; i++) {
-        enum ggs_op_kind kind = ggs_trace_op_kind(trace, graph->nodes[i].op);
-        if (kind == GGS_KIND_EMPTY) continue;
-        if (kind == GGS_KIND_GET_ROWS || kind == GGS_KIND_SET_ROWS || kind == GGS_KIND_MUL_MAT_ID ||
-            kind == GGS_KIND_ADD_ID)
-            return true;
-        if (absorbed-- == 0) break;
-    }
-    return false;
-}
-
 static uint64_t disk_of(const struct ggs_access_list * list) {
     uint64_t disk = 0;
     for (unsigned i = 0; i < list->n; i++) {
@@ -54,29 +42,18 @@ static uint64_t disk_of(const struct ggs_access_list * list) {
 
 // ---- meeting a graph ----
 
-static int add_op(struct use * use, struct op op, struct ggs_error * error) {
-    if (use->n == use->capacity) {
-        uint64_t    capacity = use->capacity == 0 ? 512 : 2 * use->capacity;
-        struct op * bigger   = realloc(use->ops, capacity * sizeof(*bigger));
-        if (bigger == NULL) return ggs_fail_memory(error);
-        use->ops      = bigger;
-        use->capacity = capacity;
-    }
-    use->ops[use->n++] = op;
-    return 0;
-}
-
 // Learns from a run which ops there are, and what the dense ones read.
 static int learn(struct visit * visit, struct use * use, const struct ggs_run * run, struct ggs_error * error) {
     struct ggs_walk *      walk;
     struct ggs_access_list list   = {0};
     int                    status = ggs_walk_open_runs(&walk, visit->trace, run->run, run->run, error);
     if (status < 0) return status;
-    walk->sums_only = true;
-    status          = ggs_walk_run(walk, error);
+    walk->sums_only = walk->with_opaque = true;
+    status                              = ggs_walk_run(walk, error);
     while (status >= 0 && ggs_walk_op(walk)) {
-        bool sparse = is_sparse(visit->trace, walk->graph, walk->op.node, walk->op.absorbed);
-        status      = add_op(use, (struct op){(uint32_t) walk->op.node, (uint32_t) walk->op.absorbed, sparse}, error);
+        bool      sparse = ggs_trace_is_indexed(visit->trace, walk->graph, walk->op.node, walk->op.absorbed);
+        struct op op     = {(uint32_t) walk->op.node, (uint32_t) walk->op.absorbed, sparse};
+        if (!ggs_array_push(use->ops, use->n, use->capacity, op)) status = ggs_fail_memory(error);
         if (status < 0 || sparse) continue;
         status = ggs_access_of(&list, visit->trace, walk->graph, walk->op.node, walk->op.absorbed, error);
         use->disk += disk_of(&list);
@@ -91,18 +68,12 @@ static bool is_whole(const struct ggs_run * run) {
 }
 
 static int add_use(struct visit * visit, const struct ggs_run * run, struct ggs_error * error) {
-    if (visit->n == visit->capacity) {
-        uint64_t     capacity = visit->capacity == 0 ? 16 : 2 * visit->capacity;
-        struct use * bigger   = realloc(visit->uses, capacity * sizeof(*bigger));
-        if (bigger == NULL) return ggs_fail_memory(error);
-        visit->uses     = bigger;
-        visit->capacity = capacity;
-    }
-    visit->uses[visit->n++] = (struct use){.graph = run->graph, .executed = run->executed, .absorbed = run->absorbed};
+    struct use use = {.graph = run->graph, .executed = run->executed, .absorbed = run->absorbed, .opaque = run->opaque};
+    if (!ggs_array_push(visit->uses, visit->n, visit->capacity, use)) return ggs_fail_memory(error);
     return learn(visit, &visit->uses[visit->n - 1], run, error);
 }
 
-// The use that the run is one of: its place + 1, 0 where it is like no other.
+// The use that the run is one of: its place + 1, 0 if it is like no other.
 static int find_use(struct visit * visit, const struct ggs_run * run, uint64_t * out, struct ggs_error * error) {
     *out = 0;
     if (!is_whole(run)) return 0;
@@ -110,7 +81,8 @@ static int find_use(struct visit * visit, const struct ggs_run * run, uint64_t *
     if (place == NULL) return ggs_fail_memory(error);
     if (*place != 0) {
         const struct use * use = &visit->uses[*place - 1];
-        if (use->executed == run->executed && use->absorbed == run->absorbed) *out = *place;
+        bool alike = use->executed == run->executed && use->absorbed == run->absorbed && use->opaque == run->opaque;
+        if (alike) *out = *place;
         return 0;
     }
     *place = *out = visit->n + 1;
@@ -119,8 +91,8 @@ static int find_use(struct visit * visit, const struct ggs_run * run, uint64_t *
 
 // ---- one run ----
 
-static int tell(struct visit * visit, uint64_t run, const struct ggs_graph * graph, uint64_t node,
-                const struct ggs_access_list * list, uint64_t times, struct ggs_error * error) {
+static int hand_over(struct visit * visit, uint64_t run, const struct ggs_graph * graph, uint64_t node,
+                     const struct ggs_access_list * list, uint64_t times, struct ggs_error * error) {
     return visit->visitor->access(visit->visitor->context, run, node, graph->nodes[node].op, list, times, error);
 }
 
@@ -140,7 +112,7 @@ static int see_sparse(struct visit * visit, const struct use * use, const struct
         status = ggs_access_of(&visit->list, visit->trace, graph, op->node, op->absorbed, error);
         if (status < 0) break;
         visit->disk += disk_of(&visit->list);
-        status = tell(visit, run->run, graph, op->node, &visit->list, 1, error);
+        status = hand_over(visit, run->run, graph, op->node, &visit->list, 1, error);
     }
     return status;
 }
@@ -150,14 +122,14 @@ static int see_all(struct visit * visit, const struct ggs_run * run, struct ggs_
     const struct ggs_access_list * list;
     int                            status = ggs_walk_open_runs(&walk, visit->trace, run->run, run->run, error);
     if (status < 0) return status;
-    walk->sums_only = true;
-    visit->disk     = 0;
-    status          = ggs_walk_run(walk, error);
+    walk->sums_only = walk->with_opaque = true;
+    visit->disk                         = 0;
+    status                              = ggs_walk_run(walk, error);
     while (status >= 0 && ggs_walk_op(walk)) {
         status = ggs_walk_accesses(walk, &list, error);
         if (status < 0) break;
         visit->disk += disk_of(list);
-        status = tell(visit, run->run, walk->graph, walk->op.node, list, 1, error);
+        status = hand_over(visit, run->run, walk->graph, walk->op.node, list, 1, error);
     }
     ggs_walk_close(walk);
     return status < 0 ? status : 0;
@@ -181,7 +153,7 @@ static int see_run(struct visit * visit, const struct ggs_run * run, struct ggs_
 
 // ---- all of them ----
 
-static int tell_dense(struct visit * visit, const struct use * use, struct ggs_error * error) {
+static int hand_over_dense(struct visit * visit, const struct use * use, struct ggs_error * error) {
     const struct ggs_graph * graph;
     struct ggs_access_list   list = {0};
     if (use->runs == 0) return 0;
@@ -190,7 +162,7 @@ static int tell_dense(struct visit * visit, const struct use * use, struct ggs_e
         const struct op * op = &use->ops[i];
         if (op->sparse) continue;
         status = ggs_access_of(&list, visit->trace, graph, op->node, op->absorbed, error);
-        if (status == 0) status = tell(visit, use->last_run, graph, op->node, &list, use->runs, error);
+        if (status == 0) status = hand_over(visit, use->last_run, graph, op->node, &list, use->runs, error);
     }
     ggs_access_release(&list);
     return status;
@@ -199,15 +171,11 @@ static int tell_dense(struct visit * visit, const struct use * use, struct ggs_e
 static int walk_runs(struct visit * visit, int64_t first, int64_t last, struct ggs_error * error) {
     struct ggs_cursor * cursor;
     struct ggs_run      run;
-    struct ggs_watch *  watch  = visit->trace->watch;
     int                 status = ggs_cursor_open(&cursor, visit->trace->reader, GGS_TABLE_RUNS, error);
     if (status == 0 && (first != INT64_MIN || last != INT64_MAX)) status = ggs_cursor_steps(cursor, first, last, error);
     while (status >= 0 && (status = ggs_cursor_next(cursor, &run, error)) > 0) {
-        if (run.op_runs > 0) status = see_run(visit, &run, error);
-        if (watch == NULL) continue;
-        atomic_fetch_add_explicit(&watch->done, run.op_runs, memory_order_relaxed);
-        if (atomic_load_explicit(&watch->stop, memory_order_relaxed))
-            status = ggs_fail(error, GGS_USAGE, "it was stopped before its end");
+        if (run.op_runs > 0 || (run.flags & GGS_RUN_OPAQUE) != 0) status = see_run(visit, &run, error);
+        if (status >= 0) status = ggs_trace_progress(visit->trace, run.op_runs, error);
     }
     ggs_cursor_close(cursor);
     return status < 0 ? status : 0;
@@ -217,7 +185,7 @@ int ggs_uses_visit(struct ggs_trace * trace, int64_t first_step, int64_t last_st
                    const struct ggs_uses_visitor * visitor, struct ggs_error * error) {
     struct visit visit  = {.trace = trace, .visitor = visitor};
     int          status = walk_runs(&visit, first_step, last_step, error);
-    for (uint64_t i = 0; status >= 0 && i < visit.n; i++) status = tell_dense(&visit, &visit.uses[i], error);
+    for (uint64_t i = 0; status >= 0 && i < visit.n; i++) status = hand_over_dense(&visit, &visit.uses[i], error);
     for (uint64_t i = 0; i < visit.n; i++) free(visit.uses[i].ops);
     free(visit.uses);
     ggs_map_release(&visit.by_graph);

@@ -1,8 +1,9 @@
 // Which bytes do the ops of many graph runs touch? Without walking over their op runs.
 //
-// A dense op touches the same bytes in every run of its graph: it is enough to look at one run of each graph and to count the others. Only ops
-// whose bytes the index data decides (rows, experts) are looked at run by run. Runs that are not whole, or that computed other nodes than the
-// first of their graph, are gone through op by op.
+// A dense op touches the same bytes in every run of its graph: it is enough to look at one run of each graph and to count the
+// others. Only ops whose bytes the index data decides (rows, experts) are looked at run by run. Runs that are not whole, or
+// that computed other nodes than the first of their graph, are gone through op by op. Runs that were seen as a whole only
+// touch what their graph says.
 #pragma once
 
 #include <stdint.h>

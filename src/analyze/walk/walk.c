@@ -1,8 +1,11 @@
 #include "analyze/walk/walk.h"
 
+#include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "analyze/walk/times.h"
+#include "base/array.h"
 #include "base/error.h"
 
 // What the op runs of a node in one run amount to.
@@ -58,24 +61,12 @@ void ggs_walk_close(struct ggs_walk * walk) {
 
 // Room for the rows of a run and for what is kept by node.
 static int make_room(struct ggs_walk * walk, struct ggs_error * error) {
-    uint64_t nodes = walk->graph->n_nodes, n = walk->run.op_runs;
-    if (n > walk->capacity) {
-        struct ggs_op_run * rows = realloc(walk->rows, n * sizeof(*rows));
-        if (rows == NULL) return ggs_fail_memory(error);
-        walk->rows     = rows;
-        walk->capacity = n;
-    }
-    if (nodes + 2 > walk->nodes_capacity) {
-        uint64_t * first = realloc(walk->first, (nodes + 2) * sizeof(*first));
-        if (first != NULL) walk->first = first;
-        int * layers = realloc(walk->layers, (nodes + 2) * sizeof(*layers));
-        if (layers != NULL) walk->layers = layers;
-        struct ggs_node_sum * sums = realloc(walk->sums, (nodes + 2) * sizeof(*sums));
-        if (sums != NULL) walk->sums = sums;
-        if (first == NULL || layers == NULL || sums == NULL) return ggs_fail_memory(error);
-        walk->nodes_capacity = nodes + 2;
-        walk->layers_of      = 0;
-    }
+    uint64_t nodes = walk->graph->n_nodes;
+    if (!ggs_array_reserve(walk->rows, walk->capacity, walk->run.op_runs) ||
+        !ggs_array_reserve(walk->first, walk->first_capacity, nodes + 2) ||
+        !ggs_array_reserve(walk->layers, walk->layers_capacity, nodes + 2) ||
+        !ggs_array_reserve(walk->sums, walk->sums_capacity, nodes + 2))
+        return ggs_fail_memory(error);
     if (walk->layers_of != walk->graph->row.graph) {
         for (uint64_t i = 0; i < nodes; i++) walk->layers[i] = ggs_trace_node_layer(walk->trace, walk->graph, i);
         walk->layers_of = walk->graph->row.graph;
@@ -83,21 +74,36 @@ static int make_room(struct ggs_walk * walk, struct ggs_error * error) {
     return 0;
 }
 
-// The columns of op runs, in the order of struct ggs_op_run.
-enum { RUN, NODE, THREAD, OS_THREAD, BEGIN, DURATION, WAIT, INNER_WAIT, FLAGS, ABSORBED, SUBMIT };
+// Impossible times become such that begin + duration and the difference of any two begins fit.
+static int64_t sane_begin(uint64_t word) {
+    int64_t ns = (int64_t) word;
+    return ns < 0 ? 0 : ns > INT64_MAX / 2 ? INT64_MAX / 2 : ns;
+}
+
+static uint64_t sane_duration(uint64_t ns) {
+    return ns > INT64_MAX / 2 ? INT64_MAX / 2 : ns;
+}
+
+// The columns of op runs.
+#define COLUMN(member) (offsetof(struct ggs_op_run, member) / sizeof(uint64_t))
+enum {
+    RUN        = COLUMN(run),
+    NODE       = COLUMN(node),
+    BEGIN      = COLUMN(begin_ns),
+    DURATION   = COLUMN(duration_ns),
+    WAIT       = COLUMN(wait_ns),
+    INNER_WAIT = COLUMN(inner_wait_ns),
+    FLAGS      = COLUMN(flags),
+    ABSORBED   = COLUMN(absorbed),
+    COLUMNS    = sizeof(struct ggs_op_run) / sizeof(uint64_t),
+};
 
 static struct ggs_op_run row_at(const uint64_t * const * words, uint64_t i) {
-    return (struct ggs_op_run){words[RUN][i],
-                               words[NODE][i],
-                               words[THREAD][i],
-                               words[OS_THREAD][i],
-                               (int64_t) words[BEGIN][i],
-                               words[DURATION][i],
-                               words[WAIT][i],
-                               words[INNER_WAIT][i],
-                               words[FLAGS][i],
-                               words[ABSORBED][i],
-                               (int64_t) words[SUBMIT][i]};
+    struct ggs_op_run row;
+    for (unsigned w = 0; w < COLUMNS; w++) memcpy((char *) &row + w * sizeof(uint64_t), &words[w][i], sizeof(uint64_t));
+    row.begin_ns    = sane_begin(words[BEGIN][i]);
+    row.duration_ns = sane_duration(words[DURATION][i]);
+    return row;
 }
 
 // Moves on to the rows of the run: runs and op runs ascend together. The rows [walk->at, *until) of the chunk are its own.
@@ -137,12 +143,7 @@ static void sort_columns(struct ggs_walk * walk, uint64_t begin, uint64_t until)
 // The same for a run that goes on in further chunks: rows are copied before the chunk is gone.
 static int sort_parts(struct ggs_walk * walk, uint64_t until, struct ggs_error * error) {
     uint64_t nodes = walk->graph->n_nodes, n = walk->run.op_runs, kept = 0;
-    if (n > walk->parts_capacity) {
-        struct ggs_op_run * parts = realloc(walk->parts, n * sizeof(*parts));
-        if (parts == NULL) return ggs_fail_memory(error);
-        walk->parts          = parts;
-        walk->parts_capacity = n;
-    }
+    if (!ggs_array_reserve(walk->parts, walk->parts_capacity, n)) return ggs_fail_memory(error);
     memset(walk->first, 0, (nodes + 2) * sizeof(*walk->first));
     for (;;) {
         for (; walk->at < until && kept < n; walk->at++) {
@@ -167,9 +168,9 @@ static void sum_columns(struct ggs_walk * walk, uint64_t until) {
     for (uint64_t i = walk->at; i < until; i++) {
         if (words[NODE][i] >= walk->graph->n_nodes) continue;
         struct ggs_node_sum * sum      = &walk->sums[words[NODE][i]];
-        uint64_t              duration = words[DURATION][i],
+        uint64_t              duration = sane_duration(words[DURATION][i]),
                  inner                 = words[INNER_WAIT][i] < duration ? words[INNER_WAIT][i] : duration;
-        int64_t begin = (int64_t) words[BEGIN][i], end = begin + (int64_t) duration;
+        int64_t begin = sane_begin(words[BEGIN][i]), end = begin + (int64_t) duration;
         if (sum->n == 0 || begin < sum->begin_ns) sum->begin_ns = begin;
         if (sum->n == 0 || end > sum->end_ns) sum->end_ns = end;
         sum->n++;
@@ -215,38 +216,40 @@ int ggs_walk_run(struct ggs_walk * walk, struct ggs_error * error) {
     uint64_t most = ggs_reader_rows(walk->trace->reader, GGS_TABLE_OP_RUNS);
     if (more <= 0) return more;
     if (walk->run.op_runs > most) walk->run.op_runs = most; // damaged: no more room than for what there is
-    if (walk->trace->watch != NULL) {
-        atomic_fetch_add_explicit(&walk->trace->watch->done, walk->run.op_runs, memory_order_relaxed);
-        if (atomic_load_explicit(&walk->trace->watch->stop, memory_order_relaxed))
-            return ggs_fail(error, GGS_USAGE, "it was stopped before its end");
-    }
-    walk->graph   = NULL;
-    walk->n_rows  = 0;
-    walk->next    = 0;
-    walk->indexed = false;
-    if (walk->run.op_runs == 0) return 1;
+    if (ggs_trace_progress(walk->trace, walk->run.op_runs, error) < 0) return GGS_USAGE;
+    walk->graph        = NULL;
+    walk->n_rows       = 0;
+    walk->next         = 0;
+    walk->indexed      = false;
+    walk->opaque       = walk->with_opaque && walk->run.op_runs == 0 && walk->run.opaque > 0;
+    walk->run.begin_ns = sane_begin((uint64_t) walk->run.begin_ns);
+    walk->run.end_ns   = sane_begin((uint64_t) walk->run.end_ns);
+    if (walk->run.op_runs == 0 && !walk->opaque) return 1;
     int status = ggs_trace_graph(walk->trace, walk->run.graph, &walk->graph, error);
-    if (status == 0) status = gather(walk, error);
+    if (walk->trace->damaged > 0 && (status == GGS_FORMAT || status == GGS_ABSENT)) { // lost with a damaged chunk
+        walk->opaque = false;
+        return 1;
+    }
+    if (status == 0) status = walk->opaque ? make_room(walk, error) : gather(walk, error);
     return status < 0 ? status : 1;
 }
 
 static void sum_up(struct ggs_op_seen * op) {
     for (uint64_t i = 0; i < op->n_op_runs; i++) {
-        const struct ggs_op_run * row   = &op->op_runs[i];
-        int64_t                   end   = row->begin_ns + (int64_t) row->duration_ns;
-        uint64_t                  inner = row->inner_wait_ns < row->duration_ns ? row->inner_wait_ns : row->duration_ns;
+        const struct ggs_op_run * row = &op->op_runs[i];
+        int64_t                   end = row->begin_ns + (int64_t) row->duration_ns;
         if (i == 0 || row->begin_ns < op->begin_ns) op->begin_ns = row->begin_ns;
         if (i == 0 || end > op->end_ns) op->end_ns = end;
-        op->busy_ns += row->duration_ns - inner;
-        op->wait_ns += row->wait_ns + inner;
+        op->busy_ns += ggs_op_run_busy(row);
+        op->wait_ns += ggs_op_run_wait(row);
         op->cut |= (row->flags & GGS_OP_RUN_ENDED) == 0;
     }
+    op->wall_ns = (uint64_t) (op->end_ns - op->begin_ns);
 }
 
 // All members but the times and the op runs; written one by one, because this is done for every op.
-static void see_node(struct ggs_walk * walk, uint64_t number, uint64_t absorbed) {
+static void see_node(const struct ggs_walk * walk, struct ggs_op_seen * op, uint64_t number, uint64_t absorbed) {
     const struct ggs_node * node = &walk->graph->nodes[number];
-    struct ggs_op_seen *    op   = &walk->op;
     op->node                     = number;
     op->absorbed                 = absorbed;
     op->op                       = node->op;
@@ -255,16 +258,34 @@ static void see_node(struct ggs_walk * walk, uint64_t number, uint64_t absorbed)
     op->layer                    = walk->layers[number];
     op->busy_ns = op->wait_ns = 0;
     op->op_runs               = NULL;
-    op->cut                   = false;
+    op->cut = op->opaque = false;
+}
+
+// The next node of a run that was seen as a whole. If some nodes were not computed, a flag says which were.
+static bool next_opaque(struct ggs_walk * walk) {
+    enum { COMPUTE = 16 };
+    const struct ggs_graph * graph = walk->graph;
+    for (; walk->next < graph->n_nodes; walk->next++) {
+        const struct ggs_node * node = &graph->nodes[walk->next];
+        if (ggs_trace_op_kind(walk->trace, node->op) == GGS_KIND_EMPTY) continue;
+        if (walk->run.skipped == 0 || (node->flags & COMPUTE) != 0) break;
+    }
+    if (walk->next == graph->n_nodes) return false;
+    see_node(walk, &walk->op, walk->next++, 0);
+    walk->op.begin_ns = walk->op.end_ns = walk->run.begin_ns;
+    walk->op.wall_ns = walk->op.n_op_runs = 0;
+    walk->op.opaque                       = true;
+    return true;
 }
 
 static bool next_sum(struct ggs_walk * walk) {
     while (walk->next < walk->n_rows && walk->sums[walk->next].n == 0) walk->next++;
     if (walk->next == walk->n_rows) return false;
     const struct ggs_node_sum * sum = &walk->sums[walk->next];
-    see_node(walk, walk->next++, sum->absorbed);
+    see_node(walk, &walk->op, walk->next++, sum->absorbed);
     walk->op.begin_ns  = sum->begin_ns;
     walk->op.end_ns    = sum->end_ns;
+    walk->op.wall_ns   = (uint64_t) (sum->end_ns - sum->begin_ns);
     walk->op.busy_ns   = sum->busy_ns;
     walk->op.wait_ns   = sum->wait_ns;
     walk->op.n_op_runs = sum->n;
@@ -273,25 +294,54 @@ static bool next_sum(struct ggs_walk * walk) {
 }
 
 bool ggs_walk_op(struct ggs_walk * walk) {
+    if (walk->opaque) return next_opaque(walk);
     if (walk->sums_only) return next_sum(walk);
     if (walk->next == walk->n_rows) return false;
     const struct ggs_op_run * row = &walk->rows[walk->next];
     uint64_t                  n   = 1;
     while (walk->next + n < walk->n_rows && row[n].node == row->node) n++;
     walk->next += n;
-    see_node(walk, row->node, row->absorbed);
+    see_node(walk, &walk->op, row->node, row->absorbed);
     walk->op.n_op_runs = n;
     walk->op.op_runs   = row;
     sum_up(&walk->op);
     return true;
 }
 
+static int take_index(struct ggs_walk * walk, struct ggs_error * error) {
+    if (walk->indexed) return 0;
+    walk->indexed = true;
+    return ggs_access_begin_run(&walk->accesses, walk->trace, &walk->run, walk->graph, error);
+}
+
 int ggs_walk_accesses(struct ggs_walk * walk, const struct ggs_access_list ** out, struct ggs_error * error) {
-    if (!walk->indexed) {
-        int status = ggs_access_begin_run(&walk->accesses, walk->trace, &walk->run, walk->graph, error);
-        if (status < 0) return status;
-        walk->indexed = true;
-    }
-    *out = &walk->accesses;
+    int status = take_index(walk, error);
+    *out       = &walk->accesses;
+    if (status < 0) return status;
     return ggs_access_of(&walk->accesses, walk->trace, walk->graph, walk->op.node, walk->op.absorbed, error);
+}
+
+bool ggs_walk_part(const struct ggs_walk * walk, uint64_t part, struct ggs_op_seen * out) {
+    *out = walk->op;
+    if (part == 0) return true;
+    if (part > walk->op.absorbed) return false;
+    uint64_t number = walk->op.node;
+    for (uint64_t i = 0; i < part && number < walk->graph->n_nodes; i++)
+        number = ggs_trace_next_node(walk->trace, walk->graph, number);
+    if (number == walk->graph->n_nodes) return false;
+    see_node(walk, out, number, 0);
+    out->end_ns  = out->begin_ns;
+    out->wall_ns = 0;
+    out->cut     = walk->op.cut;
+    out->opaque  = walk->op.opaque;
+    return true;
+}
+
+int ggs_walk_part_accesses(struct ggs_walk * walk, uint64_t part, const struct ggs_access_list ** out,
+                           struct ggs_error * error) {
+    const struct ggs_op_seen * op     = &walk->op;
+    int                        status = take_index(walk, error);
+    *out                              = &walk->accesses;
+    if (status < 0) return status;
+    return ggs_access_of_part(&walk->accesses, walk->trace, walk->graph, op->node, op->absorbed, part, error);
 }

@@ -4,7 +4,7 @@
 //     ggs_walk_open(&walk, &trace, 0, INT64_MAX, &error);             // token steps first..last
 //     while ((more = ggs_walk_run(walk, &error)) > 0)                 // walk->run is a graph run, walk->graph its graph
 //         while (ggs_walk_op(walk))                                   // walk->op is the next op of it
-//             ggs_walk_accesses(walk, &accesses, &error);             // only where wanted: which bytes
+//             ggs_walk_accesses(walk, &accesses, &error);             // only if wanted: which bytes
 //     ggs_walk_close(walk);
 //
 // Memory: one graph and the op runs of one graph run.
@@ -22,37 +22,42 @@ struct ggs_op_seen {
     uint64_t                  absorbed;         // nodes computed together with it
     uint64_t                  op;               // ggml's number
     const char *              name;             // ggml's name
-    const struct ggs_tensor * result;           // of the node, NULL where damaged
+    const struct ggs_tensor * result;           // of the node
     int                       layer;            // -1: none
     int64_t                   begin_ns, end_ns; // first begin to last end
+    uint64_t                  wall_ns;          // between the two
     uint64_t                  busy_ns, wait_ns; // summed over threads; wait in and after the op
     uint64_t                  n_op_runs;
     const struct ggs_op_run * op_runs; // by thread
     bool                      cut;     // some thread's end was not seen
+    bool                      opaque;  // of a run that was seen as a whole only: no times, no op runs
 };
 
 struct ggs_walk {
     struct ggs_trace *       trace;
     struct ggs_run           run;
-    const struct ggs_graph * graph; // NULL where the run has no op runs
+    const struct ggs_graph * graph; // NULL if the run has no ops
     struct ggs_op_seen       op;
-    bool sums_only; // set it after open where op.op_runs is not needed: three times as fast, and NULL
-    // below: its own business
+    // Set these after open.
+    bool sums_only;   // op.op_runs is not needed, and NULL: three times as fast
+    bool with_opaque; // also the nodes of runs that were seen as a whole only
+    // below: private
     struct ggs_cursor *      runs;
     struct ggs_cursor *      op_runs;
     const uint64_t * const * words;   // the chunk of op runs, column by column
     uint64_t                 at, end; // of it: the next row, and how many there are
     struct ggs_op_run *      rows;    // of the run, by (node, thread)
     uint64_t                 n_rows, capacity, next;
-    struct ggs_node_sum *    sums;  // where sums_only: by node
+    struct ggs_node_sum *    sums;  // if sums_only: by node
     struct ggs_op_run *      parts; // of a run whose rows lie in several chunks
     uint64_t                 parts_capacity;
     uint64_t *               first;  // by node: counting sort
     int *                    layers; // by node
-    uint64_t                 nodes_capacity;
+    uint64_t                 first_capacity, layers_capacity, sums_capacity;
     uint64_t                 layers_of; // the graph that `layers` is about
     struct ggs_access_list   accesses;
     bool                     indexed; // the run's index data is in `accesses`
+    bool                     opaque;  // the run is, and its nodes are wanted
 };
 
 // Steps first..last (by number, warm-up left out); INT64_MIN and INT64_MAX for everything, warm-up included.
@@ -69,3 +74,10 @@ bool ggs_walk_op(struct ggs_walk * walk);
 
 // The bytes that walk->op reads and writes. Valid until the next call.
 int ggs_walk_accesses(struct ggs_walk * walk, const struct ggs_access_list ** out, struct ggs_error * error);
+
+// A fused op, node by node: 0 is the head, which has all of the time; those up to op.absorbed begin with it and take none,
+// so that times count once. False if the graph has no such node.
+bool ggs_walk_part(const struct ggs_walk * walk, uint64_t part, struct ggs_op_seen * out);
+// The bytes of that part: together they are those of the op.
+int ggs_walk_part_accesses(struct ggs_walk * walk, uint64_t part, const struct ggs_access_list ** out,
+                           struct ggs_error * error);

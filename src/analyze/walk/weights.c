@@ -3,76 +3,88 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "analyze/walk/names.h"
 #include "base/error.h"
-#include "gguf/gguf.h"
 
 void ggs_weights_release(struct ggs_weights * weights) {
-    ggs_names_free(weights->owned);
+    ggs_model_map_release(&weights->map);
     free(weights->weight);
+    free(weights->cold);
     *weights = (struct ggs_weights){0};
 }
 
-// Reads are counted by the trace's tensors; several of them can be the same weight, seen by different graphs.
-static void add_reads(struct ggs_weight * weight, struct ggs_trace * trace, const struct ggs_totals * totals,
-                      uint64_t file, uint64_t begin, uint64_t end) {
+// Reads are counted by the trace's tensors; several of them can be the same weight, seen by different graphs. `places`: by place of
+// the map, the weight + 1.
+static void add_reads(struct ggs_weights * weights, const struct ggs_trace * trace, const struct ggs_totals * totals,
+                      const uint64_t * places) {
     for (uint64_t i = 0; i < trace->n_tensors && i < totals->pattern.n_uses; i++) {
-        const struct ggs_tensor * t      = &trace->tensors[i];
-        bool                      disk   = t->source == GGS_SOURCE_DISK;
-        uint64_t                  offset = disk ? t->file_offset : t->origin_offset;
-        if ((disk ? t->file : t->origin_file) != file || offset < begin || offset >= end) continue;
-        weight->reads += totals->pattern.uses[i].reads;
-        weight->bytes += totals->pattern.uses[i].bytes;
+        uint64_t file, offset;
+        if (!ggs_trace_origin(&trace->tensors[i], &file, &offset)) continue;
+        int64_t place = ggs_model_map_find(&weights->map, file, offset);
+        if (place < 0 || places[place] == 0) continue;
+        weights->weight[places[place] - 1].reads += totals->pattern.uses[i].reads;
+        weights->weight[places[place] - 1].bytes += totals->pattern.uses[i].bytes;
     }
 }
 
-static int add_file(struct ggs_weights * weights, struct ggs_trace * trace, const struct ggs_totals * totals,
-                    uint64_t file, const struct ggs_gguf * gguf, struct ggs_error * error) {
-    struct ggs_weight * more = realloc(weights->weight, (weights->n + gguf->n_tensors + 1) * sizeof(*more));
-    if (more == NULL) return ggs_fail_memory(error);
-    weights->weight = more;
-    uint32_t path   = ggs_names_number(weights->owned, gguf->path, strlen(gguf->path));
-    for (size_t i = 0; i < gguf->n_tensors; i++) {
-        const struct ggs_gguf_tensor * t    = &gguf->tensors[i];
-        uint32_t                       name = ggs_names_number(weights->owned, t->name, t->name_length);
-        if (path == UINT32_MAX || name == UINT32_MAX) return ggs_fail_memory(error);
-        struct ggs_weight * weight = &more[weights->n++];
-        *weight                    = (struct ggs_weight){
-                               .name    = ggs_names_text(weights->owned, name),
-                               .file    = ggs_names_text(weights->owned, path),
-                               .size    = t->size,
-                               .touched = ggs_intervals_inside(&totals->touched[file - 1], t->offset, t->offset + t->size)};
-        add_reads(weight, trace, totals, file, t->offset, t->offset + t->size);
+static void add_place(struct ggs_weights * weights, struct ggs_trace * trace, const struct ggs_totals * totals,
+                      const struct ggs_model_place * place, uint64_t * number) {
+    if (place->n_dims == 0) {
+        weights->other_bytes += place->bytes;
+        return;
     }
-    return 0;
+    const struct ggs_intervals * touched = &totals->touched[place->file - 1];
+    struct ggs_weight            weight  = {.name = place->name,
+                                            .file = ggs_reader_string(trace->reader, trace->files[place->file - 1].path),
+                                            .size = place->bytes,
+                                            .touched = ggs_intervals_inside(touched, place->offset, place->offset + place->bytes)};
+    weights->weight[weights->n++]        = weight;
+    *number                              = weights->n;
+    weights->bytes += weight.size;
+    weights->touched += weight.touched;
+    if (weight.touched == 0) {
+        weights->never++;
+        weights->never_bytes += weight.size;
+    } else if (weight.touched < weight.size) {
+        weights->partial++;
+        weights->untouched_bytes += weight.size - weight.touched;
+    }
+}
+
+static int by_cold(const void * a, const void * b) {
+    const struct ggs_weight *x = *(const struct ggs_weight *const *) a, *y = *(const struct ggs_weight *const *) b;
+    uint64_t                 cold_x = x->size - x->touched, cold_y = y->size - y->touched;
+    if (cold_x != cold_y) return cold_x > cold_y ? -1 : 1;
+    return strcmp(x->name, y->name);
 }
 
 static int by_use(const void * a, const void * b) {
     const struct ggs_weight *x = a, *y = b;
     if (x->bytes != y->bytes) return x->bytes > y->bytes ? -1 : 1;
-    uint64_t cold_x = x->size - x->touched, cold_y = y->size - y->touched;
-    if (cold_x != cold_y) return cold_x > cold_y ? -1 : 1;
-    return strcmp(x->name, y->name);
+    return by_cold(&x, &y);
 }
 
 int ggs_weights_list(struct ggs_weights * weights, struct ggs_trace * trace, const struct ggs_totals * totals,
                      struct ggs_error * error) {
-    *weights   = (struct ggs_weights){.owned = ggs_names_new()};
-    int status = weights->owned == NULL ? ggs_fail_memory(error) : 0;
-    for (uint64_t i = 0; status == 0 && i < trace->n_files; i++) {
-        struct ggs_gguf * gguf;
-        if (trace->files[i].gguf == 0) continue;
-        if (ggs_gguf_open(&gguf, ggs_reader_string(trace->reader, trace->files[i].path), NULL) < 0) {
-            weights->unread++;
-            continue;
-        }
-        status = add_file(weights, trace, totals, i + 1, gguf, error);
-        ggs_gguf_free(gguf);
-    }
-    if (status < 0) {
+    *weights   = (struct ggs_weights){0};
+    int status = ggs_model_map_make(&weights->map, trace, error);
+    if (status < 0) return status;
+    const struct ggs_model_map * map    = &weights->map;
+    uint64_t *                   places = calloc(map->n + 1, sizeof(*places));
+    weights->weight                     = malloc((map->n + 1) * sizeof(*weights->weight));
+    weights->cold                       = malloc((map->n + 1) * sizeof(const struct ggs_weight *));
+    weights->unread                     = map->from_trace;
+    if (places == NULL || weights->weight == NULL || weights->cold == NULL) {
+        free(places);
         ggs_weights_release(weights);
-        return status;
+        return ggs_fail_memory(error);
     }
-    if (weights->n > 0) qsort(weights->weight, weights->n, sizeof(*weights->weight), by_use);
+    for (uint64_t i = 0; i < map->n; i++) add_place(weights, trace, totals, &map->places[i], &places[i]);
+    add_reads(weights, trace, totals, places);
+    free(places);
+    if (weights->n > 1) qsort(weights->weight, weights->n, sizeof(*weights->weight), by_use);
+    for (uint64_t i = 0; i < weights->n; i++)
+        if (weights->weight[i].touched < weights->weight[i].size)
+            weights->cold[weights->n_cold++] = &weights->weight[i];
+    if (weights->n_cold > 1) qsort(weights->cold, weights->n_cold, sizeof(const struct ggs_weight *), by_cold);
     return 0;
 }

@@ -1,9 +1,13 @@
-// The weights of a recording's models: which were read how much, and which bytes never.
+// The weights of a recording's models: how much of each was read, and what was never touched.
+//
+// Bytes of a model's file are those of tensors and the rest: header, key-values, tensor infos and padding, which no op reads.
+// The rest is never called cold. A tensor of which some rows or experts were read was touched in part, not never.
 #pragma once
 
 #include <stdint.h>
 
 #include "analyze/ops/totals.h"
+#include "analyze/walk/model-map.h"
 
 struct ggs_weight {
     const char * name; // lives as long as the list
@@ -13,10 +17,16 @@ struct ggs_weight {
 };
 
 struct ggs_weights {
-    struct ggs_weight * weight; // most bytes read first, then by what was never touched
-    uint64_t            n;
-    uint64_t            unread; // files that are not there any more
-    void *              owned;
+    struct ggs_weight *        weight; // most bytes read first, then by what was never touched
+    uint64_t                   n;
+    const struct ggs_weight ** cold; // those with bytes that were never touched, most of such bytes first
+    uint64_t                   n_cold;
+    uint64_t                   bytes, touched;           // of all tensors
+    uint64_t                   never, never_bytes;       // tensors that were not touched at all
+    uint64_t                   partial, untouched_bytes; // touched in part: how many, and the bytes that were not
+    uint64_t                   other_bytes;              // of the files, that are no tensor's
+    uint64_t                   unread; // files that are not there any more: only what graphs name is known of them
+    struct ggs_model_map       map;
 };
 
 int  ggs_weights_list(struct ggs_weights * weights, struct ggs_trace * trace, const struct ggs_totals * totals,

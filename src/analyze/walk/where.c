@@ -2,10 +2,9 @@
 
 #include <stdlib.h>
 
+#include "analyze/walk/recent-runs.h"
 #include "base/checked.h"
 #include "base/error.h"
-
-enum { LOOK_BACK = 64 };
 
 // Bytes of a file that belong to a weight.
 struct area {
@@ -14,16 +13,14 @@ struct area {
 };
 
 struct ggs_where {
-    struct ggs_trace *  trace;
-    struct area *       areas; // by file and begin
-    uint64_t            n_areas;
-    struct ggs_cursor * runs;
-    struct ggs_run      recent[LOOK_BACK]; // by number modulo LOOK_BACK, in the order of the table
-    uint64_t            n_runs;
-    struct ggs_cursor * steps;
-    struct ggs_step     step; // the first one that does not end before the last moment asked for
-    bool                has_step, first_seen;
-    int64_t             first_ns; // begin of the first step
+    struct ggs_trace *     trace;
+    struct area *          areas; // by file and begin
+    uint64_t               n_areas;
+    struct ggs_recent_runs runs;
+    struct ggs_cursor *    steps;
+    struct ggs_step        step; // the first one that does not end before the last moment asked for
+    bool                   has_step, first_seen;
+    int64_t                first_ns; // begin of the first step
 };
 
 const char * ggs_part_name(enum ggs_part part) {
@@ -40,25 +37,16 @@ static int by_place(const void * a, const void * b) {
     return x->end > y->end ? -1 : x->end < y->end;
 }
 
-static uint64_t bytes_of(const struct ggs_trace * trace, const struct ggs_tensor * t) {
-    uint64_t bytes = ggs_trace_row_bytes(trace, t);
-    for (int d = 1; d < 4; d++) {
-        uint64_t reach;
-        if (t->ne[d] <= 0 || !ggs_mul((uint64_t) t->ne[d] - 1, t->nb[d], &reach) || !ggs_add(bytes, reach, &bytes))
-            return 0;
-    }
-    return bytes;
-}
-
 static int list_areas(struct ggs_where * where, struct ggs_error * error) {
     const struct ggs_trace * trace = where->trace;
     where->areas                   = malloc((trace->n_tensors + 1) * sizeof(*where->areas));
     if (where->areas == NULL) return ggs_fail_memory(error);
     for (uint64_t i = 0; i < trace->n_tensors; i++) {
-        const struct ggs_tensor * t    = &trace->tensors[i];
-        bool                      disk = t->source == GGS_SOURCE_DISK;
-        struct area area = {.file = disk ? t->file : t->origin_file, .begin = disk ? t->file_offset : t->origin_offset};
-        if (t->view != 0 || area.file == 0 || !ggs_add(area.begin, bytes_of(trace, t), &area.end)) continue;
+        const struct ggs_tensor * t = &trace->tensors[i];
+        struct area               area;
+        if (t->view != 0 || !ggs_trace_origin(t, &area.file, &area.begin) ||
+            !ggs_add(area.begin, ggs_trace_extent(trace, t), &area.end))
+            continue;
         area.name                      = ggs_reader_string(trace->reader, t->name);
         where->areas[where->n_areas++] = area;
     }
@@ -91,19 +79,6 @@ static const char * weight_at(const struct ggs_where * where, uint64_t file, uin
 
 // ---- runs and steps ----
 
-static int find_run(struct ggs_where * where, uint64_t run, const struct ggs_run ** out, struct ggs_error * error) {
-    int more = 1;
-    *out     = NULL;
-    while (more > 0 && (where->n_runs == 0 || where->recent[(where->n_runs - 1) % LOOK_BACK].run < run)) {
-        struct ggs_run row;
-        more = ggs_cursor_next(where->runs, &row, error);
-        if (more > 0) where->recent[where->n_runs++ % LOOK_BACK] = row;
-    }
-    for (uint64_t i = 0; i < LOOK_BACK && i < where->n_runs; i++)
-        if (where->recent[i].run == run) *out = &where->recent[i];
-    return more < 0 ? more : 0;
-}
-
 static int part_at(struct ggs_where * where, int64_t ns, enum ggs_part * part, struct ggs_error * error) {
     static const enum ggs_part parts[GGS_PHASE_COUNT] = {
         [GGS_PHASE_NONE] = GGS_PART_BETWEEN,      [GGS_PHASE_PROMPT] = GGS_PART_PROMPT,
@@ -133,7 +108,7 @@ int ggs_where_open(struct ggs_where ** out, struct ggs_trace * trace, struct ggs
     if (where == NULL) return ggs_fail_memory(error);
     where->trace = trace;
     int status   = list_areas(where, error);
-    if (status == 0) status = ggs_cursor_open(&where->runs, trace->reader, GGS_TABLE_RUNS, error);
+    if (status == 0) status = ggs_recent_runs_open(&where->runs, trace, error);
     if (status == 0) status = ggs_cursor_open(&where->steps, trace->reader, GGS_TABLE_STEPS, error);
     if (status < 0) {
         ggs_where_close(where);
@@ -145,7 +120,7 @@ int ggs_where_open(struct ggs_where ** out, struct ggs_trace * trace, struct ggs
 
 void ggs_where_close(struct ggs_where * where) {
     if (where == NULL) return;
-    ggs_cursor_close(where->runs);
+    ggs_recent_runs_close(&where->runs);
     ggs_cursor_close(where->steps);
     free(where->areas);
     free(where);
@@ -158,7 +133,7 @@ int ggs_where_find(struct ggs_where * where, int64_t ns, uint64_t run, uint64_t 
     *out       = (struct ggs_whereabouts){.result = "", .layer = -1};
     int status = part_at(where, ns, &out->part, error);
     if (status == 0 && file != 0) out->weight = weight_at(where, file, offset);
-    if (status == 0 && run != 0) status = find_run(where, run, &row, error);
+    if (status == 0 && run != 0) status = ggs_recent_runs_find(&where->runs, run, &row, error);
     if (status < 0 || row == NULL) return status;
     status = ggs_trace_graph(where->trace, row->graph, &graph, error);
     if (status < 0 || node >= graph->n_nodes) return status;

@@ -1,5 +1,5 @@
-// What the machine did, in the recording's own words: which op a fault or a request belongs to, which weight its bytes are of, in which
-// phase it happened. Asked in order of time, as the tables have them; a look back of a few graph runs is fine.
+// Where an event of the machine belongs: the op that a fault or a block request happened in, the weight whose bytes it is
+// about, the phase. Ask in order of time, as the tables have them; a look back of a few graph runs is fine.
 #pragma once
 
 #include <stdint.h>
@@ -18,7 +18,7 @@ enum ggs_part {
 const char * ggs_part_name(enum ggs_part part); // "load", "warm-up", ...
 
 struct ggs_whereabouts {
-    const char *  op;     // NULL where no op is meant
+    const char *  op;     // NULL for none
     const char *  result; // name of what it computes, "" for none
     int           layer;  // of the op, -1 for none
     const char *  weight; // whose bytes lie at that offset of the file, NULL for none

@@ -1,8 +1,9 @@
 #include "analyze/walk/words.h"
 
 #include <stddef.h>
+#include <string.h>
 
-#include "ggscope.h"
+#include "gguf/gguf-name.h"
 
 const char * ggs_word_phase(uint64_t phase) {
     static const char * const names[GGS_PHASE_COUNT] = {
@@ -30,4 +31,58 @@ const char * ggs_word_usage(uint64_t usage) {
 
 const char * ggs_word_transfer(uint64_t kind) {
     return kind == 1 ? "host to tensor" : kind == 2 ? "tensor to host" : "tensor to tensor";
+}
+
+// ---- nodes ----
+
+// What llama.cpp calls the results of nodes, for nodes that read no weight: the first that fits.
+static enum ggs_category category_of_result(const char * name) {
+    static const struct {
+        const char *      part;
+        enum ggs_category category;
+    } table[] = {
+        {"result_norm", GGS_CATEGORY_NORM}, {"result", GGS_CATEGORY_OUTPUT},    {"ffn_norm", GGS_CATEGORY_NORM},
+        {"attn_norm", GGS_CATEGORY_NORM},   {"norm", GGS_CATEGORY_NORM},        {"inp_", GGS_CATEGORY_INPUT},
+        {"embd", GGS_CATEGORY_INPUT},       {"ffn", GGS_CATEGORY_FFN},          {"attn", GGS_CATEGORY_ATTENTION},
+        {"Qcur", GGS_CATEGORY_ATTENTION},   {"Kcur", GGS_CATEGORY_ATTENTION},   {"Vcur", GGS_CATEGORY_ATTENTION},
+        {"kq", GGS_CATEGORY_ATTENTION},     {"cache_", GGS_CATEGORY_ATTENTION}, {"__fattn__", GGS_CATEGORY_ATTENTION},
+        {"l_out", GGS_CATEGORY_FFN},
+    };
+    for (size_t i = 0; i < sizeof(table) / sizeof(table[0]); i++) {
+        if (strncmp(name, table[i].part, strlen(table[i].part)) == 0) return table[i].category;
+    }
+    return GGS_CATEGORY_OTHER;
+}
+
+static enum ggs_category category_of(const char * name) {
+    enum ggs_category category = ggs_name_parse(name, strlen(name)).category;
+    return category != GGS_CATEGORY_OTHER ? category : category_of_result(name);
+}
+
+const char * ggs_word_category(const struct ggs_trace * trace, const struct ggs_graph * graph, uint64_t node) {
+    enum ggs_category category = GGS_CATEGORY_OTHER;
+    // The weight that a node multiplies with says it best.
+    for (uint64_t e = graph->first_edge[node]; category == GGS_CATEGORY_OTHER && e < graph->first_edge[node + 1]; e++) {
+        const char * name = ggs_trace_tensor_name(trace, graph->edges[e].tensor);
+        category          = ggs_name_parse(name, strlen(name)).category;
+    }
+    if (category == GGS_CATEGORY_OTHER) category = category_of(ggs_trace_tensor_name(trace, graph->nodes[node].tensor));
+    for (uint64_t e = graph->first_edge[node]; category == GGS_CATEGORY_OTHER && e < graph->first_edge[node + 1]; e++)
+        category = category_of(ggs_trace_tensor_name(trace, graph->edges[e].tensor));
+    return ggs_category_name(category);
+}
+
+const char * ggs_word_qkv(const struct ggs_trace * trace, const struct ggs_graph * graph, uint64_t node) {
+    const char * result = ggs_trace_tensor_name(trace, graph->nodes[node].tensor);
+    if (strncmp(result, "Qcur", 4) == 0) return "Q";
+    if (strncmp(result, "Kcur", 4) == 0) return "K";
+    if (strncmp(result, "Vcur", 4) == 0) return "V";
+    for (uint64_t e = graph->first_edge[node]; e < graph->first_edge[node + 1]; e++) {
+        const char *    name  = ggs_trace_tensor_name(trace, graph->edges[e].tensor);
+        struct ggs_name parts = ggs_name_parse(name, strlen(name));
+        if (parts.component_length == 6 && memcmp(parts.component, "attn_q", 6) == 0) return "Q";
+        if (parts.component_length == 6 && memcmp(parts.component, "attn_k", 6) == 0) return "K";
+        if (parts.component_length == 6 && memcmp(parts.component, "attn_v", 6) == 0) return "V";
+    }
+    return NULL;
 }

@@ -3,8 +3,15 @@
 
 #include <stdint.h>
 
+#include "analyze/walk/trace.h"
+
 const char * ggs_word_phase(uint64_t phase);       // "NONE", "PROMPT", "GENERATE", "MIXED", "WARMUP", "VERIFY"
 const char * ggs_word_source(uint64_t source);     // "DISK", "BUFFER"; NULL for neither
 const char * ggs_word_class(uint64_t class_);      // "weights", "kv", "compute", "io", "other"
 const char * ggs_word_usage(uint64_t usage);       // "any", "weights", "compute"
 const char * ggs_word_transfer(uint64_t transfer); // "host to tensor", "tensor to host", "tensor to tensor"
+
+// What a node is for, by the weight that it reads or by names: "attention", "ffn", ... as in ggs_category_name.
+const char * ggs_word_category(const struct ggs_trace * trace, const struct ggs_graph * graph, uint64_t node);
+// "Q", "K" or "V" for nodes that compute these; NULL for others.
+const char * ggs_word_qkv(const struct ggs_trace * trace, const struct ggs_graph * graph, uint64_t node);

@@ -25,6 +25,11 @@ enum option_key {
     KEY_LOGITS_HASH,
     KEY_IGNORE_EOS,
     KEY_ENGINE,
+    KEY_GPU_LAYERS,
+    KEY_MAIN_GPU,
+    KEY_DEVICE,
+    KEY_SPLIT_MODE,
+    KEY_OVERRIDE_TENSOR,
     KEY_EVAL_CALLBACK,
     KEY_VERBOSE,
 };
@@ -46,6 +51,13 @@ static const struct argp_option argp_options[] = {
     {"no-mmap", KEY_NO_MMAP, NULL, 0, "Read the weights into memory instead of mapping the file", 3},
     {"no-repack", KEY_NO_REPACK, NULL, 0, "Keep the weights in the layout of the file", 3},
     {"engine", KEY_ENGINE, "DIR", 0, "Use the llama.cpp libraries in DIR (else GGSCOPE_ENGINE)", 3},
+
+    {"gpu-layers", KEY_GPU_LAYERS, "N", 0, "Put the weights of N layers on devices (0); also -ngl", 5},
+    {"device", KEY_DEVICE, "NAMES", 0, "Use these devices, such as Vulkan0,Vulkan1, or none", 5},
+    {"split-mode", KEY_SPLIT_MODE, "MODE", 0, "How several devices share a model: none, layer or row", 5},
+    {"main-gpu", KEY_MAIN_GPU, "N", 0, "The device that holds everything with --split-mode none", 5},
+    {"override-tensor", KEY_OVERRIDE_TENSOR, "PATTERN=BUFFER,...", 0,
+     "Put tensors whose names match into other buffers, such as exps=CPU", 5},
 
     {"json", KEY_JSON, NULL, 0, "Print one line of JSON instead of the text", 4},
     {"logits-hash", KEY_LOGITS_HASH, NULL, 0, "Compute and hash the logits of every token, those of the prompt too", 4},
@@ -140,6 +152,12 @@ static bool parse_count(struct argp_state * state, int key, const char * text) {
         case KEY_UBATCH:
             options->ubatch = parse_number(state, "--ubatch", text, 1, MOST_TOKENS);
             return true;
+        case KEY_GPU_LAYERS:
+            options->gpu_layers = parse_number(state, "-ngl", text, 0, MOST_TOKENS);
+            return true;
+        case KEY_MAIN_GPU:
+            options->main_gpu = parse_number(state, "--main-gpu", text, 0, 255);
+            return true;
         default:
             return false;
     }
@@ -174,6 +192,15 @@ static error_t parse_option(int key, char * argument, struct argp_state * state)
             return 0;
         case KEY_ENGINE:
             options->engine = argument;
+            return 0;
+        case KEY_DEVICE:
+            options->device = argument;
+            return 0;
+        case KEY_SPLIT_MODE:
+            options->split_mode = argument;
+            return 0;
+        case KEY_OVERRIDE_TENSOR:
+            options->override_tensor = argument;
             return 0;
         case KEY_SEED:
             // The largest value means "a random seed" to the engine.

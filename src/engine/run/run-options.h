@@ -13,9 +13,14 @@ struct ggs_run_options {
     const char * engine;      // a directory, or NULL
     uint32_t     tokens;      // to generate
     uint32_t     threads;
-    uint32_t     context; // 0: as much as prompt and tokens need
-    uint32_t     batch;   // 0: the engine's own choice
-    uint32_t     ubatch;  // likewise
+    uint32_t     context;    // 0: as much as prompt and tokens need
+    uint32_t     batch;      // 0: the engine's own choice
+    uint32_t     ubatch;     // likewise
+    uint32_t     gpu_layers; // layers whose weights go to devices
+    uint32_t     main_gpu;
+    const char * device;          // names, "," between; "none"; NULL: the engine's choice where gpu_layers is not 0
+    const char * split_mode;      // NULL: the engine's choice
+    const char * override_tensor; // "PATTERN=BUFFER,...", NULL for none
     uint32_t     seed;
     float        temperature; // 0: greedy
     bool         no_mmap;

@@ -10,6 +10,7 @@
 #include "base/error.h"
 #include "engine/load.h"
 #include "engine/run/run-options.h"
+#include "engine/run/run-placement.h"
 
 #include "ggml-backend.h"
 #include "ggml-cpu.h"
@@ -83,13 +84,9 @@ static bool on_load_progress(float progress, void * context) {
 
 static int model_params(struct ggs_session * session, const struct ggs_run_options * options,
                         struct llama_model_params * params, struct ggs_error * error) {
-    // An empty list: no GPU, even where the engine has a backend for one. The engine reads it while loading.
-    static ggml_backend_dev_t no_devices[] = {NULL};
-    *params                                = llama_model_default_params();
-    params->devices                        = no_devices;
-    params->n_gpu_layers                   = 0;
-    params->progress_callback              = on_load_progress;
-    params->progress_callback_user_data    = session;
+    *params                             = llama_model_default_params();
+    params->progress_callback           = on_load_progress;
+    params->progress_callback_user_data = session;
 #ifdef HAVE_LLAMA_LOAD_MODE
     params->load_mode = options->no_mmap ? LLAMA_LOAD_MODE_NONE : LLAMA_LOAD_MODE_MMAP;
 #else
@@ -115,11 +112,14 @@ int ggs_session_load(struct ggs_session * session, struct ggs_engine * engine, c
     int              status = check_file(options->model, &head, &size, error);
     if (status < 0) return status;
     struct llama_model_params params;
+    struct ggs_placement      placement;
     status = model_params(session, options, &params, error);
+    if (status == 0) status = ggs_placement_apply(&placement, options, &params, error);
     if (status < 0) return status;
 
     ggs_engine_log_clear(&engine->log);
     session->model = llama_model_load_from_file(options->model, params);
+    ggs_placement_release(&placement);
     if (session->model == NULL && *interrupted != 0) return ggs_fail(error, GGS_ABSENT, "%s", "");
     if (session->model == NULL) return explain_load_failure(session, &head, size, error);
     if (llama_model_has_encoder(session->model) || !llama_model_has_decoder(session->model)) {

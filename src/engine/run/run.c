@@ -189,11 +189,14 @@ static int by_value(const void * a, const void * b) {
 }
 
 // Half of the tokens took longer: a machine that is busy for a moment does not show in it.
-static double median_ms_per_token(const struct run * run) {
-    if (run->generated < 2) return NAN;
+static void put_median(struct ggs_json * json, const char * key, const struct run * run) {
+    if (run->generated < 2) {
+        ggs_json_null(json, key);
+        return;
+    }
     uint32_t n = run->generated - 1;
     qsort(run->token_ns, n, sizeof(*run->token_ns), by_value);
-    return milliseconds(run->token_ns[n / 2]);
+    ggs_json_u64(json, key, run->token_ns[n / 2]);
 }
 
 static void report_text(const struct run * run) {
@@ -221,20 +224,20 @@ static int report_json(const struct run * run, struct ggs_error * error) {
     ggs_json_u64(&json, "prompt_tokens", run->prompt_tokens);
     ggs_json_u64(&json, "generated_tokens", run->generated);
     ggs_json_string(&json, "stopped", run->stopped);
-    ggs_json_double(&json, "load_ms", milliseconds(run->load_ns));
-    ggs_json_double(&json, "prompt_ms", milliseconds(run->prompt_ns));
-    ggs_json_double(&json, "generate_ms_per_token", each_ms);
-    ggs_json_double(&json, "generate_ms_median", median_ms_per_token(run));
+    ggs_json_u64(&json, "load_ns", run->load_ns);
+    ggs_json_u64(&json, "prompt_ns", run->prompt_ns);
+    ggs_json_u64(&json, "generate_ns", run->generate_ns);
+    put_median(&json, "generate_median_ns", run);
     ggs_json_double(&json, "tokens_per_second", 1000.0 / each_ms);
     ggs_json_u64(&json, "threads", run->options.threads);
     ggs_json_object(&json, "engine");
-    ggs_json_string(&json, "version", run->engine->version);
+    ggs_json_string(&json, "llama_version", run->engine->version);
     ggs_json_string(&json, "ggml_version", run->engine->ggml_version);
-    ggs_json_string(&json, "commit", run->engine->commit);
+    ggs_json_string(&json, "ggml_commit", run->engine->commit);
     ggs_json_string(&json, "directory", run->engine->paths.directory);
     ggs_json_end(&json);
     ggs_json_string(&json, "model", run->options.model);
-    ggs_json_array(&json, "tokens");
+    ggs_json_array(&json, "ids");
     for (uint32_t i = 0; i < run->generated; i++) ggs_json_i64(&json, NULL, run->tokens[i]);
     ggs_json_end(&json);
     if (run->hash != NULL) {

@@ -38,11 +38,12 @@ static void put_shape(struct ggs_json * json, const struct ggs_tensor * t) {
 static void put_node(struct ggs_export * export, struct ggs_json * json, const char * kind, uint64_t number,
                      const char * operation, const struct ggs_tensor * t, int layer, const char * category) {
     static const struct ggs_tensor none = {.ne = {0}};
+    const char *                   name = t == NULL ? "" : ggs_tensor_name(export, t);
     if (t == NULL) t = &none;
     ggs_json_object_inline(json, NULL);
     ggs_json_id(json, "id", kind, number);
     ggs_json_address(json, "address", t->address);
-    ggs_json_string(json, "label", ggs_tensor_name_of(export, t->tensor));
+    ggs_json_string(json, "label", name);
     ggs_json_string(json, "operation", operation);
     put_shape(json, t);
     ggs_json_string(json, "dtype", ggs_word_type(export, t->type));
@@ -143,7 +144,13 @@ static int write_graphs(struct ggs_export * export, struct ggs_json_file * file,
     ggs_json_u64(json, "total_nodes", counts.nodes + counts.leaves);
     ggs_json_u64(json, "total_edges", counts.edges);
     ggs_json_i64(json, "layers", counts.layers);
-    ggs_json_i64(json, "timestamp_generated", generated_ns);
+    char generated[GGS_MOMENT_LENGTH];
+    if (export->start_utc_ns >= 0) {
+        ggs_moment_format(generated, export->start_utc_ns + generated_ns);
+    } else {
+        snprintf(generated, sizeof(generated), "%" PRId64 " ns", generated_ns);
+    }
+    ggs_json_string(json, "timestamp_generated", generated);
     ggs_json_u64(json, "graphs", n_graphs);
     ggs_json_u64(json, "computed", counts.nodes);
     ggs_json_u64(json, "leaves", counts.leaves);

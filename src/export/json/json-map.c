@@ -1,32 +1,28 @@
 // memory-map.json: where every tensor of the model lies in its files.
 //
-// The files themselves tell, where they are still there; else the trace tells of those tensors that it has seen.
+// From the files themselves if they are still there; else of those tensors that the trace has seen.
 #include <stdlib.h>
 #include <string.h>
 
+#include "answer/gguf.h"
+#include "base/array.h"
 #include "base/error.h"
-#include "base/text.h"
-#include "export/gguf-type-word.h"
+#include "base/file.h"
 #include "export/json/json.h"
 #include "gguf/gguf-entry.h"
 #include "gguf/gguf-map.h"
 
 // The GGUF files that the engine opened.
 struct model {
-    struct ggs_gguf **      gguf; // by file - 1; NULL where it is none or cannot be read
+    struct ggs_gguf **      gguf; // by file - 1; NULL if it is none or cannot be read
     struct ggs_gguf_map *   maps;
     uint64_t                n_tensors, bytes;
-    const struct ggs_gguf * first; // has the metadata; NULL where no file can be read
+    const struct ggs_gguf * first; // has the metadata; NULL if no file can be read
 };
 
 void ggs_memory_map_release(struct ggs_memory_map * map) {
     free(map->entries);
     *map = (struct ggs_memory_map){0};
-}
-
-static const char * base_name(const char * path) {
-    const char * slash = strrchr(path, '/');
-    return slash == NULL ? path : slash + 1;
 }
 
 static const char * path_of(struct ggs_export * export, uint64_t file) {
@@ -69,16 +65,8 @@ static void close_model(struct model * model, uint64_t n_files) {
 // ---- the list ----
 
 static int add(struct ggs_memory_map * map, uint64_t file, uint64_t offset, uint64_t size, struct ggs_error * error) {
-    if (map->n == map->capacity) {
-        uint64_t               capacity = map->capacity == 0 ? 256 : 2 * map->capacity;
-        struct ggs_map_entry * bigger   = realloc(map->entries, capacity * sizeof(*bigger));
-        if (bigger == NULL) return ggs_fail_memory(error);
-        map->entries  = bigger;
-        map->capacity = capacity;
-    }
-    map->entries[map->n] = (struct ggs_map_entry){file, offset, size, map->n};
-    map->n++;
-    return 0;
+    struct ggs_map_entry entry = {file, offset, size, map->n};
+    return ggs_array_push(map->entries, map->n, map->capacity, entry) ? 0 : ggs_fail_memory(error);
 }
 
 static int by_place(const void * a, const void * b) {
@@ -104,72 +92,18 @@ const struct ggs_map_entry * ggs_memory_map_find(const struct ggs_memory_map * m
     return e->file == file && offset - e->offset < e->size ? e : NULL;
 }
 
-// ---- one line ----
-
-struct line {
-    const char *     name;
-    size_t           name_length;
-    uint64_t         offset, size;
-    const uint64_t * ne;
-    unsigned         n_dims;
-    const char *     type;
-    struct ggs_name  parts;
-    int64_t          expert;       // -1: none
-    int64_t          expert_slice; // for the component's words
-    const char *     file;
-};
-
-static void put_line(struct ggs_json * json, const struct line * line) {
-    char component[GGS_COMPONENT_LENGTH];
-    ggs_json_object_inline(json, NULL);
-    ggs_json_string_n(json, "name", line->name, line->name_length);
-    ggs_json_u64(json, "offset_start", line->offset);
-    ggs_json_u64(json, "offset_end", line->offset + line->size);
-    ggs_json_u64(json, "size_bytes", line->size);
-    ggs_json_array_inline(json, "shape");
-    for (unsigned i = 0; i < line->n_dims; i++) ggs_json_u64(json, NULL, line->ne[i]);
-    ggs_json_end(json);
-    ggs_json_string(json, "dtype", line->type);
-    ggs_json_natural(json, "layer_id", line->parts.layer);
-    ggs_json_string(json, "category", ggs_category_name(line->parts.category));
-    ggs_json_string_n(json, "component", line->parts.component, line->parts.component_length);
-    ggs_json_string(json, "component_type",
-                    ggs_name_component(component, sizeof(component), &line->parts, line->expert_slice));
-    ggs_json_natural(json, "expert_id", line->expert);
-    ggs_json_string(json, "file", line->file);
-    ggs_json_end(json);
-}
+// ---- lines ----
 
 // `json` NULL: only counts and keeps the entries.
 static int walk_file(struct ggs_export * export, const struct model * model, uint64_t i, struct ggs_json * json,
                      struct ggs_memory_map * map, struct ggs_error * error) {
+    if (json != NULL)
+        return ggs_gguf_write_lines(json, model->gguf[i], &model->maps[i], ggs_file_name(path_of(export, i + 1)),
+                                    error);
     struct ggs_entries entries = ggs_entries(model->gguf[i], &model->maps[i], true);
     struct ggs_entry   entry;
-    struct ggs_text    name   = {0};
     int                status = 0;
-    while (status == 0 && ggs_entries_next(&entries, &entry)) {
-        if (json == NULL) {
-            status = add(map, i + 1, entry.offset, entry.size, error);
-            continue;
-        }
-        char type[GGS_TYPE_WORD_LENGTH];
-        ggs_text_clear(&name);
-        ggs_entry_append_name(&name, &entry);
-        struct line line = {.name         = ggs_text_string(&name),
-                            .name_length  = name.length,
-                            .offset       = entry.offset,
-                            .size         = entry.size,
-                            .ne           = entry.ne,
-                            .n_dims       = entry.n_dims,
-                            .type         = ggs_gguf_type_word(type, entry.tensor->type),
-                            .parts        = entry.name,
-                            .expert       = ggs_entry_expert(&entry),
-                            .expert_slice = entry.expert,
-                            .file         = base_name(path_of(export, i + 1))};
-        put_line(json, &line);
-    }
-    if (name.failed) status = ggs_fail_memory(error);
-    ggs_text_release(&name);
+    while (status == 0 && ggs_entries_next(&entries, &entry)) status = add(map, i + 1, entry.offset, entry.size, error);
     return status;
 }
 
@@ -184,27 +118,28 @@ static int walk_trace(struct ggs_export * export, struct ggs_json * json, struct
         uint64_t                  offset = disk ? t->file_offset : t->origin_offset;
         if (file == 0 || file > export->trace.n_files || t->view != 0 || export->trace.files[file - 1].gguf == 0)
             continue;
-        uint64_t size = ggs_tensor_extent(&export->trace, t);
+        uint64_t size = ggs_trace_extent(&export->trace, t);
         if (json == NULL) {
             status = add(map, file, offset, size, error);
             continue;
         }
-        const char * name   = ggs_tensor_name_of(export, t->tensor);
+        const char * name   = ggs_tensor_name(export, t);
         uint64_t     ne[4]  = {(uint64_t) t->ne[0], (uint64_t) t->ne[1], (uint64_t) t->ne[2], (uint64_t) t->ne[3]};
         unsigned     n_dims = 4;
         while (n_dims > 1 && ne[n_dims - 1] == 1) n_dims--;
-        struct line line = {.name         = name,
-                            .name_length  = strlen(name),
-                            .offset       = offset,
-                            .size         = size,
-                            .ne           = ne,
-                            .n_dims       = n_dims,
-                            .type         = ggs_word_type(export, t->type),
-                            .parts        = ggs_name_parse(name, strlen(name)),
-                            .expert       = -1,
-                            .expert_slice = -1,
-                            .file         = base_name(path_of(export, file))};
-        put_line(json, &line);
+        struct ggs_gguf_line line = {.name        = name,
+                                     .name_length = strlen(name),
+                                     .offset      = offset,
+                                     .size        = size,
+                                     .ne          = ne,
+                                     .n_dims      = n_dims,
+                                     .type        = ggs_word_type(export, t->type),
+                                     .parts       = ggs_name_parse(name, strlen(name)),
+                                     .expert      = -1,
+                                     .slice       = -1,
+                                     .file        = ggs_file_name(path_of(export, file)),
+                                     .size_known  = true};
+        ggs_gguf_write_line(json, &line);
     }
     return status;
 }
@@ -221,23 +156,13 @@ static int walk_all(struct ggs_export * export, const struct model * model, stru
 
 // ---- the file ----
 
-static void put_hparam(struct ggs_json * json, const char * key, const struct ggs_gguf * gguf, const char * hparam) {
-    uint64_t value;
-    if (gguf != NULL && ggs_gguf_get_hparam(gguf, hparam, &value)) {
-        ggs_json_u64(json, key, value);
-    } else {
-        ggs_json_null(json, key);
-    }
-}
-
 static void put_head(struct ggs_export * export, struct ggs_json * json, const struct model * model, uint64_t n) {
-    const struct ggs_gguf *    gguf   = model->first;
-    const struct ggs_gguf_kv * tokens = gguf == NULL ? NULL : ggs_gguf_find(gguf, "tokenizer.ggml.tokens");
-    const char *               name   = NULL;
-    size_t                     length = 0;
+    const struct ggs_gguf * gguf   = model->first;
+    const char *            name   = NULL;
+    size_t                  length = 0;
     if (gguf == NULL || !ggs_gguf_get_string(gguf, "general.name", &name, &length)) {
         for (uint64_t i = 0; name == NULL && i < export->trace.n_files; i++) {
-            if (export->trace.files[i].gguf != 0) name = base_name(path_of(export, i + 1));
+            if (export->trace.files[i].gguf != 0) name = ggs_file_name(path_of(export, i + 1));
         }
         length = name == NULL ? 0 : strlen(name);
     }
@@ -248,18 +173,7 @@ static void put_head(struct ggs_export * export, struct ggs_json * json, const s
     }
     ggs_json_u64(json, "total_size_bytes", model->bytes);
     ggs_json_u64(json, "num_tensors", n);
-    ggs_json_object(json, "metadata");
-    put_hparam(json, "n_layers", gguf, "block_count");
-    if (tokens != NULL && tokens->array) {
-        ggs_json_u64(json, "n_vocab", tokens->count);
-    } else {
-        put_hparam(json, "n_vocab", gguf, "vocab_size");
-    }
-    put_hparam(json, "n_embd", gguf, "embedding_length");
-    put_hparam(json, "n_heads", gguf, "attention.head_count");
-    ggs_json_u64(json, "n_tensors", gguf == NULL ? n : model->n_tensors);
-    ggs_json_string(json, "source", gguf == NULL ? "trace" : "gguf");
-    ggs_json_end(json);
+    ggs_gguf_write_metadata(json, gguf, gguf == NULL ? n : model->n_tensors);
 }
 
 int ggs_json_memory_map(struct ggs_export * export, struct ggs_memory_map * map, struct ggs_error * error) {

@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "analyze/ops/choices.h"
+#include "base/array.h"
 #include "base/error.h"
 #include "export/json/json.h"
 
@@ -15,8 +16,9 @@ struct open_step {
     struct ggs_step         step;
     struct ggs_json_file    file;
     uint64_t                runs, entries;
+    int64_t                 first_ns; // of the first entry
     struct ggs_step_graph * graphs;
-    uint64_t                n_graphs, next_node;
+    uint64_t                n_graphs, graphs_capacity, next_node;
 };
 
 struct tokens {
@@ -24,7 +26,7 @@ struct tokens {
     const struct ggs_memory_map * map;
     struct ggs_cursor *           steps;
     struct open_step **           open;
-    uint64_t                      n_open;
+    uint64_t                      n_open, open_capacity;
     struct ggs_choices            choices;
 };
 
@@ -32,11 +34,9 @@ struct tokens {
 
 static int open_step(struct tokens * t, const struct ggs_step * row, struct open_step ** out,
                      struct ggs_error * error) {
-    struct open_step *  step = calloc(1, sizeof(*step));
-    struct open_step ** open = realloc(t->open, (t->n_open + 1) * sizeof(*open));
-    char                name[48];
-    if (open != NULL) t->open = open;
-    if (step == NULL || open == NULL) {
+    struct open_step * step = calloc(1, sizeof(*step));
+    char               name[48];
+    if (step == NULL || !ggs_array_reserve(t->open, t->open_capacity, t->n_open + 1)) {
         free(step);
         return ggs_fail_memory(error);
     }
@@ -64,8 +64,8 @@ static void put_metadata(struct ggs_json * json, const struct open_step * step) 
     ggs_json_end(json);
 }
 
-// Finishes the trace file and writes the graph file; with a negative status it gives both up.
-// Writes the end of a step's file and its graph, and frees it. It is not in t->open any more.
+// Writes the end of a step's file and its graph, and frees it; with a negative status it gives both up. The step is not in t->open
+// any more.
 static int finish_step(struct tokens * t, struct open_step * step, int status, struct ggs_error * error) {
     ggs_json_end(&step->file.json);
     put_metadata(&step->file.json, step); // last: how many entries there are shows only now
@@ -86,7 +86,7 @@ static int close_step(struct tokens * t, struct open_step * step, int status, st
     return status;
 }
 
-// The step of a run: open already, or found by going on through the table of steps. *out is NULL where there is none.
+// The step of a run: open already, or found by going on through the table of steps. *out is NULL if there is none.
 static int find_step(struct tokens * t, int64_t number, struct open_step ** out, struct ggs_error * error) {
     *out = NULL;
     for (uint64_t i = 0; i < t->n_open; i++) {
@@ -112,11 +112,9 @@ static int find_graph(struct open_step * step, const struct ggs_graph * graph, u
         *first = step->graphs[i].first_node;
         return 0;
     }
-    struct ggs_step_graph * bigger = realloc(step->graphs, (step->n_graphs + 1) * sizeof(*bigger));
-    if (bigger == NULL) return ggs_fail_memory(error);
-    step->graphs                   = bigger;
-    step->graphs[step->n_graphs++] = (struct ggs_step_graph){graph->row.graph, step->next_node};
-    *first                         = step->next_node;
+    struct ggs_step_graph row = {graph->row.graph, step->next_node};
+    if (!ggs_array_push(step->graphs, step->n_graphs, step->graphs_capacity, row)) return ggs_fail_memory(error);
+    *first = step->next_node;
     step->next_node += graph->n_nodes;
     return 0;
 }
@@ -134,29 +132,31 @@ static void put_file(struct tokens * t, struct ggs_json * json, uint64_t file) {
     ggs_json_string(json, "file", slash == NULL ? path : slash + 1);
 }
 
-static void put_source(struct tokens * t, struct ggs_json * json, const struct ggs_access * access) {
-    const struct ggs_tensor *    tensor = access->tensor;
-    const struct ggs_trace *     trace  = &t->export->trace;
-    bool                         disk   = tensor->source == GGS_SOURCE_DISK;
-    uint64_t                     file   = disk ? tensor->file : tensor->origin_file;
-    uint64_t                     offset = disk ? tensor->file_offset : tensor->origin_offset;
-    uint64_t                     extent = ggs_tensor_extent(trace, tensor);
-    uint64_t                     first  = access->n_ranges == 0 ? 0 : access->ranges[0].offset;
-    const struct ggs_map_entry * entry  = file == 0 ? NULL : ggs_memory_map_find(t->map, file, offset + first);
-    ggs_json_object_inline(json, NULL);
-    ggs_json_string(json, "name", ggs_tensor_name_of(t->export, tensor->tensor));
-    ggs_json_address(json, "tensor_ptr", tensor->address);
-    ggs_json_u64(json, "size_bytes", extent);
-    ggs_json_natural(json, "layer_id", trace->layers[tensor->tensor - 1]);
-    ggs_json_string(json, "memory_source", disk ? "DISK" : "BUFFER");
-    if (disk) {
-        ggs_json_u64(json, "disk_offset", tensor->file_offset);
-    } else {
-        ggs_json_natural(json, "buffer_id", tensor->buffer == 0 ? -1 : (int64_t) tensor->buffer);
-    }
+// Where a tensor's bytes come from: DISK with the offset in the file, also if the engine copied them from there, else BUFFER.
+static void put_place(struct tokens * t, struct ggs_json * json, const struct ggs_tensor * tensor, uint64_t first) {
+    bool     mapped = tensor->source == GGS_SOURCE_DISK, copied = !mapped && tensor->origin_file != 0;
+    uint64_t file                      = mapped ? tensor->file : tensor->origin_file;
+    uint64_t offset                    = mapped ? tensor->file_offset : tensor->origin_offset;
+    const struct ggs_map_entry * entry = file == 0 ? NULL : ggs_memory_map_find(t->map, file, offset + first);
+    ggs_json_string(json, "memory_source", mapped || copied ? "DISK" : "BUFFER");
+    if (mapped || copied) ggs_json_u64(json, "disk_offset", offset);
+    if (copied) ggs_json_bool(json, "copied", true);
+    if (!mapped) ggs_json_natural(json, "buffer_id", tensor->buffer == 0 ? -1 : (int64_t) tensor->buffer);
     ggs_json_natural(json, "tensor_idx", entry == NULL ? -1 : (int64_t) entry->number);
     ggs_json_natural(json, "origin_offset", file == 0 ? -1 : (int64_t) offset);
     put_file(t, json, file);
+}
+
+static void put_source(struct tokens * t, struct ggs_json * json, const struct ggs_access * access) {
+    const struct ggs_tensor * tensor = access->tensor;
+    uint64_t                  extent = ggs_trace_extent(&t->export->trace, tensor);
+    uint64_t                  first  = access->n_ranges == 0 ? 0 : access->ranges[0].offset;
+    ggs_json_object_inline(json, NULL);
+    ggs_json_string(json, "name", ggs_tensor_name(t->export, tensor));
+    ggs_json_address(json, "tensor_ptr", tensor->address);
+    ggs_json_u64(json, "size_bytes", extent);
+    ggs_json_natural(json, "layer_id", ggs_tensor_layer(t->export, tensor));
+    put_place(t, json, tensor, first);
     if (access->n_ranges != 1 || first != 0 || access->ranges[0].length != extent) {
         ggs_json_array_inline(json, "ranges");
         for (uint32_t i = 0; i < access->n_ranges; i++) {
@@ -166,6 +166,18 @@ static void put_source(struct tokens * t, struct ggs_json * json, const struct g
             ggs_json_end(json);
         }
         ggs_json_end(json);
+    }
+    ggs_json_end(json);
+}
+
+// What a node reads.
+static void put_sources(struct tokens * t, struct ggs_json * json, const struct ggs_access_list * list) {
+    uint64_t n = 0;
+    for (unsigned i = 0; i < list->n; i++) n += !list->access[i].write;
+    ggs_json_u64(json, "num_sources", n);
+    ggs_json_array_inline(json, "sources");
+    for (unsigned i = 0; i < list->n; i++) {
+        if (!list->access[i].write) put_source(t, json, &list->access[i]);
     }
     ggs_json_end(json);
 }
@@ -185,69 +197,83 @@ static void put_experts(struct ggs_json * json, const struct ggs_choice * choice
     ggs_json_end(json);
 }
 
+// What an entry is about: an op, one thread's share of it, or a node that was fused into it.
 struct entry {
-    uint64_t thread, os_thread;
-    int64_t  begin_ns;
-    uint64_t duration_ns, wait_ns;
-    bool     bytes; // counts the op's bytes
+    const struct ggs_op_seen *     op;
+    const struct ggs_access_list * accesses;
+    bool                           fused;
+    uint64_t                       thread, os_thread;
+    int64_t                        begin_ns;
+    int64_t                        duration_ns, wait_ns; // -1: not seen, or counted elsewhere
+    bool                           bytes;                // counts the op's bytes
 };
 
-static void put_entry(struct tokens * t, struct open_step * step, const struct ggs_walk * walk,
-                      const struct ggs_access_list * list, uint64_t first_node, const struct entry * e) {
-    const struct ggs_op_seen * op   = &walk->op;
-    struct ggs_json *          json = &step->file.json;
-    uint64_t                   read = 0, written = 0, sources = 0;
-    for (unsigned i = 0; i < list->n; i++) {
-        *(list->access[i].write ? &written : &read) += list->access[i].bytes;
-        sources += !list->access[i].write;
-    }
+static void put_entry(struct tokens * t, struct open_step * step, const struct ggs_walk * walk, uint64_t first_node,
+                      const struct entry * e) {
+    const struct ggs_op_seen * op    = e->op;
+    struct ggs_json *          json  = &step->file.json;
+    struct ggs_access_bytes    bytes = ggs_access_sum(e->accesses);
+    if (step->entries == 0) step->first_ns = e->begin_ns;
     ggs_json_object_inline(json, NULL);
     ggs_json_u64(json, "entry_id", step->entries++);
     ggs_json_i64(json, "timestamp_ns", e->begin_ns);
-    ggs_json_ms(json, "timestamp_relative_ms", e->begin_ns - step->step.begin_ns);
+    ggs_json_ms(json, "timestamp_relative_ms", e->begin_ns - step->first_ns);
     ggs_json_i64(json, "token_id", step->step.step);
     ggs_json_natural(json, "layer_id", op->layer);
     ggs_json_u64(json, "thread_id", e->thread);
     ggs_json_string(json, "phase", ggs_word_phase(walk->run.phase));
     ggs_json_string(json, "operation_type", op->name);
-    ggs_json_string(json, "dst_name", op->result == NULL ? "" : ggs_tensor_name_of(t->export, op->result->tensor));
-    ggs_json_u64(json, "num_sources", sources);
-    ggs_json_array_inline(json, "sources");
-    for (unsigned i = 0; i < list->n; i++) {
-        if (!list->access[i].write) put_source(t, json, &list->access[i]);
-    }
-    ggs_json_end(json);
+    ggs_json_string(json, "dst_name", op->result == NULL ? "" : ggs_tensor_name(t->export, op->result));
+    put_sources(t, json, e->accesses);
     put_experts(json, ggs_choice_of_node(&t->choices, walk->trace, walk->graph, op->node));
     ggs_json_id(json, "node_id", "node_", first_node + op->node);
+    if (e->fused) ggs_json_id(json, "fused_into", "node_", first_node + walk->op.node);
     ggs_json_u64(json, "graph_id", walk->run.graph);
     ggs_json_string(json, "backend", ggs_reader_string(walk->trace->reader, walk->run.backend));
-    ggs_json_u64(json, "duration_ns", e->duration_ns);
-    ggs_json_u64(json, "wait_ns", e->wait_ns);
-    ggs_json_u64(json, "bytes_read", e->bytes ? read : 0);
-    ggs_json_u64(json, "bytes_written", e->bytes ? written : 0);
+    ggs_json_natural(json, "duration_ns", e->duration_ns);
+    ggs_json_natural(json, "wait_ns", e->wait_ns);
+    ggs_json_u64(json, "bytes_read", e->bytes ? bytes.read : 0);
+    ggs_json_u64(json, "bytes_written", e->bytes ? bytes.written : 0);
     ggs_json_string(json, "qkv_type", ggs_node_qkv(t->export, walk->graph, op->node));
     ggs_json_u64(json, "os_thread_id", e->os_thread);
     ggs_json_end(json);
 }
 
-static void put_op(struct tokens * t, struct open_step * step, const struct ggs_walk * walk,
-                   const struct ggs_access_list * list, uint64_t first_node) {
-    const struct ggs_op_seen * op = &walk->op;
-    if (!t->export->options->per_thread) {
-        const struct ggs_op_run * first = &op->op_runs[0];
-        for (uint64_t i = 1; i < op->n_op_runs; i++) {
-            if (op->op_runs[i].begin_ns < first->begin_ns) first = &op->op_runs[i];
-        }
-        struct entry e = {
-            first->thread, first->os_thread, op->begin_ns, (uint64_t) (op->end_ns - op->begin_ns), op->wait_ns, true};
-        put_entry(t, step, walk, list, first_node, &e);
-        return;
-    }
+static int put_op(struct tokens * t, struct open_step * step, struct ggs_walk * walk, uint64_t first_node,
+                  struct ggs_error * error) {
+    const struct ggs_op_seen * op     = &walk->op;
+    uint64_t                   first  = 0; // to begin
+    bool                       unseen = false;
     for (uint64_t i = 0; i < op->n_op_runs; i++) {
-        const struct ggs_op_run * r = &op->op_runs[i];
-        struct entry e = {r->thread, r->os_thread, r->begin_ns, r->duration_ns, r->wait_ns + r->inner_wait_ns, i == 0};
-        put_entry(t, step, walk, list, first_node, &e);
+        if (op->op_runs[i].begin_ns < op->op_runs[first].begin_ns) first = i;
+        unseen |= (op->op_runs[i].flags & GGS_OP_RUN_WAIT_UNSEEN) != 0;
     }
+    const struct ggs_op_run * r      = &op->op_runs[first];
+    struct ggs_op_seen        part   = *op;
+    struct entry              e      = {.op          = &part,
+                                        .thread      = r->thread,
+                                        .os_thread   = r->os_thread,
+                                        .begin_ns    = op->begin_ns,
+                                        .duration_ns = op->end_ns - op->begin_ns,
+                                        .wait_ns     = unseen ? -1 : (int64_t) op->wait_ns,
+                                        .bytes       = true};
+    int                       status = ggs_walk_part_accesses(walk, 0, &e.accesses, error);
+    if (status < 0) return status;
+    if (!t->export->options->per_thread) put_entry(t, step, walk, first_node, &e);
+    for (uint64_t i = 0; t->export->options->per_thread && i < op->n_op_runs; i++) {
+        r                  = &op->op_runs[i == 0 ? first : i <= first ? i - 1 : i]; // the first to begin comes first
+        struct entry share = e;
+        share.thread = r->thread, share.os_thread = r->os_thread, share.begin_ns = r->begin_ns;
+        share.duration_ns = (int64_t) r->duration_ns, share.bytes = i == 0;
+        if (!unseen) share.wait_ns = (int64_t) (r->wait_ns + r->inner_wait_ns);
+        put_entry(t, step, walk, first_node, &share);
+    }
+    e.fused = true, e.duration_ns = -1, e.wait_ns = -1;
+    for (uint64_t i = 1; status == 0 && ggs_walk_part(walk, i, &part); i++) {
+        status = ggs_walk_part_accesses(walk, i, &e.accesses, error);
+        if (status == 0) put_entry(t, step, walk, first_node, &e);
+    }
+    return status;
 }
 
 static int put_run(struct tokens * t, struct ggs_walk * walk, struct ggs_error * error) {
@@ -258,11 +284,7 @@ static int put_run(struct tokens * t, struct ggs_walk * walk, struct ggs_error *
     if (walk->graph != NULL) {
         status = find_graph(step, walk->graph, &first, error);
         if (status == 0) status = ggs_choices_of(&t->choices, walk, error);
-        while (status == 0 && ggs_walk_op(walk)) {
-            const struct ggs_access_list * list;
-            status = ggs_walk_accesses(walk, &list, error);
-            if (status == 0) put_op(t, step, walk, list, first);
-        }
+        while (status == 0 && ggs_walk_op(walk)) status = put_op(t, step, walk, first, error);
     }
     if (status == 0 && ++step->runs == step->step.runs) status = close_step(t, step, 0, error);
     return status;

@@ -19,8 +19,11 @@ void ggs_memory_map_release(struct ggs_memory_map * map);
 
 // Writes memory-map.json and fills `map`.
 int ggs_json_memory_map(struct ggs_export * export, struct ggs_memory_map * map, struct ggs_error * error);
-// The entry that has this byte of a file, NULL where none has.
+// The entry that has this byte of a file, NULL if none has.
 const struct ggs_map_entry * ggs_memory_map_find(const struct ggs_memory_map * map, uint64_t file, uint64_t offset);
+
+// Writes buffer-timeline.json.
+int ggs_json_buffers(struct ggs_export * export, struct ggs_error * error);
 
 // Writes graphs/ and traces/, a file each for each token step.
 int ggs_json_tokens(struct ggs_export * export, const struct ggs_memory_map * map, struct ggs_error * error);
@@ -35,14 +38,13 @@ int ggs_json_graph(struct ggs_export * export, int64_t step, const struct ggs_st
 
 // A file of the export that is one JSON object, whose first member is experiment_id.
 struct ggs_json_file {
-    struct ggs_stream stream;
+    struct ggs_target target;
     struct ggs_json   json;
 };
 int ggs_json_file_open(struct ggs_export * export, struct ggs_json_file * file, const char * name,
                        struct ggs_error * error);
 int ggs_json_file_close(struct ggs_export * export, struct ggs_json_file * file, int status, struct ggs_error * error);
 
-void ggs_json_natural(struct ggs_json * json, const char * key, int64_t value); // negative gives null
 void ggs_json_address(struct ggs_json * json, const char * key, uint64_t address);
 void ggs_json_id(struct ggs_json * json, const char * key, const char * prefix,
                  uint64_t number); // "node_7"; prefix: 19 bytes at most

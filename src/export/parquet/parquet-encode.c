@@ -92,6 +92,14 @@ void ggs_put_hybrid(struct ggs_text * out, const uint32_t * values, uint64_t n, 
     }
 }
 
+void ggs_put_bits(struct ggs_text * out, const int64_t * values, uint64_t n) {
+    for (uint64_t at = 0; at < n; at += 8) {
+        unsigned bits = 0;
+        for (uint64_t i = 0; i < 8 && at + i < n; i++) bits |= (unsigned) (values[at + i] != 0) << i;
+        ggs_text_putc(out, (char) bits);
+    }
+}
+
 // ---- Thrift ----
 
 static void put_field(struct ggs_thrift * t, int id, enum ggs_thrift_type type) {
@@ -114,6 +122,10 @@ void ggs_thrift_begin(struct ggs_thrift * t, int id) {
 void ggs_thrift_end(struct ggs_thrift * t) {
     ggs_text_putc(t->out, 0);
     t->depth--;
+}
+
+void ggs_thrift_true(struct ggs_thrift * t, int id) {
+    put_field(t, id, GGS_THRIFT_TRUE);
 }
 
 void ggs_thrift_i32(struct ggs_thrift * t, int id, int32_t value) {

@@ -16,9 +16,10 @@ void ggs_put_varint(struct ggs_text * out, uint64_t value);
 // DELTA_BINARY_PACKED: differences in blocks of 128, each less the block's least, in as few bits as the largest needs.
 void ggs_put_delta(struct ggs_text * out, const int64_t * values, uint64_t n);
 // RLE / bit-packing hybrid with a fixed width (0 to 32 bits), without its length in front. One bit-packed run, or a repeated
-// value where all are equal.
+// value if all are equal.
 void     ggs_put_hybrid(struct ggs_text * out, const uint32_t * values, uint64_t n, unsigned width);
-unsigned ggs_bits_of(uint64_t value); // bits that a value needs: 0 for 0
+void     ggs_put_bits(struct ggs_text * out, const int64_t * values, uint64_t n); // PLAIN booleans: one bit each
+unsigned ggs_bits_of(uint64_t value);                                             // bits that a value needs: 0 for 0
 
 // ---- Thrift ----
 
@@ -39,6 +40,7 @@ struct ggs_thrift {
 };
 void ggs_thrift_begin(struct ggs_thrift * t, int id); // a struct in a field; id 0: in a list, or outermost
 void ggs_thrift_end(struct ggs_thrift * t);
+void ggs_thrift_true(struct ggs_thrift * t, int id);
 void ggs_thrift_i32(struct ggs_thrift * t, int id, int32_t value);
 void ggs_thrift_i64(struct ggs_thrift * t, int id, int64_t value);
 void ggs_thrift_binary(struct ggs_thrift * t, int id, const void * data, uint64_t length); // id 0: in a list

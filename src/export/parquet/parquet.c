@@ -3,13 +3,14 @@
 //     "PAR1" | row group: column chunk, column chunk, ... | row group ... | footer | footer's length | "PAR1"
 //     column chunk = dictionary page (texts) | data page; each a header, then zstd
 //
-// Integers are DELTA_BINARY_PACKED, texts RLE_DICTIONARY, reals PLAIN. Columns that may be null have definition levels.
+// Integers and timestamps are DELTA_BINARY_PACKED, texts RLE_DICTIONARY, reals and booleans PLAIN. Columns that may be null have definition levels.
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <zstd.h>
 
+#include "base/array.h"
 #include "base/error.h"
 #include "export/formats.h"
 #include "export/parquet/parquet-encode.h"
@@ -17,19 +18,27 @@
 
 enum { GROUP_ROWS = 1 << 17, GROUP_TEXT = 8 << 20 }; // a group is closed at either
 
-enum { TYPE_INT64 = 2, TYPE_DOUBLE = 5, TYPE_BYTE_ARRAY = 6 };
+enum { TYPE_BOOLEAN = 0, TYPE_INT64 = 2, TYPE_DOUBLE = 5, TYPE_BYTE_ARRAY = 6 };
 enum { ENCODING_PLAIN = 0, ENCODING_RLE = 3, ENCODING_DELTA = 5, ENCODING_RLE_DICTIONARY = 8 };
 enum { CODEC_ZSTD = 6, PAGE_DATA = 0, PAGE_DICTIONARY = 2 };
 
+static const struct {
+    int32_t type, encoding;
+} kinds[GGS_CELL_TYPES] = {[GGS_CELL_INTEGER] = {TYPE_INT64, ENCODING_DELTA},
+                           [GGS_CELL_BOOLEAN] = {TYPE_BOOLEAN, ENCODING_PLAIN},
+                           [GGS_CELL_REAL]    = {TYPE_DOUBLE, ENCODING_PLAIN},
+                           [GGS_CELL_TEXT]    = {TYPE_BYTE_ARRAY, ENCODING_RLE_DICTIONARY},
+                           [GGS_CELL_TIME]    = {TYPE_INT64, ENCODING_DELTA}};
+
 struct column {
     union {
-        int64_t *  integers;
+        int64_t *  integers; // booleans and timestamps too
         double *   reals;
         uint32_t * indices; // into the dictionary
         void *     values;
     };
     uint64_t   n;       // values that are not null
-    uint32_t * defined; // 1 for each row that has a value; NULL where none may be null
+    uint32_t * defined; // 1 for each row that has a value; NULL if none may be null
     // texts
     struct ggs_text dictionary; // as its page has it: u32 length, bytes
     uint32_t        n_words;
@@ -40,13 +49,13 @@ struct column {
 
 struct parquet {
     const struct ggs_flat_table * table;
-    struct ggs_stream             stream;
+    struct ggs_target             target;
     struct column                 columns[GGS_FIELDS_MOST];
     uint64_t                      rows, total_rows, position; // position: bytes written so far
     struct ggs_text               groups;                     // their footer, as it grows
     uint64_t                      n_groups;
     struct ggs_text               page, header;
-    void *                        packed;
+    uint8_t *                     packed;
     size_t                        packed_capacity;
     ZSTD_CCtx *                   zstd;
 };
@@ -77,8 +86,9 @@ static int prepare(struct parquet * p, struct ggs_error * error) {
         struct column *          c     = &p->columns[i];
         const struct ggs_field * field = &p->table->fields[i];
         c->values                      = malloc(GROUP_ROWS * (field->type == GGS_CELL_TEXT ? 4 : 8));
-        if (field->nullable) c->defined = malloc(GROUP_ROWS * sizeof(*c->defined));
-        if (c->values == NULL || (field->nullable && c->defined == NULL)) return ggs_fail_memory(error);
+        bool nullable                  = ggs_field_nullable(field);
+        if (nullable) c->defined = malloc(GROUP_ROWS * sizeof(*c->defined));
+        if (c->values == NULL || (nullable && c->defined == NULL)) return ggs_fail_memory(error);
     }
     return 0;
 }
@@ -152,7 +162,7 @@ static bool add_text(struct column * c, const char * text, size_t length) {
 // ---- pages ----
 
 static void put(struct parquet * p, const void * data, size_t length) {
-    ggs_stream_write(&p->stream, data, length);
+    ggs_target_write(&p->target, data, length);
     p->position += length;
 }
 
@@ -160,12 +170,7 @@ static void put(struct parquet * p, const void * data, size_t length) {
 static int put_page(struct parquet * p, int kind, uint64_t values, int encoding, uint64_t * raw,
                     struct ggs_error * error) {
     size_t bound = ZSTD_compressBound(p->page.length);
-    if (bound > p->packed_capacity) {
-        void * bigger = realloc(p->packed, bound);
-        if (bigger == NULL) return ggs_fail_memory(error);
-        p->packed          = bigger;
-        p->packed_capacity = bound;
-    }
+    if (!ggs_array_reserve(p->packed, p->packed_capacity, bound)) return ggs_fail_memory(error);
     size_t size = ZSTD_compress2(p->zstd, p->packed, p->packed_capacity, ggs_text_string(&p->page), p->page.length);
     if (ZSTD_isError(size) || p->page.failed) return ggs_fail_memory(error);
     struct ggs_thrift t = {.out = &p->header};
@@ -199,8 +204,10 @@ static void fill_page(struct parquet * p, const struct column * c, enum ggs_cell
         length = (uint32_t) p->page.length - 4;
         if (!p->page.failed) memcpy(p->page.data, &length, 4);
     }
-    if (type == GGS_CELL_INTEGER) {
+    if (kinds[type].encoding == ENCODING_DELTA) {
         ggs_put_delta(&p->page, c->integers, c->n);
+    } else if (type == GGS_CELL_BOOLEAN) {
+        ggs_put_bits(&p->page, c->integers, c->n);
     } else if (type == GGS_CELL_REAL) {
         ggs_text_append(&p->page, (const char *) c->reals, c->n * sizeof(*c->reals));
     } else {
@@ -216,7 +223,7 @@ static void put_statistics(struct ggs_thrift * t, const struct parquet * p, cons
                            enum ggs_cell_type type) {
     ggs_thrift_begin(t, 12);
     ggs_thrift_i64(t, 3, (int64_t) (p->rows - c->n));
-    if (type == GGS_CELL_INTEGER && c->n > 0) {
+    if (kinds[type].type == TYPE_INT64 && c->n > 0) {
         int64_t least = c->integers[0], most = c->integers[0];
         for (uint64_t i = 1; i < c->n; i++) {
             if (c->integers[i] < least) least = c->integers[i];
@@ -232,9 +239,7 @@ static int put_column(struct parquet * p, unsigned i, struct ggs_thrift * t, uin
     struct column *          c     = &p->columns[i];
     const struct ggs_field * field = &p->table->fields[i];
     uint64_t                 begin = p->position, dictionary = 0, bytes = 0;
-    const int32_t            types[]    = {TYPE_INT64, TYPE_DOUBLE, TYPE_BYTE_ARRAY};
-    const int32_t            encoding[] = {ENCODING_DELTA, ENCODING_PLAIN, ENCODING_RLE_DICTIONARY};
-    int                      status     = 0;
+    int                      status = 0;
     if (field->type == GGS_CELL_TEXT) {
         dictionary = p->position;
         ggs_text_clear(&p->page);
@@ -243,17 +248,17 @@ static int put_column(struct parquet * p, unsigned i, struct ggs_thrift * t, uin
     }
     uint64_t data = p->position;
     fill_page(p, c, field->type);
-    if (status == 0) status = put_page(p, PAGE_DATA, p->rows, encoding[field->type], &bytes, error);
+    if (status == 0) status = put_page(p, PAGE_DATA, p->rows, kinds[field->type].encoding, &bytes, error);
     if (status < 0) return status;
     *raw += bytes;
 
     ggs_thrift_begin(t, 0); // ColumnChunk
     ggs_thrift_i64(t, 2, (int64_t) begin);
     ggs_thrift_begin(t, 3); // ColumnMetaData
-    ggs_thrift_i32(t, 1, types[field->type]);
+    ggs_thrift_i32(t, 1, kinds[field->type].type);
     ggs_thrift_list(t, 2, GGS_THRIFT_I32, field->type == GGS_CELL_TEXT ? 3 : 2);
     ggs_thrift_i32(t, 0, ENCODING_RLE);
-    ggs_thrift_i32(t, 0, encoding[field->type]);
+    ggs_thrift_i32(t, 0, kinds[field->type].encoding);
     if (field->type == GGS_CELL_TEXT) ggs_thrift_i32(t, 0, ENCODING_PLAIN);
     ggs_thrift_list(t, 3, GGS_THRIFT_BINARY, 1);
     ggs_thrift_binary(t, 0, field->name, strlen(field->name));
@@ -294,7 +299,6 @@ static int put_group(struct parquet * p, struct ggs_error * error) {
 }
 
 static void put_schema(struct ggs_thrift * t, const struct ggs_flat_table * table) {
-    const int32_t types[] = {TYPE_INT64, TYPE_DOUBLE, TYPE_BYTE_ARRAY};
     ggs_thrift_list(t, 2, GGS_THRIFT_STRUCT, table->n_fields + 1);
     ggs_thrift_begin(t, 0);
     ggs_thrift_binary(t, 4, table->name, strlen(table->name));
@@ -303,13 +307,23 @@ static void put_schema(struct ggs_thrift * t, const struct ggs_flat_table * tabl
     for (unsigned i = 0; i < table->n_fields; i++) {
         const struct ggs_field * field = &table->fields[i];
         ggs_thrift_begin(t, 0);
-        ggs_thrift_i32(t, 1, types[field->type]);
-        ggs_thrift_i32(t, 3, field->nullable); // REQUIRED or OPTIONAL
+        ggs_thrift_i32(t, 1, kinds[field->type].type);
+        ggs_thrift_i32(t, 3, ggs_field_nullable(field)); // REQUIRED or OPTIONAL
         ggs_thrift_binary(t, 4, field->name, strlen(field->name));
         if (field->type == GGS_CELL_TEXT) {
             ggs_thrift_i32(t, 6, 0); // UTF8
             ggs_thrift_begin(t, 10); // LogicalType: STRING
             ggs_thrift_begin(t, 1);
+            ggs_thrift_end(t);
+            ggs_thrift_end(t);
+        } else if (field->type == GGS_CELL_TIME) {
+            ggs_thrift_begin(t, 10); // LogicalType: TIMESTAMP, adjusted to UTC, nanoseconds
+            ggs_thrift_begin(t, 8);
+            ggs_thrift_true(t, 1);
+            ggs_thrift_begin(t, 2);
+            ggs_thrift_begin(t, 3);
+            ggs_thrift_end(t);
+            ggs_thrift_end(t);
             ggs_thrift_end(t);
             ggs_thrift_end(t);
         }
@@ -362,9 +376,6 @@ static int put_row(void * context, const struct ggs_cell * cells, struct ggs_err
             if (cells[i].null) continue;
         }
         switch (p->table->fields[i].type) {
-            case GGS_CELL_INTEGER:
-                c->integers[c->n++] = cells[i].integer;
-                break;
             case GGS_CELL_REAL:
                 c->reals[c->n++] = cells[i].real;
                 break;
@@ -372,10 +383,13 @@ static int put_row(void * context, const struct ggs_cell * cells, struct ggs_err
                 if (!add_text(c, cells[i].text, cells[i].length)) return ggs_fail_memory(error);
                 full |= c->dictionary.length >= GROUP_TEXT;
                 break;
+            default:
+                c->integers[c->n++] = cells[i].integer;
         }
     }
     p->rows++;
-    if (p->stream.failed) return ggs_fail_errno(error, "cannot write the table %s", p->table->name);
+    int status = ggs_target_result(&p->target, error);
+    if (status < 0) return status;
     return full || p->rows == GROUP_ROWS ? put_group(p, error) : 0;
 }
 
@@ -383,16 +397,16 @@ static int write_table(struct ggs_export * export, const struct ggs_flat_table *
     struct parquet p = {.table = table};
     char           name[64];
     snprintf(name, sizeof(name), "%s.parquet", table->name);
-    int status = ggs_export_open(export, &p.stream, export->options->n_tables == 1 ? NULL : name, error);
+    int status = ggs_export_open(export, &p.target, export->options->n_tables == 1 ? NULL : name, error);
     if (status < 0) return status;
-    struct ggs_sink sink = {put_row, &p};
+    struct ggs_sink sink = {put_row, &p, export, table};
     status               = prepare(&p, error);
     put(&p, "PAR1", 4);
-    if (status == 0) status = table->produce(export, &sink, error);
+    if (status == 0) status = ggs_sink_fill(&sink, error);
     if (status == 0) status = put_group(&p, error);
     if (status == 0) status = put_footer(&p, export->id, error);
     release(&p);
-    return ggs_export_close(export, &p.stream, status, error);
+    return ggs_export_close(export, &p.target, status, error);
 }
 
 int ggs_export_parquet(struct ggs_export * export, struct ggs_error * error) {

@@ -1,22 +1,23 @@
-// Tables as RFC 4180 has them: a header, one line per row, fields quoted where they must be.
+// Tables as RFC 4180 has them: a header, one line per row, fields quoted if they must be.
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/error.h"
+#include "base/text.h"
 #include "export/formats.h"
 #include "export/tables/tables.h"
 
 struct csv {
     const struct ggs_flat_table * table;
-    struct ggs_stream             stream;
+    struct ggs_target             target;
     size_t                        used;
     char                          line[1 << 12]; // numbers and short texts gather here
 };
 
 static void flush(struct csv * csv) {
-    ggs_stream_write(&csv->stream, csv->line, csv->used);
+    ggs_target_write(&csv->target, csv->line, csv->used);
     csv->used = 0;
 }
 
@@ -28,7 +29,7 @@ static void put_char(struct csv * csv, char c) {
 static void put(struct csv * csv, const char * data, size_t length) {
     if (length > sizeof(csv->line) - csv->used) flush(csv);
     if (length > sizeof(csv->line)) {
-        ggs_stream_write(&csv->stream, data, length);
+        ggs_target_write(&csv->target, data, length);
     } else {
         memcpy(csv->line + csv->used, data, length);
         csv->used += length;
@@ -74,6 +75,13 @@ static void put_text(struct csv * csv, const char * text, size_t length) {
     put_char(csv, '"');
 }
 
+// 2026-11-15T05:26:37.435000000Z
+static void put_moment(struct csv * csv, int64_t ns) {
+    char text[GGS_MOMENT_LENGTH];
+    ggs_moment_format(text, ns);
+    put(csv, text, strlen(text));
+}
+
 static int put_row(void * context, const struct ggs_cell * cells, struct ggs_error * error) {
     struct csv * csv = context;
     for (unsigned i = 0; i < csv->table->n_fields; i++) {
@@ -81,24 +89,27 @@ static int put_row(void * context, const struct ggs_cell * cells, struct ggs_err
         if (cells[i].null) continue;
         switch (csv->table->fields[i].type) {
             case GGS_CELL_INTEGER:
+            case GGS_CELL_BOOLEAN:
                 put_integer(csv, cells[i].integer);
                 break;
             case GGS_CELL_REAL:
                 put_real(csv, cells[i].real);
                 break;
-            case GGS_CELL_TEXT:
-                put_text(csv, cells[i].text, cells[i].length);
+            case GGS_CELL_TIME:
+                put_moment(csv, cells[i].integer);
                 break;
+            default:
+                put_text(csv, cells[i].text, cells[i].length);
         }
     }
     put_char(csv, '\n');
-    return csv->stream.failed ? ggs_fail_errno(error, "cannot write the table %s", csv->table->name) : 0;
+    return ggs_target_result(&csv->target, error);
 }
 
 static int write_table(struct ggs_export * export, struct csv * csv, struct ggs_error * error) {
     char name[64];
     snprintf(name, sizeof(name), "%s.csv", csv->table->name);
-    int status = ggs_export_open(export, &csv->stream, export->options->n_tables == 1 ? NULL : name, error);
+    int status = ggs_export_open(export, &csv->target, export->options->n_tables == 1 ? NULL : name, error);
     if (status < 0) return status;
     csv->used = 0;
     for (unsigned i = 0; i < csv->table->n_fields; i++) {
@@ -106,10 +117,60 @@ static int write_table(struct ggs_export * export, struct csv * csv, struct ggs_
         put(csv, csv->table->fields[i].name, strlen(csv->table->fields[i].name));
     }
     put_char(csv, '\n');
-    struct ggs_sink sink = {put_row, csv};
-    status               = csv->table->produce(export, &sink, error);
+    struct ggs_sink sink = {put_row, csv, export, csv->table};
+    status               = ggs_sink_fill(&sink, error);
     flush(csv);
-    return ggs_export_close(export, &csv->stream, status, error);
+    return ggs_export_close(export, &csv->target, status, error);
+}
+
+// ---- the schema, which csv itself does not have ----
+
+static int write_sql(struct ggs_export * export, const char * name, const struct ggs_text * sql,
+                     struct ggs_error * error) {
+    struct ggs_target target;
+    int               status = sql->failed ? ggs_fail_memory(error) : ggs_export_open(export, &target, name, error);
+    if (status < 0) return status;
+    ggs_target_text(&target, ggs_text_string(sql));
+    return ggs_export_close(export, &target, 0, error);
+}
+
+// SQLite's .import gives "" for an empty field and text for every number of a column that has no type yet.
+static void load_sqlite(struct ggs_text * sql, const struct ggs_flat_table * table, const char * extension) {
+    ggs_text_printf(sql, ".import --csv --skip 1 %s%s%s%s %s\n", extension[0] == '\0' ? "" : "\"|gzip -dc ",
+                    table->name, ".csv", extension[0] == '\0' ? "" : ".gz\"", table->name);
+    const char * separator = "";
+    for (unsigned i = 0; i < table->n_fields; i++) {
+        const struct ggs_field * field = &table->fields[i];
+        if (!ggs_field_nullable(field)) continue;
+        if (separator[0] == '\0') ggs_text_printf(sql, "UPDATE \"%s\" SET ", table->name);
+        ggs_text_printf(sql, "%s\"%s\" = nullif(\"%s\", '')", separator, field->name, field->name);
+        separator = ", ";
+    }
+    if (separator[0] != '\0') ggs_text_puts(sql, ";\n");
+}
+
+static int write_schema(struct ggs_export * export, struct ggs_error * error) {
+    const struct ggs_export_options * o         = export->options;
+    const char *                      extension = o->gzip ? ".gz" : "";
+    struct ggs_text                   schema = {0}, duckdb = {0}, sqlite = {0};
+    const struct ggs_flat_table *     table;
+    ggs_text_printf(&schema, "-- The tables of experiment %s, for DuckDB and for SQLite.\n", export->id);
+    ggs_text_puts(&duckdb, "-- duckdb recording.duckdb < load-duckdb.sql, in this directory\n.read schema.sql\n");
+    ggs_text_puts(&sqlite, "-- sqlite3 recording.sqlite < load-sqlite.sql, in this directory\n.read schema.sql\n");
+    for (unsigned i = 0; (table = ggs_table(i)) != NULL; i++) {
+        if (!ggs_table_wanted(o, table)) continue;
+        ggs_sql_table(&schema, table, o, false);
+        ggs_text_printf(&duckdb, "COPY \"%s\" FROM '%s.csv%s' (HEADER);\n", table->name, table->name, extension);
+        load_sqlite(&sqlite, table, extension);
+    }
+    ggs_sql_views(&schema, o);
+    int status = write_sql(export, "schema.sql", &schema, error);
+    if (status == 0) status = write_sql(export, "load-duckdb.sql", &duckdb, error);
+    if (status == 0) status = write_sql(export, "load-sqlite.sql", &sqlite, error);
+    ggs_text_release(&schema);
+    ggs_text_release(&duckdb);
+    ggs_text_release(&sqlite);
+    return status;
 }
 
 int ggs_export_csv(struct ggs_export * export, struct ggs_error * error) {
@@ -120,5 +181,5 @@ int ggs_export_csv(struct ggs_export * export, struct ggs_error * error) {
         if (ggs_table_wanted(export->options, csv->table)) status = write_table(export, csv, error);
     }
     free(csv);
-    return status;
+    return status < 0 || export->options->n_tables == 1 ? status : write_schema(export, error);
 }

@@ -1,67 +1,145 @@
-// The tables of what the machine did.
+// The tables of what the machine did: faults, block_requests, reads, residency.
 #include <inttypes.h>
 #include <stdio.h>
 
 #include "analyze/machine/faults.h"
+#include "analyze/machine/loading.h"
 #include "export/tables/tables.h"
 
-static bool wanted(const struct ggs_export * export, int64_t step) {
-    const struct ggs_export_options * o = export->options;
-    return !o->steps || (step >= o->first_step && step <= o->last_step);
+#define NUMBER \
+    { .from = GGS_FROM_U64, .part = 1 } // of the row
+
+// ---- faults ----
+
+#define FAULT(member) GGS_MEMBER(0, struct ggs_fault, member)
+static const struct ggs_field faults[] = {
+    {"fault", GGS_CELL_INTEGER, NUMBER, "number, from 0, in order of time"},
+    {"begin_ns", GGS_CELL_INTEGER, FAULT(begin_ns), "begin"},
+    {"duration_ns", GGS_CELL_INTEGER, FAULT(duration_ns), "how long the thread was held up; 0 if the end was not seen"},
+    {"kind", GGS_CELL_TEXT, GGS_MEMBER_WORD(0, struct ggs_fault, kind, ggs_fault_kind_name),
+     "minor: the page was in memory, or read ahead; major: it had to be read; open: its end was not seen"},
+    {"os_thread", GGS_CELL_INTEGER, FAULT(os_thread), "the operating system's number of the thread"},
+    {"address", GGS_CELL_INTEGER, FAULT(address), "in the program's memory"},
+    {"file", GGS_CELL_INTEGER, GGS_MEMBER_OR_0(0, struct ggs_fault, file),
+     "files.file that is mapped there; null for other memory"},
+    {"file_offset", GGS_CELL_INTEGER, GGS_MEMBER_WITH(0, struct ggs_fault, file_offset, file), "where in that file"},
+    {"run", GGS_CELL_INTEGER, GGS_MEMBER_OR_0(0, struct ggs_fault, run),
+     "the op that the thread was computing, ops.(run, node); null for none"},
+    {"node", GGS_CELL_INTEGER, GGS_MEMBER_WITH(0, struct ggs_fault, node, run), "with run: the op"},
+    {"token", GGS_CELL_INTEGER, GGS_MEMBER_OR_NONE(0, struct ggs_fault, step), "token step: tokens.token"},
+};
+
+static bool fault_wanted(const struct ggs_export * export, const void * row) {
+    return ggs_export_has_step(export, ((const struct ggs_fault *) row)->step);
 }
 
-// Where it lies in a file, and which op and token it belongs to.
-static void put_place(struct ggs_row * row, uint64_t file, uint64_t file_offset, uint64_t run, uint64_t node,
-                      int64_t step) {
-    ggs_row_id(row, file);
-    ggs_row_natural(row, file == 0 ? -1 : (int64_t) file_offset);
-    ggs_row_id(row, run);
-    ggs_row_natural(row, run == 0 ? -1 : (int64_t) node);
-    ggs_row_natural(row, step);
-}
+const struct ggs_flat_table ggs_table_faults = {
+    .name        = "faults",
+    .description = "One row per page fault of the program. Empty if they were not recorded.",
+    .keys        = 1,
+    GGS_FIELDS(faults),
+    .rows    = GGS_TABLE_FAULTS,
+    .wanted  = fault_wanted,
+    .foreign = {{"file", "files", NULL}, {"run", "runs", NULL}, {"token", "tokens", NULL}},
+};
 
-int ggs_rows_faults(struct ggs_export * export, const struct ggs_sink * sink, struct ggs_error * error) {
-    struct ggs_cursor * cursor = NULL;
-    struct ggs_fault    f;
-    struct ggs_row      row;
-    int                 status = ggs_cursor_open(&cursor, export->trace.reader, GGS_TABLE_FAULTS, error);
-    while (status >= 0 && (status = ggs_cursor_next(cursor, &f, error)) > 0) {
-        if (!wanted(export, f.step)) continue;
-        ggs_row_begin(&row);
-        ggs_row_integer(&row, (int64_t) ggs_cursor_row(cursor));
-        ggs_row_integer(&row, f.begin_ns);
-        ggs_row_integer(&row, (int64_t) f.duration_ns);
-        ggs_row_text(&row, ggs_fault_kind_name(f.kind));
-        ggs_row_integer(&row, (int64_t) f.os_thread);
-        ggs_row_integer(&row, (int64_t) f.address);
-        put_place(&row, f.file, f.file_offset, f.run, f.node, f.step);
-        status = sink->row(sink->context, row.cells, error);
-    }
-    ggs_cursor_close(cursor);
-    return status;
-}
+// ---- requests ----
 
-int ggs_rows_requests(struct ggs_export * export, const struct ggs_sink * sink, struct ggs_error * error) {
+#define REQUEST(member) GGS_MEMBER(0, struct ggs_block_request, member)
+static const struct ggs_field block_requests[] = {
+    {"block_request", GGS_CELL_INTEGER, NUMBER, "number, from 0, in order of time"},
+    {"begin_ns", GGS_CELL_INTEGER, REQUEST(begin_ns), "issued to the disk"},
+    {"duration_ns", GGS_CELL_INTEGER, REQUEST(duration_ns),
+     "until it was completed; 0 if the kernel did not tell of that"},
+    {"device", GGS_CELL_TEXT, {.from = GGS_FROM_CHARS, .part = 2}, "the disk, as major:minor"},
+    {"sector", GGS_CELL_INTEGER, REQUEST(sector), "on the disk, of 512 bytes"},
+    {"bytes", GGS_CELL_INTEGER, REQUEST(bytes), "asked for; a request over several pieces of files has a row for each"},
+    {"write", GGS_CELL_BOOLEAN, GGS_MEMBER_TEST(0, struct ggs_block_request, write, UINT64_MAX), "written, not read"},
+    {"os_thread", GGS_CELL_INTEGER, REQUEST(os_thread), "the thread that issued it"},
+    {"file", GGS_CELL_INTEGER, GGS_MEMBER_OR_0(0, struct ggs_block_request, file),
+     "files.file that lies there; null for anything else on the disk"},
+    {"file_offset", GGS_CELL_INTEGER, GGS_MEMBER_WITH(0, struct ggs_block_request, file_offset, file),
+     "where in that file"},
+    {"run", GGS_CELL_INTEGER, GGS_MEMBER_OR_0(0, struct ggs_block_request, run),
+     "the op under way, ops.(run, node): of that thread, else of any; null for none"},
+    {"node", GGS_CELL_INTEGER, GGS_MEMBER_WITH(0, struct ggs_block_request, node, run), "with run: the op"},
+    {"token", GGS_CELL_INTEGER, GGS_MEMBER_OR_NONE(0, struct ggs_block_request, step), "token step: tokens.token"},
+};
+
+static int produce_block_requests(const struct ggs_sink * sink, struct ggs_error * error) {
     struct ggs_cursor *      cursor = NULL;
     struct ggs_block_request r;
-    struct ggs_row           row;
     char                     device[32];
-    int                      status = ggs_cursor_open(&cursor, export->trace.reader, GGS_TABLE_BLOCK_REQUESTS, error);
+    int status = ggs_cursor_open(&cursor, sink->export->trace.reader, GGS_TABLE_BLOCK_REQUESTS, error);
     while (status >= 0 && (status = ggs_cursor_next(cursor, &r, error)) > 0) {
-        if (!wanted(export, r.step)) continue;
+        if (!ggs_export_has_step(sink->export, r.step)) continue;
+        uint64_t number = ggs_cursor_row(cursor);
         snprintf(device, sizeof(device), "%" PRIu64 ":%" PRIu64, r.device >> 20, r.device & 0xfffff);
-        ggs_row_begin(&row);
-        ggs_row_integer(&row, (int64_t) ggs_cursor_row(cursor));
-        ggs_row_integer(&row, r.begin_ns);
-        ggs_row_integer(&row, (int64_t) r.duration_ns);
-        ggs_row_text(&row, device);
-        ggs_row_integer(&row, (int64_t) r.sector);
-        ggs_row_integer(&row, (int64_t) r.bytes);
-        ggs_row_integer(&row, r.write != 0);
-        ggs_row_integer(&row, (int64_t) r.os_thread);
-        put_place(&row, r.file, r.file_offset, r.run, r.node, r.step);
-        status = sink->row(sink->context, row.cells, error);
+        status = ggs_sink_put(sink, (const void *[]){&r, &number, device}, error);
     }
     ggs_cursor_close(cursor);
     return status;
 }
+
+const struct ggs_flat_table ggs_table_block_requests = {
+    .name        = "block_requests",
+    .description = "One row per request to the disks under the model. Empty without --io.",
+    .keys        = 1,
+    GGS_FIELDS(block_requests),
+    .produce = produce_block_requests,
+    .foreign = {{"file", "files", NULL}, {"run", "runs", NULL}, {"token", "tokens", NULL}},
+};
+
+// ---- reads ----
+
+#define READ(member) GGS_MEMBER(0, struct ggs_read, member)
+static const struct ggs_field reads[] = {
+    {"read", GGS_CELL_INTEGER, NUMBER, "number, from 0"},
+    {"kind", GGS_CELL_TEXT, GGS_MEMBER_WORD(0, struct ggs_read, kind, ggs_loading_name),
+     "read, populate (mmap that reads ahead), advice (madvise that does), lock (mlock)"},
+    {"file", GGS_CELL_INTEGER, GGS_MEMBER_OR_0(0, struct ggs_read, file), "files.file"},
+    {"file_offset", GGS_CELL_INTEGER, READ(file_offset), "where in it"},
+    {"bytes", GGS_CELL_INTEGER, READ(bytes), "how many"},
+    {"begin_ns", GGS_CELL_INTEGER, READ(begin_ns), "begin of the first call"},
+    {"duration_ns", GGS_CELL_INTEGER, READ(duration_ns), "spent in the calls"},
+    {"os_thread", GGS_CELL_INTEGER, READ(os_thread), "thread"},
+    {"load", GGS_CELL_INTEGER, GGS_MEMBER_OR_0(0, struct ggs_read, load),
+     "number of the model load; null if its begin was not seen"},
+};
+
+const struct ggs_flat_table ggs_table_reads = {
+    .name        = "reads",
+    .description = "One row per part of a model file that the engine asked for by a call, not by touching it, while it "
+                   "loaded. Adjacent calls may be one row.",
+    .keys        = 1,
+    GGS_FIELDS(reads),
+    .rows    = GGS_TABLE_READS,
+    .foreign = {{"file", "files", NULL}},
+};
+
+// ---- residency ----
+
+static const char * word_of_moment(uint64_t moment) {
+    static const char * const words[] = {"unknown", "load", "graph", "end"};
+    return words[moment < sizeof(words) / sizeof(words[0]) ? moment : 0];
+}
+
+#define AREA(member) GGS_MEMBER(0, struct ggs_residency, member)
+static const struct ggs_field residency[] = {
+    {"snapshot", GGS_CELL_INTEGER, AREA(snapshot), "number, from 1"},
+    {"file", GGS_CELL_INTEGER, AREA(file), "files.file"},
+    {"page", GGS_CELL_INTEGER, AREA(page), "first page of the area, in units of the machine's page size"},
+    {"pages", GGS_CELL_INTEGER, AREA(pages), "how many; 0 in the one row of a file of which none is in memory"},
+    {"moment", GGS_CELL_TEXT, GGS_MEMBER_WORD(0, struct ggs_residency, moment, word_of_moment),
+     "load, graph, end: after a model was loaded, after graphs were computed, at the program's end"},
+    {"begin_ns", GGS_CELL_INTEGER, AREA(begin_ns), "when"},
+    {"token", GGS_CELL_INTEGER, GGS_MEMBER_OR_NONE(0, struct ggs_residency, step),
+     "tokens.token that was computed; null for none"},
+};
+
+const struct ggs_flat_table ggs_table_residency = {
+    .name        = "residency",
+    .description = "One row per area of a mapped model file that is in memory in a snapshot; only with --residency.",
+    GGS_FIELDS(residency),
+    .rows = GGS_TABLE_RESIDENCY,
+};

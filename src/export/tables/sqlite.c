@@ -1,10 +1,10 @@
 // Tables as an SQLite database.
+#include <errno.h>
 #include <sqlite3.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
-#include <unistd.h>
 
 #include "base/error.h"
 #include "base/text.h"
@@ -19,7 +19,11 @@ struct database {
 };
 
 static int fail(struct database * db, struct ggs_error * error) {
-    return ggs_fail(error, GGS_IO, "cannot write the database %s: %s", db->path, sqlite3_errmsg(db->handle));
+    // SQLite calls a full disk full; of other failures it says little, and the operating system more.
+    int reason = sqlite3_system_errno(db->handle);
+    if ((sqlite3_errcode(db->handle) & 0xff) == SQLITE_FULL) reason = ENOSPC;
+    return ggs_fail(error, GGS_IO, "cannot write the database %s: %s", db->path,
+                    reason != 0 ? strerror(reason) : sqlite3_errmsg(db->handle));
 }
 
 static int execute(struct database * db, const char * sql, struct ggs_error * error) {
@@ -32,10 +36,13 @@ static int put_row(void * context, const struct ggs_cell * cells, struct ggs_err
         int at = (int) i + 1;
         if (cells[i].null) {
             sqlite3_bind_null(db->insert, at);
-        } else if (db->table->fields[i].type == GGS_CELL_INTEGER) {
-            sqlite3_bind_int64(db->insert, at, cells[i].integer);
         } else if (db->table->fields[i].type == GGS_CELL_REAL) {
             sqlite3_bind_double(db->insert, at, cells[i].real);
+        } else if (db->table->fields[i].type == GGS_CELL_TIME) {
+            char moment[GGS_MOMENT_LENGTH];
+            sqlite3_bind_text(db->insert, at, ggs_moment_format(moment, cells[i].integer), -1, SQLITE_TRANSIENT);
+        } else if (db->table->fields[i].type != GGS_CELL_TEXT) {
+            sqlite3_bind_int64(db->insert, at, cells[i].integer);
         } else {
             sqlite3_bind_text64(db->insert, at, cells[i].text, cells[i].length, SQLITE_STATIC, SQLITE_UTF8);
         }
@@ -45,22 +52,9 @@ static int put_row(void * context, const struct ggs_cell * cells, struct ggs_err
     return result == SQLITE_DONE ? 0 : fail(db, error);
 }
 
-// Rows come in the order of their key, so a table that is its own index grows at its end.
-static void create_table(struct ggs_text * sql, const struct ggs_flat_table * table) {
-    static const char * const types[] = {
-        [GGS_CELL_INTEGER] = "INTEGER", [GGS_CELL_REAL] = "REAL", [GGS_CELL_TEXT] = "TEXT"};
-    ggs_text_printf(sql, "CREATE TABLE \"%s\" (", table->name);
-    for (unsigned i = 0; i < table->n_fields; i++)
-        ggs_text_printf(sql, "%s\"%s\" %s%s", i == 0 ? "" : ", ", table->fields[i].name, types[table->fields[i].type],
-                        table->fields[i].nullable ? "" : " NOT NULL");
-    for (unsigned i = 0; i < table->keys; i++)
-        ggs_text_printf(sql, "%s\"%s\"", i == 0 ? ", PRIMARY KEY (" : ", ", table->fields[i].name);
-    ggs_text_puts(sql, table->keys > 0 ? ")) WITHOUT ROWID" : ")");
-}
-
 static int write_table(struct ggs_export * export, struct database * db, struct ggs_error * error) {
     struct ggs_text sql = {0};
-    create_table(&sql, db->table);
+    ggs_sql_table(&sql, db->table, export->options, true);
     int status = sql.failed ? ggs_fail_memory(error) : execute(db, ggs_text_string(&sql), error);
     ggs_text_clear(&sql);
     ggs_text_printf(&sql, "INSERT INTO \"%s\" VALUES (", db->table->name);
@@ -69,8 +63,8 @@ static int write_table(struct ggs_export * export, struct database * db, struct 
     if (status == 0 && sqlite3_prepare_v2(db->handle, ggs_text_string(&sql), -1, &db->insert, NULL) != SQLITE_OK)
         status = fail(db, error);
     ggs_text_release(&sql);
-    struct ggs_sink sink = {put_row, db};
-    if (status == 0) status = db->table->produce(export, &sink, error);
+    struct ggs_sink sink = {put_row, db, export, db->table};
+    if (status == 0) status = ggs_sink_fill(&sink, error);
     sqlite3_finalize(db->insert);
     db->insert = NULL;
     return status;
@@ -87,30 +81,30 @@ static int write_all(struct ggs_export * export, struct database * db, struct gg
     }
     if (status == 0 && ggs_table_wanted(export->options, ggs_table_find("accesses")))
         status = execute(db, "CREATE INDEX accesses_of_op ON accesses (run, node)", error);
+    struct ggs_text views = {0};
+    ggs_sql_views(&views, export->options);
+    if (status == 0) status = views.failed ? ggs_fail_memory(error) : execute(db, ggs_text_string(&views), error);
+    ggs_text_release(&views);
     return status < 0 ? status : execute(db, "COMMIT", error);
 }
 
 int ggs_export_sqlite(struct ggs_export * export, struct ggs_error * error) {
-    struct database db        = {.path = export->options->output};
-    char *          temporary = NULL;
-    struct stat     facts;
-    if (asprintf(&temporary, "%s.tmp-%d", db.path, (int) getpid()) < 0) return ggs_fail_memory(error);
-    unlink(temporary); // of an earlier process of this number
-    int status = 0;
-    if (stat(db.path, &facts) == 0 && !S_ISREG(facts.st_mode))
-        status = ggs_fail(error, GGS_USAGE, "%s is no regular file, and a database is one; give another name", db.path);
-    if (status == 0 && sqlite3_open(temporary, &db.handle) != SQLITE_OK) status = fail(&db, error);
+    struct database   db = {.path = export->options->output};
+    struct ggs_output output;
+    struct stat       facts;
+    int               status = ggs_output_open_named(&output, db.path, error);
+    if (status < 0) return status;
+    if (sqlite3_open(output.temporary, &db.handle) != SQLITE_OK) status = fail(&db, error);
     if (status == 0) status = write_all(export, &db, error);
     if (sqlite3_close(db.handle) != SQLITE_OK && status == 0) status = fail(&db, error);
     bool unchanged = false;
-    if (status == 0 && stat(temporary, &facts) == 0) export->result.bytes += (uint64_t) facts.st_size;
+    if (status == 0 && stat(output.temporary, &facts) == 0) export->result.bytes += (uint64_t) facts.st_size;
     if (status < 0) {
-        unlink(temporary);
-    } else {
-        status = ggs_file_replace(temporary, db.path, &unchanged, error);
-        export->result.files++;
-        export->result.unchanged += unchanged;
+        ggs_output_discard(&output);
+        return status;
     }
-    free(temporary);
+    status = ggs_output_commit_changed(&output, &unchanged, error);
+    export->result.files++;
+    export->result.unchanged += unchanged;
     return status;
 }

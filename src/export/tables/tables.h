@@ -1,7 +1,16 @@
-// The flat tables that csv, sqlite and parquet share: one schema, one producer for each table, three sinks.
+// The flat tables that csv, sqlite and parquet share.
 //
-// A producer walks the trace and hands rows to a sink, cell by cell in the order of the schema. docs/tables.md is what
-// ggs_tables_describe writes.
+// A column is one line of its table: name, type, where its value comes from, description. A producer walks the trace and
+// gives the sink the structs that a row is made of (its parts); the cells are filled from the columns, so that a row can
+// neither miss a cell nor swap two.
+//
+//     static const struct ggs_field fields[] = {
+//         {"run", INTEGER, GGS_MEMBER(0, struct ggs_run, run), "graph run, from 1"},
+//         {"token", INTEGER, GGS_MEMBER_OR_NONE(0, struct ggs_run, step), "token step: tokens.token"},
+//     };
+//     ggs_sink_put(sink, (const void *[]){&run}, error);
+//
+// docs/tables.md is what ggs_tables_describe writes.
 #pragma once
 
 #include <stdbool.h>
@@ -10,30 +19,124 @@
 
 #include "export/export.h"
 
-enum ggs_cell_type { GGS_CELL_INTEGER, GGS_CELL_REAL, GGS_CELL_TEXT };
-
-struct ggs_field {
-    const char *       name;
-    enum ggs_cell_type type;
-    bool               nullable;
-    const char *       description;
+enum ggs_cell_type {
+    GGS_CELL_INTEGER,
+    GGS_CELL_BOOLEAN,
+    GGS_CELL_REAL,
+    GGS_CELL_TEXT,
+    GGS_CELL_TIME, // a moment: nanoseconds since 1970, UTC
+    GGS_CELL_TYPES,
 };
 
 struct ggs_cell {
     bool         null;
-    int64_t      integer;
+    int64_t      integer; // of integers, booleans and times
     double       real;
     const char * text;
     size_t       length;
 };
 
-enum { GGS_FIELDS_MOST = 32 };
+// ---- columns ----
 
-struct ggs_sink {
-    // `cells` are as many as the table has fields. Returns 0 or a negative status.
-    int (*row)(void * context, const struct ggs_cell * cells, struct ggs_error * error);
-    void * context;
+// What a member of a part is.
+enum ggs_from {
+    GGS_FROM_U64,
+    GGS_FROM_I64,
+    GGS_FROM_U32,
+    GGS_FROM_INT,
+    GGS_FROM_BOOL,
+    GGS_FROM_DOUBLE,
+    GGS_FROM_TEXT,   // const char *, NULL gives null
+    GGS_FROM_CHARS,  // char [], "" gives null
+    GGS_FROM_STRING, // uint64_t: number of a string of the trace
+    GGS_FROM_TEST,   // uint64_t: is any bit of the mask set?
+    GGS_FROM_CALL,
+    GGS_FROM_FACT, // a value of experiment.json, null if it is not there
 };
+
+// Which value stands for null. A column without such a value is never null, but for texts that are NULL.
+enum ggs_null {
+    GGS_NULL_NEVER,
+    GGS_NULL_ZERO,
+    GGS_NULL_NEGATIVE,
+    GGS_NULL_TEXT,
+    GGS_NULL_WITH, // it is null if another member of the part, a uint64_t, is 0
+};
+
+struct ggs_value {
+    enum ggs_from from;
+    enum ggs_null null;
+    unsigned      part;
+    size_t        offset, with;
+    uint64_t      mask;
+    const char * (*word)(uint64_t number); // of a number: its word
+    void (*call)(struct ggs_export * export, const void * const * parts, struct ggs_cell * cell);
+    const char * fact; // "host.cores"
+};
+
+struct ggs_field {
+    const char *       name;
+    enum ggs_cell_type type;
+    struct ggs_value   value;
+    const char *       description;
+};
+
+#define GGS_MEMBER_KIND(type_, member_) \
+    _Generic(((type_ *) 0)->member_, uint64_t: GGS_FROM_U64, int64_t: GGS_FROM_I64,                \
+        uint32_t: GGS_FROM_U32, int: GGS_FROM_INT, bool: GGS_FROM_BOOL, double: GGS_FROM_DOUBLE, \
+        const char *: GGS_FROM_TEXT, char *: GGS_FROM_CHARS)
+// A member of the part as it is.
+#define GGS_MEMBER(part_, type_, member_) \
+    { .from = GGS_MEMBER_KIND(type_, member_), .part = (part_), .offset = offsetof(type_, member_) }
+// 0 stands for null: most members that name a row of another table.
+#define GGS_MEMBER_OR_0(part_, type_, member_)                                           \
+    {                                                                                    \
+        .from = GGS_MEMBER_KIND(type_, member_), .null = GGS_NULL_ZERO, .part = (part_), \
+        .offset = offsetof(type_, member_)                                               \
+    }
+// A negative number stands for null (layers, token steps, ends that were not seen); of texts: NULL or "".
+#define GGS_MEMBER_OR_NONE(part_, type_, member_)                                                       \
+    {                                                                                                   \
+        .from = GGS_MEMBER_KIND(type_, member_), .part = (part_), .offset = offsetof(type_, member_), \
+        .null = _Generic(((type_ *) 0)->member_, const char *: GGS_NULL_TEXT, char *: GGS_NULL_TEXT, default: GGS_NULL_NEGATIVE) \
+    }
+// An offset in what another member names, a node of a run: null if that is 0.
+#define GGS_MEMBER_WITH(part_, type_, member_, with_)                                    \
+    {                                                                                    \
+        .from = GGS_MEMBER_KIND(type_, member_), .null = GGS_NULL_WITH, .part = (part_), \
+        .offset = offsetof(type_, member_), .with = offsetof(type_, with_)               \
+    }
+// A number of the trace by its word, or by the string that it is the number of.
+#define GGS_MEMBER_WORD(part_, type_, member_, word_) \
+    { .from = GGS_FROM_U64, .part = (part_), .offset = offsetof(type_, member_), .word = (word_) }
+#define GGS_MEMBER_WORD_OR_NONE(part_, type_, member_, word_)                                             \
+    {                                                                                                     \
+        .from = GGS_FROM_U64, .null = GGS_NULL_TEXT, .part = (part_), .offset = offsetof(type_, member_), \
+        .word = (word_)                                                                                   \
+    }
+#define GGS_MEMBER_STRING(part_, type_, member_) \
+    { .from = GGS_FROM_STRING, .part = (part_), .offset = offsetof(type_, member_) }
+#define GGS_MEMBER_STRING_OR_NONE(part_, type_, member_) \
+    { .from = GGS_FROM_STRING, .null = GGS_NULL_TEXT, .part = (part_), .offset = offsetof(type_, member_) }
+// Is any of these bits set? UINT64_MAX: is it other than 0?
+#define GGS_MEMBER_TEST(part_, type_, member_, mask_) \
+    { .from = GGS_FROM_TEST, .part = (part_), .offset = offsetof(type_, member_), .mask = (mask_) }
+// What a function of the parts says. It fills the cell, which is all 0 when it is called.
+#define GGS_CALL(call_) \
+    { .from = GGS_FROM_CALL, .call = (call_) }
+#define GGS_CALL_OR_NONE(call_) \
+    { .from = GGS_FROM_CALL, .null = GGS_NULL_TEXT, .call = (call_) }
+
+#define GGS_FACT(fact_) \
+    { .from = GGS_FROM_FACT, .null = GGS_NULL_TEXT, .fact = (fact_) }
+
+void ggs_cell_text(struct ggs_cell * cell, const char * text); // NULL gives null
+
+// ---- tables ----
+
+enum { GGS_FIELDS_MOST = 32, GGS_FOREIGN_MOST = 7 };
+
+struct ggs_sink;
 
 struct ggs_flat_table {
     const char *             name;
@@ -42,69 +145,58 @@ struct ggs_flat_table {
     bool                     walks; // goes over all runs
     const struct ggs_field * fields;
     unsigned                 n_fields;
-    int (*produce)(struct ggs_export * export, const struct ggs_sink * sink, struct ggs_error * error);
+    // Where its rows come from: a function, or a table of the trace, row by row (part 0 is its struct, part 1 its number, a uint64_t),
+    // all of them or those that are wanted.
+    int (*produce)(const struct ggs_sink * sink, struct ggs_error * error);
+    enum ggs_trace_table rows;
+    bool (*wanted)(const struct ggs_export * export, const void * row);
+    // Which rows of other tables it names; ended by NULL. Their columns are called the same if `theirs` is NULL.
+    struct ggs_foreign_key {
+        const char *columns, *table, *theirs;
+    } foreign[GGS_FOREIGN_MOST];
 };
+#define GGS_FIELDS(fields_) .fields = (fields_), .n_fields = sizeof(fields_) / sizeof((fields_)[0])
+
+extern const struct ggs_flat_table ggs_table_ops, ggs_table_op_runs, ggs_table_accesses, ggs_table_experts;
+extern const struct ggs_flat_table ggs_table_runs, ggs_table_tokens, ggs_table_inputs;
+extern const struct ggs_flat_table ggs_table_graphs, ggs_table_nodes, ggs_table_edges;
+extern const struct ggs_flat_table ggs_table_tensors, ggs_table_buffers, ggs_table_files, ggs_table_transfers;
+extern const struct ggs_flat_table ggs_table_faults, ggs_table_block_requests, ggs_table_reads, ggs_table_residency;
+extern const struct ggs_flat_table ggs_table_processes, ggs_table_devices, ggs_table_lanes, ggs_table_kernels;
+extern const struct ggs_flat_table ggs_table_experiment;
 
 const struct ggs_flat_table * ggs_table(unsigned i); // NULL beyond the last
 const struct ggs_flat_table * ggs_table_find(const char * name);
 // Was this table asked for?
 bool     ggs_table_wanted(const struct ggs_export_options * options, const struct ggs_flat_table * table);
 unsigned ggs_tables_passes(const struct ggs_export_options * options);
+// May this column be null?
+bool ggs_field_nullable(const struct ggs_field * field);
 // All tables and columns as Markdown.
 void ggs_tables_describe(struct ggs_text * text);
 
-// ---- for producers ----
+// ---- SQL (sql.c) ----
 
-// A row that is filled from left to right.
-struct ggs_row {
-    struct ggs_cell cells[GGS_FIELDS_MOST];
-    unsigned        n;
+// CREATE TABLE. `keys`: with the primary key, and those foreign keys whose tables are exported too.
+void ggs_sql_table(struct ggs_text * sql, const struct ggs_flat_table * table,
+                   const struct ggs_export_options * options, bool keys);
+// CREATE VIEW for every view whose tables are exported.
+void ggs_sql_views(struct ggs_text * sql, const struct ggs_export_options * options);
+
+// ---- rows ----
+
+struct ggs_sink {
+    // `cells` are as many as the table has fields. Returns 0 or a negative status.
+    int (*row)(void * context, const struct ggs_cell * cells, struct ggs_error * error);
+    void * context;
+    struct ggs_export * export;
+    const struct ggs_flat_table * table;
 };
 
-static inline void ggs_row_begin(struct ggs_row * row) {
-    row->n = 0;
-}
+// A row from its parts; those that no column looks at may be NULL.
+int ggs_sink_put(const struct ggs_sink * sink, const void * const * parts, struct ggs_error * error);
 
-static inline void ggs_row_integer(struct ggs_row * row, int64_t value) {
-    row->cells[row->n++] = (struct ggs_cell){.integer = value};
-}
-
-static inline void ggs_row_null(struct ggs_row * row) {
-    row->cells[row->n++] = (struct ggs_cell){.null = true};
-}
-
-// 0 stands for "none" in most columns of a trace that name a row of another table.
-static inline void ggs_row_id(struct ggs_row * row, uint64_t value) {
-    row->cells[row->n++] = (struct ggs_cell){.null = value == 0, .integer = (int64_t) value};
-}
-
-// -1 stands for "none": layers, token steps, ends that were never seen.
-static inline void ggs_row_natural(struct ggs_row * row, int64_t value) {
-    row->cells[row->n++] = (struct ggs_cell){.null = value < 0, .integer = value};
-}
-
-static inline void ggs_row_real(struct ggs_row * row, double value) {
-    row->cells[row->n++] = (struct ggs_cell){.real = value};
-}
-
-void ggs_row_text(struct ggs_row * row, const char * text); // NULL gives null
-
-int ggs_rows_ops(struct ggs_export * export, const struct ggs_sink * sink, struct ggs_error * error);
-int ggs_rows_op_runs(struct ggs_export * export, const struct ggs_sink * sink, struct ggs_error * error);
-int ggs_rows_accesses(struct ggs_export * export, const struct ggs_sink * sink, struct ggs_error * error);
-int ggs_rows_experts(struct ggs_export * export, const struct ggs_sink * sink, struct ggs_error * error);
-int ggs_rows_runs(struct ggs_export * export, const struct ggs_sink * sink, struct ggs_error * error);
-int ggs_rows_tokens(struct ggs_export * export, const struct ggs_sink * sink, struct ggs_error * error);
-int ggs_rows_inputs(struct ggs_export * export, const struct ggs_sink * sink, struct ggs_error * error);
-int ggs_rows_graphs(struct ggs_export * export, const struct ggs_sink * sink, struct ggs_error * error);
-int ggs_rows_nodes(struct ggs_export * export, const struct ggs_sink * sink, struct ggs_error * error);
-int ggs_rows_edges(struct ggs_export * export, const struct ggs_sink * sink, struct ggs_error * error);
-int ggs_rows_tensors(struct ggs_export * export, const struct ggs_sink * sink, struct ggs_error * error);
-int ggs_rows_buffers(struct ggs_export * export, const struct ggs_sink * sink, struct ggs_error * error);
-int ggs_rows_files(struct ggs_export * export, const struct ggs_sink * sink, struct ggs_error * error);
-int ggs_rows_transfers(struct ggs_export * export, const struct ggs_sink * sink, struct ggs_error * error);
-int ggs_rows_faults(struct ggs_export * export, const struct ggs_sink * sink, struct ggs_error * error);
-int ggs_rows_requests(struct ggs_export * export, const struct ggs_sink * sink, struct ggs_error * error);
-int ggs_rows_reads(struct ggs_export * export, const struct ggs_sink * sink, struct ggs_error * error);
-int ggs_rows_residency(struct ggs_export * export, const struct ggs_sink * sink, struct ggs_error * error);
-int ggs_rows_experiment(struct ggs_export * export, const struct ggs_sink * sink, struct ggs_error * error);
+// All rows of sink->table.
+int ggs_sink_fill(const struct ggs_sink * sink, struct ggs_error * error);
+// Is the step among those that were asked for?
+bool ggs_export_has_step(const struct ggs_export * export, int64_t step);

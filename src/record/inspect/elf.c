@@ -8,7 +8,7 @@
 
 // ---- bytes ----
 
-// Copies what lies at `offset`; false where it is not all inside the file.
+// Copies what lies at `offset`; false if it is not all inside the file.
 static bool get(const struct ggs_elf * elf, uint64_t offset, void * to, size_t size) {
     if (!ggs_inside(offset, size, elf->mapping.size)) return false;
     memcpy(to, elf->mapping.data + offset, size);
@@ -41,7 +41,7 @@ static bool program_header(const struct ggs_elf * elf, const Elf64_Ehdr * header
     return get(elf, offset, segment, sizeof(*segment));
 }
 
-// The place in the file of an address in memory; false where no segment has it.
+// The place in the file of an address in memory; false if no segment has it.
 static bool file_offset(const struct ggs_elf * elf, const Elf64_Ehdr * header, uint64_t address, uint64_t * offset) {
     for (unsigned i = 0; i < header->e_phnum; i++) {
         Elf64_Phdr segment;
@@ -63,6 +63,12 @@ static void read_segments(struct ggs_elf * elf, const Elf64_Ehdr * header) {
         } else if (segment.p_type == PT_DYNAMIC) {
             elf->dynamic         = true;
             elf->dynamic_entries = place;
+        } else if (segment.p_type == PT_LOAD && (segment.p_flags & PF_X) != 0 && place.size > elf->code.size) {
+            elf->code         = place;
+            elf->code_address = segment.p_vaddr;
+        } else if (segment.p_type == PT_GNU_EH_FRAME) {
+            elf->frames         = place;
+            elf->frames_address = segment.p_vaddr;
         }
     }
 }
@@ -194,20 +200,26 @@ enum ggs_elf_definition ggs_elf_defines(const struct ggs_elf * elf, const char *
     return defined_in(elf, elf->symbols, elf->strings, function) ? GGS_ELF_LOCAL : GGS_ELF_UNDEFINED;
 }
 
-bool ggs_elf_calls(const struct ggs_elf * elf, const char * function) {
+unsigned ggs_elf_slots(const struct ggs_elf * elf, const char * function, uint64_t * slots, unsigned most) {
+    unsigned n = 0;
     for (int table = 0; table < 2; table++) {
         struct ggs_elf_table all = elf->relocations[table];
-        for (uint64_t i = 0; i < all.size / sizeof(Elf64_Rela); i++) {
+        for (uint64_t i = 0; n < most && i < all.size / sizeof(Elf64_Rela); i++) {
             Elf64_Rela relocation;
             Elf64_Sym  symbol;
             if (!get(elf, all.offset + i * sizeof(relocation), &relocation, sizeof(relocation))) break;
             uint64_t index = ELF64_R_SYM(relocation.r_info);
             if (index == 0 || !symbol_at(elf, elf->dynamic_symbols, index, &symbol)) continue;
             const char * name = string_at(elf, elf->dynamic_strings, symbol.st_name);
-            if (name != NULL && strcmp(name, function) == 0) return true;
+            if (name != NULL && strcmp(name, function) == 0) slots[n++] = relocation.r_offset;
         }
     }
-    return false;
+    return n;
+}
+
+bool ggs_elf_calls(const struct ggs_elf * elf, const char * function) {
+    uint64_t slot;
+    return ggs_elf_slots(elf, function, &slot, 1) > 0;
 }
 
 const char * ggs_elf_needs(const struct ggs_elf * elf, size_t number) {

@@ -23,7 +23,7 @@ struct ggs_elf_table { // [offset, offset + size) lies inside the file
 struct ggs_elf {
     struct ggs_mapping   mapping;
     uint16_t             machine;     // EM_X86_64, ...
-    const char *         interpreter; // the dynamic linker, NULL where there is none: a static program or a library
+    const char *         interpreter; // the dynamic linker, NULL if there is none: a static program or a library
     bool                 dynamic;     // has a dynamic section
     bool                 symbolic;    // -Bsymbolic: the library's own definitions come first
     const char *         soname;      // NULL for none
@@ -31,9 +31,11 @@ struct ggs_elf {
     struct ggs_elf_table dynamic_entries, dynamic_symbols, dynamic_strings;
     struct ggs_elf_table symbols, strings; // .symtab, where the file is not stripped
     struct ggs_elf_table relocations[2];   // DT_JMPREL and DT_RELA
+    struct ggs_elf_table code, frames; // the largest executable segment, and the sorted table of where functions begin
+    uint64_t             code_address, frames_address;
 };
 
-// GGS_FORMAT where it is no ELF file, GGS_UNSUPPORTED where it is one of another kind (32 bits, big endian).
+// GGS_FORMAT if it is no ELF file, GGS_UNSUPPORTED if it is one of another kind (32 bits, big endian).
 int  ggs_elf_open(struct ggs_elf * elf, const char * path, struct ggs_error * error);
 int  ggs_elf_open_memory(struct ggs_elf * elf, const void * data, size_t size, const char * label,
                          struct ggs_error * error);
@@ -47,6 +49,12 @@ enum ggs_elf_definition {
 enum ggs_elf_definition ggs_elf_defines(const struct ggs_elf * elf, const char * function);
 // Is there a relocation for it?
 bool ggs_elf_calls(const struct ggs_elf * elf, const char * function);
+// The addresses of the slots through which it is called, `most` at most; returns how many.
+unsigned ggs_elf_slots(const struct ggs_elf * elf, const char * function, uint64_t * slots, unsigned most);
+// Does the function that calls `marker` through the dynamic linker, or one that calls that one, call `function` so too? (calls.c) What is
+// inlined there is not called, whatever the rest of the file does.
+enum ggs_elf_answer { GGS_ELF_NOT_KNOWN, GGS_ELF_NO, GGS_ELF_YES };
+enum ggs_elf_answer ggs_elf_calls_beside(const struct ggs_elf * elf, const char * marker, const char * function);
 // The i-th library that it needs, NULL beyond the last.
 const char * ggs_elf_needs(const struct ggs_elf * elf, size_t i);
 // The name of the i-th exported function, or NULL where symbol i is none; false beyond the last symbol.

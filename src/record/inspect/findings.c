@@ -5,22 +5,21 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/array.h"
+
 void ggs_findings_add(struct ggs_findings * report, enum ggs_finding_level level, const char * topic, const char * fix,
                       const char * format, ...) {
-    struct ggs_finding * more = realloc(report->findings, (report->count + 1) * sizeof(*more));
-    if (more == NULL) {
-        report->failed = true;
-        return;
-    }
-    report->findings         = more;
-    struct ggs_finding * new = &more[report->count];
-    *new = (struct ggs_finding){.level = level, .topic = topic, .fix = fix == NULL ? NULL : strdup(fix)};
-    va_list arguments;
+    struct ggs_finding finding = {.level = level, .topic = topic, .fix = fix == NULL ? NULL : strdup(fix)};
+    va_list            arguments;
     va_start(arguments, format);
-    if (vasprintf(&new->text, format, arguments) < 0) new->text = NULL;
+    if (vasprintf(&finding.text, format, arguments) < 0) finding.text = NULL;
     va_end(arguments);
-    if (new->text == NULL || (fix != NULL && new->fix == NULL)) report->failed = true;
-    report->count++;
+    if (finding.text != NULL && (fix == NULL || finding.fix != NULL) &&
+        ggs_array_push(report->findings, report->count, report->capacity, finding))
+        return;
+    report->failed = true;
+    free(finding.text);
+    free(finding.fix);
 }
 
 void ggs_findings_release(struct ggs_findings * report) {

@@ -18,7 +18,7 @@ struct ggs_finding {
 // A zeroed struct is empty.
 struct ggs_findings {
     struct ggs_finding * findings;
-    size_t               count;
+    size_t               count, capacity;
     bool                 failed; // out of memory
 };
 

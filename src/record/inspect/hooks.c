@@ -120,6 +120,24 @@ static void check_hook(struct ggs_findings * report, const struct ggs_libraries 
     ggs_text_release(&blind.text);
 }
 
+// A compiler may put the barrier into the loop over the nodes (clang does), while other files of the same library still call it.
+static void check_barrier(struct ggs_findings * report, const struct ggs_libraries * engine) {
+    struct names inlined = {0};
+    for (size_t i = 0; i < engine->count; i++) {
+        const struct ggs_elf * elf = &engine->items[i].elf;
+        if (ggs_elf_defines(elf, "ggml_barrier") == GGS_ELF_EXPORTED &&
+            ggs_elf_calls_beside(elf, "ggml_cpu_extra_compute_forward", "ggml_barrier") == GGS_ELF_NO)
+            add_name(&inlined, engine->items[i].path);
+    }
+    const char * where = finish_names(&inlined);
+    if (where[0] != '\0')
+        ggs_findings_add(
+            report, GGS_FINDING_WARN, "ops", "build llama.cpp with gcc, or with clang and -fsemantic-interposition",
+            "the loop over the operations in %s has ggml_barrier inlined: an operation's wait is not seen, and its end only as far as the next one's begin tells",
+            where);
+    ggs_text_release(&inlined.text);
+}
+
 void ggs_findings_hooks(struct ggs_findings * report, const struct ggs_libraries * capture,
                         const struct ggs_libraries * engine) {
     const char * name;
@@ -129,4 +147,5 @@ void ggs_findings_hooks(struct ggs_findings * report, const struct ggs_libraries
             if (name != NULL && loss_of(name) == &losses[k]) check_hook(report, engine, name);
         }
     }
+    check_barrier(report, engine);
 }

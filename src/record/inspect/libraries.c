@@ -8,12 +8,8 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/array.h"
 #include "base/error.h"
-
-const char * ggs_file_name(const char * path) {
-    const char * slash = strrchr(path, '/');
-    return slash == NULL ? path : slash + 1;
-}
 
 static bool is_engine_library(const char * name) {
     return strncmp(name, "libggml", 7) == 0 || strncmp(name, "libllama", 8) == 0;
@@ -25,33 +21,37 @@ int ggs_libraries_add(struct ggs_libraries * libraries, const char * path) {
     for (size_t i = 0; i < libraries->count; i++) {
         if (strcmp(libraries->items[i].path, real) == 0) return 0;
     }
-    struct ggs_library * more = realloc(libraries->items, (libraries->count + 1) * sizeof(*more));
-    if (more == NULL) return GGS_MEMORY;
-    libraries->items         = more;
-    struct ggs_library * new = &more[libraries->count];
-    if (ggs_elf_open(&new->elf, real, NULL) != 0) return 0;
-    new->path = strdup(real);
-    if (new->path == NULL) {
-        ggs_elf_close(&new->elf);
-        return GGS_MEMORY;
-    }
-    libraries->count++;
-    return 0;
+    struct ggs_library library;
+    if (ggs_elf_open(&library.elf, real, NULL) != 0) return 0;
+    library.path = strdup(real);
+    if (library.path != NULL && ggs_array_push(libraries->items, libraries->count, libraries->capacity, library))
+        return 0;
+    free(library.path);
+    ggs_elf_close(&library.elf);
+    return GGS_MEMORY;
 }
 
-int ggs_libraries_add_backends(struct ggs_libraries * libraries, const char * folder) {
+static int add_folder(struct ggs_libraries * libraries, const char * folder, const char * prefix) {
     DIR * entries = opendir(folder);
     int   status  = 0;
     if (entries == NULL) return 0;
     const struct dirent * entry;
     while (status == 0 && (entry = readdir(entries)) != NULL) {
         char path[PATH_MAX];
-        if (strncmp(entry->d_name, "libggml-cpu", 11) != 0 || strstr(entry->d_name, ".so") == NULL) continue;
+        if (strncmp(entry->d_name, prefix, strlen(prefix)) != 0 || strstr(entry->d_name, ".so") == NULL) continue;
         if (snprintf(path, sizeof(path), "%s/%s", folder, entry->d_name) < (int) sizeof(path))
             status = ggs_libraries_add(libraries, path);
     }
     closedir(entries);
     return status;
+}
+
+int ggs_libraries_add_backends(struct ggs_libraries * libraries, const char * folder) {
+    return add_folder(libraries, folder, "libggml-cpu");
+}
+
+int ggs_libraries_add_ggml(struct ggs_libraries * libraries, const char * folder) {
+    return add_folder(libraries, folder, "libggml");
 }
 
 // Is there FOLDER/NAME? `$ORIGIN` in the folder stands for the folder of `origin`.

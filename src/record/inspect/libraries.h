@@ -4,6 +4,7 @@
 
 #include <stddef.h>
 
+#include "base/file.h"
 #include "record/inspect/elf.h"
 
 struct ggs_library {
@@ -13,16 +14,15 @@ struct ggs_library {
 
 struct ggs_libraries {
     struct ggs_library * items;
-    size_t               count;
+    size_t               count, capacity;
 };
 
 // Adds a file; one that is there already, or is no ELF file, is left out. Returns 0, or GGS_MEMORY.
 int ggs_libraries_add(struct ggs_libraries * libraries, const char * path);
 // Adds every libggml-cpu*.so of a folder.
 int ggs_libraries_add_backends(struct ggs_libraries * libraries, const char * folder);
+// Adds every libggml*.so of a folder.
+int ggs_libraries_add_ggml(struct ggs_libraries * libraries, const char * folder);
 // Adds what `elf`, which lies at `path`, needs of ggml and llama.cpp, and what that needs, and the backends beside it.
 int  ggs_libraries_add_needed(struct ggs_libraries * libraries, const struct ggs_elf * elf, const char * path);
 void ggs_libraries_release(struct ggs_libraries * libraries);
-
-// The file name in a path.
-const char * ggs_file_name(const char * path);

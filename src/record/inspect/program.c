@@ -80,6 +80,77 @@ int ggs_program_find(struct ggs_program * program, const char * name, struct ggs
     return 0;
 }
 
+// ---- programs that start others ----
+
+// With how many words of its own before the other's name, options aside; the letters of options that take the next word.
+static const struct wrapper {
+    const char * name;
+    unsigned     words;
+    const char * with_value;
+} wrappers[] = {
+    {"env", 0, "uCS"},        {"timeout", 1, "ks"}, {"nice", 0, "n"},    {"nohup", 0, ""},    {"setsid", 0, ""},
+    {"time", 0, "of"},        {"stdbuf", 0, "ioe"}, {"taskset", 1, ""},  {"ionice", 0, "cn"}, {"chrt", 1, "TPD"},
+    {"numactl", 0, "iNmpCP"}, {"catchsegv", 0, ""}, {"unbuffer", 0, ""},
+};
+
+bool ggs_program_is_shell(const struct ggs_program * program) {
+    static const char * const shells[] = {"sh", "bash", "dash", "zsh", "ksh", "fish", "busybox"};
+    for (size_t i = 0; i < sizeof(shells) / sizeof(shells[0]); i++)
+        if (strcmp(ggs_file_name(program->path), shells[i]) == 0) return true;
+    return false;
+}
+
+// The first word of a shell's command line that names a program: behind assignments, exec and wrappers' words.
+static bool first_program(const char * line, char inner[PATH_MAX]) {
+    char               word[PATH_MAX];
+    struct ggs_program program;
+    while (*line != '\0') {
+        line += strspn(line, " \t\n;&|(){}");
+        size_t length = strcspn(line, " \t\n;&|(){}");
+        bool   quoted = length > 1 && (line[0] == '\'' || line[0] == '"') && line[length - 1] == line[0];
+        snprintf(word, sizeof(word), "%.*s", (int) (quoted ? length - 2 : length), line + quoted);
+        line += length;
+        if (word[0] == '\0' || strchr(word, '=') != NULL || strcmp(word, "exec") == 0) continue;
+        if (ggs_program_find(&program, word, NULL) != 0) return false;
+        memcpy(inner, word, sizeof(word));
+        return true;
+    }
+    return false;
+}
+
+bool ggs_program_unwrap(char * const * words, unsigned n, char inner[PATH_MAX], unsigned * skipped) {
+    struct ggs_program program = {.interpreter = ""};
+    snprintf(program.path, sizeof(program.path), "%s", words[0]);
+    *skipped = 0;
+    if (ggs_program_is_shell(&program)) {
+        unsigned i = 1;
+        while (i < n && words[i][0] == '-' && strchr(words[i], 'c') == NULL) i++;
+        return i + 1 < n && words[i][0] == '-' && first_program(words[i + 1], inner);
+    }
+    for (size_t k = 0; k < sizeof(wrappers) / sizeof(wrappers[0]); k++) {
+        const struct wrapper * wrapper = &wrappers[k];
+        unsigned               own     = wrapper->words;
+        if (strcmp(ggs_file_name(words[0]), wrapper->name) != 0) continue;
+        for (unsigned i = 1; i < n; i++) {
+            if (words[i][0] == '-') {
+                bool takes = words[i][1] != '-' && words[i][1] != '\0' && words[i][2] == '\0' &&
+                             strchr(wrapper->with_value, words[i][1]) != NULL;
+                i += takes;
+            } else if (strchr(words[i], '=') != NULL && strcmp(wrapper->name, "env") == 0) {
+                continue;
+            } else if (own > 0) {
+                own--;
+            } else {
+                snprintf(inner, PATH_MAX, "%s", words[i]);
+                *skipped = i;
+                return true;
+            }
+        }
+        return false;
+    }
+    return false;
+}
+
 // ---- can a library be preloaded? ----
 
 // The kernel marks such a program as secure, and the dynamic linker then ignores LD_PRELOAD. (For root nothing is gained by

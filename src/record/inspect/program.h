@@ -20,6 +20,11 @@ int ggs_program_find(struct ggs_program * program, const char * name, struct ggs
 // the interpreter may start something else.
 int ggs_program_check(const struct ggs_program * program, bool * only_warn, struct ggs_error * error);
 
+// Is the command one that starts another (timeout 5 PROGRAM, env A=b PROGRAM, sh -c 'PROGRAM ...')? Then `inner` is what it starts, and
+// `*skipped` the number of words before it; 0 if it stands within a word.
+bool ggs_program_unwrap(char * const * words, unsigned n, char inner[PATH_MAX], unsigned * skipped);
+bool ggs_program_is_shell(const struct ggs_program * program);
+
 // Appends the likeliest reason why a recording of the program is empty, as the end of a sentence. `stderr_file` is what the
 // program wrote, `exit_status` how it ended (as waitpid says).
 void ggs_program_explain(const struct ggs_program * program, const char * stderr_file, int wait_status,

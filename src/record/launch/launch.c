@@ -30,12 +30,13 @@ struct session {
     int              main_pty, error_pty; // masters, -1 for none; owned by `out` or `err`
     bool             forwards_input;
     int              signals; // signalfd
-    int              reports; // from the monitor, -1 where the program is our own child
+    int              reports; // from the monitor, -1 if the program is our own child
     pid_t            child;   // our child: the program, or the monitor
     pid_t            program;
-    int              gate[2]; // the program begins when a byte comes through
+    int              begin[2]; // the program begins when a byte comes through
     int              wait_status;
     bool             ended;
+    bool             stays; // a process of ours passes on what comes later
     sigset_t         mask_before;
     struct sigaction child_before;
 };
@@ -124,7 +125,7 @@ static int watch_signals(struct session * session, struct ggs_error * error) {
     sigaddset(&blocked, SIGTTIN);
     sigaddset(&blocked, SIGTTOU);
     sigprocmask(SIG_BLOCK, &blocked, &session->mask_before);
-    // Where our parent ignores SIGCHLD, children would vanish without a status.
+    // If our parent ignores SIGCHLD, children would vanish without a status.
     struct sigaction wait_for_children = {.sa_handler = SIG_DFL};
     sigaction(SIGCHLD, &wait_for_children, &session->child_before);
     signal(SIGPIPE, SIG_IGN);
@@ -138,13 +139,13 @@ static void restore_signals(const struct session * session) {
     sigprocmask(SIG_SETMASK, &session->mask_before, NULL);
 }
 
-// In the child: waits until whoever watches the program is ready. False where nobody will be.
-static bool pass_gate(const struct session * session) {
+// In the child: waits until whoever watches the program is ready. False if nobody will be.
+static bool wait_for_start(const struct session * session) {
     char    byte;
     ssize_t n;
-    close(session->gate[1]);
+    close(session->begin[1]);
     do {
-        n = read(session->gate[0], &byte, 1);
+        n = read(session->begin[0], &byte, 1);
     } while (n < 0 && errno == EINTR);
     return n == 1;
 }
@@ -156,7 +157,7 @@ __attribute__((noreturn)) static void become(const struct session * session, con
         if (session->ends.child[i] >= 0) dup2(session->ends.child[i], i);
     }
     restore_signals(session);
-    if (!pass_gate(session)) _exit(126);
+    if (!wait_for_start(session)) _exit(126);
     execvpe(launch->path, launch->argv, launch->environment);
     int     reason = errno;
     ssize_t n      = write(failure, &reason, sizeof(reason));
@@ -183,7 +184,7 @@ __attribute__((noreturn)) static void monitor(const struct session * session, co
     int status = program < 0 ? errno : 0;
     if (program < 0 && write(failure, &status, sizeof(status)) < 0) _exit(1);
     close(failure);
-    close(session->gate[1]);
+    close(session->begin[1]);
     if (program > 0) {
         setpgid(program, program); // both sides do it: whoever comes first
         tcsetpgrp(terminal, program);
@@ -195,14 +196,16 @@ __attribute__((noreturn)) static void monitor(const struct session * session, co
     while (waitpid(program, &status, WUNTRACED) == program) {
         if (write(reports, &status, sizeof(status)) < 0 || !WIFSTOPPED(status)) break;
     }
+    // The session ends with its leader: what the program left running keeps its terminal until nobody reads there any more.
+    if (read(reports, &status, sizeof(status)) < 0) _exit(1);
     _exit(0);
 }
 
 static int start(struct session * session, const struct ggs_launch * launch, struct ggs_error * error) {
     int failure[2], reports[2] = {-1, -1}, reason = 0;
     if (pipe2(failure, O_CLOEXEC) != 0) return ggs_fail_errno(error, "cannot open a pipe");
-    if (pipe2(session->gate, O_CLOEXEC) != 0) {
-        session->gate[0] = session->gate[1] = -1;
+    if (pipe2(session->begin, O_CLOEXEC) != 0) {
+        session->begin[0] = session->begin[1] = -1;
         close(failure[0]);
         close(failure[1]);
         return ggs_fail_errno(error, "cannot open a pipe");
@@ -215,7 +218,10 @@ static int start(struct session * session, const struct ggs_launch * launch, str
     }
     session->child = fork();
     if (session->child == 0) {
-        if (on_pty) monitor(session, launch, failure[1], reports[1]);
+        if (on_pty) {
+            close(reports[0]);
+            monitor(session, launch, failure[1], reports[1]);
+        }
         become(session, launch, failure[1]);
     }
     if (session->child < 0) reason = errno;
@@ -226,8 +232,8 @@ static int start(struct session * session, const struct ggs_launch * launch, str
     if (session->child > 0) {
         if (on_pty && read(session->reports, &session->program, sizeof(session->program)) < 0) session->program = -1;
         if (session->program > 0 && launch->started != NULL) launch->started(launch->context, session->program);
-        // Where the byte does not come through, the child ends by itself, and is seen to.
-        if (write(session->gate[1], "", 1) < 0) close(session->gate[1]), session->gate[1] = -1;
+        // If the byte does not come through, the child ends by itself, and is seen to.
+        if (write(session->begin[1], "", 1) < 0) close(session->begin[1]), session->begin[1] = -1;
         ssize_t n;
         do {
             n = read(failure[0], &reason, sizeof(reason));
@@ -392,25 +398,48 @@ static void turn(struct session * session) {
     if (fds[REPORTS].revents != 0) on_report(session);
 }
 
-// After the program's end: what it wrote is in the pipe already, and nothing else is waited for.
+// After the program's end: what it wrote is in the pipe already. True if nothing is left of that; `from` stays open if somebody else,
+// a child in the background, can still write.
 static bool drained(struct ggs_relay * relay) {
     while (!ggs_relay_pending(relay)) {
-        if (!ggs_relay_read(relay)) {
-            ggs_relay_close(relay);
-            return true;
-        }
+        if (!ggs_relay_read(relay)) return true;
     }
     return false;
 }
 
+// Passes on what comes after the program's end, from whatever it left running, until that ends too. It is a process of its own, because we
+// return with the program.
+static void stay_behind(struct session * session) {
+    pid_t child = fork();
+    if (child > 0) waitpid(child, NULL, 0);
+    if (child != 0) return;
+    if (fork() != 0) _exit(0); // nobody waits for the other one
+    int keep[] = {session->out.from, session->err.from, session->out.copy, session->err.copy, session->reports};
+    for (int fd = 3; fd < 1024; fd++) {
+        bool kept = false;
+        for (size_t i = 0; i < sizeof(keep) / sizeof(keep[0]); i++) kept = kept || fd == keep[i];
+        if (!kept) close(fd);
+    }
+    close(STDIN_FILENO);
+    session->signals = -1;
+    session->ended   = true;
+    restore_signals(session);
+    signal(SIGPIPE, SIG_IGN);
+    if (session->reports >= 0) signal(SIGHUP, SIG_IGN);
+    while (session->out.from >= 0 || session->err.from >= 0) {
+        struct pollfd fds[2] = {wish_of(&session->out), wish_of(&session->err)};
+        if (poll(fds, 2, -1) < 0) continue;
+        serve_relay(&session->out, &fds[0]);
+        serve_relay(&session->err, &fds[1]);
+    }
+    _exit(0);
+}
+
 static void follow(struct session * session) {
     while (!session->ended) turn(session);
-    for (;;) {
-        bool out = drained(&session->out);
-        bool err = drained(&session->err);
-        if (out && err) return;
-        turn(session);
-    }
+    while (!drained(&session->out) | !drained(&session->err)) turn(session);
+    session->stays = session->out.from >= 0 || session->err.from >= 0;
+    if (session->stays) stay_behind(session);
 }
 
 static void close_session(struct session * session) {
@@ -420,11 +449,12 @@ static void close_session(struct session * session) {
     ggs_relay_close(&session->err);
     if (session->signals >= 0) close(session->signals);
     for (int i = 0; i < 2; i++) {
-        if (session->gate[i] >= 0) close(session->gate[i]);
+        if (session->begin[i] >= 0) close(session->begin[i]);
     }
     if (session->reports >= 0) {
         close(session->reports);
-        waitpid(session->child, NULL, 0);
+        // The monitor goes with the last reader of its terminal: with us, or with what stays behind.
+        if (!session->stays) waitpid(session->child, NULL, 0);
     }
     restore_signals(session);
 }
@@ -432,9 +462,9 @@ static void close_session(struct session * session) {
 int ggs_launch(const struct ggs_launch * launch, struct ggs_launch_result * result, struct ggs_error * error) {
     struct session * session = calloc(1, sizeof(*session));
     if (session == NULL) return ggs_fail_memory(error);
-    session->signals = session->reports = session->gate[0] = session->gate[1] = -1;
-    *result                                                                   = (struct ggs_launch_result){0};
-    int status                                                                = watch_signals(session, error);
+    session->signals = session->reports = session->begin[0] = session->begin[1] = -1;
+    *result                                                                     = (struct ggs_launch_result){0};
+    int status                                                                  = watch_signals(session, error);
     if (status == 0) status = open_ends(session, launch, error);
     if (status == 0) status = start(session, launch, error);
     close_child_ends(session);

@@ -8,8 +8,8 @@
 // What the program writes is passed on at once, byte by byte the same, and copied to a file. On a pty keys mean what the
 // program wants them to mean: Ctrl-C, Ctrl-D and Ctrl-Z work as they do without us, and its window is as large as ours.
 //
-// Signals that are sent to us (INT, TERM, HUP, QUIT, USR1, USR2) reach the program once. A program that ends takes us
-// with it even where a child of its own holds the pipes open.
+// Signals that are sent to us (INT, TERM, HUP, QUIT, USR1, USR2) reach the program once. We return when the
+// program has ended. If a child of its own still holds its pipes or its terminal, a small process stays and passes on what comes.
 #pragma once
 
 #include <stdint.h>
@@ -30,9 +30,9 @@ struct ggs_launch {
 
 struct ggs_launch_result {
     int wait_status;  // as waitpid says it
-    int stdout_errno; // why a copy is not whole, 0 where it is
+    int stdout_errno; // why a copy is not whole, 0 if it is
     int stderr_errno;
 };
 
-// Returns 0 once the program has ended, however it ended. Fails only where it could not be started.
+// Returns 0 once the program has ended, however it ended. Fails only if it could not be started.
 int ggs_launch(const struct ggs_launch * launch, struct ggs_launch_result * result, struct ggs_error * error);

@@ -13,7 +13,7 @@ struct ggs_relay {
     int    copy;        // -1: none
     bool   from_pty;    // `from` is the master of a pty: see below
     bool   held_return; // a \r that may be the terminal's
-    int    copy_errno;  // why the copy is not whole, 0 where it is
+    int    copy_errno;  // why the copy is not whole, 0 if it is
     size_t filled, sent;
     char   data[65536];
 };
@@ -29,7 +29,7 @@ static inline bool ggs_relay_pending(const struct ggs_relay * relay) {
     return relay->filled > relay->sent;
 }
 
-// Reads once. Returns false where nothing was there to be read: at the end (then `from` is closed), or for now.
+// Reads once. Returns false if nothing was there to be read: at the end (then `from` is closed), or for now.
 bool ggs_relay_read(struct ggs_relay * relay);
 // Writes once. A destination that is gone is noted (to = -1), and `from` is closed: the program then gets SIGPIPE or EPIPE,
 // as it would without us. A pty is read on, because a terminal never breaks like a pipe.

@@ -65,7 +65,7 @@ static void * keep_ahead(void * context) {
         if (poll(fds, 2, -1) < 0 && errno != EINTR) return NULL;
         if (fds[0].revents != 0) return NULL;
         unsigned taken = fds[1].revents != 0 ? count_taken(ahead->watch) : 0;
-        // Where one cannot be made, the library makes its own, and says why that fails.
+        // If one cannot be made, the library makes its own, and says why that fails.
         while (taken > 0 && make_segment(ahead) == 0) taken--;
     }
 }

@@ -16,12 +16,12 @@ struct ggs_cold {
     uint64_t before; // bytes that were in memory, and that are now
     uint64_t after;
     bool     unknown; // some files are neither ours nor writable: of these the kernel does not say what is in memory
-    pid_t    holder;  // a process that has one of them mapped, 0 where none was found
+    pid_t    holder;  // a process that has one of them mapped, 0 if none was found
     char     command[64]; // its name
 };
 
 // Drops the files of a GGUF model, every one of a split model's.
 int ggs_cold_drop(struct ggs_cold * cold, const char * model, struct ggs_error * error);
 
-// Bytes of an open file that are in memory. False where the kernel would not say.
+// Bytes of an open file that are in memory. False if the kernel would not say.
 bool ggs_cold_resident(int fd, uint64_t * bytes);

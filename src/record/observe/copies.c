@@ -35,9 +35,9 @@ static bool is_among(const char * name, const char * const * names, size_t n) {
 }
 
 static bool is_repacked(const struct ggs_gguf_tensor * tensor) {
-    static const char * const usual[] = {"q4_0", "q2_K", "q4_K", "iq4_nl"};
-    static const char * const tiles[] = {"q4_0", "q4_1", "q8_0", "q4_K", "q5_K", "q6_K", "iq4_xs"};
-    const struct ggs_type *   type    = ggs_type_find(tensor->type);
+    static const char * const    usual[] = {"q4_0", "q2_K", "q4_K", "iq4_nl"};
+    static const char * const    tiles[] = {"q4_0", "q4_1", "q8_0", "q4_K", "q5_K", "q6_K", "iq4_xs"};
+    const struct ggs_gguf_type * type    = ggs_type_find(tensor->type);
     // The embedding is looked up in, not multiplied with.
     if (type == NULL || tensor->n_dims < 2 ||
         (tensor->name_length == 17 && memcmp(tensor->name, "token_embd.weight", 17) == 0))

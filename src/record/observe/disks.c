@@ -10,6 +10,7 @@
 #include <sys/stat.h>
 #include <sys/sysmacros.h>
 
+#include "base/array.h"
 #include "base/error.h"
 
 enum { SECTOR = 512 };
@@ -103,14 +104,14 @@ void ggs_disks_release(struct ggs_disks * disks) {
 // The same list with more at its end, most of the time: files are numbered as the recording meets them.
 static const struct ggs_disk_file * file_of(struct ggs_disks * disks, size_t i, const char * path) {
     if (i < disks->n_files) return strcmp(disks->files[i].path, path) == 0 ? &disks->files[i] : NULL;
-    struct ggs_disk_file * more = realloc(disks->files, (i + 1) * sizeof(*more));
-    if (more == NULL) return NULL;
-    disks->files = more;
-    more[i]      = (struct ggs_disk_file){.path = strdup(path)};
-    if (more[i].path == NULL) return NULL;
-    look_at(&more[i], path, NULL); // without a disk none of the requests are its own
-    disks->n_files = i + 1;
-    return &more[i];
+    if (i > disks->n_files) return NULL;
+    struct ggs_disk_file file = {.path = strdup(path)};
+    if (file.path == NULL || !ggs_array_push(disks->files, disks->n_files, disks->capacity, file)) {
+        free(file.path);
+        return NULL;
+    }
+    look_at(&disks->files[i], path, NULL); // without a disk none of the requests are its own
+    return &disks->files[i];
 }
 
 // The last extent that begins at the offset or before; `next` is where the one behind it begins.

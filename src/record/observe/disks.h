@@ -23,7 +23,7 @@ struct ggs_disk_file {
 // A zeroed struct is ready for use.
 struct ggs_disks {
     struct ggs_disk_file * files;
-    size_t                 n_files;
+    size_t                 n_files, capacity;
 };
 
 void ggs_disks_release(struct ggs_disks * disks);

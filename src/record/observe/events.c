@@ -3,23 +3,15 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/array.h"
+
 void ggs_events_release(struct ggs_events * events) {
     free(events->list);
     *events = (struct ggs_events){0};
 }
 
 void ggs_events_add(struct ggs_events * events, const struct ggs_event * event) {
-    if (events->n == events->capacity) {
-        size_t             capacity = events->capacity == 0 ? 4096 : 2 * events->capacity;
-        struct ggs_event * bigger   = realloc(events->list, capacity * sizeof(*bigger));
-        if (bigger == NULL) {
-            events->dropped++;
-            return;
-        }
-        events->list     = bigger;
-        events->capacity = capacity;
-    }
-    events->list[events->n++] = *event;
+    if (!ggs_array_push(events->list, events->n, events->capacity, *event)) events->dropped++;
 }
 
 static int by_time(const void * a, const void * b) {

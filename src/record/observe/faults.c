@@ -7,6 +7,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "base/array.h"
 #include "trace/reader.h"
 
 enum { BEGIN, MAJOR, MINOR, EVENTS };
@@ -125,17 +126,7 @@ static void begin(struct ggs_faults * faults, const struct ggs_event * event, st
     if (faults->n_open == MOST_OPEN) let_go(faults, oldest(faults), outbox); // threads that died in a fault
     struct ggs_journal_fault fault = {
         .begin_ns = event->ns, .address = event->address, .pid = event->pid, .os_thread = event->os_thread};
-    if (faults->n_open == faults->capacity) {
-        size_t                     capacity = faults->capacity == 0 ? 64 : 2 * faults->capacity;
-        struct ggs_journal_fault * bigger   = realloc(faults->open, capacity * sizeof(*bigger));
-        if (bigger == NULL) {
-            ggs_outbox_fault(outbox, &fault);
-            return;
-        }
-        faults->open     = bigger;
-        faults->capacity = capacity;
-    }
-    faults->open[faults->n_open++] = fault;
+    if (!ggs_array_push(faults->open, faults->n_open, faults->capacity, fault)) ggs_outbox_fault(outbox, &fault);
 }
 
 void ggs_faults_see(struct ggs_faults * faults, const struct ggs_event * event, struct ggs_outbox * outbox) {

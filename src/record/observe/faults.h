@@ -28,7 +28,7 @@ int ggs_faults_probe(struct ggs_error * error);
 void ggs_faults_drain(struct ggs_faults * faults, struct ggs_events * events);
 // Pairs begins with ends; events in order of time.
 void ggs_faults_see(struct ggs_faults * faults, const struct ggs_event * event, struct ggs_outbox * outbox);
-// When the oldest fault that is under way began, UINT64_MAX where none is.
+// When the oldest fault that is under way began, UINT64_MAX if none is.
 uint64_t ggs_faults_oldest(const struct ggs_faults * faults);
 // What is under way will not end any more. Returns how many faults were lost.
 uint64_t ggs_faults_finish(struct ggs_faults * faults, struct ggs_outbox * outbox);

@@ -76,7 +76,7 @@ static bool find_group(const char * root, const char * process, int version, cha
     return found;
 }
 
-// Where the hierarchy is mounted, and which of its groups is seen there, in /proc/self/mountinfo:
+// If the hierarchy is mounted, and which of its groups is seen there, in /proc/self/mountinfo:
 //     36 35 0:30 /the/group /mount/point rw,relatime shared:1 - cgroup cgroup rw,memory
 static bool find_mount(const char * root, int version, char seen[PATH_MAX], char mount[PATH_MAX]) {
     char path[PATH_MAX], line[2 * PATH_MAX + 256];

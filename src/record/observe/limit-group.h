@@ -37,5 +37,5 @@ void ggs_limit_group_read(const char * root, const char * group, int version, st
 // Pages of shared memory that members were the first to touch. Reads memory.stat: when all is over.
 uint64_t ggs_limit_group_shared(const char * group);
 
-// The group that accounts the memory of a process, below the root folder; false where none does.
+// The group that accounts the memory of a process, below the root folder; false if none does.
 bool ggs_limit_group_of(const char * root, pid_t process, struct ggs_limit_place * place);

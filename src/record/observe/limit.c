@@ -229,7 +229,7 @@ void ggs_limit_end(struct ggs_limit * limit) {
     limit->stop = -1;
     if (!limit->made) return;
     bool gone = rmdir(limit->group.folder) == 0 || errno == ENOENT;
-    // The kernel may need a moment to see that the group is empty. Where the program left processes behind, the guardian waits.
+    // The kernel may need a moment to see that the group is empty. If the program left processes behind, the guardian waits.
     for (int i = 0; !gone && errno == EBUSY && i < LAST_TRIES; i++) {
         wait_ms(1);
         gone = rmdir(limit->group.folder) == 0;

@@ -36,7 +36,7 @@ struct ggs_limit {
 
 // Fails with a sentence where nothing permits it; nothing is left behind then. `bytes` of 0 gives no limit.
 int ggs_limit_make(struct ggs_limit * limit, uint64_t bytes, struct ggs_error * error);
-// Where systemd makes the group, `program` is the one with the prefix.
+// If systemd makes the group, `program` is the one with the prefix.
 int ggs_limit_join(struct ggs_limit * limit, pid_t program, struct ggs_error * error);
 // Once the program has ended; again is fine, and so is one that was never made. `use` stays.
 void ggs_limit_end(struct ggs_limit * limit);

@@ -117,7 +117,7 @@ int ggs_observer_begin(struct ggs_observer * watch, struct ggs_error * error) {
 }
 
 static void tell_loss(struct ggs_observer * watch, uint64_t reason, uint64_t count) {
-    struct ggs_journal_number loss = {{reason, 0, count, 0}};
+    struct ggs_journal_loss loss = {.reason = reason, .count = count};
     if (count > 0) ggs_machine_spool_append(watch->outbox.spool, GGS_JOURNAL_LOSS, now(), &loss, sizeof(loss));
 }
 

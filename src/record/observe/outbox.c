@@ -3,6 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/array.h"
 #include "record/observe/machine-spool.h"
 
 enum { MOST_WAITING = 1 << 18 };
@@ -17,17 +18,7 @@ static void refuse(struct ggs_outbox * outbox, uint32_t type) {
 }
 
 static void add(struct ggs_outbox * outbox, const struct ggs_outbox_record * record) {
-    if (outbox->n == outbox->capacity) {
-        size_t                     capacity = outbox->capacity == 0 ? 1024 : 2 * outbox->capacity;
-        struct ggs_outbox_record * bigger   = realloc(outbox->records, capacity * sizeof(*bigger));
-        if (bigger == NULL) {
-            refuse(outbox, record->type);
-            return;
-        }
-        outbox->records  = bigger;
-        outbox->capacity = capacity;
-    }
-    outbox->records[outbox->n++] = *record;
+    if (!ggs_array_push(outbox->records, outbox->n, outbox->capacity, *record)) refuse(outbox, record->type);
 }
 
 void ggs_outbox_fault(struct ggs_outbox * outbox, const struct ggs_journal_fault * fault) {

@@ -6,6 +6,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "base/array.h"
 #include "base/error.h"
 
 enum { ISSUE, COMPLETE, EVENTS };
@@ -158,17 +159,8 @@ static void issue(struct ggs_requests * requests, const struct ggs_event * event
                                               .write     = event->write},
                                    .sector = event->sector,
                                    .left   = event->bytes / SECTOR};
-    if (requests->n_open == requests->capacity) {
-        size_t                capacity = requests->capacity == 0 ? 64 : 2 * requests->capacity;
-        struct open_request * bigger   = realloc(requests->open, capacity * sizeof(*bigger));
-        if (bigger == NULL) {
-            ggs_outbox_request(outbox, &request.row);
-            return;
-        }
-        requests->open     = bigger;
-        requests->capacity = capacity;
-    }
-    requests->open[requests->n_open++] = request;
+    if (!ggs_array_push(requests->open, requests->n_open, requests->capacity, request))
+        ggs_outbox_request(outbox, &request.row);
 }
 
 void ggs_requests_see(struct ggs_requests * requests, const struct ggs_event * event, struct ggs_outbox * outbox) {

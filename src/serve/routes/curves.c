@@ -141,7 +141,7 @@ static int fill_machine(struct curve * curve, struct ggs_error * error) {
 // Columns of the machine's curves; `scratch` has room for one of them, because a column is copied when it is added.
 static void put_machine(const struct curve * curve, struct ggs_columns * columns, double * scratch) {
     for (unsigned which = 0; which < 3; which++) {
-        static const char * const names[] = {"faults", "stalled", "block_requests"};
+        static const char * const names[] = {"faults", "stalled_ns", "bytes_requested"};
         if (which < 2 ? curve->faults == NULL : curve->requests == NULL) continue;
         for (uint64_t i = 0; i < curve->pixels; i++) {
             const struct ggs_fault_bin * fault = which < 2 ? &curve->faults[i] : NULL;
@@ -199,10 +199,10 @@ int ggs_route_curves(struct ggs_question * request, struct ggs_error * error) {
     if (status == 0) status = fill_machine(&curve, error);
     if (status == 0) {
         ggs_columns_begin(columns, curve.pixels, curve.begin);
-        ggs_json_i64(&columns->json, "begin", curve.begin);
-        ggs_json_i64(&columns->json, "end", curve.end);
+        ggs_json_i64(&columns->json, "begin_ns", curve.begin);
+        ggs_json_i64(&columns->json, "end_ns", curve.end);
         ggs_json_double(&columns->json, "bin_ns", (double) (curve.end - curve.begin) / (double) curve.pixels);
-        ggs_columns_add(columns, "disk", GGS_CELL_F64, curve.disk, sizeof(*curve.disk), curve.pixels);
+        ggs_columns_add(columns, "bytes_disk", GGS_CELL_F64, curve.disk, sizeof(*curve.disk), curve.pixels);
         put_machine(&curve, columns, curve.disk);
         status = ggs_columns_end(columns, request->answer, error);
     }

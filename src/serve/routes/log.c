@@ -1,12 +1,10 @@
 // /api/x/N/log: the ops one after the other, a page at a time.
-#include <stdio.h>
-#include <stdlib.h>
+#include "answer/log.h"
+
 #include <string.h>
 
-#include "analyze/walk/words.h"
 #include "base/error.h"
 #include "base/number.h"
-#include "serve/routes/log-rows.h"
 #include "serve/routes/routes.h"
 
 enum { COUNT_MOST = 500 };
@@ -15,66 +13,37 @@ struct page {
     uint64_t from, count;
 };
 
-// ---- one row ----
+// What is asked for, and where it goes.
+struct asking {
+    struct ggs_question *       request;
+    const struct ggs_overview * overview;
+    struct ggs_log_filter       filter;
+    struct ggs_log_order        order;
+    struct page                 page;
+    struct ggs_json             json;
+};
 
-static void put_number_or_null(struct ggs_json * json, int64_t value) {
-    if (value < 0)
-        ggs_json_null(json, NULL);
-    else
-        ggs_json_i64(json, NULL, value);
-}
-
-static void put_place(struct ggs_json * json, const struct ggs_log_operand * main) {
-    const struct ggs_tensor * tensor = main->tensor;
-    if (tensor == NULL) {
-        ggs_json_null(json, NULL);
-        ggs_json_null(json, NULL);
-    } else if (tensor->source == GGS_SOURCE_DISK) {
-        ggs_json_string(json, NULL, "DISK");
-        ggs_json_u64(json, NULL, tensor->file_offset + main->first);
-    } else {
-        ggs_json_string(json, NULL, "BUFFER");
-        ggs_json_u64(json, NULL, tensor->buffer);
-    }
-}
-
-static void put_row(struct ggs_json * json, uint64_t row, const struct ggs_log_entry * entry) {
-    ggs_json_array(json, NULL);
-    ggs_json_u64(json, NULL, row);
-    ggs_json_i64(json, NULL, entry->begin_ns);
-    put_number_or_null(json, entry->token);
-    ggs_json_string(json, NULL, ggs_word_phase(entry->phase));
-    ggs_json_string(json, NULL, entry->op);
-    ggs_json_string(json, NULL, entry->tensor);
-    put_number_or_null(json, entry->layer);
-    ggs_json_u64(json, NULL, entry->threads);
-    ggs_json_u64(json, NULL, entry->read);
-    ggs_json_u64(json, NULL, entry->written);
-    put_place(json, &entry->main);
-    ggs_json_u64(json, NULL, (uint64_t) (entry->end_ns - entry->begin_ns));
-    ggs_json_u64(json, NULL, entry->wait_ns);
-    ggs_json_u64(json, NULL, entry->run);
-    ggs_json_u64(json, NULL, entry->node);
-    ggs_json_end(json);
+static void put_row(void * context, uint64_t row, const struct ggs_log_entry * entry) {
+    struct asking * asking = context;
+    ggs_log_write_row(&asking->json, &asking->request->trace, row, entry, asking->filter.operands);
 }
 
 // ---- everything, as the engine went ----
 
-static int put_plain(struct ggs_question * request, struct ggs_json * json, const struct ggs_overview * overview,
-                     const struct page * page, struct ggs_error * error) {
-    struct ggs_log_filter           filter = GGS_LOG_ALL;
-    const struct ggs_overview_run * run    = ggs_overview_at(overview, page->from);
+static int put_plain(struct asking * asking, struct ggs_error * error) {
+    struct ggs_log_filter           filter = asking->filter;
+    const struct ggs_overview_run * run    = ggs_overview_at(asking->overview, asking->page.from);
     struct ggs_log *                log;
     struct ggs_log_entry            entry;
-    uint64_t                        left = page->count;
+    uint64_t                        left = asking->page.count;
     if (run == NULL || left == 0) return 0;
     filter.first_run = run->run, filter.last_run = UINT64_MAX;
-    int status = ggs_log_open(&log, &request->trace, &filter, error);
+    int status = ggs_log_open(&log, &asking->request->trace, &filter, error);
     while (status >= 0 && left > 0 && (status = ggs_log_next(log, &entry, error)) > 0) {
-        if (run->run != entry.run) run = ggs_overview_find(overview, entry.run);
+        if (run->run != entry.run) run = ggs_overview_find(asking->overview, entry.run);
         if (run == NULL) break;
-        if (run->first_row + entry.number < page->from) continue;
-        put_row(json, run->first_row + entry.number, &entry);
+        if (run->first_row + entry.number < asking->page.from) continue;
+        put_row(asking, run->first_row + entry.number, &entry);
         left--;
     }
     ggs_log_close(log);
@@ -83,80 +52,10 @@ static int put_plain(struct ggs_question * request, struct ggs_json * json, cons
 
 // ---- filtered and sorted ----
 
-struct kept_row {
-    struct ggs_log_entry entry;
-    bool                 found;
-};
-
-static int by_run(const void * a, const void * b, void * context) {
-    const struct ggs_log_place * places = context;
-    const struct ggs_log_place * x = &places[*(const uint32_t *) a], *y = &places[*(const uint32_t *) b];
-    if (x->run != y->run) return x->run < y->run ? -1 : 1;
-    return x->node < y->node ? -1 : x->node > y->node;
-}
-
-// Fetches places of one run, which stand at order[0..n).
-static int fetch_run(struct ggs_question * request, struct ggs_log_filter * filter, const struct ggs_log_place * places,
-                     const uint32_t * order, uint64_t n, struct kept_row * rows, struct ggs_error * error) {
-    struct ggs_log *     log;
-    struct ggs_log_entry entry;
-    uint64_t             at = 0;
-    filter->first_run = filter->last_run = places[order[0]].run;
-    int status                           = ggs_log_open(&log, &request->trace, filter, error);
-    while (status >= 0 && at < n && (status = ggs_log_next(log, &entry, error)) > 0) {
-        if (entry.node != places[order[at]].node) continue;
-        rows[order[at++]] = (struct kept_row){entry, true};
-    }
-    ggs_log_close(log);
-    return status < 0 ? status : 0;
-}
-
-// Of the filter, what decides which operand is the one to show, and whose times.
-static struct ggs_log_filter narrow_filter(const struct ggs_log_filter * filter) {
-    struct ggs_log_filter narrow = GGS_LOG_ALL;
-    narrow.thread                = filter->thread;
-    narrow.source                = filter->source;
-    narrow.range_begin           = filter->range_begin;
-    narrow.range_end             = filter->range_end;
-    narrow.range_file            = filter->range_file;
-    narrow.buffer                = filter->buffer;
-    return narrow;
-}
-
-static int put_places(struct ggs_question * request, struct ggs_json * json, const struct ggs_log_filter * whole,
-                      const struct ggs_log_place * places, uint64_t n, struct ggs_error * error) {
-    uint32_t              order[COUNT_MOST];
-    struct ggs_log_filter filter = narrow_filter(whole);
-    struct kept_row *     rows   = calloc(n + 1, sizeof(*rows));
-    int                   status = rows == NULL ? ggs_fail_memory(error) : 0;
-    for (uint32_t i = 0; i < n; i++) order[i] = i;
-    qsort_r(order, n, sizeof(*order), by_run, (void *) (uintptr_t) places);
-    for (uint64_t i = 0; status == 0 && i < n;) {
-        uint64_t same = 1;
-        while (i + same < n && places[order[i + same]].run == places[order[i]].run) same++;
-        status = fetch_run(request, &filter, places, order + i, same, rows, error);
-        i += same;
-    }
-    for (uint64_t i = 0; status == 0 && i < n; i++) {
-        if (rows[i].found) put_row(json, places[i].row, &rows[i].entry);
-    }
-    free(rows);
-    return status;
-}
-
-static int find_rows(struct ggs_question * request, const struct ggs_overview * overview,
-                     const struct ggs_log_filter * filter, struct ggs_log_order order, const char * key,
-                     struct ggs_log_rows ** out, struct ggs_error * error) {
-    struct ggs_log_cache * cache  = &request->snapshot->log_cache;
-    int                    status = 0;
-    *out                          = ggs_log_cache_lock(cache, key);
-    if (*out == NULL) {
-        ggs_request_expect(request, overview->op_runs);
-        status = ggs_log_rows_find(out, &request->trace, overview, filter, order, error);
-        if (status == 0) ggs_log_cache_put(cache, *out, key);
-    }
-    ggs_log_cache_unlock(cache);
-    return status;
+static int find_rows(void * context, struct ggs_log_rows * rows, struct ggs_error * error) {
+    struct asking * asking = context;
+    ggs_request_expect(asking->request, asking->overview->op_runs);
+    return ggs_log_rows_find(rows, &asking->request->trace, asking->overview, &asking->filter, asking->order, error);
 }
 
 // ---- parameters ----
@@ -216,11 +115,8 @@ static int take_order(struct ggs_query * query, struct ggs_log_order * order, st
     const char * column = ggs_query_text(query, "sort");
     uint64_t     down   = 0;
     int          status = ggs_query_u64(query, "desc", 0, 1, &down, error);
-    order->column       = column == NULL ? GGS_LOG_ROW : GGS_LOG_COLUMNS;
+    order->column       = column == NULL ? GGS_LOG_ROW : ggs_log_column_find(column);
     order->descending   = down != 0;
-    for (unsigned i = 0; column != NULL && i < GGS_LOG_COLUMNS; i++) {
-        if (strcmp(column, ggs_log_columns[i]) == 0) order->column = (enum ggs_log_column) i;
-    }
     if (status == 0 && order->column == GGS_LOG_COLUMNS)
         status = ggs_fail(error, GGS_USAGE, "there is no column '%.40s' to sort by", column);
     return status;
@@ -229,80 +125,51 @@ static int take_order(struct ggs_query * query, struct ggs_log_order * order, st
 // The parameters but for the page, as the name of what they leave.
 static void name_filter(const struct ggs_query * query, struct ggs_text * key) {
     for (unsigned i = 0; i < query->n; i++) {
-        if (strcmp(query->pair[i].name, "from") == 0 || strcmp(query->pair[i].name, "count") == 0) continue;
+        if (strcmp(query->pair[i].name, "from") == 0 || strcmp(query->pair[i].name, "count") == 0 ||
+            strcmp(query->pair[i].name, "operands") == 0)
+            continue;
         ggs_text_printf(key, "%s=%s\n", query->pair[i].name, query->pair[i].value);
     }
 }
 
-static void put_head(struct ggs_json * json, uint64_t total, uint64_t of, uint64_t from) {
-    ggs_json_u64(json, "total", total);
-    ggs_json_u64(json, "of", of);
-    ggs_json_u64(json, "from", from);
-    ggs_json_array(json, "columns");
-    for (unsigned i = 0; i < GGS_LOG_COLUMNS; i++) ggs_json_string(json, NULL, ggs_log_columns[i]);
-    ggs_json_end(json);
-    ggs_json_array(json, "rows");
-}
-
-// Everything that a filter leaves, as the engine went: for reports.
-static int put_rest(struct ggs_question * request, struct ggs_json * json, const struct ggs_overview * overview,
-                    const struct ggs_log_filter * filter, struct ggs_error * error) {
-    struct ggs_log *     log;
-    struct ggs_log_entry entry;
-    int                  status = ggs_log_open(&log, &request->trace, filter, error);
-    while (status >= 0 && (status = ggs_log_next(log, &entry, error)) > 0) {
-        const struct ggs_overview_run * run = ggs_overview_find(overview, entry.run);
-        if (run != NULL) put_row(json, run->first_row + entry.number, &entry);
-    }
-    ggs_log_close(log);
-    return status < 0 ? status : 0;
-}
-
-static int write_filtered(struct ggs_question * request, struct ggs_json * json, const struct ggs_overview * overview,
-                          const struct ggs_log_filter * filter, struct ggs_log_order order, const struct page * page,
-                          struct ggs_error * error) {
-    struct ggs_text       key  = {0};
-    struct ggs_log_rows * rows = NULL;
+static int put_filtered(struct asking * asking, uint64_t * total, struct ggs_error * error) {
+    struct ggs_question *  request = asking->request;
+    struct ggs_text        key     = {0};
+    struct ggs_kept_rows * kept    = NULL;
     name_filter(&request->query, &key);
     int status = key.failed ? ggs_fail_memory(error)
-                            : find_rows(request, overview, filter, order, ggs_text_string(&key), &rows, error);
+                            : ggs_log_cache_get(&request->snapshot->log_cache, ggs_text_string(&key), find_rows, asking,
+                                                &kept, error);
     ggs_text_release(&key);
     if (status < 0) return status;
-    uint64_t n = page->from >= rows->n ? 0 : rows->n - page->from;
-    if (n > page->count) n = page->count;
-    put_head(json, rows->n, overview->ops, page->from);
-    if (n > COUNT_MOST)
-        status = put_rest(request, json, overview, filter, error);
-    else if (n > 0)
-        status = put_places(request, json, filter, rows->places + page->from, n, error);
-    ggs_log_rows_drop(rows);
+    *total     = kept->rows.n;
+    uint64_t n = asking->page.from >= *total ? 0 : *total - asking->page.from;
+    if (n > asking->page.count) n = asking->page.count;
+    if (n > 0)
+        status = ggs_log_rows_read(kept->rows.places + asking->page.from, n, &request->trace, &asking->filter, put_row,
+                                   asking, error);
+    ggs_kept_rows_drop(kept);
     return status;
 }
 
 int ggs_route_log(struct ggs_question * request, struct ggs_error * error) {
-    struct ggs_log_filter       filter = GGS_LOG_ALL;
-    struct ggs_log_order        order  = {GGS_LOG_ROW, false};
-    const struct ggs_overview * overview;
-    struct ggs_json             json;
-    struct page                 page   = {0, 100};
-    int                         status = ggs_query_u64(&request->query, "from", 0, INT64_MAX, &page.from, error);
-    if (status == 0) status = ggs_query_u64(&request->query, "count", 0, COUNT_MOST, &page.count, error);
-    if (request->part != NULL && request->part->whole) page.count = UINT64_MAX;
+    struct asking asking = {.request = request, .filter = GGS_LOG_ALL, .page = {0, 100}};
+    uint64_t      total = 0, operands = 0;
+    int           status = ggs_query_u64(&request->query, "from", 0, INT64_MAX, &asking.page.from, error);
+    if (status == 0) status = ggs_query_u64(&request->query, "count", 0, COUNT_MOST, &asking.page.count, error);
+    if (status == 0) status = ggs_query_u64(&request->query, "operands", 0, 1, &operands, error);
     bool plain = status == 0;
     for (unsigned i = 0; i < request->query.n; i++) plain &= request->query.pair[i].used;
-    if (status == 0) status = take_filter(&request->query, &filter, error);
-    if (status == 0) status = take_order(&request->query, &order, error);
+    if (status == 0) status = take_filter(&request->query, &asking.filter, error);
+    if (status == 0) status = take_order(&request->query, &asking.order, error);
     if (status == 0) status = ggs_query_finish(&request->query, error);
-    if (status == 0) status = ggs_snapshot_overview(request->snapshot, &overview, error);
+    if (status == 0) status = ggs_snapshot_overview(request->snapshot, &asking.overview, error);
     if (status != 0) return status;
-    ggs_answer_begin(request->answer, &json);
-    if (plain) {
-        put_head(&json, overview->ops, overview->ops, page.from);
-        status = put_plain(request, &json, overview, &page, error);
-    } else {
-        status = write_filtered(request, &json, overview, &filter, order, &page, error);
-    }
-    ggs_json_end(&json);
-    int ended = ggs_answer_end(request->answer, &json, error);
+    asking.filter.operands = operands != 0;
+    ggs_answer_open(request->answer, &asking.json);
+    ggs_log_write_begin(&asking.json, &request->trace, asking.overview->rows, asking.page.from);
+    status = plain ? put_plain(&asking, error) : put_filtered(&asking, &total, error);
+    ggs_log_write_end(&asking.json, plain ? (int64_t) asking.overview->rows : (int64_t) total);
+    int ended = ggs_answer_close(request->answer, &asking.json, error);
     return status < 0 ? status : ended;
 }

@@ -6,32 +6,17 @@
 #include "serve/jobs.h"
 #include "serve/routes/query.h"
 
-// For a report, which holds a recording or a part of it in one piece: no limits on rows.
-struct ggs_report_part {
-    bool    whole;
-    int64_t first_token, last_token;
-    int64_t begin_ns, end_ns;
-};
-
 struct ggs_question {
-    struct ggs_experiments *       experiments;
-    struct ggs_snapshot *          snapshot; // NULL where the path names none
-    struct ggs_trace               trace;    // borrowed from the snapshot
-    struct ggs_query               query;
-    struct ggs_job_progress *      progress;
-    struct ggs_answer *            answer; // status 200 and empty: to be filled
-    const struct ggs_report_part * part;   // NULL where the network asks
+    struct ggs_experiments *  experiments;
+    struct ggs_snapshot *     snapshot; // NULL where the path names none
+    struct ggs_trace          trace;    // borrowed from the snapshot
+    struct ggs_query          query;
+    struct ggs_job_progress * progress;
+    struct ggs_answer *       answer; // status 200 and empty: to be filled
 };
 
 // Says how many op runs will be walked over until it is done, so that its progress is known.
 void ggs_request_expect(struct ggs_question * request, uint64_t op_runs);
-
-// Text of an experiment's files, such as it is: the JSON writer takes care of what is no UTF-8.
-static inline const char * ggs_request_string(const struct ggs_question * request, uint64_t string) {
-    return ggs_reader_string(request->trace.reader, string);
-}
-const char * ggs_request_tensor(const struct ggs_question * request,
-                                const struct ggs_tensor *   tensor); // its name, "" for NULL
 
 // Return 0, or negative with a sentence.
 typedef int (*ggs_route_function)(struct ggs_question * request, struct ggs_error * error);

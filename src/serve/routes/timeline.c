@@ -3,6 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "analyze/ops/gaps.h"
 #include "base/error.h"
 #include "serve/routes/columns.h"
 #include "serve/routes/routes.h"
@@ -21,7 +22,7 @@ struct bin {
 };
 
 struct op_run {
-    double   begin, duration, wait, inner; // wait: in and after the op; inner: of it what lies in the op
+    double   begin, duration, wait, inner; // wait: after the op; inner: inside it
     uint32_t run, node;
     int32_t  token;
     uint16_t lane, op;
@@ -123,13 +124,8 @@ static int by_lane(const void * a, const void * b) {
 
 // ---- op runs ----
 
-static uint64_t most_rows(const struct view * view) {
-    return view->request->part != NULL && view->request->part->whole ? UINT32_MAX : RAW_MOST;
-}
-
 static bool few_enough(const struct view * view) {
-    if (view->op_runs > most_rows(view)) return false;
-    if (most_rows(view) > RAW_MOST) return true;
+    if (view->op_runs > RAW_MOST) return false;
     for (uint64_t i = 0; i < view->overview->n_lanes; i++) {
         if (view->in_lane[i] > 2 * view->window.pixels) return false;
     }
@@ -193,7 +189,7 @@ static int add_op_run(struct view * view, const struct ggs_run * run, const stru
     uint64_t inner             = row->inner_wait_ns < row->duration_ns ? row->inner_wait_ns : row->duration_ns;
     view->rows[view->n_rows++] = (struct op_run){.begin    = (double) (row->begin_ns - view->window.begin),
                                                  .duration = (double) row->duration_ns,
-                                                 .wait     = (double) (row->wait_ns + inner),
+                                                 .wait     = (double) row->wait_ns,
                                                  .inner    = (double) inner,
                                                  .run      = (uint32_t) row->run,
                                                  .node     = (uint32_t) row->node,
@@ -216,7 +212,7 @@ static int read_run(struct view * view, struct ggs_cursor * op_runs, const struc
     int status = find_graph(view, run->graph, &known, error);
     if (status < 0) return status;
     ggs_cursor_range(op_runs, run->first_op_run, run->op_runs);
-    while (status >= 0 && view->n_rows <= most_rows(view) && (status = ggs_cursor_next(op_runs, &row, error)) > 0) {
+    while (status >= 0 && view->n_rows <= RAW_MOST && (status = ggs_cursor_next(op_runs, &row, error)) > 0) {
         if (row.run == run->run) status = add_op_run(view, run, known, &row, error);
     }
     return status;
@@ -233,7 +229,7 @@ static int read_op_runs(struct view * view, struct ggs_error * error) {
         ggs_cursor_times(runs, view->window.begin, view->window.end);
         ggs_cursor_times(op_runs, view->window.begin, view->window.end);
     }
-    while (status >= 0 && view->n_rows <= most_rows(view) && (status = ggs_cursor_next(runs, &run, error)) > 0)
+    while (status >= 0 && view->n_rows <= RAW_MOST && (status = ggs_cursor_next(runs, &run, error)) > 0)
         status = read_run(view, op_runs, &run, error);
     ggs_cursor_close(runs);
     ggs_cursor_close(op_runs);
@@ -248,37 +244,30 @@ static void put_ops(const struct ggs_trace * trace, struct ggs_json * json) {
     ggs_json_end(json);
 }
 
-// Where records are missing: in a run, or nobody knows where.
+// Where records are missing.
 static int put_losses(struct view * view, struct ggs_json * json, struct ggs_error * error) {
-    struct ggs_cursor * cursor;
-    struct ggs_loss     loss;
-    int                 status = ggs_cursor_open(&cursor, view->request->trace.reader, GGS_TABLE_LOSSES, error);
+    struct ggs_gaps gaps;
+    int             status = ggs_gaps_list(&gaps, &view->request->trace, view->window.begin, view->window.end, error);
     if (status < 0) return status;
     ggs_json_array(json, "losses");
-    for (unsigned n = 0; n < 1000 && (status = ggs_cursor_next(cursor, &loss, error)) > 0; n++) {
-        struct ggs_run                  run   = {.begin_ns = loss.begin_ns, .end_ns = loss.begin_ns};
-        const struct ggs_overview_run * found = loss.run == 0 ? NULL : ggs_overview_find(view->overview, loss.run);
-        if (found != NULL)
-            ggs_reader_row(view->request->trace.reader, GGS_TABLE_RUNS, (uint64_t) (found - view->overview->run), &run,
-                           NULL);
-        if (run.begin_ns >= view->window.end || run.end_ns < view->window.begin) continue;
+    for (uint64_t i = 0; i < gaps.n && i < 1000; i++) {
         ggs_json_object(json, NULL);
-        ggs_json_u64(json, "lane", loss.lane);
-        ggs_json_i64(json, "begin", run.begin_ns);
-        ggs_json_i64(json, "end", run.end_ns);
-        ggs_json_u64(json, "count", loss.count);
+        ggs_json_u64(json, "lane", gaps.gap[i].lane);
+        ggs_json_i64(json, "begin_ns", gaps.gap[i].begin_ns);
+        ggs_json_i64(json, "end_ns", gaps.gap[i].end_ns);
+        ggs_json_u64(json, "count", gaps.gap[i].count);
         ggs_json_end(json);
     }
     ggs_json_end(json);
-    ggs_cursor_close(cursor);
-    return status < 0 ? status : 0;
+    ggs_gaps_release(&gaps);
+    return 0;
 }
 
 static void add_bins(struct ggs_columns * columns, const struct bin * bins, uint64_t n) {
     ggs_columns_add(columns, "lane", GGS_CELL_U16, &bins->lane, sizeof(*bins), n);
-    ggs_columns_add(columns, "begin", GGS_CELL_F64, &bins->begin, sizeof(*bins), n);
-    ggs_columns_add(columns, "busy", GGS_CELL_F64, &bins->busy, sizeof(*bins), n);
-    ggs_columns_add(columns, "wait", GGS_CELL_F64, &bins->wait, sizeof(*bins), n);
+    ggs_columns_add(columns, "begin_ns", GGS_CELL_F64, &bins->begin, sizeof(*bins), n);
+    ggs_columns_add(columns, "busy_ns", GGS_CELL_F64, &bins->busy, sizeof(*bins), n);
+    ggs_columns_add(columns, "wait_ns", GGS_CELL_F64, &bins->wait, sizeof(*bins), n);
     ggs_columns_add(columns, "count", GGS_CELL_U32, &bins->count, sizeof(*bins), n);
     ggs_columns_add(columns, "longest_ns", GGS_CELL_F64, &bins->longest_ns, sizeof(*bins), n);
     ggs_columns_add(columns, "longest_op", GGS_CELL_U16, &bins->longest_op, sizeof(*bins), n);
@@ -292,10 +281,10 @@ static void add_rows(struct ggs_columns * columns, const struct op_run * rows, u
     ggs_columns_add(columns, "node", GGS_CELL_U32, &rows->node, sizeof(*rows), n);
     ggs_columns_add(columns, "op", GGS_CELL_U16, &rows->op, sizeof(*rows), n);
     ggs_columns_add(columns, "layer", GGS_CELL_I16, &rows->layer, sizeof(*rows), n);
-    ggs_columns_add(columns, "begin", GGS_CELL_F64, &rows->begin, sizeof(*rows), n);
-    ggs_columns_add(columns, "duration", GGS_CELL_F64, &rows->duration, sizeof(*rows), n);
-    ggs_columns_add(columns, "wait", GGS_CELL_F64, &rows->wait, sizeof(*rows), n);
-    ggs_columns_add(columns, "inner", GGS_CELL_F64, &rows->inner, sizeof(*rows), n);
+    ggs_columns_add(columns, "begin_ns", GGS_CELL_F64, &rows->begin, sizeof(*rows), n);
+    ggs_columns_add(columns, "duration_ns", GGS_CELL_F64, &rows->duration, sizeof(*rows), n);
+    ggs_columns_add(columns, "wait_ns", GGS_CELL_F64, &rows->wait, sizeof(*rows), n);
+    ggs_columns_add(columns, "inner_wait_ns", GGS_CELL_F64, &rows->inner, sizeof(*rows), n);
     ggs_columns_add(columns, "token", GGS_CELL_I32, &rows->token, sizeof(*rows), n);
     ggs_columns_add(columns, "flags", GGS_CELL_U8, &rows->flags, sizeof(*rows), n);
 }
@@ -348,7 +337,7 @@ int ggs_route_timeline(struct ggs_question * request, struct ggs_error * error) 
     if (status == 0) status = read_bins(&view, error);
     if (status == 0 && few_enough(&view)) {
         status = read_op_runs(&view, error);
-        raw    = view.n_rows <= most_rows(&view);
+        raw    = view.n_rows <= RAW_MOST;
     }
     if (view.n_bins > 1) qsort(view.bins, view.n_bins, sizeof(*view.bins), by_lane);
     if (status == 0) status = write_view(&view, raw, error);

@@ -1,6 +1,6 @@
 #include "trace/seal/clock.h"
 
-#include <time.h>
+#include "base/ticks.h"
 
 void ggs_clock_init(struct ggs_clock * clock) {
     *clock = (struct ggs_clock){.spacing_ns = 100000000};
@@ -23,19 +23,13 @@ void ggs_clock_anchor(struct ggs_clock * clock, uint64_t ticks, uint64_t monoton
     clock->anchors[clock->n_anchors++] = clock->last;
 }
 
-// A process that was killed before its first graph run left one anchor only. Spools are read on the machine that wrote them,
-// so where it has not been restarted since, now is an anchor too.
+// A process that was killed before its first graph run left one anchor only. Spools are read on the machine that wrote them, so
+// now is an anchor too, unless the machine was restarted since.
 static void anchor_now(struct ggs_clock * clock) {
-#if defined(__x86_64__)
-    struct timespec now;
-    clock_gettime(CLOCK_MONOTONIC, &now);
-    struct ggs_anchor anchor = {__builtin_ia32_rdtsc(), (uint64_t) now.tv_sec * 1000000000ull + (uint64_t) now.tv_nsec};
-    if (anchor.ticks <= clock->last.ticks || anchor.ns <= clock->last.ns) return;
-    uint64_t ticks = anchor.ticks - clock->last.ticks, ns = anchor.ns - clock->last.ns;
-    if (ticks / 16 < ns && ns < ticks) clock->last = anchor; // 1 to 16 GHz, or it is another counter
-#else
-    (void) clock;
-#endif
+    struct ggs_anchor now = {ggs_ticks_counter(), ggs_ticks_monotonic()};
+    if (now.ticks <= clock->last.ticks || now.ns <= clock->last.ns) return;
+    // or it is another counter
+    if (ggs_ticks_plausible(now.ticks - clock->last.ticks, now.ns - clock->last.ns)) clock->last = now;
 }
 
 void ggs_clock_finish(struct ggs_clock * clock, uint64_t start_ns) {

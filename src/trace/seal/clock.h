@@ -22,7 +22,7 @@ struct ggs_clock {
     uint32_t          n_anchors;
     uint64_t          spacing_ns;
     struct ggs_anchor last;       // the newest anchor of all, kept or not
-    bool              tick_is_ns; // only matters where there is a single anchor
+    bool              tick_is_ns; // only matters if there is a single anchor
     uint64_t          start_ns;   // CLOCK_MONOTONIC that counts as 0
     // the piece that the last conversion used: ns = base_ns + (ticks - base_ticks) * rate / 2^40
     uint64_t from_ticks, to_ticks;
@@ -41,4 +41,9 @@ static inline int64_t ggs_clock_ns(struct ggs_clock * clock, uint64_t ticks) {
     unsigned __int128 exact = (unsigned __int128) (ticks - clock->base_ticks) * clock->rate + (1ull << 39);
     uint64_t          ns    = clock->base_ns + (uint64_t) (exact >> 40);
     return ns < clock->start_ns ? 0 : (int64_t) ((ns - clock->start_ns) & INT64_MAX);
+}
+
+// The same for a time that is CLOCK_MONOTONIC already.
+static inline int64_t ggs_clock_since_start(const struct ggs_clock * clock, uint64_t monotonic_ns) {
+    return monotonic_ns < clock->start_ns ? 0 : (int64_t) ((monotonic_ns - clock->start_ns) & INT64_MAX);
 }

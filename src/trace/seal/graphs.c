@@ -201,6 +201,31 @@ static bool is_named(const char * name, const char * wanted) {
     return after == '\0' || after == '#' || after == ' ';
 }
 
+// Is this tensor given from outside: a leaf of 32-bit integers that is marked as an input?
+static bool is_index_input(const struct ggs_seal_graph * graph, int32_t tensor) {
+    enum { I32 = 26, INPUT = 1 }; // ggml's numbers, which GGUF files fix
+    return tensor >= (int64_t) graph->n_nodes && graph->tensors[tensor].type == I32 &&
+           (graph->tensors[tensor].flags & INPUT) != 0;
+}
+
+// Some builds of the engine leave inputs without a name. Positions are what ropes take, or what the table of positions is read by;
+// outputs are rows taken of something that was computed.
+static void find_unnamed_inputs(const struct ggs_graphs * graphs, struct ggs_seal_graph * graph) {
+    int32_t tokens = graph->tokens.node < 0 ? -1 : graph->tensors[graph->tokens.node].source[1];
+    for (uint32_t i = 0; i < graph->n_nodes; i++) {
+        const struct ggs_journal_tensor * node = &graph->tensors[i];
+        int32_t                           from = node->source[1], table = node->source[0];
+        if (!is_index_input(graph, from) || from == tokens || table < 0) continue;
+        const char * op   = op_name(graphs, node->op);
+        bool         rows = strcmp(op, "GET_ROWS") == 0;
+        if (graph->positions.node < 0 &&
+            (strcmp(op, "ROPE") == 0 || (rows && is_named(graph->names[table], "position_embd.weight"))))
+            graph->positions = (struct ggs_graph_input){i, 1};
+        else if (graph->outputs.node < 0 && rows && table < (int64_t) graph->n_nodes)
+            graph->outputs = (struct ggs_graph_input){i, 1};
+    }
+}
+
 static void find_inputs(const struct ggs_graphs * graphs, struct ggs_seal_graph * graph) {
     graph->tokens.node = graph->positions.node = graph->outputs.node = -1;
     for (uint32_t i = 0; i < graph->n_nodes; i++) {
@@ -216,6 +241,7 @@ static void find_inputs(const struct ggs_graphs * graphs, struct ggs_seal_graph 
         if (rows && graph->outputs.node < 0 && (is_named(name, "out_ids") || is_named(name, "inp_out_ids")))
             graph->outputs = (struct ggs_graph_input){i, 1};
     }
+    find_unnamed_inputs(graphs, graph);
 }
 
 // Copies the record's arrays and checks every number in them.

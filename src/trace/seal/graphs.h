@@ -55,5 +55,5 @@ void ggs_graphs_types(struct ggs_graphs * graphs, const char * text, size_t leng
 // The bodies of GGS_JOURNAL_GRAPH and GGS_JOURNAL_GRAPH_DELTA.
 void ggs_graphs_define(struct ggs_graphs * graphs, const void * body, size_t length, int64_t ns);
 void ggs_graphs_define_delta(struct ggs_graphs * graphs, const void * body, size_t length, int64_t ns);
-// NULL where the number is unknown.
+// NULL if the number is unknown.
 struct ggs_seal_graph * ggs_graphs_get(const struct ggs_graphs * graphs, uint64_t id);

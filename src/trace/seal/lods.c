@@ -29,8 +29,10 @@ static uint64_t name_lane(struct ggs_lods * lods, const struct ggs_device * devi
     const char * name = ggs_devices_name(lods->devices, device->device);
     char         text[160];
     int          n;
-    if (slot < 0)
+    if (slot < 0 || (slot >= GGS_DEVICE_SLOT && thread == 0))
         n = snprintf(text, sizeof(text), "%.100s", name);
+    else if (slot >= GGS_DEVICE_SLOT)
+        n = snprintf(text, sizeof(text), "%.100s queue %" PRIu64, name, thread);
     else if (slot == 0)
         n = snprintf(text, sizeof(text), "%.100s thread %" PRIu64, name, thread);
     else
@@ -52,7 +54,9 @@ struct ggs_lod_lane * ggs_lods_lane(struct ggs_lods * lods, const struct ggs_dev
                            .device = device->device,
                            .slot   = slot,
                            .queue  = thread,
-                           .kind   = slot < 0 ? GGS_LANE_GRAPHS : GGS_LANE_THREAD,
+                           .kind   = slot < 0                  ? GGS_LANE_GRAPHS
+                                     : slot >= GGS_DEVICE_SLOT ? GGS_LANE_QUEUE
+                                                               : GGS_LANE_THREAD,
                            .name   = name_lane(lods, device, slot, thread)};
     ggs_writer_append(lods->writer, GGS_TABLE_LANES, &row);
     return lane;
@@ -112,7 +116,7 @@ static void spread(struct ggs_lods * lods, struct ggs_lod_lane * lane, int64_t f
     if (to > lods->limit_ns) to = lods->limit_ns;
     while (from < to) {
         struct ggs_lod * bin  = bin_at(lods, lane, 0, from);
-        int64_t          stop = bin->begin_ns + width; // beyond `from`, even where the bin is a later one
+        int64_t          stop = bin->begin_ns + width; // beyond `from`, even if the bin is a later one
         if (stop > to) stop = to;
         *(wait ? &bin->wait_ns : &bin->busy_ns) += (uint64_t) (stop - from);
         from = lane->covered_ns = stop;
@@ -121,7 +125,10 @@ static void spread(struct ggs_lods * lods, struct ggs_lod_lane * lane, int64_t f
 
 void ggs_lods_add(struct ggs_lods * lods, struct ggs_lod_lane * lane, const struct ggs_op_run * op) {
     if (op->begin_ns >= lods->limit_ns) return;
-    int64_t          end = op->begin_ns + (int64_t) op->duration_ns, after = end + (int64_t) op->wait_ns;
+    // Waits in barriers inside an op are waits, as in single op runs. When they were is not known: they count at its end.
+    uint64_t         inner = op->inner_wait_ns < op->duration_ns ? op->inner_wait_ns : op->duration_ns;
+    uint64_t         busy  = op->duration_ns - inner;
+    int64_t          end = op->begin_ns + (int64_t) busy, after = end + (int64_t) (inner + op->wait_ns);
     struct ggs_lod * bin = bin_at(lods, lane, 0, op->begin_ns);
     bin->count++;
     if (op->duration_ns >= bin->longest_ns) {
@@ -130,8 +137,8 @@ void ggs_lods_add(struct ggs_lods * lods, struct ggs_lod_lane * lane, const stru
         bin->longest_node = op->node;
     }
     if (op->begin_ns >= lane->covered_ns && after <= bin->begin_ns + (1ll << lods->level)) { // nearly always
-        bin->busy_ns += op->duration_ns;
-        bin->wait_ns += op->wait_ns;
+        bin->busy_ns += busy;
+        bin->wait_ns += inner + op->wait_ns;
         lane->covered_ns = after;
         return;
     }

@@ -11,6 +11,7 @@
 #include "trace/writer.h"
 
 enum { GGS_LOD_LEVELS = 8, GGS_LOD_SHIFT = 2 };
+enum { GGS_DEVICE_SLOT = 1024 }; // slot of a device's lanes: this plus its number; the CPU's slots are below
 
 struct ggs_lod_lane {
     uint64_t       number; // row of the lanes table + 1

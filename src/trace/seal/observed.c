@@ -4,8 +4,8 @@
 #include <string.h>
 
 int ggs_observed_init(struct ggs_observed * observed, const struct ggs_clock * clock, struct ggs_error * error) {
-    observed->ahead = ggs_spool_stream_record(&observed->spool->machine);
-    if (observed->ahead == NULL) return 0;
+    observed->more = ggs_spool_stream_record(&observed->spool->machine, &observed->ahead);
+    if (!observed->more) return 0;
     observed->clock   = *clock;
     observed->n_lanes = observed->spool->n_lanes;
     observed->lanes   = calloc(observed->n_lanes + 1, sizeof(*observed->lanes));
@@ -34,7 +34,8 @@ static void take_op(struct ggs_observed * observed, struct ggs_observed_lane * l
     lane->run       = unit->run;
     lane->node      = unit->node;
     lane->begin_ns  = begin_ns;
-    lane->end_ns    = INT64_MAX; // where it was cut off
+    lane->end_ns    = INT64_MAX; // if it was cut off
+    lane->exact     = (unit->flags & GGS_OP_RUN_WAIT_UNSEEN) != 0;
     if ((unit->flags & GGS_OP_RUN_ENDED) != 0 && unit->shift <= 31)
         lane->end_ns = ggs_clock_ns(&observed->clock, unit->begin + ((uint64_t) unit->duration << unit->shift));
 }
@@ -54,24 +55,6 @@ static void advance(struct ggs_observed * observed, struct ggs_observed_lane * l
     }
 }
 
-static bool computes(const struct ggs_observed_lane * lane, int64_t ns) {
-    return lane->run != 0 && lane->begin_ns <= ns && ns < lane->end_ns;
-}
-
-// The lane of the thread where that computes, else, where `any`, the first one that does; NULL for none.
-static const struct ggs_observed_lane * find_lane(struct ggs_observed * observed, uint64_t os_thread, int64_t ns,
-                                                  bool any) {
-    const struct ggs_observed_lane * found = NULL;
-    for (size_t i = 0; i < observed->n_lanes; i++) {
-        struct ggs_observed_lane * lane = &observed->lanes[i];
-        advance(observed, lane, ns);
-        if (!computes(lane, ns)) continue;
-        if (lane->os_thread == os_thread) return lane;
-        if (any && found == NULL) found = lane;
-    }
-    return found;
-}
-
 static const struct ggs_observed_run * find_run(const struct ggs_observed * observed, uint64_t run) {
     size_t low = 0, high = observed->n_runs;
     while (low < high) {
@@ -82,6 +65,29 @@ static const struct ggs_observed_run * find_run(const struct ggs_observed * obse
             high = middle;
     }
     return low < observed->n_runs && observed->runs[low].run == run ? &observed->runs[low] : NULL;
+}
+
+// Is the lane at an op? If the engine's barrier was not seen, an op lasts until the next one or the end of the run.
+static bool computes(const struct ggs_observed * observed, const struct ggs_observed_lane * lane, int64_t ns) {
+    if (lane->run == 0 || lane->begin_ns > ns) return false;
+    if (ns < lane->end_ns && lane->end_ns != INT64_MAX) return true;
+    const struct ggs_observed_run * run = find_run(observed, lane->run);
+    if (run == NULL || ns > run->end_ns) return false;
+    return lane->end_ns == INT64_MAX || (run->bounded && !lane->exact);
+}
+
+// The lane of the thread if that computes, else, if `any`, the first one that does; NULL for none.
+static const struct ggs_observed_lane * find_lane(struct ggs_observed * observed, uint64_t os_thread, int64_t ns,
+                                                  bool any) {
+    const struct ggs_observed_lane * found = NULL;
+    for (size_t i = 0; i < observed->n_lanes; i++) {
+        struct ggs_observed_lane * lane = &observed->lanes[i];
+        advance(observed, lane, ns);
+        if (!computes(observed, lane, ns)) continue;
+        if (lane->os_thread == os_thread) return lane;
+        if (any && found == NULL) found = lane;
+    }
+    return found;
 }
 
 // A run that was under way: the newest one. Few are at a time.
@@ -176,25 +182,26 @@ static void tell_request(struct ggs_observed * observed, const struct ggs_journa
     }
 }
 
-static void tell_loss(struct ggs_observed * observed, const struct ggs_journal_number * number, uint64_t monotonic_ns) {
-    struct ggs_loss row = {.reason = number->value[0],
-                           .lane   = GGS_SPOOL_MACHINE,
-                           .count  = number->value[2],
-                           .end_ns = since_start(observed, monotonic_ns)};
-    ggs_writer_append(observed->writer, GGS_TABLE_LOSSES, &row);
-}
-
-static void tell(struct ggs_observed * observed, const struct ggs_journal_record * record) {
-    const void * body   = record + 1;
-    size_t       length = record->bytes - sizeof(*record);
-    if (record->type == GGS_JOURNAL_FAULT && length >= sizeof(struct ggs_journal_fault))
-        tell_fault(observed, body);
-    else if (record->type == GGS_JOURNAL_REQUEST && length >= sizeof(struct ggs_journal_request))
-        tell_request(observed, body);
-    else if (record->type == GGS_JOURNAL_LOSS && length >= sizeof(struct ggs_journal_number))
-        tell_loss(observed, body, record->ticks);
-    else
-        observed->damaged++;
+static void tell(struct ggs_observed * observed, const struct ggs_record * record) {
+    const struct ggs_journal_loss * loss = record->body;
+    struct ggs_loss                 row;
+    switch (record->type) {
+        case GGS_JOURNAL_FAULT:
+            tell_fault(observed, record->body);
+            break;
+        case GGS_JOURNAL_REQUEST:
+            tell_request(observed, record->body);
+            break;
+        case GGS_JOURNAL_LOSS:
+            row = (struct ggs_loss){.reason = loss->reason,
+                                    .lane   = GGS_SPOOL_MACHINE,
+                                    .count  = loss->count,
+                                    .end_ns = since_start(observed, record->ticks)};
+            ggs_writer_append(observed->writer, GGS_TABLE_LOSSES, &row);
+            break;
+        default:
+            observed->damaged++;
+    }
 }
 
 // ---- the journal's side ----
@@ -202,7 +209,8 @@ static void tell(struct ggs_observed * observed, const struct ggs_journal_record
 void ggs_observed_run(struct ggs_observed * observed, const struct ggs_run * run) {
     if (!observed->active) return;
     if (!ggs_array_push(observed->runs, observed->n_runs, observed->capacity,
-                        (struct ggs_observed_run){run->run, run->step, run->begin_ns, run->end_ns}))
+                        (struct ggs_observed_run){run->run, run->step, run->begin_ns, run->end_ns,
+                                                  (run->flags & GGS_RUN_NO_WAITS) != 0}))
         ggs_writer_fail_memory(observed->writer);
 }
 
@@ -217,10 +225,10 @@ static void forget(struct ggs_observed * observed, int64_t ns) {
 
 void ggs_observed_tell(struct ggs_observed * observed, int64_t ns) {
     if (!observed->active) return;
-    while (observed->ahead != NULL && observed->writer->status == 0) {
-        if (ns != INT64_MAX && since_start(observed, observed->ahead->ticks) >= ns) break;
-        tell(observed, observed->ahead);
-        observed->ahead = ggs_spool_stream_record(&observed->spool->machine);
+    while (observed->more && observed->writer->status == 0) {
+        if (ns != INT64_MAX && since_start(observed, observed->ahead.ticks) >= ns) break;
+        tell(observed, &observed->ahead);
+        observed->more = ggs_spool_stream_record(&observed->spool->machine, &observed->ahead);
     }
     if (ns != INT64_MAX) forget(observed, ns);
 }

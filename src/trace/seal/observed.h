@@ -20,31 +20,34 @@ struct ggs_observed_lane {
     uint64_t                next_thread; // of the ops that follow
     uint64_t                run, node;   // run 0: none yet
     int64_t                 begin_ns, end_ns;
+    bool                    exact; // the end was seen, if the engine's barrier was
 };
 
 // A run that is written, and that records may still fall into.
 struct ggs_observed_run {
     uint64_t run;
     int64_t  step, begin_ns, end_ns;
+    bool     bounded; // the ends of its ops were not seen
 };
 
 struct ggs_observed {
-    struct ggs_writer *               writer;
-    struct ggs_places *               places;
-    const struct ggs_seal_options *   options;
-    struct ggs_spool *                spool;
-    struct ggs_clock                  clock; // a copy: conversions remember where they were
-    uint64_t                          pid;   // of the process that is recorded
-    struct ggs_observed_lane *        lanes;
-    size_t                            n_lanes;
-    struct ggs_observed_run *         runs; // by number
-    size_t                            n_runs, capacity;
-    const struct ggs_journal_record * ahead;  // the next record, NULL at the end
-    bool                              active; // there is something to tell
-    uint64_t                          damaged;
+    struct ggs_writer *             writer;
+    struct ggs_places *             places;
+    const struct ggs_seal_options * options;
+    struct ggs_spool *              spool;
+    struct ggs_clock                clock; // a copy: conversions remember where they were
+    uint64_t                        pid;   // of the process that is recorded
+    struct ggs_observed_lane *      lanes;
+    size_t                          n_lanes;
+    struct ggs_observed_run *       runs; // by number
+    size_t                          n_runs, capacity;
+    struct ggs_record               ahead;  // the next record
+    bool                            more;   // there is one
+    bool                            active; // there was one
+    uint64_t                        damaged;
 };
 
-// After the survey, with `writer`, `places`, `options` and `spool` set.
+// After pass 1, with `writer`, `places`, `options` and `spool` set.
 int  ggs_observed_init(struct ggs_observed * observed, const struct ggs_clock * clock, struct ggs_error * error);
 void ggs_observed_release(struct ggs_observed * observed);
 

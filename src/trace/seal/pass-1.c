@@ -1,5 +1,6 @@
+// Pass 1 over the journal: what pass 2 must know before it begins. Anchors of the clock, decodes that are warm-ups (which only
+// later records tell), whether something was lost; and the facts for experiment.json.
 #include <stdlib.h>
-#include <string.h>
 
 #include "trace/seal/sealing.h"
 
@@ -24,19 +25,12 @@ static struct life * find_life(struct lives * lives, uint64_t context) {
 }
 
 static struct life * add_life(struct lives * lives, uint64_t context, uint64_t memory) {
-    if (lives->n == lives->capacity) {
-        size_t        capacity = lives->capacity == 0 ? 16 : 2 * lives->capacity;
-        struct life * bigger   = realloc(lives->list, capacity * sizeof(*bigger));
-        if (bigger == NULL) return NULL;
-        lives->list     = bigger;
-        lives->capacity = capacity;
-    }
-    lives->list[lives->n] = (struct life){.context = context, .memory = memory};
-    return &lives->list[lives->n++];
+    if (!ggs_array_push(lives->list, lives->n, lives->capacity, (struct life){.context = context, .memory = memory}))
+        return NULL;
+    return &lives->list[lives->n - 1];
 }
 
-static bool survey_decode(struct ggs_sealing * sealing, struct lives * lives,
-                          const struct ggs_journal_decode * decode) {
+static bool see_decode(struct ggs_sealing * sealing, struct lives * lives, const struct ggs_journal_decode * decode) {
     struct life * life = find_life(lives, decode->context);
     if (life == NULL) life = add_life(lives, decode->context, 0);
     if (life == NULL) return false;
@@ -57,65 +51,49 @@ static bool survey_decode(struct ggs_sealing * sealing, struct lives * lives,
     return true;
 }
 
-static bool survey_record(struct ggs_sealing * sealing, struct lives * lives,
-                          const struct ggs_journal_record * record) {
-    const void * body   = record + 1;
-    size_t       length = record->bytes - sizeof(*record);
+static bool see(struct ggs_sealing * sealing, struct lives * lives, const struct ggs_record * record) {
+    const struct ggs_journal_process * process = record->body;
+    const struct ggs_journal_run *     run     = record->body;
+    const struct ggs_journal_run_end * end     = record->body;
+    const struct ggs_journal_number *  number  = record->body;
+    const struct ggs_journal_loss *    loss    = record->body;
+    if (!ggs_spool_facts_take(&sealing->facts, record)) return false;
     switch (record->type) {
-        case GGS_JOURNAL_PROCESS: {
-            const struct ggs_journal_process * process = body;
-            if (length < sizeof(*process)) break;
+        case GGS_JOURNAL_PROCESS:
             sealing->clock.tick_is_ns = process->tick_is_ns != 0;
             ggs_clock_anchor(&sealing->clock, process->ticks, process->monotonic_ns);
-            break;
-        }
-        case GGS_JOURNAL_RUN: {
-            const struct ggs_journal_run * run = body;
-            if (length >= sizeof(*run)) ggs_clock_anchor(&sealing->clock, run->ticks, run->monotonic_ns);
-            break;
-        }
-        case GGS_JOURNAL_RUN_END: {
-            const struct ggs_journal_run_end * end = body;
-            if (length >= sizeof(*end)) ggs_clock_anchor(&sealing->clock, end->ticks, end->monotonic_ns);
-            break;
-        }
-        case GGS_JOURNAL_CONTEXT: {
-            const struct ggs_journal_number * number = body;
-            if (length >= sizeof(*number)) return add_life(lives, number->value[0], number->value[2]) != NULL;
-            break;
-        }
-        case GGS_JOURNAL_CLEAR: {
-            const struct ggs_journal_number * number = body;
-            for (size_t i = 0; length >= sizeof(*number) && i < lives->n; i++)
+            return true;
+        case GGS_JOURNAL_RUN:
+            ggs_clock_anchor(&sealing->clock, run->ticks, run->monotonic_ns);
+            return true;
+        case GGS_JOURNAL_RUN_END:
+            ggs_clock_anchor(&sealing->clock, end->ticks, end->monotonic_ns);
+            return true;
+        case GGS_JOURNAL_CONTEXT:
+            return add_life(lives, number->value[0], number->value[2]) != NULL;
+        case GGS_JOURNAL_CLEAR:
+            for (size_t i = 0; i < lives->n; i++)
                 if (lives->list[i].memory == number->value[0] && lives->list[i].decodes > 0)
                     lives->list[i].cleared = true;
-            break;
-        }
-        case GGS_JOURNAL_LOSS: {
-            const struct ggs_journal_number * number = body;
-            if (length >= sizeof(*number) && number->value[2] > 0 && number->value[3] == 0) sealing->lossy = true;
-            break;
-        }
-        case GGS_JOURNAL_DECODE: {
-            const struct ggs_journal_decode * decode = body;
-            if (length >= sizeof(*decode)) return survey_decode(sealing, lives, decode);
-            break;
-        }
+            return true;
+        case GGS_JOURNAL_LOSS:
+            if (loss->count > 0 && loss->run == 0) sealing->lossy = true;
+            return true;
+        case GGS_JOURNAL_DECODE:
+            return see_decode(sealing, lives, record->body);
         default:
-            break;
+            return true;
     }
-    return true;
 }
 
 int ggs_sealing_pass_1(struct ggs_sealing * sealing, struct ggs_error * error) {
-    struct lives                      lives = {0};
-    const struct ggs_journal_record * record;
-    bool                              good = true;
+    struct lives      lives = {0};
+    struct ggs_record record;
+    bool              good = true;
     ggs_clock_init(&sealing->clock);
-    while (good && (record = ggs_spool_stream_record(&sealing->spool.journal)) != NULL)
-        good = survey_record(sealing, &lives, record);
+    while (good && ggs_spool_stream_record(&sealing->spool.journal, &record)) good = see(sealing, &lives, &record);
     ggs_spool_stream_rewind(&sealing->spool.journal);
+    sealing->facts.losses[GGS_LOSS_RING] += ggs_spool_dropped(&sealing->spool);
     free(lives.list);
-    ggs_clock_finish(&sealing->clock, sealing->options->start_monotonic_ns);
     return good ? 0 : ggs_fail_memory(error);
 }

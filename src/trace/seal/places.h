@@ -11,7 +11,7 @@
 struct ggs_area { // a part of a file in memory
     uint64_t start, end, offset;
     uint64_t path; // string
-    char *   text; // the same, NULL where it is no file: a device, or shared memory without a name
+    char *   text; // the same, NULL if it is no file: a device, or shared memory without a name
 };
 
 struct ggs_live_buffer {
@@ -46,7 +46,7 @@ struct ggs_place {
 
 void ggs_places_release(struct ggs_places * places);
 
-// The file's number, which it gets here where it is new.
+// The file's number, which it gets here if it is new.
 uint64_t ggs_places_file(struct ggs_places * places, const char * path, size_t length);
 // The text of a GGS_JOURNAL_MAPS record: replaces what was known.
 void ggs_places_maps(struct ggs_places * places, const char * text, size_t length, int64_t ns);
@@ -54,7 +54,7 @@ void ggs_places_buffer(struct ggs_places * places, const struct ggs_journal_buff
                        size_t length, int64_t ns);
 void ggs_places_buffer_free(struct ggs_places * places, uint64_t buffer, int64_t ns);
 void ggs_places_buffer_usage(struct ggs_places * places, uint64_t buffer, uint64_t usage);
-// Learns from a transfer, and fills in file and offset where its bytes came from one.
+// Learns from a transfer, and fills in file and offset if its bytes came from one.
 void ggs_places_transfer(struct ggs_places * places, struct ggs_transfer * transfer);
 
 // The file that is mapped at an address, 0 for none; its offset, and how many bytes follow in that mapping.

@@ -3,10 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum seen {
-    SEEN_EXECUTED = 1,
-    SEEN_ABSORBED = 2,
-};
+#include "trace/seal/device-runs.h"
 
 int ggs_runs_init(struct ggs_runs * runs, struct ggs_error * error) {
     runs->newest_step = -1;
@@ -20,6 +17,9 @@ void ggs_runs_release(struct ggs_runs * runs) {
     free(runs->os_threads);
     free(runs->unmatched);
     free(runs->nodes);
+    free(runs->held);
+    free(runs->begins);
+    free(runs->queues);
 }
 
 // ---- what one run's lanes hold ----
@@ -28,7 +28,7 @@ void ggs_runs_release(struct ggs_runs * runs) {
 struct pull {
     struct ggs_runs *             runs;
     struct ggs_run *              row;
-    const struct ggs_seal_graph * graph; // NULL where unknown
+    const struct ggs_seal_graph * graph; // NULL if unknown
     size_t                        lane;  // index in the spool
     uint64_t                      thread;
     struct ggs_lod_lane *         lod;
@@ -41,50 +41,60 @@ static int64_t forward(int64_t from, int64_t to) {
     return to > from ? to - from : 0;
 }
 
+// Times of an op that has ended, from its unit.
+static void set_times(struct ggs_clock * clock, struct ggs_op_run * row, const struct ggs_spool_op * unit) {
+    uint64_t end     = unit->begin + ((uint64_t) unit->duration << unit->shift);
+    int64_t  end_ns  = ggs_clock_ns(clock, end);
+    row->duration_ns = (uint64_t) forward(row->begin_ns, end_ns);
+    end_ns           = row->begin_ns + (int64_t) row->duration_ns;
+    if (unit->wait != 0)
+        row->wait_ns = (uint64_t) forward(end_ns, ggs_clock_ns(clock, end + ((uint64_t) unit->wait << unit->shift)));
+    if (unit->inner_wait != 0)
+        row->inner_wait_ns = (uint64_t) forward(
+            row->begin_ns, ggs_clock_ns(clock, unit->begin + ((uint64_t) unit->inner_wait << unit->shift)));
+}
+
+// Writes an op run that is complete.
+static void write_op(struct ggs_runs * runs, struct ggs_run * run, struct ggs_lod_lane * lane,
+                     const struct ggs_op_run * row) {
+    ggs_writer_append(runs->writer, GGS_TABLE_OP_RUNS, row);
+    if (lane != NULL) ggs_lods_add(runs->lods, lane, row);
+    run->op_runs++;
+}
+
 static void pull_op(struct pull * pull, const struct ggs_spool_op * unit) {
-    struct ggs_runs *  runs  = pull->runs;
-    struct ggs_clock * clock = runs->clock;
+    enum { KEPT = GGS_OP_RUN_ENDED | GGS_OP_RUN_FUSED | GGS_OP_RUN_EXTRA | GGS_OP_RUN_WAIT_UNSEEN };
+    struct ggs_runs * runs = pull->runs;
     if (unit->shift > 31 || (pull->graph != NULL && unit->node >= pull->graph->n_nodes)) {
         runs->damaged++;
         return;
     }
-    struct ggs_op_run row    = {.submit_ns = -1,
-                                .run       = pull->row->run,
-                                .node      = unit->node,
-                                .thread    = pull->thread,
-                                .os_thread = runs->os_threads[pull->lane],
-                                .begin_ns  = ggs_clock_ns(clock, unit->begin),
-                                .flags     = unit->flags & (GGS_OP_RUN_ENDED | GGS_OP_RUN_FUSED | GGS_OP_RUN_EXTRA)};
-    int64_t           end_ns = row.begin_ns;
-    if (unit->flags & GGS_OP_RUN_ENDED) {
-        uint64_t end    = unit->begin + ((uint64_t) unit->duration << unit->shift);
-        end_ns          = ggs_clock_ns(clock, end);
-        row.duration_ns = (uint64_t) forward(row.begin_ns, end_ns);
-        end_ns          = row.begin_ns + (int64_t) row.duration_ns;
-        if (unit->wait != 0) {
-            row.wait_ns = (uint64_t) forward(end_ns, ggs_clock_ns(clock, end + ((uint64_t) unit->wait << unit->shift)));
-            end_ns += (int64_t) row.wait_ns;
-        }
-        if (unit->inner_wait != 0)
-            row.inner_wait_ns = (uint64_t) forward(
-                row.begin_ns, ggs_clock_ns(clock, unit->begin + ((uint64_t) unit->inner_wait << unit->shift)));
-    }
+    struct ggs_op_run row = {.run       = pull->row->run,
+                             .node      = unit->node,
+                             .thread    = pull->thread,
+                             .os_thread = runs->os_threads[pull->lane],
+                             .begin_ns  = ggs_clock_ns(runs->clock, unit->begin),
+                             .flags     = unit->flags & KEPT,
+                             .submit_ns = -1};
+    if (unit->flags & GGS_OP_RUN_ENDED) set_times(runs->clock, &row, unit);
+    int64_t end_ns = row.begin_ns + (int64_t) (row.duration_ns + row.wait_ns);
     if (unit->flags & GGS_OP_RUN_FUSED) row.absorbed = unit->count;
     if (end_ns > pull->last_ns) pull->last_ns = end_ns;
     // Old releases visit empty nodes too; nothing is computed there.
     if (pull->graph != NULL && (pull->graph->root->kinds[unit->node] & GGS_NODE_EMPTY)) return;
     if (pull->graph != NULL) {
-        runs->nodes[unit->node] |= SEEN_EXECUTED;
+        runs->nodes[unit->node] |= GGS_NODE_RAN;
         uint32_t left = (uint32_t) row.absorbed;
         for (uint32_t i = unit->node + 1; left > 0 && i < pull->graph->n_nodes; i++) {
             if (pull->graph->root->kinds[i] & GGS_NODE_EMPTY) continue;
-            runs->nodes[i] |= SEEN_ABSORBED;
+            runs->nodes[i] |= GGS_NODE_ABSORBED;
             left--;
         }
     }
-    ggs_writer_append(runs->writer, GGS_TABLE_OP_RUNS, &row);
-    if (pull->lod != NULL) ggs_lods_add(runs->lods, pull->lod, &row);
-    pull->row->op_runs++;
+    if ((pull->row->flags & GGS_RUN_NO_WAITS) == 0)
+        write_op(runs, pull->row, pull->lod, &row);
+    else if (ggs_writer_reserve(runs->writer, runs->held, runs->held_capacity, runs->n_held + 1))
+        runs->held[runs->n_held++] = row;
 }
 
 static int64_t element(const uint8_t * data, uint64_t width, uint64_t i) {
@@ -176,6 +186,60 @@ static void pull_lane(struct pull * pull, struct ggs_spool_stream * lane) {
     }
 }
 
+// ---- runs of engines whose barrier was not seen ----
+
+static int by_node(const void * a, const void * b) {
+    const struct ggs_node_begin *x = a, *y = b;
+    if (x->node != y->node) return x->node < y->node ? -1 : 1;
+    return x->begin_ns < y->begin_ns ? -1 : x->begin_ns > y->begin_ns;
+}
+
+// When the first thread began the node, which is one of them.
+static int64_t first_begin(const struct ggs_runs * runs, uint64_t node) {
+    size_t low = 0, high = runs->n_held;
+    while (low < high) {
+        size_t middle = low + (high - low) / 2;
+        if (runs->begins[middle].node < node)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return runs->begins[low].begin_ns;
+}
+
+// The end of an op was not seen on this thread: all waits that were seen are inside it, and it ended before any thread began the
+// next one (`bound_ns`; -1 if the run was interrupted before that).
+static void set_bound(struct ggs_op_run * row, int64_t bound_ns) {
+    row->inner_wait_ns += row->wait_ns;
+    row->wait_ns     = 0;
+    row->duration_ns = bound_ns < 0 ? 0 : (uint64_t) forward(row->begin_ns, bound_ns);
+    row->flags |= GGS_OP_RUN_WAIT_UNSEEN | GGS_OP_RUN_END_BOUND | GGS_OP_RUN_ENDED;
+    if (bound_ns < 0) row->flags &= ~(uint64_t) (GGS_OP_RUN_END_BOUND | GGS_OP_RUN_ENDED);
+}
+
+static void write_held(struct ggs_runs * runs, struct ggs_run * run, const struct ggs_device * device) {
+    size_t n     = runs->n_held;
+    runs->n_held = 0;
+    if (n == 0 || !ggs_writer_reserve(runs->writer, runs->begins, runs->begins_capacity, n)) return;
+    for (size_t i = 0; i < n; i++)
+        runs->begins[i] = (struct ggs_node_begin){runs->held[i].node, runs->held[i].begin_ns};
+    runs->n_held = n;
+    qsort(runs->begins, n, sizeof(*runs->begins), by_node);
+    for (size_t i = 0; i < n; i++) {
+        struct ggs_op_run * row   = &runs->held[i];
+        bool                last  = i + 1 == n || runs->held[i + 1].thread != row->thread;
+        int64_t             bound = run->flags & GGS_RUN_INTERRUPTED ? -1 : run->end_ns;
+        if (!last) bound = first_begin(runs, runs->held[i + 1].node);
+        if ((row->flags & GGS_OP_RUN_WAIT_UNSEEN) == 0)
+            set_bound(row, bound);
+        else if (bound >= 0 && row->begin_ns + (int64_t) row->duration_ns > bound) // counters of cores differ by 0.1 us
+            row->duration_ns = (uint64_t) forward(row->begin_ns, bound);
+        if (row->inner_wait_ns > row->duration_ns) row->inner_wait_ns = row->duration_ns;
+        write_op(runs, run, ggs_lods_lane(runs->lods, device, run->slot, row->thread), row);
+    }
+    runs->n_held = 0;
+}
+
 // ---- coverage ----
 
 static void cover(struct pull * pull) {
@@ -184,12 +248,14 @@ static void cover(struct pull * pull) {
     row->nodes                         = root->n_nodes;
     for (uint32_t i = 0; i < root->n_nodes; i++) {
         uint8_t seen = pull->runs->nodes[i], kind = root->kinds[i];
-        if (seen & SEEN_EXECUTED)
+        if (seen & GGS_NODE_RAN)
             row->executed++;
-        else if (seen & SEEN_ABSORBED)
+        else if (seen & GGS_NODE_ABSORBED)
             row->absorbed++;
         else if (kind & GGS_NODE_EMPTY)
             row->empty++;
+        else if (seen & GGS_NODE_NOTHING)
+            row->skipped++;
         // A release that has compute flags has them on in most nodes; without any the flag means nothing.
         else if (pull->runs->graphs->computes && !(kind & GGS_NODE_COMPUTE))
             row->skipped++;
@@ -238,6 +304,8 @@ static void write_run(struct ggs_runs * runs, struct ggs_open_run * open) {
         pull.lod    = ggs_lods_lane(runs->lods, device, row->slot, pull.thread);
         pull_lane(&pull, &runs->spool->lanes[i]);
     }
+    write_held(runs, row, device);
+    ggs_device_ops_write(runs, open, pull.graph);
     if (row->flags & GGS_RUN_INTERRUPTED) row->end_ns = pull.last_ns;
     if (row->flags & GGS_RUN_OPAQUE) {
         struct ggs_lod_lane * lane  = ggs_lods_lane(runs->lods, device, -1, 0);
@@ -261,6 +329,8 @@ static void write_run(struct ggs_runs * runs, struct ggs_open_run * open) {
     free(pull.batch.position);
     free(pull.batch.sequence);
     free(pull.batch.output);
+    if (open->device != NULL) free(open->device->ops);
+    free(open->device);
     ggs_writer_checkpoint(runs->writer);
 }
 
@@ -274,7 +344,7 @@ static void write_front(struct ggs_runs * runs) {
 
 // ---- the journal's side ----
 
-static struct ggs_open_run * find(struct ggs_runs * runs, uint64_t run) {
+struct ggs_open_run * ggs_runs_find(struct ggs_runs * runs, uint64_t run) {
     for (size_t i = runs->n_open; i-- > 0;)
         if (runs->open[i].row.run == run && !runs->open[i].done) return &runs->open[i];
     return NULL;
@@ -292,7 +362,8 @@ void ggs_runs_begin(struct ggs_runs * runs, const struct ggs_journal_run * run, 
         return;
     }
     for (size_t i = 0; i < runs->n_open; i++)
-        if (!runs->open[i].done && run->os_thread != 0 && runs->open[i].row.os_thread == run->os_thread)
+        if (!runs->open[i].done && !runs->open[i].submitted && run->os_thread != 0 &&
+            runs->open[i].row.os_thread == run->os_thread)
             interrupt(&runs->open[i]);
     if (!ggs_writer_reserve(runs->writer, runs->open, runs->capacity, runs->n_open + 1)) return;
     int64_t               ns   = ggs_clock_ns(runs->clock, run->ticks);
@@ -317,37 +388,60 @@ void ggs_runs_begin(struct ggs_runs * runs, const struct ggs_journal_run * run, 
     write_front(runs);
 }
 
-void ggs_runs_threads(struct ggs_runs * runs, uint64_t run, uint64_t threads, uint64_t slot) {
-    struct ggs_open_run * open = find(runs, run);
-    if (open == NULL || slot > UINT16_MAX) return;
+void ggs_runs_threads(struct ggs_runs * runs, uint64_t run, uint64_t threads, uint64_t slot, uint64_t flags) {
+    struct ggs_open_run * open = ggs_runs_find(runs, run);
+    if (open == NULL) return;
+    open->row.threads = threads;
+    open->row.flags &= ~(uint64_t) GGS_RUN_OPAQUE;
+    open->row.flags |= flags & GGS_RUN_NO_WAITS;
+    if (slot > UINT16_MAX) { // there was no lane for it
+        open->row.flags |= GGS_RUN_PARTIAL;
+        return;
+    }
     for (size_t i = 0; i < runs->n_open; i++)
         if (!runs->open[i].done && &runs->open[i] != open && runs->open[i].row.slot == (int64_t) slot)
             interrupt(&runs->open[i]);
-    open->row.threads = threads;
-    open->row.slot    = (int64_t) slot;
-    open->row.flags &= ~(uint64_t) GGS_RUN_OPAQUE;
+    open->row.slot = (int64_t) slot;
 }
 
 void ggs_runs_lost(struct ggs_runs * runs, uint64_t run, uint64_t count) {
-    struct ggs_open_run * open = run == 0 ? NULL : find(runs, run);
+    struct ggs_open_run * open = run == 0 ? NULL : ggs_runs_find(runs, run);
     if (open != NULL) open->row.lost += count;
 }
 
 void ggs_runs_end(struct ggs_runs * runs, const struct ggs_journal_run_end * end) {
-    struct ggs_open_run * open = find(runs, end->run);
+    struct ggs_open_run * open = ggs_runs_find(runs, end->run);
     if (open == NULL) return;
     int64_t ns = ggs_clock_ns(runs->clock, end->ticks);
     if (ns > open->row.end_ns) open->row.end_ns = ns;
     open->row.status = end->status;
-    open->done       = true;
+    open->row.flags |= end->flags & GGS_RUN_NO_WAITS;
+    // A backend of a device has only submitted it; its DEVICE_RUN follows, unless it failed.
+    open->submitted = (open->row.flags & GGS_RUN_OPAQUE) && !open->row.host && end->status == 0;
+    if (open->submitted)
+        ggs_steps_submitted(runs->steps, &open->row);
+    else
+        ggs_runs_done(runs, open);
+}
+
+void ggs_runs_done(struct ggs_runs * runs, struct ggs_open_run * open) {
+    int64_t ns = open->row.end_ns;
+    open->done = true;
     write_front(runs);
     // Runs that are still to come begin later than this one ended.
     ggs_observed_tell(runs->observed, runs->n_open > 0 ? runs->open[0].row.begin_ns : ns);
 }
 
 void ggs_runs_finish(struct ggs_runs * runs, int64_t ns) {
-    for (size_t i = 0; i < runs->n_open; i++)
-        if (!runs->open[i].done) interrupt(&runs->open[i]);
+    for (size_t i = 0; i < runs->n_open; i++) {
+        struct ggs_open_run * open = &runs->open[i];
+        if (open->submitted) {
+            open->done = true;
+            open->row.flags |= GGS_RUN_RESULTS_UNSEEN;
+        } else if (!open->done) {
+            interrupt(open);
+        }
+    }
     write_front(runs);
     for (size_t i = 0; i < runs->spool->n_lanes; i++) {
         struct ggs_spool_stream *   lane = &runs->spool->lanes[i];

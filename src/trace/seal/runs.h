@@ -16,32 +16,57 @@
 #include "trace/seal/steps.h"
 #include "trace/spool-reader.h"
 
+struct ggs_device_ops;
+
 struct ggs_open_run {
-    struct ggs_run row;
-    bool           done;   // its end was seen, or it never will be
-    bool           placed; // step and phase are known
-    uint64_t       scheduler;
+    struct ggs_run          row;
+    bool                    done;      // its end was seen, or it never will be
+    bool                    submitted; // on a device: the call has returned, results are still to come
+    bool                    placed;    // step and phase are known
+    uint64_t                scheduler;
+    struct ggs_device_ops * device; // NULL on the CPU
+};
+
+struct ggs_device_queue {
+    uint64_t device;
+    uint32_t queue; // as the engine numbers it
+};
+
+enum ggs_seen_node { // what became of a node in a run
+    GGS_NODE_RAN      = 1,
+    GGS_NODE_ABSORBED = 2,
+    GGS_NODE_NOTHING  = 4, // the engine came to it and had nothing to do
+};
+
+struct ggs_node_begin {
+    uint64_t node;
+    int64_t  begin_ns;
 };
 
 struct ggs_runs {
-    struct ggs_writer *   writer;
-    struct ggs_clock *    clock;
-    struct ggs_spool *    spool;
-    struct ggs_graphs *   graphs;
-    struct ggs_steps *    steps;
-    struct ggs_lods *     lods;
-    struct ggs_devices *  devices;
-    struct ggs_observed * observed;
-    struct ggs_open_run * open; // by number
-    size_t                n_open, capacity;
-    uint64_t              last;        // number of the newest run
-    int64_t               newest_step; // of the run that was written last
-    uint64_t *            os_threads;  // of the lanes, by index in the spool
-    uint64_t *            unmatched;   // units per lane that belong to no run
-    uint8_t *             nodes;       // scratch: what was seen of each node
-    size_t                nodes_capacity;
-    bool                  lossy; // op runs were lost, and it is not known whose
-    uint64_t              count, interrupted, unseen, damaged, lost;
+    struct ggs_writer *       writer;
+    struct ggs_clock *        clock;
+    struct ggs_spool *        spool;
+    struct ggs_graphs *       graphs;
+    struct ggs_steps *        steps;
+    struct ggs_lods *         lods;
+    struct ggs_devices *      devices;
+    struct ggs_observed *     observed;
+    struct ggs_open_run *     open; // by number
+    size_t                    n_open, capacity;
+    uint64_t                  last;        // number of the newest run
+    int64_t                   newest_step; // of the run that was written last
+    uint64_t *                os_threads;  // of the lanes, by index in the spool
+    uint64_t *                unmatched;   // units per lane that belong to no run
+    uint8_t *                 nodes;       // scratch: what was seen of each node
+    size_t                    nodes_capacity;
+    struct ggs_device_queue * queues;
+    size_t                    n_queues, queues_capacity;
+    struct ggs_op_run *       held; // of a run whose barrier was not seen, until all of its begins are known
+    struct ggs_node_begin *   begins;
+    size_t                    n_held, held_capacity, begins_capacity;
+    bool                      lossy; // op runs were lost, and it is not known whose
+    uint64_t                  count, interrupted, unseen, damaged, lost;
 };
 
 int  ggs_runs_init(struct ggs_runs * runs, struct ggs_error * error); // after `spool` was set
@@ -49,8 +74,11 @@ void ggs_runs_release(struct ggs_runs * runs);
 
 void ggs_runs_begin(struct ggs_runs * runs, const struct ggs_journal_run * run, const char * backend, size_t length,
                     uint64_t scheduler);
-void ggs_runs_threads(struct ggs_runs * runs, uint64_t run, uint64_t threads, uint64_t slot);
+void ggs_runs_threads(struct ggs_runs * runs, uint64_t run, uint64_t threads, uint64_t slot, uint64_t flags);
 void ggs_runs_lost(struct ggs_runs * runs, uint64_t run, uint64_t count);
 void ggs_runs_end(struct ggs_runs * runs, const struct ggs_journal_run_end * end);
+// For device-runs.c: the run with that number that is not done, NULL for none; and a run whose end was seen.
+struct ggs_open_run * ggs_runs_find(struct ggs_runs * runs, uint64_t run);
+void                  ggs_runs_done(struct ggs_runs * runs, struct ggs_open_run * open);
 // The journal is over: what has not ended was interrupted, and what is left in the lanes belongs to nothing. Writes losses.
 void ggs_runs_finish(struct ggs_runs * runs, int64_t ns);

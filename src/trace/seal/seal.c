@@ -36,7 +36,9 @@ static void add_experiment(struct ggs_writer * writer, const char * path) {
 
 static int write_trace(struct ggs_sealing * sealing, int fd, const char * path, const char * experiment,
                        struct ggs_error * error) {
-    int status = ggs_sealing_pass_1(sealing, error);
+    const struct ggs_seal_options * options = sealing->options;
+    int                             status  = ggs_sealing_pass_1(sealing, error);
+    if (status == 0 && options->facts != NULL) status = options->facts(options->facts_context, &sealing->facts, error);
     if (status != 0) return status;
     status = ggs_writer_init(&sealing->writer, fd, path, sealing->options->uuid);
     add_experiment(&sealing->writer, experiment);

@@ -4,8 +4,8 @@
 //
 // DIR/spool may be a link to a folder elsewhere, which is then removed too. Seal may die at any moment and be run again: the
 // spool is removed only when the trace has its name. Two seals of one directory at the same time wait for each other.
-// One pass over the spool after a short look at the journal; memory does not grow with the number of runs, op runs, tokens
-// or transfers, only with that of distinct graphs, tensors, strings and buffers.
+// Memory does not grow with the number of runs, op runs, tokens or transfers, only with that of distinct graphs, tensors, strings
+// and buffers.
 #pragma once
 
 #include <stdbool.h>
@@ -13,6 +13,7 @@
 #include <stdint.h>
 
 struct ggs_error;
+struct ggs_spool_facts;
 
 enum ggs_disk_place {
     GGS_DISK_FOREIGN, // none of the files is on that disk
@@ -32,11 +33,11 @@ struct ggs_seal_options {
     bool     keep_spool;
     bool     no_sync; // do not wait for the disk before the spool is removed
     // Where a tensor's bytes lie in the files of a model load: fills the index of the file in `paths` and the offset from its
-    // start, and returns true; false where none of them has it. May be NULL. Called once per tensor and place.
+    // start, and returns true; false if none of them has it. May be NULL. Called once per tensor and place.
     bool (*origin)(void * context, const char * const * paths, size_t n_paths, const char * name, size_t * file,
                    uint64_t * offset);
     void * origin_context;
-    // What a token reads as in the vocabulary of a model's file: fills at most `size` bytes and returns how many; 0 where unknown.
+    // What a token reads as in the vocabulary of a model's file: fills at most `size` bytes and returns how many; 0 if unknown.
     // May be NULL.
     size_t (*token_text)(void * context, const char * path, int64_t token, char * buffer, size_t size);
     void * token_text_context;
@@ -44,6 +45,10 @@ struct ggs_seal_options {
     enum ggs_disk_place (*disk)(void * context, const char * const * paths, size_t n_paths, uint64_t device,
                                 uint64_t offset, struct ggs_disk_piece * piece);
     void * disk_context;
+    // What the journal says of the program, before experiment.json is read into the trace: the time to complete that file. A failure
+    // ends the sealing. May be NULL. Nothing is called if there is no spool, or the trace was sealed before.
+    int (*facts)(void * context, const struct ggs_spool_facts * facts, struct ggs_error * error);
+    void * facts_context;
     void (*progress)(void * context, uint64_t done, uint64_t total); // may be NULL
     void * progress_context;
 };

@@ -1,12 +1,21 @@
-// The journal, record by record: first a survey that learns what later records say about earlier ones, then the telling.
+// A spool on its way into a trace. The journal is read twice: pass 1 collects what later records say about earlier ones (anchors of
+// the clock, warm-ups) and the facts; pass 2 writes the tables. Lanes and the machine's records are read once, in pass 2.
 #pragma once
 
+#include "trace/seal/facts.h"
 #include "trace/seal/machine.h"
 #include "trace/seal/runs.h"
 #include "trace/seal/seal.h"
 
+struct ggs_open_load {
+    struct ggs_load row;
+    char *          file; // the first one that it opened, NULL for none yet
+    char *          path; // that it was asked for
+};
+
 struct ggs_sealing {
     const struct ggs_seal_options * options;
+    struct ggs_spool_facts          facts;
     struct ggs_writer               writer;
     struct ggs_spool                spool;
     struct ggs_clock                clock;
@@ -20,19 +29,17 @@ struct ggs_sealing {
     struct ggs_observed             observed;
     struct ggs_schedule *           schedules; // that have begun and not ended
     size_t                          n_schedules, schedules_capacity;
-    struct ggs_load *               loads;      // all
-    char **                         load_files; // beside them: the first file of each, NULL for none yet
-    char *                          newest_file;
+    struct ggs_open_load *          loads; // all
     size_t                          n_loads, loads_capacity;
+    char *                          newest_file; // that was opened
     struct ggs_process              process;
     bool                            ended;
-    bool                            lossy; // the survey found losses that name no run
+    bool                            lossy; // pass 1 found losses that name no run
     int64_t                         last_ns;
     uint64_t                        lost, damaged;
 };
 
-// Reads anchors into the clock, and finds the decodes that are warm-ups.
 int ggs_sealing_pass_1(struct ggs_sealing * sealing, struct ggs_error * error);
-// Reads everything, writes all tables but the experiment's.
+// Writes all tables but the experiment's.
 int  ggs_sealing_pass_2(struct ggs_sealing * sealing, struct ggs_error * error);
 void ggs_sealing_release(struct ggs_sealing * sealing);

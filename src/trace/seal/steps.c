@@ -41,6 +41,14 @@ static struct ggs_seal_context * find_context(struct ggs_steps * steps, uint64_t
     return NULL;
 }
 
+// That the scheduler computes for, as far as is known.
+static struct ggs_seal_context * find_scheduler(struct ggs_steps * steps, uint64_t scheduler) {
+    for (size_t i = steps->n_contexts; i-- > 0;)
+        if (steps->contexts[i]->key == scheduler || (scheduler != 0 && steps->contexts[i]->scheduler == scheduler))
+            return steps->contexts[i];
+    return NULL;
+}
+
 static struct ggs_seal_context * add_context(struct ggs_steps * steps, uint64_t key, uint64_t model, uint64_t memory,
                                              int64_t ns) {
     struct ggs_seal_context * context = calloc(1, sizeof(*context));
@@ -187,7 +195,8 @@ static void write_step(struct ggs_steps * steps, struct ggs_open_step * step) {
 
 static void write_front(struct ggs_steps * steps, bool all) {
     size_t n = 0;
-    while (n < steps->n_queue && (all || steps->queue[n]->closed || steps->n_queue - n > QUEUE_MAX))
+    while (n < steps->n_queue &&
+           (all || (steps->queue[n]->closed && steps->queue[n]->waiting == 0) || steps->n_queue - n > QUEUE_MAX))
         write_step(steps, steps->queue[n++]);
     if (n > 0) memmove(steps->queue, steps->queue + n, (steps->n_queue - n) * sizeof(*steps->queue));
     steps->n_queue -= n;
@@ -248,7 +257,7 @@ static void add_run(struct ggs_open_step * step, struct ggs_run * run) {
 
 // ---- decodes ----
 
-// Fills the batch from the arrays that follow the record's body; false where they are not all there.
+// Fills the batch from the arrays that follow the record's body; false if they are not all there.
 static bool read_batch(struct ggs_steps * steps, const struct ggs_journal_decode * decode, const uint8_t * arrays,
                        size_t length, struct ggs_batch * batch) {
     uint64_t n = decode->tokens;
@@ -295,17 +304,18 @@ void ggs_steps_decode(struct ggs_steps * steps, const void * body, size_t length
         free_batch(&open.batch);
         return;
     }
-    open.number       = decode.decode;
-    open.has_position = (decode.has & 2) != 0;
-    open.has_output   = (decode.has & 8) != 0;
-    open.warmup       = open.context->warmup || ggs_map_get(&steps->warmups, ggs_map_key_number(decode.decode)) != 0;
-    open.row          = (struct ggs_decode){.decode   = decode.decode,
-                                            .context  = open.context->number,
-                                            .step     = -1,
-                                            .encode   = decode.encode != 0,
-                                            .tokens   = decode.tokens,
-                                            .begin_ns = ns,
-                                            .end_ns   = -1};
+    open.context->decodes = true;
+    open.number           = decode.decode;
+    open.has_position     = (decode.has & 2) != 0;
+    open.has_output       = (decode.has & 8) != 0;
+    open.warmup = open.context->warmup || ggs_map_get(&steps->warmups, ggs_map_key_number(decode.decode)) != 0;
+    open.row    = (struct ggs_decode){.decode   = decode.decode,
+                                      .context  = open.context->number,
+                                      .step     = -1,
+                                      .encode   = decode.encode != 0,
+                                      .tokens   = decode.tokens,
+                                      .begin_ns = ns,
+                                      .end_ns   = -1};
     steps->decodes[steps->n_decodes++] = open;
 }
 
@@ -351,8 +361,22 @@ bool ggs_steps_run(struct ggs_steps * steps, struct ggs_run * run) {
     return true;
 }
 
+// The context of a scheduler whose decodes are not seen: itself, if nothing is known of contexts; else the newest one that was made and
+// has neither a decode nor a scheduler.
+static struct ggs_seal_context * context_of(struct ggs_steps * steps, uint64_t scheduler) {
+    struct ggs_seal_context * context = find_scheduler(steps, scheduler);
+    if (context != NULL) return context;
+    for (size_t i = steps->n_contexts; scheduler != 0 && i-- > 0;) {
+        context = steps->contexts[i];
+        if (context->decodes || context->scheduler != 0 || context->model == 0) continue;
+        context->scheduler = scheduler;
+        return context;
+    }
+    return NULL;
+}
+
 void ggs_steps_run_alone(struct ggs_steps * steps, struct ggs_run * run, uint64_t scheduler, struct ggs_batch * batch) {
-    struct ggs_seal_context * context = find_context(steps, scheduler);
+    struct ggs_seal_context * context = batch->n > 0 ? context_of(steps, scheduler) : find_scheduler(steps, scheduler);
     struct ggs_open_step *    step    = NULL;
     if (context != NULL && run->schedule != 0 && run->schedule == context->schedule) step = context->step;
     if (step == NULL && batch->n > 0) {
@@ -364,6 +388,27 @@ void ggs_steps_run_alone(struct ggs_steps * steps, struct ggs_run * run, uint64_
     if (step == NULL) return;
     add_run(step, run);
     if (run->end_ns > step->row.end_ns) step->row.end_ns = run->end_ns;
+}
+
+static struct ggs_open_step * step_of(struct ggs_steps * steps, const struct ggs_run * run) {
+    for (size_t i = steps->n_queue; i-- > 0;) {
+        struct ggs_open_step * step = steps->queue[i];
+        if (step->row.step == run->step && run->run >= step->row.first_run && run->run <= step->row.last_run)
+            return step;
+    }
+    return NULL;
+}
+
+void ggs_steps_submitted(struct ggs_steps * steps, const struct ggs_run * run) {
+    struct ggs_open_step * step = step_of(steps, run);
+    if (step != NULL) step->waiting++;
+}
+
+void ggs_steps_results(struct ggs_steps * steps, const struct ggs_run * run, int64_t ns) {
+    struct ggs_open_step * step = step_of(steps, run);
+    if (step == NULL) return;
+    if (step->waiting > 0) step->waiting--;
+    if (ns > step->row.end_ns) step->row.end_ns = ns;
 }
 
 void ggs_steps_finish(struct ggs_steps * steps, int64_t ns) {

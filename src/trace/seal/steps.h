@@ -9,10 +9,10 @@
 //     more tokens                                              prompt
 //
 // All prompt: PROMPT, and consecutive ones are one step unless the memory was cleared or a sequence started again. All
-// generate: GENERATE. Anything else: MIXED. Each of those is a step of its own. Under llama_set_warmup, or where a context's
+// generate: GENERATE. Anything else: MIXED. Each of those is a step of its own. Under llama_set_warmup, or if a context's
 // first and only decode is followed by clearing its memory and decoding again: WARMUP, which takes no number.
 //
-// Decodes come from the llama_decode hook; where that was not passed, a scheduler call whose graph looks up tokens counts as one.
+// Decodes come from the llama_decode hook; if that was not passed, a scheduler call whose graph looks up tokens counts as one.
 #pragma once
 
 #include <stdbool.h>
@@ -37,12 +37,15 @@ struct ggs_sequence {
 struct ggs_open_step {
     struct ggs_step    row;
     bool               closed;
+    unsigned           waiting; // for the results of so many runs
     struct ggs_token * tokens;
     size_t             n_tokens, capacity;
 };
 
 struct ggs_seal_context {
-    uint64_t               key; // address of the llama_context, or of the scheduler
+    uint64_t               key;       // address of the llama_context, or of the scheduler
+    uint64_t               scheduler; // if its decodes are not seen: what computes for it; 0 if not known
+    bool                   decodes;   // they are seen
     uint64_t               number;
     uint64_t               model;
     uint64_t               memory;
@@ -51,13 +54,13 @@ struct ggs_seal_context {
     struct ggs_map         sequence_numbers; // sequence -> index + 1
     struct ggs_sequence *  sequences;
     size_t                 n_sequences, capacity;
-    struct ggs_open_step * step;     // the newest one, NULL where it was written already
-    uint64_t               schedule; // the scheduler call that became part of it, where no decode was seen
+    struct ggs_open_step * step;     // the newest one, NULL if it was written already
+    uint64_t               schedule; // the scheduler call that became part of it, if no decode was seen
 };
 
 // A batch: what one decode feeds. Arrays of n, owned by whoever filled it.
 struct ggs_batch {
-    uint64_t  decode; // 0 where the call was not seen
+    uint64_t  decode; // 0 if the call was not seen
     bool      encode;
     uint64_t  n;
     int64_t * token;
@@ -80,7 +83,7 @@ struct ggs_open_decode {
 struct ggs_steps {
     const struct ggs_seal_options * options; // for token_text
     const char * (*model_file)(void *   owner,
-                               uint64_t model); // the path of the file that a model was loaded from, NULL where unknown
+                               uint64_t model); // the path of the file that a model was loaded from, NULL if unknown
     void *                     owner;
     struct ggs_writer *        writer;
     struct ggs_clock *         clock;
@@ -105,11 +108,15 @@ void ggs_steps_clear(struct ggs_steps * steps, uint64_t memory);
 void ggs_steps_decode(struct ggs_steps * steps, const void * body, size_t length, int64_t ns);
 void ggs_steps_decode_end(struct ggs_steps * steps, uint64_t decode, int64_t status, int64_t ns);
 
-// A graph run that belongs to a decode began: fills step and phase of its row. False where the decode is not known.
+// A graph run that belongs to a decode began: fills step and phase of its row. False if the decode is not known.
 bool ggs_steps_run(struct ggs_steps * steps, struct ggs_run * run);
 // A graph run without a known decode, when it is complete; `batch` holds what its index data said, n == 0 for nothing.
 // `scheduler` tells contexts apart.
 void ggs_steps_run_alone(struct ggs_steps * steps, struct ggs_run * run, uint64_t scheduler, struct ggs_batch * batch);
+
+// A run of a step was submitted to a device, and ends later: then its results are there, at `ns`. The step ends no earlier.
+void ggs_steps_submitted(struct ggs_steps * steps, const struct ggs_run * run);
+void ggs_steps_results(struct ggs_steps * steps, const struct ggs_run * run, int64_t ns);
 
 // Writes all that is left.
 void ggs_steps_finish(struct ggs_steps * steps, int64_t ns);

@@ -27,7 +27,7 @@ export function OpName({ op }: { op: string }) {
 }
 
 function where(operand: Operand): string {
-    if (operand.file_offset !== null) return `DISK, file ${operand.file ?? 0} at ${count(operand.file_offset)}`;
+    if (operand.source === "DISK" && operand.file_offset !== null) return `DISK, file ${operand.file ?? 0} at ${count(operand.file_offset)}`;
     const buffer = operand.buffer === null ? "memory" : `BUFFER ${operand.buffer}${operand.buffer_offset === null ? "" : ` at ${count(operand.buffer_offset)}`}`;
     return operand.origin_offset === null ? buffer : `${buffer}, copied at load from ${count(operand.origin_offset)}`;
 }
@@ -76,7 +76,7 @@ export function OpCard({ run, node }: { run: number; node: number }) {
                     {data.threads.length}, busy {time(data.busy_ns)}, waiting {time(data.wait_ns)}{" "}
                     <span class="quiet">({share(data.wait_ns, data.busy_ns + data.wait_ns)})</span>
                 </Row>
-                {data.absorbed.length > 0 && <Row name="fused with">{data.absorbed.join(", ")}</Row>}
+                {data.absorbed.length > 0 && <Row name="fused with">{data.absorbed.map((node) => `${node.op} ${node.name}`).join(", ")}</Row>}
                 {data.experts && (
                     <Row name="experts">
                         {data.experts.map((chosen) => `${chosen.expert}${chosen.weight === null ? "" : ` (${chosen.weight.toFixed(3)})`}`).join(", ")}
@@ -130,19 +130,19 @@ export function TensorCard({ name }: { name: string }) {
             <dl>
                 <Row name="type">{tensors.type[i]}</Row>
                 <Row name="shape">{shape(tensors.shape[i] ?? [])}</Row>
-                <Row name="layer">{tensors.layer[i]! < 0 ? "none" : tensors.layer[i]}</Row>
+                <Row name="layer">{tensors.layer[i] ?? "none"}</Row>
                 <Row name="part">{tensors.component[i]}</Row>
                 <Row name="bytes">
                     {bytes(tensors.bytes[i]!)} <span class="quiet">({count(tensors.bytes[i]!)})</span>
                 </Row>
                 <Row name="offset">
-                    {count(tensors.offset[i]!)} <span class="quiet">of file {tensors.file[i]}</span>
+                    {count(tensors.file_offset[i]!)} <span class="quiet">of file {tensors.file[i]}</span>
                 </Row>
                 {tensors.experts[i]! > 0 && <Row name="experts">{tensors.experts[i]}</Row>}
                 {tensors.copied[i] ? <Row name="place">copied into memory at load</Row> : null}
                 {heat.data && (
                     <Row name="touches">
-                        {reads ? `${plural(reads, "read")}, ${bytes(heat.data.tensors.bytes[i]!)} in all` : "never touched"}
+                        {reads ? `${plural(reads, "read")}, ${bytes(heat.data.tensors.bytes_read[i]!)} in all` : "never touched"}
                         {selection.value.tokens ? <span class="quiet"> in the selected tokens</span> : null}
                     </Row>
                 )}

@@ -5,7 +5,7 @@ import { bytes, count, share } from "../format";
 import { current, experiment, experiments, here, show, summary } from "../state";
 
 interface ByOp {
-    by_op: { name: string; wall_ns: number }[];
+    by_op: { op: string | null; backend: string | null; wall_ns: number }[];
 }
 
 function speedOf(about: Summary): string | null {
@@ -30,8 +30,8 @@ function Sentence({ about }: { about: Summary }) {
         about.model ? `${about.model.name}${about.model.quantization ? ` ${about.model.quantization}` : ""}` : about.name,
         `${count(about.tokens)} ${about.tokens === 1 ? "token" : "tokens"}`,
         speedOf(about),
-        top && total > 0 ? `${share(top.wall_ns, total).replace(/\.\d/, "")} of time in ${top.name}` : null,
-        heat.data ? `${ofBytes(heat.data.touched_bytes, heat.data.model_bytes)} touched` : null,
+        top && total > 0 ? `${share(top.wall_ns, total).replace(/\.\d/, "")} of time in ${top.op ?? top.backend}` : null,
+        heat.data ? `${ofBytes(heat.data.model.bytes_touched, heat.data.model.bytes)} touched` : null,
     ].filter((part): part is string => Boolean(part));
     return (
         <h1 id="sentence">
@@ -54,7 +54,7 @@ function Badges({ about }: { about: Summary }) {
     return (
         <>
             {about.live && <span class="badge live">recording</span>}
-            {about.proved && (
+            {about.times_distorted && (
                 <span class="badge" title="Recorded with page truth: protecting pages made everything slower, so times are not those of a plain run.">
                     times distorted
                 </span>

@@ -73,7 +73,7 @@ export function Help({ isOpen, onClose }: { isOpen: boolean; onClose(): void }) 
                     <h3>This recording</h3>
                     <p class="mono">{about.command.join(" ")}</p>
                     <p class="quiet">
-                        {[about.host.cpu, about.host.cores && `${about.host.cores} cores`, `${about.threads} threads`, about.engine.llama_version && `llama.cpp ${about.engine.llama_version}`, about.engine.ggml_version && `ggml ${about.engine.ggml_version}`, about.id]
+                        {[about.host.cpu, about.host.cores && `${about.host.cores} cores`, `${about.threads} threads`, about.engine.llama_version && `llama.cpp ${about.engine.llama_version}`, about.engine.ggml_version && `ggml ${about.engine.ggml_version}`, about.experiment_id]
                             .filter(Boolean)
                             .join(" · ")}
                     </p>

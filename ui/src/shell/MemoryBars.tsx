@@ -64,7 +64,7 @@ export function MemoryBars() {
     return (
         <section class="tracks" aria-label="Memory">
             <div class="track">
-                <Side title="DISK" line={modelBytes ? bytes(modelBytes) : "no model file"} more={heat ? `${share(heat.touched_bytes, heat.model_bytes)} read${isPart ? " here" : ""}` : memory.progress !== null ? "counting…" : ""} />
+                <Side title="DISK" line={modelBytes ? bytes(modelBytes) : "no model file"} more={heat ? `${share(heat.model.bytes_touched, heat.model.bytes)} read${isPart ? " here" : ""}` : memory.progress !== null ? "counting…" : ""} />
                 <div class="picture" ref={box}>
                     {memory.problem && <p class="problem">{memory.problem}</p>}
                     {width > 0 && diskRows.length > 0 && (

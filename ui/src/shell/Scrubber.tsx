@@ -27,10 +27,10 @@ export function stepsOf(columns: Columns): Steps {
     const column = (name: string) => columns.column(name);
     return {
         rows: columns.rows,
-        first: column("first"),
-        last: column("last"),
-        begin: column("begin"),
-        end: column("end"),
+        first: column("first_token"),
+        last: column("last_token"),
+        begin: column("begin_ns"),
+        end: column("end_ns"),
         phase: column("phase"),
         texts: (columns.header["texts"] ?? []) as (string | null)[],
         base: columns.base_ns,

@@ -50,6 +50,7 @@ type Message = { kind: "experiment" | "gone"; data: string } | { kind: "lost" | 
 function hear(message: Message): void {
     if (message.kind === "experiment") {
         const news = JSON.parse(message.data) as News;
+        if (!experiments.value.some((one) => one.index === news.index)) void loadExperiments(); // a new one below a folder
         experiments.value = experiments.value.map((one) => (one.index === news.index ? { ...one, state: news.state } : one));
         if (news.index === current.value) refreshSoon();
     } else if (message.kind === "gone") {

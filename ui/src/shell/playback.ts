@@ -57,21 +57,20 @@ async function playOps(token: number, mine: number): Promise<void> {
     const map = await ask<ModelMap>(here("map"));
     for (let from = 0; mine === turn; from += pageRows) {
         const page = await ask<LogAnswer>(here("log", { from, count: pageRows, tokens: `${token}..${token}` }));
-        for (const row of page.rows) {
+        for (const row of page.ops) {
             if (mine !== turn) return;
             marked.value = new Set(touchedBy(row, map));
-            opShown.value = `${row[4]} ${row[5]}`;
+            opShown.value = `${row.op} ${row.name}`;
             await wait(opPause);
         }
-        if (page.rows.length === 0 || from + page.rows.length >= page.total) return;
+        if (page.ops.length === 0 || from + page.ops.length >= (page.total ?? 0)) return;
     }
 }
 
 function touchedBy(row: LogRow, map: ModelMap): string[] {
-    const where = row[11];
-    if (where === null) return [];
-    if (row[10] !== "DISK") return [`buffer ${where}`];
-    const { offset, bytes, name } = map.tensors;
-    const i = offset.findIndex((at, k) => where >= at && where < at + bytes[k]!);
-    return i < 0 ? [] : [name[i]!];
+    const where = row.file_offset;
+    if (where === null) return row.buffer === null ? [] : [`buffer ${row.buffer}`];
+    const { file_offset, bytes, name, kind } = map.tensors;
+    const i = file_offset.findIndex((at, k) => where >= at && where < at + bytes[k]!);
+    return i < 0 ? [] : [name[i] ?? kind[i]!];
 }

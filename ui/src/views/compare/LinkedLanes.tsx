@@ -7,7 +7,7 @@ import { announce } from "../../shell/Announce";
 import { TableView } from "../../shell/TableView";
 import { selection, there } from "../../state";
 import { changeText } from "./answers";
-import { keysOf, rowAt, type Runs } from "./lanes";
+import { keysOf, opsOf, rowAt, type Op, type Runs } from "./lanes";
 
 const LANE = 18,
     GAP = 3;
@@ -19,14 +19,14 @@ interface Span {
 
 function spanOf(answer: Columns | null, token: number): Span | null {
     if (!answer) return null;
-    const [first, last, begin, end] = ["first", "last", "begin", "end"].map((name) => answer.column(name));
+    const [first, last, begin, end] = ["first_token", "last_token", "begin_ns", "end_ns"].map((name) => answer.column(name));
     for (let row = 0; row < answer.rows; row++)
         if (first![row]! <= token && token <= last![row]!) return { begin: answer.base_ns + begin![row]!, end: answer.base_ns + end![row]! };
     return null;
 }
 
 function runsOf(answer: Columns | null, span: Span | null): Runs | null {
-    if (!answer || !span || !answer.has("duration")) return null;
+    if (!answer || !span || !answer.has("duration_ns")) return null;
     const header = answer.header as { ops?: string[] };
     const lane = answer.column("lane");
     const shift = answer.base_ns - span.begin;
@@ -37,9 +37,9 @@ function runsOf(answer: Columns | null, span: Span | null): Runs | null {
         lane,
         op: answer.column("op"),
         layer: answer.column("layer"),
-        start: Array.from(answer.column("begin"), (v) => v + shift),
-        duration: answer.column("duration"),
-        wait: answer.column("wait"),
+        start: Array.from(answer.column("begin_ns"), (v) => v + shift),
+        duration: answer.column("duration_ns"),
+        wait: answer.column("wait_ns"),
         run: answer.column("run"),
         node: answer.column("node"),
         rows: answer.rows,
@@ -63,10 +63,10 @@ export function LinkedLanes({ a, b, last }: { a: number; b: number; last: number
     const [marked, setMarked] = useState<string | null>(null);
     const keys = useMemo(() => [left.runs ? keysOf(left.runs) : [], right.runs ? keysOf(right.runs) : []] as const, [left.runs, right.runs]);
     const longest = Math.max(1, ...[left.span, right.span].map((span) => (span ? span.end - span.begin : 0)));
-    const found = marked === null ? null : ([left.runs && keys[0].indexOf(marked), right.runs && keys[1].indexOf(marked)] as const);
+    const ops = useMemo(() => [told(left.runs, keys[0]), told(right.runs, keys[1])] as const, [keys]);
     const say = (key: string | null) => {
         setMarked(key);
-        if (key !== null) announce(sentence(left.runs, keys[0].indexOf(key), right.runs, keys[1].indexOf(key)));
+        if (key !== null) announce(sentence(ops[0], ops[1], key));
     };
     return (
         <section class="linked" aria-labelledby="linked-title">
@@ -86,13 +86,13 @@ export function LinkedLanes({ a, b, last }: { a: number; b: number; last: number
                     />
                 </label>
                 <span class="quiet" role="status">
-                    {found
-                        ? sentence(left.runs, found[0] ?? -1, right.runs, found[1] ?? -1)
+                    {marked !== null
+                        ? sentence(ops[0], ops[1], marked)
                         : "one scale for both; point at an op to find it in the other"}
                 </span>
             </div>
             {left.folded || right.folded ? <p class="quiet">This token has more op runs than fit here: the timeline shows them.</p> : null}
-            <TableView label="Lanes of both recordings" table={() => tableOf(left.runs, keys[0], right.runs, keys[1])}>
+            <TableView label="Lanes of both recordings" table={() => tableOf(ops[0], ops[1])}>
                 <Lane name="A" runs={left.runs} keys={keys[0]} longest={longest} marked={marked} mark={say} />
                 <Lane name="B" runs={right.runs} keys={keys[1]} longest={longest} marked={marked} mark={say} />
             </TableView>
@@ -100,34 +100,46 @@ export function LinkedLanes({ a, b, last }: { a: number; b: number; last: number
     );
 }
 
-function sentence(a: Runs | null, rowA: number, b: Runs | null, rowB: number): string {
-    const runs = rowA >= 0 ? a : b,
-        row = rowA >= 0 ? rowA : rowB;
-    if (!runs || row < 0) return "";
-    const layer = runs.layer[row]! < 0 ? "no layer" : `layer ${runs.layer[row]}`;
-    const took = (r: Runs | null, i: number) => (r && i >= 0 ? time(r.duration[i]!) : "not there");
-    const changed = a && b && rowA >= 0 && rowB >= 0 ? ` (${changeText(a.duration[rowA]!, b.duration[rowB]!)})` : "";
-    return `${runs.ops[runs.op[row]!]}, ${layer}: A ${took(a, rowA)}, B ${took(b, rowB)}${changed}`;
+// The ops of one recording's token.
+interface Told {
+    runs: Runs;
+    ops: Map<string, Op>;
 }
 
-function tableOf(a: Runs | null, keysA: readonly string[], b: Runs | null, keysB: readonly string[]) {
-    const inB = new Map(keysB.map((key, row) => [key, row]));
-    const rows = keysA.slice(0, 500).map((key, row) => {
-        const other = inB.get(key);
+const told = (runs: Runs | null, keys: readonly string[]): Told | null => runs && { runs, ops: opsOf(runs, keys) };
+
+function sentence(a: Told | null, b: Told | null, key: string): string {
+    const side = a?.ops.has(key) ? a : b;
+    const op = side?.ops.get(key);
+    if (!side || !op) return "";
+    const { runs } = side;
+    const layer = runs.layer[op.row]! < 0 ? "no layer" : `layer ${runs.layer[op.row]}`;
+    const [inA, inB] = [a?.ops.get(key), b?.ops.get(key)];
+    const took = (one: Op | undefined) => (one ? `${time(one.duration)}${one.lanes > 1 ? ` on ${one.lanes} lanes` : ""}` : "not there");
+    const changed = inA && inB ? ` (${changeText(inA.duration, inB.duration)})` : "";
+    return `${runs.ops[runs.op[op.row]!]}, ${layer}: A ${took(inA)}, B ${took(inB)}${changed}`;
+}
+
+function tableOf(a: Told | null, b: Told | null) {
+    const keys = a ? [...a.ops.keys()] : [];
+    const rows = keys.slice(0, 500).map((key) => {
+        const { runs, ops } = a!;
+        const op = ops.get(key)!,
+            other = b?.ops.get(key);
         return [
-            a!.ops[a!.op[row]!] ?? "",
-            a!.layer[row]! < 0 ? "none" : String(a!.layer[row]),
-            String(a!.lanes.indexOf(a!.lane[row]!)),
-            time(a!.duration[row]!),
-            other === undefined ? "not there" : time(b!.duration[other]!),
-            other === undefined ? "" : changeText(a!.duration[row]!, b!.duration[other]!),
+            runs.ops[runs.op[op.row]!] ?? "",
+            runs.layer[op.row]! < 0 ? "none" : String(runs.layer[op.row]),
+            String(op.lanes),
+            time(op.duration),
+            other ? time(other.duration) : "not there",
+            other ? changeText(op.duration, other.duration) : "",
         ];
     });
     return {
-        caption: "Op runs of the token in both recordings",
-        columns: ["op", "layer", "lane", "A", "B", "change"],
+        caption: "Ops of the token in both recordings",
+        columns: ["op", "layer", "lanes of A", "A", "B", "change"],
         rows,
-        more: Math.max(0, keysA.length - 500),
+        more: Math.max(0, keys.length - 500),
     };
 }
 

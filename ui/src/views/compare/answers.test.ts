@@ -1,15 +1,17 @@
 import { expect, test } from "vitest";
-import { changeText, shownItems, shownUnmatched, type Item, type Verdict } from "./answers";
+import { changeText, effect, opTime, shownItems, shownUnmatched, type Item, type Verdict } from "./answers";
 
-const item = (layer: number | null, a: number, b: number, verdict: Verdict, bytes_differ = 0): Item => ({
-    prompt: false,
-    layer,
+// 10 ops on each side.
+const item = (layer: number | null | "all", a: number, b: number, verdict: Verdict, ops_bytes_differ = 0): Item => ({
+    phase: "GENERATE",
+    all_layers: layer === "all",
+    layer: layer === "all" ? null : layer,
     op: "MUL_MAT",
-    tensor: "x",
-    a: { ops: 1, wall_ns: a, median_ns: a, read: 0 },
-    b: { ops: 1, wall_ns: b, median_ns: b, read: 0 },
+    name: "x",
+    a: { ops: 10, ops_only: 0, wall_ns: 10 * a, median_ns: a, bytes_read: 0 },
+    b: { ops: 10, ops_only: 0, wall_ns: 10 * b, median_ns: b, bytes_read: 0 },
     verdict,
-    bytes_differ,
+    ops_bytes_differ,
 });
 
 test("changes have a sign, and none without a base", () => {
@@ -21,10 +23,10 @@ test("changes have a sign, and none without a base", () => {
 
 test("the threshold hides noise and small changes, never bytes that differ", () => {
     const items = [
-        item(-2, 100, 150, "slower"),
-        item(-2, 100, 104, "slower"),
-        item(-2, 100, 180, "noise"),
-        item(-2, 100, 100, "same", 3),
+        item("all", 100, 150, "slower"),
+        item("all", 100, 104, "slower"),
+        item("all", 100, 180, "noise"),
+        item("all", 100, 100, "same", 3),
         item(4, 100, 50, "faster"),
         item(null, 100, 90, "uncertain"),
     ];
@@ -35,9 +37,21 @@ test("the threshold hides noise and small changes, never bytes that differ", () 
     expect(shownItems(items, { ...threshold, layers: true, noise: true }).map((i) => items.indexOf(i))).toEqual([4, 5]);
 });
 
+test("an op that stalls is shown, with numbers that go the way of its word", () => {
+    const held: Item = { ...item("all", 100, 90, "stalls"), b: { ...item("all", 100, 90, "stalls").b, wall_ns: 900 + 141_000 } };
+    expect(shownItems([held], { least: 0.03, noise: false, layers: false })).toEqual([held]);
+    expect(opTime(held.b, held.verdict)).toBeGreaterThan(opTime(held.a, held.verdict));
+    expect(effect(held)).toBeGreaterThan(0);
+});
+
 test("ops without a counterpart are not told twice", () => {
-    const rows = [-2, null, 3].map((layer) => ({ side: "b" as const, prompt: false, layer, op: "ADD", tensor: "x", ops: 1 }));
+    const only = (layer: number | null | "all"): Item => {
+        const one = item(layer, 0, 0, "same");
+        return { ...one, a: { ...one.a, ops: 0 }, b: { ...one.b, ops: 0, ops_only: 3 } };
+    };
+    const items = [only("all"), only(null), only(3)];
     const threshold = { least: 0, noise: false, layers: false };
-    expect(shownUnmatched(rows, threshold).map((row) => row.layer)).toEqual([-2]);
-    expect(shownUnmatched(rows, { ...threshold, layers: true }).map((row) => row.layer)).toEqual([null, 3]);
+    expect(shownItems(items, threshold)).toEqual([]);
+    expect(shownUnmatched(items, threshold).map((row) => [row.side, row.item, row.ops])).toEqual([["b", items[0], 3]]);
+    expect(shownUnmatched(items, { ...threshold, layers: true }).map((row) => row.item.layer)).toEqual([null, 3]);
 });

@@ -1,54 +1,50 @@
 // What the server says of two recordings.
 
-export type Verdict = "same" | "noise" | "uncertain" | "slower" | "faster";
+export type Verdict = "same" | "noise" | "uncertain" | "slower" | "faster" | "stalls" | "fewer stalls";
 
 export interface Side {
     ops: number;
-    wall_ns: number;
+    ops_only: number; // that the other one does not have
+    wall_ns: number; // of those that were compared
     median_ns: number;
-    read: number;
+    bytes_read: number;
 }
 
 export interface Item {
-    prompt: boolean;
-    layer: number | null; // null: none; -2: all layers together
+    phase: string;
+    all_layers: boolean;
+    layer: number | null;
     op: string;
-    tensor: string;
+    name: string;
     a: Side;
     b: Side;
     verdict: Verdict;
-    bytes_differ: number;
+    ops_bytes_differ: number;
+}
+
+export interface StepSide {
+    tokens: number;
+    wall_ns: number;
+    median_ns: number;
 }
 
 export interface Step {
-    a: { median_ns: number };
-    b: { median_ns: number };
+    a: StepSide;
+    b: StepSide;
     verdict: Verdict;
-}
-
-export interface Unmatched {
-    side: "a" | "b";
-    prompt: boolean;
-    layer: number | null;
-    op: string;
-    tensor: string;
-    ops: number;
 }
 
 export interface Comparison {
     warnings: string[];
     identical: boolean;
     tokens: number;
-    only_a: number;
-    only_b: number;
+    ops_only_a: number;
+    ops_only_b: number;
     shift: number;
     prompt: Step | null;
     generate: Step | null;
-    items: Item[];
-    unmatched: Unmatched[];
+    changes: Item[];
 }
-
-export const ALL_LAYERS = -2;
 
 export const words: Record<Verdict, string> = {
     same: "the same",
@@ -56,7 +52,15 @@ export const words: Record<Verdict, string> = {
     uncertain: "too few values to tell",
     slower: "slower in B",
     faster: "faster in B",
+    stalls: "stalls in B",
+    "fewer stalls": "fewer stalls in B",
 };
+
+// What the verdict is about: the typical value, or where some that were held up make the difference, the mean. Numbers and words agree.
+export const byMean = (verdict: Verdict) => verdict === "stalls" || verdict === "fewer stalls";
+const isClear = (verdict: Verdict) => verdict === "slower" || verdict === "faster" || byMean(verdict);
+export const opTime = (side: Side, verdict: Verdict) => (byMean(verdict) && side.ops > 0 ? side.wall_ns / side.ops : side.median_ns);
+export const stepTime = (side: StepSide, verdict: Verdict) => (byMean(verdict) && side.tokens > 0 ? side.wall_ns / side.tokens : side.median_ns);
 
 // B against A: 0.25 is a quarter more; null where A has no time.
 export const change = (a: number, b: number) => (a > 0 ? b / a - 1 : null);
@@ -77,15 +81,25 @@ export interface Threshold {
     layers: boolean; // layer by layer instead of all together
 }
 
+// What both have, and differs.
 export function shownItems(items: readonly Item[], threshold: Threshold): Item[] {
     return items.filter((item) => {
-        if ((item.layer === ALL_LAYERS) === threshold.layers) return false;
-        const clear = item.verdict === "slower" || item.verdict === "faster" || item.bytes_differ > 0;
-        if (!clear && !threshold.noise) return false;
-        return item.bytes_differ > 0 || Math.abs(change(item.a.median_ns, item.b.median_ns) ?? 0) >= threshold.least;
+        if (item.a.ops === 0 || item.b.ops === 0 || item.all_layers === threshold.layers) return false;
+        if (!isClear(item.verdict) && item.ops_bytes_differ === 0 && !threshold.noise) return false;
+        const changed = change(opTime(item.a, item.verdict), opTime(item.b, item.verdict));
+        return item.ops_bytes_differ > 0 || Math.abs(changed ?? 0) >= threshold.least;
     });
 }
 
-// Ops without a counterpart are told of all layers together and layer by layer, too.
-export const shownUnmatched = (rows: readonly Unmatched[], threshold: Threshold) =>
-    rows.filter((row) => (row.layer === ALL_LAYERS) !== threshold.layers);
+export interface Unmatched {
+    side: "a" | "b";
+    item: Item;
+    ops: number;
+}
+
+// Ops without a counterpart.
+export const shownUnmatched = (items: readonly Item[], threshold: Threshold): Unmatched[] =>
+    items
+        .filter((item) => item.all_layers !== threshold.layers)
+        .flatMap((item) => (["a", "b"] as const).map((side) => ({ side, item, ops: item[side].ops_only })))
+        .filter((row) => row.ops > 0);

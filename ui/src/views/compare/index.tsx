@@ -7,18 +7,19 @@ import { current, experiments, select, selection } from "../../state";
 import { Table, type TableColumn } from "../statistics/Table";
 import { Waiting } from "../statistics/Waiting";
 import {
-    ALL_LAYERS,
+    byMean,
     change,
     changeText,
     effect,
+    opTime,
     shownItems,
     shownUnmatched,
+    stepTime,
     words,
     type Comparison,
     type Item,
     type Step,
     type Threshold,
-    type Unmatched,
 } from "./answers";
 import { LinkedLanes } from "./LinkedLanes";
 import "./compare.css";
@@ -47,6 +48,8 @@ export default function Compare() {
     );
 }
 
+declare const REPORT: boolean; // set by build.mjs
+
 function Alone() {
     const directory = experiments.value[0]?.directory ?? "DIR";
     return (
@@ -54,6 +57,7 @@ function Alone() {
             <h2>One experiment is nothing to compare</h2>
             <p>Record another one and open both:</p>
             <pre class="command">ggscope serve {directory} OTHER</pre>
+            {REPORT && <p>Or drop the other one's trace.ggs on this page.</p>}
         </div>
     );
 }
@@ -89,9 +93,9 @@ function Result({ a, b }: { a: number; b: number }) {
                 </ul>
             )}
             <Steps result={result} />
-            <Differences items={result.items} />
+            <Differences items={result.changes} />
             <LinkedLanes key={`${a} ${b}`} a={a} b={b} last={Math.max(0, result.tokens - 1)} />
-            <UnmatchedOps rows={result.unmatched} />
+            <UnmatchedOps items={result.changes} />
         </>
     );
 }
@@ -108,13 +112,14 @@ function Steps({ result }: { result: Comparison }) {
                 {steps.map(
                     ([name, step]) =>
                         step && (
-                            <div class={`tile verdict-${step.verdict}`} key={name}>
+                            <div class={`tile verdict-${step.verdict.replace(" ", "-")}`} key={name}>
                                 <dt>{name}</dt>
                                 <dd class="tile-value">
-                                    {time(step.a.median_ns)} → {time(step.b.median_ns)}
+                                    {time(stepTime(step.a, step.verdict))} → {time(stepTime(step.b, step.verdict))}
                                 </dd>
                                 <dd>
-                                    {changeText(step.a.median_ns, step.b.median_ns)}, {words[step.verdict]}
+                                    {changeText(stepTime(step.a, step.verdict), stepTime(step.b, step.verdict))}, {words[step.verdict]}
+                                    {byMean(step.verdict) ? " (means)" : ""}
                                 </dd>
                             </div>
                         ),
@@ -123,9 +128,9 @@ function Steps({ result }: { result: Comparison }) {
                     <dt>Aligned</dt>
                     <dd class="tile-value">{plural(result.tokens, "token step")}</dd>
                     <dd>
-                        {result.only_a + result.only_b === 0
+                        {result.ops_only_a + result.ops_only_b === 0
                             ? "every op has its counterpart"
-                            : `${count(result.only_a)} ops only in A, ${count(result.only_b)} only in B`}
+                            : `${count(result.ops_only_a)} ops only in A, ${count(result.ops_only_b)} only in B`}
                     </dd>
                 </div>
             </dl>
@@ -140,22 +145,33 @@ function Steps({ result }: { result: Comparison }) {
     );
 }
 
-const layerText = (layer: number | null) => (layer === null || layer === -1 ? "none" : layer === ALL_LAYERS ? "all" : String(layer));
+const layerText = (item: Item) => (item.all_layers ? "all" : item.layer === null ? "none" : String(item.layer));
+const perText = (item: Item) => (item.phase === "PROMPT" ? "prompt" : "token");
+const keyOf = (item: Item) => `${item.phase} ${layerText(item)} ${item.op} ${item.name}`;
+
+const timeColumn = (side: "a" | "b"): TableColumn<Item> => ({
+    key: `${side}_ns`,
+    title: side.toUpperCase(),
+    value: (i) => opTime(i[side], i.verdict),
+    show: (i) => time(opTime(i[side], i.verdict)),
+    numeric: true,
+    hint: "of one op: the median, or the mean where some were held up",
+});
 
 function itemColumns(items: readonly Item[]): TableColumn<Item>[] {
     const most = Math.max(1, ...items.map((i) => Math.abs(effect(i))));
     return [
-        { key: "tensor", title: "tensor", value: (i) => i.tensor, show: (i) => i.tensor || <span class="quiet">(no name)</span> },
-        { key: "per", title: "per", value: (i) => (i.prompt ? "prompt" : "token") },
-        { key: "layer", title: "layer", value: (i) => i.layer, show: (i) => layerText(i.layer), numeric: true, ascending: true },
+        { key: "tensor", title: "tensor", value: (i) => i.name, show: (i) => i.name || <span class="quiet">(no name)</span> },
+        { key: "per", title: "per", value: perText },
+        { key: "layer", title: "layer", value: (i) => i.layer, show: layerText, numeric: true, ascending: true },
         { key: "op", title: "op", value: (i) => i.op },
-        { key: "a_median_ns", title: "A", value: (i) => i.a.median_ns, show: (i) => time(i.a.median_ns), numeric: true, hint: "median of one op" },
-        { key: "b_median_ns", title: "B", value: (i) => i.b.median_ns, show: (i) => time(i.b.median_ns), numeric: true, hint: "median of one op" },
+        timeColumn("a"),
+        timeColumn("b"),
         {
             key: "change",
             title: "change",
-            value: (i) => change(i.a.median_ns, i.b.median_ns),
-            show: (i) => changeText(i.a.median_ns, i.b.median_ns),
+            value: (i) => change(opTime(i.a, i.verdict), opTime(i.b, i.verdict)),
+            show: (i) => changeText(opTime(i.a, i.verdict), opTime(i.b, i.verdict)),
             numeric: true,
         },
         {
@@ -172,13 +188,13 @@ function itemColumns(items: readonly Item[]): TableColumn<Item>[] {
             key: "verdict",
             title: "verdict",
             value: (i) => i.verdict,
-            show: (i) => <span class={`verdict verdict-${i.verdict}`}>{words[i.verdict]}</span>,
+            show: (i) => <span class={`verdict verdict-${i.verdict.replace(" ", "-")}`}>{words[i.verdict]}</span>,
         },
         {
-            key: "bytes_differ",
+            key: "ops_bytes_differ",
             title: "bytes",
-            value: (i) => i.bytes_differ,
-            show: (i) => (i.bytes_differ > 0 ? `${bytes(i.a.read)} → ${bytes(i.b.read)}` : "the same"),
+            value: (i) => i.ops_bytes_differ,
+            show: (i) => (i.ops_bytes_differ > 0 ? `${bytes(i.a.bytes_read)} → ${bytes(i.b.bytes_read)}` : "the same"),
         },
     ];
 }
@@ -188,7 +204,7 @@ function Differences({ items }: { items: Item[] }) {
     const columns = useMemo(() => itemColumns(rows), [rows]);
     const set = (part: Partial<Threshold>) => (threshold.value = { ...threshold.value, ...part });
     const isSelected = (i: Item) =>
-        selection.value.opType === i.op && (i.layer === ALL_LAYERS ? selection.value.layer === null : selection.value.layer === (i.layer ?? -1));
+        selection.value.opType === i.op && (i.all_layers ? selection.value.layer === null : selection.value.layer === (i.layer ?? -1));
     return (
         <>
             <div class="compare-threshold" role="group" aria-label="What is shown">
@@ -223,9 +239,9 @@ function Differences({ items }: { items: Item[] }) {
                 columns={columns}
                 most={30}
                 empty="Nothing changed beyond the threshold."
-                rowKey={(i) => `${i.prompt} ${i.layer} ${i.op} ${i.tensor}`}
+                rowKey={keyOf}
                 press={(i) =>
-                    select(isSelected(i) ? { opType: null, layer: null } : { opType: i.op, layer: i.layer === ALL_LAYERS ? null : (i.layer ?? -1) })
+                    select(isSelected(i) ? { opType: null, layer: null } : { opType: i.op, layer: i.all_layers ? null : (i.layer ?? -1) })
                 }
                 isSelected={isSelected}
                 pressHint="Show these ops in every view"
@@ -238,22 +254,22 @@ function Differences({ items }: { items: Item[] }) {
     );
 }
 
-function UnmatchedOps({ rows: all }: { rows: Unmatched[] }) {
-    const rows = useMemo(() => shownUnmatched(all, threshold.value), [all, threshold.value]);
+function UnmatchedOps({ items }: { items: Item[] }) {
+    const rows = useMemo(() => shownUnmatched(items, threshold.value), [items, threshold.value]);
     return (
         <Table
             caption="Ops without a counterpart"
             file="unmatched"
             rows={rows}
-            rowKey={(r) => `${r.side} ${r.prompt} ${r.layer} ${r.op} ${r.tensor}`}
+            rowKey={(r) => `${r.side} ${keyOf(r.item)}`}
             most={20}
             empty="None: every op of one has its counterpart in the other."
             columns={[
-                { key: "tensor", title: "tensor", value: (r) => r.tensor, show: (r) => r.tensor || <span class="quiet">(no name)</span> },
+                { key: "tensor", title: "tensor", value: (r) => r.item.name, show: (r) => r.item.name || <span class="quiet">(no name)</span> },
                 { key: "only_in", title: "only in", value: (r) => r.side.toUpperCase() },
-                { key: "per", title: "per", value: (r) => (r.prompt ? "prompt" : "token") },
-                { key: "layer", title: "layer", value: (r) => r.layer, show: (r) => layerText(r.layer), numeric: true, ascending: true },
-                { key: "op", title: "op", value: (r) => r.op },
+                { key: "per", title: "per", value: (r) => perText(r.item) },
+                { key: "layer", title: "layer", value: (r) => r.item.layer, show: (r) => layerText(r.item), numeric: true, ascending: true },
+                { key: "op", title: "op", value: (r) => r.item.op },
                 { key: "ops", title: "ops", value: (r) => r.ops, show: (r) => count(r.ops), numeric: true },
             ]}
         />

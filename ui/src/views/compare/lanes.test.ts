@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { keysOf, rowAt, type Runs } from "./lanes";
+import { keysOf, opsOf, rowAt, type Runs } from "./lanes";
 
 const runs: Runs = {
     begin: 1000,
@@ -16,10 +16,19 @@ const runs: Runs = {
     node: [0, 1, 0, 2, 2],
 };
 
-test("alike by order within layer, op and lane, whatever the lanes' numbers and the op table", () => {
+test("alike by order within layer and op, whatever the lanes' numbers and the op table", () => {
     const other: Runs = { ...runs, lanes: [0, 1], lane: [0, 0, 1, 0, 1], ops: ["MUL_MAT", "ADD"], op: [0, 0, 0, 1, 1], start: [0, 300, 0, 900, 900] };
     expect(keysOf(other)).toEqual(keysOf(runs));
-    expect(new Set(keysOf(runs)).size).toBe(5);
+    expect(new Set(keysOf(runs)).size).toBe(3);
+});
+
+test("an op that ran on two lanes in one recording is there on the one lane of the other", () => {
+    const one: Runs = { ...runs, lanes: [0], rows: 3, lane: [0, 0, 0], op: [1, 1, 0], layer: [0, 0, 0], start: [0, 200, 500], duration: [180, 150, 60], node: [0, 1, 2], run: [1, 1, 1] };
+    const [two, single] = [opsOf(runs, keysOf(runs)), opsOf(one, keysOf(one))];
+    expect([...two.keys()].sort()).toEqual([...single.keys()].sort());
+    expect(two.get("0 MUL_MAT 0")).toEqual({ row: 0, lanes: 2, duration: 90 });
+    expect(two.get("0 ADD 0")).toEqual({ row: 3, lanes: 2, duration: 40 });
+    expect(single.get("0 MUL_MAT 0")).toEqual({ row: 0, lanes: 1, duration: 180 });
 });
 
 test("what lies under the pointer, or the nearest within reach", () => {

@@ -15,17 +15,40 @@ export interface Runs {
     rows: number;
 }
 
-// Alike are the k-th such op of the same layer on the same lane: by order, never by time.
+// Alike are the k-th such op of the same layer: by order, never by time. All op runs of an op have its key, however many lanes took part:
+// the other recording may have had more or fewer.
 export function keysOf(runs: Runs): string[] {
+    const order = Array.from({ length: runs.rows }, (_, row) => row).sort((x, y) => runs.run[x]! - runs.run[y]! || runs.node[x]! - runs.node[y]!);
     const seen = new Map<string, number>();
-    const keys: string[] = [];
-    for (let row = 0; row < runs.rows; row++) {
-        const kind = `${runs.lanes.indexOf(runs.lane[row]!)} ${runs.layer[row]} ${runs.ops[runs.op[row]!]}`;
-        const k = seen.get(kind) ?? 0;
-        seen.set(kind, k + 1);
-        keys.push(`${kind} ${k}`);
+    const keys: string[] = new Array<string>(runs.rows);
+    let before = "";
+    for (const row of order) {
+        const kind = `${runs.layer[row]} ${runs.ops[runs.op[row]!]}`;
+        const op = `${runs.run[row]} ${runs.node[row]}`;
+        if (op !== before) seen.set(kind, (seen.get(kind) ?? 0) + 1);
+        before = op;
+        keys[row] = `${kind} ${seen.get(kind)! - 1}`;
     }
     return keys;
+}
+
+export interface Op {
+    row: number; // of the first op run
+    lanes: number;
+    duration: number; // first begin to last end, on whatever lane
+}
+
+// The ops behind the keys, in the order of their rows.
+export function opsOf(runs: Runs, keys: readonly string[]): Map<string, Op> {
+    const ops = new Map<string, { row: number; lanes: number; begin: number; end: number }>();
+    keys.forEach((key, row) => {
+        const begin = runs.start[row]!,
+            end = begin + runs.duration[row]!;
+        const op = ops.get(key);
+        if (!op) ops.set(key, { row, lanes: 1, begin, end });
+        else (op.lanes++, (op.begin = Math.min(op.begin, begin)), (op.end = Math.max(op.end, end)));
+    });
+    return new Map([...ops].map(([key, { row, lanes, begin, end }]) => [key, { row, lanes, duration: end - begin }]));
 }
 
 // The row at a point of a lane: the one that covers `at`, else the nearest within `reach` ns; -1 for none.

@@ -24,6 +24,8 @@ export interface Graph {
     leaves: Leaf[];
 }
 
+// The server's words, and what people read.
+export const states = ["executed", "absorbed", "empty", "skipped", "opaque", "unseen"] as const;
 export const kinds = ["executed", "fused", "view", "skipped", "opaque", "unseen"] as const;
 export const KIND_EMPTY = 2;
 

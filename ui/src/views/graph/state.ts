@@ -1,6 +1,7 @@
 // What the graph view shows, kept while one looks at other views.
 import { signal } from "@preact/signals";
-import type { Graph } from "./blocks";
+import type { GraphAnswer } from "../../api";
+import { states, type Graph } from "./blocks";
 
 export const expanded = signal<ReadonlySet<string>>(new Set());
 export const withViews = signal(false);
@@ -10,9 +11,33 @@ export const text = signal("");
 export const standsFor = signal<{ run: number; row: number; node: number } | null>(null);
 
 export interface Told extends Graph {
+    head: ArrayLike<number>; // the node that a row was computed with, itself or another; -1: it was not computed
     token: number;
     run: number;
     runs: { run: number; backend?: string }[]; // of the token step
+}
+
+// The first graph of an answer. A source beyond the nodes is a leaf.
+export function told(answer: GraphAnswer): Told {
+    const { run, nodes, leaves, edges } = answer.graphs[0]!;
+    const ops = [...new Set(nodes.map((node) => node.op))];
+    return {
+        rows: nodes.length,
+        node: nodes.map((node) => node.node),
+        op: nodes.map((node) => ops.indexOf(node.op)),
+        layer: nodes.map((node) => node.layer ?? -1),
+        kind: nodes.map((node) => states.indexOf(node.state as (typeof states)[number])),
+        time: nodes.map((node) => node.duration_ns ?? 0),
+        head: nodes.map((node) => (node.state === "executed" ? node.node : (node.fused_with ?? -1))),
+        source: edges.map((edge) => edge.source_node ?? nodes.length + (edge.leaf ?? leaves.length)),
+        target: edges.map((edge) => edge.node),
+        ops,
+        names: nodes.map((node) => node.name),
+        leaves,
+        token: answer.token ?? 0,
+        run,
+        runs: answer.runs,
+    };
 }
 
 export function rowOf(graph: Graph, node: number): number {
@@ -21,8 +46,10 @@ export function rowOf(graph: Graph, node: number): number {
     return -1;
 }
 
-// The row that was computed in a row's place: itself, or for one that was fused or is a view, the last one before it.
-export function computedWith(graph: Graph, row: number): number {
+// The row that was computed in a row's place: itself, the one that it was fused with, or for a view the last one before it.
+export function computedWith(graph: Told, row: number): number {
+    const head = graph.head[row]!;
+    if (head >= 0) return rowOf(graph, head);
     for (let at = row; at >= 0; at--) if (graph.kind[at] === 0) return at;
     for (let at = row; at < graph.rows; at++) if (graph.kind[at] === 0) return at;
     return row;

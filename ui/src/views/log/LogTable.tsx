@@ -100,7 +100,7 @@ function Save({ pages }: { pages: Pages; version: number }) {
     const save = async () => {
         setBusy(true);
         try {
-            download("log.csv", toCsv([...logColumns], await pages.all(MOST_SAVED)));
+            download("log.csv", toCsv([...logColumns], (await pages.all(MOST_SAVED)).map((row) => logColumns.map((key) => row[key]))));
         } catch (cause) {
             announce(`The log was not saved: ${cause instanceof Error ? cause.message : String(cause)}`);
         }

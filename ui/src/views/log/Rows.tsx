@@ -43,9 +43,9 @@ export function Rows({ pages, rowHeight, ops, sort, setSort, whole }: RowsProps)
         setActive(index);
         const row = pages.row(index);
         if (!row) return;
-        pressed.current = `${row[14]} ${row[15]}`;
-        select({ op: { run: row[14], node: row[15] } });
-        announce(`row ${row[0]}: ${row[4]} ${row[5]}`);
+        pressed.current = `${row.run} ${row.node}`;
+        select({ op: { run: row.run, node: row.node } });
+        announce(`row ${row.row}: ${row.op} ${row.name}`);
     };
     const onKeyDown = (event: KeyboardEvent) => {
         if (scroll.rows === 0 || event.target !== box.current || event.ctrlKey || event.altKey || event.metaKey) return;
@@ -81,7 +81,7 @@ export function Rows({ pages, rowHeight, ops, sort, setSort, whole }: RowsProps)
                     <div class="log-rows" role="presentation">
                         {Array.from({ length: n }, (_, i) => {
                             const row = pages.row(first + i);
-                            if (row) ops.add(row[4]);
+                            if (row) ops.add(row.op);
                             const y = offset + i * rowHeight;
                             return <OneRow key={(first + i) % ring} index={first + i} row={row} y={y} active={active === first + i} press={press} />;
                         })}
@@ -174,7 +174,7 @@ interface OneRowProps {
 
 function OneRow({ index, row, y, active, press }: OneRowProps) {
     const chosen = selection.value.op;
-    const selected = row !== undefined && chosen !== null && chosen.run === row[14] && chosen.node === row[15];
+    const selected = row !== undefined && chosen !== null && chosen.run === row.run && chosen.node === row.node;
     const marks = { odd: index % 2 === 1, selected, active, loading: row === undefined };
     const classes = Object.entries(marks).flatMap(([name, is]) => (is ? [name] : []));
     return (

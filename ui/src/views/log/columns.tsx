@@ -15,19 +15,21 @@ export interface LogColumn {
 }
 
 // Seconds with all the digits that tell two ops apart.
-const moment = (ns: number) => `${(ns / 1e9).toFixed(6)} s`;
+const moment = (ns: number | null) => (ns === null ? "–" : `${(ns / 1e9).toFixed(6)} s`);
+
+// A node that was fused into another one takes no time of its own; on a backend that is seen as a whole, times are not known.
+const took = (row: LogRow, ns: number | null) => (row.fused_with !== null ? "fused" : ns === null ? "not seen" : time(ns));
 
 function place(row: LogRow): string {
-    const [source, where] = [row[10], row[11]];
-    if (where === null) return source;
-    return source === "DISK" ? `DISK ${count(where)}` : `${source} #${where}`;
+    if (row.source === "DISK") return `DISK ${count(row.file_offset ?? 0)}`;
+    return row.buffer === null ? (row.source ?? "–") : `${row.source} #${row.buffer}`;
 }
 
 export const columns: readonly LogColumn[] = [
-    { key: "row", title: "#", hint: "row, in the order of execution", width: "5.5rem", numeric: true, show: (r) => count(r[0]) },
-    { key: "begin_ns", title: "time", hint: "since the experiment's start", width: "6.5rem", numeric: true, show: (r) => moment(r[1]) },
-    { key: "token", title: "token", hint: "token step", width: "4rem", numeric: true, show: (r) => (r[2] === null || r[2] < 0 ? "–" : r[2]) },
-    { key: "phase", title: "phase", hint: "prompt or generated token", width: "5.5rem", show: (r) => r[3].toLowerCase() },
+    { key: "row", title: "#", hint: "row, in the order of execution", width: "5.5rem", numeric: true, show: (r) => count(r.row) },
+    { key: "begin_ns", title: "time", hint: "since the experiment's start", width: "6.5rem", numeric: true, show: (r) => moment(r.begin_ns) },
+    { key: "token", title: "token", hint: "token step", width: "4rem", numeric: true, show: (r) => r.token ?? "–" },
+    { key: "phase", title: "phase", hint: "prompt or generated token", width: "5.5rem", show: (r) => r.phase.toLowerCase() },
     {
         key: "op",
         title: "op",
@@ -35,16 +37,16 @@ export const columns: readonly LogColumn[] = [
         width: "9.5rem",
         show: (r) => (
             <>
-                <i class={`swatch pattern-${opFamily(r[4]).pattern}`} style={{ "--swatch": opFamily(r[4]).colour }} />
-                {r[4]}
+                <i class={`swatch pattern-${opFamily(r.op).pattern}`} style={{ "--swatch": opFamily(r.op).colour }} />
+                {r.op}
             </>
         ),
     },
-    { key: "name", title: "tensor", hint: "the result", width: "minmax(10rem, 1fr)", show: (r) => r[5] },
-    { key: "layer", title: "layer", hint: "of the model", width: "4rem", numeric: true, show: (r) => (r[6] === null || r[6] < 0 ? "–" : r[6]) },
-    { key: "threads", title: "threads", hint: "that took part", width: "5rem", numeric: true, show: (r) => r[7] },
-    { key: "read", title: "read", hint: "bytes", width: "5.5rem", numeric: true, descendingFirst: true, show: (r) => bytes(r[8]) },
-    { key: "written", title: "written", hint: "bytes", width: "5.5rem", numeric: true, descendingFirst: true, show: (r) => bytes(r[9]) },
+    { key: "name", title: "tensor", hint: "the result", width: "minmax(10rem, 1fr)", show: (r) => r.name },
+    { key: "layer", title: "layer", hint: "of the model", width: "4rem", numeric: true, show: (r) => r.layer ?? "–" },
+    { key: "threads", title: "threads", hint: "that took part", width: "5rem", numeric: true, show: (r) => r.threads },
+    { key: "bytes_read", title: "read", hint: "bytes", width: "5.5rem", numeric: true, descendingFirst: true, show: (r) => bytes(r.bytes_read) },
+    { key: "bytes_written", title: "written", hint: "bytes", width: "5.5rem", numeric: true, descendingFirst: true, show: (r) => bytes(r.bytes_written) },
     {
         key: "source",
         title: "source",
@@ -55,11 +57,11 @@ export const columns: readonly LogColumn[] = [
     {
         key: "duration_ns",
         title: "duration",
-        hint: "first begin to last end",
+        hint: "first begin to last end; fused: computed together with the row above, which has the time",
         width: "6rem",
         numeric: true,
         descendingFirst: true,
-        show: (r) => time(r[12]),
+        show: (r) => took(r, r.duration_ns),
     },
     {
         key: "wait_ns",
@@ -68,7 +70,7 @@ export const columns: readonly LogColumn[] = [
         width: "6rem",
         numeric: true,
         descendingFirst: true,
-        show: (r) => time(r[13]),
+        show: (r) => (r.fused_with !== null || r.wait_ns === null ? "–" : time(r.wait_ns)),
     },
 ];
 

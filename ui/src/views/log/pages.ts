@@ -46,8 +46,8 @@ export class Pages {
         const rows: LogRow[] = [];
         for (let from = 0; from < Math.min(this.total ?? 0, most); from += 500) {
             const answer = await askJob<LogAnswer>(`${this.path}?from=${from}&count=${Math.min(500, most - from)}${this.query}`);
-            if (answer.rows.length === 0) break;
-            rows.push(...answer.rows);
+            if (answer.ops.length === 0) break;
+            rows.push(...answer.ops);
         }
         return rows;
     }
@@ -79,7 +79,7 @@ export class Pages {
         this.total = answer.total;
         this.of = answer.of;
         this.pages.delete(page);
-        this.pages.set(page, answer.rows);
+        this.pages.set(page, answer.ops);
         if (this.pages.size > KEPT) this.pages.delete(this.pages.keys().next().value!);
     }
 }

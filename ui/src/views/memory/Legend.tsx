@@ -28,7 +28,7 @@ export function Legend(properties: {
         <>
             <div class="legend">
                 <b>
-                    {data.heat ? `${ofBytes(data.heat.touched_bytes, data.heat.model_bytes)} touched` : "counting…"}
+                    {data.heat ? `${ofBytes(data.heat.model.bytes_touched, data.heat.model.bytes)} touched` : "counting…"}
                     {selection.value.tokens ? " by the selected tokens" : ""}
                 </b>
                 {layers

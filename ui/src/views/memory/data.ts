@@ -19,7 +19,7 @@ export interface Memory {
 // When the selected tokens ran; null: the whole run.
 export function spanOf(tokens: [number, number] | null, steps: Columns | null): [number, number] | null {
     if (!tokens || !steps) return null;
-    const [first, last, begin, end] = [steps.column("first"), steps.column("last"), steps.column("begin"), steps.column("end")];
+    const [first, last, begin, end] = [steps.column("first_token"), steps.column("last_token"), steps.column("begin_ns"), steps.column("end_ns")];
     let span: [number, number] | null = null;
     for (let i = 0; i < steps.rows; i++) {
         if (last[i]! < tokens[0] || first[i]! > tokens[1]) continue;

@@ -114,7 +114,7 @@ function pagesNote({ heat }: Data, row: RowPlan, unit: Unit): string | null {
     if (row.track.place !== "disk" || !heat) return null;
     const { pages, faults } = heat;
     const parts = [
-        pages && `${share(pages.touched[unit.entry]!, row.entries[unit.entry]!.bytes)} really touched`,
+        pages && `${share(pages.bytes_touched[unit.entry]!, row.entries[unit.entry]!.bytes)} really touched`,
         faults && `${plural(faults.minor[unit.entry]! + faults.major[unit.entry]!, "fault")}, stalled ${time(faults.stalled_ns[unit.entry]!)}`,
     ].filter(Boolean);
     return parts.length ? parts.join("; ") : null;

@@ -8,28 +8,27 @@ const map: ModelMap = {
         { file: 2, bytes: 500, path: "a-00002-of-00002.gguf" },
     ],
     tensors: {
-        name: ["header", "token_embd.weight", "blk.0.attn_q.weight", "blk.0.ffn_up_exps.weight", "output.weight"],
-        type: ["", "q4_K", "q4_K", "q4_K", "q6_K"],
+        name: [null, "token_embd.weight", "blk.0.attn_q.weight", "blk.0.ffn_up_exps.weight", "output.weight"],
+        type: [null, "q4_K", "q4_K", "q4_K", "q6_K"],
         shape: [[], [8, 8], [8, 8], [8, 8, 4], [8, 8]],
         file: [1, 1, 1, 1, 2],
-        offset: [0, 100, 300, 400, 0],
+        file_offset: [0, 100, 300, 400, 0],
         bytes: [100, 200, 100, 600, 500],
-        layer: [-1, -1, 0, 0, -1],
+        layer: [null, null, 0, 0, null],
         component: ["", "Token Embeddings", "Attention Q", "FFN Up Experts", "Output Projection"],
         category: ["", "input", "attention", "ffn", "output"],
         experts: [0, 0, 0, 4, 0],
-        copied: [0, 0, 1, 0, 0],
+        copied: [false, false, true, false, false],
         kind: ["header", "tensor", "tensor", "tensor", "tensor"],
     },
 };
 
 const heat: Heat = {
-    tensors: { reads: [0, 3, 8, 12, 8], bytes: [0, 6, 800, 1200, 4000], last_op: [null, "GET_ROWS", "MUL_MAT", "MUL_MAT_ID", "MUL_MAT"] },
-    experts: [{ tensor: 3, reads: [8, 0, 0, 0], bytes: [1200, 0, 0, 0] }],
-    touched_bytes: 756,
-    model_bytes: 1500,
+    tensors: { reads: [0, 3, 8, 12, 8], bytes_read: [0, 6, 800, 1200, 4000], last_op: [null, "GET_ROWS", "MUL_MAT", "MUL_MAT_ID", "MUL_MAT"] },
+    experts: [{ place: 3, reads: [8, 0, 0, 0], bytes_read: [1200, 0, 0, 0] }],
+    model: { bytes: 1500, bytes_touched: 756 },
     faults: { minor: [0, 0, 1, 0, 0], major: [0, 0, 1, 0, 0], stalled_ns: [0, 0, 500, 0, 0] },
-    pages: { touched: [0, 50, 100, 150, 500] },
+    pages: { bytes_touched: [0, 50, 100, 150, 500] },
     buffers: { buffer: [4], reads: [10], writes: [5], bytes: [2000] },
 };
 
@@ -76,12 +75,12 @@ test("pages and faults are layers of their own", () => {
 
 const buffers: Buffers = {
     buffers: [
-        { buffer: 1, type: "CPU_Mapped", class: "weights", usage: "weights", bytes: 1500, begin_ns: 0, end_ns: null, mapped: true, layer: null },
-        { buffer: 3, type: "CPU", class: "kv", usage: "any", bytes: 20_000, begin_ns: 0, end_ns: 100, mapped: false, layer: null },
-        { buffer: 4, type: "CPU", class: "compute", usage: "compute", bytes: 1000, begin_ns: 50, end_ns: null, mapped: false, layer: null },
+        { buffer: 1, type: "CPU_Mapped", class: "weights", usage: "weights", bytes: 1500, begin_ns: 0, end_ns: null, file: 1, layer: null },
+        { buffer: 3, type: "CPU", class: "kv", usage: "any", bytes: 20_000, begin_ns: 0, end_ns: 100, file: null, layer: null },
+        { buffer: 4, type: "CPU", class: "compute", usage: "compute", bytes: 1000, begin_ns: 50, end_ns: null, file: null, layer: null },
     ],
     peak_bytes: 21_000,
-    tensors: { name: ["cache_k_l0", "cache_v_l0"], buffer: [3, 3], offset: [0, 8000], bytes: [8000, 8000], layer: [0, 0], component: ["KV", "KV"] },
+    tensors: { name: ["cache_k_l0", "cache_v_l0"], buffer: [3, 3], buffer_offset: [0, 8000], bytes: [8000, 8000], layer: [0, 0], component: ["KV", "KV"] },
 };
 
 test("the buffers that live in the span, mapped ones left to the disk", () => {

@@ -49,16 +49,16 @@ export interface Disk {
 function entryOf(map: ModelMap, i: number): Entry {
     const tensors = map.tensors;
     return {
-        name: tensors.name[i]!,
-        type: tensors.type[i]!,
+        name: tensors.name[i] ?? tensors.kind[i]!,
+        type: tensors.type[i] ?? "",
         shape: tensors.shape[i] ?? [],
-        layer: tensors.layer[i]!,
+        layer: tensors.layer[i] ?? -1,
         component: tensors.component[i]!,
         bytes: tensors.bytes[i]!,
-        offset: tensors.offset[i]!,
+        offset: tensors.file_offset[i]!,
         file: tensors.file[i]!,
         buffer: null,
-        copied: tensors.copied[i] === 1,
+        copied: tensors.copied[i]!,
         kind: tensors.kind[i]!,
     };
 }
@@ -109,12 +109,12 @@ export function diskOf(map: ModelMap): Disk {
 
 // Bytes read per unit, from the answer to "heat".
 function readsOf(heat: Heat, map: ModelMap): (unit: Unit) => { reads: number; bytes: number } {
-    const experts = new Map(heat.experts.map((part) => [part.tensor, part]));
+    const experts = new Map(heat.experts.map((part) => [part.place, part]));
     return (unit) => {
         const part = unit.expert >= 0 ? experts.get(unit.entry) : undefined;
-        if (part) return { reads: part.reads[unit.expert]!, bytes: part.bytes[unit.expert]! };
+        if (part) return { reads: part.reads[unit.expert]!, bytes: part.bytes_read[unit.expert]! };
         const parts = Math.max(1, unit.expert >= 0 ? map.tensors.experts[unit.entry]! : 1);
-        return { reads: heat.tensors.reads[unit.entry] ?? 0, bytes: (heat.tensors.bytes[unit.entry] ?? 0) / parts };
+        return { reads: heat.tensors.reads[unit.entry] ?? 0, bytes: (heat.tensors.bytes_read[unit.entry] ?? 0) / parts };
     };
 }
 
@@ -160,7 +160,7 @@ export function paintDisk(disk: Disk, map: ModelMap, heat: Heat | null, layer: L
     const reads = heat ? readsOf(heat, map) : () => ({ reads: 0, bytes: 0 });
     const perByte = (list: number[]) => (unit: Unit) => ((list[unit.entry] ?? 0) * (unit.end - unit.begin)) / disk.entries[unit.entry]!.bytes;
     if (layer === "pages" && heat?.pages) {
-        const { paint } = painter(disk.whole.units, perByte(heat.pages.touched), copied);
+        const { paint } = painter(disk.whole.units, perByte(heat.pages.bytes_touched), copied);
         return { paint, reads, least: "", most: "touched", meaning: "pages really touched" };
     }
     if (layer === "faults" && heat?.faults) {
@@ -191,7 +191,7 @@ export function className(of: string): string {
 
 // The buffers that live in the span; mapped ones are the file itself and are shown on the DISK track.
 export function liveOf(answer: Buffers, span: [number, number] | null): Live {
-    const live = answer.buffers.filter((one) => !one.mapped && one.bytes > 0 && (!span || (one.begin_ns <= span[1] && (one.end_ns ?? Infinity) >= span[0])));
+    const live = answer.buffers.filter((one) => one.file === null && one.bytes > 0 && (!span || (one.begin_ns <= span[1] && (one.end_ns ?? Infinity) >= span[0])));
     const inside = new Map<number, number[]>();
     answer.tensors.name.forEach((_, i) => {
         const buffer = answer.tensors.buffer[i]!;
@@ -210,14 +210,14 @@ export function liveOf(answer: Buffers, span: [number, number] | null): Live {
             entries.push({ name, type: one.type, shape: [], layer, component, bytes, offset, file: null, buffer: one.buffer, copied: false, kind: className(one.class) });
         };
         let at = 0;
-        const tensors = (inside.get(one.buffer) ?? []).sort((a, b) => answer.tensors.offset[a]! - answer.tensors.offset[b]!);
+        const tensors = (inside.get(one.buffer) ?? []).sort((a, b) => answer.tensors.buffer_offset[a]! - answer.tensors.buffer_offset[b]!);
         for (const i of tensors) {
-            const offset = answer.tensors.offset[i]!;
+            const offset = answer.tensors.buffer_offset[i]!;
             const end = Math.min(one.bytes, offset + answer.tensors.bytes[i]!);
             if (offset < at || end <= offset) continue; // views of what is shown already
             if (offset - at >= 4096) add(`buffer ${one.buffer}, free`, at, offset - at, -1, "");
             const from = offset - at >= 4096 ? offset : at;
-            add(answer.tensors.name[i]!, from, end - from, answer.tensors.layer[i]!, answer.tensors.component[i]!);
+            add(answer.tensors.name[i]!, from, end - from, answer.tensors.layer[i] ?? -1, answer.tensors.component[i]!);
             at = end;
         }
         add(tensors.length ? `buffer ${one.buffer}, rest` : `buffer ${one.buffer}`, at, one.bytes - at, one.layer ?? -1, "");

@@ -45,8 +45,8 @@ const mostUsed = (layer: ExpertLayer) => layer.counts.indexOf(Math.max(...layer.
 export function ExpertsPart() {
     const dense = summary.value?.has.experts === false;
     const answer = useAsk<Experts>(dense ? null : here("experts", { tokens: tokensParameter() }), { keep: true });
-    const layers = answer.data?.layers ?? [];
-    if (dense || (answer.data && !answer.data.any))
+    const layers = answer.data?.by_layer ?? [];
+    if (dense || (answer.data && !answer.data.has_experts))
         return (
             <section class="table-part">
                 <div class="table-head">

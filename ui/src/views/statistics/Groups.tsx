@@ -6,11 +6,9 @@ import { opFamily } from "../../colours";
 import { bytes, count, share, time } from "../../format";
 import { select, selection, view } from "../../state";
 import { logExtras } from "../log/extras";
-import { patternOf, rate, type Group, type Stats } from "./answers";
+import { by, groupsOf, patternOf, rate, type By, type Group, type Stats, type TimesAndBytes } from "./answers";
 import { Table, type TableColumn } from "./Table";
 
-const by = ["op", "layer", "component", "tensor", "thread"] as const;
-type By = (typeof by)[number];
 const shown = signal<By>("op");
 
 function columnsOf(kind: By, rows: readonly Group[]): TableColumn<Group>[] {
@@ -20,12 +18,12 @@ function columnsOf(kind: By, rows: readonly Group[]): TableColumn<Group>[] {
             rows.reduce((sum, g) => sum + value(g), 0),
         );
     const most = (value: (g: Group) => number) => Math.max(1, ...rows.map(value));
-    const [wall, longest, read] = [whole((g) => g.wall_ns), most((g) => g.wall_ns), most((g) => g.read)];
-    return [
+    const [wall, longest] = [whole((g) => g.wall_ns), most((g) => g.wall_ns)];
+    const times: TableColumn<Group>[] = [
         {
             key: kind,
             title: kind,
-            value: (g) => (kind === "layer" || kind === "thread" ? (g.name === "none" ? -1 : Number(g.name)) : g.name),
+            value: (g) => ((kind === "layer" || kind === "thread") && !g.name.includes(",") ? (g.name === "none" ? -1 : Number(g.name)) : g.name),
             show: (g) => <Name kind={kind} name={g.name} />,
             ascending: true,
         },
@@ -61,14 +59,21 @@ function columnsOf(kind: By, rows: readonly Group[]): TableColumn<Group>[] {
             barClass: "bar-wait",
             hint: "at barriers for other threads, summed over threads",
         },
-        { key: "read", title: "read", value: (g) => g.read, show: (g) => bytes(g.read), numeric: true, bar: (g) => g.read / read },
-        { key: "written", title: "written", value: (g) => g.written, show: (g) => bytes(g.written), numeric: true },
-        { key: "disk", title: "of files", value: (g) => g.disk, show: (g) => bytes(g.disk), numeric: true, hint: "bytes of mapped files" },
+    ];
+    return kind === "thread" ? times : [...times, ...(byteColumns(rows as readonly TimesAndBytes[]) as TableColumn<Group>[])];
+}
+
+function byteColumns(rows: readonly TimesAndBytes[]): TableColumn<TimesAndBytes>[] {
+    const most = Math.max(1, ...rows.map((g) => g.bytes_read));
+    return [
+        { key: "bytes_read", title: "read", value: (g) => g.bytes_read, show: (g) => bytes(g.bytes_read), numeric: true, bar: (g) => g.bytes_read / most },
+        { key: "bytes_written", title: "written", value: (g) => g.bytes_written, show: (g) => bytes(g.bytes_written), numeric: true },
+        { key: "bytes_disk", title: "of files", value: (g) => g.bytes_disk, show: (g) => bytes(g.bytes_disk), numeric: true, hint: "bytes of mapped files" },
         {
             key: "gb_per_s",
             title: "GB/s",
             value: (g) => rate(g),
-            show: (g) => (rate(g) === null ? "-" : rate(g)!.toFixed(2)),
+            show: (g) => rate(g)?.toFixed(2) ?? "-",
             numeric: true,
             hint: "bytes read and written over wall time",
         },
@@ -89,7 +94,7 @@ function Name({ kind, name }: { kind: By; name: string }) {
 
 export function Groups({ stats, map }: { stats: Stats; map: ModelMap | null }) {
     const kind = shown.value;
-    const rows = stats[`by_${kind}`];
+    const rows = useMemo(() => groupsOf(stats, kind), [stats, kind]);
     const columns = useMemo(() => columnsOf(kind, rows), [kind, rows]);
     const patterns = useMemo(() => componentPatterns(map), [map]);
     const { press, isSelected, hint } = filterOf(kind, patterns);
@@ -114,7 +119,7 @@ export function Groups({ stats, map }: { stats: Stats; map: ModelMap | null }) {
             <div id="by-panel" role="tabpanel" aria-labelledby={`by-${kind}`}>
                 <Table
                     key={kind}
-                    caption={`Time and bytes by ${kind}`}
+                    caption={kind === "thread" ? "Time by thread" : `Time and bytes by ${kind}`}
                     file={`by-${kind}`}
                     rows={rows}
                     columns={columns}
@@ -145,8 +150,8 @@ function stepTabs(event: KeyboardEvent) {
 function componentPatterns(map: ModelMap | null): Map<string, string> {
     const names = new Map<string, string[]>();
     map?.tensors.component.forEach((component, i) => {
-        if (!component) return;
-        names.set(component, [...(names.get(component) ?? []), map.tensors.name[i]!]);
+        const name = map.tensors.name[i];
+        if (component && name) names.set(component, [...(names.get(component) ?? []), name]);
     });
     const patterns = new Map<string, string>();
     for (const [component, list] of names) {

@@ -5,15 +5,15 @@ import { bins, type Pattern } from "./answers";
 import { Table } from "./Table";
 
 export function Order({ pattern }: { pattern: Pattern }) {
-    const sequential = pattern.sequential_share;
-    const again = pattern.bytes ? 1 - (pattern.first_bytes ?? 0) / pattern.bytes : null;
+    const sequential = pattern.bytes ? pattern.bytes_sequential / pattern.bytes : null;
+    const again = pattern.bytes ? 1 - pattern.bytes_first / pattern.bytes : null;
     return (
         <section class="table-part">
             <div class="table-head">
                 <h3>Order of reads from the model</h3>
             </div>
             <p>
-                {sequential === null || pattern.reads === 0 ? (
+                {sequential === null ? (
                     "The model was not read."
                 ) : (
                     <>

@@ -1,28 +1,13 @@
 // Which weights are read most, and which bytes of them never.
 import { useMemo } from "preact/hooks";
-import type { ModelMap } from "../../api";
 import { bytes, count } from "../../format";
 import { select, selection } from "../../state";
-import type { Stats } from "./answers";
+import { coldNote, type Stats, type Weight } from "./answers";
 import { Table } from "./Table";
 
-interface Heated {
-    name: string;
-    bytes: number;
-    read: number;
-    reads: number | null;
-}
-
-export function Hot({ stats, map }: { stats: Stats; map: ModelMap | null }) {
-    const rows = useMemo<Heated[]>(() => {
-        if (stats.totals.weights)
-            return stats.totals.weights
-                .filter((w) => w.bytes_read > 0)
-                .map((w) => ({ name: w.name, bytes: w.size, read: w.bytes_read, reads: w.reads }));
-        const sizes = new Map(map?.tensors.name.map((name, i) => [name, map.tensors.bytes[i]!]));
-        return stats.by_tensor.filter((g) => sizes.has(g.name)).map((g) => ({ name: g.name, bytes: sizes.get(g.name)!, read: g.read, reads: g.ops }));
-    }, [stats, map]);
-    const most = Math.max(1, ...rows.map((r) => r.read));
+export function Hot({ stats }: { stats: Stats }) {
+    const rows = useMemo(() => stats.weights.filter((w) => w.bytes_read > 0), [stats]);
+    const most = Math.max(1, ...rows.map((w) => w.bytes_read));
     return (
         <Table
             caption="Hot weights"
@@ -30,54 +15,56 @@ export function Hot({ stats, map }: { stats: Stats; map: ModelMap | null }) {
             rows={rows}
             rowKey={(r) => r.name}
             most={12}
-            order={{ key: "read", descending: true }}
+            order={{ key: "bytes_read", descending: true }}
             empty="No weight was read."
             press={(r) => select({ tensor: selection.value.tensor === r.name ? null : r.name })}
             isSelected={(r) => selection.value.tensor === r.name}
             columns={[
                 { key: "tensor", title: "tensor", value: (r) => r.name },
-                { key: "read", title: "read", value: (r) => r.read, show: (r) => bytes(r.read), numeric: true, bar: (r) => r.read / most },
+                { key: "bytes_read", title: "read", value: (r) => r.bytes_read, show: (r) => bytes(r.bytes_read), numeric: true, bar: (r) => r.bytes_read / most },
                 {
                     key: "times",
                     title: "times its size",
-                    value: (r) => (r.bytes > 0 ? r.read / r.bytes : null),
-                    show: (r) => (r.bytes > 0 ? `${(r.read / r.bytes).toFixed(1)} ×` : "-"),
+                    value: (r) => (r.bytes > 0 ? r.bytes_read / r.bytes : null),
+                    show: (r) => (r.bytes > 0 ? `${(r.bytes_read / r.bytes).toFixed(1)} ×` : "-"),
                     numeric: true,
                 },
-                { key: "reads", title: "reads", value: (r) => r.reads, show: (r) => (r.reads === null ? "-" : count(r.reads)), numeric: true },
+                { key: "reads", title: "reads", value: (r) => r.reads, show: (r) => count(r.reads), numeric: true },
             ]}
         />
     );
 }
 
+// What no op touched; of an embedding, most rows.
 export function Cold({ stats }: { stats: Stats }) {
-    const never = stats.totals.model.never_touched;
+    const rows = useMemo(() => (stats.from_trace > 0 ? [] : stats.weights.filter((w) => w.bytes_touched < w.bytes)), [stats]);
+    const untouched = (w: Weight) => w.bytes - w.bytes_touched;
     return (
         <Table
             caption="Cold weights: bytes never touched"
             file="cold-tensors"
-            rows={stats.cold}
-            rowKey={(r) => r.name}
+            rows={rows}
+            rowKey={(w) => w.name}
             most={12}
-            order={{ key: "never", descending: true }}
-            empty="Every byte of the weights was touched."
-            press={(r) => select({ tensor: selection.value.tensor === r.name ? null : r.name })}
-            isSelected={(r) => selection.value.tensor === r.name}
+            order={{ key: "untouched", descending: true }}
+            empty={stats.from_trace > 0 ? "Not known: the model's file is not there any more." : "Every byte of the weights was touched."}
+            press={(w) => select({ tensor: selection.value.tensor === w.name ? null : w.name })}
+            isSelected={(w) => selection.value.tensor === w.name}
             columns={[
-                { key: "tensor", title: "tensor", value: (r) => r.name },
+                { key: "tensor", title: "tensor", value: (w) => w.name },
                 {
-                    key: "never",
+                    key: "untouched",
                     title: "never touched",
-                    value: (r) => r.bytes - r.touched,
-                    show: (r) => bytes(r.bytes - r.touched),
+                    value: untouched,
+                    show: (w) => bytes(untouched(w)),
                     numeric: true,
-                    bar: (r) => (r.bytes - r.touched) / Math.max(1, r.bytes),
+                    bar: (w) => untouched(w) / Math.max(1, w.bytes),
                     barClass: "bar-cold",
                 },
-                { key: "bytes", title: "of", value: (r) => r.bytes, show: (r) => bytes(r.bytes), numeric: true },
+                { key: "bytes", title: "of", value: (w) => w.bytes, show: (w) => bytes(w.bytes), numeric: true },
             ]}
         >
-            <span class="quiet">{bytes(never)} in all</span>
+            <span class="quiet">{coldNote(rows)}</span>
         </Table>
     );
 }

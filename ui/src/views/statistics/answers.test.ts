@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { bins, patternOf, rate } from "./answers";
+import { bins, coldNote, groupsOf, patternOf, rate, type Stats } from "./answers";
 
 test("the tensors of a component as one pattern", () => {
     expect(patternOf(["blk.0.attn_q.weight", "blk.1.attn_q.weight"])).toBe("*.attn_q.weight");
@@ -20,6 +20,31 @@ test("bins of powers of two, without the empty ends", () => {
 });
 
 test("a rate needs time", () => {
-    expect(rate({ read: 3, written: 1, wall_ns: 2 })).toBe(2);
-    expect(rate({ read: 3, written: 1, wall_ns: 0 })).toBe(null);
+    expect(rate({ bytes_read: 3, bytes_written: 1, wall_ns: 2 })).toBe(2);
+    expect(rate({ bytes_read: 3, bytes_written: 1, wall_ns: 0 })).toBe(null);
+});
+
+test("rows are known by what they are summed up by, and a thread has no bytes", () => {
+    const times = { ops: 1, op_runs: 2, wall_ns: 3, busy_ns: 4, wait_ns: 5 };
+    const bytes = { ...times, bytes_read: 6, bytes_written: 7, bytes_disk: 8 };
+    const stats = {
+        by_op: [
+            { op: "ADD", backend: null, ...bytes },
+            { op: null, backend: "Vulkan0", ...bytes },
+        ],
+        by_layer: [
+            { layer: null, backend: null, ...bytes },
+            { layer: 0, backend: null, ...bytes },
+        ],
+        by_thread: [{ thread: 1, backend: null, ...times }],
+    } as Partial<Stats> as Stats;
+    expect(groupsOf(stats, "op").map((g) => g.name)).toEqual(["ADD", "Vulkan0, as a whole"]);
+    expect(groupsOf(stats, "layer").map((g) => g.name)).toEqual(["none", "0"]);
+    expect(groupsOf(stats, "thread")).toEqual([{ name: "1", thread: 1, backend: null, ...times }]);
+});
+
+test("a tensor of which rows were read is touched in part, not never", () => {
+    const weight = (bytes: number, bytes_touched: number) => ({ name: "w", bytes, bytes_touched, reads: 0, bytes_read: 0 });
+    expect(coldNote([weight(4096, 1024)])).toBe("0 B in 0 tensors never touched, 3.00 KiB of 1 tensor touched in part");
+    expect(coldNote([weight(2048, 0), weight(2048, 0)])).toBe("4.00 KiB in 2 tensors never touched");
 });

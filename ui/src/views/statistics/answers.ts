@@ -1,16 +1,46 @@
 // What the server says of statistics and experts.
+import { bytes, plural } from "../../format";
 
-export interface Group {
-    name: string;
-    order: number;
+export interface Times {
     ops: number;
     op_runs: number;
     wall_ns: number;
     busy_ns: number;
     wait_ns: number;
-    read: number;
-    written: number;
-    disk: number;
+}
+
+export interface Bytes {
+    bytes_read: number;
+    bytes_written: number;
+    bytes_disk: number;
+}
+
+export type TimesAndBytes = Times & Bytes;
+
+export const by = ["op", "layer", "component", "tensor", "thread"] as const;
+export type By = (typeof by)[number];
+
+// A row of any of the tables by something; a thread has no bytes, because they belong to ops.
+export interface Group extends Times, Partial<Bytes> {
+    name: string; // "none" for what has no layer
+}
+
+// Backends that are seen as whole graphs are rows of their own.
+export function groupsOf(stats: Stats, kind: By): Group[] {
+    const named = <G extends Times & { backend: string | null }>(rows: G[], name: (g: G) => string | number | null) =>
+        rows.map((g) => ({ ...g, name: g.backend === null ? String(name(g) ?? "none") : `${g.backend}, as a whole` }));
+    switch (kind) {
+        case "op":
+            return named(stats.by_op, (g) => g.op);
+        case "layer":
+            return named(stats.by_layer, (g) => g.layer);
+        case "component":
+            return named(stats.by_component, (g) => g.component);
+        case "tensor":
+            return named(stats.by_tensor, (g) => g.name);
+        case "thread":
+            return named(stats.by_thread, (g) => g.thread);
+    }
 }
 
 export interface Totals {
@@ -18,7 +48,7 @@ export interface Totals {
     prompt_tokens: number;
     generated_tokens: number;
     threads: number;
-    graph_runs: number;
+    runs: number;
     nodes: number;
     executed: number;
     absorbed: number;
@@ -26,52 +56,54 @@ export interface Totals {
     skipped: number;
     opaque: number;
     unseen: number;
-    dropped: number;
+    lost: number;
     ops: number;
     op_runs: number;
     wall_ns: number;
     prompt_ns: number;
     generate_ns: number;
     tokens_per_second: number | null;
-    bytes: { read: number; written: number; disk: number; buffer: number };
+    bytes_read: number;
+    bytes_written: number;
+    bytes_disk: number;
+    bytes_buffer: number;
     buffers: { count: number; peak_bytes: number };
-    model: { bytes: number; touched: number; never_touched: number };
-    weights?: Weight[];
+    model: { bytes: number; bytes_touched: number };
 }
 
 export interface Weight {
     name: string;
-    size: number;
-    touched: number;
+    bytes: number;
+    bytes_touched: number;
     reads: number;
     bytes_read: number;
 }
 
 export interface Pattern {
-    sequential_share: number | null;
     reads: number;
     jumps: number;
-    bytes?: number;
-    first_bytes?: number;
+    bytes: number;
+    bytes_sequential: number;
+    bytes_first: number;
     jump_bins: number[];
     reuse_bins: number[];
 }
 
-export interface Stats {
-    totals: Totals;
-    by_op: Group[];
-    by_layer: Group[];
-    by_component: Group[];
-    by_tensor: Group[];
-    by_thread: Group[];
-    cold: { name: string; bytes: number; touched: number }[];
+export interface Stats extends Totals {
+    by_op: ({ op: string | null; backend: string | null } & TimesAndBytes)[];
+    by_layer: ({ layer: number | null; backend: string | null } & TimesAndBytes)[];
+    by_component: ({ component: string | null; backend: string | null } & TimesAndBytes)[];
+    by_tensor: ({ name: string | null; backend: string | null } & TimesAndBytes)[];
+    by_thread: ({ thread: number | null; backend: string | null } & Times)[];
+    from_trace: number; // files that are gone: of their weights only those that ops used are known
+    weights: Weight[];
     pattern: Pattern;
 }
 
 export interface ExpertLayer {
     layer: number;
     experts: number;
-    used: number;
+    chosen_per_token: number;
     counts: number[];
     bytes: number;
     distinct: number;
@@ -80,13 +112,24 @@ export interface ExpertLayer {
 }
 
 export interface Experts {
-    any: boolean;
-    tokens?: number;
-    layers: ExpertLayer[];
+    has_experts: boolean;
+    tokens: number;
+    by_layer: ExpertLayer[];
 }
 
 // Bytes moved per second, in billions: read and written over wall time.
-export const rate = (group: Pick<Group, "read" | "written" | "wall_ns">) => (group.wall_ns > 0 ? (group.read + group.written) / group.wall_ns : null);
+export const rate = (group: Pick<TimesAndBytes, "bytes_read" | "bytes_written" | "wall_ns">) =>
+    group.wall_ns > 0 ? (group.bytes_read + group.bytes_written) / group.wall_ns : null;
+
+// Of weights with bytes that no op touched, as the terminal says it: those that were never touched, and those touched in part.
+export function coldNote(cold: readonly Weight[]): string {
+    const sum = (list: readonly Weight[]) => bytes(list.reduce((total, w) => total + w.bytes - w.bytes_touched, 0));
+    const never = cold.filter((w) => w.bytes_touched === 0);
+    const partly = cold.filter((w) => w.bytes_touched > 0);
+    const parts = [`${sum(never)} in ${plural(never.length, "tensor")} never touched`];
+    if (partly.length > 0) parts.push(`${sum(partly)} of ${plural(partly.length, "tensor")} touched in part`);
+    return parts.join(", ");
+}
 
 // A pattern for the log that matches the tensors of a component, told from their names: "*.attn_q.weight".
 export function patternOf(names: readonly string[]): string | null {

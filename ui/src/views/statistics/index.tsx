@@ -3,7 +3,7 @@ import type { ModelMap } from "../../api";
 import { useAsk } from "../../ask";
 import { bytes, count, plural, share, time } from "../../format";
 import { here, selection, tokensParameter } from "../../state";
-import type { Stats, Totals } from "./answers";
+import { by, type Stats, type Totals } from "./answers";
 import { ExpertsPart } from "./Experts";
 import { Groups } from "./Groups";
 import { Order } from "./Order";
@@ -12,7 +12,7 @@ import { Cold, Hot } from "./Weights";
 import "./statistics.css";
 
 export default function Statistics() {
-    const answer = useAsk<Stats>(here("stats", { tokens: tokensParameter() }), { keep: true });
+    const answer = useAsk<Stats>(here("stats", { by: by.join(","), tokens: tokensParameter() }), { keep: true });
     const map = useAsk<ModelMap>(here("map"));
     const tokens = selection.value.tokens;
     return (
@@ -30,12 +30,12 @@ export default function Statistics() {
                         . A click on a row filters every view; another click lets go.
                     </p>
                     <Parts />
-                    <Tiles totals={answer.data.totals} />
+                    <Tiles totals={answer.data} />
                     <div id="part-time">
                         <Groups stats={answer.data} map={map.data} />
                     </div>
                     <div class="statistics-columns" id="part-weights">
-                        <Hot stats={answer.data} map={map.data} />
+                        <Hot stats={answer.data} />
                         <Cold stats={answer.data} />
                     </div>
                     <div id="part-order">
@@ -70,7 +70,7 @@ function Parts() {
 }
 
 function Tiles({ totals }: { totals: Totals }) {
-    const moved = totals.bytes.read + totals.bytes.written;
+    const moved = totals.bytes_read + totals.bytes_written;
     const tiles: [string, string, string, string][] = [
         ["tokens", count(totals.tokens), `${plural(totals.prompt_tokens, "prompt token")}, ${count(totals.generated_tokens)} generated`, "tokens"],
         ["ops", count(totals.ops), `${plural(totals.op_runs, "op run")} on ${plural(totals.threads, "thread")}`, "ops"],
@@ -80,12 +80,12 @@ function Tiles({ totals }: { totals: Totals }) {
             `wall time ${time(totals.wall_ns)}`,
             "speed",
         ],
-        ["bytes moved", bytes(moved), `${bytes(totals.bytes.read)} read, ${bytes(totals.bytes.written)} written`, "moved"],
-        ["from mapped files", bytes(totals.bytes.disk), `${bytes(totals.bytes.buffer)} in buffers`, "disk"],
+        ["bytes moved", bytes(moved), `${bytes(totals.bytes_read)} read, ${bytes(totals.bytes_written)} written`, "moved"],
+        ["from mapped files", bytes(totals.bytes_disk), `${bytes(totals.bytes_buffer)} in buffers`, "disk"],
         [
             "model touched",
-            bytes(totals.model.touched),
-            `${share(totals.model.touched, totals.model.bytes)} of ${bytes(totals.model.bytes)}; ${bytes(totals.model.never_touched)} never`,
+            bytes(totals.model.bytes_touched),
+            `${share(totals.model.bytes_touched, totals.model.bytes)} of ${bytes(totals.model.bytes)}, header and padding included`,
             "touched",
         ],
     ];

@@ -55,19 +55,19 @@ export function curvesOf(occupancy: Columns | null, curves: Columns | null): Cur
     const list: Curve[] = [];
     const colours = theme();
     if (occupancy && occupancy.rows > 0) {
-        const [begin, end] = [Number(occupancy.header["begin"] ?? 0), Number(occupancy.header["end"] ?? 0)];
+        const [begin, end] = [Number(occupancy.header["begin_ns"] ?? 0), Number(occupancy.header["end_ns"] ?? 0)];
         const layers = bufferClasses.filter(([name]) => occupancy.has(name)).map(([name]) => ({ values: occupancy.column(name), colour: colours[name] }));
         list.push({ name: "buffers", most: "bytes", layers, begin, step: (end - begin) / occupancy.rows });
     }
     if (curves && curves.rows > 0) {
-        const step = Number(curves.header["bin_ns"] ?? (Number(curves.header["end"]) - Number(curves.header["begin"])) / curves.rows);
+        const step = Number(curves.header["bin_ns"] ?? (Number(curves.header["end_ns"]) - Number(curves.header["begin_ns"])) / curves.rows);
         const one = (column: string, name: string, most: Curve["most"], colour: string) => {
             if (curves.has(column)) list.push({ name, most, layers: [{ values: curves.column(column), colour }], begin: curves.base_ns, step });
         };
-        one("disk", "file reads", "rate", opFamily("GET_ROWS").colour);
-        one("block_requests", "disk requests", "rate", opFamily("ARGSORT").colour);
+        one("bytes_disk", "file reads", "rate", opFamily("GET_ROWS").colour);
+        one("bytes_requested", "disk requests", "rate", opFamily("ARGSORT").colour);
         one("faults", "page faults", "count", opFamily("RMS_NORM").colour);
-        one("stalled", "stalled", "ns", colours.warn);
+        one("stalled_ns", "stalled", "ns", colours.warn);
     }
     return list;
 }

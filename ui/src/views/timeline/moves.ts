@@ -31,7 +31,7 @@ function show({ scene, span }: Stage, begin: number, end: number): void {
 
 function focus(stage: Stage): void {
     const { op, tokens } = stage.scene;
-    const to = op ? ([op.begin_ns, op.end_ns] as const) : (selection.peek().time ?? tokens);
+    const to = op ? ([op.begin_ns, op.begin_ns + op.duration_ns] as const) : (selection.peek().time ?? tokens);
     if (to) show(stage, to[0], to[1]);
     else announce("Select tokens, an op or a stretch of time first.");
 }

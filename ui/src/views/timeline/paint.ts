@@ -36,7 +36,7 @@ function paintLanes({ scene, strips }: Stage, frame: Frame): void {
             if (layer !== null && data.isRaw) fadeOthers(frame, strip, data, layer, y, scene.laneHeight);
             if (data.isRaw) labelStrip(frame, strip, data, y, scene.laneHeight);
             countStrip(frame, strip, y + scene.laneHeight);
-            for (const loss of data.losses) if (loss.lane === one.lane) drawLoss(frame, loss.begin, loss.end, loss.count, y, scene.laneHeight);
+            for (const loss of data.losses) if (loss.lane === one.lane) drawLoss(frame, loss.begin_ns, loss.end_ns, loss.count, y, scene.laneHeight);
         }
         context.font = canvasFont(12);
         context.textBaseline = "middle";
@@ -61,7 +61,7 @@ function paintSelection(stage: Stage, frame: Frame): void {
     const { scene } = stage;
     const { time } = selection.peek();
     if (time) drawBand(frame, time[0], time[1], rulerHeight, scene.height);
-    if (scene.op) drawBand(frame, scene.op.begin_ns, scene.op.end_ns, rulerHeight + axisHeight, scene.lanesBottom);
+    if (scene.op) drawBand(frame, scene.op.begin_ns, scene.op.begin_ns + scene.op.duration_ns, rulerHeight + axisHeight, scene.lanesBottom);
     const pulled = stage.drag.peek();
     if (pulled && !pulled.pans && Math.abs(pulled.to - pulled.from) > 3)
         drawBand(frame, timeAt(stage, Math.min(pulled.from, pulled.to)), timeAt(stage, Math.max(pulled.from, pulled.to)), rulerHeight, scene.height);

@@ -5,13 +5,13 @@ import type { Span } from "./window";
 
 export interface Loss {
     lane: number;
-    begin: number;
-    end: number;
+    begin_ns: number;
+    end_ns: number;
     count: number;
 }
 
-const rawNames = ["run", "node", "op", "layer", "duration", "wait", "inner", "token", "flags"];
-const foldedNames = ["busy", "count", "longest_ns", "longest_op", "longest_run", "longest_node"];
+const rawNames = ["run", "node", "op", "layer", "duration_ns", "wait_ns", "inner_wait_ns", "token", "flags"];
+const foldedNames = ["busy_ns", "count", "longest_ns", "longest_op", "longest_run", "longest_node"];
 
 // One answer of /timeline, with its rows by lane and in order of time.
 export interface Answered {
@@ -29,7 +29,7 @@ export interface Answered {
 
 export function answered(columns: Columns): Answered {
     const lane = columns.column("lane");
-    const begin = columns.column("begin");
+    const begin = columns.column("begin_ns");
     const isRaw = Number(columns.header["level"] ?? -1) < 0;
     const rows = new Map<number, number[]>();
     for (let i = 0; i < columns.rows; i++) {
@@ -47,8 +47,8 @@ export function answered(columns: Columns): Answered {
     const binNs = Number(columns.header["bin_ns"] ?? 0);
     const ops = (columns.header["ops"] ?? []) as string[];
     const used = new Set(columns.column(isRaw ? "op" : "longest_op"));
-    const duration = isRaw ? columns.column("duration") : null;
-    const wait = isRaw ? columns.column("wait") : null;
+    const duration = isRaw ? columns.column("duration_ns") : null;
+    const wait = isRaw ? columns.column("wait_ns") : null;
     return {
         isRaw,
         binNs,
@@ -127,11 +127,11 @@ function claim(strip: Strip, x: number, op: number, row: number, length: number,
     strip.row[x] = row;
 }
 
-// Of the wait, `inner` lies within the op (threads that meet in its middle), the rest after it, and never beyond the next op's begin.
+// Threads that meet in its middle wait within the op; at its end they wait after it, and never beyond the next op's begin.
 function addRun(strip: Strip, data: Answered, row: number, next: number, x: number, scale: number, width: number, longest: Float64Array): void {
-    const duration = data.of["duration"]![row]!;
-    const inner = Math.min(duration, data.of["inner"]?.[row] ?? 0);
-    const wait = Math.max(0, Math.min(data.of["wait"]![row]! - inner, next - data.begin[row]! - duration));
+    const duration = data.of["duration_ns"]![row]!;
+    const inner = Math.min(duration, data.of["inner_wait_ns"]?.[row] ?? 0);
+    const wait = Math.max(0, Math.min(data.of["wait_ns"]![row]!, next - data.begin[row]! - duration));
     const op = data.of["op"]![row]!;
     const end = x + duration * scale;
     const done = end + wait * scale;
@@ -160,8 +160,8 @@ function addRun(strip: Strip, data: Answered, row: number, next: number, x: numb
 function addBin(strip: Strip, data: Answered, row: number, x: number, scale: number, width: number, longest: Float64Array): void {
     const { of, binNs } = data;
     const end = x + binNs * scale;
-    spread(strip.busy, x, end, Math.min(1, of["busy"]![row]! / binNs), width);
-    spread(strip.wait, x, end, Math.min(1, of["wait"]![row]! / binNs), width);
+    spread(strip.busy, x, end, Math.min(1, of["busy_ns"]![row]! / binNs), width);
+    spread(strip.wait, x, end, Math.min(1, of["wait_ns"]![row]! / binNs), width);
     for (let i = Math.max(0, Math.floor(x)); i < Math.min(width, Math.ceil(end)); i++)
         claim(strip, i, of["longest_op"]![row]!, row, of["longest_ns"]![row]!, longest);
     const first = Math.max(0, Math.floor(x));
@@ -172,6 +172,6 @@ function addBin(strip: Strip, data: Answered, row: number, x: number, scale: num
 export function opAt(data: Answered, row: number): { run: number; node: number; op: string; begin: number; duration: number; wait: number; layer: number | null; count: number } {
     const of = (name: string) => data.of[name]![row]!;
     if (data.isRaw)
-        return { run: of("run"), node: of("node"), op: data.ops[of("op")] ?? "?", begin: data.base + data.begin[row]!, duration: of("duration"), wait: of("wait"), layer: of("layer"), count: 1 };
-    return { run: of("longest_run"), node: of("longest_node"), op: data.ops[of("longest_op")] ?? "?", begin: data.base + data.begin[row]!, duration: of("longest_ns"), wait: of("wait"), layer: null, count: of("count") };
+        return { run: of("run"), node: of("node"), op: data.ops[of("op")] ?? "?", begin: data.base + data.begin[row]!, duration: of("duration_ns"), wait: of("wait_ns"), layer: of("layer"), count: 1 };
+    return { run: of("longest_run"), node: of("longest_node"), op: data.ops[of("longest_op")] ?? "?", begin: data.base + data.begin[row]!, duration: of("longest_ns"), wait: of("wait_ns"), layer: null, count: of("count") };
 }

@@ -1,0 +1,161 @@
+// Layers and tokens: does the recording have all of them?
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "analyze/check/check-context.h"
+#include "analyze/walk/access.h"
+#include "base/error.h"
+#include "gguf/gguf-name.h"
+#include "gguf/gguf.h"
+
+// The result for what falls short: nothing bad if the recording was cut off.
+static enum ggs_check_status incomplete(const struct context * c) {
+    return c->cut || ggs_reader_rows(c->trace->reader, GGS_TABLE_RUNS) == 0 ? GGS_CHECK_INTERRUPTED : GGS_CHECK_FAIL;
+}
+
+enum { MOST_LAYERS = 4096 };
+
+// Ops per layer of a graph, and what weights each layer reads (a hash: layers with the same are alike).
+struct layers {
+    uint64_t ops[MOST_LAYERS], weights[MOST_LAYERS];
+    int      last;
+};
+
+static uint64_t hash_component(const char * name) {
+    struct ggs_name parsed = ggs_name_parse(name, strlen(name));
+    uint64_t        hash   = 14695981039346656037u;
+    for (size_t i = 0; i < parsed.component_length; i++) hash = (hash ^ (uint8_t) parsed.component[i]) * 1099511628211u;
+    return hash;
+}
+
+static void count_layers(struct context * c, const struct ggs_graph * graph, struct layers * layers) {
+    memset(layers, 0, sizeof(*layers));
+    layers->last = -1;
+    for (uint64_t i = 0; i < graph->n_nodes; i++) {
+        if (ggs_trace_op_kind(c->trace, graph->nodes[i].op) == GGS_KIND_EMPTY) continue;
+        int layer = c->trace->layers[graph->nodes[i].tensor - 1];
+        if (layer < 0 || layer >= MOST_LAYERS) continue;
+        layers->ops[layer]++;
+        if (layer > layers->last) layers->last = layer;
+        for (uint64_t e = graph->first_edge[i]; e < graph->first_edge[i + 1]; e++) {
+            const char * weight = ggs_trace_tensor_name(c->trace, graph->edges[e].tensor);
+            if (strncmp(weight, "blk.", 4) == 0) layers->weights[layer] += hash_component(weight);
+        }
+    }
+}
+
+static uint64_t layers_of_model(const struct context * c) {
+    uint64_t most = 0, layers;
+    for (uint64_t i = 0; i < c->trace->n_files; i++) {
+        if (c->gguf[i] != NULL && ggs_gguf_get_hparam(c->gguf[i], "block_count", &layers) && layers > most)
+            most = layers;
+    }
+    return most;
+}
+
+// What the graphs of a recording show of the layers.
+struct layers_seen {
+    bool     met[MOST_LAYERS]; // in any graph: a program's own callback may cut one into pieces
+    uint64_t graphs, unlike;
+    int      odd; // a layer with other ops than its neighbour
+};
+
+static void look_at_graph(struct context * c, const struct ggs_graph * graph, struct layers * layers,
+                          struct layers_seen * seen) {
+    count_layers(c, graph, layers);
+    seen->graphs++;
+    for (int i = 0; i <= layers->last; i++) seen->met[i] |= layers->ops[i] > 0;
+    // The last layer computes only the rows that are wanted, so it differs by design.
+    for (int i = 1; i < layers->last; i++) {
+        if (layers->weights[i] == layers->weights[i - 1] && layers->ops[i] != layers->ops[i - 1])
+            seen->unlike++, seen->odd = i;
+    }
+}
+
+static int look_at_graphs(struct context * c, struct layers_seen * seen, struct ggs_error * error) {
+    struct layers *      layers = malloc(sizeof(*layers));
+    struct ggs_cursor *  cursor = NULL;
+    struct ggs_graph_row row;
+    int                  status =
+        layers == NULL ? ggs_fail_memory(error) : ggs_cursor_open(&cursor, c->trace->reader, GGS_TABLE_GRAPHS, error);
+    while (status >= 0 && (status = ggs_cursor_next(cursor, &row, error)) > 0) {
+        const struct ggs_graph * graph;
+        if (row.base != 0) continue; // the same ops at other addresses
+        status = ggs_trace_graph(c->trace, row.graph, &graph, error);
+        if (status == 0) look_at_graph(c, graph, layers, seen);
+    }
+    ggs_cursor_close(cursor);
+    free(layers);
+    return status < 0 ? status : 0;
+}
+
+void ggs_check_layers(struct context * c) {
+    static const char *const all = "all layers seen", *alike = "layers alike";
+    struct layers_seen *     seen  = calloc(1, sizeof(*seen));
+    struct ggs_error         error = {0};
+    uint64_t                 n = layers_of_model(c), met = 0;
+    if ((seen == NULL ? ggs_fail_memory(&error) : look_at_graphs(c, seen, &error)) < 0) {
+        ggs_checks_add(c->checks, all, GGS_CHECK_FAIL, "%s", error.text);
+        free(seen);
+        return;
+    }
+    for (int i = 0; i < MOST_LAYERS; i++) met += seen->met[i];
+    if (n == 0) {
+        ggs_checks_add(c->checks, all, GGS_CHECK_SKIPPED,
+                       "the model's file does not say how many there are, or is not there any more");
+    } else {
+        ggs_checks_add(c->checks, all, met >= n ? GGS_CHECK_OK : incomplete(c), "%" PRIu64 " of %" PRIu64, met, n);
+    }
+    if (seen->unlike > 0) {
+        ggs_checks_add(c->checks, alike, GGS_CHECK_FAIL,
+                       "layer %d has other ops than its neighbour with the same weights", seen->odd);
+    } else {
+        ggs_checks_add(c->checks, alike, GGS_CHECK_OK,
+                       "layers with the same weights have the same ops in %" PRIu64 " graphs", seen->graphs);
+    }
+    free(seen);
+}
+
+// The ids that a graph looks up in the embedding of tokens: a tensor, 0 for none.
+static uint64_t find_token_ids(const struct ggs_trace * trace, const struct ggs_graph * graph) {
+    for (uint64_t i = 0; i < graph->n_nodes; i++) {
+        if (ggs_trace_op_kind(trace, graph->nodes[i].op) != GGS_KIND_GET_ROWS) continue;
+        if (strcmp(ggs_trace_tensor_name(trace, ggs_trace_source(graph, i, 0)), "token_embd.weight") == 0)
+            return ggs_trace_source(graph, i, 1);
+    }
+    return 0;
+}
+
+// Tokens of the steps against those that the embedding lookups of their graph runs read.
+void ggs_check_tokens(struct context * c) {
+    struct ggs_cursor *    runs  = NULL;
+    struct ggs_error       error = {0};
+    struct ggs_access_list list  = {0};
+    struct ggs_run         run;
+    uint64_t               expected = ggs_reader_rows(c->trace->reader, GGS_TABLE_TOKENS), read = 0;
+    bool                   known  = false;
+    int                    status = ggs_cursor_open(&runs, c->trace->reader, GGS_TABLE_RUNS, &error);
+    while (status >= 0 && (status = ggs_cursor_next(runs, &run, &error)) > 0) {
+        const struct ggs_graph * graph;
+        if (ggs_trace_graph(c->trace, run.graph, &graph, NULL) < 0) continue; // cut off before it
+        uint64_t ids = find_token_ids(c->trace, graph);
+        if (ids == 0) continue;
+        status                                 = ggs_access_begin_run(&list, c->trace, &run, graph, &error);
+        const struct ggs_access_index * values = status < 0 ? NULL : ggs_access_values(&list, ids);
+        known                                  = true;
+        if (values != NULL) read += values->n;
+    }
+    ggs_cursor_close(runs);
+    ggs_access_release(&list);
+    if (status < 0) {
+        ggs_checks_add(c->checks, "tokens", GGS_CHECK_FAIL, "%s", error.text);
+    } else if (!known) {
+        ggs_checks_add(c->checks, "tokens", GGS_CHECK_SKIPPED, "no graph looks tokens up in an embedding");
+    } else if (read == expected) {
+        ggs_checks_add(c->checks, "tokens", GGS_CHECK_OK, "%" PRIu64 " in the steps and in the graphs", expected);
+    } else {
+        ggs_checks_add(c->checks, "tokens", incomplete(c), "%" PRIu64 " in the steps, %" PRIu64 " in the graphs",
+                       expected, read);
+    }
+}

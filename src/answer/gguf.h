@@ -1,0 +1,45 @@
+// A GGUF model as JSON: docs/schemas/gguf*.schema.json. Tensors and metadata have the layout of memory-map.json, and are written by the same
+// functions there.
+#pragma once
+
+#include "gguf/gguf-map.h"
+#include "gguf/gguf-name.h"
+#include "gguf/gguf-split.h"
+
+struct ggs_error;
+struct ggs_gguf_value;
+struct ggs_json;
+
+// `maps`: one for each file of the model.
+int  ggs_gguf_write_map(struct ggs_json * json, const struct ggs_model * model, const struct ggs_gguf_map * maps,
+                        struct ggs_error * error);
+void ggs_gguf_write_regions(struct ggs_json * json, const struct ggs_model * model, const struct ggs_gguf_map * maps);
+void ggs_gguf_write_kv(struct ggs_json * json, const struct ggs_model * model);
+int  ggs_gguf_write_extents(struct ggs_json * json, const struct ggs_model * model, const struct ggs_gguf_map * maps,
+                            struct ggs_error * error);
+
+// One tensor, or one expert of a tensor.
+struct ggs_gguf_line {
+    const char *     name;
+    size_t           name_length;
+    uint64_t         offset, size;
+    const uint64_t * ne;
+    unsigned         n_dims;
+    const char *     type;
+    struct ggs_name  parts;
+    int64_t          expert; // -1: none
+    int64_t          slice;  // likewise, for the component's words
+    const char *     file;
+    bool             size_known;
+};
+void ggs_gguf_write_line(struct ggs_json * json, const struct ggs_gguf_line * line);
+// All tensors of a file, experts one by one, into an array that is open. `file` is what its name is to be.
+int ggs_gguf_write_lines(struct ggs_json * json, const struct ggs_gguf * gguf, const struct ggs_gguf_map * map,
+                         const char * file, struct ggs_error * error);
+// "metadata"; `gguf` NULL: nothing is known but the number of tensors.
+void ggs_gguf_write_metadata(struct ggs_json * json, const struct ggs_gguf * gguf, uint64_t n_tensors);
+
+// The model's own name (general.name), else that of its first file. Not NUL-terminated.
+const char * ggs_gguf_model_name(const struct ggs_model * model, size_t * length);
+// A float as its writer meant it: 1e-05, not 9.999999747378752e-06, which is what the nearest f32 is as a double.
+double ggs_gguf_float(const struct ggs_gguf_value * value);

@@ -1,0 +1,20 @@
+// What less memory than the model would cost.
+#pragma once
+
+#include "analyze/paging/paging.h"
+#include "answer/answer.h"
+
+void ggs_paging_write(struct ggs_json * json, const struct ggs_trace * trace, const struct ggs_paging * paging,
+                      const struct ggs_paging_options * options);
+
+// Walks the curve of the least-recently-used cache: the sizes at which it reads noticeably less (a thousandth of all), at most a
+// thousand, with what it reads from there on. Start with a zeroed struct.
+struct ggs_paging_curve {
+    bool                   begun;
+    uint64_t               next;
+    struct ggs_paging_cost cost;
+    uint64_t               memory;
+};
+bool ggs_paging_curve_next(struct ggs_paging_curve * curve, const struct ggs_paging * paging);
+// Pages that are read against pages that are asked for.
+double ggs_paging_miss_ratio(const struct ggs_paging * paging, const struct ggs_paging_cost * cost);

@@ -1,0 +1,303 @@
+#include "answer/stats.h"
+
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#include "analyze/ops/probe.h"
+#include "answer/answer.h"
+#include "base/error.h"
+#include "base/file.h"
+#include "base/json-read.h"
+
+static const char * const by_names[GGS_BY_COUNT] = {
+    [GGS_BY_OP] = "op",         [GGS_BY_LAYER] = "layer",   [GGS_BY_COMPONENT] = "component",
+    [GGS_BY_TENSOR] = "tensor", [GGS_BY_THREAD] = "thread", [GGS_BY_TOKEN] = "token",
+};
+
+const char * ggs_stats_by_name(enum ggs_by by) {
+    return by_names[by];
+}
+
+bool ggs_stats_parse_by(const char * text, unsigned * by) {
+    *by = 0;
+    for (size_t length;; text += length + 1) {
+        unsigned found = GGS_BY_COUNT;
+        length         = strcspn(text, ",");
+        for (unsigned i = 0; i < GGS_BY_COUNT; i++) {
+            if (strlen(by_names[i]) == length && memcmp(by_names[i], text, length) == 0) found = i;
+        }
+        if (found == GGS_BY_COUNT) return false;
+        *by |= 1u << found;
+        if (text[length] == '\0') return true;
+    }
+}
+
+// ---- the memory's limit: DIR/probe.json ----
+
+char * ggs_stats_probe_path(char path[PATH_MAX], const char * directory) {
+    struct stat status; // beside a trace that is given by itself
+    bool        file = stat(directory, &status) == 0 && S_ISREG(status.st_mode);
+    snprintf(path, PATH_MAX, file ? "%s.probe.json" : "%s/probe.json", directory);
+    return path;
+}
+
+static uint64_t read_probe(const char * directory) {
+    char               path[PATH_MAX];
+    struct ggs_mapping file;
+    uint64_t           rate = 0;
+    if (ggs_mapping_open(&file, ggs_stats_probe_path(path, directory), NULL) < 0) return 0;
+    if (file.size > 0)
+        ggs_json_to_u64(
+            ggs_json_member(ggs_json_read((const char *) file.data, (size_t) file.size), "memory_bytes_per_second"),
+            &rate);
+    ggs_mapping_close(&file);
+    return rate;
+}
+
+int ggs_stats_probe(struct ggs_stats * stats, const char * directory, struct ggs_error * error) {
+    char              path[PATH_MAX];
+    struct ggs_output output;
+    struct ggs_json   json;
+    unsigned          threads = (unsigned) stats->totals.threads;
+    int               status  = ggs_output_open(&output, ggs_stats_probe_path(path, directory), error);
+    if (status < 0) return status;
+    stats->memory_bytes_per_second = ggs_probe_bandwidth(threads);
+    ggs_json_init(&json, ggs_json_to_file, output.file, true);
+    ggs_json_object(&json, NULL);
+    ggs_json_u64(&json, "memory_bytes_per_second", stats->memory_bytes_per_second);
+    ggs_json_u64(&json, "threads", threads);
+    ggs_json_end(&json);
+    if (ggs_json_finish(&json) != 0) {
+        ggs_output_discard(&output);
+        return ggs_fail_errno(error, "cannot write %s", path);
+    }
+    return ggs_output_commit(&output, error);
+}
+
+// ---- computing ----
+
+// By op comes with the totals.
+static int copy_by_op(struct ggs_groups * groups, const struct ggs_totals * totals, struct ggs_error * error) {
+    groups->group = calloc(totals->n_by_op + 1, sizeof(*groups->group));
+    if (groups->group == NULL) return ggs_fail_memory(error);
+    groups->n = groups->capacity = totals->n_by_op;
+    groups->has_bytes            = true;
+    for (uint64_t i = 0; i < totals->n_by_op; i++) {
+        const struct ggs_op_totals * op = &totals->by_op[i];
+        groups->group[i]                = (struct ggs_group){.name    = op->name,
+                                                             .opaque  = op->opaque,
+                                                             .ops     = op->ops,
+                                                             .op_runs = op->op_runs,
+                                                             .wall_ns = op->wall_ns,
+                                                             .busy_ns = op->busy_ns,
+                                                             .wait_ns = op->wait_ns,
+                                                             .read    = op->read,
+                                                             .written = op->written,
+                                                             .disk    = op->disk};
+    }
+    return 0;
+}
+
+// All others in one pass; by thread in a pass of its own, because that is slower.
+static int compute_groups(struct ggs_stats * stats, const struct ggs_totals_range * range, struct ggs_error * error) {
+    struct ggs_groups groups[GGS_BY_COUNT];
+    enum ggs_by       by[GGS_BY_COUNT];
+    unsigned          n      = 0;
+    int               status = copy_by_op(&stats->groups[GGS_BY_OP], &stats->totals, error);
+    for (unsigned i = 0; i < GGS_BY_COUNT; i++) {
+        if ((stats->by >> i & 1) != 0 && i != GGS_BY_OP && i != GGS_BY_THREAD) by[n++] = (enum ggs_by) i;
+    }
+    if (status == 0 && n > 0) {
+        status = ggs_groups_compute_several(groups, by, n, stats->trace, range, error);
+        for (unsigned i = 0; status == 0 && i < n; i++) stats->groups[by[i]] = groups[i];
+    }
+    if (status == 0 && (stats->by >> GGS_BY_THREAD & 1) != 0)
+        status = ggs_groups_compute(&stats->groups[GGS_BY_THREAD], stats->trace, GGS_BY_THREAD, range, error);
+    return status;
+}
+
+int ggs_stats_compute(struct ggs_stats * stats, struct ggs_trace * trace, const struct ggs_stats_options * options,
+                      struct ggs_error * error) {
+    const struct ggs_totals_range * range = &options->range;
+    *stats                                = (struct ggs_stats){.trace = trace, .by = options->by | 1u << GGS_BY_OP};
+    int status                            = ggs_trace_check_steps(trace, range->first_step, range->last_step, error);
+    if (status == 0) status = ggs_trace_check_layer(trace, range->layer, error);
+    if (status == 0) status = ggs_totals_compute(&stats->totals, trace, range, error);
+    if (status == 0) status = compute_groups(stats, range, error);
+    if (status == 0) status = ggs_weights_list(&stats->weights, trace, &stats->totals, error);
+    if (status == 0) status = ggs_fault_totals_compute(&stats->faults, trace, range, error);
+    if (status == 0) status = ggs_request_totals_compute(&stats->requests, trace, range, error);
+    if (status == 0) status = ggs_loading_compute(&stats->loading, trace, error);
+    if (status == 0) status = ggs_resident_list(&stats->resident, trace, &stats->totals, error);
+    if (status < 0) {
+        ggs_stats_release(stats);
+        return status;
+    }
+    ggs_conditions_read(&stats->conditions, trace);
+    if (options->directory != NULL) stats->memory_bytes_per_second = read_probe(options->directory);
+    return 0;
+}
+
+void ggs_stats_release(struct ggs_stats * stats) {
+    ggs_request_totals_release(&stats->requests);
+    ggs_fault_totals_release(&stats->faults);
+    ggs_resident_release(&stats->resident);
+    ggs_weights_release(&stats->weights);
+    for (unsigned i = 0; i < GGS_BY_COUNT; i++) ggs_groups_release(&stats->groups[i]);
+    ggs_totals_release(&stats->totals);
+    *stats = (struct ggs_stats){0};
+}
+
+// ---- writing ----
+
+static void write_totals(struct ggs_json * json, const struct ggs_totals * t) {
+    static const struct ggs_field counts[] = {
+        GGS_FIELD(struct ggs_totals, steps, "tokens"),
+        GGS_FIELD(struct ggs_totals, warmup_steps, "warmup_steps"),
+        GGS_FIELD(struct ggs_totals, prompt_tokens, "prompt_tokens"),
+        GGS_FIELD(struct ggs_totals, generated_tokens, "generated_tokens"),
+        GGS_FIELD(struct ggs_totals, threads, "threads"),
+        GGS_FIELD(struct ggs_totals, runs, "runs"),
+        GGS_FIELD(struct ggs_totals, interrupted_runs, "interrupted_runs"),
+        GGS_FIELD(struct ggs_totals, nodes, "nodes"),
+        GGS_FIELD(struct ggs_totals, executed, "executed"),
+        GGS_FIELD(struct ggs_totals, absorbed, "absorbed"),
+        GGS_FIELD(struct ggs_totals, empty, "empty"),
+        GGS_FIELD(struct ggs_totals, skipped, "skipped"),
+        GGS_FIELD(struct ggs_totals, opaque, "opaque"),
+        GGS_FIELD(struct ggs_totals, unseen, "unseen"),
+        GGS_FIELD(struct ggs_totals, cut, "cut"),
+        GGS_FIELD(struct ggs_totals, dropped, "lost"),
+        GGS_FIELD(struct ggs_totals, ops, "ops"),
+        GGS_FIELD(struct ggs_totals, op_runs, "op_runs"),
+        GGS_FIELD(struct ggs_totals, wall_ns, "wall_ns"),
+        GGS_FIELD(struct ggs_totals, run_ns, "run_ns"),
+        GGS_FIELD(struct ggs_totals, op_ns, "op_ns"),
+        GGS_FIELD(struct ggs_totals, opaque_ns, "opaque_ns"),
+        GGS_FIELD(struct ggs_totals, prompt_ns, "prompt_ns"),
+        GGS_FIELD(struct ggs_totals, generate_ns, "generate_ns"),
+        GGS_FIELD(struct ggs_totals, proved, "times_distorted"),
+        GGS_FIELD(struct ggs_totals, read, "bytes_read"),
+        GGS_FIELD(struct ggs_totals, written, "bytes_written"),
+        GGS_FIELD(struct ggs_totals, disk, "bytes_disk"),
+        GGS_FIELD(struct ggs_totals, buffer, "bytes_buffer"),
+        {0},
+    };
+    static const struct ggs_field buffers[] = {
+        GGS_FIELD(struct ggs_totals, buffers, "count"), GGS_FIELD(struct ggs_totals, peak_bytes, "peak_bytes"), {0}};
+    static const struct ggs_field model[] = {GGS_FIELD(struct ggs_totals, model_bytes, "bytes"),
+                                             GGS_FIELD(struct ggs_totals, touched_bytes, "bytes_touched"),
+                                             {0}};
+    ggs_fields_members(json, counts, t);
+    ggs_answer_speed(json, t->generate_steps, t->generate_ns);
+    ggs_fields_object(json, "buffers", buffers, t);
+    ggs_fields_object(json, "model", model, t);
+}
+
+static void write_bins(struct ggs_json * json, const char * key, const uint64_t bins[GGS_PATTERN_BINS]) {
+    unsigned n = GGS_PATTERN_BINS;
+    while (n > 0 && bins[n - 1] == 0) n--;
+    ggs_json_array_inline(json, key);
+    for (unsigned i = 0; i < n; i++) ggs_json_u64(json, NULL, bins[i]);
+    ggs_json_end(json);
+}
+
+static void write_pattern(struct ggs_json * json, const struct ggs_pattern * p) {
+    static const struct ggs_field fields[] = {
+        GGS_FIELD(struct ggs_pattern, reads, "reads"),
+        GGS_FIELD(struct ggs_pattern, bytes, "bytes"),
+        GGS_FIELD(struct ggs_pattern, sequential, "bytes_sequential"),
+        GGS_FIELD(struct ggs_pattern, first_bytes, "bytes_first"),
+        GGS_FIELD(struct ggs_pattern, jumps, "jumps"),
+        {0},
+    };
+    ggs_json_object(json, "pattern");
+    ggs_fields_members(json, fields, p);
+    ggs_json_u64(json, "jump_median", ggs_pattern_quantile(p->jump_bins, 0.5));
+    ggs_json_u64(json, "reuse_median", ggs_pattern_quantile(p->reuse_bins, 0.5));
+    ggs_json_u64(json, "reuse_90", ggs_pattern_quantile(p->reuse_bins, 0.9));
+    write_bins(json, "jump_bins", p->jump_bins);
+    write_bins(json, "reuse_bins", p->reuse_bins);
+    ggs_json_end(json);
+}
+
+// A backend that is seen as whole graphs is a row of its own: its name instead of an op, a layer or a thread.
+static void write_key(struct ggs_json * json, const struct ggs_field * key, const struct ggs_group * group) {
+    static const char whole[] = ", as a whole";
+    if (!group->opaque) {
+        ggs_fields_members(json, key, group);
+        ggs_json_null(json, "backend");
+        return;
+    }
+    size_t length = strlen(group->name), tail = sizeof(whole) - 1;
+    if (length > tail && strcmp(group->name + length - tail, whole) == 0) length -= tail;
+    ggs_json_null(json, key->key);
+    ggs_json_string_n(json, "backend", group->name, length);
+}
+
+// Bytes belong to ops: a thread has none.
+static void write_groups(struct ggs_json * json, enum ggs_by by, const struct ggs_groups * groups) {
+    static const struct ggs_field times[] = {
+        GGS_FIELD(struct ggs_group, ops, "ops"),         GGS_FIELD(struct ggs_group, op_runs, "op_runs"),
+        GGS_FIELD(struct ggs_group, wall_ns, "wall_ns"), GGS_FIELD(struct ggs_group, busy_ns, "busy_ns"),
+        GGS_FIELD(struct ggs_group, wait_ns, "wait_ns"), {0},
+    };
+    static const struct ggs_field bytes[] = {
+        GGS_FIELD(struct ggs_group, read, "bytes_read"),
+        GGS_FIELD(struct ggs_group, written, "bytes_written"),
+        GGS_FIELD(struct ggs_group, disk, "bytes_disk"),
+        {0},
+    };
+    static const struct ggs_field keys[GGS_BY_COUNT][2] = {
+        [GGS_BY_OP]        = {GGS_FIELD(struct ggs_group, name, "op")},
+        [GGS_BY_LAYER]     = {GGS_FIELD_OR_NULL(struct ggs_group, order, "layer")},
+        [GGS_BY_COMPONENT] = {GGS_FIELD(struct ggs_group, name, "component")},
+        [GGS_BY_TENSOR]    = {GGS_FIELD(struct ggs_group, name, "name")},
+        [GGS_BY_THREAD]    = {GGS_FIELD(struct ggs_group, order, "thread")},
+        [GGS_BY_TOKEN]     = {GGS_FIELD_OR_NULL(struct ggs_group, order, "token")},
+    };
+    char key[32];
+    snprintf(key, sizeof(key), "by_%s", by_names[by]);
+    ggs_json_array(json, key);
+    for (uint64_t i = 0; i < groups->n; i++) {
+        ggs_json_object_inline(json, NULL);
+        write_key(json, keys[by], &groups->group[i]);
+        ggs_fields_members(json, times, &groups->group[i]);
+        if (groups->has_bytes) ggs_fields_members(json, bytes, &groups->group[i]);
+        ggs_json_end(json);
+    }
+    ggs_json_end(json);
+}
+
+static void write_weights(struct ggs_json * json, const struct ggs_weights * weights) {
+    static const struct ggs_field fields[] = {
+        GGS_FIELD(struct ggs_weight, name, "name"),
+        GGS_FIELD(struct ggs_weight, file, "path"),
+        GGS_FIELD(struct ggs_weight, size, "bytes"),
+        GGS_FIELD(struct ggs_weight, touched, "bytes_touched"),
+        GGS_FIELD(struct ggs_weight, reads, "reads"),
+        GGS_FIELD(struct ggs_weight, bytes, "bytes_read"),
+        {0},
+    };
+    ggs_fields_rows(json, "weights", fields, weights->weight, sizeof(*weights->weight), weights->n);
+}
+
+void ggs_stats_write(struct ggs_json * json, const struct ggs_stats * stats) {
+    static const struct ggs_field probed[] = {
+        GGS_FIELD_OR_NULL(struct ggs_stats, memory_bytes_per_second, "memory_bytes_per_second"), {0}};
+    ggs_json_object(json, NULL);
+    ggs_answer_experiment(json, stats->trace);
+    write_totals(json, &stats->totals);
+    write_pattern(json, &stats->totals.pattern);
+    ggs_stats_write_machine(json, stats);
+    ggs_fields_members(json, probed, stats);
+    for (unsigned i = 0; i < GGS_BY_COUNT; i++) {
+        if ((stats->by >> i & 1) != 0) write_groups(json, (enum ggs_by) i, &stats->groups[i]);
+    }
+    ggs_json_u64(json, "from_trace", stats->weights.unread);
+    write_weights(json, &stats->weights);
+    ggs_json_end(json);
+}

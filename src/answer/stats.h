@@ -1,0 +1,58 @@
+// What a recording amounts to: docs/schemas/stats.schema.json.
+#pragma once
+
+#include <limits.h>
+
+#include "analyze/machine/conditions.h"
+#include "analyze/machine/faults.h"
+#include "analyze/machine/loading.h"
+#include "analyze/machine/requests.h"
+#include "analyze/machine/residency.h"
+#include "analyze/ops/groups.h"
+#include "analyze/walk/weights.h"
+
+struct ggs_json;
+
+struct ggs_stats_options {
+    struct ggs_totals_range range;
+    unsigned                by;        // bits 1 << enum ggs_by; by op is there in any case, and costs nothing
+    const char *            directory; // where a probe of the memory may lie; NULL: do not look
+};
+
+struct ggs_stats {
+    struct ggs_trace * trace; // borrowed
+    struct ggs_totals  totals;
+    unsigned           by;                   // those that were asked for
+    struct ggs_groups  groups[GGS_BY_COUNT]; // by op: without names of its own
+    struct ggs_weights weights;
+    // what was set on the machine, and what it did
+    struct ggs_conditions     conditions;
+    struct ggs_loading        loading;
+    struct ggs_resident_list  resident;
+    struct ggs_fault_totals   faults;
+    struct ggs_request_totals requests;
+    uint64_t                  memory_bytes_per_second; // 0 where it was not probed
+};
+
+int  ggs_stats_compute(struct ggs_stats * stats, struct ggs_trace * trace, const struct ggs_stats_options * options,
+                       struct ggs_error * error);
+void ggs_stats_release(struct ggs_stats * stats); // a zeroed struct is fine
+void ggs_stats_write(struct ggs_json * json, const struct ggs_stats * stats);
+
+// "op", "layer", "component", "tensor", "thread", "token".
+const char * ggs_stats_by_name(enum ggs_by by);
+// "layer,thread" as bits; false where a name is none of them.
+bool ggs_stats_parse_by(const char * text, unsigned * by);
+
+bool ggs_stats_has_faults(const struct ggs_stats * stats);   // were any recorded?
+bool ggs_stats_has_requests(const struct ggs_stats * stats); // likewise
+// Is this snapshot the last one of its token step?
+bool ggs_stats_ends_token(const struct ggs_resident_list * list, uint64_t snapshot);
+
+// Where the probe of an experiment lies.
+char * ggs_stats_probe_path(char path[PATH_MAX], const char * directory);
+// Measures how fast the memory of this machine can be read, and keeps it there.
+int ggs_stats_probe(struct ggs_stats * stats, const char * directory, struct ggs_error * error);
+
+// In stats-machine.c: the member "machine".
+void ggs_stats_write_machine(struct ggs_json * json, const struct ggs_stats * stats);

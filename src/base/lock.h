@@ -1,0 +1,25 @@
+// Marks on directories that die with their holder: who records into an experiment, who writes to a spool.
+//
+// A mark belongs to an open file, not to a process: it is seen from other PID namespaces and containers, a number that is used again means
+// nothing, and the kernel takes it away when its holder is killed. Asking for it takes nothing, so that no question can disturb a holder.
+// If the file system has no such locks (some network file systems), marks are neither kept nor seen.
+#pragma once
+
+#include <fcntl.h>
+#include <stdbool.h>
+#include <unistd.h>
+
+// Marks a directory that is open. Any number of holders may do so. Inline, because the capture library links libc alone.
+static inline bool ggs_lock_mark(int fd) {
+    struct flock lock = {.l_type = F_RDLCK, .l_whence = SEEK_SET};
+    return fcntl(fd, F_OFD_SETLK, &lock) == 0;
+}
+
+// Marks a directory as the only holder. Returns a descriptor for ggs_lock_release; -1 with errno EWOULDBLOCK if it is marked already or is
+// being sealed, ESTALE if it was removed meanwhile, or what open says.
+int  ggs_lock_take(const char * directory);
+void ggs_lock_release(int * fd); // also for those who inherited it; -1 is fine, and what is left
+
+// Is the directory marked by anybody (`directory`), by anybody else (`fd`)? One that is not there is not.
+bool ggs_lock_is_held(const char * directory);
+bool ggs_lock_is_shared(int fd);

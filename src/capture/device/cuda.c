@@ -1,0 +1,439 @@
+// CUDA: the times of kernels, copies and sets, by CUPTI.
+//
+// A call that puts work into a stream has a correlation id, and the record of what it did carries the same id: so a launch belongs to the
+// node under way on the thread that made it. With CUDA graphs the engine's loop runs only while a graph is captured; then each launch
+// adds a node to the graph, which the stream's capture info names, and whose id belongs to the node under way. Instantiation clones
+// graph nodes, which CUPTI tells, and replays carry the ids of the clones: so their kernels are known though no loop runs.
+//
+// Tracing every kernel costs a third of the speed and more, so it is done for a window: from the start to N graph runs after the first
+// generated token (GGSCOPE_GPU_OPS=first:N, all or none). Then CUPTI ends for good: it cannot be switched on again in a process.
+//
+// Kernels may overlap. Each is kept with its own times; an op is from its first kernel's start, or the end of the op before if that is
+// later, to its last kernel's end.
+#include "capture/device/cuda.h"
+
+#include <dlfcn.h>
+#include <link.h>
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/ticks.h"
+#include "capture/capture.h"
+#include "capture/device/cupti.h"
+#include "capture/device/device.h"
+
+enum { BUFFER_BYTES = 1 << 20, WINDOW_DEFAULT = 32 };
+
+enum state { STATE_NEW, STATE_ON, STATE_OVER };
+
+static struct {
+#define MEMBER(type, name, parameters) type(*name) parameters;
+    CUPTI_FUNCTIONS(MEMBER)
+#undef MEMBER
+    cuda_capture_info capture_info;
+} cuda;
+
+static int      state; // read relaxed
+static void *   subscriber;
+static uint64_t window; // graph runs after the first generated token, UINT64_MAX: no end
+static int      generating;
+static uint64_t runs_left;
+
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER; // for everything below: CUPTI's own thread brings records
+
+// ---- what belongs to which node ----
+
+struct launch {
+    uint32_t correlation;
+    uint32_t node;
+};
+
+enum { WHOLE_GRAPH = UINT32_MAX }; // the node of a launch that replays a graph
+
+struct traced {                     // ggs_device_run.clock_state
+    struct ggs_device_run *    run; // NULL: not under way
+    struct launch *            launches;
+    uint32_t                   n_launches, launches_capacity;
+    struct ggs_device_kernel * kernels;
+    uint32_t                   n_kernels, kernels_capacity;
+    struct traced *            next;
+};
+
+static struct traced * under_way; // runs that records may still come for
+
+// Nodes of CUDA graphs, by CUPTI's id: an open-addressing table, never emptied.
+static struct {
+    uint64_t id; // 0: free
+    uint32_t node;
+} * graph_nodes;
+static uint64_t graph_capacity, graph_used;
+
+static uint64_t graph_home(uint64_t id) {
+    return (id * 0x9e3779b97f4a7c15ull >> 20) & (graph_capacity - 1);
+}
+
+static bool graph_find(uint64_t id, uint32_t * node) {
+    if (graph_capacity == 0 || id == 0) return false;
+    for (uint64_t i = graph_home(id); graph_nodes[i].id != 0; i = (i + 1) & (graph_capacity - 1)) {
+        if (graph_nodes[i].id != id) continue;
+        *node = graph_nodes[i].node;
+        return true;
+    }
+    return false;
+}
+
+static void graph_put(uint64_t id, uint32_t node) {
+    if (id == 0) return;
+    if (2 * (graph_used + 1) > graph_capacity) {
+        uint64_t                old_capacity = graph_capacity;
+        __typeof__(graph_nodes) old          = graph_nodes,
+                                bigger       = calloc(old_capacity == 0 ? 4096 : 2 * old_capacity, sizeof(*bigger));
+        if (bigger == NULL) return;
+        graph_nodes    = bigger;
+        graph_capacity = old_capacity == 0 ? 4096 : 2 * old_capacity;
+        graph_used     = 0;
+        for (uint64_t i = 0; i < old_capacity; i++) graph_put(old[i].id, old[i].node);
+        free(old);
+    }
+    uint64_t i = graph_home(id);
+    while (graph_nodes[i].id != 0 && graph_nodes[i].id != id) i = (i + 1) & (graph_capacity - 1);
+    if (graph_nodes[i].id == 0) graph_used++;
+    graph_nodes[i].id   = id;
+    graph_nodes[i].node = node;
+}
+
+// Grows by hand: base/array.h is not part of this library, which links libc alone.
+static bool room(void ** array, uint32_t * capacity, uint32_t needed, size_t size) {
+    if (needed <= *capacity) return true;
+    uint32_t more   = *capacity == 0 ? 1024 : 2 * *capacity;
+    void *   bigger = realloc(*array, more * size);
+    if (bigger == NULL) return false;
+    *array    = bigger;
+    *capacity = more;
+    return true;
+}
+
+// ---- launches ----
+
+static const struct ggs_device_clock cuda_clock;
+
+static const struct cuda_launch * find_launch(uint32_t id) {
+    for (size_t i = 0; i < sizeof(cuda_launches) / sizeof(cuda_launches[0]); i++) {
+        if (cuda_launches[i].id == id) return &cuda_launches[i];
+    }
+    return NULL;
+}
+
+static void note_captured(const struct cuda_launch * launch, const void * parameters, uint32_t node) {
+    const char *   from = parameters;
+    void *         stream;
+    void * const * nodes  = NULL;
+    size_t         n      = 0;
+    int            status = 0;
+    uint64_t       id;
+    if (launch->indirect) memcpy(&from, parameters, sizeof(from));
+    memcpy(&stream, from + launch->stream, sizeof(stream));
+    if (cuda.capture_info(stream, &status, NULL, NULL, &nodes, &n) != 0 || status != CUDA_CAPTURE_ACTIVE || n == 0)
+        return;
+    if (cuda.cuptiGetGraphNodeId(nodes[n - 1], &id) == 0) graph_put(id, node);
+}
+
+static void on_launch(uint32_t id, const struct cupti_callback * call) {
+    struct ggs_device_run * run = ggs_device_current;
+    if (call->site != CUPTI_SITE_EXIT || run == NULL || run->clock != &cuda_clock) return;
+    struct traced * traced = run->clock_state;
+    bool            whole  = id == CUDA_GRAPH_LAUNCH || id == CUDA_GRAPH_LAUNCH_PER_THREAD;
+    if (!whole && run->n_ops == 0) return;
+    uint32_t node = whole ? WHOLE_GRAPH : run->ops[run->n_ops - 1].node;
+    run->commands++;
+    run->replayed = run->replayed || (whole && run->commands == 1);
+    pthread_mutex_lock(&lock);
+    if (room((void **) &traced->launches, &traced->launches_capacity, traced->n_launches + 1,
+             sizeof(*traced->launches)))
+        traced->launches[traced->n_launches++] = (struct launch){call->correlation, node};
+    const struct cuda_launch * launch = whole ? NULL : find_launch(id);
+    if (launch != NULL) note_captured(launch, call->parameters, node);
+    pthread_mutex_unlock(&lock);
+}
+
+static void on_callback(void * user, int domain, uint32_t id, const void * data) {
+    (void) user;
+    if (domain == CUPTI_DOMAIN_DRIVER) {
+        on_launch(id, data);
+    } else if (domain == CUPTI_DOMAIN_RESOURCE && id == CUPTI_GRAPH_NODE_CLONED) {
+        const struct cupti_graph_data * graph = ((const struct cupti_resource *) data)->descriptor;
+        uint64_t                        from, to;
+        uint32_t                        node;
+        pthread_mutex_lock(&lock);
+        if (cuda.cuptiGetGraphNodeId(graph->original_node, &from) == 0 &&
+            cuda.cuptiGetGraphNodeId(graph->node, &to) == 0 && graph_find(from, &node))
+            graph_put(to, node);
+        pthread_mutex_unlock(&lock);
+    }
+}
+
+// ---- records ----
+
+static struct traced * find_run(uint32_t correlation, uint32_t * node) {
+    for (struct traced * traced = under_way; traced != NULL; traced = traced->next) {
+        uint32_t low = 0, high = traced->n_launches; // ids ascend
+        while (low < high) {
+            uint32_t middle = low + (high - low) / 2;
+            if (traced->launches[middle].correlation < correlation)
+                low = middle + 1;
+            else
+                high = middle;
+        }
+        if (low == traced->n_launches || traced->launches[low].correlation != correlation) continue;
+        *node = traced->launches[low].node;
+        return traced;
+    }
+    return NULL;
+}
+
+static void add_kernel(uint32_t correlation, uint64_t graph_node, const struct ggs_device_kernel * kernel) {
+    uint32_t        node;
+    struct traced * traced = find_run(correlation, &node);
+    if (traced == NULL) return; // work outside of graphs
+    if (node == WHOLE_GRAPH && !graph_find(graph_node, &node)) node = GGS_DEVICE_NO_NODE;
+    if (!room((void **) &traced->kernels, &traced->kernels_capacity, traced->n_kernels + 1, sizeof(*traced->kernels)))
+        return;
+    traced->kernels[traced->n_kernels]      = *kernel;
+    traced->kernels[traced->n_kernels].node = node;
+    traced->n_kernels++;
+}
+
+static void on_record(const void * record) {
+    uint32_t kind;
+    memcpy(&kind, record, sizeof(kind));
+    if (kind == CUPTI_KIND_KERNEL) {
+        const struct cupti_kernel * k      = record;
+        struct ggs_device_kernel    kernel = {
+               .stream   = k->stream,
+               .begin_ns = k->start,
+               .end_ns   = k->end,
+               .name     = k->name,
+               .grid     = {(uint32_t) k->grid[0], (uint32_t) k->grid[1], (uint32_t) k->grid[2]},
+               .block    = {(uint32_t) k->block[0], (uint32_t) k->block[1], (uint32_t) k->block[2]}};
+        add_kernel(k->correlation, k->graph_node, &kernel);
+    } else if (kind == CUPTI_KIND_MEMCPY || kind == CUPTI_KIND_MEMSET) {
+        const struct cupti_transfer * t      = record;
+        struct ggs_device_kernel      kernel = {.stream   = t->stream,
+                                                .begin_ns = t->start,
+                                                .end_ns   = t->end,
+                                                .name     = kind == CUPTI_KIND_MEMCPY ? "[copy]" : "[set]",
+                                                .bytes    = t->bytes};
+        add_kernel(t->correlation, t->graph_node, &kernel);
+    }
+}
+
+static void on_buffer_wanted(uint8_t ** buffer, size_t * size, size_t * records) {
+    *buffer  = aligned_alloc(8, BUFFER_BYTES);
+    *size    = *buffer == NULL ? 0 : BUFFER_BYTES;
+    *records = 0;
+}
+
+static void on_buffer_full(void * context, uint32_t stream, uint8_t * buffer, size_t size, size_t used) {
+    (void) context, (void) stream, (void) size;
+    void * record = NULL;
+    pthread_mutex_lock(&lock);
+    while (used > 0 && cuda.cuptiActivityGetNextRecord(buffer, used, &record) == 0) on_record(record);
+    pthread_mutex_unlock(&lock);
+    free(buffer);
+}
+
+// ---- switching on and off ----
+
+static uint64_t on_clock(void) {
+    return ggs_ticks_monotonic();
+}
+
+struct search {
+    char     folders[4][512]; // of CUDA's libraries in this process
+    unsigned n;
+    int      major; // of its runtime, 0 where unknown
+};
+
+static int note_library(struct dl_phdr_info * info, size_t size, void * data) {
+    (void) size;
+    struct search * search = data;
+    const char *    slash  = info->dlpi_name == NULL ? NULL : strrchr(info->dlpi_name, '/');
+    if (slash == NULL || (strncmp(slash, "/libcudart.so.", 14) != 0 && strncmp(slash, "/libcublas.so.", 14) != 0))
+        return 0;
+    if (search->major == 0) search->major = slash[14] == '1' ? 10 + (slash[15] - '0') : 0;
+    if (search->n < 4)
+        snprintf(search->folders[search->n++], sizeof(search->folders[0]), "%.*s", (int) (slash - info->dlpi_name),
+                 info->dlpi_name);
+    return 0;
+}
+
+static void * open_cupti(void) {
+    static const char * const below[] = {"", "/../extras/CUPTI/lib64", "/../../../extras/CUPTI/lib64"};
+    struct search             search  = {.n = 0};
+    dl_iterate_phdr(note_library, &search);
+    snprintf(search.folders[search.n < 4 ? search.n++ : 3], sizeof(search.folders[0]), "/usr/local/cuda/lib64");
+    for (int major = 13; major >= 12; major--) {
+        char path[600];
+        if (search.major != 0 && search.major != major) continue;
+        snprintf(path, sizeof(path), "libcupti.so.%d", major);
+        void * library = dlopen(path, RTLD_NOW | RTLD_LOCAL);
+        for (unsigned i = 0; library == NULL && i < search.n; i++) {
+            for (size_t k = 0; library == NULL && k < sizeof(below) / sizeof(below[0]); k++) {
+                snprintf(path, sizeof(path), "%s%s/libcupti.so.%d", search.folders[i], below[k], major);
+                library = dlopen(path, RTLD_NOW | RTLD_LOCAL);
+            }
+        }
+        if (library != NULL) return library;
+    }
+    return NULL;
+}
+
+// NULL, or why not.
+static const char * look_up(void) {
+    void * library = open_cupti();
+    void * driver  = dlopen("libcuda.so.1", RTLD_NOW | RTLD_NOLOAD);
+    if (library == NULL) return "libcupti is not there (package cuda-cupti, or nvidia-cuda-cupti)";
+#define LOOK_UP(type, name, parameters)                     \
+    cuda.name = (type(*) parameters) dlsym(library, #name); \
+    if (cuda.name == NULL) return "libcupti lacks " #name;
+    CUPTI_FUNCTIONS(LOOK_UP)
+#undef LOOK_UP
+    cuda.capture_info = driver == NULL ? NULL : (cuda_capture_info) dlsym(driver, "cuStreamGetCaptureInfo_v2");
+    if (cuda.capture_info == NULL) return "the driver lacks cuStreamGetCaptureInfo_v2";
+    uint32_t version = 0;
+    if (cuda.cuptiGetVersion(&version) != 0 || version < CUPTI_VERSION_LEAST || version >= CUPTI_VERSION_END)
+        return "this version of libcupti is not known";
+    return NULL;
+}
+
+static bool switch_on(void) {
+    bool ok = cuda.cuptiSubscribe(&subscriber, on_callback, NULL) == 0;
+    for (size_t i = 0; ok && i < sizeof(cuda_launches) / sizeof(cuda_launches[0]); i++)
+        ok = cuda.cuptiEnableCallback(1, subscriber, CUPTI_DOMAIN_DRIVER, cuda_launches[i].id) == 0;
+    ok = ok && cuda.cuptiEnableCallback(1, subscriber, CUPTI_DOMAIN_DRIVER, CUDA_GRAPH_LAUNCH) == 0 &&
+         cuda.cuptiEnableCallback(1, subscriber, CUPTI_DOMAIN_DRIVER, CUDA_GRAPH_LAUNCH_PER_THREAD) == 0 &&
+         cuda.cuptiEnableCallback(1, subscriber, CUPTI_DOMAIN_RESOURCE, CUPTI_GRAPH_NODE_CLONED) == 0 &&
+         cuda.cuptiActivityRegisterTimestampCallback(on_clock) == 0 &&
+         cuda.cuptiActivityRegisterCallbacks(on_buffer_wanted, on_buffer_full) == 0 &&
+         cuda.cuptiActivityEnable(CUPTI_KIND_KERNEL) == 0 && cuda.cuptiActivityEnable(CUPTI_KIND_MEMCPY) == 0 &&
+         cuda.cuptiActivityEnable(CUPTI_KIND_MEMSET) == 0;
+    return ok;
+}
+
+static void switch_off(void) {
+    __atomic_store_n(&state, STATE_OVER, __ATOMIC_RELAXED);
+    cuda.cuptiActivityDisable(CUPTI_KIND_KERNEL);
+    cuda.cuptiActivityDisable(CUPTI_KIND_MEMCPY);
+    cuda.cuptiActivityDisable(CUPTI_KIND_MEMSET);
+    cuda.cuptiUnsubscribe(subscriber);
+    cuda.cuptiFinalize(); // without it half of the price remains
+}
+
+// "first:N", "all", "none".
+static uint64_t read_window(void) {
+    const char * text = getenv("GGSCOPE_GPU_OPS");
+    if (text == NULL || text[0] == '\0') return WINDOW_DEFAULT;
+    if (strcmp(text, "all") == 0) return UINT64_MAX;
+    if (strcmp(text, "none") == 0) return 0;
+    return strncmp(text, "first:", 6) == 0 ? strtoull(text + 6, NULL, 10) : WINDOW_DEFAULT;
+}
+
+static void begin(void) {
+    window    = read_window();
+    runs_left = window;
+    if (window == 0) {
+        state = STATE_OVER;
+        return;
+    }
+    const char * why = look_up();
+    if (why == NULL && !switch_on()) why = "another profiler is attached";
+    if (why != NULL) ggs_capture_note("ops on CUDA devices have no times: %s", why);
+    __atomic_store_n(&state, why == NULL ? STATE_ON : STATE_OVER, __ATOMIC_RELAXED);
+}
+
+// ---- for device.c ----
+
+static void forget(struct traced * traced) {
+    for (struct traced ** at = &under_way; *at != NULL; at = &(*at)->next) {
+        if (*at != traced) continue;
+        *at = traced->next;
+        break;
+    }
+    traced->run        = NULL;
+    traced->n_launches = traced->n_kernels = 0;
+}
+
+static void drop(struct ggs_device_run * run) {
+    pthread_mutex_lock(&lock);
+    if (run->clock_state != NULL) forget(run->clock_state);
+    pthread_mutex_unlock(&lock);
+}
+
+static void nothing(struct ggs_device_run * run) {
+    (void) run;
+}
+
+static int by_begin(const void * a, const void * b) {
+    const struct ggs_device_kernel *x = a, *y = b;
+    return x->begin_ns < y->begin_ns ? -1 : x->begin_ns > y->begin_ns;
+}
+
+// A replay has come to no node: its ops are the nodes that its kernels belong to. Ops are in the order of their nodes either way.
+static struct ggs_device_op * op_of(struct ggs_device_run * run, uint32_t node) {
+    uint32_t low = 0, high = run->n_ops;
+    while (low < high) {
+        uint32_t middle = low + (high - low) / 2;
+        if (run->ops[middle].node < node)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return low < run->n_ops && run->ops[low].node == node ? &run->ops[low] : NULL;
+}
+
+static void read_records(struct ggs_device_run * run) {
+    struct traced * traced = run->clock_state;
+    if (__atomic_load_n(&state, __ATOMIC_RELAXED) == STATE_ON) cuda.cuptiActivityFlushAll(0);
+    pthread_mutex_lock(&lock);
+    qsort(traced->kernels, traced->n_kernels, sizeof(*traced->kernels), by_begin);
+    for (uint32_t i = 0; i < traced->n_kernels; i++) {
+        const struct ggs_device_kernel * kernel = &traced->kernels[i];
+        struct ggs_device_op *           op     = op_of(run, kernel->node);
+        if (op == NULL) continue;
+        if (op->begin_ns == 0 || kernel->begin_ns < op->begin_ns) op->begin_ns = kernel->begin_ns;
+        if (kernel->end_ns > op->end_ns) op->end_ns = kernel->end_ns;
+        op->queue = kernel->stream;
+    }
+    ggs_device_write_kernels(run, traced->kernels, traced->n_kernels);
+    forget(traced);
+    pthread_mutex_unlock(&lock);
+    if (__atomic_load_n(&state, __ATOMIC_RELAXED) == STATE_ON && generating && window != UINT64_MAX &&
+        --runs_left == 0 && under_way == NULL)
+        switch_off();
+}
+
+static const struct ggs_device_clock cuda_clock = {
+    .name = "CUDA", .node = nothing, .submitted = nothing, .read = read_records, .drop = drop};
+
+bool ggs_cuda_begin(struct ggs_device_run * run) {
+    static pthread_once_t once = PTHREAD_ONCE_INIT;
+    pthread_once(&once, begin);
+    if (__atomic_load_n(&state, __ATOMIC_RELAXED) != STATE_ON) return false;
+    if (run->clock_state == NULL) run->clock_state = calloc(1, sizeof(struct traced));
+    struct traced * traced = run->clock_state;
+    if (traced == NULL) return false;
+    run->clock  = &cuda_clock;
+    traced->run = run;
+    pthread_mutex_lock(&lock);
+    traced->next = under_way;
+    under_way    = traced;
+    pthread_mutex_unlock(&lock);
+    return true;
+}
+
+void ggs_cuda_generates(void) {
+    generating = 1;
+}

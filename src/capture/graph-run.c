@@ -1,0 +1,66 @@
+#include "capture/graph-run.h"
+
+#include <stdbool.h>
+#include <string.h>
+
+#include "base/ticks.h"
+#include "capture/capture.h"
+#include "capture/journal.h"
+#include "capture/losses.h"
+#include "capture/prove.h"
+#include "capture/reads.h"
+#include "capture/residency.h"
+#include "capture/thread.h"
+
+_Thread_local struct ggs_nesting ggs_in;
+static uint64_t                  n_runs; // counted under the journal's lock
+
+void ggs_graph_run_enter(const struct abi_graph * graph, void * backend, const void * caller) {
+    if (ggs_in.depth++ > 0) return;
+    if (__builtin_expect(__atomic_load_n(&ggs_reads_loading, __ATOMIC_RELAXED) != 0, 0) && ggs_reads_settle())
+        ggs_residency_tell(GGS_MOMENT_LOAD); // of a load whose end no hook saw
+    ggs_in.run   = 0;
+    ggs_in.flags = 0;
+    if (ggs_prove_wanted) ggs_prove_enter();
+    if (!ggs_capture_wake(caller) || graph == NULL || graph->n_nodes <= 0) return;
+    if (ggs_engine.graph_n_nodes((void *) graph) != graph->n_nodes ||
+        ggs_engine.graph_node((void *) graph, 0) != graph->nodes[0]) {
+        ggs_capture_give_up("this ggml's graph is not laid out as expected: the program runs on, recording ends here");
+        return;
+    }
+    ggs_in.graph = ggs_graphs_identify(graph, &ggs_engine);
+    if (ggs_in.graph == NULL) {
+        ggs_capture_stop_full();
+        return;
+    }
+    const char *           name = backend == NULL ? "CPU" : ggs_engine.backend_name(backend);
+    struct ggs_journal_run run  = {.graph     = ggs_in.graph->id,
+                                   .schedule  = ggs_in.schedule,
+                                   .decode    = ggs_in.decode,
+                                   .os_thread = ggs_thread_id(),
+                                   .host      = backend == NULL};
+    ggs_ticks_pair(&run.ticks, &run.monotonic_ns);
+    struct ggs_piece pieces[] = {{&run, sizeof(run)}, {name, strlen(name) + 1}};
+    if (ggs_journal_append_next(GGS_JOURNAL_RUN, pieces, 2, &run.run, &n_runs) != 0) {
+        ggs_capture_stop_full();
+        return;
+    }
+    ggs_in.run = run.run;
+}
+
+void ggs_graph_run_leave(int64_t status) {
+    if (--ggs_in.depth > 0) return;
+    if (ggs_prove_wanted) ggs_prove_leave();
+    if (ggs_in.run == 0) return; // its end is told though the spool may be full by now
+    struct ggs_journal_run_end end = {.run = ggs_in.run, .status = status, .flags = ggs_in.flags};
+    ggs_ticks_pair(&end.ticks, &end.monotonic_ns);
+    struct ggs_piece piece = {&end, sizeof(end)};
+    ggs_journal_append(GGS_JOURNAL_RUN_END, &piece, 1);
+    ggs_in.run = 0;
+    if (ggs_in.schedule == 0) ggs_residency_tell(GGS_MOMENT_GRAPH);
+}
+
+void ggs_graph_run_lost(unsigned reason, uint64_t count, uint64_t begin) {
+    if (ggs_in.run == 0 || ggs_journal_loss(reason, count, ggs_in.run, begin, ggs_ticks_now()) != 0)
+        ggs_losses_count(reason, count);
+}

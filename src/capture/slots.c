@@ -1,0 +1,179 @@
+#include "capture/slots.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/ticks.h"
+
+enum { MOST_COPY = 4 << 20 };
+
+struct ggs_slot         ggs_slots[GGS_SLOTS];
+static _Atomic uint32_t n_lanes;
+
+// ---- lanes ----
+
+struct ggs_slot_lane * ggs_slot_provide(struct ggs_slot * slot, uint32_t number) {
+    const struct ggs_known_graph * graph = slot->graph;
+    struct ggs_slot_lane *         lane  = slot->lanes[number];
+    uint64_t bytes = ((uint64_t) graph->n_nodes + 2) * GGS_SPOOL_UNIT + (number == 0 ? graph->index_bytes : 0);
+    if (lane == NULL) {
+        lane = calloc(1, sizeof(*lane));
+        if (lane == NULL) return NULL;
+        lane->number        = atomic_fetch_add(&n_lanes, 1);
+        slot->lanes[number] = lane;
+    }
+    if (lane->next != NULL && (uint64_t) ((char *) lane->end - (char *) lane->next) >= bytes) return lane;
+    struct ggs_segment next;
+    if (ggs_segment_create(&next, lane->number, lane->sequence, ggs_slot_number(slot), number,
+                           bytes + GGS_SPOOL_UNIT) != 0)
+        return NULL;
+    ggs_segment_leave(&lane->segment);
+    lane->segment = next;
+    lane->sequence++;
+    lane->os_thread = 0;
+    lane->next      = (struct ggs_spool_op *) (next.data + sizeof(struct ggs_spool_header));
+    lane->end       = lane->next + (next.size - sizeof(struct ggs_spool_header)) / GGS_SPOOL_UNIT - 1;
+    return lane;
+}
+
+void ggs_lane_thread(struct ggs_slot_lane * lane, uint32_t run, uint32_t os_thread) {
+    if (lane->os_thread == os_thread || lane->next >= lane->end) return;
+    struct ggs_spool_op * unit = lane->next++;
+    unit->run                  = run;
+    unit->node                 = os_thread;
+    unit->begin                = ggs_ticks_now();
+    __atomic_store_n(&unit->type, GGS_UNIT_THREAD, __ATOMIC_RELEASE);
+    lane->os_thread = os_thread;
+}
+
+// Copies the values of a tensor, dense, first dimension fastest. Returns the bytes written.
+static uint64_t copy_values(char * to, uint64_t room, const struct abi_tensor * t, size_t width) {
+    uint64_t used = 0;
+    for (int64_t i3 = 0; i3 < t->ne[3]; i3++) {
+        for (int64_t i2 = 0; i2 < t->ne[2]; i2++) {
+            for (int64_t i1 = 0; i1 < t->ne[1]; i1++) {
+                const char * row =
+                    (const char *) t->data + (size_t) i3 * t->nb[3] + (size_t) i2 * t->nb[2] + (size_t) i1 * t->nb[1];
+                uint64_t bytes = (uint64_t) t->ne[0] * width;
+                if (used + bytes > room) return used;
+                if (t->nb[0] == width) {
+                    memcpy(to + used, row, bytes);
+                } else {
+                    for (int64_t i0 = 0; i0 < t->ne[0]; i0++)
+                        memcpy(to + used + (size_t) i0 * width, row + (size_t) i0 * t->nb[0], width);
+                }
+                used += bytes;
+            }
+        }
+    }
+    return used;
+}
+
+// The types that index tensors and routing weights have: f32, i32, i64. Their numbers are part of the GGUF format.
+static size_t width_of(int type) {
+    return type == 0 || type == 26 ? 4 : type == 27 ? 8 : 0;
+}
+
+void ggs_lane_index(struct ggs_slot_lane * lane, uint32_t run, uint32_t node, unsigned source,
+                    const struct abi_tensor * t) {
+    size_t width = t == NULL ? 0 : width_of(t->type);
+    if (width == 0 || lane->next >= lane->end) return;
+    struct ggs_spool_index * unit  = (struct ggs_spool_index *) lane->next;
+    uint64_t                 room  = (uint64_t) ((char *) lane->end - (char *) (unit + 1));
+    uint64_t                 total = (uint64_t) (t->ne[0] * t->ne[1] * t->ne[2] * t->ne[3]) * width;
+    uint64_t                 bytes = copy_values((char *) (unit + 1), room < MOST_COPY ? room : MOST_COPY, t, width);
+    unit->source                   = (uint8_t) source;
+    unit->width                    = (uint8_t) width;
+    unit->flags                    = bytes < total ? GGS_INDEX_CUT : 0;
+    unit->run                      = run;
+    unit->node                     = node;
+    unit->bytes                    = (uint32_t) bytes;
+    for (int d = 0; d < 4; d++) unit->ne[d] = (uint32_t) t->ne[d];
+    __atomic_store_n(&unit->type, GGS_UNIT_INDEX, __ATOMIC_RELEASE);
+    lane->next += 1 + (bytes + GGS_SPOOL_UNIT - 1) / GGS_SPOOL_UNIT;
+}
+
+// ---- slots ----
+
+static struct ggs_slot * take_slot(void) {
+    for (unsigned i = 0; i < GGS_SLOTS; i++) {
+        bool free_slot = false;
+        if (atomic_compare_exchange_strong(&ggs_slots[i].taken, &free_slot, true)) return &ggs_slots[i];
+    }
+    return NULL;
+}
+
+// Others may be searching the nodes of the run before: what they find is checked against the run's number afterwards, so each value
+// must be written whole, and the number before all of them.
+static bool copy_nodes(struct ggs_slot * slot, const struct abi_graph * graph) {
+    struct ggs_slot_nodes * nodes = atomic_load_explicit(&slot->nodes, memory_order_relaxed);
+    uint32_t                n     = (uint32_t) graph->n_nodes;
+    if (nodes == NULL || n > nodes->capacity) {
+        uint32_t capacity = nodes == NULL ? 1024 : nodes->capacity;
+        while (capacity < n) capacity *= 2;
+        nodes = calloc(1, sizeof(*nodes) + capacity * sizeof(nodes->node[0]));
+        if (nodes == NULL) return false;
+        nodes->capacity = capacity;
+    }
+    for (uint32_t i = 0; i < n; i++) atomic_store_explicit(&nodes->node[i], graph->nodes[i], memory_order_relaxed);
+    atomic_store_explicit(&nodes->n, n, memory_order_relaxed);
+    atomic_store_explicit(&slot->nodes, nodes, memory_order_release);
+    return true;
+}
+
+struct ggs_slot * ggs_slot_open(uint32_t run, const struct abi_graph * nodes, const struct ggs_known_graph * graph,
+                                void * pool, int lanes) {
+    struct ggs_slot * slot = take_slot();
+    if (slot == NULL || lanes > GGS_SLOT_LANES) {
+        if (slot != NULL) atomic_store(&slot->taken, false);
+        errno = EBUSY;
+        return NULL;
+    }
+    bool good   = true;
+    slot->lost  = 0;
+    slot->graph = graph;
+    for (int i = 0; good && i < lanes; i++) good = ggs_slot_provide(slot, (uint32_t) i) != NULL;
+    if (!good || !copy_nodes(slot, nodes)) {
+        atomic_store(&slot->taken, false);
+        return NULL;
+    }
+    atomic_store_explicit(&slot->pool, pool, memory_order_relaxed);
+    atomic_store_explicit(&slot->number, run, memory_order_release);
+    return slot;
+}
+
+void ggs_slots_prepare(unsigned n) {
+    for (uint32_t i = 0; i < GGS_SLOTS; i++) {
+        for (uint32_t k = 0; k < GGS_SLOT_LANES; k++) {
+            const struct ggs_slot_lane * lane = ggs_slots[i].lanes[k];
+            for (uint32_t more = 0; lane != NULL && more < n; more++)
+                if (ggs_segment_prepare(lane->number, lane->sequence + more, i, k) != 0) break;
+        }
+    }
+}
+
+uint32_t ggs_slot_number(const struct ggs_slot * slot) {
+    return slot == NULL ? UINT32_MAX : (uint32_t) (slot - ggs_slots);
+}
+
+uint64_t ggs_slot_close(struct ggs_slot * slot) {
+    uint64_t lost = slot->lost;
+    atomic_store_explicit(&slot->number, 0, memory_order_relaxed);
+    atomic_thread_fence(memory_order_release); // before the nodes of the next run are written
+    atomic_store_explicit(&slot->taken, false, memory_order_release);
+    return lost;
+}
+
+uint32_t ggs_slot_search(struct ggs_slot * slot, const struct abi_tensor * node, uint32_t * index) {
+    uint32_t run = atomic_load_explicit(&slot->number, memory_order_acquire), i = 0;
+    if (run == 0) return 0;
+    const struct ggs_slot_nodes * nodes = atomic_load_explicit(&slot->nodes, memory_order_acquire);
+    uint32_t                      n     = atomic_load_explicit(&nodes->n, memory_order_relaxed);
+    if (n > nodes->capacity) n = nodes->capacity;
+    while (i < n && atomic_load_explicit(&nodes->node[i], memory_order_relaxed) != node) i++;
+    atomic_thread_fence(memory_order_acquire);
+    if (i == n || atomic_load_explicit(&slot->number, memory_order_relaxed) != run) return 0;
+    *index = i;
+    return run;
+}

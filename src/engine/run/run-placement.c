@@ -1,0 +1,117 @@
+#include "engine/run/run-placement.h"
+
+#include <ggml-backend.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/error.h"
+#include "base/text.h"
+#include "engine/run/run-options.h"
+
+// The names of what there is, for messages: "CPU, Vulkan0".
+static void list_devices(struct ggs_text * text) {
+    for (size_t i = 0; i < ggml_backend_dev_count(); i++) {
+        if (i > 0) ggs_text_puts(text, ", ");
+        ggs_text_puts(text, ggml_backend_dev_name(ggml_backend_dev_get(i)));
+    }
+}
+
+static int unknown_name(const char * option, const char * name, size_t length, struct ggs_error * error) {
+    struct ggs_text there = {0};
+    list_devices(&there);
+    int status = ggs_fail(error, GGS_USAGE, "%s: this engine has no '%.*s'; it has %s", option, (int) length, name,
+                          ggs_text_string(&there));
+    ggs_text_release(&there);
+    return status;
+}
+
+static ggml_backend_dev_t find_device(const char * name, size_t length) {
+    for (size_t i = 0; i < ggml_backend_dev_count(); i++) {
+        ggml_backend_dev_t device = ggml_backend_dev_get(i);
+        const char *       known  = ggml_backend_dev_name(device);
+        if (strlen(known) == length && strncmp(known, name, length) == 0) return device;
+    }
+    return NULL;
+}
+
+// "Vulkan0,Vulkan1", or "none".
+static int choose_devices(struct ggs_placement * placement, const char * list, struct ggs_error * error) {
+    size_t n = 0;
+    if (strcmp(list, "none") == 0) return 0;
+    for (const char * name = list; *name != '\0';) {
+        size_t             length = strcspn(name, ",");
+        ggml_backend_dev_t device = find_device(name, length);
+        if (device == NULL) return unknown_name("--device", name, length, error);
+        if (n == GGS_PLACEMENT_MOST)
+            return ggs_fail(error, GGS_USAGE, "--device: at most %d devices", GGS_PLACEMENT_MOST);
+        placement->devices[n++] = device;
+        name += length + (name[length] == ',');
+    }
+    return 0;
+}
+
+static ggml_backend_buffer_type_t find_buffer_type(const char * name, size_t length) {
+    for (size_t i = 0; i < ggml_backend_dev_count(); i++) {
+        ggml_backend_buffer_type_t type = ggml_backend_dev_buffer_type(ggml_backend_dev_get(i));
+        if (type != NULL && strlen(ggml_backend_buft_name(type)) == length &&
+            strncmp(ggml_backend_buft_name(type), name, length) == 0)
+            return type;
+    }
+    return NULL;
+}
+
+// "PATTERN=BUFFER,PATTERN=BUFFER": the pattern is a regular expression on tensor names.
+static int choose_overrides(struct ggs_placement * placement, const char * list, struct ggs_error * error) {
+    size_t n            = 0;
+    placement->patterns = strdup(list);
+    if (placement->patterns == NULL) return ggs_fail_memory(error);
+    char * rest = placement->patterns;
+    for (char * item; (item = strsep(&rest, ",")) != NULL;) {
+        char * equals = strrchr(item, '=');
+        if (equals == NULL || equals == item)
+            return ggs_fail(error, GGS_USAGE, "--override-tensor wants PATTERN=BUFFER, such as exps=CPU, not '%s'",
+                            item);
+        *equals                         = '\0';
+        ggml_backend_buffer_type_t type = find_buffer_type(equals + 1, strlen(equals + 1));
+        if (type == NULL) return unknown_name("--override-tensor", equals + 1, strlen(equals + 1), error);
+        if (n == GGS_PLACEMENT_MOST || n + 1 >= llama_max_tensor_buft_overrides())
+            return ggs_fail(error, GGS_USAGE, "--override-tensor: too many patterns");
+        placement->overrides[n++] = (struct llama_model_tensor_buft_override){item, type};
+    }
+    return 0;
+}
+
+static int choose_split(const char * mode, struct llama_model_params * params, struct ggs_error * error) {
+    static const struct {
+        const char *          name;
+        enum llama_split_mode mode;
+    } modes[] = {{"none", LLAMA_SPLIT_MODE_NONE}, {"layer", LLAMA_SPLIT_MODE_LAYER}, {"row", LLAMA_SPLIT_MODE_ROW}};
+    for (size_t i = 0; i < sizeof(modes) / sizeof(modes[0]); i++) {
+        if (strcmp(mode, modes[i].name) != 0) continue;
+        params->split_mode = modes[i].mode;
+        return 0;
+    }
+    return ggs_fail(error, GGS_USAGE, "--split-mode is none, layer or row, not '%s'", mode);
+}
+
+int ggs_placement_apply(struct ggs_placement * placement, const struct ggs_run_options * options,
+                        struct llama_model_params * params, struct ggs_error * error) {
+    *placement           = (struct ggs_placement){0};
+    int status           = 0;
+    params->n_gpu_layers = (int32_t) options->gpu_layers;
+    params->main_gpu     = (int32_t) options->main_gpu;
+    // An empty list is no device; NULL is the engine's own choice.
+    params->devices = options->device == NULL && options->gpu_layers > 0 ? NULL : placement->devices;
+    if (options->device != NULL) status = choose_devices(placement, options->device, error);
+    if (status == 0 && options->split_mode != NULL) status = choose_split(options->split_mode, params, error);
+    if (status == 0 && options->override_tensor != NULL) {
+        status                        = choose_overrides(placement, options->override_tensor, error);
+        params->tensor_buft_overrides = placement->overrides;
+    }
+    return status;
+}
+
+void ggs_placement_release(struct ggs_placement * placement) {
+    free(placement->patterns);
+    placement->patterns = NULL;
+}

@@ -1,0 +1,124 @@
+// The tables of where things ran: processes, devices, lanes, kernels.
+#include "export/tables/tables.h"
+
+// ---- processes ----
+
+#define PROCESS(member) GGS_MEMBER(0, struct ggs_process, member)
+static const struct ggs_field processes[] = {
+    {"process", GGS_CELL_INTEGER, PROCESS(process), "process, from 1"},
+    {"pid", GGS_CELL_INTEGER, PROCESS(pid), "the operating system's number"},
+    {"executable", GGS_CELL_TEXT, GGS_MEMBER_STRING(0, struct ggs_process, executable), "path of the program"},
+    {"begin_ns", GGS_CELL_INTEGER, PROCESS(begin_ns), "begin"},
+    {"end_ns", GGS_CELL_INTEGER, GGS_MEMBER_OR_NONE(0, struct ggs_process, end_ns), "of the last thing that was seen"},
+    {"begin_utc", GGS_CELL_TIME, GGS_MEMBER_OR_0(0, struct ggs_process, realtime_ns),
+     "begin, by the clock on the wall"},
+    {"page_size", GGS_CELL_INTEGER, PROCESS(page_size), "bytes of a page"},
+    {"ended", GGS_CELL_BOOLEAN, GGS_MEMBER_TEST(0, struct ggs_process, ended, UINT64_MAX),
+     "it left main or called exit; false: it was killed"},
+    {"host", GGS_CELL_TEXT, GGS_MEMBER_STRING_OR_NONE(0, struct ggs_process, host),
+     "the machine it ran on; null for the one that recorded"},
+};
+
+const struct ggs_flat_table ggs_table_processes = {
+    .name        = "processes",
+    .description = "One row per process.",
+    .keys        = 1,
+    GGS_FIELDS(processes),
+    .rows = GGS_TABLE_PROCESSES,
+};
+
+// ---- devices ----
+
+static const char * word_of_device(uint64_t type) {
+    static const char * const words[GGS_DEVICE_COUNT] = {[GGS_DEVICE_UNKNOWN]     = "unknown",
+                                                         [GGS_DEVICE_CPU]         = "cpu",
+                                                         [GGS_DEVICE_GPU]         = "gpu",
+                                                         [GGS_DEVICE_ACCELERATOR] = "accelerator"};
+    return words[type < GGS_DEVICE_COUNT ? type : GGS_DEVICE_UNKNOWN];
+}
+
+static const char * word_of_seen(uint64_t seen) {
+    static const char * const words[GGS_SEEN_COUNT] = {[GGS_SEEN_NOTHING] = "nothing",
+                                                       [GGS_SEEN_GRAPHS]  = "graphs",
+                                                       [GGS_SEEN_OPS]     = "ops",
+                                                       [GGS_SEEN_KERNELS] = "kernels"};
+    return words[seen < GGS_SEEN_COUNT ? seen : GGS_SEEN_NOTHING];
+}
+
+#define DEVICE(member) GGS_MEMBER(0, struct ggs_device, member)
+static const struct ggs_field devices[] = {
+    {"device", GGS_CELL_INTEGER, DEVICE(device), "device, from 1"},
+    {"process", GGS_CELL_INTEGER, GGS_MEMBER_OR_0(0, struct ggs_device, process), "processes.process"},
+    {"name", GGS_CELL_TEXT, GGS_MEMBER_STRING(0, struct ggs_device, name), "as the engine names it: CPU, CUDA0"},
+    {"description", GGS_CELL_TEXT, GGS_MEMBER_STRING_OR_NONE(0, struct ggs_device, description),
+     "the hardware; null if not known"},
+    {"type", GGS_CELL_TEXT, GGS_MEMBER_WORD(0, struct ggs_device, type, word_of_device),
+     "cpu, gpu, accelerator or unknown"},
+    {"memory_bytes", GGS_CELL_INTEGER, GGS_MEMBER_OR_0(0, struct ggs_device, memory), "its memory"},
+    {"backend", GGS_CELL_TEXT, GGS_MEMBER_STRING(0, struct ggs_device, backend), "as the engine names the backend"},
+    {"seen", GGS_CELL_TEXT, GGS_MEMBER_WORD(0, struct ggs_device, seen, word_of_seen),
+     "how closely it was watched: nothing, graphs, ops or kernels"},
+};
+
+const struct ggs_flat_table ggs_table_devices = {
+    .name        = "devices",
+    .description = "One row per device that computed: the CPU, or one of another backend.",
+    .keys        = 1,
+    GGS_FIELDS(devices),
+    .rows    = GGS_TABLE_DEVICES,
+    .foreign = {{"process", "processes", NULL}},
+};
+
+// ---- lanes ----
+
+static const char * word_of_lane(uint64_t kind) {
+    static const char * const words[GGS_LANE_COUNT] = {
+        "unknown", [GGS_LANE_THREAD] = "thread", [GGS_LANE_QUEUE] = "queue", [GGS_LANE_GRAPHS] = "graphs"};
+    return words[kind < GGS_LANE_COUNT ? kind : 0];
+}
+
+#define LANE(member) GGS_MEMBER(0, struct ggs_lane, member)
+static const struct ggs_field lanes[] = {
+    {"lane", GGS_CELL_INTEGER, LANE(lane), "lane, from 1"},
+    {"process", GGS_CELL_INTEGER, GGS_MEMBER_OR_0(0, struct ggs_lane, process), "processes.process"},
+    {"device", GGS_CELL_INTEGER, GGS_MEMBER_OR_0(0, struct ggs_lane, device), "devices.device"},
+    {"slot", GGS_CELL_INTEGER, GGS_MEMBER_OR_NONE(0, struct ggs_lane, slot),
+     "which of the graph runs at the same time"},
+    {"queue", GGS_CELL_INTEGER, LANE(queue), "op_runs.thread: the thread's index in its pool, or the device's queue"},
+    {"kind", GGS_CELL_TEXT, GGS_MEMBER_WORD(0, struct ggs_lane, kind, word_of_lane),
+     "thread: of the CPU; queue: of a device; graphs: whole graph runs of a device"},
+    {"name", GGS_CELL_TEXT, GGS_MEMBER_STRING(0, struct ggs_lane, name), "unique"},
+};
+
+const struct ggs_flat_table ggs_table_lanes = {
+    .name        = "lanes",
+    .description = "One row per lane: where op runs follow each other.",
+    .keys        = 1,
+    GGS_FIELDS(lanes),
+    .rows    = GGS_TABLE_LANES,
+    .foreign = {{"process", "processes", NULL}, {"device", "devices", NULL}},
+};
+
+// ---- kernels ----
+
+#define KERNEL(member) GGS_MEMBER(0, struct ggs_kernel, member)
+static const struct ggs_field kernels[] = {
+    {"kernel", GGS_CELL_INTEGER, {.from = GGS_FROM_U64, .part = 1}, "number, from 0"},
+    {"run", GGS_CELL_INTEGER, KERNEL(run), "graph run: runs.run"},
+    {"node", GGS_CELL_INTEGER, KERNEL(node), "the first node that it computes"},
+    {"nodes", GGS_CELL_INTEGER, KERNEL(nodes), "how many, that one included"},
+    {"lane", GGS_CELL_INTEGER, GGS_MEMBER_OR_0(0, struct ggs_kernel, lane), "lanes.lane"},
+    {"name", GGS_CELL_TEXT, GGS_MEMBER_STRING(0, struct ggs_kernel, name), "name"},
+    {"submit_ns", GGS_CELL_INTEGER, GGS_MEMBER_OR_NONE(0, struct ggs_kernel, submit_ns), "handed to the device"},
+    {"begin_ns", GGS_CELL_INTEGER, KERNEL(begin_ns), "begin"},
+    {"duration_ns", GGS_CELL_INTEGER, KERNEL(duration_ns), "to its end"},
+};
+
+const struct ggs_flat_table ggs_table_kernels = {
+    .name        = "kernels",
+    .description = "One row per kernel of a device, if it was watched that closely.",
+    .keys        = 1,
+    GGS_FIELDS(kernels),
+    .rows    = GGS_TABLE_KERNELS,
+    .foreign = {{"run", "runs", NULL}, {"lane", "lanes", NULL}},
+};

@@ -1,0 +1,134 @@
+// Which function calls which, as far as machine code shows without being disassembled: calls are found by where they lead to.
+//
+// A call through the dynamic linker goes to a stub of the PLT, which jumps through the function's slot in the global offset table, or straight
+// through that slot. Where functions begin is in the table of unwind information, which stripped files have too.
+#include <elf.h>
+#include <string.h>
+
+#include "record/inspect/elf.h"
+
+enum { MOST_SLOTS = 8, MOST_STUBS = 16, MOST_CALLERS = 64, STUB_HEAD = 5 };
+
+struct target {
+    uint64_t slots[MOST_SLOTS]; // addresses in the global offset table
+    unsigned n_slots;
+    uint64_t stubs[MOST_STUBS]; // addresses of the stubs' jumps; a stub begins up to STUB_HEAD bytes before
+    unsigned n_stubs;
+};
+
+struct functions { // addresses at which functions begin, each one once
+    uint64_t found[MOST_CALLERS];
+    unsigned n;
+};
+
+static int32_t word_at(const struct ggs_elf * elf, uint64_t offset) {
+    int32_t word;
+    memcpy(&word, elf->mapping.data + offset, sizeof(word));
+    return word;
+}
+
+// Where the function begins that has the address; 0 if that is not known. The table is sorted.
+static uint64_t function_of(const struct ggs_elf * elf, uint64_t address) {
+    enum { HEADER = 12, ENTRY = 8 };
+    static const uint8_t expected[4] = {1, 0x1b, 0x03, 0x3b}; // what every linker writes: 4-byte offsets from the table
+    struct ggs_elf_table frames      = elf->frames;
+    if (frames.size < HEADER || memcmp(elf->mapping.data + frames.offset, expected, sizeof(expected)) != 0) return 0;
+    uint64_t low = 0, high = (uint32_t) word_at(elf, frames.offset + 8);
+    if (high > (frames.size - HEADER) / ENTRY) return 0;
+    while (low < high) {
+        uint64_t middle = low + (high - low) / 2;
+        uint64_t begin =
+            elf->frames_address + (uint64_t) (int64_t) word_at(elf, frames.offset + HEADER + middle * ENTRY);
+        if (begin <= address) {
+            low = middle + 1;
+        } else {
+            high = middle;
+        }
+    }
+    return low == 0
+               ? 0
+               : elf->frames_address + (uint64_t) (int64_t) word_at(elf, frames.offset + HEADER + (low - 1) * ENTRY);
+}
+
+static bool has_slot(const struct target * target, uint64_t address) {
+    for (unsigned i = 0; i < target->n_slots; i++)
+        if (target->slots[i] == address) return true;
+    return false;
+}
+
+static bool has_stub(const struct target * target, uint64_t address) {
+    for (unsigned i = 0; i < target->n_stubs; i++)
+        if (address <= target->stubs[i] && target->stubs[i] - address <= STUB_HEAD) return true;
+    return false;
+}
+
+static void add(struct functions * functions, uint64_t begin) {
+    for (unsigned i = 0; i < functions->n; i++)
+        if (functions->found[i] == begin) return;
+    if (begin != 0 && functions->n < MOST_CALLERS) functions->found[functions->n++] = begin;
+}
+
+static bool has(const struct functions * functions, uint64_t begin) {
+    for (unsigned i = 0; i < functions->n; i++)
+        if (functions->found[i] == begin) return true;
+    return false;
+}
+
+// Calls `see` for every place that may be a call or jump of four bytes' reach: `byte` is its opcode, `to` where it leads.
+static void each_branch(const struct ggs_elf * elf,
+                        void (*see)(void * context, uint64_t at, unsigned opcode, uint64_t to), void * context) {
+    const uint8_t * code = elf->mapping.data + elf->code.offset;
+    for (uint64_t i = 0; i + 6 <= elf->code.size; i++) {
+        uint64_t at = elf->code_address + i;
+        if (code[i] == 0xe8 || code[i] == 0xe9)
+            see(context, at, code[i], at + 5 + (uint64_t) (int64_t) word_at(elf, elf->code.offset + i + 1));
+        if (code[i] == 0xff && (code[i + 1] == 0x15 || code[i + 1] == 0x25))
+            see(context, at, code[i + 1], at + 6 + (uint64_t) (int64_t) word_at(elf, elf->code.offset + i + 2));
+    }
+}
+
+struct search {
+    const struct ggs_elf *   elf;
+    struct target *          target;
+    const struct functions * callees;
+    struct functions         callers;
+};
+
+static void see_stub(void * context, uint64_t at, unsigned opcode, uint64_t to) {
+    struct search * search = context;
+    if (opcode == 0x25 && has_slot(search->target, to) && search->target->n_stubs < MOST_STUBS)
+        search->target->stubs[search->target->n_stubs++] = at;
+}
+
+static void see_call(void * context, uint64_t at, unsigned opcode, uint64_t to) {
+    struct search * search = context;
+    bool            direct = (opcode == 0xe8 || opcode == 0xe9) && has_stub(search->target, to);
+    if (direct || (opcode == 0x15 && has_slot(search->target, to))) add(&search->callers, function_of(search->elf, at));
+}
+
+static void see_own_call(void * context, uint64_t at, unsigned opcode, uint64_t to) {
+    struct search * search = context;
+    if (opcode == 0xe8 && has(search->callees, to)) add(&search->callers, function_of(search->elf, at));
+}
+
+// The functions that call `name` through the dynamic linker.
+static struct functions callers_of(const struct ggs_elf * elf, const char * name) {
+    struct target target = {.n_slots = 0};
+    target.n_slots       = ggs_elf_slots(elf, name, target.slots, MOST_SLOTS);
+    struct search search = {.elf = elf, .target = &target};
+    each_branch(elf, see_stub, &search);
+    each_branch(elf, see_call, &search);
+    return search.callers;
+}
+
+enum ggs_elf_answer ggs_elf_calls_beside(const struct ggs_elf * elf, const char * marker, const char * function) {
+    if (elf->machine != EM_X86_64 || elf->code.size == 0) return GGS_ELF_NOT_KNOWN;
+    struct functions loop = callers_of(elf, marker);
+    if (loop.n == 0) return GGS_ELF_NOT_KNOWN;
+    struct search search = {.elf = elf, .callees = &loop};
+    each_branch(elf, see_own_call, &search);
+    struct functions callers = callers_of(elf, function);
+    for (unsigned i = 0; i < callers.n; i++)
+        if (has(&loop, callers.found[i]) || has(&search.callers, callers.found[i])) return GGS_ELF_YES;
+    return GGS_ELF_NO;
+}

@@ -1,0 +1,88 @@
+#include "trace/seal/facts.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/array.h"
+#include "trace/spool-reader.h"
+
+void ggs_spool_facts_release(struct ggs_spool_facts * facts) {
+    free(facts->executable);
+    free(facts->engine);
+    for (size_t i = 0; i < facts->n_files; i++) free(facts->files[i]);
+    free(facts->files);
+    *facts = (struct ggs_spool_facts){0};
+}
+
+// Replaces *text by the record's.
+static bool take_text(char ** text, const struct ggs_record * record) {
+    free(*text);
+    *text = strndup(record->text, record->text_length);
+    return *text != NULL;
+}
+
+static bool take_process(struct ggs_spool_facts * facts, const struct ggs_record * record) {
+    const struct ggs_journal_process * process = record->body;
+    if (facts->seen) return true;
+    facts->seen         = true;
+    facts->pid          = process->pid;
+    facts->monotonic_ns = process->monotonic_ns;
+    facts->realtime_ns  = process->realtime_ns;
+    return take_text(&facts->executable, record);
+}
+
+static bool take_file(struct ggs_spool_facts * facts, const struct ggs_record * record) {
+    char * path = NULL;
+    if (!take_text(&path, record)) return false;
+    bool known = false;
+    for (size_t i = 0; i < facts->n_files; i++) known |= strcmp(facts->files[i], path) == 0;
+    if (!known && ggs_array_push(facts->files, facts->n_files, facts->files_capacity, path)) return true;
+    free(path);
+    return known;
+}
+
+bool ggs_spool_facts_take(struct ggs_spool_facts * facts, const struct ggs_record * record) {
+    const struct ggs_journal_number *   number   = record->body;
+    const struct ggs_journal_loss *     loss     = record->body;
+    const struct ggs_journal_resident * resident = record->body;
+    switch (record->type) {
+        case GGS_JOURNAL_PROCESS:
+            return take_process(facts, record);
+        case GGS_JOURNAL_ENGINE:
+            return take_text(&facts->engine, record);
+        case GGS_JOURNAL_FILE:
+            return take_file(facts, record);
+        case GGS_JOURNAL_RUN_THREADS:
+            if (number->value[1] > facts->threads) facts->threads = number->value[1];
+            return true;
+        case GGS_JOURNAL_LOSS:
+            if (loss->reason < GGS_LOSS_COUNT) facts->losses[loss->reason] += loss->count;
+            return true;
+        case GGS_JOURNAL_RUN:
+            facts->runs++;
+            return true;
+        case GGS_JOURNAL_RESIDENT:
+            facts->resident = true;
+            if (resident->method == GGS_RESIDENT_IN_PROCESS) facts->resident_in_process = true;
+            return true;
+        case GGS_JOURNAL_END:
+            facts->ended = true;
+            return true;
+        default:
+            return true;
+    }
+}
+
+int ggs_spool_facts_read(struct ggs_spool_facts * facts, const char * folder, struct ggs_error * error) {
+    struct ggs_spool  spool;
+    struct ggs_record record;
+    *facts     = (struct ggs_spool_facts){0};
+    int status = ggs_spool_open(&spool, folder, error);
+    if (status != 0) return status == GGS_ABSENT ? 0 : status;
+    while (status == 0 && ggs_spool_stream_record(&spool.journal, &record))
+        if (!ggs_spool_facts_take(facts, &record)) status = ggs_fail_memory(error);
+    facts->losses[GGS_LOSS_RING] += ggs_spool_dropped(&spool);
+    ggs_spool_release(&spool);
+    if (status != 0) ggs_spool_facts_release(facts);
+    return status;
+}

@@ -1,0 +1,90 @@
+// The server's answers without a server: what /api/... of `ggscope serve` says, as a WebAssembly module. The page of a report gives it
+// traces and asks it what it would ask the server; ui/src/engine.ts is the other side.
+//
+//     data = ggs_new(size), write the bytes there; ggs_add_file(path, data, known, size)
+//     ggs_add_experiment(path, directory, name, state)                 -> its number
+//     answer = ggs_ask("/api/x/0/summary")                             -> NULL when out of memory; calls progress(0..1) meanwhile
+//     ggs_answer_status(answer), ..._is_json, ..._data, ..._length     then ggs_answer_drop(answer)
+#include "wasm/module.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "serve/site.h"
+#include "wasm/files.h"
+#include "wasm/in-memory.h"
+
+#define EXPORT(name) __attribute__((export_name(name)))
+
+__attribute__((import_module("ggscope"), import_name("progress"))) void page_progress(double share);
+
+EXPORT("ggs_new") void * module_new(size_t size);
+EXPORT("ggs_delete") void module_delete(void * memory);
+EXPORT("ggs_add_file") int module_add_file(const char * path, const void * data, size_t known, double size);
+EXPORT("ggs_add_experiment")
+int module_add_experiment(const char * path, const char * directory, const char * name, const char * state);
+EXPORT("ggs_ask") struct ggs_answer * module_ask(const char * target);
+EXPORT("ggs_answer_status") unsigned module_status(const struct ggs_answer * answer);
+EXPORT("ggs_answer_is_json") int module_is_json(const struct ggs_answer * answer);
+EXPORT("ggs_answer_data") const void * module_data(const struct ggs_answer * answer);
+EXPORT("ggs_answer_length") size_t module_length(const struct ggs_answer * answer);
+EXPORT("ggs_answer_drop") void module_drop(struct ggs_answer * answer);
+
+// A module is one program with one user: what it holds, it holds until the page is closed.
+static struct ggs_experiments *  experiments;
+static struct ggs_job_progress * current; // of the question that is being answered
+
+void * module_new(size_t size) {
+    return malloc(size);
+}
+
+void module_delete(void * memory) {
+    free(memory);
+}
+
+int module_add_file(const char * path, const void * data, size_t known, double size) {
+    return ggs_file_add(path, data, known, (uint64_t) size);
+}
+
+static bool start(void) {
+    return experiments != NULL || ggs_experiments_new(&experiments, NULL, 0, NULL, NULL) == 0;
+}
+
+int module_add_experiment(const char * path, const char * directory, const char * name, const char * state) {
+    return start() ? ggs_experiments_add(experiments, path, directory, name, state) : -1;
+}
+
+void ggs_module_tick(void) {
+    uint64_t total = current == NULL ? 0 : atomic_load(&current->total);
+    uint64_t done  = current == NULL ? 0 : atomic_load(&current->watch.done);
+    if (total > 0) page_progress(done < total ? (double) done / (double) total : 1);
+}
+
+struct ggs_answer * module_ask(const char * target) {
+    struct ggs_job_progress progress = {0};
+    struct ggs_answer *     answer   = start() ? ggs_answer_new() : NULL;
+    current                          = &progress;
+    if (answer != NULL) ggs_site_answer_target(experiments, target, &progress, answer);
+    current = NULL;
+    return answer;
+}
+
+unsigned module_status(const struct ggs_answer * answer) {
+    return answer->status;
+}
+
+int module_is_json(const struct ggs_answer * answer) {
+    return answer->type == ggs_type_json;
+}
+
+const void * module_data(const struct ggs_answer * answer) {
+    return answer->body.data;
+}
+
+size_t module_length(const struct ggs_answer * answer) {
+    return answer->body.length;
+}
+
+void module_drop(struct ggs_answer * answer) {
+    ggs_answer_drop(answer);
+}

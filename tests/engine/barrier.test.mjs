@@ -1,0 +1,86 @@
+// Engines whose ggml_barrier is not called where a hook could see it, as when the compiler put it into the loop over the nodes. A
+// library in front of ours takes the calls straight to the engine; tests/full/clang.test.mjs has an engine that was built so.
+import { test } from "node:test";
+import assert from "node:assert/strict";
+import { writeFileSync } from "node:fs";
+import { engine, ggscope, model, output, run, scratch } from "../lib.mjs";
+import { fresh, host, jsonLines, rows } from "./traces.mjs";
+
+const NO_WAITS = 8, ENDED = 1, WAIT_UNSEEN = 8, END_BOUND = 16;
+scratch();
+writeFileSync(scratch("hide.c"), `
+    #define _GNU_SOURCE
+    #include <dlfcn.h>
+    #include <stdlib.h>
+    void ggml_barrier(void * pool) {
+        static void (*real)(void *);
+        if (real == NULL) {
+            Dl_info info;
+            if (dladdr(__builtin_return_address(0), &info) == 0) abort();
+            void * library = dlopen(info.dli_fname, RTLD_LAZY | RTLD_NOLOAD);
+            if (library == NULL || (real = (void (*)(void *)) dlsym(library, "ggml_barrier")) == NULL) abort();
+        }
+        real(pool);
+    }`);
+output("gcc", ["-shared", "-fPIC", "-O2", "-o", scratch("hide.so"), scratch("hide.c")]);
+
+// The program without us, and recorded: both with the calls hidden.
+function twin(command) {
+    const hidden = (words) => ["sh", "-c", 'LD_PRELOAD="$0${LD_PRELOAD:+:$LD_PRELOAD}" exec "$@"', scratch("hide.so"), ...words];
+    const [program, ...args] = hidden(command);
+    const plain = run(program, args);
+    const directory = fresh();
+    const recorded = run(ggscope, ["record", "-q", "--no-faults", "-o", directory, "--", program, ...args]);
+    assert.equal(recorded.status, plain.status, recorded.stderr);
+    return { directory, plain, recorded, ...rows(directory, "runs", "op_runs", "losses") };
+}
+
+for (const threads of [1, 2]) {
+    test(`the engine's own callback gives the ends, on ${threads} thread${threads > 1 ? "s" : ""}`, () => {
+        const { plain, recorded, runs, op_runs, losses } = twin([engine, "run", "-m", model("tiny"), "-p", "Once upon a time", "-n", "4", "-t", String(threads), "--ignore-eos", "--json", "--logits-hash"]);
+        assert.equal(JSON.parse(recorded.stdout).logits_hash, JSON.parse(plain.stdout).logits_hash);
+        assert.deepEqual(losses, []);
+        assert.equal(runs.length, 4);
+        for (const r of runs) {
+            assert.deepEqual([r.flags, r.unseen, r.cut, r.opaque], [NO_WAITS, 0, 0, 0]);
+            const mine = op_runs.filter((o) => o.run === r.run), nodes = [...new Set(mine.map((o) => o.node))].sort((a, b) => a - b);
+            const begins = new Map(nodes.map((node) => [node, Math.min(...mine.filter((o) => o.node === node).map((o) => o.begin_ns))]));
+            assert.equal(mine.length, threads * r.executed);
+            for (const o of mine) {
+                const end = o.begin_ns + o.duration_ns, next = begins.get(nodes[nodes.indexOf(o.node) + 1]) ?? r.end_ns;
+                assert.equal(o.wait_ns, 0);
+                if (o.thread === 0) {
+                    assert.equal(o.flags & (ENDED | WAIT_UNSEEN | END_BOUND), ENDED | WAIT_UNSEEN);
+                    assert.ok(end <= next, `node ${o.node} ends ${end - next} ns after the next one begins (duration ${o.duration_ns})`);
+                } else if (o.flags & END_BOUND) {
+                    assert.equal(end, Math.max(next, o.begin_ns));
+                } else {
+                    assert.equal(o.flags & (ENDED | WAIT_UNSEEN | 4), ENDED | WAIT_UNSEEN | 4); // an extra buffer type computed it: its return is seen
+                }
+                assert.ok(o.duration_ns > 0 || next <= o.begin_ns);
+            }
+        }
+    });
+}
+
+test("a program's own abort callback is asked as often, and stops the same run", () => {
+    const { plain, recorded, runs } = twin([host, "stop", "-t", "1", "-n", "700", model("tiny")]);
+    assert.deepEqual(jsonLines(recorded.stdout), jsonLines(plain.stdout));
+    assert.ok(runs.some((r) => r.status !== 0), "one was stopped");
+});
+
+test("--prove says that it cannot", () => {
+    const directory = fresh();
+    const result = run("sh", ["-c", `exec "$0" record -q --no-faults --prove -o "$1" -- sh -c 'LD_PRELOAD="$0:$LD_PRELOAD" exec "$@"' "$2" "$3" run -m "$4" -p Hello -n 2 -t 1 --no-repack`,
+        ggscope, directory, scratch("hide.so"), engine, model("tiny")]);
+    assert.equal(result.status, 0, result.stderr);
+    assert.match(result.stderr, /ggscope: this engine's ggml_barrier is not called where it could be seen, so pages cannot be proved/);
+});
+
+test("an engine whose barrier is seen is not asked twice, and its ends and waits are exact", () => {
+    const directory = fresh();
+    output(ggscope, ["record", "-q", "--no-faults", "-o", directory, "--", engine, "run", "-m", model("tiny"), "-p", "Hello", "-n", "2", "-t", "1", "--ignore-eos"]);
+    const { runs, op_runs } = rows(directory, "runs", "op_runs");
+    for (const r of runs) assert.equal(r.flags, 0);
+    for (const o of op_runs) assert.equal(o.flags & (ENDED | WAIT_UNSEEN | END_BOUND), ENDED);
+});

@@ -1,0 +1,166 @@
+// ggscope export and its files: full disks, kills, traces that shrink; and the exports that run and record make by themselves.
+import { test } from "node:test";
+import assert from "node:assert/strict";
+import { spawn } from "node:child_process";
+import { copyFileSync, existsSync, mkdirSync, readFileSync, readdirSync, statSync, truncateSync, writeFileSync } from "node:fs";
+import { basename, join } from "node:path";
+import { ggscope, model, output, run, scratch } from "../lib.mjs";
+import { readGgmlviz } from "../export/ggmlviz.mjs";
+import { fresh, generate, host, stats } from "./traces.mjs";
+
+const dense = generate(model("tiny"), "-n", "3", "-t", "2").directory;
+const streams = [["chrome"], ["perfetto"], ["fio"], ["ggmlviz"], ["buffers"], ["dot", "--token", "1"], ["csv", "--table", "ops"], ["parquet", "--table", "ops"]];
+const temporary = (folder) => readdirSync(folder, { recursive: true }).filter((f) => f.includes(".tmp-"));
+const until = async (condition) => {
+    while (!condition()) await new Promise((done) => setTimeout(done, 2));
+};
+const ended = (child) => new Promise((done) => child.on("close", (status, signal) => done({ status, signal })));
+
+// ---- failures to write ----
+
+test("a device that is full: every format gives the reason", () => {
+    for (const [format, ...options] of streams)
+        for (const more of [[], ...(format === "parquet" ? [] : [["--gzip"]])]) {
+            const result = run(ggscope, ["export", dense, "-q", "-f", format, ...options, ...more, "-o", "/dev/full"]);
+            assert.equal(result.status, 1, format);
+            assert.equal(result.stderr, "ggscope: cannot write /dev/full: No space left on device\n", format);
+        }
+    assert.ok(statSync("/dev/full").isCharacterDevice(), "and it is still one");
+    const piped = run("sh", ["-c", `'${ggscope}' export '${dense}' -q -f ggmlviz -o - > /dev/full`]);
+    assert.equal(piped.stderr, "ggscope: cannot write the export: No space left on device\n");
+});
+
+test("a disk that is full: every format gives the reason, and leaves nothing half written", (t) => {
+    const place = scratch("small");
+    mkdirSync(place, { recursive: true });
+    const script = `mount -t tmpfs -o size=64k none '${place}' && '${ggscope}' export '${dense}' -q -f "$1" -o '${place}/out'; echo "status $?"; find '${place}' -name '*.tmp-*'`;
+    if (run("unshare", ["-rm", "mount", "-t", "tmpfs", "-o", "size=64k", "none", place]).status !== 0) return t.skip("a file system cannot be mounted here");
+    for (const format of ["json", "csv", "sqlite", "parquet", "chrome", "perfetto", "dot", "ggmlviz"]) {
+        const result = run("unshare", ["-rm", "sh", "-c", script, "sh", format]);
+        assert.match(result.stderr, /^ggscope: cannot write [^\n]*: No space left on device\n$/, format);
+        assert.equal(result.stdout, "status 1\n", `${format}: ${result.stdout}`);
+    }
+});
+
+test("an export that is killed leaves nothing, or what the next one removes", { timeout: 120_000 }, async () => {
+    // A pipe in the place of a later file holds the export up between files.
+    const folder = fresh(), pipe = join(folder, "tensors.csv");
+    mkdirSync(folder);
+    output("mkfifo", [pipe]);
+    const held = spawn(ggscope, ["export", dense, "-q", "-f", "csv", "-o", folder]);
+    await until(() => existsSync(join(folder, "edges.csv")));
+    held.kill("SIGKILL");
+    await ended(held);
+    assert.deepEqual(temporary(folder), []);
+
+    // A file that is being written: it has no name. Where it must have one, the next export removes it.
+    const big = generate(model("moe"), "-n", "12", "-t", "1").directory;
+    for (const [format, name] of [["ggmlviz", "out.ggmlviz"], ["chrome", "out.json"], ["sqlite", "out.sqlite"]]) {
+        const place = fresh(), file = join(place, name);
+        mkdirSync(place);
+        let killed = 0;
+        for (let i = 0; i < 8; i++) {
+            const child = spawn(ggscope, ["export", big, "-q", "-f", format, "-o", file], { stdio: "ignore" });
+            const end = ended(child);
+            if (format === "sqlite") await until(() => temporary(place).some((f) => f.includes(`-${child.pid}-`)) || child.exitCode !== null);
+            else await new Promise((done) => setTimeout(done, 2 + 3 * i));
+            child.kill("SIGKILL");
+            killed += (await end).signal === "SIGKILL";
+            if (format !== "sqlite") assert.deepEqual(temporary(place), [], format);
+            else assert.ok(temporary(place).length <= 1, "that of the one that was killed before is gone");
+        }
+        assert.ok(killed > 0, `${format}: at least one was killed`);
+        output(ggscope, ["export", dense, "-q", "-f", format, "-o", file]);
+        assert.deepEqual(readdirSync(place), [name], format);
+    }
+});
+
+test("a trace that shrinks while it is read is an error, not a signal", { timeout: 60_000 }, async () => {
+    const directory = fresh(), pipe = scratch("held");
+    mkdirSync(directory);
+    for (const file of ["experiment.json", "trace.ggs"]) copyFileSync(join(dense, file), join(directory, file));
+    output("mkfifo", [pipe]);
+    // The export has mapped the trace when it waits for a reader of the pipe.
+    const waits = (pid) => readFileSync(`/proc/${pid}/maps`, "utf8").includes("trace.ggs") && / S /.test(readFileSync(`/proc/${pid}/stat`, "utf8"));
+    const child = spawn(ggscope, ["export", directory, "-q", "-f", "csv", "--table", "op_runs", "-o", pipe]);
+    let said = "";
+    child.stderr.on("data", (d) => (said += d));
+    await until(() => child.exitCode !== null || waits(child.pid));
+    truncateSync(join(directory, "trace.ggs"), 100);
+    const reader = spawn("cat", [pipe], { stdio: ["ignore", "ignore", "ignore"] });
+    const { status, signal } = await ended(child);
+    reader.kill();
+    assert.deepEqual([status, signal], [1, null]);
+    assert.match(said, /^ggscope: [^\n]+\n$/);
+});
+
+// ---- exports that run and record make ----
+
+test("GGML_VIZ_OUTPUT and GGML_VIZ_VERBOSE: a file for ggml-viz at the end of run and record", () => {
+    const file = join(fresh(), "deep", "trace.ggmlviz"), directory = fresh();
+    const basic = ["run", "-m", model("tiny"), "-p", "Hello", "-n", "2", "-t", "1", "-o", directory];
+    const loud = run(ggscope, basic, { env: { ...process.env, GGML_VIZ_OUTPUT: file, GGML_VIZ_VERBOSE: "1" } });
+    assert.equal(loud.status, 0, loud.stderr);
+    assert.ok(loud.stderr.includes(`ggmlviz   ${file}, 1 file\n`), loud.stderr);
+    const begins = readGgmlviz(readFileSync(file)).filter((e) => e.type === "op begin");
+    assert.equal(begins.length, stats(directory).ops);
+
+    const other = join(fresh(), "of-record.ggmlviz");
+    const record = (extra) => run(ggscope, ["record", "--quiet", "-o", fresh(), "--", host, "generate", model("tiny")], { env: { ...process.env, GGML_VIZ_OUTPUT: other, ...extra } });
+    const off = record({ GGML_VIZ_DISABLE: "1" });
+    assert.equal(off.status, 0, off.stderr);
+    assert.ok(!existsSync(other));
+    const quiet = record({});
+    assert.equal(quiet.status, 0, quiet.stderr);
+    assert.ok(readGgmlviz(readFileSync(other)).length > 0);
+    assert.ok(!quiet.stderr.includes("ggmlviz"));
+    // A file that cannot be written is said, and the program's status stays.
+    const wrong = run(ggscope, ["record", "--quiet", "-o", fresh(), "--", host, "generate", model("tiny")], { env: { ...process.env, GGML_VIZ_OUTPUT: "/dev/full" } });
+    assert.equal(wrong.status, 0);
+    assert.match(wrong.stderr, /cannot write \/dev\/full: No space left on device/);
+});
+
+test("settings: temp_files are written, llama.cpp's names for keys are known, comments are skipped", () => {
+    const folder = fresh();
+    mkdirSync(folder);
+    const file = join(folder, "settings.json");
+    writeFileSync(file, `{ // an experiment
+  "experiment": {"model": ${JSON.stringify(model("tiny"))}, "prompt": "see http://x // not a comment \\" // nor this", "n_predict": 2, "n_threads": 1, "n_ctx": 64},
+  // where to
+  "paths": {"output_dir": "recording"},
+  "temp_files": {"trace_bin": "trace.bin", "buffer_stats": "stats.jsonl", "graphs_dir": "graphs"}
+} // the end`);
+    const result = run(ggscope, ["run", "--settings", file]);
+    assert.equal(result.status, 0, result.stderr);
+    const directory = join(folder, "recording");
+    assert.equal(stats(directory).tokens, 2);
+    const command = JSON.parse(readFileSync(join(directory, "experiment.json"), "utf8")).command;
+    assert.ok(command.includes('see http://x // not a comment " // nor this'));
+    assert.deepEqual(command.slice(command.indexOf("-t"), command.indexOf("-t") + 2), ["-t", "1"]);
+    const lines = readFileSync(join(folder, "stats.jsonl"), "utf8").trimEnd().split("\n").map((l) => JSON.parse(l));
+    assert.ok(lines.length > 3 && lines.every((l) => ["alloc", "dealloc"].includes(l.event)));
+    assert.deepEqual(readdirSync(join(folder, "graphs")).sort(), ["token-00000.dot", "token-00001.dot"]);
+    // One thing by two names is a mistake; a comment that hides a brace is found where it is.
+    writeFileSync(file, '{"experiment": {"tokens_to_generate": 1, "n_predict": 2}}');
+    assert.match(run(ggscope, ["run", "--settings", file]).stderr, /tokens_to_generate is given twice, once as n_predict/);
+    writeFileSync(file, '{\n  "experiment": {"prompt": "x" // }\n');
+    assert.match(run(ggscope, ["run", "--settings", file]).stderr, /not valid JSON at line 3/);
+});
+
+test("gguf --csv --full: shape, type, dimensions, elements and file of every tensor", () => {
+    const rows = output(ggscope, ["gguf", "--csv", "--full", model("moe")]).trimEnd().split("\n").map((l) => l.split(","));
+    const short = output(ggscope, ["gguf", "--csv", model("moe")]).trimEnd().split("\n").map((l) => l.split(","));
+    assert.deepEqual(rows[0], [...short[0], "n_dims", "shape", "dtype", "n_elements", "file"]);
+    assert.deepEqual(rows.map((r) => r.slice(0, 5)), short);
+    const known = new Map(JSON.parse(output(ggscope, ["gguf", "--json", model("moe")])).tensors.map((t) => [t.name, t]));
+    let compared = 0;
+    for (const [name, , , , , dims, shape, dtype, elements, file] of rows.slice(1)) {
+        const sizes = shape.split("x").map(Number);
+        assert.deepEqual([sizes.length, sizes.reduce((a, b) => a * b), file], [Number(dims), Number(elements), basename(model("moe"))]);
+        if (!known.has(name)) continue; // of experts JSON lists the parts
+        compared++;
+        assert.deepEqual([sizes, dtype], [known.get(name).shape, known.get(name).dtype]);
+    }
+    assert.ok(compared > 100 && rows.length > compared);
+    assert.equal(run(ggscope, ["gguf", "--full", model("moe")]).status, 2);
+});

@@ -1,0 +1,4 @@
+// For programs that use parts of the capture library without its hooks.
+#include "capture/sandbox.h"
+
+bool ggs_sandbox_;

@@ -1,0 +1,207 @@
+// Unit tests of src/answer: fields, and the objects that recordings made by hand give.
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "answer/answer.h"
+#include "answer/buffers.h"
+#include "answer/stats.h"
+#include "base/error.h"
+#include "base/text.h"
+#include "recording-fixture.h"
+
+static struct ggs_error error;
+
+// ---- fields ----
+
+struct thing {
+    uint64_t     number, kind, yes;
+    int64_t      step;
+    int          layer;
+    uint32_t     parts;
+    bool         flag;
+    const char * name;
+    char         word[8];
+};
+
+static const char * kind_word(uint64_t kind) {
+    return kind == 1 ? "one" : "other";
+}
+
+static const struct ggs_field plain[] = {
+    GGS_FIELD(struct thing, number, "number"),   GGS_FIELD_WORD(struct thing, kind, "kind", kind_word),
+    GGS_FIELD_BOOLEAN(struct thing, yes, "yes"), GGS_FIELD(struct thing, step, "step"),
+    GGS_FIELD(struct thing, layer, "layer"),     GGS_FIELD(struct thing, parts, "parts"),
+    GGS_FIELD(struct thing, flag, "flag"),       GGS_FIELD(struct thing, name, "name"),
+    GGS_FIELD(struct thing, word, "word"),       {0},
+};
+static const struct ggs_field nulls[] = {
+    GGS_FIELD_OR_NULL(struct thing, number, "number"),
+    GGS_FIELD_OR_NULL(struct thing, step, "step"),
+    GGS_FIELD_OR_NULL(struct thing, layer, "layer"),
+    GGS_FIELD_OR_NULL(struct thing, parts, "parts"),
+    GGS_FIELD_OR_NULL(struct thing, name, "name"),
+    GGS_FIELD_OR_NULL(struct thing, word, "word"),
+    {0},
+};
+
+static void test_fields(void ** state) {
+    (void) state;
+    const struct thing things[] = {{7, 1, 1, -3, 5, 9, true, "a \"b\"", "w"}, {.step = -1, .layer = -1, .name = ""}};
+    struct ggs_text    text     = {0};
+    struct ggs_json    json;
+    ggs_json_init(&json, ggs_json_to_text, &text, false);
+    ggs_json_array(&json, NULL);
+    ggs_fields_object(&json, NULL, plain, &things[0]);
+    ggs_fields_object(&json, NULL, plain, &things[1]);
+    ggs_fields_rows(&json, NULL, nulls, things, sizeof(things[0]), 2);
+    ggs_json_object(&json, NULL);
+    ggs_fields_lists(&json, nulls + 1, things, sizeof(things[0]), 2);
+    ggs_json_end(&json);
+    ggs_json_end(&json);
+    assert_int_equal(ggs_json_finish(&json), 0);
+    assert_string_equal(
+        ggs_text_string(&text),
+        "[{\"number\":7,\"kind\":\"one\",\"yes\":true,\"step\":-3,\"layer\":5,\"parts\":9,\"flag\":true,\"name\":\"a \\\"b\\\"\",\"word\":\"w\"},"
+        "{\"number\":0,\"kind\":\"other\",\"yes\":false,\"step\":-1,\"layer\":-1,\"parts\":0,\"flag\":false,\"name\":\"\",\"word\":\"\"},"
+        "[{\"number\":7,\"step\":null,\"layer\":5,\"parts\":9,\"name\":\"a \\\"b\\\"\",\"word\":\"w\"},"
+        "{\"number\":null,\"step\":null,\"layer\":null,\"parts\":null,\"name\":null,\"word\":null}],"
+        "{\"step\":[null,null],\"layer\":[5,null],\"parts\":[9,null],\"name\":[\"a \\\"b\\\"\",null],\"word\":[\"w\",null]}]");
+    ggs_text_release(&text);
+}
+
+static void test_by(void ** state) {
+    (void) state;
+    unsigned by = 0;
+    assert_true(ggs_stats_parse_by("op", &by));
+    assert_int_equal(by, 1u << GGS_BY_OP);
+    assert_true(ggs_stats_parse_by("thread,layer", &by));
+    assert_int_equal(by, 1u << GGS_BY_THREAD | 1u << GGS_BY_LAYER);
+    static const char * const wrong[] = {"", ",", "op,", ",op", "ops", "layer, op", "Layer"};
+    for (size_t i = 0; i < sizeof(wrong) / sizeof(wrong[0]); i++) assert_false(ggs_stats_parse_by(wrong[i], &by));
+}
+
+// ---- stats ----
+
+// A backend that is seen as whole graphs.
+static void add_opaque_run(struct recording * r) {
+    struct ggs_run row = {.run      = 3,
+                          .graph    = 1,
+                          .step     = 2,
+                          .phase    = GGS_PHASE_GENERATE,
+                          .backend  = recording_string(r, "Vulkan0"),
+                          .slot     = -1,
+                          .begin_ns = 5000,
+                          .end_ns   = 8000,
+                          .flags    = GGS_RUN_OPAQUE,
+                          .nodes    = SMALL_NODES,
+                          .empty    = 1,
+                          .opaque   = 5};
+    recording_run(r, &row);
+    recording_step(r, 2, GGS_PHASE_GENERATE, 3, 5000, 8000, 1);
+}
+
+static void has(const struct ggs_text * text, const char * part) {
+    if (strstr(text->data, part) == NULL) fail_msg("%s is not in %s", part, text->data);
+}
+
+static void test_stats(void ** state) {
+    (void) state;
+    struct recording         r;
+    struct ggs_trace         trace;
+    struct ggs_stats         stats;
+    struct ggs_json          json;
+    struct ggs_text          text    = {0};
+    struct ggs_stats_options options = {.range = ggs_totals_all, .by = 1u << GGS_BY_LAYER | 1u << GGS_BY_THREAD};
+    small_recording(&r);
+    add_opaque_run(&r);
+    recording_done(&r, &trace);
+    assert_int_equal(ggs_stats_compute(&stats, &trace, &options, &error), 0);
+    ggs_json_init(&json, ggs_json_to_text, &text, false);
+    ggs_stats_write(&json, &stats);
+    assert_int_equal(ggs_json_finish(&json), 0);
+    ggs_text_string(&text);
+    has(&text, "\"tokens\":3,\"warmup_steps\":0,");
+    has(&text, "\"opaque_ns\":3000,");
+    has(&text, "\"by_op\":[{\"op\":null,\"backend\":\"Vulkan0\",\"ops\":5,\"op_runs\":0,\"wall_ns\":3000,");
+    has(&text, "{\"op\":\"MUL_MAT\",\"backend\":null,");
+    has(&text, "\"by_layer\":[{\"layer\":null,\"backend\":null,");
+    has(&text, "{\"layer\":null,\"backend\":\"Vulkan0\",\"ops\":5,");
+    has(&text, "\"by_thread\":[{\"thread\":0,\"backend\":null,\"ops\":8,\"op_runs\":8,");
+    has(&text,
+        "\"machine\":{\"faults\":null,\"block_requests\":null,\"memory\":null,\"cold\":null,\"bytes_read\":null,");
+    has(&text, "\"from_trace\":1,"); // the file is gone
+    assert_null(strstr(text.data, "\"by_token\""));
+    const char * threads = strstr(text.data, "\"by_thread\"");
+    const char * end     = strchr(threads, ']');
+    const char * bytes   = strstr(threads, "bytes_read");
+    assert_true(bytes == NULL || bytes > end); // bytes belong to ops
+    ggs_text_release(&text);
+    ggs_stats_release(&stats);
+    recording_close(&r, &trace);
+}
+
+static void test_ranges(void ** state) {
+    (void) state;
+    struct recording r;
+    struct ggs_trace trace;
+    struct ggs_stats stats;
+    small_recording(&r);
+    recording_done(&r, &trace);
+    struct ggs_stats_options options = {.range = {1, 1, -1}};
+    assert_int_equal(ggs_stats_compute(&stats, &trace, &options, &error), 0);
+    assert_int_equal(stats.totals.steps, 1);
+    ggs_stats_release(&stats);
+    options.range.last_step = 9; // a range that reaches beyond the end has what there is
+    assert_int_equal(ggs_stats_compute(&stats, &trace, &options, &error), 0);
+    assert_int_equal(stats.totals.steps, 1);
+    ggs_stats_release(&stats);
+    options.range.first_step = 9;
+    assert_int_equal(ggs_stats_compute(&stats, &trace, &options, &error), GGS_ABSENT);
+    assert_string_equal(error.text, "there is no token 9: this recording has tokens 0 to 1");
+    options.range = (struct ggs_totals_range){INT64_MIN, INT64_MAX, 4};
+    assert_int_equal(ggs_stats_compute(&stats, &trace, &options, &error), GGS_ABSENT);
+    assert_string_equal(error.text, "there is no layer 4: this recording has layers 0 to 0");
+    recording_close(&r, &trace);
+}
+
+// ---- buffers ----
+
+static void test_buffers(void ** state) {
+    (void) state;
+    struct recording   r;
+    struct ggs_trace   trace;
+    struct ggs_buffers buffers;
+    struct ggs_json    json;
+    recording_open(&r);
+    recording_buffer(&r, 100, GGS_CLASS_KV, 10, 50);
+    recording_buffer(&r, 40, GGS_CLASS_COMPUTE, 20, -1);
+    recording_done(&r, &trace);
+    for (int transfers = 0; transfers < 2; transfers++) {
+        struct ggs_text text = {0};
+        assert_int_equal(ggs_buffers_compute(&buffers, &trace, transfers != 0, &error), 0);
+        ggs_json_init(&json, ggs_json_to_text, &text, false);
+        ggs_buffers_write(&json, &buffers);
+        assert_int_equal(ggs_json_finish(&json), 0);
+        ggs_text_string(&text);
+        has(&text, "\"count\":2,\"peak_bytes\":140,\"peak_ns\":20,\"bytes_mapped\":0,");
+        has(&text,
+            "\"by_class\":[{\"class\":\"kv\",\"count\":1,\"peak_bytes\":100},{\"class\":\"compute\",\"count\":1,\"peak_bytes\":40}]");
+        has(&text, "{\"time_ns\":50,\"freed\":true,\"buffer\":1,\"bytes\":100,\"bytes_total\":40,\"buffers\":1}");
+        assert_int_equal(strstr(text.data, "\"transfers\":[]") != NULL, transfers);
+        ggs_text_release(&text);
+        ggs_buffers_release(&buffers);
+    }
+    recording_close(&r, &trace);
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_fields), cmocka_unit_test(test_by),      cmocka_unit_test(test_stats),
+        cmocka_unit_test(test_ranges), cmocka_unit_test(test_buffers),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,92 @@
+// Slots while many threads use them: a search finds the run that a node belongs to, or none, also while the slot is given to another.
+#include <pthread.h>
+#include <sched.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+#include "base/ticks.h"
+#include "capture/slots.h"
+#include "trace-fixture.h"
+
+enum { SEARCHERS = 3, OPENERS = 2, RUNS = 600, MOST_NODES = 3000 };
+
+// Nodes are never looked into: their addresses say which run and which index they are.
+static struct abi_tensor * node_of(uint32_t run, uint32_t index) {
+    return (struct abi_tensor *) (((uintptr_t) run << 20 | index) << 4);
+}
+
+static _Atomic uint32_t newest, wrong, found;
+static _Atomic bool     stop;
+
+static uint32_t count_of(uint32_t run) {
+    return run % 7 == 0 ? MOST_NODES : 1 + run % 40; // so that arrays grow while they are searched
+}
+
+static void * open_and_close(void * unused) {
+    (void) unused;
+    struct abi_tensor ** nodes  = calloc(MOST_NODES, sizeof(*nodes));
+    uint8_t *            copies = calloc(MOST_NODES + 1, 1);
+    for (;;) {
+        uint32_t run = atomic_fetch_add(&newest, 1) + 1;
+        if (run > RUNS && found > 1000) break;
+        uint32_t n = count_of(run);
+        for (uint32_t i = 0; i < n; i++) nodes[i] = node_of(run, i);
+        struct abi_graph       graph = {.n_nodes = (int32_t) n, .nodes = nodes};
+        struct ggs_known_graph known = {.id = 1, .n_nodes = n, .last_executed = n - 1, .copies = copies};
+        struct ggs_slot *      slot  = ggs_slot_open(run, &graph, &known, NULL, 1);
+        if (slot == NULL) abort();
+        uint32_t index = 0;
+        if (!ggs_slot_find(slot, node_of(run, n - 1), &index) || index != n - 1) wrong++;
+        struct ggs_spool_op * op = ggs_lane_begin(slot->lanes[0], run, index, ggs_ticks_now(), 0);
+        if (op != NULL) ggs_lane_end(op, 5, 0, 0, 0);
+        for (int i = 0; i < 2; i++) sched_yield();
+        ggs_slot_close(slot);
+    }
+    free(nodes);
+    free(copies);
+    return NULL;
+}
+
+static void * search(void * unused) {
+    (void) unused;
+    while (!atomic_load(&stop)) {
+        uint32_t run = atomic_load(&newest), last = run == 0 ? 0 : count_of(run) - 1;
+        for (unsigned i = 0; i < OPENERS + 1; i++) {
+            uint32_t index = UINT32_MAX, answer = ggs_slot_search(&ggs_slots[i], node_of(run, last), &index);
+            if (answer == 0) continue;
+            if (answer != run || index != last) wrong++;
+            found++;
+        }
+    }
+    return NULL;
+}
+
+static void test_searching_while_slots_change(void ** state) {
+    (void) state;
+    char *                      folder   = scratch_make();
+    struct ggs_segment_settings settings = {.most_bytes = 1 << 30};
+    snprintf(settings.directory, sizeof(settings.directory), "%s", folder);
+    ggs_segment_configure(&settings);
+    ggs_ticks_choose();
+    pthread_t searchers[SEARCHERS], openers[OPENERS];
+    for (int i = 0; i < SEARCHERS; i++) assert_int_equal(pthread_create(&searchers[i], NULL, search, NULL), 0);
+    for (int i = 0; i < OPENERS; i++) assert_int_equal(pthread_create(&openers[i], NULL, open_and_close, NULL), 0);
+    for (int i = 0; i < OPENERS; i++) pthread_join(openers[i], NULL);
+    atomic_store(&stop, true);
+    for (int i = 0; i < SEARCHERS; i++) pthread_join(searchers[i], NULL);
+    assert_int_equal(wrong, 0);
+    print_message("%u searches found their run\n", found);
+    scratch_remove(folder);
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {cmocka_unit_test(test_searching_while_slots_change)};
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

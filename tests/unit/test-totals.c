@@ -1,0 +1,484 @@
+// Unit tests of src/analyze/ops: totals, groups, overview, occupancy and heat of recordings made by hand.
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "analyze/ops/gaps.h"
+#include "analyze/ops/groups.h"
+#include "analyze/ops/heat.h"
+#include "analyze/ops/occupancy.h"
+#include "analyze/ops/overview.h"
+#include "analyze/ops/totals.h"
+#include "analyze/walk/weights.h"
+#include "recording-fixture.h"
+
+static struct ggs_error error;
+
+static const struct ggs_op_totals * op_row(const struct ggs_totals * t, const char * name) {
+    for (uint64_t i = 0; i < t->n_by_op; i++)
+        if (strcmp(t->by_op[i].name, name) == 0) return &t->by_op[i];
+    fail_msg("no row %s", name);
+    return NULL;
+}
+
+static const struct ggs_group * group(const struct ggs_groups * g, const char * name) {
+    for (uint64_t i = 0; i < g->n; i++)
+        if (strcmp(g->group[i].name, name) == 0) return &g->group[i];
+    fail_msg("no group %s", name);
+    return NULL;
+}
+
+// A warm-up run of the small graph, then the two of the small recording.
+static void with_warmup(struct recording * r) {
+    static const int32_t prompt[] = {3, 3}, next[] = {5}, warm[] = {9};
+    recording_open(r);
+    small_graph(r, 1);
+    small_run(r, 1, 1, -1, GGS_PHASE_WARMUP, 100, warm, 1);
+    small_run(r, 2, 1, 0, GGS_PHASE_PROMPT, SMALL_BEGIN, prompt, 2);
+    small_run(r, 3, 1, 1, GGS_PHASE_GENERATE, SMALL_BEGIN + SMALL_APART, next, 1);
+    recording_step(r, -1, GGS_PHASE_WARMUP, 1, 100, 600, 1);
+    recording_step(r, 0, GGS_PHASE_PROMPT, 2, SMALL_BEGIN, SMALL_BEGIN + SMALL_RUN_NS, 2);
+    recording_step(r, 1, GGS_PHASE_GENERATE, 3, SMALL_BEGIN + SMALL_APART, SMALL_BEGIN + SMALL_APART + SMALL_RUN_NS, 1);
+}
+
+static void test_totals(void ** state) {
+    (void) state;
+    struct recording  r;
+    struct ggs_trace  trace;
+    struct ggs_totals t;
+    small_recording(&r);
+    recording_row(&r, GGS_TABLE_LOSSES, &(struct ggs_loss){.reason = GGS_LOSS_SPACE, .count = 7});
+    recording_row(&r, GGS_TABLE_LOSSES, &(struct ggs_loss){.reason = GGS_LOSS_FAULTS, .count = 100});
+    recording_done(&r, &trace);
+    assert_int_equal(ggs_totals_compute(&t, &trace, &ggs_totals_all, &error), 0);
+    assert_int_equal(t.runs, 2);
+    assert_int_equal(t.nodes, 12);
+    assert_int_equal(t.ops, 8);
+    assert_int_equal(t.op_runs, 16);
+    assert_int_equal(t.threads, 2);
+    assert_int_equal(t.absorbed, 2);
+    assert_int_equal(t.dropped, 7); // page faults that were lost are no records of ops
+    assert_int_equal(t.steps, 2);
+    assert_int_equal(t.prompt_tokens, 2);
+    assert_int_equal(t.generated_tokens, 2); // one by the prompt, one after it
+    assert_int_equal(t.prompt_ns, SMALL_RUN_NS);
+    assert_int_equal(t.generate_ns, SMALL_RUN_NS);
+    assert_int_equal(t.wall_ns, SMALL_APART + SMALL_RUN_NS);
+    assert_int_equal(t.run_ns, 2 * SMALL_RUN_NS);
+    assert_int_equal(t.op_ns, 8 * 65);
+    assert_int_equal(t.opaque_ns, 0);
+    // Each run: a row of the embedding and the ids, embd and the norm's weight, Q's weight and its input, half of Q.
+    assert_int_equal(t.read, 2 * (32 + 8 + 64 + 32 + 256 + 64 + 32));
+    assert_int_equal(t.written, 2 * (64 + 64 + 64 + 32));
+    assert_int_equal(t.disk, 2 * (32 + 32 + 256));
+    assert_int_equal(t.buffer, t.read + t.written - t.disk);
+    assert_int_equal(t.model_bytes, 10000);
+    assert_int_equal(t.touched_bytes, 2 * 32 + 32 + 256); // rows 3 and 5, and the weights once
+    assert_int_equal(t.peak_bytes, 65536);
+    const struct ggs_op_totals * mul_mat = op_row(&t, "MUL_MAT");
+    assert_int_equal(mul_mat->ops, 2);
+    assert_int_equal(mul_mat->wall_ns, 2 * 65);
+    assert_int_equal(mul_mat->busy_ns, 2 * 90);
+    assert_int_equal(mul_mat->wait_ns, 2 * 30);
+    assert_int_equal(mul_mat->read, 2 * (256 + 64));
+    assert_int_equal(t.n_by_op, 4); // fused nodes count with their head
+    assert_int_equal(t.pattern.reads, 6);
+    assert_int_equal(t.pattern.first_bytes, 32 + 32 + 256);
+    ggs_totals_release(&t);
+    recording_close(&r, &trace);
+}
+
+static void test_totals_of_a_part(void ** state) {
+    (void) state;
+    struct recording  r;
+    struct ggs_trace  trace;
+    struct ggs_totals t;
+    with_warmup(&r);
+    recording_done(&r, &trace);
+    assert_int_equal(ggs_totals_compute(&t, &trace, &(struct ggs_totals_range){1, 1, -1}, &error), 0);
+    assert_int_equal(t.runs, 1);
+    assert_int_equal(t.ops, 4);
+    assert_int_equal(t.prompt_tokens, 0);
+    assert_int_equal(t.touched_bytes, 32 + 32 + 256);
+    ggs_totals_release(&t);
+    assert_int_equal(ggs_totals_compute(&t, &trace, &(struct ggs_totals_range){INT64_MIN, INT64_MAX, 0}, &error), 0);
+    assert_int_equal(t.runs, 3);
+    assert_int_equal(t.ops, 9); // without GET_ROWS, which has no layer
+    ggs_totals_release(&t);
+    assert_int_equal(ggs_totals_compute(&t, &trace, &(struct ggs_totals_range){99, 99, -1}, &error), GGS_ABSENT);
+    assert_string_equal(error.text, "there is no token 99: this recording has tokens 0 to 1");
+    assert_int_equal(ggs_totals_compute(&t, &trace, &(struct ggs_totals_range){0, 1, 5}, &error), GGS_ABSENT);
+    assert_int_equal(ggs_totals_compute(&t, &trace, &ggs_totals_all, &error), 0);
+    assert_int_equal(t.warmup_steps, 1);
+    assert_int_equal(t.steps, 2);
+    assert_int_equal(t.touched_bytes, 2 * 32 + 32 + 256); // row 9 was only warmed up
+    ggs_totals_release(&t);
+    recording_close(&r, &trace);
+}
+
+// ---- backends without op times ----
+
+static void add_opaque_run(struct recording * r, uint64_t run, int64_t step, int64_t begin_ns) {
+    struct ggs_run row = {.run      = run,
+                          .graph    = 1,
+                          .step     = step,
+                          .phase    = GGS_PHASE_GENERATE,
+                          .backend  = recording_string(r, "Vulkan0"),
+                          .slot     = -1,
+                          .begin_ns = begin_ns,
+                          .end_ns   = begin_ns + 3000,
+                          .flags    = GGS_RUN_OPAQUE,
+                          .nodes    = SMALL_NODES,
+                          .empty    = 1,
+                          .opaque   = 5};
+    recording_run(r, &row);
+    recording_step(r, step, GGS_PHASE_GENERATE, run, begin_ns, begin_ns + 3000, 1);
+}
+
+static void test_time_of_opaque_runs_is_a_row(void ** state) {
+    (void) state;
+    struct recording  r;
+    struct ggs_trace  trace;
+    struct ggs_totals t;
+    small_recording(&r);
+    add_opaque_run(&r, 3, 2, 5000);
+    recording_done(&r, &trace);
+    assert_int_equal(ggs_totals_compute(&t, &trace, &ggs_totals_all, &error), 0);
+    assert_int_equal(t.ops, 8); // those that have times
+    assert_int_equal(t.opaque, 5);
+    assert_int_equal(t.opaque_ns, 3000);
+    assert_int_equal(t.run_ns, 2 * SMALL_RUN_NS + 3000);
+    assert_string_equal(t.by_op[0].name, "Vulkan0, as a whole"); // the longest
+    assert_true(t.by_op[0].opaque);
+    assert_int_equal(t.by_op[0].ops, 5);
+    assert_int_equal(t.by_op[0].wall_ns, 3000);
+    // Two rows of the embedding, which ones is not known; norm-0 is not handed on inside.
+    assert_int_equal(t.by_op[0].read, 64 + 8 + 64 + 64 + 32 + 256 + 64 + 32);
+    assert_int_equal(t.touched_bytes, 320 + 32 + 256);      // so any row may have been
+    assert_int_equal(t.pattern.uses[0].bytes, 3 * 32 + 32); // of the embedding: rows, not the whole of it
+    assert_false(op_row(&t, "ADD")->opaque);
+    ggs_totals_release(&t);
+    recording_close(&r, &trace);
+}
+
+static void test_groups_of_opaque_runs(void ** state) {
+    (void) state;
+    static const enum ggs_by by[] = {GGS_BY_OP, GGS_BY_LAYER, GGS_BY_TENSOR, GGS_BY_TOKEN};
+    struct ggs_groups        g[4];
+    struct recording         r;
+    struct ggs_trace         trace;
+    small_recording(&r);
+    add_opaque_run(&r, 3, 2, 5000);
+    recording_done(&r, &trace);
+    assert_int_equal(ggs_groups_compute_several(g, by, 4, &trace, &ggs_totals_all, &error), 0);
+    for (int i = 0; i < 3; i++) {
+        assert_true(group(&g[i], "Vulkan0, as a whole")->opaque);
+        assert_int_equal(group(&g[i], "Vulkan0, as a whole")->wall_ns, 3000);
+    }
+    assert_string_equal(g[1].group[g[1].n - 1].name, "Vulkan0, as a whole"); // behind the layers
+    assert_int_equal(group(&g[0], "Vulkan0, as a whole")->read, 584);
+    assert_int_equal(group(&g[2], "Vulkan0, as a whole")->read, 0); // by tensor it is known what was read
+    assert_int_equal(group(&g[2], "blk.0.attn_q.weight")->read, 3 * (256 + 64));
+    assert_int_equal(group(&g[3], "2")->wall_ns, 3000);
+    assert_int_equal(group(&g[3], "1")->wall_ns, 4 * 65);
+    for (int i = 0; i < 4; i++) ggs_groups_release(&g[i]);
+    recording_close(&r, &trace);
+}
+
+// ---- groups ----
+
+static void test_groups(void ** state) {
+    (void) state;
+    static const enum ggs_by by[] = {GGS_BY_OP, GGS_BY_LAYER, GGS_BY_COMPONENT, GGS_BY_TENSOR, GGS_BY_TOKEN};
+    struct ggs_groups        g[5];
+    struct recording         r;
+    struct ggs_trace         trace;
+    small_recording(&r);
+    recording_done(&r, &trace);
+    assert_int_equal(ggs_groups_compute_several(g, by, 5, &trace, &ggs_totals_all, &error), 0);
+    for (int i = 0; i < 5; i++) {
+        uint64_t ops = 0, read = 0, disk = 0;
+        assert_true(g[i].has_bytes);
+        for (uint64_t k = 0; k < g[i].n; k++)
+            ops += g[i].group[k].ops, read += g[i].group[k].read, disk += g[i].group[k].disk;
+        assert_int_equal(ops, 8);
+        assert_int_equal(read, 976);
+        assert_int_equal(disk, 640);
+    }
+    assert_int_equal(g[0].n, 4);
+    assert_int_equal(g[1].n, 2);
+    assert_string_equal(g[1].group[0].name, "none");
+    assert_int_equal(group(&g[1], "0")->ops, 6);
+    assert_int_equal(group(&g[2], "Attention Q")->busy_ns, 180);
+    assert_int_equal(group(&g[2], "(activations)")->ops, 2);
+    assert_int_equal(group(&g[3], "blk.0.attn_norm.weight")->ops, 2); // of the node that was fused
+    assert_int_equal(group(&g[3], "out-0")->written, 64);
+    assert_int_equal(group(&g[4], "0")->read, 488);
+    for (int i = 0; i < 5; i++) ggs_groups_release(&g[i]);
+    recording_close(&r, &trace);
+}
+
+static void test_threads_have_times_and_no_bytes(void ** state) {
+    (void) state;
+    struct ggs_groups g;
+    struct recording  r;
+    struct ggs_trace  trace;
+    small_recording(&r);
+    recording_done(&r, &trace);
+    assert_int_equal(ggs_groups_compute(&g, &trace, GGS_BY_THREAD, &ggs_totals_all, &error), 0);
+    assert_int_equal(g.n, 2);
+    assert_false(g.has_bytes);
+    assert_int_equal(g.group[0].wall_ns, 8 * 50);
+    assert_int_equal(g.group[0].wait_ns, 8 * 10);
+    assert_int_equal(g.group[1].wall_ns, 8 * 60);
+    assert_int_equal(g.group[1].busy_ns, 8 * 60 - 2 * 20);
+    assert_int_equal(g.group[1].wait_ns, 2 * 20);
+    for (int i = 0; i < 2; i++) assert_int_equal(g.group[i].read + g.group[i].written + g.group[i].disk, 0);
+    ggs_groups_release(&g);
+    recording_close(&r, &trace);
+}
+
+// ---- overview ----
+
+static void test_overview(void ** state) {
+    (void) state;
+    struct recording    r;
+    struct ggs_trace    trace;
+    struct ggs_overview o;
+    with_warmup(&r);
+    add_opaque_run(&r, 4, 2, 5000);
+    recording_done(&r, &trace);
+    assert_int_equal(ggs_overview_compute(&o, &trace, &error), 0);
+    assert_int_equal(o.steps, 3);
+    assert_int_equal(o.warmup_steps, 1);
+    assert_int_equal(o.slowest_step, 2);
+    assert_int_equal(o.slowest_ns, 3000);
+    assert_int_equal(o.ops, 12);
+    assert_int_equal(o.rows, 3 * 5 + 5); // every node that was computed
+    assert_int_equal(o.end_ns, 1000000);
+    assert_int_equal(ggs_overview_find(&o, 3)->first_row, 10);
+    assert_int_equal(ggs_overview_at(&o, 9)->run, 2);
+    assert_int_equal(ggs_overview_at(&o, 10)->run, 3);
+    assert_null(ggs_overview_at(&o, 20));
+    // An opaque run has a lane of its own, and does not rename a thread's.
+    assert_int_equal(o.n_lanes, 3);
+    assert_string_equal(ggs_reader_string(trace.reader, o.lanes[0].backend), "CPU");
+    assert_string_equal(ggs_reader_string(trace.reader, o.lanes[2].backend), "Vulkan0");
+    assert_int_equal(o.lanes[2].slot, -1);
+    ggs_overview_release(&o);
+    recording_close(&r, &trace);
+}
+
+// An opaque run that names a thread's slot does not take over its lane.
+static void test_lanes_of_opaque_runs(void ** state) {
+    (void) state;
+    static const int32_t tokens[] = {1};
+    struct recording     r;
+    struct ggs_trace     trace;
+    struct ggs_overview  o;
+    recording_open(&r);
+    small_graph(&r, 1);
+    struct ggs_run row = {.run = 1, .graph = 1, .backend = recording_string(&r, "BLAS"), .flags = GGS_RUN_OPAQUE};
+    recording_run(&r, &row);
+    small_run(&r, 2, 1, 0, GGS_PHASE_PROMPT, 1000, tokens, 1);
+    recording_done(&r, &trace);
+    assert_int_equal(ggs_overview_compute(&o, &trace, &error), 0);
+    assert_int_equal(o.n_lanes, 3);
+    int lane = ggs_overview_lane(&o, 0, 0);
+    assert_true(lane >= 0);
+    assert_string_equal(ggs_reader_string(trace.reader, o.lanes[lane].backend), "CPU");
+    ggs_overview_release(&o);
+    recording_close(&r, &trace);
+}
+
+// ---- gaps ----
+
+static void test_gaps(void ** state) {
+    (void) state;
+    static const struct ggs_loss losses[] = {
+        {.reason = GGS_LOSS_SPACE, .lane = 1, .count = 4, .run = 2},                      // in one run
+        {.reason = GGS_LOSS_RING, .lane = 0, .count = 9, .begin_ns = 500, .end_ns = 900}, // before the first
+        {.reason = GGS_LOSS_FAULTS, .lane = 0, .count = 5, .run = 1},                     // not of ops
+        {.reason   = GGS_LOSS_SPACE,
+         .lane     = 0,
+         .count    = 1,
+         .run      = 77,
+         .begin_ns = 30,
+         .end_ns   = 20}, // a run that is not there
+    };
+    struct recording r;
+    struct ggs_trace trace;
+    struct ggs_gaps  g;
+    small_recording(&r);
+    for (unsigned i = 0; i < 4; i++) recording_row(&r, GGS_TABLE_LOSSES, &losses[i]);
+    recording_done(&r, &trace);
+    assert_int_equal(ggs_gaps_list(&g, &trace, 0, INT64_MAX, &error), 0);
+    assert_int_equal(g.n, 3);
+    assert_int_equal(g.gap[0].begin_ns, 30);
+    assert_int_equal(g.gap[0].end_ns, 30);
+    assert_int_equal(g.gap[1].end_ns, 900);
+    assert_int_equal(g.gap[2].begin_ns, SMALL_BEGIN + SMALL_APART); // reaches over the run
+    assert_int_equal(g.gap[2].end_ns, SMALL_BEGIN + SMALL_APART + SMALL_RUN_NS);
+    assert_int_equal(g.gap[2].count, 4);
+    ggs_gaps_release(&g);
+    assert_int_equal(ggs_gaps_list(&g, &trace, 900, 1000, &error), 0);
+    assert_int_equal(g.n, 1);
+    ggs_gaps_release(&g);
+    recording_close(&r, &trace);
+}
+
+// ---- buffers ----
+
+static void test_occupancy(void ** state) {
+    (void) state;
+    struct recording     r;
+    struct ggs_trace     trace;
+    struct ggs_occupancy o;
+    uint64_t             curve[4];
+    recording_open(&r);
+    recording_buffer(&r, 1000, GGS_CLASS_WEIGHTS, 0, -1);
+    recording_buffer(&r, 500, GGS_CLASS_COMPUTE, 100000, 600000);
+    recording_buffer(&r, 700, GGS_CLASS_COMPUTE, 600000, 900000); // takes the place of the one before
+    struct ggs_buffer mapped = {.buffer = 4, .size = 9999, .class_ = GGS_CLASS_WEIGHTS, .file = 1, .end_ns = -1};
+    recording_row(&r, GGS_TABLE_BUFFERS, &mapped);
+    struct ggs_transfer t = {.kind = GGS_TRANSFER_SET, .to_buffer = 1, .bytes = 40, .duration_ns = 3};
+    recording_row(&r, GGS_TABLE_TRANSFERS, &t);
+    recording_row(&r, GGS_TABLE_TRANSFERS, &t);
+    t.to_buffer = 2;
+    recording_row(&r, GGS_TABLE_TRANSFERS, &t);
+    recording_done(&r, &trace);
+    assert_int_equal(ggs_occupancy_compute(&o, &trace, &error), 0);
+    assert_int_equal(o.peak_bytes, 1700);
+    assert_int_equal(o.peak_ns, 600000);
+    assert_int_equal(o.class_peak[GGS_CLASS_COMPUTE], 700);
+    assert_int_equal(o.mapped_bytes, 9999);
+    assert_int_equal(o.n_events, 5);
+    assert_int_equal(o.n_transfers, 2);
+    assert_int_equal(o.transfers[0].count, 2);
+    assert_int_equal(o.transfers[0].bytes, 80);
+    ggs_occupancy_curve(&o, curve, 4); // quarters of a millisecond
+    assert_int_equal(curve[0], 1500);
+    assert_int_equal(curve[1], 1500);
+    assert_int_equal(curve[2], 1700);
+    assert_int_equal(curve[3], 1700);
+    ggs_occupancy_release(&o);
+    recording_close(&r, &trace);
+}
+
+// ---- heat ----
+
+static const struct ggs_heat_place * heat_of(const struct ggs_heat * heat, const struct ggs_model_map * map,
+                                             const char * name) {
+    for (uint64_t i = 0; i < map->n; i++)
+        if (strcmp(map->places[i].name, name) == 0) return &heat->places[i];
+    fail_msg("no place %s", name);
+    return NULL;
+}
+
+static void test_heat(void ** state) {
+    (void) state;
+    struct recording     r;
+    struct ggs_trace     trace;
+    struct ggs_model_map map;
+    struct ggs_heat      heat;
+    struct ggs_totals    t;
+    with_warmup(&r);
+    recording_done(&r, &trace);
+    assert_int_equal(ggs_model_map_make(&map, &trace, &error), 0);
+    assert_int_equal(map.n, 3);
+    assert_int_equal(map.from_trace, 1);
+    assert_int_equal(ggs_model_map_find(&map, 1, 3255), 2);
+    assert_int_equal(ggs_model_map_find(&map, 1, 3256), -1);
+    assert_int_equal(ggs_heat_compute(&heat, &trace, &map, 0, INT64_MAX, &error), 0);
+    assert_int_equal(heat_of(&heat, &map, "token_embd.weight")->reads, 2);
+    assert_int_equal(heat_of(&heat, &map, "token_embd.weight")->bytes, 64);
+    assert_int_equal(heat_of(&heat, &map, "blk.0.attn_q.weight")->reads, 2);
+    assert_int_equal(heat_of(&heat, &map, "blk.0.attn_q.weight")->bytes, 512);
+    assert_int_equal(heat_of(&heat, &map, "blk.0.attn_q.weight")->last_run, 3);
+    assert_int_equal(heat_of(&heat, &map, "blk.0.attn_norm.weight")->last_node, 1); // at the head
+    assert_int_equal(heat.buffers[0].writes, 8);
+    assert_int_equal(ggs_totals_compute(&t, &trace, &ggs_totals_all, &error), 0);
+    assert_int_equal(heat.touched_bytes, t.touched_bytes); // both ways to the same number
+    assert_int_equal(heat.model_bytes, t.model_bytes);
+    ggs_totals_release(&t);
+    ggs_heat_release(&heat);
+    ggs_model_map_release(&map);
+    recording_close(&r, &trace);
+}
+
+static void test_heat_of_opaque_runs(void ** state) {
+    (void) state;
+    struct recording     r;
+    struct ggs_trace     trace;
+    struct ggs_model_map map;
+    struct ggs_heat      heat;
+    recording_open(&r);
+    small_graph(&r, 1);
+    add_opaque_run(&r, 1, 0, 5000);
+    add_opaque_run(&r, 2, 1, 9000);
+    recording_done(&r, &trace);
+    assert_int_equal(ggs_model_map_make(&map, &trace, &error), 0);
+    assert_int_equal(ggs_heat_compute(&heat, &trace, &map, 0, INT64_MAX, &error), 0);
+    assert_int_equal(heat_of(&heat, &map, "blk.0.attn_q.weight")->reads, 2); // not "never touched"
+    assert_int_equal(heat_of(&heat, &map, "blk.0.attn_norm.weight")->bytes, 64);
+    assert_int_equal(heat_of(&heat, &map, "token_embd.weight")->bytes, 2 * 64); // two rows each time, whichever
+    ggs_heat_release(&heat);
+    ggs_model_map_release(&map);
+    recording_close(&r, &trace);
+}
+
+// ---- weights ----
+
+static void test_weights(void ** state) {
+    (void) state;
+    struct recording   r;
+    struct ggs_trace   trace;
+    struct ggs_totals  t;
+    struct ggs_weights w;
+    small_recording(&r);
+    recording_tensor(&r, "blk.0.ffn_b.weight", F32, 8, 4, 1, in_file(1, 5000)); // that nothing reads
+    recording_tensor(&r, "blk.0.ffn_a.weight", F32, 8, 4, 1, in_file(1, 6000)); // as large
+    recording_done(&r, &trace);
+    assert_int_equal(ggs_totals_compute(&t, &trace, &ggs_totals_all, &error), 0);
+    assert_int_equal(ggs_weights_list(&w, &trace, &t, &error), 0);
+    assert_int_equal(w.n, 5);
+    assert_string_equal(w.weight[0].name, "blk.0.attn_q.weight");
+    assert_int_equal(w.weight[0].bytes, 512);
+    assert_int_equal(w.weight[0].reads, 2);
+    assert_int_equal(w.bytes, 320 + 32 + 256 + 128 + 128);
+    assert_int_equal(w.touched, t.touched_bytes);
+    assert_int_equal(w.never, 2); // not the embedding, of which two rows were read
+    assert_int_equal(w.never_bytes, 256);
+    assert_int_equal(w.partial, 1);
+    assert_int_equal(w.untouched_bytes, 320 - 64);
+    assert_int_equal(w.n_cold, 3); // ties are all there
+    assert_string_equal(w.cold[0]->name, "token_embd.weight");
+    assert_string_equal(w.cold[1]->name, "blk.0.ffn_a.weight");
+    assert_string_equal(w.cold[2]->name, "blk.0.ffn_b.weight");
+    assert_int_equal(w.unread, 1);
+    ggs_weights_release(&w);
+    ggs_totals_release(&t);
+    recording_close(&r, &trace);
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_totals),
+        cmocka_unit_test(test_totals_of_a_part),
+        cmocka_unit_test(test_time_of_opaque_runs_is_a_row),
+        cmocka_unit_test(test_groups_of_opaque_runs),
+        cmocka_unit_test(test_groups),
+        cmocka_unit_test(test_threads_have_times_and_no_bytes),
+        cmocka_unit_test(test_overview),
+        cmocka_unit_test(test_lanes_of_opaque_runs),
+        cmocka_unit_test(test_gaps),
+        cmocka_unit_test(test_occupancy),
+        cmocka_unit_test(test_heat),
+        cmocka_unit_test(test_heat_of_opaque_runs),
+        cmocka_unit_test(test_weights),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
