@@ -49,7 +49,8 @@ enum {
     KEY_RESIDENCY,
     KEY_IO,
     KEY_MEMORY,
-    KEY_COLD
+    KEY_COLD,
+    KEY_GPU_OPS
 };
 
 static const struct argp_option recording_options[] = {
@@ -62,6 +63,8 @@ static const struct argp_option recording_options[] = {
     {"follow", KEY_FOLLOW, NULL, 0, "Record programs that the program starts, too", 0},
     {"spool", KEY_SPOOL, "DIR", 0, "Keep the recording in DIR until it is sealed (/dev/shm if that has room)", 0},
     {"engine", KEY_ENGINE, "DIR", 0, "Let the program use the llama.cpp libraries in DIR", 0},
+    {"gpu-ops", KEY_GPU_OPS, "first:N|all|none", 0,
+     "On CUDA, time ops until N graph runs after the first generated token (first:32), in all runs, or in none", 0},
     {"quiet", 'q', NULL, 0, "No summary", 0},
     {NULL, 0, NULL, 0, "The machine:", 11},
     {"prove", KEY_PROVE, NULL, 0,
@@ -76,6 +79,12 @@ static const struct argp_option recording_options[] = {
      "Drop the model from the page cache first: FILE, or what the command names with -m", 0},
     {0},
 };
+
+static bool is_window(const char * text) {
+    uint64_t runs;
+    if (strcmp(text, "all") == 0 || strcmp(text, "none") == 0) return true;
+    return strncmp(text, "first:", 6) == 0 && ggs_parse_u64(text + 6, 1, UINT32_MAX, &runs);
+}
 
 static error_t parse_option(int key, char * argument, struct argp_state * state) {
     struct ggs_recording * recording = state->input;
@@ -127,6 +136,11 @@ static error_t parse_option(int key, char * argument, struct argp_state * state)
         case KEY_MAX_SIZE:
             if (!ggs_parse_bytes(argument, &recording->max_size) || recording->max_size < LEAST_SIZE)
                 argp_error(state, "--max-size takes a size of at least 4M, such as 512M or 2G, not '%s'", argument);
+            return 0;
+        case KEY_GPU_OPS:
+            if (!is_window(argument))
+                argp_error(state, "--gpu-ops takes first:N with N of at least 1, all or none, not '%s'", argument);
+            recording->gpu_ops = argument;
             return 0;
         case KEY_POLICY:
             if (strcmp(argument, "stop") != 0 && strcmp(argument, "ring") != 0)
@@ -231,6 +245,7 @@ static int make_environment(struct attempt * attempt, struct ggs_error * error) 
     ggs_environment_set(environment, "GGSCOPE_SPOOL", attempt->place.folder);
     ggs_environment_set(environment, "GGSCOPE_MAX_SIZE", number);
     ggs_environment_set(environment, "GGSCOPE_POLICY", recording->policy == NULL ? "stop" : recording->policy);
+    if (recording->gpu_ops != NULL) ggs_environment_set(environment, "GGSCOPE_GPU_OPS", recording->gpu_ops);
     if (recording->follow) ggs_environment_set(environment, "GGSCOPE_FOLLOW", "1");
     if (recording->prove) ggs_environment_set(environment, "GGSCOPE_PROVE", "1");
     if (recording->residency) ggs_environment_set(environment, "GGSCOPE_RESIDENCY", "1");
