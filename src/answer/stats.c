@@ -162,6 +162,7 @@ static void write_totals(struct ggs_json * json, const struct ggs_totals * t) {
         GGS_FIELD(struct ggs_totals, threads, "threads"),
         GGS_FIELD(struct ggs_totals, runs, "runs"),
         GGS_FIELD(struct ggs_totals, interrupted_runs, "interrupted_runs"),
+        GGS_FIELD(struct ggs_totals, runs_without_waits, "runs_without_waits"),
         GGS_FIELD(struct ggs_totals, nodes, "nodes"),
         GGS_FIELD(struct ggs_totals, executed, "executed"),
         GGS_FIELD(struct ggs_totals, absorbed, "absorbed"),

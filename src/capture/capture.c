@@ -122,7 +122,7 @@ static void let_spool_go(void) {
 }
 
 static void child_of_fork(void) {
-    let_spool_go();
+    if (!ggs_sandboxed()) let_spool_go();
     // The child shares our mappings: it must not write there, also not the end of what this thread was doing. No lock is taken in it,
     // because a thread that it does not have may hold it: while the state is off, only ggs_resolve takes one.
     set_state(GGS_CAPTURE_OFF);

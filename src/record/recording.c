@@ -341,9 +341,51 @@ static void tell_blindness(const struct ggs_spool_facts * facts, const struct at
     ggs_libraries_release(&capture);
 }
 
+// The program has ended: what its journal says goes into experiment.json.
+struct ending {
+    struct attempt * attempt;
+    int              wait_status;
+    bool             discard; // the program failed before it computed anything, and has said why
+};
+
+static int complete(void * context, const struct ggs_spool_facts * facts, struct ggs_error * error) {
+    struct ending *  ending  = context;
+    struct attempt * attempt = ending->attempt;
+    ending->discard          = facts->runs == 0 && attempt->recording->discard && WIFEXITED(ending->wait_status) &&
+                      WEXITSTATUS(ending->wait_status) != 0;
+    if (ending->discard) return GGS_ABSENT;
+    if (attempt->recording->residency)
+        json_object_object_add(ggs_experiment_machine(&attempt->experiment), "residency",
+                               json_object_new_string(!facts->resident             ? "none"
+                                                      : facts->resident_in_process ? "pagemap"
+                                                                                   : "mincore"));
+    ggs_observation_note(&attempt->observation, &attempt->experiment);
+    ggs_observation_check_files(&attempt->observation, facts->files, facts->n_files);
+    int status = ggs_experiment_complete(&attempt->experiment, ending->wait_status, facts, error);
+    if (status == 0 && facts->seen) tell_blindness(facts, attempt);
+    return status;
+}
+
+// Nothing of ggml was seen: an experiment that is empty, and why.
+static int finish_empty(struct ending * ending) {
+    struct attempt *       attempt = ending->attempt;
+    struct ggs_spool_facts nothing = {0};
+    struct ggs_error       error;
+    int                    status = complete(ending, &nothing, &error);
+    if (ending->discard) {
+        ggs_experiment_discard(&attempt->experiment);
+        return 1;
+    }
+    if (status != 0) fprintf(stderr, "ggscope: %s\n", error.text);
+    remove_spool(attempt);
+    tell_nothing_seen(attempt, ending->wait_status);
+    return 1;
+}
+
 // Seals. Returns 0, or 1 if the recording is not what it should be.
 static int finish(struct attempt * attempt, int wait_status) {
-    struct ggs_spool_facts facts = {0};
+    const char *           directory = attempt->experiment.directory;
+    struct ending          ending    = {.attempt = attempt, .wait_status = wait_status};
     struct ggs_error       error;
     struct ggs_seal_result result;
     bool                   quiet = attempt->recording->quiet;
@@ -351,45 +393,23 @@ static int finish(struct attempt * attempt, int wait_status) {
         fprintf(
             stderr,
             "ggscope: a process that the program started is still being recorded; when it has ended: ggscope seal %s\n",
-            attempt->experiment.directory);
+            directory);
         return 0;
     }
     ggs_lock_release(&attempt->place.lock);
-    int status = ggs_spool_facts_read(&facts, attempt->place.folder, &error);
-    if (status == 0 && facts.runs == 0 && attempt->recording->discard && WIFEXITED(wait_status) &&
-        WEXITSTATUS(wait_status) != 0) {
+    if (!ggs_spool_place_has_segments(directory)) return finish_empty(&ending);
+    int status = ggs_seal_experiment(&attempt->experiment, quiet, complete, &ending, &result, &error);
+    if (ending.discard) {
         ggs_experiment_discard(&attempt->experiment);
-        ggs_spool_facts_release(&facts);
         return 1;
     }
-    if (status == 0 && attempt->recording->residency)
-        json_object_object_add(ggs_experiment_machine(&attempt->experiment), "residency",
-                               json_object_new_string(!facts.resident             ? "none"
-                                                      : facts.resident_in_process ? "pagemap"
-                                                                                  : "mincore"));
-    if (status == 0) {
-        ggs_observation_note(&attempt->observation, &attempt->experiment);
-        ggs_observation_check_files(&attempt->observation, facts.files, facts.n_files);
-        status = ggs_experiment_complete(&attempt->experiment, wait_status, &facts, &error);
-    }
-    if (status == 0 && !facts.seen) {
-        remove_spool(attempt);
-        tell_nothing_seen(attempt, wait_status);
-        ggs_spool_facts_release(&facts);
-        return 1;
-    }
-    if (status == 0) status = ggs_seal_experiment(&attempt->experiment, quiet, &result, &error);
     if (status != 0) {
-        fprintf(stderr, "ggscope: %s; once that is mended: ggscope seal %s\n", error.text,
-                attempt->experiment.directory);
-    } else {
-        tell_blindness(&facts, attempt);
-        if (attempt->recording->follow) ggs_seal_followed(attempt->experiment.directory, quiet);
-        if (!quiet && attempt->recording->summarise != NULL)
-            attempt->recording->summarise(attempt->experiment.directory, stderr);
+        fprintf(stderr, "ggscope: %s; once that is mended: ggscope seal %s\n", error.text, directory);
+        return 1;
     }
-    ggs_spool_facts_release(&facts);
-    return status == 0 ? 0 : 1;
+    if (attempt->recording->follow) ggs_seal_followed(directory, quiet);
+    if (!quiet && attempt->recording->summarise != NULL) attempt->recording->summarise(directory, stderr);
+    return 0;
 }
 
 static int exit_status(int wait_status) {

@@ -34,14 +34,13 @@ static bool is_short(void) {
     return ggs_memory_anonymous() + ggs_memory_untouched() + reserve(limit) / 2 > limit;
 }
 
-bool ggs_budget_due(bool grown) {
-    static uint32_t waited, runs;
-    uint64_t        fresh = ggs_weights_new(), total = ggs_weights_total();
-    // A graph that is run in pieces shows its weights one by one.
-    if (fresh > 0 && (8 * fresh >= total || ++waited >= PATIENCE)) {
-        waited = 0;
-        return true;
-    }
+bool ggs_budget_due(bool grown, bool piece) {
+    static uint32_t runs;
+    static uint64_t seen;
+    uint64_t        total = ggs_weights_total();
+    bool            more  = total != seen;
+    seen                  = total;
+    if (ggs_weights_new() > 0 && !(piece && more)) return true;
     return (grown || ++runs % PATIENCE == 0) && is_short();
 }
 

@@ -23,6 +23,7 @@ enum {
     FLAG_COMPUTE = 16,
     TENSOR_BYTES = sizeof(struct abi_tensor) + 16, // behind the name: a pointer, and padding
     SPINS        = 4000,
+    SMALL_RUN    = 3, // uses
     MOST_GROUPS  = 1024,
 };
 
@@ -470,7 +471,7 @@ static bool prepare(const struct abi_graph * graph) {
         return false;
     }
     if (!survey(graph, ggs_weights_new() > 0 || ggs_weights_total() == 0) || run.n_uses == 0) return false;
-    if (ggs_budget_due(run.grown)) {
+    if (ggs_budget_due(run.grown, run.n_uses < SMALL_RUN)) {
         ggs_queue_reset();
         if (!ggs_budget_decide()) return false;
         for (uint32_t i = 0; i < run.n_routings; i++) { // small ones are no use of their own

@@ -66,8 +66,7 @@ int ggs_experiments_take(struct ggs_experiments * experiments, unsigned index, s
                          struct ggs_error * error) {
     *out = NULL;
     if (index >= experiments->n)
-        return ggs_fail(error, GGS_ABSENT, "there is no experiment %u here; they are numbered from 0 to %u", index,
-                        (unsigned) experiments->n - 1);
+        return ggs_fail(error, GGS_ABSENT, "there is no experiment %u here, of %u", index, (unsigned) experiments->n);
     struct place * place = &experiments->places[index];
     if (place->snapshot == NULL) {
         *error = place->error;

@@ -88,3 +88,12 @@ test("every verb has a man page, a line in ggscope(1) and one in --help", () => 
         assert.match(run(ggscope, [command, "--help"]).stdout, new RegExp(`^Usage: ggscope ${command} `), `ggscope ${command} --help`);
     }
 });
+
+test("every file that docs/architecture.md names is there, and it says where twelve kinds of change go", () => {
+    const page = read("docs/architecture.md");
+    const named = [...page.matchAll(/`((?:src|include|ui|tests|docs|cmake|scripts)\/[A-Za-z0-9_./-]+)`/g)].map((m) => m[1]).filter((name) => !name.includes("VERB"));
+    assert.ok(named.length > 40, `${named.length} names`);
+    for (const name of named) assert.ok(existsSync(join(root, name)), `docs/architecture.md names ${name}, which is not there`);
+    const rows = page.split("## Where do I add ...?")[1].split("\n## ")[0].split("\n").filter((line) => line.startsWith("| ") && !line.startsWith("| a new "));
+    assert.equal(rows.length, 12);
+});
