@@ -18,6 +18,18 @@ endif()
 if(TARGET test-slots)
     target_sources(test-slots PRIVATE src/capture/slots.c src/capture/segment.c tests/unit/no-sandbox.c)
 endif()
+# CUPTI and the driver are looked for by these names, and found in the process already.
+if(TARGET test-cuda)
+    target_sources(test-cuda PRIVATE src/capture/device/cuda.c)
+    add_library(cupti-stand-in SHARED tests/unit/cupti-stand-in.c)
+    set_target_properties(cupti-stand-in PROPERTIES OUTPUT_NAME cupti SOVERSION 13 C_VISIBILITY_PRESET default
+        LIBRARY_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/tests/cuda)
+    add_library(driver-stand-in SHARED tests/unit/driver-stand-in.c)
+    set_target_properties(driver-stand-in PROPERTIES OUTPUT_NAME cuda SOVERSION 1 C_VISIBILITY_PRESET default
+        LIBRARY_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/tests/cuda)
+    target_link_libraries(driver-stand-in PRIVATE cupti-stand-in)
+    target_link_libraries(test-cuda PRIVATE -Wl,--no-as-needed cupti-stand-in driver-stand-in)
+endif()
 target_sources(test-zstd-decode PRIVATE src/wasm/zstd-decode.c)
 if(TARGET test-stream)
     target_sources(test-stream PRIVATE src/stream/memory.c)
