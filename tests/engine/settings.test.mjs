@@ -128,13 +128,13 @@ test("the form of tensor-tracing users: llama_binary is the program, with -no-cn
     const content = (binary) => ({
         paths: { llama_cpp_dir: "llama.cpp", llama_binary: binary, webui_data_dir: "webui/data" },
         temp_files: { trace: "trace.bin", anything: [1, 2, { at: "all" }] },
-        experiment: { model_path: "models/tiny.gguf", prompt: "Hello world", tokens_to_generate: 2 },
+        experiment: { model_path: "models/tiny.gguf", prompt: "Hello world", tokens_to_generate: 2, n_gpu_layers: 3, override_tensor: "attn=CPU" },
     });
     for (const binary of ["llama.cpp/build/bin/llama-cli", "build/bin/llama-cli"]) { // from the file, or from llama_cpp_dir
         const out = fresh();
         const result = run(ggscope, ["run", "--settings", settings(content(binary), directory), "-o", out]);
         assert.equal(result.status, 0, result.stderr);
-        assert.deepEqual(json(out).command, [program, "-m", join(directory, "llama.cpp", "models", "tiny.gguf"), "-p", "Hello world", "-n", "2", "-no-cnv"]);
+        assert.deepEqual(json(out).command, [program, "-m", join(directory, "llama.cpp", "models", "tiny.gguf"), "-p", "Hello world", "-n", "2", "-ngl", "3", "-ot", "attn=CPU", "-no-cnv"]);
         assert.equal(json(out).model_files[0].path, tiny);
         const web = join(directory, "webui", "data"); // the JSON export, one trace and one graph per token step
         for (const folder of ["traces", "graphs"]) assert.deepEqual(readdirSync(join(web, folder)).sort(), ["token-00000.json", "token-00001.json"]);
