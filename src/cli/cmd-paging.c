@@ -79,7 +79,7 @@ static void check(const void * input, struct argp_state * state) {
         argp_error(state, "--json, --csv and --suggest exclude each other");
 }
 
-// The readahead of the device that the model lies on; false where the file is not here, or the device does not tell.
+// The readahead of the device that the model lies on; false if the file is not here, or the device does not tell.
 static bool find_readahead(struct ggs_trace * trace, uint64_t * bytes) {
     for (uint64_t i = 0; i < trace->n_files; i++) {
         struct stat status;

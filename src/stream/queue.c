@@ -77,7 +77,7 @@ bool ggs_queue_holds(const struct ggs_weight * weight) {
     return ggs_weight_span(weight).bytes <= size;
 }
 
-// Room for `bytes` in one piece: the end of the ring is left empty where they do not fit there.
+// Room for `bytes` in one piece: the end of the ring is left empty if they do not fit there.
 static bool take_room(uint64_t bytes, uint64_t * begin, uint64_t * behind) {
     uint64_t rounded = (bytes + 4095) / 4096 * 4096, at = tail;
     if (size == 0 || rounded > size) return false;
@@ -154,7 +154,7 @@ static void ask(struct ggs_load * load, const struct ggs_weight * weight, char *
     ggs_reader_ask(load, ggs_files_get(weight->file)->direct, span.offset, span.bytes, span.needed, to);
 }
 
-// Asks for one weight. False where there is no room for it now.
+// Asks for one weight. False if there is no room for it now.
 static bool push(struct ggs_weight * w) {
     if (end - first == ENTRIES) return false;
     struct entry e = {.weight = w, .lap = cursor_lap, .bytes = w->bytes};

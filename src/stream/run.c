@@ -53,7 +53,7 @@ struct table {
 };
 
 static struct {
-    pthread_mutex_t lock; // held by whoever runs a graph, or changes what runs depend on
+    pthread_mutex_t lock; // held while a graph runs, and while what runs depend on is changed
     bool            running;
     uint64_t        generation;
     struct use *    uses;
@@ -111,7 +111,7 @@ static bool is_computed(const struct abi_tensor * node, bool has_flag) {
     return true;
 }
 
-// Bytes of a tensor without gaps, 0 where it has some.
+// Bytes of a tensor without gaps, 0 if it has some.
 static uint64_t dense_bytes(const struct abi_tensor * t) {
     int64_t  block = ggs_engine.block_size(t->type);
     uint64_t bytes = ggs_engine.type_size(t->type);

@@ -254,7 +254,7 @@ static uint64_t on_clock(void) {
 struct search {
     char     folders[4][512]; // of CUDA's libraries in this process
     unsigned n;
-    int      major; // of its runtime, 0 where unknown
+    int      major; // of its runtime, 0 if unknown
 };
 
 static int note_library(struct dl_phdr_info * info, size_t size, void * data) {

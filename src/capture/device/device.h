@@ -12,7 +12,7 @@
 // Which node: in their loop over a graph the backends call ggml_is_empty(node), through the dynamic linker, for each node that they do
 // not skip, in order, before they record its commands. A jump from node i to j means that i+1 .. j-1 were computed together with i,
 // or are empty. Other places of the backend call the function too: only the return address that asked for the graph's first node
-// counts, and as long as no command was seen, whoever asks for the first node begins anew (CUDA's backend first looks whether it can
+// counts, and as long as no command was seen, a call for the first node begins anew (CUDA's backend first looks whether it can
 // capture the graph, old releases of Vulkan's make a dry pass).
 #pragma once
 
@@ -38,7 +38,7 @@ struct ggs_device_op {
     uint32_t node;
     uint32_t queue;
     uint64_t submit;           // ticks: when the loop came to it
-    uint64_t begin_ns, end_ns; // on the device, as CLOCK_MONOTONIC; 0 where no commands were stamped
+    uint64_t begin_ns, end_ns; // on the device, as CLOCK_MONOTONIC; 0 if no commands were stamped
     uint64_t first, last;      // the clock's
 };
 

@@ -114,7 +114,7 @@ static struct stamps * stamps_of(struct ggs_device_run * run, struct device * de
     return stamps->device == device && device->pool != VK_NULL_HANDLE ? stamps : NULL;
 }
 
-// The next stamp, UINT32_MAX where there is none left.
+// The next stamp, UINT32_MAX if there is none left.
 static uint32_t take(struct stamps * stamps) {
     struct device * device = stamps->device;
     if (stamps->n_blocks == 0 || stamps->used == BLOCK) {
