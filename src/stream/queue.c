@@ -220,7 +220,7 @@ static bool wait_for(struct ggs_load * load) {
             ggs_stream_counts.wait_ns += ggs_stream_clock() - begin;
         }
     }
-    if (load->failed) ggs_stream_counts.failed++;
+    if (load->failed) ggs_stream_note_failure();
     return !load->failed;
 }
 

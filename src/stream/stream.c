@@ -11,6 +11,7 @@
 
 #include "capture/preload.h"
 #include "capture/resolve.h"
+#include "stream/files.h"
 #include "stream/reader.h"
 #include "stream/run.h"
 #include "stream/weights.h"
@@ -55,6 +56,13 @@ void ggs_stream_give_up(const char * format, ...) {
     va_start(arguments, format);
     say(format, arguments);
     va_end(arguments);
+}
+
+void ggs_stream_note_failure(void) {
+    ggs_stream_counts.failed++;
+    if (ggs_files_changed() >= 0)
+        ggs_stream_give_up(
+            "the model file was changed or cut while it is in use: nothing more is streamed, weights come from the mapping");
 }
 
 // ---- settings ----
