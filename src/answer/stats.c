@@ -13,8 +13,8 @@
 #include "base/json-read.h"
 
 static const char * const by_names[GGS_BY_COUNT] = {
-    [GGS_BY_OP] = "op",         [GGS_BY_LAYER] = "layer",   [GGS_BY_COMPONENT] = "component",
-    [GGS_BY_TENSOR] = "tensor", [GGS_BY_THREAD] = "thread", [GGS_BY_TOKEN] = "token",
+    [GGS_BY_OP] = "op",         [GGS_BY_LAYER] = "layer", [GGS_BY_COMPONENT] = "component", [GGS_BY_TENSOR] = "tensor",
+    [GGS_BY_THREAD] = "thread", [GGS_BY_TOKEN] = "token", [GGS_BY_DEVICE] = "device",
 };
 
 const char * ggs_stats_by_name(enum ggs_by by) {
@@ -162,6 +162,7 @@ static void write_totals(struct ggs_json * json, const struct ggs_totals * t) {
         GGS_FIELD(struct ggs_totals, threads, "threads"),
         GGS_FIELD(struct ggs_totals, runs, "runs"),
         GGS_FIELD(struct ggs_totals, interrupted_runs, "interrupted_runs"),
+        GGS_FIELD(struct ggs_totals, runs_without_waits, "runs_without_waits"),
         GGS_FIELD(struct ggs_totals, nodes, "nodes"),
         GGS_FIELD(struct ggs_totals, executed, "executed"),
         GGS_FIELD(struct ggs_totals, absorbed, "absorbed"),
@@ -257,6 +258,7 @@ static void write_groups(struct ggs_json * json, enum ggs_by by, const struct gg
         [GGS_BY_COMPONENT] = {GGS_FIELD(struct ggs_group, name, "component")},
         [GGS_BY_TENSOR]    = {GGS_FIELD(struct ggs_group, name, "name")},
         [GGS_BY_THREAD]    = {GGS_FIELD(struct ggs_group, order, "thread")},
+        [GGS_BY_DEVICE]    = {GGS_FIELD(struct ggs_group, name, "device")},
         [GGS_BY_TOKEN]     = {GGS_FIELD_OR_NULL(struct ggs_group, order, "token")},
     };
     char key[32];

@@ -163,6 +163,7 @@ static void put_counts(struct ggs_json * json, const struct ggs_overview * o) {
         GGS_FIELD(struct ggs_overview, lost, "lost"),
         GGS_FIELD(struct ggs_overview, unseen, "unseen"),
         GGS_FIELD(struct ggs_overview, interrupted_runs, "interrupted_runs"),
+        GGS_FIELD(struct ggs_overview, runs_without_waits, "runs_without_waits"),
         {0},
     };
     static const struct ggs_field slowest[] = {GGS_FIELD(struct ggs_overview, slowest_step, "token"),

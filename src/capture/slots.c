@@ -110,11 +110,13 @@ static bool copy_nodes(struct ggs_slot * slot, const struct abi_graph * graph) {
     struct ggs_slot_nodes * nodes = atomic_load_explicit(&slot->nodes, memory_order_relaxed);
     uint32_t                n     = (uint32_t) graph->n_nodes;
     if (nodes == NULL || n > nodes->capacity) {
-        uint32_t capacity = nodes == NULL ? 1024 : nodes->capacity;
+        struct ggs_slot_nodes * older    = nodes;
+        uint32_t                capacity = nodes == NULL ? 1024 : nodes->capacity;
         while (capacity < n) capacity *= 2;
         nodes = calloc(1, sizeof(*nodes) + capacity * sizeof(nodes->node[0]));
         if (nodes == NULL) return false;
         nodes->capacity = capacity;
+        nodes->older    = older;
     }
     for (uint32_t i = 0; i < n; i++) atomic_store_explicit(&nodes->node[i], graph->nodes[i], memory_order_relaxed);
     atomic_store_explicit(&nodes->n, n, memory_order_relaxed);

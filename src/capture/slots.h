@@ -32,6 +32,7 @@ struct ggs_slot_lane {
 
 // The nodes of a slot's run. An array is never freed: a thread that searches may look at it a moment too late.
 struct ggs_slot_nodes {
+    struct ggs_slot_nodes *      older; // the smaller one that it took the place of
     uint32_t                     capacity;
     _Atomic uint32_t             n;
     _Atomic(struct abi_tensor *) node[];

@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include "base/error.h"
+#include "base/spelling.h"
 #include "cli/commands.h"
 #include "cli/exports.h"
 #include "cli/summary.h"
@@ -31,7 +32,12 @@ enum {
     KEY_LOGITS_HASH,
     KEY_EVAL_CALLBACK,
     KEY_VERBOSE,
-    KEY_STREAM
+    KEY_STREAM,
+    KEY_GPU_LAYERS,
+    KEY_DEVICE,
+    KEY_SPLIT_MODE,
+    KEY_MAIN_GPU,
+    KEY_OVERRIDE_TENSOR
 };
 
 static const struct argp_option run_options[] = {
@@ -52,6 +58,13 @@ static const struct argp_option run_options[] = {
     {"no-mmap", KEY_NO_MMAP, NULL, 0, "Read the weights into memory instead of mapping the file", 3},
     {"no-repack", KEY_NO_REPACK, NULL, 0, "Keep the weights in the layout of the file", 3},
     {"stream", KEY_STREAM, NULL, 0, "Read weights ahead of use where the model does not fit into memory", 3},
+
+    {"gpu-layers", KEY_GPU_LAYERS, "N", 0, "Put the weights of N layers on devices (0); also -ngl", 5},
+    {"device", KEY_DEVICE, "NAMES", 0, "Use these devices, such as Vulkan0,Vulkan1, or none", 5},
+    {"split-mode", KEY_SPLIT_MODE, "MODE", 0, "How several devices share a model: none, layer or row", 5},
+    {"main-gpu", KEY_MAIN_GPU, "N", 0, "The device that holds everything with --split-mode none", 5},
+    {"override-tensor", KEY_OVERRIDE_TENSOR, "PATTERN=BUFFER,...", 0,
+     "Put tensors whose names match into other buffers, such as exps=CPU; also -ot", 5},
 
     {"json", KEY_JSON, NULL, 0, "Print one line of JSON instead of the text", 4},
     {"logits-hash", KEY_LOGITS_HASH, NULL, 0, "Compute and hash the logits of every token, those of the prompt too", 4},
@@ -91,6 +104,11 @@ static int setting_of(int key) {
         {KEY_NO_REPACK, GGS_SETTING_NO_REPACK},
         {KEY_TEMPERATURE, GGS_SETTING_TEMPERATURE},
         {KEY_IGNORE_EOS, GGS_SETTING_IGNORE_EOS},
+        {KEY_GPU_LAYERS, GGS_SETTING_GPU_LAYERS},
+        {KEY_DEVICE, GGS_SETTING_DEVICE},
+        {KEY_SPLIT_MODE, GGS_SETTING_SPLIT_MODE},
+        {KEY_MAIN_GPU, GGS_SETTING_MAIN_GPU},
+        {KEY_OVERRIDE_TENSOR, GGS_SETTING_OVERRIDE_TENSOR},
     };
     for (size_t i = 0; i < sizeof(table) / sizeof(table[0]); i++) {
         if (table[i].key == key) return table[i].setting;
@@ -222,7 +240,7 @@ static int build_runner(struct request * request, struct ggs_error * error) {
     if (status != 0) return status;
     add(request, request->runner);
     add(request, "run");
-    for (int i = GGS_SETTING_MODEL; i <= GGS_SETTING_IGNORE_EOS; i++)
+    for (int i = GGS_SETTING_MODEL; i <= GGS_SETTING_OVERRIDE_TENSOR; i++)
         add_setting(request, (enum ggs_setting) i, ggs_setting_forms[i].option);
     if (request->json) add(request, "--json");
     if (request->logits_hash) add(request, "--logits-hash");
@@ -256,6 +274,11 @@ static int build_llama(struct request * request, struct ggs_error * error) {
         {GGS_SETTING_NO_MMAP, "--no-mmap"},
         {GGS_SETTING_NO_REPACK, "--no-repack"},
         {GGS_SETTING_IGNORE_EOS, "--ignore-eos"},
+        {GGS_SETTING_GPU_LAYERS, "-ngl"},
+        {GGS_SETTING_DEVICE, "-dev"},
+        {GGS_SETTING_SPLIT_MODE, "-sm"},
+        {GGS_SETTING_MAIN_GPU, "-mg"},
+        {GGS_SETTING_OVERRIDE_TENSOR, "-ot"},
     };
     for (size_t i = 0; i < sizeof(table) / sizeof(table[0]); i++)
         add_setting(request, table[i].setting, table[i].option);
@@ -308,6 +331,7 @@ int cmd_run(int argc, char ** argv) {
     };
     struct request request             = {0};
     char           directory[PATH_MAX] = "";
+    ggs_spell_options(argc, argv);
     if (argp_parse(&argp, argc, argv, 0, NULL, &request) != 0) return 2;
 
     struct ggs_error error;

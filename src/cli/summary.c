@@ -51,13 +51,18 @@ static void print_bytes(FILE * out, const struct ggs_totals * t) {
 }
 
 static void print_doubts(FILE * out, const struct ggs_totals * t) {
-    char number[GGS_NUMBER_LENGTH];
+    char number[GGS_NUMBER_LENGTH], other[GGS_NUMBER_LENGTH];
     if (t->proved) fputs("prove     recorded with --prove: all times are distorted\n", out);
     if (t->dropped > 0) fprintf(out, "lost      %s records could not be kept\n", ggs_format_count(number, t->dropped));
     if (t->unseen > 0) fprintf(out, "unseen    %s nodes that no hook saw\n", ggs_format_count(number, t->unseen));
     if (t->opaque > 0)
         fprintf(out, "opaque    %s nodes ran on a backend that is seen as a whole only\n",
                 ggs_format_count(number, t->opaque));
+    if (t->runs_without_waits > 0)
+        fprintf(out,
+                "waits     not seen in %s of %s graph runs: this engine's barrier is inside its compute loop; ends of\n"
+                "          ops on threads other than the first are bounds\n",
+                ggs_format_count(number, t->runs_without_waits), ggs_format_count(other, t->runs));
     if (t->interrupted_runs > 0)
         fprintf(out, "cut off   %s graph runs had no end\n", ggs_format_count(number, t->interrupted_runs));
     if (t->dropped + t->unseen + t->interrupted_runs == 0) fputs("lost      nothing\n", out);

@@ -49,7 +49,8 @@ enum {
     KEY_RESIDENCY,
     KEY_IO,
     KEY_MEMORY,
-    KEY_COLD
+    KEY_COLD,
+    KEY_GPU_OPS
 };
 
 static const struct argp_option recording_options[] = {
@@ -62,6 +63,8 @@ static const struct argp_option recording_options[] = {
     {"follow", KEY_FOLLOW, NULL, 0, "Record programs that the program starts, too", 0},
     {"spool", KEY_SPOOL, "DIR", 0, "Keep the recording in DIR until it is sealed (/dev/shm if that has room)", 0},
     {"engine", KEY_ENGINE, "DIR", 0, "Let the program use the llama.cpp libraries in DIR", 0},
+    {"gpu-ops", KEY_GPU_OPS, "first:N|all|none", 0,
+     "On CUDA, time ops until N graph runs after the first generated token (first:32), in all runs, or in none", 0},
     {"quiet", 'q', NULL, 0, "No summary", 0},
     {NULL, 0, NULL, 0, "The machine:", 11},
     {"prove", KEY_PROVE, NULL, 0,
@@ -76,6 +79,12 @@ static const struct argp_option recording_options[] = {
      "Drop the model from the page cache first: FILE, or what the command names with -m", 0},
     {0},
 };
+
+static bool is_window(const char * text) {
+    uint64_t runs;
+    if (strcmp(text, "all") == 0 || strcmp(text, "none") == 0) return true;
+    return strncmp(text, "first:", 6) == 0 && ggs_parse_u64(text + 6, 1, UINT32_MAX, &runs);
+}
 
 static error_t parse_option(int key, char * argument, struct argp_state * state) {
     struct ggs_recording * recording = state->input;
@@ -127,6 +136,11 @@ static error_t parse_option(int key, char * argument, struct argp_state * state)
         case KEY_MAX_SIZE:
             if (!ggs_parse_bytes(argument, &recording->max_size) || recording->max_size < LEAST_SIZE)
                 argp_error(state, "--max-size takes a size of at least 4M, such as 512M or 2G, not '%s'", argument);
+            return 0;
+        case KEY_GPU_OPS:
+            if (!is_window(argument))
+                argp_error(state, "--gpu-ops takes first:N with N of at least 1, all or none, not '%s'", argument);
+            recording->gpu_ops = argument;
             return 0;
         case KEY_POLICY:
             if (strcmp(argument, "stop") != 0 && strcmp(argument, "ring") != 0)
@@ -231,6 +245,7 @@ static int make_environment(struct attempt * attempt, struct ggs_error * error) 
     ggs_environment_set(environment, "GGSCOPE_SPOOL", attempt->place.folder);
     ggs_environment_set(environment, "GGSCOPE_MAX_SIZE", number);
     ggs_environment_set(environment, "GGSCOPE_POLICY", recording->policy == NULL ? "stop" : recording->policy);
+    if (recording->gpu_ops != NULL) ggs_environment_set(environment, "GGSCOPE_GPU_OPS", recording->gpu_ops);
     if (recording->follow) ggs_environment_set(environment, "GGSCOPE_FOLLOW", "1");
     if (recording->prove) ggs_environment_set(environment, "GGSCOPE_PROVE", "1");
     if (recording->residency) ggs_environment_set(environment, "GGSCOPE_RESIDENCY", "1");
@@ -326,9 +341,51 @@ static void tell_blindness(const struct ggs_spool_facts * facts, const struct at
     ggs_libraries_release(&capture);
 }
 
+// The program has ended: what its journal says goes into experiment.json.
+struct ending {
+    struct attempt * attempt;
+    int              wait_status;
+    bool             discard; // the program failed before it computed anything, and has said why
+};
+
+static int complete(void * context, const struct ggs_spool_facts * facts, struct ggs_error * error) {
+    struct ending *  ending  = context;
+    struct attempt * attempt = ending->attempt;
+    ending->discard          = facts->runs == 0 && attempt->recording->discard && WIFEXITED(ending->wait_status) &&
+                      WEXITSTATUS(ending->wait_status) != 0;
+    if (ending->discard) return GGS_ABSENT;
+    if (attempt->recording->residency)
+        json_object_object_add(ggs_experiment_machine(&attempt->experiment), "residency",
+                               json_object_new_string(!facts->resident             ? "none"
+                                                      : facts->resident_in_process ? "pagemap"
+                                                                                   : "mincore"));
+    ggs_observation_note(&attempt->observation, &attempt->experiment);
+    ggs_observation_check_files(&attempt->observation, facts->files, facts->n_files);
+    int status = ggs_experiment_complete(&attempt->experiment, ending->wait_status, facts, error);
+    if (status == 0 && facts->seen) tell_blindness(facts, attempt);
+    return status;
+}
+
+// Nothing of ggml was seen: an experiment that is empty, and why.
+static int finish_empty(struct ending * ending) {
+    struct attempt *       attempt = ending->attempt;
+    struct ggs_spool_facts nothing = {0};
+    struct ggs_error       error;
+    int                    status = complete(ending, &nothing, &error);
+    if (ending->discard) {
+        ggs_experiment_discard(&attempt->experiment);
+        return 1;
+    }
+    if (status != 0) fprintf(stderr, "ggscope: %s\n", error.text);
+    remove_spool(attempt);
+    tell_nothing_seen(attempt, ending->wait_status);
+    return 1;
+}
+
 // Seals. Returns 0, or 1 if the recording is not what it should be.
 static int finish(struct attempt * attempt, int wait_status) {
-    struct ggs_spool_facts facts = {0};
+    const char *           directory = attempt->experiment.directory;
+    struct ending          ending    = {.attempt = attempt, .wait_status = wait_status};
     struct ggs_error       error;
     struct ggs_seal_result result;
     bool                   quiet = attempt->recording->quiet;
@@ -336,45 +393,23 @@ static int finish(struct attempt * attempt, int wait_status) {
         fprintf(
             stderr,
             "ggscope: a process that the program started is still being recorded; when it has ended: ggscope seal %s\n",
-            attempt->experiment.directory);
+            directory);
         return 0;
     }
     ggs_lock_release(&attempt->place.lock);
-    int status = ggs_spool_facts_read(&facts, attempt->place.folder, &error);
-    if (status == 0 && facts.runs == 0 && attempt->recording->discard && WIFEXITED(wait_status) &&
-        WEXITSTATUS(wait_status) != 0) {
+    if (!ggs_spool_place_has_segments(directory)) return finish_empty(&ending);
+    int status = ggs_seal_experiment(&attempt->experiment, quiet, complete, &ending, &result, &error);
+    if (ending.discard) {
         ggs_experiment_discard(&attempt->experiment);
-        ggs_spool_facts_release(&facts);
         return 1;
     }
-    if (status == 0 && attempt->recording->residency)
-        json_object_object_add(ggs_experiment_machine(&attempt->experiment), "residency",
-                               json_object_new_string(!facts.resident             ? "none"
-                                                      : facts.resident_in_process ? "pagemap"
-                                                                                  : "mincore"));
-    if (status == 0) {
-        ggs_observation_note(&attempt->observation, &attempt->experiment);
-        ggs_observation_check_files(&attempt->observation, facts.files, facts.n_files);
-        status = ggs_experiment_complete(&attempt->experiment, wait_status, &facts, &error);
-    }
-    if (status == 0 && !facts.seen) {
-        remove_spool(attempt);
-        tell_nothing_seen(attempt, wait_status);
-        ggs_spool_facts_release(&facts);
-        return 1;
-    }
-    if (status == 0) status = ggs_seal_experiment(&attempt->experiment, quiet, &result, &error);
     if (status != 0) {
-        fprintf(stderr, "ggscope: %s; once that is mended: ggscope seal %s\n", error.text,
-                attempt->experiment.directory);
-    } else {
-        tell_blindness(&facts, attempt);
-        if (attempt->recording->follow) ggs_seal_followed(attempt->experiment.directory, quiet);
-        if (!quiet && attempt->recording->summarise != NULL)
-            attempt->recording->summarise(attempt->experiment.directory, stderr);
+        fprintf(stderr, "ggscope: %s; once that is mended: ggscope seal %s\n", error.text, directory);
+        return 1;
     }
-    ggs_spool_facts_release(&facts);
-    return status == 0 ? 0 : 1;
+    if (attempt->recording->follow) ggs_seal_followed(directory, quiet);
+    if (!quiet && attempt->recording->summarise != NULL) attempt->recording->summarise(directory, stderr);
+    return 0;
 }
 
 static int exit_status(int wait_status) {

@@ -16,6 +16,7 @@ struct ggs_recording {
     bool                 force;
     bool                 follow;
     bool                 quiet;
+    const char *         gpu_ops;    // "first:N", "all" or "none", NULL: the capture library's default
     uint64_t             max_size;   // 0: the default
     const char *         policy;     // "stop" or "ring", NULL: stop
     const char *         spool;      // NULL: the best place

@@ -19,8 +19,8 @@ static void show(void * context, uint64_t done, uint64_t total) {
     ggs_progress_update(progress, done);
 }
 
-int ggs_seal_experiment(const struct ggs_experiment_json * experiment, bool quiet, struct ggs_seal_result * result,
-                        struct ggs_error * error) {
+int ggs_seal_experiment(const struct ggs_experiment_json * experiment, bool quiet, ggs_facts_function facts,
+                        void * context, struct ggs_seal_result * result, struct ggs_error * error) {
     struct ggs_model_files  files = {0};
     struct ggs_disks        disks = {0};
     struct ggs_progress     progress;
@@ -33,6 +33,8 @@ int ggs_seal_experiment(const struct ggs_experiment_json * experiment, bool quie
         .token_text_context = &files,
         .disk               = ggs_disks_find,
         .disk_context       = &disks,
+        .facts              = facts,
+        .facts_context      = context,
         .progress           = quiet ? NULL : show,
         .progress_context   = &progress,
     };
@@ -51,18 +53,11 @@ static bool has(const char * directory, const char * name) {
     return snprintf(path, sizeof(path), "%s/%s", directory, name) < (int) sizeof(path) && lstat(path, &status) == 0;
 }
 
-// What the spool knows goes into experiment.json first, because the trace holds a copy of that.
-static int complete(struct ggs_experiment_json * experiment, struct ggs_error * error) {
-    struct ggs_spool_facts facts;
-    char                   folder[PATH_MAX];
-    snprintf(folder, sizeof(folder), "%s/spool", experiment->directory);
-    int status = ggs_spool_facts_read(&facts, folder, error);
-    if (status != 0) return status;
+static int complete(void * context, const struct ggs_spool_facts * facts, struct ggs_error * error) {
+    struct ggs_experiment_json * experiment = context;
     // A ggscope that was killed between the program's end and the seal has written how it ended.
-    if (strcmp(ggs_experiment_state(experiment), "recording") == 0)
-        status = ggs_experiment_complete(experiment, GGS_END_UNKNOWN, &facts, error);
-    ggs_spool_facts_release(&facts);
-    return status;
+    if (strcmp(ggs_experiment_state(experiment), "recording") != 0) return 0;
+    return ggs_experiment_complete(experiment, GGS_END_UNKNOWN, facts, error);
 }
 
 static int recover(struct ggs_experiment_json * experiment, bool quiet, struct ggs_seal_result * result,
@@ -80,8 +75,7 @@ static int recover(struct ggs_experiment_json * experiment, bool quiet, struct g
     if (!segments && !has(directory, "trace.ggs"))
         return ggs_fail(error, GGS_ABSENT,
                         "%s holds nothing that was recorded: neither a trace nor a spool with segments", directory);
-    if (segments) status = complete(experiment, error);
-    return status == 0 ? ggs_seal_experiment(experiment, quiet, result, error) : status;
+    return ggs_seal_experiment(experiment, quiet, segments ? complete : NULL, experiment, result, error);
 }
 
 int ggs_seal_recover(const char * directory, bool quiet, struct ggs_seal_result * result, struct ggs_error * error) {

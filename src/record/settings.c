@@ -34,6 +34,11 @@ const struct ggs_setting_form ggs_setting_forms[GGS_SETTINGS] = {
     [GGS_SETTING_NO_MMAP]          = {EXPERIMENT, "no_mmap", "--no-mmap", GGS_SETTING_SWITCH, 0, 0},
     [GGS_SETTING_NO_REPACK]        = {EXPERIMENT, "no_repack", "--no-repack", GGS_SETTING_SWITCH, 0, 0},
     [GGS_SETTING_IGNORE_EOS]       = {EXPERIMENT, "ignore_eos", "--ignore-eos", GGS_SETTING_SWITCH, 0, 0},
+    [GGS_SETTING_GPU_LAYERS]       = {EXPERIMENT, "gpu_layers", "--gpu-layers", GGS_SETTING_WHOLE, 0, MOST_TOKENS},
+    [GGS_SETTING_DEVICE]           = {EXPERIMENT, "device", "--device", GGS_SETTING_TEXT, 0, 0},
+    [GGS_SETTING_SPLIT_MODE]       = {EXPERIMENT, "split_mode", "--split-mode", GGS_SETTING_TEXT, 0, 0},
+    [GGS_SETTING_MAIN_GPU]         = {EXPERIMENT, "main_gpu", "--main-gpu", GGS_SETTING_WHOLE, 0, 255},
+    [GGS_SETTING_OVERRIDE_TENSOR]  = {EXPERIMENT, "override_tensor", "--override-tensor", GGS_SETTING_TEXT, 0, 0},
     [GGS_SETTING_ENGINE]           = {PATHS, "engine", "--engine", GGS_SETTING_PATH, 0, 0},
     [GGS_SETTING_OUTPUT]           = {PATHS, "output_dir", "-o", GGS_SETTING_PATH, 0, 0},
     [GGS_SETTING_LLAMA_DIRECTORY]  = {PATHS, "llama_cpp_dir", NULL, GGS_SETTING_PATH, 0, 0},
@@ -47,11 +52,11 @@ const struct ggs_setting_form ggs_setting_forms[GGS_SETTINGS] = {
 static const struct {
     const char *     key;
     enum ggs_setting setting;
-} aliases[] = {{"model", GGS_SETTING_MODEL},        {"n_predict", GGS_SETTING_TOKENS},
-               {"n_threads", GGS_SETTING_THREADS},  {"n_ctx", GGS_SETTING_CONTEXT},
-               {"ctx_size", GGS_SETTING_CONTEXT},   {"n_batch", GGS_SETTING_BATCH},
-               {"batch_size", GGS_SETTING_BATCH},   {"n_ubatch", GGS_SETTING_UBATCH},
-               {"ubatch_size", GGS_SETTING_UBATCH}, {"temp", GGS_SETTING_TEMPERATURE}};
+} aliases[] = {
+    {"model", GGS_SETTING_MODEL},      {"n_predict", GGS_SETTING_TOKENS},       {"n_threads", GGS_SETTING_THREADS},
+    {"n_ctx", GGS_SETTING_CONTEXT},    {"ctx_size", GGS_SETTING_CONTEXT},       {"n_batch", GGS_SETTING_BATCH},
+    {"batch_size", GGS_SETTING_BATCH}, {"n_ubatch", GGS_SETTING_UBATCH},        {"ubatch_size", GGS_SETTING_UBATCH},
+    {"temp", GGS_SETTING_TEMPERATURE}, {"n_gpu_layers", GGS_SETTING_GPU_LAYERS}};
 
 // ---- values ----
 

@@ -37,10 +37,14 @@ function twin(command) {
 
 for (const threads of [1, 2]) {
     test(`the engine's own callback gives the ends, on ${threads} thread${threads > 1 ? "s" : ""}`, () => {
-        const { plain, recorded, runs, op_runs, losses } = twin([engine, "run", "-m", model("tiny"), "-p", "Once upon a time", "-n", "4", "-t", String(threads), "--ignore-eos", "--json", "--logits-hash"]);
+        const { directory, plain, recorded, runs, op_runs, losses } = twin([engine, "run", "-m", model("tiny"), "-p", "Once upon a time", "-n", "4", "-t", String(threads), "--ignore-eos", "--json", "--logits-hash"]);
         assert.equal(JSON.parse(recorded.stdout).logits_hash, JSON.parse(plain.stdout).logits_hash);
         assert.deepEqual(losses, []);
         assert.equal(runs.length, 4);
+        // Everybody who asks is told.
+        assert.match(output(ggscope, ["stats", directory]), /^waits +not seen in 4 of 4 graph runs/m);
+        assert.equal(JSON.parse(output(ggscope, ["stats", "--json", directory])).runs_without_waits, 4);
+        assert.match(output(ggscope, ["check", directory]), /^\S+ +waits +/m);
         for (const r of runs) {
             assert.deepEqual([r.flags, r.unseen, r.cut, r.opaque], [NO_WAITS, 0, 0, 0]);
             const mine = op_runs.filter((o) => o.run === r.run), nodes = [...new Set(mine.map((o) => o.node))].sort((a, b) => a - b);

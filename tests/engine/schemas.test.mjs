@@ -18,7 +18,7 @@ const checks = Object.fromEntries(names.map((name) => [name, ajv.compile(read(na
 // Which schema each of them has. {dir}, {moe}, {dense} and {proved} are recordings; a run, a token and a node that are there are 1, 1 and 5.
 const verbs = [
     ["stats", ["stats", "--json", "{dir}"]],
-    ["stats", ["stats", "--json", "--by", "op,layer,component,tensor,thread,token", "{dir}"]],
+    ["stats", ["stats", "--json", "--by", "op,layer,component,tensor,thread,token,device", "{dir}"]],
     ["stats", ["stats", "--json", "--token", "1", "--layer", "2", "{dir}"]],
     ["buffers", ["buffers", "--json", "{dir}"]],
     ["log", ["log", "--json", "--limit", "400", "{dir}"]],
@@ -43,7 +43,7 @@ const verbs = [
 const routes = [
     ["experiments", "/api/experiments"],
     ["summary", "/api/x/N/summary"],
-    ["stats", "/api/x/N/stats?by=layer,component,tensor,thread,token"],
+    ["stats", "/api/x/N/stats?by=layer,component,tensor,thread,token,device"],
     ["stats", "/api/x/N/stats?tokens=1..2"],
     ["tokens", "/api/x/N/tokens?bins=3"],
     ["map", "/api/x/N/map"],

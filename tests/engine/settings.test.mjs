@@ -52,6 +52,25 @@ test("options of the runner reach it, and its output stays its own", () => {
     assert.equal(JSON.parse(result.stdout).logits_hash, JSON.parse(output(engine, ["run", ...args])).logits_hash);
 });
 
+test("placement is spelled as llama.cpp spells it, and a prompt is left as it is", () => {
+    const directory = fresh();
+    const result = run(ggscope, ["run", "-m", tiny, "-t", "1", "-p", "-ngl", "-n", "1", "-q", "-ngl", "3", "-dev", "none", "-sm", "layer", "-mg", "0", "-ot", "attn=CPU", "-o", directory]);
+    assert.equal(result.status, 0, result.stderr);
+    assert.deepEqual(json(directory).command.slice(2), ["-m", tiny, "-p", "-ngl", "-n", "1", "-t", "1", "--gpu-layers", "3", "--device", "none", "--split-mode", "layer", "--main-gpu", "0", "--override-tensor", "attn=CPU"]);
+    const bad = run(ggscope, ["run", ...basic, "-n", "1", "--device", "Nowhere7", "-o", fresh()]);
+    assert.notEqual(bad.status, 0);
+    assert.match(bad.stderr, /--device: this engine has no 'Nowhere7'; it has CPU/);
+});
+
+test("--gpu-ops is a window, everything or nothing", () => {
+    for (const value of ["first:0", "first:", "first:x", "some", ""]) {
+        const result = run(ggscope, ["run", ...basic, "--gpu-ops", value, "-o", fresh()]);
+        assert.equal(result.status, 2);
+        assert.match(result.stderr, /--gpu-ops takes first:N with N of at least 1, all or none/);
+    }
+    assert.equal(run(ggscope, ["run", ...basic, "-n", "1", "--gpu-ops", "first:8", "-q", "-o", fresh()]).status, 0);
+});
+
 test("a prompt from stdin", () => {
     const directory = fresh();
     const result = run(ggscope, ["run", "-m", tiny, "-t", "1", "-f", "-", "-n", "1", "-q", "-o", directory], { input: "Once upon a time" });

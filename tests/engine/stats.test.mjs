@@ -29,7 +29,7 @@ test("the JSON has the names that scripts rely on", () => {
     assert.equal(sum(all.by_op, "bytes_read"), all.bytes_read);
 });
 
-for (const by of ["op", "layer", "component", "tensor", "thread", "token"]) {
+for (const by of ["op", "layer", "component", "tensor", "thread", "token", "device"]) {
     test(`--by ${by} adds up to the whole`, () => {
         const all = stats(recorded("moe"), "--by", by), groups = all[`by_${by}`];
         assert.equal(sum(groups, "op_runs"), all.op_runs);
@@ -78,10 +78,10 @@ test("a dense model is read whole for every token: each weight again after all t
 });
 
 test("text fits a terminal of 80 columns; threads have no bytes", () => {
-    for (const by of ["op", "layer", "component", "tensor", "thread", "token"]) {
+    for (const by of ["op", "layer", "component", "tensor", "thread", "token", "device"]) {
         const text = terminal(80, ggscope, ["stats", "--by", by, recorded("moe")]);
         for (const line of text.split("\n")) assert.ok([...line].length <= 80, line);
-        assert.equal(/^(op|layer|component|tensor|thread|token) +ops +wall +share +wait +read +GB\/s$/m.test(text), by !== "thread", by);
+        assert.equal(/^(op|layer|component|tensor|thread|token|device) +ops +wall +share +wait +read +GB\/s$/m.test(text), by !== "thread", by);
     }
 });
 

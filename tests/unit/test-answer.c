@@ -115,7 +115,8 @@ static void test_stats(void ** state) {
     struct ggs_stats         stats;
     struct ggs_json          json;
     struct ggs_text          text    = {0};
-    struct ggs_stats_options options = {.range = ggs_totals_all, .by = 1u << GGS_BY_LAYER | 1u << GGS_BY_THREAD};
+    struct ggs_stats_options options = {.range = ggs_totals_all,
+                                        .by    = 1u << GGS_BY_LAYER | 1u << GGS_BY_THREAD | 1u << GGS_BY_DEVICE};
     small_recording(&r);
     add_opaque_run(&r);
     recording_done(&r, &trace);
@@ -130,6 +131,8 @@ static void test_stats(void ** state) {
     has(&text, "{\"op\":\"MUL_MAT\",\"backend\":null,");
     has(&text, "\"by_layer\":[{\"layer\":null,\"backend\":null,");
     has(&text, "{\"layer\":null,\"backend\":\"Vulkan0\",\"ops\":5,");
+    has(&text, "\"by_device\":[{\"device\":null,\"backend\":\"Vulkan0\",\"ops\":5,\"op_runs\":0,\"wall_ns\":3000,");
+    has(&text, "{\"device\":\"CPU\",\"backend\":null,\"ops\":8,");
     has(&text, "\"by_thread\":[{\"thread\":0,\"backend\":null,\"ops\":8,\"op_runs\":8,");
     has(&text,
         "\"machine\":{\"faults\":null,\"block_requests\":null,\"memory\":null,\"cold\":null,\"bytes_read\":null,");

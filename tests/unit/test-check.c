@@ -189,6 +189,55 @@ static void test_fifo_beside_the_trace(void ** state) {
     end(&r, &c);
 }
 
+static void test_files_that_are_gone(void ** state) {
+    (void) state;
+    for (int gone = 0; gone < 2; gone++) {
+        struct recording  r;
+        struct ggs_checks c;
+        good_recording(&r);
+        uint64_t file = recording_file(&r, "/nowhere/other.gguf", gone ? 0 : 100);
+        recording_tensor(&r, "other.weight", F32, 8, 8, 1, in_file(file, 64));
+        run_checks(&r, &c);
+        assert_int_equal(result(&c, "operands inside")->status, gone ? GGS_CHECK_SKIPPED : GGS_CHECK_FAIL);
+        end(&r, &c);
+    }
+}
+
+// A graph of ADDs: `ops[i]` of them in layer i.
+static void add_layers(struct recording * r, uint64_t graph, const int * ops, int n) {
+    for (int layer = 0; layer < n; layer++) {
+        for (int i = 0; i < ops[layer]; i++) {
+            char name[32];
+            snprintf(name, sizeof(name), "l_out-%d", layer);
+            uint64_t in = recording_tensor(r, "in", F32, 8, 1, 1, in_buffer(1));
+            recording_node(r, graph, OP_ADD, recording_tensor(r, name, F32, 8, 1, 1, in_buffer(1)), in, in, 0);
+        }
+    }
+}
+
+static void test_layers_alike(void ** state) {
+    (void) state;
+    static const struct {
+        int                   ops[8];
+        enum ggs_check_status status;
+    } cases[] = {
+        {{3, 3, 3, 3, 3, 3, 3, 1}, GGS_CHECK_OK},   // the last computes less
+        {{3, 3, 3, 2, 3, 3, 3, 1}, GGS_CHECK_FAIL}, // one of the others does
+        {{3, 2, 3, 3, 3, 3, 3, 1}, GGS_CHECK_FAIL},
+        {{0, 0, 0, 1, 3, 3, 3, 1}, GGS_CHECK_OK}, // the first began on another device
+        {{0, 0, 0, 1, 3, 2, 3, 1}, GGS_CHECK_FAIL},
+    };
+    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+        struct recording  r;
+        struct ggs_checks c;
+        good_recording(&r);
+        add_layers(&r, 2, cases[i].ops, 8);
+        run_checks(&r, &c);
+        assert_int_equal(result(&c, "layers alike")->status, cases[i].status);
+        end(&r, &c);
+    }
+}
+
 static void test_no_result_is_dropped(void ** state) {
     (void) state;
     struct ggs_checks c = {0};
@@ -207,6 +256,8 @@ int main(void) {
         cmocka_unit_test(test_waits_that_were_not_seen),
         cmocka_unit_test(test_what_is_wrong),
         cmocka_unit_test(test_fifo_beside_the_trace),
+        cmocka_unit_test(test_files_that_are_gone),
+        cmocka_unit_test(test_layers_alike),
         cmocka_unit_test(test_no_result_is_dropped),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -45,6 +45,7 @@ export interface Summary {
     lost: number;
     unseen: number;
     interrupted_runs: number;
+    runs_without_waits: number; // the engine's barrier was not seen
     lanes: { lane: number; slot: number; thread: number; label: string }[];
     part: { first_token: number; last_token: number } | null; // of a report that holds only some tokens
     level_ns: number[];

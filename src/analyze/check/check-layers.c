@@ -66,9 +66,13 @@ static void look_at_graph(struct context * c, const struct ggs_graph * graph, st
     count_layers(c, graph, layers);
     seen->graphs++;
     for (int i = 0; i <= layers->last; i++) seen->met[i] |= layers->ops[i] > 0;
-    // The last layer computes only the rows that are wanted, so it differs by design.
-    for (int i = 1; i < layers->last; i++) {
-        if (layers->weights[i] == layers->weights[i - 1] && layers->ops[i] != layers->ops[i - 1])
+    // The last layer computes only the rows that are wanted, so it differs by design. Where devices share a model a graph is what one of
+    // them computes: its first layer may have begun on another, and its last may end there.
+    int first = 0;
+    while (first < layers->last && layers->ops[first] == 0) first++;
+    for (int i = first == 0 ? 1 : first + 2; i < layers->last; i++) {
+        if (layers->ops[i] > 0 && layers->ops[i - 1] > 0 && layers->weights[i] == layers->weights[i - 1] &&
+            layers->ops[i] != layers->ops[i - 1])
             seen->unlike++, seen->odd = i;
     }
 }

@@ -52,6 +52,8 @@ static const char * key_of(const struct ggs_walk * walk, enum ggs_by by, const s
     switch (by) {
         case GGS_BY_OP:
             return walk->op.name;
+        case GGS_BY_DEVICE:
+            return ggs_reader_string(walk->trace->reader, walk->run.backend);
         case GGS_BY_COMPONENT:
             return component_of(walk->trace, weight, buffer, size);
         case GGS_BY_TENSOR: {
@@ -125,7 +127,7 @@ static int meet_graph(struct pass * pass, struct ggs_error * error) {
 static struct ggs_group * find_group(struct pass * pass, unsigned i, struct known * known) {
     struct ggs_groups * groups = &pass->groups[i];
     uint32_t *          number = &known->group[pass->by[i]];
-    bool                fixed  = pass->by[i] != GGS_BY_TOKEN;
+    bool                fixed  = pass->by[i] != GGS_BY_TOKEN && pass->by[i] != GGS_BY_DEVICE;
     char                buffer[128];
     int64_t             order;
     if (fixed && *number != 0) return &groups->group[*number - 1];

@@ -1,4 +1,4 @@
-// Ops added up by op, layer, component, tensor, thread or token.
+// Ops added up by op, layer, component, tensor, thread, token or device.
 #pragma once
 
 #include <stdint.h>
@@ -6,7 +6,16 @@
 #include "analyze/ops/totals.h"
 #include "analyze/walk/names.h"
 
-enum ggs_by { GGS_BY_OP, GGS_BY_LAYER, GGS_BY_COMPONENT, GGS_BY_TENSOR, GGS_BY_THREAD, GGS_BY_TOKEN, GGS_BY_COUNT };
+enum ggs_by {
+    GGS_BY_OP,
+    GGS_BY_LAYER,
+    GGS_BY_COMPONENT,
+    GGS_BY_TENSOR,
+    GGS_BY_THREAD,
+    GGS_BY_TOKEN,
+    GGS_BY_DEVICE,
+    GGS_BY_COUNT
+};
 
 struct ggs_group {
     const char * name;   // lives as long as the groups

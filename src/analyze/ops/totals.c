@@ -147,6 +147,7 @@ static int add_run(struct pass * pass, const struct ggs_totals_range * range, st
     t->runs++;
     t->run_ns += ns;
     if ((run->flags & GGS_RUN_INTERRUPTED) != 0) t->interrupted_runs++;
+    if ((run->flags & GGS_RUN_NO_WAITS) != 0) t->runs_without_waits++;
     t->nodes += run->nodes, t->executed += run->executed, t->absorbed += run->absorbed, t->empty += run->empty;
     t->skipped += run->skipped, t->opaque += run->opaque, t->unseen += run->unseen, t->cut += run->cut;
     if ((run->flags & GGS_RUN_OPAQUE) == 0 || range->layer >= 0) return 0;

@@ -28,6 +28,7 @@ struct ggs_totals {
     uint64_t               generate_steps;
     uint64_t               threads; // the most in any run
     uint64_t               runs, interrupted_runs;
+    uint64_t               runs_without_waits; // the engine's barrier was not seen (GGS_RUN_NO_WAITS)
     uint64_t               nodes, executed, absorbed, empty, skipped, opaque, unseen, cut;
     uint64_t               ops, op_runs, dropped; // ops that have times
     uint64_t               op_ns, opaque_ns;      // wall time of ops; of graph runs that were seen as a whole only

@@ -6,6 +6,7 @@
 
 #include "base/error.h"
 #include "base/number.h"
+#include "base/spelling.h"
 
 #include "ggml.h"
 
@@ -232,6 +233,7 @@ int ggs_run_options_parse(struct ggs_run_options * options, int argc, char ** ar
     };
     *options           = (struct ggs_run_options){.tokens = 32, .threads = usable_cores()};
     struct parse parse = {.options = options, .error = error};
+    ggs_spell_options(argc, argv);
     argp_parse(&argp, argc, argv, 0, NULL, &parse);
     if (parse.status < 0) return parse.status;
     if (parse.has_seed && !parse.has_temperature) options->temperature = 0.8f;

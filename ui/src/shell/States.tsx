@@ -74,6 +74,11 @@ export function Notices() {
                     <span>The engine was cut off: {plural(about.interrupted_runs, "graph run")} did not end. Everything before is here.</span>
                 </div>
             )}
+            {about && about.runs_without_waits > 0 && (
+                <div class="notice" role="status">
+                    <span>Waits were not seen: this engine's barrier is inside its compute loop. Times of ops are right; ends on threads other than the first are bounds.</span>
+                </div>
+            )}
         </>
     );
 }
