@@ -64,6 +64,7 @@ test("prompts of any batch size, any number of threads", () => {
         [moe, "-p", sentence, "-n", "2", "-t", "1", "--batch", "5", "--ubatch", "3"],
         [moe, "-p", "Once", "-n", "2", "-t", "2", "--ctx", "64"],
         [dense, "-p", sentence.slice(0, 30), "-n", "2", "-t", "1", "--batch", "1", "--ubatch", "1"],
+        [dense, "-p", "Once", "-n", "3", "-t", "1", "--eval-callback"], // a graph that is run in pieces
     ]) same(path, 0.4, options);
 });
 
