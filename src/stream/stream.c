@@ -158,7 +158,8 @@ static void write_report(void) {
     static const char * const readers[] = {"none", "io_uring", "threads"};
     static const char * const states[]  = {"off", "unused", "fits", "streamed"};
 #define N(name, value) fprintf(file, ",\"" name "\":%llu", (unsigned long long) (value))
-    fprintf(file, "{\"state\":\"%s\",\"reader\":\"%s\"", states[ggs_stream_now()], readers[reader]);
+    fprintf(file, "{\"state\":\"%s\",\"reader\":\"%s\"", sizes->too_little ? "too little" : states[ggs_stream_now()],
+            readers[reader]);
     N("dense", sizes->dense);
     N("experts", sizes->experts);
     N("kept", sizes->kept);

@@ -11,6 +11,7 @@ import { machine, noLimit, ownModel } from "./pressure.mjs";
 
 const MiB = 1 << 20;
 const moe = model("moe"), dense = model("tiny", "--embd", "512", "--ff", "1024");
+const half = model("moe", "--types", "f16", "--embd", "96", "--ff", "136", "--heads", "6", "--kv-heads", "2"); // experts that are no multiple of a block, and never repacked
 const sentence = "Once upon a time, in a land far away, there was a small village by the sea. ";
 const words = (path, ...options) => [engine, "run", "-m", path, "--json", "--logits-hash", "--ignore-eos", "--no-repack", ...options];
 const stock = (command) => JSON.parse(output(command[0], command.slice(1)));
@@ -69,8 +70,7 @@ test("prompts of any batch size, any number of threads", () => {
 });
 
 test("other architectures, other types, experts that are no multiple of a disk's block", () => {
-    for (const path of [model("tiny", "--arch", "gpt2", "--embd", "512"), model("tiny", "--arch", "gemma3", "--embd", "512"), model("moe", "--arch", "deepseek2"),
-        model("moe", "--types", "f16", "--embd", "96", "--ff", "136", "--heads", "6", "--kv-heads", "2")])
+    for (const path of [model("tiny", "--arch", "gpt2", "--embd", "512"), model("tiny", "--arch", "gemma3", "--embd", "512"), model("moe", "--arch", "deepseek2"), half])
         same(path, 0.5, ["-p", "Once upon a time", "-n", "3", "-t", "1"], { options: ["--verify"] });
 });
 
@@ -104,10 +104,11 @@ test("threads read where io_uring is not to be had, and what they fail to read c
 
 test("a model that fits is left alone; too little memory too; both are said in one line", () => {
     const command = words(dense, ...short), wanted = stock(command);
-    for (const [bytes, line] of [[1 << 30, /^ggscope: the model \(.*\) fits into memory \(.*\): nothing is streamed\n$/], [16 * MiB, /^ggscope: .* are too little to stream this model \(.*\): nothing is streamed\n$/]]) {
+    for (const [bytes, state, line] of [[1 << 30, "fits", /^ggscope: the model \(.*\) fits into memory \(.*\): nothing is streamed\n$/], [16 * MiB, "too little", /^ggscope: .* are too little to stream this model \(.*\): nothing is streamed\n$/]]) {
         const result = stream(command, bytes);
         assert.match(result.stderr, line);
         assert.equal(result.counts.uses, 0);
+        assert.equal(result.counts.state, state);
         assert.equal(JSON.parse(result.stdout).logits_hash, wanted.logits_hash);
     }
 });
@@ -123,7 +124,7 @@ test("weights are not repacked where the model does not fit", () => {
 const computed = (result) => jsonLines(result.stdout).filter((line) => line.logits !== undefined || line.hash !== undefined).map((line) => JSON.stringify({ ...line, thread: 0, process: 0 })).sort();
 
 test("several contexts and models, sequences, a fork, a model that is loaded twice, a library that is opened anew", () => {
-    for (const [mode, ...models] of [["contexts", moe], ["models", moe, dense], ["sequences", moe], ["fork", dense], ["twice", moe], ["reopen", dense]]) {
+    for (const [mode, ...models] of [["contexts", half], ["models", half, dense], ["sequences", half], ["fork", half], ["twice", half], ["reopen", dense]]) {
         const command = [host, mode, "-t", "1", ...models];
         const wanted = stream(command, 16 * MiB), weights = 0.4 * models.reduce((sum, path) => sum + sizes(path), 0); // too little: the engine alone
         let found = wanted;
@@ -131,9 +132,10 @@ test("several contexts and models, sequences, a fork, a model that is loaded twi
         assert.equal(found.status, 0, `${mode}: ${found.stderr}`);
         assert.ok(found.counts.uses > 0, `${mode}: ${found.stderr}`);
         assert.ok(computed(wanted).length > 0, mode);
-        // Where the model alone would have fitted its weights are repacked, as without us.
-        const plain = computed(run(command[0], command.slice(1)));
-        if (computed(found).join() !== plain.join()) assert.deepEqual(computed(found), computed(wanted), mode);
+        // Where a model alone would have fitted its weights are repacked, as without us.
+        const possible = new Set([...computed(run(command[0], command.slice(1))), ...computed(wanted)]);
+        assert.equal(computed(found).length, computed(wanted).length, mode);
+        for (const line of computed(found)) assert.ok(possible.has(line), `${mode}: ${line}`);
     }
 });
 
