@@ -176,7 +176,7 @@ bool ggs_experts_wait(struct ggs_routing * r, uint32_t k) {
             }
         }
         if (load->failed) {
-            ggs_stream_counts.failed++;
+            ggs_stream_note_failure();
             forget_slot(g, slot);
             ok = false;
         } else if (!settle(w, slot, r->needed[i])) {

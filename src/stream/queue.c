@@ -7,7 +7,7 @@
 #include "stream/files.h"
 #include "stream/memory.h"
 
-enum { ENTRIES = 4096, AHEAD = 64 << 20, LAPS = 64 };
+enum { ENTRIES = 4096, AHEAD = 64 << 20, LAPS = 64, WHOLE = 3 };
 
 struct entry {
     struct ggs_weight * weight;
@@ -53,9 +53,10 @@ struct ggs_sequence * ggs_sequence_of(struct ggs_weight ** weights, uint32_t n) 
     memcpy(k->sequence.weights, weights, n * sizeof(*weights));
     k->sequence.hash = hash;
     k->sequence.n    = n;
-    k->sequence.next = &k->sequence; // until it is known better
-    k->before        = known;
-    known            = k;
+    k->sequence.next =
+        n < WHOLE ? NULL : &k->sequence; // until it is known better: a graph comes again, a piece of one does not
+    k->before = known;
+    known     = k;
     return &k->sequence;
 }
 
@@ -220,7 +221,7 @@ static bool wait_for(struct ggs_load * load) {
             ggs_stream_counts.wait_ns += ggs_stream_clock() - begin;
         }
     }
-    if (load->failed) ggs_stream_counts.failed++;
+    if (load->failed) ggs_stream_note_failure();
     return !load->failed;
 }
 

@@ -465,9 +465,7 @@ void ggs_run_op(struct abi_tensor * node) {
 static bool prepare(const struct abi_graph * graph) {
     find_ops();
     if (ggs_files_changed() >= 0) {
-        ggs_stream_give_up(
-            "the model file was changed or cut while it is in use: nothing more is streamed, weights come from the "
-            "mapping");
+        ggs_stream_note_failure();
         return false;
     }
     if (!survey(graph, ggs_weights_new() > 0 || ggs_weights_total() == 0) || run.n_uses == 0) return false;

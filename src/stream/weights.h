@@ -44,7 +44,7 @@ struct ggs_weight {
 struct ggs_group {
     struct ggs_weight * weights[GGS_GROUP_WEIGHTS];
     uint32_t            n_weights, n_experts, n_used, n_slots;
-    int32_t *           slot_of; // by expert, -1 if it has none
+    int32_t *           slot_of; // by expert, -1 where it has none
     struct ggs_slot *   slot;    // n_slots of them
     uint64_t            clock;
     bool                warm; // slots were filled at least once
@@ -95,7 +95,8 @@ void ggs_weights_forget(void);
 // How the bytes of all weights are divided, and the memory that was divided.
 struct ggs_weights_sizes {
     uint64_t dense, experts, kept, slots, streamed, mapped;
-    uint64_t ring, limit, engine; // filled in by the decision
+    uint64_t ring, limit, engine; // filled in by whoever decides
+    bool     too_little;          // memory to stream in
 };
 struct ggs_weights_sizes        ggs_weights_sizes(void);
 extern struct ggs_weights_sizes ggs_stream_sizes; // by the newest decision
