@@ -276,6 +276,7 @@ static void examine(struct ggs_findings * report, const struct arguments * argum
     // A program brings its own engine; if it does not, the one that is named, or ours, is looked at.
     if (program == NULL || folder != NULL) check_engine(report, folder, &engine);
     if (engine.count > 0) ggs_findings_hooks(report, &capture, &engine);
+    ggs_findings_backends(report, &engine);
     ggs_libraries_release(&capture);
     ggs_libraries_release(&engine);
 }

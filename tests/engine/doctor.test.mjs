@@ -1,7 +1,7 @@
 // ggscope doctor: what it says of engines and programs that can be recorded, and of those that cannot.
 import { test } from "node:test";
 import assert from "node:assert/strict";
-import { mkdirSync, writeFileSync } from "node:fs";
+import { mkdirSync, symlinkSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { build, engine, ggscope, output, run, scratch } from "../lib.mjs";
 
@@ -55,6 +55,25 @@ function fakeEngine(name, ...options) {
         int user(void); int user(void) { return ggml_graph_compute() + 1; }`);
     return directory;
 }
+
+test("backends are listed with what will be seen of them", () => {
+    const directory = fakeEngine("backends");
+    const backend = (name, body) => {
+        writeFileSync(join(directory, `${name}.c`), `int ggml_is_empty(void *); int run(void * node); int run(void * node) { ${body} }`);
+        output("gcc", ["-shared", "-fPIC", "-o", join(directory, `libggml-${name}.so`), join(directory, `${name}.c`)]);
+    };
+    for (const name of ["vulkan", "cuda", "sycl"]) backend(name, "return ggml_is_empty(node);");
+    backend("blas", "return node != 0;");
+    symlinkSync("libggml-vulkan.so", join(directory, "libggml-vulkan.so.0"));
+    const checks = of(doctor(directory), "backend");
+    const about = (name) => checks.filter((check) => check.text.startsWith(`libggml-${name}.so: `));
+    assert.equal(checks.length, 4);
+    for (const name of ["vulkan", "cuda", "sycl", "blas"]) assert.equal(about(name).length, 1, name);
+    assert.match(about("vulkan")[0].text, /every op, with its times on the device/);
+    assert.match(about("cuda")[0].text, /ops and kernels/);
+    for (const name of ["sycl", "blas"]) assert.match(about(name)[0].text, /whole graph runs.*its ops have no times/);
+    assert.deepEqual(of(doctor(), "backend"), [], "the default engine has the CPU's alone");
+});
 
 test("an engine whose libraries call themselves directly is recognised, and the fallback named", () => {
     for (const option of ["-Wl,-Bsymbolic-functions", "-Wl,-Bsymbolic"]) {

@@ -31,3 +31,5 @@ void                                       ggs_findings_release(struct ggs_findi
 // Can the functions that the capture library takes over be taken over in these libraries? (hooks.c)
 void ggs_findings_hooks(struct ggs_findings * findings, const struct ggs_libraries * capture,
                         const struct ggs_libraries * engine);
+// What will be seen of the backends that lie beside these libraries, the CPU's left out? (backends.c)
+void ggs_findings_backends(struct ggs_findings * findings, const struct ggs_libraries * engine);
