@@ -26,7 +26,8 @@ test(`${flips} flipped bits: the same answer or an error, from every command`, (
         assert.ok([0, 1].includes(right[i].status), command.join(" "));
         assert.equal(look(command, directory, out).result, right[i].result, `${command.join(" ")}: the same question twice`);
     });
-    const count = { same: 0, refused: 0, noticed: 0 };
+    const trailer = (whole.length - 64) * 8; // without it a trace reads as one that was cut off: whole, with a warning
+    const count = { same: 0, refused: 0, warned: 0, noticed: 0 };
     for (let i = 0; i < flips; i++) {
         const bit = random(whole.length * 8);
         const bytes = Buffer.from(whole);
@@ -42,13 +43,18 @@ test(`${flips} flipped bits: the same answer or an error, from every command`, (
                 count.same++;
                 continue;
             }
+            if (bit >= trailer && answer.status === right[c].status) {
+                assert.match(answer.stderr, /^ggscope: .*no intact end/m, where);
+                count.warned++;
+                continue;
+            }
             assert.ok(answer.status === 1, `${where}: exit ${answer.status} with another answer\n${answer.stderr}`);
             assert.match(answer.stderr, /^ggscope: .+/m, `${where}: no sentence`);
             count.refused++;
         }
         if (run(ggscope, ["check", directory]).status === 1) count.noticed++;
     }
-    t.diagnostic(`${flips} flips: ${count.same} answers the same, ${count.refused} refused; check noticed ${count.noticed}`);
+    t.diagnostic(`${flips} flips: ${count.same} answers the same, ${count.refused} refused, ${count.warned} with a warning; check noticed ${count.noticed}`);
     assert.ok(count.refused > 0);
 });
 

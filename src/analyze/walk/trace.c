@@ -2,9 +2,12 @@
 
 #include <stdlib.h>
 #include <string.h>
+#include <strings.h>
 
 #include "base/checked.h"
 #include "base/error.h"
+#include "base/json-read.h"
+#include "base/uuid.h"
 #include "gguf/gguf-name.h"
 
 enum { MOST_NUMBER = 4096 }; // of an op or a type: beyond that the file is wrong
@@ -162,6 +165,17 @@ static int check_strings(struct ggs_trace * trace, struct ggs_error * error) {
     return status < 0 ? status : 0;
 }
 
+// The header's id has no checksum: the experiment's description, which has one, names it too.
+static int check_identity(const struct ggs_trace * trace, struct ggs_error * error) {
+    const char * text = ggs_reader_experiment(trace->reader);
+    char         id[GGS_UUID_LENGTH], own[GGS_UUID_LENGTH];
+    ggs_json_to_buffer(ggs_json_member(ggs_json_read(text, strlen(text)), "experiment_id"), id, sizeof(id));
+    ggs_uuid_format(own, ggs_reader_uuid(trace->reader));
+    if (id[0] == '\0' || strcasecmp(id, own) == 0) return 0;
+    return ggs_fail(error, GGS_FORMAT,
+                    "the trace is damaged: its header says that it is of experiment %s, its contents %s", own, id);
+}
+
 // ---- opening ----
 
 static int read_tables(struct ggs_trace * trace, struct ggs_error * error) {
@@ -185,9 +199,10 @@ static int read_tables(struct ggs_trace * trace, struct ggs_error * error) {
 
 static int open_trace(struct ggs_trace * trace, const char * path, bool damaged, struct ggs_error * error) {
     *trace     = (struct ggs_trace){0};
-    int status = ggs_reader_open(&trace->reader, path, error);
-    if (status == 0 && damaged) trace->damaged = ggs_reader_skip_damaged(trace->reader);
+    int status = damaged ? ggs_reader_open_damaged(&trace->reader, path, &trace->damaged, error)
+                         : ggs_reader_open(&trace->reader, path, error);
     if (status == 0) status = read_tables(trace, error);
+    if (status == 0 && !damaged) status = check_identity(trace, error);
     if (status < 0) ggs_trace_close(trace);
     return status;
 }
