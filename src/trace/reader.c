@@ -296,6 +296,15 @@ int ggs_reader_row(struct ggs_reader * reader, enum ggs_trace_table table, uint6
     return status;
 }
 
+// Are there zeros between a chunk and the next?
+static bool padding_ok(const struct ggs_reader * reader, const struct ggs_index_entry * entry) {
+    uint64_t at = entry->offset + sizeof(entry->header) + entry->header.stored;
+    while (at % GGS_CHUNK_ALIGNMENT != 0 && at < reader->data_end) {
+        if (reader->data[at++] != 0) return false;
+    }
+    return true;
+}
+
 int ggs_reader_verify(struct ggs_reader * reader, void (*progress)(void * context, uint64_t done, uint64_t total),
                       void * context, struct ggs_error * error) {
     struct ggs_scratch scratch = {0};
@@ -308,6 +317,8 @@ int ggs_reader_verify(struct ggs_reader * reader, void (*progress)(void * contex
             struct ggs_index_entry entry;
             status = ggs_reader_entry(reader, table, i, &entry, error);
             if (status == 0) status = ggs_reader_chunk(reader, &entry, &block, &scratch, error);
+            if (status == 0 && !padding_ok(reader, &entry))
+                status = corrupt(reader, &entry, "something else than zeros behind it", error);
             if (status == 0 && entry.header.first_row != rows && reader->walked == NULL)
                 status = corrupt(reader, &entry, "rows that do not follow those of the chunk before", error);
             rows += block.rows;

@@ -43,6 +43,11 @@ test(`${flips} flipped bits: the same answer or an error, from every command`, (
                 count.same++;
                 continue;
             }
+            // The page holds the trace as it is, with what nobody reads: features that may be ignored, and reserved bytes.
+            if (commands[c][0] === "report" && answer.status === 0 && (bit >> 5 === 5 || (bit >> 3 >= 40 && bit >> 3 < 64))) {
+                count.same++;
+                continue;
+            }
             if (bit >= trailer && answer.status === right[c].status) {
                 assert.match(answer.stderr, /^ggscope: .*no intact end/m, where);
                 count.warned++;

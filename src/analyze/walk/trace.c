@@ -149,20 +149,20 @@ static int check_graph(const struct ggs_trace * trace, const struct ggs_graph * 
     return 0;
 }
 
-// Strings are read on demand and cannot fail then: a damaged chunk of them is found here.
-static int check_strings(struct ggs_trace * trace, struct ggs_error * error) {
-    const uint64_t * const * words;
-    uint64_t                 rows;
-    struct ggs_cursor *      cursor;
-    int                      status = ggs_cursor_open(&cursor, trace->reader, GGS_TABLE_STRINGS, error);
-    while (status >= 0 && (status = ggs_cursor_next_chunk(cursor, &words, &rows, error)) > 0) {}
-    ggs_cursor_close(cursor);
-    if (status == 0) status = ggs_cursor_open(&cursor, trace->reader, GGS_TABLE_EXPERIMENT, error);
-    if (status == 0) {
-        status = ggs_cursor_next_chunk(cursor, &words, &rows, error);
+// These are read on demand, in places that cannot fail then: what is damaged in them is found here.
+static int check_small_tables(struct ggs_trace * trace, struct ggs_error * error) {
+    static const enum ggs_trace_table tables[] = {GGS_TABLE_STRINGS, GGS_TABLE_EXPERIMENT, GGS_TABLE_PROCESSES,
+                                                  GGS_TABLE_TOKENS};
+    int                               status   = 0;
+    for (size_t i = 0; status == 0 && i < sizeof(tables) / sizeof(tables[0]); i++) {
+        const uint64_t * const * words;
+        uint64_t                 rows;
+        struct ggs_cursor *      cursor;
+        status = ggs_cursor_open(&cursor, trace->reader, tables[i], error);
+        while (status >= 0 && (status = ggs_cursor_next_chunk(cursor, &words, &rows, error)) > 0) {}
         ggs_cursor_close(cursor);
     }
-    return status < 0 ? status : 0;
+    return status;
 }
 
 // The header's id has no checksum: the experiment's description, which has one, names it too.
@@ -179,7 +179,7 @@ static int check_identity(const struct ggs_trace * trace, struct ggs_error * err
 // ---- opening ----
 
 static int read_tables(struct ggs_trace * trace, struct ggs_error * error) {
-    int status = check_strings(trace, error);
+    int status = check_small_tables(trace, error);
     if (status == 0)
         status = read_table(trace->reader, GGS_TABLE_TENSORS, sizeof(*trace->tensors), (void **) &trace->tensors,
                             &trace->n_tensors, error);
