@@ -83,3 +83,36 @@ test("a trace cut off at any length: an error, or a warning and what is intact",
     }
     t.diagnostic(`${lengths.length} lengths: ${count.warned} with a warning, ${count.refused} refused`);
 });
+
+test("a damaged chunk of every table with --damaged: a part that says so, or an error", (t) => {
+    const directory = scratch("damaged/experiment"), out = scratch("damaged/out");
+    cpSync(join(golden, newest), directory, { recursive: true });
+    const file = join(directory, "trace.ggs");
+    const whole = readFileSync(file);
+    const count = { partial: 0, refused: 0 };
+    let chunks = 0;
+    for (let at = 64; whole.toString("latin1", at, at + 4) === "ROWS"; chunks++) {
+        const end = at + 96 + Number(whole.readBigUInt64LE(at + 8));
+        const bytes = Buffer.from(whole);
+        bytes[end - 1] ^= 1;
+        writeFileSync(file, bytes);
+        for (const c of commands.keys()) {
+            if (commands[c][0] === "report" || (flips < 500 && (c + chunks) % 9 !== 0)) continue; // a page holds a whole trace only
+            const answer = look([commands[c][0], "--damaged", ...commands[c].slice(1)], directory, out);
+            const where = `table ${whole.readUInt32LE(at + 4)}: ggscope --damaged ${commands[c].join(" ")}`;
+            assert.equal(answer.signal, null, where);
+            assert.match(answer.stderr, /^ggscope: .+/m, where);
+            if (answer.status === 0) {
+                assert.match(answer.stderr, /^ggscope: .*1 damaged chunk is left out/m, where);
+                if (commands[c].includes("--json")) assert.equal(JSON.parse(answer.stdout).partial, true, where);
+                count.partial++;
+            } else {
+                assert.equal(answer.status, 1, where);
+                count.refused++;
+            }
+        }
+        at = (end + 7) & ~7;
+    }
+    t.diagnostic(`${chunks} chunks: ${count.partial} partial answers, ${count.refused} refused`);
+    assert.ok(count.partial > count.refused);
+});
