@@ -161,6 +161,7 @@ int cmd_paging(int argc, char ** argv) {
         {"token", 0, "A..B", "Only these token steps", 1, AT(options.first_step), ggs_take_tokens, GGS_EXPECTS_TOKENS},
         {"suggest", 0, NULL, "Lines to paste: tensors to place, ranges to lock", 2, AT(suggest), NULL, NULL},
         GGS_OPTION_JSON(2),
+        GGS_OPTION_DAMAGED(2),
         {"csv", 0, NULL, "As CSV", 2, AT(csv), NULL, NULL},
         {0},
     };
