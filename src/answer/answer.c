@@ -8,6 +8,7 @@
 void ggs_answer_experiment(struct ggs_json * json, const struct ggs_trace * trace) {
     char id[GGS_UUID_LENGTH];
     ggs_json_string(json, "experiment_id", ggs_uuid_format(id, ggs_reader_uuid(trace->reader)));
+    if (trace->damaged > 0) ggs_json_bool(json, "partial", true);
 }
 
 void ggs_answer_speed(struct ggs_json * json, uint64_t steps, uint64_t ns) {

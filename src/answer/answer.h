@@ -23,7 +23,7 @@
 
 struct ggs_trace;
 
-// "experiment_id": the first member of every answer about an experiment.
+// "experiment_id": the first member of every answer about an experiment; "partial": true after it if damaged chunks were left out.
 void ggs_answer_experiment(struct ggs_json * json, const struct ggs_trace * trace);
 // "tokens_per_second" of so many steps in so much time; null where there was none.
 void ggs_answer_speed(struct ggs_json * json, uint64_t steps, uint64_t ns);

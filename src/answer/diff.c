@@ -124,6 +124,7 @@ void ggs_diff_write(struct ggs_json * json, const struct ggs_trace * a, const st
     put_id(json, a);
     put_id(json, b);
     ggs_json_end(json);
+    if (a->damaged + b->damaged > 0) ggs_json_bool(json, "partial", true);
     ggs_json_bool(json, "identical", diff->identical);
     ggs_json_array(json, "warnings");
     for (unsigned i = 0; i < diff->n_warnings; i++) ggs_json_string(json, NULL, diff->warnings[i]);

@@ -10,7 +10,7 @@ void ggs_log_write_begin(struct ggs_json * json, const struct ggs_trace * trace,
 // `row`: its number in the log of everything. With its operands where the filter asked for them.
 void ggs_log_write_row(struct ggs_json * json, const struct ggs_trace * trace, uint64_t row,
                        const struct ggs_log_entry * entry, bool operands);
-// `total`: rows that the filter leaves, -1 where they were not counted to the end.
+// `total`: rows that the filter leaves, -1 if they were not counted to the end.
 void ggs_log_write_end(struct ggs_json * json, int64_t total);
 
 // The log of page faults: {experiment_id, faults[]}.

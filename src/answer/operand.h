@@ -16,6 +16,6 @@ struct ggs_operand {
     bool                      write, exact;
     uint64_t                  bytes, offset; // of the first byte that is touched, from the operand's first
     uint64_t                  n_ranges;
-    const struct ggs_range *  ranges; // NULL where they are not wanted
+    const struct ggs_range *  ranges; // NULL if they are not wanted
 };
 void ggs_answer_operand(struct ggs_json * json, const struct ggs_trace * trace, const struct ggs_operand * operand);

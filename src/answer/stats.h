@@ -31,7 +31,7 @@ struct ggs_stats {
     struct ggs_resident_list  resident;
     struct ggs_fault_totals   faults;
     struct ggs_request_totals requests;
-    uint64_t                  memory_bytes_per_second; // 0 where it was not probed
+    uint64_t                  memory_bytes_per_second; // 0 if it was not probed
 };
 
 int  ggs_stats_compute(struct ggs_stats * stats, struct ggs_trace * trace, const struct ggs_stats_options * options,
@@ -41,7 +41,7 @@ void ggs_stats_write(struct ggs_json * json, const struct ggs_stats * stats);
 
 // "op", "layer", "component", "tensor", "thread", "token", "device".
 const char * ggs_stats_by_name(enum ggs_by by);
-// "layer,thread" as bits; false where a name is none of them.
+// "layer,thread" as bits; false if a name is none of them.
 bool ggs_stats_parse_by(const char * text, unsigned * by);
 
 bool ggs_stats_has_faults(const struct ggs_stats * stats);   // were any recorded?

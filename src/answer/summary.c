@@ -62,7 +62,7 @@ static void put_machine(struct ggs_json * json, struct ggs_json_value root) {
 
 enum { PROMPT_MOST = 4096 };
 
-// What stands behind -p; false where there is no such thing.
+// What stands behind -p; false if there is no such thing.
 static bool asked_for(struct ggs_json_value command, struct ggs_text * prompt) {
     struct ggs_json_value word = {0};
     char                  option[16];

@@ -26,7 +26,7 @@ struct ggs_error {
     char text[768]; // a finished sentence, cut (never overrun) where it is longer
 };
 
-// Fills `error` (may be NULL) and gives `status`, so that `return ggs_fail(...)` reads well. Macros, so that whoever reads the
+// Fills `error` (may be NULL) and gives `status`, so that `return ggs_fail(...)` reads well. Macros, so that a reader of the
 // caller, an analyzer too, sees that the value is negative.
 #define ggs_fail(error, status, ...) (ggs_error_set((error), (status), __VA_ARGS__), ggs_error_status(status))
 

@@ -3,7 +3,7 @@
 #include <stdio.h>
 #include <string.h>
 
-// ---- checking: each returns where it ended, NULL where the text is wrong ----
+// ---- checking: each returns where it ended, NULL if the text is wrong ----
 
 static const char * skip_blanks(const char * at, const char * end) {
     while (at < end && (*at == ' ' || *at == '\t' || *at == '\n' || *at == '\r')) at++;
@@ -20,7 +20,7 @@ static int hexadecimal(char c) {
     return c >= 'a' && c <= 'f' ? c - 'a' + 10 : -1;
 }
 
-// The 16 bits of four digits; -1 where they are none.
+// The 16 bits of four digits; -1 if they are none.
 static long read_unit(const char * at, const char * end) {
     long unit = 0;
     if (end - at < 4) return -1;

@@ -21,7 +21,7 @@ int ggs_lock_take(const char * directory) {
     int         fd = open(directory, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
     struct stat here, there;
     if (fd < 0) return -1;
-    // Held for a moment, so that looking and marking are one step. Whoever seals holds it for longer.
+    // Held for a moment, so that looking and marking are one step. Sealing holds it for longer.
     int  problem = flock(fd, LOCK_EX | LOCK_NB) != 0 && errno == EWOULDBLOCK ? EWOULDBLOCK : 0;
     bool locked  = problem == 0;
     if (problem == 0 && ggs_lock_is_shared(fd)) problem = EWOULDBLOCK;

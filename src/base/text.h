@@ -24,5 +24,5 @@ void                                       ggs_text_repeat(struct ggs_text * tex
 __attribute__((format(printf, 2, 3))) void ggs_text_printf(struct ggs_text * text, const char * format, ...);
 void ggs_text_vprintf(struct ggs_text * text, const char * format, va_list arguments);
 
-// The string itself, "" where it is empty. Valid until the next append.
+// The string itself, "" if it is empty. Valid until the next append.
 const char * ggs_text_string(const struct ggs_text * text);

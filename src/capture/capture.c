@@ -16,6 +16,7 @@
 #include "base/lock.h"
 #include "base/ticks.h"
 #include "capture/cpu/ops.h"
+#include "capture/device/device.h"
 #include "capture/graph-run.h"
 #include "capture/journal.h"
 #include "capture/losses.h"
@@ -184,6 +185,7 @@ static void tell_losses(void) {
 __attribute__((destructor)) static void destructor(void) {
     int state = __atomic_load_n(&ggs_capture_state, __ATOMIC_ACQUIRE);
     if (state != GGS_CAPTURE_RECORDING && state != GGS_CAPTURE_FULL) return;
+    ggs_device_finish();
     ggs_residency_tell(GGS_MOMENT_END);
     tell_losses();
     ggs_journal_numbers(GGS_JOURNAL_END, 0, 0, 0, 0, NULL);

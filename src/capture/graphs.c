@@ -282,7 +282,7 @@ static void plan_execution(struct ggs_known_graph * g, const struct abi_graph * 
     }
 }
 
-// ---- telling ----
+// ---- writing a graph to the journal ----
 
 static void tell_names(const struct ggs_journal_tensor * tensors, uint32_t n, const struct abi_functions * f) {
     int op = known_op, type = known_type;

@@ -328,6 +328,7 @@ static uint64_t tell_decode(void * context, const struct abi_batch * batch, bool
 static int decode(int (*real)(void *, union abi_by_value), void * context, union abi_by_value * batch, bool encode,
                   const void * caller) {
     if (ggs_in.decode != 0 || !ggs_capture_wake(caller)) return real(context, *batch);
+    if (batch->batch.n_tokens == 1) ggs_device_generates();
     ggs_in.decode = tell_decode(context, &batch->batch, encode);
     int status    = real(context, *batch);
     if (ggs_in.decode != 0 && ggs_capture_recording())

@@ -158,7 +158,7 @@ static bool is_model(unsigned major, unsigned minor, uint64_t inode, const char 
 static bool provide_bits(struct area * area) {
     size_t words   = ((area->end - area->start) / prove.page + WORD - 1) / WORD;
     area->n_blocks = (words + BLOCK - 1) / BLOCK;
-    if (words <= area->words) return true; // all zero: telling has cleared them
+    if (words <= area->words) return true; // all zero: writing the last op cleared them
     free((void *) area->touched);
     free((void *) area->blocks);
     area->touched = calloc(words, sizeof(*area->touched));
@@ -262,7 +262,7 @@ void ggs_prove_refuse(void) {
     ggs_capture_note("this engine's ggml_barrier is not called where it could be seen, so pages cannot be proved");
 }
 
-// ---- telling ----
+// ---- writing an op's pages to the journal ----
 
 struct told {
     struct ggs_journal_pages head;

@@ -58,7 +58,7 @@ static void find_ranges(void) {
     if (maps != NULL) fclose(maps);
 }
 
-// ---- telling ----
+// ---- writing a snapshot to the journal ----
 
 static void tell_areas(const struct ggs_model_file * file) {
     struct ggs_piece pieces[] = {{&state.head, sizeof(state.head)},

@@ -27,7 +27,7 @@ void * ggs_resolve_slow(struct ggs_hook * hook, const void * caller);
 // A library may have been unloaded, and another may come to lie where it was: drops what is gone.
 void ggs_resolve_forget(void);
 
-// In the child of a fork: the lock is free, whoever held it.
+// In the child of a fork: the lock is free, even if another thread held it.
 void ggs_resolve_unlock(void);
 
 static inline void * ggs_resolve_known(const struct ggs_hook * hook, const void * caller) {

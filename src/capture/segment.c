@@ -103,7 +103,8 @@ static int take_free(const char * path) {
     struct stat     info;
     snprintf(from, sizeof(from), "%s/" GGS_SPOOL_FREE ".seg", settings.directory, next);
     if (renameat2(AT_FDCWD, from, AT_FDCWD, path, RENAME_NOREPLACE) != 0) return -1;
-    __atomic_store_n(&number, next + 1, __ATOMIC_RELAXED); // whoever looked for the same one makes a file of its own
+    __atomic_store_n(&number, next + 1,
+                     __ATOMIC_RELAXED); // a thread that looked for the same one makes a file of its own
     int fd = open(path, O_RDWR | O_CLOEXEC);
     if (fd >= 0 && fstat(fd, &info) == 0 && info.st_size == GGS_SPOOL_SEGMENT) return fd;
     if (fd >= 0) close(fd);

@@ -220,7 +220,7 @@ static int compare(void * arguments, struct ggs_trace * traces, struct ggs_error
 }
 
 int cmd_diff(int argc, char ** argv) {
-    static const struct ggs_option options[] = {GGS_OPTION_JSON(1), {0}};
+    static const struct ggs_option options[] = {GGS_OPTION_JSON(1), GGS_OPTION_DAMAGED(1), {0}};
     static const struct ggs_verb   verb      = {
                .operands = "A B",
                .least    = 2,

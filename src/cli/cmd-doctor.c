@@ -1,4 +1,4 @@
-// ggscope doctor [PROGRAM]: what can be recorded here, what cannot, and how to mend that.
+// ggscope doctor [PROGRAM]: what can be recorded here, what cannot, and how to fix that.
 #include "cli/cmd-doctor.h"
 
 #include <dirent.h>
@@ -307,7 +307,7 @@ int cmd_doctor(int argc, char ** argv) {
         .options  = options,
         .run      = diagnose,
         .text =
-            "Tell what can be recorded on this machine, with this engine, of this program, and how to mend the rest. Exit 1 if "
+            "Tell what can be recorded on this machine, with this engine, of this program, and how to fix the rest. Exit 1 if "
             "something stands in the way of a recording."};
     struct arguments arguments = {0};
     return ggs_verb_run(&verb, argc, argv, &arguments);

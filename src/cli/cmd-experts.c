@@ -233,6 +233,7 @@ int cmd_experts(int argc, char ** argv) {
                                                  "The working set of N consecutive tokens, instead of several", 1,
                                                  AT(options.window), take_window, "a number of tokens from 1 to 65536"},
                                                 GGS_OPTION_JSON(2),
+                                                GGS_OPTION_DAMAGED(2),
                                                 {0}};
     static const struct ggs_verb   verb      = {
                .operands = "[DIR]",

@@ -46,6 +46,7 @@ static const struct ggs_option options[] = {
     {"table", 0, "NAME", "csv, sqlite, parquet: only this table; may be repeated", 2, AT(tables), take_table,
      "32 tables at most"},
     {"per-thread", 0, NULL, "json: an entry for each thread's share of an op", 2, AT(per_thread), NULL, NULL},
+    GGS_OPTION_DAMAGED(2),
     {"gzip", 'z', NULL, "Compress what is written", 3, AT(gzip), NULL, NULL},
     {"quiet", 'q', NULL, "Do not say what was written", 3, AT(quiet), NULL, NULL},
     {"tables", 0, NULL, "Describe all tables and columns, then end", 4, AT(list), NULL, NULL},
@@ -59,6 +60,7 @@ static struct ggs_export_options export_options(struct arguments * a) {
                                        .steps      = a->tokens[0] >= 0,
                                        .first_step = a->tokens[0],
                                        .last_step  = a->tokens[0] >= 0 ? a->tokens[1] : INT64_MAX,
+                                       .damaged    = a->input.damaged,
                                        .tables     = a->tables.names,
                                        .n_tables   = a->tables.n};
 }

@@ -84,6 +84,7 @@ int cmd_graph(int argc, char ** argv) {
         {"all", 0, NULL, "Views, reshapes and the like too", 1, AT(all), NULL, NULL},
         {"dot", 0, NULL, "As Graphviz, a cluster for each layer", 2, AT(dot), NULL, NULL},
         GGS_OPTION_JSON(2),
+        GGS_OPTION_DAMAGED(2),
         {0}};
     static const struct ggs_verb verb = {
         .operands = "[DIR]",

@@ -98,6 +98,7 @@ static const struct ggs_option options[] = {
     {"limit", 'n', "N", "At most N ops", 2, AT(limit), ggs_take_count, "a number of lines"},
     {"csv", 0, NULL, "As CSV", 3, AT(csv), NULL, NULL},
     {"json", 'j', NULL, "As JSON, with all operands", 3, AT(input.json), NULL, NULL},
+    GGS_OPTION_DAMAGED(3),
     {0}};
 
 struct printing {

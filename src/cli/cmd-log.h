@@ -17,7 +17,7 @@ struct ggs_log_writer {
     enum ggs_log_form        form;
     unsigned                 widths[GGS_LOG_CELLS]; // text: 0 for columns that the terminal has no room for
     struct ggs_json          json;
-    int64_t                  total; // rows that the filter leaves; -1 where they were not counted
+    int64_t                  total; // rows that the filter leaves; -1 if they were not counted
 };
 
 void ggs_log_writer_begin(struct ggs_log_writer * writer, const struct ggs_trace * trace, uint64_t of, FILE * file,
@@ -25,7 +25,7 @@ void ggs_log_writer_begin(struct ggs_log_writer * writer, const struct ggs_trace
 void ggs_log_writer_add(struct ggs_log_writer * writer, uint64_t row, const struct ggs_log_entry * entry);
 int  ggs_log_writer_end(struct ggs_log_writer * writer); // 0, or -1 where something could not be written
 
-// A field of CSV, quoted where that is needed; a number, or nothing where it is negative. `after`: what ends it.
+// A field of CSV, quoted where that is needed; a number, or nothing if it is negative. `after`: what ends it.
 void ggs_csv_field(FILE * file, const char * text, const char * after);
 void ggs_csv_natural(FILE * file, int64_t number, const char * after);
 

@@ -49,7 +49,7 @@ static int by_rest(const void * a, const void * b) {
     return order != 0 ? order : x->layer < y->layer ? -1 : x->layer > y->layer;
 }
 
-// The layers of one kind of tensor: "0|1|2", "" where it has none.
+// The layers of one kind of tensor: "0|1|2", "" if it has none.
 struct kind {
     const char *    rest;
     struct ggs_text layers;

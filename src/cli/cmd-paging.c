@@ -79,7 +79,7 @@ static void check(const void * input, struct argp_state * state) {
         argp_error(state, "--json, --csv and --suggest exclude each other");
 }
 
-// The readahead of the device that the model lies on; false where the file is not here, or the device does not tell.
+// The readahead of the device that the model lies on; false if the file is not here, or the device does not tell.
 static bool find_readahead(struct ggs_trace * trace, uint64_t * bytes) {
     for (uint64_t i = 0; i < trace->n_files; i++) {
         struct stat status;
@@ -161,6 +161,7 @@ int cmd_paging(int argc, char ** argv) {
         {"token", 0, "A..B", "Only these token steps", 1, AT(options.first_step), ggs_take_tokens, GGS_EXPECTS_TOKENS},
         {"suggest", 0, NULL, "Lines to paste: tensors to place, ranges to lock", 2, AT(suggest), NULL, NULL},
         GGS_OPTION_JSON(2),
+        GGS_OPTION_DAMAGED(2),
         {"csv", 0, NULL, "As CSV", 2, AT(csv), NULL, NULL},
         {0},
     };

@@ -38,8 +38,7 @@ static int write_report(void * input, struct ggs_trace * traces, struct ggs_erro
     struct ggs_experiments * experiments;
     struct ggs_output        output;
     struct ggs_progress      progress;
-    (void) traces;
-    int status = ggs_verb_seal(path, error);
+    int status = ggs_reader_verify(traces[0].reader, NULL, NULL, error); // the page holds the trace as it is
     if (status != 0) return status;
     status = ggs_experiments_new(&experiments, &path, 1, NULL, error);
     if (status != 0) return status;
@@ -69,6 +68,7 @@ int cmd_report(int argc, char ** argv) {
     static const struct ggs_verb verb = {
         .operands = "[DIR]",
         .most     = 1,
+        .opens    = true,
         .options  = options,
         .check    = check,
         .run      = write_report,

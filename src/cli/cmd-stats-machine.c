@@ -38,11 +38,11 @@ static void print_faults(const struct ggs_fault_totals * faults) {
                ggs_format_nanoseconds(c, faults->all.stalled_ns));
         print_fault_parts(faults);
     }
-    bool telling = faults->model.stalled_ns > faults->all.stalled_ns / 100;
-    if (telling)
+    bool significant = faults->model.stalled_ns > faults->all.stalled_ns / 100;
+    if (significant)
         printf("          %s of that time at the model's own bytes, most of it at\n",
                ggs_format_percent(a, faults->model.stalled_ns, faults->all.stalled_ns));
-    for (uint64_t i = 0; telling && i < faults->by_weight.n && i < TOP; i++) {
+    for (uint64_t i = 0; significant && i < faults->by_weight.n && i < TOP; i++) {
         const struct ggs_fault_group * g = &faults->by_weight.group[i];
         printf("            %-36s %10s  %s fault%s\n",
                g->name[0] == '\0' ? "(no tensor)" : ggs_verb_fit(name, sizeof(name), g->name, 36),

@@ -48,6 +48,7 @@ int cmd_stats(int argc, char ** argv) {
         {"probe", 0, NULL, "Measure for a second how fast memory can be read here, keep it, and compare with it", 2,
          AT(probe), NULL, NULL},
         GGS_OPTION_JSON(2),
+        GGS_OPTION_DAMAGED(2),
         {0},
     };
     static const struct ggs_verb verb = {

@@ -3,8 +3,8 @@
 
 #include "answer/stats.h"
 
-// A table for each of `by` (bits 1 << enum ggs_by; 0: by op). Returns 0, or -1 where it could not be written.
+// A table for each of `by` (bits 1 << enum ggs_by; 0: by op). Returns 0, or -1 if it could not be written.
 int stats_text(const struct ggs_stats * stats, unsigned by);
 
-// The machine's part: nothing where nothing was observed.
+// The machine's part: nothing if nothing was observed.
 void stats_machine_text(const struct ggs_stats * stats);

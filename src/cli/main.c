@@ -24,7 +24,7 @@ static const struct ggs_command commands[] = {
     {"check", cmd_check, "is an experiment whole and consistent?"},
     {"prove", cmd_prove, "did ops touch the pages that the trace says?"},
     {"gguf", cmd_gguf, "structure and memory map of a GGUF model file"},
-    {"doctor", cmd_doctor, "what can be recorded here, and how to mend the rest"},
+    {"doctor", cmd_doctor, "what can be recorded here, and how to fix the rest"},
 };
 enum { N_COMMANDS = sizeof(commands) / sizeof(commands[0]) };
 

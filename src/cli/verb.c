@@ -3,6 +3,7 @@
 #include <argp.h>
 #include <dirent.h>
 #include <errno.h>
+#include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -24,12 +25,15 @@ int ggs_verb_seal(const char * path, struct ggs_error * error) {
     return ggs_seal_recover(path, false, NULL, error);
 }
 
-static int open_trace(struct ggs_trace * trace, const char * path, struct ggs_error * error) {
+static int open_trace(struct ggs_trace * trace, const char * path, bool damaged, struct ggs_error * error) {
     int status = ggs_verb_seal(path, error);
-    if (status >= 0) status = ggs_trace_open(trace, path, error);
+    if (status >= 0) status = damaged ? ggs_trace_open_damaged(trace, path, error) : ggs_trace_open(trace, path, error);
     if (status < 0) return status;
     const char * warning = ggs_reader_warning(trace->reader);
     if (warning != NULL) fprintf(stderr, "ggscope: %s\n", warning);
+    if (trace->damaged > 0)
+        fprintf(stderr, "ggscope: %s: %" PRIu64 " damaged chunk%s left out: every figure is of what is intact\n", path,
+                trace->damaged, trace->damaged == 1 ? " is" : "s are");
     return 0;
 }
 
@@ -238,7 +242,7 @@ static int open_and_run(const struct ggs_verb * verb, struct ggs_input * input, 
     int              status              = 0;
     if (verb->least == 0 && !verb->program && !verb->several && input->n == 0) status = take_newest(input, error);
     for (; verb->opens && status == 0 && opened < input->n && opened < MOST_TRACES; opened++)
-        status = open_trace(&traces[opened], input->paths[opened], error);
+        status = open_trace(&traces[opened], input->paths[opened], input->damaged, error);
     if (status == 0) status = verb->run(arguments, traces, error);
     // Writers fail without a sentence: it is always the same one.
     errno          = 0;

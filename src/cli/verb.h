@@ -37,6 +37,7 @@ struct ggs_input {
     char **  paths; // the operands
     unsigned n;
     bool     json;
+    bool     damaged;          // read what is intact of a damaged trace
     char     newest[PATH_MAX]; // if none was given, the newest recording: paths[0] then
     char *   own[1];
 };
@@ -56,6 +57,12 @@ struct ggs_option {
 };
 #define GGS_OPTION_JSON(group) \
     { "json", 'j', NULL, "As JSON", group, offsetof(struct ggs_input, json), NULL, NULL }
+
+#define GGS_OPTION_DAMAGED(group)                                                        \
+    {                                                                                    \
+        "damaged", 0, NULL, "Read what is intact of a damaged trace, and say so", group, \
+            offsetof(struct ggs_input, damaged), NULL, NULL                              \
+    }
 
 bool ggs_take_text(void * member, const char * text);   // const char *
 bool ggs_take_count(void * member, const char * text);  // uint64_t

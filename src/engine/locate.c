@@ -54,7 +54,7 @@ static char * glob_pattern(const char * directory, const char * place) {
     return pattern.data;
 }
 
-// Joins folder and name into path[PATH_MAX]. False where it does not fit.
+// Joins folder and name into path[PATH_MAX]. False if it does not fit.
 static bool join(char * path, const char * folder, const char * name) {
     int length = snprintf(path, PATH_MAX, "%s/%s", folder, name);
     return length > 0 && length < PATH_MAX;

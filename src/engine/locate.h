@@ -13,9 +13,9 @@ struct ggs_error;
 struct ggs_engine_paths {
     char directory[PATH_MAX]; // the folder that holds libllama, absolute
     char llama[PATH_MAX];     // libllama itself
-    char ggml[PATH_MAX];      // libggml, "" where it is part of libllama
-    char ggml_base[PATH_MAX]; // libggml-base, "" where it is part of another one
-    char backends[PATH_MAX];  // the folder that holds libggml-cpu*, "" where the CPU backend is part of another one
+    char ggml[PATH_MAX];      // libggml, "" if it is part of libllama
+    char ggml_base[PATH_MAX]; // libggml-base, "" if it is part of another one
+    char backends[PATH_MAX];  // the folder that holds libggml-cpu*, "" if the CPU backend is part of another one
 };
 
 // Looks in `directory` and in the usual places below it (bin, lib, build/bin, ...). With NULL it takes,

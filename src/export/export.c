@@ -2,6 +2,7 @@
 
 #include <dirent.h>
 #include <errno.h>
+#include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -193,6 +194,16 @@ static int64_t start_utc(struct ggs_reader * reader) {
     return process.begin_ns < 0 ? -1 : (int64_t) process.realtime_ns - process.begin_ns;
 }
 
+static void find_warning(struct ggs_export * export) {
+    const char * warning = ggs_reader_warning(export->trace.reader);
+    uint64_t     damaged = export->trace.damaged;
+    int          length  = snprintf(export->warning, sizeof(export->warning), "%s", warning == NULL ? "" : warning);
+    if (damaged > 0 && length >= 0 && (size_t) length < sizeof(export->warning))
+        snprintf(export->warning + length, sizeof(export->warning) - (size_t) length,
+                 "%s%" PRIu64 " damaged chunk%s left out: every figure is of what is intact", length > 0 ? "; " : "",
+                 damaged, damaged == 1 ? " is" : "s are");
+}
+
 static int open_names(struct ggs_export * export, struct ggs_error * error) {
     export->start_utc_ns = start_utc(export->trace.reader);
     ggs_uuid_format(export->id, ggs_reader_uuid(export->trace.reader));
@@ -224,7 +235,9 @@ int ggs_export(const struct ggs_export_options * options, const char * directory
     *result                  = (struct ggs_export_result){0};
     int status               = ggs_export_refuse(options, error);
     if (status < 0) return status;
-    status = ggs_trace_open(&export.trace, directory, error);
+    status = options->damaged ? ggs_trace_open_damaged(&export.trace, directory, error)
+                              : ggs_trace_open(&export.trace, directory, error);
+    if (status == 0) find_warning(&export);
     if (status == 0) status = check_steps(&export, error);
     if (status == 0) status = open_names(&export, error);
     if (status == 0) {
@@ -235,8 +248,7 @@ int ggs_export(const struct ggs_export_options * options, const char * directory
         status = ggs_export_mkdir(&export, NULL, error);
     if (status == 0) status = export.format->write(&export, error);
     *result = export.result;
-    if (export.trace.reader != NULL && ggs_reader_warning(export.trace.reader) != NULL)
-        snprintf(result->warning, sizeof(result->warning), "%s", ggs_reader_warning(export.trace.reader));
+    memcpy(result->warning, export.warning, sizeof(result->warning));
     ggs_facts_free(export.facts);
     for (uint64_t i = 0; i < export.n_copies; i++) free(export.copies[i]);
     free(export.copies);

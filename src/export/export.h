@@ -30,6 +30,7 @@ struct ggs_export_options {
     const char *  format;
     const char *  output; // "-": standard output, if the shape allows
     bool          gzip;
+    bool          damaged;               // read what is intact of a damaged trace
     bool          per_thread;            // json: an entry for each op run, not for each op
     bool          steps;                 // the next two were asked for: warm-up and what belongs to no step is left out
     int64_t       first_step, last_step; // both inclusive
@@ -75,6 +76,7 @@ struct ggs_export {
     struct ggs_facts *                facts;
     const char **                     names; // of tensors, by tensor - 1
     char                              id[GGS_UUID_LENGTH];
+    char                              warning[512]; // as the result's
     int64_t                           start_utc_ns; // since 1970; -1: the trace does not tell
     char **                           copies;       // that ggs_export_valid made
     uint64_t                          n_copies, copies_capacity;

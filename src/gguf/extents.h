@@ -26,5 +26,5 @@ struct ggs_extents {
 int  ggs_extents_init(struct ggs_extents * extents, const char * path, struct ggs_error * error);
 void ggs_extents_release(struct ggs_extents * extents);
 
-// How many fragments hold bytes of [offset, offset + length). 0 where all of it is a hole.
+// How many fragments hold bytes of [offset, offset + length). 0 if all of it is a hole.
 size_t ggs_extents_count(const struct ggs_extents * extents, uint64_t offset, uint64_t length);

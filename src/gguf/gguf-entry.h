@@ -40,5 +40,5 @@ bool               ggs_entries_next(struct ggs_entries * entries, struct ggs_ent
 // Appends "blk.0.attn_q.weight", or "blk.0.ffn_down_exps.weight[7]" for one expert of several. The bytes are the file's own.
 void ggs_entry_append_name(struct ggs_text * text, const struct ggs_entry * entry);
 
-// The number of the expert that an entry is, -1 where it is none: a slice, or a tensor of its own in older files.
+// The number of the expert that an entry is, -1 if it is none: a slice, or a tensor of its own in older files.
 int64_t ggs_entry_expert(const struct ggs_entry * entry);

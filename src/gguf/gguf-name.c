@@ -198,7 +198,7 @@ static int skip_layer(struct piece * piece) {
     return layer;
 }
 
-// "ffn_down.3" is the tensor of one expert: takes the number off and returns it, -1 where there is none.
+// "ffn_down.3" is the tensor of one expert: takes the number off and returns it, -1 if there is none.
 static int drop_expert(struct piece * piece) {
     struct piece rest = *piece;
     if (!skip(&rest, "ffn_")) return -1;

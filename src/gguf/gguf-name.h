@@ -53,7 +53,7 @@ const char * ggs_category_name(enum ggs_category category); // "input", "attenti
 enum { GGS_COMPONENT_LENGTH = 64 };
 char * ggs_name_component(char * buffer, size_t size, const struct ggs_name * name, int64_t expert);
 
-// How many experts a tensor holds, 0 where it holds none or where its bytes do not divide evenly among them.
+// How many experts a tensor holds, 0 if it holds none or where its bytes do not divide evenly among them.
 // Expert i of n lies at tensor->offset + i * (tensor->size / n).
 enum { GGS_EXPERTS_MAX = 4096 }; // more are not believed: the largest models have some hundreds
 uint32_t ggs_name_experts(const struct ggs_name * name, const struct ggs_gguf_tensor * tensor);

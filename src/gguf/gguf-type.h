@@ -19,7 +19,7 @@ struct ggs_gguf_type {
 // Types 0 .. GGS_TYPE_COUNT - 1 may be in the table.
 enum { GGS_TYPE_COUNT = 43 };
 
-// The entry of a type, or NULL where the table has none. Points to constant data.
+// The entry of a type, or NULL if the table has none. Points to constant data.
 const struct ggs_gguf_type * ggs_type_find(uint32_t type);
 
 // "q4_K", or "type 99?" for one that the table does not know. Writes at most `size` bytes and returns `buffer`.

@@ -122,7 +122,7 @@ bool                   ggs_gguf_next(struct ggs_gguf_values * values, struct ggs
 const char * ggs_gguf_value_type_name(enum ggs_gguf_value_type type); // "u32", "string"; "?" for a wrong number
 unsigned     ggs_gguf_value_width(enum ggs_gguf_value_type type);     // bytes of one element; 0 for strings and arrays
 
-// Lookups. The typed ones return false where the key is absent, an array, of another type or (u64) negative.
+// Lookups. The typed ones return false if the key is absent, an array, of another type or (u64) negative.
 const struct ggs_gguf_kv * ggs_gguf_find(const struct ggs_gguf * gguf, const char * key);
 bool                       ggs_gguf_get_u64(const struct ggs_gguf * gguf, const char * key, uint64_t * value);
 bool ggs_gguf_get_string(const struct ggs_gguf * gguf, const char * key, const char ** string, size_t * length);

@@ -15,7 +15,7 @@ struct ggs_text;
 
 struct ggs_vocabulary;
 
-// The file must outlive the result. GGS_ABSENT where it has no vocabulary.
+// The file must outlive the result. GGS_ABSENT if it has no vocabulary.
 int  ggs_vocabulary_open(struct ggs_vocabulary ** out, const struct ggs_gguf * gguf, struct ggs_error * error);
 void ggs_vocabulary_free(struct ggs_vocabulary * vocabulary); // NULL is fine
 

@@ -253,7 +253,7 @@ int ggs_experiment_take(struct ggs_experiment_json * experiment, struct ggs_erro
                          (experiment->lock < 0 && !holds(directory, "spool") && !holds(directory, "trace.ggs"));
         if (experiment->lock >= 0 && !recording) return 0;
         ggs_lock_release(&experiment->lock);
-        // Whoever records holds the spool too, but for the first moment, when there is none yet; whoever seals does not.
+        // A recording holds the spool too, except in its first moment, when there is none yet; sealing does not.
         if (recording) return ggs_fail(error, GGS_USAGE, "%s is still being recorded: wait for its end", directory);
         nanosleep(&moment, NULL);
     }

@@ -38,7 +38,7 @@ struct ggs_experiment_place {
 
 struct ggs_experiment_start {
     char * const *       command;
-    const char *         model; // as given, NULL where unknown
+    const char *         model; // as given, NULL if unknown
     uint64_t             max_size;
     const char *         policy;
     bool                 follow;
@@ -82,7 +82,7 @@ int ggs_experiment_complete(struct ggs_experiment_json * experiment, int wait_st
 // The start as CLOCK_MONOTONIC, 0 if it is not known.
 uint64_t ggs_experiment_start_ns(const struct ggs_experiment_json * experiment);
 void     ggs_experiment_uuid(const struct ggs_experiment_json * experiment, uint8_t uuid[16]);
-// "recording", "complete", "interrupted", "empty"; "" where it is not known.
+// "recording", "complete", "interrupted", "empty"; "" if it is not known.
 const char * ggs_experiment_state(const struct ggs_experiment_json * experiment);
 
 // Removes what is in the list above, and the directories that we made: for a program that could not be started. Only for one that was

@@ -20,7 +20,7 @@ struct ggs_observation {
     struct ggs_machine_spool spool;
     bool                     opened;
     struct ggs_observer *    observer;               // NULL: nothing is observed
-    struct ggs_error         faults_error, io_error; // why not; "" where it works or is not wanted
+    struct ggs_error         faults_error, io_error; // why not; "" if it works or is not wanted
 };
 
 // For ggs_launch: the context is a struct ggs_observation. Says in one line what was asked for and does not work; the program is

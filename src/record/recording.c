@@ -404,7 +404,7 @@ static int finish(struct attempt * attempt, int wait_status) {
         return 1;
     }
     if (status != 0) {
-        fprintf(stderr, "ggscope: %s; once that is mended: ggscope seal %s\n", error.text, directory);
+        fprintf(stderr, "ggscope: %s; then run: ggscope seal %s\n", error.text, directory);
         return 1;
     }
     if (attempt->recording->follow) ggs_seal_followed(directory, quiet);
@@ -472,7 +472,7 @@ static int run(struct attempt * attempt, struct ggs_error * error) {
         return -1;
     }
     ggs_pressure_note_end(&attempt->pressure, ggs_experiment_machine(&attempt->experiment));
-    // Whoever read our messages may be gone; the recording is sealed all the same.
+    // The reader of our messages may be gone; the recording is sealed all the same.
     signal(SIGPIPE, SIG_IGN);
     ggs_experiment_stop_clock(&attempt->experiment);
     int missing = result.stdout_errno != 0 ? result.stdout_errno : result.stderr_errno;

@@ -42,5 +42,5 @@ extern const struct argp ggs_recording_argp;
 
 // Returns the exit status of ggscope: that of the program (128 + signal where one ended it), or 1 where ggscope itself has to
 // report a failure and the program has none. Prints what people need to know to stderr.
-// `directory`, of `size` bytes, gets where the experiment is, "" where there is none; may be NULL.
+// `directory`, of `size` bytes, gets where the experiment is, "" if there is none; may be NULL.
 int ggs_recording_make(const struct ggs_recording * recording, char * directory, size_t size);

@@ -68,7 +68,7 @@ static void sweep(const char * parent) {
 
 // ---- making it ----
 
-// Makes the folder and marks it. Whoever sweeps may take a folder away before it is marked: then it is made again.
+// Makes the folder and marks it. A sweep by another process may remove it before it is marked: then it is made again.
 static int make_folder(struct ggs_spool_place * place, struct ggs_error * error) {
     for (int attempts = 0; attempts < 100; attempts++) {
         if (mkdir(place->folder, 0700) != 0) break;

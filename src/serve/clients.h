@@ -12,8 +12,8 @@ struct ggs_clients {
     unsigned            n;
 };
 
-// Above this many, each new connection closes the oldest one whose peer has not shown the token and is not being answered: whoever fills the
-// server with connections keeps nobody else out.
+// Above this many, each new connection closes the oldest one whose peer has not shown the token and is not being answered: a peer that fills
+// the server with connections does not keep the owner out.
 enum { GGS_CLIENTS_STRANGERS = 300 };
 
 void ggs_clients_init(struct ggs_clients * clients);

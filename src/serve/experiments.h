@@ -60,7 +60,7 @@ struct ggs_snapshot {
     uint64_t *            disk;      // by place in overview.run: bytes of mapped files that its ops read
 };
 
-struct ggs_experiments_state { // of one experiment, for whoever lists them
+struct ggs_experiments_state { // of one experiment, for lists
     char     directory[4096];
     char     name[256];
     char     id[37];

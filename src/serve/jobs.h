@@ -1,7 +1,7 @@
-// Requests are worked on in other threads than the one that talks to clients, and what came out is kept for the next one who asks.
+// Requests are worked on in other threads than the one that talks to clients, and answers are cached.
 //
-// A job is named by its key. Quick jobs are waited for; slow ones have threads of their own, and whoever asks gets tired of waiting after a
-// moment, hears how far the job is, and asks again. A slow job that nobody asks for any more before its turn comes is dropped.
+// A job is named by its key. Quick jobs are waited for; slow ones have threads of their own, and a client that asks for one gets its
+// progress after a moment and asks again. A slow job that no client asks for any more before its turn comes is dropped.
 //
 //     struct ggs_answer * answer = ggs_jobs_find(jobs, key);              // known already?
 //     if (answer == NULL) ggs_jobs_wait(jobs, key, slow, &waiter);        // jobs->wake(&waiter) follows, exactly once, maybe at once

@@ -174,7 +174,7 @@ static enum MHD_Result begin_work(struct ggs_server * server, struct MHD_Connect
     request->waiting      = true;
     request->connection   = connection;
     request->waiter.owner = request;
-    MHD_suspend_connection(connection); // first: whoever does the work may be done before we are
+    MHD_suspend_connection(connection); // first: the worker may be done before we are
     ggs_jobs_wait(server->jobs, key, work == GGS_WORK_SLOW, &request->waiter);
     return MHD_YES;
 }

@@ -1,4 +1,4 @@
-// The server: sockets, and what HTTP wants. What can be asked is the site's business (site.h).
+// The server: sockets, and what HTTP wants. Paths and answers are in site.h.
 //
 // One thread talks to all clients; the work is done by others (jobs.h), and two more look after things: one at the experiments, one at the clock.
 #pragma once
@@ -20,5 +20,5 @@ int  ggs_server_start(struct ggs_server ** out, struct ggs_experiments * experim
                       const struct ggs_server_options * options, struct ggs_error * error);
 void ggs_server_stop(struct ggs_server * server); // NULL is fine; ends every connection at once
 
-// With the token: for whoever may see everything. Lives as long as the server.
+// With the token, which permits everything. Lives as long as the server.
 const char * ggs_server_address(const struct ggs_server * server);

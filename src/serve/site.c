@@ -37,7 +37,7 @@ struct place {
     const struct route * route;
     bool                 of_experiment;
     uint64_t             index;
-    const char *         query; // "" where there are no parameters
+    const char *         query; // "" if there are no parameters
 };
 
 // Takes a target apart. False if there is no such path.

@@ -72,6 +72,7 @@ bool ggs_budget_decide(void) {
     }
     uint64_t taken = engine + reserve(limit);
     if (limit <= taken || !ggs_weights_arrange(limit - taken, &ring) || !ggs_queue_resize(ring)) {
+        ggs_stream_sizes.too_little = true;
         ggs_weights_drop();
         __atomic_store_n(&ggs_stream_state, GGS_STREAM_PASSIVE, __ATOMIC_RELAXED);
         ggs_stream_say(

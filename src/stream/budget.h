@@ -11,5 +11,5 @@ bool ggs_budget_fits_early(uint64_t model_bytes);
 // `piece`: the graph is a small part of one that is run in pieces, which shows its weights one by one; then it is waited until no more come.
 bool ggs_budget_due(bool grown, bool piece);
 
-// Takes it. False where nothing is to be streamed, which it says. Nothing may be in flight or in use.
+// Takes it. False if nothing is to be streamed, which it says. Nothing may be in flight or in use.
 bool ggs_budget_decide(void);

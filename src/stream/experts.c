@@ -27,7 +27,7 @@ static bool slot_idle(const struct ggs_group * g, const struct ggs_slot * slot) 
     return true;
 }
 
-// The slot that was used longest ago, of those not used since `not_since`. -1 where there is none.
+// The slot that was used longest ago, of those not used since `not_since`. -1 if there is none.
 static int32_t find_victim(const struct ggs_group * g, uint64_t not_since) {
     int32_t  best   = -1;
     uint64_t oldest = UINT64_MAX;
@@ -70,7 +70,7 @@ static inline int32_t id_at(const struct abi_tensor * ids, int64_t token, int64_
     return *(const int32_t *) ((const char *) ids->data + token * (int64_t) ids->nb[1] + rank * (int64_t) ids->nb[0]);
 }
 
-// The experts of all tokens, each once. False where an id is none.
+// The experts of all tokens, each once. False if an id is none.
 static uint32_t collect(const struct ggs_routing * r, int32_t * experts, bool * ok) {
     static uint8_t seen[MOST_EXPERTS];
     uint32_t       n = 0;
@@ -176,7 +176,7 @@ bool ggs_experts_wait(struct ggs_routing * r, uint32_t k) {
             }
         }
         if (load->failed) {
-            ggs_stream_counts.failed++;
+            ggs_stream_note_failure();
             forget_slot(g, slot);
             ok = false;
         } else if (!settle(w, slot, r->needed[i])) {

@@ -25,7 +25,7 @@ struct ggs_routing {
 // The ids are there: asks for what is missing.
 void ggs_experts_route(struct ggs_routing * routing);
 
-// Waits until the experts of the group's k-th weight are there. False where the mapping has to do.
+// Waits until the experts of the group's k-th weight are there. False if the mapping has to do.
 bool ggs_experts_wait(struct ggs_routing * routing, uint32_t k);
 
 // Reads early what the next layer will likely choose, by its router applied to what this layer's router saw.

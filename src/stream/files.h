@@ -18,7 +18,7 @@ struct ggs_stream_file {
     uint32_t mappings;  // how many there are
 };
 
-// Takes note of a mapping that was just made. Returns the file's number, or -1 where it is not a model.
+// Takes note of a mapping that was just made. Returns the file's number, or -1 if it is not a model.
 int ggs_files_note(int fd, const void * address, size_t length, uint64_t offset);
 
 bool ggs_files_is_model(int fd);
@@ -29,7 +29,7 @@ bool ggs_files_unmapped(const void * address, size_t length);
 // Is any part of this range a model's?
 bool ggs_files_touches(const void * address, size_t length);
 
-// The file and offset of an address whose `bytes` lie in one mapping; -1 where it is no model's.
+// The file and offset of an address whose `bytes` lie in one mapping; -1 if it is no model's.
 int ggs_files_find(const void * address, uint64_t bytes, uint64_t * offset);
 
 struct ggs_stream_file * ggs_files_get(int file);

@@ -39,7 +39,7 @@ static bool is_known_engine(void * compute, const void * caller) {
 EXPORT int ggml_graph_compute(struct abi_graph * graph, void * plan);
 EXPORT int ggml_graph_compute(struct abi_graph * graph, void * plan) {
     REAL(ggml_graph_compute);
-    const void * caller   = ggscope_caller; // the engine, whoever called us
+    const void * caller   = ggscope_caller; // the engine, also if the capture library called us
     bool         streamed = ggs_stream_wake(caller) && is_known_engine((void *) real, caller) && ggs_run_enter(graph);
     int          status   = real(graph, plan);
     if (streamed) ggs_run_leave();

@@ -133,7 +133,7 @@ static struct {
     struct {
         const void *key, *address;
         uint64_t    bytes;
-        uint64_t *  pages; // a bit for each page that graphs write to; NULL where none computes
+        uint64_t *  pages; // a bit for each page that graphs write to; NULL if none computes
     } buffer[MOST_BUFFERS];
 } buffers = {.lock = PTHREAD_MUTEX_INITIALIZER};
 

@@ -7,7 +7,7 @@
 #include "stream/files.h"
 #include "stream/memory.h"
 
-enum { ENTRIES = 4096, AHEAD = 64 << 20, LAPS = 64 };
+enum { ENTRIES = 4096, AHEAD = 64 << 20, LAPS = 64, WHOLE = 3 };
 
 struct entry {
     struct ggs_weight * weight;
@@ -53,9 +53,10 @@ struct ggs_sequence * ggs_sequence_of(struct ggs_weight ** weights, uint32_t n) 
     memcpy(k->sequence.weights, weights, n * sizeof(*weights));
     k->sequence.hash = hash;
     k->sequence.n    = n;
-    k->sequence.next = &k->sequence; // until it is known better
-    k->before        = known;
-    known            = k;
+    k->sequence.next =
+        n < WHOLE ? NULL : &k->sequence; // until it is known better: a graph comes again, a piece of one does not
+    k->before = known;
+    known     = k;
     return &k->sequence;
 }
 
@@ -77,7 +78,7 @@ bool ggs_queue_holds(const struct ggs_weight * weight) {
     return ggs_weight_span(weight).bytes <= size;
 }
 
-// Room for `bytes` in one piece: the end of the ring is left empty where they do not fit there.
+// Room for `bytes` in one piece: the end of the ring is left empty if they do not fit there.
 static bool take_room(uint64_t bytes, uint64_t * begin, uint64_t * behind) {
     uint64_t rounded = (bytes + 4095) / 4096 * 4096, at = tail;
     if (size == 0 || rounded > size) return false;
@@ -154,7 +155,7 @@ static void ask(struct ggs_load * load, const struct ggs_weight * weight, char *
     ggs_reader_ask(load, ggs_files_get(weight->file)->direct, span.offset, span.bytes, span.needed, to);
 }
 
-// Asks for one weight. False where there is no room for it now.
+// Asks for one weight. False if there is no room for it now.
 static bool push(struct ggs_weight * w) {
     if (end - first == ENTRIES) return false;
     struct entry e = {.weight = w, .lap = cursor_lap, .bytes = w->bytes};
@@ -220,7 +221,7 @@ static bool wait_for(struct ggs_load * load) {
             ggs_stream_counts.wait_ns += ggs_stream_clock() - begin;
         }
     }
-    if (load->failed) ggs_stream_counts.failed++;
+    if (load->failed) ggs_stream_note_failure();
     return !load->failed;
 }
 

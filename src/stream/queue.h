@@ -17,10 +17,10 @@ struct ggs_sequence {
     struct ggs_sequence * next; // what came after it
 };
 
-// The sequence of these weights. NULL where there is no memory for a new one.
+// The sequence of these weights. NULL if there is no memory for a new one.
 struct ggs_sequence * ggs_sequence_of(struct ggs_weight ** weights, uint32_t n);
 
-// Takes memory for the ring, in place of what it had. False where there is none.
+// Takes memory for the ring, in place of what it had. False if there is none.
 bool     ggs_queue_resize(uint64_t bytes);
 uint64_t ggs_queue_size(void);
 
@@ -36,7 +36,7 @@ void ggs_queue_end(void);                             // it ended: what was read
 // Asks for as much of what comes next as there is room for.
 void ggs_queue_fill(void);
 
-// The weight's data for the op that begins now, waiting where it has not come yet. NULL where the mapping has to do.
+// The weight's data for the op that begins now, waiting where it has not come yet. NULL if the mapping has to do.
 char * ggs_queue_take(struct ggs_weight * weight);
 
 // Brings a weight to where it is kept, now.

@@ -50,7 +50,7 @@ static struct piece * take_waiting(void) {
     return piece;
 }
 
-// What a read gave: true where the piece is finished, false where its rest has to be read.
+// What a read gave: true if the piece is finished, false if its rest has to be read.
 static bool take_result(struct piece * piece, int result) {
     bool again = result == -EAGAIN || result == -EINTR;
     if (result > 0 && (size_t) result < piece->needed && result % 512 == 0) {

@@ -53,7 +53,7 @@ struct table {
 };
 
 static struct {
-    pthread_mutex_t lock; // held by whoever runs a graph, or changes what runs depend on
+    pthread_mutex_t lock; // held while a graph runs, and while what runs depend on is changed
     bool            running;
     uint64_t        generation;
     struct use *    uses;
@@ -111,7 +111,7 @@ static bool is_computed(const struct abi_tensor * node, bool has_flag) {
     return true;
 }
 
-// Bytes of a tensor without gaps, 0 where it has some.
+// Bytes of a tensor without gaps, 0 if it has some.
 static uint64_t dense_bytes(const struct abi_tensor * t) {
     int64_t  block = ggs_engine.block_size(t->type);
     uint64_t bytes = ggs_engine.type_size(t->type);
@@ -465,9 +465,7 @@ void ggs_run_op(struct abi_tensor * node) {
 static bool prepare(const struct abi_graph * graph) {
     find_ops();
     if (ggs_files_changed() >= 0) {
-        ggs_stream_give_up(
-            "the model file was changed or cut while it is in use: nothing more is streamed, weights come from the "
-            "mapping");
+        ggs_stream_note_failure();
         return false;
     }
     if (!survey(graph, ggs_weights_new() > 0 || ggs_weights_total() == 0) || run.n_uses == 0) return false;

@@ -11,6 +11,7 @@
 
 #include "capture/preload.h"
 #include "capture/resolve.h"
+#include "stream/files.h"
 #include "stream/reader.h"
 #include "stream/run.h"
 #include "stream/weights.h"
@@ -55,6 +56,13 @@ void ggs_stream_give_up(const char * format, ...) {
     va_start(arguments, format);
     say(format, arguments);
     va_end(arguments);
+}
+
+void ggs_stream_note_failure(void) {
+    ggs_stream_counts.failed++;
+    if (ggs_files_changed() >= 0)
+        ggs_stream_give_up(
+            "the model file was changed or cut while it is in use: nothing more is streamed, weights come from the mapping");
 }
 
 // ---- settings ----
@@ -150,7 +158,8 @@ static void write_report(void) {
     static const char * const readers[] = {"none", "io_uring", "threads"};
     static const char * const states[]  = {"off", "unused", "fits", "streamed"};
 #define N(name, value) fprintf(file, ",\"" name "\":%llu", (unsigned long long) (value))
-    fprintf(file, "{\"state\":\"%s\",\"reader\":\"%s\"", states[ggs_stream_now()], readers[reader]);
+    fprintf(file, "{\"state\":\"%s\",\"reader\":\"%s\"", sizes->too_little ? "too little" : states[ggs_stream_now()],
+            readers[reader]);
     N("dense", sizes->dense);
     N("experts", sizes->experts);
     N("kept", sizes->kept);

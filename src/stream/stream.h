@@ -60,4 +60,7 @@ __attribute__((format(printf, 1, 2))) void ggs_stream_say(const char * format, .
 // Stops streaming for good and says why, once. Weights come from the mapping from here on.
 __attribute__((format(printf, 1, 2))) void ggs_stream_give_up(const char * format, ...);
 
+// A read failed: counts it, and gives up where that is because the file was changed.
+void ggs_stream_note_failure(void);
+
 uint64_t ggs_stream_clock(void); // nanoseconds

@@ -96,6 +96,7 @@ void ggs_weights_forget(void);
 struct ggs_weights_sizes {
     uint64_t dense, experts, kept, slots, streamed, mapped;
     uint64_t ring, limit, engine; // filled in by whoever decides
+    bool     too_little;          // memory to stream in
 };
 struct ggs_weights_sizes        ggs_weights_sizes(void);
 extern struct ggs_weights_sizes ggs_stream_sizes; // by the newest decision

@@ -36,36 +36,51 @@ static int check_header(struct ggs_reader * reader, struct ggs_error * error) {
     return 0;
 }
 
-// Takes the directory into `tables`; false if the trailer, or what it points to, is not as it was written.
-static bool read_directory(struct ggs_reader * reader) {
-    struct ggs_trace_trailer trailer;
-    if (reader->size < sizeof(struct ggs_trace_header) + sizeof(trailer)) return false;
-    memcpy(&trailer, reader->data + reader->size - sizeof(trailer), sizeof(trailer));
-    uint64_t directory_end = reader->size - sizeof(trailer), index_size, directory_size;
-    if (memcmp(trailer.magic, GGS_TRAILER_MAGIC, sizeof(trailer.magic)) != 0 ||
-        trailer.checksum != XXH3_64bits(&trailer, offsetof(struct ggs_trace_trailer, checksum)) ||
-        trailer.size != reader->size || !ggs_mul(trailer.entries, sizeof(struct ggs_index_entry), &index_size) ||
-        !ggs_mul(trailer.directories, sizeof(struct ggs_directory), &directory_size) || trailer.index % 8 != 0 ||
-        trailer.index < sizeof(struct ggs_trace_header) || trailer.directory > directory_end ||
-        directory_end - trailer.directory != directory_size || trailer.index > trailer.directory ||
-        trailer.directory - trailer.index != index_size || trailer.directories > 4096 ||
-        trailer.directory_checksum != XXH3_64bits(reader->data + trailer.directory, directory_size))
+// Is there an intact trailer? Without it the file was cut off.
+static bool read_trailer(const struct ggs_reader * reader, struct ggs_trace_trailer * trailer) {
+    if (reader->size < sizeof(struct ggs_trace_header) + sizeof(*trailer)) return false;
+    memcpy(trailer, reader->data + reader->size - sizeof(*trailer), sizeof(*trailer));
+    return memcmp(trailer->magic, GGS_TRAILER_MAGIC, sizeof(trailer->magic)) == 0 &&
+           trailer->checksum == XXH3_64bits(trailer, offsetof(struct ggs_trace_trailer, checksum)) &&
+           trailer->size == reader->size;
+}
+
+// Takes the directory into `tables`; false if what the trailer points to is not as it was written.
+static bool read_directory(struct ggs_reader * reader, const struct ggs_trace_trailer * trailer) {
+    uint64_t directory_end = reader->size - sizeof(*trailer), index_size, directory_size;
+    if (!ggs_mul(trailer->entries, sizeof(struct ggs_index_entry), &index_size) ||
+        !ggs_mul(trailer->directories, sizeof(struct ggs_directory), &directory_size) || trailer->index % 8 != 0 ||
+        trailer->index < sizeof(struct ggs_trace_header) || trailer->directory > directory_end ||
+        directory_end - trailer->directory != directory_size || trailer->index > trailer->directory ||
+        trailer->directory - trailer->index != index_size || trailer->directories > 4096 ||
+        trailer->directory_checksum != XXH3_64bits(reader->data + trailer->directory, directory_size))
         return false;
-    for (uint64_t i = 0; i < trailer.directories; i++) {
+    for (uint64_t i = 0; i < trailer->directories; i++) {
         struct ggs_directory directory;
-        memcpy(&directory, reader->data + trailer.directory + i * sizeof(directory), sizeof(directory));
-        if (!ggs_inside(directory.first, directory.entries, trailer.entries)) return false;
+        memcpy(&directory, reader->data + trailer->directory + i * sizeof(directory), sizeof(directory));
+        if (!ggs_inside(directory.first, directory.entries, trailer->entries)) return false;
         if (ggs_trace_schema(directory.table) != NULL) reader->tables[directory.table] = directory;
     }
-    reader->entries  = (const void *) (reader->data + trailer.index);
-    reader->data_end = trailer.index;
+    reader->entries  = (const void *) (reader->data + trailer->index);
+    reader->data_end = trailer->index;
+    // The index is searched before any chunk is read. (An entry's offset is held against the chunk there when that is read.)
+    for (uint64_t i = 0; i < trailer->entries; i++) {
+        const struct ggs_chunk_header * header = &reader->entries[i].header;
+        if (header->header_checksum != XXH3_64bits(header, offsetof(struct ggs_chunk_header, header_checksum)))
+            return false;
+    }
     return true;
 }
 
 static int open_data(struct ggs_reader * reader, struct ggs_error * error) {
-    int status = check_header(reader, error);
+    struct ggs_trace_trailer trailer;
+    int                      status = check_header(reader, error);
     if (status != 0) return status;
-    if (read_directory(reader)) return 0;
+    if (read_trailer(reader, &trailer)) {
+        if (read_directory(reader, &trailer)) return 0;
+        if (!reader->skip_damaged)
+            return ggs_fail(error, GGS_FORMAT, "%s is damaged: its index has a wrong checksum", reader->name);
+    }
     memset(reader->tables, 0, sizeof(reader->tables));
     reader->data_end = reader->size;
     return ggs_reader_walk(reader, error);
@@ -103,7 +118,7 @@ int ggs_reader_open_memory(struct ggs_reader ** out, const void * data, size_t s
     return finish_open(out, reader, open_data(reader, error));
 }
 
-int ggs_reader_open(struct ggs_reader ** out, const char * path, struct ggs_error * error) {
+static int open_path(struct ggs_reader ** out, const char * path, bool skip_damaged, struct ggs_error * error) {
     struct stat info;
     char *      inside = NULL;
     *out               = NULL;
@@ -112,11 +127,39 @@ int ggs_reader_open(struct ggs_reader ** out, const char * path, struct ggs_erro
     struct ggs_reader * reader = new_reader(inside != NULL ? inside : path);
     free(inside);
     if (reader == NULL) return ggs_fail_memory(error);
-    int status   = ggs_mapping_open(&reader->mapping, reader->name, error);
-    reader->data = reader->mapping.data;
-    reader->size = reader->mapping.size;
+    reader->skip_damaged = skip_damaged;
+    int status           = ggs_mapping_open(&reader->mapping, reader->name, error);
+    reader->data         = reader->mapping.data;
+    reader->size         = reader->mapping.size;
     if (status == 0) status = open_data(reader, error);
     return finish_open(out, reader, status);
+}
+
+static uint64_t count_damaged(const struct ggs_reader * reader) {
+    struct ggs_scratch scratch = {0};
+    struct ggs_block   block   = {0};
+    uint64_t           n       = 0;
+    for (unsigned table = 1; table < GGS_TABLE_COUNT; table++) {
+        for (uint64_t i = 0; i < reader->tables[table].entries; i++) {
+            struct ggs_index_entry entry;
+            int                    status = ggs_reader_entry(reader, table, i, &entry, NULL);
+            if (status == 0) status = ggs_reader_chunk(reader, &entry, &block, &scratch, NULL);
+            n += status == GGS_FORMAT;
+        }
+        ggs_block_release(&block);
+    }
+    free(scratch.data);
+    return n;
+}
+
+int ggs_reader_open(struct ggs_reader ** out, const char * path, struct ggs_error * error) {
+    return open_path(out, path, false, error);
+}
+
+int ggs_reader_open_damaged(struct ggs_reader ** out, const char * path, uint64_t * damaged, struct ggs_error * error) {
+    int status = open_path(out, path, true, error);
+    if (status == 0) *damaged = count_damaged(*out);
+    return status;
 }
 
 void ggs_reader_close(struct ggs_reader * reader) {
@@ -253,6 +296,15 @@ int ggs_reader_row(struct ggs_reader * reader, enum ggs_trace_table table, uint6
     return status;
 }
 
+// Are there zeros between a chunk and the next?
+static bool padding_ok(const struct ggs_reader * reader, const struct ggs_index_entry * entry) {
+    uint64_t at = entry->offset + sizeof(entry->header) + entry->header.stored;
+    while (at % GGS_CHUNK_ALIGNMENT != 0 && at < reader->data_end) {
+        if (reader->data[at++] != 0) return false;
+    }
+    return true;
+}
+
 int ggs_reader_verify(struct ggs_reader * reader, void (*progress)(void * context, uint64_t done, uint64_t total),
                       void * context, struct ggs_error * error) {
     struct ggs_scratch scratch = {0};
@@ -265,6 +317,8 @@ int ggs_reader_verify(struct ggs_reader * reader, void (*progress)(void * contex
             struct ggs_index_entry entry;
             status = ggs_reader_entry(reader, table, i, &entry, error);
             if (status == 0) status = ggs_reader_chunk(reader, &entry, &block, &scratch, error);
+            if (status == 0 && !padding_ok(reader, &entry))
+                status = corrupt(reader, &entry, "something else than zeros behind it", error);
             if (status == 0 && entry.header.first_row != rows && reader->walked == NULL)
                 status = corrupt(reader, &entry, "rows that do not follow those of the chunk before", error);
             rows += block.rows;
@@ -275,24 +329,6 @@ int ggs_reader_verify(struct ggs_reader * reader, void (*progress)(void * contex
     }
     free(scratch.data);
     return status;
-}
-
-uint64_t ggs_reader_skip_damaged(struct ggs_reader * reader) {
-    struct ggs_scratch scratch = {0};
-    struct ggs_block   block   = {0};
-    uint64_t           n       = 0;
-    reader->skip_damaged       = true;
-    for (unsigned table = 1; table < GGS_TABLE_COUNT; table++) {
-        for (uint64_t i = 0; i < reader->tables[table].entries; i++) {
-            struct ggs_index_entry entry;
-            int                    status = ggs_reader_entry(reader, table, i, &entry, NULL);
-            if (status == 0) status = ggs_reader_chunk(reader, &entry, &block, &scratch, NULL);
-            n += status == GGS_FORMAT;
-        }
-        ggs_block_release(&block);
-    }
-    free(scratch.data);
-    return n;
 }
 
 // ---- strings ----

@@ -7,6 +7,6 @@
 #define GGS_ERROR_DEFINED
 #include "../../include/ggscope.h"
 
-// From now on cursors pass over chunks that are damaged instead of failing at them. Reads every chunk; returns how many are damaged:
-// what is read then is a part.
-uint64_t ggs_reader_skip_damaged(struct ggs_reader * reader);
+// Opens a trace whose cursors pass over chunks that are damaged instead of failing at them. Reads every chunk and counts those: if there
+// are any, what is read is a part.
+int ggs_reader_open_damaged(struct ggs_reader ** out, const char * path, uint64_t * damaged, struct ggs_error * error);

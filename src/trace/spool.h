@@ -324,7 +324,7 @@ struct ggs_journal_resident {
 };
 
 enum ggs_resident_method {
-    GGS_RESIDENT_IN_CACHE = 0, // mincore: pages that are in memory, whoever uses them
+    GGS_RESIDENT_IN_CACHE = 0, // mincore: pages that are in memory, whichever process uses them
     GGS_RESIDENT_IN_PROCESS =
         1, // pagemap: pages that the process has in its page tables. The kernel tells no more of others' files
 };

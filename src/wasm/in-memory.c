@@ -8,7 +8,7 @@
 #include "serve/snapshot.h"
 
 struct place {
-    struct ggs_snapshot *        snapshot; // NULL where it could not be opened
+    struct ggs_snapshot *        snapshot; // NULL if it could not be opened
     struct ggs_error             error;    // why not
     struct ggs_experiments_state state;
 };

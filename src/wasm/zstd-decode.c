@@ -65,7 +65,7 @@ struct table {
     struct state states[STATES_MOST];
 };
 
-// Makes the table of a distribution; -1 stands for "less than one". False where the counts do not fill it.
+// Makes the table of a distribution; -1 stands for "less than one". False if the counts do not fill it.
 static bool make_table(struct table * table, const int16_t * counts, unsigned n, unsigned log) {
     uint16_t next[CODES_MOST];
     unsigned size = 1u << log, high = size, at = 0, step = (size >> 1) + (size >> 3) + 3;
@@ -92,7 +92,7 @@ static bool make_table(struct table * table, const int16_t * counts, unsigned n,
     return table->known = true;
 }
 
-// Reads a distribution of at most `most` symbols and makes its table. Returns the bytes read, 0 where they are wrong.
+// Reads a distribution of at most `most` symbols and makes its table. Returns the bytes read, 0 if they are wrong.
 static size_t read_table(struct table * table, const uint8_t * data, size_t size, unsigned most, unsigned log_most) {
     int16_t  counts[CODES_MOST];
     unsigned n = 0, log = (unsigned) (load(data, size, 0) & 15) + 5, width = log + 1;
@@ -151,7 +151,7 @@ struct decoder {
     uint8_t        literals[BLOCK_MOST];
 };
 
-// Two states take turns until the bits are used up. Returns how many symbols there were, 0 where they are wrong.
+// Two states take turns until the bits are used up. Returns how many symbols there were, 0 if they are wrong.
 static unsigned read_weights(struct decoder * d, const uint8_t * data, size_t size, uint8_t weights[CODES_MOST]) {
     struct backward      bits;
     const struct state * states = d->weights.states;
@@ -198,7 +198,7 @@ static bool make_huffman(struct huffman * huffman, uint8_t weights[CODES_MOST], 
     return true;
 }
 
-// Returns the bytes read, 0 where they are wrong.
+// Returns the bytes read, 0 if they are wrong.
 static size_t read_huffman(struct decoder * d, const uint8_t * data, size_t size) {
     uint8_t weights[CODES_MOST];
     if (size == 0) return 0;
@@ -239,7 +239,7 @@ static bool read_streams(struct decoder * d, const uint8_t * data, size_t size, 
     return true;
 }
 
-// Fills d->literals. Returns the bytes read, 0 where they are wrong.
+// Fills d->literals. Returns the bytes read, 0 if they are wrong.
 static size_t read_literals(struct decoder * d, const uint8_t * data, size_t size) {
     if (size == 0) return 0;
     unsigned kind = data[0] & 3, form = data[0] >> 2 & 3;
@@ -315,7 +315,7 @@ static void fill_bases(uint32_t bases[53], const struct codes * codes, uint32_t 
     for (unsigned i = 1; i < codes->n; i++) bases[i] = bases[i - 1] + (1u << codes->bits[i - 1]);
 }
 
-// The distance that a value stands for; 0 where it is wrong.
+// The distance that a value stands for; 0 if it is wrong.
 static uint32_t distance_of(uint32_t offsets[3], uint32_t value, bool after_literals) {
     uint32_t distance;
     if (value > 3) {
@@ -401,7 +401,7 @@ static bool read_block(struct decoder * d, const uint8_t * data, size_t size) {
 
 // ---- frames ----
 
-// Where the blocks begin; 0 where this is no frame that can be read.
+// Where the blocks begin; 0 if this is no frame that can be read.
 static size_t read_header(const uint8_t * data, size_t size, uint64_t * content) {
     static const uint8_t magic[] = {0x28, 0xb5, 0x2f, 0xfd}, dictionary[] = {0, 1, 2, 4};
     if (size < 6 || memcmp(data, magic, sizeof(magic)) != 0 || (data[4] & 8) != 0) return 0;

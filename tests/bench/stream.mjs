@@ -60,7 +60,7 @@ function measure(path, limit, streamed) {
     const said = JSON.parse(result.stdout);
     // What a process has read is added to its parent's account when it ends.
     const read = Number(/^read_bytes: (\d+)/m.exec(readFileSync(io, "utf8"))[1]);
-    return { ms: said.generate_ms_median, all: said.generate_ms_per_token, prompt: said.prompt_ms, read: read / tokens, hash: said.logits_hash, counts: streamed ? JSON.parse(readFileSync(report, "utf8")) : undefined };
+    return { ms: said.generate_median_ns / 1e6, prompt: said.prompt_ns / 1e6, read: read / tokens, hash: said.logits_hash, counts: streamed ? JSON.parse(readFileSync(report, "utf8")) : undefined };
 }
 
 const ahead = (() => { try { return readFileSync("/sys/block/vda/queue/read_ahead_kb", "utf8").trim(); } catch { return "?"; } })();

@@ -115,7 +115,8 @@ for (const [mode, signal, status] of [["crash-abort", "SIGABRT", 134], ["crash-s
                 assert.equal(examine(directory, stdout, 1), true);
                 const { op_runs } = rows(directory, "op_runs");
                 assert.equal(op_runs.length, call);
-                assert.deepEqual(op_runs.filter((o) => !(o.flags & 1)), [op_runs.at(-1)]);
+                // Of the last one at least the wait was not seen; as long as it is not known that the engine's barrier is, the callback ends it.
+                assert.deepEqual(op_runs.filter((o) => !(o.flags & 1) || o.flags & 8), [op_runs.at(-1)]);
             }
         });
     }

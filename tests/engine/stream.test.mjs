@@ -3,7 +3,7 @@ import { test } from "node:test";
 import assert from "node:assert/strict";
 import { spawn } from "node:child_process";
 import { once } from "node:events";
-import { readFileSync, statSync, truncateSync } from "node:fs";
+import { readFileSync, statSync, truncateSync, utimesSync } from "node:fs";
 import { join } from "node:path";
 import { build, engine, ggscope, model, output, run, scratch } from "../lib.mjs";
 import { check, fresh, host, jsonLines } from "./traces.mjs";
@@ -11,6 +11,7 @@ import { machine, noLimit, ownModel } from "./pressure.mjs";
 
 const MiB = 1 << 20;
 const moe = model("moe"), dense = model("tiny", "--embd", "512", "--ff", "1024");
+const half = model("moe", "--types", "f16", "--embd", "96", "--ff", "136", "--heads", "6", "--kv-heads", "2"); // experts that are no multiple of a block, and never repacked
 const sentence = "Once upon a time, in a land far away, there was a small village by the sea. ";
 const words = (path, ...options) => [engine, "run", "-m", path, "--json", "--logits-hash", "--ignore-eos", "--no-repack", ...options];
 const stock = (command) => JSON.parse(output(command[0], command.slice(1)));
@@ -64,12 +65,12 @@ test("prompts of any batch size, any number of threads", () => {
         [moe, "-p", sentence, "-n", "2", "-t", "1", "--batch", "5", "--ubatch", "3"],
         [moe, "-p", "Once", "-n", "2", "-t", "2", "--ctx", "64"],
         [dense, "-p", sentence.slice(0, 30), "-n", "2", "-t", "1", "--batch", "1", "--ubatch", "1"],
+        [dense, "-p", "Once", "-n", "3", "-t", "1", "--eval-callback"], // a graph that is run in pieces
     ]) same(path, 0.4, options);
 });
 
 test("other architectures, other types, experts that are no multiple of a disk's block", () => {
-    for (const path of [model("tiny", "--arch", "gpt2", "--embd", "512"), model("tiny", "--arch", "gemma3", "--embd", "512"), model("moe", "--arch", "deepseek2"),
-        model("moe", "--types", "f16", "--embd", "96", "--ff", "136", "--heads", "6", "--kv-heads", "2")])
+    for (const path of [model("tiny", "--arch", "gpt2", "--embd", "512"), model("tiny", "--arch", "gemma3", "--embd", "512"), model("moe", "--arch", "deepseek2"), half])
         same(path, 0.5, ["-p", "Once upon a time", "-n", "3", "-t", "1"], { options: ["--verify"] });
 });
 
@@ -103,10 +104,11 @@ test("threads read where io_uring is not to be had, and what they fail to read c
 
 test("a model that fits is left alone; too little memory too; both are said in one line", () => {
     const command = words(dense, ...short), wanted = stock(command);
-    for (const [bytes, line] of [[1 << 30, /^ggscope: the model \(.*\) fits into memory \(.*\): nothing is streamed\n$/], [16 * MiB, /^ggscope: .* are too little to stream this model \(.*\): nothing is streamed\n$/]]) {
+    for (const [bytes, state, line] of [[1 << 30, "fits", /^ggscope: the model \(.*\) fits into memory \(.*\): nothing is streamed\n$/], [16 * MiB, "too little", /^ggscope: .* are too little to stream this model \(.*\): nothing is streamed\n$/]]) {
         const result = stream(command, bytes);
         assert.match(result.stderr, line);
         assert.equal(result.counts.uses, 0);
+        assert.equal(result.counts.state, state);
         assert.equal(JSON.parse(result.stdout).logits_hash, wanted.logits_hash);
     }
 });
@@ -122,7 +124,7 @@ test("weights are not repacked where the model does not fit", () => {
 const computed = (result) => jsonLines(result.stdout).filter((line) => line.logits !== undefined || line.hash !== undefined).map((line) => JSON.stringify({ ...line, thread: 0, process: 0 })).sort();
 
 test("several contexts and models, sequences, a fork, a model that is loaded twice, a library that is opened anew", () => {
-    for (const [mode, ...models] of [["contexts", moe], ["models", moe, dense], ["sequences", moe], ["fork", dense], ["twice", moe], ["reopen", dense]]) {
+    for (const [mode, ...models] of [["contexts", half], ["models", half, dense], ["sequences", half], ["fork", half], ["twice", half], ["reopen", dense]]) {
         const command = [host, mode, "-t", "1", ...models];
         const wanted = stream(command, 16 * MiB), weights = 0.4 * models.reduce((sum, path) => sum + sizes(path), 0); // too little: the engine alone
         let found = wanted;
@@ -130,9 +132,10 @@ test("several contexts and models, sequences, a fork, a model that is loaded twi
         assert.equal(found.status, 0, `${mode}: ${found.stderr}`);
         assert.ok(found.counts.uses > 0, `${mode}: ${found.stderr}`);
         assert.ok(computed(wanted).length > 0, mode);
-        // Where the model alone would have fitted its weights are repacked, as without us.
-        const plain = computed(run(command[0], command.slice(1)));
-        if (computed(found).join() !== plain.join()) assert.deepEqual(computed(found), computed(wanted), mode);
+        // Where a model alone would have fitted its weights are repacked, as without us.
+        const possible = new Set([...computed(run(command[0], command.slice(1))), ...computed(wanted)]);
+        assert.equal(computed(found).length, computed(wanted).length, mode);
+        for (const line of computed(found)) assert.ok(possible.has(line), `${mode}: ${line}`);
     }
 });
 
@@ -183,12 +186,22 @@ test("Ctrl-C and a kill end it as they end the program", async () => {
     }
 });
 
-test("a file that is cut while it is in use ends with one sentence", async () => {
+test("a file that is changed or cut while it is in use is told of in one sentence, and its mapping goes on", async () => {
+    const sentence_ = /the model file was changed or cut while it is in use/;
     const path = ownModel("moe"), { child, closed } = await start(path, some());
-    truncateSync(path, sizes(path) / 2);
-    const [status, signal] = await closed;
-    assert.match(child.text, /the model file was changed or cut while it is in use/);
-    assert.ok(signal === "SIGBUS" || status !== null);
+    utimesSync(path, new Date(), new Date(Date.now() - 1e6));
+    while (!sentence_.test(child.text)) await once(child.stderr, "data");
+    child.stdout.pause();
+    child.stdout.resume();
+    await once(child.stdout, "data"); // it still computes
+    child.kill("SIGKILL");
+    await closed;
+
+    const other = await start(path, some());
+    truncateSync(path, sizes(path) - 65536); // in the middle of the last weight
+    const [status, signal] = await other.closed;
+    assert.match(other.child.text, sentence_);
+    assert.ok(signal === "SIGBUS" || status !== 0);
 });
 
 test("a wrong command line is told in one sentence", () => {

@@ -25,7 +25,7 @@ export const serverGone = signal(false);
 // Grows when what was answered before may be out of date (a live recording went on, the server came back).
 export const revision = signal(0);
 
-// Answers and requests of before count no more: whoever still waits gets his, but nobody else does.
+// Cached answers and requests under way are dropped: a caller that waits still gets its answer, later ones ask again.
 export function refresh(): void {
     kept.clear();
     flights.clear();

@@ -2,9 +2,12 @@
 
 #include <stdlib.h>
 #include <string.h>
+#include <strings.h>
 
 #include "base/checked.h"
 #include "base/error.h"
+#include "base/json-read.h"
+#include "base/uuid.h"
 #include "gguf/gguf-name.h"
 
 enum { MOST_NUMBER = 4096 }; // of an op or a type: beyond that the file is wrong
@@ -146,26 +149,37 @@ static int check_graph(const struct ggs_trace * trace, const struct ggs_graph * 
     return 0;
 }
 
-// Strings are read on demand and cannot fail then: a damaged chunk of them is found here.
-static int check_strings(struct ggs_trace * trace, struct ggs_error * error) {
-    const uint64_t * const * words;
-    uint64_t                 rows;
-    struct ggs_cursor *      cursor;
-    int                      status = ggs_cursor_open(&cursor, trace->reader, GGS_TABLE_STRINGS, error);
-    while (status >= 0 && (status = ggs_cursor_next_chunk(cursor, &words, &rows, error)) > 0) {}
-    ggs_cursor_close(cursor);
-    if (status == 0) status = ggs_cursor_open(&cursor, trace->reader, GGS_TABLE_EXPERIMENT, error);
-    if (status == 0) {
-        status = ggs_cursor_next_chunk(cursor, &words, &rows, error);
+// These are read on demand, in places that cannot fail then: what is damaged in them is found here.
+static int check_small_tables(struct ggs_trace * trace, struct ggs_error * error) {
+    static const enum ggs_trace_table tables[] = {GGS_TABLE_STRINGS, GGS_TABLE_EXPERIMENT, GGS_TABLE_PROCESSES,
+                                                  GGS_TABLE_TOKENS};
+    int                               status   = 0;
+    for (size_t i = 0; status == 0 && i < sizeof(tables) / sizeof(tables[0]); i++) {
+        const uint64_t * const * words;
+        uint64_t                 rows;
+        struct ggs_cursor *      cursor;
+        status = ggs_cursor_open(&cursor, trace->reader, tables[i], error);
+        while (status >= 0 && (status = ggs_cursor_next_chunk(cursor, &words, &rows, error)) > 0) {}
         ggs_cursor_close(cursor);
     }
-    return status < 0 ? status : 0;
+    return status;
+}
+
+// The header's id has no checksum: the experiment's description, which has one, names it too.
+static int check_identity(const struct ggs_trace * trace, struct ggs_error * error) {
+    const char * text = ggs_reader_experiment(trace->reader);
+    char         id[GGS_UUID_LENGTH], own[GGS_UUID_LENGTH];
+    ggs_json_to_buffer(ggs_json_member(ggs_json_read(text, strlen(text)), "experiment_id"), id, sizeof(id));
+    ggs_uuid_format(own, ggs_reader_uuid(trace->reader));
+    if (id[0] == '\0' || strcasecmp(id, own) == 0) return 0;
+    return ggs_fail(error, GGS_FORMAT,
+                    "the trace is damaged: its header says that it is of experiment %s, its contents %s", own, id);
 }
 
 // ---- opening ----
 
 static int read_tables(struct ggs_trace * trace, struct ggs_error * error) {
-    int status = check_strings(trace, error);
+    int status = check_small_tables(trace, error);
     if (status == 0)
         status = read_table(trace->reader, GGS_TABLE_TENSORS, sizeof(*trace->tensors), (void **) &trace->tensors,
                             &trace->n_tensors, error);
@@ -185,9 +199,10 @@ static int read_tables(struct ggs_trace * trace, struct ggs_error * error) {
 
 static int open_trace(struct ggs_trace * trace, const char * path, bool damaged, struct ggs_error * error) {
     *trace     = (struct ggs_trace){0};
-    int status = ggs_reader_open(&trace->reader, path, error);
-    if (status == 0 && damaged) trace->damaged = ggs_reader_skip_damaged(trace->reader);
+    int status = damaged ? ggs_reader_open_damaged(&trace->reader, path, &trace->damaged, error)
+                         : ggs_reader_open(&trace->reader, path, error);
     if (status == 0) status = read_tables(trace, error);
+    if (status == 0 && !damaged) status = check_identity(trace, error);
     if (status < 0) ggs_trace_close(trace);
     return status;
 }

@@ -1,6 +1,6 @@
 // Op runs of the CPU: which run, node and thread an op belongs to, and when it ended.
 //
-// Every thread walks a graph's nodes in order, so a thread-local cursor finds the node; whoever computes for a graph finds its slot
+// Every thread walks a graph's nodes in order, so a thread-local cursor finds the node; a thread that computes for a graph finds its slot
 // once. An op's unit is written when it begins and completed at each barrier until the next op begins.
 #pragma once
 

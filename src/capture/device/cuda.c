@@ -25,7 +25,12 @@
 #include "capture/device/cupti.h"
 #include "capture/device/device.h"
 
-enum { BUFFER_BYTES = 1 << 20, WINDOW_DEFAULT = 32 };
+enum {
+    BUFFER_BYTES   = 1 << 20,
+    FLUSH_RUNS     = 8,
+    WINDOW_DEFAULT = 32,
+    PROMPT_MOST = 256, // graph runs after which the prompt is taken to be over in programs whose decodes are not seen
+};
 
 enum state { STATE_NEW, STATE_ON, STATE_OVER };
 
@@ -40,7 +45,7 @@ static int      state; // read relaxed
 static void *   subscriber;
 static uint64_t window; // graph runs after the first generated token, UINT64_MAX: no end
 static int      generating;
-static uint64_t runs_left;
+static uint64_t runs_left, runs_so_far;
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER; // for everything below: CUPTI's own thread brings records
 
@@ -254,7 +259,7 @@ static uint64_t on_clock(void) {
 struct search {
     char     folders[4][512]; // of CUDA's libraries in this process
     unsigned n;
-    int      major; // of its runtime, 0 where unknown
+    int      major; // of its runtime, 0 if unknown
 };
 
 static int note_library(struct dl_phdr_info * info, size_t size, void * data) {
@@ -394,9 +399,15 @@ static struct ggs_device_op * op_of(struct ggs_device_run * run, uint32_t node) 
     return low < run->n_ops && run->ops[low].node == node ? &run->ops[low] : NULL;
 }
 
-static void read_records(struct ggs_device_run * run) {
+// Asking CUPTI for its records costs as much as half a token, so it is done for several runs at once.
+static bool read_records(struct ggs_device_run * run, unsigned waiting) {
+    static uint64_t flushed_ns;
     struct traced * traced = run->clock_state;
-    if (__atomic_load_n(&state, __ATOMIC_RELAXED) == STATE_ON) cuda.cuptiActivityFlushAll(0);
+    if (__atomic_load_n(&state, __ATOMIC_RELAXED) == STATE_ON && run->results_ns > flushed_ns) {
+        if (waiting < FLUSH_RUNS && (!generating || runs_left > waiting)) return false;
+        flushed_ns = ggs_ticks_monotonic();
+        cuda.cuptiActivityFlushAll(0);
+    }
     pthread_mutex_lock(&lock);
     qsort(traced->kernels, traced->n_kernels, sizeof(*traced->kernels), by_begin);
     for (uint32_t i = 0; i < traced->n_kernels; i++) {
@@ -410,9 +421,11 @@ static void read_records(struct ggs_device_run * run) {
     ggs_device_write_kernels(run, traced->kernels, traced->n_kernels);
     forget(traced);
     pthread_mutex_unlock(&lock);
-    if (__atomic_load_n(&state, __ATOMIC_RELAXED) == STATE_ON && generating && window != UINT64_MAX &&
-        --runs_left == 0 && under_way == NULL)
+    if (__atomic_load_n(&state, __ATOMIC_RELAXED) != STATE_ON || window == UINT64_MAX) return true;
+    if ((generating || ++runs_so_far > PROMPT_MOST) && runs_left > 0) runs_left--;
+    if (runs_left == 0 && under_way == NULL) // a run that another thread has under way ends it later
         switch_off();
+    return true;
 }
 
 static const struct ggs_device_clock cuda_clock = {

@@ -1,6 +1,8 @@
 #include "capture/device/device.h"
 
+#include <limits.h>
 #include <pthread.h>
+#include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -15,6 +17,7 @@ _Thread_local struct ggs_device_run * ggs_device_current;
 // Runs whose results are not there yet, oldest first, and runs to be used again.
 static pthread_mutex_t         lock = PTHREAD_MUTEX_INITIALIZER;
 static struct ggs_device_run * pending;
+static struct ggs_device_run * done; // results are there, times not yet read; oldest first
 static struct ggs_device_run * spare;
 
 // ---- the call that submits ----
@@ -204,35 +207,63 @@ void ggs_device_generates(void) {
     ggs_cuda_generates();
 }
 
-// Takes the runs of a backend out of the list, in order.
-static struct ggs_device_run * take_pending(void * backend) {
-    struct ggs_device_run *taken = NULL, **end = &taken;
-    pthread_mutex_lock(&lock);
+// Moves the runs of a backend to those that are done, in order.
+static void take_results(void * backend, uint64_t now) {
+    struct ggs_device_run ** end = &done;
+    while (*end != NULL) end = &(*end)->next;
     for (struct ggs_device_run ** at = &pending; *at != NULL;) {
         struct ggs_device_run * run = *at;
-        if (backend != NULL && run->backend != backend) {
+        if (run->backend != backend) {
             at = &run->next;
             continue;
         }
-        *at       = run->next;
-        run->next = NULL;
-        *end      = run;
-        end       = &run->next;
+        *at             = run->next;
+        run->results_ns = now;
+        run->next       = NULL;
+        *end            = run;
+        end             = &run->next;
     }
-    pthread_mutex_unlock(&lock);
-    return taken;
+}
+
+// Writes what can be read, oldest first. One thread at a time; another one's runs are left to the next call.
+static void write_done(bool last) {
+    static _Atomic bool busy;
+    if (atomic_exchange(&busy, true)) return;
+    for (;;) {
+        unsigned waiting = 0;
+        pthread_mutex_lock(&lock);
+        struct ggs_device_run * run = done;
+        for (const struct ggs_device_run * r = done; r != NULL; r = r->next) waiting++;
+        pthread_mutex_unlock(&lock);
+        if (run == NULL || (run->clock != NULL && !run->clock->read(run, last ? UINT_MAX : waiting))) break;
+        pthread_mutex_lock(&lock);
+        done = run->next;
+        pthread_mutex_unlock(&lock);
+        if (ggs_capture_recording()) write_run(run);
+        put_spare(run);
+    }
+    atomic_store(&busy, false);
 }
 
 void ggs_device_results(void * backend) {
     if (__atomic_load_n(&pending, __ATOMIC_RELAXED) == NULL) return;
-    uint64_t                now  = ggs_ticks_monotonic();
-    struct ggs_device_run * runs = take_pending(backend);
-    while (runs != NULL) {
-        struct ggs_device_run * run = runs;
-        runs                        = run->next;
-        run->results_ns             = now;
-        if (run->clock != NULL) run->clock->read(run);
+    uint64_t now = ggs_ticks_monotonic();
+    pthread_mutex_lock(&lock);
+    take_results(backend, now);
+    pthread_mutex_unlock(&lock);
+    write_done(false);
+}
+
+void ggs_device_finish(void) {
+    write_done(true);
+    pthread_mutex_lock(&lock);
+    struct ggs_device_run * run = pending;
+    pending                     = NULL;
+    pthread_mutex_unlock(&lock);
+    while (run != NULL) {
+        struct ggs_device_run * next = run->next;
+        run->clock                   = NULL; // its device may be gone
         if (ggs_capture_recording()) write_run(run);
-        put_spare(run);
+        run = next;
     }
 }

@@ -12,7 +12,7 @@
 // Which node: in their loop over a graph the backends call ggml_is_empty(node), through the dynamic linker, for each node that they do
 // not skip, in order, before they record its commands. A jump from node i to j means that i+1 .. j-1 were computed together with i,
 // or are empty. Other places of the backend call the function too: only the return address that asked for the graph's first node
-// counts, and as long as no command was seen, whoever asks for the first node begins anew (CUDA's backend first looks whether it can
+// counts, and as long as no command was seen, a call for the first node begins anew (CUDA's backend first looks whether it can
 // capture the graph, old releases of Vulkan's make a dry pass).
 #pragma once
 
@@ -29,8 +29,10 @@ struct ggs_device_clock {
     const char * name;
     void (*node)(struct ggs_device_run * run);      // the next node begins: the commands of the one before are complete
     void (*submitted)(struct ggs_device_run * run); // the submitting call returns: no more commands for this run
-    void (*read)(struct ggs_device_run * run);      // results are there: fills the times of its ops, then as drop
-    void (*drop)(struct ggs_device_run * run);      // forgets what it keeps for the run
+    // Results are there: fills the times of its ops, then as drop. May say false and be asked again with the next results; `waiting`
+    // runs have been put off, this one included. UINT_MAX: it is now or never.
+    bool (*read)(struct ggs_device_run * run, unsigned waiting);
+    void (*drop)(struct ggs_device_run * run); // forgets what it keeps for the run
 };
 
 // A node that the backend's loop came to.
@@ -38,7 +40,7 @@ struct ggs_device_op {
     uint32_t node;
     uint32_t queue;
     uint64_t submit;           // ticks: when the loop came to it
-    uint64_t begin_ns, end_ns; // on the device, as CLOCK_MONOTONIC; 0 where no commands were stamped
+    uint64_t begin_ns, end_ns; // on the device, as CLOCK_MONOTONIC; 0 if no commands were stamped
     uint64_t first, last;      // the clock's
 };
 
@@ -90,5 +92,7 @@ void ggs_device_node(const struct abi_tensor * node, const void * caller);
 // A decode of a single token begins: the first one ends the prompt, from where clocks that trace a window count.
 void ggs_device_generates(void);
 
-// Everything submitted to `backend` (NULL: to any) is done: reads the times and writes the runs to the journal.
+// Everything submitted to `backend` is done: reads the times and writes the runs to the journal.
 void ggs_device_results(void * backend);
+// The process ends: writes what was put off, and runs whose results nobody waited for, without times.
+void ggs_device_finish(void);

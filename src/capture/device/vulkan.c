@@ -114,7 +114,7 @@ static struct stamps * stamps_of(struct ggs_device_run * run, struct device * de
     return stamps->device == device && device->pool != VK_NULL_HANDLE ? stamps : NULL;
 }
 
-// The next stamp, UINT32_MAX where there is none left.
+// The next stamp, UINT32_MAX if there is none left.
 static uint32_t take(struct stamps * stamps) {
     struct device * device = stamps->device;
     if (stamps->n_blocks == 0 || stamps->used == BLOCK) {
@@ -244,10 +244,11 @@ static void read_ticks(struct ggs_device_run * run, const struct answers * answe
     }
 }
 
-static void read_stamps(struct ggs_device_run * run) {
+static bool read_stamps(struct ggs_device_run * run, unsigned waiting) {
     struct stamps * stamps = run->clock_state;
     struct device * device = stamps == NULL ? NULL : stamps->device;
-    if (device == NULL || device->key == NULL || stamps->n_blocks == 0) return;
+    (void) waiting;
+    if (device == NULL || device->key == NULL || stamps->n_blocks == 0) return true;
     struct answers * answers = calloc(stamps->n_blocks, sizeof(*answers));
     for (unsigned i = 0; answers != NULL && i < stamps->n_blocks; i++) {
         uint32_t n = i + 1 == stamps->n_blocks ? stamps->used : BLOCK;
@@ -268,6 +269,7 @@ static void read_stamps(struct ggs_device_run * run) {
     }
     free(answers);
     drop(run);
+    return true;
 }
 
 static const struct ggs_device_clock vulkan_clock = {

@@ -20,7 +20,7 @@ struct ggs_synth_arch {
                      const struct ggs_synth_shape * shape); // beyond the common ones
 };
 
-// NULL where there is none of that name.
+// NULL if there is none of that name.
 const struct ggs_synth_arch * ggs_synth_arch_find(const char * name);
 
 // Appends all tensors of a model of this shape; check plan->failed.

@@ -13,7 +13,7 @@ enum {
     GGS_SYNTH_MAX_SPLITS  = 65535,   // split.count is 16 bits wide
 };
 
-// What the command line said; a number is -1 where it said nothing.
+// What the command line said; a number is -1 if it said nothing.
 struct ggs_synth_options {
     const char * preset;
     const char * arch; // NULL: the preset's

@@ -114,7 +114,7 @@ static int write_metadata(struct ggs_export * export, struct ggs_error * error) 
     put_number(json, facts, "threads", "threads");
     put_text(json, facts, "ggscope_version", "ggscope_version");
     put_text(json, facts, "state", "state");
-    ggs_json_string(json, "warning", ggs_reader_warning(export->trace.reader));
+    ggs_json_string(json, "warning", export->warning[0] == '\0' ? NULL : export->warning);
     return ggs_json_file_close(export, &file, 0, error);
 }
 

@@ -56,7 +56,7 @@ static int produce_experiment(const struct ggs_sink * sink, struct ggs_error * e
     struct experiment_row row = {.id      = sink->export->id,
                                  .command = ggs_text_string(&command),
                                  .prompt  = ggs_facts_prompt(sink->export->facts),
-                                 .warning = ggs_reader_warning(sink->export->trace.reader)};
+                                 .warning = sink->export->warning[0] == '\0' ? NULL : sink->export->warning};
     int status = command.failed ? ggs_fail_memory(error) : ggs_sink_put(sink, (const void *[]){&row}, error);
     ggs_text_release(&command);
     return status;

@@ -9,7 +9,7 @@ struct ggs_text;
 
 struct ggs_program {
     char path[PATH_MAX];        // as it is executed
-    char interpreter[PATH_MAX]; // of a script ("#!"), "" where it is none
+    char interpreter[PATH_MAX]; // of a script ("#!"), "" if it is none
 };
 
 // Finds `name` as a shell does, in PATH where it has no slash.

@@ -139,7 +139,7 @@ static void restore_signals(const struct session * session) {
     sigprocmask(SIG_SETMASK, &session->mask_before, NULL);
 }
 
-// In the child: waits until whoever watches the program is ready. False if nobody will be.
+// In the child: waits until the observer of the program is ready. False if there will be none.
 static bool wait_for_start(const struct session * session) {
     char    byte;
     ssize_t n;
@@ -186,7 +186,7 @@ __attribute__((noreturn)) static void monitor(const struct session * session, co
     close(failure);
     close(session->begin[1]);
     if (program > 0) {
-        setpgid(program, program); // both sides do it: whoever comes first
+        setpgid(program, program); // both sides do it; the first one wins
         tcsetpgrp(terminal, program);
     }
     for (int i = 0; i < 3; i++) {

@@ -1,4 +1,4 @@
-// Makes files cold: out of the page cache, so that whoever reads them next waits for the disk. Needs no rights beyond reading them.
+// Makes files cold: out of the page cache, so that the next read waits for the disk. Needs no rights beyond reading them.
 //
 // The kernel keeps what is dirty (so the files are synced first) and what a process has mapped; how much stayed is counted.
 #pragma once

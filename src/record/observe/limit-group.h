@@ -31,8 +31,8 @@ size_t ggs_limit_places(const char * root, struct ggs_limit_place * places, size
 int ggs_limit_group_set(const char * group, int version, uint64_t bytes, struct ggs_error * error);
 // Moves a process; 0 is the one that asks. Returns 0 or an errno.
 int ggs_limit_group_join(const char * group, pid_t process);
-// Figures that a kernel does not tell are 0. Leaves `shared` alone and memory.stat unread, again and again though it be asked: whoever
-// reads that file brings the group's statistics up to date, by which the kernel decides what to evict.
+// Figures that a kernel does not tell are 0. Safe to poll: leaves `shared` alone and does not read memory.stat,
+// which would flush the group's statistics and change what the kernel evicts.
 void ggs_limit_group_read(const char * root, const char * group, int version, struct ggs_limit_use * use);
 // Pages of shared memory that members were the first to touch. Reads memory.stat: when all is over.
 uint64_t ggs_limit_group_shared(const char * group);

@@ -24,7 +24,7 @@ int ggs_trace_points_folder(void) {
     return mount;
 }
 
-// A small file below the folder, as text. Returns its length, negative where it cannot be read whole.
+// A small file below the folder, as text. Returns its length, negative if it cannot be read whole.
 static ssize_t read_text(int folder, const char * path, char * text, size_t size) {
     int fd = openat(folder, path, O_RDONLY | O_CLOEXEC);
     if (fd < 0) return -1;

@@ -19,7 +19,7 @@ struct curve {
     int64_t                     begin, end;
     uint64_t                    pixels;
     double *                    disk; // by pixel
-    // what the machine did, NULL where it was not recorded
+    // what the machine did, NULL if it was not recorded
     struct ggs_fault_bin *   faults;
     struct ggs_request_bin * requests;
 };

@@ -25,7 +25,7 @@ int ggs_query_parse(struct ggs_query * query, const char * text, struct ggs_erro
 // After all getters: was there a parameter that none of them asked for?
 int ggs_query_finish(const struct ggs_query * query, struct ggs_error * error);
 
-const char * ggs_query_text(struct ggs_query * query, const char * name); // NULL where it is absent
+const char * ggs_query_text(struct ggs_query * query, const char * name); // NULL if it is absent
 int ggs_query_u64(struct ggs_query * query, const char * name, uint64_t least, uint64_t most, uint64_t * result,
                   struct ggs_error * error);
 int ggs_query_i64(struct ggs_query * query, const char * name, int64_t least, int64_t most, int64_t * result,

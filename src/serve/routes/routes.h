@@ -8,7 +8,7 @@
 
 struct ggs_question {
     struct ggs_experiments *  experiments;
-    struct ggs_snapshot *     snapshot; // NULL where the path names none
+    struct ggs_snapshot *     snapshot; // NULL if the path names none
     struct ggs_trace          trace;    // borrowed from the snapshot
     struct ggs_query          query;
     struct ggs_job_progress * progress;

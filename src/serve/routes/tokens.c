@@ -19,7 +19,7 @@ struct row {
 struct span {
     uint64_t bins;
     int64_t  from, to;
-    uint64_t steps; // in it; 0 where they have to be counted
+    uint64_t steps; // in it; 0 if they have to be counted
 };
 
 // Warm-up has no number of its own.

@@ -58,7 +58,7 @@ struct ggs_seal_context {
     uint64_t               schedule; // the scheduler call that became part of it, if no decode was seen
 };
 
-// A batch: what one decode feeds. Arrays of n, owned by whoever filled it.
+// A batch: what one decode feeds. Arrays of n, owned by the code that filled it.
 struct ggs_batch {
     uint64_t  decode; // 0 if the call was not seen
     bool      encode;

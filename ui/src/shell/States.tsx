@@ -23,7 +23,7 @@ export function EmptyRecording() {
     return (
         <main class="centre">
             <h1>This recording holds no ops</h1>
-            <p>The program ran, but no ggml graph was computed while it was recorded. What can be recorded on this machine, and how to mend the rest, is said by:</p>
+            <p>The program ran, but no ggml graph was computed while it was recorded. What can be recorded on this machine, and how to fix the rest, is said by:</p>
             <pre>ggscope doctor</pre>
         </main>
     );
