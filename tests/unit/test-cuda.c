@@ -1,4 +1,5 @@
 // Which kernel belongs to which node, against a stand-in for CUPTI: launched one by one, captured, replayed, out of order; and the window.
+#include <limits.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -7,6 +8,7 @@
 
 #include <cmocka.h>
 
+#include "base/ticks.h"
 #include "capture/capture.h"
 #include "capture/device/cuda.h"
 #include "capture/device/device.h"
@@ -52,7 +54,8 @@ static void node(uint32_t number) { // as ggs_device_node
 static void end(void) {
     run.clock->submitted(&run);
     ggs_device_current = NULL;
-    run.clock->read(&run);
+    run.results_ns     = ggs_ticks_monotonic();
+    assert_true(run.clock->read(&run, UINT_MAX));
 }
 
 static void is(uint32_t op, uint64_t begin_ns, uint64_t end_ns) {
@@ -135,6 +138,20 @@ static void test_captured_and_replayed(void ** state) {
     assert_int_equal(written[2].node, GGS_DEVICE_NO_NODE);
 }
 
+// Records are asked for when several runs wait for theirs.
+static void test_batches(void ** state) {
+    (void) state;
+    assert_true(begin());
+    node(0);
+    stand_in_call(LAUNCH_KERNEL, 36);
+    stand_in_kernel(36, 0, 1100, 1200, "late");
+    run.results_ns = ggs_ticks_monotonic();
+    assert_false(run.clock->read(&run, 1));
+    is(0, 0, 0);
+    assert_true(run.clock->read(&run, 8));
+    is(0, 1100, 1200);
+}
+
 static void test_window(void ** state) {
     (void) state;
     for (int i = 0; i < 3; i++) { // the prompt does not count
@@ -155,6 +172,6 @@ static void test_window(void ** state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {cmocka_unit_test(test_launches), cmocka_unit_test(test_captured_and_replayed),
-                                       cmocka_unit_test(test_window)};
+                                       cmocka_unit_test(test_batches), cmocka_unit_test(test_window)};
     return cmocka_run_group_tests(tests, set_up, NULL);
 }
