@@ -2,7 +2,7 @@
 #   make            build into build/bin/
 #   make demo       set-up, build, a synthetic model, the main job on it
 #   make test       a build with -Werror, unit and golden tests with sanitizers, every test; ends with one line "N passed, N failed"
-#   make test-full  also what takes long (ten minutes of fuzzing, other engines)
+#   make test-full  also what takes long (ten minutes of fuzzing, other engines, all attacks)
 #   make test-matrix   of those only the stock releases of llama.cpp, old and new
 #   make check      format, tidy, cppcheck, gcc and clang with -Werror, ASan+UBSan tests, fuzz smoke
 #   make bench      measurements, each as a ratio
