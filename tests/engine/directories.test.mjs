@@ -45,17 +45,22 @@ test("of two recordings into one directory one is refused, and the other whole",
     writeFileSync(scratch("slow.c"), `
 #define _GNU_SOURCE
 #include <dlfcn.h>
+#include <fcntl.h>
+#include <stdlib.h>
 #include <unistd.h>
 int symlink(const char * target, const char * path) {
-    sleep(1);
+    close(open(getenv("HELD_UP"), O_WRONLY | O_CREAT, 0600));
+    while (access(getenv("HELD_UP"), F_OK) == 0) usleep(1000);
     return ((int (*)(const char *, const char *)) dlsym(RTLD_NEXT, "symlink"))(target, path);
 }`);
     output("gcc", ["-shared", "-fPIC", "-o", scratch("slow.so"), scratch("slow.c"), "-ldl"]);
     const directory = fresh();
-    const first = start(["-q", "-o", directory, "--", ...generate("-n", "4")], { env: { ...process.env, LD_PRELOAD: scratch("slow.so") } });
-    await until(() => existsSync(directory), "the directory");
+    const mark = scratch("held-up");
+    const first = start(["-q", "-o", directory, "--", ...generate("-n", "4")], { env: { ...process.env, LD_PRELOAD: scratch("slow.so"), HELD_UP: mark } });
+    await until(() => existsSync(mark), "the first one to be held up");
     refused(["record", "-o", directory, "--", ...generate("-n", "4")], /is being recorded to/);
     refused(["record", "--force", "-o", directory, "--", ...generate("-n", "4")], /is being recorded to/);
+    rmSync(mark);
     assert.equal(await first.ended, 0, first.said.stderr);
     assert.equal(run(ggscope, ["check", directory]).status, 0);
 });
