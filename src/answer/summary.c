@@ -178,20 +178,35 @@ static void put_counts(struct ggs_json * json, const struct ggs_overview * o) {
     }
 }
 
+// The name of a lane, as sealing wrote it; what it is made of if the trace has none (it was cut off).
+static void lane_label(char * label, size_t size, const struct ggs_trace * trace,
+                       const struct ggs_overview_lane * lane) {
+    struct ggs_cursor * cursor;
+    struct ggs_lane     row;
+    const char *        name = "";
+    if (ggs_cursor_open(&cursor, trace->reader, GGS_TABLE_LANES, NULL) == 0) {
+        while (name[0] == '\0' && ggs_cursor_next(cursor, &row, NULL) > 0) {
+            // Devices that are seen as whole graphs share slot -1: there the backend tells.
+            if (row.slot == lane->slot && row.queue == lane->thread && lane->slot >= 0)
+                name = ggs_reader_string(trace->reader, row.name);
+        }
+        ggs_cursor_close(cursor);
+    }
+    const char * backend = ggs_reader_string(trace->reader, lane->backend);
+    if (name[0] != '\0')
+        snprintf(label, size, "%.150s", name);
+    else if (lane->slot < 0)
+        snprintf(label, size, "%.100s", backend[0] == '\0' ? "whole graphs" : backend);
+    else
+        snprintf(label, size, "%.100s thread %llu", backend, (unsigned long long) lane->thread);
+}
+
 static void put_lanes(struct ggs_json * json, const struct ggs_trace * trace, const struct ggs_overview * o) {
-    bool several = o->n_lanes > 0 && o->lanes[o->n_lanes - 1].slot != o->lanes[0].slot;
     ggs_json_array(json, "lanes");
     for (uint64_t i = 0; i < o->n_lanes; i++) {
-        const struct ggs_overview_lane * lane    = &o->lanes[i];
-        const char *                     backend = ggs_reader_string(trace->reader, lane->backend);
+        const struct ggs_overview_lane * lane = &o->lanes[i];
         char                             label[160];
-        if (lane->slot < 0)
-            snprintf(label, sizeof(label), "%.100s", backend[0] == '\0' ? "whole graphs" : backend);
-        else if (several)
-            snprintf(label, sizeof(label), "%.100s %lld, thread %llu", backend, (long long) lane->slot,
-                     (unsigned long long) lane->thread);
-        else
-            snprintf(label, sizeof(label), "%.100s thread %llu", backend, (unsigned long long) lane->thread);
+        lane_label(label, sizeof(label), trace, lane);
         ggs_json_object_inline(json, NULL);
         ggs_json_u64(json, "lane", i);
         ggs_json_i64(json, "slot", lane->slot);

@@ -403,7 +403,9 @@ test("speedscope's own importer has nothing to complain of", async () => {
         const { profiles, complaints } = await importSpeedscope("recording.json", text);
         assert.deepEqual(complaints.slice(0, 3), []);
         assert.equal(profiles.length, new Set(slices.map((s) => s.track)).size);
-        assert.equal(profiles.reduce((n, p) => n + p.calls, 0), slices.length, "it found every slice");
+        // It has no place for a slice that begins and ends at the same time.
+        const calls = profiles.reduce((n, p) => n + p.calls, 0), instant = slices.filter((s) => s.dur === 0).length;
+        assert.ok(calls <= slices.length && calls >= slices.length - instant, `it found ${calls} of ${slices.length} slices, ${instant} of them without length`);
         for (const p of profiles) assert.ok(p.deepest <= 3, `${p.name}: token, graph run, op`);
         assert.ok(profiles.some((p) => p.deepest === 3 && p.name.includes("CPU thread 0")));
         assert.ok(tracks.size >= profiles.length);
