@@ -2,6 +2,7 @@
 // so they are rewritten before it sees them.
 #pragma once
 
-// Replaces -ngl (and --n-gpu-layers), -dev, -sm, -mg and -ot in argv by --gpu-layers, --device, --split-mode, --main-gpu and --override-tensor,
+// Replaces -ngl (and --n-gpu-layers), -dev, -sm, -mg, -ot and -fa in argv by --gpu-layers, --device, --split-mode, --main-gpu,
+// --override-tensor and --flash-attn,
 // up to "--". The word behind -p, --prompt, -f or --file is a value and stays.
 void ggs_spell_options(int argc, char ** argv);
