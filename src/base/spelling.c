@@ -8,7 +8,8 @@ static const struct {
     const char * from;
     const char * to;
 } spellings[] = {{"-ngl", "--gpu-layers"}, {"-dev", "--device"},         {"-sm", "--split-mode"},
-                 {"-mg", "--main-gpu"},    {"-ot", "--override-tensor"}, {"--n-gpu-layers", "--gpu-layers"}, {"-fa", "--flash-attn"}};
+                 {"-mg", "--main-gpu"},    {"-ot", "--override-tensor"}, {"--n-gpu-layers", "--gpu-layers"},
+                 {"-fa", "--flash-attn"}};
 
 static bool takes_any_text(const char * word) {
     static const char * const options[] = {"-p", "--prompt", "-f", "--file"};

@@ -332,7 +332,7 @@ static void connect(struct ggs_sealing * sealing) {
 }
 
 static void finish(struct ggs_sealing * sealing) {
-    ggs_runs_finish(&sealing->runs, sealing->last_ns);
+    ggs_runs_finish(&sealing->runs, sealing->last_ns, sealing->ended);
     ggs_observed_tell(&sealing->observed, INT64_MAX);
     ggs_steps_finish(&sealing->steps, sealing->last_ns);
     while (sealing->n_schedules > 0) write_schedule(sealing, &sealing->schedules[0]);
