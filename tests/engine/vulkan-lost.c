@@ -78,8 +78,8 @@ EXPORT VKAPI_ATTR VkResult VKAPI_CALL vkCreateDevice(VkPhysicalDevice physical, 
 EXPORT VKAPI_ATTR VkResult VKAPI_CALL vkEnumerateDeviceExtensionProperties(VkPhysicalDevice physical,
                                                                            const char * layer, uint32_t * n,
                                                                            VkExtensionProperties * list) {
-    return ((PFN_vkEnumerateDeviceExtensionProperties) real("vkEnumerateDeviceExtensionProperties"))(physical, layer,
-                                                                                                     n, list);
+    return ((PFN_vkEnumerateDeviceExtensionProperties) real("vkEnumerateDeviceExtensionProperties"))(physical, layer, n,
+                                                                                                     list);
 }
 EXPORT VKAPI_ATTR void VKAPI_CALL vkGetPhysicalDeviceProperties(VkPhysicalDevice             physical,
                                                                 VkPhysicalDeviceProperties * properties) {

@@ -387,7 +387,8 @@ void ggs_runs_begin(struct ggs_runs * runs, const struct ggs_journal_run * run, 
                                                                      .os_thread = run->os_thread,
                                                                      .flags     = GGS_RUN_OPAQUE}};
     runs->last                 = run->run;
-    open->placed               = ggs_steps_run(runs->steps, &open->row);
+    ggs_devices_seen(runs->devices, open->row.device, GGS_SEEN_GRAPHS);
+    open->placed = ggs_steps_run(runs->steps, &open->row);
     write_front(runs);
 }
 
