@@ -214,4 +214,4 @@ export interface GraphAnswer {
     }[];
 }
 
-export const phases = ["", "PROMPT", "GENERATE", "MIXED", "WARMUP", "VERIFY"] as const;
+export const phases = ["", "PROMPT", "GENERATE", "MIXED", "WARMUP", "VERIFY", "GRAPH"] as const;
