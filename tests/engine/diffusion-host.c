@@ -109,8 +109,7 @@ static void load_weights(ggml_backend_t backend) {
     if (options.path != NULL && (file == NULL || fseek(file, HEADER, SEEK_SET) != 0)) die("opening");
     size_t size = 0;
     for (int i = 0; i < SHAPES; i++) size += (ggml_nbytes(weights[i]) + 63) / 64 * 64;
-    ggml_backend_buffer_t buffer =
-        ggml_backend_buft_alloc_buffer(ggml_backend_get_default_buffer_type(backend), size);
+    ggml_backend_buffer_t buffer = ggml_backend_buft_alloc_buffer(ggml_backend_get_default_buffer_type(backend), size);
     if (buffer == NULL) die("ggml_backend_buft_alloc_buffer");
     char * at = ggml_backend_buffer_get_base(buffer);
     for (int i = 0; i < SHAPES; i++) {
@@ -143,7 +142,7 @@ static struct ggml_tensor * normed(struct ggml_context * c, const char * name, s
 
 // x: [side, side, CHANNELS]; attention over its pixels.
 static struct ggml_tensor * attention(struct ggml_context * c, struct ggml_tensor * x) {
-    int64_t              side   = x->ne[0], pixels = side * side;
+    int64_t              side = x->ne[0], pixels = side * side;
     struct ggml_tensor * rows   = ggml_cont(c, ggml_transpose(c, ggml_reshape_2d(c, x, pixels, CHANNELS)));
     struct ggml_tensor * q      = ggml_mul_mat(c, w("mid.attn.q.weight"), rows);
     struct ggml_tensor * k      = ggml_mul_mat(c, w("mid.attn.k.weight"), rows);
@@ -215,8 +214,8 @@ static void run_in_context(void) {
 }
 
 static void run_on_backend(ggml_backend_t backend, bool scheduled) {
-    size_t size = TENSORS * ggml_tensor_overhead() + ggml_graph_overhead_custom(TENSORS, false);
-    struct ggml_context * c = ggml_init((struct ggml_init_params){.mem_size = size, .no_alloc = true});
+    size_t                size = TENSORS * ggml_tensor_overhead() + ggml_graph_overhead_custom(TENSORS, false);
+    struct ggml_context * c    = ggml_init((struct ggml_init_params){.mem_size = size, .no_alloc = true});
     if (c == NULL) die("ggml_init");
     struct network       n         = make_network(c);
     ggml_backend_sched_t scheduler = NULL;
@@ -261,8 +260,10 @@ int main(int argc, char ** argv) {
         if (option == '?') good = false;
     }
     if (!good) {
-        fprintf(stderr, "Usage: diffusion-host make FILE | run [FILE] [-c backend|context|scheduler] [-l map|read|set] [-n STEPS] "
-                        "[-t THREADS] [-s MICROSECONDS]\n");
+        fprintf(
+            stderr,
+            "Usage: diffusion-host make FILE | run [FILE] [-c backend|context|scheduler] [-l map|read|set] [-n STEPS] "
+            "[-t THREADS] [-s MICROSECONDS]\n");
         return 2;
     }
     ggml_backend_t backend = ggml_backend_cpu_init();

@@ -107,7 +107,8 @@ static void make_file(const char * path) {
 }
 
 static void load(const char * path, ggml_backend_t backend) {
-    struct gguf_context * gguf = gguf_init_from_file(path, (struct gguf_init_params){.no_alloc = true, .ctx = &weights});
+    struct gguf_context * gguf =
+        gguf_init_from_file(path, (struct gguf_init_params){.no_alloc = true, .ctx = &weights});
     if (gguf == NULL) die("gguf_init_from_file");
     size_t start = gguf_get_data_offset(gguf);
     if (strcmp(options.loading, "map") == 0) {
@@ -117,8 +118,7 @@ static void load(const char * path, ggml_backend_t backend) {
         char * data = mmap(NULL, (size_t) info.st_size, PROT_READ, MAP_SHARED, fd, 0);
         if (data == MAP_FAILED) die("mmap");
         close(fd);
-        ggml_backend_buffer_t buffer =
-            ggml_backend_cpu_buffer_from_ptr(data + start, (size_t) info.st_size - start);
+        ggml_backend_buffer_t buffer = ggml_backend_cpu_buffer_from_ptr(data + start, (size_t) info.st_size - start);
         ggml_backend_buffer_set_usage(buffer, GGML_BACKEND_BUFFER_USAGE_WEIGHTS);
         for (int64_t i = 0; i < gguf_get_n_tensors(gguf); i++) {
             struct ggml_tensor * t = w(gguf_get_tensor_name(gguf, i));
@@ -137,7 +137,8 @@ static void load(const char * path, ggml_backend_t backend) {
         size_t               size = ggml_nbytes(t);
         bool                 set  = strcmp(options.loading, "set") == 0;
         void *               to   = set ? malloc(size) : t->data;
-        if (fseek(file, (long) (start + gguf_get_tensor_offset(gguf, i)), SEEK_SET) != 0 || fread(to, 1, size, file) != size)
+        if (fseek(file, (long) (start + gguf_get_tensor_offset(gguf, i)), SEEK_SET) != 0 ||
+            fread(to, 1, size, file) != size)
             die("reading");
         if (set) {
             ggml_backend_tensor_set(t, to, 0, size);
@@ -187,7 +188,8 @@ static struct ggml_tensor * attention(struct ggml_context * c, struct ggml_tenso
     return ggml_mul_mat(c, out, ggml_cont_2d(c, mixed, STATE, q->ne[1]));
 }
 
-static struct ggml_tensor * feed_forward(struct ggml_context * c, struct ggml_tensor * x, const char * side, int layer) {
+static struct ggml_tensor * feed_forward(struct ggml_context * c, struct ggml_tensor * x, const char * side,
+                                         int layer) {
     struct ggml_tensor * y = norm(c, x, w_of(side, layer, "mlp_ln", ".weight"));
     y                      = ggml_gelu(c, ggml_mul_mat(c, w_of(side, layer, "mlp.0", ".weight"), y));
     return ggml_add(c, x, ggml_mul_mat(c, w_of(side, layer, "mlp.2", ".weight"), y));
@@ -202,11 +204,11 @@ static struct ggml_cgraph * encoder_graph(struct ggml_context * c) {
     x                      = ggml_add(c, ggml_cont(c, ggml_transpose(c, x)), w("encoder.positional_embedding"));
     for (int i = 0; i < LAYERS; i++) {
         struct ggml_tensor * y = norm(c, x, w_of("encoder", i, "attn_ln", ".weight"));
-        y = attention(c, ggml_mul_mat(c, w_of("encoder", i, "attn.query", ".weight"), y),
-                      ggml_mul_mat(c, w_of("encoder", i, "attn.key", ".weight"), y),
-                      ggml_mul_mat(c, w_of("encoder", i, "attn.value", ".weight"), y),
-                      w_of("encoder", i, "attn.out", ".weight"));
-        x = feed_forward(c, ggml_add(c, x, y), "encoder", i);
+        y                      = attention(c, ggml_mul_mat(c, w_of("encoder", i, "attn.query", ".weight"), y),
+                                           ggml_mul_mat(c, w_of("encoder", i, "attn.key", ".weight"), y),
+                                           ggml_mul_mat(c, w_of("encoder", i, "attn.value", ".weight"), y),
+                                           w_of("encoder", i, "attn.out", ".weight"));
+        x                      = feed_forward(c, ggml_add(c, x, y), "encoder", i);
     }
     ggml_set_name(x, "encoder_output");
     for (int i = 0; i < LAYERS; i++) {
@@ -233,11 +235,14 @@ static struct ggml_cgraph * decoder_graph(struct ggml_context * c, int position)
         struct ggml_tensor * k   = ggml_mul_mat(c, w_of("decoder", i, "attn.key", ".weight"), y);
         struct ggml_tensor * v   = ggml_mul_mat(c, w_of("decoder", i, "attn.value", ".weight"), y);
         size_t               row = self_k[i]->nb[1];
-        ggml_build_forward_expand(graph, ggml_cpy(c, k, ggml_view_2d(c, self_k[i], STATE, 1, row, (size_t) position * row)));
-        ggml_build_forward_expand(graph, ggml_cpy(c, v, ggml_view_2d(c, self_v[i], STATE, 1, row, (size_t) position * row)));
+        ggml_build_forward_expand(graph,
+                                  ggml_cpy(c, k, ggml_view_2d(c, self_k[i], STATE, 1, row, (size_t) position * row)));
+        ggml_build_forward_expand(graph,
+                                  ggml_cpy(c, v, ggml_view_2d(c, self_v[i], STATE, 1, row, (size_t) position * row)));
         y = attention(c, ggml_mul_mat(c, w_of("decoder", i, "attn.query", ".weight"), y),
                       ggml_view_2d(c, self_k[i], STATE, position + 1, row, 0),
-                      ggml_view_2d(c, self_v[i], STATE, position + 1, row, 0), w_of("decoder", i, "attn.out", ".weight"));
+                      ggml_view_2d(c, self_v[i], STATE, position + 1, row, 0),
+                      w_of("decoder", i, "attn.out", ".weight"));
         x = ggml_add(c, x, y);
         y = norm(c, x, w_of("decoder", i, "cross_attn_ln", ".weight"));
         y = attention(c, ggml_mul_mat(c, w_of("decoder", i, "cross_attn.query", ".weight"), y), cross_k[i], cross_v[i],
@@ -262,7 +267,7 @@ static void compute(ggml_backend_sched_t scheduler, struct ggml_cgraph * graph, 
 }
 
 static void encode(ggml_backend_sched_t scheduler) {
-    struct ggml_context * c = graph_context();
+    struct ggml_context * c     = graph_context();
     struct ggml_cgraph *  graph = encoder_graph(c);
     static float          mel[FRAMES * MELS], output[STATE * AUDIO];
     fill("sound", GGML_TYPE_F32, mel, FRAMES * MELS);
@@ -274,7 +279,7 @@ static void encode(ggml_backend_sched_t scheduler) {
 }
 
 static int32_t decode(ggml_backend_sched_t scheduler, int32_t token, int32_t position) {
-    struct ggml_context * c = graph_context();
+    struct ggml_context * c     = graph_context();
     struct ggml_cgraph *  graph = decoder_graph(c, position);
     static float          logits[WORDS];
     ggml_backend_sched_reset(scheduler);
@@ -324,7 +329,8 @@ int main(int argc, char ** argv) {
         if (option == '?') return 2;
     }
     if (argc < 3 || strcmp(argv[1], "run") != 0 || options.tokens > TEXT) {
-        fprintf(stderr, "Usage: whisper-host make FILE | run FILE [-b BACKENDS] [-l read|set|map] [-n TOKENS] [-t THREADS]\n");
+        fprintf(stderr,
+                "Usage: whisper-host make FILE | run FILE [-b BACKENDS] [-l read|set|map] [-n TOKENS] [-t THREADS]\n");
         return 2;
     }
     run(argv[2]);
