@@ -76,14 +76,8 @@ static bool add_context(struct list * list, const struct ggs_request_step * step
             context->compute_ns += ggs_time_between(step->begin_ns, step->end_ns);
         context->last_decode = step->decode;
     }
-    if (index == 0) return true;
-    state             = step->sequences->contexts[index - 1];
-    context->target   = (int64_t) state->target - 1;
-    context->removed  = state->removed;
-    context->copied   = state->copied;
-    context->moved    = state->moved;
-    context->cleared  = state->cleared;
-    if (state->unseen) context->changes_seen = false;
+    if (index == 0 || step->part != step->sequences->parts) return true; // once for each batch
+    state = step->sequences->contexts[index - 1];
     if (!ggs_sequences_cells(state, &cells)) return false;
     for (size_t i = 0; i < state->n_sequences; i++) holders += state->sequences[i].n_cells > 0;
     if (holders > context->sequences_peak) context->sequences_peak = holders;
@@ -148,6 +142,22 @@ static void settle(void * owner, const struct ggs_verify * verify, int64_t kept)
     }
 }
 
+static int end(void * owner, const struct ggs_sequences * sequences, struct ggs_error * error) {
+    for (size_t i = 0; i < sequences->n_contexts; i++) {
+        const struct ggs_sequence_context * state = sequences->contexts[i];
+        if (state->batches == 0) continue;
+        struct ggs_request_context * context = context_of(owner, state->number);
+        if (context == NULL) return ggs_fail_memory(error);
+        context->target       = (int64_t) state->target - 1;
+        context->removed      = state->removed;
+        context->copied       = state->copied;
+        context->moved        = state->moved;
+        context->cleared      = state->cleared;
+        context->changes_seen = !state->unseen;
+    }
+    return 0;
+}
+
 // What is left to say when all is seen.
 static void finish(struct list * list) {
     struct ggs_requests * r = list->requests;
@@ -202,7 +212,7 @@ static int tokens_of_steps(struct ggs_groups * groups, struct ggs_trace * trace,
 int ggs_requests_list(struct ggs_requests * requests, struct ggs_trace * trace, bool costs, struct ggs_error * error) {
     struct ggs_groups          groups  = {0};
     struct list                list    = {.requests = requests, .costs = costs ? &groups : NULL};
-    struct ggs_request_visitor visitor = {.see = see, .settle = settle, .owner = &list};
+    struct ggs_request_visitor visitor = {.see = see, .settle = settle, .end = end, .owner = &list};
     *requests                          = (struct ggs_requests){.has_costs = costs};
     int status = costs ? ggs_groups_compute(&groups, trace, GGS_BY_TOKEN, &ggs_totals_all, error) : 0;
     if (status == 0 && costs) status = tokens_of_steps(&groups, trace, error);

@@ -43,6 +43,8 @@ struct ggs_request_visitor {
     int (*see)(void * owner, const struct ggs_request_step * step, struct ggs_error * error);
     // How many tokens of a VERIFY batch stayed, the first included; -1 if that was not seen.
     void (*settle)(void * owner, const struct ggs_verify * verify, int64_t kept);
+    // The state after the last batch and the last change; NULL if nobody asks.
+    int (*end)(void * owner, const struct ggs_sequences * sequences, struct ggs_error * error);
     void * owner;
 };
 

@@ -258,6 +258,7 @@ int ggs_requests_walk(struct ggs_trace * trace, const struct ggs_request_visitor
     walk.sequences.owner  = visitor->owner;
     if (status == 0) status = walk_steps(&walk, error);
     if (status == 0) ggs_sequences_finish(&walk.sequences);
+    if (status == 0 && visitor->end != NULL) status = visitor->end(visitor->owner, &walk.sequences, error);
     release(&walk);
     return status;
 }

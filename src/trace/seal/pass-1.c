@@ -153,6 +153,16 @@ static bool see(struct ggs_sealing * sealing, struct survey * survey, const stru
     }
 }
 
+// A context that did nothing but a probe.
+static bool end_probes(struct ggs_sealing * sealing, struct survey * survey) {
+    bool good = true;
+    for (size_t i = 0; good && i < survey->n; i++) {
+        struct life * life = &survey->list[i];
+        if (life->cleared && life->tokens <= PROBE_TOKENS) good = end_life(sealing, life);
+    }
+    return good;
+}
+
 static bool take_drafts(struct ggs_sealing * sealing, const struct ggs_sequences * sequences) {
     struct ggs_steps * steps = &sealing->steps;
     for (size_t i = 0; i < sequences->n_contexts; i++) {
@@ -172,6 +182,7 @@ int ggs_sealing_pass_1(struct ggs_sealing * sealing, struct ggs_error * error) {
     while (good && ggs_spool_stream_record(&sealing->spool.journal, &record)) good = see(sealing, &survey, &record);
     ggs_spool_stream_rewind(&sealing->spool.journal);
     sealing->facts.losses[GGS_LOSS_RING] += ggs_spool_dropped(&sealing->spool);
+    if (good) good = end_probes(sealing, &survey);
     if (good) good = take_drafts(sealing, &survey.sequences);
     ggs_sequences_release(&survey.sequences);
     free(survey.list);
