@@ -3,6 +3,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "analyze/walk/words.h"
 #include "base/number.h"
 #include "base/table.h"
 #include "base/terminal.h"
@@ -39,7 +40,7 @@ static int print_groups(const struct ggs_stats * stats, enum ggs_by by) {
         ggs_table_free(table);
         return 0;
     }
-    ggs_table_column(table, ggs_stats_by_name(by), GGS_LEFT);
+    ggs_table_column(table, by == GGS_BY_TOKEN ? ggs_word_step(stats->trace) : ggs_stats_by_name(by), GGS_LEFT);
     ggs_table_column(table, by == GGS_BY_KERNEL ? "times" : "ops", GGS_RIGHT);
     ggs_table_column(table, "wall", GGS_RIGHT);
     ggs_table_column(table, "share", GGS_RIGHT);

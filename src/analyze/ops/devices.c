@@ -59,8 +59,7 @@ static void add_overlaps(struct ggs_device_list * list, uint64_t device, int64_t
     for (uint64_t i = list->next; i < list->n_transfers && list->transfers[i].begin_ns < end; i++) {
         struct ggs_device_transfer * t = &list->transfers[i];
         if (t->device != device || t->end_ns <= begin) continue;
-        t->overlap_ns +=
-            ggs_time_between(t->begin_ns > begin ? t->begin_ns : begin, t->end_ns < end ? t->end_ns : end);
+        t->overlap_ns += ggs_time_between(t->begin_ns > begin ? t->begin_ns : begin, t->end_ns < end ? t->end_ns : end);
     }
 }
 
@@ -141,8 +140,7 @@ static int count_queues(struct ggs_device_list * list, const struct ggs_trace * 
 int ggs_device_list_begin(struct ggs_device_list * list, struct ggs_trace * trace, struct ggs_error * error) {
     *list        = (struct ggs_device_list){.n = trace->n_devices};
     list->device = calloc(trace->n_devices + 1, sizeof(*list->device));
-    int status   = list->device == NULL ? ggs_fail_memory(error)
-                                        : find_span(list, trace, error);
+    int status   = list->device == NULL ? ggs_fail_memory(error) : find_span(list, trace, error);
     for (uint64_t i = 0; status == 0 && i < list->n; i++) {
         list->device[i].row  = trace->devices[i];
         list->device[i].name = ggs_reader_string(trace->reader, trace->devices[i].name);

@@ -108,7 +108,7 @@ void ggs_intervals_of_models(const struct ggs_intervals * sets, const struct ggs
                              uint64_t * bytes) {
     *touched = *bytes = 0;
     for (uint64_t i = 0; i < trace->n_files; i++) {
-        if (trace->files[i].gguf == 0) continue;
+        if (!trace->models[i]) continue;
         uint64_t size = trace->files[i].size, all = ggs_intervals_bytes(&sets[i]);
         *bytes += size == 0 ? all : size; // 0: it was gone when the trace was sealed
         *touched += size == 0 ? all : ggs_intervals_inside(&sets[i], 0, size);
@@ -119,7 +119,7 @@ uint64_t ggs_intervals_besides(const struct ggs_intervals * sets, const struct g
                                const struct ggs_trace * trace) {
     uint64_t sum = 0;
     for (uint64_t i = 0; i < trace->n_files; i++) {
-        for (uint64_t k = 0; trace->files[i].gguf != 0 && k < sets[i].n; k++) {
+        for (uint64_t k = 0; trace->models[i] && k < sets[i].n; k++) {
             const struct ggs_interval * part = &sets[i].data[k];
             sum += part->end - part->begin - ggs_intervals_inside(&others[i], part->begin, part->end);
         }
