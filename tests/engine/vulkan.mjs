@@ -1,10 +1,9 @@
 // What tests on a Vulkan device share: Mesa's software one, with the stock engine that engine/vulkan pins.
 // Compiling its shaders takes about a minute, once; they are kept in build/.
 import { test } from "node:test";
-import assert from "node:assert/strict";
 import { existsSync, mkdirSync, readdirSync } from "node:fs";
 import { join } from "node:path";
-import { engine, ggscope, installed, model, output, root, run } from "../lib.mjs";
+import { engine, installed, model, root, run } from "../lib.mjs";
 
 const drivers = "/usr/share/vulkan/icd.d";
 const driver = existsSync(drivers) && readdirSync(drivers).find((name) => /^lvp_icd.*\.json$/.test(name));
@@ -24,17 +23,3 @@ function look() {
 export const env = look();
 const skip = typeof env === "string" ? env : false;
 export const maybe = (name, body) => test(name, { skip }, body);
-
-// The rows of a table of a recording, every cell as text.
-export function table(directory, name) {
-    const rows = output(ggscope, ["export", "-f", "csv", "--table", name, "-q", "-o", "-", directory]).trim().split("\n");
-    const keys = rows.shift().split(",");
-    return rows.map((row) => Object.fromEntries(row.match(/("([^"]|"")*"|[^,]*)(,|$)/g).map((cell, i) => [keys[i], cell.replace(/,$/, "")])));
-}
-
-// Every node of a graph run was computed, alone or with another, or had nothing to compute.
-export function accounted(run) {
-    const n = (key) => Number(run[key]);
-    assert.equal(n("executed") + n("absorbed") + n("empty") + n("skipped"), n("nodes"), JSON.stringify(run));
-    assert.ok(n("unseen") === 0 && n("opaque") === 0 && n("lost") === 0 && n("cut") === 0, JSON.stringify(run));
-}

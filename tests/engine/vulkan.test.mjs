@@ -6,8 +6,8 @@ import { once } from "node:events";
 import { existsSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { build, engine, ggscope, model, output, run, scratch } from "../lib.mjs";
-import { host, jsonLines } from "./traces.mjs";
-import { accounted, env, maybe, table } from "./vulkan.mjs";
+import { accounted, host, jsonLines, table } from "./traces.mjs";
+import { env, maybe } from "./vulkan.mjs";
 
 const sum = (rows, key) => rows.reduce((total, row) => total + row[key], 0);
 const moe = () => model("tiny", "--arch", "qwen3moe", "--layers", "3", "--experts", "4", "--experts-used", "2");

@@ -2,7 +2,8 @@
 // is tests/engine/vulkan.test.mjs.
 import assert from "node:assert/strict";
 import { engine, ggscope, model, output, run, scratch } from "../lib.mjs";
-import { accounted, env, maybe, table } from "../engine/vulkan.mjs";
+import { accounted, table } from "../engine/traces.mjs";
+import { env, maybe } from "../engine/vulkan.mjs";
 
 const layers = ["--layers", "3"], experts = ["--experts", "4", "--experts-used", "2"];
 const models = {
