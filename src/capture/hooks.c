@@ -33,7 +33,7 @@ EXPORT int ggml_backend_graph_compute_async(void * backend, struct abi_graph * g
     ggs_device_begin(backend, graph);
     int status = real(backend, graph);
     ggs_device_end();
-    ggs_graph_run_leave(status);
+    ggs_graph_run_leave(graph, status);
     return status;
 }
 
@@ -44,7 +44,7 @@ EXPORT int ggml_backend_graph_compute(void * backend, struct abi_graph * graph) 
     ggs_device_begin(backend, graph);
     int status = real(backend, graph);
     ggs_device_end();
-    ggs_graph_run_leave(status);
+    ggs_graph_run_leave(graph, status);
     return status;
 }
 

@@ -37,7 +37,7 @@
 #define GGS_SPOOL_FREE  "free-%06u" // printf form of the name of a free segment, without its ending
 
 enum {
-    GGS_SPOOL_VERSION = 2,
+    GGS_SPOOL_VERSION = 3,
     GGS_SPOOL_UNIT    = 32,      // bytes of a lane unit
     GGS_SPOOL_SEGMENT = 1 << 20, // usual size of a segment file
     GGS_SPOOL_JOURNAL = 0xffff,  // `lane` of a journal segment
@@ -227,6 +227,7 @@ struct ggs_journal_run_end {
     uint64_t monotonic_ns;
     int64_t  status; // as the engine returned it
     uint64_t flags;  // GGS_RUN_NO_WAITS
+    uint64_t graph;  // what its RUN said may be a guess, this is not; 0 if it was not seen
 };
 
 struct ggs_journal_device {
