@@ -1,11 +1,15 @@
 # Runs a program on a pseudo-terminal and prints what it showed, then its exit status as the last line.
 #     on-terminal.py ROWS COLUMNS KEYS PROGRAM ARGS...       KEYS are typed once the program has been quiet for a moment; "" types nothing
-import os, pty, select, struct, sys, fcntl, termios, time
+import os, select, struct, sys, fcntl, termios, time
 rows, columns, keys = int(sys.argv[1]), int(sys.argv[2]), sys.argv[3].encode()
-pid, fd = pty.fork()
+fd, inner = os.openpty()
+fcntl.ioctl(inner, termios.TIOCSWINSZ, struct.pack("HHHH", rows, columns, 0, 0)) # before anybody looks
+pid = os.fork()
 if pid == 0:
+    os.login_tty(inner) if hasattr(os, "login_tty") else (os.setsid(), fcntl.ioctl(inner, termios.TIOCSCTTY, 0), [os.dup2(inner, i) for i in range(3)], os.close(inner))
+    os.close(fd)
     os.execvp(sys.argv[4], sys.argv[4:])
-fcntl.ioctl(fd, termios.TIOCSWINSZ, struct.pack("HHHH", rows, columns, 0, 0))
+os.close(inner)
 shown, end = b"", time.monotonic() + 60
 while time.monotonic() < end:
     ready, _, _ = select.select([fd], [], [], 0.7)
