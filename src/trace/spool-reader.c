@@ -163,6 +163,7 @@ static const size_t fixed_parts[] = {
     [GGS_JOURNAL_DEVICE]       = FIXED(device),
     [GGS_JOURNAL_FAULT]        = FIXED(fault),
     [GGS_JOURNAL_REQUEST]      = FIXED(request),
+    [GGS_JOURNAL_FILLED]       = FIXED(filled),
 };
 _Static_assert(sizeof(fixed_parts) / sizeof(fixed_parts[0]) == GGS_JOURNAL_COUNT, "every type has its struct");
 

@@ -37,7 +37,7 @@
 #define GGS_SPOOL_FREE  "free-%06u" // printf form of the name of a free segment, without its ending
 
 enum {
-    GGS_SPOOL_VERSION = 2,
+    GGS_SPOOL_VERSION = 3,
     GGS_SPOOL_UNIT    = 32,      // bytes of a lane unit
     GGS_SPOOL_SEGMENT = 1 << 20, // usual size of a segment file
     GGS_SPOOL_JOURNAL = 0xffff,  // `lane` of a journal segment
@@ -132,7 +132,8 @@ enum ggs_journal_type {
     GGS_JOURNAL_DEVICE_RUN = 32, // ggs_journal_device_run; `ops` ggs_journal_device_op: the results of a run are there
     GGS_JOURNAL_KERNELS    = 33, // ggs_journal_kernels; `count` ggs_journal_kernel; names. Before the DEVICE_RUN
     GGS_JOURNAL_DEVICE     = 34, // ggs_journal_device; text: the name of its backend, "\n", its description
-    GGS_JOURNAL_COUNT      = 35,
+    GGS_JOURNAL_FILLED     = 37, // ggs_journal_filled; text: path. Bytes of a file were read into a buffer
+    GGS_JOURNAL_COUNT      = 38,
 };
 
 struct ggs_journal_record {
@@ -227,6 +228,7 @@ struct ggs_journal_run_end {
     uint64_t monotonic_ns;
     int64_t  status; // as the engine returned it
     uint64_t flags;  // GGS_RUN_NO_WAITS
+    uint64_t graph;  // what its RUN said may be a guess, this is not; 0 if it was not seen
 };
 
 struct ggs_journal_device {
@@ -314,6 +316,11 @@ struct ggs_journal_read {
     uint64_t offset; // in the file
     uint64_t bytes;
     uint64_t begin, end; // ticks
+};
+
+struct ggs_journal_filled {
+    uint64_t address, bytes;
+    uint64_t offset; // in the file
 };
 
 struct ggs_journal_resident {

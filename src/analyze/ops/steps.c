@@ -5,15 +5,19 @@
 static void add(struct ggs_steps * sum, const struct ggs_step * step) {
     uint64_t ns = ggs_time_between(step->begin_ns, step->end_ns);
     sum->steps++;
-    if (step->phase == GGS_PHASE_PROMPT) {
+    if (step->phase == GGS_PHASE_GRAPH) {
+        sum->graph_steps++;
+        sum->graph_ns += ns;
+    } else if (step->phase == GGS_PHASE_PROMPT) {
         sum->prompt_tokens += step->tokens;
         sum->prompt_ns += ns;
         sum->generated_tokens++;
         return;
+    } else {
+        sum->generate_steps++;
+        sum->generate_ns += ns;
+        sum->generated_tokens += step->tokens;
     }
-    sum->generate_steps++;
-    sum->generate_ns += ns;
-    sum->generated_tokens += step->tokens;
     if (sum->slowest_step >= 0 && ns <= sum->slowest_ns) return;
     sum->slowest_step = step->step;
     sum->slowest_ns   = ns;

@@ -10,7 +10,8 @@ struct ggs_steps {
     uint64_t prompt_tokens, generated_tokens; // a prompt yields one, every further step one for each sequence in it
     uint64_t prompt_ns, generate_ns;          // of steps, begin to end
     uint64_t generate_steps;
-    int64_t  slowest_step; // of those that generate, -1 for none
+    uint64_t graph_steps, graph_ns; // of programs without tokens
+    int64_t  slowest_step;          // of those that generate, or of graph runs; -1 for none
     uint64_t slowest_ns;
 };
 

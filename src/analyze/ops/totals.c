@@ -188,6 +188,7 @@ static int add_steps(struct ggs_totals * t, struct ggs_trace * trace, const stru
     t->steps = s.steps, t->warmup_steps = s.warmup_steps, t->generate_steps = s.generate_steps;
     t->prompt_tokens = s.prompt_tokens, t->generated_tokens = s.generated_tokens;
     t->prompt_ns = s.prompt_ns, t->generate_ns = s.generate_ns;
+    t->graph_steps = s.graph_steps, t->graph_ns = s.graph_ns;
     return status;
 }
 

@@ -1,6 +1,7 @@
 // Pass 1 over the journal: what pass 2 must know before it begins. Anchors of the clock, decodes that are warm-ups (which only
 // later records tell), whether something was lost; and the facts for experiment.json.
 #include <stdlib.h>
+#include <string.h>
 
 #include "trace/seal/sealing.h"
 
@@ -69,7 +70,12 @@ static bool see(struct ggs_sealing * sealing, struct lives * lives, const struct
         case GGS_JOURNAL_RUN_END:
             ggs_clock_anchor(&sealing->clock, end->ticks, end->monotonic_ns);
             return true;
+        case GGS_JOURNAL_GRAPH:
+            sealing->tokens |= memmem(record->body, record->length, "inp_tokens", 10) != NULL ||
+                               memmem(record->body, record->length, "token_embd.weight", 17) != NULL;
+            return true;
         case GGS_JOURNAL_CONTEXT:
+            sealing->tokens = true;
             return add_life(lives, number->value[0], number->value[2]) != NULL;
         case GGS_JOURNAL_CLEAR:
             for (size_t i = 0; i < lives->n; i++)
@@ -80,6 +86,7 @@ static bool see(struct ggs_sealing * sealing, struct lives * lives, const struct
             if (loss->count > 0 && loss->run == 0) sealing->lossy = true;
             return true;
         case GGS_JOURNAL_DECODE:
+            sealing->tokens = true;
             return see_decode(sealing, lives, record->body);
         default:
             return true;

@@ -13,6 +13,9 @@
 // first and only decode is followed by clearing its memory and decoding again: WARMUP, which takes no number.
 //
 // Decodes come from the llama_decode hook; if that was not passed, a scheduler call whose graph looks up tokens counts as one.
+//
+// A program in which nothing of this is ever seen (speech, pictures) has no tokens: there each scheduler call, and each graph run outside
+// of any, is a step of phase GRAPH.
 #pragma once
 
 #include <stdbool.h>
@@ -97,6 +100,7 @@ struct ggs_steps {
     int64_t                    next_step;
     uint64_t                   classified; // decodes so far; tells this one's marks from older ones
     uint64_t                   damaged;
+    bool                       no_tokens; // pass 1 found neither a context nor a decode nor a lookup of tokens
 };
 
 void ggs_steps_release(struct ggs_steps * steps);

@@ -3,6 +3,7 @@ import type { Heat, Summary } from "../api";
 import { useAsk } from "../ask";
 import { bytes, count, share } from "../format";
 import { current, experiment, experiments, here, show, summary } from "../state";
+import { stepsWord, stepWord } from "../step";
 
 interface ByOp {
     by_op: { op: string | null; backend: string | null; wall_ns: number }[];
@@ -28,7 +29,7 @@ function Sentence({ about }: { about: Summary }) {
     const top = stats.data?.by_op.reduce<ByOp["by_op"][number] | null>((best, row) => (best && best.wall_ns >= row.wall_ns ? best : row), null);
     const parts = [
         about.model ? `${about.model.name}${about.model.quantization ? ` ${about.model.quantization}` : ""}` : about.name,
-        `${count(about.tokens)} ${about.tokens === 1 ? "token" : "tokens"}`,
+        `${count(about.tokens)} ${about.tokens === 1 ? stepWord() : stepsWord()}`,
         speedOf(about),
         top && total > 0 ? `${share(top.wall_ns, total).replace(/\.\d/, "")} of time in ${top.op ?? top.backend}` : null,
         heat.data ? `${ofBytes(heat.data.model.bytes_touched, heat.data.model.bytes)} touched` : null,
