@@ -95,6 +95,7 @@ static void print_weights(const struct ggs_weights * weights) {
 int stats_text(const struct ggs_stats * stats, unsigned by) {
     int status = 0;
     ggs_summary_totals(&stats->totals, stdout);
+    ggs_summary_busy(&stats->conditions, &stats->totals, stdout);
     print_pattern(&stats->totals.pattern);
     stats_machine_text(stats);
     if (stats->memory_bytes_per_second > 0) {
