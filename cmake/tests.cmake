@@ -9,7 +9,7 @@ foreach(source ${unit_tests})
     add_executable(${name} ${source})
     set_target_properties(${name} PROPERTIES RUNTIME_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/tests)
     target_compile_definitions(${name} PRIVATE GGSCOPE_ENGINE_LIBRARY_DIR="${GGSCOPE_ENGINE_LIBRARY_DIR}"
-        GGSCOPE_VOCABULARIES="${GGSCOPE_ENGINE_SOURCE}/models")
+        GGSCOPE_VOCABULARIES="${GGSCOPE_ENGINE_SOURCE}/models" GGSCOPE_DOCS="${PROJECT_SOURCE_DIR}/docs")
     target_link_libraries(${name} PRIVATE fixtures record answer analyze trace gguf base PkgConfig::CMOCKA ${CMAKE_DL_LIBS})
 endforeach()
 if(TARGET test-export)

@@ -36,11 +36,7 @@ static int print_groups(const struct ggs_stats * stats, enum ggs_by by) {
     bool                      bytes  = groups->has_bytes;
     for (uint64_t i = 0; i < groups->n; i++) all += groups->group[i].wall_ns;
     ggs_table_column(table, by == GGS_BY_TOKEN ? ggs_word_step(stats->trace) : ggs_stats_by_name(by), GGS_LEFT);
-    ggs_table_column(table, "ops", GGS_RIGHT);
-    ggs_table_column(table, "wall", GGS_RIGHT);
-    ggs_table_column(table, "share", GGS_RIGHT);
-    ggs_table_column(table, "", GGS_LEFT);
-    ggs_table_column(table, "wait", GGS_RIGHT);
+    ggs_table_columns(table, ">ops|>wall|>share||>wait");
     if (bytes) ggs_table_column(table, "read", GGS_RIGHT);
     if (bytes) ggs_table_column(table, limit > 0 ? "of limit" : "GB/s", GGS_RIGHT);
     for (uint64_t i = 0; i < groups->n; i++) {
@@ -62,9 +58,7 @@ static int print_groups(const struct ggs_stats * stats, enum ggs_by by) {
             ggs_table_cell(table, "%.2f", rate);
         }
     }
-    int status = ggs_table_print(table, stdout, 0);
-    ggs_table_free(table);
-    return status;
+    return ggs_table_end(table, stdout, 0);
 }
 
 static void print_cold(const struct ggs_weights * weights) {
