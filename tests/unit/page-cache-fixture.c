@@ -358,7 +358,7 @@ static void serve(struct cache * c, const struct ggs_page_read * read, bool load
 // ---- the whole ----
 
 static void make_cache(struct cache * c, const struct ggs_paging_sequence * sequence,
-                      const struct ggs_paging_linux_host * host) {
+                       const struct ggs_paging_linux_host * host) {
     size_t n = sequence->n_pages + (size_t) 1;
     *c       = (struct cache){.sequence  = sequence,
                               .limit     = host->memory / sequence->page,
@@ -402,7 +402,8 @@ static void count_asked(const struct ggs_paging_sequence * sequence, uint64_t * 
     }
 }
 
-struct ggs_paging_cost plain_linux(const struct ggs_paging_sequence * sequence, const struct ggs_paging_linux_host * host) {
+struct ggs_paging_cost plain_linux(const struct ggs_paging_sequence *   sequence,
+                                   const struct ggs_paging_linux_host * host) {
     struct cache           c;
     struct ggs_paging_cost cost = {0};
     uint64_t               next = 0, asked[GGS_READ_CLASSES] = {0}, served[GGS_READ_CLASSES] = {0};

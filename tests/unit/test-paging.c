@@ -388,6 +388,31 @@ static void test_sequence_clips_and_refuses(void ** state) {
     assert_non_null(strstr(error.text, "--page"));
 }
 
+// A few bytes of a trace can claim more reads than anybody could wait for.
+static void test_claims_of_too_much_are_refused(void ** state) {
+    (void) state;
+    enum { MODEL = 8192 };
+    struct ggs_error             error;
+    struct ggs_paging_sequence   sequence;
+    struct ggs_paging_cost       cost;
+    struct ggs_paging_linux_host host = {.memory = 100 * PAGE};
+    assert_int_equal(ggs_paging_sequence_init(&sequence, PAGE, (uint64_t[]){MODEL * PAGE}, 1, &error), 0);
+    for (uint64_t i = 0; i < MODEL; i++)
+        ggs_paging_sequence_read(&sequence, 0, i * PAGE, (i + 1) * PAGE, GGS_READ_PROMPT, &error);
+    for (uint64_t i = 0; i < GGS_PAGING_BLOCKS_MOST / MODEL; i++)
+        ggs_paging_sequence_read(&sequence, 0, 0, MODEL * PAGE, GGS_READ_PROMPT, &error);
+    assert_true(ggs_paging_sequence_finish(&sequence, true, &error) < 0);
+    assert_non_null(strstr(error.text, "134225920 reads"));
+    ggs_paging_sequence_release(&sequence);
+    assert_int_equal(ggs_paging_sequence_init(&sequence, PAGE, (uint64_t[]){(uint64_t) PAGE << 24}, 1, &error), 0);
+    for (uint64_t i = 0; i < 256; i++)
+        ggs_paging_sequence_read(&sequence, 0, 0, (uint64_t) PAGE << 24, GGS_READ_GENERATE, &error);
+    assert_int_equal(ggs_paging_sequence_finish(&sequence, false, &error), 0);
+    assert_true(ggs_paging_linux(&cost, &sequence, &host, &error) < 0);
+    assert_non_null(strstr(error.text, "4294967296 pages"));
+    ggs_paging_sequence_release(&sequence);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_lru_is_exact_for_every_size),
@@ -400,6 +425,7 @@ int main(void) {
         cmocka_unit_test(test_linux_with_hardly_any_memory),
         cmocka_unit_test(test_pins_what_saves_most),
         cmocka_unit_test(test_sequence_clips_and_refuses),
+        cmocka_unit_test(test_claims_of_too_much_are_refused),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

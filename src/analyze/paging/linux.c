@@ -11,7 +11,8 @@ enum {
     SCAN_BATCH     = 32, // pages that a reclaim frees at least, and looks at in one go
     FIRST_PRIORITY = 12, // of a reclaim: a 2^12th of a list is looked at, then a 2^11th, and so on
     DEMAND_TRIES   = 16,
-    MOST_TIMES     = 4, // as much as is asked for: beyond that not every page of it is needed
+    MOST_TIMES     = 4,  // as much as is asked for: beyond that not every page of it is needed
+    MOST_ASKED     = 32, // pages that are asked for, as a power of two: 16 TiB in pages of 4 KiB
 };
 
 enum flags {
@@ -466,9 +467,15 @@ int ggs_paging_linux(struct ggs_paging_cost * cost, const struct ggs_paging_sequ
     uint64_t     next = 0, asked[GGS_READ_CLASSES] = {0}, served[GGS_READ_CLASSES] = {0};
     *cost = (struct ggs_paging_cost){0};
     if (sequence->n_pages == 0) return 0;
-    int status = make_cache(&c, sequence, host, error);
     count_asked(sequence, asked);
-    for (unsigned i = 0; i < GGS_READ_CLASSES; i++) c.most_reads += MOST_TIMES * asked[i];
+    uint64_t all = asked[GGS_READ_LOAD] + asked[GGS_READ_PROMPT] + asked[GGS_READ_GENERATE];
+    if (all >> MOST_ASKED != 0)
+        return ggs_fail(
+            error, GGS_UNSUPPORTED,
+            "the recording claims reads of %llu pages, more than can be simulated for linux; choose tokens with --token, larger pages with --page, or other policies with --policy",
+            (unsigned long long) all);
+    int status   = make_cache(&c, sequence, host, error);
+    c.most_reads = MOST_TIMES * all;
     for (uint64_t s = 0; status == 0 && s < sequence->n_spans; s++) {
         const struct ggs_read_span * span   = &sequence->spans[s];
         uint64_t                     before = c.reads, served_before = c.served;
