@@ -2,7 +2,7 @@
 
 #include "answer/answer.h"
 
-#define ROW(member)  GGS_FIELD(struct ggs_request, member, #member)
+#define ROW(member)   GGS_FIELD(struct ggs_request, member, #member)
 #define NULL_(member) GGS_FIELD_OR_NULL(struct ggs_request, member, #member)
 
 static const struct ggs_field fields[] = {
@@ -38,26 +38,16 @@ static const struct ggs_field costs[] = {
 #define CONTEXT(member) GGS_FIELD(struct ggs_request_context, member, #member)
 
 static const struct ggs_field contexts[] = {
-    CONTEXT(context),
-    GGS_FIELD_OR_NULL(struct ggs_request_context, target, "target"),
-    CONTEXT(requests),
-    CONTEXT(prompt_tokens),
-    CONTEXT(cached_tokens),
-    CONTEXT(generated_tokens),
-    CONTEXT(accepted_tokens),
-    CONTEXT(rejected_tokens),
-    CONTEXT(acceptance),
-    CONTEXT(steps),
-    CONTEXT(compute_ns),
-    CONTEXT(changes_seen),
-    CONTEXT(removed),
-    CONTEXT(copied),
-    CONTEXT(moved),
-    CONTEXT(cleared),
-    CONTEXT(cells_peak),
-    GGS_FIELD_OR_NULL(struct ggs_request_context, cells_peak_ns, "cells_peak_ns"),
-    CONTEXT(sequences_peak),
-    {0},
+    CONTEXT(context),         GGS_FIELD_OR_NULL(struct ggs_request_context, target, "target"),
+    CONTEXT(requests),        CONTEXT(prompt_tokens),
+    CONTEXT(cached_tokens),   CONTEXT(generated_tokens),
+    CONTEXT(accepted_tokens), CONTEXT(rejected_tokens),
+    CONTEXT(acceptance),      CONTEXT(steps),
+    CONTEXT(compute_ns),      CONTEXT(changes_seen),
+    CONTEXT(removed),         CONTEXT(copied),
+    CONTEXT(moved),           CONTEXT(cleared),
+    CONTEXT(cells_peak),      GGS_FIELD_OR_NULL(struct ggs_request_context, cells_peak_ns, "cells_peak_ns"),
+    CONTEXT(sequences_peak),  {0},
 };
 
 void ggs_requests_write(struct ggs_json * json, const struct ggs_trace * trace, const struct ggs_requests * requests) {

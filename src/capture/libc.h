@@ -29,13 +29,12 @@ static inline void * ggs_libc_find(const char * name) {
 }
 
 #define GGS_LIBC_DECLARE(name) static __typeof__(&name) next_##name;
-#define GGS_LIBC_FIND(name) __atomic_store_n(&next_##name, (__typeof__(&name)) ggs_libc_find(#name), __ATOMIC_RELAXED);
+#define GGS_LIBC_FIND(name)    __atomic_store_n(&next_##name, (__typeof__(&name)) ggs_libc_find(#name), __ATOMIC_RELAXED);
 
 // Found before main, if that is possible: dlsym is not for signal handlers, nor for the children of a fork.
-#define GGS_LIBC(hooks)                                      \
-    hooks(GGS_LIBC_DECLARE)                                  \
-    __attribute__((constructor)) static void find_all(void) { \
-        hooks(GGS_LIBC_FIND)                                 \
+#define GGS_LIBC(hooks)                                                               \
+    hooks(GGS_LIBC_DECLARE) __attribute__((constructor)) static void find_all(void) { \
+        hooks(GGS_LIBC_FIND)                                                          \
     }
 
 #define NEXT(name)                                                            \

@@ -35,37 +35,37 @@ static void tell_clear(const void * object) {
     ggs_in.memory_depth--
 
 // SEQUENCES(prefix): the five functions of a release that names them so. A removal that the engine refuses is none.
-#define SEQUENCES(prefix)                                                                                        \
-    EXPORT bool prefix##_seq_rm(void * object, int32_t sequence, int32_t from, int32_t to);                      \
-    EXPORT bool prefix##_seq_rm(void * object, int32_t sequence, int32_t from, int32_t to) {                     \
-        REAL(prefix##_seq_rm);                                                                                   \
-        CALL(bool done = real(object, sequence, from, to));                                                      \
-        if (done) tell(GGS_MEMORY_REMOVE, object, sequence, -1, from, to, 0);                                    \
-        return done;                                                                                             \
-    }                                                                                                            \
-    EXPORT void prefix##_seq_cp(void * object, int32_t sequence, int32_t other, int32_t from, int32_t to);       \
-    EXPORT void prefix##_seq_cp(void * object, int32_t sequence, int32_t other, int32_t from, int32_t to) {      \
-        REAL(prefix##_seq_cp);                                                                                   \
-        CALL(real(object, sequence, other, from, to));                                                           \
-        tell(GGS_MEMORY_COPY, object, sequence, other, from, to, 0);                                             \
-    }                                                                                                            \
-    EXPORT void prefix##_seq_keep(void * object, int32_t sequence);                                              \
-    EXPORT void prefix##_seq_keep(void * object, int32_t sequence) {                                             \
-        REAL(prefix##_seq_keep);                                                                                 \
-        CALL(real(object, sequence));                                                                            \
-        tell(GGS_MEMORY_KEEP, object, sequence, -1, -1, -1, 0);                                                  \
-    }                                                                                                            \
-    EXPORT void prefix##_seq_add(void * object, int32_t sequence, int32_t from, int32_t to, int32_t delta);      \
-    EXPORT void prefix##_seq_add(void * object, int32_t sequence, int32_t from, int32_t to, int32_t delta) {     \
-        REAL(prefix##_seq_add);                                                                                  \
-        CALL(real(object, sequence, from, to, delta));                                                           \
-        tell(GGS_MEMORY_ADD, object, sequence, -1, from, to, delta);                                             \
-    }                                                                                                            \
-    EXPORT void prefix##_seq_div(void * object, int32_t sequence, int32_t from, int32_t to, int divisor);        \
-    EXPORT void prefix##_seq_div(void * object, int32_t sequence, int32_t from, int32_t to, int divisor) {       \
-        REAL(prefix##_seq_div);                                                                                  \
-        CALL(real(object, sequence, from, to, divisor));                                                         \
-        tell(GGS_MEMORY_DIVIDE, object, sequence, -1, from, to, divisor);                                        \
+#define SEQUENCES(prefix)                                                                                    \
+    EXPORT bool prefix##_seq_rm(void * object, int32_t sequence, int32_t from, int32_t to);                  \
+    EXPORT bool prefix##_seq_rm(void * object, int32_t sequence, int32_t from, int32_t to) {                 \
+        REAL(prefix##_seq_rm);                                                                               \
+        CALL(bool done = real(object, sequence, from, to));                                                  \
+        if (done) tell(GGS_MEMORY_REMOVE, object, sequence, -1, from, to, 0);                                \
+        return done;                                                                                         \
+    }                                                                                                        \
+    EXPORT void prefix##_seq_cp(void * object, int32_t sequence, int32_t other, int32_t from, int32_t to);   \
+    EXPORT void prefix##_seq_cp(void * object, int32_t sequence, int32_t other, int32_t from, int32_t to) {  \
+        REAL(prefix##_seq_cp);                                                                               \
+        CALL(real(object, sequence, other, from, to));                                                       \
+        tell(GGS_MEMORY_COPY, object, sequence, other, from, to, 0);                                         \
+    }                                                                                                        \
+    EXPORT void prefix##_seq_keep(void * object, int32_t sequence);                                          \
+    EXPORT void prefix##_seq_keep(void * object, int32_t sequence) {                                         \
+        REAL(prefix##_seq_keep);                                                                             \
+        CALL(real(object, sequence));                                                                        \
+        tell(GGS_MEMORY_KEEP, object, sequence, -1, -1, -1, 0);                                              \
+    }                                                                                                        \
+    EXPORT void prefix##_seq_add(void * object, int32_t sequence, int32_t from, int32_t to, int32_t delta);  \
+    EXPORT void prefix##_seq_add(void * object, int32_t sequence, int32_t from, int32_t to, int32_t delta) { \
+        REAL(prefix##_seq_add);                                                                              \
+        CALL(real(object, sequence, from, to, delta));                                                       \
+        tell(GGS_MEMORY_ADD, object, sequence, -1, from, to, delta);                                         \
+    }                                                                                                        \
+    EXPORT void prefix##_seq_div(void * object, int32_t sequence, int32_t from, int32_t to, int divisor);    \
+    EXPORT void prefix##_seq_div(void * object, int32_t sequence, int32_t from, int32_t to, int divisor) {   \
+        REAL(prefix##_seq_div);                                                                              \
+        CALL(real(object, sequence, from, to, divisor));                                                     \
+        tell(GGS_MEMORY_DIVIDE, object, sequence, -1, from, to, divisor);                                    \
     }
 
 SEQUENCES(llama_memory)

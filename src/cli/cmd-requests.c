@@ -14,20 +14,20 @@
 struct arguments {
     struct ggs_input input;
     bool             csv, costs;
-    int64_t          context, sequence;
     uint64_t         limit;
 };
 
-static bool shown(const struct arguments * arguments, const struct ggs_request * request) {
-    return (arguments->context < 0 || (uint64_t) arguments->context == request->context) &&
-           (arguments->sequence < 0 || arguments->sequence == request->sequence);
+static bool shown(const struct ggs_asked * choice, const struct ggs_request * request) {
+    return (choice->request == 0 || choice->request - 1 == request->request) &&
+           (choice->context == 0 || choice->context - 1 == request->context) &&
+           (choice->sequence == 0 || (int64_t) choice->sequence - 1 == request->sequence);
 }
 
 // Leaves what is to be shown.
 static void filter(const struct arguments * arguments, struct ggs_requests * requests) {
     uint64_t kept = 0;
     for (uint64_t i = 0; i < requests->n && kept < arguments->limit; i++)
-        if (shown(arguments, &requests->request[i])) requests->request[kept++] = requests->request[i];
+        if (shown(&arguments->input.choice, &requests->request[i])) requests->request[kept++] = requests->request[i];
     requests->n = kept;
 }
 
@@ -39,8 +39,8 @@ static void time_cell(struct ggs_table * table, int64_t ns) {
 }
 
 static void print_requests(const struct ggs_requests * requests, bool several) {
-    static const char * const names[] = {"request", "seq",   "kind",  "begin",     "time",  "prompt", "cached",
-                                         "tokens",  "first", "each",  "waited",    "steps", "drafts"};
+    static const char * const names[] = {"request", "seq",   "kind", "begin",  "time",  "prompt", "cached",
+                                         "tokens",  "first", "each", "waited", "steps", "drafts"};
     struct ggs_table *        table   = ggs_table_new();
     bool                      drafts  = false;
     for (uint64_t i = 0; i < requests->n; i++)
@@ -95,8 +95,7 @@ static void print_context(const struct ggs_request_context * c) {
            ggs_format_nanoseconds(number, c->compute_ns));
     if (c->target >= 0) printf("            drafts tokens for context %" PRId64 "\n", c->target);
     if (!isnan(c->acceptance))
-        printf("            %" PRIu64 " of %" PRIu64
-               " drafted tokens accepted (%.0f %%), each of which saved a step\n",
+        printf("            %" PRIu64 " of %" PRIu64 " drafted tokens accepted (%.0f %%), each of which saved a step\n",
                c->accepted_tokens, c->accepted_tokens + c->rejected_tokens, 100 * c->acceptance);
     printf("            at most %" PRIu64 " cells of its memory at once, of %" PRIu64 " sequence%s; removed %" PRIu64
            " times, copied %" PRIu64 ", moved %" PRIu64 ", cleared %" PRIu64 "\n",
@@ -114,7 +113,7 @@ static void print_text(const struct ggs_requests * requests, const struct argume
     print_requests(requests, requests->n_contexts > 1);
     putchar('\n');
     for (uint64_t i = 0; i < requests->n_contexts; i++)
-        if (arguments->context < 0 || (uint64_t) arguments->context == requests->context[i].context)
+        if (arguments->input.choice.context == 0 || arguments->input.choice.context - 1 == requests->context[i].context)
             print_context(&requests->context[i]);
 }
 
@@ -137,8 +136,8 @@ static void print_csv(const struct ggs_requests * requests) {
         csv_time(r->duration_ns);
         csv_time(r->time_to_first_ns);
         csv_time(r->ns_per_token);
-        printf("%" PRIu64 ",%" PRIu64 ",%" PRIu64 ",%" PRIu64 ",%" PRIu64 ",%" PRIu64 ",%" PRIu64 ",%" PRIu64 ",%" PRIu64
-               ",%" PRIu64 ",%" PRIu64 ",%d\n",
+        printf("%" PRIu64 ",%" PRIu64 ",%" PRIu64 ",%" PRIu64 ",%" PRIu64 ",%" PRIu64 ",%" PRIu64 ",%" PRIu64
+               ",%" PRIu64 ",%" PRIu64 ",%" PRIu64 ",%d\n",
                r->compute_ns, r->wait_ns, r->prompt_tokens, r->cached_tokens, r->generated_tokens, r->accepted_tokens,
                r->rejected_tokens, r->unsettled_tokens, r->steps, r->decodes, r->cells_peak, r->changes_seen);
     }
@@ -173,9 +172,7 @@ static int show(void * data, struct ggs_trace * traces, struct ggs_error * error
 
 int cmd_requests(int argc, char ** argv) {
     static const struct ggs_option options[] = {
-        {"context", 0, "N", "Only those of context N", 1, AT(context), ggs_take_index, "the number of a context"},
-        {"sequence", 0, "N", "Only those of sequence N, which servers call a slot", 1, AT(sequence), ggs_take_index,
-         "the number of a sequence"},
+        GGS_OPTIONS_SELECTION(1),
         {"limit", 'n', "N", "At most N requests", 1, AT(limit), ggs_take_count, "a number of requests"},
         {"costs", 'c', NULL, "Each one's share of op time and bytes, by its tokens in each batch", 1, AT(costs), NULL,
          NULL},
@@ -189,8 +186,9 @@ int cmd_requests(int argc, char ** argv) {
         .opens    = true,
         .options  = options,
         .run      = show,
-        .text     = "Show every request of a server or another program: its sequence, prompt, what of it was cached, generated tokens, times "
-                    "and drafts."};
-    struct arguments arguments = {.context = -1, .sequence = -1, .limit = UINT64_MAX};
+        .text =
+            "Show every request of a server or another program: its sequence, prompt, what of it was cached, generated tokens, times "
+            "and drafts."};
+    struct arguments arguments = {.limit = UINT64_MAX};
     return ggs_verb_run(&verb, argc, argv, &arguments);
 }

@@ -63,6 +63,8 @@ static int print_groups(const struct ggs_stats * stats, enum ggs_by by) {
     }
     int status = ggs_table_print(table, stdout, 0);
     ggs_table_free(table);
+    if (by == GGS_BY_REQUEST || by == GGS_BY_SEQUENCE)
+        puts("estimated: steps are shared out by tokens, though a batch reads its weights once for all");
     return status;
 }
 

@@ -154,7 +154,7 @@ static bool move_cells(struct ggs_sequence * q, int64_t from, int64_t to, int64_
         int64_t          length = c.end - c.begin;
         c.begin                 = divide ? c.begin / delta : c.begin + delta;
         if (c.begin < 0) length += c.begin, c.origin -= c.begin, c.begin = 0; // the engine drops what is moved below 0
-        c.end = c.begin + length;                                            // divided: as many cells, positions shared
+        c.end = c.begin + length; // divided: as many cells, positions shared
         if (length > 0) good = insert_cells(q, c);
     }
     free(taken.cells);
@@ -231,8 +231,8 @@ static bool remove_part(struct ggs_sequences * s, struct ggs_sequence * q, int64
     return true;
 }
 
-static bool copy(struct ggs_sequences * s, struct ggs_sequence_context * context, int64_t from_number, int64_t to_number,
-                 int64_t from, int64_t to) {
+static bool copy(struct ggs_sequences * s, struct ggs_sequence_context * context, int64_t from_number,
+                 int64_t to_number, int64_t from, int64_t to) {
     struct ggs_sequence * target = get_sequence(context, to_number);
     struct ggs_sequence * source = find_sequence(context, from_number);
     if (source == NULL || target == NULL || source == target) return true;
@@ -259,7 +259,7 @@ bool ggs_sequences_change(struct ggs_sequences * s, const struct ggs_memory_chan
     if (context == NULL) return s->n_contexts >= CONTEXTS_MAX;
     int64_t from = change->from < 0 ? 0 : change->from, to = change->to < 0 ? INT64_MAX : change->to;
     if (from > POSITION_MAX) from = POSITION_MAX;
-    bool    all = change->sequence < 0, good = true;
+    bool all = change->sequence < 0, good = true;
     switch (change->kind) {
         case GGS_MEMORY_CLEAR:
             context->cleared++;
@@ -466,13 +466,13 @@ static bool settle_part(struct ggs_sequences * s, struct ggs_sequence_context * 
     if (rules.begins) {
         bool forked = q->forked, output = q->output;
         end_request(s, q);
-        q->forked    = forked;
-        q->output    = output;
-        q->sampled   = q->scored = false;
-        q->request   = ++s->requests;
-        part.begins  = true;
-        part.again   = q->requests++ > 0;
-        part.cached  = q->first > 0 && !batch->encode ? (uint64_t) q->first : 0;
+        q->forked  = forked;
+        q->output  = output;
+        q->sampled = q->scored = false;
+        q->request             = ++s->requests;
+        part.begins            = true;
+        part.again             = q->requests++ > 0;
+        part.cached            = q->first > 0 && !batch->encode ? (uint64_t) q->first : 0;
     }
     part.request   = q->request;
     part.phase     = rules.phase;
@@ -484,7 +484,8 @@ static bool settle_part(struct ggs_sequences * s, struct ggs_sequence_context * 
     q->output          = target != NULL || (q->last_output && !batch->encode);
     if (rules.phase != GGS_PHASE_PROMPT) q->generates = true;
     if (rules.phase == GGS_PHASE_VERIFY && target == NULL)
-        q->verify = (struct ggs_verify){q->request, batch->step, batch->decode, q->first, q->tokens};
+        q->verify = (struct ggs_verify){q->request,    context->number, q->number, batch->step,
+                                        batch->decode, q->first,        q->tokens};
     if (!batch->encode && !context->no_memory && q->last >= q->first) {
         if (q->n_cells == 0 || q->life == 0) q->life = ++s->lives;
         struct ggs_cells cells = {q->first, q->last + 1, q->life, q->first};

@@ -40,7 +40,8 @@ enum { GGS_RECENT_TOKENS = 64, GGS_RECENT_BATCHES = 64 };
 
 // A VERIFY batch of a sequence: the first token was sampled before, the others are drafted.
 struct ggs_verify {
-    uint64_t request;
+    uint64_t request, context;
+    int64_t  sequence;
     int64_t  step;
     uint64_t decode;
     int64_t  first;  // position
@@ -72,7 +73,7 @@ struct ggs_sequence {
     bool     last_output;
     struct ggs_recent {
         int64_t  position, token;
-        uint64_t mark; // of the batch
+        uint64_t mark;           // of the batch
     } recent[GGS_RECENT_TOKENS]; // by position, modulo
 };
 
@@ -116,8 +117,8 @@ struct ggs_sequence_context {
     size_t                n_sequences, capacity;
     uint64_t              recent[GGS_RECENT_BATCHES]; // hashes
     uint64_t              batches;
-    enum ggs_phase        phase;  // of the newest batch
-    uint64_t              newest; // its mark
+    enum ggs_phase        phase;                           // of the newest batch
+    uint64_t              newest;                          // its mark
     uint64_t              removed, copied, moved, cleared; // calls
 };
 

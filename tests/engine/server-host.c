@@ -48,8 +48,8 @@ static void print_truth(void) {
         const char * name;
         size_t       offset;
     } numbers[] = {
-        {"context", offsetof(struct request, context)},   {"sequence", offsetof(struct request, sequence)},
-        {"prompt", offsetof(struct request, prompt)},     {"cached", offsetof(struct request, cached)},
+        {"context", offsetof(struct request, context)},     {"sequence", offsetof(struct request, sequence)},
+        {"prompt", offsetof(struct request, prompt)},       {"cached", offsetof(struct request, cached)},
         {"generated", offsetof(struct request, generated)}, {"accepted", offsetof(struct request, accepted)},
         {"rejected", offsetof(struct request, rejected)},
     };
@@ -59,7 +59,8 @@ static void print_truth(void) {
     ggs_json_array(&json, "requests");
     for (int i = 0; i < n_requests; i++) {
         ggs_json_object(&json, NULL);
-        bool cut = requests[i].generated == 0 && strcmp(requests[i].kind, "completion") == 0; // it never got to an output
+        bool cut =
+            requests[i].generated == 0 && strcmp(requests[i].kind, "completion") == 0; // it never got to an output
         ggs_json_string(&json, "kind", cut ? "prompt" : requests[i].kind);
         for (size_t k = 0; k < sizeof(numbers) / sizeof(numbers[0]); k++)
             ggs_json_i64(&json, numbers[k].name, *(const int *) ((const char *) &requests[i] + numbers[k].offset));
@@ -85,8 +86,8 @@ struct server {
 static __typeof__(&llama_memory_seq_rm) real_seq_rm;
 
 static void seq_rm(llama_memory_t memory, int sequence, int from, int to) {
-    bool done = real_seq_rm != NULL ? real_seq_rm(memory, sequence, from, to)
-                                    : llama_memory_seq_rm(memory, sequence, from, to);
+    bool done =
+        real_seq_rm != NULL ? real_seq_rm(memory, sequence, from, to) : llama_memory_seq_rm(memory, sequence, from, to);
     if (!done) die("llama_memory_seq_rm");
 }
 
@@ -190,9 +191,7 @@ static void run_jobs(struct server * server, const struct job * jobs, int n_jobs
             struct slot * slot = &slots[s];
             if (slot->job < 0 && next < n_jobs) {
                 seq_rm(server->memory, s, -1, -1);
-                *slot = (struct slot){.job            = next,
-                                      .left_of_prompt = jobs[next].prompt,
-                                      .left           = jobs[next].generate};
+                *slot = (struct slot){.job = next, .left_of_prompt = jobs[next].prompt, .left = jobs[next].generate};
                 next++;
             }
             if (slot->job < 0 || slot->left_of_prompt == 0 || room <= 0) continue;

@@ -22,18 +22,18 @@ const char * ggs_request_kind_name(uint64_t kind);
 
 // What a request has of one batch.
 struct ggs_request_step {
-    uint64_t request;
-    int64_t  step;   // -1: warm-up
-    uint64_t decode; // 0 if the call was not seen
-    uint64_t context;
-    int64_t  sequence;
-    uint64_t phase; // PROMPT, GENERATE, VERIFY, WARMUP
-    int64_t  position;
-    uint64_t tokens, outputs;
-    uint64_t generated;    // of VERIFY as far as is known when it is told: see settle
-    uint64_t batch_tokens; // of all sequences
-    uint64_t cells;        // of the sequence, after it
-    int64_t  begin_ns, end_ns;
+    uint64_t                         request;
+    int64_t                          step;   // -1: warm-up
+    uint64_t                         decode; // 0 if the call was not seen
+    uint64_t                         context;
+    int64_t                          sequence;
+    uint64_t                         phase; // PROMPT, GENERATE, VERIFY, WARMUP
+    int64_t                          position;
+    uint64_t                         tokens, outputs;
+    uint64_t                         generated;    // of VERIFY as far as is known when it is told: see settle
+    uint64_t                         batch_tokens; // of all sequences
+    uint64_t                         cells;        // of the sequence, after it
+    int64_t                          begin_ns, end_ns;
     const struct ggs_sequence_part * part;
     const struct ggs_sequences *     sequences;
 };

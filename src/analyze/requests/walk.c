@@ -137,8 +137,8 @@ static bool change_until(struct walk * walk, uint64_t context, uint64_t decode, 
     return true;
 }
 
-static int feed(struct walk * walk, const struct ggs_step * step, const struct ggs_token * tokens, uint64_t n, bool last,
-                struct ggs_error * error) {
+static int feed(struct walk * walk, const struct ggs_step * step, const struct ggs_token * tokens, uint64_t n,
+                bool last, struct ggs_error * error) {
     const struct call * call = find_call(walk, tokens[0].decode);
     for (uint64_t i = 0; i < n; i++) {
         walk->token[i]    = tokens[i].token;
@@ -189,7 +189,7 @@ static int feed(struct walk * walk, const struct ggs_step * step, const struct g
 
 static bool reserve(struct walk * walk, uint64_t n) {
     uint64_t capacity[4] = {walk->arrays_capacity, walk->arrays_capacity, walk->arrays_capacity, walk->arrays_capacity};
-    bool     good = ggs_array_reserve(walk->token, capacity[0], n) && ggs_array_reserve(walk->position, capacity[1], n) &&
+    bool good = ggs_array_reserve(walk->token, capacity[0], n) && ggs_array_reserve(walk->position, capacity[1], n) &&
                 ggs_array_reserve(walk->sequence, capacity[2], n) && ggs_array_reserve(walk->output, capacity[3], n);
     if (good) walk->arrays_capacity = n;
     for (unsigned i = 0; good && i < 4; i++)

@@ -84,12 +84,12 @@ bool ggs_batch_copy(const struct ggs_batch * batch, uint64_t * at, struct ggs_me
     for (; *at < batch->n_more; ++*at) {
         const struct ggs_more * first = &batch->more[*at];
         if (first->sequence < 0) continue; // part of a range already
-        *change = (struct ggs_memory_change){.decode   = batch->decode,
-                                             .kind     = GGS_MEMORY_COPY,
-                                             .sequence = batch->sequence[first->index],
-                                             .other    = first->sequence,
-                                             .from     = batch->position[first->index],
-                                             .to       = batch->position[first->index] + 1};
+        *change       = (struct ggs_memory_change){.decode   = batch->decode,
+                                                   .kind     = GGS_MEMORY_COPY,
+                                                   .sequence = batch->sequence[first->index],
+                                                   .other    = first->sequence,
+                                                   .from     = batch->position[first->index],
+                                                   .to       = batch->position[first->index] + 1};
         int64_t index = first->index;
         for (uint64_t i = *at + 1; i < batch->n_more; i++) {
             struct ggs_more * next = &batch->more[i];

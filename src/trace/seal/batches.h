@@ -18,8 +18,10 @@ struct ggs_batch {
     int64_t * sequence;
     uint8_t * output;
     // tokens that belong to further sequences
-    uint64_t          n_more;
-    struct ggs_more { int64_t index, sequence; } * more;
+    uint64_t n_more;
+    struct ggs_more {
+        int64_t index, sequence;
+    } * more;
 };
 
 // Fills the batch from the body of a GGS_JOURNAL_DECODE. GGS_FORMAT if that is damaged, GGS_MEMORY.
