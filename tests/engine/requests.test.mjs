@@ -97,6 +97,14 @@ test("cells of the memory: shared ones count once, shifted ones are gone", () =>
     assert.equal(shift.requests[0].cells_peak, 24);
 });
 
+test("cells over time: what is in use lies within what attention goes over", () => {
+    const { directory } = run("slots"), { cells, contexts } = answer(directory, "--cells");
+    assert.equal(cells.length, steps(directory).length);
+    assert.equal(Math.max(...cells.map((use) => use.cells)), contexts[0].cells_peak);
+    for (const use of cells) assert.ok(use.cells <= use.attended && use.attended % 32 === 0, JSON.stringify(use));
+    assert.match(output(ggscope, ["requests", "--cells", directory]), /context +at +token +cells +sequences +attended +in use/);
+});
+
 test("costs are shared by tokens, and add up to those of the steps", () => {
     const { directory } = run("slots"), { requests } = answer(directory, "--costs"), all = stats(directory);
     for (const key of ["op_ns", "bytes_read", "bytes_written", "bytes_disk"]) {

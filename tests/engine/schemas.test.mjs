@@ -22,7 +22,7 @@ const verbs = [
     ["stats", ["stats", "--json", "--token", "1", "--layer", "2", "{dir}"]],
     ["buffers", ["buffers", "--json", "{dir}"]],
     ["requests", ["requests", "--json", "{dir}"]],
-    ["requests", ["requests", "--json", "--costs", "{dir}"]],
+    ["requests", ["requests", "--json", "--costs", "--cells", "{dir}"]],
     ["log", ["log", "--json", "--limit", "400", "{dir}"]],
     ["log", ["log", "--json", "--thread", "1", "--source", "disk", "--sort", "duration", "--limit", "20", "{dir}"]],
     ["log-faults", ["log", "--json", "--faults", "--limit", "400", "{dir}"]],

@@ -64,8 +64,11 @@ static bool add_context(struct list * list, const struct ggs_request_step * step
     }
     if (index == 0 || step->part != step->sequences->parts) return true; // once for each batch
     state = step->sequences->contexts[index - 1];
-    if (!ggs_sequences_cells(state, &cells)) return false;
-    for (size_t i = 0; i < state->n_sequences; i++) holders += state->sequences[i].n_cells > 0;
+    for (size_t i = 0; i < state->n_sequences; i++) {
+        holders += state->sequences[i].n_cells > 0;
+        cells += ggs_sequence_cells(&state->sequences[i]);
+    }
+    if (cells > context->cells_peak && !ggs_sequences_cells(state, &cells)) return false; // shared ones once
     if (holders > context->sequences_peak) context->sequences_peak = holders;
     if (cells > context->cells_peak) context->cells_peak = cells, context->cells_peak_ns = step->end_ns;
     return true;

@@ -16,7 +16,8 @@ void ggs_selection_free(struct ggs_selection * selection) {
 
 bool ggs_selection_wants(const struct ggs_selection * s, const struct ggs_request_step * step) {
     if (s == NULL) return true;
-    return (s->request == 0 || s->request - 1 == step->request) && (s->context == 0 || s->context - 1 == step->context) &&
+    return (s->request == 0 || s->request - 1 == step->request) &&
+           (s->context == 0 || s->context - 1 == step->context) &&
            (s->sequence == 0 || (int64_t) s->sequence - 1 == step->sequence);
 }
 
@@ -48,10 +49,12 @@ static int refuse(const struct ggs_selection * s, uint64_t requests, struct ggs_
                    : ggs_fail(error, GGS_ABSENT, "request %" PRIu64 " is a warm-up, which has no token steps",
                               s->request - 1);
     if (s->sequence > 0 && s->request == 0 && s->context == 0)
-        return ggs_fail(error, GGS_ABSENT, "there is no sequence %" PRIu64 " in this recording; ggscope requests lists them",
+        return ggs_fail(error, GGS_ABSENT,
+                        "there is no sequence %" PRIu64 " in this recording; ggscope requests lists them",
                         s->sequence - 1);
     if (s->context > 0 && s->request == 0 && s->sequence == 0)
-        return ggs_fail(error, GGS_ABSENT, "there is no context %" PRIu64 " in this recording; ggscope requests lists them",
+        return ggs_fail(error, GGS_ABSENT,
+                        "there is no context %" PRIu64 " in this recording; ggscope requests lists them",
                         s->context - 1);
     return ggs_fail(error, GGS_ABSENT, "nothing of this recording is of that request, sequence and context");
 }

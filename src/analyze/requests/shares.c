@@ -19,9 +19,8 @@ static int by_step(const void * a, const void * b) {
 
 static struct ggs_group * find(const struct ggs_step_costs * costs, int64_t step) {
     struct ggs_group key = {.order = step};
-    return costs->groups.n == 0 || step < 0
-               ? NULL
-               : bsearch(&key, costs->groups.group, costs->groups.n, sizeof(key), by_step);
+    return costs->groups.n == 0 || step < 0 ? NULL
+                                            : bsearch(&key, costs->groups.group, costs->groups.n, sizeof(key), by_step);
 }
 
 int ggs_step_costs_compute(struct ggs_step_costs * costs, struct ggs_trace * trace,
@@ -56,9 +55,9 @@ bool ggs_step_costs_share(const struct ggs_step_costs * costs, int64_t step, uin
     if (whole == 0) return false;
     double part = (double) tokens / (double) whole;
     if (part > 1) part = 1;
-#define PART(member) (uint64_t) ((double) g->member * part + 0.5)
-    *share = (struct ggs_step_share){g->ops,        g->op_runs, PART(wall_ns), PART(busy_ns), PART(wait_ns), PART(read),
-                                     PART(written), PART(disk)};
+#define PART(member) (uint64_t)((double) g->member * part + 0.5)
+    *share = (struct ggs_step_share){g->ops,        g->op_runs, PART(wall_ns), PART(busy_ns),
+                                     PART(wait_ns), PART(read), PART(written), PART(disk)};
 #undef PART
     return true;
 }
@@ -66,11 +65,11 @@ bool ggs_step_costs_share(const struct ggs_step_costs * costs, int64_t step, uin
 // ---- groups ----
 
 struct sharing {
-    struct ggs_groups *          groups;
-    struct ggs_trace *           trace;
+    struct ggs_groups *           groups;
+    struct ggs_trace *            trace;
     const struct ggs_step_costs * costs;
-    enum ggs_by                  by;
-    bool                         contexts; // several
+    enum ggs_by                   by;
+    bool                          contexts; // several
 };
 
 static int see(void * owner, const struct ggs_request_step * step, struct ggs_error * error) {

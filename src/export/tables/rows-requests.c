@@ -76,9 +76,10 @@ static int produce_requests(const struct ggs_sink * sink, struct ggs_error * err
 }
 
 const struct ggs_flat_table ggs_table_requests = {
-    .name        = "requests",
-    .description = "One row per request: what one sequence computes from its first prompt token to its last generated one.",
-    .keys        = 1,
+    .name = "requests",
+    .description =
+        "One row per request: what one sequence computes from its first prompt token to its last generated one.",
+    .keys = 1,
     GGS_FIELDS(requests),
     .produce = produce_requests,
     .foreign = {{"context", "contexts", NULL}},
@@ -170,9 +171,9 @@ const struct ggs_flat_table ggs_table_request_steps = {
 // ---- memory_changes ----
 
 static const char * change_word(uint64_t kind) {
-    static const char * const words[GGS_MEMORY_COUNT] = {[GGS_MEMORY_CLEAR] = "clear", [GGS_MEMORY_REMOVE] = "remove",
-                                                         [GGS_MEMORY_COPY] = "copy",   [GGS_MEMORY_KEEP] = "keep",
-                                                         [GGS_MEMORY_ADD] = "add",     [GGS_MEMORY_DIVIDE] = "divide"};
+    static const char * const words[GGS_MEMORY_COUNT] = {
+        [GGS_MEMORY_CLEAR] = "clear", [GGS_MEMORY_REMOVE] = "remove", [GGS_MEMORY_COPY] = "copy",
+        [GGS_MEMORY_KEEP] = "keep",   [GGS_MEMORY_ADD] = "add",       [GGS_MEMORY_DIVIDE] = "divide"};
     return kind < GGS_MEMORY_COUNT && words[kind] != NULL ? words[kind] : "";
 }
 
