@@ -267,7 +267,8 @@ enum ggs_phase {
     GGS_PHASE_MIXED    = 3,
     GGS_PHASE_WARMUP   = 4,
     GGS_PHASE_VERIFY   = 5, // a batch that checks drafted tokens
-    GGS_PHASE_COUNT    = 6,
+    GGS_PHASE_GRAPH    = 6, // no tokens: the program is none of llama.cpp's, and the step is a graph run
+    GGS_PHASE_COUNT    = 7,
 };
 
 enum ggs_run_flags {

@@ -8,6 +8,7 @@
 
 #include "analyze/ops/probe.h"
 #include "analyze/requests/shares.h"
+#include "analyze/walk/words.h"
 #include "answer/answer.h"
 #include "base/error.h"
 #include "base/file.h"
@@ -316,6 +317,7 @@ void ggs_stats_write(struct ggs_json * json, const struct ggs_stats * stats) {
         GGS_FIELD_OR_NULL(struct ggs_stats, memory_bytes_per_second, "memory_bytes_per_second"), {0}};
     ggs_json_object(json, NULL);
     ggs_answer_experiment(json, stats->trace);
+    ggs_json_string(json, "step_kind", ggs_word_step(stats->trace));
     write_totals(json, &stats->totals);
     write_pattern(json, &stats->totals.pattern);
     ggs_stats_write_machine(json, stats);

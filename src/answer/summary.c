@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "analyze/walk/words.h"
 #include "answer/answer.h"
 #include "answer/heat.h"
 #include "base/error.h"
@@ -130,7 +131,7 @@ static void put_model(struct ggs_json * json, const struct ggs_trace * trace, co
     const char * name  = NULL;
     uint64_t     bytes = 0;
     for (uint64_t i = 0; i < trace->n_files; i++) {
-        if (trace->files[i].gguf == 0) continue;
+        if (!trace->models[i]) continue;
         if (name == NULL) name = ggs_file_name(ggs_reader_string(trace->reader, trace->files[i].path));
         bytes += trace->files[i].size;
     }
@@ -247,6 +248,7 @@ static int put_all(struct ggs_json * json, const struct ggs_summary * summary, s
     int status = put_prompt(trace, json, root, error);
     ggs_json_i64(json, "begin_ns", summary->overview->begin_ns);
     ggs_json_i64(json, "end_ns", summary->overview->end_ns);
+    ggs_json_string(json, "step_kind", ggs_word_step(trace));
     put_counts(json, summary->overview);
     put_lanes(json, trace, summary->overview);
     ggs_json_array_inline(json, "level_ns");

@@ -12,6 +12,7 @@
 #include "capture/capture.h"
 #include "capture/device/device.h"
 #include "capture/files.h"
+#include "capture/fills.h"
 #include "capture/ggml-abi.h"
 #include "capture/graph-run.h"
 #include "capture/hook.h"
@@ -95,7 +96,8 @@ static void tell_buffer(void * buffer) {
                                           .host    = ggs_engine.buffer_is_host(buffer)};
     struct ggs_piece          pieces[] = {{&told, sizeof(told)}, {name, strlen(name) + 1}};
     if (ggs_journal_append_next(GGS_JOURNAL_BUFFER, pieces, 2, &told.id, &n_buffers) == 0)
-        ggs_buffer_add(buffer, told.id);
+        ggs_buffer_add(buffer, told.id, told.address, told.host ? told.size : 0);
+    ggs_reads_expect_fills();
 }
 
 // A buffer type may make its buffer from another type's and rename it afterwards: only the outermost allocation knows.
@@ -153,6 +155,8 @@ static void tell_transfer(struct ggs_journal_transfer * transfer, const struct a
     size_t           length   = strnlen(tensor->name, ABI_NAME - 1);
     struct ggs_piece pieces[] = {{transfer, sizeof(*transfer)}, {tensor->name, length}, {"", 1}};
     ggs_journal_append(GGS_JOURNAL_TRANSFER, pieces, 3);
+    if (transfer->kind == GGS_TRANSFER_SET && ggs_reads_filling())
+        ggs_fills_set(transfer->to, (const void *) transfer->from, transfer->bytes);
 }
 
 // TRANSFER(kind, async, tensor, call): runs `call`, and tells of it if it is the outermost of nested transfers.

@@ -8,6 +8,7 @@
 #include <sys/stat.h>
 #include <sys/sysmacros.h>
 
+#include "analyze/walk/words.h"
 #include "base/error.h"
 #include "base/number.h"
 #include "base/progress.h"
@@ -117,8 +118,8 @@ static void show_progress(void * context, uint64_t done, uint64_t total) {
 
 static int print(const struct arguments * arguments, const struct paging_report * report, struct ggs_error * error) {
     if (report->paging->sequence.n_reads == 0)
-        return ggs_fail(error, GGS_ABSENT,
-                        "no op of these token steps reads bytes of a model file: there is nothing to page");
+        return ggs_fail(error, GGS_ABSENT, "no op of these %ss reads bytes of a file: there is nothing to page",
+                        ggs_word_step(report->trace));
     if (arguments->suggest) return paging_suggest(report, error);
     if (arguments->input.json) return paging_json(report);
     return arguments->csv ? paging_csv(report) : paging_text(report);

@@ -163,6 +163,7 @@ static const size_t fixed_parts[] = {
     [GGS_JOURNAL_DEVICE]       = FIXED(device),
     [GGS_JOURNAL_FAULT]        = FIXED(fault),
     [GGS_JOURNAL_REQUEST]      = FIXED(request),
+    [GGS_JOURNAL_FILLED]       = FIXED(filled),
     [GGS_JOURNAL_MEMORY]       = FIXED(memory),
     [GGS_JOURNAL_EMBEDDINGS]   = FIXED(number),
 };

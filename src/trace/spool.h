@@ -134,9 +134,9 @@ enum ggs_journal_type {
     GGS_JOURNAL_KERNELS    = 33, // ggs_journal_kernels; `count` ggs_journal_kernel; names. Before the DEVICE_RUN
     GGS_JOURNAL_DEVICE     = 34, // ggs_journal_device; text: the name of its backend, "\n", its description
     GGS_JOURNAL_MEMORY     = 35, // ggs_journal_memory: cells of sequences were removed, copied or moved
-    GGS_JOURNAL_EMBEDDINGS =
-        36, // ggs_journal_number: context whose embeddings the program took after its newest decode
-    GGS_JOURNAL_COUNT = 37,
+    GGS_JOURNAL_EMBEDDINGS = 36, // ggs_journal_number: context whose embeddings were taken after its newest decode
+    GGS_JOURNAL_FILLED     = 37, // ggs_journal_filled; text: path. Bytes of a file were read into a buffer
+    GGS_JOURNAL_COUNT      = 38,
 };
 
 struct ggs_journal_record {
@@ -325,6 +325,11 @@ struct ggs_journal_read {
     uint64_t offset; // in the file
     uint64_t bytes;
     uint64_t begin, end; // ticks
+};
+
+struct ggs_journal_filled {
+    uint64_t address, bytes;
+    uint64_t offset; // in the file
 };
 
 struct ggs_journal_resident {

@@ -49,12 +49,8 @@ static const struct ggs_sequence_part * feed(uint64_t context, int64_t sequence,
         sequences[i] = sequence;
         output[i]    = i + outputs >= n;
     }
-    struct ggs_sequence_batch batch = {.decode   = 1,
-                                       .n        = n,
-                                       .token    = token,
-                                       .position = positions,
-                                       .sequence = sequences,
-                                       .output   = output};
+    struct ggs_sequence_batch batch = {
+        .decode = 1, .n = n, .token = token, .position = positions, .sequence = sequences, .output = output};
     assert_true(ggs_sequences_batch(&s, context, &batch, &phase));
     assert_int_equal(s.n_parts, 1);
     assert_int_equal(s.parts[0].phase, phase);
@@ -167,18 +163,31 @@ static void test_nonsense(void ** state) {
     enum { ODD = sizeof(odd) / sizeof(odd[0]) };
     unsigned seed = 1;
     for (int round = 0; round < 20000; round++) {
-        int64_t  n[8];
-        uint8_t  outputs[4] = {1, 0, 1, 1};
+        int64_t n[8];
+        uint8_t outputs[4] = {1, 0, 1, 1};
         for (int i = 0; i < 8; i++) n[i] = odd[(seed = seed * 1103515245 + 12345) >> 16 & (ODD - 1)];
-        struct ggs_memory_change  change = {.context = (uint64_t) n[0] % 3, .kind = (uint64_t) round % 9, .sequence = n[1] % 5, .other = n[2] % 5, .from = n[3], .to = n[4], .delta = n[5]};
-        struct ggs_sequence_batch batch  = {.decode = 1, .n = 4, .token = n, .position = n + 2, .sequence = n + 4, .output = outputs, .encode = round % 7 == 0, .warmup = round % 11 == 0};
+        struct ggs_memory_change  change = {.context  = (uint64_t) n[0] % 3,
+                                            .kind     = (uint64_t) round % 9,
+                                            .sequence = n[1] % 5,
+                                            .other    = n[2] % 5,
+                                            .from     = n[3],
+                                            .to       = n[4],
+                                            .delta    = n[5]};
+        struct ggs_sequence_batch batch  = {.decode   = 1,
+                                            .n        = 4,
+                                            .token    = n,
+                                            .position = n + 2,
+                                            .sequence = n + 4,
+                                            .output   = outputs,
+                                            .encode   = round % 7 == 0,
+                                            .warmup   = round % 11 == 0};
         enum ggs_phase            phase;
         assert_true(ggs_sequences_change(&s, &change));
         assert_true(ggs_sequences_batch(&s, change.context, &batch, &phase));
     }
     for (int64_t i = 0; i < 20000; i++) { // more sequences than there can be
-        int64_t                   zero = 0;
-        uint8_t                   no   = 0;
+        int64_t                   zero  = 0;
+        uint8_t                   no    = 0;
         struct ggs_sequence_batch batch = {.n = 1, .token = &zero, .position = &zero, .sequence = &i, .output = &no};
         enum ggs_phase            phase;
         assert_true(ggs_sequences_batch(&s, 9, &batch, &phase));

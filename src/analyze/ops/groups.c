@@ -72,7 +72,8 @@ static const char * key_of(const struct ggs_walk * walk, enum ggs_by by, const s
             break;
     }
     snprintf(buffer, size, "%lld", (long long) *order);
-    if (*order < 0) snprintf(buffer, size, by == GGS_BY_TOKEN ? "no token" : "none");
+    if (*order < 0)
+        snprintf(buffer, size, by != GGS_BY_TOKEN ? "none" : walk->trace->tokenless ? "no step" : "no token");
     return buffer;
 }
 

@@ -59,12 +59,16 @@ static void add(struct ggs_steps * sum, const struct ggs_step * step, bool draft
         if (step->phase != GGS_PHASE_PROMPT) sum->drafting_ns += ns;
         return;
     }
-    if (step->phase == GGS_PHASE_PROMPT) {
+    if (step->phase == GGS_PHASE_GRAPH) {
+        sum->graph_steps++;
+        sum->graph_ns += ns;
+    } else if (step->phase == GGS_PHASE_PROMPT) {
         sum->prompt_ns += ns;
         return;
+    } else {
+        sum->generate_steps++;
+        sum->generate_ns += ns;
     }
-    sum->generate_steps++;
-    sum->generate_ns += ns;
     if (sum->slowest_step >= 0 && ns <= sum->slowest_ns) return;
     sum->slowest_step = step->step;
     sum->slowest_ns   = ns;

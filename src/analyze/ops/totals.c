@@ -192,6 +192,7 @@ static int add_steps(struct ggs_totals * t, struct ggs_trace * trace, const stru
     t->draft_steps = s.draft_steps, t->draft_ns = s.draft_ns, t->drafting_ns = s.drafting_ns,
     t->drafted_tokens  = s.drafted_tokens;
     t->accepted_tokens = s.accepted_tokens, t->rejected_tokens = s.rejected_tokens;
+    t->graph_steps = s.graph_steps, t->graph_ns = s.graph_ns;
     return status;
 }
 

@@ -86,12 +86,12 @@ static int see(void * owner, const struct ggs_request_step * step, struct ggs_er
     struct gathering * g     = owner;
     uint64_t           index = ggs_map_get(&step->sequences->numbers, ggs_map_key_number(step->context));
     if (index == 0 || step->part != step->sequences->parts) return 0; // once for each batch
-    const struct ggs_sequence_context * state = step->sequences->contexts[index - 1];
-    uint64_t            attended              = ggs_map_get(&g->attended, ggs_map_key_number(step->decode));
-    struct ggs_cell_use use                   = {.time_ns  = step->end_ns,
-                                                 .token    = step->step,
-                                                 .context  = step->context,
-                                                 .attended = step->decode == 0 || attended == 0 ? 0 : attended - 1};
+    const struct ggs_sequence_context * state    = step->sequences->contexts[index - 1];
+    uint64_t                            attended = ggs_map_get(&g->attended, ggs_map_key_number(step->decode));
+    struct ggs_cell_use                 use      = {.time_ns  = step->end_ns,
+                                                    .token    = step->step,
+                                                    .context  = step->context,
+                                                    .attended = step->decode == 0 || attended == 0 ? 0 : attended - 1};
     if (!ggs_sequences_cells(state, &use.cells)) return ggs_fail_memory(error);
     for (size_t i = 0; i < state->n_sequences; i++) use.sequences += state->sequences[i].n_cells > 0;
     uint64_t before = g->uses->n;

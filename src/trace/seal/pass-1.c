@@ -1,6 +1,7 @@
 // Pass 1 over the journal: what pass 2 must know before it begins. Anchors of the clock, decodes that are warm-ups or whose embeddings
 // were taken, contexts that draft for others (which only later records tell), whether something was lost; and the facts for experiment.json.
 #include <stdlib.h>
+#include <string.h>
 
 #include "trace/seal/sealing.h"
 
@@ -135,7 +136,12 @@ static bool see(struct ggs_sealing * sealing, struct survey * survey, const stru
         case GGS_JOURNAL_RUN_END:
             ggs_clock_anchor(&sealing->clock, end->ticks, end->monotonic_ns);
             return true;
+        case GGS_JOURNAL_GRAPH:
+            sealing->tokens |= memmem(record->body, record->length, "inp_tokens", 10) != NULL ||
+                               memmem(record->body, record->length, "token_embd.weight", 17) != NULL;
+            return true;
         case GGS_JOURNAL_CONTEXT:
+            sealing->tokens = true;
             return see_context(survey, number->value[0], number->value[2]);
         case GGS_JOURNAL_CLEAR:
             return see_change(survey, number->value[0], (struct ggs_memory_change){.kind = GGS_MEMORY_CLEAR});
@@ -147,6 +153,7 @@ static bool see(struct ggs_sealing * sealing, struct survey * survey, const stru
             if (loss->count > 0 && loss->run == 0) sealing->lossy = true;
             return true;
         case GGS_JOURNAL_DECODE:
+            sealing->tokens = true;
             return see_decode(sealing, survey, record);
         default:
             return true;

@@ -273,6 +273,11 @@ static void on_read(struct ggs_sealing * sealing, const struct ggs_record * reco
     ggs_machine_read(&sealing->machine, record->body, record->length);
 }
 
+static void on_filled(struct ggs_sealing * sealing, const struct ggs_record * record, int64_t ns) {
+    (void) ns;
+    ggs_places_filled(&sealing->places, record->body, record->text, record->text_length);
+}
+
 static void on_resident(struct ggs_sealing * sealing, const struct ggs_record * record, int64_t ns) {
     ggs_machine_resident(&sealing->machine, record->body, record->length, ns);
 }
@@ -310,6 +315,7 @@ static void (*const handlers[GGS_JOURNAL_COUNT])(struct ggs_sealing *, const str
     [GGS_JOURNAL_DEVICE_RUN]   = on_device_run,
     [GGS_JOURNAL_KERNELS]      = on_kernels,
     [GGS_JOURNAL_DEVICE]       = on_device,
+    [GGS_JOURNAL_FILLED]       = on_filled,
     [GGS_JOURNAL_MEMORY]       = on_memory,
     [GGS_JOURNAL_EMBEDDINGS]   = NULL, // pass 1 has seen to it
     [GGS_JOURNAL_REQUEST]      = NULL, // with FAULT: only in the machine's stream (observed.c)
@@ -325,6 +331,7 @@ static void connect(struct ggs_sealing * sealing) {
     sealing->steps.owner      = sealing;
     sealing->steps.writer     = &sealing->writer;
     sealing->steps.clock      = &sealing->clock;
+    sealing->steps.no_tokens  = !sealing->tokens;
     sealing->devices          = (struct ggs_devices){.writer = &sealing->writer};
     sealing->runs             = (struct ggs_runs){.writer   = &sealing->writer,
                                                   .clock    = &sealing->clock,

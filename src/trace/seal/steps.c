@@ -317,10 +317,11 @@ void ggs_steps_run_alone(struct ggs_steps * steps, struct ggs_run * run, uint64_
     struct ggs_seal_context * context = batch->n > 0 ? context_of(steps, scheduler) : find_scheduler(steps, scheduler);
     struct ggs_open_step *    step    = NULL;
     if (context != NULL && run->schedule != 0 && run->schedule == context->schedule) step = context->step;
-    if (step == NULL && batch->n > 0) {
+    if (step == NULL && (batch->n > 0 || steps->no_tokens)) {
         if (context == NULL) context = add_context(steps, scheduler, 0, 0, run->begin_ns);
         if (context == NULL) return;
-        step              = take(steps, context, batch, context->warmup, run->begin_ns);
+        step              = batch->n > 0 ? take(steps, context, batch, context->warmup, run->begin_ns)
+                                         : add_step(steps, context, GGS_PHASE_GRAPH, run->begin_ns);
         context->schedule = run->schedule;
     }
     if (step == NULL) return;

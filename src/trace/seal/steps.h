@@ -5,6 +5,9 @@
 // followed by clearing its memory (pass 1): WARMUP, which takes no number.
 //
 // Decodes come from the llama_decode hook; if that was not passed, a scheduler call whose graph looks up tokens counts as one.
+//
+// A program in which nothing of this is ever seen (speech, pictures) has no tokens: there each scheduler call, and each graph run outside
+// of any, is a step of phase GRAPH.
 #pragma once
 
 #include <stdbool.h>
@@ -75,6 +78,7 @@ struct ggs_steps {
     size_t                     n_queue, queue_capacity;
     int64_t                    next_step;
     uint64_t                   damaged;
+    bool                       no_tokens; // pass 1 found neither a context nor a decode nor a lookup of tokens
 };
 
 void ggs_steps_release(struct ggs_steps * steps);
