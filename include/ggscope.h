@@ -99,7 +99,8 @@ enum ggs_trace_table {
     GGS_TABLE_DEVICES        = 30, // struct ggs_device; row number = device - 1
     GGS_TABLE_LANES          = 31, // struct ggs_lane; row number = lane - 1
     GGS_TABLE_KERNELS        = 32, // struct ggs_kernel, by run
-    GGS_TABLE_COUNT          = 33,
+    GGS_TABLE_WINDOWS        = 33, // struct ggs_window, in order of time
+    GGS_TABLE_COUNT          = 34,
 };
 
 enum ggs_column_type {
@@ -535,6 +536,24 @@ struct ggs_kernel {
     int64_t  begin_ns;
     uint64_t duration_ns;
     uint64_t flags;
+};
+
+// ---- when it was recorded ----
+
+enum ggs_window_kind {
+    GGS_WINDOW_RECORDED = 1, // graph runs that began in it are in the trace
+    GGS_WINDOW_MARK     = 2, // a moment that somebody named
+    GGS_WINDOW_COUNT    = 3,
+};
+
+// Where there are rows, recording was paused: what happened outside of the windows is not in the trace. Without any, all of it is.
+struct ggs_window {
+    uint64_t window; // from 1, marks included
+    uint64_t kind;   // enum ggs_window_kind
+    int64_t  begin_ns;
+    int64_t  end_ns; // -1: it was open to the end
+    uint64_t text;   // string: of a mark
+    uint64_t process;
 };
 
 // ---- what the machine did ----

@@ -1,6 +1,7 @@
 // Graph runs: the outermost of the engine's graph functions, which call each other, on each thread.
 #pragma once
 
+#include <stdbool.h>
 #include <stdint.h>
 
 #include "capture/ggml-abi.h"
@@ -15,6 +16,8 @@ struct ggs_nesting {
     uint64_t                       schedule, decode;
     unsigned                       transfer_depth;
     unsigned                       alloc_depth;
+    unsigned                       outer;   // of decodes, scheduler calls and graph runs (window.h)
+    bool                           skipped; // these are not recorded
 };
 extern _Thread_local struct ggs_nesting ggs_in;
 

@@ -21,6 +21,7 @@
 #include "capture/reads.h"
 #include "capture/residency.h"
 #include "capture/sandbox.h"
+#include "capture/window.h"
 #include "trace/spool.h"
 
 // ---- graph runs ----
@@ -50,7 +51,8 @@ EXPORT int ggml_backend_graph_compute(void * backend, struct abi_graph * graph) 
 }
 
 static void schedule_enter(void * scheduler, const struct abi_graph * graph, const void * caller) {
-    if (ggs_in.schedule != 0 || !ggs_capture_wake(caller)) return;
+    bool awake = ggs_capture_wake(caller);
+    if (!ggs_window_enter() || ggs_in.schedule != 0 || !awake) return;
     struct ggs_journal_number numbers = {{0, (uint64_t) scheduler, ggs_in.decode, (uint64_t) graph->n_nodes}};
     struct ggs_piece          piece   = {&numbers, sizeof(numbers)};
     if (ggs_journal_append_next(GGS_JOURNAL_SCHEDULE, &piece, 1, &numbers.value[0], &n_schedules) == 0)
@@ -58,11 +60,13 @@ static void schedule_enter(void * scheduler, const struct abi_graph * graph, con
 }
 
 static void schedule_leave(bool outermost, int status) {
-    if (!outermost || ggs_in.schedule == 0) return;
-    if (ggs_capture_recording())
-        ggs_journal_numbers(GGS_JOURNAL_SCHEDULE_END, ggs_in.schedule, (uint64_t) (int64_t) status, 0, 0, NULL);
-    ggs_in.schedule = 0;
-    ggs_residency_tell(GGS_MOMENT_GRAPH);
+    if (outermost && ggs_in.schedule != 0) {
+        if (ggs_capture_recording())
+            ggs_journal_numbers(GGS_JOURNAL_SCHEDULE_END, ggs_in.schedule, (uint64_t) (int64_t) status, 0, 0, NULL);
+        ggs_in.schedule = 0;
+        ggs_residency_tell(GGS_MOMENT_GRAPH);
+    }
+    ggs_window_leave();
 }
 
 EXPORT int ggml_backend_sched_graph_compute_async(void * scheduler, struct abi_graph * graph);
@@ -159,9 +163,14 @@ static void tell_transfer(struct ggs_journal_transfer * transfer, const struct a
         ggs_fills_set(transfer->to, (const void *) transfer->from, transfer->bytes);
 }
 
+// Inputs and results outside of windows. What is moved while models are loaded says where weights come from.
+static bool is_unwanted(void) {
+    return ggs_window_is_outside() && __atomic_load_n(&ggs_reads_loading, __ATOMIC_RELAXED) == 0;
+}
+
 // TRANSFER(kind, async, tensor, call): runs `call`, and tells of it if it is the outermost of nested transfers.
 #define TRANSFER(transfer_kind, is_async, tensor_, from_, to_, from_buffer_, to_buffer_, bytes_, call) \
-    if (ggs_in.transfer_depth > 0 || !ggs_capture_wake(CALLER)) {                                      \
+    if (ggs_in.transfer_depth > 0 || !ggs_capture_wake(CALLER) || is_unwanted()) {                     \
         call;                                                                                          \
         return;                                                                                        \
     }                                                                                                  \
@@ -333,11 +342,12 @@ static int decode(int (*real)(void *, union abi_by_value), void * context, union
                   const void * caller) {
     if (ggs_in.decode != 0 || !ggs_capture_wake(caller)) return real(context, *batch);
     if (batch->batch.n_tokens == 1) ggs_device_generates();
-    ggs_in.decode = tell_decode(context, &batch->batch, encode);
-    int status    = real(context, *batch);
+    if (ggs_window_enter()) ggs_in.decode = tell_decode(context, &batch->batch, encode);
+    int status = real(context, *batch);
     if (ggs_in.decode != 0 && ggs_capture_recording())
         ggs_journal_numbers(GGS_JOURNAL_DECODE_END, ggs_in.decode, (uint64_t) (int64_t) status, 0, 0, NULL);
     ggs_in.decode = 0;
+    ggs_window_leave();
     return status;
 }
 

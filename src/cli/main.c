@@ -10,6 +10,7 @@ static const struct ggs_command commands[] = {
     {"run", cmd_run, "generate text with a model, recorded"},
     {"record", cmd_record, "record a program that uses ggml"},
     {"stream", cmd_stream, "run a program whose model is larger than memory"},
+    {"control", cmd_control, "start, stop and mark a recording that goes on"},
     {"seal", cmd_seal, "make the trace of an experiment that has none yet"},
     {"serve", cmd_serve, "show experiments in the browser"},
     {"report", cmd_report, "an experiment as one page to share"},

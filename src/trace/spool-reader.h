@@ -48,8 +48,12 @@ struct ggs_spool {
     struct ggs_spool_stream    machine; // records like the journal's
     struct ggs_spool_stream *  lanes;   // by (slot, thread)
     size_t                     n_lanes;
-    uint64_t                   bytes; // of all segment files
+    uint64_t                   bytes;   // of all segment files
+    struct ggs_mapping         control; // struct ggs_spool_control and its list; empty if there is none
 };
+
+// The windows and marks of a spool, in order of time; NULL beyond the last.
+const struct ggs_control_entry * ggs_spool_control_entry(const struct ggs_spool * spool, uint32_t number);
 
 // `directory` is the spool folder itself. An empty or absent folder is GGS_ABSENT.
 int  ggs_spool_open(struct ggs_spool * spool, const char * directory, struct ggs_error * error);

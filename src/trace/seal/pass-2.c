@@ -4,6 +4,7 @@
 
 #include "trace/seal/device-runs.h"
 #include "trace/seal/sealing.h"
+#include "trace/seal/windows.h"
 
 // ---- schedules ----
 
@@ -345,6 +346,7 @@ static void finish(struct ggs_sealing * sealing) {
     while (sealing->n_schedules > 0) write_schedule(sealing, &sealing->schedules[0]);
     for (size_t i = 0; i < sealing->n_loads; i++)
         ggs_writer_append(&sealing->writer, GGS_TABLE_LOADS, &sealing->loads[i].row);
+    ggs_windows_write(&sealing->spool, &sealing->clock, &sealing->writer);
     ggs_places_finish(&sealing->places);
     ggs_devices_finish(&sealing->devices);
     ggs_lods_finish(&sealing->lods);
