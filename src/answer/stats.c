@@ -163,6 +163,10 @@ static void write_totals(struct ggs_json * json, const struct ggs_totals * t) {
         GGS_FIELD(struct ggs_totals, warmup_steps, "warmup_steps"),
         GGS_FIELD(struct ggs_totals, prompt_tokens, "prompt_tokens"),
         GGS_FIELD(struct ggs_totals, generated_tokens, "generated_tokens"),
+        GGS_FIELD(struct ggs_totals, drafted_tokens, "drafted_tokens"),
+        GGS_FIELD(struct ggs_totals, accepted_tokens, "accepted_tokens"),
+        GGS_FIELD(struct ggs_totals, rejected_tokens, "rejected_tokens"),
+        GGS_FIELD(struct ggs_totals, draft_ns, "draft_ns"),
         GGS_FIELD(struct ggs_totals, threads, "threads"),
         GGS_FIELD(struct ggs_totals, runs, "runs"),
         GGS_FIELD(struct ggs_totals, interrupted_runs, "interrupted_runs"),
@@ -197,7 +201,7 @@ static void write_totals(struct ggs_json * json, const struct ggs_totals * t) {
                                              GGS_FIELD(struct ggs_totals, touched_bytes, "bytes_touched"),
                                              {0}};
     ggs_fields_members(json, counts, t);
-    ggs_answer_speed(json, t->generate_steps, t->generate_ns);
+    ggs_answer_speed(json, t->decoded_tokens, t->generate_ns + t->drafting_ns);
     ggs_fields_object(json, "buffers", buffers, t);
     ggs_fields_object(json, "model", model, t);
 }

@@ -172,7 +172,7 @@ static void put_counts(struct ggs_json * json, const struct ggs_overview * o) {
                                                GGS_FIELD(struct ggs_overview, slowest_ns, "duration_ns"),
                                                {0}};
     ggs_fields_members(json, fields, o);
-    ggs_answer_speed(json, o->generate_steps, o->generate_ns);
+    ggs_answer_speed(json, o->decoded_tokens, o->generate_ns + o->drafting_ns);
     if (o->slowest_step >= 0) {
         ggs_fields_object(json, "slowest_token", slowest, o);
     } else {

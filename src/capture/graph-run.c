@@ -5,6 +5,7 @@
 
 #include "base/ticks.h"
 #include "capture/capture.h"
+#include "capture/device/device.h"
 #include "capture/journal.h"
 #include "capture/losses.h"
 #include "capture/prove.h"
@@ -15,12 +16,23 @@
 
 static uint64_t n_runs; // counted under the journal's lock
 
+// Which graph it really is, after a guess.
+static void look_again(const struct abi_graph * graph) {
+    ggs_in.guessed = false;
+    ggs_in.graph   = ggs_capture_recording() ? ggs_graphs_identify(graph, &ggs_engine) : NULL;
+    if (ggs_in.graph == NULL && ggs_capture_recording()) ggs_capture_stop_full();
+}
+
 void ggs_graph_run_enter(const struct abi_graph * graph, void * backend, const void * caller) {
-    if (ggs_in.depth++ > 0) return;
+    if (ggs_in.depth++ > 0) {
+        if (ggs_in.guessed) look_again(graph); // the CPU's after all
+        return;
+    }
     if (__builtin_expect(__atomic_load_n(&ggs_reads_loading, __ATOMIC_RELAXED) != 0, 0) && ggs_reads_settle())
         ggs_residency_tell(GGS_MOMENT_LOAD); // of a load whose end no hook saw
-    ggs_in.run   = 0;
-    ggs_in.flags = 0;
+    ggs_in.run     = 0;
+    ggs_in.flags   = 0;
+    ggs_in.guessed = false;
     if (ggs_prove_wanted) ggs_prove_enter();
     bool awake = ggs_capture_wake(caller); // finds the window
     if (!ggs_window_enter() || !awake || graph == NULL || graph->n_nodes <= 0) return;
@@ -29,7 +41,11 @@ void ggs_graph_run_enter(const struct abi_graph * graph, void * backend, const v
         ggs_capture_give_up("this ggml's graph is not laid out as expected: the program runs on, recording ends here");
         return;
     }
-    ggs_in.graph = ggs_graphs_identify(graph, &ggs_engine);
+    // To look at every node takes some 15 microseconds, in which a device would have nothing to do: there it is done while the device
+    // computes. The guess stands only if the process does not live to see the end of the call.
+    ggs_in.graph   = ggs_device_is_gpu(backend) ? ggs_graphs_guess(graph) : NULL;
+    ggs_in.guessed = ggs_in.graph != NULL;
+    if (!ggs_in.guessed) ggs_in.graph = ggs_graphs_identify(graph, &ggs_engine);
     if (ggs_in.graph == NULL) {
         ggs_capture_stop_full();
         return;
@@ -49,7 +65,7 @@ void ggs_graph_run_enter(const struct abi_graph * graph, void * backend, const v
     ggs_in.run = run.run;
 }
 
-void ggs_graph_run_leave(int64_t status) {
+void ggs_graph_run_leave(const struct abi_graph * graph, int64_t status) {
     if (--ggs_in.depth > 0) return;
     if (ggs_prove_wanted) ggs_prove_leave();
     if (ggs_in.run == 0) { // its end is told though the spool may be full by now
@@ -58,6 +74,8 @@ void ggs_graph_run_leave(int64_t status) {
     }
     struct ggs_journal_run_end end = {.run = ggs_in.run, .status = status, .flags = ggs_in.flags};
     ggs_ticks_pair(&end.ticks, &end.monotonic_ns);
+    if (ggs_in.guessed) look_again(graph);
+    end.graph              = ggs_in.graph == NULL ? 0 : ggs_in.graph->id;
     struct ggs_piece piece = {&end, sizeof(end)};
     ggs_journal_append(GGS_JOURNAL_RUN_END, &piece, 1);
     ggs_in.run = 0;

@@ -2,7 +2,6 @@
 
 #include "capture/reads.h"
 
-#include <dlfcn.h>
 #include <errno.h>
 #include <pthread.h>
 #include <stdbool.h>
@@ -19,12 +18,10 @@
 #include "capture/files.h"
 #include "capture/fills.h"
 #include "capture/journal.h"
+#include "capture/libc.h"
 #include "capture/sandbox.h"
 #include "capture/thread.h"
 #include "trace/spool.h"
-
-#define EXPORT    __attribute__((visibility("default")))
-#define LIKELY(x) __builtin_expect(!!(x), 1)
 
 enum { TOGETHER = 4 << 20 }; // bytes: no more calls are told as one then
 
@@ -132,36 +129,8 @@ static inline bool loading(void) {
 
 // ---- the real functions ----
 
-static _Thread_local bool resolving; // dlsym may allocate, and an allocator may call us
-
-static void * look_up(const char * name) {
-    if (resolving) return NULL;
-    resolving       = true;
-    int    reason   = errno;
-    void * function = dlsym(RTLD_NEXT, name);
-    errno           = reason;
-    resolving       = false;
-    return function;
-}
-
-// Found before main, if that is possible: dlsym is not for signal handlers, nor for the children of a fork.
-#define REAL_FUNCTIONS(X) X(fread) X(read) X(pread) X(pread64) X(mmap) X(mmap64) X(madvise) X(posix_madvise) X(mlock)
-#define DECLARE(name)     static __typeof__(&name) next_##name;
-#define FIND(name)        __atomic_store_n(&next_##name, (__typeof__(&name)) look_up(#name), __ATOMIC_RELAXED);
-
-REAL_FUNCTIONS(DECLARE)
-
-__attribute__((constructor)) static void find_all(void) {
-    REAL_FUNCTIONS(FIND)
-}
-
-// NEXT(name): declares `real`, the function behind the hook `name`; NULL while the linker itself asks for memory.
-#define NEXT(name)                                                            \
-    __typeof__(&name) real = __atomic_load_n(&next_##name, __ATOMIC_RELAXED); \
-    if (!LIKELY(real != NULL)) {                                              \
-        FIND(name)                                                            \
-        real = __atomic_load_n(&next_##name, __ATOMIC_RELAXED);               \
-    }
+#define HOOKS(X) X(fread) X(read) X(pread) X(pread64) X(mmap) X(mmap64) X(madvise) X(posix_madvise) X(mlock)
+GGS_LIBC(HOOKS)
 
 // ---- read ----
 

@@ -134,9 +134,8 @@ static int show(void * input, struct ggs_trace * traces, struct ggs_error * erro
     if (arguments->suggest) arguments->options.policies[GGS_PAGING_PIN_HOT] = true;
     arguments->options.progress = show_progress;
     arguments->options.context  = &progress;
-    const int64_t * steps       = &arguments->options.first_step;
-    int             status      = 0;
-    if (steps[0] > 0 || steps[1] < INT64_MAX) status = ggs_trace_check_steps(traces, steps[0], steps[1], error);
+
+    int status = ggs_trace_check_steps(traces, arguments->options.first_step, arguments->options.last_step, error);
     if (status == 0) status = ggs_paging_compute(paging, traces, &arguments->options, error);
     ggs_progress_finish(&progress);
     if (status == 0) {

@@ -24,8 +24,11 @@ struct ggs_op_totals {
 struct ggs_totals {
     uint64_t               steps, warmup_steps;
     uint64_t               prompt_tokens, generated_tokens;
-    uint64_t               prompt_ns, generate_ns; // of steps, begin to end; generate_ns covers generate_steps
-    uint64_t               generate_steps;
+    uint64_t               prompt_ns, generate_ns;         // of steps, begin to end; generate_ns covers generate_steps
+    uint64_t               generate_steps, decoded_tokens; // decoded: generated in these steps
+    uint64_t               draft_steps, draft_ns;          // of contexts that draft for others
+    uint64_t               drafting_ns;                    // of these but for prompts
+    uint64_t               drafted_tokens, accepted_tokens, rejected_tokens;
     uint64_t               graph_steps, graph_ns; // of programs without tokens
     uint64_t               threads;               // the most in any run
     uint64_t               runs, interrupted_runs;
