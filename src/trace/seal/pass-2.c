@@ -333,6 +333,7 @@ static void connect(struct ggs_sealing * sealing) {
     sealing->steps.writer     = &sealing->writer;
     sealing->steps.clock      = &sealing->clock;
     sealing->steps.no_tokens  = !sealing->tokens;
+    sealing->steps.sequences.gaps = ggs_windows_have_gaps(&sealing->spool);
     sealing->devices          = (struct ggs_devices){.writer = &sealing->writer};
     sealing->runs             = (struct ggs_runs){.writer   = &sealing->writer,
                                                   .clock    = &sealing->clock,

@@ -5,5 +5,7 @@
 #include "trace/spool-reader.h"
 #include "trace/writer.h"
 
+// Was recording paused at any time?
+bool ggs_windows_have_gaps(const struct ggs_spool * spool);
 // Writes none for a recording that was never paused and has no marks.
 void ggs_windows_write(const struct ggs_spool * spool, const struct ggs_clock * clock, struct ggs_writer * writer);
