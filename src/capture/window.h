@@ -11,6 +11,7 @@
 
 extern const uint32_t * ggs_window_word;    // 0: closed. Never NULL
 extern _Atomic int      ggs_window_skipped; // graph runs under way that are not recorded
+extern _Atomic bool     ggs_window_gaps;    // there have been some
 
 // Maps the control file of a spool folder; without one the window is open for good.
 void ggs_window_begin(const char * folder);

@@ -96,7 +96,8 @@ static void check(const void * input, struct argp_state * state) {
     char * const *            words      = arguments->input.paths;
     bool                      known = false, mark = strcmp(words[1], "mark") == 0;
     for (size_t i = 0; i < sizeof(commands) / sizeof(commands[0]); i++) known |= strcmp(words[1], commands[i]) == 0;
-    if (!known) argp_error(state, "a recording takes start, stop, toggle, status, mark or snapshot, not '%s'", words[1]);
+    if (!known)
+        argp_error(state, "a recording takes start, stop, toggle, status, mark or snapshot, not '%s'", words[1]);
     if (mark && arguments->input.n < 3) argp_error(state, "missing argument: the text of the mark");
     if (mark && (words[2][0] == '\0' || strchr(words[2], '\n') != NULL))
         argp_error(state, "a mark is one line of text that is not empty");
@@ -106,20 +107,20 @@ static void check(const void * input, struct argp_state * state) {
 }
 
 int cmd_control(int argc, char ** argv) {
-    static const struct ggs_option options[] = {
-        {"output", 'o', "DIR", "snapshot: put it into this directory (DIR-snapshot-1 and so on)", 1,
-         offsetof(struct arguments, output), ggs_take_text, "a directory"},
-        {0}};
-    static const struct ggs_verb verb = {
-        .operands = "DIR start|stop|toggle|status|mark TEXT|snapshot",
-        .least    = 2,
-        .most     = 3,
-        .options  = options,
-        .check    = check,
-        .run      = control,
-        .text =
-            "Steer a recording that goes on in DIR: start and stop record graph runs from now on, or no more; mark notes this moment; "
-            "snapshot makes an experiment of what is recorded so far, while the recording goes on."};
+    static const struct ggs_option options[] = {{"output", 'o', "DIR",
+                                                 "snapshot: put it into this directory (DIR-snapshot-1 and so on)", 1,
+                                                 offsetof(struct arguments, output), ggs_take_text, "a directory"},
+                                                {0}};
+    static const struct ggs_verb   verb      = {
+               .operands = "DIR start|stop|toggle|status|mark TEXT|snapshot",
+               .least    = 2,
+               .most     = 3,
+               .options  = options,
+               .check    = check,
+               .run      = control,
+               .text =
+                   "Steer a recording that goes on in DIR: start and stop record graph runs from now on, or no more; mark notes this moment; "
+                          "snapshot makes an experiment of what is recorded so far, while the recording goes on."};
     struct arguments arguments = {0};
     return ggs_verb_run(&verb, argc, argv, &arguments);
 }

@@ -11,6 +11,7 @@ static const struct ggs_command commands[] = {
     {"record", cmd_record, "record a program that uses ggml"},
     {"stream", cmd_stream, "run a program whose model is larger than memory"},
     {"control", cmd_control, "start, stop and mark a recording that goes on"},
+    {"top", cmd_top, "what a recording that goes on does just now"},
     {"seal", cmd_seal, "make the trace of an experiment that has none yet"},
     {"serve", cmd_serve, "show experiments in the browser"},
     {"report", cmd_report, "an experiment as one page to share"},

@@ -126,6 +126,19 @@ void ggs_spool_stream_rewind(struct ggs_spool_stream * stream) {
     stream->gap      = false;
 }
 
+uint64_t ggs_spool_stream_tell(const struct ggs_spool_stream * stream, uint32_t * sequence) {
+    *sequence = stream->next == 0 ? 0 : stream->segments[stream->next - 1].sequence;
+    return stream->position;
+}
+
+void ggs_spool_stream_seek(struct ggs_spool_stream * stream, uint32_t sequence, uint64_t position) {
+    ggs_spool_stream_rewind(stream);
+    while (stream->next < stream->n_segments && stream->segments[stream->next].sequence < sequence) stream->next++;
+    bool there = stream->next < stream->n_segments && stream->segments[stream->next].sequence == sequence;
+    if (there && open_segment(stream) && position >= stream->position && position <= stream->end)
+        stream->position = position;
+}
+
 // Bytes of the struct that a record of each type begins with, + 1.
 #define FIXED(name) (1 + sizeof(struct ggs_journal_##name))
 static const size_t fixed_parts[] = {

@@ -67,6 +67,10 @@ void ggs_spool_stream_rewind(struct ggs_spool_stream * stream);
 // belongs to it is there in full: any other record counts as damaged and is left out.
 bool ggs_spool_stream_record(struct ggs_spool_stream * stream, struct ggs_record * record);
 
+// Where the stream is: an offset in a segment. Seeking to a segment that is gone goes to the oldest one behind it.
+uint64_t ggs_spool_stream_tell(const struct ggs_spool_stream * stream, uint32_t * sequence);
+void     ggs_spool_stream_seek(struct ggs_spool_stream * stream, uint32_t sequence, uint64_t position);
+
 // The unit that the lane is at, or NULL at the end; the same one until it is skipped.
 const struct ggs_spool_op * ggs_spool_stream_unit(struct ggs_spool_stream * stream);
 // Skips the unit that ggs_spool_stream_unit returned, with its payload if it is index data.

@@ -7,8 +7,8 @@
 #include "base/error.h"
 
 int ggs_windows_read(struct ggs_windows * windows, struct ggs_trace * trace, struct ggs_error * error) {
-    struct ggs_cursor * cursor   = NULL;
-    struct ggs_process  process  = {0};
+    struct ggs_cursor * cursor  = NULL;
+    struct ggs_process  process = {0};
     struct ggs_window   row;
     uint64_t            capacity = 0;
     *windows                     = (struct ggs_windows){0};

@@ -325,27 +325,27 @@ static void (*const handlers[GGS_JOURNAL_COUNT])(struct ggs_sealing *, const str
 // ---- the whole ----
 
 static void connect(struct ggs_sealing * sealing) {
-    sealing->places           = (struct ggs_places){.writer = &sealing->writer, .options = sealing->options};
-    sealing->graphs           = (struct ggs_graphs){.writer = &sealing->writer, .places = &sealing->places};
-    sealing->steps.options    = sealing->options;
-    sealing->steps.model_file = model_file;
-    sealing->steps.owner      = sealing;
-    sealing->steps.writer     = &sealing->writer;
-    sealing->steps.clock      = &sealing->clock;
-    sealing->steps.no_tokens  = !sealing->tokens;
+    sealing->places               = (struct ggs_places){.writer = &sealing->writer, .options = sealing->options};
+    sealing->graphs               = (struct ggs_graphs){.writer = &sealing->writer, .places = &sealing->places};
+    sealing->steps.options        = sealing->options;
+    sealing->steps.model_file     = model_file;
+    sealing->steps.owner          = sealing;
+    sealing->steps.writer         = &sealing->writer;
+    sealing->steps.clock          = &sealing->clock;
+    sealing->steps.no_tokens      = !sealing->tokens;
     sealing->steps.sequences.gaps = ggs_windows_have_gaps(&sealing->spool);
-    sealing->devices          = (struct ggs_devices){.writer = &sealing->writer};
-    sealing->runs             = (struct ggs_runs){.writer   = &sealing->writer,
-                                                  .clock    = &sealing->clock,
-                                                  .spool    = &sealing->spool,
-                                                  .graphs   = &sealing->graphs,
-                                                  .steps    = &sealing->steps,
-                                                  .lods     = &sealing->lods,
-                                                  .devices  = &sealing->devices,
-                                                  .observed = &sealing->observed,
-                                                  .lossy    = sealing->lossy};
-    sealing->observed         = (struct ggs_observed){
-                .writer = &sealing->writer, .places = &sealing->places, .options = sealing->options, .spool = &sealing->spool};
+    sealing->devices              = (struct ggs_devices){.writer = &sealing->writer};
+    sealing->runs                 = (struct ggs_runs){.writer   = &sealing->writer,
+                                                      .clock    = &sealing->clock,
+                                                      .spool    = &sealing->spool,
+                                                      .graphs   = &sealing->graphs,
+                                                      .steps    = &sealing->steps,
+                                                      .lods     = &sealing->lods,
+                                                      .devices  = &sealing->devices,
+                                                      .observed = &sealing->observed,
+                                                      .lossy    = sealing->lossy};
+    sealing->observed             = (struct ggs_observed){
+                    .writer = &sealing->writer, .places = &sealing->places, .options = sealing->options, .spool = &sealing->spool};
     sealing->machine = (struct ggs_machine){.writer    = &sealing->writer,
                                             .clock     = &sealing->clock,
                                             .places    = &sealing->places,

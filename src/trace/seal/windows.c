@@ -24,7 +24,8 @@ void ggs_windows_write(const struct ggs_spool * spool, const struct ggs_clock * 
                                  .kind     = entry->kind,
                                  .begin_ns = entry->reserved != 0 ? 0 : since_start(clock, entry->begin_ns),
                                  .end_ns   = entry->end_ns == 0 ? -1 : since_start(clock, entry->end_ns),
-                                 .text     = ggs_writer_string(writer, entry->text, strnlen(entry->text, sizeof(entry->text)))};
+                                 .text =
+                                     ggs_writer_string(writer, entry->text, strnlen(entry->text, sizeof(entry->text)))};
         if (row.end_ns >= 0 && row.end_ns < row.begin_ns) row.end_ns = row.begin_ns;
         ggs_writer_append(writer, GGS_TABLE_WINDOWS, &row);
     }
