@@ -26,12 +26,12 @@ struct arguments {
 
 // ---- the screen ----
 
-static struct termios                before;
-static volatile sig_atomic_t         changed; // the terminal is ours, and looks different from before
-static volatile sig_atomic_t         ended;   // by a signal: its number
-static volatile sig_atomic_t         stopped; // Ctrl-Z
-static const char                    enter_screen[] = "\x1b[?1049h\x1b[?25l";
-static const char                    leave_screen[] = "\x1b[?25h\x1b[?1049l";
+static struct termios        before;
+static volatile sig_atomic_t changed; // the terminal is ours, and looks different from before
+static volatile sig_atomic_t ended;   // by a signal: its number
+static volatile sig_atomic_t stopped; // Ctrl-Z
+static const char            enter_screen[] = "\x1b[?1049h\x1b[?25l";
+static const char            leave_screen[] = "\x1b[?25h\x1b[?1049l";
 
 static void put(const char * text) {
     size_t length = strlen(text);
@@ -92,22 +92,26 @@ static void print_bytes_rate(struct ggs_text * out, const char * title, uint64_t
     ggs_text_printf(out, "%s %s/s", title, ggs_format_bytes(number, (uint64_t) per_second(now, then, seconds)));
 }
 
-static void print_head(struct ggs_text * out, const struct ggs_follow * follow, const char * directory, double seconds) {
+static void print_head(struct ggs_text * out, const struct ggs_follow * follow, const char * directory,
+                       double seconds) {
     const struct ggs_follow_sums *now = &follow->now, *then = &follow->before;
     char                          a[GGS_NUMBER_LENGTH], b[GGS_NUMBER_LENGTH];
     ggs_text_printf(out, "%s   %s", directory,
-                    follow->pid == 0 ? "nothing computed yet" : follow->paused ? "paused" : "recording");
+                    follow->pid == 0 ? "nothing computed yet"
+                    : follow->paused ? "paused"
+                                     : "recording");
     if (follow->pid != 0) ggs_text_printf(out, "   process %u%s", follow->pid, now->alive ? "" : " (gone)");
     ggs_text_append(out, "\n\n", 2);
     if (now->decodes > 0 || now->graph_runs == 0)
         ggs_text_printf(out, "tokens    %.1f/s out, %.1f/s in; %s and %s so far\n",
-                        per_second(now->outputs, then->outputs, seconds), per_second(now->tokens, then->tokens, seconds),
-                        ggs_format_count(a, now->outputs), ggs_format_count(b, now->tokens));
+                        per_second(now->outputs, then->outputs, seconds),
+                        per_second(now->tokens, then->tokens, seconds), ggs_format_count(a, now->outputs),
+                        ggs_format_count(b, now->tokens));
     ggs_text_printf(out, "graphs    %.1f runs/s; %s so far\n", per_second(now->graph_runs, then->graph_runs, seconds),
                     ggs_format_count(a, now->graph_runs));
     uint64_t busy = now->busy_ns - then->busy_ns, wait = now->wait_ns - then->wait_ns;
-    ggs_text_printf(out, "threads   %.2f computing, %.2f waiting for others\n", seconds > 0 ? (double) busy / 1e9 / seconds : 0,
-                    seconds > 0 ? (double) wait / 1e9 / seconds : 0);
+    ggs_text_printf(out, "threads   %.2f computing, %.2f waiting for others\n",
+                    seconds > 0 ? (double) busy / 1e9 / seconds : 0, seconds > 0 ? (double) wait / 1e9 / seconds : 0);
     if (!now->alive) {
         ggs_text_printf(out, "process   not seen\n");
     } else {
@@ -162,7 +166,8 @@ static void print_ops(struct ggs_text * out, const struct ggs_follow * follow, d
                         ggs_format_nanoseconds(wait, seconds > 0 ? (uint64_t) ((double) hot[i].wait_ns / seconds) : 0),
                         ggs_format_percent(share, hot[i].busy_ns, all), bar);
     }
-    if (n == 0) ggs_text_printf(out, "%s\n", follow->paused ? "nothing is recorded while it is paused" : "no op has run since");
+    if (n == 0)
+        ggs_text_printf(out, "%s\n", follow->paused ? "nothing is recorded while it is paused" : "no op has run since");
 }
 
 static void describe(struct ggs_text * out, const struct ggs_follow * follow, const char * directory, unsigned rows) {

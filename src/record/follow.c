@@ -203,7 +203,8 @@ static void read_lane(struct ggs_follow * follow, struct ggs_spool_stream * lane
         struct ggs_spool_op copy = *unit;
         ggs_spool_stream_skip(lane);
         // The last one may be under way still: then it is read again next time.
-        bool open = copy.type == GGS_UNIT_OP && (__atomic_load_n(&unit->flags, __ATOMIC_ACQUIRE) & GGS_OP_RUN_ENDED) == 0;
+        bool open =
+            copy.type == GGS_UNIT_OP && (__atomic_load_n(&unit->flags, __ATOMIC_ACQUIRE) & GGS_OP_RUN_ENDED) == 0;
         uint32_t sequence;
         uint64_t position = ggs_spool_stream_tell(lane, &sequence);
         if (open && ggs_spool_stream_unit(lane) == NULL) return;
@@ -280,8 +281,8 @@ int ggs_follow_read(struct ggs_follow * follow, struct ggs_error * error) {
         return ggs_fail(error, GGS_ABSENT, "nothing is being recorded into %s", own->directory);
     follow->before = follow->now;
     follow->now.ns = monotonic_ns();
-    if (own->folder[0] == '\0' &&
-        (snprintf(link, sizeof(link), "%s/spool", own->directory) >= (int) sizeof(link) || realpath(link, own->folder) == NULL))
+    if (own->folder[0] == '\0' && (snprintf(link, sizeof(link), "%s/spool", own->directory) >= (int) sizeof(link) ||
+                                   realpath(link, own->folder) == NULL))
         own->folder[0] = '\0';
     if (own->folder[0] == '\0' || ggs_spool_open(&spool, own->folder, NULL) != 0) return 0; // nothing yet
     const struct ggs_spool_control * control = (const void *) spool.control.data;

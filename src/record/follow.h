@@ -18,10 +18,10 @@ enum { GGS_FOLLOW_OPS = 512 };
 
 // Sums since the program began, but for what the ring policy had given up when we came.
 struct ggs_follow_sums {
-    uint64_t ns;        // CLOCK_MONOTONIC, when they were read
-    uint64_t decodes;   // that have ended
-    uint64_t tokens;    // that were fed to them
-    uint64_t outputs;   // that they were asked for
+    uint64_t ns;      // CLOCK_MONOTONIC, when they were read
+    uint64_t decodes; // that have ended
+    uint64_t tokens;  // that were fed to them
+    uint64_t outputs; // that they were asked for
     uint64_t graph_runs;
     uint64_t busy_ns, wait_ns; // of all threads
     struct {
@@ -30,17 +30,17 @@ struct ggs_follow_sums {
     uint64_t spool_bytes;
     // of the process, as the kernel tells it
     bool     alive;
-    bool     has_io; // else it does not tell us
+    bool     has_io;                    // else it does not tell us
     uint64_t read_bytes, written_bytes; // from and to storage
     uint64_t minor_faults, major_faults;
     uint64_t resident_bytes;
 };
 
 struct ggs_follow {
-    struct ggs_follow_sums     now, before; // before: of the reading before
-    uint32_t                   pid;         // 0: nothing of the program was seen yet
-    bool                       paused;      // no window is open
-    char *                     ops[GGS_FOLLOW_OPS]; // names, NULL if not known
+    struct ggs_follow_sums      now, before;         // before: of the reading before
+    uint32_t                    pid;                 // 0: nothing of the program was seen yet
+    bool                        paused;              // no window is open
+    char *                      ops[GGS_FOLLOW_OPS]; // names, NULL if not known
     struct ggs_follow_private * own;
 };
 
