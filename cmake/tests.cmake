@@ -9,7 +9,7 @@ foreach(source ${unit_tests})
     add_executable(${name} ${source})
     set_target_properties(${name} PROPERTIES RUNTIME_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/tests)
     target_compile_definitions(${name} PRIVATE GGSCOPE_ENGINE_LIBRARY_DIR="${GGSCOPE_ENGINE_LIBRARY_DIR}"
-        GGSCOPE_VOCABULARIES="${GGSCOPE_ENGINE_SOURCE}/models")
+        GGSCOPE_VOCABULARIES="${GGSCOPE_ENGINE_SOURCE}/models" GGSCOPE_DOCS="${PROJECT_SOURCE_DIR}/docs")
     target_link_libraries(${name} PRIVATE fixtures record answer analyze trace gguf base PkgConfig::CMOCKA ${CMAKE_DL_LIBS})
 endforeach()
 if(TARGET test-export)
@@ -53,7 +53,7 @@ if(EXISTS ${PROJECT_SOURCE_DIR}/tests/engine/gguf-oracle.c)
 endif()
 
 add_executable(bench-recorder tests/bench/bench-recorder.c src/capture/cpu/ops.c src/capture/slots.c src/capture/losses.c
-               src/capture/segment.c src/base/ticks.c tests/unit/no-sandbox.c)
+               src/capture/segment.c src/capture/window.c src/base/ticks.c tests/unit/no-sandbox.c)
 target_compile_options(bench-recorder PRIVATE -O3 -ftls-model=initial-exec)
 set_target_properties(bench-recorder PROPERTIES RUNTIME_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/tests)
 add_executable(bench-vulkan tests/bench/bench-vulkan.c src/capture/device/device.c src/capture/device/hooks.c

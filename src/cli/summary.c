@@ -8,24 +8,35 @@
 #include "base/number.h"
 
 enum { TOP = 5 };
+static const double BUSY_SHARE =
+    0.15; // from here on figures of a run and of the next differ for no reason of their own
 
+// A step of one request yields a token; one of a server as many as it has slots.
 static void print_speed(FILE * out, const struct ggs_totals * t) {
-    char number[GGS_NUMBER_LENGTH];
+    char   number[GGS_NUMBER_LENGTH], other[GGS_NUMBER_LENGTH];
+    double seconds = (double) (t->generate_ns + t->drafting_ns) / 1e9, tokens = (double) t->decoded_tokens;
+    bool   several = t->requests > 1;
     if (t->graph_steps > 0) {
         fprintf(out, "graphs    %" PRIu64 " run%s: %s%s\n", t->graph_steps, t->graph_steps == 1 ? "" : "s",
                 ggs_format_nanoseconds(number, t->graph_ns / t->graph_steps), t->graph_steps > 1 ? " each" : "");
         return;
     }
     fprintf(out, "tokens    %" PRIu64 " step%s", t->steps, t->steps == 1 ? "" : "s");
+    if (several) fprintf(out, " of %" PRIu64 " requests", t->requests);
     if (t->prompt_tokens > 0)
-        fprintf(out, ": prompt of %" PRIu64 " in %s", t->prompt_tokens, ggs_format_nanoseconds(number, t->prompt_ns));
+        fprintf(out, ": %s of %" PRIu64 " in %s", several ? "prompts" : "prompt", t->prompt_tokens,
+                ggs_format_nanoseconds(number, t->prompt_ns));
     if (t->generate_steps > 0) {
-        double seconds = (double) t->generate_ns / 1e9;
-        fprintf(out, "%s%s%s (%.1f tokens/s)", t->prompt_tokens > 0 ? ", then " : ": ",
+        fprintf(out, "%s%s%s%s (%.1f tokens/s)", t->prompt_tokens > 0 ? ", then " : ": ", several ? "steps of " : "",
                 ggs_format_nanoseconds(number, t->generate_ns / t->generate_steps),
-                t->generate_steps > 1 ? " each" : "", seconds > 0 ? (double) t->generate_steps / seconds : 0.0);
+                !several && t->generate_steps > 1 ? " each" : "", seconds > 0 ? tokens / seconds : 0.0);
     }
     fputs(t->warmup_steps > 0 ? "; warm-up apart\n" : "\n", out);
+    if (several) fprintf(out, "          %" PRIu64 " generated; ggscope requests lists them\n", t->generated_tokens);
+    if (t->accepted_tokens + t->rejected_tokens > 0)
+        fprintf(out, "drafts    %s of %" PRIu64 " accepted; drafting took %s\n",
+                ggs_format_count(number, t->accepted_tokens), t->accepted_tokens + t->rejected_tokens,
+                ggs_format_nanoseconds(other, t->draft_ns));
 }
 
 static void print_top(FILE * out, const struct ggs_totals * t) {
@@ -147,14 +158,31 @@ void ggs_summary_conditions(const struct ggs_conditions * c, FILE * out) {
         fprintf(out, "storage   %s read by the program, by its own count\n", ggs_format_bytes(a, c->read_bytes));
 }
 
-void ggs_summary_print(const char * directory, FILE * out) {
+void ggs_summary_busy(const struct ggs_conditions * conditions, const struct ggs_totals * totals, FILE * out) {
+    uint64_t busy = 0, wait = 0;
+    char     number[GGS_NUMBER_LENGTH];
+    for (uint64_t i = 0; i < totals->n_by_op; i++) {
+        busy += totals->by_op[i].busy_ns;
+        wait += totals->by_op[i].wait_ns;
+    }
+    bool others = conditions->others_cpu_share >= BUSY_SHARE, waits = wait > 0 && wait / 19 >= busy;
+    if (others)
+        fprintf(out, "busy      other programs used %.0f %% of this machine's CPUs meanwhile: times say little\n",
+                100 * conditions->others_cpu_share);
+    if (waits)
+        fprintf(out,
+                "busy      threads waited for each other %s of their time: more threads than\n"
+                "          free CPUs, or other programs in their way; times say little\n",
+                ggs_format_percent(number, wait, busy + wait));
+}
+
+int ggs_summary_show(const char * directory, FILE * out, struct ggs_error * error) {
     struct ggs_trace      trace;
     struct ggs_totals     totals;
     struct ggs_conditions conditions;
-    struct ggs_error      error  = {0};
-    int                   status = ggs_trace_open(&trace, directory, &error);
+    int                   status = ggs_trace_open(&trace, directory, error);
     if (status == 0) {
-        status = ggs_totals_compute(&totals, &trace, &ggs_totals_all, &error);
+        status = ggs_totals_compute(&totals, &trace, &ggs_totals_all, error);
         if (status == 0) {
             print_speed(out, &totals);
             print_ops(out, &totals);
@@ -163,6 +191,7 @@ void ggs_summary_print(const char * directory, FILE * out) {
             print_devices(out, &totals);
             print_doubts(out, &totals);
             ggs_conditions_read(&conditions, &trace);
+            ggs_summary_busy(&conditions, &totals, out);
             ggs_summary_conditions(&conditions, out);
             char bytes[GGS_NUMBER_LENGTH];
             fprintf(out, "trace     %s/trace.ggs, %s\n", directory,
@@ -172,5 +201,10 @@ void ggs_summary_print(const char * directory, FILE * out) {
         }
         ggs_trace_close(&trace);
     }
-    if (status < 0) fprintf(out, "ggscope: %s\n", error.text);
+    return status;
+}
+
+void ggs_summary_print(const char * directory, FILE * out) {
+    struct ggs_error error;
+    if (ggs_summary_show(directory, out, &error) < 0) fprintf(out, "ggscope: %s\n", error.text);
 }

@@ -140,8 +140,8 @@ static void put_kernel_arguments(struct ggs_json * json, const struct ggs_kernel
 }
 
 static void begin_arguments(struct chrome * c, enum ggs_slice_kind kind) {
-    static const char * const categories[GGS_SLICES] = {"token", "graph run", "op",      "wait",
-                                                        "fault", "kernel",    "transfer"};
+    static const char * const categories[GGS_SLICES] = {"token", "graph run", "op",       "wait",
+                                                        "fault", "kernel",    "transfer", "window"};
     ggs_json_string(&c->json, "cat", categories[kind]);
     ggs_json_object_inline(&c->json, "args");
 }

@@ -8,6 +8,7 @@
 //     buffer bytes           a counter
 //     bytes read from disk   a counter: as ops address them
 //     page faults 0          | minor fault |   | major fault |               if they were recorded; as many tracks as happen at a time
+//     windows, marks         | recorded |      | recorded |                  if recording was paused, or something was marked
 //     bytes requested ...    a counter: what the disk was asked for, if that was recorded
 //
 // Each device but the CPU is a group of tracks of its own:
@@ -32,7 +33,8 @@ enum ggs_track_kind {
     GGS_TRACK_COUNTER,
     GGS_TRACK_FAULTS,
     GGS_TRACK_KERNELS,
-    GGS_TRACK_TRANSFERS
+    GGS_TRACK_TRANSFERS,
+    GGS_TRACK_WINDOWS
 };
 enum ggs_slice_kind {
     GGS_SLICE_TOKEN,
@@ -42,6 +44,7 @@ enum ggs_slice_kind {
     GGS_SLICE_FAULT,
     GGS_SLICE_KERNEL,
     GGS_SLICE_TRANSFER,
+    GGS_SLICE_WINDOW,
     GGS_SLICES
 };
 

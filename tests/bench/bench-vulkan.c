@@ -38,8 +38,8 @@ static VkResult get_results(VkDevice device, VkQueryPool pool, uint32_t first, u
     return VK_SUCCESS;
 }
 
-static VkResult create_pool(VkDevice device, const VkQueryPoolCreateInfo * info, const VkAllocationCallbacks * allocator,
-                            VkQueryPool * pool) {
+static VkResult create_pool(VkDevice device, const VkQueryPoolCreateInfo * info,
+                            const VkAllocationCallbacks * allocator, VkQueryPool * pool) {
     (void) device, (void) info, (void) allocator;
     *pool = (VkQueryPool) 1;
     return VK_SUCCESS;
@@ -66,7 +66,8 @@ static void properties(VkPhysicalDevice physical, VkPhysicalDeviceProperties * o
     out->limits.timestampPeriod = 1;
 }
 
-static VkResult no_extensions(VkPhysicalDevice physical, const char * layer, uint32_t * n, VkExtensionProperties * list) {
+static VkResult no_extensions(VkPhysicalDevice physical, const char * layer, uint32_t * n,
+                              VkExtensionProperties * list) {
     (void) physical, (void) layer, (void) list;
     *n = 0;
     return VK_SUCCESS;
@@ -102,7 +103,7 @@ static PFN_vkVoidFunction get(VkDevice device, const char * name) {
 
 // ---- what the folder wants of the capture library ----
 
-_Thread_local struct ggs_nesting ggs_in = {.depth = 1, .run = 1};
+_Thread_local struct ggs_nesting ggs_in            = {.depth = 1, .run = 1};
 int                              ggs_capture_state = GGS_CAPTURE_RECORDING;
 struct abi_functions             ggs_engine;
 _Thread_local void *             ggs_resolve_last;
@@ -134,9 +135,9 @@ void * ggs_resolve_slow(struct ggs_hook * hook, const void * caller) {
 
 // ---- the measurement ----
 
-bool                ggml_is_empty(const struct abi_tensor * node);
-void                ggml_backend_synchronize(void * backend);
-VKAPI_ATTR void     VKAPI_CALL vkCmdDispatch(VkCommandBuffer buffer, uint32_t x, uint32_t y, uint32_t z);
+bool                           ggml_is_empty(const struct abi_tensor * node);
+void                           ggml_backend_synchronize(void * backend);
+VKAPI_ATTR void VKAPI_CALL     vkCmdDispatch(VkCommandBuffer buffer, uint32_t x, uint32_t y, uint32_t z);
 VKAPI_ATTR VkResult VKAPI_CALL vkEndCommandBuffer(VkCommandBuffer buffer);
 VKAPI_ATTR VkResult VKAPI_CALL vkCreateDevice(VkPhysicalDevice physical, const VkDeviceCreateInfo * info,
                                               const VkAllocationCallbacks * allocator, VkDevice * handle);
@@ -175,12 +176,12 @@ static double one_round(const struct abi_graph * graph) {
 }
 
 int main(void) {
-    static struct abi_tensor   tensors[NODES];
-    static struct abi_tensor * nodes[NODES];
-    struct abi_graph           graph = {.n_nodes = NODES, .nodes = nodes};
-    double                     rounds[ROUNDS];
-    VkDevice                   device;
-    VkDeviceQueueCreateInfo    queue  = {.queueFamilyIndex = 0};
+    static struct abi_tensor         tensors[NODES];
+    static struct abi_tensor *       nodes[NODES];
+    struct abi_graph                 graph = {.n_nodes = NODES, .nodes = nodes};
+    double                           rounds[ROUNDS];
+    VkDevice                         device;
+    VkDeviceQueueCreateInfo          queue    = {.queueFamilyIndex = 0};
     VkPhysicalDeviceVulkan12Features features = {.sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_VULKAN_1_2_FEATURES,
                                                  .hostQueryReset = VK_TRUE};
     VkDeviceCreateInfo info = {.pNext = &features, .queueCreateInfoCount = 1, .pQueueCreateInfos = &queue};
@@ -193,7 +194,7 @@ int main(void) {
         return 1;
     }
     qsort(rounds, ROUNDS, sizeof(rounds[0]), by_value);
-    printf("{\"cpu_ns_per_node\": %.1f, \"least\": %.1f, \"wanted\": 150, \"stamps_per_node\": %.2f}\n", rounds[ROUNDS / 2],
-           rounds[0], (double) ticks / ((double) NODES * RUNS * ROUNDS));
+    printf("{\"cpu_ns_per_node\": %.1f, \"least\": %.1f, \"wanted\": 150, \"stamps_per_node\": %.2f}\n",
+           rounds[ROUNDS / 2], rounds[0], (double) ticks / ((double) NODES * RUNS * ROUNDS));
     return rounds[0] <= 150 ? 0 : 1;
 }

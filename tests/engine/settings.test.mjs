@@ -168,7 +168,7 @@ test("wrong types are errors that name the key and what it should be", () => {
 });
 
 test("what is missing is named", () => {
-    refused(["--settings", settings({})], /names no model/);
+    refused(["--settings", settings({})], /has no model/);
     refused(["--settings", settings({ experiment: { model_path: tiny } })], /has no prompt/);
     refused(["--settings", settings({ experiment: { model_path: tiny, prompt: "a", prompt_file: "b" } })], /exclude each other/);
 });

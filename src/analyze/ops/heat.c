@@ -66,6 +66,7 @@ static int heat_model(struct heating * heating, const struct ggs_access * access
         place->reads += times;
         place->bytes += times * length;
         place->unknown |= access->some;
+        if (access->tensor->source == GGS_SOURCE_DISK) place->disk += times * length;
         if (!access->some) heat_experts(place, &heating->map->places[found], begin, length, times);
         remember_last(place, run, node, op);
     }

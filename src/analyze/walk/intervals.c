@@ -5,6 +5,7 @@
 
 #include "analyze/walk/access.h"
 #include "base/array.h"
+#include "base/search.h"
 
 void ggs_intervals_release(struct ggs_intervals * set) {
     free(set->data);
@@ -13,16 +14,7 @@ void ggs_intervals_release(struct ggs_intervals * set) {
 
 // The first interval that ends at or behind `at`.
 static uint64_t find(const struct ggs_intervals * set, uint64_t at) {
-    uint64_t low = 0, high = set->n;
-    while (low < high) {
-        uint64_t middle = low + (high - low) / 2;
-        if (set->data[middle].end < at) {
-            low = middle + 1;
-        } else {
-            high = middle;
-        }
-    }
-    return low;
+    return ggs_search(set->n, i, set->data[i].end < at);
 }
 
 bool ggs_intervals_add(struct ggs_intervals * set, uint64_t begin, uint64_t end) {

@@ -8,6 +8,7 @@
 #include "base/checked.h"
 #include "base/error.h"
 #include "base/json-read.h"
+#include "base/search.h"
 #include "base/uuid.h"
 #include "gguf/gguf-name.h"
 
@@ -317,15 +318,8 @@ const struct ggs_tensor * ggs_trace_tensor(const struct ggs_trace * trace, uint6
 }
 
 const struct ggs_buffer * ggs_trace_buffer(const struct ggs_trace * trace, uint64_t buffer) {
-    uint64_t low = 0, high = trace->n_buffers;
-    while (low < high) {
-        uint64_t middle = low + (high - low) / 2;
-        if (trace->buffers[middle].buffer < buffer)
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    return low < trace->n_buffers && trace->buffers[low].buffer == buffer ? &trace->buffers[low] : NULL;
+    uint64_t i = ggs_search(trace->n_buffers, at, trace->buffers[at].buffer < buffer);
+    return i < trace->n_buffers && trace->buffers[i].buffer == buffer ? &trace->buffers[i] : NULL;
 }
 
 const char * ggs_trace_device_name(const struct ggs_trace * trace, uint64_t device) {

@@ -75,7 +75,7 @@ int ggs_weights_list(struct ggs_weights * weights, struct ggs_trace * trace, con
     if (status < 0) return status;
     const struct ggs_model_map * map    = &weights->map;
     uint64_t *                   places = calloc(map->n + 1, sizeof(*places));
-    weights->weight                     = malloc((map->n + 1) * sizeof(*weights->weight));
+    weights->weight                     = calloc(map->n + 1, sizeof(*weights->weight));
     weights->cold                       = malloc((map->n + 1) * sizeof(const struct ggs_weight *));
     weights->unread                     = map->from_trace;
     if (places == NULL || weights->weight == NULL || weights->cold == NULL) {

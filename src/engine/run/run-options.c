@@ -2,6 +2,7 @@
 
 #include <argp.h>
 #include <sched.h>
+#include <stdio.h>
 #include <stdlib.h>
 
 #include "base/error.h"
@@ -238,7 +239,10 @@ int ggs_run_options_parse(struct ggs_run_options * options, int argc, char ** ar
     };
     *options           = (struct ggs_run_options){.tokens = 32, .threads = usable_cores()};
     struct parse parse = {.options = options, .error = error};
-    ggs_spell_options(argc, argv);
+    if (ggs_spell_options(&argc, argv, error) != 0) {
+        fprintf(stderr, "%s: %s\n", argv[0], error->text);
+        exit(2); // as argp does
+    }
     argp_parse(&argp, argc, argv, 0, NULL, &parse);
     if (parse.status < 0) return parse.status;
     if (parse.has_seed && !parse.has_temperature) options->temperature = 0.8f;

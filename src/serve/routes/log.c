@@ -108,6 +108,7 @@ static int take_filter(struct ggs_query * query, struct ggs_log_filter * filter,
     if (status == 0) status = take_region(query, filter, error);
     if (status == 0) status = ggs_query_u64(query, "buffer", 1, UINT32_MAX, &filter->buffer, error);
     if (status == 0) status = ggs_query_i64(query, "thread", 0, UINT16_MAX, &filter->thread, error);
+    if (status == 0) status = ggs_query_i64(query, "expert", 0, UINT16_MAX, &filter->expert, error);
     if (status == 0) status = ggs_query_i64(query, "since", -far, far, &filter->since_ns, error);
     if (status == 0) status = ggs_query_i64(query, "until", -far, far, &filter->until_ns, error);
     return status;

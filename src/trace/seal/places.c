@@ -5,6 +5,7 @@
 #include <sys/stat.h>
 
 #include "base/checked.h"
+#include "base/search.h"
 
 // Room for one more element; false when out of memory.
 static void forget_areas(struct ggs_places * places) {
@@ -117,16 +118,9 @@ void ggs_places_maps(struct ggs_places * places, const char * text, size_t lengt
 }
 
 static const struct ggs_area * find_area(const struct ggs_places * places, uint64_t address) {
-    size_t low = 0, high = places->n_areas; // the last one that starts at or before the address
-    while (low < high) {
-        size_t middle = (low + high) / 2;
-        if (places->areas[middle].start <= address)
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    if (low == 0) return NULL;
-    const struct ggs_area * area = &places->areas[low - 1];
+    size_t behind = ggs_search(places->n_areas, at, places->areas[at].start <= address);
+    if (behind == 0) return NULL;
+    const struct ggs_area * area = &places->areas[behind - 1];
     return address < area->end && area->text != NULL ? area : NULL;
 }
 
@@ -217,15 +211,7 @@ static uint64_t class_of(const struct ggs_live_buffer * buffer) {
 
 // The number of fills that start at or before the address.
 static size_t fills_until(const struct ggs_places * places, uint64_t address) {
-    size_t low = 0, high = places->n_fills;
-    while (low < high) {
-        size_t middle = (low + high) / 2;
-        if (places->fills[middle].start <= address)
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    return low;
+    return ggs_search(places->n_fills, at, places->fills[at].start <= address);
 }
 
 // Forgets what is known of [start, end): something else is there now. Returns where a fill of it belongs.

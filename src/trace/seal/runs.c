@@ -3,6 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/search.h"
 #include "trace/seal/device-runs.h"
 
 int ggs_runs_init(struct ggs_runs * runs, struct ggs_error * error) {
@@ -196,15 +197,7 @@ static int by_node(const void * a, const void * b) {
 
 // When the first thread began the node, which is one of them.
 static int64_t first_begin(const struct ggs_runs * runs, uint64_t node) {
-    size_t low = 0, high = runs->n_held;
-    while (low < high) {
-        size_t middle = low + (high - low) / 2;
-        if (runs->begins[middle].node < node)
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    return runs->begins[low].begin_ns;
+    return runs->begins[ggs_search(runs->n_held, at, runs->begins[at].node < node)].begin_ns;
 }
 
 // The end of an op was not seen on this thread: all waits that were seen are inside it, and it ended before any thread began the
