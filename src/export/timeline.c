@@ -316,7 +316,7 @@ static int write_transfers(struct timeline * t, struct ggs_error * error) {
 // How busy each device was, from the ops that were walked over.
 static int write_busy(struct timeline * t, struct ggs_error * error) {
     const struct ggs_device_list * list  = &t->devices;
-    int64_t                        width = (list->end_ns - list->begin_ns) / GGS_DEVICE_BINS + 1;
+    uint64_t                       width = ggs_time_between(list->begin_ns, list->end_ns) / GGS_DEVICE_BINS + 1;
     struct ggs_timeline_track *    track;
     int                            status = 0;
     for (uint64_t i = 0; status == 0 && i < list->n; i++) {
@@ -327,8 +327,10 @@ static int write_busy(struct timeline * t, struct ggs_error * error) {
         track->percent = true;
         status         = announce(t, track, error);
         for (int64_t k = 0; status == 0 && k < GGS_DEVICE_BINS; k++) {
-            uint64_t percent = d->bins[k] * 100 / (uint64_t) width;
-            status           = t->out->count(t->out->context, track, list->begin_ns + k * width, percent, error);
+            double   share   = (double) d->bins[k] / (double) width;
+            uint64_t percent = share >= 1 ? 100 : (uint64_t) (100 * share + 0.5);
+            status = t->out->count(t->out->context, track, ggs_time_after(list->begin_ns, (uint64_t) k * width),
+                                   percent, error);
         }
     }
     return status;
