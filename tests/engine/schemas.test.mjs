@@ -55,6 +55,8 @@ const routes = [
     ["log", "/api/x/N/log?operands=1&sort=bytes&desc=1"],
     ["op", "/api/x/N/op?run=1&node=0"],
     ["op", "/api/x/N/op?run=2&node={experts}"],
+    ["window", "/api/x/N/window?begin=0&end=400000000"],
+    ["window", "/api/x/N/window"],
     ["graph", "/api/x/N/graph?token=1"],
     ["graph", "/api/x/N/graph?run=2"],
     ["experts", "/api/x/N/experts?tokens=1.."],

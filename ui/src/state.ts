@@ -5,7 +5,7 @@
 import { batch, computed, effect, type Signal, signal } from "@preact/signals";
 import type { Experiment, Summary } from "./api";
 
-export const views = ["memory", "timeline", "graph", "log", "statistics", "compare"] as const;
+export const views = ["memory", "timeline", "graph", "log", "statistics", "compare", "storage", "experts"] as const;
 export type View = (typeof views)[number];
 
 export interface Selection {

@@ -14,6 +14,7 @@ import { type Memory as Data, shownLayer, useMemory } from "./data";
 import { pixelOf, type Unit } from "./layout";
 import { Legend } from "./Legend";
 import { useMarks } from "./marks";
+import { usePins } from "./pins";
 import type { Entry } from "./model";
 import { offsetOf, type Row, type RowPlan, Tracks } from "./Tracks";
 import "./memory.css";
@@ -160,6 +161,7 @@ export default function Memory() {
     const layer = shownLayer.value;
     const data = useMemory(layer);
     const marks = useMarks();
+    const pins = usePins();
     const [box, width] = useWidth();
     const trueScale = trueScaled.value;
     const [room, setRoom] = useState(0);
@@ -217,6 +219,7 @@ export default function Memory() {
         <Legend
             data={data}
             layer={layer}
+            pins={pins}
             isDistorted={distorted}
             trueScale={trueScale}
             onScale={() => (trueScaled.value = !trueScale)}
@@ -243,6 +246,7 @@ export default function Memory() {
                                 pan={part.pan}
                                 trueScale={trueScale}
                                 marks={marks}
+                                {...(pins ? { pins: pins.parts } : {})}
                                 header={planned.hasExperts}
                                 lastOp={(row, unit) => (row.track.place === "disk" ? (data.heat?.tensors.last_op[unit.entry] ?? null) : null)}
                                 onPick={pick}

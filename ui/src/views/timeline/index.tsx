@@ -10,7 +10,8 @@ import { useWidth } from "../../shell/Canvas";
 import { Progress } from "../../shell/Progress";
 import { type Steps, stepsOf } from "../../shell/Scrubber";
 import { TableView } from "../../shell/TableView";
-import { asRange, here, kept, selection, summary } from "../../state";
+import { here, selection, summary } from "../../state";
+import { zoom } from "../../zoom";
 import { spanOf } from "../memory/data";
 import { closerPath, countHeight, curvesOf, fitFor, heightsFor, tableOf, useTile } from "./data";
 import { axisHeight, rulerHeight } from "./draw";
@@ -46,9 +47,7 @@ function follow({ span }: Stage, before: Span | null, now: Span, bounds: Span): 
     else if ((shown === null || isFitted) && (shown?.begin !== now.begin || shown.end !== now.end)) span.value = now;
 }
 
-// The window, as it stands in the address; null: fitted. It is written when the window rests, because browsers count changes of addresses.
-const zoom = kept<[number, number] | null>("zoom", null, asRange);
-
+// The window is written into the address when it rests, because browsers count changes of addresses.
 function keepZoom(stage: Stage): () => void {
     let later = 0;
     return () => {

@@ -111,9 +111,17 @@ function takeOp(stage: Stage, at: Hover | null): void {
     select({ op: { run: op.run, node: op.node } });
 }
 
+// A press on a lane's name.
+function takeLane({ scene }: Stage, y: number): void {
+    const lane = y >= scene.top ? scene.lanes[Math.floor((y - scene.top) / scene.laneStep)] : undefined;
+    if (!lane) return;
+    select({ lane: selection.peek().lane === lane.lane ? null : lane.lane });
+    announce(selection.peek().lane === null ? "all lanes" : lane.label);
+}
+
 function takeTime(stage: Stage, a: number, b: number): void {
     const chosen: [number, number] = [Math.round(timeAt(stage, Math.min(a, b))), Math.round(timeAt(stage, Math.max(a, b)))];
-    select({ time: chosen });
+    select({ time: chosen, op: null, tensor: null, buffer: null });
     announce(`${time(chosen[1] - chosen[0])} selected`);
 }
 
@@ -147,6 +155,7 @@ export function handlersOf(stage: Stage) {
         },
         onPointerDown(event: PointerEvent) {
             const [x, y] = place(stage, event);
+            if (event.button === 0 && x < stage.scene.left) takeLane(stage, y);
             if (event.button !== 0 || x < stage.scene.left) return;
             stage.canvas!.setPointerCapture(event.pointerId);
             drag.value = { from: x, to: x, y, pans: event.shiftKey };

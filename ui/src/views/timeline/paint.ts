@@ -38,9 +38,19 @@ function paintLanes({ scene, strips }: Stage, frame: Frame): void {
             countStrip(frame, strip, y + scene.laneHeight);
             for (const loss of data.losses) if (loss.lane === one.lane) drawLoss(frame, loss.begin_ns, loss.end_ns, loss.count, y, scene.laneHeight);
         }
-        context.font = canvasFont(12);
+        const isChosen = selection.peek().lane === one.lane;
+        if (isChosen) {
+            context.fillStyle = colours.accent;
+            context.fillRect(frame.left - 4, y, 3, scene.laneHeight);
+        } else if (selection.peek().lane !== null) {
+            context.fillStyle = colours.surface;
+            context.globalAlpha = 0.6;
+            context.fillRect(frame.left, y, frame.width, scene.laneHeight);
+            context.globalAlpha = 1;
+        }
+        context.font = canvasFont(12, isChosen ? 700 : 400);
         context.textBaseline = "middle";
-        context.fillStyle = colours.ink;
+        context.fillStyle = isChosen ? colours.accent : colours.ink;
         context.fillText(one.label, 2, y + scene.laneHeight / 2, scene.left - 6);
     });
 }
