@@ -9,7 +9,7 @@
 void ggs_map_write_files(struct ggs_json * json, const struct ggs_trace * trace) {
     ggs_json_array(json, "files");
     for (uint64_t i = 0; i < trace->n_files; i++) {
-        if (trace->files[i].gguf == 0) continue;
+        if (!trace->models[i]) continue;
         ggs_json_object_inline(json, NULL);
         ggs_json_u64(json, "file", trace->files[i].file);
         ggs_json_u64(json, "bytes", trace->files[i].size);

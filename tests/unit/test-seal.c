@@ -778,6 +778,30 @@ static void test_hidden_barrier(void ** state) {
     ggs_reader_close(reader);
 }
 
+// The graph of a run on a device is guessed when it is submitted, and looked at while it computes.
+static void test_guessed_graph(void ** state) {
+    (void) state;
+    fixture_process(&f);
+    tiny_graph(&f, 1);
+    tiny_graph(&f, 2);
+    for (uint64_t run = 1; run <= 3; run++) {
+        fixture_run(&f, run, 1, 0, 0, 0);
+        fixture_advance(&f, 500);
+        struct ggs_journal_run_end end = {
+            .run = run, .ticks = f.ticks, .monotonic_ns = fixture_ns(&f), .graph = run == 3 ? 0 : run};
+        fixture_record(&f, GGS_JOURNAL_RUN_END, &end, sizeof(end), NULL);
+    }
+    size_t              n;
+    struct ggs_reader * reader = seal_and_open(&f, folder, NULL, NULL);
+    struct ggs_run *    runs   = READ(reader, GGS_TABLE_RUNS, ggs_run, &n);
+    assert_int_equal(n, 3);
+    assert_int_equal(runs[0].graph, 1);
+    assert_int_equal(runs[1].graph, 2);
+    assert_int_equal(runs[2].graph, 1);
+    free(runs);
+    ggs_reader_close(reader);
+}
+
 // A header that gives less than its own size: the segment is damaged, and nothing beyond it is read.
 static void test_header_size(void ** state) {
     (void) state;
@@ -907,6 +931,7 @@ int main(void) {
         TEST(losses),
         TEST(segments_given_up),
         TEST(garbage),
+        TEST(guessed_graph),
         TEST(header_size),
         TEST(run_without_a_lane),
         TEST(lanes),

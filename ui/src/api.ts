@@ -34,7 +34,8 @@ export interface Summary {
     prompt: string | null;
     begin_ns: number;
     end_ns: number;
-    tokens: number;
+    step_kind: "token" | "graph run"; // what a step is
+    tokens: number; // steps
     prompt_tokens: number;
     generated_tokens: number;
     tokens_per_second: number | null;
@@ -229,4 +230,4 @@ export interface GraphAnswer {
     }[];
 }
 
-export const phases = ["", "PROMPT", "GENERATE", "MIXED", "WARMUP", "VERIFY"] as const;
+export const phases = ["", "PROMPT", "GENERATE", "MIXED", "WARMUP", "VERIFY", "GRAPH"] as const;

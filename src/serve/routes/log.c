@@ -167,10 +167,10 @@ int ggs_route_log(struct ggs_question * request, struct ggs_error * error) {
     if (status == 0) status = ggs_snapshot_overview(request->snapshot, &asking.overview, error);
     if (status != 0) return status;
     asking.filter.operands = operands != 0;
-    ggs_answer_open(request->answer, &asking.json);
+    ggs_reply_open(request->answer, &asking.json);
     ggs_log_write_begin(&asking.json, &request->trace, asking.overview->rows, asking.page.from);
     status = plain ? put_plain(&asking, error) : put_filtered(&asking, &total, error);
     ggs_log_write_end(&asking.json, plain ? (int64_t) asking.overview->rows : (int64_t) total);
-    int ended = ggs_answer_close(request->answer, &asking.json, error);
+    int ended = ggs_reply_close(request->answer, &asking.json, error);
     return status < 0 ? status : ended;
 }

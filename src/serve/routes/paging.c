@@ -20,10 +20,10 @@ int ggs_route_paging(struct ggs_question * request, struct ggs_error * error) {
     if (paging == NULL) return ggs_fail_memory(error);
     status = ggs_paging_compute(paging, &request->trace, &options, error);
     if (status == 0) {
-        ggs_answer_open(request->answer, &json);
+        ggs_reply_open(request->answer, &json);
         ggs_paging_write(&json, &request->trace, paging, &options);
         ggs_paging_release(paging);
-        status = ggs_answer_close(request->answer, &json, error);
+        status = ggs_reply_close(request->answer, &json, error);
     }
     free(paging);
     return status;

@@ -10,8 +10,8 @@ int ggs_route_prove(struct ggs_question * request, struct ggs_error * error) {
     int              status = ggs_query_finish(&request->query, error);
     if (status == 0) status = ggs_proof_compute(&proof, &request->trace, error);
     if (status < 0) return status;
-    ggs_answer_open(request->answer, &json);
+    ggs_reply_open(request->answer, &json);
     ggs_proof_write(&json, &request->trace, &proof);
     ggs_proof_release(&proof);
-    return ggs_answer_close(request->answer, &json, error);
+    return ggs_reply_close(request->answer, &json, error);
 }

@@ -20,8 +20,8 @@ int ggs_route_window(struct ggs_question * request, struct ggs_error * error) {
     ggs_request_expect(request, overview->op_runs);
     status = ggs_window_compute(&window, &request->trace, overview, begin, end, error);
     if (status < 0) return status;
-    ggs_answer_open(request->answer, &json);
+    ggs_reply_open(request->answer, &json);
     ggs_window_write(&json, &request->trace, &window);
     ggs_window_release(&window);
-    return ggs_answer_close(request->answer, &json, error);
+    return ggs_reply_close(request->answer, &json, error);
 }

@@ -415,6 +415,7 @@ void ggs_runs_end(struct ggs_runs * runs, const struct ggs_journal_run_end * end
     int64_t ns = ggs_clock_ns(runs->clock, end->ticks);
     if (ns > open->row.end_ns) open->row.end_ns = ns;
     open->row.status = end->status;
+    if (end->graph != 0) open->row.graph = end->graph;
     open->row.flags |= end->flags & GGS_RUN_NO_WAITS;
     // A backend of a device has only submitted it; its DEVICE_RUN follows, unless it failed.
     open->submitted = (open->row.flags & GGS_RUN_OPAQUE) && !open->row.host && end->status == 0;

@@ -6,6 +6,7 @@ import { opFamily } from "../colours";
 import { bytes, count, plural, shape, share, time } from "../format";
 import { here, select, selection, tokensParameter } from "../state";
 import { Progress } from "./Progress";
+import { stepsWord, stepWord } from "../step";
 
 export function Row({ name, children }: { name: string; children: ComponentChildren }) {
     return (
@@ -65,7 +66,7 @@ export function OpCard({ run, node }: { run: number; node: number }) {
             </h2>
             <p class="name">{data.name}</p>
             <dl>
-                <Row name="token">
+                <Row name={stepWord()}>
                     {data.token === null ? "none" : data.token} {data.phase && <span class="quiet">{data.phase}</span>}
                 </Row>
                 <Row name="layer">{data.layer === null || data.layer < 0 ? "none" : data.layer}</Row>
@@ -161,7 +162,7 @@ export function TensorCard({ name }: { name: string }) {
                 {heat.data && (
                     <Row name="touches">
                         {reads ? `${plural(reads, "read")}, ${bytes(heat.data.tensors.bytes_read[i]!)} in all` : "never touched"}
-                        {selection.value.tokens ? <span class="quiet"> in the selected tokens</span> : null}
+                        {selection.value.tokens ? <span class="quiet"> in the selected {stepsWord()}</span> : null}
                     </Row>
                 )}
                 {heat.data?.tensors.last_op[i] && <Row name="last op">{heat.data.tensors.last_op[i]}</Row>}

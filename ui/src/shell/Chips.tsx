@@ -1,10 +1,11 @@
 // The selection, in words that can be taken back one by one.
 import { bytes, count, time } from "../format";
 import { clearSelection, select, selection, type Selection, summary } from "../state";
+import { stepRange } from "../step";
 
 function words(chosen: Selection): [keyof Selection, string][] {
     const chips: [keyof Selection, string | null][] = [
-        ["tokens", chosen.tokens && (chosen.tokens[0] === chosen.tokens[1] ? `token ${chosen.tokens[0]}` : `tokens ${chosen.tokens[0]} to ${chosen.tokens[1]}`)],
+        ["tokens", chosen.tokens && stepRange(chosen.tokens)],
         ["layer", chosen.layer === null ? null : chosen.layer < 0 ? "no layer" : `layer ${chosen.layer}`],
         ["tensor", chosen.tensor && `tensor ${chosen.tensor}`],
         ["opType", chosen.opType],

@@ -3,6 +3,7 @@ import type { Heat, ModelMap, Summary } from "../api";
 import { useAsk } from "../ask";
 import { bytes, count, share, time } from "../format";
 import { current, experiment, experiments, here, missing, show, summary } from "../state";
+import { stepsWord, stepWord } from "../step";
 import { copiedOf } from "../views/memory/data";
 
 interface Stats {
@@ -46,7 +47,7 @@ function Sentence({ about }: { about: Summary }) {
     const copies = map.data && copiedOf(map.data);
     const parts = [
         about.model ? `${about.model.name}${about.model.quantization ? ` ${about.model.quantization}` : ""}` : about.name,
-        `${count(about.tokens)} ${about.tokens === 1 ? "token" : "tokens"}`,
+        `${count(about.tokens)} ${about.tokens === 1 ? stepWord() : stepsWord()}`,
         speedOf(about),
         ...(stats.data ? timeOf(stats.data) : []),
         heat.data ? `${ofBytes(heat.data.model.bytes_touched, heat.data.model.bytes)} touched` : null,

@@ -9,6 +9,7 @@ import { here, select, selection, summary } from "../state";
 import { announce } from "./Announce";
 import { Canvas, canvasFont, textWithin, useWidth } from "./Canvas";
 import { pace, playing, speed, stopPlayback, togglePlayback, opShown } from "./playback";
+import { stepRange, stepsWord, stepWord } from "../step";
 
 const height = 38;
 const textHeight = 13;
@@ -39,10 +40,10 @@ export function stepsOf(columns: Columns): Steps {
 }
 
 export function stepName(steps: Steps, i: number): string {
-    if (steps.first[i] !== steps.last[i]) return `tokens ${steps.first[i]} to ${steps.last[i]}`;
+    if (steps.first[i] !== steps.last[i]) return stepRange([steps.first[i]!, steps.last[i]!]);
     const text = steps.texts[i];
     const phase = phases[steps.phase[i]!] ?? "";
-    return `token ${steps.first[i]}${phase === "PROMPT" ? ", prompt" : phase === "WARMUP" ? ", warm-up" : ""}${text ? ` “${tokenText(text)}”` : ""}`;
+    return `${stepWord()} ${steps.first[i]}${phase === "PROMPT" ? ", prompt" : phase === "WARMUP" ? ", warm-up" : ""}${text ? ` “${tokenText(text)}”` : ""}`;
 }
 
 // One step on; the ends stand still.
@@ -53,7 +54,7 @@ export function stepToken(by: number): void {
     const next = now === null ? (by > 0 ? 0 : last) : Math.max(0, Math.min(last, (by > 0 ? now[1] : now[0]) + by));
     stopPlayback();
     select({ tokens: [next, next] });
-    announce(`token ${next}`);
+    announce(stepRange([next, next]));
 }
 
 function drawStep(context: CanvasRenderingContext2D, steps: Steps, i: number, x: number, width: number, part: number, colours: Theme): void {
@@ -141,9 +142,10 @@ export function Scrubber() {
     };
 
     const name = hover !== null && steps && hover < steps.rows ? `${stepName(steps, hover)}, ${time(steps.end[hover]! - steps.begin[hover]!)}` : null;
-    const shown = chosen ? (chosen[0] === chosen[1] ? `token ${chosen[0]}` : `tokens ${chosen[0]} to ${chosen[1]}`) : "all tokens";
+    const shown = chosen ? stepRange(chosen) : `all ${stepsWord()}`;
+    const title = stepsWord().replace(/^./, (letter) => letter.toUpperCase());
     return (
-        <section class="scrubber" aria-label="Tokens">
+        <section class="scrubber" aria-label={title}>
             <div class="side">
                 <button type="button" class="play" aria-label={playing.value ? "Pause" : "Play"} title={playing.value ? "Pause (Space)" : "Play (Space)"} onClick={togglePlayback}>
                     <svg viewBox="0 0 14 14" aria-hidden="true">
@@ -159,8 +161,8 @@ export function Scrubber() {
                         speed.value = Number(fast);
                     }}
                 >
-                    <option value="tokens 1">tokens</option>
-                    <option value="tokens 4">tokens ×4</option>
+                    <option value="tokens 1">{stepsWord()}</option>
+                    <option value="tokens 4">{stepsWord()} ×4</option>
                     <option value="ops 1">ops</option>
                     <option value="ops 8">ops ×8</option>
                 </select>
@@ -169,7 +171,7 @@ export function Scrubber() {
                 <Canvas
                     width={width}
                     height={height}
-                    label="Tokens"
+                    label={title}
                     draw={draw}
                     role="slider"
                     aria-valuemin={0}

@@ -8,6 +8,7 @@ import { rulerHeight } from "./draw";
 import { type Hover, type Stage, timeAt } from "./stage";
 import { type Answered, opAt, type Strip } from "./strips";
 import { around, panned, zoomed } from "./window";
+import { stepRange } from "../../step";
 
 // ---- the window
 
@@ -99,7 +100,7 @@ function takeToken(steps: Steps | null, ns: number): void {
     const i = steps ? stepAt(steps, ns) : -1;
     if (!steps || i < 0) return;
     select({ tokens: [steps.first[i]!, steps.last[i]!] });
-    announce(`token ${steps.first[i]}`);
+    announce(stepRange([steps.first[i]!, steps.first[i]!]));
 }
 
 function takeOp(stage: Stage, at: Hover | null): void {
