@@ -59,6 +59,10 @@ const routes = [
     ["op", "/api/x/N/op?run=2&node={experts}"],
     ["window", "/api/x/N/window?begin=0&end=400000000"],
     ["window", "/api/x/N/window"],
+    ["access", "/api/x/N/access?columns=30&rows=20"],
+    ["choices", "/api/x/N/choices?layer=1"],
+    ["paging", "/api/x/N/paging"],
+    ["prove", "/api/x/3/prove"], // the one with page truth
     ["graph", "/api/x/N/graph?token=1"],
     ["graph", "/api/x/N/graph?run=2"],
     ["experts", "/api/x/N/experts?tokens=1.."],
