@@ -29,6 +29,7 @@ static const struct route routes[] = {
     {"experts", true, ggs_route_experts},
     {"graph", true, ggs_route_graph},
     {"window", true, ggs_route_window},
+    {"faults", true, ggs_route_faults},
     {"access", true, ggs_route_access},
     {"paging", true, ggs_route_paging},
     {"prove", true, ggs_route_prove},

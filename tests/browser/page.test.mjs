@@ -118,8 +118,8 @@ test("search finds layers, tensors, experts, ops and tokens, and selects them", 
         await at.waitForFunction((wanted) => location.hash.includes(wanted), fragment);
     };
     await find("layer 7", "layer=7");
-    await find("expert 5", "expert=5");
     await find("blk.3.ffn_up_exps", "tensor=blk.3.ffn_up_exps.weight");
+    await find("expert 5", "expert=5");
     await find("mul_mat_id", "type=MUL_MAT_ID");
     await find("token 3", "tokens=3..3");
     const op = json("log", "--token", "3", "--op", "SOFT_MAX", recorded("moe")).ops[0] ?? json("log", "--token", "3", recorded("moe")).ops[5];
@@ -251,8 +251,9 @@ test("storage: tiles and tables are those of ggscope stats, and leave as files",
             rows.map((row) => row.stalled_ns),
             rows.map((row) => stalled.get(row.token) ?? 0),
         );
-        const table = await savedCsv(at, at.getByRole("button", { name: 'Save "Stalls by tensor" as CSV' }));
-        assert.equal(sum(table.map((row) => row.stalled_ns)), machine.faults.model.stalled_ns);
+        await at.getByLabel("by", { exact: true }).selectOption("op");
+        const table = await savedCsv(at, at.getByRole("button", { name: 'Save "Stalls by op" as CSV' }));
+        assert.equal(sum(table.map((row) => row.stalled_ns)), machine.faults.in_ops.stalled_ns);
     }
     for (const [kind, magic] of [["SVG", "<svg"], ["PNG", "\x89PNG"]]) {
         const [file] = await Promise.all([at.waitForEvent("download"), at.getByRole("button", { name: `Save "Bytes and stalls per token" as ${kind}` }).click()]);

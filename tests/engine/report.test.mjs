@@ -62,7 +62,7 @@ async function questions(get) {
     for (const bins of [1, 10, 1000]) list.push(x("occupancy", { bins }), x("tokens", { bins }), x("tokens", { bins, from: 1, to: tokens - 1 }));
     for (const range of ["0", "1..2", `..1`, `2..`, `${tokens - 1}..${tokens + 5}`]) list.push(...["heat", "stats", "experts", "log"].map((route) => x(route, { tokens: range })));
     list.push(x("window"), x("window", { begin: middle, end: middle + 2_000_000 }), x("access", { columns: 50, rows: 40 }), x("access", { begin: middle, end, first: 1000, last: 900_000 }));
-    list.push(x("paging"), x("paging", { tokens: "1..", readahead: 0 }), x("choices", { layer: 1 }), x("log", { expert: 3, count: 50 }));
+    list.push(x("paging"), x("paging", { tokens: "1..", readahead: 0 }), x("choices", { layer: 1 }), x("log", { expert: 3, count: 50 }), x("faults", { count: 30 }), x("faults", { tokens: "1..2" }));
     for (const token of [0, 1, tokens - 1]) list.push(x("graph", { token }));
     for (const run of [1, 2, 3]) list.push(x("graph", { run }));
     for (const [from, to] of [[begin, end], [middle, middle + 1_000_000], [middle, middle + 1000], [begin, middle], [begin - 5000, end + 5000]])

@@ -59,6 +59,7 @@ const routes = [
     ["op", "/api/x/N/op?run=2&node={experts}"],
     ["window", "/api/x/N/window?begin=0&end=400000000"],
     ["window", "/api/x/N/window"],
+    ["log-faults", "/api/x/N/faults?count=20"],
     ["access", "/api/x/N/access?columns=30&rows=20"],
     ["choices", "/api/x/N/choices?layer=1"],
     ["paging", "/api/x/N/paging"],

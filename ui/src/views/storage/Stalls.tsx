@@ -128,6 +128,59 @@ function Residency({ machine }: { machine: Machine }) {
     );
 }
 
+interface Fault {
+    begin_ns: number;
+    duration_ns: number;
+    kind: string;
+    token: number | null;
+    phase: string;
+    run: number | null;
+    node: number | null;
+    op: string | null;
+    name: string | null;
+    layer: number | null;
+    file: number | null;
+    file_offset: number | null;
+    weight: string | null;
+}
+
+const listed = 200;
+
+function Longest() {
+    const answer = useAsk<{ faults: Fault[] }>(here("faults", { tokens: tokensParameter(), count: listed }), { keep: true });
+    if (!answer.data) return <Waiting answer={answer} what="Looking for the longest stalls" />;
+    const { faults } = answer.data;
+    const longest = Math.max(1, ...faults.map((fault) => fault.duration_ns));
+    return (
+        <Table
+            caption="The longest stalls"
+            file="longest-stalls"
+            rows={faults}
+            order={{ key: "duration_ns", descending: true }}
+            columns={[
+                { key: "op", title: "op", value: (row) => row.op ?? row.phase },
+                { key: "duration_ns", title: "stalled", value: (row) => row.duration_ns, show: (row) => time(row.duration_ns), numeric: true, bar: (row) => row.duration_ns / longest },
+                { key: "token", title: "token", value: (row) => row.token, show: (row) => row.token ?? "none", numeric: true },
+                { key: "weight", title: "tensor", value: (row) => row.weight ?? (row.file === null ? "memory" : "") },
+                { key: "file_offset", title: "offset", value: (row) => row.file_offset, show: (row) => (row.file_offset === null ? "" : count(row.file_offset)), numeric: true },
+                { key: "kind", title: "fault", value: (row) => row.kind },
+                { key: "begin_ns", title: "at", value: (row) => row.begin_ns, show: (row) => time(row.begin_ns), numeric: true },
+            ]}
+            rowKey={(row) => `${row.begin_ns} ${row.duration_ns} ${row.file_offset}`}
+            press={(row) =>
+                select({
+                    op: row.run !== null && row.node !== null && row.op !== null ? { run: row.run, node: row.node } : null,
+                    region: row.file !== null && row.file_offset !== null ? { file: row.file, begin: Math.floor(row.file_offset / 4096) * 4096, end: (Math.floor(row.file_offset / 4096) + 1) * 4096 } : null,
+                })
+            }
+            pressHint="Select the op and the page"
+            most={12}
+        >
+            <span class="quiet">of page faults; at most {listed} are listed, ggscope log --faults has all</span>
+        </Table>
+    );
+}
+
 export function Stalls() {
     const answer = useAsk<StorageStats>(here("stats", { by: "token", tokens: tokensParameter() }), { keep: true });
     if (!answer.data) return <Waiting answer={answer} what="Adding up stalls and requests" />;
@@ -174,6 +227,7 @@ export function Stalls() {
                     </label>
                 </Table>
             )}
+            {faults && <Longest />}
             <div class="columns-2">
                 <Residency machine={machine} />
                 {requests && requests.by_weight.length > 0 && (

@@ -1,7 +1,7 @@
 // Puts the scene on the canvas.
 import { selection, summary } from "../../state";
 import { canvasFont, paintOn } from "../../shell/Canvas";
-import { axisHeight, countStrip, drawAxis, drawBand, drawCurve, drawLoss, drawMark, drawRuler, type Frame, inksOf, labelStrip, paintStrip, rulerHeight } from "./draw";
+import { axisHeight, countStrip, drawAxis, drawBand, drawCurve, drawLoss, drawMark, drawRuler, drawUse, type Frame, inksOf, labelStrip, paintStrip, rulerHeight } from "./draw";
 import { type Stage, timeAt } from "./stage";
 import { type Answered, type Strip, stripOf } from "./strips";
 
@@ -70,6 +70,7 @@ function fadeOthers(frame: Frame, strip: Strip, data: Answered, layer: number, t
 function paintSelection(stage: Stage, frame: Frame): void {
     const { scene } = stage;
     const { time } = selection.peek();
+    for (const [begin, end] of scene.uses) drawUse(frame, begin, end, rulerHeight + axisHeight, scene.lanesBottom);
     if (time) drawBand(frame, time[0], time[1], rulerHeight, scene.height);
     if (scene.op) drawBand(frame, scene.op.begin_ns, scene.op.begin_ns + scene.op.duration_ns, rulerHeight + axisHeight, scene.lanesBottom);
     const pulled = stage.drag.peek();
