@@ -14,18 +14,20 @@ after(cleanUp);
 
 // ---- room
 
-for (const [what, width, height, most] of [["a laptop", 1280, 800, 180], ["a large screen", 1920, 1080, 180], ["a phone", 390, 844, 281], ["400 %", 320, 200, 67]]) {
-    test(`on ${what} the view begins within ${most} pixels, whatever is selected`, { skip }, async () => {
-        for (const view of ["timeline", "log", "storage"]) {
-            const at = await page(`view=${view}&tokens=2..2&layer=3`, { viewport: { width, height } });
-            await at.locator("#view").waitFor();
-            await at.locator("#sentence", { hasText: "touched" }).waitFor();
+test("the view begins near the top: on a laptop, a large screen, a phone and at 400 %, whatever is selected", { skip }, async () => {
+    const at = await page("view=timeline&tokens=2..2&layer=3");
+    await at.locator("#sentence", { hasText: "touched" }).waitFor();
+    for (const [width, height, most] of [[1280, 800, 180], [1920, 1080, 180], [390, 844, 281], [320, 200, 67]]) {
+        await at.setViewportSize({ width, height });
+        for (const view of ["Timeline", "Log", "Storage"]) {
+            if (width >= 760) await show(at, view.toLowerCase());
+            else await at.getByLabel("View", { exact: true }).selectOption(view.toLowerCase());
             const { y } = await at.locator("#view").boundingBox();
-            assert.ok(y <= most, `${view} begins at ${y}`);
-            await finish(at);
+            assert.ok(y <= most, `${view} begins at ${y} of ${height}`);
         }
-    });
-}
+    }
+    await finish(at);
+});
 
 test("full screen is the view and nothing else", { skip }, async () => {
     const at = await page("view=memory");
@@ -140,6 +142,24 @@ test("an expert selected: the log has the ops that take it", { skip }, async () 
     await finish(at);
 });
 
+test("the timeline marks the ops that touch what is selected", { skip }, async () => {
+    const at = await page("view=timeline&tensor=blk.3.attn_q.weight");
+    const ops = json("log", "--tensor", "blk.3.attn_q.weight", recorded("moe")).ops.filter((op) => op.fused_with === null);
+    await at.locator(`[data-uses="${ops.length}"]`).waitFor();
+    await finish(at);
+});
+
+test("one token as boxes: token, layer, component, op; all of its time, all of its bytes", { skip }, async () => {
+    const at = await page("view=statistics&tokens=2..2");
+    const all = json("log", "--token", "2", recorded("moe")).ops;
+    const ops = all.filter((op) => op.fused_with === null);
+    await at.locator(`#part-icicle [data-ns="${sum(ops.map((op) => op.duration_ns))}"]`).waitFor();
+    const rows = await savedCsv(at, at.getByRole("button", { name: /^Save "Where token 2 spends.*CSV$/ }));
+    assert.deepEqual(rows.map((row) => [row.op, row.duration_ns]), ops.map((op) => [op.op, op.duration_ns]));
+    assert.equal(sum(rows.map((row) => row.bytes)), sum(all.map((op) => op.bytes_read + op.bytes_written)));
+    await finish(at);
+});
+
 // ---- the address
 
 test("a copied address restores the screen: zoom, order, filters, switches, selection", { skip }, async () => {
@@ -251,7 +271,7 @@ test("storage: tiles and tables are those of ggscope stats, and leave as files",
             rows.map((row) => row.stalled_ns),
             rows.map((row) => stalled.get(row.token) ?? 0),
         );
-        await at.getByLabel("by", { exact: true }).selectOption("op");
+        await at.getByLabel("Stalls by").selectOption("op");
         const table = await savedCsv(at, at.getByRole("button", { name: 'Save "Stalls by op" as CSV' }));
         assert.equal(sum(table.map((row) => row.stalled_ns)), machine.faults.in_ops.stalled_ns);
     }

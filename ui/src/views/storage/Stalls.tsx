@@ -219,7 +219,7 @@ export function Stalls() {
                 >
                     <label>
                         by{" "}
-                        <select value={kind} onChange={(event) => (shown.value = event.currentTarget.value as Kind)}>
+                        <select value={kind} aria-label="Stalls by" onChange={(event) => (shown.value = event.currentTarget.value as Kind)}>
                             {kinds.map((name) => (
                                 <option>{name}</option>
                             ))}
