@@ -271,7 +271,7 @@ test("storage: tiles and tables are those of ggscope stats, and leave as files",
             rows.map((row) => row.stalled_ns),
             rows.map((row) => stalled.get(row.token) ?? 0),
         );
-        await at.getByLabel("Stalls by").selectOption("op");
+        await at.getByRole("combobox", { name: "Stalls by" }).selectOption("op");
         const table = await savedCsv(at, at.getByRole("button", { name: 'Save "Stalls by op" as CSV' }));
         assert.equal(sum(table.map((row) => row.stalled_ns)), machine.faults.in_ops.stalled_ns);
     }
