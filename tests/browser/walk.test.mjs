@@ -115,6 +115,9 @@ test("playback goes through the tokens, then through the ops of one, and stops",
     await at.getByLabel("What playback steps through").selectOption("ops 8");
     await at.getByRole("button", { name: "Play" }).click();
     await at.waitForFunction(() => ["GET_ROWS", "MUL_MAT", "FLASH_ATTN_EXT"].every((op) => window.ops.some((text) => text.startsWith(op))));
+    // Every view goes with it: the log stands at the op that is shown.
+    await show(at, "log");
+    await at.locator(".log-row.selected").waitFor();
     await at.getByRole("button", { name: "Pause" }).click();
     await at.locator(".playing").waitFor({ state: "detached" });
     await finish(at);

@@ -10,7 +10,7 @@ import { useWidth } from "../../shell/Canvas";
 import { Progress } from "../../shell/Progress";
 import { type Steps, stepsOf } from "../../shell/Scrubber";
 import { TableView } from "../../shell/TableView";
-import { here, selection, summary } from "../../state";
+import { here, moving, selection, summary } from "../../state";
 import { zoom } from "../../zoom";
 import { filterQuery } from "../log/filter";
 import { spanOf } from "../memory/data";
@@ -20,7 +20,7 @@ import { fit, handlersOf, keysOf } from "./moves";
 import { paint } from "./paint";
 import { Legend, measure, Shown, Tip } from "./pieces";
 import type { Hover, Scene, Stage } from "./stage";
-import { around, clamp, type Span, type Tile, tileFor } from "./window";
+import { around, clamp, panned, type Span, type Tile, tileFor } from "./window";
 import "./timeline.css";
 
 const emptyScene = { held: null, ruler: null, curves: [], lanes: [], bounds: null, fit: null, op: null, tokens: null, uses: [], moreUses: 0 } satisfies Partial<Scene>;
@@ -106,6 +106,13 @@ function useScene(stage: Stage, about: Summary | null, width: number, room: numb
         uses: wanted && uses.data ? uses.data.ops.flatMap((op) => (op.begin_ns === null || op.fused_with !== null ? [] : [[op.begin_ns, op.begin_ns + (op.duration_ns ?? 0)] as const])) : [],
         moreUses: wanted ? Math.max(0, (uses.data?.total ?? 0) - (uses.data?.ops.length ?? 0)) : 0,
     };
+    // Playback goes on beyond the window: the window goes with it.
+    useEffect(() => {
+        const [shown, played] = [stage.span.peek(), op ? chosenOp.data : null];
+        if (!moving.peek() || !shown || !played || !bounds) return;
+        const middle = (shown.begin + shown.end) / 2;
+        if (played.begin_ns < shown.begin || played.begin_ns > shown.end) stage.span.value = panned(shown, played.begin_ns - middle, bounds);
+    }, [chosenOp.data]);
     const aim = () => {
         const shown = stage.span.peek();
         if (!shown || !stage.scene.bounds || stage.scene.width <= 0) return;
