@@ -33,5 +33,6 @@ int cmd_experts(int argc, char ** argv);
 int cmd_prove(int argc, char ** argv);
 int cmd_buffers(int argc, char ** argv);
 int cmd_diff(int argc, char ** argv);
+int cmd_bench(int argc, char ** argv);
 int cmd_serve(int argc, char ** argv);
 int cmd_report(int argc, char ** argv);

@@ -26,6 +26,7 @@ static const struct ggs_command commands[] = {
     {"export", cmd_export, "the recording in the formats of other programs", false},
     {"buffers", cmd_buffers, "runtime buffers: size, life, peak, transfers", true},
     {"diff", cmd_diff, "what changed between two experiments", true},
+    {"bench", cmd_bench, "is it faster than a baseline, or is that noise?", true},
     {"check", cmd_check, "is an experiment whole and consistent?", true},
     {"prove", cmd_prove, "did ops touch the pages that the trace says?", true},
     {"gguf", cmd_gguf, "structure and memory map of a GGUF model file", true},

@@ -29,6 +29,8 @@ const verbs = [
     ["experts", ["experts", "--json", "{dir}"]],
     ["diff", ["diff", "--json", "{dir}", "{dense}"]],
     ["diff", ["diff", "--json", "{moe}", "{dir}"]],
+    ["diff", ["diff", "--json", "--fail-if", "tokens_per_s < -3 %", "--fail-if", "ops != 0", "{moe}", "{dir}"]],
+    ["bench", ["bench", "--json", "-r", "2", "-b", `exec ${engine} run -m {model} -p Hi -n 2 -t 1`, "--fail-if", "bytes_read > 1 %", "--", engine, "run", "-m", "{model}", "-p", "Hi", "-n", "2", "-t", "1"]],
     ["check", ["check", "--json", "{dir}"]],
     ["prove", ["prove", "--json", "{proved}"]],
     ["paging", ["paging", "--json", "{dir}"]],
