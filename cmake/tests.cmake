@@ -63,15 +63,31 @@ target_compile_definitions(prove-shifted PRIVATE GGS_PROVE_SHIFT=4096)
 target_link_libraries(prove-shifted PRIVATE cli)
 set_target_properties(prove-shifted PROPERTIES RUNTIME_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/tests)
 
-# A program that uses the engine in odd ways, bound as ggscope-engine is (see CMakeLists.txt) and written for the pinned release; and one
-# that shows the rows of a trace.
+# Programs that use the engine in odd ways and as servers do, bound as ggscope-engine is (see CMakeLists.txt) and written for the pinned
+# release; and one that shows the rows of a trace.
 if(NOT GGSCOPE_ENGINE)
-    add_executable(host tests/engine/host.c src/engine/load.c src/engine/locate.c)
-    target_include_directories(host SYSTEM PRIVATE ${GGSCOPE_ENGINE_INCLUDES})
-    target_compile_definitions(host PRIVATE ${GGSCOPE_ENGINE_DEFINITIONS})
-    target_link_libraries(host PRIVATE base ${CMAKE_DL_LIBS})
-    target_link_options(host PRIVATE -rdynamic -Wl,-z,lazy -Wl,--unresolved-symbols=ignore-all)
-    set_target_properties(host PROPERTIES RUNTIME_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/tests)
+    foreach(name host server-host)
+        add_executable(${name} tests/engine/${name}.c src/engine/load.c src/engine/locate.c)
+        target_include_directories(${name} SYSTEM PRIVATE ${GGSCOPE_ENGINE_INCLUDES})
+        target_compile_definitions(${name} PRIVATE ${GGSCOPE_ENGINE_DEFINITIONS})
+        target_link_libraries(${name} PRIVATE base ${CMAKE_DL_LIBS})
+        target_link_options(${name} PRIVATE -rdynamic -Wl,-z,lazy -Wl,--unresolved-symbols=ignore-all)
+        set_target_properties(${name} PROPERTIES RUNTIME_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/tests)
+    endforeach()
+
+    # Programs on ggml alone: one that loads its backends, one that is linked with the CPU's.
+    foreach(name whisper-host diffusion-host)
+        add_executable(${name} tests/engine/${name}.c)
+        target_include_directories(${name} SYSTEM PRIVATE ${GGSCOPE_ENGINE_INCLUDES})
+        file(GLOB libraries ${GGSCOPE_ENGINE_LIBRARY_DIR}/libggml.* ${GGSCOPE_ENGINE_LIBRARY_DIR}/libggml-base.*)
+        if(name STREQUAL diffusion-host)
+            list(APPEND libraries ${GGSCOPE_ENGINE_LIBRARY_DIR}/libggml-cpu-x64.so)
+        endif()
+        target_link_libraries(${name} PRIVATE ${libraries})
+        target_link_options(${name} PRIVATE -Wl,--unresolved-symbols=ignore-in-shared-libs)
+        set_target_properties(${name} PROPERTIES RUNTIME_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/tests
+            BUILD_RPATH ${GGSCOPE_ENGINE_LIBRARY_DIR})
+    endforeach()
 endif()
 add_executable(without-perf tests/engine/without-perf.c)
 set_target_properties(without-perf PROPERTIES RUNTIME_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/tests)

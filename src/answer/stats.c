@@ -7,6 +7,7 @@
 #include <sys/stat.h>
 
 #include "analyze/ops/probe.h"
+#include "analyze/walk/words.h"
 #include "answer/answer.h"
 #include "base/error.h"
 #include "base/file.h"
@@ -159,6 +160,10 @@ static void write_totals(struct ggs_json * json, const struct ggs_totals * t) {
         GGS_FIELD(struct ggs_totals, warmup_steps, "warmup_steps"),
         GGS_FIELD(struct ggs_totals, prompt_tokens, "prompt_tokens"),
         GGS_FIELD(struct ggs_totals, generated_tokens, "generated_tokens"),
+        GGS_FIELD(struct ggs_totals, drafted_tokens, "drafted_tokens"),
+        GGS_FIELD(struct ggs_totals, accepted_tokens, "accepted_tokens"),
+        GGS_FIELD(struct ggs_totals, rejected_tokens, "rejected_tokens"),
+        GGS_FIELD(struct ggs_totals, draft_ns, "draft_ns"),
         GGS_FIELD(struct ggs_totals, threads, "threads"),
         GGS_FIELD(struct ggs_totals, runs, "runs"),
         GGS_FIELD(struct ggs_totals, interrupted_runs, "interrupted_runs"),
@@ -193,7 +198,7 @@ static void write_totals(struct ggs_json * json, const struct ggs_totals * t) {
                                              GGS_FIELD(struct ggs_totals, touched_bytes, "bytes_touched"),
                                              {0}};
     ggs_fields_members(json, counts, t);
-    ggs_answer_speed(json, t->generate_steps, t->generate_ns);
+    ggs_answer_speed(json, t->decoded_tokens, t->generate_ns + t->drafting_ns);
     ggs_fields_object(json, "buffers", buffers, t);
     ggs_fields_object(json, "model", model, t);
 }
@@ -292,6 +297,7 @@ void ggs_stats_write(struct ggs_json * json, const struct ggs_stats * stats) {
         GGS_FIELD_OR_NULL(struct ggs_stats, memory_bytes_per_second, "memory_bytes_per_second"), {0}};
     ggs_json_object(json, NULL);
     ggs_answer_experiment(json, stats->trace);
+    ggs_json_string(json, "step_kind", ggs_word_step(stats->trace));
     write_totals(json, &stats->totals);
     write_pattern(json, &stats->totals.pattern);
     ggs_stats_write_machine(json, stats);

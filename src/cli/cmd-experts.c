@@ -209,11 +209,8 @@ static int print_json(const struct ggs_trace * trace, const struct ggs_experts *
 
 static int show(void * input, struct ggs_trace * traces, struct ggs_error * error) {
     const struct arguments * arguments = input;
-    const int64_t *          tokens    = &arguments->options.first_token;
     struct ggs_experts       experts;
-    int                      status = 0;
-    if (tokens[0] > 0 || tokens[1] < INT64_MAX) status = ggs_trace_check_steps(traces, tokens[0], tokens[1], error);
-    if (status == 0) status = ggs_experts_compute(&experts, traces, &arguments->options, error);
+    int                      status = ggs_experts_compute(&experts, traces, &arguments->options, error);
     if (status < 0) return status;
     if (arguments->input.json) {
         status = print_json(traces, &experts);

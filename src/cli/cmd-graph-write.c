@@ -1,6 +1,7 @@
 #include <inttypes.h>
 #include <string.h>
 
+#include "analyze/walk/words.h"
 #include "base/number.h"
 #include "base/terminal.h"
 #include "base/text.h"
@@ -132,7 +133,9 @@ static void print_layer(const struct ggs_graph_view * view, FILE * file, uint64_
     if (layer >= 0) {
         fprintf(file, "\nlayer %d", layer);
     } else {
-        fprintf(file, "\n%s", seen ? "output" : "input");
+        bool layers = seen;
+        for (uint64_t i = node; !layers && i < view->graph->n_nodes; i++) layers = view->nodes[i].layer >= 0;
+        fprintf(file, "\n%s", seen ? "output" : layers ? "input" : "no layers");
     }
     if (ops > 0) fprintf(file, ": %" PRIu64 " op%s, %s", ops, ops == 1 ? "" : "s", ggs_format_nanoseconds(number, ns));
     fputc('\n', file);
@@ -144,7 +147,8 @@ void ggs_graph_text(const struct ggs_graph_view * view, FILE * file, bool all) {
     bool                   seen  = false;
     fprintf(file, "graph %" PRIu64 " on %s, run %" PRIu64, run->graph,
             ggs_reader_string(view->trace.reader, run->backend), run->run);
-    if (view->runs > 1) fprintf(file, " (and %" PRIu64 " more of this token)", view->runs - 1);
+    if (view->runs > 1)
+        fprintf(file, " (and %" PRIu64 " more of this %s)", view->runs - 1, ggs_word_step(&view->trace));
     fprintf(file, ": %" PRIu64 " nodes: %" PRIu64 " executed,\n%" PRIu64 " absorbed (+), %" PRIu64 " empty%s",
             run->nodes, run->executed, run->absorbed, run->empty, all || run->empty == 0 ? "" : " (hidden)");
     if (run->skipped > 0) fprintf(file, ", %" PRIu64 " skipped", run->skipped);

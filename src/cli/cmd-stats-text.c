@@ -3,6 +3,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "analyze/walk/words.h"
 #include "base/number.h"
 #include "base/table.h"
 #include "base/terminal.h"
@@ -34,7 +35,7 @@ static int print_groups(const struct ggs_stats * stats, enum ggs_by by) {
     struct ggs_table *        table  = ggs_table_new();
     bool                      bytes  = groups->has_bytes;
     for (uint64_t i = 0; i < groups->n; i++) all += groups->group[i].wall_ns;
-    ggs_table_column(table, ggs_stats_by_name(by), GGS_LEFT);
+    ggs_table_column(table, by == GGS_BY_TOKEN ? ggs_word_step(stats->trace) : ggs_stats_by_name(by), GGS_LEFT);
     ggs_table_column(table, "ops", GGS_RIGHT);
     ggs_table_column(table, "wall", GGS_RIGHT);
     ggs_table_column(table, "share", GGS_RIGHT);

@@ -32,6 +32,7 @@ int cmd_graph(int argc, char ** argv);
 int cmd_experts(int argc, char ** argv);
 int cmd_prove(int argc, char ** argv);
 int cmd_buffers(int argc, char ** argv);
+int cmd_requests(int argc, char ** argv);
 int cmd_diff(int argc, char ** argv);
 int cmd_bench(int argc, char ** argv);
 int cmd_serve(int argc, char ** argv);

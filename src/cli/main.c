@@ -21,6 +21,7 @@ static const struct ggs_command commands[] = {
     {"stats", cmd_stats, "what ran, how often, at which cost", true},
     {"log", cmd_log, "the ops one after the other, with filters", true},
     {"graph", cmd_graph, "the compute graph of a token step, layer by layer", true},
+    {"requests", cmd_requests, "what a server answered: slots, prompts, tokens, drafts", true},
     {"experts", cmd_experts, "which experts were chosen, how often again, how early known", true},
     {"paging", cmd_paging, "what less memory than the model would cost", true},
     {"export", cmd_export, "the recording in the formats of other programs", false},

@@ -13,6 +13,11 @@ static const double BUSY_SHARE =
 
 static void print_speed(FILE * out, const struct ggs_totals * t) {
     char number[GGS_NUMBER_LENGTH];
+    if (t->graph_steps > 0) {
+        fprintf(out, "graphs    %" PRIu64 " run%s: %s%s\n", t->graph_steps, t->graph_steps == 1 ? "" : "s",
+                ggs_format_nanoseconds(number, t->graph_ns / t->graph_steps), t->graph_steps > 1 ? " each" : "");
+        return;
+    }
     fprintf(out, "tokens    %" PRIu64 " step%s", t->steps, t->steps == 1 ? "" : "s");
     if (t->prompt_tokens > 0)
         fprintf(out, ": prompt of %" PRIu64 " in %s", t->prompt_tokens, ggs_format_nanoseconds(number, t->prompt_ns));

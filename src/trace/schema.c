@@ -153,9 +153,9 @@ LIST_END(runs, 0);
 #undef ROW
 
 #define ROW ggs_decode
-LIST(decodes){U64(decode, DELTA),       U64(context, PLAIN), I64(step, DELTA),
-              U64(encode, PLAIN),       U64(tokens, PLAIN),  TIME(begin_ns, DELTA, BEGIN),
-              TIME(end_ns, DELTA, END), I64(status, PLAIN),  PROCESS()};
+LIST(decodes){U64(decode, DELTA), U64(context, PLAIN),          I64(step, DELTA),         U64(encode, PLAIN),
+              U64(tokens, PLAIN), TIME(begin_ns, DELTA, BEGIN), TIME(end_ns, DELTA, END), I64(status, PLAIN),
+              PROCESS(),          U64(embeddings, PLAIN)};
 LIST_END(decodes, 0);
 #undef ROW
 
@@ -217,8 +217,8 @@ LIST_END(loads, 0);
 #undef ROW
 
 #define ROW ggs_context
-LIST(contexts){U64(context, DELTA), U64(address, PLAIN),          U64(model, PLAIN),
-               U64(memory, PLAIN),  TIME(begin_ns, DELTA, BEGIN), PROCESS()};
+LIST(contexts){U64(context, DELTA),          U64(address, PLAIN), U64(model, PLAIN), U64(memory, PLAIN),
+               TIME(begin_ns, DELTA, BEGIN), PROCESS(),           U64(target, PLAIN)};
 LIST_END(contexts, 0);
 #undef ROW
 
@@ -324,6 +324,14 @@ LIST(kernels){U64(run, DELTA),
 LIST_END(kernels, 0);
 #undef ROW
 
+#define ROW ggs_memory_change
+LIST(memory_changes){
+    U64(decode, DELTA), U64(context, PLAIN), U64(kind, PLAIN),  I64(sequence, DELTA),         I64(other, PLAIN),
+    I64(from, DELTA),   I64(to, DELTA),      I64(delta, PLAIN), TIME(begin_ns, DELTA, BEGIN), I64(step, DELTA),
+    PROCESS()};
+LIST_END(memory_changes, 0);
+#undef ROW
+
 // The key is the first column in all tables that have one.
 #define TABLE(number, name, columns, bytes, key, sorted) \
     [GGS_TABLE_##number] = {name, columns, COUNT(columns), COUNT(columns) + (bytes), key, sorted}
@@ -361,6 +369,7 @@ static const struct ggs_schema schemas[] = {
     TABLE(DEVICES, "devices", devices, 0, 0, 1),
     TABLE(LANES, "lanes", lanes, 0, 0, 1),
     TABLE(KERNELS, "kernels", kernels, 0, 0, 1),
+    TABLE(MEMORY_CHANGES, "memory_changes", memory_changes, 0, 0, 0),
 };
 _Static_assert(COUNT(schemas) == GGS_TABLE_COUNT, "every table has a schema");
 

@@ -163,6 +163,9 @@ static const size_t fixed_parts[] = {
     [GGS_JOURNAL_DEVICE]       = FIXED(device),
     [GGS_JOURNAL_FAULT]        = FIXED(fault),
     [GGS_JOURNAL_REQUEST]      = FIXED(request),
+    [GGS_JOURNAL_FILLED]       = FIXED(filled),
+    [GGS_JOURNAL_MEMORY]       = FIXED(memory),
+    [GGS_JOURNAL_EMBEDDINGS]   = FIXED(number),
 };
 _Static_assert(sizeof(fixed_parts) / sizeof(fixed_parts[0]) == GGS_JOURNAL_COUNT, "every type has its struct");
 

@@ -111,8 +111,9 @@ enum ggs_journal_type {
     GGS_JOURNAL_RUN          = 12, // ggs_journal_run; text: name of the backend
     GGS_JOURNAL_RUN_THREADS =
         13, // ggs_journal_number: run, threads, slot, GGS_RUN_NO_WAITS or 0: the CPU computes it, op by op
-    GGS_JOURNAL_RUN_END    = 14, // ggs_journal_run_end
-    GGS_JOURNAL_DECODE     = 15, // ggs_journal_decode; i32 token[n], i32 position[n], i32 sequence[n], u8 output[n]
+    GGS_JOURNAL_RUN_END = 14, // ggs_journal_run_end
+    GGS_JOURNAL_DECODE =
+        15, // ggs_journal_decode; i32 token[n], i32 position[n], i32 sequence[n], u8 output[n]; {i32 index, i32 sequence}[more]
     GGS_JOURNAL_DECODE_END = 16, // ggs_journal_number: decode, status
     GGS_JOURNAL_WARMUP     = 17, // ggs_journal_number: context, on or off
     GGS_JOURNAL_CLEAR      = 18, // ggs_journal_number: memory object: its contents were dropped
@@ -132,7 +133,10 @@ enum ggs_journal_type {
     GGS_JOURNAL_DEVICE_RUN = 32, // ggs_journal_device_run; `ops` ggs_journal_device_op: the results of a run are there
     GGS_JOURNAL_KERNELS    = 33, // ggs_journal_kernels; `count` ggs_journal_kernel; names. Before the DEVICE_RUN
     GGS_JOURNAL_DEVICE     = 34, // ggs_journal_device; text: the name of its backend, "\n", its description
-    GGS_JOURNAL_COUNT      = 35,
+    GGS_JOURNAL_MEMORY     = 35, // ggs_journal_memory: cells of sequences were removed, copied or moved
+    GGS_JOURNAL_EMBEDDINGS = 36, // ggs_journal_number: context whose embeddings were taken after its newest decode
+    GGS_JOURNAL_FILLED     = 37, // ggs_journal_filled; text: path. Bytes of a file were read into a buffer
+    GGS_JOURNAL_COUNT      = 38,
 };
 
 struct ggs_journal_record {
@@ -283,7 +287,13 @@ struct ggs_journal_decode {
     uint32_t tokens; // n
     uint32_t encode; // 1: llama_encode
     uint32_t has;    // bit 0 token, 1 position, 2 sequence, 3 output: which arrays were given; the others are zero
-    uint32_t reserved;
+    uint32_t more;   // pairs of a token's index and a further sequence that it belongs to
+};
+
+struct ggs_journal_memory {
+    uint64_t object;                           // memory object, or context
+    uint32_t kind;                             // enum ggs_memory_change_kind
+    int32_t  sequence, other, from, to, delta; // as the engine was given them: negative ones are open
 };
 
 struct ggs_journal_transfer {
@@ -315,6 +325,11 @@ struct ggs_journal_read {
     uint64_t offset; // in the file
     uint64_t bytes;
     uint64_t begin, end; // ticks
+};
+
+struct ggs_journal_filled {
+    uint64_t address, bytes;
+    uint64_t offset; // in the file
 };
 
 struct ggs_journal_resident {

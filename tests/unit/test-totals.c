@@ -50,6 +50,9 @@ static void test_totals(void ** state) {
     struct ggs_trace  trace;
     struct ggs_totals t;
     small_recording(&r);
+    for (int i = 0; i < 3; i++)
+        recording_row(&r, GGS_TABLE_TOKENS,
+                      &(struct ggs_token){.step = i / 2, .index = i % 2, .position = i, .output = i > 0});
     recording_row(&r, GGS_TABLE_LOSSES, &(struct ggs_loss){.reason = GGS_LOSS_SPACE, .count = 7});
     recording_row(&r, GGS_TABLE_LOSSES, &(struct ggs_loss){.reason = GGS_LOSS_FAULTS, .count = 100});
     recording_done(&r, &trace);

@@ -69,7 +69,8 @@ static const char * key_of(const struct ggs_walk * walk, enum ggs_by by, const s
             break;
     }
     snprintf(buffer, size, "%lld", (long long) *order);
-    if (*order < 0) snprintf(buffer, size, by == GGS_BY_LAYER ? "none" : "no token");
+    if (*order < 0)
+        snprintf(buffer, size, by == GGS_BY_LAYER ? "none" : walk->trace->tokenless ? "no step" : "no token");
     return buffer;
 }
 

@@ -60,6 +60,7 @@ static int heat_model(struct heating * heating, const struct ggs_access * access
         struct ggs_heat_place * place = &heat->places[found];
         place->reads += times;
         place->bytes += times * length;
+        if (access->tensor->source == GGS_SOURCE_DISK) place->disk += times * length;
         heat_experts(place, &heating->map->places[found], begin, length, times);
         remember_last(place, run, node, op);
     }

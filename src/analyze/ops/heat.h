@@ -8,6 +8,7 @@
 
 struct ggs_heat_place {
     uint64_t   reads, bytes;        // bytes counts what is read again
+    uint64_t   disk;                // of these bytes, those that were read from the mapped file, not from a copy
     uint64_t   last_run, last_node; // of the op that touched it last; run 0: never
     uint64_t   last_op;             // ggml's number
     uint64_t * expert_reads;        // by expert; NULL if the place holds no experts

@@ -104,6 +104,7 @@ static int add_steps(struct ggs_overview * o, struct ggs_trace * trace, struct g
     int              status = ggs_steps_sum(&s, trace, INT64_MIN, INT64_MAX, error);
     o->steps = s.steps, o->warmup_steps = s.warmup_steps, o->generate_steps = s.generate_steps;
     o->prompt_tokens = s.prompt_tokens, o->generated_tokens = s.generated_tokens, o->generate_ns = s.generate_ns;
+    o->decoded_tokens = s.decoded_tokens, o->drafting_ns = s.drafting_ns;
     o->slowest_step = s.slowest_step, o->slowest_ns = s.slowest_ns;
     return status;
 }

@@ -187,7 +187,11 @@ static int add_steps(struct ggs_totals * t, struct ggs_trace * trace, const stru
     int              status = ggs_steps_sum(&s, trace, range->first_step, range->last_step, error);
     t->steps = s.steps, t->warmup_steps = s.warmup_steps, t->generate_steps = s.generate_steps;
     t->prompt_tokens = s.prompt_tokens, t->generated_tokens = s.generated_tokens;
-    t->prompt_ns = s.prompt_ns, t->generate_ns = s.generate_ns;
+    t->prompt_ns = s.prompt_ns, t->generate_ns = s.generate_ns, t->decoded_tokens = s.decoded_tokens;
+    t->draft_steps = s.draft_steps, t->draft_ns = s.draft_ns, t->drafting_ns = s.drafting_ns,
+    t->drafted_tokens  = s.drafted_tokens;
+    t->accepted_tokens = s.accepted_tokens, t->rejected_tokens = s.rejected_tokens;
+    t->graph_steps = s.graph_steps, t->graph_ns = s.graph_ns;
     return status;
 }
 

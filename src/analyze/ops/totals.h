@@ -24,9 +24,13 @@ struct ggs_op_totals {
 struct ggs_totals {
     uint64_t               steps, warmup_steps;
     uint64_t               prompt_tokens, generated_tokens;
-    uint64_t               prompt_ns, generate_ns; // of steps, begin to end; generate_ns covers generate_steps
-    uint64_t               generate_steps;
-    uint64_t               threads; // the most in any run
+    uint64_t               prompt_ns, generate_ns;         // of steps, begin to end; generate_ns covers generate_steps
+    uint64_t               generate_steps, decoded_tokens; // decoded: generated in these steps
+    uint64_t               draft_steps, draft_ns;          // of contexts that draft for others
+    uint64_t               drafting_ns;                    // of these but for prompts
+    uint64_t               drafted_tokens, accepted_tokens, rejected_tokens;
+    uint64_t               graph_steps, graph_ns; // of programs without tokens
+    uint64_t               threads;               // the most in any run
     uint64_t               runs, interrupted_runs;
     uint64_t               runs_without_waits; // the engine's barrier was not seen (GGS_RUN_NO_WAITS)
     uint64_t               nodes, executed, absorbed, empty, skipped, opaque, unseen, cut;
@@ -37,7 +41,7 @@ struct ggs_totals {
     uint64_t               wall_ns;               // the first graph run's begin to the last end
     uint64_t               read, written, disk, buffer; // bytes; disk + buffer = read + written
     uint64_t               buffers, peak_bytes;
-    uint64_t               model_bytes, touched_bytes; // of the GGUF files that were opened
+    uint64_t               model_bytes, touched_bytes; // of the files that weights come from
     uint64_t               n_by_op;                    // sorted by wall time, longest first
     struct ggs_op_totals * by_op;
     struct ggs_intervals * touched; // by file - 1

@@ -257,6 +257,7 @@ static bool add_source(struct ggs_access_list * list, const struct ggs_trace * t
 // Which sources are read? A copy's second source, and the target of SET_ROWS, are only written.
 static bool is_read(enum ggs_op_kind kind, uint64_t slot) {
     if (kind == GGS_KIND_CPY) return slot == 0;
+    if (kind == GGS_KIND_IM2COL) return slot != 0;
     if (kind == GGS_KIND_SET_ROWS) return slot < 2;
     return true;
 }

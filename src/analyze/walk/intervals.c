@@ -108,7 +108,7 @@ void ggs_intervals_of_models(const struct ggs_intervals * sets, const struct ggs
                              uint64_t * bytes) {
     *touched = *bytes = 0;
     for (uint64_t i = 0; i < trace->n_files; i++) {
-        if (trace->files[i].gguf == 0) continue;
+        if (!trace->models[i]) continue;
         uint64_t size = trace->files[i].size, all = ggs_intervals_bytes(&sets[i]);
         *bytes += size == 0 ? all : size; // 0: it was gone when the trace was sealed
         *touched += size == 0 ? all : ggs_intervals_inside(&sets[i], 0, size);

@@ -142,7 +142,7 @@ static int add_seen(struct ggs_model_map * map, struct ggs_trace * trace, const 
         const struct ggs_tensor * t = &trace->tensors[i];
         uint64_t                  file, offset;
         if (!ggs_trace_origin(t, &file, &offset) || t->view != 0) continue;
-        if (from_file[file - 1] || trace->files[file - 1].gguf == 0) continue;
+        if (from_file[file - 1] || !trace->models[file - 1]) continue;
         struct ggs_model_place place = seen_place(map, trace, t);
         place.file = file, place.offset = offset;
         status = add(map, &place, error);

@@ -28,6 +28,7 @@ enum ggs_op_kind {
     GGS_KIND_MUL_MAT_ID, // reads the matrices of source 0 that source 2 names
     GGS_KIND_ADD_ID,     // reads the rows of source 1 that source 2 names
     GGS_KIND_CPY,        // source 1 is where it writes, not what it reads
+    GGS_KIND_IM2COL,     // of source 0, the kernel, only the shape matters
     GGS_KINDS,
 };
 
@@ -44,10 +45,12 @@ struct ggs_trace {
     uint64_t            n_buffers;
     struct ggs_file *   files;
     uint64_t            n_files;
-    int *               layers;  // by tensor - 1: the layer in its name, -1 for none
-    struct ggs_graph *  graph;   // the one that ggs_trace_graph gave last
-    struct ggs_watch *  watch;   // NULL if nobody watches
-    uint64_t            damaged; // chunks that were left out: every figure is partial
+    bool *              models;    // by file - 1: weights come from it
+    int *               layers;    // by tensor - 1: the layer in its name, -1 for none
+    bool                tokenless; // the program has no tokens: a step is a graph run
+    struct ggs_graph *  graph;     // the one that ggs_trace_graph gave last
+    struct ggs_watch *  watch;     // NULL if nobody watches
+    uint64_t            damaged;   // chunks that were left out: every figure is partial
 };
 
 // `path`: an experiment's directory or a trace file.

@@ -24,7 +24,7 @@ struct ggs_where {
 };
 
 const char * ggs_part_name(enum ggs_part part) {
-    static const char * const names[GGS_PARTS] = {"load", "warm-up", "prompt", "generate", "between"};
+    static const char * const names[GGS_PARTS] = {"load", "warm-up", "prompt", "generate", "graph runs", "between"};
     return part < GGS_PARTS ? names[part] : "";
 }
 
@@ -83,7 +83,8 @@ static int part_at(struct ggs_where * where, int64_t ns, enum ggs_part * part, s
     static const enum ggs_part parts[GGS_PHASE_COUNT] = {
         [GGS_PHASE_NONE] = GGS_PART_BETWEEN,      [GGS_PHASE_PROMPT] = GGS_PART_PROMPT,
         [GGS_PHASE_GENERATE] = GGS_PART_GENERATE, [GGS_PHASE_MIXED] = GGS_PART_GENERATE,
-        [GGS_PHASE_WARMUP] = GGS_PART_WARMUP,     [GGS_PHASE_VERIFY] = GGS_PART_GENERATE};
+        [GGS_PHASE_WARMUP] = GGS_PART_WARMUP,     [GGS_PHASE_VERIFY] = GGS_PART_GENERATE,
+        [GGS_PHASE_GRAPH] = GGS_PART_GRAPH};
     int more = 1;
     while (more > 0 && (!where->has_step || where->step.end_ns < ns)) {
         more = ggs_cursor_next(where->steps, &where->step, error);

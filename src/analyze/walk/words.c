@@ -8,8 +8,13 @@
 const char * ggs_word_phase(uint64_t phase) {
     static const char * const names[GGS_PHASE_COUNT] = {
         [GGS_PHASE_NONE] = "NONE",   [GGS_PHASE_PROMPT] = "PROMPT", [GGS_PHASE_GENERATE] = "GENERATE",
-        [GGS_PHASE_MIXED] = "MIXED", [GGS_PHASE_WARMUP] = "WARMUP", [GGS_PHASE_VERIFY] = "VERIFY"};
+        [GGS_PHASE_MIXED] = "MIXED", [GGS_PHASE_WARMUP] = "WARMUP", [GGS_PHASE_VERIFY] = "VERIFY",
+        [GGS_PHASE_GRAPH] = "GRAPH"};
     return phase < GGS_PHASE_COUNT ? names[phase] : "NONE";
+}
+
+const char * ggs_word_step(const struct ggs_trace * trace) {
+    return trace->tokenless ? "graph run" : "token";
 }
 
 const char * ggs_word_source(uint64_t source) {

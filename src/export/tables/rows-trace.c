@@ -25,7 +25,7 @@ static const struct ggs_field runs[] = {
     {"graph", GGS_CELL_INTEGER, RUN(graph), "graphs.graph"},
     {"token", GGS_CELL_INTEGER, GGS_MEMBER_OR_NONE(0, struct ggs_run, step), "token step: tokens.token"},
     {"phase", GGS_CELL_TEXT, GGS_MEMBER_WORD(0, struct ggs_run, phase, ggs_word_phase),
-     "PROMPT, GENERATE, MIXED, VERIFY, WARMUP or NONE"},
+     "PROMPT, GENERATE, MIXED, VERIFY, GRAPH, WARMUP or NONE"},
     {"backend", GGS_CELL_TEXT, GGS_MEMBER_STRING(0, struct ggs_run, backend), "the backend's name"},
     {"threads", GGS_CELL_INTEGER, RUN(threads), "threads that computed it"},
     {"os_thread", GGS_CELL_INTEGER, RUN(os_thread), "the thread that called for it"},
@@ -78,9 +78,10 @@ static void step_utc(struct ggs_export * export, const void * const * parts, str
 #define TEXT \
     { .from = GGS_FROM_TEXT, .null = GGS_NULL_TEXT, .part = 1 }
 static const struct ggs_field tokens[] = {
-    {"token", GGS_CELL_INTEGER, STEP(step), "token step: 0 is the prompt"},
+    {"token", GGS_CELL_INTEGER, STEP(step),
+     "token step: 0 is the prompt; in programs without tokens (phase GRAPH) a graph run"},
     {"phase", GGS_CELL_TEXT, GGS_MEMBER_WORD(0, struct ggs_step, phase, ggs_word_phase),
-     "PROMPT, GENERATE, MIXED or VERIFY"},
+     "PROMPT, GENERATE, MIXED, VERIFY or GRAPH"},
     {"context", GGS_CELL_INTEGER, STEP(context), "which of the program's contexts, from 0"},
     {"begin_ns", GGS_CELL_INTEGER, STEP(begin_ns), "begin"},
     {"end_ns", GGS_CELL_INTEGER, STEP(end_ns), "end"},
@@ -121,7 +122,7 @@ static int produce_tokens(const struct ggs_sink * sink, struct ggs_error * error
 
 const struct ggs_flat_table ggs_table_tokens = {
     .name        = "tokens",
-    .description = "One row per token step. Warm-up is left out.",
+    .description = "One row per token step, or per graph run in programs without tokens. Warm-up is left out.",
     .keys        = 1,
     GGS_FIELDS(tokens),
     .produce = produce_tokens,

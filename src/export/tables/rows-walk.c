@@ -43,7 +43,7 @@ static const struct ggs_field ops[] = {
     {"graph", GGS_CELL_INTEGER, RUN(graph), "graphs.graph"},
     {"token", GGS_CELL_INTEGER, TOKEN(0), "token step: tokens.token; null for warm-up and for what belongs to no step"},
     {"phase", GGS_CELL_TEXT, GGS_MEMBER_WORD(0, struct ggs_walk, run.phase, ggs_word_phase),
-     "PROMPT, GENERATE, MIXED, VERIFY, WARMUP or NONE"},
+     "PROMPT, GENERATE, MIXED, VERIFY, GRAPH, WARMUP or NONE"},
     {"op", GGS_CELL_TEXT, OP(op), "ggml's name of the operation"},
     {"name", GGS_CELL_TEXT, OP(name), "name of the tensor that it computes"},
     {"tensor", GGS_CELL_INTEGER, OP(tensor), "tensors.tensor of the same"},

@@ -4,6 +4,8 @@
 #include <string.h>
 #include <sys/stat.h>
 
+#include "base/checked.h"
+
 // Room for one more element; false when out of memory.
 static void forget_areas(struct ggs_places * places) {
     for (size_t i = 0; i < places->n_areas; i++) free(places->areas[i].text);
@@ -21,6 +23,7 @@ void ggs_places_release(struct ggs_places * places) {
     ggs_map_release(&places->known_areas);
     ggs_map_release(&places->buffer_numbers);
     ggs_map_release(&places->origins);
+    free(places->fills);
 }
 
 // ---- files ----
@@ -209,6 +212,59 @@ static uint64_t class_of(const struct ggs_live_buffer * buffer) {
     return buffer->target || buffer->inputs ? GGS_CLASS_IO : GGS_CLASS_OTHER;
 }
 
+// ---- weights that were read into buffers ----
+
+// The number of fills that start at or before the address.
+static size_t fills_until(const struct ggs_places * places, uint64_t address) {
+    size_t low = 0, high = places->n_fills;
+    while (low < high) {
+        size_t middle = (low + high) / 2;
+        if (places->fills[middle].start <= address)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return low;
+}
+
+// Forgets what is known of [start, end): something else is there now. Returns where a fill of it belongs.
+static size_t clear_fills(struct ggs_places * places, uint64_t start, uint64_t end) {
+    size_t at = fills_until(places, start), behind = at;
+    if (at > 0 && places->fills[at - 1].start == start) at--;
+    if (at > 0 && places->fills[at - 1].end > start) places->fills[at - 1].end = start;
+    while (behind < places->n_fills && places->fills[behind].start < end) behind++;
+    if (behind > at)
+        memmove(places->fills + at, places->fills + behind, (places->n_fills - behind) * sizeof(*places->fills));
+    places->n_fills -= behind - at;
+    return at;
+}
+
+void ggs_places_filled(struct ggs_places * places, const struct ggs_journal_filled * filled, const char * path,
+                       size_t length) {
+    const struct ggs_live_buffer * buffer = by_address(places, filled->address);
+    struct ggs_fill                fill   = {.start = filled->address, .offset = filled->offset};
+    if (buffer == NULL || filled->bytes == 0 || !ggs_add(filled->address, filled->bytes, &fill.end)) return;
+    fill.buffer = buffer->row.buffer;
+    fill.file   = ggs_places_file(places, path, length);
+    if (fill.file == 0 ||
+        !ggs_writer_reserve(places->writer, places->fills, places->fills_capacity, places->n_fills + 1))
+        return;
+    size_t at = clear_fills(places, fill.start, fill.end);
+    memmove(places->fills + at + 1, places->fills + at, (places->n_fills++ - at) * sizeof(fill));
+    places->fills[at] = fill;
+}
+
+// Not in buffers of a scheduler or allocator: graphs write there what nobody tells us of.
+static bool origin_by_fill(const struct ggs_places * places, const struct ggs_live_buffer * buffer, uint64_t address,
+                           struct ggs_place * place) {
+    enum { COMPUTE = 2 };
+    size_t n = buffer->row.usage == COMPUTE ? 0 : fills_until(places, address);
+    if (n == 0 || places->fills[n - 1].buffer != place->buffer || address >= places->fills[n - 1].end) return false;
+    place->origin_file   = places->fills[n - 1].file;
+    place->origin_offset = places->fills[n - 1].offset + (address - places->fills[n - 1].start);
+    return true;
+}
+
 // ---- origins ----
 
 static struct ggs_map_key origin_key(uint64_t address, uint64_t buffer) {
@@ -222,6 +278,9 @@ void ggs_places_transfer(struct ggs_places * places, struct ggs_transfer * trans
         if (to != NULL && transfer->kind == GGS_TRANSFER_GET) to->target = true;
         if (to != NULL && to->row.host) transfer->to_buffer = to->row.buffer;
     }
+    uint64_t end;
+    if (places->n_fills > 0 && transfer->kind != GGS_TRANSFER_GET && ggs_add(transfer->to, transfer->bytes, &end))
+        clear_fills(places, transfer->to, end);
     if (area == NULL) return;
     transfer->file        = file_of(places, area);
     transfer->file_offset = transfer->from - area->start + area->offset;
@@ -295,7 +354,8 @@ struct ggs_place ggs_places_find(struct ggs_places * places, const struct ggs_jo
     if (origin != 0) {
         place.origin_file   = (origin - 1) & 0xffff;
         place.origin_offset = (origin - 1) >> 16;
-    } else if (buffer->row.usage == 1 && places->options->origin != NULL && tensor->view < 0 && name[0] != '\0') {
+    } else if (!origin_by_fill(places, buffer, address, &place) && buffer->row.usage == 1 &&
+               places->options->origin != NULL && tensor->view < 0 && name[0] != '\0') {
         origin_by_name(places, buffer->row.load, name, &place);
     }
     return place;
