@@ -43,7 +43,7 @@ struct arguments {
 
 struct bench {
     const struct arguments * arguments;
-    bool                     compares; // there is a baseline
+    bool                     compares;   // there is a baseline
     char                     folder[64]; // of our own, below /tmp
     double                   values[SIDES][MOST_FIGURES][MOST_ROUNDS];
     unsigned                 rounds; // done
@@ -67,14 +67,14 @@ static bool is_folder(const char * path) {
 static int command_of(const struct bench * bench, int side, const char * directory, const char ** words) {
     const struct arguments * arguments = bench->arguments;
     bool                     base      = bench->compares && side != OTHER;
-    const char *             engine    = base && is_folder(arguments->baseline) ? arguments->baseline : arguments->engine;
-    int                      n         = 0;
-    words[n++]                         = "ggscope";
-    words[n++]                         = "record";
-    words[n++]                         = "-q";
-    words[n++]                         = "--no-faults";
-    words[n++]                         = "-o";
-    words[n++]                         = directory;
+    const char *             engine = base && is_folder(arguments->baseline) ? arguments->baseline : arguments->engine;
+    int                      n      = 0;
+    words[n++]                      = "ggscope";
+    words[n++]                      = "record";
+    words[n++]                      = "-q";
+    words[n++]                      = "--no-faults";
+    words[n++]                      = "-o";
+    words[n++]                      = directory;
     if (engine != NULL) {
         words[n++] = "--engine";
         words[n++] = engine;
@@ -109,10 +109,13 @@ static int run_quietly(const char ** words, const char * log, struct ggs_error *
     FILE * file      = fopen(log, "re");
     while (file != NULL && line[0] == '\0' && fgets(line, sizeof(line), file) != NULL) line[strcspn(line, "\n")] = '\0';
     if (file != NULL) fclose(file);
-@@                    WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status), last);
+    return ggs_fail(error, GGS_UNSUPPORTED, "a run of the program failed with status %d: %s",
+                    WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status),
+                    line[0] == '\0' ? "it said nothing" : line);
 }
 
-static int read_figures(struct bench * bench, int side, unsigned round, const char * directory, struct ggs_error * error) {
+static int read_figures(struct bench * bench, int side, unsigned round, const char * directory,
+                        struct ggs_error * error) {
     struct ggs_trace  trace;
     struct ggs_totals totals;
     int               status = ggs_trace_open(&trace, directory, error);
@@ -139,7 +142,7 @@ static void remove_recording(const char * directory) {
 // Round -1 warms up: files in the page cache, and the first look at whether anything is recorded at all.
 static int measure(struct bench * bench, int side, int round, struct ggs_error * error) {
     static const char * const sides[SIDES] = {"a", "b", "control"};
-    const char *              parent = bench->arguments->keep != NULL ? bench->arguments->keep : bench->folder;
+    const char *              parent       = bench->arguments->keep != NULL ? bench->arguments->keep : bench->folder;
     const char *              words[MOST_WORDS];
     char                      directory[PATH_MAX], log[PATH_MAX];
     if (snprintf(directory, sizeof(directory), "%s/%s-%03d", parent, sides[side], round + 1) >= (int) sizeof(directory))
@@ -177,7 +180,7 @@ static int measure_all(struct bench * bench, struct ggs_error * error) {
 static unsigned conclude(const struct bench * bench, struct outcome * outcomes) {
     unsigned n = 0;
     for (size_t i = 0; i < ggs_n_figures; i++) {
-        const double *a = bench->values[BASE][i], *b = bench->values[bench->compares ? OTHER : AGAIN][i];
+        const double * a = bench->values[BASE][i], *b = bench->values[bench->compares ? OTHER : AGAIN][i];
         struct outcome outcome = {.figure  = &ggs_figures[i],
                                   .a       = ggs_sample_median(a, bench->rounds),
                                   .b       = ggs_sample_median(b, bench->rounds),
@@ -198,7 +201,8 @@ static void judge(const struct arguments * arguments, const struct outcome * out
         for (unsigned k = 0; k < n; k++) {
             if (outcomes[k].figure == condition->figure) outcome = &outcomes[k];
         }
-        ggs_fail_if_judge(condition, outcome == NULL ? NAN : outcome->a, outcome == NULL ? NAN : outcome->b, &judgements[i]);
+        ggs_fail_if_judge(condition, outcome == NULL ? NAN : outcome->a, outcome == NULL ? NAN : outcome->b,
+                          &judgements[i]);
         if (outcome != NULL && judgements[i].failed && condition->figure->noisy && !outcome->differs) {
             judgements[i].failed = false;
             judgements[i].note   = "no more than noise";
@@ -264,8 +268,9 @@ static void print_markdown(const struct bench * bench, const struct outcome * ou
         format_ratio(ratio, &outcomes[i].ratio);
         format_ratio(control, &outcomes[i].control);
         printf("| %s | %s | %s | %s | %s | %s |\n", outcomes[i].figure->name,
-               ggs_figure_format(a, outcomes[i].figure, outcomes[i].a), ggs_figure_format(b, outcomes[i].figure, outcomes[i].b),
-               ratio, control, verdict(&outcomes[i], bench->compares));
+               ggs_figure_format(a, outcomes[i].figure, outcomes[i].a),
+               ggs_figure_format(b, outcomes[i].figure, outcomes[i].b), ratio, control,
+               verdict(&outcomes[i], bench->compares));
     }
 }
 
@@ -344,17 +349,21 @@ static int run(void * input, struct ggs_trace * traces, struct ggs_error * error
 
 static void check(const void * input, struct argp_state * state) {
     const struct arguments * arguments = input;
-    if (arguments->input.n == 0) argp_error(state, "missing argument: the program to measure: ggscope bench [OPTIONS...] -- PROGRAM ARGS...");
-    if (arguments->rounds < 2 || arguments->rounds > MOST_ROUNDS) argp_error(state, "-r takes 2 to %d rounds", MOST_ROUNDS);
-    if (arguments->fail_if.n > 0 && arguments->baseline == NULL) argp_error(state, "--fail-if compares with a baseline: give --baseline B");
+    if (arguments->input.n == 0)
+        argp_error(state, "missing argument: the program to measure: ggscope bench [OPTIONS...] -- PROGRAM ARGS...");
+    if (arguments->rounds < 2 || arguments->rounds > MOST_ROUNDS)
+        argp_error(state, "-r takes 2 to %d rounds", MOST_ROUNDS);
+    if (arguments->fail_if.n > 0 && arguments->baseline == NULL)
+        argp_error(state, "--fail-if compares with a baseline: give --baseline B");
     if (arguments->input.n > MOST_WORDS - 16) argp_error(state, "the program has too many arguments");
 }
 
 int cmd_bench(int argc, char ** argv) {
     static const struct ggs_option options[] = {
         {"rounds", 'r', "N", "Measure N times (10)", 1, AT(rounds), ggs_take_count, "a number of rounds"},
-        {"baseline", 'b', "B", "Compare with B: a command, or a folder of another engine's libraries for the same program", 1,
-         AT(baseline), ggs_take_text, NULL},
+        {"baseline", 'b', "B",
+         "Compare with B: a command, or a folder of another engine's libraries for the same program", 1, AT(baseline),
+         ggs_take_text, NULL},
         {"engine", 0, "DIR", "Let the program use the llama.cpp libraries in DIR", 1, AT(engine), ggs_take_text, NULL},
         {"keep", 'o', "DIR", "Keep the recordings in DIR", 1, AT(keep), ggs_take_text, NULL},
         GGS_OPTION_FAIL_IF(AT(fail_if), 2),

@@ -17,8 +17,9 @@ char * ggs_figures_help(int key, const char * text, void * input) {
     (void) input;
     if (key != ARGP_KEY_HELP_POST_DOC) return (char *) text;
     struct ggs_text list = {0};
-    ggs_text_puts(&list, "A CONDITION is FIGURE OP CHANGE: OP is <, >, <=, >= or !=, CHANGE is from A to B, in % of A or in the "
-                         "figure's own unit. Figures:");
+    ggs_text_puts(
+        &list, "A CONDITION is FIGURE OP CHANGE: OP is <, >, <=, >= or !=, CHANGE is from A to B, in % of A or in the "
+               "figure's own unit. Figures:");
     for (size_t i = 0; i < ggs_n_figures; i++) ggs_text_printf(&list, " %s", ggs_figures[i].name);
     ggs_text_puts(&list, ".");
     return list.data; // argp frees it
@@ -98,7 +99,11 @@ void ggs_judgements_json(struct ggs_json * json, const struct ggs_judgement * li
 
 static void escape(FILE * out, const char * text) {
     for (; *text != '\0'; text++) {
-        const char * entity = *text == '<' ? "&lt;" : *text == '>' ? "&gt;" : *text == '&' ? "&amp;" : *text == '"' ? "&quot;" : NULL;
+        const char * entity = *text == '<'   ? "&lt;"
+                              : *text == '>' ? "&gt;"
+                              : *text == '&' ? "&amp;"
+                              : *text == '"' ? "&quot;"
+                                             : NULL;
         if (entity != NULL) {
             fputs(entity, out);
         } else if ((unsigned char) *text >= 0x20) {

@@ -11,10 +11,10 @@
 struct ggs_json;
 
 bool ggs_take_fail_if(void * member, const char * text); // struct ggs_fail_if
-#define GGS_OPTION_FAIL_IF(offset, group)                                                                  \
-    {                                                                                                      \
+#define GGS_OPTION_FAIL_IF(offset, group)                                                                              \
+    {                                                                                                                  \
         "fail-if", 0, "CONDITION", "Exit 1 if a figure changed so, such as 'tokens_per_s < -3 %'; may be given often", \
-            group, offset, ggs_take_fail_if, GGS_EXPECTS_FAIL_IF                                           \
+            group, offset, ggs_take_fail_if, GGS_EXPECTS_FAIL_IF                                                       \
     }
 #define GGS_OPTION_JUNIT(offset, group) \
     { "junit", 0, "FILE", "Also write the conditions as JUnit test cases", group, offset, ggs_take_text, NULL }
@@ -29,8 +29,8 @@ void ggs_judgements_markdown(FILE * out, const struct ggs_judgement * list, unsi
 // The array "conditions".
 void ggs_judgements_json(struct ggs_json * json, const struct ggs_judgement * list, unsigned n);
 // A suite of test cases; `name` says what was compared.
-int ggs_judgements_junit(const char * path, const char * name, const struct ggs_judgement * list, unsigned n,
-                         struct ggs_error * error);
+int  ggs_judgements_junit(const char * path, const char * name, const struct ggs_judgement * list, unsigned n,
+                          struct ggs_error * error);
 bool ggs_judgements_failed(const struct ggs_judgement * list, unsigned n);
 // The names of all figures, for --help; the caller frees.
 char * ggs_figures_help(int key, const char * text, void * input);

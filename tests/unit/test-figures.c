@@ -1,18 +1,20 @@
 // Conditions on figures, and telling a change from noise.
+#include <cmocka.h>
 #include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
-#include <cmocka.h>
 
 #include "analyze/diff/figures.h"
 #include "analyze/diff/sample.h"
 
 static void conditions_are_read(void ** state) {
-    static const char * const good[] = {"tokens_per_s < -3 %", "bytes_read>+1%", " unseen != 0 ", "token_ns >= 1e6", "ops<=-5.5 %"};
-    static const char * const bad[]  = {"", "tokens_per_s", "tokens_per_s <", "speed < 3", "ops << 3", "ops = 3", "ops == 3", "ops < x", "ops < 3 % more", "ops < nan", "ops <> 1"};
-    struct ggs_fail_if        list   = {.n = 0};
+    static const char * const good[] = {"tokens_per_s < -3 %", "bytes_read>+1%", " unseen != 0 ", "token_ns >= 1e6",
+                                        "ops<=-5.5 %"};
+    static const char * const bad[] = {"",         "tokens_per_s", "tokens_per_s <", "speed < 3", "ops << 3", "ops = 3",
+                                       "ops == 3", "ops < x",      "ops < 3 % more", "ops < nan", "ops <> 1"};
+    struct ggs_fail_if        list  = {.n = 0};
     (void) state;
     for (size_t i = 0; i < sizeof(good) / sizeof(good[0]); i++) assert_true(ggs_fail_if_add(&list, good[i]));
     assert_int_equal(list.n, 5);
@@ -55,7 +57,8 @@ static void noise_is_told_from_change(void ** state) {
         same[i]       = 100 + ((i * 3 % 5) - 2);
         slower[i]     = 120 + wobble;
     }
-    struct ggs_ratio control = ggs_sample_ratio(base, again, N), change = ggs_sample_ratio(base, slower, N), none = ggs_sample_ratio(base, same, N);
+    struct ggs_ratio control = ggs_sample_ratio(base, again, N), change = ggs_sample_ratio(base, slower, N),
+                     none = ggs_sample_ratio(base, same, N);
     assert_true(ggs_ratio_differs(&change, &control));
     assert_false(ggs_ratio_differs(&none, &control));
     assert_true(change.low <= change.value && change.value <= change.high && change.low > 1.1);
@@ -69,6 +72,7 @@ static void noise_is_told_from_change(void ** state) {
 }
 
 int main(void) {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(conditions_are_read), cmocka_unit_test(changes_are_judged), cmocka_unit_test(noise_is_told_from_change)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(conditions_are_read), cmocka_unit_test(changes_are_judged),
+                                       cmocka_unit_test(noise_is_told_from_change)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -26,9 +26,9 @@ static double prompt_ns(const struct ggs_totals * t) {
     return t->prompt_tokens == 0 ? NAN : (double) t->prompt_ns;
 }
 
-#define COUNT(name, member)                              \
-    static double name(const struct ggs_totals * t) {    \
-        return (double) t->member;                       \
+#define COUNT(name, member)                           \
+    static double name(const struct ggs_totals * t) { \
+        return (double) t->member;                    \
     }
 COUNT(wall_ns, wall_ns)
 COUNT(tokens, steps)

@@ -12,9 +12,9 @@ struct ggs_totals;
 
 struct ggs_figure {
     const char * name;
-    const char * unit;  // "ns", "bytes", "/s", "" for a count
-    bool         noisy; // a time: it differs from run to run for no reason
-    bool         more;  // more is better
+    const char * unit;                              // "ns", "bytes", "/s", "" for a count
+    bool         noisy;                             // a time: it differs from run to run for no reason
+    bool         more;                              // more is better
     double (*of)(const struct ggs_totals * totals); // NaN: not seen
 };
 
