@@ -1,10 +1,13 @@
 // Conditions on figures, and telling a change from noise.
-#include <cmocka.h>
 #include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
+
+// clang-format off
+#include <cmocka.h>
+// clang-format on
 
 #include "analyze/diff/figures.h"
 #include "analyze/diff/sample.h"
