@@ -24,6 +24,7 @@ static const struct ggs_command commands[] = {
     {"requests", cmd_requests, "what a server answered: slots, prompts, tokens, drafts", true},
     {"experts", cmd_experts, "which experts were chosen, how often again, how early known", true},
     {"paging", cmd_paging, "what less memory than the model would cost", true},
+    {"sql", cmd_sql, "ask the tables of a recording in SQL", true},
     {"export", cmd_export, "the recording in the formats of other programs", false},
     {"buffers", cmd_buffers, "runtime buffers: size, life, peak, transfers", true},
     {"diff", cmd_diff, "what changed between two experiments", true},

@@ -33,6 +33,7 @@ const verbs = [
     ["diff", ["diff", "--json", "{moe}", "{dir}"]],
     ["diff", ["diff", "--json", "--fail-if", "tokens_per_s < -3 %", "--fail-if", "ops != 0", "{moe}", "{dir}"]],
     ["bench", ["bench", "--json", "-r", "2", "-b", `exec ${engine} run -m {model} -p Hi -n 2 -t 1`, "--fail-if", "bytes_read > 1 %", "--", engine, "run", "-m", "{model}", "-p", "Hi", "-n", "2", "-t", "1"]],
+    ["sql", ["sql", "--json", "{dir}", "SELECT * FROM ops LIMIT 3"]],
     ["check", ["check", "--json", "{dir}"]],
     ["prove", ["prove", "--json", "{proved}"]],
     ["paging", ["paging", "--json", "{dir}"]],
