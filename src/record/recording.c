@@ -17,6 +17,7 @@
 #include "base/text.h"
 #include "engine/locate.h"
 #include "record/busy.h"
+#include "record/control.h"
 #include "record/experiment.h"
 #include "record/inspect/capture-library.h"
 #include "record/inspect/findings.h"
@@ -52,7 +53,10 @@ enum {
     KEY_IO,
     KEY_MEMORY,
     KEY_COLD,
-    KEY_GPU_OPS
+    KEY_GPU_OPS,
+    KEY_PAUSED,
+    KEY_FOR,
+    KEY_STEPS
 };
 
 static const struct argp_option recording_options[] = {
@@ -67,6 +71,9 @@ static const struct argp_option recording_options[] = {
     {"engine", KEY_ENGINE, "DIR", 0, "Let the program use the llama.cpp libraries in DIR", 0},
     {"gpu-ops", KEY_GPU_OPS, "first:N|all|none", 0,
      "On CUDA, time ops until N graph runs after the first generated token (first:32), in all runs, or in none", 0},
+    {"paused", KEY_PAUSED, NULL, 0, "Record nothing until ggscope control DIR start, or SIGUSR2", 0},
+    {"for", KEY_FOR, "TIME", 0, "Record for this long, such as 30s, 500ms or 2m; the program runs on", 0},
+    {"steps", KEY_STEPS, "N", 0, "Record N decodes (graph runs where there are none); the program runs on", 0},
     {"quiet", 'q', NULL, 0, "No summary", 0},
     {NULL, 0, NULL, 0, "The machine:", 11},
     {"prove", KEY_PROVE, NULL, 0,
@@ -144,6 +151,17 @@ static error_t parse_option(int key, char * argument, struct argp_state * state)
                 argp_error(state, "--gpu-ops takes first:N with N of at least 1, all or none, not '%s'", argument);
             recording->gpu_ops = argument;
             return 0;
+        case KEY_PAUSED:
+            recording->paused = true;
+            return 0;
+        case KEY_FOR:
+            if (!ggs_parse_time(argument, &recording->length_ns))
+                argp_error(state, "--for takes a time such as 30s, 500ms, 2m or 1h, not '%s'", argument);
+            return 0;
+        case KEY_STEPS:
+            if (!ggs_parse_u64(argument, 1, UINT32_MAX, &recording->steps))
+                argp_error(state, "--steps takes a number of at least 1, not '%s'", argument);
+            return 0;
         case KEY_POLICY:
             if (strcmp(argument, "stop") != 0 && strcmp(argument, "ring") != 0)
                 argp_error(state, "--policy takes stop or ring, not '%s'", argument);
@@ -190,6 +208,7 @@ struct attempt {
     struct ggs_environment       environment;
     struct ggs_observation       observation;
     struct ggs_pressure          pressure;
+    struct ggs_control *         control;
     bool                         misuse;   // the command line is to blame
     int                          files[2]; // stdout.txt, stderr.txt
 };
@@ -424,6 +443,20 @@ static void on_started(void * context, pid_t program) {
     struct attempt * attempt = context;
     ggs_pressure_join(&attempt->pressure, program);
     ggs_observation_start(&attempt->observation, program);
+    if (attempt->control != NULL) ggs_control_begin(attempt->control);
+}
+
+// A recording that began paused is opened and closed by SIGUSR2; in all others it is the program's.
+static bool keep_signal(void * context, int number) {
+    struct attempt * attempt = context;
+    if (number != SIGUSR2 || !attempt->recording->paused || attempt->control == NULL) return false;
+    ggs_control_toggle(attempt->control);
+    return true;
+}
+
+static void on_window(void * context, bool recording) {
+    struct attempt * attempt = context;
+    ggs_observation_pause(&attempt->observation, !recording);
 }
 
 // If systemd sets the limit, it starts the program.
@@ -452,6 +485,7 @@ static int launch_program(struct attempt * attempt, struct ggs_launch_result * r
                                 .copy_stdout = attempt->files[0],
                                 .copy_stderr = attempt->files[1],
                                 .started     = on_started,
+                                .keeps       = keep_signal,
                                 .context     = attempt};
     int               status = ggs_launch(&launch, result, error);
     free(words);
@@ -461,15 +495,27 @@ static int launch_program(struct attempt * attempt, struct ggs_launch_result * r
 static int run(struct attempt * attempt, struct ggs_error * error) {
     struct ggs_launch_result result;
     // Protected pages fault by the thousand, and say nothing of the machine.
-    bool quiet_faults                 = attempt->recording->no_faults || attempt->recording->prove;
-    attempt->observation.faults       = attempt->recording->faults || !quiet_faults;
-    attempt->observation.faults_asked = attempt->recording->faults;
-    attempt->observation.io           = attempt->recording->io;
-    attempt->observation.folder       = attempt->place.folder;
-    attempt->observation.max_bytes    = attempt->place.max_bytes;
-    struct ggs_busy busy;
+    bool quiet_faults                   = attempt->recording->no_faults || attempt->recording->prove;
+    attempt->observation.faults         = attempt->recording->faults || !quiet_faults;
+    attempt->observation.faults_asked   = attempt->recording->faults;
+    attempt->observation.io             = attempt->recording->io;
+    attempt->observation.folder         = attempt->place.folder;
+    attempt->observation.max_bytes      = attempt->place.max_bytes;
+    attempt->observation.paused         = attempt->recording->paused;
+    struct ggs_control_settings windows = {.directory = attempt->experiment.directory,
+                                           .folder    = attempt->place.folder,
+                                           .paused    = attempt->recording->paused,
+                                           .length_ns = attempt->recording->length_ns,
+                                           .steps     = attempt->recording->steps,
+                                           .quiet     = attempt->recording->quiet,
+                                           .changed   = on_window,
+                                           .context   = attempt};
+    struct ggs_busy             busy;
     ggs_busy_begin(&busy);
-    int status = launch_program(attempt, &result, error);
+    int status = ggs_control_open(&attempt->control, &windows, error);
+    if (status == 0) status = launch_program(attempt, &result, error);
+    ggs_control_close(attempt->control);
+    attempt->control = NULL;
     ggs_observation_stop(&attempt->observation);
     ggs_pressure_end(&attempt->pressure);
     if (status != 0) {

@@ -28,7 +28,7 @@ static const struct route routes[] = {
     {"stats", true, ggs_route_stats},
     {"experts", true, ggs_route_experts},
     {"graph", true, ggs_route_graph},
-    {"window", true, ggs_route_window},
+    {"aggregate", true, ggs_route_aggregate},
     {"faults", true, ggs_route_faults},
     {"access", true, ggs_route_access},
     {"paging", true, ggs_route_paging},

@@ -243,7 +243,7 @@ test("dragging over a range opens its aggregate: the numbers of the log between 
             if (got.status !== 202) return got.json();
             await new Promise((resolve) => setTimeout(resolve, 50));
         }
-    }, `/api/x/0/window?begin=${begin}&end=${end}`);
+    }, `/api/x/0/aggregate?begin=${begin}&end=${end}`);
     assert.equal(answer.ops, rows.filter((op) => op.fused_with === null).length);
     for (const key of ["bytes_read", "bytes_written", "bytes_disk"]) assert.equal(answer[key], sum(rows.map((op) => op[key])), key);
     const wall = new Map();

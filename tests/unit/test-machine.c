@@ -10,9 +10,9 @@
 #include "analyze/machine/machine-heat.h"
 #include "analyze/machine/stalls.h"
 #include "analyze/ops/access-map.h"
+#include "analyze/ops/aggregate.h"
 #include "analyze/ops/heat.h"
 #include "analyze/ops/lane-bins.h"
-#include "analyze/ops/window.h"
 #include "analyze/walk/time-bins.h"
 #include "recording-fixture.h"
 
@@ -155,7 +155,7 @@ static void test_heat_by_range(void ** state) {
 
 // ---- windows ----
 
-static const struct ggs_window_op * op_of(const struct ggs_window * w, const char * name) {
+static const struct ggs_aggregate_op * op_of(const struct ggs_aggregate * w, const char * name) {
     for (uint64_t i = 0; i < w->n_by_op; i++)
         if (strcmp(w->by_op[i].op, name) == 0) return &w->by_op[i];
     return NULL;
@@ -163,17 +163,17 @@ static const struct ggs_window_op * op_of(const struct ggs_window * w, const cha
 
 static void test_window(void ** state) {
     (void) state;
-    struct recording    r;
-    struct ggs_trace    trace;
-    struct ggs_overview overview;
-    struct ggs_window   w;
-    struct ggs_totals   t;
+    struct recording     r;
+    struct ggs_trace     trace;
+    struct ggs_overview  overview;
+    struct ggs_aggregate w;
+    struct ggs_totals    t;
     small_recording(&r);
     fault(&r, SMALL_BEGIN + 310, 20, RECORDING_OS_THREAD + 1, 3000, 1, 3, 0, GGS_FAULT_MAJOR);
     recording_done(&r, &trace);
     assert_int_equal(ggs_overview_compute(&overview, &trace, &error), 0);
     // In the middle of MUL_MAT, which both threads compute: 300 to 350, and 305 to 345.
-    assert_int_equal(ggs_window_compute(&w, &trace, &overview, SMALL_BEGIN + 320, SMALL_BEGIN + 340, &error), 0);
+    assert_int_equal(ggs_aggregate_compute(&w, &trace, &overview, SMALL_BEGIN + 320, SMALL_BEGIN + 340, &error), 0);
     assert_int_equal(w.all.ops, 1);
     assert_int_equal(w.n_by_op, 1);
     assert_int_equal(op_of(&w, "MUL_MAT")->wall_ns, 20);
@@ -188,9 +188,9 @@ static void test_window(void ** state) {
     assert_int_equal((int) w.by_lane[0].stalled_ns, 0);
     assert_int_equal((int) w.by_lane[1].stalled_ns, 10);
     assert_int_equal((int) w.by_lane[1].busy_ns, 20);
-    ggs_window_release(&w);
+    ggs_aggregate_release(&w);
     // The whole recording: what its totals are.
-    assert_int_equal(ggs_window_compute(&w, &trace, &overview, 0, 1000000, &error), 0);
+    assert_int_equal(ggs_aggregate_compute(&w, &trace, &overview, 0, 1000000, &error), 0);
     assert_int_equal(ggs_totals_compute(&t, &trace, &ggs_totals_all, &error), 0);
     assert_int_equal(w.all.ops, t.ops);
     assert_int_equal(w.all.op_runs, t.op_runs);
@@ -200,12 +200,12 @@ static void test_window(void ** state) {
     assert_int_equal(w.all.busy_ns, busy);
     assert_int_equal(w.all.wait_ns, wait);
     ggs_totals_release(&t);
-    ggs_window_release(&w);
+    ggs_aggregate_release(&w);
     // Between the runs there is nothing.
-    assert_int_equal(ggs_window_compute(&w, &trace, &overview, SMALL_BEGIN + 600, SMALL_BEGIN + 700, &error), 0);
+    assert_int_equal(ggs_aggregate_compute(&w, &trace, &overview, SMALL_BEGIN + 600, SMALL_BEGIN + 700, &error), 0);
     assert_int_equal(w.all.ops, 0);
     assert_int_equal(w.first_token, -1);
-    ggs_window_release(&w);
+    ggs_aggregate_release(&w);
     ggs_overview_release(&overview);
     recording_close(&r, &trace);
 }

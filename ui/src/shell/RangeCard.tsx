@@ -54,7 +54,7 @@ function save(data: WindowAnswer): void {
 
 export function RangeCard({ range }: { range: [number, number] }) {
     const [begin, end] = [Math.floor(range[0]), Math.max(Math.floor(range[0]) + 1, Math.ceil(range[1]))];
-    const { data, error, progress } = useAsk<WindowAnswer>(here("window", { begin, end }), { keep: true });
+    const { data, error, progress } = useAsk<WindowAnswer>(here("aggregate", { begin, end }), { keep: true });
     if (error) return <p class="problem">{error.message}</p>;
     if (!data) return <Progress what="the range" progress={progress} />;
     const longest = data.by_op[0]?.wall_ns ?? 1;

@@ -1,4 +1,4 @@
-#include "analyze/ops/window.h"
+#include "analyze/ops/aggregate.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -10,16 +10,16 @@
 #include "base/error.h"
 
 // Of [from, to), what lies in the window.
-static uint64_t inside(const struct ggs_window * window, int64_t from, int64_t to) {
+static uint64_t inside(const struct ggs_aggregate * window, int64_t from, int64_t to) {
     return ggs_time_between(from > window->begin_ns ? from : window->begin_ns,
                             to < window->end_ns ? to : window->end_ns);
 }
 
-static bool touches(const struct ggs_window * window, const struct ggs_op_seen * op) {
+static bool touches(const struct ggs_aggregate * window, const struct ggs_op_seen * op) {
     return op->begin_ns < window->end_ns && (op->end_ns > window->begin_ns || op->begin_ns >= window->begin_ns);
 }
 
-static void add_op_run(struct ggs_window * window, struct ggs_window_op * sum, struct ggs_window_lane * lane,
+static void add_op_run(struct ggs_aggregate * window, struct ggs_aggregate_op * sum, struct ggs_aggregate_lane * lane,
                        const struct ggs_op_run * row) {
     // When the waits inside an op were is not known: they count at its end.
     int64_t  computed = ggs_time_after(row->begin_ns, ggs_op_run_busy(row));
@@ -32,22 +32,22 @@ static void add_op_run(struct ggs_window * window, struct ggs_window_op * sum, s
     lane->wait_ns += (double) wait;
 }
 
-static int add_tensor(struct ggs_window * window, const char * name, uint64_t bytes, struct ggs_error * error) {
-    uint32_t                 number = ggs_names_number(window->names, name, strlen(name));
-    struct ggs_window_tensor none   = {0};
+static int add_tensor(struct ggs_aggregate * window, const char * name, uint64_t bytes, struct ggs_error * error) {
+    uint32_t                    number = ggs_names_number(window->names, name, strlen(name));
+    struct ggs_aggregate_tensor none   = {0};
     if (number == UINT32_MAX) return ggs_fail_memory(error);
     // The number of a name is that of its row, because both are made together.
     if (number == window->n_by_tensor &&
         !ggs_array_push(window->by_tensor, window->n_by_tensor, window->by_tensor_capacity, none))
         return ggs_fail_memory(error);
-    struct ggs_window_tensor * row = &window->by_tensor[number];
-    row->name                      = ggs_names_text(window->names, number);
+    struct ggs_aggregate_tensor * row = &window->by_tensor[number];
+    row->name                         = ggs_names_text(window->names, number);
     row->reads++;
     row->bytes += bytes;
     return 0;
 }
 
-static int add_bytes(struct ggs_window * window, struct ggs_window_op * sum, struct ggs_walk * walk,
+static int add_bytes(struct ggs_aggregate * window, struct ggs_aggregate_op * sum, struct ggs_walk * walk,
                      struct ggs_error * error) {
     const struct ggs_access_list * list;
     int                            status = ggs_walk_accesses(walk, &list, error);
@@ -62,12 +62,12 @@ static int add_bytes(struct ggs_window * window, struct ggs_window_op * sum, str
     return status;
 }
 
-static int add_op(struct ggs_window * window, struct ggs_walk * walk, const struct ggs_overview * overview,
+static int add_op(struct ggs_aggregate * window, struct ggs_walk * walk, const struct ggs_overview * overview,
                   struct ggs_error * error) {
     const struct ggs_op_seen * op = &walk->op;
     if (op->op >= walk->trace->n_ops || !touches(window, op)) return 0;
-    struct ggs_window_op * sum = &window->by_op[op->op];
-    sum->op                    = op->name;
+    struct ggs_aggregate_op * sum = &window->by_op[op->op];
+    sum->op                       = op->name;
     sum->ops++;
     sum->wall_ns += inside(window, op->begin_ns, op->end_ns);
     for (uint64_t i = 0; i < op->n_op_runs; i++) {
@@ -82,7 +82,7 @@ static int add_op(struct ggs_window * window, struct ggs_walk * walk, const stru
 }
 
 // The graph runs that touch the window, by number.
-static int find_runs(const struct ggs_window * window, struct ggs_trace * trace, uint64_t * first, uint64_t * last,
+static int find_runs(const struct ggs_aggregate * window, struct ggs_trace * trace, uint64_t * first, uint64_t * last,
                      struct ggs_error * error) {
     struct ggs_cursor * cursor;
     struct ggs_run      run;
@@ -98,7 +98,7 @@ static int find_runs(const struct ggs_window * window, struct ggs_trace * trace,
     return more;
 }
 
-static int add_ops(struct ggs_window * window, struct ggs_trace * trace, const struct ggs_overview * overview,
+static int add_ops(struct ggs_aggregate * window, struct ggs_trace * trace, const struct ggs_overview * overview,
                    struct ggs_error * error) {
     struct ggs_walk * walk;
     uint64_t          first, last;
@@ -112,7 +112,7 @@ static int add_ops(struct ggs_window * window, struct ggs_trace * trace, const s
     return status;
 }
 
-static int add_stalls(struct ggs_window * window, struct ggs_trace * trace, const struct ggs_overview * overview,
+static int add_stalls(struct ggs_aggregate * window, struct ggs_trace * trace, const struct ggs_overview * overview,
                       struct ggs_error * error) {
     struct ggs_stall_walk walk;
     int                   more, status = ggs_stall_walk_open(&walk, trace, window->begin_ns, window->end_ns, error);
@@ -127,7 +127,7 @@ static int add_stalls(struct ggs_window * window, struct ggs_trace * trace, cons
     return more;
 }
 
-static int add_machine(struct ggs_window * window, struct ggs_trace * trace, const struct ggs_overview * overview,
+static int add_machine(struct ggs_aggregate * window, struct ggs_trace * trace, const struct ggs_overview * overview,
                        struct ggs_error * error) {
     int     status       = 0;
     int64_t begin        = window->begin_ns < 0 ? 0 : window->begin_ns;
@@ -142,21 +142,21 @@ static int add_machine(struct ggs_window * window, struct ggs_trace * trace, con
 }
 
 static int by_time(const void * a, const void * b) {
-    const struct ggs_window_op *x = a, *y = b;
+    const struct ggs_aggregate_op *x = a, *y = b;
     if (x->wall_ns != y->wall_ns) return x->wall_ns > y->wall_ns ? -1 : 1;
     return strcmp(x->op, y->op);
 }
 
 static int by_bytes(const void * a, const void * b) {
-    const struct ggs_window_tensor *x = a, *y = b;
+    const struct ggs_aggregate_tensor *x = a, *y = b;
     if (x->bytes != y->bytes) return x->bytes > y->bytes ? -1 : 1;
     return strcmp(x->name, y->name);
 }
 
-static void sum_up(struct ggs_window * window, uint64_t n_ops) {
-    struct ggs_window_op * all = &window->all;
+static void sum_up(struct ggs_aggregate * window, uint64_t n_ops) {
+    struct ggs_aggregate_op * all = &window->all;
     for (uint64_t i = 0; i < n_ops; i++) {
-        const struct ggs_window_op * op = &window->by_op[i];
+        const struct ggs_aggregate_op * op = &window->by_op[i];
         if (op->ops == 0) continue;
         all->ops += op->ops, all->op_runs += op->op_runs;
         all->wall_ns += op->wall_ns, all->busy_ns += op->busy_ns, all->wait_ns += op->wait_ns;
@@ -167,14 +167,14 @@ static void sum_up(struct ggs_window * window, uint64_t n_ops) {
     if (window->n_by_tensor > 1) qsort(window->by_tensor, window->n_by_tensor, sizeof(*window->by_tensor), by_bytes);
 }
 
-int ggs_window_compute(struct ggs_window * window, struct ggs_trace * trace, const struct ggs_overview * overview,
-                       int64_t begin_ns, int64_t end_ns, struct ggs_error * error) {
-    *window         = (struct ggs_window){.begin_ns    = begin_ns,
-                                          .end_ns      = end_ns,
-                                          .first_token = -1,
-                                          .last_token  = -1,
-                                          .n_by_lane   = overview->n_lanes,
-                                          .names       = ggs_names_new()};
+int ggs_aggregate_compute(struct ggs_aggregate * window, struct ggs_trace * trace, const struct ggs_overview * overview,
+                          int64_t begin_ns, int64_t end_ns, struct ggs_error * error) {
+    *window         = (struct ggs_aggregate){.begin_ns    = begin_ns,
+                                             .end_ns      = end_ns,
+                                             .first_token = -1,
+                                             .last_token  = -1,
+                                             .n_by_lane   = overview->n_lanes,
+                                             .names       = ggs_names_new()};
     window->by_op   = calloc(trace->n_ops + 1, sizeof(*window->by_op));
     window->by_lane = calloc(overview->n_lanes + 1, sizeof(*window->by_lane));
     int status = window->names == NULL || window->by_op == NULL || window->by_lane == NULL ? ggs_fail_memory(error) : 0;
@@ -182,16 +182,16 @@ int ggs_window_compute(struct ggs_window * window, struct ggs_trace * trace, con
     if (status == 0) status = add_ops(window, trace, overview, error);
     if (status == 0) status = add_machine(window, trace, overview, error);
     if (status < 0)
-        ggs_window_release(window);
+        ggs_aggregate_release(window);
     else
         sum_up(window, trace->n_ops);
     return status;
 }
 
-void ggs_window_release(struct ggs_window * window) {
+void ggs_aggregate_release(struct ggs_aggregate * window) {
     free(window->by_op);
     free(window->by_tensor);
     free(window->by_lane);
     ggs_names_free(window->names);
-    *window = (struct ggs_window){0};
+    *window = (struct ggs_aggregate){0};
 }

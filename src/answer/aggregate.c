@@ -1,23 +1,23 @@
-#include "answer/window.h"
+#include "answer/aggregate.h"
 
 enum { TENSORS_MOST = 500 };
 
 static const struct ggs_field sums[] = {
-    GGS_FIELD(struct ggs_window_op, ops, "ops"),
-    GGS_FIELD(struct ggs_window_op, op_runs, "op_runs"),
-    GGS_FIELD(struct ggs_window_op, wall_ns, "wall_ns"),
-    GGS_FIELD(struct ggs_window_op, busy_ns, "busy_ns"),
-    GGS_FIELD(struct ggs_window_op, wait_ns, "wait_ns"),
-    GGS_FIELD(struct ggs_window_op, bytes_read, "bytes_read"),
-    GGS_FIELD(struct ggs_window_op, bytes_written, "bytes_written"),
-    GGS_FIELD(struct ggs_window_op, bytes_disk, "bytes_disk"),
+    GGS_FIELD(struct ggs_aggregate_op, ops, "ops"),
+    GGS_FIELD(struct ggs_aggregate_op, op_runs, "op_runs"),
+    GGS_FIELD(struct ggs_aggregate_op, wall_ns, "wall_ns"),
+    GGS_FIELD(struct ggs_aggregate_op, busy_ns, "busy_ns"),
+    GGS_FIELD(struct ggs_aggregate_op, wait_ns, "wait_ns"),
+    GGS_FIELD(struct ggs_aggregate_op, bytes_read, "bytes_read"),
+    GGS_FIELD(struct ggs_aggregate_op, bytes_written, "bytes_written"),
+    GGS_FIELD(struct ggs_aggregate_op, bytes_disk, "bytes_disk"),
     {0},
 };
 
-static void put_lanes(struct ggs_json * json, const struct ggs_window * window) {
+static void put_lanes(struct ggs_json * json, const struct ggs_aggregate * window) {
     ggs_json_array(json, "by_lane");
     for (uint64_t i = 0; i < window->n_by_lane; i++) {
-        const struct ggs_window_lane * lane = &window->by_lane[i];
+        const struct ggs_aggregate_lane * lane = &window->by_lane[i];
         ggs_json_object_inline(json, NULL);
         ggs_json_u64(json, "lane", lane->lane);
         ggs_json_u64(json, "busy_ns", (uint64_t) (lane->busy_ns + 0.5));
@@ -28,7 +28,7 @@ static void put_lanes(struct ggs_json * json, const struct ggs_window * window) 
     ggs_json_end(json);
 }
 
-static void put_machine(struct ggs_json * json, const struct ggs_window * window) {
+static void put_machine(struct ggs_json * json, const struct ggs_aggregate * window) {
     if (window->has_faults) {
         ggs_json_object_inline(json, "faults");
         ggs_json_u64(json, "minor", window->faults.minor);
@@ -48,11 +48,11 @@ static void put_machine(struct ggs_json * json, const struct ggs_window * window
     }
 }
 
-void ggs_window_write(struct ggs_json * json, const struct ggs_trace * trace, const struct ggs_window * window) {
-    static const struct ggs_field op[]      = {GGS_FIELD(struct ggs_window_op, op, "op"), {0}};
-    static const struct ggs_field tensors[] = {GGS_FIELD(struct ggs_window_tensor, name, "name"),
-                                               GGS_FIELD(struct ggs_window_tensor, reads, "reads"),
-                                               GGS_FIELD(struct ggs_window_tensor, bytes, "bytes_read"),
+void ggs_aggregate_write(struct ggs_json * json, const struct ggs_trace * trace, const struct ggs_aggregate * window) {
+    static const struct ggs_field op[]      = {GGS_FIELD(struct ggs_aggregate_op, op, "op"), {0}};
+    static const struct ggs_field tensors[] = {GGS_FIELD(struct ggs_aggregate_tensor, name, "name"),
+                                               GGS_FIELD(struct ggs_aggregate_tensor, reads, "reads"),
+                                               GGS_FIELD(struct ggs_aggregate_tensor, bytes, "bytes_read"),
                                                {0}};
     uint64_t                      n         = window->n_by_tensor < TENSORS_MOST ? window->n_by_tensor : TENSORS_MOST;
     ggs_json_object(json, NULL);
