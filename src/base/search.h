@@ -7,15 +7,15 @@
 
 #include <stdint.h>
 
-#define ggs_search(n, at, condition)                         \
-    __extension__({                                          \
-        uint64_t ggs_low_ = 0, ggs_high_ = (n);              \
-        while (ggs_low_ < ggs_high_) {                       \
+#define ggs_search(n, at, condition)                             \
+    __extension__({                                              \
+        uint64_t ggs_low_ = 0, ggs_high_ = (n);                  \
+        while (ggs_low_ < ggs_high_) {                           \
             uint64_t at = ggs_low_ + (ggs_high_ - ggs_low_) / 2; \
-            if (condition)                                   \
-                ggs_low_ = at + 1;                           \
-            else                                             \
-                ggs_high_ = at;                              \
-        }                                                    \
-        ggs_low_;                                            \
+            if (condition)                                       \
+                ggs_low_ = at + 1;                               \
+            else                                                 \
+                ggs_high_ = at;                                  \
+        }                                                        \
+        ggs_low_;                                                \
     })

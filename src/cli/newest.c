@@ -20,7 +20,8 @@ struct candidate {
 };
 
 static int newer_first(const void * left, const void * right) {
-    const struct timespec *a = &((const struct candidate *) left)->changed, *b = &((const struct candidate *) right)->changed;
+    const struct timespec *a = &((const struct candidate *) left)->changed,
+                          *b = &((const struct candidate *) right)->changed;
     if (a->tv_sec != b->tv_sec) return a->tv_sec > b->tv_sec ? -1 : 1;
     return a->tv_nsec == b->tv_nsec ? 0 : a->tv_nsec > b->tv_nsec ? -1 : 1;
 }
@@ -46,11 +47,13 @@ int ggs_newest_find(char path[PATH_MAX], struct ggs_error * error) {
     DIR * entries = opendir(folder);
     path[0]       = '\0';
     for (struct dirent * entry; entries != NULL && (entry = readdir(entries)) != NULL;) {
-        if (entry->d_name[0] == '.' || snprintf(name, sizeof(name), "%s/%s", folder, entry->d_name) >= (int) sizeof(name))
+        if (entry->d_name[0] == '.' ||
+            snprintf(name, sizeof(name), "%s/%s", folder, entry->d_name) >= (int) sizeof(name))
             continue;
         if (stat(name, &info) != 0 || !S_ISDIR(info.st_mode) || !ggs_experiment_is_one(name)) continue;
         char * copy = strdup(name);
-        if (copy == NULL || !ggs_array_push(candidates, n, capacity, (struct candidate){copy, info.st_mtim})) free(copy);
+        if (copy == NULL || !ggs_array_push(candidates, n, capacity, (struct candidate){copy, info.st_mtim}))
+            free(copy);
     }
     if (entries != NULL) closedir(entries);
     if (n > 0) qsort(candidates, n, sizeof(*candidates), newer_first);
@@ -60,8 +63,9 @@ int ggs_newest_find(char path[PATH_MAX], struct ggs_error * error) {
     }
     free(candidates);
     if (path[0] != '\0') return 0;
-    return ggs_fail(error, GGS_ABSENT,
-                    "there is no recording in %s%s that holds something; name a directory, or record one: ggscope run -m "
-                    "MODEL.gguf -p \"Once upon a time\" -n 16",
-                    folder[0] == '/' ? "" : "./", folder);
+    return ggs_fail(
+        error, GGS_ABSENT,
+        "there is no recording in %s%s that holds something; name a directory, or record one: ggscope run -m "
+        "MODEL.gguf -p \"Once upon a time\" -n 16",
+        folder[0] == '/' ? "" : "./", folder);
 }

@@ -116,7 +116,7 @@ static char in_ascii(uint32_t point) {
         default:
             break;
     }
-    if (point > 0x2503 && point <= 0x257f) return '+'; // corners
+    if (point > 0x2503 && point <= 0x257f) return '+';  // corners
     if (point >= 0x258d && point <= 0x258f) return '.'; // less than half of a cell
     if (point >= 0x2581 && point <= 0x2584) return '.';
     if (point >= 0x2580 && point <= 0x259f) return '#';

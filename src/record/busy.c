@@ -22,8 +22,9 @@ static bool read_busy(uint64_t * ns) {
     uint64_t t[8] = {0};
     FILE *   file = fopen("/proc/stat", "re");
     if (file == NULL) return false;
-    int n = fscanf(file, "cpu %" SCNu64 " %" SCNu64 " %" SCNu64 " %" SCNu64 " %" SCNu64 " %" SCNu64 " %" SCNu64 " %" SCNu64, &t[0], &t[1], &t[2],
-                   &t[3], &t[4], &t[5], &t[6], &t[7]);
+    int n =
+        fscanf(file, "cpu %" SCNu64 " %" SCNu64 " %" SCNu64 " %" SCNu64 " %" SCNu64 " %" SCNu64 " %" SCNu64 " %" SCNu64,
+               &t[0], &t[1], &t[2], &t[3], &t[4], &t[5], &t[6], &t[7]);
     fclose(file);
     *ns = (t[0] + t[1] + t[2] + t[5] + t[6] + t[7]) * (1000000000u / (uint64_t) sysconf(_SC_CLK_TCK));
     return n == 8;
