@@ -35,7 +35,7 @@ static void print_buffers(const struct ggs_trace * trace) {
         } else {
             ggs_table_cell(table, "%.3f s", (double) b->end_ns / 1e9);
         }
-        ggs_table_cell(table, "%s", b->file != 0 ? "mapped file" : "");
+        ggs_table_cell(table, "%s", b->file != 0 ? "mapped file" : b->device != 0 ? "device memory" : "");
     }
     print_table(table);
 }

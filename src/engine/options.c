@@ -41,6 +41,8 @@ const struct ggs_runner_form ggs_runner_forms[GGS_RUN_OPTIONS] = {
     [GGS_RUN_NO_REPACK] = {"no-repack", "--no-repack", "--no-repack", NULL,
                            "Keep the weights in the layout of the file", 3, SWITCH},
 
+    [GGS_RUN_FLASH_ATTN] = {"flash-attn", "--flash-attn", "-fa", "MODE",
+                            "Flash attention: on, off or auto (auto); also -fa", 3, TEXT},
     [GGS_RUN_GPU_LAYERS] = {"gpu-layers", "--gpu-layers", "-ngl", "N",
                             "Put the weights of N layers on devices (0); also -ngl", 5, GGS_VALUE_WHOLE, 0,
                             MOST_TOKENS},

@@ -40,6 +40,7 @@ static const struct {
     [GGS_RUN_NO_REPACK]            = {EXPERIMENT, "no_repack"},
     [GGS_RUN_GPU_LAYERS]           = {EXPERIMENT, "gpu_layers"},
     [GGS_RUN_DEVICE]               = {EXPERIMENT, "device"},
+    [GGS_RUN_FLASH_ATTN]           = {EXPERIMENT, "flash_attn"},
     [GGS_RUN_SPLIT_MODE]           = {EXPERIMENT, "split_mode"},
     [GGS_RUN_MAIN_GPU]             = {EXPERIMENT, "main_gpu"},
     [GGS_RUN_OVERRIDE_TENSOR]      = {EXPERIMENT, "override_tensor"},

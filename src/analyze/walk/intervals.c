@@ -106,3 +106,15 @@ void ggs_intervals_of_models(const struct ggs_intervals * sets, const struct ggs
         *touched += size == 0 ? all : ggs_intervals_inside(&sets[i], 0, size);
     }
 }
+
+uint64_t ggs_intervals_besides(const struct ggs_intervals * sets, const struct ggs_intervals * others,
+                               const struct ggs_trace * trace) {
+    uint64_t sum = 0;
+    for (uint64_t i = 0; i < trace->n_files; i++) {
+        for (uint64_t k = 0; trace->models[i] && k < sets[i].n; k++) {
+            const struct ggs_interval * part = &sets[i].data[k];
+            sum += part->end - part->begin - ggs_intervals_inside(&others[i], part->begin, part->end);
+        }
+    }
+    return sum;
+}

@@ -165,7 +165,7 @@ static int add_seen(struct ggs_model_map * map, struct ggs_trace * trace, const 
 static void mark_copied(struct ggs_model_map * map, const struct ggs_trace * trace) {
     for (uint64_t i = 0; i < trace->n_tensors; i++) {
         const struct ggs_tensor * t = &trace->tensors[i];
-        if (t->source != GGS_SOURCE_BUFFER || t->origin_file == 0) continue;
+        if (t->source == GGS_SOURCE_DISK || t->origin_file == 0) continue;
         int64_t place = ggs_model_map_find(map, t->origin_file, t->origin_offset);
         if (place >= 0) map->places[place].copied = true;
     }

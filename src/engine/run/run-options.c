@@ -125,6 +125,7 @@ int ggs_run_options_parse(struct ggs_run_options * options, int argc, char ** ar
             .main_gpu        = number_of(&parse, GGS_RUN_MAIN_GPU, 0),
             .device          = values[GGS_RUN_DEVICE],
             .split_mode      = values[GGS_RUN_SPLIT_MODE],
+            .flash_attn      = values[GGS_RUN_FLASH_ATTN],
             .override_tensor = values[GGS_RUN_OVERRIDE_TENSOR],
             .seed            = number_of(&parse, GGS_RUN_SEED, 0),
             .temperature     = values[GGS_RUN_TEMPERATURE] == NULL ? likely : strtof(values[GGS_RUN_TEMPERATURE], NULL),

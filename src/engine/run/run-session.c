@@ -213,10 +213,26 @@ static struct llama_sampler * new_sampler(const struct ggs_run_options * options
     return chain;
 }
 
+static int choose_flash_attention(const char * mode, struct llama_context_params * params, struct ggs_error * error) {
+    bool on = strcmp(mode, "on") == 0, off = strcmp(mode, "off") == 0;
+    if (!on && !off && strcmp(mode, "auto") != 0)
+        return ggs_fail(error, GGS_USAGE, "--flash-attn is on, off or auto, not '%s'", mode);
+#ifdef HAVE_LLAMA_FLASH_ATTN_TYPE
+    params->flash_attn_type = on    ? LLAMA_FLASH_ATTN_TYPE_ENABLED
+                              : off ? LLAMA_FLASH_ATTN_TYPE_DISABLED
+                                    : LLAMA_FLASH_ATTN_TYPE_AUTO;
+#else
+    params->flash_attn = on; // older releases choose nothing by themselves
+#endif
+    return 0;
+}
+
 int ggs_session_start(struct ggs_session * session, const struct ggs_run_options * options, uint32_t prompt,
                       struct ggs_error * error) {
     struct llama_context_params params = llama_context_default_params();
     int                         status = context_size(session, options, prompt, &params.n_ctx, error);
+    if (status == 0 && options->flash_attn != NULL)
+        status = choose_flash_attention(options->flash_attn, &params, error);
     if (status < 0) return status;
     if (options->batch > 0) params.n_batch = options->batch;
     if (options->ubatch > 0) params.n_ubatch = options->ubatch;

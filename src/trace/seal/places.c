@@ -166,7 +166,7 @@ static struct ggs_live_buffer * by_address(struct ggs_places * places, uint64_t 
 }
 
 void ggs_places_buffer(struct ggs_places * places, const struct ggs_journal_buffer * buffer, const char * type,
-                       size_t length, int64_t ns) {
+                       size_t length, uint64_t device, int64_t ns) {
     uint64_t * index = ggs_map_put(&places->buffer_numbers, ggs_map_key_number(buffer->id));
     if (index == NULL) ggs_writer_fail_memory(places->writer);
     if (index == NULL || *index != 0) return; // a number that was used before is damage; the first one counts
@@ -182,7 +182,8 @@ void ggs_places_buffer(struct ggs_places * places, const struct ggs_journal_buff
                                          .load     = places->load,
                                          .file     = file_of(places, area),
                                          .begin_ns = ns,
-                                         .end_ns   = -1}};
+                                         .end_ns   = -1,
+                                         .device   = device}};
     *index = places->n_buffers;
 }
 
@@ -318,7 +319,7 @@ struct ggs_place ggs_places_find(struct ggs_places * places, const struct ggs_jo
     if (buffer == NULL && address != 0) buffer = by_address(places, address);
     if (buffer != NULL) {
         note(buffer, tensor, name);
-        place.source = GGS_SOURCE_BUFFER;
+        place.source = buffer->row.device != 0 ? GGS_SOURCE_VRAM : GGS_SOURCE_BUFFER;
         place.buffer = buffer->row.buffer;
         if (address >= buffer->row.address) place.buffer_offset = address - buffer->row.address;
     }

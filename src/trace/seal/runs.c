@@ -299,7 +299,10 @@ static void write_run(struct ggs_runs * runs, struct ggs_open_run * open) {
     }
     write_held(runs, row, device);
     ggs_device_ops_write(runs, open, pull.graph);
-    if (row->flags & GGS_RUN_INTERRUPTED) row->end_ns = pull.last_ns;
+    if (row->flags & GGS_RUN_INTERRUPTED) {
+        row->flags &= ~(uint64_t) GGS_RUN_OPAQUE;
+        row->end_ns = pull.last_ns;
+    }
     if (row->flags & GGS_RUN_OPAQUE) {
         struct ggs_lod_lane * lane  = ggs_lods_lane(runs->lods, device, -1, 0);
         struct ggs_op_run     whole = {
@@ -377,7 +380,8 @@ void ggs_runs_begin(struct ggs_runs * runs, const struct ggs_journal_run * run, 
                                                                      .os_thread = run->os_thread,
                                                                      .flags     = GGS_RUN_OPAQUE}};
     runs->last                 = run->run;
-    open->placed               = ggs_steps_run(runs->steps, &open->row);
+    ggs_devices_seen(runs->devices, open->row.device, GGS_SEEN_GRAPHS);
+    open->placed = ggs_steps_run(runs->steps, &open->row);
     write_front(runs);
 }
 
@@ -426,12 +430,13 @@ void ggs_runs_done(struct ggs_runs * runs, struct ggs_open_run * open) {
     ggs_observed_tell(runs->observed, runs->n_open > 0 ? runs->open[0].row.begin_ns : ns);
 }
 
-void ggs_runs_finish(struct ggs_runs * runs, int64_t ns) {
+void ggs_runs_finish(struct ggs_runs * runs, int64_t ns, bool ended) {
     for (size_t i = 0; i < runs->n_open; i++) {
         struct ggs_open_run * open = &runs->open[i];
         if (open->submitted) {
             open->done = true;
-            open->row.flags |= GGS_RUN_RESULTS_UNSEEN;
+            // Of a program that was killed nothing says that the device did any of it.
+            open->row.flags |= ended ? GGS_RUN_RESULTS_UNSEEN : GGS_RUN_RESULTS_UNSEEN | GGS_RUN_INTERRUPTED;
         } else if (!open->done) {
             interrupt(open);
         }
