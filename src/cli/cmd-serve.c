@@ -173,7 +173,7 @@ static void stop(struct ggs_server * server, const struct ggs_experiments * expe
 // ---- the verb ----
 
 static int serve(const struct arguments * arguments, const sigset_t * signals, struct ggs_error * error) {
-    struct ggs_experiments * experiments;
+    struct ggs_experiments * experiments = NULL;
     struct ggs_server *      server;
     char                     page[PATH_MAX] = "";
     struct looking           looking        = {0};
