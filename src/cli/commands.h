@@ -36,5 +36,7 @@ int cmd_prove(int argc, char ** argv);
 int cmd_buffers(int argc, char ** argv);
 int cmd_requests(int argc, char ** argv);
 int cmd_diff(int argc, char ** argv);
+int cmd_sql(int argc, char ** argv);
+int cmd_bench(int argc, char ** argv);
 int cmd_serve(int argc, char ** argv);
 int cmd_report(int argc, char ** argv);

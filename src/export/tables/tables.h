@@ -194,6 +194,7 @@ struct ggs_sink {
     void * context;
     struct ggs_export * export;
     const struct ggs_flat_table * table;
+    uint64_t                      columns; // only these are looked at, as bits; the cells of others are null. 0: all
 };
 
 // A row from its parts; those that no column looks at may be NULL.
