@@ -95,7 +95,7 @@ export function MemoryBars() {
             )}
             {liveRows.map((row, i) => (
                 <div class="track" key={row.track.key}>
-                    <Side title={i === 0 ? "BUFFER" : `VRAM ${row.track.title}`} line={size(row) ? bytes(size(row)) : "nothing allocated"} paint={livePaint} more="" />
+                    <Side title={i === 0 ? "BUFFER" : liveRows.length === 2 ? "VRAM" : row.track.title} line={size(row) ? bytes(size(row)) : "nothing allocated"} paint={livePaint} more="" />
                     <div class="picture">
                         {width > 0 && size(row) > 0 && (
                             <Tracks
