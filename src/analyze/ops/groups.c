@@ -224,7 +224,8 @@ static int by_wall(const void * a, const void * b) {
 
 static int by_order(const void * a, const void * b) {
     const struct ggs_group *x = a, *y = b;
-    return x->order < y->order ? -1 : x->order > y->order;
+    if (x->order != y->order) return x->order < y->order ? -1 : 1;
+    return strcmp(x->name, y->name); // devices, after the numbers
 }
 
 static int walk_ops(struct pass * pass, struct ggs_trace * trace, const struct ggs_totals_range * range,
