@@ -99,11 +99,18 @@ enum { OUT_OF_THE_WAY = 700 };
 static int         held_spool = -1;
 static struct stat held_info;
 
-static void hold_spool(void) {
+// A host that closed our file may have one of its own there.
+static bool is_held(void) {
+    struct stat info;
+    return held_spool >= 0 && fstat(held_spool, &info) == 0 && info.st_dev == held_info.st_dev &&
+           info.st_ino == held_info.st_ino;
+}
+
+static bool open_spool(void) {
     int fd = open(spool, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-    if (fd < 0 || !ggs_lock_mark(fd) || fstat(fd, &held_info) != 0) {
+    if (fd < 0 || fstat(fd, &held_info) != 0) {
         if (fd >= 0) close(fd);
-        return;
+        return false;
     }
     held_spool = fcntl(fd, F_DUPFD_CLOEXEC, OUT_OF_THE_WAY);
     if (held_spool < 0) {
@@ -111,19 +118,22 @@ static void hold_spool(void) {
     } else {
         close(fd);
     }
+    return true;
 }
 
-// In a child that goes on without exec: it does not record. A host that closed our file may have one of its own there.
 static void let_spool_go(void) {
-    struct stat info;
-    if (held_spool >= 0 && fstat(held_spool, &info) == 0 && info.st_dev == held_info.st_dev &&
-        info.st_ino == held_info.st_ino)
-        close(held_spool);
+    if (is_held()) close(held_spool);
     held_spool = -1;
 }
 
+// From the start, so that a program whose ggscope is killed is not taken for one that ended before it computed anything.
+static void hold_spool(bool records) {
+    if (!is_held() && !open_spool()) return;
+    if (!(records ? ggs_lock_mark(held_spool) : ggs_lock_expect(held_spool))) let_spool_go();
+}
+
 static void child_of_fork(void) {
-    if (!ggs_sandboxed()) let_spool_go();
+    if (!ggs_sandboxed()) let_spool_go(); // a child that goes on without exec does not record
     // The child shares our mappings: it must not write there, also not the end of what this thread was doing. No lock is taken in it,
     // because a thread that it does not have may hold it: while the state is off, only ggs_resolve takes one.
     set_state(GGS_CAPTURE_OFF);
@@ -168,6 +178,7 @@ __attribute__((constructor)) static void constructor(void) {
     ggs_prove_wanted     = getenv("GGSCOPE_PROVE") != NULL;
     ggs_residency_wanted = getenv("GGSCOPE_RESIDENCY") != NULL;
     settings_of_environment();
+    hold_spool(false);
     pthread_atfork(NULL, NULL, child_of_fork);
     set_state(GGS_CAPTURE_ASLEEP);
     // A program that links the engine is the one to be recorded: what it starts is not. A wrapper script hands us on.
@@ -210,6 +221,7 @@ static int move_to_own_directory(void) {
     memcpy(output, own, sizeof(output));
     snprintf(spool, sizeof(spool), "%.*s/spool", (int) sizeof(spool) - 8, output);
     settings_of_environment();
+    let_spool_go();
     return make_directories();
 }
 
@@ -342,9 +354,10 @@ static void start(void) {
             ggs_capture_give_up("cannot write to %s: %s: the program runs on, nothing is recorded", spool,
                                 strerror(errno));
         }
+        let_spool_go();
         return;
     }
-    hold_spool();
+    hold_spool(true);
     forget_environment();
     tell_process();
     tell_engine();

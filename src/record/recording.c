@@ -389,7 +389,7 @@ static int finish(struct attempt * attempt, int wait_status) {
     struct ggs_error       error;
     struct ggs_seal_result result;
     bool                   quiet = attempt->recording->quiet;
-    if (ggs_lock_is_shared(attempt->place.lock)) {
+    if (ggs_lock_is_written(attempt->place.lock)) {
         fprintf(
             stderr,
             "ggscope: a process that the program started is still being recorded; when it has ended: ggscope seal %s\n",

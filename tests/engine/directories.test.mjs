@@ -136,6 +136,26 @@ test("killed before the first segment: the next recording removes what was left 
     assert.equal(run(ggscope, ["record", "-q", "--force", "-o", directory, "--", ...generate("-n", "2")]).status, 0);
 });
 
+test("a program whose ggscope was killed before it computed anything is live, and sealed after its end", async () => {
+    const directory = fresh(), begun = scratch("begun"), go = scratch("go-on");
+    const script = `: > ${begun}; while [ ! -e ${go} ]; do sleep 0.02; done; exec ${quoted(generate("-n", "3"))} > /dev/null 2>&1`; // nobody reads its output any more
+    const killed = start(["-q", "-o", directory, "--", "sh", "-c", script]);
+    await until(() => existsSync(begun), "the program");
+    killed.child.kill("SIGKILL");
+    await killed.ended;
+    refused(["seal", directory], /still being recorded/);
+    refused(["check", directory], /still being recorded/);
+    refused(["record", "--force", "-o", directory, "--", ...generate("-n", "2")], /is being recorded to/);
+    const place = readlinkSync(join(directory, "spool"));
+    output(ggscope, ["record", "-q", "-o", fresh(), "--", ...generate("-n", "2")]);
+    assert.ok(existsSync(place), "swept away under a program that lives");
+    writeFileSync(go, "");
+    await until(() => run(ggscope, ["seal", "-q", directory]).status === 0, "the seal");
+    assert.equal(run(ggscope, ["check", directory]).status, 0);
+    assert.match(output(ggscope, ["stats", directory]), /tokens +3 steps/);
+    assert.ok(!existsSync(place));
+});
+
 test("what can still be sealed is not swept away", async () => {
     const directory = fresh();
     const killed = start(["-q", "-o", directory, "--", ...generate("-n", "2000")]);
