@@ -99,7 +99,8 @@ enum ggs_trace_table {
     GGS_TABLE_DEVICES        = 30, // struct ggs_device; row number = device - 1
     GGS_TABLE_LANES          = 31, // struct ggs_lane; row number = lane - 1
     GGS_TABLE_KERNELS        = 32, // struct ggs_kernel, by run
-    GGS_TABLE_COUNT          = 33,
+    GGS_TABLE_MEMORY_CHANGES = 33, // struct ggs_memory_change, in order of time
+    GGS_TABLE_COUNT          = 34,
 };
 
 enum ggs_column_type {
@@ -196,6 +197,7 @@ struct ggs_buffer {
     int64_t  begin_ns; // allocated
     int64_t  end_ns;   // freed, -1 if it never was
     uint64_t process;
+    uint64_t device; // whose own memory it is, 0 for the host's
 };
 
 struct ggs_type {
@@ -210,7 +212,13 @@ struct ggs_op {
     uint64_t name; // string
 };
 
-enum ggs_memory_source { GGS_SOURCE_NONE = 0, GGS_SOURCE_DISK = 1, GGS_SOURCE_BUFFER = 2, GGS_SOURCE_COUNT = 3 };
+enum ggs_memory_source {
+    GGS_SOURCE_NONE   = 0,
+    GGS_SOURCE_DISK   = 1, // in a mapping of a file
+    GGS_SOURCE_BUFFER = 2, // anywhere else in the host's memory
+    GGS_SOURCE_VRAM   = 3, // in a buffer in a device's own memory
+    GGS_SOURCE_COUNT  = 4,
+};
 
 // A tensor as some graph saw it; the same tensor in several graphs is one row.
 struct ggs_tensor {
@@ -266,7 +274,8 @@ enum ggs_phase {
     GGS_PHASE_MIXED    = 3,
     GGS_PHASE_WARMUP   = 4,
     GGS_PHASE_VERIFY   = 5, // a batch that checks drafted tokens
-    GGS_PHASE_COUNT    = 6,
+    GGS_PHASE_GRAPH    = 6, // no tokens: the program is none of llama.cpp's, and the step is a graph run
+    GGS_PHASE_COUNT    = 7,
 };
 
 enum ggs_run_flags {
@@ -322,6 +331,7 @@ struct ggs_decode {
     int64_t  end_ns; // -1: no end was seen
     int64_t  status;
     uint64_t process;
+    uint64_t embeddings; // 1: the program took embeddings from it
 };
 
 struct ggs_step {
@@ -424,6 +434,32 @@ struct ggs_context {
     uint64_t model;
     uint64_t memory;
     int64_t  begin_ns;
+    uint64_t process;
+    uint64_t target; // the context that it drafts tokens for, + 1; 0 for none
+};
+
+enum ggs_memory_change_kind {
+    GGS_MEMORY_CLEAR  = 1, // everything was dropped
+    GGS_MEMORY_REMOVE = 2, // cells of `sequence` (all of them, if negative) at positions [from, to)
+    GGS_MEMORY_COPY   = 3, // `other` has them too
+    GGS_MEMORY_KEEP   = 4, // all but `sequence` were dropped
+    GGS_MEMORY_ADD    = 5, // `delta` was added to their positions
+    GGS_MEMORY_DIVIDE = 6, // their positions were divided by `delta`
+    GGS_MEMORY_COUNT  = 7,
+};
+
+// What a program did to the sequences in a context's memory. Negative `from` and `to` are open.
+struct ggs_memory_change {
+    uint64_t decode; // the newest one that had begun, 0 for none
+    uint64_t context;
+    uint64_t kind; // enum ggs_memory_change_kind
+    int64_t  sequence;
+    int64_t  other; // -1 if it has none
+    int64_t  from;
+    int64_t  to;
+    int64_t  delta;
+    int64_t  begin_ns;
+    int64_t  step; // the newest one that had begun, -1 for none
     uint64_t process;
 };
 
@@ -534,6 +570,9 @@ struct ggs_kernel {
     int64_t  begin_ns;
     uint64_t duration_ns;
     uint64_t flags;
+    uint64_t bytes;                     // of a copy or set, 0 for a kernel
+    uint64_t grid_x, grid_y, grid_z;    // blocks of a kernel, 0 for a copy or set
+    uint64_t block_x, block_y, block_z; // threads of a block
 };
 
 // ---- what the machine did ----

@@ -11,7 +11,7 @@
 // output of every verb and every route. Keys follow these rules:
 //
 //   - Where docs/tables.md has a column, the key is its name: bytes_read, begin_ns, wait_ns, buffer, tensor, run, node, layer, thread, ...
-//     `token` is the number of a token step, `name` the name of a tensor, `op` the name of an operation. A sum has the name of what is summed.
+//     `token` is the number of a token step (of a graph run where `step_kind` says so), `name` the name of a tensor, `op` the name of an operation. A sum has the name of what is summed.
 //   - Times are integers in nanoseconds and end in _ns; sizes are integers in bytes: `bytes`, or bytes_WHAT.
 //   - Words of enums are those of analyze/walk/words.h.
 //   - A list of what is summed up by something is by_SOMETHING, and each of its entries says under the key `something` which one it is.

@@ -23,7 +23,7 @@ static void put_text(struct ggs_json * json, const char * key, const char * text
 }
 
 static void put_field(struct ggs_json * json, const char * key, const struct ggs_field * field, const void * object) {
-    const char * at = (const char *) object + field->offset;
+    const void * at = (const char *) object + field->offset;
     switch (field->type) {
         case GGS_FIELD_U64:
             if (field->word != NULL) {

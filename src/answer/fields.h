@@ -48,15 +48,15 @@ struct ggs_field {
         char *: GGS_FIELD_CHARS)
 
 #define GGS_FIELD(type, member, key) \
-    { key, offsetof(type, member), GGS_FIELD_TYPE(((type *) 0)->member), false, NULL }
+    { key, offsetof(type, member), GGS_FIELD_TYPE(((type){}).member), false, NULL }
 // null for what means "none": a negative number, an unsigned 0, an empty text.
 #define GGS_FIELD_OR_NULL(type, member, key) \
-    { key, offsetof(type, member), GGS_FIELD_TYPE(((type *) 0)->member), true, NULL }
+    { key, offsetof(type, member), GGS_FIELD_TYPE(((type){}).member), true, NULL }
 // A uint64_t as its word, or as true or false.
 #define GGS_FIELD_WORD(type, member, key, word) \
-    { key, offsetof(type, member), _Generic(((type *) 0)->member, uint64_t : GGS_FIELD_U64), false, word }
+    { key, offsetof(type, member), _Generic(((type){}).member, uint64_t : GGS_FIELD_U64), false, word }
 #define GGS_FIELD_BOOLEAN(type, member, key) \
-    { key, offsetof(type, member), _Generic(((type *) 0)->member, uint64_t : GGS_FIELD_FLAG), false, NULL }
+    { key, offsetof(type, member), _Generic(((type){}).member, uint64_t : GGS_FIELD_FLAG), false, NULL }
 
 // The members, into an object that is open.
 void ggs_fields_members(struct ggs_json * json, const struct ggs_field * fields, const void * object);

@@ -1,6 +1,7 @@
 #include "answer/paging.h"
 
 #include "analyze/walk/trace.h"
+#include "analyze/walk/words.h"
 
 bool ggs_paging_curve_next(struct ggs_paging_curve * curve, const struct ggs_paging * paging) {
     const struct ggs_paging_lru * lru    = &paging->lru;
@@ -98,6 +99,7 @@ void ggs_paging_write(struct ggs_json * json, const struct ggs_trace * trace, co
     struct ggs_paging_curve curve = {0};
     ggs_json_object(json, NULL);
     ggs_answer_experiment(json, trace);
+    ggs_json_string(json, "step_kind", ggs_word_step(trace));
     put_facts(json, paging);
     ggs_json_array(json, "budgets");
     for (unsigned i = 0; i < paging->n_budgets; i++) put_budget(json, trace, paging, options, &paging->budget[i]);

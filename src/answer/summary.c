@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "analyze/walk/words.h"
 #include "answer/answer.h"
 #include "answer/heat.h"
 #include "base/error.h"
@@ -130,7 +131,7 @@ static void put_model(struct ggs_json * json, const struct ggs_trace * trace, co
     const char * name  = NULL;
     uint64_t     bytes = 0;
     for (uint64_t i = 0; i < trace->n_files; i++) {
-        if (trace->files[i].gguf == 0) continue;
+        if (!trace->models[i]) continue;
         if (name == NULL) name = ggs_file_name(ggs_reader_string(trace->reader, trace->files[i].path));
         bytes += trace->files[i].size;
     }
@@ -170,7 +171,7 @@ static void put_counts(struct ggs_json * json, const struct ggs_overview * o) {
                                                GGS_FIELD(struct ggs_overview, slowest_ns, "duration_ns"),
                                                {0}};
     ggs_fields_members(json, fields, o);
-    ggs_answer_speed(json, o->generate_steps, o->generate_ns);
+    ggs_answer_speed(json, o->decoded_tokens, o->generate_ns + o->drafting_ns);
     if (o->slowest_step >= 0) {
         ggs_fields_object(json, "slowest_token", slowest, o);
     } else {
@@ -247,6 +248,7 @@ static int put_all(struct ggs_json * json, const struct ggs_summary * summary, s
     int status = put_prompt(trace, json, root, error);
     ggs_json_i64(json, "begin_ns", summary->overview->begin_ns);
     ggs_json_i64(json, "end_ns", summary->overview->end_ns);
+    ggs_json_string(json, "step_kind", ggs_word_step(trace));
     put_counts(json, summary->overview);
     put_lanes(json, trace, summary->overview);
     ggs_json_array_inline(json, "level_ns");

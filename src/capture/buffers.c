@@ -9,6 +9,7 @@ enum { MOST_BUFFERS = 4096 };
 struct entry {
     const void * buffer; // NULL: free
     uint64_t     id;
+    uint64_t     address, size;
 };
 
 static struct entry    entries[MOST_BUFFERS];
@@ -22,12 +23,12 @@ static struct entry * find(const void * buffer) {
     return NULL;
 }
 
-void ggs_buffer_add(const void * buffer, uint64_t id) {
+void ggs_buffer_add(const void * buffer, uint64_t id, uint64_t address, uint64_t size) {
     pthread_mutex_lock(&lock);
     struct entry * entry = find(buffer); // its memory may have been used by a buffer that we did not see die
     if (entry == NULL) entry = find(NULL);
     if (entry == NULL && n_entries < MOST_BUFFERS) entry = &entries[n_entries++];
-    if (entry != NULL) *entry = (struct entry){buffer, id};
+    if (entry != NULL) *entry = (struct entry){buffer, id, address, size};
     pthread_mutex_unlock(&lock);
 }
 
@@ -47,4 +48,14 @@ uint64_t ggs_buffer_id(const void * buffer) {
     uint64_t       id    = entry == NULL ? 0 : entry->id;
     pthread_mutex_unlock(&lock);
     return id;
+}
+
+bool ggs_buffer_holds(uint64_t address) {
+    bool held = false;
+    pthread_mutex_lock(&lock);
+    for (unsigned i = 0; !held && i < n_entries; i++)
+        held = entries[i].buffer != NULL && address >= entries[i].address &&
+               address - entries[i].address < entries[i].size;
+    pthread_mutex_unlock(&lock);
+    return held;
 }

@@ -5,6 +5,7 @@
 
 #include "base/ticks.h"
 #include "capture/capture.h"
+#include "capture/device/device.h"
 #include "capture/journal.h"
 #include "capture/losses.h"
 #include "capture/prove.h"
@@ -15,12 +16,23 @@
 _Thread_local struct ggs_nesting ggs_in;
 static uint64_t                  n_runs; // counted under the journal's lock
 
+// Which graph it really is, after a guess.
+static void look_again(const struct abi_graph * graph) {
+    ggs_in.guessed = false;
+    ggs_in.graph   = ggs_capture_recording() ? ggs_graphs_identify(graph, &ggs_engine) : NULL;
+    if (ggs_in.graph == NULL && ggs_capture_recording()) ggs_capture_stop_full();
+}
+
 void ggs_graph_run_enter(const struct abi_graph * graph, void * backend, const void * caller) {
-    if (ggs_in.depth++ > 0) return;
+    if (ggs_in.depth++ > 0) {
+        if (ggs_in.guessed) look_again(graph); // the CPU's after all
+        return;
+    }
     if (__builtin_expect(__atomic_load_n(&ggs_reads_loading, __ATOMIC_RELAXED) != 0, 0) && ggs_reads_settle())
         ggs_residency_tell(GGS_MOMENT_LOAD); // of a load whose end no hook saw
-    ggs_in.run   = 0;
-    ggs_in.flags = 0;
+    ggs_in.run     = 0;
+    ggs_in.flags   = 0;
+    ggs_in.guessed = false;
     if (ggs_prove_wanted) ggs_prove_enter();
     if (!ggs_capture_wake(caller) || graph == NULL || graph->n_nodes <= 0) return;
     if (ggs_engine.graph_n_nodes((void *) graph) != graph->n_nodes ||
@@ -28,7 +40,11 @@ void ggs_graph_run_enter(const struct abi_graph * graph, void * backend, const v
         ggs_capture_give_up("this ggml's graph is not laid out as expected: the program runs on, recording ends here");
         return;
     }
-    ggs_in.graph = ggs_graphs_identify(graph, &ggs_engine);
+    // To look at every node takes some 15 microseconds, in which a device would have nothing to do: there it is done while the device
+    // computes. The guess stands only if the process does not live to see the end of the call.
+    ggs_in.graph   = ggs_device_is_gpu(backend) ? ggs_graphs_guess(graph) : NULL;
+    ggs_in.guessed = ggs_in.graph != NULL;
+    if (!ggs_in.guessed) ggs_in.graph = ggs_graphs_identify(graph, &ggs_engine);
     if (ggs_in.graph == NULL) {
         ggs_capture_stop_full();
         return;
@@ -48,12 +64,14 @@ void ggs_graph_run_enter(const struct abi_graph * graph, void * backend, const v
     ggs_in.run = run.run;
 }
 
-void ggs_graph_run_leave(int64_t status) {
+void ggs_graph_run_leave(const struct abi_graph * graph, int64_t status) {
     if (--ggs_in.depth > 0) return;
     if (ggs_prove_wanted) ggs_prove_leave();
     if (ggs_in.run == 0) return; // its end is told though the spool may be full by now
     struct ggs_journal_run_end end = {.run = ggs_in.run, .status = status, .flags = ggs_in.flags};
     ggs_ticks_pair(&end.ticks, &end.monotonic_ns);
+    if (ggs_in.guessed) look_again(graph);
+    end.graph              = ggs_in.graph == NULL ? 0 : ggs_in.graph->id;
     struct ggs_piece piece = {&end, sizeof(end)};
     ggs_journal_append(GGS_JOURNAL_RUN_END, &piece, 1);
     ggs_in.run = 0;

@@ -1,6 +1,7 @@
 // Graph runs: the outermost of the engine's graph functions, which call each other, on each thread.
 #pragma once
 
+#include <stdbool.h>
 #include <stdint.h>
 
 #include "capture/ggml-abi.h"
@@ -11,16 +12,19 @@ struct ggs_nesting {
     unsigned                       depth; // of graph functions
     uint64_t                       run;   // graph run, 0: not recorded
     const struct ggs_known_graph * graph;
-    uint32_t                       flags; // enum ggs_run_flags, told at its end
+    bool                           guessed; // which graph it is will be seen at its end
+    uint32_t                       flags;   // enum ggs_run_flags, told at its end
     uint64_t                       schedule, decode;
     unsigned                       transfer_depth;
     unsigned                       alloc_depth;
+    unsigned                       memory_depth;  // in functions that change sequences
+    const void *                   embeddings_of; // the context of which it was told that its embeddings were taken
 };
 extern _Thread_local struct ggs_nesting ggs_in;
 
 // Around every graph function; only the outermost pair counts. `backend` is NULL for the CPU's own function, `caller` the hook's
 // return address.
 void ggs_graph_run_enter(const struct abi_graph * graph, void * backend, const void * caller);
-void ggs_graph_run_leave(int64_t status);
+void ggs_graph_run_leave(const struct abi_graph * graph, int64_t status);
 // Op runs of the run under way that were lost since `begin` (ticks); of no known run, if recording has ended before it.
 void ggs_graph_run_lost(unsigned reason, uint64_t count, uint64_t begin);

@@ -476,6 +476,25 @@ static void find_ops(const struct abi_functions * f) {
     };
 }
 
+// Graphs by where they lie: a scheduler keeps its own in one place for many runs.
+enum { PLACES = 64 };
+static struct {
+    const struct abi_graph *       graph;
+    const struct ggs_known_graph * known;
+} places[PLACES];
+
+static unsigned place_of(const struct abi_graph * graph) {
+    return (unsigned) (((uint64_t) graph * 0x9e3779b97f4a7c15u) >> 32) % PLACES;
+}
+
+const struct ggs_known_graph * ggs_graphs_guess(const struct abi_graph * graph) {
+    unsigned place = place_of(graph);
+    pthread_mutex_lock(&lock);
+    const struct ggs_known_graph * known = places[place].graph == graph ? places[place].known : NULL;
+    pthread_mutex_unlock(&lock);
+    return known != NULL && known->n_nodes == (uint32_t) graph->n_nodes ? known : NULL;
+}
+
 const struct ggs_known_graph * ggs_graphs_identify(const struct abi_graph *     graph,
                                                    const struct abi_functions * functions) {
     pthread_mutex_lock(&lock);
@@ -485,6 +504,9 @@ const struct ggs_known_graph * ggs_graphs_identify(const struct abi_graph *     
     while (v != NULL && (v->hash != hash || v->graph.n_nodes != (uint32_t) graph->n_nodes || !leaves_equal(v)))
         v = v->next;
     if (v == NULL) v = define(graph, hash, functions);
+    const struct ggs_known_graph * known = v == NULL ? NULL : &v->graph;
+    places[place_of(graph)].graph        = graph;
+    places[place_of(graph)].known        = known;
     pthread_mutex_unlock(&lock);
-    return v == NULL ? NULL : &v->graph;
+    return known;
 }

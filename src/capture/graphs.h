@@ -25,3 +25,6 @@ struct ggs_graph_ops {
 // Thread-safe; takes a lock.
 const struct ggs_known_graph * ggs_graphs_identify(const struct abi_graph *     graph,
                                                    const struct abi_functions * functions);
+
+// What was identified last in the same place, without looking at the nodes: the next run is mostly the same. NULL if nothing was.
+const struct ggs_known_graph * ggs_graphs_guess(const struct abi_graph * graph);

@@ -12,6 +12,7 @@
 #include "capture/capture.h"
 #include "capture/device/device.h"
 #include "capture/files.h"
+#include "capture/fills.h"
 #include "capture/ggml-abi.h"
 #include "capture/graph-run.h"
 #include "capture/hook.h"
@@ -33,7 +34,7 @@ EXPORT int ggml_backend_graph_compute_async(void * backend, struct abi_graph * g
     ggs_device_begin(backend, graph);
     int status = real(backend, graph);
     ggs_device_end();
-    ggs_graph_run_leave(status);
+    ggs_graph_run_leave(graph, status);
     return status;
 }
 
@@ -44,7 +45,7 @@ EXPORT int ggml_backend_graph_compute(void * backend, struct abi_graph * graph) 
     ggs_device_begin(backend, graph);
     int status = real(backend, graph);
     ggs_device_end();
-    ggs_graph_run_leave(status);
+    ggs_graph_run_leave(graph, status);
     return status;
 }
 
@@ -86,16 +87,28 @@ EXPORT int ggml_backend_sched_graph_compute(void * scheduler, struct abi_graph *
 
 // ---- buffers ----
 
+// The device in whose own memory a buffer of this type lies, "" for none: what repacks weights for the CPU cannot be read as host
+// memory either, but is no device.
+static const char * device_of(void * type) {
+    const struct abi_functions * f = &ggs_engine;
+    if (type == NULL || f->buffer_type_device == NULL || f->device_name == NULL || f->device_type == NULL) return "";
+    void * device = f->buffer_type_device(type);
+    int    kind   = device == NULL ? 0 : f->device_type(device);
+    return kind == 1 || kind == 2 ? f->device_name(device) : "";
+}
+
 static void tell_buffer(void * buffer) {
     if (buffer == NULL || !ggs_capture_recording()) return;
-    void *                    type     = ggs_engine.buffer_type(buffer);
-    const char *              name     = type == NULL ? "" : ggs_engine.buffer_type_name(type);
-    struct ggs_journal_buffer told     = {.address = (uint64_t) ggs_engine.buffer_base(buffer),
-                                          .size    = ggs_engine.buffer_size(buffer),
-                                          .host    = ggs_engine.buffer_is_host(buffer)};
-    struct ggs_piece          pieces[] = {{&told, sizeof(told)}, {name, strlen(name) + 1}};
-    if (ggs_journal_append_next(GGS_JOURNAL_BUFFER, pieces, 2, &told.id, &n_buffers) == 0)
-        ggs_buffer_add(buffer, told.id);
+    void *                    type   = ggs_engine.buffer_type(buffer);
+    const char *              name   = type == NULL ? "" : ggs_engine.buffer_type_name(type);
+    struct ggs_journal_buffer told   = {.address = (uint64_t) ggs_engine.buffer_base(buffer),
+                                        .size    = ggs_engine.buffer_size(buffer),
+                                        .host    = ggs_engine.buffer_is_host(buffer)};
+    const char *              device = told.host ? "" : device_of(type);
+    struct ggs_piece pieces[] = {{&told, sizeof(told)}, {name, strlen(name)}, {"\n", 1}, {device, strlen(device) + 1}};
+    if (ggs_journal_append_next(GGS_JOURNAL_BUFFER, pieces, 4, &told.id, &n_buffers) == 0)
+        ggs_buffer_add(buffer, told.id, told.address, told.host ? told.size : 0);
+    ggs_reads_expect_fills();
 }
 
 // A buffer type may make its buffer from another type's and rename it afterwards: only the outermost allocation knows.
@@ -153,6 +166,8 @@ static void tell_transfer(struct ggs_journal_transfer * transfer, const struct a
     size_t           length   = strnlen(tensor->name, ABI_NAME - 1);
     struct ggs_piece pieces[] = {{transfer, sizeof(*transfer)}, {tensor->name, length}, {"", 1}};
     ggs_journal_append(GGS_JOURNAL_TRANSFER, pieces, 3);
+    if (transfer->kind == GGS_TRANSFER_SET && ggs_reads_filling())
+        ggs_fills_set(transfer->to, (const void *) transfer->from, transfer->bytes);
 }
 
 // TRANSFER(kind, async, tensor, call): runs `call`, and tells of it if it is the outermost of nested transfers.
@@ -302,13 +317,30 @@ EXPORT void * llama_init_from_model(void * model, union abi_by_value params) {
     return context;
 }
 
+enum { MORE_SEQUENCES_MAX = 1 << 20 };
+
 static uint64_t tell_decode(void * context, const struct abi_batch * batch, bool encode) {
     uint32_t                  n    = batch->n_tokens < 0 ? 0 : (uint32_t) batch->n_tokens;
     struct ggs_journal_decode head = {.context = (uint64_t) context, .tokens = n, .encode = encode};
     head.has = (batch->token != NULL ? 1u : 0) | (batch->pos != NULL ? 2u : 0) | (batch->seq_id != NULL ? 4u : 0) |
                (batch->logits != NULL ? 8u : 0);
+    uint64_t more = 0; // sequences beyond a token's first
+    for (uint32_t i = 0; batch->seq_id != NULL && batch->n_seq_id != NULL && i < n; i++)
+        if (batch->seq_id[i] != NULL && batch->n_seq_id[i] > 1) more += (uint64_t) batch->n_seq_id[i] - 1;
+    if (more > MORE_SEQUENCES_MAX) more = 0;
     int32_t * numbers = calloc(n + 1, 3 * sizeof(int32_t) + 1);
-    if (numbers == NULL) return 0;
+    int32_t * pairs   = more > 0 ? calloc(more, 2 * sizeof(int32_t)) : NULL;
+    if (numbers == NULL) {
+        free(pairs);
+        return 0;
+    }
+    for (uint32_t i = 0; pairs != NULL && i < n; i++) {
+        for (int32_t k = 1; batch->seq_id[i] != NULL && k < batch->n_seq_id[i]; k++) {
+            pairs[2 * head.more]     = (int32_t) i;
+            pairs[2 * head.more + 1] = batch->seq_id[i][k];
+            head.more++;
+        }
+    }
     int32_t * tokens = numbers, *positions = numbers + n, *sequences = numbers + 2 * n;
     uint8_t * outputs = (uint8_t *) (numbers + 3 * n);
     for (uint32_t i = 0; i < n; i++) {
@@ -318,9 +350,12 @@ static uint64_t tell_decode(void * context, const struct abi_batch * batch, bool
             sequences[i] = batch->seq_id[i][0];
         if (batch->logits != NULL) outputs[i] = batch->logits[i] != 0;
     }
-    struct ggs_piece pieces[] = {{&head, sizeof(head)}, {numbers, n * (3 * sizeof(int32_t) + 1)}};
-    int              result   = ggs_journal_append_next(GGS_JOURNAL_DECODE, pieces, 2, &head.decode, &n_decodes);
+    struct ggs_piece pieces[] = {{&head, sizeof(head)},
+                                 {numbers, n * (3 * sizeof(int32_t) + 1)},
+                                 {pairs, 2 * sizeof(int32_t) * (uint64_t) head.more}};
+    int result = ggs_journal_append_next(GGS_JOURNAL_DECODE, pieces, head.more > 0 ? 3 : 2, &head.decode, &n_decodes);
     free(numbers);
+    free(pairs);
     return result == 0 ? head.decode : 0;
 }
 
@@ -329,8 +364,9 @@ static int decode(int (*real)(void *, union abi_by_value), void * context, union
                   const void * caller) {
     if (ggs_in.decode != 0 || !ggs_capture_wake(caller)) return real(context, *batch);
     if (batch->batch.n_tokens == 1) ggs_device_generates();
-    ggs_in.decode = tell_decode(context, &batch->batch, encode);
-    int status    = real(context, *batch);
+    ggs_in.embeddings_of = NULL;
+    ggs_in.decode        = tell_decode(context, &batch->batch, encode);
+    int status           = real(context, *batch);
     if (ggs_in.decode != 0 && ggs_capture_recording())
         ggs_journal_numbers(GGS_JOURNAL_DECODE_END, ggs_in.decode, (uint64_t) (int64_t) status, 0, 0, NULL);
     ggs_in.decode = 0;
@@ -354,28 +390,6 @@ EXPORT void llama_set_warmup(void * context, bool on) {
     REAL(llama_set_warmup);
     real(context, on);
     if (ggs_capture_recording()) ggs_journal_numbers(GGS_JOURNAL_WARMUP, (uint64_t) context, on, 0, 0, NULL);
-}
-
-// Releases differ in how a context's memory is cleared; the journal tells of the object that was given.
-EXPORT void llama_memory_clear(void * memory, bool data);
-EXPORT void llama_memory_clear(void * memory, bool data) {
-    REAL(llama_memory_clear);
-    real(memory, data);
-    if (ggs_capture_recording()) ggs_journal_numbers(GGS_JOURNAL_CLEAR, (uint64_t) memory, 0, 0, 0, NULL);
-}
-
-EXPORT void llama_kv_self_clear(void * context);
-EXPORT void llama_kv_self_clear(void * context) {
-    REAL(llama_kv_self_clear);
-    real(context);
-    if (ggs_capture_recording()) ggs_journal_numbers(GGS_JOURNAL_CLEAR, (uint64_t) context, 0, 0, 0, NULL);
-}
-
-EXPORT void llama_kv_cache_clear(void * context);
-EXPORT void llama_kv_cache_clear(void * context) {
-    REAL(llama_kv_cache_clear);
-    real(context);
-    if (ggs_capture_recording()) ggs_journal_numbers(GGS_JOURNAL_CLEAR, (uint64_t) context, 0, 0, 0, NULL);
 }
 
 // ---- the dynamic linker ----

@@ -2,7 +2,6 @@
 
 #include "capture/reads.h"
 
-#include <dlfcn.h>
 #include <errno.h>
 #include <pthread.h>
 #include <stdbool.h>
@@ -17,13 +16,12 @@
 #include "base/ticks.h"
 #include "capture/capture.h"
 #include "capture/files.h"
+#include "capture/fills.h"
 #include "capture/journal.h"
+#include "capture/libc.h"
 #include "capture/sandbox.h"
 #include "capture/thread.h"
 #include "trace/spool.h"
-
-#define EXPORT    __attribute__((visibility("default")))
-#define LIKELY(x) __builtin_expect(!!(x), 1)
 
 enum { TOGETHER = 4 << 20 }; // bytes: no more calls are told as one then
 
@@ -32,6 +30,8 @@ int ggs_reads_loading; // loads under way
 // ---- loads ----
 
 static int                    expected; // 1: a load whose end nobody tells is among them
+static int                    filling;  // 1: and weights may be read by hand
+static int                    by_llama; // 1: llama.cpp loads models here
 static _Thread_local uint64_t load;     // that the thread is in
 
 // Adjacent calls are told as one: a GGUF header is read in tens of thousands of pieces.
@@ -81,6 +81,7 @@ static void note(uint32_t kind, int file, uint64_t offset, uint64_t bytes, uint6
 }
 
 void ggs_reads_begin(uint64_t number) {
+    __atomic_store_n(&by_llama, 1, __ATOMIC_RELAXED);
     load = number;
     __atomic_add_fetch(&ggs_reads_loading, 1, __ATOMIC_RELAXED);
 }
@@ -101,7 +102,17 @@ void ggs_reads_expect(void) {
         __atomic_add_fetch(&ggs_reads_loading, 1, __ATOMIC_RELAXED);
 }
 
+void ggs_reads_expect_fills(void) {
+    if (__atomic_load_n(&by_llama, __ATOMIC_RELAXED) == 0 && __atomic_exchange_n(&filling, 1, __ATOMIC_RELAXED) == 0)
+        __atomic_add_fetch(&ggs_reads_loading, 1, __ATOMIC_RELAXED);
+}
+
+bool ggs_reads_filling(void) {
+    return __atomic_load_n(&filling, __ATOMIC_RELAXED) != 0;
+}
+
 int ggs_reads_settle(void) {
+    if (__atomic_exchange_n(&filling, 0, __ATOMIC_RELAXED) != 0) one_less();
     if (__atomic_exchange_n(&expected, 0, __ATOMIC_RELAXED) == 0) return 0;
     flush();
     one_less();
@@ -118,36 +129,8 @@ static inline bool loading(void) {
 
 // ---- the real functions ----
 
-static _Thread_local bool resolving; // dlsym may allocate, and an allocator may call us
-
-static void * look_up(const char * name) {
-    if (resolving) return NULL;
-    resolving       = true;
-    int    reason   = errno;
-    void * function = dlsym(RTLD_NEXT, name);
-    errno           = reason;
-    resolving       = false;
-    return function;
-}
-
-// Found before main, if that is possible: dlsym is not for signal handlers, nor for the children of a fork.
-#define REAL_FUNCTIONS(X) X(fread) X(read) X(pread) X(pread64) X(mmap) X(mmap64) X(madvise) X(posix_madvise) X(mlock)
-#define DECLARE(name)     static __typeof__(&name) next_##name;
-#define FIND(name)        __atomic_store_n(&next_##name, (__typeof__(&name)) look_up(#name), __ATOMIC_RELAXED);
-
-REAL_FUNCTIONS(DECLARE)
-
-__attribute__((constructor)) static void find_all(void) {
-    REAL_FUNCTIONS(FIND)
-}
-
-// NEXT(name): declares `real`, the function behind the hook `name`; NULL while the linker itself asks for memory.
-#define NEXT(name)                                                            \
-    __typeof__(&name) real = __atomic_load_n(&next_##name, __ATOMIC_RELAXED); \
-    if (!LIKELY(real != NULL)) {                                              \
-        FIND(name)                                                            \
-        real = __atomic_load_n(&next_##name, __ATOMIC_RELAXED);               \
-    }
+#define HOOKS(X) X(fread) X(read) X(pread) X(pread64) X(mmap) X(mmap64) X(madvise) X(posix_madvise) X(mlock)
+GGS_LIBC(HOOKS)
 
 // ---- read ----
 
@@ -180,9 +163,8 @@ static bool is_mere_copy(const FILE * stream, size_t size, size_t count) {
 #endif
 }
 
-EXPORT size_t fread(void * to, size_t size, size_t count, FILE * stream) {
-    NEXT(fread)
-    if (LIKELY(!loading()) || is_mere_copy(stream, size, count)) return real(to, size, count, stream);
+static size_t timed_fread(size_t (*real)(void *, size_t, size_t, FILE *), void * to, size_t size, size_t count,
+                          FILE * stream) {
     int     reason   = errno;
     int64_t at       = ftello(stream);
     int     file     = at < 0 ? -1 : ggs_files_find_open(fileno(stream));
@@ -202,19 +184,35 @@ EXPORT size_t fread(void * to, size_t size, size_t count, FILE * stream) {
     return n;
 }
 
+EXPORT size_t fread(void * to, size_t size, size_t count, FILE * stream) {
+    NEXT(fread)
+    if (LIKELY(!loading())) return real(to, size, count, stream);
+    int     reason = errno;
+    int64_t at     = ggs_reads_filling() ? ftello(stream) : -1;
+    errno          = reason;
+    bool   copied  = is_mere_copy(stream, size, count);
+    size_t n       = copied ? real(to, size, count, stream) : timed_fread(real, to, size, count, stream);
+    reason         = errno;
+    if (at >= 0) ggs_fills_read(to, n * size, fileno(stream), at);
+    errno = reason;
+    return n;
+}
+
 EXPORT ssize_t read(int fd, void * to, size_t size) {
     NEXT(read)
     if (!LIKELY(real != NULL)) return syscall(SYS_read, fd, to, size);
     if (LIKELY(!loading())) return real(fd, to, size);
     int   reason = errno;
     int   file   = ggs_files_find_open(fd);
-    off_t at     = file < 0 ? -1 : lseek(fd, 0, SEEK_CUR);
+    bool  fills  = ggs_reads_filling();
+    off_t at     = file < 0 && !fills ? -1 : lseek(fd, 0, SEEK_CUR);
     errno        = reason;
     if (at < 0) return real(fd, to, size);
     uint64_t begin = ggs_ticks_now();
     ssize_t  n     = real(fd, to, size);
     reason         = errno;
-    if (n > 0) note(GGS_READ_FILE, file, (uint64_t) at, (uint64_t) n, begin, ggs_ticks_now());
+    if (n > 0 && file >= 0) note(GGS_READ_FILE, file, (uint64_t) at, (uint64_t) n, begin, ggs_ticks_now());
+    if (n > 0 && fills) ggs_fills_read(to, (size_t) n, fd, at);
     errno = reason;
     return n;
 }
@@ -223,11 +221,13 @@ static ssize_t timed_pread(ssize_t (*real)(int, void *, size_t, off_t), int fd, 
     int reason = errno;
     int file   = ggs_files_find_open(fd);
     errno      = reason;
-    if (file < 0) return real(fd, to, size, at);
+    bool fills = ggs_reads_filling();
+    if (file < 0 && !fills) return real(fd, to, size, at);
     uint64_t begin = ggs_ticks_now();
     ssize_t  n     = real(fd, to, size, at);
     reason         = errno;
-    if (n > 0) note(GGS_READ_FILE, file, (uint64_t) at, (uint64_t) n, begin, ggs_ticks_now());
+    if (n > 0 && fills) ggs_fills_read(to, (size_t) n, fd, at);
+    if (n > 0 && file >= 0) note(GGS_READ_FILE, file, (uint64_t) at, (uint64_t) n, begin, ggs_ticks_now());
     errno = reason;
     return n;
 }

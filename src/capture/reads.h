@@ -5,6 +5,7 @@
 // children and in signal handlers too.
 #pragma once
 
+#include <stdbool.h>
 #include <stdint.h>
 
 extern int ggs_reads_loading; // read relaxed; 0 almost always
@@ -14,6 +15,9 @@ void ggs_reads_begin(uint64_t load);
 void ggs_reads_end(void);
 // A model file is about to be read. Outside of the above a load begins here, and lasts until a graph is computed.
 void ggs_reads_expect(void);
+// A buffer was made: outside of models that llama.cpp loads, what is read until a graph is computed may be weights (fills.h).
+void ggs_reads_expect_fills(void);
+bool ggs_reads_filling(void);
 // A graph is about to be computed: ends such a load. True if there was one.
 int ggs_reads_settle(void);
 // In the child of a fork.

@@ -13,7 +13,7 @@ _Thread_local void *       ggs_resolve_last;
 _Thread_local const void * ggscope_caller;
 uintptr_t                  ggs_resolve_other[2];
 
-enum { MOST_HOOKS = 64 };
+enum { MOST_HOOKS = 128 };
 static struct ggs_hook * known[MOST_HOOKS]; // hooks that hold bindings
 static unsigned          n_known;
 

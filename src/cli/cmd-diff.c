@@ -67,17 +67,17 @@ static void add_value(struct ggs_table * table, const char * title, uint64_t a, 
     ggs_table_cell(table, "%s", "");
 }
 
+static bool tokenless(const struct ggs_diff * d) {
+    return d->a.graph_steps > 0 && d->b.graph_steps > 0;
+}
+
 static void print_totals(const struct ggs_diff * d) {
     const struct ggs_totals *a = &d->a, *b = &d->b;
     struct ggs_table *       table = ggs_table_new();
-    ggs_table_column(table, "", GGS_LEFT);
-    ggs_table_column(table, "A", GGS_RIGHT);
-    ggs_table_column(table, "B", GGS_RIGHT);
-    ggs_table_column(table, "change", GGS_RIGHT);
-    ggs_table_column(table, "", GGS_LEFT);
+    ggs_table_columns(table, "|>A|>B|>change|");
     add_time(table, "a prompt step", &d->prompt);
-    add_time(table, "a generated token", &d->generate);
-    add_value(table, "token steps", a->steps, b->steps, false);
+    add_time(table, tokenless(d) ? "a graph run" : "a generated token", &d->generate);
+    add_value(table, tokenless(d) ? "graph runs" : "token steps", a->steps, b->steps, false);
     add_value(table, "threads", a->threads, b->threads, false);
     add_value(table, "ops", a->ops, b->ops, false);
     add_value(table, "op runs", a->op_runs, b->op_runs, false);
@@ -94,19 +94,19 @@ static void print_totals(const struct ggs_diff * d) {
     add_value(table, "lost", a->dropped, b->dropped, false);
     add_value(table, "buffers", a->buffers, b->buffers, false);
     add_value(table, "peak of buffers", a->peak_bytes, b->peak_bytes, true);
-    ggs_table_print(table, stdout, ggs_terminal_limit(stdout));
-    ggs_table_free(table);
+    ggs_table_end(table, stdout, ggs_terminal_limit(stdout));
 }
 
 static void print_alignment(const struct ggs_diff * d) {
     char a[GGS_NUMBER_LENGTH], b[GGS_NUMBER_LENGTH];
-    printf("\naligned   %s ops of %s token steps", ggs_format_count(a, d->ops), ggs_format_count(b, d->tokens));
+    printf("\naligned   %s ops of %s %s", ggs_format_count(a, d->ops), ggs_format_count(b, d->tokens),
+           tokenless(d) ? "graph runs" : "token steps");
     if (d->only_a + d->only_b > 0)
         printf("; only in A %s, only in B %s", ggs_format_count(a, d->only_a), ggs_format_count(b, d->only_b));
     putchar('\n');
     if (d->tokens_only_a + d->tokens_only_b > 0)
-        printf("tokens    only in A %s, only in B %s\n", ggs_format_count(a, d->tokens_only_a),
-               ggs_format_count(b, d->tokens_only_b));
+        printf("%s only in A %s, only in B %s\n", tokenless(d) ? "runs     " : "tokens   ",
+               ggs_format_count(a, d->tokens_only_a), ggs_format_count(b, d->tokens_only_b));
     if (d->bytes_differ > 0) printf("bytes     %s ops touch other amounts\n", ggs_format_count(a, d->bytes_differ));
     if (fabs(d->shift - 1) > 0.03)
         printf("shift     the typical op is %.0f %% %s in B; the machine may be why\n", 100 * fabs(d->shift - 1),
@@ -116,8 +116,8 @@ static void print_alignment(const struct ggs_diff * d) {
                ggs_format_count(b, d->choices));
 }
 
-static void item_cells(struct ggs_table * table, const struct ggs_diff_item * item) {
-    ggs_table_cell(table, "%s", item->prompt ? "prompt" : "token");
+static void item_cells(struct ggs_table * table, const struct ggs_diff * d, const struct ggs_diff_item * item) {
+    ggs_table_cell(table, "%s", item->prompt ? "prompt" : tokenless(d) ? "run" : "token");
     if (item->layer >= 0) {
         ggs_table_cell(table, "%d", item->layer);
     } else {
@@ -148,17 +148,10 @@ static void print_items(const struct ggs_diff * d, bool together) {
     enum { SHOWN = 15 };
     uint64_t           n     = 0;
     struct ggs_table * table = ggs_table_new();
-    ggs_table_column(table, "per", GGS_LEFT);
-    ggs_table_column(table, "layer", GGS_RIGHT);
-    ggs_table_column(table, "op", GGS_LEFT);
-    ggs_table_column(table, "tensor", GGS_LEFT);
-    ggs_table_column(table, "A", GGS_RIGHT);
-    ggs_table_column(table, "B", GGS_RIGHT);
-    ggs_table_column(table, "change", GGS_RIGHT);
-    ggs_table_column(table, "", GGS_LEFT);
+    ggs_table_columns(table, "per|>layer|op|tensor|>A|>B|>change|");
     for (uint64_t i = 0; i < d->n_items; i++) {
         if ((d->items[i].layer == GGS_DIFF_LAYERS) != together) continue;
-        if (n++ < SHOWN) item_cells(table, &d->items[i]);
+        if (n++ < SHOWN) item_cells(table, d, &d->items[i]);
     }
     if (n > 0) {
         printf("\n%s\n", together ? "ops of all layers, median of one" : "ops of single layers");

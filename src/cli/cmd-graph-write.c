@@ -1,6 +1,7 @@
 #include <inttypes.h>
 #include <string.h>
 
+#include "analyze/walk/words.h"
 #include "base/number.h"
 #include "base/terminal.h"
 #include "base/text.h"
@@ -23,14 +24,15 @@ static char * shape_text(char buffer[SHAPE_LENGTH], const struct ggs_tensor * t)
 
 // "DISK 742528"
 static char * place_text(char buffer[PLACE_LENGTH], const struct ggs_tensor * t) {
+    const char * word = t->source == GGS_SOURCE_NONE ? "BUFFER" : ggs_word_source(t->source);
     if (t->source == GGS_SOURCE_DISK) {
-        snprintf(buffer, PLACE_LENGTH, "DISK %" PRIu64, t->file_offset);
+        snprintf(buffer, PLACE_LENGTH, "%s %" PRIu64, word, t->file_offset);
     } else if (t->origin_file != 0) {
-        snprintf(buffer, PLACE_LENGTH, "BUFFER %" PRIu64 " (from %" PRIu64 ")", t->buffer, t->origin_offset);
+        snprintf(buffer, PLACE_LENGTH, "%s %" PRIu64 " (from %" PRIu64 ")", word, t->buffer, t->origin_offset);
     } else if (t->buffer != 0) {
-        snprintf(buffer, PLACE_LENGTH, "BUFFER %" PRIu64, t->buffer);
+        snprintf(buffer, PLACE_LENGTH, "%s %" PRIu64, word, t->buffer);
     } else {
-        snprintf(buffer, PLACE_LENGTH, "BUFFER");
+        snprintf(buffer, PLACE_LENGTH, "%s", word);
     }
     return buffer;
 }
@@ -132,7 +134,9 @@ static void print_layer(const struct ggs_graph_view * view, FILE * file, uint64_
     if (layer >= 0) {
         fprintf(file, "\nlayer %d", layer);
     } else {
-        fprintf(file, "\n%s", seen ? "output" : "input");
+        bool layers = seen;
+        for (uint64_t i = node; !layers && i < view->graph->n_nodes; i++) layers = view->nodes[i].layer >= 0;
+        fprintf(file, "\n%s", seen ? "output" : layers ? "input" : "no layers");
     }
     if (ops > 0) fprintf(file, ": %" PRIu64 " op%s, %s", ops, ops == 1 ? "" : "s", ggs_format_nanoseconds(number, ns));
     fputc('\n', file);
@@ -144,7 +148,8 @@ void ggs_graph_text(const struct ggs_graph_view * view, FILE * file, bool all) {
     bool                   seen  = false;
     fprintf(file, "graph %" PRIu64 " on %s, run %" PRIu64, run->graph,
             ggs_reader_string(view->trace.reader, run->backend), run->run);
-    if (view->runs > 1) fprintf(file, " (and %" PRIu64 " more of this token)", view->runs - 1);
+    if (view->runs > 1)
+        fprintf(file, " (and %" PRIu64 " more of this %s)", view->runs - 1, ggs_word_step(&view->trace));
     fprintf(file, ": %" PRIu64 " nodes: %" PRIu64 " executed,\n%" PRIu64 " absorbed (+), %" PRIu64 " empty%s",
             run->nodes, run->executed, run->absorbed, run->empty, all || run->empty == 0 ? "" : " (hidden)");
     if (run->skipped > 0) fprintf(file, ", %" PRIu64 " skipped", run->skipped);

@@ -51,8 +51,8 @@ static int write_graphs(struct output * output, struct ggs_trace * trace, const 
         ggs_json_init(&output->json, ggs_json_to_file, stdout, true);
         ggs_graph_write_begin(&output->json, trace, runs, n);
     } else if (output->form == FORM_DOT) {
-        printf("digraph token_%" PRId64 " {\n  rankdir=TB;\n  node [fontname=\"sans-serif\", fontsize=10];\n",
-               runs[0].step);
+        printf("digraph %s_%" PRId64 " {\n  rankdir=TB;\n  node [fontname=\"sans-serif\", fontsize=10];\n",
+               trace->tokenless ? "run" : "token", runs[0].step);
     }
     int status = each_graph(output, trace, runs, n, error);
     if (output->form == FORM_DOT) puts("}");

@@ -60,8 +60,9 @@ static void begin_text(struct writer * writer, const struct ggs_trace * trace) {
     if (writer->offset < 6) writer->offset = 6;
     writer->name = width > FIXED + writer->offset + LEAST_NAME ? width - FIXED - writer->offset : LEAST_NAME;
     bool colour  = ggs_terminal_colour(writer->file);
-    fprintf(writer->file, "%s%8s %5s %5s %6s %-*s %-10s %2s %s%s\n", colour ? "\x1b[1m" : "", "time", "token", "fault",
-            "stall", (int) writer->offset, "source", "op", "L", "tensor", colour ? "\x1b[0m" : "");
+    fprintf(writer->file, "%s%8s %5s %5s %6s %-*s %-10s %2s %s%s\n", colour ? "\x1b[1m" : "", "time",
+            trace->tokenless ? "step" : "token", "fault", "stall", (int) writer->offset, "source", "op", "L", "tensor",
+            colour ? "\x1b[0m" : "");
 }
 
 static void write_text(struct writer * writer, const struct entry * e) {

@@ -21,6 +21,11 @@ static const struct {
     [SOURCE] = {"source", true}, [DURATION] = {"took", false}, [WAIT] = {"wait", false},
 };
 
+// Before the number of a step: P, G, M, V.
+static char step_letter(uint64_t phase) {
+    return phase == GGS_PHASE_NONE || phase == GGS_PHASE_GRAPH ? ' ' : ggs_word_phase(phase)[0];
+}
+
 static unsigned digits(uint64_t number) {
     unsigned n = 1;
     while (number >= 10) number /= 10, n++;
@@ -102,7 +107,7 @@ static void short_source(char buffer[GGS_NUMBER_LENGTH], const struct ggs_log_op
     } else if (t->source == GGS_SOURCE_DISK) {
         snprintf(buffer, GGS_NUMBER_LENGTH, "D%" PRIu64, t->file_offset + operand->first);
     } else if (t->buffer != 0) {
-        snprintf(buffer, GGS_NUMBER_LENGTH, "B%" PRIu64, t->buffer);
+        snprintf(buffer, GGS_NUMBER_LENGTH, "%c%" PRIu64, t->source == GGS_SOURCE_VRAM ? 'V' : 'B', t->buffer);
     } else {
         snprintf(buffer, GGS_NUMBER_LENGTH, "B?");
     }
@@ -120,8 +125,7 @@ static void format_cells(const struct ggs_log_writer * writer, char cells[][SIZE
     if (e->token < 0) {
         snprintf(cells[TOKEN], SIZE, "%s", e->phase == GGS_PHASE_WARMUP ? "W" : "-");
     } else {
-        snprintf(cells[TOKEN], SIZE, "%c%" PRId64, e->phase == GGS_PHASE_NONE ? ' ' : ggs_word_phase(e->phase)[0],
-                 e->token);
+        snprintf(cells[TOKEN], SIZE, "%c%" PRId64, step_letter(e->phase), e->token);
     }
     names[0] = ggs_verb_fit(cells[OP], SIZE, e->op, writer->widths[OP]);
     names[1] = ggs_verb_fit(cells[TENSOR], SIZE, e->tensor, writer->widths[TENSOR]);
@@ -163,7 +167,8 @@ static void write_titles(struct ggs_log_writer * writer) {
     if (colour) fputs("\x1b[1m", writer->file);
     for (int i = 0; i < GGS_LOG_CELLS; i++) {
         if (writer->widths[i] > 0)
-            print_cell(writer->file, writer->widths[i], columns[i].left, i == last, columns[i].title);
+            print_cell(writer->file, writer->widths[i], columns[i].left, i == last,
+                       i == TOKEN && writer->trace->tokenless ? "step" : columns[i].title);
     }
     if (colour) fputs("\x1b[0m", writer->file);
 }

@@ -3,6 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "analyze/walk/words.h"
 #include "base/number.h"
 #include "cli/cmd-paging.h"
 
@@ -95,7 +96,7 @@ void paging_plot(const struct paging_report * report, unsigned width) {
     if (canvas.columns > MOST_COLUMNS) canvas.columns = MOST_COLUMNS;
     measure(&canvas, report);
     draw(&canvas, report);
-    puts("\nread per token, against memory:");
+    printf("\nread per %s, against memory:\n", ggs_word_step(report->trace));
     for (unsigned row = 0; row < ROWS; row++) {
         bool     labelled = row == 0 || row == ROWS / 2 || row == ROWS - 1;
         uint64_t value    = canvas.most_read * (ROWS - 1 - row) / (ROWS - 1);

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "analyze/walk/words.h"
 #include "base/error.h"
 #include "base/number.h"
 #include "base/text.h"
@@ -158,13 +159,15 @@ int paging_suggest(const struct paging_report * report, struct ggs_error * error
         struct ggs_paging_cost           cost;
         status = ggs_paging_pin(&pins, &cost, &whole, &p->sequence, budget->memory, error);
         if (status < 0) break;
-        printf("%s# %s of fast memory, whole tensors: %s left to read per token, of %s.\n"
+        printf("%s# %s of fast memory, whole tensors: %s left to read per %s, of %s.\n"
                "# For llama.cpp; put the name of your device's buffer type in place of CUDA0.\n",
                k == 0 ? "" : "\n", ggs_format_bytes(a, budget->memory),
-               ggs_format_bytes(b, ggs_paging_per_token(p, &cost)), ggs_format_bytes(c, ggs_paging_demand(p)));
+               ggs_format_bytes(b, ggs_paging_per_token(p, &cost)), ggs_word_step(report->trace),
+               ggs_format_bytes(c, ggs_paging_demand(p)));
         status = print_override(&whole, &pins, error);
-        printf("# The same memory locked, experts one by one: %s left to read per token.\n# file:offset:length\n",
-               ggs_format_bytes(b, ggs_paging_per_token(p, &budget->cost[GGS_PAGING_PIN_HOT])));
+        printf("# The same memory locked, experts one by one: %s left to read per %s.\n# file:offset:length\n",
+               ggs_format_bytes(b, ggs_paging_per_token(p, &budget->cost[GGS_PAGING_PIN_HOT])),
+               ggs_word_step(report->trace));
         print_ranges(report, &budget->pins);
         ggs_paging_pins_release(&pins);
     }

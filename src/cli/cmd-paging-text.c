@@ -3,6 +3,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "analyze/walk/words.h"
 #include "base/number.h"
 #include "base/table.h"
 #include "base/terminal.h"
@@ -20,8 +21,11 @@ static void print_summary(const struct paging_report * report) {
     uint64_t                  steps  = p->facts.steps[ggs_paging_class(p)];
     printf("model     %s of %s are read by ops\n", ggs_format_bytes(a, p->touched_bytes),
            ggs_format_bytes(b, p->model_bytes));
-    printf("token     reads %s, mean of %" PRIu64 " %s step%s\n", ggs_format_bytes(a, ggs_paging_demand(p)), steps,
-           prompt ? "prompt" : "generating", steps == 1 ? "" : "s");
+    if (report->trace->tokenless)
+        printf("graph run reads %s, mean of %" PRIu64 "\n", ggs_format_bytes(a, ggs_paging_demand(p)), steps);
+    else
+        printf("token     reads %s, mean of %" PRIu64 " %s step%s\n", ggs_format_bytes(a, ggs_paging_demand(p)), steps,
+               prompt ? "prompt" : "generating", steps == 1 ? "" : "s");
     printf("cache     pages of %s; %s\n", ggs_format_bytes(a, p->page),
            p->cold ? "empty at first" : "at first what reading the files once leaves in it");
     if (report->options->policies[GGS_PAGING_LINUX])
@@ -38,8 +42,7 @@ static void print_costs(const struct paging_report * report) {
     const struct ggs_paging * p = report->paging;
     char                      a[GGS_NUMBER_LENGTH];
     struct ggs_table *        table = ggs_table_new();
-    ggs_table_column(table, "memory", GGS_RIGHT);
-    ggs_table_column(table, "of touched", GGS_RIGHT);
+    ggs_table_columns(table, ">memory|>of touched");
     for (unsigned i = 0; i < GGS_PAGING_POLICIES; i++) {
         if (report->options->policies[i]) ggs_table_column(table, ggs_paging_policy_names[i], GGS_RIGHT);
         if (report->options->policies[i] && i == GGS_PAGING_LINUX) ggs_table_column(table, "range", GGS_LEFT);
@@ -57,9 +60,8 @@ static void print_costs(const struct paging_report * report) {
                            (double) ggs_paging_share(p, budget->linux_most) / mib);
         }
     }
-    puts("\nread from the disk per token:");
-    ggs_table_print(table, stdout, 0);
-    ggs_table_free(table);
+    printf("\nread from the disk per %s:\n", ggs_word_step(report->trace));
+    ggs_table_end(table, stdout, 0);
 }
 
 // ---- findings ----
@@ -81,9 +83,9 @@ static void print_scan(const struct paging_report * report) {
     uint64_t                  demand = ggs_paging_demand(p), half = half_point(p);
     struct ggs_paging_cost    below = ggs_paging_lru_cost(&p->lru, demand / 10 * 9);
     if (half == 0 || demand < p->touched_bytes / 10 * 9 || ggs_paging_per_token(p, &below) < demand / 10 * 9) return;
-    printf("\nscan      every token reads nearly the same bytes in the same order: with less\n"
-           "          than %s, least recently used is exactly what is needed next\n",
-           ggs_format_bytes(a, half));
+    printf("\nscan      every %s reads nearly the same bytes in the same order: with\n"
+           "          less than %s, least recently used is exactly what is needed next\n",
+           ggs_word_step(report->trace), ggs_format_bytes(a, half));
 }
 
 static void print_waste(const struct paging_report * report) {

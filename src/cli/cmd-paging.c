@@ -8,6 +8,7 @@
 #include <sys/stat.h>
 #include <sys/sysmacros.h>
 
+#include "analyze/walk/words.h"
 #include "base/error.h"
 #include "base/number.h"
 #include "base/progress.h"
@@ -117,8 +118,8 @@ static void show_progress(void * context, uint64_t done, uint64_t total) {
 
 static int print(const struct arguments * arguments, const struct paging_report * report, struct ggs_error * error) {
     if (report->paging->sequence.n_reads == 0)
-        return ggs_fail(error, GGS_ABSENT,
-                        "no op of these token steps reads bytes of a model file: there is nothing to page");
+        return ggs_fail(error, GGS_ABSENT, "no op of these %ss reads bytes of a file: there is nothing to page",
+                        ggs_word_step(report->trace));
     if (arguments->suggest) return paging_suggest(report, error);
     if (arguments->input.json) return paging_json(report);
     return arguments->csv ? paging_csv(report) : paging_text(report);
@@ -133,9 +134,8 @@ static int show(void * input, struct ggs_trace * traces, struct ggs_error * erro
     if (arguments->suggest) arguments->options.policies[GGS_PAGING_PIN_HOT] = true;
     arguments->options.progress = show_progress;
     arguments->options.context  = &progress;
-    const int64_t * steps       = &arguments->options.first_step;
-    int             status      = 0;
-    if (steps[0] > 0 || steps[1] < INT64_MAX) status = ggs_trace_check_steps(traces, steps[0], steps[1], error);
+
+    int status = ggs_trace_check_steps(traces, arguments->options.first_step, arguments->options.last_step, error);
     if (status == 0) status = ggs_paging_compute(paging, traces, &arguments->options, error);
     ggs_progress_finish(&progress);
     if (status == 0) {

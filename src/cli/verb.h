@@ -38,6 +38,8 @@ struct ggs_input {
     unsigned n;
     bool     json;
     bool     damaged;          // read what is intact of a damaged trace
+    bool     quiet;            // no talk
+    bool     no_pager;         // main has seen it
     char     newest[PATH_MAX]; // if none was given, the newest recording: paths[0] then
     char *   own[1];
 };
@@ -99,6 +101,9 @@ int ggs_verb_run(const struct ggs_verb * verb, int argc, char ** argv, void * ar
 int ggs_verb_seal(const char * path, struct ggs_error * error);
 // Says on stderr what failed.
 void ggs_verb_complain(const struct ggs_error * error);
+
+// Where the sentence names `path` and that is relative, it names it from the root on.
+void ggs_verb_resolve(struct ggs_error * error, const char * path);
 
 // The experiment's id as text.
 char * ggs_verb_uuid(char text[GGS_UUID_LENGTH], const struct ggs_trace * trace);

@@ -224,8 +224,8 @@ static int check_steps(struct ggs_export * export, struct ggs_error * error) {
     if (status == 0) status = ggs_cursor_next(cursor, &step, error);
     ggs_cursor_close(cursor);
     if (status == 0)
-        return ggs_fail(error, GGS_ABSENT,
-                        "this recording has no such token step; ggscope stats tells how many there are");
+        return ggs_fail(error, GGS_ABSENT, "this recording has no such %s; ggscope stats tells how many there are",
+                        export->trace.tokenless ? "graph run" : "token step");
     return status < 0 ? status : 0;
 }
 

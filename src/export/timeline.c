@@ -103,11 +103,13 @@ static int write_tokens(struct timeline * t, struct ggs_error * error) {
     char                        name[64];
     int                         status = ggs_export_steps(t->export, &cursor, error);
     while (status >= 0 && (status = ggs_cursor_next(cursor, &step, error)) > 0) {
-        snprintf(name, sizeof(name), "tokens, context %" PRIu64, step.context);
+        bool tokenless = t->export->trace.tokenless;
+        snprintf(name, sizeof(name), tokenless ? "steps, scheduler %" PRIu64 : "tokens, context %" PRIu64,
+                 step.context);
         status = find_track(t, GGS_TRACK_TOKENS, (int64_t) step.context, 0, name, &track, error);
         if (status == 0) status = announce(t, track, error);
         if (status < 0) break;
-        snprintf(name, sizeof(name), "token %" PRId64, step.step);
+        snprintf(name, sizeof(name), tokenless ? "step %" PRId64 : "token %" PRId64, step.step);
         int64_t                   begin = later(step.begin_ns, track->end_ns), end = later(step.end_ns, begin);
         struct ggs_timeline_slice slice = {
             .kind = GGS_SLICE_TOKEN, .name = name, .begin_ns = begin, .end_ns = end, .step = &step};
@@ -199,7 +201,7 @@ static int begin_run(struct timeline * t, struct ggs_timeline_track * track, con
     if (track->token != walk->run.step) status = close_token(t, track, error);
     if (status == 0 && track->token < 0 && walk->run.step >= 0) {
         struct ggs_timeline_slice token = {.kind = GGS_SLICE_TOKEN, .name = name, .begin_ns = begin, .walk = walk};
-        snprintf(name, sizeof(name), "token %" PRId64, walk->run.step);
+        snprintf(name, sizeof(name), walk->trace->tokenless ? "step %" PRId64 : "token %" PRId64, walk->run.step);
         track->token = walk->run.step;
         status       = t->out->begin(t->out->context, track, &token, error);
     }

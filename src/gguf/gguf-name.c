@@ -127,6 +127,27 @@ static const struct component components[] = {
     {"vis_down", "Vision FFN Down", FFN, false},
     {"vis_gate", "Vision FFN Gate", FFN, false},
 
+    // whisper.cpp's
+    {"conv1", "Convolution 1", INPUT, false},
+    {"conv2", "Convolution 2", INPUT, false},
+    {"token_embedding", "Token Embeddings", INPUT, false},
+    {"positional_embedding", "Position Embeddings", INPUT, false},
+    {"attn.query", "Attention Q", ATTENTION, false},
+    {"attn.key", "Attention K", ATTENTION, false},
+    {"attn.value", "Attention V", ATTENTION, false},
+    {"attn.out", "Attention Output", ATTENTION, false},
+    {"attn_ln", "Attention Norm", NORM, false},
+    {"cross_attn.query", "Cross Attention Q", ATTENTION, false},
+    {"cross_attn.key", "Cross Attention K", ATTENTION, false},
+    {"cross_attn.value", "Cross Attention V", ATTENTION, false},
+    {"cross_attn.out", "Cross Attention Output", ATTENTION, false},
+    {"cross_attn_ln", "Cross Attention Norm", NORM, false},
+    {"mlp.0", "FFN Up", FFN, false},
+    {"mlp.2", "FFN Down", FFN, false},
+    {"mlp_ln", "FFN Norm", NORM, false},
+    {"ln_post", "Output Norm", NORM, false},
+    {"ln", "Output Norm", NORM, false},
+
     {"ssm_in", "SSM Input", OTHER, false},
     {"ssm_out", "SSM Output", OTHER, false},
     {"ssm_conv1d*", "SSM Convolution", OTHER, false},
@@ -185,10 +206,17 @@ static int number(const char * data, size_t length) {
     return value;
 }
 
+// Of models that have an encoder and a decoder.
+static void skip_side(struct piece * piece) {
+    static const char * const sides[] = {"enc.", "dec.", "encoder.", "decoder."};
+    for (size_t i = 0; i < sizeof(sides) / sizeof(sides[0]); i++)
+        if (skip(piece, sides[i])) return;
+}
+
 static int skip_layer(struct piece * piece) {
     struct piece rest = *piece;
-    if (!skip(&rest, "enc.")) skip(&rest, "dec.");
-    if (!skip(&rest, "blk.")) return -1;
+    skip_side(&rest);
+    if (!skip(&rest, "blk.") && !skip(&rest, "blocks.") && !skip(&rest, "layers.")) return -1;
     const char * dot   = memchr(rest.data, '.', rest.length);
     int          layer = dot == NULL ? -1 : number(rest.data, (size_t) (dot - rest.data));
     if (layer < 0) return -1;
@@ -226,7 +254,7 @@ struct ggs_name ggs_name_parse(const char * name, size_t length) {
     struct piece    piece  = {name, length};
     struct ggs_name result = {.category = OTHER, .title = "Other", .expert = -1};
     result.layer           = skip_layer(&piece);
-    if (result.layer < 0 && !skip(&piece, "enc.")) skip(&piece, "dec.");
+    if (result.layer < 0) skip_side(&piece);
     if (drop(&piece, ".weight")) {
         result.expert_dimension = 2; // [columns, rows, experts]
     } else if (drop(&piece, ".bias")) {

@@ -7,6 +7,7 @@
 //     blk.7.ffn_down_exps.weight    all experts of layer 7 in one tensor, one slice each
 //     blk.7.ffn_down.3.weight       expert 3 of layer 7 (the older way, one tensor each)
 //     blk.7.ffn_up_shexp.weight     the shared expert, "Shared FFN Up"
+//     decoder.blocks.7.mlp.0.weight likewise in models that name layers so
 //     output_norm.weight            no layer, norm, "Output Norm"
 //
 // This is the only place that knows them. A name that is not known is "Other", with its layer where it has one.

@@ -1,7 +1,7 @@
 #include <stdlib.h>
 #include <zlib.h>
 
-#include "serve/answer.h"
+#include "serve/reply.h"
 
 enum { LEAST = 1024, MOST = 32 << 20, LEVEL = 1, GZIP = 16 };
 
@@ -25,8 +25,8 @@ bool ggs_deflate(struct ggs_text * text) {
     return done;
 }
 
-void ggs_answer_compress(struct ggs_answer * answer) {
-    if (!answer->gzip) answer->gzip = ggs_deflate(&answer->body);
+void ggs_reply_compress(struct ggs_reply * reply) {
+    if (!reply->gzip) reply->gzip = ggs_deflate(&reply->body);
 }
 
 bool ggs_inflate(const void * packed, size_t size, struct ggs_text * out) {

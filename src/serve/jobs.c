@@ -19,7 +19,7 @@ struct ggs_job {
     bool                    slow;
     bool                    listed; // it is in `jobs`
     unsigned                holders;
-    struct ggs_answer *     answer;
+    struct ggs_reply *      reply;
     struct ggs_waiter *     waiters;
     struct ggs_job_progress progress;
     uint64_t                asked_ns; // last time that anybody wanted it
@@ -58,14 +58,14 @@ static uint64_t now_ns(void) {
 
 static void let_go(struct ggs_job * job) {
     if (--job->holders > 0) return;
-    ggs_answer_drop(job->answer);
+    ggs_reply_drop(job->reply);
     free(job->key);
     free(job);
 }
 
 static void unlist(struct ggs_jobs * jobs, unsigned i) {
     struct ggs_job * job = jobs->list[i];
-    if (job->state == DONE && job->answer != NULL) jobs->bytes -= job->answer->body.length;
+    if (job->state == DONE && job->reply != NULL) jobs->bytes -= job->reply->body.length;
     job->listed   = false;
     jobs->list[i] = jobs->list[--jobs->n];
     let_go(job);
@@ -149,14 +149,14 @@ static void wake_all(struct ggs_jobs * jobs, struct ggs_waiter * waiters) {
     }
 }
 
-static void finish(struct ggs_jobs * jobs, struct ggs_job * job, struct ggs_answer * answer) {
-    job->answer = answer;
-    job->state  = DONE;
-    if (job->listed && answer != NULL) jobs->bytes += answer->body.length;
+static void finish(struct ggs_jobs * jobs, struct ggs_job * job, struct ggs_reply * reply) {
+    job->reply = reply;
+    job->state = DONE;
+    if (job->listed && reply != NULL) jobs->bytes += reply->body.length;
     struct ggs_waiter * waiters = job->waiters;
     job->waiters                = NULL;
     // An answer that says no is for those who wait, or for the next one who asks; then it is tried again.
-    if (job->listed && (answer == NULL || (answer->status != 200 && waiters != NULL))) forget(jobs, job);
+    if (job->listed && (reply == NULL || (reply->status != 200 && waiters != NULL))) forget(jobs, job);
     tidy(jobs);
     let_go(job);
     pthread_mutex_unlock(&jobs->lock);
@@ -172,13 +172,13 @@ static void * serve_queue(void * argument) {
     while ((job = dequeue(jobs, worker->slow)) != NULL) {
         job->state = RUNNING;
         pthread_mutex_unlock(&jobs->lock);
-        struct ggs_answer * answer = ggs_answer_new();
-        if (answer != NULL) {
-            jobs->options.work(jobs->options.context, job->key, &job->progress, answer);
-            ggs_answer_compress(answer);
+        struct ggs_reply * reply = ggs_reply_new();
+        if (reply != NULL) {
+            jobs->options.work(jobs->options.context, job->key, &job->progress, reply);
+            ggs_reply_compress(reply);
         }
         pthread_mutex_lock(&jobs->lock);
-        finish(jobs, job, answer);
+        finish(jobs, job, reply);
     }
     pthread_mutex_unlock(&jobs->lock);
     return NULL;
@@ -186,17 +186,17 @@ static void * serve_queue(void * argument) {
 
 // ---- asking ----
 
-struct ggs_answer * ggs_jobs_find(struct ggs_jobs * jobs, const char * key) {
-    struct ggs_answer * answer = NULL;
+struct ggs_reply * ggs_jobs_find(struct ggs_jobs * jobs, const char * key) {
+    struct ggs_reply * reply = NULL;
     pthread_mutex_lock(&jobs->lock);
     struct ggs_job * job = find(jobs, key);
     if (job != NULL && job->state == DONE) {
         job->asked_ns = now_ns();
-        answer        = ggs_answer_hold(job->answer);
-        if (answer->status != 200) forget(jobs, job);
+        reply         = ggs_reply_hold(job->reply);
+        if (reply->status != 200) forget(jobs, job);
     }
     pthread_mutex_unlock(&jobs->lock);
-    return answer;
+    return reply;
 }
 
 void ggs_jobs_wait(struct ggs_jobs * jobs, const char * key, bool slow, struct ggs_waiter * waiter) {
@@ -224,18 +224,18 @@ static double share_of(const struct ggs_job * job) {
     return total == 0 ? 0 : done >= total ? 0.99 : (double) done / (double) total;
 }
 
-struct ggs_answer * ggs_jobs_collect(struct ggs_jobs * jobs, struct ggs_waiter * waiter, double * progress) {
-    struct ggs_answer * answer = NULL;
-    *progress                  = -1; // there was no room for it
+struct ggs_reply * ggs_jobs_collect(struct ggs_jobs * jobs, struct ggs_waiter * waiter, double * progress) {
+    struct ggs_reply * reply = NULL;
+    *progress                = -1; // there was no room for it
     if (waiter->job == NULL) return NULL;
     pthread_mutex_lock(&jobs->lock);
     *progress = share_of(waiter->job);
-    if (waiter->job->state == DONE && waiter->job->answer != NULL) answer = ggs_answer_hold(waiter->job->answer);
-    if (waiter->job->state == DONE && answer == NULL) *progress = -1;
+    if (waiter->job->state == DONE && waiter->job->reply != NULL) reply = ggs_reply_hold(waiter->job->reply);
+    if (waiter->job->state == DONE && reply == NULL) *progress = -1;
     let_go(waiter->job);
     pthread_mutex_unlock(&jobs->lock);
     waiter->job = NULL;
-    return answer;
+    return reply;
 }
 
 // Takes those out of a job's list who have waited long enough; all of them where `everybody`.

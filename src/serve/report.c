@@ -11,8 +11,8 @@
 #include "base/number.h"
 #include "base/text.h"
 #include "gguf/gguf.h"
-#include "serve/answer.h"
 #include "serve/assets.h"
+#include "serve/reply.h"
 
 static const char mark[] = "<!--ggscope-experiment-->";
 

@@ -94,29 +94,29 @@ static bool takes_gzip(struct MHD_Connection * connection) {
     return accepted != NULL && strstr(accepted, "gzip") != NULL;
 }
 
-static void let_answer_go(void * answer) {
-    ggs_answer_drop(answer);
+static void let_answer_go(void * reply) {
+    ggs_reply_drop(reply);
 }
 
 // Takes over the caller's hold on the answer.
-static enum MHD_Result send_answer(struct MHD_Connection * connection, struct ggs_answer * answer) {
+static enum MHD_Result send_answer(struct MHD_Connection * connection, struct ggs_reply * reply) {
     struct MHD_Response * response;
-    unsigned              status = answer->status;
-    const char *          type   = answer->type;
-    bool                  gzip   = answer->gzip && takes_gzip(connection);
-    if (answer->gzip && !gzip) {
+    unsigned              status = reply->status;
+    const char *          type   = reply->type;
+    bool                  gzip   = reply->gzip && takes_gzip(connection);
+    if (reply->gzip && !gzip) {
         struct ggs_text plain = {0};
-        bool            whole = ggs_inflate(answer->body.data, answer->body.length, &plain);
-        ggs_answer_drop(answer);
+        bool            whole = ggs_inflate(reply->body.data, reply->body.length, &plain);
+        ggs_reply_drop(reply);
         if (!whole) {
             ggs_text_release(&plain);
             return MHD_NO;
         }
         response = MHD_create_response_from_buffer(plain.length, plain.data, MHD_RESPMEM_MUST_FREE);
     } else {
-        response = MHD_create_response_from_buffer_with_free_callback_cls(answer->body.length, answer->body.data,
-                                                                          let_answer_go, answer);
-        if (response == NULL) ggs_answer_drop(answer);
+        response = MHD_create_response_from_buffer_with_free_callback_cls(reply->body.length, reply->body.data,
+                                                                          let_answer_go, reply);
+        if (response == NULL) ggs_reply_drop(reply);
     }
     if (response == NULL) return MHD_NO;
     MHD_add_response_header(response, MHD_HTTP_HEADER_CONTENT_TYPE, type);
@@ -153,9 +153,9 @@ static enum MHD_Result send_asset(struct MHD_Connection * connection, const stru
 
 // ---- work ----
 
-static void do_work(void * context, const char * key, struct ggs_job_progress * progress, struct ggs_answer * answer) {
+static void do_work(void * context, const char * key, struct ggs_job_progress * progress, struct ggs_reply * reply) {
     struct ggs_server * server = context;
-    ggs_site_answer(server->experiments, key, progress, answer);
+    ggs_site_answer(server->experiments, key, progress, reply);
 }
 
 static void wake_request(void * context, struct ggs_waiter * waiter) {
@@ -169,8 +169,8 @@ static enum MHD_Result begin_work(struct ggs_server * server, struct MHD_Connect
     char                  key[GGS_KEY_LENGTH];
     enum ggs_kind_of_work work = ggs_site_work(server->experiments, request->target, key);
     if (work == GGS_WORK_NONE) return send_error(connection, 404, "there is nothing at this address");
-    struct ggs_answer * answer = ggs_jobs_find(server->jobs, key);
-    if (answer != NULL) return send_answer(connection, answer);
+    struct ggs_reply * reply = ggs_jobs_find(server->jobs, key);
+    if (reply != NULL) return send_answer(connection, reply);
     request->waiting      = true;
     request->connection   = connection;
     request->waiter.owner = request;
@@ -181,11 +181,11 @@ static enum MHD_Result begin_work(struct ggs_server * server, struct MHD_Connect
 
 static enum MHD_Result end_work(struct ggs_server * server, struct MHD_Connection * connection,
                                 struct request * request) {
-    double              progress;
-    char                text[64];
-    struct ggs_answer * answer = ggs_jobs_collect(server->jobs, &request->waiter, &progress);
-    request->waiting           = false;
-    if (answer != NULL) return send_answer(connection, answer);
+    double             progress;
+    char               text[64];
+    struct ggs_reply * reply = ggs_jobs_collect(server->jobs, &request->waiter, &progress);
+    request->waiting         = false;
+    if (reply != NULL) return send_answer(connection, reply);
     if (progress < 0) return send_error(connection, 503, "the server has too much to do: ask again in a while");
     snprintf(text, sizeof(text), "{\"progress\":%.3f}", progress);
     return send_text(connection, 202, ggs_type_json, text);
@@ -313,7 +313,7 @@ static void end_request(void * context, struct MHD_Connection * connection, void
     double              progress;
     (void) why;
     if (request != NULL && request->waiting)
-        ggs_answer_drop(ggs_jobs_collect(server->jobs, &request->waiter, &progress));
+        ggs_reply_drop(ggs_jobs_collect(server->jobs, &request->waiter, &progress));
     free(request);
     *request_context = NULL;
     ggs_clients_end(&server->clients, connection);

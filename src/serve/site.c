@@ -109,24 +109,24 @@ static int run_route(struct ggs_question * request, const struct place * place, 
 }
 
 void ggs_site_answer_target(struct ggs_experiments * experiments, const char * target,
-                            struct ggs_job_progress * progress, struct ggs_answer * answer) {
+                            struct ggs_job_progress * progress, struct ggs_reply * reply) {
     struct ggs_error      error = {0};
     struct place          place;
     struct ggs_question * request = calloc(1, sizeof(*request));
     if (request == NULL) {
-        ggs_answer_refuse(answer, 503, "the server is out of memory");
+        ggs_reply_refuse(reply, 503, "the server is out of memory");
         return;
     }
-    *request = (struct ggs_question){.experiments = experiments, .progress = progress, .answer = answer};
+    *request = (struct ggs_question){.experiments = experiments, .progress = progress, .answer = reply};
     if (!find_place(target, &place))
-        ggs_answer_refuse(answer, 404, "there is nothing at this address");
+        ggs_reply_refuse(reply, 404, "there is nothing at this address");
     else if (run_route(request, &place, &error) < 0)
-        ggs_answer_fail(answer, &error);
+        ggs_reply_fail(reply, &error);
     free(request);
 }
 
 void ggs_site_answer(struct ggs_experiments * experiments, const char * key, struct ggs_job_progress * progress,
-                     struct ggs_answer * result) {
+                     struct ggs_reply * result) {
     const char * target = strchr(key, ' '); // the generation stands before it
     ggs_site_answer_target(experiments, target == NULL ? "" : target + 1, progress, result);
 }

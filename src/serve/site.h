@@ -3,9 +3,9 @@
 // A target is a path with its parameters, as it stands in a request: "/api/x/0/log?from=100&count=50". It comes from the network.
 #pragma once
 
-#include "serve/answer.h"
 #include "serve/experiments.h"
 #include "serve/jobs.h"
+#include "serve/reply.h"
 
 enum { GGS_TARGET_LENGTH = 2048, GGS_KEY_LENGTH = GGS_TARGET_LENGTH + 64 };
 
@@ -22,7 +22,7 @@ enum ggs_kind_of_work ggs_site_work(struct ggs_experiments * experiments, const 
 
 // The answer to a key, worked out here and now. Any thread.
 void ggs_site_answer(struct ggs_experiments * experiments, const char * key, struct ggs_job_progress * progress,
-                     struct ggs_answer * answer);
+                     struct ggs_reply * reply);
 // The same for a target.
 void ggs_site_answer_target(struct ggs_experiments * experiments, const char * target,
-                            struct ggs_job_progress * progress, struct ggs_answer * answer);
+                            struct ggs_job_progress * progress, struct ggs_reply * reply);

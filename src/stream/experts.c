@@ -236,11 +236,11 @@ void ggs_experts_predict(const struct ggs_routing * now, const struct ggs_routin
         return;
     uint32_t n = most < 0 ? g->n_used : (uint32_t) most;
     if (n * (uint32_t) h->ne[1] > g->n_slots - 1) n = (g->n_slots - 1) / (uint32_t) h->ne[1];
-    const float * matrix = (const float *) (r->kept + ggs_weight_span(r).delta);
+    const float * matrix = (const void *) (r->kept + ggs_weight_span(r).delta);
     static float  score[MOST_EXPERTS];
     g->clock++;
     for (int64_t t = 0; t < h->ne[1]; t++) {
-        const float * state = (const float *) ((const char *) h->data + t * (int64_t) h->nb[1]);
+        const float * state = (const void *) ((const char *) h->data + t * (int64_t) h->nb[1]);
         for (uint32_t e = 0; e < g->n_experts; e++) score[e] = dot(matrix + e * (uint64_t) h->ne[0], state, h->ne[0]);
         for (uint32_t i = 0; i < n; i++) {
             uint32_t best = 0;

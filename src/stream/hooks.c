@@ -5,20 +5,12 @@
 #include <string.h>
 
 #include "capture/ggml-abi.h"
-#include "capture/resolve.h"
+#include "capture/hook.h"
 #include "stream/budget.h"
 #include "stream/files.h"
 #include "stream/memory.h"
 #include "stream/run.h"
 #include "stream/stream.h"
-
-#define EXPORT __attribute__((visibility("default")))
-#define CALLER __builtin_return_address(0)
-
-// REAL(name): declares `real`, the function behind the hook `name`, as the library that called finds it.
-#define REAL(name)                                                      \
-    static struct ggs_hook hook_of_##name = {#name, {{0, 0, NULL}}, 0}; \
-    __typeof__(&name)      real           = (__typeof__(&name)) ggs_resolve(&hook_of_##name, CALLER)
 
 EXPORT bool ggml_cpu_extra_compute_forward(struct abi_params * params, struct abi_tensor * node);
 EXPORT bool ggml_cpu_extra_compute_forward(struct abi_params * params, struct abi_tensor * node) {

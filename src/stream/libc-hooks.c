@@ -2,7 +2,6 @@
 // where the model does not fit.
 #undef _FORTIFY_SOURCE
 
-#include <dlfcn.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <stdbool.h>
@@ -11,45 +10,16 @@
 #include <sys/types.h>
 #include <unistd.h>
 
+#include "capture/libc.h"
 #include "stream/budget.h"
 #include "stream/files.h"
 #include "stream/run.h"
 #include "stream/stream.h"
 
-#define EXPORT    __attribute__((visibility("default")))
-#define LIKELY(x) __builtin_expect(!!(x), 1)
-
 enum { SMALL_MAPPING = 64 << 10 };
 
-static _Thread_local bool resolving; // dlsym may allocate, and an allocator may call us
-
-static void * look_up(const char * name) {
-    if (resolving) return NULL;
-    resolving       = true;
-    int    reason   = errno;
-    void * function = dlsym(RTLD_NEXT, name);
-    errno           = reason;
-    resolving       = false;
-    return function;
-}
-
-#define REAL_FUNCTIONS(X) \
-    X(mmap) X(mmap64) X(munmap) X(madvise) X(posix_madvise) X(posix_fadvise) X(posix_fadvise64) X(mlock)
-#define DECLARE(name) static __typeof__(&name) next_##name;
-#define FIND(name)    __atomic_store_n(&next_##name, (__typeof__(&name)) look_up(#name), __ATOMIC_RELAXED);
-
-REAL_FUNCTIONS(DECLARE)
-
-__attribute__((constructor)) static void find_all(void) {
-    REAL_FUNCTIONS(FIND)
-}
-
-#define NEXT(name)                                                            \
-    __typeof__(&name) real = __atomic_load_n(&next_##name, __ATOMIC_RELAXED); \
-    if (!LIKELY(real != NULL)) {                                              \
-        FIND(name)                                                            \
-        real = __atomic_load_n(&next_##name, __ATOMIC_RELAXED);               \
-    }
+#define HOOKS(X) X(mmap) X(mmap64) X(munmap) X(madvise) X(posix_madvise) X(posix_fadvise) X(posix_fadvise64) X(mlock)
+GGS_LIBC(HOOKS)
 
 static bool fits; // the model files that are open now
 

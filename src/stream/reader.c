@@ -83,12 +83,10 @@ static int enter(uint32_t submit, uint32_t wait, uint32_t flags) {
 static bool uring_start(void) {
     // Completions are taken note of when the thread that asked enters the kernel anyway, instead of interrupting it.
     static const uint32_t  flags[] = {IORING_SETUP_COOP_TASKRUN | IORING_SETUP_TASKRUN_FLAG, 0};
-    struct io_uring_params params;
+    struct io_uring_params params  = {0};
     for (size_t i = 0; i < 2 && ring.fd < 0; i++) {
-        memset(&params, 0, sizeof(params));
-        params.flags      = flags[i] | IORING_SETUP_CQSIZE;
-        params.cq_entries = 2 * ENTRIES;
-        ring.fd           = (int) syscall(SYS_io_uring_setup, ENTRIES, &params);
+        params  = (struct io_uring_params){.flags = flags[i] | IORING_SETUP_CQSIZE, .cq_entries = 2 * ENTRIES};
+        ring.fd = (int) syscall(SYS_io_uring_setup, ENTRIES, &params);
     }
     if (ring.fd < 0) return false;
     size_t sq_bytes = params.sq_off.array + params.sq_entries * sizeof(uint32_t);

@@ -284,7 +284,7 @@ bool ggs_weights_arrange(uint64_t budget, uint64_t * ring_bytes) {
         if (weights[i]->group == NULL && weights[i]->place == GGS_PLACE_MAPPED) return false;
     }
     place_kept(kept);
-    if (n_groups > 0) place_slots((uint32_t) ((budget - ring - kept) / t.one_slot_each), t.one_slot_each);
+    if (t.one_slot_each > 0) place_slots((uint32_t) ((budget - ring - kept) / t.one_slot_each), t.one_slot_each);
     *ring_bytes = ring;
     return true;
 }

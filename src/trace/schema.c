@@ -85,7 +85,8 @@ LIST(buffers){U64(buffer, DELTA),       U64(address, DELTA),
               U64(usage, PLAIN),        CLASS(PLAIN),
               U64(host, PLAIN),         U64(load, PLAIN),
               U64(file, PLAIN),         TIME(begin_ns, DELTA, BEGIN),
-              TIME(end_ns, PLAIN, END), PROCESS()};
+              TIME(end_ns, PLAIN, END), PROCESS(),
+              U64(device, PLAIN)};
 LIST_END(buffers, 0);
 #undef ROW
 
@@ -153,9 +154,9 @@ LIST_END(runs, 0);
 #undef ROW
 
 #define ROW ggs_decode
-LIST(decodes){U64(decode, DELTA),       U64(context, PLAIN), I64(step, DELTA),
-              U64(encode, PLAIN),       U64(tokens, PLAIN),  TIME(begin_ns, DELTA, BEGIN),
-              TIME(end_ns, DELTA, END), I64(status, PLAIN),  PROCESS()};
+LIST(decodes){U64(decode, DELTA), U64(context, PLAIN),          I64(step, DELTA),         U64(encode, PLAIN),
+              U64(tokens, PLAIN), TIME(begin_ns, DELTA, BEGIN), TIME(end_ns, DELTA, END), I64(status, PLAIN),
+              PROCESS(),          U64(embeddings, PLAIN)};
 LIST_END(decodes, 0);
 #undef ROW
 
@@ -217,8 +218,8 @@ LIST_END(loads, 0);
 #undef ROW
 
 #define ROW ggs_context
-LIST(contexts){U64(context, DELTA), U64(address, PLAIN),          U64(model, PLAIN),
-               U64(memory, PLAIN),  TIME(begin_ns, DELTA, BEGIN), PROCESS()};
+LIST(contexts){U64(context, DELTA),          U64(address, PLAIN), U64(model, PLAIN), U64(memory, PLAIN),
+               TIME(begin_ns, DELTA, BEGIN), PROCESS(),           U64(target, PLAIN)};
 LIST_END(contexts, 0);
 #undef ROW
 
@@ -320,8 +321,23 @@ LIST(kernels){U64(run, DELTA),
               TIME(submit_ns, DELTA, NONE),
               TIME(begin_ns, DELTA, BEGIN),
               SPAN(duration_ns, DURATION),
-              U64(flags, PLAIN)};
+              U64(flags, PLAIN),
+              U64(bytes, PLAIN),
+              U64(grid_x, PLAIN),
+              U64(grid_y, PLAIN),
+              U64(grid_z, PLAIN),
+              U64(block_x, PLAIN),
+              U64(block_y, PLAIN),
+              U64(block_z, PLAIN)};
 LIST_END(kernels, 0);
+#undef ROW
+
+#define ROW ggs_memory_change
+LIST(memory_changes){
+    U64(decode, DELTA), U64(context, PLAIN), U64(kind, PLAIN),  I64(sequence, DELTA),         I64(other, PLAIN),
+    I64(from, DELTA),   I64(to, DELTA),      I64(delta, PLAIN), TIME(begin_ns, DELTA, BEGIN), I64(step, DELTA),
+    PROCESS()};
+LIST_END(memory_changes, 0);
 #undef ROW
 
 // The key is the first column in all tables that have one.
@@ -361,6 +377,7 @@ static const struct ggs_schema schemas[] = {
     TABLE(DEVICES, "devices", devices, 0, 0, 1),
     TABLE(LANES, "lanes", lanes, 0, 0, 1),
     TABLE(KERNELS, "kernels", kernels, 0, 0, 1),
+    TABLE(MEMORY_CHANGES, "memory_changes", memory_changes, 0, 0, 0),
 };
 _Static_assert(COUNT(schemas) == GGS_TABLE_COUNT, "every table has a schema");
 

@@ -10,6 +10,7 @@
 #include "base/array.h"
 #include "base/checked.h"
 #include "base/error.h"
+#include "base/search.h"
 
 // ---- the folder ----
 
@@ -163,6 +164,9 @@ static const size_t fixed_parts[] = {
     [GGS_JOURNAL_DEVICE]       = FIXED(device),
     [GGS_JOURNAL_FAULT]        = FIXED(fault),
     [GGS_JOURNAL_REQUEST]      = FIXED(request),
+    [GGS_JOURNAL_FILLED]       = FIXED(filled),
+    [GGS_JOURNAL_MEMORY]       = FIXED(memory),
+    [GGS_JOURNAL_EMBEDDINGS]   = FIXED(number),
 };
 _Static_assert(sizeof(fixed_parts) / sizeof(fixed_parts[0]) == GGS_JOURNAL_COUNT, "every type has its struct");
 
@@ -324,17 +328,10 @@ uint64_t ggs_spool_estimate(struct ggs_spool * spool) {
     for (size_t i = 0; i < spool->n_lanes; i++) {
         struct ggs_spool_stream * lane = &spool->lanes[i];
         while (open_segment(lane)) {
-            uint64_t low = 0, high = (lane->end - lane->position) / GGS_SPOOL_UNIT;
-            while (low < high) {
-                static const uint8_t blank[GGS_SPOOL_UNIT];
-                uint64_t             middle = (low + high) / 2;
-                const uint8_t *      unit   = lane->mapping.data + lane->position + middle * GGS_SPOOL_UNIT;
-                if (memcmp(unit, blank, sizeof(blank)) != 0)
-                    low = middle + 1;
-                else
-                    high = middle;
-            }
-            units += low;
+            static const uint8_t blank[GGS_SPOOL_UNIT];
+            const uint8_t *      first = lane->mapping.data + lane->position;
+            units += ggs_search((lane->end - lane->position) / GGS_SPOOL_UNIT, at,
+                                memcmp(first + at * GGS_SPOOL_UNIT, blank, sizeof(blank)) != 0);
         }
         ggs_spool_stream_rewind(lane);
     }

@@ -37,7 +37,7 @@
 #define GGS_SPOOL_FREE  "free-%06u" // printf form of the name of a free segment, without its ending
 
 enum {
-    GGS_SPOOL_VERSION = 2,
+    GGS_SPOOL_VERSION = 3,
     GGS_SPOOL_UNIT    = 32,      // bytes of a lane unit
     GGS_SPOOL_SEGMENT = 1 << 20, // usual size of a segment file
     GGS_SPOOL_JOURNAL = 0xffff,  // `lane` of a journal segment
@@ -97,13 +97,14 @@ _Static_assert(sizeof(struct ggs_spool_index) == GGS_SPOOL_UNIT, "layout");
 // OPS and TYPES may come again with more lines; the newest holds.
 
 enum ggs_journal_type {
-    GGS_JOURNAL_PROCESS      = 1,  // ggs_journal_process; text: path of the executable
-    GGS_JOURNAL_ENGINE       = 2,  // text: "key=value\n" lines: library paths, build ids, versions
-    GGS_JOURNAL_OPS          = 3,  // text: op names by number, "\n" between
-    GGS_JOURNAL_TYPES        = 4,  // text: "name block_elements block_bytes\n" by type number; an empty line for none
-    GGS_JOURNAL_FILE         = 5,  // text: path of a GGUF file that was opened, absolute if it could be resolved
-    GGS_JOURNAL_MAPS         = 6,  // text: "start end offset path\n" (hex hex hex), the file mappings of the process
-    GGS_JOURNAL_BUFFER       = 7,  // ggs_journal_buffer; text: name of the buffer type
+    GGS_JOURNAL_PROCESS = 1, // ggs_journal_process; text: path of the executable
+    GGS_JOURNAL_ENGINE  = 2, // text: "key=value\n" lines: library paths, build ids, versions
+    GGS_JOURNAL_OPS     = 3, // text: op names by number, "\n" between
+    GGS_JOURNAL_TYPES   = 4, // text: "name block_elements block_bytes\n" by type number; an empty line for none
+    GGS_JOURNAL_FILE    = 5, // text: path of a GGUF file that was opened, absolute if it could be resolved
+    GGS_JOURNAL_MAPS    = 6, // text: "start end offset path\n" (hex hex hex), the file mappings of the process
+    GGS_JOURNAL_BUFFER =
+        7, // ggs_journal_buffer; text: name of the buffer type, "\n", and of the device whose memory it is
     GGS_JOURNAL_BUFFER_FREE  = 8,  // ggs_journal_number: buffer id
     GGS_JOURNAL_BUFFER_USAGE = 9,  // ggs_journal_number: buffer id, usage
     GGS_JOURNAL_GRAPH        = 10, // ggs_journal_graph; its tensors; names
@@ -111,8 +112,9 @@ enum ggs_journal_type {
     GGS_JOURNAL_RUN          = 12, // ggs_journal_run; text: name of the backend
     GGS_JOURNAL_RUN_THREADS =
         13, // ggs_journal_number: run, threads, slot, GGS_RUN_NO_WAITS or 0: the CPU computes it, op by op
-    GGS_JOURNAL_RUN_END    = 14, // ggs_journal_run_end
-    GGS_JOURNAL_DECODE     = 15, // ggs_journal_decode; i32 token[n], i32 position[n], i32 sequence[n], u8 output[n]
+    GGS_JOURNAL_RUN_END = 14, // ggs_journal_run_end
+    GGS_JOURNAL_DECODE =
+        15, // ggs_journal_decode; i32 token[n], i32 position[n], i32 sequence[n], u8 output[n]; {i32 index, i32 sequence}[more]
     GGS_JOURNAL_DECODE_END = 16, // ggs_journal_number: decode, status
     GGS_JOURNAL_WARMUP     = 17, // ggs_journal_number: context, on or off
     GGS_JOURNAL_CLEAR      = 18, // ggs_journal_number: memory object: its contents were dropped
@@ -132,7 +134,10 @@ enum ggs_journal_type {
     GGS_JOURNAL_DEVICE_RUN = 32, // ggs_journal_device_run; `ops` ggs_journal_device_op: the results of a run are there
     GGS_JOURNAL_KERNELS    = 33, // ggs_journal_kernels; `count` ggs_journal_kernel; names. Before the DEVICE_RUN
     GGS_JOURNAL_DEVICE     = 34, // ggs_journal_device; text: the name of its backend, "\n", its description
-    GGS_JOURNAL_COUNT      = 35,
+    GGS_JOURNAL_MEMORY     = 35, // ggs_journal_memory: cells of sequences were removed, copied or moved
+    GGS_JOURNAL_EMBEDDINGS = 36, // ggs_journal_number: context whose embeddings were taken after its newest decode
+    GGS_JOURNAL_FILLED     = 37, // ggs_journal_filled; text: path. Bytes of a file were read into a buffer
+    GGS_JOURNAL_COUNT      = 38,
 };
 
 struct ggs_journal_record {
@@ -227,6 +232,7 @@ struct ggs_journal_run_end {
     uint64_t monotonic_ns;
     int64_t  status; // as the engine returned it
     uint64_t flags;  // GGS_RUN_NO_WAITS
+    uint64_t graph;  // what its RUN said may be a guess, this is not; 0 if it was not seen
 };
 
 struct ggs_journal_device {
@@ -282,7 +288,13 @@ struct ggs_journal_decode {
     uint32_t tokens; // n
     uint32_t encode; // 1: llama_encode
     uint32_t has;    // bit 0 token, 1 position, 2 sequence, 3 output: which arrays were given; the others are zero
-    uint32_t reserved;
+    uint32_t more;   // pairs of a token's index and a further sequence that it belongs to
+};
+
+struct ggs_journal_memory {
+    uint64_t object;                           // memory object, or context
+    uint32_t kind;                             // enum ggs_memory_change_kind
+    int32_t  sequence, other, from, to, delta; // as the engine was given them: negative ones are open
 };
 
 struct ggs_journal_transfer {
@@ -314,6 +326,11 @@ struct ggs_journal_read {
     uint64_t offset; // in the file
     uint64_t bytes;
     uint64_t begin, end; // ticks
+};
+
+struct ggs_journal_filled {
+    uint64_t address, bytes;
+    uint64_t offset; // in the file
 };
 
 struct ggs_journal_resident {

@@ -3,8 +3,8 @@
 //
 //     data = ggs_new(size), write the bytes there; ggs_add_file(path, data, known, size)
 //     ggs_add_experiment(path, directory, name, state)                 -> its number
-//     answer = ggs_ask("/api/x/0/summary")                             -> NULL when out of memory; calls progress(0..1) meanwhile
-//     ggs_answer_status(answer), ..._is_json, ..._data, ..._length     then ggs_answer_drop(answer)
+//     reply = ggs_ask("/api/x/0/summary")                             -> NULL when out of memory; calls progress(0..1) meanwhile
+//     ggs_reply_status(reply), ..._is_json, ..._data, ..._length     then ggs_reply_drop(reply)
 #include "wasm/module.h"
 
 #include <stdlib.h>
@@ -23,12 +23,12 @@ EXPORT("ggs_delete") void module_delete(void * memory);
 EXPORT("ggs_add_file") int module_add_file(const char * path, const void * data, size_t known, double size);
 EXPORT("ggs_add_experiment")
 int module_add_experiment(const char * path, const char * directory, const char * name, const char * state);
-EXPORT("ggs_ask") struct ggs_answer * module_ask(const char * target);
-EXPORT("ggs_answer_status") unsigned module_status(const struct ggs_answer * answer);
-EXPORT("ggs_answer_is_json") int module_is_json(const struct ggs_answer * answer);
-EXPORT("ggs_answer_data") const void * module_data(const struct ggs_answer * answer);
-EXPORT("ggs_answer_length") size_t module_length(const struct ggs_answer * answer);
-EXPORT("ggs_answer_drop") void module_drop(struct ggs_answer * answer);
+EXPORT("ggs_ask") struct ggs_reply * module_ask(const char * target);
+EXPORT("ggs_reply_status") unsigned module_status(const struct ggs_reply * reply);
+EXPORT("ggs_reply_is_json") int module_is_json(const struct ggs_reply * reply);
+EXPORT("ggs_reply_data") const void * module_data(const struct ggs_reply * reply);
+EXPORT("ggs_reply_length") size_t module_length(const struct ggs_reply * reply);
+EXPORT("ggs_reply_drop") void module_drop(struct ggs_reply * reply);
 
 // A module is one program with one user: what it holds, it holds until the page is closed.
 static struct ggs_experiments *  experiments;
@@ -60,31 +60,31 @@ void ggs_module_tick(void) {
     if (total > 0) page_progress(done < total ? (double) done / (double) total : 1);
 }
 
-struct ggs_answer * module_ask(const char * target) {
+struct ggs_reply * module_ask(const char * target) {
     struct ggs_job_progress progress = {0};
-    struct ggs_answer *     answer   = start() ? ggs_answer_new() : NULL;
+    struct ggs_reply *      reply    = start() ? ggs_reply_new() : NULL;
     current                          = &progress;
-    if (answer != NULL) ggs_site_answer_target(experiments, target, &progress, answer);
+    if (reply != NULL) ggs_site_answer_target(experiments, target, &progress, reply);
     current = NULL;
-    return answer;
+    return reply;
 }
 
-unsigned module_status(const struct ggs_answer * answer) {
-    return answer->status;
+unsigned module_status(const struct ggs_reply * reply) {
+    return reply->status;
 }
 
-int module_is_json(const struct ggs_answer * answer) {
-    return answer->type == ggs_type_json;
+int module_is_json(const struct ggs_reply * reply) {
+    return reply->type == ggs_type_json;
 }
 
-const void * module_data(const struct ggs_answer * answer) {
-    return answer->body.data;
+const void * module_data(const struct ggs_reply * reply) {
+    return reply->body.data;
 }
 
-size_t module_length(const struct ggs_answer * answer) {
-    return answer->body.length;
+size_t module_length(const struct ggs_reply * reply) {
+    return reply->body.length;
 }
 
-void module_drop(struct ggs_answer * answer) {
-    ggs_answer_drop(answer);
+void module_drop(struct ggs_reply * reply) {
+    ggs_reply_drop(reply);
 }

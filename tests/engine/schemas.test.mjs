@@ -21,6 +21,8 @@ const verbs = [
     ["stats", ["stats", "--json", "--by", "op,layer,component,tensor,thread,token,device", "{dir}"]],
     ["stats", ["stats", "--json", "--token", "1", "--layer", "2", "{dir}"]],
     ["buffers", ["buffers", "--json", "{dir}"]],
+    ["requests", ["requests", "--json", "{dir}"]],
+    ["requests", ["requests", "--json", "--costs", "{dir}"]],
     ["log", ["log", "--json", "--limit", "400", "{dir}"]],
     ["log", ["log", "--json", "--thread", "1", "--source", "disk", "--sort", "duration", "--limit", "20", "{dir}"]],
     ["log-faults", ["log", "--json", "--faults", "--limit", "400", "{dir}"]],

@@ -34,9 +34,9 @@ int LLVMFuzzerTestOneInput(const uint8_t * data, size_t size) {
     char                     target[GGS_TARGET_LENGTH], key[GGS_KEY_LENGTH];
     struct ggs_query         query;
     struct ggs_experiments * experiments = open_experiments();
-    struct ggs_answer *      answer      = ggs_answer_new();
-    if (answer == NULL || size >= sizeof(target)) {
-        ggs_answer_drop(answer);
+    struct ggs_reply *       reply       = ggs_reply_new();
+    if (reply == NULL || size >= sizeof(target)) {
+        ggs_reply_drop(reply);
         return 0;
     }
     memcpy(target, data, size);
@@ -45,10 +45,9 @@ int LLVMFuzzerTestOneInput(const uint8_t * data, size_t size) {
     ggs_query_parse(&query, target, NULL);
     ggs_site_work(experiments, target, key);
     struct ggs_job_progress progress = {0};
-    ggs_site_answer_target(experiments, target, &progress, answer);
-    ggs_answer_compress(answer);
-    if (answer->status != 200 && strstr(ggs_text_string(&answer->body), "{\"error\":") == NULL && !answer->gzip)
-        abort();
-    ggs_answer_drop(answer);
+    ggs_site_answer_target(experiments, target, &progress, reply);
+    ggs_reply_compress(reply);
+    if (reply->status != 200 && strstr(ggs_text_string(&reply->body), "{\"error\":") == NULL && !reply->gzip) abort();
+    ggs_reply_drop(reply);
     return 0;
 }

@@ -115,10 +115,10 @@ int LLVMFuzzerTestOneInput(const uint8_t * data, size_t size) {
     write_changed(path, data + 1, size - 1);
     if (ggs_experiments_new(&experiments, directories, 2, NULL, NULL) < 0) return 0;
     unlink(path);
-    struct ggs_answer *     answer   = ggs_answer_new();
+    struct ggs_reply *      reply    = ggs_reply_new();
     struct ggs_job_progress progress = {0};
-    ggs_site_answer_target(experiments, targets[data[0] % (sizeof(targets) / sizeof(targets[0]))], &progress, answer);
-    ggs_answer_drop(answer);
+    ggs_site_answer_target(experiments, targets[data[0] % (sizeof(targets) / sizeof(targets[0]))], &progress, reply);
+    ggs_reply_drop(reply);
     ggs_experiments_free(experiments);
     return 0;
 }

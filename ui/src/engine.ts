@@ -14,11 +14,11 @@ interface Exports {
     ggs_add_file(path: number, data: number, known: number, size: number): number;
     ggs_add_experiment(path: number, directory: number, name: number, state: number): number;
     ggs_ask(target: number): number;
-    ggs_answer_status(answer: number): number;
-    ggs_answer_is_json(answer: number): number;
-    ggs_answer_data(answer: number): number;
-    ggs_answer_length(answer: number): number;
-    ggs_answer_drop(answer: number): void;
+    ggs_reply_status(answer: number): number;
+    ggs_reply_is_json(answer: number): number;
+    ggs_reply_data(answer: number): number;
+    ggs_reply_length(answer: number): number;
+    ggs_reply_drop(answer: number): void;
 }
 
 const elsewhere = "Open the experiment with ggscope serve.";
@@ -82,13 +82,13 @@ export class Engine {
             }
         });
         if (answer === 0) throw new Error(memoryOut);
-        const at = module.ggs_answer_data(answer) >>> 0;
+        const at = module.ggs_reply_data(answer) >>> 0;
         const reply = {
-            status: module.ggs_answer_status(answer),
-            json: module.ggs_answer_is_json(answer) !== 0,
-            body: module.memory.buffer.slice(at, at + (module.ggs_answer_length(answer) >>> 0)),
+            status: module.ggs_reply_status(answer),
+            json: module.ggs_reply_is_json(answer) !== 0,
+            body: module.memory.buffer.slice(at, at + (module.ggs_reply_length(answer) >>> 0)),
         };
-        module.ggs_answer_drop(answer);
+        module.ggs_reply_drop(answer);
         return reply;
     }
 }

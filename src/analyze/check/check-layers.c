@@ -106,8 +106,13 @@ void ggs_check_layers(struct context * c) {
     }
     for (int i = 0; i < MOST_LAYERS; i++) met += seen->met[i];
     if (n == 0) {
-        ggs_checks_add(c->checks, all, GGS_CHECK_SKIPPED,
-                       "the model's file does not say how many there are, or is not there any more");
+        bool there = false, opened = false;
+        for (uint64_t i = 0; i < c->trace->n_files; i++)
+            there |= c->gguf[i] != NULL, opened |= c->trace->files[i].gguf != 0;
+        ggs_checks_add(c->checks, all, GGS_CHECK_SKIPPED, "%s",
+                       there    ? "the model's file does not say how many there are"
+                       : opened ? "the model's file is not there any more"
+                                : "the program opened no GGUF file that says how many there are");
     } else {
         ggs_checks_add(c->checks, all, met >= n ? GGS_CHECK_OK : incomplete(c), "%" PRIu64 " of %" PRIu64, met, n);
     }
@@ -155,7 +160,8 @@ void ggs_check_tokens(struct context * c) {
     if (status < 0) {
         ggs_checks_add(c->checks, "tokens", GGS_CHECK_FAIL, "%s", error.text);
     } else if (!known) {
-        ggs_checks_add(c->checks, "tokens", GGS_CHECK_SKIPPED, "no graph looks tokens up in an embedding");
+        ggs_checks_add(c->checks, "tokens", GGS_CHECK_SKIPPED,
+                       c->trace->tokenless ? "the program has no tokens" : "no graph looks tokens up in an embedding");
     } else if (read == expected) {
         ggs_checks_add(c->checks, "tokens", GGS_CHECK_OK, "%" PRIu64 " in the steps and in the graphs", expected);
     } else {

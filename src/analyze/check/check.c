@@ -260,7 +260,7 @@ static void check_places(struct context * c) {
                 t->file >= 1 && trace->files[t->file - 1].size == 0; // the file was gone when the trace was made
             if (unknown) gone++;
             in = unknown || (t->file >= 1 && ggs_inside(t->file_offset, extent, trace->files[t->file - 1].size));
-        } else if (t->source == GGS_SOURCE_BUFFER && t->buffer != 0) {
+        } else if (t->buffer != 0) {
             const struct ggs_buffer * b = ggs_trace_buffer(trace, t->buffer);
             buffer++;
             in = b != NULL && ggs_inside(t->buffer_offset, extent, b->size);
@@ -291,6 +291,13 @@ static const struct ggs_gguf_tensor * find_weight(const struct ggs_gguf * gguf, 
     return NULL;
 }
 
+// Why there is no GGUF file to compare with.
+static const char * no_gguf(const struct context * c) {
+    bool opened = false;
+    for (uint64_t i = 0; i < c->trace->n_files; i++) opened |= c->trace->files[i].gguf != 0;
+    return opened ? "the model's files are not there any more" : "the program opened no GGUF file";
+}
+
 static void check_map(struct context * c) {
     const struct ggs_trace * trace = c->trace;
     uint64_t                 equal = 0, different = 0, files = 0;
@@ -310,7 +317,7 @@ static void check_map(struct context * c) {
         }
     }
     if (files == 0) {
-        ggs_checks_add(c->checks, "model map", GGS_CHECK_SKIPPED, "the model's files are not there any more");
+        ggs_checks_add(c->checks, "model map", GGS_CHECK_SKIPPED, "%s", no_gguf(c));
     } else if (different > 0) {
         ggs_checks_add(c->checks, "model map", GGS_CHECK_FAIL,
                        "%" PRIu64 " weights lie elsewhere in their file than the GGUF says, such as %s", different,
@@ -334,8 +341,7 @@ static void check_gguf(struct context * c) {
         files++;
     }
     if (files == 0) {
-        ggs_checks_add(c->checks, "no overlap in the map", GGS_CHECK_SKIPPED,
-                       "the model's files are not there any more");
+        ggs_checks_add(c->checks, "no overlap in the map", GGS_CHECK_SKIPPED, "%s", no_gguf(c));
     } else {
         ggs_checks_add(c->checks, "no overlap in the map", GGS_CHECK_OK,
                        "every byte of %" PRIu64 " file%s has one owner", files, files == 1 ? "" : "s");

@@ -28,7 +28,7 @@ static void compare(struct ggs_diff * diff, const char * what, const struct ggs_
 
 static void list_models(struct ggs_text * text, struct ggs_trace * trace) {
     for (uint64_t i = 0; i < trace->n_files; i++) {
-        if (trace->files[i].gguf == 0) continue;
+        if (!trace->models[i]) continue;
         const char * path  = ggs_reader_string(trace->reader, trace->files[i].path);
         const char * slash = strrchr(path, '/');
         ggs_text_printf(text, "%s%s (%" PRIu64 " bytes)", text->length > 0 ? ", " : "",

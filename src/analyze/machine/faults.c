@@ -3,6 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "analyze/walk/time-bins.h"
 #include "analyze/walk/times.h"
 #include "base/array.h"
 #include "base/error.h"
@@ -155,14 +156,14 @@ int ggs_fault_timeline(struct ggs_trace * trace, int64_t begin_ns, int64_t end_n
     struct ggs_fault    fault;
     if (n == 0 || begin_ns < 0 || end_ns <= begin_ns) return ggs_fail(error, GGS_USAGE, "a timeline of no time");
     memset(bins, 0, n * sizeof(*bins));
-    int status = ggs_cursor_open(&cursor, trace->reader, GGS_TABLE_FAULTS, error);
+    struct ggs_time_bins stalls = {begin_ns, end_ns, n, &bins->stalled_ns, sizeof(*bins)};
+    int                  status = ggs_cursor_open(&cursor, trace->reader, GGS_TABLE_FAULTS, error);
     if (status == 0) ggs_cursor_times(cursor, begin_ns, end_ns);
     while (status >= 0 && (status = ggs_cursor_next(cursor, &fault, error)) > 0) {
         uint64_t at = ggs_time_bin(begin_ns, end_ns, n, fault.begin_ns);
-        if (at == n) continue;
-        struct ggs_fault_bin * bin = &bins[at];
-        *(fault.kind == GGS_FAULT_MAJOR ? &bin->major : &bin->minor) += 1;
-        bin->stalled_ns += fault.duration_ns;
+        if (at < n) *(fault.kind == GGS_FAULT_MAJOR ? &bins[at].major : &bins[at].minor) += 1;
+        ggs_time_bins_add(&stalls, fault.begin_ns, ggs_time_after(fault.begin_ns, fault.duration_ns),
+                          (double) fault.duration_ns);
     }
     ggs_cursor_close(cursor);
     return status;

@@ -3,6 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "analyze/walk/time-bins.h"
 #include "analyze/walk/times.h"
 #include "base/array.h"
 #include "base/error.h"
@@ -148,14 +149,16 @@ int ggs_request_timeline(struct ggs_trace * trace, int64_t begin_ns, int64_t end
     struct ggs_block_request request;
     if (n == 0 || begin_ns < 0 || end_ns <= begin_ns) return ggs_fail(error, GGS_USAGE, "a timeline of no time");
     memset(bins, 0, n * sizeof(*bins));
-    int status = ggs_cursor_open(&cursor, trace->reader, GGS_TABLE_BLOCK_REQUESTS, error);
+    struct ggs_time_bins model  = {begin_ns, end_ns, n, &bins->model, sizeof(*bins)};
+    struct ggs_time_bins other  = {begin_ns, end_ns, n, &bins->other, sizeof(*bins)};
+    int                  status = ggs_cursor_open(&cursor, trace->reader, GGS_TABLE_BLOCK_REQUESTS, error);
     if (status == 0) ggs_cursor_times(cursor, begin_ns, end_ns);
     while (status >= 0 && (status = ggs_cursor_next(cursor, &request, error)) > 0) {
         uint64_t at = ggs_time_bin(begin_ns, end_ns, n, request.begin_ns);
-        if (request.write != 0 || at == n) continue;
-        struct ggs_request_bin * bin = &bins[at];
-        bin->requests++;
-        *(request.file != 0 ? &bin->model : &bin->other) += request.bytes;
+        if (request.write != 0) continue;
+        if (at < n) bins[at].requests++;
+        ggs_time_bins_add(request.file != 0 ? &model : &other, request.begin_ns,
+                          ggs_time_after(request.begin_ns, request.duration_ns), (double) request.bytes);
     }
     ggs_cursor_close(cursor);
     return status;

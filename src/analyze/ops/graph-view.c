@@ -199,10 +199,9 @@ int ggs_graph_runs(struct ggs_trace * trace, int64_t token, uint64_t run, struct
     if (status == 0 && *n == 0 && run != 0)
         status = ggs_fail(error, GGS_ABSENT, "there is no graph run %" PRIu64, run);
     else if (status == 0 && *n == 0)
-        status = ggs_fail(error, GGS_ABSENT,
-                          "there is no graph of token step %" PRId64
-                          "; the experiment's steps count from 0 and are %" PRIu64,
-                          token, ggs_reader_rows(trace->reader, GGS_TABLE_STEPS));
+        status = ggs_fail(
+            error, GGS_ABSENT, "there is no graph of %s %" PRId64 "; the experiment has %" PRIu64 " of them, from 0",
+            trace->tokenless ? "graph run" : "token step", token, ggs_reader_rows(trace->reader, GGS_TABLE_STEPS));
     if (status < 0) {
         free(*runs);
         *runs = NULL, *n = 0;

@@ -69,7 +69,8 @@ static const char * key_of(const struct ggs_walk * walk, enum ggs_by by, const s
             break;
     }
     snprintf(buffer, size, "%lld", (long long) *order);
-    if (*order < 0) snprintf(buffer, size, by == GGS_BY_LAYER ? "none" : "no token");
+    if (*order < 0)
+        snprintf(buffer, size, by == GGS_BY_LAYER ? "none" : walk->trace->tokenless ? "no step" : "no token");
     return buffer;
 }
 
@@ -231,7 +232,7 @@ static int walk_ops(struct pass * pass, struct ggs_trace * trace, const struct g
     return status < 0 ? status : 0;
 }
 
-static void finish(struct ggs_groups * groups, enum ggs_by by) {
+void ggs_groups_sort(struct ggs_groups * groups, enum ggs_by by) {
     for (uint64_t i = 0; i < groups->n; i++) groups->group[i].name = ggs_names_text(groups->names, (uint32_t) i);
     bool numbered = by == GGS_BY_LAYER || by == GGS_BY_THREAD || by == GGS_BY_TOKEN;
     if (groups->n > 0) qsort(groups->group, groups->n, sizeof(*groups->group), numbered ? by_order : by_wall);
@@ -250,7 +251,7 @@ int ggs_groups_compute_several(struct ggs_groups * groups, const enum ggs_by * b
         if (status < 0)
             ggs_groups_release(&groups[i]);
         else
-            finish(&groups[i], by[i]);
+            ggs_groups_sort(&groups[i], by[i]);
     }
     return status;
 }

@@ -23,7 +23,7 @@ struct ggs_overview_run {
 struct ggs_overview {
     uint64_t                   steps, warmup_steps;
     uint64_t                   prompt_tokens, generated_tokens;
-    uint64_t                   generate_ns, generate_steps;
+    uint64_t                   generate_ns, generate_steps, decoded_tokens, drafting_ns;
     int64_t                    slowest_step; // of those that generate, -1 for none
     uint64_t                   slowest_ns;
     uint64_t                   runs, interrupted_runs, unseen;

@@ -37,12 +37,12 @@ static uint64_t * file_sizes(const struct ggs_trace * trace) {
     uint64_t * sizes = calloc(trace->n_files + 1, sizeof(*sizes));
     if (sizes == NULL) return NULL;
     for (uint64_t i = 0; i < trace->n_files; i++) {
-        if (trace->files[i].gguf != 0) sizes[i] = trace->files[i].size;
+        if (trace->models[i]) sizes[i] = trace->files[i].size;
     }
     for (uint64_t i = 0; i < trace->n_tensors; i++) {
         const struct ggs_tensor * t = &trace->tensors[i];
         uint64_t                  file, offset, end;
-        if (!ggs_trace_origin(t, &file, &offset) || trace->files[file - 1].gguf == 0) continue;
+        if (!ggs_trace_origin(t, &file, &offset) || !trace->models[file - 1]) continue;
         if (trace->files[file - 1].size != 0 || !ggs_add(offset, ggs_trace_extent(trace, t), &end)) continue;
         if (end > sizes[file - 1]) sizes[file - 1] = end;
     }

@@ -205,7 +205,7 @@ int ggs_paging_compute(struct ggs_paging * paging, struct ggs_trace * trace, con
     }
     if (status == 0 && paging->sequence.n_reads > 0) {
         for (uint64_t i = 0; i < trace->n_files; i++)
-            paging->model_bytes += trace->files[i].gguf == 0 ? 0 : trace->files[i].size;
+            paging->model_bytes += trace->models[i] ? trace->files[i].size : 0;
         paging->touched_bytes = ggs_paging_sequence_touched(&paging->sequence);
         choose_budgets(paging, options);
         status = run_budgets(paging, options, error);

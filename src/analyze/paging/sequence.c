@@ -6,6 +6,7 @@
 #include "base/array.h"
 #include "base/checked.h"
 #include "base/error.h"
+#include "base/search.h"
 
 int ggs_paging_sequence_init(struct ggs_paging_sequence * sequence, uint64_t page, const uint64_t * sizes,
                              uint64_t n_files, struct ggs_error * error) {
@@ -102,16 +103,7 @@ static int find_blocks(struct ggs_paging_sequence * sequence, struct ggs_error *
 
 // The block that begins with this page.
 static uint32_t find_block(const struct ggs_paging_sequence * sequence, uint32_t page) {
-    uint32_t low = 0, high = sequence->n_blocks;
-    while (low < high) {
-        uint32_t middle = low + (high - low) / 2;
-        if (sequence->begin[middle] < page) {
-            low = middle + 1;
-        } else {
-            high = middle;
-        }
-    }
-    return low;
+    return (uint32_t) ggs_search(sequence->n_blocks, at, sequence->begin[at] < page);
 }
 
 static int check_work(const struct ggs_paging_sequence * sequence, struct ggs_error * error) {

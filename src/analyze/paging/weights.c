@@ -77,7 +77,7 @@ int ggs_paging_weights_list(struct ggs_paging_weights * weights, struct ggs_trac
     for (uint64_t i = 0; i < trace->n_tensors; i++) {
         const struct ggs_tensor * t = &trace->tensors[i];
         uint64_t                  file, offset;
-        if (!ggs_trace_origin(t, &file, &offset) || trace->files[file - 1].gguf == 0 || t->view != 0) continue;
+        if (!ggs_trace_origin(t, &file, &offset) || !trace->models[file - 1] || t->view != 0) continue;
         if (add_tensor(&list, trace, t, experts)) continue;
         free(list.weight);
         return ggs_fail_memory(error);

@@ -4,9 +4,11 @@
 #include <string.h>
 #include <strings.h>
 
+#include "analyze/walk/words.h"
 #include "base/checked.h"
 #include "base/error.h"
 #include "base/json-read.h"
+#include "base/search.h"
 #include "base/uuid.h"
 #include "gguf/gguf-name.h"
 
@@ -51,6 +53,7 @@ static enum ggs_op_kind kind_of(const char * name) {
         {"TRANSPOSE", GGS_KIND_EMPTY},   {"GET_ROWS", GGS_KIND_GET_ROWS},
         {"SET_ROWS", GGS_KIND_SET_ROWS}, {"MUL_MAT_ID", GGS_KIND_MUL_MAT_ID},
         {"ADD_ID", GGS_KIND_ADD_ID},     {"CPY", GGS_KIND_CPY},
+        {"IM2COL", GGS_KIND_IM2COL},     {"IM2COL_3D", GGS_KIND_IM2COL},
     };
     for (size_t i = 0; i < sizeof(table) / sizeof(table[0]); i++) {
         if (strcmp(name, table[i].name) == 0) return table[i].kind;
@@ -121,6 +124,8 @@ static void number_lost_rows(struct ggs_trace * trace) {
         if (trace->tensors[i].tensor == 0) trace->tensors[i].tensor = i + 1;
     for (uint64_t i = 0; i < trace->n_files; i++)
         if (trace->files[i].file == 0) trace->files[i].file = i + 1;
+    for (uint64_t i = 0; i < trace->n_devices; i++)
+        if (trace->devices[i].device == 0) trace->devices[i].device = i + 1;
 }
 
 static int check_numbers(const struct ggs_trace * trace, struct ggs_error * error) {
@@ -133,6 +138,8 @@ static int check_numbers(const struct ggs_trace * trace, struct ggs_error * erro
     }
     for (uint64_t i = 0; i < trace->n_files; i++)
         if (trace->files[i].file != i + 1) return wrong("file", i + 1, "number", trace->files[i].file, error);
+    for (uint64_t i = 0; i < trace->n_devices; i++)
+        if (trace->devices[i].device != i + 1) return wrong("device", i + 1, "number", trace->devices[i].device, error);
     return 0;
 }
 
@@ -176,6 +183,42 @@ static int check_identity(const struct ggs_trace * trace, struct ggs_error * err
                     "the trace is damaged: its header says that it is of experiment %s, its contents %s", own, id);
 }
 
+// ---- what kind of program it was ----
+
+static bool is_program(const char * path) {
+    const char * slash = strrchr(path, '/');
+    const char * name  = slash == NULL ? path : slash + 1;
+    size_t       n     = strlen(name);
+    return strstr(name, ".so.") != NULL || (n > 3 && strcmp(name + n - 3, ".so") == 0);
+}
+
+// GGUF files; and whatever else tensors lie in or were read from, but for the program and its libraries, whose variables have places in
+// files, too.
+static int find_models(struct ggs_trace * trace, struct ggs_error * error) {
+    struct ggs_process process = {0};
+    trace->models              = calloc(trace->n_files + 1, sizeof(*trace->models));
+    if (trace->models == NULL) return ggs_fail_memory(error);
+    if (ggs_reader_row(trace->reader, GGS_TABLE_PROCESSES, 0, &process, NULL) < 0) process.executable = 0;
+    const char * executable = ggs_reader_string(trace->reader, process.executable);
+    for (uint64_t i = 0; i < trace->n_tensors; i++) {
+        uint64_t file, offset;
+        if (ggs_trace_origin(&trace->tensors[i], &file, &offset)) trace->models[file - 1] = true;
+    }
+    for (uint64_t i = 0; i < trace->n_files; i++) {
+        const char * path = ggs_reader_string(trace->reader, trace->files[i].path);
+        if (is_program(path) || strcmp(path, executable) == 0) trace->models[i] = false;
+        if (trace->files[i].gguf != 0) trace->models[i] = true;
+    }
+    return 0;
+}
+
+static void find_steps(struct ggs_trace * trace) {
+    struct ggs_step step;
+    trace->tokenless = ggs_reader_rows(trace->reader, GGS_TABLE_STEPS) > 0 &&
+                       ggs_reader_row(trace->reader, GGS_TABLE_STEPS, 0, &step, NULL) == 0 &&
+                       step.phase == GGS_PHASE_GRAPH;
+}
+
 // ---- opening ----
 
 static int read_tables(struct ggs_trace * trace, struct ggs_error * error) {
@@ -189,11 +232,16 @@ static int read_tables(struct ggs_trace * trace, struct ggs_error * error) {
     if (status == 0)
         status = read_table(trace->reader, GGS_TABLE_FILES, sizeof(*trace->files), (void **) &trace->files,
                             &trace->n_files, error);
+    if (status == 0)
+        status = read_table(trace->reader, GGS_TABLE_DEVICES, sizeof(*trace->devices), (void **) &trace->devices,
+                            &trace->n_devices, error);
     if (status == 0) status = read_ops(trace, error);
     if (status == 0) status = read_types(trace, error);
     if (status == 0 && trace->damaged > 0) number_lost_rows(trace);
     if (status == 0) status = check_numbers(trace, error);
     if (status == 0) status = find_layers(trace, error);
+    if (status == 0) status = find_models(trace, error);
+    if (status == 0) find_steps(trace);
     return status;
 }
 
@@ -223,7 +271,9 @@ void ggs_trace_close(struct ggs_trace * trace) {
     free(trace->types);
     free(trace->buffers);
     free(trace->files);
+    free(trace->devices);
     free(trace->layers);
+    free(trace->models);
     ggs_reader_close(trace->reader);
     *trace = (struct ggs_trace){0};
 }
@@ -268,15 +318,13 @@ const struct ggs_tensor * ggs_trace_tensor(const struct ggs_trace * trace, uint6
 }
 
 const struct ggs_buffer * ggs_trace_buffer(const struct ggs_trace * trace, uint64_t buffer) {
-    uint64_t low = 0, high = trace->n_buffers;
-    while (low < high) {
-        uint64_t middle = low + (high - low) / 2;
-        if (trace->buffers[middle].buffer < buffer)
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    return low < trace->n_buffers && trace->buffers[low].buffer == buffer ? &trace->buffers[low] : NULL;
+    uint64_t i = ggs_search(trace->n_buffers, at, trace->buffers[at].buffer < buffer);
+    return i < trace->n_buffers && trace->buffers[i].buffer == buffer ? &trace->buffers[i] : NULL;
+}
+
+const char * ggs_trace_device_name(const struct ggs_trace * trace, uint64_t device) {
+    return device == 0 || device > trace->n_devices ? ""
+                                                    : ggs_reader_string(trace->reader, trace->devices[device - 1].name);
 }
 
 const char * ggs_trace_tensor_name(const struct ggs_trace * trace, uint64_t tensor) {
@@ -424,8 +472,9 @@ int ggs_trace_check_steps(struct ggs_trace * trace, int64_t first_step, int64_t 
     if (status < 0) return status;
     if (first_step <= most && last_step >= 0) return 0; // there is some of it
     if (most < 0) return ggs_fail(error, GGS_ABSENT, "this recording has no tokens");
-    return ggs_fail(error, GGS_ABSENT, "there is no token %lld: this recording has tokens 0 to %lld",
-                    (long long) (first_step > most ? first_step : last_step), (long long) most);
+    const char * word = ggs_word_step(trace);
+    return ggs_fail(error, GGS_ABSENT, "there is no %s %lld: this recording has %ss 0 to %lld", word,
+                    (long long) (first_step > most ? first_step : last_step), word, (long long) most);
 }
 
 int ggs_trace_check_layer(struct ggs_trace * trace, int layer, struct ggs_error * error) {

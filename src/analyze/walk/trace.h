@@ -28,6 +28,7 @@ enum ggs_op_kind {
     GGS_KIND_MUL_MAT_ID, // reads the matrices of source 0 that source 2 names
     GGS_KIND_ADD_ID,     // reads the rows of source 1 that source 2 names
     GGS_KIND_CPY,        // source 1 is where it writes, not what it reads
+    GGS_KIND_IM2COL,     // of source 0, the kernel, only the shape matters
     GGS_KINDS,
 };
 
@@ -44,10 +45,14 @@ struct ggs_trace {
     uint64_t            n_buffers;
     struct ggs_file *   files;
     uint64_t            n_files;
-    int *               layers;  // by tensor - 1: the layer in its name, -1 for none
-    struct ggs_graph *  graph;   // the one that ggs_trace_graph gave last
-    struct ggs_watch *  watch;   // NULL if nobody watches
-    uint64_t            damaged; // chunks that were left out: every figure is partial
+    struct ggs_device * devices; // devices[i].device == i + 1
+    uint64_t            n_devices;
+    bool *              models;    // by file - 1: weights come from it
+    int *               layers;    // by tensor - 1: the layer in its name, -1 for none
+    bool                tokenless; // the program has no tokens: a step is a graph run
+    struct ggs_graph *  graph;     // the one that ggs_trace_graph gave last
+    struct ggs_watch *  watch;     // NULL if nobody watches
+    uint64_t            damaged;   // chunks that were left out: every figure is partial
 };
 
 // `path`: an experiment's directory or a trace file.
@@ -70,6 +75,7 @@ int ggs_trace_graph(struct ggs_trace * trace, uint64_t graph, const struct ggs_g
 // NULL if there is no such tensor or buffer, "" if there is no such op.
 const struct ggs_tensor * ggs_trace_tensor(const struct ggs_trace * trace, uint64_t tensor);
 const struct ggs_buffer * ggs_trace_buffer(const struct ggs_trace * trace, uint64_t buffer);
+const char *              ggs_trace_device_name(const struct ggs_trace * trace, uint64_t device); // "" for none
 const char *              ggs_trace_tensor_name(const struct ggs_trace * trace, uint64_t tensor);
 const char *              ggs_trace_op_name(const struct ggs_trace * trace, uint64_t op);
 enum ggs_op_kind          ggs_trace_op_kind(const struct ggs_trace * trace, uint64_t op);

@@ -99,11 +99,14 @@ enum {
 };
 
 static struct ggs_op_run row_at(const uint64_t * const * words, uint64_t i) {
-    struct ggs_op_run row;
-    for (unsigned w = 0; w < COLUMNS; w++) memcpy((char *) &row + w * sizeof(uint64_t), &words[w][i], sizeof(uint64_t));
-    row.begin_ns    = sane_begin(words[BEGIN][i]);
-    row.duration_ns = sane_duration(words[DURATION][i]);
-    return row;
+    union {
+        uint64_t          word[COLUMNS];
+        struct ggs_op_run row;
+    } at;
+    for (unsigned w = 0; w < COLUMNS; w++) at.word[w] = words[w][i];
+    at.row.begin_ns    = sane_begin(words[BEGIN][i]);
+    at.row.duration_ns = sane_duration(words[DURATION][i]);
+    return at.row;
 }
 
 // Moves on to the rows of the run: runs and op runs ascend together. The rows [walk->at, *until) of the chunk are its own.

@@ -5,6 +5,7 @@
 #include "analyze/walk/recent-runs.h"
 #include "base/checked.h"
 #include "base/error.h"
+#include "base/search.h"
 
 // Bytes of a file that belong to a weight.
 struct area {
@@ -24,7 +25,7 @@ struct ggs_where {
 };
 
 const char * ggs_part_name(enum ggs_part part) {
-    static const char * const names[GGS_PARTS] = {"load", "warm-up", "prompt", "generate", "between"};
+    static const char * const names[GGS_PARTS] = {"load", "warm-up", "prompt", "generate", "graph runs", "between"};
     return part < GGS_PARTS ? names[part] : "";
 }
 
@@ -63,18 +64,10 @@ static int list_areas(struct ggs_where * where, struct ggs_error * error) {
 }
 
 static const char * weight_at(const struct ggs_where * where, uint64_t file, uint64_t offset) {
-    uint64_t low = 0, high = where->n_areas;
-    while (low < high) {
-        uint64_t            middle = low + (high - low) / 2;
-        const struct area * area   = &where->areas[middle];
-        if (area->file < file || (area->file == file && area->end <= offset))
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    if (low == where->n_areas) return NULL;
-    const struct area * area = &where->areas[low];
-    return area->file == file && area->begin <= offset ? area->name : NULL;
+    const struct area * area = where->areas;
+    uint64_t            i =
+        ggs_search(where->n_areas, at, area[at].file < file || (area[at].file == file && area[at].end <= offset));
+    return i < where->n_areas && area[i].file == file && area[i].begin <= offset ? area[i].name : NULL;
 }
 
 // ---- runs and steps ----
@@ -83,7 +76,8 @@ static int part_at(struct ggs_where * where, int64_t ns, enum ggs_part * part, s
     static const enum ggs_part parts[GGS_PHASE_COUNT] = {
         [GGS_PHASE_NONE] = GGS_PART_BETWEEN,      [GGS_PHASE_PROMPT] = GGS_PART_PROMPT,
         [GGS_PHASE_GENERATE] = GGS_PART_GENERATE, [GGS_PHASE_MIXED] = GGS_PART_GENERATE,
-        [GGS_PHASE_WARMUP] = GGS_PART_WARMUP,     [GGS_PHASE_VERIFY] = GGS_PART_GENERATE};
+        [GGS_PHASE_WARMUP] = GGS_PART_WARMUP,     [GGS_PHASE_VERIFY] = GGS_PART_GENERATE,
+        [GGS_PHASE_GRAPH] = GGS_PART_GRAPH};
     int more = 1;
     while (more > 0 && (!where->has_step || where->step.end_ns < ns)) {
         more = ggs_cursor_next(where->steps, &where->step, error);

@@ -12,6 +12,7 @@ enum ggs_part {
     GGS_PART_WARMUP,   // in a warm-up step
     GGS_PART_PROMPT,   // in a step that feeds prompt
     GGS_PART_GENERATE, // in a step that generates, or does both
+    GGS_PART_GRAPH,    // in a graph run of a program without tokens
     GGS_PART_BETWEEN,  // between steps and after the last: sampling, output, the end
     GGS_PARTS,
 };

@@ -84,7 +84,7 @@ EXPORT int ggml_graph_compute(struct abi_graph * graph, struct abi_plan * plan) 
     uint64_t          lost   = 0;
     unsigned          reason = GGS_LOSS_SPACE;
     bool              hidden = ggs_barrier_is_hidden((void *) real);
-    if (ggs_in.run != 0 && plan != NULL && ggs_in.graph->n_nodes == (uint32_t) graph->n_nodes) {
+    if (ggs_in.run != 0 && plan != NULL && ggs_in.graph != NULL && ggs_in.graph->n_nodes == (uint32_t) graph->n_nodes) {
         slot = ggs_slot_open((uint32_t) ggs_in.run, graph, ggs_in.graph, plan->threadpool, plan->n_threads);
         if (slot == NULL && errno == EBUSY)
             reason = GGS_LOSS_SLOTS;
@@ -110,6 +110,6 @@ EXPORT int ggml_graph_compute(struct abi_graph * graph, struct abi_plan * plan) 
         lost = ggs_slot_close(slot);
     }
     if (lost > 0) ggs_graph_run_lost(reason, lost, begin);
-    ggs_graph_run_leave(status);
+    ggs_graph_run_leave(graph, status);
     return status;
 }

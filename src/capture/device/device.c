@@ -30,15 +30,32 @@ static struct ggs_device_run * take_spare(void) {
     return run != NULL ? run : calloc(1, sizeof(*run));
 }
 
+// Backends that were seen: what follows an entry is unused.
+enum { BACKENDS_MOST = 64 };
+static struct {
+    const void * backend;
+    bool         gpu;
+} backends[BACKENDS_MOST];
+
+bool ggs_device_is_gpu(const void * backend) {
+    for (unsigned i = 0; backend != NULL && i < BACKENDS_MOST; i++) {
+        const void * known = __atomic_load_n(&backends[i].backend, __ATOMIC_RELAXED);
+        if (known == NULL) return false;
+        if (known == backend) return __atomic_load_n(&backends[i].gpu, __ATOMIC_RELAXED);
+    }
+    return false;
+}
+
 // Tells of the device that a backend computes on, once.
 static void describe(void * backend, const char * name) {
-    enum { TOLD_MOST = 64 };
-    static void * told[TOLD_MOST];
-    for (unsigned i = 0; i < TOLD_MOST; i++) {
-        void * known = __atomic_load_n(&told[i], __ATOMIC_RELAXED);
+    unsigned i = 0;
+    for (; i < BACKENDS_MOST; i++) {
+        const void * known = __atomic_load_n(&backends[i].backend, __ATOMIC_RELAXED);
         if (known == backend) return;
         if (known != NULL) continue;
-        if (!__atomic_compare_exchange_n(&told[i], &known, backend, false, __ATOMIC_RELAXED, __ATOMIC_RELAXED)) return;
+        if (!__atomic_compare_exchange_n(&backends[i].backend, &known, backend, false, __ATOMIC_RELAXED,
+                                         __ATOMIC_RELAXED))
+            return;
         break;
     }
     static const uint32_t        types[] = {GGS_DEVICE_CPU, GGS_DEVICE_GPU, GGS_DEVICE_GPU, GGS_DEVICE_ACCELERATOR};
@@ -50,6 +67,7 @@ static void describe(void * backend, const char * name) {
     int                       type = f->device_type == NULL ? -1 : f->device_type(device);
     // Releases before the GPU that shares memory got a number of its own have the accelerator at 2.
     if (type >= 0 && type < 4) record.type = types[type];
+    if (i < BACKENDS_MOST) __atomic_store_n(&backends[i].gpu, record.type == GGS_DEVICE_GPU, __ATOMIC_RELAXED);
     if (f->device_memory != NULL) f->device_memory(device, &unused, &memory);
     record.memory             = memory;
     const char *     text     = f->device_description == NULL ? "" : f->device_description(device);

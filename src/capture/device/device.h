@@ -80,6 +80,9 @@ void ggs_device_write_kernels(const struct ggs_device_run * run, const struct gg
 // The run under way on the calling thread, NULL for none.
 extern _Thread_local struct ggs_device_run * ggs_device_current;
 
+// Does the backend compute on a GPU? False until its first run was seen.
+bool ggs_device_is_gpu(const void * backend);
+
 // Around the backend's call that submits the graph of the run under way (graph-run.h).
 void ggs_device_begin(void * backend, const struct abi_graph * graph);
 void ggs_device_end(void);

@@ -8,6 +8,7 @@
 #include "base/array.h"
 #include "base/error.h"
 #include "base/file.h"
+#include "base/search.h"
 #include "export/json/json.h"
 #include "gguf/gguf-entry.h"
 #include "gguf/gguf-map.h"
@@ -37,8 +38,8 @@ static int open_model(struct ggs_export * export, struct model * model, struct g
     if (model->gguf == NULL || model->maps == NULL) return ggs_fail_memory(error);
     for (uint64_t i = 0; i < trace->n_files; i++) {
         const struct ggs_file * file = &trace->files[i];
+        if (trace->models[i]) model->bytes += file->size;
         if (file->gguf == 0) continue;
-        model->bytes += file->size;
         if (ggs_gguf_open(&model->gguf[i], ggs_reader_string(trace->reader, file->path), NULL) < 0) continue;
         // A file that has changed since is not the one that was recorded.
         if (model->gguf[i]->size != file->size || ggs_gguf_map_init(&model->maps[i], model->gguf[i], NULL) < 0) {
@@ -77,18 +78,10 @@ static int by_place(const void * a, const void * b) {
 }
 
 const struct ggs_map_entry * ggs_memory_map_find(const struct ggs_memory_map * map, uint64_t file, uint64_t offset) {
-    uint64_t low = 0, high = map->n; // the first entry behind the byte
-    while (low < high) {
-        uint64_t                     middle = low + (high - low) / 2;
-        const struct ggs_map_entry * e      = &map->entries[middle];
-        if (e->file < file || (e->file == file && e->offset <= offset)) {
-            low = middle + 1;
-        } else {
-            high = middle;
-        }
-    }
-    if (low == 0) return NULL;
-    const struct ggs_map_entry * e = &map->entries[low - 1];
+    const struct ggs_map_entry * e = map->entries;
+    uint64_t behind = ggs_search(map->n, at, e[at].file < file || (e[at].file == file && e[at].offset <= offset));
+    if (behind == 0) return NULL;
+    e += behind - 1;
     return e->file == file && offset - e->offset < e->size ? e : NULL;
 }
 
@@ -116,8 +109,7 @@ static int walk_trace(struct ggs_export * export, struct ggs_json * json, struct
         bool                      disk   = t->source == GGS_SOURCE_DISK;
         uint64_t                  file   = disk ? t->file : t->origin_file;
         uint64_t                  offset = disk ? t->file_offset : t->origin_offset;
-        if (file == 0 || file > export->trace.n_files || t->view != 0 || export->trace.files[file - 1].gguf == 0)
-            continue;
+        if (file == 0 || file > export->trace.n_files || t->view != 0 || !export->trace.models[file - 1]) continue;
         uint64_t size = ggs_trace_extent(&export->trace, t);
         if (json == NULL) {
             status = add(map, file, offset, size, error);
@@ -162,7 +154,7 @@ static void put_head(struct ggs_export * export, struct ggs_json * json, const s
     size_t                  length = 0;
     if (gguf == NULL || !ggs_gguf_get_string(gguf, "general.name", &name, &length)) {
         for (uint64_t i = 0; name == NULL && i < export->trace.n_files; i++) {
-            if (export->trace.files[i].gguf != 0) name = ggs_file_name(path_of(export, i + 1));
+            if (export->trace.models[i]) name = ggs_file_name(path_of(export, i + 1));
         }
         length = name == NULL ? 0 : strlen(name);
     }

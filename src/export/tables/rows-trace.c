@@ -25,7 +25,7 @@ static const struct ggs_field runs[] = {
     {"graph", GGS_CELL_INTEGER, RUN(graph), "graphs.graph"},
     {"token", GGS_CELL_INTEGER, GGS_MEMBER_OR_NONE(0, struct ggs_run, step), "token step: tokens.token"},
     {"phase", GGS_CELL_TEXT, GGS_MEMBER_WORD(0, struct ggs_run, phase, ggs_word_phase),
-     "PROMPT, GENERATE, MIXED, VERIFY, WARMUP or NONE"},
+     "PROMPT, GENERATE, MIXED, VERIFY, GRAPH, WARMUP or NONE"},
     {"backend", GGS_CELL_TEXT, GGS_MEMBER_STRING(0, struct ggs_run, backend), "the backend's name"},
     {"threads", GGS_CELL_INTEGER, RUN(threads), "threads that computed it"},
     {"os_thread", GGS_CELL_INTEGER, RUN(os_thread), "the thread that called for it"},
@@ -78,9 +78,10 @@ static void step_utc(struct ggs_export * export, const void * const * parts, str
 #define TEXT \
     { .from = GGS_FROM_TEXT, .null = GGS_NULL_TEXT, .part = 1 }
 static const struct ggs_field tokens[] = {
-    {"token", GGS_CELL_INTEGER, STEP(step), "token step: 0 is the prompt"},
+    {"token", GGS_CELL_INTEGER, STEP(step),
+     "token step: 0 is the prompt; in programs without tokens (phase GRAPH) a graph run"},
     {"phase", GGS_CELL_TEXT, GGS_MEMBER_WORD(0, struct ggs_step, phase, ggs_word_phase),
-     "PROMPT, GENERATE, MIXED or VERIFY"},
+     "PROMPT, GENERATE, MIXED, VERIFY or GRAPH"},
     {"context", GGS_CELL_INTEGER, STEP(context), "which of the program's contexts, from 0"},
     {"begin_ns", GGS_CELL_INTEGER, STEP(begin_ns), "begin"},
     {"end_ns", GGS_CELL_INTEGER, STEP(end_ns), "end"},
@@ -121,7 +122,7 @@ static int produce_tokens(const struct ggs_sink * sink, struct ggs_error * error
 
 const struct ggs_flat_table ggs_table_tokens = {
     .name        = "tokens",
-    .description = "One row per token step. Warm-up is left out.",
+    .description = "One row per token step, or per graph run in programs without tokens. Warm-up is left out.",
     .keys        = 1,
     GGS_FIELDS(tokens),
     .produce = produce_tokens,
@@ -204,12 +205,12 @@ static const struct ggs_field tensors[] = {
     {"flags", GGS_CELL_INTEGER, TENSOR(flags), "ggml's: 1 input, 2 output, 4 parameter, 8 loss, 16 compute"},
     {"address", GGS_CELL_INTEGER, TENSOR(address), "in the program's memory"},
     {"source", GGS_CELL_TEXT, GGS_MEMBER_WORD_OR_NONE(0, struct ggs_tensor, source, ggs_word_source),
-     "DISK: in a mapped file; BUFFER: anything else"},
+     "DISK: in a mapped file; VRAM: in the memory of a device; BUFFER: anything else"},
     {"file", GGS_CELL_INTEGER, TENSOR_0(file), "DISK: files.file"},
     {"file_offset", GGS_CELL_INTEGER, TENSOR_WITH(file_offset, file), "DISK: where it begins in the file"},
     {"buffer", GGS_CELL_INTEGER, TENSOR_0(buffer), "buffers.buffer"},
     {"buffer_offset", GGS_CELL_INTEGER, TENSOR_WITH(buffer_offset, buffer), "where it begins in the buffer"},
-    {"origin_file", GGS_CELL_INTEGER, TENSOR_0(origin_file), "BUFFER: files.file that it was copied from"},
+    {"origin_file", GGS_CELL_INTEGER, TENSOR_0(origin_file), "BUFFER, VRAM: files.file that it was copied from"},
     {"origin_offset", GGS_CELL_INTEGER, TENSOR_WITH(origin_offset, origin_file), "where it begins in that file"},
     {"view", GGS_CELL_INTEGER, TENSOR_0(view), "the tensor that it is a view of"},
     {"view_offset", GGS_CELL_INTEGER, TENSOR_WITH(view_offset, view), "where it begins in that tensor"},
@@ -264,6 +265,7 @@ static const struct ggs_field buffers[] = {
     {"begin_ns", GGS_CELL_INTEGER, BUFFER(begin_ns), "allocated"},
     {"end_ns", GGS_CELL_INTEGER, GGS_MEMBER_OR_NONE(0, struct ggs_buffer, end_ns), "freed; null if it never was"},
     {"process", GGS_CELL_INTEGER, BUFFER_0(process), "processes.process"},
+    {"device", GGS_CELL_INTEGER, BUFFER_0(device), "devices.device whose own memory it is; null for the host's"},
 };
 
 const struct ggs_flat_table ggs_table_buffers = {
@@ -272,7 +274,7 @@ const struct ggs_flat_table ggs_table_buffers = {
     .keys        = 1,
     GGS_FIELDS(buffers),
     .rows    = GGS_TABLE_BUFFERS,
-    .foreign = {{"file", "files", NULL}, {"process", "processes", NULL}},
+    .foreign = {{"file", "files", NULL}, {"process", "processes", NULL}, {"device", "devices", NULL}},
 };
 
 static const struct ggs_field files[] = {

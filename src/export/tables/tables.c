@@ -67,7 +67,7 @@ static void fill_number(struct ggs_cell * cell, const struct ggs_value * value, 
 static void fill(struct ggs_export * export, const struct ggs_field * field, const void * const * parts,
                  struct ggs_cell * cell) {
     const struct ggs_value * value = &field->value;
-    const char * at = value->from < GGS_FROM_CALL ? (const char *) parts[value->part] + value->offset : NULL;
+    const void * at = value->from < GGS_FROM_CALL ? (const char *) parts[value->part] + value->offset : NULL;
     uint64_t     number;
     if (value->null == GGS_NULL_WITH) {
         memcpy(&number, (const char *) parts[value->part] + value->with, sizeof(number));
@@ -97,7 +97,7 @@ static void fill(struct ggs_export * export, const struct ggs_field * field, con
             ggs_cell_text(cell, *(const char * const *) at);
             break;
         case GGS_FROM_CHARS:
-            ggs_cell_text(cell, value->null == GGS_NULL_TEXT && *at == '\0' ? NULL : at);
+            ggs_cell_text(cell, value->null == GGS_NULL_TEXT && *(const char *) at == '\0' ? NULL : at);
             break;
         case GGS_FROM_STRING:
             memcpy(&number, at, sizeof(number));

@@ -21,14 +21,16 @@ int ggs_libraries_add(struct ggs_libraries * libraries, const char * path) {
     for (size_t i = 0; i < libraries->count; i++) {
         if (strcmp(libraries->items[i].path, real) == 0) return 0;
     }
-    struct ggs_library library;
-    if (ggs_elf_open(&library.elf, real, NULL) != 0) return 0;
-    library.path = strdup(real);
-    if (library.path != NULL && ggs_array_push(libraries->items, libraries->count, libraries->capacity, library))
-        return 0;
-    free(library.path);
-    ggs_elf_close(&library.elf);
-    return GGS_MEMORY;
+    if (!ggs_array_reserve(libraries->items, libraries->capacity, libraries->count + 1)) return GGS_MEMORY;
+    struct ggs_library * library = &libraries->items[libraries->count];
+    if (ggs_elf_open(&library->elf, real, NULL) != 0) return 0;
+    library->path = strdup(real);
+    if (library->path == NULL) {
+        ggs_elf_close(&library->elf);
+        return GGS_MEMORY;
+    }
+    libraries->count++;
+    return 0;
 }
 
 static int add_folder(struct ggs_libraries * libraries, const char * folder, const char * prefix) {

@@ -437,7 +437,11 @@ static void stay_behind(struct session * session) {
 
 static void follow(struct session * session) {
     while (!session->ended) turn(session);
-    while (!drained(&session->out) | !drained(&session->err)) turn(session);
+    for (;;) {
+        bool out = drained(&session->out), err = drained(&session->err); // both, whatever the first says
+        if (out && err) break;
+        turn(session);
+    }
     session->stays = session->out.from >= 0 || session->err.from >= 0;
     if (session->stays) stay_behind(session);
 }

@@ -16,10 +16,10 @@ int ggs_route_buffers(struct ggs_question * request, struct ggs_error * error) {
     if (status == 0) status = ggs_query_finish(&request->query, error);
     if (status == 0) status = ggs_buffers_compute(&buffers, &request->trace, transfers != 0, error);
     if (status != 0) return status;
-    ggs_answer_open(request->answer, &json);
+    ggs_reply_open(request->answer, &json);
     ggs_buffers_write(&json, &buffers);
     ggs_buffers_release(&buffers);
-    return ggs_answer_close(request->answer, &json, error);
+    return ggs_reply_close(request->answer, &json, error);
 }
 
 // ---- occupancy ----

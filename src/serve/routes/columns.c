@@ -51,18 +51,18 @@ static void write_list(struct ggs_columns * columns) {
     ggs_json_end(json);
 }
 
-int ggs_columns_end(struct ggs_columns * columns, struct ggs_answer * answer, struct ggs_error * error) {
+int ggs_columns_end(struct ggs_columns * columns, struct ggs_reply * reply, struct ggs_error * error) {
     write_list(columns);
     bool failed = ggs_json_finish(&columns->json) != 0 || columns->header.failed || columns->body.failed;
     while (columns->header.length % 8 != 0 && !columns->header.failed) ggs_text_putc(&columns->header, ' ');
     uint32_t numbers[3] = {1, (uint32_t) columns->header.length, 0};
-    answer->type        = ggs_type_columns;
-    ggs_text_append(&answer->body, "GGSC", 4);
-    ggs_text_append(&answer->body, (const char *) numbers, sizeof(numbers));
-    ggs_text_append(&answer->body, columns->header.data, columns->header.length);
-    ggs_text_append(&answer->body, columns->body.data, columns->body.length);
+    reply->type         = ggs_type_columns;
+    ggs_text_append(&reply->body, "GGSC", 4);
+    ggs_text_append(&reply->body, (const char *) numbers, sizeof(numbers));
+    ggs_text_append(&reply->body, columns->header.data, columns->header.length);
+    ggs_text_append(&reply->body, columns->body.data, columns->body.length);
     ggs_columns_discard(columns);
-    return failed || answer->body.failed ? ggs_fail_memory(error) : 0;
+    return failed || reply->body.failed ? ggs_fail_memory(error) : 0;
 }
 
 void ggs_columns_discard(struct ggs_columns * columns) {

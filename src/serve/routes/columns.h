@@ -10,7 +10,7 @@
 #include <stdint.h>
 
 #include "base/json.h"
-#include "serve/answer.h"
+#include "serve/reply.h"
 
 enum ggs_cell { GGS_CELL_U8, GGS_CELL_U16, GGS_CELL_I16, GGS_CELL_U32, GGS_CELL_I32, GGS_CELL_F64 };
 
@@ -32,5 +32,5 @@ void ggs_columns_begin(struct ggs_columns * columns, uint64_t rows, int64_t base
 void ggs_columns_add(struct ggs_columns * columns, const char * name, enum ggs_cell cell, const void * first,
                      size_t stride, uint64_t rows);
 // Puts it into the answer, and releases it.
-int  ggs_columns_end(struct ggs_columns * columns, struct ggs_answer * answer, struct ggs_error * error);
+int  ggs_columns_end(struct ggs_columns * columns, struct ggs_reply * reply, struct ggs_error * error);
 void ggs_columns_discard(struct ggs_columns * columns);

@@ -15,9 +15,9 @@ static int compare(struct ggs_question * request, struct ggs_snapshot * a, struc
     int status = ggs_diff_compute(&diff, &traces[0], &traces[1], error);
     if (status == 0) {
         struct ggs_json json;
-        ggs_answer_open(request->answer, &json);
+        ggs_reply_open(request->answer, &json);
         ggs_diff_write(&json, &traces[0], &traces[1], &diff);
-        status = ggs_answer_close(request->answer, &json, error);
+        status = ggs_reply_close(request->answer, &json, error);
         ggs_diff_release(&diff);
     }
     for (int i = 0; i < 2; i++) ggs_trace_give_back(&traces[i]);

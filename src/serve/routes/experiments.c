@@ -20,7 +20,7 @@ int ggs_route_experiments(struct ggs_question * request, struct ggs_error * erro
     struct ggs_experiments_state * state = malloc(sizeof(*state));
     int status = state == NULL ? ggs_fail_memory(error) : ggs_query_finish(&request->query, error);
     if (status == 0) {
-        ggs_answer_open(request->answer, &json);
+        ggs_reply_open(request->answer, &json);
         ggs_json_array(&json, NULL);
         for (unsigned i = 0; i < ggs_experiments_count(request->experiments); i++) {
             ggs_experiments_state(request->experiments, i, state);
@@ -30,7 +30,7 @@ int ggs_route_experiments(struct ggs_question * request, struct ggs_error * erro
             ggs_json_end(&json);
         }
         ggs_json_end(&json);
-        status = ggs_answer_close(request->answer, &json, error);
+        status = ggs_reply_close(request->answer, &json, error);
     }
     free(state);
     return status;
@@ -50,8 +50,8 @@ int ggs_route_summary(struct ggs_question * request, struct ggs_error * error) {
     summary.directory = state.directory;
     summary.state     = state.state;
     summary.live      = request->snapshot->live;
-    ggs_answer_open(request->answer, &json);
+    ggs_reply_open(request->answer, &json);
     status    = ggs_summary_write(&json, &summary, error);
-    int ended = ggs_answer_close(request->answer, &json, error);
+    int ended = ggs_reply_close(request->answer, &json, error);
     return status < 0 ? status : ended;
 }

@@ -13,9 +13,9 @@ int ggs_route_experts(struct ggs_question * request, struct ggs_error * error) {
     ggs_request_expect(request, ggs_reader_rows(request->trace.reader, GGS_TABLE_OP_RUNS));
     status = ggs_experts_compute(&experts, &request->trace, &options, error);
     if (status < 0) return status;
-    ggs_answer_open(request->answer, &json);
+    ggs_reply_open(request->answer, &json);
     ggs_experts_write(&json, &request->trace, &experts);
-    status = ggs_answer_close(request->answer, &json, error);
+    status = ggs_reply_close(request->answer, &json, error);
     ggs_experts_release(&experts);
     return status;
 }

@@ -29,11 +29,11 @@ int ggs_route_graph(struct ggs_question * request, struct ggs_error * error) {
     if (status != 0) return status;
     status = ggs_graph_view_compute(&view, &request->trace, &first, true, error);
     if (status == 0) {
-        ggs_answer_open(request->answer, &json);
+        ggs_reply_open(request->answer, &json);
         ggs_graph_write_begin(&json, &request->trace, runs, n);
         ggs_graph_write(&json, &view);
         ggs_graph_write_end(&json);
-        status = ggs_answer_close(request->answer, &json, error);
+        status = ggs_reply_close(request->answer, &json, error);
         ggs_graph_view_release(&view);
     }
     free(runs);

@@ -18,9 +18,9 @@ int ggs_route_heat(struct ggs_question * request, struct ggs_error * error) {
     if (status < 0) return status;
     status = ggs_machine_heat_compute(&machine, &request->trace, map, first, last, error);
     if (status == 0) {
-        ggs_answer_open(request->answer, &json);
+        ggs_reply_open(request->answer, &json);
         ggs_heat_write(&json, &request->trace, map, &heat, &machine);
-        status = ggs_answer_close(request->answer, &json, error);
+        status = ggs_reply_close(request->answer, &json, error);
         ggs_machine_heat_release(&machine);
     }
     ggs_heat_release(&heat);

@@ -92,8 +92,10 @@ static int take_words(struct ggs_query * query, struct ggs_log_filter * filter, 
         filter->source = GGS_SOURCE_DISK;
     else if (source != NULL && strcmp(source, "BUFFER") == 0)
         filter->source = GGS_SOURCE_BUFFER;
+    else if (source != NULL && strcmp(source, "VRAM") == 0)
+        filter->source = GGS_SOURCE_VRAM;
     else if (source != NULL)
-        return ggs_fail(error, GGS_USAGE, "source must be DISK or BUFFER, not '%.40s'", source);
+        return ggs_fail(error, GGS_USAGE, "source must be DISK, BUFFER or VRAM, not '%.40s'", source);
     filter->op     = ggs_query_text(query, "op");
     filter->tensor = ggs_query_text(query, "tensor");
     return 0;
@@ -106,6 +108,7 @@ static int take_filter(struct ggs_query * query, struct ggs_log_filter * filter,
     if (status == 0) status = take_region(query, filter, error);
     if (status == 0) status = ggs_query_u64(query, "buffer", 1, UINT32_MAX, &filter->buffer, error);
     if (status == 0) status = ggs_query_i64(query, "thread", 0, UINT16_MAX, &filter->thread, error);
+    if (status == 0) status = ggs_query_i64(query, "expert", 0, UINT16_MAX, &filter->expert, error);
     if (status == 0) status = ggs_query_i64(query, "since", -far, far, &filter->since_ns, error);
     if (status == 0) status = ggs_query_i64(query, "until", -far, far, &filter->until_ns, error);
     return status;
@@ -166,10 +169,10 @@ int ggs_route_log(struct ggs_question * request, struct ggs_error * error) {
     if (status == 0) status = ggs_snapshot_overview(request->snapshot, &asking.overview, error);
     if (status != 0) return status;
     asking.filter.operands = operands != 0;
-    ggs_answer_open(request->answer, &asking.json);
+    ggs_reply_open(request->answer, &asking.json);
     ggs_log_write_begin(&asking.json, &request->trace, asking.overview->rows, asking.page.from);
     status = plain ? put_plain(&asking, error) : put_filtered(&asking, &total, error);
     ggs_log_write_end(&asking.json, plain ? (int64_t) asking.overview->rows : (int64_t) total);
-    int ended = ggs_answer_close(request->answer, &asking.json, error);
+    int ended = ggs_reply_close(request->answer, &asking.json, error);
     return status < 0 ? status : ended;
 }

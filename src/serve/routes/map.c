@@ -8,7 +8,7 @@ int ggs_route_map(struct ggs_question * request, struct ggs_error * error) {
     int                          status = ggs_query_finish(&request->query, error);
     if (status == 0) status = ggs_snapshot_map(request->snapshot, &map, error);
     if (status != 0) return status;
-    ggs_answer_open(request->answer, &json);
+    ggs_reply_open(request->answer, &json);
     ggs_map_write(&json, &request->trace, map);
-    return ggs_answer_close(request->answer, &json, error);
+    return ggs_reply_close(request->answer, &json, error);
 }

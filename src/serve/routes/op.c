@@ -14,7 +14,7 @@ int ggs_route_op(struct ggs_question * request, struct ggs_error * error) {
     if (status == 0 && run == 0) status = ggs_fail(error, GGS_USAGE, "which op? run and node tell");
     if (status == 0) status = ggs_snapshot_overview(request->snapshot, &overview, error);
     if (status != 0) return status;
-    ggs_answer_open(request->answer, &json);
+    ggs_reply_open(request->answer, &json);
     status = ggs_op_write(&json, &request->trace, overview, run, node, error);
-    return status < 0 ? status : ggs_answer_close(request->answer, &json, error);
+    return status < 0 ? status : ggs_reply_close(request->answer, &json, error);
 }

@@ -1,9 +1,9 @@
 // The functions that answer, one file each: route-NAME.c.
 #pragma once
 
-#include "serve/answer.h"
 #include "serve/experiments.h"
 #include "serve/jobs.h"
+#include "serve/reply.h"
 #include "serve/routes/query.h"
 
 struct ggs_question {
@@ -12,7 +12,7 @@ struct ggs_question {
     struct ggs_trace          trace;    // borrowed from the snapshot
     struct ggs_query          query;
     struct ggs_job_progress * progress;
-    struct ggs_answer *       answer; // status 200 and empty: to be filled
+    struct ggs_reply *        answer; // status 200 and empty: to be filled
 };
 
 // Says how many op runs will be walked over until it is done, so that its progress is known.

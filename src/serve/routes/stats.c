@@ -20,8 +20,8 @@ int ggs_route_stats(struct ggs_question * request, struct ggs_error * error) {
     ggs_request_expect(request, walks * ggs_reader_rows(request->trace.reader, GGS_TABLE_OP_RUNS));
     status = ggs_stats_compute(&stats, &request->trace, &options, error);
     if (status < 0) return status;
-    ggs_answer_open(request->answer, &json);
+    ggs_reply_open(request->answer, &json);
     ggs_stats_write(&json, &stats);
     ggs_stats_release(&stats);
-    return ggs_answer_close(request->answer, &json, error);
+    return ggs_reply_close(request->answer, &json, error);
 }

@@ -155,7 +155,11 @@ static void on_maps(struct ggs_sealing * sealing, const struct ggs_record * reco
 }
 
 static void on_buffer(struct ggs_sealing * sealing, const struct ggs_record * record, int64_t ns) {
-    ggs_places_buffer(&sealing->places, record->body, record->text, record->text_length, ns);
+    const char * newline = memchr(record->text, '\n', record->text_length);
+    size_t       length = newline == NULL ? record->text_length : (size_t) (newline - record->text), rest = 0;
+    if (newline != NULL) rest = strnlen(newline + 1, record->text_length - length - 1);
+    uint64_t device = rest == 0 ? 0 : ggs_devices_number(&sealing->devices, newline + 1, rest, false);
+    ggs_places_buffer(&sealing->places, record->body, record->text, length, device, ns);
 }
 
 static void on_buffer_free(struct ggs_sealing * sealing, const struct ggs_record * record, int64_t ns) {
@@ -239,8 +243,21 @@ static void on_warmup(struct ggs_sealing * sealing, const struct ggs_record * re
 }
 
 static void on_clear(struct ggs_sealing * sealing, const struct ggs_record * record, int64_t ns) {
-    (void) ns;
-    ggs_steps_clear(&sealing->steps, ((const struct ggs_journal_number *) record->body)->value[0]);
+    struct ggs_memory_change change = {
+        .kind = GGS_MEMORY_CLEAR, .sequence = -1, .other = -1, .from = -1, .to = -1, .begin_ns = ns};
+    ggs_steps_change(&sealing->steps, ((const struct ggs_journal_number *) record->body)->value[0], change);
+}
+
+static void on_memory(struct ggs_sealing * sealing, const struct ggs_record * record, int64_t ns) {
+    const struct ggs_journal_memory * memory = record->body;
+    struct ggs_memory_change          change = {.kind     = memory->kind,
+                                                .sequence = memory->sequence,
+                                                .other    = memory->other,
+                                                .from     = memory->from,
+                                                .to       = memory->to,
+                                                .delta    = memory->delta,
+                                                .begin_ns = ns};
+    ggs_steps_change(&sealing->steps, memory->object, change);
 }
 
 static void on_context(struct ggs_sealing * sealing, const struct ggs_record * record, int64_t ns) {
@@ -258,6 +275,11 @@ static void on_pages(struct ggs_sealing * sealing, const struct ggs_record * rec
 static void on_read(struct ggs_sealing * sealing, const struct ggs_record * record, int64_t ns) {
     (void) ns;
     ggs_machine_read(&sealing->machine, record->body, record->length);
+}
+
+static void on_filled(struct ggs_sealing * sealing, const struct ggs_record * record, int64_t ns) {
+    (void) ns;
+    ggs_places_filled(&sealing->places, record->body, record->text, record->text_length);
 }
 
 static void on_resident(struct ggs_sealing * sealing, const struct ggs_record * record, int64_t ns) {
@@ -297,6 +319,9 @@ static void (*const handlers[GGS_JOURNAL_COUNT])(struct ggs_sealing *, const str
     [GGS_JOURNAL_DEVICE_RUN]   = on_device_run,
     [GGS_JOURNAL_KERNELS]      = on_kernels,
     [GGS_JOURNAL_DEVICE]       = on_device,
+    [GGS_JOURNAL_FILLED]       = on_filled,
+    [GGS_JOURNAL_MEMORY]       = on_memory,
+    [GGS_JOURNAL_EMBEDDINGS]   = NULL, // pass 1 has seen to it
     [GGS_JOURNAL_REQUEST]      = NULL, // with FAULT: only in the machine's stream (observed.c)
 };
 
@@ -310,6 +335,7 @@ static void connect(struct ggs_sealing * sealing) {
     sealing->steps.owner      = sealing;
     sealing->steps.writer     = &sealing->writer;
     sealing->steps.clock      = &sealing->clock;
+    sealing->steps.no_tokens  = !sealing->tokens;
     sealing->devices          = (struct ggs_devices){.writer = &sealing->writer};
     sealing->runs             = (struct ggs_runs){.writer   = &sealing->writer,
                                                   .clock    = &sealing->clock,
@@ -332,7 +358,7 @@ static void connect(struct ggs_sealing * sealing) {
 }
 
 static void finish(struct ggs_sealing * sealing) {
-    ggs_runs_finish(&sealing->runs, sealing->last_ns);
+    ggs_runs_finish(&sealing->runs, sealing->last_ns, sealing->ended);
     ggs_observed_tell(&sealing->observed, INT64_MAX);
     ggs_steps_finish(&sealing->steps, sealing->last_ns);
     while (sealing->n_schedules > 0) write_schedule(sealing, &sealing->schedules[0]);

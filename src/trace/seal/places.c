@@ -4,6 +4,9 @@
 #include <string.h>
 #include <sys/stat.h>
 
+#include "base/checked.h"
+#include "base/search.h"
+
 // Room for one more element; false when out of memory.
 static void forget_areas(struct ggs_places * places) {
     for (size_t i = 0; i < places->n_areas; i++) free(places->areas[i].text);
@@ -21,6 +24,7 @@ void ggs_places_release(struct ggs_places * places) {
     ggs_map_release(&places->known_areas);
     ggs_map_release(&places->buffer_numbers);
     ggs_map_release(&places->origins);
+    free(places->fills);
 }
 
 // ---- files ----
@@ -114,16 +118,9 @@ void ggs_places_maps(struct ggs_places * places, const char * text, size_t lengt
 }
 
 static const struct ggs_area * find_area(const struct ggs_places * places, uint64_t address) {
-    size_t low = 0, high = places->n_areas; // the last one that starts at or before the address
-    while (low < high) {
-        size_t middle = (low + high) / 2;
-        if (places->areas[middle].start <= address)
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    if (low == 0) return NULL;
-    const struct ggs_area * area = &places->areas[low - 1];
+    size_t behind = ggs_search(places->n_areas, at, places->areas[at].start <= address);
+    if (behind == 0) return NULL;
+    const struct ggs_area * area = &places->areas[behind - 1];
     return address < area->end && area->text != NULL ? area : NULL;
 }
 
@@ -169,7 +166,7 @@ static struct ggs_live_buffer * by_address(struct ggs_places * places, uint64_t 
 }
 
 void ggs_places_buffer(struct ggs_places * places, const struct ggs_journal_buffer * buffer, const char * type,
-                       size_t length, int64_t ns) {
+                       size_t length, uint64_t device, int64_t ns) {
     uint64_t * index = ggs_map_put(&places->buffer_numbers, ggs_map_key_number(buffer->id));
     if (index == NULL) ggs_writer_fail_memory(places->writer);
     if (index == NULL || *index != 0) return; // a number that was used before is damage; the first one counts
@@ -185,7 +182,8 @@ void ggs_places_buffer(struct ggs_places * places, const struct ggs_journal_buff
                                          .load     = places->load,
                                          .file     = file_of(places, area),
                                          .begin_ns = ns,
-                                         .end_ns   = -1}};
+                                         .end_ns   = -1,
+                                         .device   = device}};
     *index = places->n_buffers;
 }
 
@@ -209,6 +207,51 @@ static uint64_t class_of(const struct ggs_live_buffer * buffer) {
     return buffer->target || buffer->inputs ? GGS_CLASS_IO : GGS_CLASS_OTHER;
 }
 
+// ---- weights that were read into buffers ----
+
+// The number of fills that start at or before the address.
+static size_t fills_until(const struct ggs_places * places, uint64_t address) {
+    return ggs_search(places->n_fills, at, places->fills[at].start <= address);
+}
+
+// Forgets what is known of [start, end): something else is there now. Returns where a fill of it belongs.
+static size_t clear_fills(struct ggs_places * places, uint64_t start, uint64_t end) {
+    size_t at = fills_until(places, start), behind = at;
+    if (at > 0 && places->fills[at - 1].start == start) at--;
+    if (at > 0 && places->fills[at - 1].end > start) places->fills[at - 1].end = start;
+    while (behind < places->n_fills && places->fills[behind].start < end) behind++;
+    if (behind > at)
+        memmove(places->fills + at, places->fills + behind, (places->n_fills - behind) * sizeof(*places->fills));
+    places->n_fills -= behind - at;
+    return at;
+}
+
+void ggs_places_filled(struct ggs_places * places, const struct ggs_journal_filled * filled, const char * path,
+                       size_t length) {
+    const struct ggs_live_buffer * buffer = by_address(places, filled->address);
+    struct ggs_fill                fill   = {.start = filled->address, .offset = filled->offset};
+    if (buffer == NULL || filled->bytes == 0 || !ggs_add(filled->address, filled->bytes, &fill.end)) return;
+    fill.buffer = buffer->row.buffer;
+    fill.file   = ggs_places_file(places, path, length);
+    if (fill.file == 0 ||
+        !ggs_writer_reserve(places->writer, places->fills, places->fills_capacity, places->n_fills + 1))
+        return;
+    size_t at = clear_fills(places, fill.start, fill.end);
+    memmove(places->fills + at + 1, places->fills + at, (places->n_fills++ - at) * sizeof(fill));
+    places->fills[at] = fill;
+}
+
+// Not in buffers of a scheduler or allocator: graphs write there what nobody tells us of.
+static bool origin_by_fill(const struct ggs_places * places, const struct ggs_live_buffer * buffer, uint64_t address,
+                           struct ggs_place * place) {
+    enum { COMPUTE = 2 };
+    size_t n = buffer->row.usage == COMPUTE ? 0 : fills_until(places, address);
+    if (n == 0 || places->fills[n - 1].buffer != place->buffer || address >= places->fills[n - 1].end) return false;
+    place->origin_file   = places->fills[n - 1].file;
+    place->origin_offset = places->fills[n - 1].offset + (address - places->fills[n - 1].start);
+    return true;
+}
+
 // ---- origins ----
 
 static struct ggs_map_key origin_key(uint64_t address, uint64_t buffer) {
@@ -222,6 +265,9 @@ void ggs_places_transfer(struct ggs_places * places, struct ggs_transfer * trans
         if (to != NULL && transfer->kind == GGS_TRANSFER_GET) to->target = true;
         if (to != NULL && to->row.host) transfer->to_buffer = to->row.buffer;
     }
+    uint64_t end;
+    if (places->n_fills > 0 && transfer->kind != GGS_TRANSFER_GET && ggs_add(transfer->to, transfer->bytes, &end))
+        clear_fills(places, transfer->to, end);
     if (area == NULL) return;
     transfer->file        = file_of(places, area);
     transfer->file_offset = transfer->from - area->start + area->offset;
@@ -273,7 +319,7 @@ struct ggs_place ggs_places_find(struct ggs_places * places, const struct ggs_jo
     if (buffer == NULL && address != 0) buffer = by_address(places, address);
     if (buffer != NULL) {
         note(buffer, tensor, name);
-        place.source = GGS_SOURCE_BUFFER;
+        place.source = buffer->row.device != 0 ? GGS_SOURCE_VRAM : GGS_SOURCE_BUFFER;
         place.buffer = buffer->row.buffer;
         if (address >= buffer->row.address) place.buffer_offset = address - buffer->row.address;
     }
@@ -295,7 +341,8 @@ struct ggs_place ggs_places_find(struct ggs_places * places, const struct ggs_jo
     if (origin != 0) {
         place.origin_file   = (origin - 1) & 0xffff;
         place.origin_offset = (origin - 1) >> 16;
-    } else if (buffer->row.usage == 1 && places->options->origin != NULL && tensor->view < 0 && name[0] != '\0') {
+    } else if (!origin_by_fill(places, buffer, address, &place) && buffer->row.usage == 1 &&
+               places->options->origin != NULL && tensor->view < 0 && name[0] != '\0') {
         origin_by_name(places, buffer->row.load, name, &place);
     }
     return place;

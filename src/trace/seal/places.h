@@ -23,6 +23,11 @@ struct ggs_live_buffer {
     bool              target; // the engine copied results into it
 };
 
+struct ggs_fill { // bytes of a file that were read into a buffer
+    uint64_t start, end;
+    uint64_t buffer, file, offset;
+};
+
 struct ggs_places {
     struct ggs_writer *             writer;
     const struct ggs_seal_options * options;
@@ -36,7 +41,9 @@ struct ggs_places {
     size_t                          n_buffers, buffers_capacity;
     struct ggs_map                  buffer_numbers; // buffer -> index + 1
     struct ggs_map                  origins;        // (address, buffer) -> (offset << 16 | file) + 1
-    uint64_t                        load;           // that is going on, 0 for none
+    struct ggs_fill *               fills;          // by start; they do not overlap
+    size_t                          n_fills, fills_capacity;
+    uint64_t                        load; // that is going on, 0 for none
 };
 
 // What is known of where one tensor's data is.
@@ -51,11 +58,15 @@ uint64_t ggs_places_file(struct ggs_places * places, const char * path, size_t l
 // The text of a GGS_JOURNAL_MAPS record: replaces what was known.
 void ggs_places_maps(struct ggs_places * places, const char * text, size_t length, int64_t ns);
 void ggs_places_buffer(struct ggs_places * places, const struct ggs_journal_buffer * buffer, const char * type,
-                       size_t length, int64_t ns);
+                       size_t length, uint64_t device, int64_t ns);
 void ggs_places_buffer_free(struct ggs_places * places, uint64_t buffer, int64_t ns);
 void ggs_places_buffer_usage(struct ggs_places * places, uint64_t buffer, uint64_t usage);
 // Learns from a transfer, and fills in file and offset if its bytes came from one.
 void ggs_places_transfer(struct ggs_places * places, struct ggs_transfer * transfer);
+
+// The body and text of a GGS_JOURNAL_FILLED record.
+void ggs_places_filled(struct ggs_places * places, const struct ggs_journal_filled * filled, const char * path,
+                       size_t length);
 
 // The file that is mapped at an address, 0 for none; its offset, and how many bytes follow in that mapping.
 uint64_t ggs_places_address(struct ggs_places * places, uint64_t address, uint64_t * offset, uint64_t * room);

@@ -34,7 +34,8 @@ struct ggs_sealing {
     char *                          newest_file; // that was opened
     struct ggs_process              process;
     bool                            ended;
-    bool                            lossy; // pass 1 found losses that name no run
+    bool                            lossy;  // pass 1 found losses that name no run
+    bool                            tokens; // pass 1 found a context, a decode or a graph that looks up tokens
     int64_t                         last_ns;
     uint64_t                        lost, damaged;
 };

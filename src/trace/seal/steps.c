@@ -6,31 +6,22 @@
 // Steps of a context that does nothing more hold up those of others; beyond this many they are taken as closed.
 enum { QUEUE_MAX = 1024 };
 
-static void free_batch(struct ggs_batch * batch) {
-    free(batch->token);
-    free(batch->position);
-    free(batch->sequence);
-    free(batch->output);
-    *batch = (struct ggs_batch){0};
-}
-
 static void free_step(struct ggs_open_step * step) {
     free(step->tokens);
     free(step);
 }
 
 void ggs_steps_release(struct ggs_steps * steps) {
-    for (size_t i = 0; i < steps->n_contexts; i++) {
-        ggs_map_release(&steps->contexts[i]->sequence_numbers);
-        free(steps->contexts[i]->sequences);
-        free(steps->contexts[i]);
-    }
-    for (size_t i = 0; i < steps->n_decodes; i++) free_batch(&steps->decodes[i].batch);
+    for (size_t i = 0; i < steps->n_contexts; i++) free(steps->contexts[i]);
+    for (size_t i = 0; i < steps->n_decodes; i++) ggs_batch_release(&steps->decodes[i].batch);
     for (size_t i = 0; i < steps->n_queue; i++) free_step(steps->queue[i]);
     free(steps->contexts);
     free(steps->decodes);
     free(steps->queue);
+    free(steps->drafts);
+    ggs_sequences_release(&steps->sequences);
     ggs_map_release(&steps->warmups);
+    ggs_map_release(&steps->embeddings);
 }
 
 // ---- contexts ----
@@ -57,12 +48,26 @@ static struct ggs_seal_context * add_context(struct ggs_steps * steps, uint64_t 
         free(context);
         return NULL;
     }
-    *context = (struct ggs_seal_context){.key = key, .number = steps->n_contexts, .model = model, .memory = memory};
-    steps->contexts[steps->n_contexts++] = context;
-    struct ggs_context row               = {
-                      .context = context->number, .address = key, .model = model, .memory = memory, .begin_ns = ns};
-    ggs_writer_append(steps->writer, GGS_TABLE_CONTEXTS, &row);
+    *context = (struct ggs_seal_context){
+        .key = key, .number = steps->n_contexts, .model = model, .memory = memory, .begin_ns = ns};
+    steps->contexts[steps->n_contexts++]   = context;
+    struct ggs_sequence_context * sequence = ggs_sequences_context(&steps->sequences, context->number);
+    if (sequence != NULL) sequence->no_memory = model != 0 && memory == 0; // embedding models have none
     return context;
+}
+
+// Their targets are known when all is read.
+static void write_contexts(struct ggs_steps * steps) {
+    for (size_t i = 0; i < steps->n_contexts; i++) {
+        const struct ggs_seal_context * context = steps->contexts[i];
+        struct ggs_context              row     = {.context  = context->number,
+                                                   .address  = context->key,
+                                                   .model    = context->model,
+                                                   .memory   = context->memory,
+                                                   .begin_ns = context->begin_ns,
+                                                   .target   = context->target};
+        ggs_writer_append(steps->writer, GGS_TABLE_CONTEXTS, &row);
+    }
 }
 
 static struct ggs_seal_context * get_context(struct ggs_steps * steps, uint64_t key, int64_t ns) {
@@ -82,85 +87,47 @@ void ggs_steps_warmup(struct ggs_steps * steps, uint64_t key, bool on, int64_t n
     if (context != NULL) context->warmup = on;
 }
 
-void ggs_steps_clear(struct ggs_steps * steps, uint64_t memory) {
-    for (size_t i = 0; i < steps->n_contexts; i++) {
-        struct ggs_seal_context * context = steps->contexts[i];
-        if (context->memory != memory || memory == 0) continue;
+static void change_one(struct ggs_steps * steps, struct ggs_seal_context * context, struct ggs_memory_change * change) {
+    change->context = context->number;
+    if (change->kind == GGS_MEMORY_CLEAR ||
+        (change->kind == GGS_MEMORY_REMOVE && change->sequence < 0 && change->from <= 0 && change->to < 0))
         context->cleared = true;
-        for (size_t s = 0; s < context->n_sequences; s++) context->sequences[s] = (struct ggs_sequence){.last = -1};
+    ggs_writer_append(steps->writer, GGS_TABLE_MEMORY_CHANGES, change);
+    if (!ggs_sequences_change(&steps->sequences, change)) ggs_writer_fail_memory(steps->writer);
+}
+
+void ggs_steps_change(struct ggs_steps * steps, uint64_t object, struct ggs_memory_change change) {
+    change.decode = steps->newest_decode;
+    change.step   = steps->next_step - 1;
+    for (size_t i = steps->n_contexts; object != 0 && i-- > 0;) {
+        struct ggs_seal_context * context = steps->contexts[i];
+        if (context->memory != object && context->key != object) continue;
+        change_one(steps, context, &change);
+        return; // the newest one: addresses are used again
     }
 }
 
-static struct ggs_sequence * get_sequence(struct ggs_steps * steps, struct ggs_seal_context * context,
-                                          int64_t sequence) {
-    uint64_t * index = ggs_map_put(&context->sequence_numbers, ggs_map_key_number((uint64_t) sequence));
-    if (index == NULL) {
-        ggs_writer_fail_memory(steps->writer);
-        return NULL;
-    }
-    if (*index == 0) {
-        if (!ggs_writer_reserve(steps->writer, context->sequences, context->capacity, context->n_sequences + 1))
-            return NULL; // the map's slot stays free: its value is 0
-        context->sequences[context->n_sequences++] = (struct ggs_sequence){.last = -1};
-        *index                                     = context->n_sequences;
-    }
-    return &context->sequences[*index - 1];
-}
-
-// ---- phases ----
-
-// Positions that were not given go on from the sequence's last one; outputs that were not given mean the last token.
-static void complete(struct ggs_steps * steps, struct ggs_seal_context * context, struct ggs_batch * batch,
-                     bool has_position, bool has_output) {
-    if (!has_output && batch->n > 0) batch->output[batch->n - 1] = 1;
-    uint64_t mark = ++steps->classified;
-    for (uint64_t i = 0; !has_position && i < batch->n; i++) {
-        struct ggs_sequence * sequence = get_sequence(steps, context, batch->sequence[i]);
-        if (sequence == NULL) return;
-        if (sequence->decode != mark) {
-            sequence->decode = mark;
-            sequence->first  = sequence->known ? sequence->last : -1;
-        }
-        batch->position[i] = ++sequence->first;
+static void find_target(struct ggs_steps * steps, struct ggs_seal_context * context) {
+    for (size_t i = 0; context->target == 0 && i < steps->n_drafts; i++) {
+        if (steps->drafts[i].context != context->key) continue;
+        struct ggs_seal_context * target = find_context(steps, steps->drafts[i].target);
+        if (target == NULL || target == context) continue;
+        context->target = target->number + 1;
+        ggs_sequences_draft(&steps->sequences, context->number, target->number);
     }
 }
 
-static enum ggs_phase sequence_phase(const struct ggs_sequence * sequence) {
-    if (!sequence->known || sequence->first == 0) return GGS_PHASE_PROMPT;
-    if (sequence->tokens == 1) return sequence->output ? GGS_PHASE_GENERATE : GGS_PHASE_PROMPT;
-    return sequence->outputs > 1 && sequence->generates ? GGS_PHASE_MIXED : GGS_PHASE_PROMPT;
-}
-
-// The batch's phase, and whether a sequence starts again in it. Sequences are brought up to date.
+// The batch's phase, and whether a sequence starts again in it.
 static enum ggs_phase classify(struct ggs_steps * steps, struct ggs_seal_context * context,
-                               const struct ggs_batch * batch, bool * restart) {
-    uint64_t mark = ++steps->classified;
-    *restart      = false;
-    for (uint64_t i = 0; i < batch->n; i++) {
-        struct ggs_sequence * sequence = get_sequence(steps, context, batch->sequence[i]);
-        if (sequence == NULL) return GGS_PHASE_NONE;
-        if (sequence->decode != mark) {
-            sequence->decode = mark;
-            sequence->tokens = sequence->outputs = 0;
-            sequence->first                      = batch->position[i];
-        }
-        sequence->tokens++;
-        sequence->outputs += batch->output[i];
-    }
-    enum ggs_phase phase = GGS_PHASE_NONE;
-    // From the back: a sequence is settled at its last token, and what was marked is settled once.
-    for (uint64_t i = batch->n; i-- > 0;) {
-        struct ggs_sequence * sequence = get_sequence(steps, context, batch->sequence[i]);
-        if (sequence == NULL || sequence->tokens == 0) continue;
-        enum ggs_phase part = sequence_phase(sequence);
-        if (sequence->known && part == GGS_PHASE_PROMPT && sequence->first <= sequence->last) *restart = true;
-        phase               = phase == GGS_PHASE_NONE || phase == part ? part : GGS_PHASE_MIXED;
-        sequence->known     = true;
-        sequence->last      = batch->position[i];
-        sequence->output    = sequence->outputs > 0;
-        sequence->generates = part != GGS_PHASE_PROMPT;
-        sequence->tokens    = 0;
-    }
+                               const struct ggs_batch * batch, bool warmup, bool * restart) {
+    struct ggs_sequence_batch fed = ggs_batch_fed(batch);
+    enum ggs_phase            phase;
+    fed.warmup     = warmup;
+    fed.embeddings = ggs_map_get(&steps->embeddings, ggs_map_key_number(batch->decode)) != 0;
+    find_target(steps, context);
+    if (!ggs_sequences_batch(&steps->sequences, context->number, &fed, &phase)) ggs_writer_fail_memory(steps->writer);
+    *restart = false;
+    for (size_t i = 0; i < steps->sequences.n_parts; i++) *restart |= steps->sequences.parts[i].again;
     return phase;
 }
 
@@ -226,9 +193,7 @@ static struct ggs_open_step * take(struct ggs_steps * steps, struct ggs_seal_con
                                    const struct ggs_batch * batch, bool warmup, int64_t ns) {
     bool                   restart = false;
     struct ggs_open_step * step    = context->step;
-    enum ggs_phase         phase   = GGS_PHASE_PROMPT;
-    // What an encoder is fed is no part of the sequences that are generated.
-    if (!batch->encode) phase = classify(steps, context, batch, &restart);
+    enum ggs_phase         phase   = classify(steps, context, batch, warmup, &restart);
     if (phase == GGS_PHASE_NONE) phase = GGS_PHASE_PROMPT;
     if (warmup) phase = GGS_PHASE_WARMUP;
     if (step == NULL || phase != GGS_PHASE_PROMPT || step->row.phase != GGS_PHASE_PROMPT || context->cleared || restart)
@@ -244,6 +209,12 @@ static struct ggs_open_step * take(struct ggs_steps * steps, struct ggs_seal_con
                                                             .sequence = batch->sequence[i],
                                                             .output   = batch->output[i],
                                                             .decode   = batch->decode};
+    struct ggs_memory_change change;
+    for (uint64_t at = 0; ggs_batch_copy(batch, &at, &change);) {
+        change.step     = step->row.step;
+        change.begin_ns = ns;
+        change_one(steps, context, &change);
+    }
     return step;
 }
 
@@ -257,65 +228,32 @@ static void add_run(struct ggs_open_step * step, struct ggs_run * run) {
 
 // ---- decodes ----
 
-// Fills the batch from the arrays that follow the record's body; false if they are not all there.
-static bool read_batch(struct ggs_steps * steps, const struct ggs_journal_decode * decode, const uint8_t * arrays,
-                       size_t length, struct ggs_batch * batch) {
-    uint64_t n = decode->tokens;
-    if (13 * n > length) {
-        steps->damaged++;
-        return false;
-    }
-    *batch = (struct ggs_batch){.decode   = decode->decode,
-                                .encode   = decode->encode != 0,
-                                .n        = n,
-                                .token    = calloc(n + 1, sizeof(int64_t)),
-                                .position = calloc(n + 1, sizeof(int64_t)),
-                                .sequence = calloc(n + 1, sizeof(int64_t)),
-                                .output   = calloc(n + 1, 1)};
-    if (batch->token == NULL || batch->position == NULL || batch->sequence == NULL || batch->output == NULL) {
-        ggs_writer_fail_memory(steps->writer);
-        free_batch(batch);
-        return false;
-    }
-    for (uint64_t i = 0; i < n; i++) {
-        int32_t value[3];
-        for (unsigned k = 0; k < 3; k++) memcpy(&value[k], arrays + 4 * (k * n + i), 4);
-        batch->token[i]    = decode->has & 1 ? value[0] : -1;
-        batch->position[i] = value[1];
-        batch->sequence[i] = value[2];
-        batch->output[i]   = arrays[12 * n + i] != 0;
-    }
-    return true;
-}
-
 void ggs_steps_decode(struct ggs_steps * steps, const void * body, size_t length, int64_t ns) {
     struct ggs_journal_decode decode;
     struct ggs_open_decode    open = {0};
-    if (length < sizeof(decode)) {
-        steps->damaged++;
-        return;
-    }
-    memcpy(&decode, body, sizeof(decode));
-    if (!ggs_writer_reserve(steps->writer, steps->decodes, steps->decodes_capacity, steps->n_decodes + 1) ||
-        !read_batch(steps, &decode, (const uint8_t *) body + sizeof(decode), length - sizeof(decode), &open.batch))
-        return;
+    if (!ggs_writer_reserve(steps->writer, steps->decodes, steps->decodes_capacity, steps->n_decodes + 1)) return;
+    int status = ggs_batch_read(&open.batch, &decode, body, length);
+    if (status == GGS_FORMAT) steps->damaged++;
+    if (status == GGS_MEMORY) ggs_writer_fail_memory(steps->writer);
+    if (status < 0) return;
     open.context = get_context(steps, decode.context, ns);
     if (open.context == NULL) {
-        free_batch(&open.batch);
+        ggs_batch_release(&open.batch);
         return;
     }
+    steps->newest_decode  = decode.decode;
     open.context->decodes = true;
     open.number           = decode.decode;
-    open.has_position     = (decode.has & 2) != 0;
-    open.has_output       = (decode.has & 8) != 0;
     open.warmup = open.context->warmup || ggs_map_get(&steps->warmups, ggs_map_key_number(decode.decode)) != 0;
-    open.row    = (struct ggs_decode){.decode   = decode.decode,
-                                      .context  = open.context->number,
-                                      .step     = -1,
-                                      .encode   = decode.encode != 0,
-                                      .tokens   = decode.tokens,
-                                      .begin_ns = ns,
-                                      .end_ns   = -1};
+    open.row =
+        (struct ggs_decode){.decode     = decode.decode,
+                            .context    = open.context->number,
+                            .step       = -1,
+                            .encode     = decode.encode != 0,
+                            .tokens     = decode.tokens,
+                            .begin_ns   = ns,
+                            .end_ns     = -1,
+                            .embeddings = ggs_map_get(&steps->embeddings, ggs_map_key_number(decode.decode)) != 0};
     steps->decodes[steps->n_decodes++] = open;
 }
 
@@ -328,7 +266,7 @@ static struct ggs_open_decode * find_decode(struct ggs_steps * steps, uint64_t n
 static void take_decode(struct ggs_steps * steps, struct ggs_open_decode * decode) {
     if (decode->taken) return;
     decode->taken = true;
-    complete(steps, decode->context, &decode->batch, decode->has_position, decode->has_output);
+    ggs_batch_complete(&decode->batch, &steps->sequences, decode->context->number);
     decode->step = take(steps, decode->context, &decode->batch, decode->warmup, decode->row.begin_ns);
     if (decode->step != NULL) decode->row.step = decode->step->row.step;
 }
@@ -337,7 +275,7 @@ static void end_decode(struct ggs_steps * steps, struct ggs_open_decode * decode
     if (decode->step != NULL && decode->row.end_ns > decode->step->row.end_ns)
         decode->step->row.end_ns = decode->row.end_ns;
     ggs_writer_append(steps->writer, GGS_TABLE_DECODES, &decode->row);
-    free_batch(&decode->batch);
+    ggs_batch_release(&decode->batch);
     *decode = steps->decodes[--steps->n_decodes];
 }
 
@@ -379,10 +317,11 @@ void ggs_steps_run_alone(struct ggs_steps * steps, struct ggs_run * run, uint64_
     struct ggs_seal_context * context = batch->n > 0 ? context_of(steps, scheduler) : find_scheduler(steps, scheduler);
     struct ggs_open_step *    step    = NULL;
     if (context != NULL && run->schedule != 0 && run->schedule == context->schedule) step = context->step;
-    if (step == NULL && batch->n > 0) {
+    if (step == NULL && (batch->n > 0 || steps->no_tokens)) {
         if (context == NULL) context = add_context(steps, scheduler, 0, 0, run->begin_ns);
         if (context == NULL) return;
-        step              = take(steps, context, batch, context->warmup, run->begin_ns);
+        step              = batch->n > 0 ? take(steps, context, batch, context->warmup, run->begin_ns)
+                                         : add_step(steps, context, GGS_PHASE_GRAPH, run->begin_ns);
         context->schedule = run->schedule;
     }
     if (step == NULL) return;
@@ -418,4 +357,5 @@ void ggs_steps_finish(struct ggs_steps * steps, int64_t ns) {
         end_decode(steps, decode);
     }
     write_front(steps, true);
+    write_contexts(steps);
 }

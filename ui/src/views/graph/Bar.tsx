@@ -5,6 +5,7 @@ import { select } from "../../state";
 import type { Blocks } from "./blocks";
 import { failure, pending, stopLayouts } from "./layouts";
 import { expanded, setOpen, text, withViews, zoomBy, type Told } from "./state";
+import { stepWord } from "../../step";
 
 export interface BarProps {
     graph: Told;
@@ -19,7 +20,9 @@ export function Bar(props: BarProps) {
     const { graph, made } = props;
     return (
         <div class="graph-bar">
-            <strong>token {graph.token}</strong>
+            <strong>
+                {stepWord()} {graph.token}
+            </strong>
             {graph.runs.length > 1 && <Runs graph={graph} />}
             <Search {...props} />
             <label>

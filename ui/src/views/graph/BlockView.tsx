@@ -5,6 +5,7 @@ import { kinds, type Block, type Blocks, type Graph } from "./blocks";
 import type { Layout } from "./layout";
 import { NODE_WIDTH } from "./layout-size";
 import { edgePath } from "./place";
+import { stepWord } from "../../step";
 
 export interface BlockProps {
     graph: Graph;
@@ -27,7 +28,7 @@ export interface BlockProps {
 
 function BlockHeader(props: BlockProps) {
     const { block, made, expanded, longest, matches, toggle, filter } = props;
-    const text = `${block.title}: ${plural(block.rows.length, "node")}, ${time(block.time)}, ${share(block.time, made.time)} of the token's time`;
+    const text = `${block.title}: ${plural(block.rows.length, "node")}, ${time(block.time)}, ${share(block.time, made.time)} of the ${stepWord()}'s time`;
     return (
         <div class="block-header">
             <button

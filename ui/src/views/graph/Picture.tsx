@@ -11,6 +11,7 @@ import { Links } from "./Links";
 import { fit, useGraphKeys, useReveal, zoomWheel } from "./moves";
 import { between, place, type Placed } from "./place";
 import { computedWith, expanded, rowOf, scale, setOpen, standsFor, text, type Told } from "./state";
+import { stepWord } from "../../step";
 
 const isOpen = (block: Block) => expanded.value.has(block.key);
 
@@ -62,13 +63,13 @@ export function Picture({ graph, made }: { graph: Told; made: Blocks }) {
     const { width, total } = placed;
     return (
         <>
-            <Bar graph={graph} made={made} found={found} row={row} press={press} fit={() => fit(box.current, placed)} />
+            <Bar graph={graph} made={made} found={found} row={row} press={press} fit={() => fit(box.current, made)} />
             <div
                 class="graph-scroll"
                 ref={box}
                 tabIndex={0}
                 role="group"
-                aria-label={`Graph of token ${graph.token}: ${describe(graph, made)}`}
+                aria-label={`Graph of ${stepWord()} ${graph.token}: ${describe(graph, made)}`}
                 onScroll={look}
                 onWheel={zoomWheel}
                 data-nodes={graph.rows}

@@ -6,6 +6,7 @@ import { states, type Graph } from "./blocks";
 export const expanded = signal<ReadonlySet<string>>(new Set());
 export const withViews = signal(false);
 export const scale = signal(1);
+export const leastScale = 0.04;
 export const text = signal("");
 // A node that was not computed by itself has no card; it is shown as selected together with the op that stands for it.
 export const standsFor = signal<{ run: number; row: number; node: number } | null>(null);
@@ -62,5 +63,5 @@ export function setOpen(keys: Iterable<string>, open: boolean) {
 }
 
 export function zoomBy(factor: number) {
-    scale.value = Math.min(3, Math.max(0.1, scale.value * factor));
+    scale.value = Math.min(3, Math.max(leastScale, scale.value * factor));
 }

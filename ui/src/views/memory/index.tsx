@@ -1,27 +1,29 @@
 // View 1. DISK with one row per layer, then BUFFER with one row per class; below, from 70 % of the height, the log of what is selected.
 import { useEffect, useMemo, useRef, useState } from "preact/hooks";
-import { bytes, count, plural, share, time } from "../../format";
+import { bytes, count } from "../../format";
 import { registerKeys } from "../../keys";
 import { announce } from "../../shell/Announce";
 import { useWidth } from "../../shell/Canvas";
 import { pick, selectRegion } from "../../shell/MemoryBars";
-import { marked } from "../../shell/playback";
 import { Progress } from "../../shell/Progress";
 import { type Table, TableView } from "../../shell/TableView";
-import { select, selection, summary } from "../../state";
+import { asFlag, kept, select, selection, summary } from "../../state";
 import { LogTable } from "../log";
 import { headerHeight } from "./around";
-import { type Memory as Data, useMemory } from "./data";
+import { type Memory as Data, shownLayer, useMemory } from "./data";
 import { pixelOf, type Unit } from "./layout";
 import { Legend } from "./Legend";
-import type { Entry, Layer } from "./model";
-import { type Row, type RowPlan, Tracks } from "./Tracks";
+import { useMarks } from "./marks";
+import type { Entry } from "./model";
+import { offsetOf, type Row, type RowPlan, Tracks } from "./Tracks";
 import "./memory.css";
 
 const gutter = 150;
 const narrowGutter = 78;
 const gap = 14; // between DISK and BUFFER
 const mostZoom = 4096;
+
+const trueScaled = kept("true-scale", false, asFlag);
 
 declare global {
     interface Window {
@@ -40,6 +42,16 @@ export interface MemoryCell {
     begin: number;
     end: number;
     touched: boolean;
+    level: number | null;
+    copied: boolean;
+    stretches: number; // that are drawn in it
+}
+
+function fillOf(row: Row, first: number, last: number) {
+    const paint = row.painted.paint(row.track.units, first, last);
+    const units = row.track.units.slice(first, last + 1).filter((unit) => !row.painted.isStill?.(unit));
+    const stretches = (row.painted.stretches ?? []).filter((one) => units.some((unit) => one.begin < unit.end && one.end > unit.begin)).length;
+    return { touched: paint.level !== null || stretches > 0, level: paint.level, copied: paint.copied, stretches };
 }
 
 function cellsOf(rows: Row[]): MemoryCell[] {
@@ -54,7 +66,7 @@ function cellsOf(rows: Row[]): MemoryCell[] {
             names: row.track.units.slice(cell.first, cell.last + 1).map((unit) => `${row.entries[unit.entry]!.name}${unit.expert < 0 ? "" : `[${unit.expert}]`}`),
             begin: cell.begin,
             end: cell.end,
-            touched: row.painted.paint(row.track.units, cell.first, cell.last).level !== null,
+            ...fillOf(row, cell.first, cell.last),
         })),
     );
 }
@@ -92,11 +104,11 @@ function tableOf(rows: RowPlan[]): Table {
                 `${entry.name}${unit.expert < 0 ? "" : `[${unit.expert}]`}`,
                 entry.type,
                 entry.layer < 0 ? "" : entry.layer,
-                count(entry.offset),
+                count(offsetOf(row, unit)),
                 bytes(unit.end - unit.begin),
                 touched.reads,
                 bytes(touched.bytes),
-                entry.copied ? "copied at load" : "",
+                [row.painted.machine?.(unit), entry.copied ? "copied at load" : ""].filter(Boolean).join("; "),
             ];
         }),
     );
@@ -107,17 +119,6 @@ function tableOf(rows: RowPlan[]): Table {
         rows: lines.slice(0, most),
         more: Math.max(0, lines.length - most),
     };
-}
-
-// What the machine did there, where that was recorded.
-function pagesNote({ heat }: Data, row: RowPlan, unit: Unit): string | null {
-    if (row.track.place !== "disk" || !heat) return null;
-    const { pages, faults } = heat;
-    const parts = [
-        pages && `${share(pages.bytes_touched[unit.entry]!, row.entries[unit.entry]!.bytes)} really touched`,
-        faults && `${plural(faults.minor[unit.entry]! + faults.major[unit.entry]!, "fault")}, stalled ${time(faults.stalled_ns[unit.entry]!)}`,
-    ].filter(Boolean);
-    return parts.length ? parts.join("; ") : null;
 }
 
 // Which part of the rows is in the window: all rows are `zoom` times as wide as it, and `pan` pixels of them lie left of it.
@@ -156,10 +157,11 @@ function isChosen(entry: Entry): boolean {
 }
 
 export default function Memory() {
-    const [layer, setLayer] = useState<Layer>("addressed");
+    const layer = shownLayer.value;
     const data = useMemory(layer);
+    const marks = useMarks();
     const [box, width] = useWidth();
-    const [trueScale, setTrueScale] = useState(false);
+    const trueScale = trueScaled.value;
     const [room, setRoom] = useState(0);
     const [isFull, setFull] = useState(false);
     const laid = useRef<Row[]>([]);
@@ -188,7 +190,7 @@ export default function Memory() {
             KeyF: focus,
             Digit0: part.fit,
             KeyL: () => {
-                setTrueScale(!trueScale);
+                (trueScaled.value = !trueScale);
                 announce(trueScale ? "every tensor at least 5 pixels wide" : "true scale");
             },
             Enter: () => setFull(!isFull),
@@ -215,10 +217,9 @@ export default function Memory() {
         <Legend
             data={data}
             layer={layer}
-            onLayer={setLayer}
             isDistorted={distorted}
             trueScale={trueScale}
-            onScale={() => setTrueScale(!trueScale)}
+            onScale={() => (trueScaled.value = !trueScale)}
             zoom={part.zoom}
             onFit={part.fit}
             isFull={isFull}
@@ -241,10 +242,9 @@ export default function Memory() {
                                 zoom={part.zoom}
                                 pan={part.pan}
                                 trueScale={trueScale}
-                                marked={marked.value}
+                                marks={marks}
                                 header={planned.hasExperts}
                                 lastOp={(row, unit) => (row.track.place === "disk" ? (data.heat?.tensors.last_op[unit.entry] ?? null) : null)}
-                                note={(row, unit) => pagesNote(data, row, unit)}
                                 onPick={pick}
                                 onName={selectLayer}
                                 onRegion={(row, begin, end) => selectRegion(row, data.disk!.bases, begin, end)}

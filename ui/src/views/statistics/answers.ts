@@ -60,6 +60,7 @@ export interface Totals {
     ops: number;
     op_runs: number;
     wall_ns: number;
+    run_ns: number;
     prompt_ns: number;
     generate_ns: number;
     tokens_per_second: number | null;

@@ -10,6 +10,7 @@ import { Order } from "./Order";
 import { Waiting } from "./Waiting";
 import { Cold, Hot } from "./Weights";
 import "./statistics.css";
+import { stepRange, stepsWord, stepWord } from "../../step";
 
 export default function Statistics() {
     const answer = useAsk<Stats>(here("stats", { by: by.join(","), tokens: tokensParameter() }), { keep: true });
@@ -22,11 +23,7 @@ export default function Statistics() {
             {answer.data && (
                 <>
                     <p class="quiet statistics-scope">
-                        {tokens
-                            ? tokens[0] === tokens[1]
-                                ? `Token ${tokens[0]}`
-                                : `Tokens ${tokens[0]} to ${tokens[1]}`
-                            : "All tokens, warm-up left out"}
+                        {(tokens ? stepRange(tokens) : `All ${stepsWord()}${stepWord() === "token" ? ", warm-up left out" : ""}`).replace(/^./, (letter) => letter.toUpperCase())}
                         . A click on a row filters every view; another click lets go.
                     </p>
                     <Parts />
@@ -72,7 +69,9 @@ function Parts() {
 function Tiles({ totals }: { totals: Totals }) {
     const moved = totals.bytes_read + totals.bytes_written;
     const tiles: [string, string, string, string][] = [
-        ["tokens", count(totals.tokens), `${plural(totals.prompt_tokens, "prompt token")}, ${count(totals.generated_tokens)} generated`, "tokens"],
+        stepWord() === "token"
+            ? ["tokens", count(totals.tokens), `${plural(totals.prompt_tokens, "prompt token")}, ${count(totals.generated_tokens)} generated`, "tokens"]
+            : [stepsWord(), count(totals.tokens), totals.tokens > 0 ? `${time(totals.run_ns / totals.tokens)} each` : "", "tokens"],
         ["ops", count(totals.ops), `${plural(totals.op_runs, "op run")} on ${plural(totals.threads, "thread")}`, "ops"],
         [
             "speed",

@@ -10,7 +10,7 @@ import { useWidth } from "../../shell/Canvas";
 import { Progress } from "../../shell/Progress";
 import { type Steps, stepsOf } from "../../shell/Scrubber";
 import { TableView } from "../../shell/TableView";
-import { here, selection, summary } from "../../state";
+import { asRange, here, kept, selection, summary } from "../../state";
 import { spanOf } from "../memory/data";
 import { closerPath, countHeight, curvesOf, fitFor, heightsFor, tableOf, useTile } from "./data";
 import { axisHeight, rulerHeight } from "./draw";
@@ -18,7 +18,7 @@ import { fit, handlersOf, keysOf } from "./moves";
 import { paint } from "./paint";
 import { Legend, measure, Shown, Tip } from "./pieces";
 import type { Hover, Scene, Stage } from "./stage";
-import { around, type Span, type Tile, tileFor } from "./window";
+import { around, clamp, type Span, type Tile, tileFor } from "./window";
 import "./timeline.css";
 
 const emptyScene = { held: null, ruler: null, curves: [], lanes: [], bounds: null, fit: null, op: null, tokens: null } satisfies Partial<Scene>;
@@ -36,9 +36,29 @@ function useStage(): Stage {
 function follow({ span }: Stage, before: Span | null, now: Span, bounds: Span): void {
     const shown = span.peek();
     const { time } = selection.peek();
+    const asked = zoom.peek();
+    if (before === null && shown === null && asked) {
+        span.value = clamp({ begin: asked[0], end: asked[1] }, bounds);
+        return;
+    }
     const isFitted = shown !== null && before !== null && shown.begin === before.begin && shown.end === before.end;
     if (before === null && time) span.value = around(time[0], time[1], bounds);
     else if ((shown === null || isFitted) && (shown?.begin !== now.begin || shown.end !== now.end)) span.value = now;
+}
+
+// The window, as it stands in the address; null: fitted. It is written when the window rests, because browsers count changes of addresses.
+const zoom = kept<[number, number] | null>("zoom", null, asRange);
+
+function keepZoom(stage: Stage): () => void {
+    let later = 0;
+    return () => {
+        clearTimeout(later);
+        later = window.setTimeout(() => {
+            const [shown, fitted] = [stage.span.peek(), stage.scene.fit];
+            if (!shown || !fitted) return;
+            zoom.value = shown.begin === fitted.begin && shown.end === fitted.end ? null : [Math.floor(shown.begin), Math.ceil(shown.end)];
+        }, 250);
+    };
 }
 
 function sizesFor(width: number, room: number, lanes: number, curves: number) {
@@ -117,6 +137,18 @@ export default function Timeline() {
         aim();
         schedule();
     });
+    const resting = useMemo(() => keepZoom(stage), []);
+    useSignalEffect(() => {
+        void stage.span.value;
+        resting();
+    });
+    // Another address: another window.
+    useSignalEffect(() => {
+        const [wanted, bounds, shown] = [zoom.value, stage.scene.bounds, stage.span.peek()];
+        if (!bounds || !shown) return;
+        const to = wanted ? clamp({ begin: wanted[0], end: wanted[1] }, bounds) : stage.scene.fit;
+        if (to && (Math.abs(to.begin - shown.begin) > 1 || Math.abs(to.end - shown.end) > 1)) stage.span.value = to;
+    });
     useEffect(() => () => cancelAnimationFrame(asked.current), []);
     useEffect(() => registerKeys("timeline", keysOf(stage)), []);
     useEffect(() => {
@@ -151,7 +183,7 @@ export default function Timeline() {
                     {...handlers}
                 />
                 {!held && !problem && <Progress what="the timeline" progress={null} />}
-                {held && <Tip at={stage.hover} data={held.data} />}
+                <Tip at={stage.hover} data={held?.data ?? null} curves={stage.scene.curves} />
             </div>
         </TableView>
     );

@@ -8,6 +8,7 @@ import { rulerHeight } from "./draw";
 import { type Hover, type Stage, timeAt } from "./stage";
 import { type Answered, opAt, type Strip } from "./strips";
 import { around, panned, zoomed } from "./window";
+import { stepRange } from "../../step";
 
 // ---- the window
 
@@ -85,7 +86,9 @@ function hoverAt(stage: Stage, event: MouseEvent): Hover | null {
     const lane = scene.lanes[Math.floor((y - scene.top) / scene.laneStep)];
     const strip = lane && (y - scene.top) % scene.laneStep < scene.laneHeight ? strips.get(lane.lane) : undefined;
     const row = strip ? nearRow(strip, Math.floor((x - scene.left) * (window.devicePixelRatio || 1))) : -1;
-    return { x: event.clientX, y: event.clientY, lane: lane?.lane ?? -1, row, time: timeAt(stage, x) };
+    const below = y - scene.lanesBottom - 4;
+    const curve = below >= 0 && Math.floor(below / (scene.curveHeight + 5)) < scene.curves.length ? Math.floor(below / (scene.curveHeight + 5)) : -1;
+    return { x: event.clientX, y: event.clientY, lane: y >= scene.top && y < scene.lanesBottom ? (lane?.lane ?? -1) : -1, row, curve, time: timeAt(stage, x) };
 }
 
 function stepAt(steps: Steps, ns: number): number {
@@ -97,13 +100,14 @@ function takeToken(steps: Steps | null, ns: number): void {
     const i = steps ? stepAt(steps, ns) : -1;
     if (!steps || i < 0) return;
     select({ tokens: [steps.first[i]!, steps.last[i]!] });
-    announce(`token ${steps.first[i]}`);
+    announce(stepRange([steps.first[i]!, steps.first[i]!]));
 }
 
 function takeOp(stage: Stage, at: Hover | null): void {
     const { held } = stage.scene;
     if (!at || at.row < 0 || !held) return select({ op: null, time: null });
     const op = opAt(held.data, at.row);
+    if (op.run === 0) return select({ op: null, time: null });
     stage.cursor = { lane: at.lane, time: op.begin };
     select({ op: { run: op.run, node: op.node } });
 }
@@ -211,8 +215,8 @@ function walk(stage: Stage, event: KeyboardEvent): void {
     stage.cursor = { lane: next.lane, time: op.begin };
     const shown = span.peek()!;
     if (op.begin < shown.begin || op.begin > shown.end) panBy(stage, (op.begin - (shown.begin + shown.end) / 2) / (shown.end - shown.begin));
-    select({ op: { run: op.run, node: op.node } });
+    if (op.run !== 0) select({ op: { run: op.run, node: op.node } });
     const label = scene.lanes.find((one) => one.lane === next.lane)?.label ?? "";
     const layer = op.layer !== null && op.layer >= 0 ? `, layer ${op.layer}` : "";
-    announce(`${label}, ${op.op}${layer}, ${time(op.duration)}${op.count > 1 ? `, longest of ${plural(op.count, "op run")}` : ""}`);
+    announce(`${label}, ${op.op}${layer}, ${time(op.duration)}${op.count > 1 ? `, longest of ${plural(op.count, "op run")}` : ""}${op.stalled > 0 ? `, stalled ${time(op.stalled)}` : ""}`);
 }

@@ -32,6 +32,7 @@ export interface Hover {
     y: number;
     lane: number;
     row: number; // of the answer that is held; -1: none
+    curve: number; // -1: none
     time: number;
 }
 

@@ -1,0 +1,224 @@
+#include "analyze/requests/requests.h"
+
+#include <math.h>
+#include <stdlib.h>
+
+#include "analyze/ops/groups.h"
+#include "analyze/walk/times.h"
+#include "base/array.h"
+#include "base/error.h"
+
+const char * ggs_request_kind_name(uint64_t kind) {
+    static const char * const names[GGS_REQUEST_KINDS] = {
+        [GGS_REQUEST_COMPLETION] = "completion", [GGS_REQUEST_PROMPT] = "prompt", [GGS_REQUEST_EMBEDDING] = "embedding",
+        [GGS_REQUEST_SCORING] = "scoring",       [GGS_REQUEST_DRAFT] = "draft",   [GGS_REQUEST_WARMUP] = "warmup",
+    };
+    return kind < GGS_REQUEST_KINDS ? names[kind] : "";
+}
+
+void ggs_requests_release(struct ggs_requests * requests) {
+    free(requests->request);
+    free(requests->context);
+    *requests = (struct ggs_requests){0};
+}
+
+struct list {
+    struct ggs_requests *     requests;
+    const struct ggs_groups * costs; // by token; NULL if they are not wanted
+    struct ggs_map            contexts;
+};
+
+static struct ggs_request_context * context_of(struct list * list, uint64_t context) {
+    struct ggs_requests * r     = list->requests;
+    uint64_t *            index = ggs_map_put(&list->contexts, ggs_map_key_number(context));
+    if (index == NULL) return NULL;
+    if (*index == 0) {
+        struct ggs_request_context row = {
+            .context = context, .target = -1, .changes_seen = true, .cells_peak_ns = -1, .last_step = INT64_MIN};
+        if (!ggs_array_push(r->context, r->n_contexts, r->contexts_capacity, row)) return NULL;
+        *index = r->n_contexts;
+    }
+    return &r->context[*index - 1];
+}
+
+static int by_step(const void * a, const void * b) {
+    const struct ggs_group *x = a, *y = b;
+    return x->order < y->order ? -1 : x->order > y->order;
+}
+
+static uint64_t share(uint64_t of, uint64_t part, uint64_t whole) {
+    return whole == 0 ? 0 : (uint64_t) ((double) of * (double) part / (double) whole + 0.5);
+}
+
+// A step's cost is divided among the tokens of all its batches.
+static void add_costs(const struct list * list, struct ggs_request * request, const struct ggs_request_step * step) {
+    struct ggs_group         key   = {.order = step->step};
+    const struct ggs_group * group = list->costs == NULL || list->costs->n == 0 || step->step < 0
+                                         ? NULL
+                                         : bsearch(&key, list->costs->group, list->costs->n, sizeof(key), by_step);
+    if (group == NULL) return;
+    uint64_t whole = group->op_runs; // see tokens_of_steps
+    request->op_ns += share(group->wall_ns, step->tokens, whole);
+    request->bytes_read += share(group->read, step->tokens, whole);
+    request->bytes_written += share(group->written, step->tokens, whole);
+    request->bytes_disk += share(group->disk, step->tokens, whole);
+}
+
+static bool add_context(struct list * list, const struct ggs_request_step * step) {
+    struct ggs_request_context *  context = context_of(list, step->context);
+    struct ggs_sequence_context * state   = NULL;
+    uint64_t index = ggs_map_get(&step->sequences->numbers, ggs_map_key_number(step->context)), cells = 0, holders = 0;
+    if (context == NULL) return false;
+    if (step->phase != GGS_PHASE_WARMUP) {
+        context->steps += context->last_step != step->step;
+        context->last_step = step->step;
+        if (context->last_decode != step->decode || step->decode == 0)
+            context->compute_ns += ggs_time_between(step->begin_ns, step->end_ns);
+        context->last_decode = step->decode;
+    }
+    if (index == 0 || step->part != step->sequences->parts) return true; // once for each batch
+    state = step->sequences->contexts[index - 1];
+    if (!ggs_sequences_cells(state, &cells)) return false;
+    for (size_t i = 0; i < state->n_sequences; i++) holders += state->sequences[i].n_cells > 0;
+    if (holders > context->sequences_peak) context->sequences_peak = holders;
+    if (cells > context->cells_peak) context->cells_peak = cells, context->cells_peak_ns = step->end_ns;
+    return true;
+}
+
+static int see(void * owner, const struct ggs_request_step * step, struct ggs_error * error) {
+    struct list *                    list = owner;
+    struct ggs_requests *            r    = list->requests;
+    const struct ggs_sequence_part * part = step->part;
+    if (part->begins) {
+        struct ggs_request row = {.request         = step->request,
+                                  .context         = step->context,
+                                  .sequence        = step->sequence,
+                                  .kind            = step->phase == GGS_PHASE_WARMUP ? GGS_REQUEST_WARMUP
+                                                     : part->draft                   ? GGS_REQUEST_DRAFT
+                                                                                     : GGS_REQUEST_PROMPT,
+                                  .begin_ns        = step->begin_ns,
+                                  .end_ns          = step->begin_ns,
+                                  .first_output_ns = -1,
+                                  .cached_tokens   = part->cached,
+                                  .changes_seen    = true,
+                                  .last_step       = INT64_MIN};
+        if (!ggs_array_push(r->request, r->n, r->capacity, row)) return ggs_fail_memory(error);
+    }
+    // Numbers are given in the order of begins: request n is the n-th.
+    if (step->request == 0 || step->request > r->n) return 0;
+    struct ggs_request * request = &r->request[step->request - 1];
+    uint64_t             ns      = ggs_time_between(step->begin_ns, step->end_ns);
+    if (request->decodes > 0) request->wait_ns += ggs_time_between(request->end_ns, step->begin_ns);
+    request->decodes++;
+    request->steps += request->last_step != step->step || step->step < 0;
+    request->last_step = step->step;
+    request->compute_ns += ns;
+    if (step->end_ns > request->end_ns) request->end_ns = step->end_ns;
+    if (step->phase == GGS_PHASE_PROMPT || step->phase == GGS_PHASE_WARMUP) request->prompt_tokens += step->tokens;
+    request->generated_tokens += step->generated;
+    request->embedding |= part->embedding;
+    request->scored |= part->scored;
+    if (part->unseen) request->changes_seen = false;
+    if (request->first_output_ns < 0 && step->outputs > 0 && (step->generated > 0 || part->embedding || part->scored))
+        request->first_output_ns = step->end_ns;
+    if (step->cells > request->cells_peak) request->cells_peak = step->cells;
+    add_costs(list, request, step);
+    return add_context(list, step) ? 0 : ggs_fail_memory(error);
+}
+
+static void settle(void * owner, const struct ggs_verify * verify, int64_t kept) {
+    struct ggs_requests * r = ((struct list *) owner)->requests;
+    if (verify->request == 0 || verify->request > r->n) return;
+    struct ggs_request * request = &r->request[verify->request - 1];
+    uint64_t             drafted = verify->tokens - 1;
+    if (kept < 0) {
+        request->unsettled_tokens += drafted;
+    } else if (kept == 0) { // it was taken back as a whole, and is done again
+        request->generated_tokens -= request->generated_tokens > 0;
+    } else {
+        request->generated_tokens += (uint64_t) kept - 1;
+        request->accepted_tokens += (uint64_t) kept - 1;
+        request->rejected_tokens += drafted - ((uint64_t) kept - 1);
+    }
+}
+
+static int end(void * owner, const struct ggs_sequences * sequences, struct ggs_error * error) {
+    for (size_t i = 0; i < sequences->n_contexts; i++) {
+        const struct ggs_sequence_context * state = sequences->contexts[i];
+        if (state->batches == 0) continue;
+        struct ggs_request_context * context = context_of(owner, state->number);
+        if (context == NULL) return ggs_fail_memory(error);
+        context->target       = (int64_t) state->target - 1;
+        context->removed      = state->removed;
+        context->copied       = state->copied;
+        context->moved        = state->moved;
+        context->cleared      = state->cleared;
+        context->changes_seen = !state->unseen;
+    }
+    return 0;
+}
+
+// What is left to say when all is seen.
+static void finish(struct list * list) {
+    struct ggs_requests * r = list->requests;
+    for (uint64_t i = 0; i < r->n; i++) {
+        struct ggs_request * request = &r->request[i];
+        if (request->kind == GGS_REQUEST_PROMPT)
+            request->kind = request->generated_tokens > 0 ? GGS_REQUEST_COMPLETION
+                            : request->embedding          ? GGS_REQUEST_EMBEDDING
+                            : request->scored             ? GGS_REQUEST_SCORING
+                                                          : GGS_REQUEST_PROMPT;
+        request->duration_ns = (int64_t) ggs_time_between(request->begin_ns, request->end_ns);
+        request->time_to_first_ns =
+            request->first_output_ns < 0 ? -1 : (int64_t) ggs_time_between(request->begin_ns, request->first_output_ns);
+        request->ns_per_token = request->first_output_ns < 0 || request->generated_tokens < 2
+                                    ? -1
+                                    : (int64_t) (ggs_time_between(request->first_output_ns, request->end_ns) /
+                                                 (request->generated_tokens - 1));
+        uint64_t index        = ggs_map_get(&list->contexts, ggs_map_key_number(request->context));
+        if (index == 0 || request->kind == GGS_REQUEST_WARMUP) continue;
+        struct ggs_request_context * context = &r->context[index - 1];
+        context->requests++;
+        context->prompt_tokens += request->prompt_tokens;
+        context->cached_tokens += request->cached_tokens;
+        context->generated_tokens += request->generated_tokens;
+        context->accepted_tokens += request->accepted_tokens;
+        context->rejected_tokens += request->rejected_tokens;
+    }
+    for (uint64_t i = 0; i < r->n_contexts; i++) {
+        struct ggs_request_context * context = &r->context[i];
+        uint64_t                     drafts  = context->accepted_tokens + context->rejected_tokens;
+        context->acceptance                  = drafts == 0 ? NAN : (double) context->accepted_tokens / (double) drafts;
+    }
+}
+
+// Puts how many tokens a step fed where its groups count op runs, which nobody asks for here.
+static int tokens_of_steps(struct ggs_groups * groups, struct ggs_trace * trace, struct ggs_error * error) {
+    struct ggs_cursor * cursor;
+    struct ggs_step     step;
+    int                 status = ggs_cursor_open(&cursor, trace->reader, GGS_TABLE_STEPS, error);
+    for (uint64_t i = 0; i < groups->n; i++) groups->group[i].op_runs = 0;
+    while (status >= 0 && (status = ggs_cursor_next(cursor, &step, error)) > 0) {
+        struct ggs_group   key = {.order = step.step};
+        struct ggs_group * group =
+            groups->n == 0 ? NULL : bsearch(&key, groups->group, groups->n, sizeof(key), by_step);
+        if (group != NULL) group->op_runs += step.tokens;
+    }
+    ggs_cursor_close(cursor);
+    return status;
+}
+
+int ggs_requests_list(struct ggs_requests * requests, struct ggs_trace * trace, bool costs, struct ggs_error * error) {
+    struct ggs_groups          groups  = {0};
+    struct list                list    = {.requests = requests, .costs = costs ? &groups : NULL};
+    struct ggs_request_visitor visitor = {.see = see, .settle = settle, .end = end, .owner = &list};
+    *requests                          = (struct ggs_requests){.has_costs = costs};
+    int status = costs ? ggs_groups_compute(&groups, trace, GGS_BY_TOKEN, &ggs_totals_all, error) : 0;
+    if (status == 0 && costs) status = tokens_of_steps(&groups, trace, error);
+    if (status == 0) status = ggs_requests_walk(trace, &visitor, error);
+    if (status == 0) finish(&list);
+    ggs_map_release(&list.contexts);
+    ggs_groups_release(&groups);
+    if (status < 0) ggs_requests_release(requests);
+    return status;
+}

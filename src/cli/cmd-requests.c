@@ -1,0 +1,196 @@
+// ggscope requests DIR: what a server answered, one line for each request, as in an access log.
+#include <inttypes.h>
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "answer/requests.h"
+#include "base/number.h"
+#include "base/table.h"
+#include "base/terminal.h"
+#include "cli/commands.h"
+#include "cli/verb.h"
+
+struct arguments {
+    struct ggs_input input;
+    bool             csv, costs;
+    int64_t          context, sequence;
+    uint64_t         limit;
+};
+
+static bool shown(const struct arguments * arguments, const struct ggs_request * request) {
+    return (arguments->context < 0 || (uint64_t) arguments->context == request->context) &&
+           (arguments->sequence < 0 || arguments->sequence == request->sequence);
+}
+
+// Leaves what is to be shown.
+static void filter(const struct arguments * arguments, struct ggs_requests * requests) {
+    uint64_t kept = 0;
+    for (uint64_t i = 0; i < requests->n && kept < arguments->limit; i++)
+        if (shown(arguments, &requests->request[i])) requests->request[kept++] = requests->request[i];
+    requests->n = kept;
+}
+
+// ---- text ----
+
+static void time_cell(struct ggs_table * table, int64_t ns) {
+    char number[GGS_NUMBER_LENGTH];
+    ggs_table_cell(table, "%s", ns < 0 ? "-" : ggs_format_nanoseconds(number, (uint64_t) ns));
+}
+
+static void print_requests(const struct ggs_requests * requests, bool several) {
+    static const char * const names[] = {"request", "seq",   "kind", "begin",  "time",  "prompt", "cached",
+                                         "tokens",  "first", "each", "waited", "steps", "drafts"};
+    struct ggs_table *        table   = ggs_table_new();
+    bool                      drafts  = false;
+    for (uint64_t i = 0; i < requests->n; i++)
+        drafts |= requests->request[i].accepted_tokens + requests->request[i].rejected_tokens +
+                      requests->request[i].unsettled_tokens >
+                  0;
+    if (several) ggs_table_column(table, "context", GGS_RIGHT);
+    for (size_t i = 0; i < sizeof(names) / sizeof(names[0]) - !drafts; i++)
+        ggs_table_column(table, names[i], strcmp(names[i], "kind") == 0 ? GGS_LEFT : GGS_RIGHT);
+    if (requests->has_costs) {
+        ggs_table_column(table, "~op time", GGS_RIGHT);
+        ggs_table_column(table, "~read", GGS_RIGHT);
+    }
+    for (uint64_t i = 0; i < requests->n; i++) {
+        const struct ggs_request * r = &requests->request[i];
+        char                       number[GGS_NUMBER_LENGTH];
+        if (several) ggs_table_cell(table, "%" PRIu64, r->context);
+        ggs_table_cell(table, "%" PRIu64, r->request);
+        ggs_table_cell(table, "%" PRId64, r->sequence);
+        ggs_table_cell(table, "%s", ggs_request_kind_name(r->kind));
+        ggs_table_cell(table, "%.3f s", (double) r->begin_ns / 1e9);
+        time_cell(table, r->duration_ns);
+        ggs_table_cell(table, "%" PRIu64, r->prompt_tokens);
+        ggs_table_cell(table, "%" PRIu64, r->cached_tokens);
+        ggs_table_cell(table, "%" PRIu64, r->generated_tokens);
+        time_cell(table, r->time_to_first_ns);
+        time_cell(table, r->ns_per_token);
+        time_cell(table, (int64_t) r->wait_ns);
+        ggs_table_cell(table, "%" PRIu64, r->steps);
+        if (drafts) {
+            uint64_t all = r->accepted_tokens + r->rejected_tokens;
+            if (all > 0)
+                ggs_table_cell(table, "%" PRIu64 " of %" PRIu64, r->accepted_tokens, all);
+            else
+                ggs_table_cell(table, "-");
+        }
+        if (requests->has_costs) {
+            time_cell(table, (int64_t) r->op_ns);
+            ggs_table_cell(table, "%s", ggs_format_bytes(number, r->bytes_read));
+        }
+    }
+    ggs_table_print(table, stdout, ggs_terminal_limit(stdout));
+    ggs_table_free(table);
+}
+
+static void print_context(const struct ggs_request_context * c) {
+    char number[GGS_NUMBER_LENGTH];
+    printf("context %-3" PRIu64 " %" PRIu64 " request%s, prompt %" PRIu64 ", cached %" PRIu64 ", %s %" PRIu64
+           ", %" PRIu64 " steps in %s\n",
+           c->context, c->requests, c->requests == 1 ? "" : "s", c->prompt_tokens, c->cached_tokens,
+           c->target >= 0 ? "drafted" : "generated", c->generated_tokens, c->steps,
+           ggs_format_nanoseconds(number, c->compute_ns));
+    if (c->target >= 0) printf("            drafts tokens for context %" PRId64 "\n", c->target);
+    if (!isnan(c->acceptance))
+        printf("            %" PRIu64 " of %" PRIu64 " drafted tokens accepted (%.0f %%), each of which saved a step\n",
+               c->accepted_tokens, c->accepted_tokens + c->rejected_tokens, 100 * c->acceptance);
+    printf("            at most %" PRIu64 " cells of its memory at once, of %" PRIu64 " sequence%s; removed %" PRIu64
+           " times, copied %" PRIu64 ", moved %" PRIu64 ", cleared %" PRIu64 "\n",
+           c->cells_peak, c->sequences_peak, c->sequences_peak == 1 ? "" : "s", c->removed, c->copied, c->moved,
+           c->cleared);
+    if (!c->changes_seen)
+        puts("            changes of its sequences were not all seen: positions that go back tell of them");
+}
+
+static void print_text(const struct ggs_requests * requests, const struct arguments * arguments) {
+    if (requests->n == 0) {
+        puts("no requests were seen");
+        return;
+    }
+    print_requests(requests, requests->n_contexts > 1);
+    putchar('\n');
+    for (uint64_t i = 0; i < requests->n_contexts; i++)
+        if (arguments->context < 0 || (uint64_t) arguments->context == requests->context[i].context)
+            print_context(&requests->context[i]);
+}
+
+// ---- csv: the columns of the table requests (docs/tables.md) ----
+
+static void csv_time(int64_t ns) {
+    if (ns >= 0) printf("%" PRId64, ns);
+    putchar(',');
+}
+
+static void print_csv(const struct ggs_requests * requests) {
+    puts("request,context,sequence,kind,begin_ns,end_ns,first_output_ns,duration_ns,time_to_first_ns,ns_per_token,"
+         "compute_ns,wait_ns,prompt_tokens,cached_tokens,generated_tokens,accepted_tokens,rejected_tokens,"
+         "unsettled_tokens,steps,decodes,cells_peak,changes_seen");
+    for (uint64_t i = 0; i < requests->n; i++) {
+        const struct ggs_request * r = &requests->request[i];
+        printf("%" PRIu64 ",%" PRIu64 ",%" PRId64 ",%s,%" PRId64 ",%" PRId64 ",", r->request, r->context, r->sequence,
+               ggs_request_kind_name(r->kind), r->begin_ns, r->end_ns);
+        csv_time(r->first_output_ns);
+        csv_time(r->duration_ns);
+        csv_time(r->time_to_first_ns);
+        csv_time(r->ns_per_token);
+        printf("%" PRIu64 ",%" PRIu64 ",%" PRIu64 ",%" PRIu64 ",%" PRIu64 ",%" PRIu64 ",%" PRIu64 ",%" PRIu64
+               ",%" PRIu64 ",%" PRIu64 ",%" PRIu64 ",%d\n",
+               r->compute_ns, r->wait_ns, r->prompt_tokens, r->cached_tokens, r->generated_tokens, r->accepted_tokens,
+               r->rejected_tokens, r->unsettled_tokens, r->steps, r->decodes, r->cells_peak, r->changes_seen);
+    }
+}
+
+// ---- the verb ----
+
+static int write_json(const struct ggs_trace * trace, const struct ggs_requests * requests) {
+    struct ggs_json json;
+    ggs_json_init(&json, ggs_json_to_file, stdout, true);
+    ggs_requests_write(&json, trace, requests);
+    return ggs_json_finish(&json);
+}
+
+static int show(void * data, struct ggs_trace * traces, struct ggs_error * error) {
+    const struct arguments * arguments = data;
+    struct ggs_requests      requests;
+    int                      status = ggs_requests_list(&requests, traces, arguments->costs, error);
+    if (status < 0) return status;
+    filter(arguments, &requests);
+    if (arguments->input.json)
+        status = write_json(traces, &requests);
+    else if (arguments->csv)
+        print_csv(&requests);
+    else
+        print_text(&requests, arguments);
+    ggs_requests_release(&requests);
+    return status;
+}
+
+#define AT(member) offsetof(struct arguments, member)
+
+int cmd_requests(int argc, char ** argv) {
+    static const struct ggs_option options[] = {
+        {"context", 0, "N", "Only those of context N", 1, AT(context), ggs_take_index, "the number of a context"},
+        {"sequence", 0, "N", "Only those of sequence N, which servers call a slot", 1, AT(sequence), ggs_take_index,
+         "the number of a sequence"},
+        {"limit", 'n', "N", "At most N requests", 1, AT(limit), ggs_take_count, "a number of requests"},
+        {"costs", 'c', NULL, "Each one's share of op time and bytes, by its tokens in each batch", 1, AT(costs), NULL,
+         NULL},
+        {"csv", 0, NULL, "As CSV", 2, AT(csv), NULL, NULL},
+        GGS_OPTION_JSON(2),
+        GGS_OPTION_DAMAGED(2),
+        {0}};
+    static const struct ggs_verb verb = {
+        .operands = "[DIR]",
+        .most     = 1,
+        .opens    = true,
+        .options  = options,
+        .run      = show,
+        .text =
+            "Show every request of a server or another program: its sequence, prompt, what of it was cached, generated tokens, times "
+            "and drafts."};
+    struct arguments arguments = {.context = -1, .sequence = -1, .limit = UINT64_MAX};
+    return ggs_verb_run(&verb, argc, argv, &arguments);
+}

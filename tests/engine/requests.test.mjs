@@ -1,0 +1,119 @@
+// Requests: a program feeds the engine as servers do and says what is true; every count must be that.
+import { test } from "node:test";
+import assert from "node:assert/strict";
+import { join } from "node:path";
+import { build, ggscope, model, output } from "../lib.mjs";
+import { check, jsonLines, record, rows, stats, steps } from "./traces.mjs";
+
+const host = join(build, "tests", "server-host");
+const target = model("tiny"), small = model("tiny", "--layers", "2");
+const sum = (list, key) => list.reduce((all, row) => all + row[key], 0);
+const answer = (directory, ...options) => JSON.parse(output(ggscope, ["requests", "--json", ...options, directory]));
+
+const recorded = new Map();
+function run(pattern) {
+    if (!recorded.has(pattern)) {
+        const { directory, stdout } = record([host, pattern, ...(pattern.startsWith("draft") ? [target, small] : [small])]);
+        recorded.set(pattern, { directory, truth: jsonLines(stdout).at(-1).requests });
+    }
+    return recorded.get(pattern);
+}
+const told = ({ requests }) => requests.map((r) => ({
+    kind: r.kind, context: r.context, sequence: r.sequence, prompt: r.prompt_tokens, cached: r.cached_tokens, generated: r.generated_tokens,
+    accepted: r.accepted_tokens, rejected: r.rejected_tokens,
+}));
+
+const patterns = ["slots", "cancelled", "cached", "shared", "forks", "forks-in-batch", "embeddings", "perplexity", "echo", "shift", "turns", "warmup",
+    "draft", "draft-behind", "slots-unseen", "cached-unseen"];
+for (const pattern of patterns) {
+    test(`${pattern}: every request has the counts that the program tells`, () => {
+        const { directory, truth } = run(pattern), found = answer(directory);
+        assert.deepEqual(told(found), truth);
+        const counted = truth.filter((r) => !["draft", "warmup"].includes(r.kind)), all = stats(directory);
+        assert.equal(all.prompt_tokens, sum(counted, "prompt"));
+        assert.equal(all.generated_tokens, sum(counted, "generated"));
+        assert.equal(all.drafted_tokens, sum(truth.filter((r) => r.kind === "draft"), "generated"));
+        assert.equal(all.accepted_tokens, sum(truth, "accepted"));
+        assert.equal(all.rejected_tokens, sum(truth, "rejected"));
+        assert.ok(found.contexts.every((context) => context.changes_seen !== pattern.endsWith("-unseen")));
+        for (const r of found.requests) {
+            assert.ok(r.compute_ns > 0 && r.duration_ns >= r.compute_ns, "decodes lie in the request");
+            assert.ok(Math.abs(r.duration_ns - r.compute_ns - r.wait_ns) <= 1, "what is no decode is waiting");
+            assert.equal(r.time_to_first_ns === null, r.generated_tokens === 0 && !["embedding", "scoring"].includes(r.kind));
+            assert.equal(r.ns_per_token === null, r.generated_tokens < 2);
+        }
+    });
+}
+
+test("the last drafts of a program whose changes are not seen are told apart, all others are right", () => {
+    const { directory, truth } = run("draft-unseen"), found = answer(directory);
+    for (const [i, r] of told(found).entries()) {
+        const open = found.requests[i].unsettled_tokens;
+        assert.deepEqual([r.kind, r.prompt], [truth[i].kind, truth[i].prompt]);
+        assert.ok(truth[i].generated - r.generated >= 0 && truth[i].generated - r.generated <= open, `${open} are open`);
+    }
+    assert.equal(found.contexts[0].changes_seen, false);
+});
+
+test("a draft's context names its target, and a batch that checks drafts is no prompt", () => {
+    for (const pattern of ["draft", "draft-behind"]) {
+        const { directory, truth } = run(pattern), found = answer(directory);
+        assert.deepEqual(found.contexts.map((context) => context.target), [null, 0]);
+        assert.equal(found.contexts[0].acceptance, sum(truth, "accepted") / (sum(truth, "accepted") + sum(truth, "rejected")));
+        const phases = [0, 1].map((context) => steps(directory).filter((s) => s.context === context).map((s) => s.phase));
+        assert.equal(phases[0].filter((phase) => phase === "PROMPT").length, 1);
+        assert.equal(phases[1].filter((phase) => phase === "PROMPT").length, 1);
+        assert.ok(phases[0].includes("VERIFY") && !phases[0].includes("MIXED"));
+        assert.ok(phases[1].includes("GENERATE") && !phases[1].includes("MIXED"));
+    }
+});
+
+test("batches in which some read their prompt while others generate are MIXED, and prompts alone PROMPT", () => {
+    const found = steps(run("slots").directory).map((s) => s.phase);
+    assert.equal(found[0], "PROMPT");
+    assert.ok(found.includes("MIXED") && found.includes("GENERATE"));
+});
+
+test("warm-ups and probes are steps of their own kind", () => {
+    assert.deepEqual(steps(run("warmup").directory).map((s) => s.phase).slice(0, 3), ["WARMUP", "WARMUP", "PROMPT"]);
+});
+
+test("changes of the memory are rows in order, with the decode before them", () => {
+    const { memory_changes } = rows(run("shift").directory, "memory_changes");
+    const kinds = memory_changes.map((change) => change.kind);
+    assert.deepEqual(kinds.slice(0, 2), [2, 5]);
+    assert.deepEqual([memory_changes[0].from, memory_changes[0].to, memory_changes[1].delta], [3, 13, -10]);
+    assert.ok(memory_changes.every((change, i) => i === 0 || change.decode >= memory_changes[i - 1].decode));
+    assert.equal(memory_changes[0].decode, 17);
+});
+
+test("cells of the memory: shared ones count once, shifted ones are gone", () => {
+    const [forks] = answer(run("forks").directory).contexts;
+    assert.equal(forks.cells_peak, 5 + 3 * 5);
+    assert.equal(forks.sequences_peak, 3);
+    const shift = answer(run("shift").directory);
+    assert.equal(shift.contexts[0].cells_peak, 24);
+    assert.equal(shift.requests[0].cells_peak, 24);
+});
+
+test("costs are shared by tokens, and add up to those of the steps", () => {
+    const { directory } = run("slots"), { requests } = answer(directory, "--costs"), all = stats(directory);
+    for (const key of ["op_ns", "bytes_read", "bytes_written", "bytes_disk"]) {
+        const shared = requests.reduce((so, r) => so + r.estimated[key], 0);
+        assert.ok(Math.abs(shared - all[key]) <= all[key] / 1000 + 1000, `${key}: ${shared} of ${all[key]}`);
+    }
+});
+
+test("text, csv and filters", () => {
+    const { directory, truth } = run("slots");
+    const lines = output(ggscope, ["requests", directory]).split("\n");
+    assert.match(lines[0], /request +seq +kind +begin +time +prompt +cached +tokens +first +each +waited +steps/);
+    assert.equal(lines.filter((line) => line.includes(" completion ")).length, truth.length);
+    const csv = output(ggscope, ["requests", "--csv", directory]).trim().split("\n").map((line) => line.split(","));
+    assert.equal(csv.length, truth.length + 1);
+    assert.ok(csv.every((cells) => cells.length === csv[0].length));
+    assert.deepEqual(csv.slice(1).map((cells) => Number(cells[csv[0].indexOf("generated_tokens")])), truth.map((r) => r.generated));
+    const one = answer(directory, "--sequence", "1").requests;
+    assert.deepEqual(one.map((r) => r.sequence), truth.filter((r) => r.sequence === 1).map((r) => r.sequence));
+    check(directory);
+});

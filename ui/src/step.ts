@@ -1,0 +1,9 @@
+// What a step of the recording is called: "token"; "graph run" in programs that have no tokens.
+import { summary } from "./state";
+
+export const stepWord = (): string => summary.value?.step_kind ?? "token";
+export const stepsWord = (): string => `${stepWord()}s`;
+
+// "token 3", "tokens 3 to 5"
+export const stepRange = ([first, last]: [number, number]): string =>
+    first === last ? `${stepWord()} ${first}` : `${stepsWord()} ${first} to ${last}`;
