@@ -208,6 +208,8 @@ static int add(struct ggs_experiments * experiments, const char * directory, str
     place->file        = stat(path, &info) == 0 && S_ISREG(info.st_mode);
     const char * slash = strrchr(place->path, '/');
     snprintf(place->name, sizeof(place->name), "%s", slash == NULL || slash[1] == '\0' ? place->path : slash + 1);
+    // Until the next look, which opens it, somebody may ask already.
+    ggs_error_set(&place->error, GGS_ABSENT, "%s was found a moment ago, and is not open yet", place->path);
     pthread_mutex_lock(&experiments->lock);
     place->index                        = experiments->n;
     experiments->places[experiments->n] = place;
