@@ -98,7 +98,7 @@ static void test_reading_while_experiments_change(void ** unused) {
     (void) unused;
     struct recording kinds[KINDS];
     struct ggs_error error;
-    struct ggs_live  live   = {.going_on = going_on, .look = look};
+    struct ggs_live  live    = {.going_on = going_on, .look = look};
     struct reading   reading = {0};
     pthread_t        threads[READERS];
     char *           folder = scratch_make();
@@ -128,7 +128,8 @@ static void test_reading_while_experiments_change(void ** unused) {
         }
         ggs_experiments_refresh(reading.experiments, NULL, NULL);
     }
-    for (unsigned before = reading.taken; reading.taken < before + 50 || reading.most < 1 + (ROUNDS - 1) / 3;) usleep(100);
+    for (unsigned before = reading.taken; reading.taken < before + 50 || reading.most < 1 + (ROUNDS - 1) / 3;)
+        usleep(100);
     atomic_store(&reading.stop, true);
     for (int i = 0; i < READERS; i++) pthread_join(threads[i], NULL);
     assert_int_equal(reading.wrong, 0);
