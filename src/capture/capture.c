@@ -36,6 +36,7 @@ struct abi_functions ggs_engine;
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static char            output[PATH_MAX - 64]; // the experiment's directory, absolute
 static char            spool[PATH_MAX - 64];  // where segments go
+static bool            spool_given;           // by GGSCOPE_SPOOL
 static bool            follow;                // children are traced too
 static const void *    engine_address;        // for looking functions up
 
@@ -171,6 +172,7 @@ __attribute__((constructor)) static void constructor(void) {
     const char * place = getenv("GGSCOPE_SPOOL");
     if (place != NULL && place[0] == '/') {
         snprintf(spool, sizeof(spool), "%s", place);
+        spool_given = true;
     } else {
         if (snprintf(spool, sizeof(spool), "%s/spool", output) >= (int) sizeof(spool)) return;
     }
@@ -208,8 +210,9 @@ static void * find_in_engine(const char * name) {
     return ggs_resolve_name(name, engine_address);
 }
 
+// A ggscope that started us has made both; where it named the spool, the directory may have been renamed since.
 static int make_directories(void) {
-    if (mkdir(output, 0700) != 0 && errno != EEXIST) return -1;
+    if (!spool_given && mkdir(output, 0700) != 0 && errno != EEXIST) return -1;
     if (mkdir(spool, 0700) != 0 && errno != EEXIST) return -1;
     return 0;
 }
@@ -222,6 +225,7 @@ static int move_to_own_directory(void) {
     snprintf(spool, sizeof(spool), "%.*s/spool", (int) sizeof(spool) - 8, output);
     settings_of_environment();
     let_spool_go();
+    spool_given = false;
     return make_directories();
 }
 

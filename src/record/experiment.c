@@ -193,6 +193,9 @@ static int create_named(struct ggs_experiment_json * experiment, const char * pa
         status = make_and_take(experiment, false, error);
         if (status != GGS_ABSENT) break;
     }
+    struct stat info;
+    if (status == GGS_ABSENT && lstat(experiment->directory, &info) == 0 && S_ISLNK(info.st_mode))
+        return ggs_fail(error, GGS_USAGE, "%s is a link that leads nowhere", experiment->directory);
     if (status == 0) status = empty_existing(experiment->directory, force, error);
     if (status == 0 && access(experiment->directory, W_OK | X_OK) != 0)
         status = ggs_fail_errno(error, "cannot write to %s", path);
@@ -236,6 +239,25 @@ void ggs_experiment_discard(struct ggs_experiment_json * experiment) {
     remove_ours(experiment->directory, NULL);
     memcpy(path, experiment->directory, sizeof(path));
     while (experiment->made && strlen(path) > experiment->existing && rmdir(path) == 0) *strrchr(path, '/') = '\0';
+}
+
+int ggs_experiment_find(struct ggs_experiment_json * experiment, struct ggs_error * error) {
+    char        link[64], path[GGS_EXPERIMENT_PATH];
+    struct stat held, there;
+    if (experiment->lock < 0 || fstat(experiment->lock, &held) != 0) return 0;
+    if (stat(experiment->directory, &there) == 0 && there.st_dev == held.st_dev && there.st_ino == held.st_ino)
+        return 0;
+    snprintf(link, sizeof(link), "/proc/self/fd/%d", experiment->lock);
+    ssize_t length = held.st_nlink == 0 ? -1 : readlink(link, path, sizeof(path) - 1);
+    if (length > 0 && length < (ssize_t) sizeof(path) - 1) {
+        path[length] = '\0';
+        if (stat(path, &there) == 0 && there.st_dev == held.st_dev && there.st_ino == held.st_ino) {
+            memcpy(experiment->directory, path, sizeof(path));
+            return 0;
+        }
+    }
+    return ggs_fail(error, GGS_ABSENT, "%s was removed while it was being recorded to: nothing is left of it",
+                    experiment->directory);
 }
 
 bool ggs_experiment_is_taken(const char * directory) {

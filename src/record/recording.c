@@ -478,6 +478,12 @@ static int run(struct attempt * attempt, struct ggs_error * error) {
         return -1;
     }
     ggs_busy_note(&busy, ggs_experiment_machine(&attempt->experiment));
+    status = ggs_experiment_find(&attempt->experiment, error);
+    if (status != 0) {
+        ggs_lock_release(&attempt->place.lock);
+        ggs_spool_remove(attempt->place.folder, NULL);
+        return -1;
+    }
     ggs_pressure_note_end(&attempt->pressure, ggs_experiment_machine(&attempt->experiment));
     // The reader of our messages may be gone; the recording is sealed all the same.
     signal(SIGPIPE, SIG_IGN);

@@ -197,6 +197,39 @@ test("a child in the background keeps its output, and does not keep us", async (
     assert.match(readFileSync(join(directory, "stdout.txt"), "utf8"), /hi\n$/);
 });
 
+test("a directory that is renamed while it is recorded to is sealed where it is; one that is removed is said to be", async () => {
+    for (const removed of [false, true]) {
+        const directory = fresh(), elsewhere = fresh(), go = fresh(), spools = scratch(`spools-${removed}`);
+        mkdirSync(spools);
+        const script = `while [ ! -e ${go} ]; do sleep 0.02; done; exec ${quoted(generate("-n", "3"))}`;
+        const recording = start(["-q", "--spool", spools, "-o", directory, "--", "sh", "-c", script]);
+        await until(() => existsSync(join(directory, "experiment.json")), "experiment.json");
+        if (removed) rmSync(directory, { recursive: true });
+        else renameSync(directory, elsewhere);
+        writeFileSync(go, "");
+        assert.equal(await recording.ended, removed ? 1 : 0, recording.said.stderr);
+        if (removed) assert.match(recording.said.stderr, /^ggscope: [^\n]+ was removed while it was being recorded to/m);
+        else assert.equal(run(ggscope, ["check", elsewhere]).status, 0);
+        assert.ok(!existsSync(directory));
+        assert.deepEqual(readdirSync(spools), []);
+    }
+});
+
+test("a link that leads nowhere is no directory to record to", () => {
+    const link = fresh();
+    symlinkSync("nowhere", link);
+    refused(["record", "-o", link, "--", "true"], /is a link that leads nowhere/);
+});
+
+const withoutProc = run("unshare", ["-m", "sh", "-c", "mount -t tmpfs none /proc"]).status === 0;
+test("a program without /proc: what is not seen is said, and check says it again", { skip: withoutProc ? false : "mounts cannot be made here" }, () => {
+    const directory = fresh();
+    const { status, stderr } = run(ggscope, ["record", "-q", "-o", directory, "--", "unshare", "-m", "sh", "-c", `mount -t tmpfs none /proc; exec ${quoted(generate("-n", "2", "--no-repack"))}`]);
+    assert.equal(status, 0, stderr);
+    assert.match(stderr, /^ggscope: cannot read \/proc\/self\/maps [^\n]+ is not seen/m);
+    assert.match(run(ggscope, ["check", directory]).stdout, /^warning +mappings +\d+ bytes of mapped files count as buffers/m);
+});
+
 // ---- files that are not what they seem ----
 
 test("a pipe as experiment.json hangs nobody", () => {
