@@ -370,7 +370,7 @@ static int finish(struct attempt * attempt, int wait_status) {
     struct ggs_error       error;
     struct ggs_seal_result result;
     bool                   quiet = attempt->recording->quiet;
-    if (ggs_lock_is_shared(attempt->place.lock)) {
+    if (ggs_lock_is_written(attempt->place.lock)) {
         fprintf(
             stderr,
             "ggscope: a process that the program started is still being recorded; when it has ended: ggscope seal %s\n",
@@ -482,6 +482,12 @@ static int run(struct attempt * attempt, struct ggs_error * error) {
         return -1;
     }
     ggs_busy_note(&busy, ggs_experiment_machine(&attempt->experiment));
+    status = ggs_experiment_find(&attempt->experiment, error);
+    if (status != 0) {
+        ggs_lock_release(&attempt->place.lock);
+        ggs_spool_remove(attempt->place.folder, NULL);
+        return -1;
+    }
     ggs_pressure_note_end(&attempt->pressure, ggs_experiment_machine(&attempt->experiment));
     // The reader of our messages may be gone; the recording is sealed all the same.
     signal(SIGPIPE, SIG_IGN);
