@@ -29,10 +29,10 @@ export function output(program, args = [], options = {}) {
     return result.stdout;
 }
 
-// What a program shows on a terminal of so many columns, without colour. `script` is in every Debian.
-export function terminal(columns, program, args = []) {
+// What a program shows on a terminal of so many columns, without colour and pager. `script` is in every Debian.
+export function terminal(columns, program, args = [], environment = {}) {
     const words = [program, ...args].map((word) => `'${word.replaceAll("'", "'\\''")}'`);
-    const text = output("script", ["-qec", `stty cols ${columns} rows 50; exec ${words.join(" ")}`, "/dev/null"], { env: { ...process.env, NO_COLOR: "1" }, input: "" });
+    const text = output("script", ["-qec", `stty cols ${columns} rows 50; exec ${words.join(" ")}`, "/dev/null"], { env: { ...process.env, NO_COLOR: "1", GGSCOPE_PAGER: "cat", ...environment }, input: "" });
     return text.replaceAll("\r\n", "\n").replace(/^\^D\x08\x08/, "");
 }
 

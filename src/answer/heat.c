@@ -57,6 +57,7 @@ static void write_places(struct ggs_json * json, const struct ggs_trace * trace,
     static const struct ggs_field fields[] = {
         GGS_FIELD(struct ggs_heat_place, reads, "reads"),
         GGS_FIELD(struct ggs_heat_place, bytes, "bytes_read"),
+        GGS_FIELD(struct ggs_heat_place, disk, "bytes_disk"),
         GGS_FIELD_OR_NULL(struct ggs_heat_place, last_run, "last_run"),
         {0},
     };
@@ -88,7 +89,7 @@ static void write_list(struct ggs_json * json, const char * key, const uint64_t 
 static void write_experts(struct ggs_json * json, const struct ggs_heat * heat, const struct ggs_model_map * map) {
     ggs_json_array(json, "experts");
     for (uint64_t i = 0; i < heat->n_places; i++) {
-        if (heat->places[i].expert_reads == NULL) continue;
+        if (heat->places[i].expert_reads == NULL || heat->places[i].unknown) continue;
         ggs_json_object_inline(json, NULL);
         ggs_json_u64(json, "place", i);
         write_list(json, "reads", heat->places[i].expert_reads, map->places[i].experts);
@@ -98,7 +99,35 @@ static void write_experts(struct ggs_json * json, const struct ggs_heat * heat, 
     ggs_json_end(json);
 }
 
-static void write_machine(struct ggs_json * json, const struct ggs_machine_heat * machine) {
+// The same of each place, of each expert and of each stretch of bytes in which something happened.
+static void write_part(struct ggs_json * json, const char * key, const struct ggs_field * fields,
+                       const struct ggs_machine_heat * machine, const struct ggs_model_map * map) {
+    static const struct ggs_field where[] = {GGS_FIELD(struct ggs_machine_stretch, file, "file"),
+                                             GGS_FIELD(struct ggs_machine_stretch, offset, "file_offset"),
+                                             {0}};
+    ggs_json_object(json, key);
+    ggs_fields_lists(json, fields, machine->places, sizeof(*machine->places), machine->n_places);
+    ggs_json_array(json, "experts");
+    for (uint64_t i = 0; i < machine->n_places; i++) {
+        if (machine->experts[i] == NULL) continue;
+        ggs_json_object_inline(json, NULL);
+        ggs_json_u64(json, "place", i);
+        ggs_fields_lists(json, fields, machine->experts[i], sizeof(**machine->experts), map->places[i].experts);
+        ggs_json_end(json);
+    }
+    ggs_json_end(json);
+    ggs_json_object(json, "ranges");
+    ggs_json_u64(json, "bytes", machine->stretch_bytes);
+    ggs_json_u64(json, "page_bytes", machine->page_bytes);
+    ggs_fields_lists(json, where, machine->stretch, sizeof(*machine->stretch), machine->n_stretches);
+    ggs_fields_lists(json, fields, machine->stretch == NULL ? NULL : &machine->stretch->sum, sizeof(*machine->stretch),
+                     machine->n_stretches);
+    ggs_json_end(json);
+    ggs_json_end(json);
+}
+
+static void write_machine(struct ggs_json * json, const struct ggs_machine_heat * machine,
+                          const struct ggs_model_map * map) {
     static const struct ggs_field faults[] = {
         GGS_FIELD(struct ggs_machine_place, minor, "minor"),
         GGS_FIELD(struct ggs_machine_place, major, "major"),
@@ -106,20 +135,14 @@ static void write_machine(struct ggs_json * json, const struct ggs_machine_heat 
         {0},
     };
     static const struct ggs_field pages[] = {GGS_FIELD(struct ggs_machine_place, touched, "bytes_touched"), {0}};
-    const struct {
-        const char *             key;
-        bool                     recorded;
-        const struct ggs_field * fields;
-    } parts[] = {{"faults", machine->faults, faults}, {"pages", machine->pages, pages}};
-    for (size_t i = 0; i < sizeof(parts) / sizeof(parts[0]); i++) {
-        if (!parts[i].recorded) {
-            ggs_json_null(json, parts[i].key);
-            continue;
-        }
-        ggs_json_object(json, parts[i].key);
-        ggs_fields_lists(json, parts[i].fields, machine->places, sizeof(*machine->places), machine->n_places);
-        ggs_json_end(json);
-    }
+    if (machine->faults)
+        write_part(json, "faults", faults, machine, map);
+    else
+        ggs_json_null(json, "faults");
+    if (machine->pages)
+        write_part(json, "pages", pages, machine, map);
+    else
+        ggs_json_null(json, "pages");
 }
 
 static void write_buffers(struct ggs_json * json, const struct ggs_trace * trace, const struct ggs_heat * heat) {
@@ -140,13 +163,14 @@ void ggs_heat_write(struct ggs_json * json, const struct ggs_trace * trace, cons
                     const struct ggs_heat * heat, const struct ggs_machine_heat * machine) {
     static const struct ggs_field model[] = {GGS_FIELD(struct ggs_heat, model_bytes, "bytes"),
                                              GGS_FIELD(struct ggs_heat, touched_bytes, "bytes_touched"),
+                                             GGS_FIELD(struct ggs_heat, unknown_bytes, "bytes_unknown"),
                                              {0}};
     ggs_json_object(json, NULL);
     ggs_answer_experiment(json, trace);
     ggs_fields_object(json, "model", model, heat);
     write_places(json, trace, heat);
     write_experts(json, heat, map);
-    write_machine(json, machine);
+    write_machine(json, machine, map);
     write_buffers(json, trace, heat);
     ggs_json_end(json);
 }

@@ -125,7 +125,39 @@ static void put_head(const struct card * card, struct ggs_json * json) {
     ggs_json_i64(json, "duration_ns", op->end_ns - op->begin_ns);
 }
 
-static void put_threads(struct ggs_json * json, const struct ggs_op_seen * op) {
+// How long page faults held up each of the op's threads; as op->op_runs. NULL where faults were not recorded.
+static int find_stalls(const struct card * card, uint64_t ** out, struct ggs_error * error) {
+    const struct ggs_op_seen * op = &card->walk->op;
+    struct ggs_cursor *        cursor;
+    struct ggs_fault           fault;
+    *out = NULL;
+    if (ggs_reader_rows(card->trace->reader, GGS_TABLE_FAULTS) == 0) return 0;
+    *out = calloc(op->n_op_runs + 1, sizeof(**out));
+    int more =
+        *out == NULL ? ggs_fail_memory(error) : ggs_cursor_open(&cursor, card->trace->reader, GGS_TABLE_FAULTS, error);
+    if (more < 0) return more;
+    ggs_cursor_times(cursor, op->begin_ns, op->end_ns + 1);
+    while ((more = ggs_cursor_next(cursor, &fault, error)) > 0) {
+        if (fault.run != card->run || fault.node != card->node) continue;
+        for (uint64_t i = 0; i < op->n_op_runs; i++) {
+            if (op->op_runs[i].os_thread == fault.os_thread) (*out)[i] += fault.duration_ns;
+        }
+    }
+    ggs_cursor_close(cursor);
+    return more;
+}
+
+static void put_stalled(struct ggs_json * json, const uint64_t * stalls, uint64_t n) {
+    uint64_t sum = 0;
+    if (stalls == NULL) {
+        ggs_json_null(json, "stalled_ns");
+        return;
+    }
+    for (uint64_t i = 0; i < n; i++) sum += stalls[i];
+    ggs_json_u64(json, "stalled_ns", sum);
+}
+
+static int put_threads(const struct card * card, struct ggs_json * json, struct ggs_error * error) {
     static const struct ggs_field fields[] = {GGS_FIELD(struct ggs_op_run, thread, "thread"),
                                               GGS_FIELD(struct ggs_op_run, os_thread, "os_thread"),
                                               GGS_FIELD(struct ggs_op_run, begin_ns, "begin_ns"),
@@ -133,14 +165,21 @@ static void put_threads(struct ggs_json * json, const struct ggs_op_seen * op) {
                                               GGS_FIELD(struct ggs_op_run, wait_ns, "wait_ns"),
                                               GGS_FIELD(struct ggs_op_run, inner_wait_ns, "inner_wait_ns"),
                                               {0}};
+    const struct ggs_op_seen *    op       = &card->walk->op;
+    uint64_t *                    stalls;
+    int                           status = find_stalls(card, &stalls, error);
+    put_stalled(json, stalls, op->n_op_runs);
     ggs_json_array(json, "threads");
     for (uint64_t i = 0; i < op->n_op_runs; i++) {
         ggs_json_object_inline(json, NULL);
         ggs_fields_members(json, fields, &op->op_runs[i]);
+        put_stalled(json, stalls == NULL ? NULL : &stalls[i], 1);
         ggs_json_bool(json, "cut", (op->op_runs[i].flags & GGS_OP_RUN_ENDED) == 0);
         ggs_json_end(json);
     }
     ggs_json_end(json);
+    free(stalls);
+    return status;
 }
 
 static void put_absorbed(const struct card * card, struct ggs_json * json) {
@@ -243,9 +282,9 @@ static int put_card(struct card * card, struct ggs_json * json, struct ggs_error
     ggs_json_object(json, NULL);
     ggs_answer_experiment(json, card->trace);
     put_head(card, json);
-    put_threads(json, &card->walk->op);
+    int status = put_threads(card, json, error);
     put_absorbed(card, json);
-    int status = put_operands(card, json, error);
+    if (status == 0) status = put_operands(card, json, error);
     if (status == 0) status = put_experts(card, json, error);
     put_edges(card, json);
     if (status == 0) status = find_neighbours(card, error);

@@ -152,6 +152,11 @@ static void write_conditions(struct ggs_json * json, const struct ggs_conditions
     } else {
         ggs_json_null(json, "bytes_read");
     }
+    if (c->others_cpu_share >= 0) {
+        ggs_json_double(json, "others_cpu_share", c->others_cpu_share);
+    } else {
+        ggs_json_null(json, "others_cpu_share");
+    }
 }
 
 // ---- loading, and what was in memory ----

@@ -8,24 +8,42 @@
 #include "base/number.h"
 #include "base/utf8.h"
 
+// stdout may be a stream of our own that has no descriptor.
+static int descriptor(FILE * file) {
+    return file == stdout ? STDOUT_FILENO : fileno(file);
+}
+
+bool ggs_terminal_is(FILE * file) {
+    return isatty(descriptor(file)) == 1 || (file == stdout && getenv(GGS_PAGER_IN_USE) != NULL);
+}
+
 bool ggs_terminal_colour(FILE * file) {
     const char * no_color = getenv("NO_COLOR");
     const char * term     = getenv("TERM");
     if (no_color != NULL && no_color[0] != '\0') return false;
     if (term == NULL || strcmp(term, "dumb") == 0) return false;
-    return isatty(fileno(file)) == 1;
+    return ggs_terminal_is(file);
 }
 
 unsigned ggs_terminal_limit(FILE * file) {
-    return isatty(fileno(file)) ? ggs_terminal_width(file) : 0;
+    return ggs_terminal_is(file) ? ggs_terminal_width(file) : 0;
 }
 
 unsigned ggs_terminal_width(FILE * file) {
+    uint64_t       columns;
     struct winsize size;
-    if (ioctl(fileno(file), TIOCGWINSZ, &size) == 0 && size.ws_col > 0) return size.ws_col;
-    uint64_t     columns;
-    const char * variable = getenv("COLUMNS");
-    return ggs_parse_u64(variable, 20, 10000, &columns) ? (unsigned) columns : 80;
+    if (ggs_parse_u64(getenv("COLUMNS"), 20, 10000, &columns)) return (unsigned) columns;
+    if (ioctl(descriptor(file), TIOCGWINSZ, &size) == 0 && size.ws_col > 0) return size.ws_col;
+    return ggs_parse_u64(getenv(GGS_PAGER_IN_USE), 20, 10000, &columns) ? (unsigned) columns : 80;
+}
+
+bool ggs_terminal_ascii(void) {
+    static const char * const variables[] = {"LC_ALL", "LC_CTYPE", "LANG"};
+    for (size_t i = 0; i < sizeof(variables) / sizeof(variables[0]); i++) {
+        const char * value = getenv(variables[i]);
+        if (value != NULL && value[0] != '\0') return strcmp(value, "C") == 0 || strcmp(value, "POSIX") == 0;
+    }
+    return false;
 }
 
 // Columns of one code point. The C locale's wcwidth knows only ASCII, and a library must not call

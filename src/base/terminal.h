@@ -5,12 +5,19 @@
 #include <stddef.h>
 #include <stdio.h>
 
+// Set to the terminal's width while what we write to stdout goes to a pager, which shows it on the terminal.
+#define GGS_PAGER_IN_USE "GGSCOPE_PAGER_IN_USE"
+
+// Is `file` a terminal, or on its way to one through a pager?
+bool ggs_terminal_is(FILE * file);
 // Colour where `file` is a terminal, TERM is not "dumb" and NO_COLOR is unset or empty.
 bool ggs_terminal_colour(FILE * file);
-// Columns of the terminal behind `file`; $COLUMNS, else 80, where it is none: for plots.
+// $COLUMNS, else the columns of the terminal behind `file`, else 80: for plots.
 unsigned ggs_terminal_width(FILE * file);
 // How wide a line may be before it is cut: the terminal's width; 0, never, where it is none, because others read it.
 unsigned ggs_terminal_limit(FILE * file);
+// Does the user's locale (LC_ALL, LC_CTYPE, LANG) say C or POSIX, where a terminal shows ASCII only?
+bool ggs_terminal_ascii(void);
 // Columns that a UTF-8 string takes (wide and combining characters counted properly, escape sequences not counted).
 size_t ggs_terminal_columns(const char * string);
 

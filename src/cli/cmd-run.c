@@ -12,6 +12,7 @@
 #include "cli/commands.h"
 #include "cli/exports.h"
 #include "cli/summary.h"
+#include "cli/verb.h"
 #include "engine/locate.h"
 #include "gguf/gguf-split.h"
 #include "record/inspect/capture-library.h"
@@ -36,6 +37,7 @@ enum {
     KEY_GPU_LAYERS,
     KEY_DEVICE,
     KEY_SPLIT_MODE,
+    KEY_FLASH_ATTN,
     KEY_MAIN_GPU,
     KEY_OVERRIDE_TENSOR
 };
@@ -57,6 +59,7 @@ static const struct argp_option run_options[] = {
     {"ubatch", KEY_UBATCH, "N", 0, "Prompt tokens per graph", 3},
     {"no-mmap", KEY_NO_MMAP, NULL, 0, "Read the weights into memory instead of mapping the file", 3},
     {"no-repack", KEY_NO_REPACK, NULL, 0, "Keep the weights in the layout of the file", 3},
+    {"flash-attn", KEY_FLASH_ATTN, "MODE", 0, "Flash attention: on, off or auto (auto); also -fa", 3},
     {"stream", KEY_STREAM, NULL, 0, "Read weights ahead of use where the model does not fit into memory", 3},
 
     {"gpu-layers", KEY_GPU_LAYERS, "N", 0, "Put the weights of N layers on devices (0); also -ngl", 5},
@@ -83,6 +86,7 @@ struct request {
     char *               words[64];
     size_t               n_words;
     char                 runner[PATH_MAX];
+    bool                 misuse; // the command line is to blame
 };
 
 // ---- the command line ----
@@ -106,6 +110,7 @@ static int setting_of(int key) {
         {KEY_IGNORE_EOS, GGS_SETTING_IGNORE_EOS},
         {KEY_GPU_LAYERS, GGS_SETTING_GPU_LAYERS},
         {KEY_DEVICE, GGS_SETTING_DEVICE},
+        {KEY_FLASH_ATTN, GGS_SETTING_FLASH_ATTN},
         {KEY_SPLIT_MODE, GGS_SETTING_SPLIT_MODE},
         {KEY_MAIN_GPU, GGS_SETTING_MAIN_GPU},
         {KEY_OVERRIDE_TENSOR, GGS_SETTING_OVERRIDE_TENSOR},
@@ -156,15 +161,10 @@ static error_t parse_option(int key, char * argument, struct argp_state * state)
             argp_error(state, "unexpected argument '%s'", argument);
             return 0;
         case ARGP_KEY_END:
-            if (request->given[GGS_SETTING_MODEL] == NULL && request->settings_file == NULL)
-                argp_error(state, "missing option: name a model with -m FILE");
             if (request->recording.streaming.wanted && request->recording.prove)
                 argp_error(state, "--prove watches the mapping, which a streamed program does not read");
             if (request->given[GGS_SETTING_PROMPT] != NULL && request->given[GGS_SETTING_PROMPT_FILE] != NULL)
                 argp_error(state, "-p and -f exclude each other");
-            if (request->given[GGS_SETTING_PROMPT] == NULL && request->given[GGS_SETTING_PROMPT_FILE] == NULL &&
-                request->settings_file == NULL)
-                argp_error(state, "missing option: give a prompt with -p TEXT or -f FILE");
             return 0;
         default:
             return ARGP_ERR_UNKNOWN;
@@ -186,27 +186,44 @@ static int check_values(const struct request * request, struct ggs_error * error
     return 0;
 }
 
-// Takes what the command line left open from the file.
-static int complete(struct request * request, struct ggs_error * error) {
+// What the command line left open comes from the settings file, and then from the user's config file.
+static int read_settings(struct request * request, struct ggs_error * error) {
+    struct ggs_settings config;
     if (request->settings_file != NULL) {
         int status = ggs_settings_read(&request->settings, request->settings_file, error);
         if (status != 0) return status;
     }
+    int status = ggs_settings_config(&config, error);
+    if (status == 0) status = ggs_settings_complete(&request->settings, &config, error);
+    ggs_settings_release(&config);
+    return status;
+}
+
+static int missing(struct request * request, const char * what, const char * key, const char * option,
+                   struct ggs_error * error) {
+    request->misuse = request->settings_file == NULL;
+    if (request->misuse)
+        return ggs_fail(error, GGS_USAGE, "missing option: give a %s with %s, or as %s in ~/.config/ggscope/config",
+                        what, option, key);
+    return ggs_fail(error, GGS_USAGE, "%s has no %s: give %s, or %s", request->settings_file, what, key, option);
+}
+
+static int complete(struct request * request, struct ggs_error * error) {
+    int status = read_settings(request, error);
+    if (status != 0) return status;
     char ** values = request->settings.values;
     bool    prompt = request->given[GGS_SETTING_PROMPT] != NULL, file = request->given[GGS_SETTING_PROMPT_FILE] != NULL;
     if (!prompt && !file && values[GGS_SETTING_PROMPT] != NULL && values[GGS_SETTING_PROMPT_FILE] != NULL)
         return ggs_fail(error, GGS_USAGE, "%s: experiment.prompt and experiment.prompt_file exclude each other",
-                        request->settings_file);
+                        request->settings_file != NULL ? request->settings_file : "~/.config/ggscope/config");
     if (prompt) free(values[GGS_SETTING_PROMPT_FILE]), values[GGS_SETTING_PROMPT_FILE] = NULL;
     if (file) free(values[GGS_SETTING_PROMPT]), values[GGS_SETTING_PROMPT] = NULL;
     if (request->recording.output == NULL) request->recording.output = values[GGS_SETTING_OUTPUT];
     if (request->recording.engine == NULL) request->recording.engine = values[GGS_SETTING_ENGINE];
     if (value_of(request, GGS_SETTING_MODEL) == NULL)
-        return ggs_fail(error, GGS_USAGE, "%s names no model: give experiment.model_path, or -m FILE",
-                        request->settings_file);
+        return missing(request, "model", "experiment.model_path", "-m FILE", error);
     if (value_of(request, GGS_SETTING_PROMPT) == NULL && value_of(request, GGS_SETTING_PROMPT_FILE) == NULL)
-        return ggs_fail(error, GGS_USAGE, "%s has no prompt: give experiment.prompt, or -p TEXT",
-                        request->settings_file);
+        return missing(request, "prompt", "experiment.prompt", "-p TEXT or -f FILE", error);
     return 0;
 }
 
@@ -276,6 +293,7 @@ static int build_llama(struct request * request, struct ggs_error * error) {
         {GGS_SETTING_IGNORE_EOS, "--ignore-eos"},
         {GGS_SETTING_GPU_LAYERS, "-ngl"},
         {GGS_SETTING_DEVICE, "-dev"},
+        {GGS_SETTING_FLASH_ATTN, "-fa"},
         {GGS_SETTING_SPLIT_MODE, "-sm"},
         {GGS_SETTING_MAIN_GPU, "-mg"},
         {GGS_SETTING_OVERRIDE_TENSOR, "-ot"},
@@ -329,15 +347,20 @@ int cmd_run(int argc, char ** argv) {
         NULL,
         NULL,
     };
-    struct request request             = {0};
-    char           directory[PATH_MAX] = "";
-    ggs_spell_options(argc, argv);
-    if (argp_parse(&argp, argc, argv, 0, NULL, &request) != 0) return 2;
-
+    struct request   request             = {0};
+    char             directory[PATH_MAX] = "";
     struct ggs_error error;
-    int              result = 1;
+    if (ggs_spell_options(&argc, argv, &error) != 0) {
+        fprintf(stderr, "%s: %s\n", argv[0], error.text);
+        return 2;
+    }
+    if (argp_parse(&argp, argc, argv, 0, NULL, &request) != 0) return 2;
+    int result = 1;
     if (prepare(&request, &error) < 0) {
-        fprintf(stderr, "ggscope: %s\n", error.text);
+        ggs_verb_resolve(&error, value_of(&request, GGS_SETTING_MODEL));
+        ggs_verb_resolve(&error, request.settings_file);
+        fprintf(stderr, "ggscope%s: %s\n", request.misuse ? " run" : "", error.text);
+        result = request.misuse ? 2 : 1;
     } else {
         result = ggs_recording_make(&request.recording, directory, sizeof(directory));
         ggs_exports_environment(directory);

@@ -3,82 +3,131 @@
 #include <signal.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
+#include "base/nearest.h"
 #include "cli/commands.h"
+#include "cli/pager.h"
+#include "cli/version.h"
 
 static const struct ggs_command commands[] = {
-    {"run", cmd_run, "generate text with a model, recorded"},
-    {"record", cmd_record, "record a program that uses ggml"},
-    {"stream", cmd_stream, "run a program whose model is larger than memory"},
-    {"control", cmd_control, "start, stop and mark a recording that goes on"},
-    {"top", cmd_top, "what a recording that goes on does just now"},
-    {"seal", cmd_seal, "make the trace of an experiment that has none yet"},
-    {"serve", cmd_serve, "show experiments in the browser"},
-    {"report", cmd_report, "an experiment as one page to share"},
-    {"stats", cmd_stats, "what ran, how often, at which cost"},
-    {"log", cmd_log, "the ops one after the other, with filters"},
-    {"graph", cmd_graph, "the compute graph of a token step, layer by layer"},
-    {"requests", cmd_requests, "what a server answered: slots, prompts, tokens, drafts"},
-    {"experts", cmd_experts, "which experts were chosen, how often again, how early known"},
-    {"paging", cmd_paging, "what less memory than the model would cost"},
-    {"export", cmd_export, "the recording in the formats of other programs"},
-    {"buffers", cmd_buffers, "runtime buffers: size, life, peak, transfers"},
-    {"diff", cmd_diff, "what changed between two experiments"},
-    {"check", cmd_check, "is an experiment whole and consistent?"},
-    {"prove", cmd_prove, "did ops touch the pages that the trace says?"},
-    {"gguf", cmd_gguf, "structure and memory map of a GGUF model file"},
-    {"doctor", cmd_doctor, "what can be recorded here, and how to fix the rest"},
+    {"run", cmd_run, "generate text with a model, recorded", false},
+    {"record", cmd_record, "record a program that uses ggml", false},
+    {"stream", cmd_stream, "run a program whose model is larger than memory", false},
+    {"control", cmd_control, "start, stop and mark a recording that goes on", false},
+    {"top", cmd_top, "what a recording that goes on does just now", false},
+    {"seal", cmd_seal, "make the trace of an experiment that has none yet", false},
+    {"serve", cmd_serve, "show experiments in the browser", false},
+    {"report", cmd_report, "an experiment as one page to share", false},
+    {"stats", cmd_stats, "what ran, how often, at which cost", true},
+    {"log", cmd_log, "the ops one after the other, with filters", true},
+    {"graph", cmd_graph, "the compute graph of a token step, layer by layer", true},
+    {"requests", cmd_requests, "what a server answered: slots, prompts, tokens, drafts", true},
+    {"experts", cmd_experts, "which experts were chosen, how often again, how early known", true},
+    {"paging", cmd_paging, "what less memory than the model would cost", true},
+    {"sql", cmd_sql, "ask the tables of a recording in SQL", true},
+    {"export", cmd_export, "the recording in the formats of other programs", false},
+    {"buffers", cmd_buffers, "runtime buffers: size, life, peak, transfers", true},
+    {"diff", cmd_diff, "what changed between two experiments", true},
+    {"bench", cmd_bench, "is it faster than a baseline, or is that noise?", true},
+    {"check", cmd_check, "is an experiment whole and consistent?", true},
+    {"prove", cmd_prove, "did ops touch the pages that the trace says?", true},
+    {"gguf", cmd_gguf, "structure and memory map of a GGUF model file", true},
+    {"doctor", cmd_doctor, "what can be recorded here, and how to fix the rest", false},
 };
 enum { N_COMMANDS = sizeof(commands) / sizeof(commands[0]) };
 
 static void print_help(FILE * file) {
     fputs("Usage: ggscope VERB [OPTIONS...]\n"
+          "       ggscope DIR              the summary of a recording\n"
           "See every tensor operation and every byte of a ggml / llama.cpp inference.\n\n",
           file);
     for (size_t i = 0; i < N_COMMANDS; i++) fprintf(file, "  %-10s %s\n", commands[i].name, commands[i].summary);
-    fputs("\n  ggscope VERB --help    the options of a verb\n"
-          "  ggscope --version      the version\n",
+    fputs("\n  ggscope help VERB      the options of a verb; also VERB --help, VERB -h\n"
+          "  ggscope version        the version, and how it was built\n"
+          "  ggscope --no-pager ... long output straight to the terminal\n",
           file);
 }
 
-// The verb whose name is nearest, for "did you mean": the longest common prefix of at least two letters.
-static const char * nearest(const char * word) {
-    const char * best        = NULL;
-    size_t       best_common = 1;
+static const struct ggs_command * find(const char * name) {
     for (size_t i = 0; i < N_COMMANDS; i++) {
-        size_t common = 0;
-        while (word[common] != '\0' && word[common] == commands[i].name[common]) common++;
-        if (common > best_common) best = commands[i].name, best_common = common;
+        if (strcmp(name, commands[i].name) == 0) return &commands[i];
     }
-    return best;
+    return NULL;
+}
+
+// Is the word among the options? What follows "--" is not.
+static bool has_option(int argc, char ** argv, const char * option) {
+    for (int i = 0; i < argc && strcmp(argv[i], "--") != 0; i++) {
+        if (strcmp(argv[i], option) == 0) return true;
+    }
+    return false;
+}
+
+static int run(const struct ggs_command * command, int argc, char ** argv, bool pages) {
+    char program[64]; // how argp calls us in its messages
+    snprintf(program, sizeof(program), "ggscope %s", command->name);
+    argv[0]              = program;
+    argp_err_exit_status = 2;
+    if (argc == 2 && strcmp(argv[1], "-h") == 0) argv[1] = (char *) "--help";
+    if (command->pages && pages && !has_option(argc, argv, "--no-pager")) ggs_pager_start();
+    ggs_pager_plain();
+    return command->function(argc, argv);
+}
+
+// A path that is no verb: a recording, a trace or a model. NULL: nothing of the kind.
+static const struct ggs_command * of_path(const char * path) {
+    static const struct ggs_command summary = {"DIR", cmd_summary, "", false};
+    char                            magic[4];
+    struct stat                     info;
+    if (stat(path, &info) != 0) return NULL;
+    if (S_ISDIR(info.st_mode)) return &summary;
+    FILE * file = S_ISREG(info.st_mode) ? fopen(path, "rb") : NULL;
+    bool model = file != NULL && fread(magic, 1, sizeof(magic), file) == sizeof(magic) && memcmp(magic, "GGUF", 4) == 0;
+    if (file != NULL) fclose(file);
+    return file == NULL ? NULL : model ? find("gguf") : &summary;
+}
+
+static int no_verb(const char * word) {
+    struct ggs_nearest nearest = {.word = word};
+    for (size_t i = 0; i < N_COMMANDS; i++) ggs_nearest_try(&nearest, commands[i].name);
+    const char * likely = ggs_nearest_likely(&nearest);
+    fprintf(stderr, "ggscope: there is no verb '%s'%s%s%s; ggscope --help lists them\n", word,
+            likely == NULL ? "" : " (did you mean '", likely == NULL ? "" : likely, likely == NULL ? "" : "'?)");
+    return 2;
+}
+
+static int help(int argc, char ** argv, bool pages) {
+    char * words[] = {argv[0], (char *) "--help", NULL};
+    if (argc < 2) {
+        print_help(stdout);
+        return 0;
+    }
+    const struct ggs_command * command = find(argv[1]);
+    return command == NULL ? no_verb(argv[1]) : run(command, 2, words, pages);
 }
 
 int main(int argc, char ** argv) {
     // A reader that goes away (| head) ends us quietly, as it does other filters.
     signal(SIGPIPE, SIG_DFL);
+    bool pages = true;
+    for (; argc > 1 && (strcmp(argv[1], "--no-pager") == 0 || strcmp(argv[1], "-P") == 0); argc--, argv++)
+        pages = false;
     if (argc < 2) {
         print_help(stderr);
         return 2;
     }
     const char * verb = argv[1];
-    if (strcmp(verb, "--help") == 0 || strcmp(verb, "-?") == 0 || strcmp(verb, "help") == 0) {
-        print_help(stdout);
+    if (strcmp(verb, "--help") == 0 || strcmp(verb, "-h") == 0 || strcmp(verb, "-?") == 0 || strcmp(verb, "help") == 0)
+        return help(argc - 1, argv + 1, pages);
+    if (strcmp(verb, "--version") == 0 || strcmp(verb, "-V") == 0 || strcmp(verb, "version") == 0) {
+        ggs_version_print(stdout);
         return 0;
     }
-    if (strcmp(verb, "--version") == 0 || strcmp(verb, "-V") == 0) {
-        puts("ggscope " GGSCOPE_VERSION);
-        return 0;
-    }
-    for (size_t i = 0; i < N_COMMANDS; i++) {
-        if (strcmp(verb, commands[i].name) != 0) continue;
-        char program[64]; // how argp calls us in its messages
-        snprintf(program, sizeof(program), "ggscope %s", verb);
-        argv[1]              = program;
-        argp_err_exit_status = 2;
-        return commands[i].function(argc - 1, argv + 1);
-    }
-    const char * guess = nearest(verb);
-    fprintf(stderr, "ggscope: there is no verb '%s'%s%s%s; ggscope --help lists them\n", verb,
-            guess == NULL ? "" : " (did you mean '", guess == NULL ? "" : guess, guess == NULL ? "" : "'?)");
-    return 2;
+    const struct ggs_command * command = find(verb);
+    if (command != NULL) return run(command, argc - 1, argv + 1, pages);
+    command = of_path(verb);
+    if (command == NULL) return no_verb(verb);
+    return run(command, argc, argv, pages); // the path is its first operand
 }

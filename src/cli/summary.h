@@ -4,6 +4,7 @@
 #include <stdio.h>
 
 struct ggs_conditions;
+struct ggs_error;
 struct ggs_totals;
 
 // The numbers alone.
@@ -12,5 +13,10 @@ void ggs_summary_totals(const struct ggs_totals * totals, FILE * out);
 // A line or two on what the recording was made under, if that was anything special. At most 80 columns.
 void ggs_summary_conditions(const struct ggs_conditions * conditions, FILE * out);
 
+// A line if the machine was busy with other things, or threads did little but wait for each other: figures then say little.
+void ggs_summary_busy(const struct ggs_conditions * conditions, const struct ggs_totals * totals, FILE * out);
+
 // `directory` is that of a sealed experiment.
+int ggs_summary_show(const char * directory, FILE * out, struct ggs_error * error);
+// The same, with what went wrong as its last line.
 void ggs_summary_print(const char * directory, FILE * out);

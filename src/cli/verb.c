@@ -1,33 +1,41 @@
 #include "cli/verb.h"
 
 #include <argp.h>
-#include <dirent.h>
 #include <errno.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 #include "base/guard.h"
+#include "base/nearest.h"
 #include "base/number.h"
 #include "base/terminal.h"
-#include "record/experiment.h"
+#include "base/text.h"
+#include "cli/newest.h"
 #include "record/sealing.h"
 
 // ---- experiments ----
 
-int ggs_verb_seal(const char * path, struct ggs_error * error) {
+static int seal(const char * path, bool quiet, struct ggs_error * error) {
     struct stat status;
     ggs_guard_install(); // a file that shrinks while it is read is an error, not a signal
     if (stat(path, &status) == 0 && S_ISREG(status.st_mode))
         return 0; // a trace by itself, as somebody else may have sent it
-    return ggs_seal_recover(path, false, NULL, error);
+    return ggs_seal_recover(path, quiet, NULL, error);
 }
 
-static int open_trace(struct ggs_trace * trace, const char * path, bool damaged, struct ggs_error * error) {
-    int status = ggs_verb_seal(path, error);
-    if (status >= 0) status = damaged ? ggs_trace_open_damaged(trace, path, error) : ggs_trace_open(trace, path, error);
+int ggs_verb_seal(const char * path, struct ggs_error * error) {
+    return seal(path, false, error);
+}
+
+static int open_trace(struct ggs_trace * trace, const char * path, const struct ggs_input * input,
+                      struct ggs_error * error) {
+    int status = seal(path, input->quiet, error);
+    if (status >= 0)
+        status = input->damaged ? ggs_trace_open_damaged(trace, path, error) : ggs_trace_open(trace, path, error);
     if (status < 0) return status;
     const char * warning = ggs_reader_warning(trace->reader);
     if (warning != NULL) fprintf(stderr, "ggscope: %s\n", warning);
@@ -43,30 +51,6 @@ void ggs_verb_complain(const struct ggs_error * error) {
 
 char * ggs_verb_uuid(char text[GGS_UUID_LENGTH], const struct ggs_trace * trace) {
     return ggs_uuid_format(text, ggs_reader_uuid(trace->reader));
-}
-
-static bool later(const struct timespec * a, const struct timespec * b) {
-    return a->tv_sec != b->tv_sec ? a->tv_sec > b->tv_sec : a->tv_nsec > b->tv_nsec;
-}
-
-// The newest below ./experiments, where `ggscope run` and `ggscope record` put them.
-static bool find_newest(char newest[PATH_MAX]) {
-    DIR *           folder = opendir("experiments");
-    struct timespec best   = {0};
-    newest[0]              = '\0';
-    for (struct dirent * entry; folder != NULL && (entry = readdir(folder)) != NULL;) {
-        char        path[PATH_MAX];
-        struct stat info;
-        if (entry->d_name[0] == '.' ||
-            snprintf(path, sizeof(path), "experiments/%s", entry->d_name) >= (int) sizeof(path))
-            continue;
-        if (stat(path, &info) != 0 || !S_ISDIR(info.st_mode) || !ggs_experiment_is_one(path)) continue;
-        if (newest[0] != '\0' && !later(&info.st_mtim, &best)) continue;
-        best = info.st_mtim;
-        memcpy(newest, path, strlen(path) + 1);
-    }
-    if (folder != NULL) closedir(folder);
-    return newest[0] != '\0';
 }
 
 // ---- values of options ----
@@ -144,6 +128,13 @@ bool ggs_take_size(void * member, const char * text) {
     return ggs_parse_bytes(text, member);
 }
 
+bool ggs_take_chosen(void * member, const char * text) {
+    int64_t number;
+    if (!ggs_take_index(&number, text)) return false;
+    *(uint64_t *) member = (uint64_t) number + 1;
+    return true;
+}
+
 bool ggs_take_index(void * member, const char * text) {
     return ggs_parse_i64(text, 0, INT64_MAX, member);
 }
@@ -157,7 +148,17 @@ bool ggs_take_layer(void * member, const char * text) {
 
 // ---- the command line ----
 
-enum { MOST_OPTIONS = 32, FIRST_KEY = 256 };
+enum { MOST_OPTIONS = 64, FIRST_KEY = 256, N_COMMON = 4 };
+
+// What every verb has, behind its own options. A letter or name that the verb has itself is the verb's.
+static const struct ggs_option common[N_COMMON] = {
+    {"quiet", 'q', NULL, "Say nothing on stderr but what went wrong", -1, offsetof(struct ggs_input, quiet), NULL,
+     NULL},
+    {"no-pager", 0, NULL, "Write to the terminal directly; a pipe always gets it so", -1,
+     offsetof(struct ggs_input, no_pager), NULL, NULL},
+    {"usage", 0, NULL, "Give a short usage message", -1, 0, NULL, NULL},
+    {"help", 'h', NULL, "Give this help list", -1, 0, NULL, NULL},
+};
 
 struct parsing {
     const struct ggs_verb * verb;
@@ -165,9 +166,29 @@ struct parsing {
     struct ggs_input *      input;
 };
 
+static const struct ggs_option * find_option(const struct ggs_verb * verb, const char * name, int letter) {
+    for (const struct ggs_option * option = verb->options; option->name != NULL; option++) {
+        if ((letter != 0 && option->letter == letter) || (name != NULL && strcmp(option->name, name) == 0))
+            return option;
+    }
+    return NULL;
+}
+
+// The keys of argp: a letter, or FIRST_KEY and the place among the verb's options, the common ones behind them.
+static const struct ggs_option * option_of(const struct ggs_verb * verb, int key) {
+    if (key >= FIRST_KEY + MOST_OPTIONS) return &common[key - FIRST_KEY - MOST_OPTIONS];
+    if (key >= FIRST_KEY) return &verb->options[key - FIRST_KEY];
+    const struct ggs_option * option = find_option(verb, NULL, key);
+    for (size_t i = 0; option == NULL && i < N_COMMON; i++) {
+        if (common[i].letter == key) option = &common[i];
+    }
+    return option;
+}
+
 static void take_option(const struct parsing * parsing, int key, const char * text, struct argp_state * state) {
-    const struct ggs_option * option = parsing->verb->options;
-    while (key != FIRST_KEY + (int) (option - parsing->verb->options) && key != option->letter) option++;
+    const struct ggs_option * option = option_of(parsing->verb, key);
+    if (option == &common[N_COMMON - 1]) argp_state_help(state, stdout, ARGP_HELP_STD_HELP); // does not return
+    if (option == &common[N_COMMON - 2]) argp_state_help(state, stdout, ARGP_HELP_USAGE | ARGP_HELP_EXIT_OK);
     void * member = (char *) parsing->arguments + option->offset;
     if (option->take == NULL) {
         *(bool *) member = true;
@@ -208,30 +229,94 @@ static error_t parse(int key, char * text, struct argp_state * state) {
     }
 }
 
-static int parse_command_line(const struct parsing * parsing, int argc, char ** argv) {
-    struct argp_option table[MOST_OPTIONS + 1] = {0};
-    for (int i = 0; i < MOST_OPTIONS && parsing->verb->options[i].name != NULL; i++) {
-        const struct ggs_option * option = &parsing->verb->options[i];
-        table[i] = (struct argp_option){option->name,  option->letter != 0 ? option->letter : FIRST_KEY + i,
-                                        option->value, 0,
-                                        option->help,  option->group};
+static int fill_table(const struct ggs_verb * verb, struct argp_option * table) {
+    int n = 0;
+    for (int i = 0; i < MOST_OPTIONS && verb->options[i].name != NULL; i++) {
+        const struct ggs_option * option = &verb->options[i];
+        int                       key    = option->letter != 0 ? option->letter : FIRST_KEY + i;
+        table[n++] = (struct argp_option){option->name, key, option->value, 0, option->help, option->group};
     }
+    for (int i = 0; i < N_COMMON; i++) {
+        const struct ggs_option * option = &common[i];
+        if (find_option(verb, option->name, 0) != NULL) continue;
+        bool letter = option->letter != 0 && find_option(verb, NULL, option->letter) == NULL;
+        int  key    = letter ? option->letter : FIRST_KEY + MOST_OPTIONS + i;
+        table[n++]  = (struct argp_option){option->name, key, option->value, 0, option->help, option->group};
+    }
+    return n;
+}
+
+// getopt says only that it does not know an option: looks through the words as it does, and names the one that was probably meant.
+static void check_names(const struct argp_option * table, int n, bool in_order, int argc, char ** argv) {
+    for (int i = 1; i < argc && strcmp(argv[i], "--") != 0; i++) {
+        const char * word = argv[i];
+        if (word[0] != '-' || word[1] == '\0') {
+            if (in_order) return;
+            continue;
+        }
+        if (word[1] != '-') {
+            for (const char * letter = word + 1; *letter != '\0'; letter++) {
+                int k = 0;
+                while (k < n && table[k].key != *letter) k++;
+                if (k == n || table[k].arg == NULL) continue; // getopt's message is good enough for letters
+                i += letter[1] == '\0';                       // its value is the next word, or the rest of this one
+                break;
+            }
+            continue;
+        }
+        char   name[64];
+        size_t length = strcspn(word + 2, "=");
+        int    k      = 0;
+        if (length >= sizeof(name)) continue;
+        memcpy(name, word + 2, length);
+        name[length] = '\0';
+        while (k < n && strncmp(table[k].name, name, length) != 0) k++;
+        if (k == n) {
+            struct ggs_nearest nearest = {.word = name};
+            for (int m = 0; m < n; m++) ggs_nearest_try(&nearest, table[m].name);
+            const char * likely = ggs_nearest_likely(&nearest);
+            fprintf(stderr, "%s: there is no option --%s%s%s%s; %s --help lists them\n", argv[0], name,
+                    likely == NULL ? "" : " (did you mean --", likely == NULL ? "" : likely, likely == NULL ? "" : "?)",
+                    argv[0]);
+            exit(2);
+        }
+        if (k < n && table[k].arg != NULL && word[2 + length] == '\0') i++;
+    }
+}
+
+static int parse_command_line(const struct parsing * parsing, int argc, char ** argv) {
+    struct argp_option table[MOST_OPTIONS + N_COMMON + 1] = {0};
+    bool               in_order                           = parsing->verb->program;
+    check_names(table, fill_table(parsing->verb, table), in_order, argc, argv);
     struct argp argp = {table, parse, parsing->verb->operands, parsing->verb->text, NULL, parsing->verb->help, NULL};
-    return argp_parse(&argp, argc, argv, parsing->verb->program ? ARGP_IN_ORDER : 0, NULL, (void *) parsing);
+    // Our --help has a letter that people try first.
+    return argp_parse(&argp, argc, argv, ARGP_NO_HELP | (in_order ? ARGP_IN_ORDER : 0), NULL, (void *) parsing);
 }
 
 // ---- running ----
 
 static int take_newest(struct ggs_input * input, struct ggs_error * error) {
-    if (!find_newest(input->newest))
-        return ggs_fail(error, GGS_ABSENT,
-                        "there is no recording in ./experiments; name a directory, or record one: ggscope run -m "
-                        "MODEL.gguf -p \"Once upon a time\" -n 16");
-    fprintf(stderr, "ggscope: %s, the newest recording here\n", input->newest);
+    int status = ggs_newest_find(input->newest, error);
+    if (status != 0) return status;
+    if (!input->quiet) fprintf(stderr, "ggscope: %s, the newest recording here\n", input->newest);
     input->own[0] = input->newest;
     input->paths  = input->own;
     input->n      = 1;
     return 0;
+}
+
+void ggs_verb_resolve(struct ggs_error * error, const char * path) {
+    char here[PATH_MAX];
+    if (path == NULL || path[0] == '/' || path[0] == '\0' || strcmp(path, "-") == 0) return;
+    const char *at = strstr(error->text, path), *rest = path;
+    if (at == NULL || (at > error->text && at[-1] != ' ' && at[-1] != '\'')) return;
+    if (getcwd(here, sizeof(here)) == NULL) return;
+    while (rest[0] == '.' && rest[1] == '/') rest += 2;
+    struct ggs_text text = {0};
+    ggs_text_printf(&text, "%.*s%s/%s%s", (int) (at - error->text), error->text, strcmp(here, "/") == 0 ? "" : here,
+                    rest, at + strlen(path));
+    if (!text.failed) ggs_fail(error, error->status, "%s", ggs_text_string(&text));
+    ggs_text_release(&text);
 }
 
 static int open_and_run(const struct ggs_verb * verb, struct ggs_input * input, void * arguments,
@@ -242,7 +327,9 @@ static int open_and_run(const struct ggs_verb * verb, struct ggs_input * input, 
     int              status              = 0;
     if (verb->least == 0 && !verb->program && !verb->several && input->n == 0) status = take_newest(input, error);
     for (; verb->opens && status == 0 && opened < input->n && opened < MOST_TRACES; opened++)
-        status = open_trace(&traces[opened], input->paths[opened], input->damaged, error);
+        status = open_trace(&traces[opened], input->paths[opened], input, error);
+    for (unsigned i = 0; status == 0 && i < opened; i++)
+        status = ggs_selection_make(&traces[i].selection, &traces[i], &input->choice, error);
     if (status == 0) status = verb->run(arguments, traces, error);
     // Writers fail without a sentence: it is always the same one.
     errno          = 0;
@@ -250,7 +337,9 @@ static int open_and_run(const struct ggs_verb * verb, struct ggs_input * input, 
     if (errno == 0) errno = EIO;
     if ((unwritten && status >= 0) || (status < 0 && error->text[0] == '\0'))
         status = ggs_fail_errno(error, "cannot write to standard output");
+    for (unsigned i = 0; i < opened; i++) ggs_selection_free(traces[i].selection);
     while (opened > 0) ggs_trace_close(&traces[--opened]);
+    for (unsigned i = 0; status < 0 && !verb->program && i < input->n; i++) ggs_verb_resolve(error, input->paths[i]);
     return status;
 }
 

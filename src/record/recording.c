@@ -16,6 +16,7 @@
 #include "base/number.h"
 #include "base/text.h"
 #include "engine/locate.h"
+#include "record/busy.h"
 #include "record/control.h"
 #include "record/experiment.h"
 #include "record/inspect/capture-library.h"
@@ -27,6 +28,7 @@
 #include "record/observation.h"
 #include "record/pressure.h"
 #include "record/sealing.h"
+#include "record/settings.h"
 #include "record/spool-facts.h"
 #include "record/spool-place.h"
 #include "trace/spool-reader.h"
@@ -282,13 +284,15 @@ static int make_environment(struct attempt * attempt, struct ggs_error * error) 
 static int prepare(struct attempt * attempt, struct ggs_error * error) {
     const struct ggs_recording * recording = attempt->recording;
     const char *                 model     = model_of(recording);
-    char                         subject[NAME_MAX];
+    char                         subject[NAME_MAX], folder[PATH_MAX];
+    int                          status = ggs_settings_folder(folder, error);
+    if (status != 0) return status;
     make_subject(subject, sizeof(subject), model != NULL ? model : recording->command[0]);
-    struct ggs_experiment_place where  = {.directory = recording->output,
-                                          .parent    = recording->parent == NULL ? "experiments" : recording->parent,
-                                          .subject   = subject,
-                                          .force     = recording->force};
-    int                         status = ggs_experiment_create(&attempt->experiment, &where, error);
+    struct ggs_experiment_place where = {.directory = recording->output,
+                                         .parent    = recording->parent == NULL ? folder : recording->parent,
+                                         .subject   = subject,
+                                         .force     = recording->force};
+    status                            = ggs_experiment_create(&attempt->experiment, &where, error);
     if (status != 0) return status;
     status = ggs_spool_place_make(&attempt->place, attempt->experiment.directory, attempt->experiment.id,
                                   recording->spool, recording->max_size, error);
@@ -509,7 +513,9 @@ static int run(struct attempt * attempt, struct ggs_error * error) {
                                            .quiet     = attempt->recording->quiet,
                                            .changed   = on_window,
                                            .context   = attempt};
-    int                         status  = ggs_control_open(&attempt->control, &windows, error);
+    struct ggs_busy             busy;
+    ggs_busy_begin(&busy);
+    int status = ggs_control_open(&attempt->control, &windows, error);
     if (status == 0) status = launch_program(attempt, &result, error);
     ggs_control_close(attempt->control);
     attempt->control = NULL;
@@ -520,6 +526,7 @@ static int run(struct attempt * attempt, struct ggs_error * error) {
         ggs_experiment_discard(&attempt->experiment);
         return -1;
     }
+    ggs_busy_note(&busy, ggs_experiment_machine(&attempt->experiment));
     ggs_pressure_note_end(&attempt->pressure, ggs_experiment_machine(&attempt->experiment));
     // The reader of our messages may be gone; the recording is sealed all the same.
     signal(SIGPIPE, SIG_IGN);

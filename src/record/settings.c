@@ -12,6 +12,7 @@
 
 #include "base/error.h"
 #include "base/file.h"
+#include "base/nearest.h"
 #include "base/number.h"
 
 #define EXPERIMENT "experiment"
@@ -36,6 +37,7 @@ const struct ggs_setting_form ggs_setting_forms[GGS_SETTINGS] = {
     [GGS_SETTING_IGNORE_EOS]       = {EXPERIMENT, "ignore_eos", "--ignore-eos", GGS_SETTING_SWITCH, 0, 0},
     [GGS_SETTING_GPU_LAYERS]       = {EXPERIMENT, "gpu_layers", "--gpu-layers", GGS_SETTING_WHOLE, 0, MOST_TOKENS},
     [GGS_SETTING_DEVICE]           = {EXPERIMENT, "device", "--device", GGS_SETTING_TEXT, 0, 0},
+    [GGS_SETTING_FLASH_ATTN]       = {EXPERIMENT, "flash_attn", "--flash-attn", GGS_SETTING_TEXT, 0, 0},
     [GGS_SETTING_SPLIT_MODE]       = {EXPERIMENT, "split_mode", "--split-mode", GGS_SETTING_TEXT, 0, 0},
     [GGS_SETTING_MAIN_GPU]         = {EXPERIMENT, "main_gpu", "--main-gpu", GGS_SETTING_WHOLE, 0, 255},
     [GGS_SETTING_OVERRIDE_TENSOR]  = {EXPERIMENT, "override_tensor", "--override-tensor", GGS_SETTING_TEXT, 0, 0},
@@ -91,45 +93,16 @@ void ggs_settings_release(struct ggs_settings * settings) {
 
 // ---- keys ----
 
-// How many letters must be added, removed or changed to make one word of the other.
-static unsigned edit_distance(const char * a, const char * b) {
-    enum { MOST = 64 };
-    unsigned row[MOST + 1];
-    size_t   n = strnlen(b, MOST);
-    for (size_t j = 0; j <= n; j++) row[j] = (unsigned) j;
-    for (size_t i = 0; i < MOST && a[i] != '\0'; i++) {
-        unsigned diagonal = row[0];
-        row[0]            = (unsigned) i + 1;
-        for (size_t j = 1; j <= n; j++) {
-            unsigned above = row[j], best = diagonal + (a[i] != b[j - 1]);
-            if (above + 1 < best) best = above + 1;
-            if (row[j - 1] + 1 < best) best = row[j - 1] + 1;
-            diagonal = above;
-            row[j]   = best;
-        }
-    }
-    return row[n];
-}
-
-static void take_nearer(const char * word, const char * candidate, unsigned * distance, const char ** nearest) {
-    unsigned d = edit_distance(word, candidate);
-    if (d >= *distance) return;
-    *distance = d;
-    *nearest  = candidate;
-}
-
 static int unknown_key(const char * path, const char * section, const char * key, struct ggs_error * error) {
     static const char * const sections[] = {EXPERIMENT, PATHS, TEMPORARY};
-    unsigned                  distance   = UINT_MAX;
-    const char *              nearest    = "";
+    struct ggs_nearest        nearest    = {.word = key};
     for (size_t i = 0; section == NULL && i < sizeof(sections) / sizeof(sections[0]); i++)
-        take_nearer(key, sections[i], &distance, &nearest);
+        ggs_nearest_try(&nearest, sections[i]);
     for (int i = 0; section != NULL && i < GGS_SETTINGS; i++) {
-        if (strcmp(ggs_setting_forms[i].section, section) == 0)
-            take_nearer(key, ggs_setting_forms[i].key, &distance, &nearest);
+        if (strcmp(ggs_setting_forms[i].section, section) == 0) ggs_nearest_try(&nearest, ggs_setting_forms[i].key);
     }
     return ggs_fail(error, GGS_USAGE, "%s: unknown key \"%s%s%.64s\"; the nearest known one is \"%s\"", path,
-                    section == NULL ? "" : section, section == NULL ? "" : ".", key, nearest);
+                    section == NULL ? "" : section, section == NULL ? "" : ".", key, nearest.best);
 }
 
 static const char * type_name(struct json_object * value) {
@@ -330,4 +303,43 @@ int ggs_settings_read(struct ggs_settings * settings, const char * path, struct 
     ggs_mapping_close(&file);
     if (status != 0) ggs_settings_release(settings);
     return status;
+}
+
+// ---- the user's own ----
+
+static bool config_path(char path[PATH_MAX]) {
+    const char *xdg = getenv("XDG_CONFIG_HOME"), *home = getenv("HOME");
+    if (xdg != NULL && xdg[0] == '/') return snprintf(path, PATH_MAX, "%s/ggscope/config", xdg) < PATH_MAX;
+    if (home == NULL || home[0] != '/') return false;
+    return snprintf(path, PATH_MAX, "%s/.config/ggscope/config", home) < PATH_MAX;
+}
+
+int ggs_settings_config(struct ggs_settings * settings, struct ggs_error * error) {
+    char path[PATH_MAX];
+    *settings = (struct ggs_settings){0};
+    if (!config_path(path) || access(path, F_OK) != 0) return 0;
+    return ggs_settings_read(settings, path, error);
+}
+
+int ggs_settings_complete(struct ggs_settings * settings, const struct ggs_settings * defaults,
+                          struct ggs_error * error) {
+    char ** values = settings->values;
+    bool    prompt = values[GGS_SETTING_PROMPT] != NULL || values[GGS_SETTING_PROMPT_FILE] != NULL;
+    for (int i = 0; i < GGS_SETTINGS; i++) {
+        if (values[i] != NULL || defaults->values[i] == NULL || i == GGS_SETTING_OUTPUT) continue;
+        if (prompt && (i == GGS_SETTING_PROMPT || i == GGS_SETTING_PROMPT_FILE)) continue;
+        values[i] = strdup(defaults->values[i]);
+        if (values[i] == NULL) return ggs_fail_memory(error);
+    }
+    return 0;
+}
+
+int ggs_settings_folder(char * folder, struct ggs_error * error) {
+    struct ggs_settings config;
+    int                 status = ggs_settings_config(&config, error);
+    if (status != 0) return status;
+    const char * chosen = config.values[GGS_SETTING_OUTPUT];
+    snprintf(folder, PATH_MAX, "%s", chosen == NULL ? "experiments" : chosen);
+    ggs_settings_release(&config);
+    return 0;
 }

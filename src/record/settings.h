@@ -39,6 +39,7 @@ enum ggs_setting {
     GGS_SETTING_IGNORE_EOS,
     GGS_SETTING_GPU_LAYERS,
     GGS_SETTING_DEVICE,
+    GGS_SETTING_FLASH_ATTN,
     GGS_SETTING_SPLIT_MODE,
     GGS_SETTING_MAIN_GPU,
     GGS_SETTING_OVERRIDE_TENSOR,
@@ -77,6 +78,15 @@ struct ggs_settings {
 // Reads a file. Errors name the key, and for an unknown one the nearest that is known; syntax errors name the line.
 int  ggs_settings_read(struct ggs_settings * settings, const char * path, struct ggs_error * error);
 void ggs_settings_release(struct ggs_settings * settings);
+
+// What the user's config file says, $XDG_CONFIG_HOME/ggscope/config (~/.config/ggscope/config): the same form. A file that is not there says nothing.
+// Its output_dir is the folder that recordings are made in, not a recording.
+int ggs_settings_config(struct ggs_settings * settings, struct ggs_error * error);
+// Gives `settings` what only `defaults` have; of prompt and prompt_file either of its own keeps both out.
+int ggs_settings_complete(struct ggs_settings * settings, const struct ggs_settings * defaults,
+                          struct ggs_error * error);
+// The folder that recordings are made in where nothing is said: the config file's output_dir, else "experiments". folder[PATH_MAX].
+int ggs_settings_folder(char * folder, struct ggs_error * error);
 
 // Is this text a value for that setting? Names `shown` (an option or a key) in its sentence.
 int ggs_setting_check(enum ggs_setting setting, const char * shown, const char * value, struct ggs_error * error);

@@ -121,6 +121,7 @@ void recording_op_run(struct recording * r, uint64_t run, uint64_t node, uint64_
     struct ggs_op_run row = {.run           = run,
                              .node          = node,
                              .thread        = thread,
+                             .os_thread     = RECORDING_OS_THREAD + thread,
                              .begin_ns      = begin_ns,
                              .duration_ns   = duration_ns,
                              .wait_ns       = wait_ns,

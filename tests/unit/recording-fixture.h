@@ -61,6 +61,7 @@ uint64_t recording_tensor_row(struct recording * r, const char * name, struct gg
 void recording_node(struct recording * r, uint64_t graph, uint64_t op, uint64_t tensor, uint64_t source0,
                     uint64_t source1, uint64_t source2);
 
+enum { RECORDING_OS_THREAD = 500 }; // of thread 0; the others follow
 void recording_run(struct recording * r, const struct ggs_run * run);
 void recording_op_run(struct recording * r, uint64_t run, uint64_t node, uint64_t thread, int64_t begin_ns,
                       uint64_t duration_ns, uint64_t wait_ns, uint64_t inner_wait_ns, uint64_t absorbed);

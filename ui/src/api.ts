@@ -81,12 +81,26 @@ export interface ModelMap {
     };
 }
 
+interface Faults {
+    minor: number[];
+    major: number[];
+    stalled_ns: number[];
+}
+interface Touched {
+    bytes_touched: number[];
+}
+// The same by expert, and by byte range: those in which something happened.
+interface ByExpert<T> {
+    experts: ({ place: number } & T)[];
+    ranges: { bytes: number; page_bytes: number; file: number[]; file_offset: number[] } & T;
+}
+
 export interface Heat {
     model: { bytes: number; bytes_touched: number };
-    tensors: { reads: number[]; bytes_read: number[]; last_op: (string | null)[] };
+    tensors: { reads: number[]; bytes_read: number[]; bytes_disk: number[]; last_op: (string | null)[]; last_run: (number | null)[]; last_node: (number | null)[] };
     experts: { place: number; reads: number[]; bytes_read: number[] }[];
-    faults: { minor: number[]; major: number[]; stalled_ns: number[] } | null;
-    pages: { bytes_touched: number[] } | null;
+    faults: (Faults & ByExpert<Faults>) | null;
+    pages: (Touched & ByExpert<Touched>) | null;
     buffers: { buffer: number[]; reads: number[]; writes: number[]; bytes: number[] };
 }
 
@@ -143,7 +157,8 @@ export interface OpAnswer {
     duration_ns: number;
     busy_ns: number;
     wait_ns: number;
-    threads: { thread: number; begin_ns: number; duration_ns: number; wait_ns: number }[];
+    stalled_ns: number | null; // by page faults, part of busy_ns; null: not recorded
+    threads: { thread: number; begin_ns: number; duration_ns: number; wait_ns: number; inner_wait_ns: number; stalled_ns: number | null }[];
     absorbed: { node: number; op: string; name: string }[];
     operands: Operand[];
     experts: { expert: number; rank: number; weight: number | null }[] | null;

@@ -59,7 +59,8 @@ function mix(v: number): [number, number, number] {
     return [0, 1, 2].map((c) => Math.round(a[c]! + (b[c]! - a[c]!) * t)) as [number, number, number];
 }
 
-const heatTable: [number, number, number][] = Array.from({ length: 256 }, (_, i) => mix(i / 255));
+// The darkest fifth is left out: on a dark page it could not be told from what is untouched.
+const heatTable: [number, number, number][] = Array.from({ length: 256 }, (_, i) => mix(0.2 + (0.8 * i) / 255));
 
 // v from 0 to 1, already on the log scale (see heatOf).
 export function heat(v: number): string {
@@ -79,7 +80,7 @@ export function heatOf(n: number, most: number): number {
 
 // Black or white, whichever is readable on heat(v).
 export function heatInk(v: number): string {
-    return v < 0.47 ? "#ffffff" : "#000000"; // both have 4.5:1 there
+    return v < 0.34 ? "#ffffff" : "#000000"; // both have 4.5:1 there
 }
 
 // ---- diffs: blue and orange
@@ -88,7 +89,7 @@ export const slower = "var(--slower)";
 
 // ---- themes
 
-const names = ["surface", "raised", "sunken", "ink", "faint", "line", "accent", "chosen", "focus", "hatch", "empty", "wait", "faster", "slower", "kv", "compute", "weights", "io", "other", "warn"] as const;
+const names = ["surface", "raised", "sunken", "ink", "faint", "line", "accent", "chosen", "focus", "hatch", "empty", "wait", "stall", "faster", "slower", "kv", "compute", "weights", "io", "other", "warn"] as const;
 export type Theme = Record<(typeof names)[number], string> & { dark: boolean; forced: boolean };
 
 // Any colour that CSS knows, system colours too, as #rrggbb: pixel strips need the numbers.

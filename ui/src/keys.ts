@@ -13,8 +13,17 @@ export function registerKeys(where: View | "*", keys: KeyMap): () => void {
     return () => set.delete(keys);
 }
 
+// Boxes and switches are pressed, not typed into: the keys go on.
+const pressed = /^(radio|checkbox|button|range|submit)$/;
+
 function isTyping(target: EventTarget | null): boolean {
-    return target instanceof HTMLElement && (target.isContentEditable || /^(INPUT|TEXTAREA|SELECT)$/.test(target.tagName));
+    if (target instanceof HTMLInputElement) return !pressed.test(target.type);
+    return target instanceof HTMLElement && (target.isContentEditable || /^(TEXTAREA|SELECT)$/.test(target.tagName));
+}
+
+// What a switch does with a key by itself: the arrows choose, Space presses.
+function isItsOwn(event: KeyboardEvent): boolean {
+    return event.target instanceof HTMLInputElement && (event.code === "Space" || (event.target.type !== "checkbox" && /^(Arrow|Home|End|Page)/.test(event.code)));
 }
 
 // Buttons and links have their own use for these.
@@ -27,9 +36,12 @@ export function handleKey(event: KeyboardEvent): void {
     if (event.defaultPrevented || event.ctrlKey || event.altKey || event.metaKey || isPressing(event)) return;
     if (document.querySelector("dialog[open]")) return; // it has the keys, Escape first of all
     if (isTyping(event.target)) {
-        if (event.code === "Escape") (event.target as HTMLElement).blur();
-        return;
-    }
+        if (event.code !== "Escape") return;
+        // One press: what was being typed is left, and where there is nothing to leave it means the page.
+        const isEmpty = !(event.target as HTMLInputElement).value || event.target instanceof HTMLSelectElement;
+        (event.target as HTMLElement).blur();
+        if (!isEmpty) return;
+    } else if (isItsOwn(event)) return;
     const names = [`key:${event.key}`, event.shiftKey ? `Shift+${event.code}` : event.code];
     for (const where of [view.value, "*"] as const) {
         for (const keys of registered.get(where) ?? []) {

@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { clearSelection, here, isSelected, nothing, read, select, selection, tokensParameter, write } from "./state";
+import { asFlag, asNumber, asRange, asText, clearSelection, here, isSelected, kept, nothing, read, readKept, select, selection, tokensParameter, write, writeKept } from "./state";
 
 test("what is written into the address is read back", () => {
     const chosen = {
@@ -10,6 +10,8 @@ test("what is written into the address is read back", () => {
         op: { run: 12, node: 0 },
         region: { file: 1, begin: 0, end: 4096 },
         buffer: 4,
+        expert: 7,
+        lane: 1,
         time: [1_000_000_000_000, 1_000_000_000_001] as [number, number],
     };
     expect(read(`#${write("an id", "graph", chosen)}`)).toEqual({ id: "an id", view: "graph", selection: chosen });
@@ -30,4 +32,24 @@ test("a selection is changed part by part", () => {
     expect(here("heat", { tokens: tokensParameter(), other: null })).toBe("/api/x/0/heat?tokens=1..1");
     clearSelection();
     expect(isSelected()).toBe(false);
+});
+
+test("what a view keeps stands in the address while it is not what it was at first", () => {
+    const scale = kept("test-scale", "all", asText(["all", "true"]));
+    const zoom = kept<[number, number] | null>("test-zoom", null, asRange);
+    const flag = kept("test-flag", false, asFlag);
+    const number = kept<number | null>("test-number", null, asNumber);
+    expect(writeKept()).toBe("");
+    scale.value = "true";
+    zoom.value = [12.5, 99.5];
+    flag.value = true;
+    number.value = 3;
+    const written = writeKept();
+    expect(written).toBe("&test-scale=true&test-zoom=12..100&test-flag=1&test-number=3");
+    readKept("#x=1");
+    expect([scale.value, zoom.value, flag.value, number.value]).toEqual(["all", null, false, null]);
+    readKept(`#x=1${written}`);
+    expect([scale.value, zoom.value, flag.value, number.value]).toEqual(["true", [12, 100], true, 3]);
+    readKept("#test-scale=odd&test-zoom=9..3&test-flag=x&test-number=-4");
+    expect(writeKept()).toBe("");
 });

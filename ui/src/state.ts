@@ -1,10 +1,11 @@
 // What the page shows: the experiment, the view, and one selection that drives every view. All of it lives in the URL's fragment, so that
 // an address copied from the browser brings another reader to the same place:
-//     #x=ID&view=memory&tokens=3..5&layer=2&tensor=blk.2.attn_q.weight&type=MUL_MAT&op=RUN.NODE&region=FILE:BEGIN..END&buffer=4&time=BEGIN..END
-import { batch, computed, effect, signal } from "@preact/signals";
+//     #x=ID&view=memory&tokens=3..5&layer=2&tensor=blk.2.attn_q.weight&expert=7&type=MUL_MAT&op=RUN.NODE&region=FILE:BEGIN..END&buffer=4&lane=1&time=BEGIN..END
+// and behind it what each view adds with kept(): its zoom, its order, its switches.
+import { batch, computed, effect, type Signal, signal } from "@preact/signals";
 import type { Experiment, Summary } from "./api";
 
-export const views = ["memory", "timeline", "graph", "log", "statistics", "compare"] as const;
+export const views = ["memory", "timeline", "graph", "log", "statistics", "compare", "storage", "experts"] as const;
 export type View = (typeof views)[number];
 
 export interface Selection {
@@ -15,6 +16,8 @@ export interface Selection {
     op: { run: number; node: number } | null;
     region: { file: number; begin: number; end: number } | null; // bytes of a model file, end exclusive
     buffer: number | null;
+    expert: number | null; // of the layer, or of every layer
+    lane: number | null; // number of the lane in the summary
     time: [number, number] | null; // ns
 }
 
@@ -26,6 +29,8 @@ export const nothing: Readonly<Selection> = Object.freeze({
     op: null,
     region: null,
     buffer: null,
+    expert: null,
+    lane: null,
     time: null,
 });
 
@@ -34,6 +39,12 @@ export const current = signal(0);
 export const summary = signal<Summary | null>(null);
 export const view = signal<View>("timeline");
 export const selection = signal<Selection>({ ...nothing });
+
+// The experiment that a fragment asks for and the page does not have, or null.
+export const missing = signal<string | null>(null);
+
+// The selection moves by itself: the address waits until it stands.
+export const moving = signal(false);
 
 export const experiment = computed<Experiment | null>(() => experiments.value[current.value] ?? null);
 
@@ -51,11 +62,13 @@ export function isSelected(): boolean {
 
 // Another experiment: what was selected means nothing there.
 export function show(index: number): void {
-    if (index === current.value) return;
+    if (index === current.value && missing.value === null) return;
     batch(() => {
         current.value = index;
         summary.value = null;
+        missing.value = null;
         clearSelection();
+        forgetKept();
     });
 }
 
@@ -92,6 +105,8 @@ export function write(id: string, shown: View, chosen: Selection): string {
         ["op", chosen.op && `${chosen.op.run}.${chosen.op.node}`],
         ["region", chosen.region && `${chosen.region.file}:${range([chosen.region.begin, chosen.region.end])}`],
         ["buffer", chosen.buffer === null ? null : String(chosen.buffer)],
+        ["expert", chosen.expert === null ? null : String(chosen.expert)],
+        ["lane", chosen.lane === null ? null : String(chosen.lane)],
         ["time", chosen.time && range(chosen.time)],
     ];
     return parts
@@ -126,13 +141,62 @@ export function read(fragment: string): { id: string | null; view: View | null; 
             op: op && { run: op[0]!, node: op[1]! },
             region: region && region[1]! < region[2]! ? { file: region[0]!, begin: region[1]!, end: region[2]! } : null,
             buffer: numbers(parameters.get("buffer"), /^(\d+)$/)?.[0] ?? null,
+            expert: numbers(parameters.get("expert"), /^(\d+)$/)?.[0] ?? null,
+            lane: numbers(parameters.get("lane"), /^(\d+)$/)?.[0] ?? null,
             time: ordered(numbers(parameters.get("time"), /^(\d+)\.\.(\d+)$/)),
         },
     };
 }
 
-// The experiment that a fragment asks for and the page does not have, or null.
-export const missing = signal<string | null>(null);
+// ---- what views keep in the address
+
+interface Kept {
+    signal: Signal<unknown>;
+    initial: unknown;
+    write(value: unknown): string;
+    read(text: string): unknown; // undefined: not understood
+    stays: boolean; // when another experiment is shown
+}
+const everything = new Map<string, Kept>();
+
+// A signal that lives in the address under `key`, as long as it is not what it was at first. Call it once, when a module is loaded.
+export function kept<T>(key: string, initial: T, codec: { write(value: T): string; read(text: string): T | undefined }, stays = false): Signal<T> {
+    const made = signal(initial);
+    everything.set(key, { signal: made as Signal<unknown>, initial, stays, ...(codec as unknown as Pick<Kept, "write" | "read">) });
+    return made;
+}
+
+export const asText = <T extends string>(allowed: readonly T[]) => ({ write: (value: T) => value as string, read: (text: string) => allowed.find((one) => one === text) });
+export const asFlag = { write: (value: boolean) => (value ? "1" : "0"), read: (text: string) => (text === "1" ? true : text === "0" ? false : undefined) };
+export const asNumber = { write: (value: number | null) => String(value), read: (text: string) => (/^\d{1,15}$/.test(text) ? Number(text) : undefined) };
+export const asRange = {
+    write: (value: [number, number] | null) => (value ? `${Math.floor(value[0])}..${Math.ceil(value[1])}` : ""),
+    read: (text: string): [number, number] | undefined => {
+        const pair = numbers(text, /^(\d+)\.\.(\d+)$/);
+        return pair && pair[0]! < pair[1]! ? [pair[0]!, pair[1]!] : undefined;
+    },
+};
+
+export function writeKept(): string {
+    return [...everything]
+        .filter(([, one]) => one.signal.value !== one.initial)
+        .map(([key, one]) => `&${key}=${encodeURIComponent(one.write(one.signal.value)).replace(/%3A/g, ":")}`)
+        .join("");
+}
+
+export function readKept(fragment: string): void {
+    const parameters = new URLSearchParams(fragment.replace(/^#/, ""));
+    for (const [key, one] of everything) {
+        const text = parameters.get(key);
+        const value = text === null ? one.initial : one.read(text);
+        one.signal.value = value === undefined ? one.initial : value;
+    }
+}
+
+function forgetKept(): void {
+    for (const one of everything.values()) if (!one.stays) one.signal.value = one.initial;
+}
+
 
 function restore(): void {
     const wanted = read(location.hash);
@@ -141,7 +205,9 @@ function restore(): void {
         missing.value = wanted.id !== null && index < 0 ? wanted.id : null;
         if (index >= 0 && index !== current.value) show(index);
         if (wanted.view) view.value = wanted.view;
-        if (missing.value === null) selection.value = wanted.selection;
+        if (missing.value !== null) return;
+        selection.value = wanted.selection;
+        readKept(location.hash);
     });
 }
 
@@ -153,7 +219,9 @@ export function mirrorInAddress(): void {
     window.addEventListener("popstate", restore);
     let step = `${current.value} ${view.value}`;
     effect(() => {
-        const fragment = `#${write(experiment.value?.experiment_id ?? "", view.value, selection.value)}`;
+        if (moving.value) return;
+        if (missing.value !== null) return; // the address is what was asked for
+        const fragment = `#${write(experiment.value?.experiment_id ?? "", view.value, selection.value)}${writeKept()}`;
         const here = `${current.value} ${view.value}`;
         if (fragment === location.hash) return;
         if (here !== step) history.pushState(null, "", fragment);

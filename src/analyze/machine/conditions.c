@@ -27,7 +27,9 @@ void ggs_conditions_read(struct ggs_conditions * conditions, struct ggs_trace * 
                                                             .resident_after   = number(cold, "resident_after"),
                                                             .read_bytes       = number(machine, "read_bytes")};
     uint64_t after;
-    conditions->resident_known = ggs_json_to_u64(ggs_json_member(cold, "resident_after"), &after); // null: not known
+    uint64_t cpu_ns              = number(machine, "cpu_ns");
+    conditions->others_cpu_share = cpu_ns == 0 ? -1 : (double) number(machine, "others_cpu_ns") / (double) cpu_ns;
+    conditions->resident_known   = ggs_json_to_u64(ggs_json_member(cold, "resident_after"), &after); // null: not known
     ggs_json_to_buffer(ggs_json_member(machine, "mechanism"), conditions->mechanism, sizeof(conditions->mechanism));
     ggs_json_to_buffer(ggs_json_member(machine, "residency"), conditions->residency, sizeof(conditions->residency));
 }

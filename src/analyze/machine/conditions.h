@@ -1,4 +1,4 @@
-// The conditions that a recording was made under, from its experiment.json: limit on memory, cold page cache.
+// The conditions that a recording was made under, from its experiment.json: limit on memory, cold page cache, a busy machine.
 #pragma once
 
 #include <stdbool.h>
@@ -14,8 +14,9 @@ struct ggs_conditions {
     bool     cold; // the model was dropped from the page cache
     uint64_t cold_bytes, resident_before, resident_after;
     bool     resident_known;
-    uint64_t read_bytes;    // by the program, from disks
-    char     residency[16]; // how snapshots of what is in memory were made, "" for none
+    uint64_t read_bytes;       // by the program, from disks
+    double   others_cpu_share; // of all CPUs, used by other programs meanwhile; negative: not known
+    char     residency[16];    // how snapshots of what is in memory were made, "" for none
 };
 
 void ggs_conditions_read(struct ggs_conditions * conditions, struct ggs_trace * trace);

@@ -3,6 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "analyze/walk/time-bins.h"
 #include "analyze/walk/times.h"
 #include "base/array.h"
 #include "base/error.h"
@@ -92,8 +93,10 @@ static void sort(struct ggs_fault_groups * groups) {
     if (groups->n > 1) qsort(groups->group, groups->n, sizeof(*groups->group), by_stall);
 }
 
-static bool wanted(const struct ggs_fault_walk * walk, const struct ggs_totals_range * range) {
+static bool wanted(const struct ggs_trace * trace, const struct ggs_fault_walk * walk,
+                   const struct ggs_totals_range * range) {
     bool steps = range->first_step != INT64_MIN || range->last_step != INT64_MAX;
+    if (!ggs_trace_has_step(trace, walk->fault.step)) return false;
     if (steps && (walk->fault.step < range->first_step || walk->fault.step > range->last_step)) return false;
     return range->layer < 0 || (walk->where.op != NULL && walk->where.layer == range->layer);
 }
@@ -126,7 +129,7 @@ int ggs_fault_totals_compute(struct ggs_fault_totals * totals, struct ggs_trace 
     if (status == 0) status = ggs_trace_lost(trace, GGS_LOSS_FAULTS, &totals->lost, error);
     if (status == 0) status = ggs_fault_walk_open(&walk, trace, error);
     while (status >= 0 && (status = ggs_fault_walk_next(&walk, error)) > 0) {
-        if (wanted(&walk, range) && !add_fault(totals, &walk, steps)) status = ggs_fail_memory(error);
+        if (wanted(trace, &walk, range) && !add_fault(totals, &walk, steps)) status = ggs_fail_memory(error);
     }
     ggs_fault_walk_close(&walk);
     if (status < 0) {
@@ -155,14 +158,14 @@ int ggs_fault_timeline(struct ggs_trace * trace, int64_t begin_ns, int64_t end_n
     struct ggs_fault    fault;
     if (n == 0 || begin_ns < 0 || end_ns <= begin_ns) return ggs_fail(error, GGS_USAGE, "a timeline of no time");
     memset(bins, 0, n * sizeof(*bins));
-    int status = ggs_cursor_open(&cursor, trace->reader, GGS_TABLE_FAULTS, error);
+    struct ggs_time_bins stalls = {begin_ns, end_ns, n, &bins->stalled_ns, sizeof(*bins)};
+    int                  status = ggs_cursor_open(&cursor, trace->reader, GGS_TABLE_FAULTS, error);
     if (status == 0) ggs_cursor_times(cursor, begin_ns, end_ns);
     while (status >= 0 && (status = ggs_cursor_next(cursor, &fault, error)) > 0) {
         uint64_t at = ggs_time_bin(begin_ns, end_ns, n, fault.begin_ns);
-        if (at == n) continue;
-        struct ggs_fault_bin * bin = &bins[at];
-        *(fault.kind == GGS_FAULT_MAJOR ? &bin->major : &bin->minor) += 1;
-        bin->stalled_ns += fault.duration_ns;
+        if (at < n) *(fault.kind == GGS_FAULT_MAJOR ? &bins[at].major : &bins[at].minor) += 1;
+        ggs_time_bins_add(&stalls, fault.begin_ns, ggs_time_after(fault.begin_ns, fault.duration_ns),
+                          (double) fault.duration_ns);
     }
     ggs_cursor_close(cursor);
     return status;

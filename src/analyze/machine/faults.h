@@ -56,9 +56,11 @@ int  ggs_fault_walk_next(struct ggs_fault_walk * walk, struct ggs_error * error)
 
 const char * ggs_fault_kind_name(uint64_t kind); // "minor", "major", "open"
 
-// For timelines: [begin_ns, end_ns) in `n` bins of equal width. A stall counts in the bin that it begins in.
+// For timelines: [begin_ns, end_ns) in `n` bins of equal width. A fault counts in the bin that it begins in, its stall in all
+// those that it lasts through.
 struct ggs_fault_bin {
-    uint64_t minor, major, stalled_ns;
+    uint64_t minor, major;
+    double   stalled_ns;
 };
 int ggs_fault_timeline(struct ggs_trace * trace, int64_t begin_ns, int64_t end_ns, struct ggs_fault_bin * bins,
                        uint64_t n, struct ggs_error * error);

@@ -11,10 +11,23 @@ struct ggs_machine_place {
     uint64_t minor, major, stalled_ns;
 };
 
+// Some bytes of a file, in units of `stretch_bytes`.
+struct ggs_machine_stretch {
+    uint64_t                 file;   // from 1
+    uint64_t                 offset; // of its first byte
+    struct ggs_machine_place sum;
+};
+
 struct ggs_machine_heat {
-    struct ggs_machine_place * places; // as in the map
-    uint64_t                   n_places;
-    bool                       pages, faults; // recorded at all
+    struct ggs_machine_place *  places; // as in the map
+    uint64_t                    n_places;
+    struct ggs_machine_place ** experts; // by place: by expert; NULL if the place holds none
+    // By byte range, from the recorded addresses: stretches in which something happened, by file and offset. They are a page or, in
+    // large files, as many as leave some thousand of them.
+    uint64_t                     stretch_bytes, page_bytes;
+    struct ggs_machine_stretch * stretch;
+    uint64_t                     n_stretches, stretches_capacity;
+    bool                         pages, faults; // recorded at all
 };
 
 // Token steps first..last. Goes through the tables of what the machine did, not through op runs.

@@ -3,6 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "analyze/walk/time-bins.h"
 #include "analyze/walk/times.h"
 #include "base/array.h"
 #include "base/error.h"
@@ -75,6 +76,7 @@ static void add_time(struct ggs_request_totals * t, const struct ggs_block_reque
 struct pass {
     struct ggs_request_totals * totals;
     struct ggs_where *          where;
+    const struct ggs_trace *    trace;
     uint64_t                    steps;
     uint64_t                    device, sector; // where the last read of the model ended
 };
@@ -101,6 +103,7 @@ static int see(struct pass * pass, const struct ggs_block_request * r, const str
     int  status = ggs_where_find(pass->where, r->begin_ns, r->run, r->node, r->file, r->file_offset, &where, error);
     bool steps  = range->first_step != INT64_MIN || range->last_step != INT64_MAX;
     if (status < 0) return status;
+    if (!ggs_trace_has_step(pass->trace, r->step)) return 0;
     if (steps && (r->step < range->first_step || r->step > range->last_step)) return 0;
     if (range->layer >= 0 && (where.op == NULL || where.layer != range->layer)) return 0;
     if (r->write) {
@@ -117,9 +120,9 @@ int ggs_request_totals_compute(struct ggs_request_totals * totals, struct ggs_tr
                                const struct ggs_totals_range * range, struct ggs_error * error) {
     struct ggs_cursor *      cursor = NULL;
     struct ggs_block_request request;
-    struct pass              pass = {.totals = totals, .steps = ggs_reader_rows(trace->reader, GGS_TABLE_STEPS)};
-    *totals                       = (struct ggs_request_totals){.names = ggs_names_new()};
-    int status                    = totals->names == NULL ? ggs_fail_memory(error) : 0;
+    struct pass pass = {.totals = totals, .trace = trace, .steps = ggs_reader_rows(trace->reader, GGS_TABLE_STEPS)};
+    *totals          = (struct ggs_request_totals){.names = ggs_names_new()};
+    int status       = totals->names == NULL ? ggs_fail_memory(error) : 0;
     if (status == 0) status = ggs_trace_lost(trace, GGS_LOSS_BLOCK_REQUESTS, &totals->lost, error);
     if (status == 0) status = ggs_where_open(&pass.where, trace, error);
     if (status == 0) status = ggs_cursor_open(&cursor, trace->reader, GGS_TABLE_BLOCK_REQUESTS, error);
@@ -148,14 +151,16 @@ int ggs_request_timeline(struct ggs_trace * trace, int64_t begin_ns, int64_t end
     struct ggs_block_request request;
     if (n == 0 || begin_ns < 0 || end_ns <= begin_ns) return ggs_fail(error, GGS_USAGE, "a timeline of no time");
     memset(bins, 0, n * sizeof(*bins));
-    int status = ggs_cursor_open(&cursor, trace->reader, GGS_TABLE_BLOCK_REQUESTS, error);
+    struct ggs_time_bins model  = {begin_ns, end_ns, n, &bins->model, sizeof(*bins)};
+    struct ggs_time_bins other  = {begin_ns, end_ns, n, &bins->other, sizeof(*bins)};
+    int                  status = ggs_cursor_open(&cursor, trace->reader, GGS_TABLE_BLOCK_REQUESTS, error);
     if (status == 0) ggs_cursor_times(cursor, begin_ns, end_ns);
     while (status >= 0 && (status = ggs_cursor_next(cursor, &request, error)) > 0) {
         uint64_t at = ggs_time_bin(begin_ns, end_ns, n, request.begin_ns);
-        if (request.write != 0 || at == n) continue;
-        struct ggs_request_bin * bin = &bins[at];
-        bin->requests++;
-        *(request.file != 0 ? &bin->model : &bin->other) += request.bytes;
+        if (request.write != 0) continue;
+        if (at < n) bins[at].requests++;
+        ggs_time_bins_add(request.file != 0 ? &model : &other, request.begin_ns,
+                          ggs_time_after(request.begin_ns, request.duration_ns), (double) request.bytes);
     }
     ggs_cursor_close(cursor);
     return status;

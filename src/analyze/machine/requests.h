@@ -42,9 +42,11 @@ int  ggs_request_totals_compute(struct ggs_request_totals * totals, struct ggs_t
                                 const struct ggs_totals_range * range, struct ggs_error * error);
 void ggs_request_totals_release(struct ggs_request_totals * totals);
 
-// For timelines: bytes read from the recording's files, and all reads of their disks, in `n` bins of equal width.
+// For timelines: bytes read from the recording's files, and all reads of their disks, in `n` bins of equal width. A request counts in the bin
+// that it is issued in, its bytes in all those until it is completed.
 struct ggs_request_bin {
-    uint64_t requests, model, other;
+    uint64_t requests;
+    double   model, other; // bytes
 };
 int ggs_request_timeline(struct ggs_trace * trace, int64_t begin_ns, int64_t end_ns, struct ggs_request_bin * bins,
                          uint64_t n, struct ggs_error * error);

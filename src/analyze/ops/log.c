@@ -71,7 +71,7 @@ int ggs_log_open(struct ggs_log ** out, struct ggs_trace * trace, const struct g
         status = ggs_walk_open_runs(&log->walk, trace, filter->first_run, filter->last_run, error);
     else if (status == 0)
         status = ggs_walk_open(&log->walk, trace, log->filter.first_token, log->filter.last_token, error);
-    if (status < 0) {
+    if (status != 0) {
         ggs_log_close(log);
         return status;
     }
@@ -114,7 +114,7 @@ static bool op_fits(const struct ggs_log * log, const struct ggs_op_seen * op) {
 }
 
 static bool wants_place(const struct ggs_log_filter * filter) {
-    return filter->source != GGS_SOURCE_NONE || filter->range_end > 0 || filter->buffer != 0;
+    return filter->source != GGS_SOURCE_NONE || filter->range_end > 0 || filter->buffer != 0 || filter->expert >= 0;
 }
 
 // Do these bytes of a model file, mapped or copied at load, lie in the range that was asked for?
@@ -130,11 +130,28 @@ static bool range_fits(const struct ggs_log_filter * filter, const struct ggs_ac
     return false;
 }
 
-static bool place_fits(const struct ggs_log_filter * filter, const struct ggs_access * access) {
+// Are these the weights of all experts, and does the op take the one that was asked for?
+static bool expert_fits(const struct ggs_log * log, const struct ggs_access * access) {
     const struct ggs_tensor * t = access->tensor;
+    uint64_t                  each;
+    if (log->filter.expert < 0) return true;
+    if (access->slot != 0 || ggs_trace_op_kind(log->trace, log->walk->op.op) != GGS_KIND_MUL_MAT_ID) return false;
+    if (t->ne[2] <= log->filter.expert || t->nb[2] <= 0) return false;
+    each = (uint64_t) t->nb[2];
+    for (uint32_t i = 0; i < access->n_ranges; i++) {
+        uint64_t first = access->ranges[i].offset / each;
+        uint64_t last  = (access->ranges[i].offset + access->ranges[i].length - 1) / each;
+        if (first <= (uint64_t) log->filter.expert && (uint64_t) log->filter.expert <= last) return true;
+    }
+    return false;
+}
+
+static bool place_fits(const struct ggs_log * log, const struct ggs_access * access) {
+    const struct ggs_log_filter * filter = &log->filter;
+    const struct ggs_tensor *     t      = access->tensor;
     if (filter->source != GGS_SOURCE_NONE && t->source != filter->source) return false;
     if (filter->buffer != 0 && t->buffer != filter->buffer) return false;
-    return range_fits(filter, access);
+    return range_fits(filter, access) && expert_fits(log, access);
 }
 
 // ---- entries ----
@@ -163,7 +180,7 @@ static bool add_accesses(struct ggs_log * log, struct ggs_log_entry * entry, con
     for (unsigned i = 0; i < list->n; i++) {
         const struct ggs_access * access = &list->access[i];
         log->operands[i]                 = operand_of(access);
-        if (wanted && !place_fits(&log->filter, access)) continue;
+        if (wanted && !place_fits(log, access)) continue;
         int value = rank_of(access);
         if (value > best || (value == best && access->bytes > entry->main.bytes)) {
             best        = value;

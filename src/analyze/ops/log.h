@@ -32,15 +32,16 @@ struct ggs_log_filter {
     uint64_t               range_begin, range_end; // bytes of a model file, mapped or copied at load; 0, 0 for any
     uint64_t               range_file;             // of this file only; 0 for any
     uint64_t               buffer;                 // 0 for any
+    int64_t                expert;                 // ops that take this expert; -1 for any
     int64_t                since_ns, until_ns;     // ops that touch [since, until)
     bool                   operands;               // fill in entry->operands
     bool                   places_only;            // bytes and main operand may be left out: for counting and finding
 };
 
-#define GGS_LOG_ALL                                                                                                   \
-    {                                                                                                                 \
-        .first_token = INT64_MIN, .last_token = INT64_MAX, .layer = GGS_LOG_ANY, .thread = -1, .since_ns = INT64_MIN, \
-        .until_ns = INT64_MAX                                                                                         \
+#define GGS_LOG_ALL                                                                                          \
+    {                                                                                                        \
+        .first_token = INT64_MIN, .last_token = INT64_MAX, .layer = GGS_LOG_ANY, .thread = -1, .expert = -1, \
+        .since_ns = INT64_MIN, .until_ns = INT64_MAX                                                         \
     }
 
 struct ggs_log_operand {

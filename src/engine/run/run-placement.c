@@ -1,6 +1,8 @@
 #include "engine/run/run-placement.h"
 
 #include <ggml-backend.h>
+#include <stdbool.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -94,10 +96,22 @@ static int choose_split(const char * mode, struct llama_model_params * params, s
     return ggs_fail(error, GGS_USAGE, "--split-mode is none, layer or row, not '%s'", mode);
 }
 
+static bool has_device(void) {
+    for (size_t i = 0; i < ggml_backend_dev_count(); i++) {
+        enum ggml_backend_dev_type type = ggml_backend_dev_type(ggml_backend_dev_get(i));
+        if (type != GGML_BACKEND_DEVICE_TYPE_CPU && type != GGML_BACKEND_DEVICE_TYPE_ACCEL) return true;
+    }
+    return false;
+}
+
 int ggs_placement_apply(struct ggs_placement * placement, const struct ggs_run_options * options,
                         struct llama_model_params * params, struct ggs_error * error) {
-    *placement           = (struct ggs_placement){0};
-    int status           = 0;
+    *placement = (struct ggs_placement){0};
+    int status = 0;
+    if (options->gpu_layers > 0 && !has_device())
+        fprintf(
+            stderr,
+            "ggscope-engine: -ngl changes nothing: this engine has no device but the CPU (another one: --engine DIR)\n");
     params->n_gpu_layers = (int32_t) options->gpu_layers;
     params->main_gpu     = (int32_t) options->main_gpu;
     // An empty list is no device; NULL is the engine's own choice.

@@ -5,6 +5,7 @@
 
 #include "analyze/machine/faults.h"
 #include "analyze/machine/requests.h"
+#include "analyze/walk/time-bins.h"
 #include "analyze/walk/uses.h"
 #include "analyze/walk/walk.h"
 #include "base/error.h"
@@ -26,18 +27,8 @@ struct curve {
 
 // Adds bytes that were read evenly between two times.
 static void spread(struct curve * curve, int64_t from, int64_t to, double bytes) {
-    double width = (double) (curve->end - curve->begin) / (double) curve->pixels;
-    double a = (double) (from - curve->begin) / width, b = (double) (to - curve->begin) / width,
-           last = (double) curve->pixels;
-    if (b < a + 1e-6) b = a + 1e-6; // a moment
-    if (bytes <= 0 || b <= 0 || a >= last) return;
-    double each = bytes / (b - a), at = a < 0 ? 0 : a, stop = b > last ? last : b;
-    while (at < stop) {
-        double next = (double) ((uint64_t) at + 1);
-        if (next > stop) next = stop;
-        curve->disk[(uint64_t) at] += each * (next - at);
-        at = next;
-    }
+    struct ggs_time_bins bins = {curve->begin, curve->end, curve->pixels, curve->disk, sizeof(*curve->disk)};
+    ggs_time_bins_add(&bins, from, to, bytes);
 }
 
 // ---- run by run ----
@@ -146,8 +137,8 @@ static void put_machine(const struct curve * curve, struct ggs_columns * columns
         for (uint64_t i = 0; i < curve->pixels; i++) {
             const struct ggs_fault_bin * fault = which < 2 ? &curve->faults[i] : NULL;
             scratch[i]                         = which == 0   ? (double) (fault->minor + fault->major)
-                                                 : which == 1 ? (double) fault->stalled_ns
-                                                              : (double) curve->requests[i].model;
+                                                 : which == 1 ? fault->stalled_ns
+                                                              : curve->requests[i].model;
         }
         ggs_columns_add(columns, names[which], GGS_CELL_F64, scratch, sizeof(*scratch), curve->pixels);
     }

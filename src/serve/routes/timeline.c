@@ -1,14 +1,19 @@
-// /api/x/N/timeline: what the lanes did in a window of time. Op runs one by one where they are few enough, else folded into the bins of a level
-// of detail. How many there are is told by the levels themselves, so a wide window never touches the op runs.
+// /api/x/N/timeline: what the lanes did in a window of time. Op runs one by one where they are few enough, else folded into bins that are no
+// narrower than a pixel: those of a level of detail, or, where its bins are too wide for the picture, made from the op runs. How many there
+// are is told by the levels themselves, so a wide window never touches the op runs.
 #include <stdlib.h>
 #include <string.h>
 
+#include "analyze/machine/stalls.h"
 #include "analyze/ops/gaps.h"
+#include "analyze/ops/lane-bins.h"
+#include "analyze/walk/times.h"
+#include "base/array.h"
 #include "base/error.h"
 #include "serve/routes/columns.h"
 #include "serve/routes/routes.h"
 
-enum { PIXELS_MOST = 4096, RAW_MOST = 50000 };
+enum { PIXELS_MOST = 4096, RAW_MOST = 50000, FOLDED_MOST = 400000, BINS_MOST = 1 << 20, LOOKUPS_MOST = 64 };
 
 struct window {
     int64_t  begin, end;
@@ -16,16 +21,16 @@ struct window {
 };
 
 struct bin {
-    double   begin, busy, wait, longest_ns;
+    double   begin, busy, wait, stalled, longest_ns;
     uint32_t count, longest_run, longest_node;
     uint16_t lane, longest_op;
 };
 
 struct op_run {
-    double   begin, duration, wait, inner; // wait: after the op; inner: inside it
+    double   begin, duration, wait, inner, stalled; // wait: after the op; inner and stalled: inside it
     uint32_t run, node;
     int32_t  token;
-    uint16_t lane, op;
+    uint16_t lane, op, thread;
     int16_t  layer;
     uint8_t  flags;
 };
@@ -45,6 +50,7 @@ struct view {
     uint64_t                    level;   // of the bins
     uint64_t *                  in_lane; // op runs that begin in the window, by lane; about
     uint64_t                    op_runs; // all of them
+    struct ggs_lane_bins        folded;
     struct bin *                bins;
     uint64_t                    n_bins, bins_capacity;
     struct op_run *             rows;
@@ -53,17 +59,16 @@ struct view {
     unsigned                    n_known;
 };
 
-static bool grow(void ** array, uint64_t n, uint64_t * capacity, size_t size) {
-    if (n < *capacity) return true;
-    uint64_t bigger = *capacity == 0 ? 1024 : 2 * *capacity;
-    void *   moved  = realloc(*array, bigger * size);
-    if (moved == NULL) return false;
-    *array    = moved;
-    *capacity = bigger;
-    return true;
+// ---- bins ----
+
+static uint64_t pixel_of(const struct view * view) {
+    return (uint64_t) (view->window.end - view->window.begin) / view->window.pixels;
 }
 
-// ---- bins ----
+static bool too_many(const struct view * view, uint64_t level) {
+    uint64_t n = ((uint64_t) (view->window.end - view->window.begin) >> level) + 2;
+    return n > BINS_MOST || n * (view->overview->n_lanes + 1) > BINS_MOST;
+}
 
 // The finest level whose bins are not narrower than a pixel.
 static int choose_level(struct view * view, struct ggs_error * error) {
@@ -71,55 +76,48 @@ static int choose_level(struct view * view, struct ggs_error * error) {
     unsigned n;
     int      status = ggs_snapshot_levels(view->request->snapshot, levels, &n, error);
     if (status < 0) return status;
-    uint64_t pixel = (uint64_t) (view->window.end - view->window.begin) / view->window.pixels;
-    view->level    = n == 0 ? 0 : levels[n - 1];
-    for (unsigned i = n; i-- > 0 && 1ull << levels[i] >= pixel;) view->level = levels[i];
+    view->level = n == 0 ? 0 : levels[n - 1];
+    for (unsigned i = n; i-- > 0 && 1ull << levels[i] >= pixel_of(view) && !too_many(view, levels[i]);)
+        view->level = levels[i];
+    while (view->level < 62 && too_many(view, view->level)) view->level++;
     return 0;
 }
 
-static int add_bin(struct view * view, const struct ggs_lod * row, struct ggs_error * error) {
-    int lane = ggs_overview_lane(view->overview, row->slot, row->thread);
-    if (lane < 0) return 0;
-    if (!grow((void **) &view->bins, view->n_bins, &view->bins_capacity, sizeof(*view->bins)))
-        return ggs_fail_memory(error);
-    const struct ggs_overview_run * run = ggs_overview_find(view->overview, row->longest_run);
-    uint16_t                        op  = run == NULL || row->slot < 0
-                                              ? UINT16_MAX
-                                              : ggs_snapshot_op(view->request->snapshot, run->graph, row->longest_node);
-    view->bins[view->n_bins++]          = (struct bin){.begin        = (double) (row->begin_ns - view->window.begin),
-                                                       .busy         = (double) row->busy_ns,
-                                                       .wait         = (double) row->wait_ns,
-                                                       .count        = (uint32_t) row->count,
-                                                       .longest_ns   = (double) row->longest_ns,
-                                                       .longest_run  = (uint32_t) row->longest_run,
-                                                       .longest_node = (uint32_t) row->longest_node,
-                                                       .lane         = (uint16_t) lane,
-                                                       .longest_op   = op};
+// Adds a bin of the trace. One that is narrower than ours is a part of it.
+static void add_bin(struct view * view, const struct ggs_lod * row) {
+    struct ggs_lane_bins * folded = &view->folded;
+    int                    lane   = ggs_overview_lane(view->overview, row->slot, row->thread);
+    if (lane < 0) return;
     view->in_lane[lane] += row->count;
     view->op_runs += row->count;
-    return 0;
+    if (row->begin_ns < folded->begin_ns) return;
+    uint64_t at = (uint64_t) (row->begin_ns - folded->begin_ns) >> folded->level;
+    if (at >= folded->n) return;
+    struct ggs_lane_bin * bin = &folded->bins[(uint64_t) lane * folded->n + at];
+    bin->busy_ns += (double) row->busy_ns;
+    bin->wait_ns += (double) row->wait_ns;
+    bin->count += row->count;
+    if (row->count > 0 && (double) row->longest_ns >= bin->longest_ns) {
+        bin->longest_ns   = (double) row->longest_ns;
+        bin->longest_run  = row->longest_run;
+        bin->longest_node = row->longest_node;
+    }
 }
 
 static int read_bins(struct view * view, struct ggs_error * error) {
-    struct ggs_cursor * cursor;
+    struct ggs_cursor * cursor = NULL;
     struct ggs_lod      row;
-    int                 status = ggs_cursor_open(&cursor, view->request->trace.reader, GGS_TABLE_LOD, error);
+    int64_t             width = 1ll << view->level;
+    int status = ggs_lane_bins_init(&view->folded, view->overview->n_lanes, view->window.begin, view->window.end,
+                                    (unsigned) view->level, error);
+    if (status == 0) status = ggs_cursor_open(&cursor, view->request->trace.reader, GGS_TABLE_LOD, error);
     if (status < 0) return status;
     // Times of rows are those of their begins: what began a bin before reaches into the window.
-    int64_t begin = view->window.begin - (1ll << view->level);
     ggs_cursor_keys(cursor, (int64_t) view->level, (int64_t) view->level);
-    ggs_cursor_times(cursor, begin, view->window.end);
-    while (status >= 0 && (status = ggs_cursor_next(cursor, &row, error)) > 0) {
-        if (row.begin_ns > begin) status = add_bin(view, &row, error);
-    }
+    ggs_cursor_times(cursor, view->window.begin - width, view->window.end);
+    while ((status = ggs_cursor_next(cursor, &row, error)) > 0) add_bin(view, &row);
     ggs_cursor_close(cursor);
-    return status < 0 ? status : 0;
-}
-
-static int by_lane(const void * a, const void * b) {
-    const struct bin *x = a, *y = b;
-    if (x->lane != y->lane) return x->lane < y->lane ? -1 : 1;
-    return x->begin < y->begin ? -1 : x->begin > y->begin;
+    return status;
 }
 
 // ---- op runs ----
@@ -132,11 +130,18 @@ static bool few_enough(const struct view * view) {
     return true;
 }
 
+// The level of bins as wide as a pixel, where those of the trace are so wide that the picture would have steps.
+static bool finer_level(const struct view * view, uint64_t * level) {
+    uint64_t pixel = pixel_of(view), finer = 0;
+    while (finer < view->level && 1ull << finer < pixel) finer++;
+    *level = finer;
+    return finer + 1 < view->level && view->op_runs <= FOLDED_MOST && !too_many(view, finer);
+}
+
 static int add_whole(struct view * view, const struct ggs_run * run, struct ggs_error * error) {
     int lane = ggs_overview_lane(view->overview, -1, 0);
     if (lane < 0) return 0;
-    if (!grow((void **) &view->rows, view->n_rows, &view->rows_capacity, sizeof(*view->rows)))
-        return ggs_fail_memory(error);
+    if (!ggs_array_reserve(view->rows, view->rows_capacity, view->n_rows + 1)) return ggs_fail_memory(error);
     view->rows[view->n_rows++] = (struct op_run){.begin    = (double) (run->begin_ns - view->window.begin),
                                                  .duration = (double) (run->end_ns - run->begin_ns),
                                                  .run      = (uint32_t) run->run,
@@ -183,8 +188,7 @@ static int add_op_run(struct view * view, const struct ggs_run * run, const stru
     const struct ggs_graph * graph = known->graph;
     int                      lane  = ggs_overview_lane(view->overview, run->slot, row->thread);
     if (lane < 0 || row->node >= graph->n_nodes) return 0;
-    if (!grow((void **) &view->rows, view->n_rows, &view->rows_capacity, sizeof(*view->rows)))
-        return ggs_fail_memory(error);
+    if (!ggs_array_reserve(view->rows, view->rows_capacity, view->n_rows + 1)) return ggs_fail_memory(error);
     uint64_t op                = graph->nodes[row->node].op;
     uint64_t inner             = row->inner_wait_ns < row->duration_ns ? row->inner_wait_ns : row->duration_ns;
     view->rows[view->n_rows++] = (struct op_run){.begin    = (double) (row->begin_ns - view->window.begin),
@@ -195,6 +199,7 @@ static int add_op_run(struct view * view, const struct ggs_run * run, const stru
                                                  .node     = (uint32_t) row->node,
                                                  .token    = (int32_t) run->step,
                                                  .lane     = (uint16_t) lane,
+                                                 .thread   = (uint16_t) row->thread,
                                                  .op       = op < UINT16_MAX ? (uint16_t) op : UINT16_MAX,
                                                  .layer    = known->layers[row->node],
                                                  .flags    = (uint8_t) ((row->flags & GGS_OP_RUN_ENDED ? 0 : 1) |
@@ -203,40 +208,171 @@ static int add_op_run(struct view * view, const struct ggs_run * run, const stru
     return 0;
 }
 
-static int read_run(struct view * view, struct ggs_cursor * op_runs, const struct ggs_run * run,
+// What is to be done with each op run: kept as it is, or added to bins.
+struct taking {
+    struct view *          view;
+    struct ggs_lane_bins * into; // NULL: kept
+};
+
+static int take_whole(const struct taking * taking, const struct ggs_run * run, struct ggs_error * error) {
+    if (taking->into == NULL) return add_whole(taking->view, run, error);
+    int               lane = ggs_overview_lane(taking->view->overview, -1, 0);
+    struct ggs_op_run all  = {
+         .run = run->run, .begin_ns = run->begin_ns, .duration_ns = ggs_time_between(run->begin_ns, run->end_ns)};
+    if (lane >= 0) ggs_lane_bins_add(taking->into, (uint64_t) lane, &all);
+    return 0;
+}
+
+static int read_run(const struct taking * taking, struct ggs_cursor * op_runs, const struct ggs_run * run,
                     struct ggs_error * error) {
-    const struct known * known;
+    struct view *        view  = taking->view;
+    const struct known * known = NULL;
     struct ggs_op_run    row;
-    if ((run->flags & GGS_RUN_OPAQUE) != 0) return add_whole(view, run, error);
+    if ((run->flags & GGS_RUN_OPAQUE) != 0) return take_whole(taking, run, error);
     if (run->op_runs == 0) return 0;
-    int status = find_graph(view, run->graph, &known, error);
+    int status = taking->into != NULL ? 0 : find_graph(view, run->graph, &known, error);
     if (status < 0) return status;
     ggs_cursor_range(op_runs, run->first_op_run, run->op_runs);
     while (status >= 0 && view->n_rows <= RAW_MOST && (status = ggs_cursor_next(op_runs, &row, error)) > 0) {
-        if (row.run == run->run) status = add_op_run(view, run, known, &row, error);
+        if (row.run != run->run) continue;
+        if (taking->into == NULL) {
+            status = add_op_run(view, run, known, &row, error);
+        } else {
+            int lane = ggs_overview_lane(view->overview, run->slot, row.thread);
+            if (lane >= 0) ggs_lane_bins_add(taking->into, (uint64_t) lane, &row);
+        }
     }
     return status;
 }
 
-// The op runs in the window, found through the graph runs that touch it.
-static int read_op_runs(struct view * view, struct ggs_error * error) {
+// The op runs in a stretch of time, found through the graph runs that touch it.
+static int read_op_runs(const struct taking * taking, int64_t begin, int64_t end, struct ggs_error * error) {
+    struct view *       view   = taking->view;
     struct ggs_reader * reader = view->request->trace.reader;
     struct ggs_cursor * runs = NULL, *op_runs = NULL;
     struct ggs_run      run;
     int                 status = ggs_cursor_open(&runs, reader, GGS_TABLE_RUNS, error);
     if (status == 0) status = ggs_cursor_open(&op_runs, reader, GGS_TABLE_OP_RUNS, error);
     if (status == 0) {
-        ggs_cursor_times(runs, view->window.begin, view->window.end);
-        ggs_cursor_times(op_runs, view->window.begin, view->window.end);
+        ggs_cursor_times(runs, begin, end);
+        ggs_cursor_times(op_runs, begin, end);
     }
     while (status >= 0 && view->n_rows <= RAW_MOST && (status = ggs_cursor_next(runs, &run, error)) > 0)
-        status = read_run(view, op_runs, &run, error);
+        status = read_run(taking, op_runs, &run, error);
     ggs_cursor_close(runs);
     ggs_cursor_close(op_runs);
     return status < 0 ? status : 0;
 }
 
+// Bins as wide as a pixel instead of those of the trace.
+static int fold_op_runs(struct view * view, uint64_t level, struct ggs_error * error) {
+    struct taking taking = {view, &view->folded};
+    ggs_lane_bins_release(&view->folded);
+    view->level = level;
+    int status  = ggs_lane_bins_init(&view->folded, view->overview->n_lanes, view->window.begin, view->window.end,
+                                     (unsigned) level, error);
+    return status < 0 ? status : read_op_runs(&taking, view->window.begin, view->window.end, error);
+}
+
+// ---- bins inside a long op ----
+
+static struct ggs_lane_bin * bin_at(const struct ggs_lane_bins * bins, uint64_t lane, uint64_t i) {
+    return &bins->bins[lane * bins->n + i];
+}
+
+static bool is_within(const struct ggs_lane_bin * bin) {
+    return bin->longest_run == 0 && bin->busy_ns > 0;
+}
+
+// A bin of the trace in which no op begins says no op. It belongs to the one before it; at the window's edge the op runs are asked.
+static int carry_ops(struct view * view, struct ggs_error * error) {
+    const struct ggs_lane_bins * bins    = &view->folded;
+    unsigned                     lookups = 0;
+    for (uint64_t i = 0; i < bins->n; i++) {
+        for (uint64_t lane = 0; lane < bins->n_lanes; lane++) {
+            struct ggs_lane_bin * bin = bin_at(bins, lane, i);
+            if (!is_within(bin)) continue;
+            const struct ggs_lane_bin * before = i == 0 ? NULL : bin_at(bins, lane, i - 1);
+            if (before != NULL && before->longest_run != 0) {
+                bin->longest_ns = before->longest_ns, bin->longest_run = before->longest_run;
+                bin->longest_node = before->longest_node;
+            } else if (lookups++ < LOOKUPS_MOST) {
+                int64_t              begin = bins->begin_ns + (int64_t) (i << bins->level);
+                struct ggs_lane_bins one;
+                struct taking        taking = {view, &one};
+                int                  status =
+                    ggs_lane_bins_init(&one, bins->n_lanes, begin, begin + (1ll << bins->level), bins->level, error);
+                if (status == 0) status = read_op_runs(&taking, begin, begin + (1ll << bins->level), error);
+                for (uint64_t k = 0; status == 0 && k < bins->n_lanes; k++) {
+                    struct ggs_lane_bin * same = bin_at(bins, k, i);
+                    if (!is_within(same)) continue;
+                    same->longest_ns = one.bins[k].longest_ns, same->longest_run = one.bins[k].longest_run;
+                    same->longest_node = one.bins[k].longest_node;
+                }
+                ggs_lane_bins_release(&one);
+                if (status < 0) return status;
+            }
+        }
+    }
+    return 0;
+}
+
+// ---- stalls ----
+
+static int by_op(const void * a, const void * b) {
+    const struct op_run *x = a, *y = b;
+    if (x->run != y->run) return x->run < y->run ? -1 : 1;
+    if (x->node != y->node) return x->node < y->node ? -1 : 1;
+    return x->thread < y->thread ? -1 : x->thread > y->thread;
+}
+
+static int add_stalls(struct view * view, bool raw, struct ggs_error * error) {
+    struct ggs_stall_walk walk;
+    if (ggs_reader_rows(view->request->trace.reader, GGS_TABLE_FAULTS) == 0) return 0;
+    int more, status = ggs_stall_walk_open(&walk, &view->request->trace, view->window.begin, view->window.end, error);
+    if (status < 0) return status;
+    if (raw && view->n_rows > 1) qsort(view->rows, view->n_rows, sizeof(*view->rows), by_op);
+    while ((more = ggs_stall_walk_next(&walk, error)) > 0) {
+        int lane = ggs_overview_lane(view->overview, walk.slot, walk.thread);
+        if (raw && view->n_rows > 0) {
+            struct op_run key = {
+                .run = (uint32_t) walk.fault.run, .node = (uint32_t) walk.fault.node, .thread = (uint16_t) walk.thread};
+            struct op_run * row = bsearch(&key, view->rows, view->n_rows, sizeof(key), by_op);
+            if (row != NULL) row->stalled += (double) walk.fault.duration_ns;
+        } else if (!raw && lane >= 0) {
+            ggs_lane_bins_stall(&view->folded, (uint64_t) lane, walk.fault.begin_ns, walk.fault.duration_ns);
+        }
+    }
+    ggs_stall_walk_close(&walk);
+    return more;
+}
+
 // ---- the answer ----
+
+static int list_bins(struct view * view, struct ggs_error * error) {
+    const struct ggs_lane_bins * folded = &view->folded;
+    for (uint64_t i = 0; i < folded->n_lanes * folded->n; i++) {
+        const struct ggs_lane_bin * bin  = &folded->bins[i];
+        uint64_t                    lane = i / folded->n;
+        if (bin->count == 0 && bin->busy_ns <= 0 && bin->wait_ns <= 0) continue;
+        if (!ggs_array_reserve(view->bins, view->bins_capacity, view->n_bins + 1)) return ggs_fail_memory(error);
+        const struct ggs_overview_run * run   = ggs_overview_find(view->overview, bin->longest_run);
+        bool                            known = run != NULL && view->overview->lanes[lane].slot >= 0;
+        int64_t begin = folded->begin_ns + (int64_t) ((i % folded->n) << folded->level) - view->window.begin;
+        view->bins[view->n_bins++] = (struct bin){
+            .begin        = (double) begin,
+            .busy         = bin->busy_ns,
+            .wait         = bin->wait_ns,
+            .stalled      = bin->stalled_ns,
+            .count        = (uint32_t) bin->count,
+            .longest_ns   = bin->longest_ns,
+            .longest_run  = (uint32_t) bin->longest_run,
+            .longest_node = (uint32_t) bin->longest_node,
+            .lane         = (uint16_t) lane,
+            .longest_op = known ? ggs_snapshot_op(view->request->snapshot, run->graph, bin->longest_node) : UINT16_MAX};
+    }
+    return 0;
+}
 
 static void put_ops(const struct ggs_trace * trace, struct ggs_json * json) {
     ggs_json_array(json, "ops");
@@ -268,6 +404,7 @@ static void add_bins(struct ggs_columns * columns, const struct bin * bins, uint
     ggs_columns_add(columns, "begin_ns", GGS_CELL_F64, &bins->begin, sizeof(*bins), n);
     ggs_columns_add(columns, "busy_ns", GGS_CELL_F64, &bins->busy, sizeof(*bins), n);
     ggs_columns_add(columns, "wait_ns", GGS_CELL_F64, &bins->wait, sizeof(*bins), n);
+    ggs_columns_add(columns, "stalled_ns", GGS_CELL_F64, &bins->stalled, sizeof(*bins), n);
     ggs_columns_add(columns, "count", GGS_CELL_U32, &bins->count, sizeof(*bins), n);
     ggs_columns_add(columns, "longest_ns", GGS_CELL_F64, &bins->longest_ns, sizeof(*bins), n);
     ggs_columns_add(columns, "longest_op", GGS_CELL_U16, &bins->longest_op, sizeof(*bins), n);
@@ -285,6 +422,7 @@ static void add_rows(struct ggs_columns * columns, const struct op_run * rows, u
     ggs_columns_add(columns, "duration_ns", GGS_CELL_F64, &rows->duration, sizeof(*rows), n);
     ggs_columns_add(columns, "wait_ns", GGS_CELL_F64, &rows->wait, sizeof(*rows), n);
     ggs_columns_add(columns, "inner_wait_ns", GGS_CELL_F64, &rows->inner, sizeof(*rows), n);
+    ggs_columns_add(columns, "stalled_ns", GGS_CELL_F64, &rows->stalled, sizeof(*rows), n);
     ggs_columns_add(columns, "token", GGS_CELL_I32, &rows->token, sizeof(*rows), n);
     ggs_columns_add(columns, "flags", GGS_CELL_U8, &rows->flags, sizeof(*rows), n);
 }
@@ -324,6 +462,23 @@ static int take_window(struct ggs_question * request, const struct ggs_overview 
     return status;
 }
 
+static int fill(struct view * view, bool * raw, struct ggs_error * error) {
+    uint64_t      level;
+    struct taking taking = {view, NULL};
+    int           status = choose_level(view, error);
+    if (status == 0) status = read_bins(view, error);
+    if (status == 0 && few_enough(view)) {
+        status = read_op_runs(&taking, view->window.begin, view->window.end, error);
+        *raw   = view->n_rows <= RAW_MOST;
+        if (!*raw) view->n_rows = 0;
+    }
+    if (status == 0 && !*raw)
+        status = finer_level(view, &level) ? fold_op_runs(view, level, error) : carry_ops(view, error);
+    if (status == 0) status = add_stalls(view, *raw, error);
+    if (status == 0 && !*raw) status = list_bins(view, error);
+    return status;
+}
+
 int ggs_route_timeline(struct ggs_question * request, struct ggs_error * error) {
     struct view view   = {.request = request};
     bool        raw    = false;
@@ -332,16 +487,10 @@ int ggs_route_timeline(struct ggs_question * request, struct ggs_error * error) 
     if (status == 0) status = ggs_snapshot_ops(request->snapshot, error);
     if (status != 0) return status;
     view.in_lane = calloc(view.overview->n_lanes + 1, sizeof(*view.in_lane));
-    if (view.in_lane == NULL) status = ggs_fail_memory(error);
-    if (status == 0) status = choose_level(&view, error);
-    if (status == 0) status = read_bins(&view, error);
-    if (status == 0 && few_enough(&view)) {
-        status = read_op_runs(&view, error);
-        raw    = view.n_rows <= RAW_MOST;
-    }
-    if (view.n_bins > 1) qsort(view.bins, view.n_bins, sizeof(*view.bins), by_lane);
+    status       = view.in_lane == NULL ? ggs_fail_memory(error) : fill(&view, &raw, error);
     if (status == 0) status = write_view(&view, raw, error);
     forget_graphs(&view);
+    ggs_lane_bins_release(&view.folded);
     free(view.in_lane);
     free(view.bins);
     free(view.rows);

@@ -39,7 +39,7 @@ function OperandItem({ operand }: { operand: Operand }) {
         <li>
             <b>{operand.write ? "writes" : "reads"}</b>{" "}
             {isWeight ? (
-                <button type="button" class="link" onClick={() => select({ tensor: operand.name, op: null })}>
+                <button type="button" class="link" onClick={() => select({ tensor: operand.name, expert: null, op: null })}>
                     {operand.name}
                 </button>
             ) : (
@@ -74,13 +74,23 @@ export function OpCard({ run, node }: { run: number; node: number }) {
                     {time(data.duration_ns)} <span class="quiet">from {time(data.begin_ns)}</span>
                 </Row>
                 <Row name="threads">
-                    {data.threads.length}, busy {time(data.busy_ns)}, waiting {time(data.wait_ns)}{" "}
+                    {data.threads.length}, computing {time(Math.max(0, data.busy_ns - (data.stalled_ns ?? 0)))}, waiting {time(data.wait_ns)}{" "}
                     <span class="quiet">({share(data.wait_ns, data.busy_ns + data.wait_ns)})</span>
                 </Row>
+                {data.stalled_ns !== null && data.stalled_ns > 0 && (
+                    <Row name="stalled">
+                        {time(data.stalled_ns)} by page faults <span class="quiet">({share(data.stalled_ns, data.busy_ns + data.wait_ns)})</span>
+                    </Row>
+                )}
                 {data.absorbed.length > 0 && <Row name="fused with">{data.absorbed.map((node) => `${node.op} ${node.name}`).join(", ")}</Row>}
                 {data.experts && (
                     <Row name="experts">
-                        {data.experts.map((chosen) => `${chosen.expert}${chosen.weight === null ? "" : ` (${chosen.weight.toFixed(3)})`}`).join(", ")}
+                        {data.experts.map((chosen) => (
+                            <button type="button" class="link" onClick={() => select({ expert: chosen.expert, layer: data.layer, op: null })}>
+                                {chosen.expert}
+                                {chosen.weight === null ? "" : ` (${chosen.weight.toFixed(3)})`}&ensp;
+                            </button>
+                        ))}
                     </Row>
                 )}
             </dl>
@@ -124,6 +134,8 @@ export function TensorCard({ name }: { name: string }) {
             </article>
         );
     const reads = heat.data?.tensors.reads[i];
+    const { expert } = selection.value;
+    const part = expert === null ? undefined : heat.data?.experts.find((one) => one.place === i);
     return (
         <article class="card" aria-label={`tensor ${name}`}>
             <h2>Tensor</h2>
@@ -140,7 +152,13 @@ export function TensorCard({ name }: { name: string }) {
                     {count(tensors.file_offset[i]!)} <span class="quiet">of file {tensors.file[i]}</span>
                 </Row>
                 {tensors.experts[i]! > 0 && <Row name="experts">{tensors.experts[i]}</Row>}
-                {tensors.copied[i] ? <Row name="place">copied into memory at load</Row> : null}
+                {part && expert !== null && expert < tensors.experts[i]! && (
+                    <Row name={`expert ${expert}`}>
+                        {part.reads[expert] ? `${plural(part.reads[expert]!, "read")}, ${bytes(part.bytes_read[expert]!)}` : "never touched"}
+                        <span class="quiet"> at {count(tensors.file_offset[i]! + Math.floor((tensors.bytes[i]! * expert) / tensors.experts[i]!))}</span>
+                    </Row>
+                )}
+                {tensors.copied[i] ? <Row name="place">copied into memory at load, ops read the copy</Row> : null}
                 {heat.data && (
                     <Row name="touches">
                         {reads ? `${plural(reads, "read")}, ${bytes(heat.data.tensors.bytes_read[i]!)} in all` : "never touched"}

@@ -1,6 +1,6 @@
 // The selection, in words that can be taken back one by one.
 import { bytes, count, time } from "../format";
-import { clearSelection, select, selection, type Selection } from "../state";
+import { clearSelection, select, selection, type Selection, summary } from "../state";
 import { stepRange } from "../step";
 
 function words(chosen: Selection): [keyof Selection, string][] {
@@ -12,6 +12,8 @@ function words(chosen: Selection): [keyof Selection, string][] {
         ["op", chosen.op && `op ${chosen.op.node} of graph run ${chosen.op.run}`],
         ["region", chosen.region && `${bytes(chosen.region.end - chosen.region.begin)} from ${count(chosen.region.begin)}`],
         ["buffer", chosen.buffer === null ? null : `buffer ${chosen.buffer}`],
+        ["expert", chosen.expert === null ? null : `expert ${chosen.expert}`],
+        ["lane", chosen.lane === null ? null : (summary.value?.lanes.find((one) => one.lane === chosen.lane)?.label ?? `lane ${chosen.lane}`)],
         ["time", chosen.time && `${time(chosen.time[1] - chosen.time[0])} from ${time(chosen.time[0])}`],
     ];
     return chips.filter((chip): chip is [keyof Selection, string] => chip[1] !== null);
@@ -23,7 +25,7 @@ export function Chips() {
     return (
         <div class="chips" role="region" aria-label="Selection">
             {chips.map(([part, text]) => (
-                <span class="chip" key={part}>
+                <span class="chip" key={part} title={text}>
                     <span>{text}</span>
                     <button type="button" aria-label={`Deselect ${text}`} onClick={() => select({ [part]: null })}>
                         ×

@@ -1,9 +1,11 @@
 // Beside the view: the card of what is selected.
+import { useRef } from "preact/hooks";
 import type { Buffers, Heat } from "../api";
 import { useAsk } from "../ask";
 import { bytes, count, plural, time } from "../format";
-import { here, select, selection, tokensParameter } from "../state";
+import { here, moving, select, selection, tokensParameter, view } from "../state";
 import { OpCard, Row, TensorCard } from "./Card";
+import { RangeCard } from "./RangeCard";
 
 function BufferCard({ buffer }: { buffer: number }) {
     const buffers = useAsk<Buffers>(here("buffers"));
@@ -33,15 +35,25 @@ function BufferCard({ buffer }: { buffer: number }) {
     );
 }
 
+// Where the pointer went down last: the card opens on the other side.
+let pressedAt = 0;
+window.addEventListener("pointerdown", (event) => (pressedAt = event.clientX), true);
+
 export function Drawer() {
-    const { op, tensor, buffer } = selection.value;
-    if (op === null && tensor === null && buffer === null) return null;
+    const { op, tensor, buffer, time: range } = selection.value;
+    const wasOpen = useRef(false);
+    const side = useRef("");
+    const isOpen = !moving.value && (op !== null || tensor !== null || buffer !== null || range !== null);
+    if (isOpen && !wasOpen.current) side.current = pressedAt > window.innerWidth - 380 ? " left" : "";
+    wasOpen.current = isOpen;
+    if (!isOpen) return null;
+    const isTable = view.value === "log" || view.value === "statistics" || view.value === "compare";
     return (
-        <aside class="drawer" aria-label="Details">
-            <button type="button" class="close" aria-label="Close details" onClick={() => select(op ? { op: null } : tensor !== null ? { tensor: null } : { buffer: null })}>
+        <aside class={`drawer${isTable ? " beside" : side.current}`} aria-label="Details">
+            <button type="button" class="close" aria-label="Close details" onClick={() => select(op ? { op: null } : tensor !== null ? { tensor: null } : buffer !== null ? { buffer: null } : { time: null })}>
                 ×
             </button>
-            {op ? <OpCard run={op.run} node={op.node} /> : tensor !== null ? <TensorCard name={tensor} /> : <BufferCard buffer={buffer!} />}
+            {op ? <OpCard run={op.run} node={op.node} /> : tensor !== null ? <TensorCard name={tensor} /> : buffer !== null ? <BufferCard buffer={buffer} /> : <RangeCard range={range!} />}
         </aside>
     );
 }

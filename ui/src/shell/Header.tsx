@@ -1,12 +1,15 @@
 // The first line: what was recorded, in one sentence.
-import type { Heat, Summary } from "../api";
+import type { Heat, ModelMap, Summary } from "../api";
 import { useAsk } from "../ask";
-import { bytes, count, share } from "../format";
-import { current, experiment, experiments, here, show, summary } from "../state";
+import { bytes, count, share, time } from "../format";
+import { current, experiment, experiments, here, missing, show, summary } from "../state";
 import { stepsWord, stepWord } from "../step";
+import { copiedOf } from "../views/memory/data";
 
-interface ByOp {
-    by_op: { op: string | null; backend: string | null; wall_ns: number }[];
+interface Stats {
+    tokens: number;
+    by_op: { op: string | null; backend: string | null; wall_ns: number; busy_ns: number }[];
+    machine: { faults: { in_ops: { stalled_ns: number } } | null; block_requests: { by_phase: { phase: string; bytes: number }[] } | null };
 }
 
 function speedOf(about: Summary): string | null {
@@ -22,20 +25,36 @@ export function ofBytes(part: number, whole: number): string {
     return `${a.endsWith(` ${unit}`) ? a.slice(0, -unit.length - 1) : a} of ${b}`;
 }
 
+// What takes the time: a disk that is waited for, else the op that computes longest.
+function timeOf(stats: Stats): string[] {
+    const busy = stats.by_op.reduce((sum, row) => sum + row.busy_ns, 0);
+    const wall = stats.by_op.reduce((sum, row) => sum + row.wall_ns, 0);
+    const stalled = stats.machine.faults?.in_ops.stalled_ns ?? 0;
+    const generated = stats.machine.block_requests?.by_phase.find((row) => row.phase === "generate");
+    const steps = stats.tokens - 1;
+    const parts: string[] = [];
+    if (busy > 0 && stalled > 0.05 * busy) parts.push(`${time(stalled)} of ${time(busy)} stalled by page faults`);
+    if (generated && steps > 0 && generated.bytes > 0) parts.push(`${bytes(generated.bytes / steps)} from the disk per token`);
+    const top = stats.by_op.reduce<Stats["by_op"][number] | null>((best, row) => (best && best.wall_ns >= row.wall_ns ? best : row), null);
+    if (top && wall > 0 && parts.length < 2) parts.push(`${share(top.wall_ns, wall)} of time in ${top.op ?? top.backend}`);
+    return parts;
+}
+
 function Sentence({ about }: { about: Summary }) {
     const heat = useAsk<Heat>(about.model ? here("heat") : null, { keep: true });
-    const stats = useAsk<ByOp>(about.ops > 0 ? here("stats") : null, { keep: true });
-    const total = stats.data?.by_op.reduce((sum, row) => sum + row.wall_ns, 0) ?? 0;
-    const top = stats.data?.by_op.reduce<ByOp["by_op"][number] | null>((best, row) => (best && best.wall_ns >= row.wall_ns ? best : row), null);
+    const map = useAsk<ModelMap>(about.model ? here("map") : null, { keep: true });
+    const stats = useAsk<Stats>(about.ops > 0 ? here("stats") : null, { keep: true });
+    const copies = map.data && copiedOf(map.data);
     const parts = [
         about.model ? `${about.model.name}${about.model.quantization ? ` ${about.model.quantization}` : ""}` : about.name,
         `${count(about.tokens)} ${about.tokens === 1 ? stepWord() : stepsWord()}`,
         speedOf(about),
-        top && total > 0 ? `${share(top.wall_ns, total).replace(/\.\d/, "")} of time in ${top.op ?? top.backend}` : null,
+        ...(stats.data ? timeOf(stats.data) : []),
         heat.data ? `${ofBytes(heat.data.model.bytes_touched, heat.data.model.bytes)} touched` : null,
+        copies && copies.copied > 0 ? `${share(copies.copied, copies.bytes)} copied at load` : null,
     ].filter((part): part is string => Boolean(part));
     return (
-        <h1 id="sentence">
+        <h1 id="sentence" title={parts.join(" · ")}>
             {parts.map((part, i) => (
                 <>
                     {i > 0 && (
@@ -69,7 +88,7 @@ function Badges({ about }: { about: Summary }) {
 }
 
 export function Header({ onHelp }: { onHelp(): void }) {
-    const about = experiment.value?.error ? null : summary.value;
+    const about = experiment.value?.error || missing.value !== null ? null : summary.value;
     return (
         <header class="page-header">
             <svg class="logo" viewBox="0 0 32 32" role="img" aria-label="ggscope">
@@ -85,8 +104,8 @@ export function Header({ onHelp }: { onHelp(): void }) {
                 </g>
             </svg>
             <div class="words">
-                {about ? <Sentence about={about} /> : <h1>{experiment.value?.name ?? "ggscope"}</h1>}
-                {about?.prompt && <p class="prompt">“{about.prompt}”</p>}
+                {about ? <Sentence about={about} /> : <h1>{missing.value === null ? (experiment.value?.name ?? "ggscope") : "ggscope"}</h1>}
+                {about?.prompt && <p class="prompt" title={about.prompt}>“{about.prompt}”</p>}
             </div>
             {about && <Badges about={about} />}
             {experiments.value.length > 1 && (

@@ -4,18 +4,19 @@ import { bytes, share } from "../format";
 import { select, selection, view } from "../state";
 import { useMemory } from "../views/memory/data";
 import type { Unit } from "../views/memory/layout";
+import { useMarks } from "../views/memory/marks";
 import type { Painted } from "../views/memory/model";
 import { type RowPlan, Tracks } from "../views/memory/Tracks";
 import { announce } from "./Announce";
 import { useWidth } from "./Canvas";
-import { marked } from "./playback";
 
-const height = 50;
+const diskHeight = 34;
+const liveHeight = 20;
 
 export function pick(row: RowPlan, unit: Unit): void {
     const entry = row.entries[unit.entry]!;
     if (entry.buffer !== null) select({ buffer: entry.buffer, tensor: null, op: null });
-    else if (entry.kind === "tensor") select({ tensor: entry.name, op: null, buffer: null });
+    else if (entry.kind === "tensor") select({ tensor: entry.name, expert: unit.expert < 0 ? null : unit.expert, op: null, buffer: null });
 }
 
 // A stretch of the common axis as bytes of one file: what reaches into the next file is cut.
@@ -34,12 +35,19 @@ export function selectRegion(row: RowPlan, bases: Map<number, number>, begin: nu
     announce(`Region of ${bytes(region.end - region.begin)} from ${region.begin} selected`);
 }
 
-function Side({ title, line, more }: { title: string; line: string; more: string }) {
+function Side({ title, line, paint, more }: { title: string; line: string; paint: Painted | null; more: string }) {
     return (
-        <div class="side">
-            <b>{title}</b>
-            <span>{line}</span>
-            <span class="quiet more">{more}</span>
+        <div class="side" title={`${line}. ${paint ? `${paint.meaning}: ${paint.least} to ${paint.most}. ` : ""}${more}. Hatched: untouched.`}>
+            <span>
+                <b>{title}</b> {line}
+            </span>
+            {more && paint && (
+                <span class="quiet more">
+                    {paint.least}
+                    <i class="heat-scale" />
+                    {paint.most}
+                </span>
+            )}
         </div>
     );
 }
@@ -49,27 +57,29 @@ export function MemoryBars() {
     const [box, width] = useWidth();
     const { disk, live, diskPaint, livePaint, heat, map } = memory;
     const diskRows = useMemo<RowPlan[]>(
-        () => (disk && diskPaint ? [{ track: disk.whole, entries: disk.entries, painted: diskPaint, top: 0, height }] : []),
+        () => (disk && diskPaint ? [{ track: disk.whole, entries: disk.entries, painted: diskPaint, top: 0, height: diskHeight }] : []),
         [disk, diskPaint],
     );
     const liveRows = useMemo<RowPlan[]>(
-        () => (live && livePaint ? [{ track: live.whole, entries: live.entries, painted: livePaint, top: 0, height }] : []),
+        () => (live && livePaint ? [{ track: live.whole, entries: live.entries, painted: livePaint, top: 0, height: liveHeight }] : []),
         [live, livePaint],
     );
     const enter = () => (view.value = "memory");
-    const common = { width, height, gutter: 0, zoom: 1, pan: 0, trueScale: false, marked: marked.value, onPick: pick, onEnter: enter, ruler: true };
+    const common = { width, gutter: 0, zoom: 1, pan: 0, trueScale: false, marks: useMarks(), onPick: pick, onEnter: enter };
     const modelBytes = map?.files.reduce((sum, file) => sum + file.bytes, 0) ?? 0;
     const liveBytes = live?.whole.units.reduce((sum, unit) => sum + unit.end - unit.begin, 0) ?? 0;
     const isPart = selection.value.tokens !== null;
     return (
         <section class="tracks" aria-label="Memory">
             <div class="track">
-                <Side title="DISK" line={modelBytes ? bytes(modelBytes) : "no model file"} more={heat ? `${share(heat.model.bytes_touched, heat.model.bytes)} read${isPart ? " here" : ""}` : memory.progress !== null ? "counting…" : ""} />
+                <Side title="DISK" line={`${modelBytes ? bytes(modelBytes) : "no model file"}${heat ? `, ${share(heat.model.bytes_touched, heat.model.bytes)}${isPart ? " here" : ""}` : ""}`} paint={diskPaint} more="Dots: copied at load" />
                 <div class="picture" ref={box}>
                     {memory.problem && <p class="problem">{memory.problem}</p>}
                     {width > 0 && diskRows.length > 0 && (
                         <Tracks
                             {...common}
+                            height={diskHeight}
+                            ruler
                             label="Model file by offset. Arrow keys step from tensor to tensor, Enter opens the memory view."
                             rows={diskRows}
                             lastOp={(_, unit) => heat?.tensors.last_op[unit.entry] ?? null}
@@ -79,39 +89,13 @@ export function MemoryBars() {
                 </div>
             </div>
             <div class="track">
-                <Side title="BUFFER" line={liveBytes ? bytes(liveBytes) : "nothing allocated"} more="live allocations" />
+                <Side title="BUFFER" line={liveBytes ? bytes(liveBytes) : "nothing allocated"} paint={livePaint} more="" />
                 <div class="picture">
                     {width > 0 && liveRows.length > 0 && (
-                        <Tracks {...common} label="Live buffers. Arrow keys step from one to the next, Enter opens the memory view." rows={liveRows} lastOp={() => null} onRegion={(row, begin, end) => selectRegion(row, new Map(), begin, end)} />
+                        <Tracks {...common} height={liveHeight} label="Live buffers. Arrow keys step from one to the next, Enter opens the memory view." rows={liveRows} lastOp={() => null} onRegion={(row, begin, end) => selectRegion(row, new Map(), begin, end)} />
                     )}
                 </div>
             </div>
-            <div class="track">
-                <div class="side" />
-                <BarLegend disk={diskPaint} live={livePaint} isCopied={disk?.entries.some((entry) => entry.copied) ?? false} />
-            </div>
         </section>
-    );
-}
-
-function BarLegend({ disk, live, isCopied }: { disk: Painted | null; live: Painted | null; isCopied: boolean }) {
-    return (
-        <div class="legend picture">
-            <span>
-                touches per byte: 1×
-                <i class="heat-scale" />
-                {[disk && `DISK ${disk.most}`, live && `BUFFER ${live.most}`].filter(Boolean).join(", ")}
-            </span>
-            <span>
-                <i class="swatch pattern-hatch" />
-                untouched
-            </span>
-            {isCopied && (
-                <span>
-                    <i class="swatch copied" />
-                    copied at load
-                </span>
-            )}
-        </div>
     );
 }

@@ -11,7 +11,8 @@ import { Canvas, canvasFont, textWithin, useWidth } from "./Canvas";
 import { pace, playing, speed, stopPlayback, togglePlayback, opShown } from "./playback";
 import { stepRange, stepsWord, stepWord } from "../step";
 
-const height = 46;
+const height = 38;
+const textHeight = 13;
 
 export interface Steps {
     rows: number;
@@ -58,17 +59,23 @@ export function stepToken(by: number): void {
 
 function drawStep(context: CanvasRenderingContext2D, steps: Steps, i: number, x: number, width: number, part: number, colours: Theme): void {
     const phase = phases[steps.phase[i]!];
-    const room = height - 16;
-    const bar = Math.max(2, part * room);
+    const room = height - textHeight;
+    const bar = Math.max(2, Math.min(1, part) * room);
     context.fillStyle = phase === "PROMPT" ? opFamily("ROPE").colour : phase === "MIXED" ? opFamily("ARGSORT").colour : phase === "WARMUP" ? colours.hatch : opFamily("ADD").colour;
     context.fillRect(x, room - bar, Math.max(1, width - (width > 3 ? 1 : 0)), bar);
+    if (part > 1) {
+        // Longer than the scale: the bar is cut, and looks it.
+        context.fillStyle = colours.surface;
+        context.fillRect(x, 4, width, 2);
+        context.fillRect(x, 8, width, 2);
+    }
     if (width < 22) return;
     context.font = canvasFont(11);
     context.textBaseline = "middle";
     context.fillStyle = colours.ink;
     const text = steps.texts[i];
     const label = phase === "PROMPT" ? `prompt ${text ? tokenText(text) : ""}` : text ? tokenText(text) : String(steps.first[i]);
-    textWithin(context, label, x + 2, height - 7, width - 5);
+    textWithin(context, label, x + 2, height - textHeight / 2 + 0.5, width - 5);
 }
 
 export function Scrubber() {
@@ -102,13 +109,14 @@ export function Scrubber() {
         const [low, high] = [Math.min(a, b), Math.max(a, b)];
         select({ tokens: [steps.first[low]!, steps.last[high]!] });
     };
-    const slowest = summary.value?.slowest_token?.token ?? -1;
     const draw = (context: CanvasRenderingContext2D, w: number, _h: number, colours: Theme) => {
         if (!steps || steps.rows === 0) return;
         const lengths = Array.from({ length: steps.rows }, (_, i) => (steps.end[i]! - steps.begin[i]!) / (steps.last[i]! - steps.first[i]! + 1));
         // The prompt takes far longer than a token: the scale is made for the tokens, and the prompt's bar is cut at the top.
         const usual = lengths.filter((_, i) => phases[steps.phase[i]!] === "GENERATE");
         const most = Math.max(1, ...(usual.length ? usual : lengths));
+        // The mark stands over the tallest bar that is to scale: the slowest of the generated tokens.
+        const slowest = usual.length > 1 ? lengths.findIndex((length, i) => length === most && phases[steps.phase[i]!] === "GENERATE") : -1;
         const each = w / steps.rows;
         let slowestAt = -1;
         for (let i = 0; i < steps.rows; i++) {
@@ -120,17 +128,17 @@ export function Scrubber() {
                 context.fillRect(x, 0, wide, height);
             }
             context.globalAlpha = chosen && !isChosen ? 0.45 : 1;
-            drawStep(context, steps, i, x, wide, Math.min(1, lengths[i]! / most), colours);
+            drawStep(context, steps, i, x, wide, lengths[i]! / most, colours);
             context.globalAlpha = 1;
             if (hover === i) {
                 context.strokeStyle = colours.accent;
                 context.strokeRect(x + 0.5, 0.5, Math.max(1, wide - 1), height - 1);
             }
-            if (steps.first[i]! <= slowest && steps.last[i]! >= slowest) slowestAt = x + wide / 2;
+            if (i === slowest) slowestAt = x + wide / 2;
         }
         if (slowestAt >= 0) drawSlowest(context, slowestAt, w, colours);
         context.fillStyle = colours.line;
-        context.fillRect(0, height - 16, w, 1);
+        context.fillRect(0, height - textHeight, w, 1);
     };
 
     const name = hover !== null && steps && hover < steps.rows ? `${stepName(steps, hover)}, ${time(steps.end[hover]! - steps.begin[hover]!)}` : null;
@@ -196,13 +204,19 @@ function drawSlowest(context: CanvasRenderingContext2D, x: number, width: number
     context.font = canvasFont(10, 600);
     context.fillStyle = colours.warn;
     context.textBaseline = "top";
-    const label = "▾ slowest";
+    const label = "slowest";
     const wide = context.measureText(label).width;
-    const left = Math.max(1, Math.min(width - wide - 1, x - 4));
+    // The arrow stands over the bar, the word beside it where there is room.
+    const left = x + 8 + wide <= width ? x + 7 : x - 7 - wide;
     context.fillStyle = colours.surface;
     context.globalAlpha = 0.85;
-    context.fillRect(left - 1, 0, wide + 2, 12);
+    context.fillRect(left - 1, 0, wide + 2, 11);
     context.globalAlpha = 1;
     context.fillStyle = colours.warn;
-    context.fillText(label, left, 1);
+    context.fillText(label, left, 0);
+    context.beginPath();
+    context.moveTo(x, 8);
+    context.lineTo(x - 5, 0);
+    context.lineTo(x + 5, 0);
+    context.fill();
 }

@@ -4,7 +4,7 @@ import type { ComponentType } from "preact";
 import type { OpAnswer } from "../api";
 import { ask, revision } from "../ask";
 import { registerKeys } from "../keys";
-import { clearSelection, current, experiment, experiments, here, isSelected, select, selection, summary, view, views, type View } from "../state";
+import { clearSelection, current, experiment, experiments, here, isSelected, missing, select, selection, summary, view, views, type View } from "../state";
 import { Announcer, announce } from "./Announce";
 import { Chips } from "./Chips";
 import { Drawer } from "./Drawer";
@@ -14,7 +14,8 @@ import { loadSummary } from "./live";
 import { MemoryBars } from "./MemoryBars";
 import { stopPlayback } from "./playback";
 import { Scrubber } from "./Scrubber";
-import { EmptyRecording, NothingRecorded, Notices, Refused } from "./States";
+import { Search, searching } from "./Search";
+import { EmptyRecording, NothingRecorded, Notices, Refused, Unknown } from "./States";
 
 // From the selected op to one beside it.
 async function walk(to: (op: OpAnswer) => { run: number; node: number } | null | undefined): Promise<void> {
@@ -46,7 +47,7 @@ function keysOfThePage(toggleHelp: () => void) {
         Period: () => void walk((op) => op.next),
         BracketLeft: () => void walk((op) => (op.producers.length ? { run: op.run, node: op.producers[0]! } : null)),
         BracketRight: () => void walk((op) => (op.consumers.length ? { run: op.run, node: op.consumers[0]! } : null)),
-        Slash: () => (document.querySelector<HTMLElement>("main input[type=search]") ?? document.querySelector<HTMLElement>("main input"))?.focus(),
+        Slash: () => (searching.value = true),
     };
 }
 
@@ -58,6 +59,11 @@ function go(name: View): void {
 function Tabs() {
     return (
         <nav class="tabs">
+            <select class="view-choice" aria-label="View" value={view.value} onChange={(event) => go(event.currentTarget.value as View)}>
+                {views.map((name) => (
+                    <option>{name}</option>
+                ))}
+            </select>
             <div role="tablist" aria-label="Views" class="tablist">
                 {views.map((name, i) => (
                     <button
@@ -82,9 +88,16 @@ function Tabs() {
                     </button>
                 ))}
             </div>
-            <span class="hint">
-                drag to select, <kbd>?</kbd> for keys
-            </span>
+            <button type="button" class="find" onClick={() => (searching.value = true)} title="Search ops, tensors, layers, tokens and experts (Ctrl+K or /)">
+                Search <kbd aria-hidden="true">/</kbd>
+            </button>
+            {isSelected() ? (
+                <Chips />
+            ) : (
+                <span class="hint">
+                    drag to select, <kbd>?</kbd> for keys
+                </span>
+            )}
         </nav>
     );
 }
@@ -111,7 +124,9 @@ export function Shell({ components }: { components: Record<View, ComponentType> 
             </a>
             <Header onHelp={() => setHelpOpen(true)} />
             <Notices />
-            {one?.error ? (
+            {missing.value !== null ? (
+                <Unknown />
+            ) : one?.error ? (
                 <Refused sentence={one.error} />
             ) : isEmpty ? (
                 <EmptyRecording />
@@ -120,7 +135,6 @@ export function Shell({ components }: { components: Record<View, ComponentType> 
                     {view.value !== "memory" && <MemoryBars />}
                     <Scrubber />
                     <Tabs />
-                    <Chips />
                     <div class="work">
                         <main>
                             <div id="view" role="tabpanel" aria-labelledby={`tab-${view.value}`} tabIndex={-1}>
@@ -131,6 +145,7 @@ export function Shell({ components }: { components: Record<View, ComponentType> 
                     </div>
                 </>
             )}
+            <Search />
             <Help isOpen={isHelpOpen} onClose={() => setHelpOpen(false)} />
             <Announcer />
         </>

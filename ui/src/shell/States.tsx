@@ -1,7 +1,7 @@
 // What the page says when there is nothing to show, or not all of it.
 import { refresh, serverGone } from "../ask";
 import { plural } from "../format";
-import { experiments, missing, summary } from "../state";
+import { experiments, missing, show, summary } from "../state";
 
 export function NothingRecorded() {
     return (
@@ -41,6 +41,27 @@ export function Refused({ sentence }: { sentence: string }) {
     );
 }
 
+// A link to what is not here: nothing else is put in its place.
+export function Unknown() {
+    return (
+        <main class="centre">
+            <h1>This experiment is not here</h1>
+            <p role="alert">
+                The address asks for experiment <code>{missing.value}</code>, which this page does not show. It has:
+            </p>
+            <ul>
+                {experiments.value.map((one) => (
+                    <li>
+                        <button type="button" class="link" onClick={() => show(one.index)}>
+                            Show {one.name}
+                        </button>
+                    </li>
+                ))}
+            </ul>
+        </main>
+    );
+}
+
 export function Notices() {
     const about = summary.value;
     return (
@@ -50,17 +71,6 @@ export function Notices() {
                     <span>The server does not answer. What you see stays; the page asks again by itself.</span>
                     <button type="button" onClick={refresh}>
                         Try now
-                    </button>
-                </div>
-            )}
-            {missing.value && (
-                <div class="notice" role="alert">
-                    <span>
-                        The address asks for experiment {missing.value}, which this server does not show. It shows{" "}
-                        {experiments.value.map((one) => one.name).join(", ")}.
-                    </span>
-                    <button type="button" onClick={() => (missing.value = null)}>
-                        Show {experiments.value[0]?.name}
                     </button>
                 </div>
             )}

@@ -1,15 +1,15 @@
-// Playback over the memory bars: the tokens one after the other, or the ops inside a token and then those of the next.
+// Playback: the tokens one after the other, or the ops inside a token and then those of the next. It moves the selection, so every view goes with it.
 import { signal } from "@preact/signals";
-import type { LogAnswer, LogRow, ModelMap } from "../api";
+import type { LogAnswer, OpAnswer } from "../api";
 import { ask } from "../ask";
-import { here, select, selection, summary } from "../state";
+import { here, moving, select, selection, summary } from "../state";
 import { announce } from "./Announce";
 
 export const playing = signal(false);
 export const pace = signal<"tokens" | "ops">("tokens");
 export const speed = signal(1);
-// Names of the tensors and buffers that the op shown right now touches.
-export const marked = signal<Set<string>>(new Set());
+// The op that playback has come to; null: it does not play ops.
+export const played = signal<{ run: number; node: number } | null>(null);
 export const opShown = signal<string | null>(null);
 
 const tokenPause = 700;
@@ -25,9 +25,9 @@ export function togglePlayback(): void {
 
 export function stopPlayback(): void {
     turn++;
-    playing.value = false;
+    playing.value = moving.value = false;
     opShown.value = null;
-    marked.value = new Set();
+    played.value = null;
 }
 
 const wait = (milliseconds: number) => new Promise((resolve) => setTimeout(resolve, milliseconds / speed.value));
@@ -36,6 +36,7 @@ async function play(mine: number): Promise<void> {
     const last = (summary.value?.tokens ?? 0) - 1;
     if (last < 0) return;
     playing.value = true;
+    moving.value = pace.value === "ops";
     const chosen = selection.value.tokens;
     const isOne = chosen !== null && chosen[0] === chosen[1];
     // A range is played within its bounds; one token is where to begin.
@@ -50,27 +51,26 @@ async function play(mine: number): Promise<void> {
     } catch (problem) {
         announce(problem instanceof Error ? problem.message : String(problem));
     }
-    if (mine === turn) stopPlayback();
+    if (mine !== turn) return;
+    stopPlayback();
+    select({ op: null });
 }
 
 async function playOps(token: number, mine: number): Promise<void> {
-    const map = await ask<ModelMap>(here("map"));
     for (let from = 0; mine === turn; from += pageRows) {
         const page = await ask<LogAnswer>(here("log", { from, count: pageRows, tokens: `${token}..${token}` }));
         for (const row of page.ops) {
             if (mine !== turn) return;
-            marked.value = new Set(touchedBy(row, map));
+            if (row.fused_with !== null) continue;
+            // Its bytes, experts and all, are known before it is shown: views that ask for them find them answered.
+            await ask<OpAnswer>(here("op", { run: row.run, node: row.node })).catch(() => null);
+            if (mine !== turn) return;
+            const op = { run: row.run, node: row.node };
+            played.value = op;
             opShown.value = `${row.op} ${row.name}`;
+            select({ op });
             await wait(opPause);
         }
         if (page.ops.length === 0 || from + page.ops.length >= (page.total ?? 0)) return;
     }
-}
-
-function touchedBy(row: LogRow, map: ModelMap): string[] {
-    const where = row.file_offset;
-    if (where === null) return row.buffer === null ? [] : [`buffer ${row.buffer}`];
-    const { file_offset, bytes, name, kind } = map.tensors;
-    const i = file_offset.findIndex((at, k) => where >= at && where < at + bytes[k]!);
-    return i < 0 ? [] : [name[i] ?? kind[i]!];
 }

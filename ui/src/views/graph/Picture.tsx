@@ -63,7 +63,7 @@ export function Picture({ graph, made }: { graph: Told; made: Blocks }) {
     const { width, total } = placed;
     return (
         <>
-            <Bar graph={graph} made={made} found={found} row={row} press={press} fit={() => fit(box.current, placed)} />
+            <Bar graph={graph} made={made} found={found} row={row} press={press} fit={() => fit(box.current, made)} />
             <div
                 class="graph-scroll"
                 ref={box}

@@ -5,8 +5,8 @@ import { announce } from "../../shell/Announce";
 import type { Blocks } from "./blocks";
 import { NODE_WIDTH } from "./layout-size";
 import { layoutOf } from "./layouts";
-import { HEADER, type Placed } from "./place";
-import { expanded, scale, setOpen, zoomBy, type Told } from "./state";
+import { HEADER, place, type Placed } from "./place";
+import { expanded, leastScale, scale, setOpen, zoomBy, type Told } from "./state";
 
 export function zoomWheel(event: WheelEvent) {
     if (!event.ctrlKey) return;
@@ -14,9 +14,12 @@ export function zoomWheel(event: WheelEvent) {
     zoomBy(Math.exp(-event.deltaY / 300));
 }
 
-export function fit(box: HTMLElement | null, placed: Placed) {
+// All layers at once: closed, and as small as that needs.
+export function fit(box: HTMLElement | null, made: Blocks) {
     if (!box) return;
-    scale.value = Math.min(1, Math.max(0.1, Math.min((box.clientWidth - 4) / placed.width, (box.clientHeight - 4) / Math.max(1, placed.total))));
+    expanded.value = new Set();
+    const closed = place(made.blocks, () => false, layoutOf);
+    scale.value = Math.min(1, Math.max(leastScale, Math.min((box.clientWidth - 4) / closed.width, (box.clientHeight - 20) / Math.max(1, closed.total))));
     box.scrollTo(0, 0);
 }
 
@@ -83,7 +86,7 @@ export function useGraphKeys(
                 scale.value = 1;
                 document.getElementById(`node-${state.current.row}`)?.scrollIntoView({ block: "center", inline: "center" });
             },
-            Digit0: () => fit(box.current, state.current.placed),
+            Digit0: () => fit(box.current, state.current.made),
         });
     }, []);
 }

@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 import type { Block } from "./blocks";
-import { between, edgePath, GAP, HEADER, PENDING, place } from "./place";
+import { between, CLOSED_GAP, edgePath, GAP, HEADER, PENDING, place } from "./place";
 
 const blocks = ["a", "b", "c"].map((key) => ({ key, shape: { signature: key } }) as unknown as Block);
 const layout = { width: 900, height: 300 } as never;
@@ -11,8 +11,8 @@ test("what is expanded moves what is below it, and nothing above", () => {
         () => false,
         () => undefined,
     );
-    expect(closed.top).toEqual([0, HEADER + GAP, 2 * (HEADER + GAP)]);
-    expect(closed.total).toBe(3 * HEADER + 2 * GAP);
+    expect(closed.top).toEqual([0, HEADER + CLOSED_GAP, 2 * (HEADER + CLOSED_GAP)]);
+    expect(closed.total).toBe(3 * HEADER + 2 * CLOSED_GAP);
     const open = place(
         blocks,
         (b) => b.key === "b",
@@ -36,7 +36,7 @@ test("only blocks in sight", () => {
         () => undefined,
     );
     expect(between(placed, 0, 10)).toEqual([0, 1]);
-    expect(between(placed, HEADER + 1, HEADER + GAP + 1)).toEqual([1, 2]);
+    expect(between(placed, HEADER + 1, HEADER + CLOSED_GAP + 1)).toEqual([1, 2]);
     expect(between(placed, 1e6, 2e6)).toEqual([3, 3]);
 });
 

@@ -4,6 +4,7 @@ import type { Layout } from "./layout";
 
 export const HEADER = 36,
     GAP = 20,
+    CLOSED_GAP = 6, // between two closed blocks
     PENDING = 64,
     LEAST_WIDTH = 640;
 
@@ -20,14 +21,16 @@ export function place(blocks: readonly Block[], isExpanded: (block: Block) => bo
     const width = Math.max(LEAST_WIDTH, ...insides.map((layout) => layout?.width ?? 0));
     const placed: Placed = { top: [], height: [], inset: [], width, total: 0 };
     let y = 0;
-    for (const layout of insides) {
+    let gap = 0;
+    insides.forEach((layout, i) => {
         const height = HEADER + (layout === undefined ? 0 : layout === null ? PENDING : layout.height);
         placed.top.push(y);
         placed.height.push(height);
         placed.inset.push(layout ? (width - layout.width) / 2 : 0);
-        y += height + GAP;
-    }
-    placed.total = Math.max(0, y - GAP);
+        gap = layout === undefined && insides[i + 1] === undefined ? CLOSED_GAP : GAP;
+        y += height + gap;
+    });
+    placed.total = Math.max(0, y - gap);
     return placed;
 }
 

@@ -1,11 +1,13 @@
 // What the graph view shows, kept while one looks at other views.
 import { signal } from "@preact/signals";
 import type { GraphAnswer } from "../../api";
+import { shape } from "../../format";
 import { states, type Graph } from "./blocks";
 
 export const expanded = signal<ReadonlySet<string>>(new Set());
 export const withViews = signal(false);
 export const scale = signal(1);
+export const leastScale = 0.04;
 export const text = signal("");
 // A node that was not computed by itself has no card; it is shown as selected together with the op that stands for it.
 export const standsFor = signal<{ run: number; row: number; node: number } | null>(null);
@@ -33,6 +35,7 @@ export function told(answer: GraphAnswer): Told {
         target: edges.map((edge) => edge.node),
         ops,
         names: nodes.map((node) => node.name),
+        shapes: nodes.map((node) => `${node.type ?? ""} ${shape(node.shape)}`.trim()),
         leaves,
         token: answer.token ?? 0,
         run,
@@ -62,5 +65,5 @@ export function setOpen(keys: Iterable<string>, open: boolean) {
 }
 
 export function zoomBy(factor: number) {
-    scale.value = Math.min(3, Math.max(0.1, scale.value * factor));
+    scale.value = Math.min(3, Math.max(leastScale, scale.value * factor));
 }

@@ -2,12 +2,11 @@
 import { useEffect, useState } from "preact/hooks";
 import { bytes, time } from "../../format";
 import { select, selection, summary } from "../../state";
-import { logExtras } from "./extras";
+import { logSource } from "./extras";
 import { parseRange, rangeText } from "./filter";
 
 export function FilterBar({ ops }: { ops: string[] }) {
     const chosen = selection.value;
-    const extras = logExtras.value;
     const last = Math.max(0, (summary.value?.tokens ?? 1) - 1);
     const layers = summary.value?.model?.layers ?? 0;
     return (
@@ -63,8 +62,8 @@ export function FilterBar({ ops }: { ops: string[] }) {
             <label>
                 source{" "}
                 <select
-                    value={extras.source ?? ""}
-                    onChange={(event) => (logExtras.value = { ...extras, source: event.currentTarget.value || null })}
+                    value={logSource.value ?? ""}
+                    onChange={(event) => (logSource.value = event.currentTarget.value || null)}
                 >
                     <option value="">any</option>
                     <option>DISK</option>
@@ -72,17 +71,15 @@ export function FilterBar({ ops }: { ops: string[] }) {
                 </select>
             </label>
             <label>
-                thread{" "}
+                lane{" "}
                 <select
-                    value={extras.thread === null ? "" : String(extras.thread)}
-                    onChange={(event) =>
-                        (logExtras.value = { ...extras, thread: event.currentTarget.value === "" ? null : Number(event.currentTarget.value) })
-                    }
+                    value={chosen.lane === null ? "" : String(chosen.lane)}
+                    onChange={(event) => select({ lane: event.currentTarget.value === "" ? null : Number(event.currentTarget.value) })}
                 >
                     <option value="">all</option>
-                    {Array.from({ length: summary.value?.threads ?? 0 }, (_, i) => (
-                        <option value={String(i)} key={i}>
-                            {i}
+                    {(summary.value?.lanes ?? []).map((one) => (
+                        <option value={String(one.lane)} key={one.lane}>
+                            {one.label}
                         </option>
                     ))}
                 </select>

@@ -6,7 +6,7 @@ import { count, roughly } from "../../format";
 import { announce } from "../../shell/Announce";
 import { here, select, selection } from "../../state";
 import { download, toCsv } from "../statistics/csv";
-import { logExtras } from "./extras";
+import { logSort, logSource, threadOfLane } from "./extras";
 import { Chips, FilterBar } from "./FilterBar";
 import { filterQuery, sortQuery, type Sort } from "./filter";
 import { Pages } from "./pages";
@@ -15,8 +15,9 @@ import "./log.css";
 
 export function LogTable({ compact = false }: { compact?: boolean }) {
     const rowHeight = compact ? 20 : 24;
-    const [sort, setSort] = useState<Sort | null>(null);
-    const query = filterQuery({ ...selection.value, ...logExtras.value });
+    const sort = logSort.value;
+    const setSort = (next: Sort | null) => (logSort.value = next);
+    const query = filterQuery({ ...selection.value, source: logSource.value, thread: threadOfLane() });
     const { pages, version } = usePages(here("log"), query + sortQuery(sort));
     const ops = useMemo(() => new Set<string>(), []);
     return (
@@ -80,8 +81,8 @@ function Count({ pages, filtered }: { pages: Pages; version: number; filtered: b
             </span>
         );
     const clear = () => {
-        select({ tokens: null, layer: null, tensor: null, opType: null, region: null, buffer: null, time: null });
-        logExtras.value = { source: null, thread: null };
+        select({ tokens: null, layer: null, tensor: null, opType: null, region: null, buffer: null, expert: null, lane: null, time: null });
+        logSource.value = null;
     };
     return (
         <button type="button" class="log-chip log-count" data-total={total} data-of={of} onClick={clear} title="Take all filters back">

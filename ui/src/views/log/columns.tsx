@@ -26,15 +26,15 @@ function place(row: LogRow): string {
 }
 
 export const columns: readonly LogColumn[] = [
-    { key: "row", title: "#", hint: "row, in the order of execution", width: "5.5rem", numeric: true, show: (r) => count(r.row) },
-    { key: "begin_ns", title: "time", hint: "since the experiment's start", width: "6.5rem", numeric: true, show: (r) => moment(r.begin_ns) },
-    { key: "token", title: "token", hint: "token step", width: "4rem", numeric: true, show: (r) => r.token ?? "–" },
-    { key: "phase", title: "phase", hint: "prompt or generated token", width: "5.5rem", show: (r) => r.phase.toLowerCase() },
+    { key: "row", title: "#", hint: "row, in the order of execution", width: "4.5rem", numeric: true, show: (r) => count(r.row) },
+    { key: "begin_ns", title: "time", hint: "since the experiment's start", width: "6.3rem", numeric: true, show: (r) => moment(r.begin_ns) },
+    { key: "token", title: "token", hint: "token step", width: "3.3rem", numeric: true, show: (r) => r.token ?? "–" },
+    { key: "phase", title: "phase", hint: "prompt or generated token", width: "5rem", show: (r) => r.phase.toLowerCase() },
     {
         key: "op",
         title: "op",
         hint: "ggml's name of the operation",
-        width: "9.5rem",
+        width: "8.6rem",
         show: (r) => (
             <>
                 <i class={`swatch pattern-${opFamily(r.op).pattern}`} style={{ "--swatch": opFamily(r.op).colour }} />
@@ -42,23 +42,23 @@ export const columns: readonly LogColumn[] = [
             </>
         ),
     },
-    { key: "name", title: "tensor", hint: "the result", width: "minmax(10rem, 1fr)", show: (r) => r.name },
-    { key: "layer", title: "layer", hint: "of the model", width: "4rem", numeric: true, show: (r) => r.layer ?? "–" },
-    { key: "threads", title: "threads", hint: "that took part", width: "5rem", numeric: true, show: (r) => r.threads },
-    { key: "bytes_read", title: "read", hint: "bytes", width: "5.5rem", numeric: true, descendingFirst: true, show: (r) => bytes(r.bytes_read) },
-    { key: "bytes_written", title: "written", hint: "bytes", width: "5.5rem", numeric: true, descendingFirst: true, show: (r) => bytes(r.bytes_written) },
+    { key: "name", title: "tensor", hint: "the result", width: "minmax(8rem, 1fr)", show: (r) => r.name },
+    { key: "layer", title: "layer", hint: "of the model", width: "3.2rem", numeric: true, show: (r) => r.layer ?? "–" },
+    { key: "threads", title: "threads", hint: "that took part", width: "4rem", numeric: true, show: (r) => r.threads },
+    { key: "bytes_read", title: "read", hint: "bytes", width: "5rem", numeric: true, descendingFirst: true, show: (r) => bytes(r.bytes_read) },
+    { key: "bytes_written", title: "written", hint: "bytes", width: "5rem", numeric: true, descendingFirst: true, show: (r) => bytes(r.bytes_written) },
     {
         key: "source",
         title: "source",
         hint: "where its main operand lies: DISK and the offset in the file, or BUFFER and its number",
-        width: "9.5rem",
+        width: "8.4rem",
         show: place,
     },
     {
         key: "duration_ns",
         title: "duration",
         hint: "first begin to last end; fused: computed together with the row above, which has the time",
-        width: "6rem",
+        width: "5.2rem",
         numeric: true,
         descendingFirst: true,
         show: (r) => took(r, r.duration_ns),
@@ -67,7 +67,7 @@ export const columns: readonly LogColumn[] = [
         key: "wait_ns",
         title: "wait",
         hint: "at barriers, summed over threads",
-        width: "6rem",
+        width: "5.2rem",
         numeric: true,
         descendingFirst: true,
         show: (r) => (r.fused_with !== null || r.wait_ns === null ? "–" : time(r.wait_ns)),

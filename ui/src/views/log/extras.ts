@@ -1,9 +1,18 @@
-// What only the log can be filtered by, beside the selection that all views share.
-import { signal } from "@preact/signals";
+// What only the log has, beside the selection that all views share: both are in the address.
+import { kept, selection, summary } from "../../state";
+import type { Sort } from "./filter";
 
-export interface Extras {
-    source: string | null; // DISK or BUFFER
-    thread: number | null;
+const sources = ["DISK", "BUFFER"] as const;
+export const logSource = kept<string | null>("source", null, { write: String, read: (text) => sources.find((one) => one === text) });
+
+// "duration_ns", or "-duration_ns" for the largest first.
+export const logSort = kept<Sort | null>("sort", null, {
+    write: (sort) => (sort ? `${sort.descending ? "-" : ""}${sort.column}` : ""),
+    read: (text) => (/^-?[a-z_]+$/.test(text) ? { column: text.replace("-", ""), descending: text.startsWith("-") } : undefined),
+});
+
+// The thread of the selected lane.
+export function threadOfLane(): number | null {
+    const { lane } = selection.value;
+    return lane === null ? null : (summary.value?.lanes.find((one) => one.lane === lane)?.thread ?? null);
 }
-
-export const logExtras = signal<Extras>({ source: null, thread: null });

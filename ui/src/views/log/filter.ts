@@ -10,6 +10,7 @@ export interface Filter {
     time: [number, number] | null;
     source: string | null; // DISK or BUFFER
     thread: number | null;
+    expert: number | null;
 }
 
 export interface Sort {
@@ -28,6 +29,7 @@ export function filterQuery(filter: Filter): string {
     if (filter.region) parts.push(["region", `${filter.region.file}:${Math.floor(filter.region.begin)}..${Math.ceil(filter.region.end)}`]);
     if (filter.buffer !== null) parts.push(["buffer", filter.buffer]);
     if (filter.thread !== null) parts.push(["thread", filter.thread]);
+    if (filter.expert !== null) parts.push(["expert", filter.expert]);
     if (filter.time) parts.push(["since", Math.floor(filter.time[0])], ["until", Math.ceil(filter.time[1])]);
     return parts.map(([key, value]) => `&${key}=${encodeURIComponent(value)}`).join("");
 }

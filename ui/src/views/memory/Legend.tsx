@@ -1,11 +1,15 @@
 // What the colours of the memory view mean, and its switches.
+import { bytes, count, share } from "../../format";
 import { ofBytes } from "../../shell/Header";
 import { selection } from "../../state";
-import type { Memory } from "./data";
-import type { Layer } from "./model";
+import { copiedOf, type Memory, shownLayer, shownSide } from "./data";
+import { pinColour } from "./around";
+import type { Layer, Side } from "./model";
+import type { Pins } from "./pins";
 
-const layers: { layer: Layer; name: string; explanation: string }[] = [
+const names: { layer: Layer; name: string; explanation: string }[] = [
     { layer: "addressed", name: "addressed by ops", explanation: "the bytes that the ops of the selected tokens read by their operands" },
+    { layer: "order", name: "order", explanation: "when ops touched the bytes last, from the first to the last of the selected tokens" },
     { layer: "pages", name: "pages really touched", explanation: "the pages that the processor really touched, by page truth" },
     { layer: "faults", name: "faulted", explanation: "where page faults happened" },
 ];
@@ -13,7 +17,7 @@ const layers: { layer: Layer; name: string; explanation: string }[] = [
 export function Legend(properties: {
     data: Memory;
     layer: Layer;
-    onLayer(layer: Layer): void;
+    pins: Pins | null;
     isDistorted: boolean;
     trueScale: boolean;
     onScale(): void;
@@ -23,7 +27,8 @@ export function Legend(properties: {
     onFull(): void;
 }) {
     const { data, layer } = properties;
-    const has = { addressed: true, pages: Boolean(data.heat?.pages), faults: Boolean(data.heat?.faults) };
+    const copies = data.map && copiedOf(data.map);
+    const has = { addressed: true, order: true, pages: Boolean(data.heat?.pages), faults: Boolean(data.heat?.faults) };
     return (
         <>
             <div class="legend">
@@ -31,18 +36,18 @@ export function Legend(properties: {
                     {data.heat ? `${ofBytes(data.heat.model.bytes_touched, data.heat.model.bytes)} touched` : "counting…"}
                     {selection.value.tokens ? " by the selected tokens" : ""}
                 </b>
-                {layers
-                    .filter((one) => has[one.layer] || one.layer === "addressed")
+                {names
+                    .filter((one) => has[one.layer])
                     .map((one) => (
                         <label title={one.explanation}>
-                            <input type="radio" name="layer" checked={layer === one.layer} onChange={() => properties.onLayer(one.layer)} /> {one.name}
+                            <input type="radio" name="layer" checked={layer === one.layer} onChange={() => (shownLayer.value = one.layer)} /> {one.name}
                         </label>
                     ))}
                 {data.diskPaint && (
                     <span>
                         DISK {data.diskPaint.least}
                         <i class="heat-scale" />
-                        {data.diskPaint.most} <span class="unseen">{data.diskPaint.meaning}</span>
+                        {data.diskPaint.most} <span class="quiet">&nbsp;{data.diskPaint.meaning}</span>
                     </span>
                 )}
                 {data.livePaint && (
@@ -55,10 +60,24 @@ export function Legend(properties: {
                 <span>
                     <i class="swatch pattern-hatch" /> untouched
                 </span>
-                {data.disk?.entries.some((entry) => entry.copied) && (
+                {properties.pins && (
                     <span>
-                        <i class="swatch copied" /> copied at load
+                        <i class="swatch" style={{ "--swatch": pinColour }} /> kept with {bytes(properties.pins.memory)} ({count(properties.pins.parts.size)} parts)
                     </span>
+                )}
+                {copies && copies.copied > 0 && (
+                    <>
+                        <span>
+                            <i class="swatch copied" /> copied at load: {share(copies.copied, copies.bytes)} of the weights
+                        </span>
+                        <label title="Ops read the copies, which lie in a buffer: that is where they count, or in the file that they were copied from">
+                            show copied weights{" "}
+                            <select value={shownSide.value} onChange={(event) => (shownSide.value = event.currentTarget.value as Side)}>
+                                <option value="lie">where the bytes lie</option>
+                                <option value="from">where they came from</option>
+                            </select>
+                        </label>
+                    </>
                 )}
             </div>
             {properties.isDistorted && <span class="badge">not to scale</span>}

@@ -5,12 +5,14 @@ import { bytes, count, plural, shape } from "../../format";
 import { Canvas, canvasFont } from "../../shell/Canvas";
 import { drawRow } from "./draw";
 import { byteAt, layout, pixelOf, type Unit, unitAt } from "./layout";
+import { axisOf } from "./marks";
 import type { Row } from "./Tracks";
 
 const reach = 20;
 const power = 8;
 const width = 2 * reach * power;
 const height = 46;
+const apart = 56; // from the pointer
 
 // The units between two bytes, those at the ends cut.
 function between(units: readonly Unit[], begin: number, end: number): Unit[] {
@@ -37,9 +39,12 @@ export function Lens({ spot, lastOp, note }: { spot: Spot; lastOp: string | null
     const [place, setPlace] = useState({ left: -9999, top: 0 });
     useLayoutEffect(() => {
         const size = box.current!.getBoundingClientRect();
-        const left = Math.max(4, Math.min(spot.clientX - size.width / 2, window.innerWidth - size.width - 4));
-        const below = spot.clientY + 10;
-        setPlace({ left, top: below + size.height > window.innerHeight ? Math.max(4, spot.above - size.height - 10) : below });
+        // Beside the pointer, so that what lies above and below it stays in sight; on narrow pages there is only above or below.
+        const aside = spot.clientX + apart + size.width <= window.innerWidth - 4 ? spot.clientX + apart : spot.clientX - apart - size.width;
+        const middle = Math.max(4, Math.min((spot.above + spot.clientY - size.height) / 2, window.innerHeight - size.height - 4));
+        const below = spot.clientY + 28;
+        if (aside >= 4) setPlace({ left: aside, top: middle });
+        else setPlace({ left: Math.max(4, (window.innerWidth - size.width) / 2), top: below + size.height > window.innerHeight ? Math.max(4, spot.above - size.height - 28) : below });
     }, [spot.clientX, spot.clientY, spot.unit]);
 
     const { row } = spot;
@@ -48,7 +53,7 @@ export function Lens({ spot, lastOp, note }: { spot: Spot; lastOp: string | null
     const near = between(row.track.units, byteAt(row.track.units, row.cells, spot.x - reach), byteAt(row.track.units, row.cells, spot.x + reach) + 1);
     const { cells } = layout(near, width);
     const touched = row.painted.reads(unit);
-    const offset = spot.byte - unit.begin + (entry.offset + (unit.expert < 0 ? 0 : unit.begin - firstOf(row.track.units, spot.unit)));
+    const offset = spot.byte - axisOf(row.track.units, unit) + entry.offset;
     return (
         <div class="float lens" ref={box} style={{ left: `${place.left}px`, top: `${place.top}px` }} role="tooltip">
             <Canvas
@@ -57,7 +62,7 @@ export function Lens({ spot, lastOp, note }: { spot: Spot; lastOp: string | null
                 label="magnified eight times"
                 tabIndex={-1}
                 draw={(context, _w, _h, colours) => {
-                    drawRow(context, { units: near, cells, entries: row.entries, paint: row.painted.paint }, { x: 0, y: 10, width, height: height - 10 }, 0, colours);
+                    drawRow(context, { units: near, cells, entries: row.entries, painted: row.painted }, { x: 0, y: 10, width, height: height - 10 }, 0, colours);
                     const x = pixelOf(near, cells, spot.byte);
                     context.fillStyle = colours.ink;
                     context.beginPath();
@@ -85,16 +90,10 @@ export function Lens({ spot, lastOp, note }: { spot: Spot; lastOp: string | null
                 <Line name="touches">{touched.bytes > 0 ? `${plural(touched.reads, entry.buffer === null ? "read" : "access", entry.buffer === null ? "reads" : "accesses")}, ${bytes(touched.bytes)}` : "none"}</Line>
                 {lastOp && <Line name="last op">{lastOp}</Line>}
                 {note && <Line name="pages">{note}</Line>}
-                {entry.copied && <Line name="place">copied into memory at load</Line>}
+                {entry.copied && <Line name="place">copied into memory at load, ops read the copy</Line>}
             </dl>
         </div>
     );
-}
-
-// Where the tensor of an expert begins on the axis.
-function firstOf(units: readonly Unit[], i: number): number {
-    while (i > 0 && units[i - 1]!.entry === units[i]!.entry) i--;
-    return units[i]!.begin;
 }
 
 function Line({ name, children }: { name: string; children: string }) {

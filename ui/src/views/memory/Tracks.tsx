@@ -9,6 +9,7 @@ import { drawBand, drawHeader, drawMarks, drawName, drawOutline, drawRuler, head
 import { drawRow } from "./draw";
 import { byteAt, type Cell, cellAt, layout, pixelOf, type Unit, unitAt } from "./layout";
 import { Lens, type Spot } from "./Lens";
+import { axisOf, type Mark } from "./marks";
 import type { Entry, Painted, Track } from "./model";
 
 export interface RowPlan {
@@ -34,10 +35,10 @@ export interface TracksProperties {
     zoom: number;
     pan: number; // pixels of the zoomed row that lie left of the window
     trueScale: boolean;
-    marked: Set<string>; // names of tensors that are drawn with an outline: playback
+    marks: readonly Mark[]; // the bytes of the selected op
+    pins?: ReadonlySet<string>; // what a budget would keep: "name" or "name expert"
     lastOp(row: RowPlan, unit: Unit): string | null;
-    note?(row: RowPlan, unit: Unit): string | null;
-    onPick(row: RowPlan, unit: Unit): void;
+      onPick(row: RowPlan, unit: Unit): void;
     onRegion(row: RowPlan, begin: number, end: number): void;
     onName?(row: RowPlan): void; // its name in the gutter was pressed
     onZoom?(factor: number, at: number): void; // at: pixels from the window's left edge
@@ -71,6 +72,11 @@ export function useRows(plans: RowPlan[], width: number, trueScale: boolean): Ro
     );
 }
 
+// Where a unit begins in its file or buffer: experts lie one behind the other.
+export function offsetOf(row: RowPlan, unit: Unit): number {
+    return row.entries[unit.entry]!.offset + unit.begin - axisOf(row.track.units, unit);
+}
+
 export function describe(row: RowPlan, unit: Unit): string {
     const entry = row.entries[unit.entry]!;
     const touched = row.painted.reads(unit);
@@ -79,7 +85,7 @@ export function describe(row: RowPlan, unit: Unit): string {
         entry.type,
         entry.layer >= 0 ? `layer ${entry.layer}` : "",
         bytes(unit.end - unit.begin),
-        `offset ${count(entry.offset)}`,
+        `offset ${count(offsetOf(row, unit))}`,
         touched.bytes > 0 ? plural(touched.reads, "touch", "touches") : "not touched",
         entry.copied ? "copied at load" : "",
     ];
@@ -205,8 +211,10 @@ export function Tracks(properties: TracksProperties) {
         else if (event.code === "End") go(at.row, Infinity, canvas);
         else if (event.code === "Enter" && !properties.onEnter && cursor) properties.onPick(rows[cursor.row]!, rows[cursor.row]!.track.units[cursor.unit]!);
         else if (event.code === "Enter" && properties.onEnter) properties.onEnter();
-        else if (event.code === "Escape" && aim.peek()) hide();
-        else return;
+        else {
+            if (event.code === "Escape") hide(); // and what is selected goes with the same press
+            return;
+        }
         event.preventDefault();
     };
 
@@ -216,8 +224,8 @@ export function Tracks(properties: TracksProperties) {
             const height = row.height - (properties.ruler ? rulerHeight : 0) - (rows.length > 1 ? 2 : 0);
             const box = { x: gutter, y: row.top, width: w - gutter, height };
             if (gutter > 0) drawName(context, row, gutter, colours);
-            drawRow(context, { units: row.track.units, cells: row.cells, entries: row.entries, paint: row.painted.paint }, box, pan, colours);
-            drawMarks(context, row, box, pan, colours, properties.marked);
+            drawRow(context, { units: row.track.units, cells: row.cells, entries: row.entries, painted: row.painted }, box, pan, colours);
+            drawMarks(context, row, box, pan, colours, properties.marks, properties.pins);
             if (properties.ruler) drawRuler(context, row, { ...box, y: row.top + height, height: rulerHeight }, pan, colours);
             if (drag && !drag.pans && drag.row.track.key === row.track.key && Math.abs(drag.from - drag.to) >= 4)
                 drawBand(context, { x: gutter - pan + Math.min(drag.from, drag.to), y: row.top, width: Math.abs(drag.from - drag.to), height }, colours);
@@ -246,16 +254,16 @@ export function Tracks(properties: TracksProperties) {
                 onKeyDown={key}
                 onBlur={hide}
             />
-            {!drag && <LensOver aim={aim} spotOf={spotOf} lastOp={properties.lastOp} note={properties.note} />}
+            {!drag && <LensOver aim={aim} spotOf={spotOf} lastOp={properties.lastOp} />}
         </>
     );
 }
 
-function LensOver({ aim, spotOf, lastOp, note }: { aim: Signal<Aim | null>; spotOf(aim: Aim): Spot | null } & Pick<TracksProperties, "lastOp" | "note">) {
+function LensOver({ aim, spotOf, lastOp }: { aim: Signal<Aim | null>; spotOf(aim: Aim): Spot | null } & Pick<TracksProperties, "lastOp">) {
     const spot = aim.value && spotOf(aim.value);
     if (!spot) return null;
     const unit = spot.row.track.units[spot.unit]!;
-    return <Lens spot={spot} lastOp={lastOp(spot.row, unit)} note={note?.(spot.row, unit) ?? null} />;
+    return <Lens spot={spot} lastOp={lastOp(spot.row, unit)} note={spot.row.painted.machine?.(unit) ?? null} />;
 }
 
 // The unit of the next row that lies under the one of this row.

@@ -4,6 +4,7 @@ import { canvasFont, textWithin } from "../../shell/Canvas";
 import { selection } from "../../state";
 import { type Box, outline, shortName } from "./draw";
 import { pixelOf, type Unit } from "./layout";
+import { type Mark, spansOf } from "./marks";
 import type { Row } from "./Tracks";
 
 export const rulerHeight = 13;
@@ -38,29 +39,25 @@ export function drawOutline(context: CanvasRenderingContext2D, row: Row, unit: U
     if (cell) outline(context, { x: gutter + cell.x - pan, y: row.top, width: cell.width, height: row.height - 2 }, colour, innerColour);
 }
 
-export function drawMarks(context: CanvasRenderingContext2D, row: Row, box: Box, pan: number, colours: Theme, marked: Set<string>): void {
-    const { tensor, region, buffer } = selection.value;
+export function drawMarks(context: CanvasRenderingContext2D, row: Row, box: Box, pan: number, colours: Theme, marks: readonly Mark[], pins?: ReadonlySet<string>): void {
+    const { tensor, region, buffer, expert, layer } = selection.value;
     context.save();
     context.beginPath();
     context.rect(box.x - 1, box.y, box.width + 2, box.height);
     context.clip();
     for (const cell of row.cells) {
-        let isMarked = false;
         let isChosen = false;
-        for (let i = cell.first; i <= cell.last; i++) {
-            const entry = row.entries[row.track.units[i]!.entry]!;
-            isMarked ||= marked.has(entry.name);
-            isChosen ||= (tensor !== null && entry.name === tensor) || (buffer !== null && entry.buffer === buffer);
+        if (pins && row.track.place === "disk") drawPins(context, row, cell, box, pan, pins);
+        for (let i = cell.first; i <= cell.last && !isChosen; i++) {
+            const unit = row.track.units[i]!;
+            const entry = row.entries[unit.entry]!;
+            const isExpert = expert === null || unit.expert === expert;
+            isChosen = (tensor !== null && entry.name === tensor && (isExpert || unit.expert < 0)) || (buffer !== null && entry.buffer === buffer);
+            isChosen ||= tensor === null && expert !== null && unit.expert === expert && (layer === null || entry.layer === layer);
         }
-        const frame = { x: box.x + cell.x - pan, y: box.y, width: cell.width, height: box.height };
-        if (isMarked) {
-            context.fillStyle = "#ffffff";
-            context.globalAlpha = 0.55;
-            context.fillRect(frame.x, frame.y, frame.width, frame.height);
-            context.globalAlpha = 1;
-        }
-        if (isMarked || isChosen) outline(context, frame, colours.accent, colours.surface);
+        if (isChosen) outline(context, { x: box.x + cell.x - pan, y: box.y, width: cell.width, height: box.height }, colours.accent, colours.surface);
     }
+    drawOp(context, row, box, pan, colours, marks);
     if (region && row.track.place === "disk") {
         const inside = row.track.units.filter((unit) => {
             const entry = row.entries[unit.entry]!;
@@ -80,6 +77,41 @@ export function drawMarks(context: CanvasRenderingContext2D, row: Row, box: Box,
         }
     }
     context.restore();
+}
+
+export const pinColour = "#009e73";
+
+// A line along the lower edge, as wide as the part that is kept.
+function drawPins(context: CanvasRenderingContext2D, row: Row, cell: Row["cells"][number], box: Box, pan: number, pins: ReadonlySet<string>): void {
+    let [kept, size] = [0, 0];
+    for (let i = cell.first; i <= cell.last; i++) {
+        const unit = row.track.units[i]!;
+        const { name } = row.entries[unit.entry]!;
+        size += unit.end - unit.begin;
+        if (pins.has(name) || (unit.expert >= 0 && pins.has(`${name} ${unit.expert}`))) kept += unit.end - unit.begin;
+    }
+    if (kept === 0) return;
+    context.fillStyle = pinColour;
+    context.fillRect(box.x + cell.x - pan, box.y + box.height - 4, Math.max(2, (cell.width * kept) / size), 4);
+}
+
+// The bytes of the selected op: outlined, with an arrow at the exact place. What is written has its arrow at the lower edge.
+function drawOp(context: CanvasRenderingContext2D, row: Row, box: Box, pan: number, colours: Theme, marks: readonly Mark[]): void {
+    for (const span of spansOf(marks, row.track.place, row.track.units, row.entries)) {
+        const [a, b] = [box.x - pan + pixelOf(row.track.units, row.cells, span.begin), box.x - pan + pixelOf(row.track.units, row.cells, span.end)];
+        if (b < box.x - 2 || a > box.x + box.width + 2) continue;
+        outline(context, { x: a, y: box.y, width: b - a, height: box.height }, colours.stall, colours.surface);
+        const middle = (a + b) / 2;
+        const [tip, back] = span.isWritten ? [box.y + box.height - 7, box.y + box.height] : [box.y + 7, box.y];
+        for (const [size, colour] of [[6, colours.surface], [4.5, colours.stall]] as const) {
+            context.fillStyle = colour;
+            context.beginPath();
+            context.moveTo(middle, tip);
+            context.lineTo(middle - size, back);
+            context.lineTo(middle + size, back);
+            context.fill();
+        }
+    }
 }
 
 function firstUnit(units: readonly Unit[], unit: Unit): Unit {

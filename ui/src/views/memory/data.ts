@@ -2,8 +2,9 @@
 import { useMemo } from "preact/hooks";
 import type { Buffers, Heat, ModelMap } from "../../api";
 import { type Columns, useAsk } from "../../ask";
-import { here, selection, tokensParameter } from "../../state";
-import { type Disk, diskOf, type Layer, type Live, liveOf, paintDisk, type Painted, paintLive } from "./model";
+import { played } from "../../shell/playback";
+import { asText, here, kept, selection, tokensParameter } from "../../state";
+import { type Disk, diskOf, type Layer, layers, type Live, liveOf, paintDisk, type Painted, paintLive, type Side, sides } from "./model";
 
 export interface Memory {
     map: ModelMap | null;
@@ -31,18 +32,34 @@ export function spanOf(tokens: [number, number] | null, steps: Columns | null): 
 
 export const stepsPath = () => here("tokens", { bins: 1000 });
 
+// Which layer the memory view shows, and where copied weights count.
+export const shownLayer = kept<Layer>("layer-shown", "addressed", asText(layers));
+export const shownSide = kept<Side>("weights", "lie", asText(sides));
+
 export function useMemory(layer: Layer): Memory {
     const map = useAsk<ModelMap>(here("map"));
     const heat = useAsk<Heat>(here("heat", { tokens: tokensParameter() }), { keep: true });
+    const whole = useAsk<Heat>(here("heat"), { keep: true });
     const buffers = useAsk<Buffers>(here("buffers"));
     const steps = useAsk<Columns>(stepsPath());
     const { tokens } = selection.value;
+    const side = shownSide.value;
     const disk = useMemo(() => (map.data ? diskOf(map.data) : null), [map.data]);
     const span = spanOf(tokens, steps.data);
     const live = useMemo(() => (buffers.data ? liveOf(buffers.data, span) : null), [buffers.data, span?.[0], span?.[1]]);
-    const matching = heat.data && map.data && heat.data.tensors.reads.length === map.data.tensors.name.length ? heat.data : null;
-    const diskPaint = useMemo(() => (disk && map.data ? paintDisk(disk, map.data, matching, layer) : null), [disk, matching, layer]);
-    const livePaint = useMemo(() => (live && buffers.data ? paintLive(live, buffers.data, heat.data) : null), [live, heat.data]);
+    const fits = (one: Heat | null) => (one && map.data && one.tensors.reads.length === map.data.tensors.name.length ? one : null);
+    const [matching, all] = [fits(heat.data), fits(whole.data)];
+    // Playback of ops is a wave that goes through the file.
+    const until = played.value;
+    const shown = until ? "order" : layer;
+    const diskPaint = useMemo(
+        () => (disk && map.data ? paintDisk(disk, map.data, matching, { layer: shown, side, whole: all, until }) : null),
+        [disk, matching, all, shown, side, until?.run, until?.node],
+    );
+    const livePaint = useMemo(
+        () => (live && buffers.data ? paintLive(live, buffers.data, heat.data, { side, whole: all, map: map.data }) : null),
+        [live, heat.data, all, side, map.data],
+    );
     return {
         map: map.data,
         heat: matching,
@@ -53,4 +70,15 @@ export function useMemory(layer: Layer): Memory {
         progress: heat.progress,
         problem: (map.error ?? heat.error ?? buffers.error)?.message ?? null,
     };
+}
+
+// Bytes of the model that the engine copied at load, and all of its tensors' bytes.
+export function copiedOf({ tensors }: ModelMap): { copied: number; bytes: number } {
+    let [copied, bytes] = [0, 0];
+    tensors.kind.forEach((kind, i) => {
+        if (kind !== "tensor") return;
+        bytes += tensors.bytes[i]!;
+        if (tensors.copied[i]) copied += tensors.bytes[i]!;
+    });
+    return { copied, bytes };
 }

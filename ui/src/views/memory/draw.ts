@@ -1,8 +1,8 @@
 // Draws cells. The arithmetic is in layout.ts, the heat in model.ts.
 import { heat, heatInk, type Theme } from "../../colours";
 import { canvasFont, dots, hatch, textWithin } from "../../shell/Canvas";
-import type { Cell, Unit } from "./layout";
-import type { Entry, Paint } from "./model";
+import { type Cell, pixelOf, type Unit, unitAt } from "./layout";
+import type { Entry, Paint, Painted, Stretch } from "./model";
 
 export interface Box {
     x: number;
@@ -28,7 +28,7 @@ export function drawCell(context: CanvasRenderingContext2D, box: Box, paint: Pai
     const x = box.x;
     const width = box.width - (box.width >= 4 ? 1 : 0);
     if (paint.level === null || paint.part < 0.999) {
-        context.fillStyle = hatch(context, colours.hatch, colours.empty);
+        context.fillStyle = paint.copied ? colours.empty : hatch(context, colours.hatch, colours.empty);
         context.fillRect(x, y, width, height);
     }
     if (paint.level !== null) {
@@ -42,8 +42,13 @@ export function drawCell(context: CanvasRenderingContext2D, box: Box, paint: Pai
         }
     }
     if (paint.copied) {
-        context.fillStyle = dots(context, paint.level === null ? colours.ink : heatInk(paint.level));
+        context.fillStyle = dots(context, paint.level === null ? colours.faint : heatInk(paint.level));
         context.fillRect(x, y, width, height);
+        if (width >= 3) {
+            context.strokeStyle = colours.ink;
+            context.lineWidth = 1;
+            context.strokeRect(x + 0.5, y + 0.5, width - 1, height - 1);
+        }
     }
     if (isFolded) {
         context.fillStyle = colours.ink;
@@ -71,7 +76,7 @@ export interface RowPicture {
     units: readonly Unit[];
     cells: readonly Cell[];
     entries: readonly Entry[];
-    paint(units: readonly Unit[], first: number, last: number): Paint;
+    painted: Painted;
 }
 
 // The cells of one row that lie between the box's edges, `pan` pixels from the row's begin.
@@ -84,10 +89,24 @@ export function drawRow(context: CanvasRenderingContext2D, picture: RowPicture, 
         const x = box.x + cell.x - pan;
         if (x + cell.width <= box.x) continue;
         if (x >= box.x + box.width) break;
-        const paint = picture.paint(picture.units, cell.first, cell.last);
+        const paint = picture.painted.paint(picture.units, cell.first, cell.last);
         drawCell(context, { x, y: box.y, width: cell.width, height: box.height }, paint, colours, labelOf(picture.entries, picture.units, cell), cell.last > cell.first);
     }
+    for (const stretch of picture.painted.stretches ?? []) drawStretch(context, picture, stretch, box, pan);
     context.restore();
+}
+
+// What the machine did, where it did it: a stretch is drawn on the units that it lies in.
+function drawStretch(context: CanvasRenderingContext2D, picture: RowPicture, stretch: Stretch, box: Box, pan: number): void {
+    const { units, cells, painted } = picture;
+    const filled = stretch.part < 0.999 ? Math.max(3, Math.round(stretch.part * box.height)) : box.height;
+    context.fillStyle = heat(stretch.level);
+    for (let i = unitAt(units, stretch.begin); i >= 0 && i < units.length && units[i]!.begin < stretch.end; i++) {
+        if (painted.isStill?.(units[i]!)) continue;
+        const x = box.x - pan + pixelOf(units, cells, Math.max(units[i]!.begin, stretch.begin));
+        const end = box.x - pan + pixelOf(units, cells, Math.min(units[i]!.end, stretch.end));
+        if (end >= box.x && x <= box.x + box.width) context.fillRect(x, box.y + box.height - filled, Math.max(1, end - x), filled);
+    }
 }
 
 export function outline(context: CanvasRenderingContext2D, box: Box, colour: string, inner: string): void {

@@ -1,21 +1,22 @@
 // View 1. DISK with one row per layer, then BUFFER with one row per class; below, from 70 % of the height, the log of what is selected.
 import { useEffect, useMemo, useRef, useState } from "preact/hooks";
-import { bytes, count, plural, share, time } from "../../format";
+import { bytes, count } from "../../format";
 import { registerKeys } from "../../keys";
 import { announce } from "../../shell/Announce";
 import { useWidth } from "../../shell/Canvas";
 import { pick, selectRegion } from "../../shell/MemoryBars";
-import { marked } from "../../shell/playback";
 import { Progress } from "../../shell/Progress";
 import { type Table, TableView } from "../../shell/TableView";
-import { select, selection, summary } from "../../state";
+import { asFlag, kept, select, selection, summary } from "../../state";
 import { LogTable } from "../log";
 import { headerHeight } from "./around";
-import { type Memory as Data, useMemory } from "./data";
+import { type Memory as Data, shownLayer, useMemory } from "./data";
 import { pixelOf, type Unit } from "./layout";
 import { Legend } from "./Legend";
-import type { Entry, Layer } from "./model";
-import { type Row, type RowPlan, Tracks } from "./Tracks";
+import { type Mark, spansOf, useMarks } from "./marks";
+import { usePins } from "./pins";
+import type { Entry } from "./model";
+import { offsetOf, type Row, type RowPlan, Tracks } from "./Tracks";
 import "./memory.css";
 
 const gutter = 150;
@@ -23,10 +24,12 @@ const narrowGutter = 78;
 const gap = 14; // between DISK and BUFFER
 const mostZoom = 4096;
 
+const trueScaled = kept("true-scale", false, asFlag);
+
 declare global {
     interface Window {
         // What is drawn, as data: for tests and for the curious.
-        __ggscope?: { memoryCells(): MemoryCell[] };
+        __ggscope?: { memoryCells(): MemoryCell[]; memoryMarks(): string[] };
     }
 }
 export interface MemoryCell {
@@ -40,6 +43,16 @@ export interface MemoryCell {
     begin: number;
     end: number;
     touched: boolean;
+    level: number | null;
+    copied: boolean;
+    stretches: number; // that are drawn in it
+}
+
+function fillOf(row: Row, first: number, last: number) {
+    const paint = row.painted.paint(row.track.units, first, last);
+    const units = row.track.units.slice(first, last + 1).filter((unit) => !row.painted.isStill?.(unit));
+    const stretches = (row.painted.stretches ?? []).filter((one) => units.some((unit) => one.begin < unit.end && one.end > unit.begin)).length;
+    return { touched: paint.level !== null || stretches > 0, level: paint.level, copied: paint.copied, stretches };
 }
 
 function cellsOf(rows: Row[]): MemoryCell[] {
@@ -54,8 +67,17 @@ function cellsOf(rows: Row[]): MemoryCell[] {
             names: row.track.units.slice(cell.first, cell.last + 1).map((unit) => `${row.entries[unit.entry]!.name}${unit.expert < 0 ? "" : `[${unit.expert}]`}`),
             begin: cell.begin,
             end: cell.end,
-            touched: row.painted.paint(row.track.units, cell.first, cell.last).level !== null,
+            ...fillOf(row, cell.first, cell.last),
         })),
+    );
+}
+
+// What the outlines of the selected op lie on.
+function markedOf(rows: Row[], marks: readonly Mark[]): string[] {
+    return rows.flatMap((row) =>
+        spansOf(marks, row.track.place, row.track.units, row.entries).flatMap((span) =>
+            row.track.units.filter((unit) => unit.begin < span.end && unit.end > span.begin).map((unit) => `${row.track.place} ${row.entries[unit.entry]!.name}${unit.expert < 0 ? "" : `[${unit.expert}]`}`),
+        ),
     );
 }
 
@@ -92,11 +114,11 @@ function tableOf(rows: RowPlan[]): Table {
                 `${entry.name}${unit.expert < 0 ? "" : `[${unit.expert}]`}`,
                 entry.type,
                 entry.layer < 0 ? "" : entry.layer,
-                count(entry.offset),
+                count(offsetOf(row, unit)),
                 bytes(unit.end - unit.begin),
                 touched.reads,
                 bytes(touched.bytes),
-                entry.copied ? "copied at load" : "",
+                [row.painted.machine?.(unit), entry.copied ? "copied at load" : ""].filter(Boolean).join("; "),
             ];
         }),
     );
@@ -107,17 +129,6 @@ function tableOf(rows: RowPlan[]): Table {
         rows: lines.slice(0, most),
         more: Math.max(0, lines.length - most),
     };
-}
-
-// What the machine did there, where that was recorded.
-function pagesNote({ heat }: Data, row: RowPlan, unit: Unit): string | null {
-    if (row.track.place !== "disk" || !heat) return null;
-    const { pages, faults } = heat;
-    const parts = [
-        pages && `${share(pages.bytes_touched[unit.entry]!, row.entries[unit.entry]!.bytes)} really touched`,
-        faults && `${plural(faults.minor[unit.entry]! + faults.major[unit.entry]!, "fault")}, stalled ${time(faults.stalled_ns[unit.entry]!)}`,
-    ].filter(Boolean);
-    return parts.length ? parts.join("; ") : null;
 }
 
 // Which part of the rows is in the window: all rows are `zoom` times as wide as it, and `pan` pixels of them lie left of it.
@@ -156,10 +167,12 @@ function isChosen(entry: Entry): boolean {
 }
 
 export default function Memory() {
-    const [layer, setLayer] = useState<Layer>("addressed");
+    const layer = shownLayer.value;
     const data = useMemory(layer);
+    const marks = useMarks();
+    const pins = usePins();
     const [box, width] = useWidth();
-    const [trueScale, setTrueScale] = useState(false);
+    const trueScale = trueScaled.value;
     const [room, setRoom] = useState(0);
     const [isFull, setFull] = useState(false);
     const laid = useRef<Row[]>([]);
@@ -188,7 +201,7 @@ export default function Memory() {
             KeyF: focus,
             Digit0: part.fit,
             KeyL: () => {
-                setTrueScale(!trueScale);
+                (trueScaled.value = !trueScale);
                 announce(trueScale ? "every tensor at least 5 pixels wide" : "true scale");
             },
             Enter: () => setFull(!isFull),
@@ -200,7 +213,6 @@ export default function Memory() {
         return () => document.documentElement.classList.remove("memory-full");
     }, [isFull]);
     useEffect(() => {
-        window.__ggscope = { memoryCells: () => cellsOf(laid.current) };
         const scroller = box.current?.parentElement;
         if (!scroller) return;
         const measure = () => setRoom(scroller.clientHeight);
@@ -210,15 +222,17 @@ export default function Memory() {
         return () => observer.disconnect();
     }, [width > 0]);
 
+    window.__ggscope = { memoryCells: () => cellsOf(laid.current), memoryMarks: () => markedOf(laid.current, marks) };
+
     if (data.problem) return <p class="problem">{data.problem}</p>;
     const tools = (
         <Legend
             data={data}
             layer={layer}
-            onLayer={setLayer}
+            pins={pins}
             isDistorted={distorted}
             trueScale={trueScale}
-            onScale={() => setTrueScale(!trueScale)}
+            onScale={() => (trueScaled.value = !trueScale)}
             zoom={part.zoom}
             onFit={part.fit}
             isFull={isFull}
@@ -241,10 +255,10 @@ export default function Memory() {
                                 zoom={part.zoom}
                                 pan={part.pan}
                                 trueScale={trueScale}
-                                marked={marked.value}
+                                marks={marks}
+                                {...(pins ? { pins: pins.parts } : {})}
                                 header={planned.hasExperts}
                                 lastOp={(row, unit) => (row.track.place === "disk" ? (data.heat?.tensors.last_op[unit.entry] ?? null) : null)}
-                                note={(row, unit) => pagesNote(data, row, unit)}
                                 onPick={pick}
                                 onName={selectLayer}
                                 onRegion={(row, begin, end) => selectRegion(row, data.disk!.bases, begin, end)}

@@ -1,5 +1,6 @@
 import { expect, test } from "vitest";
 import type { Buffers, Heat, ModelMap } from "../../api";
+import { spansOf } from "./marks";
 import { diskOf, liveOf, paintDisk, paintLive } from "./model";
 
 const map: ModelMap = {
@@ -24,11 +25,29 @@ const map: ModelMap = {
 };
 
 const heat: Heat = {
-    tensors: { reads: [0, 3, 8, 12, 8], bytes_read: [0, 6, 800, 1200, 4000], last_op: [null, "GET_ROWS", "MUL_MAT", "MUL_MAT_ID", "MUL_MAT"] },
+    tensors: {
+        reads: [0, 3, 8, 12, 8],
+        bytes_read: [0, 6, 800, 1200, 4000],
+        bytes_disk: [0, 6, 0, 1200, 4000], // the second was copied
+        last_op: [null, "GET_ROWS", "MUL_MAT", "MUL_MAT_ID", "MUL_MAT"],
+        last_run: [null, 4, 4, 4, 4],
+        last_node: [null, 0, 3, 7, 9],
+    },
     experts: [{ place: 3, reads: [8, 0, 0, 0], bytes_read: [1200, 0, 0, 0] }],
     model: { bytes: 1500, bytes_touched: 756 },
-    faults: { minor: [0, 0, 1, 0, 0], major: [0, 0, 1, 0, 0], stalled_ns: [0, 0, 500, 0, 0] },
-    pages: { bytes_touched: [0, 50, 100, 150, 500] },
+    // Two faults on the first expert, and pages that two tensors share.
+    faults: {
+        minor: [0, 0, 0, 1, 0],
+        major: [0, 0, 0, 1, 0],
+        stalled_ns: [0, 0, 0, 500, 0],
+        experts: [{ place: 3, minor: [1, 0, 0, 0], major: [1, 0, 0, 0], stalled_ns: [500, 0, 0, 0] }],
+        ranges: { bytes: 100, page_bytes: 100, file: [1], file_offset: [400], minor: [1], major: [1], stalled_ns: [500] },
+    },
+    pages: {
+        bytes_touched: [0, 50, 100, 150, 500],
+        experts: [{ place: 3, bytes_touched: [150, 0, 0, 0] }],
+        ranges: { bytes: 100, page_bytes: 100, file: [1, 1, 1], file_offset: [200, 400, 500], bytes_touched: [50, 100, 50] },
+    },
     buffers: { buffer: [4], reads: [10], writes: [5], bytes: [2000] },
 };
 
@@ -41,9 +60,11 @@ test("the disk has rows for embeddings, each layer, output and the rest, and eve
     expect(disk.rows[1]!.units.map((unit) => unit.expert)).toEqual([-1, 0, 1, 2, 3]);
 });
 
+const plain = { layer: "addressed", side: "lie", whole: null } as const;
+
 test("heat is reads per byte; experts have their own, parts of a tensor show as parts, nothing is hidden by copying", () => {
     const disk = diskOf(map);
-    const painted = paintDisk(disk, map, heat, "addressed");
+    const painted = paintDisk(disk, map, heat, { ...plain, side: "from" });
     const { units } = disk.whole;
     const of = (entry: number, expert = -1) => {
         const i = units.findIndex((unit) => unit.entry === entry && unit.expert === expert);
@@ -60,17 +81,74 @@ test("heat is reads per byte; experts have their own, parts of a tensor show as 
     expect(painted.paint(units, first, first + 3).part).toBeCloseTo(0.25);
 });
 
-test("pages and faults are layers of their own", () => {
+test("one access, one place: copied weights count in the file only where they came from is asked for", () => {
     const disk = diskOf(map);
     const { units } = disk.whole;
-    const pages = paintDisk(disk, map, heat, "pages");
+    const lie = paintDisk(disk, map, heat, plain);
+    expect(lie.paint(units, 2, 2)).toEqual({ level: null, part: 0, copied: true });
+    expect(lie.reads(units[2]!)).toEqual({ reads: 0, bytes: 0 });
+    const from = paintDisk(disk, map, heat, { ...plain, side: "from" });
+    expect(from.paint(units, 2, 2)).toMatchObject({ level: 1, copied: true });
+    expect(from.reads(units[2]!)).toEqual({ reads: 8, bytes: 800 });
+});
+
+test("the scale is that of all tokens: what a token reads once is not painted as the most", () => {
+    const disk = diskOf(map);
+    const { units } = disk.whole;
+    const one: Heat = { ...heat, tensors: { ...heat.tensors, bytes_read: [0, 6, 100, 150, 500], bytes_disk: [0, 6, 0, 150, 500] }, experts: [] };
+    const last = units.length - 1;
+    expect(paintDisk(disk, map, one, { ...plain, whole: heat }).paint(units, last, last)).toMatchObject({ level: 0, part: 1 });
+    expect(paintDisk(disk, map, one, { ...plain, whole: heat }).most).toBe("8×");
+});
+
+test("order: a wave through the file, as far as playback has come", () => {
+    const disk = diskOf(map);
+    const { units } = disk.whole;
+    const last = units.length - 1;
+    const all = paintDisk(disk, map, heat, { ...plain, layer: "order" });
+    expect(all.paint(units, 1, 1).level).toBe(0);
+    expect(all.paint(units, 3, 3).level).toBeCloseTo(2 / 3);
+    expect(all.paint(units, 4, 4).level).toBeNull(); // an expert that was not taken
+    expect(all.paint(units, last, last).level).toBe(1);
+    const now = paintDisk(disk, map, heat, { ...plain, layer: "order", until: { run: 4, node: 7 } });
+    expect(now.paint(units, 3, 3).level).toBeCloseTo(2 / 3);
+    expect(now.paint(units, last, last).level).toBeNull();
+});
+
+test("pages and faults are where they happened, not averages of tensors", () => {
+    const disk = diskOf(map);
+    const { units } = disk.whole;
+    const pages = paintDisk(disk, map, heat, { ...plain, layer: "pages" });
     expect(pages.meaning).toBe("pages really touched");
-    expect(pages.paint(units, 1, 1)).toMatchObject({ part: 0.25 });
-    const faults = paintDisk(disk, map, heat, "faults");
-    expect(faults.paint(units, 1, 1).level).toBeNull();
-    expect(faults.paint(units, 2, 2).level).toBe(1);
+    expect(pages.paint(units, 3, 3).level).toBeNull();
+    expect(pages.stretches).toEqual([
+        { begin: 200, end: 300, level: 1, part: 0.5 },
+        { begin: 400, end: 500, level: 1, part: 1 },
+        { begin: 500, end: 600, level: 1, part: 0.5 },
+    ]);
+    // The second expert begins within the last stretch, and was not touched.
+    expect([3, 4].map((i) => pages.isStill!(units[i]!))).toEqual([false, true]);
+    expect(pages.machine!(units[3]!)).toContain("100.0 % really touched");
+    expect(pages.machine!(units[4]!)).toContain("0.0 % really touched");
+    const faults = paintDisk(disk, map, heat, { ...plain, layer: "faults" });
+    expect(faults.most).toBe("2 per page");
+    expect(faults.stretches).toEqual([{ begin: 400, end: 500, level: 1, part: 1 }]);
+    expect(faults.isStill!(units[4]!)).toBe(true);
     // Where they were not recorded, what was addressed is shown, and the legend says so.
-    expect(paintDisk(disk, map, { ...heat, pages: null }, "pages").meaning).toContain("addressed");
+    expect(paintDisk(disk, map, { ...heat, pages: null }, { ...plain, layer: "pages" }).meaning).toContain("addressed");
+});
+
+test("the bytes of an op lie where its ranges say: the chosen experts, of the right file", () => {
+    const disk = diskOf(map);
+    const marks = [
+        { place: "disk", number: 1, begin: 550, end: 700, isWritten: false },
+        { place: "disk", number: 2, begin: 0, end: 10, isWritten: false },
+        { place: "buffer", number: 1, begin: 0, end: 10, isWritten: true },
+    ] as const;
+    expect(spansOf(marks, "disk", disk.whole.units, disk.entries)).toEqual([
+        { begin: 550, end: 700, isWritten: false },
+        { begin: 1000, end: 1010, isWritten: false },
+    ]);
 });
 
 const buffers: Buffers = {
@@ -90,7 +168,7 @@ test("the buffers that live in the span, mapped ones left to the disk", () => {
     expect(live.whole.units.reduce((sum, unit) => sum + unit.end - unit.begin, 0)).toBe(21_000);
     expect(liveOf(buffers, [0, 10]).rows.map((row) => row.key)).toEqual(["KV cache"]);
     expect(liveOf(buffers, [200, 300]).rows.map((row) => row.key)).toEqual(["compute"]);
-    const painted = paintLive(live, buffers, heat);
+    const painted = paintLive(live, buffers, heat, { side: "lie", whole: null, map });
     expect(painted.most).toBe("2×");
     expect(painted.paint(live.whole.units, 0, 0).level).toBeNull();
     expect(painted.reads(live.whole.units[3]!)).toEqual({ reads: 15, bytes: 2000 });

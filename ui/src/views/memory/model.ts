@@ -1,7 +1,7 @@
 // What the memory tracks show: units out of the map and the buffers, and how hot each is. No drawing here.
 import type { Buffers, Heat, ModelMap } from "../../api";
 import { heatOf } from "../../colours";
-import { count } from "../../format";
+import { count, plural, share, time } from "../../format";
 import type { Unit } from "./layout";
 
 export interface Track {
@@ -27,7 +27,11 @@ export interface Entry {
     kind: string; // tensor, header, padding, ... or a buffer's class
 }
 
-export type Layer = "addressed" | "pages" | "faults";
+export const layers = ["addressed", "order", "pages", "faults"] as const;
+export type Layer = (typeof layers)[number];
+// Where weights that the engine copied count: in the copy that ops read, or in the file that they came from.
+export const sides = ["lie", "from"] as const;
+export type Side = (typeof sides)[number];
 
 // How a cell is to be filled.
 export interface Paint {
@@ -118,9 +122,20 @@ function readsOf(heat: Heat, map: ModelMap): (unit: Unit) => { reads: number; by
     };
 }
 
+// Some bytes of the common axis with a fill of their own: what the machine did is known by page, not by tensor.
+export interface Stretch {
+    begin: number;
+    end: number;
+    level: number;
+    part: number;
+}
+
 export interface Painted {
     paint: Painter;
+    stretches?: Stretch[]; // ascending; then cells have no fill of their own
+    isStill?(unit: Unit): boolean; // nothing happened there: a stretch that reaches into it from beside is not drawn
     reads(unit: Unit): { reads: number; bytes: number };
+    machine?(unit: Unit): string | null; // pages and faults in words
     least: string; // what the two ends of the scale mean
     most: string;
     meaning: string;
@@ -130,48 +145,119 @@ export interface Painted {
 const ends = (most: number) => (most <= 1.05 ? { least: "", most: "at most once" } : { least: "1×", most: times(most) });
 const times = (n: number) => `${n < 9.95 ? Number(n.toFixed(1)) : count(n)}×`;
 
-// `value` is how often (or how long) per unit; the cell's is the mean over its bytes.
-function painter(units: readonly Unit[], amount: (unit: Unit) => number, copied: (unit: Unit) => boolean): { paint: Painter; most: number } {
-    let most = 0;
-    for (const unit of units) most = Math.max(most, amount(unit) / (unit.end - unit.begin));
-    return {
-        most,
-        paint(list, first, last) {
-            let size = 0;
-            let sum = 0;
-            let touched = 0;
-            let isCopied = false;
-            for (let i = first; i <= last; i++) {
-                const unit = list[i]!;
-                const bytes = unit.end - unit.begin;
-                const got = amount(unit);
-                size += bytes;
-                sum += got;
-                touched += Math.min(bytes, got);
-                isCopied ||= copied(unit);
-            }
-            return { level: sum > 0 ? heatOf(sum / Math.max(1, touched), most) : null, part: touched / size, copied: isCopied };
-        },
+const largest = (units: readonly Unit[], amount: (unit: Unit) => number) => units.reduce((most, unit) => Math.max(most, amount(unit) / (unit.end - unit.begin)), 0);
+
+// `amount` is bytes touched, again counted again; a cell's level is the mean over what was touched of it, on a scale that ends at `most`.
+function painter(most: number, amount: (unit: Unit) => number, copied: (unit: Unit) => boolean): Painter {
+    return (list, first, last) => {
+        let size = 0;
+        let sum = 0;
+        let touched = 0;
+        let isCopied = false;
+        for (let i = first; i <= last; i++) {
+            const unit = list[i]!;
+            const bytes = unit.end - unit.begin;
+            const got = amount(unit);
+            size += bytes;
+            sum += got;
+            touched += Math.min(bytes, got);
+            isCopied ||= copied(unit);
+        }
+        return { level: sum > 0 ? heatOf(sum / Math.max(1, touched), most) : null, part: touched / size, copied: isCopied };
     };
 }
 
-export function paintDisk(disk: Disk, map: ModelMap, heat: Heat | null, layer: Layer): Painted {
+export interface DiskOptions {
+    layer: Layer;
+    side: Side;
+    whole: Heat | null; // of all tokens: the scale's end, so that colours mean the same whatever is selected
+    until?: { run: number; node: number } | null; // order: what comes later is not touched yet
+}
+
+// The share of what was read of an entry that counts on this track.
+const shareOf = (heat: Heat, side: Side) => (unit: Unit) => {
+    const [all, disk] = [heat.tensors.bytes_read[unit.entry] ?? 0, heat.tensors.bytes_disk[unit.entry] ?? 0];
+    return side === "from" ? 1 : all > 0 ? disk / all : 0;
+};
+
+export function paintDisk(disk: Disk, map: ModelMap, heat: Heat | null, options: DiskOptions): Painted {
     const copied = (unit: Unit) => disk.entries[unit.entry]!.copied;
-    const reads = heat ? readsOf(heat, map) : () => ({ reads: 0, bytes: 0 });
-    const perByte = (list: number[]) => (unit: Unit) => ((list[unit.entry] ?? 0) * (unit.end - unit.begin)) / disk.entries[unit.entry]!.bytes;
-    if (layer === "pages" && heat?.pages) {
-        const { paint } = painter(disk.whole.units, perByte(heat.pages.bytes_touched), copied);
-        return { paint, reads, least: "", most: "touched", meaning: "pages really touched" };
+    const none = { reads: 0, bytes: 0 };
+    const part = heat ? shareOf(heat, options.side) : () => 0;
+    const all = heat ? readsOf(heat, map) : () => none;
+    const reads = (unit: Unit) => {
+        const [got, counts] = [all(unit), part(unit)];
+        return counts > 0 ? { reads: got.reads, bytes: got.bytes * counts } : none;
+    };
+    const machine = heat ? machineOf(heat, disk) : null;
+    const common = { reads, ...(machine ? { machine: machine.words } : {}) };
+    const blank: Painter = (list, first, last) => ({ level: null, part: 0, copied: list.slice(first, last + 1).some(copied) });
+    if (options.layer === "pages" && heat?.pages) {
+        const { ranges } = heat.pages;
+        const stretches = stretchesOf(disk, ranges, (i) => ({ level: 1, part: Math.min(1, ranges.bytes_touched[i]! / ranges.bytes) }));
+        return { ...common, paint: blank, stretches, isStill: (unit) => machine!.touched(unit) === 0, least: "", most: "touched", meaning: "pages really touched" };
     }
-    if (layer === "faults" && heat?.faults) {
-        const { minor, major } = heat.faults;
-        const faults = minor.map((n, i) => n + major[i]!);
-        const page = 4096;
-        const { paint, most } = painter(disk.whole.units, (unit) => perByte(faults)(unit) * page, copied);
-        return { paint, reads, least: "1", most: times(most), meaning: "faults per page" };
+    if (options.layer === "faults" && heat?.faults) {
+        const { ranges } = heat.faults;
+        const pages = ranges.bytes / ranges.page_bytes;
+        const perPage = (i: number) => (ranges.minor[i]! + ranges.major[i]!) / pages;
+        const most = ranges.file.reduce((least, _, i) => Math.max(least, perPage(i)), 0);
+        const stretches = stretchesOf(disk, ranges, (i) => ({ level: heatOf(perPage(i), most), part: Math.min(1, perPage(i)) }));
+        return { ...common, paint: blank, stretches, isStill: (unit) => machine!.faults(unit) === 0, least: "1", most: `${count(Math.max(1, most))} per page`, meaning: "faults per page" };
     }
-    const { paint, most } = painter(disk.whole.units, (unit) => reads(unit).bytes, copied);
-    return { paint, reads, ...ends(most), meaning: "reads per byte, addressed by ops" };
+    if (options.layer === "order" && heat) {
+        const rank = ranksOf(heat, options.until ?? null);
+        const paint: Painter = (list, first, last) => {
+            let [level, size, got] = [-1, 0, 0];
+            for (let i = first; i <= last; i++) {
+                const unit = list[i]!;
+                const at = reads(unit).bytes > 0 ? (rank.get(unit.entry) ?? -1) : -1;
+                size += unit.end - unit.begin;
+                if (at >= 0) got += Math.min(unit.end - unit.begin, reads(unit).bytes);
+                level = Math.max(level, at);
+            }
+            return { level: level < 0 ? null : level, part: got / size, copied: copied(list[first]!) };
+        };
+        return { ...common, paint, least: "first", most: "last", meaning: "order in which ops touched it last" };
+    }
+    const scale = options.whole ?? heat;
+    const whole = scale ? readsOf(scale, map) : all;
+    const wholePart = scale ? shareOf(scale, options.side) : part;
+    const most = largest(disk.whole.units, (unit) => whole(unit).bytes * wholePart(unit));
+    return { ...common, paint: painter(most, (unit) => reads(unit).bytes, copied), ...ends(most), meaning: "reads per byte, addressed by ops" };
+}
+
+function stretchesOf(disk: Disk, ranges: { bytes: number; file: number[]; file_offset: number[] }, fill: (i: number) => { level: number; part: number }): Stretch[] {
+    return ranges.file.flatMap((file, i) => {
+        const base = disk.bases.get(file);
+        const begin = (base ?? 0) + ranges.file_offset[i]!;
+        return base === undefined ? [] : [{ begin, end: begin + ranges.bytes, ...fill(i) }];
+    });
+}
+
+// Entries by when they were touched last, from 0 to 1.
+function ranksOf(heat: Heat, until: { run: number; node: number } | null): Map<number, number> {
+    const { last_run, last_node } = heat.tensors;
+    const order = last_run.flatMap((run, i) => (run === null ? [] : [i])).sort((a, b) => last_run[a]! - last_run[b]! || last_node[a]! - last_node[b]!);
+    const isLater = (i: number) => until !== null && (last_run[i]! > until.run || (last_run[i] === until.run && last_node[i]! > until.node));
+    return new Map(order.flatMap((i, at) => (isLater(i) ? [] : [[i, order.length > 1 ? at / (order.length - 1) : 1] as const])));
+}
+
+// What the machine did in a unit, exactly: by tensor or by expert.
+function machineOf(heat: Heat, disk: Disk) {
+    const touchedOf = new Map(heat.pages?.experts.map((one) => [one.place, one]));
+    const faultsOf = new Map(heat.faults?.experts.map((one) => [one.place, one]));
+    const touched = (unit: Unit) => (unit.expert >= 0 ? touchedOf.get(unit.entry)?.bytes_touched[unit.expert] : heat.pages?.bytes_touched[unit.entry]) ?? 0;
+    const of = (unit: Unit, key: "minor" | "major" | "stalled_ns") => (unit.expert >= 0 ? faultsOf.get(unit.entry)?.[key][unit.expert] : heat.faults?.[key][unit.entry]) ?? 0;
+    const faults = (unit: Unit) => of(unit, "minor") + of(unit, "major");
+    const words = (unit: Unit) => {
+        const parts = [
+            heat.pages && disk.entries[unit.entry]!.bytes > 0 && `${share(touched(unit), unit.end - unit.begin)} really touched`,
+            heat.faults && `${plural(faults(unit), "fault")}${faults(unit) > 0 ? `, stalled ${time(of(unit, "stalled_ns"))}` : ""}`,
+        ].filter(Boolean);
+        return parts.length ? parts.join("; ") : null;
+    };
+    return { touched, faults, words };
 }
 
 // ---- BUFFER
@@ -231,16 +317,27 @@ export function liveOf(answer: Buffers, span: [number, number] | null): Live {
     };
 }
 
-export function paintLive(live: Live, answer: Buffers, heat: Heat | null): Painted {
+// Weights that were copied at load count by tensor, everything else by buffer.
+export function paintLive(live: Live, answer: Buffers, heat: Heat | null, options: { side: Side; whole: Heat | null; map: ModelMap | null }): Painted {
     const sizes = new Map(answer.buffers.map((one) => [one.buffer, one.bytes]));
-    const at = new Map((heat?.buffers.buffer ?? []).map((buffer, i) => [buffer, i]));
-    const reads = (unit: Unit) => {
-        const buffer = live.entries[unit.entry]!.buffer!;
-        const i = at.get(buffer);
-        if (!heat || i === undefined) return { reads: 0, bytes: 0 };
-        const part = (unit.end - unit.begin) / sizes.get(buffer)!;
-        return { reads: heat.buffers.reads[i]! + heat.buffers.writes[i]!, bytes: heat.buffers.bytes[i]! * part };
+    const places = new Map((options.map?.tensors.name ?? []).flatMap((name, i) => (name !== null && options.map!.tensors.copied[i] ? [[name, i] as const] : [])));
+    const readsIn = (of: Heat | null) => {
+        const at = new Map((of?.buffers.buffer ?? []).map((buffer, i) => [buffer, i]));
+        return (unit: Unit) => {
+            const entry = live.entries[unit.entry]!;
+            const place = entry.kind === "weights" ? places.get(entry.name) : undefined;
+            if (of && place !== undefined) {
+                const copies = options.side === "from" ? 0 : of.tensors.bytes_read[place]! - of.tensors.bytes_disk[place]!;
+                return copies > 0 ? { reads: of.tensors.reads[place]!, bytes: copies } : { reads: 0, bytes: 0 };
+            }
+            const i = at.get(entry.buffer!);
+            if (!of || i === undefined || (entry.kind === "weights" && options.side === "from")) return { reads: 0, bytes: 0 };
+            const part = (unit.end - unit.begin) / sizes.get(entry.buffer!)!;
+            return { reads: of.buffers.reads[i]! + of.buffers.writes[i]!, bytes: of.buffers.bytes[i]! * part };
+        };
     };
-    const { paint, most } = painter(live.whole.units, (unit) => reads(unit).bytes, () => false);
-    return { paint, reads, ...ends(most), meaning: "reads and writes per byte" };
+    const reads = readsIn(heat);
+    const whole = readsIn(options.whole ?? heat);
+    const most = largest(live.whole.units, (unit) => whole(unit).bytes);
+    return { paint: painter(most, (unit) => reads(unit).bytes, () => false), reads, ...ends(most), meaning: "reads and writes per byte" };
 }

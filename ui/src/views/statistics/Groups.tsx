@@ -1,15 +1,13 @@
 // Time and bytes summed up by op, layer, component, tensor or thread.
-import { signal } from "@preact/signals";
 import { useMemo } from "preact/hooks";
 import type { ModelMap } from "../../api";
 import { opFamily } from "../../colours";
 import { bytes, count, share, time } from "../../format";
-import { select, selection, view } from "../../state";
-import { logExtras } from "../log/extras";
+import { asText, kept, select, selection, summary } from "../../state";
 import { by, groupsOf, patternOf, rate, type By, type Group, type Stats, type TimesAndBytes } from "./answers";
 import { Table, type TableColumn } from "./Table";
 
-const shown = signal<By>("op");
+const shown = kept<By>("by", "op", asText(by));
 
 function columnsOf(kind: By, rows: readonly Group[]): TableColumn<Group>[] {
     const whole = (value: (g: Group) => number) =>
@@ -47,8 +45,20 @@ function columnsOf(kind: By, rows: readonly Group[]): TableColumn<Group>[] {
             value: (g) => g.busy_ns,
             show: (g) => time(g.busy_ns),
             numeric: true,
-            hint: "computing, summed over threads: with N threads up to N times the wall time",
+            hint: "in ops, summed over threads, stalls included: with N threads up to N times the wall time",
         },
+        ...(rows.some((g) => g.stalled_ns !== undefined)
+            ? [
+                  {
+                      key: "stalled_ns",
+                      title: "stalled",
+                      value: (g: Group) => g.stalled_ns ?? null,
+                      show: (g: Group) => (g.stalled_ns === undefined ? "-" : g.stalled_ns === 0 ? "0" : `${time(g.stalled_ns)} (${share(g.stalled_ns, g.busy_ns)})`),
+                      numeric: true,
+                      hint: "of the self time, held up by page faults",
+                  } satisfies TableColumn<Group>,
+              ]
+            : []),
         {
             key: "wait_ns",
             title: "waiting",
@@ -131,7 +141,7 @@ export function Groups({ stats, map }: { stats: Stats; map: ModelMap | null }) {
                     most={kind === "layer" ? 200 : 40}
                     empty="No op ran in this selection."
                 >
-                    <span class="quiet">wall = first begin to last end; self = computing, over all threads; waiting = at barriers</span>
+                    <span class="quiet">wall = first begin to last end; self = in ops, over all threads, stalls included; waiting = at barriers</span>
                 </Table>
             </div>
         </div>
@@ -164,6 +174,7 @@ function componentPatterns(map: ModelMap | null): Map<string, string> {
 function filterOf(kind: By, patterns: Map<string, string>) {
     const chosen = selection.value;
     const layerOf = (g: Group) => (g.name === "none" ? -1 : Number(g.name));
+    const laneOf = (g: Group) => summary.value?.lanes.find((lane) => lane.slot >= 0 && lane.thread === Number(g.name))?.lane;
     const toggled = <V,>(old: V | null, value: V) => (old === value ? null : value);
     switch (kind) {
         case "op":
@@ -195,12 +206,9 @@ function filterOf(kind: By, patterns: Map<string, string>) {
             };
         case "thread":
             return {
-                press: (g: Group) => {
-                    logExtras.value = { ...logExtras.value, thread: toggled(logExtras.value.thread, Number(g.name)) };
-                    if (logExtras.value.thread !== null) view.value = "log";
-                },
-                isSelected: (g: Group) => logExtras.value.thread === Number(g.name),
-                hint: "Show this thread's op runs in the log",
+                press: (g: Group) => select({ lane: toggled(chosen.lane, laneOf(g) ?? -1) }),
+                isSelected: (g: Group) => chosen.lane !== null && chosen.lane === laneOf(g),
+                hint: "Filter every view by this thread",
             };
     }
 }

@@ -57,17 +57,17 @@ export function curvesOf(occupancy: Columns | null, curves: Columns | null): Cur
     if (occupancy && occupancy.rows > 0) {
         const [begin, end] = [Number(occupancy.header["begin_ns"] ?? 0), Number(occupancy.header["end_ns"] ?? 0)];
         const layers = bufferClasses.filter(([name]) => occupancy.has(name)).map(([name]) => ({ values: occupancy.column(name), colour: colours[name] }));
-        list.push({ name: "buffers", most: "bytes", layers, begin, step: (end - begin) / occupancy.rows });
+        list.push({ name: "buffers", meaning: "bytes allocated, at most in each bin", most: "bytes", layers, begin, step: (end - begin) / occupancy.rows });
     }
     if (curves && curves.rows > 0) {
         const step = Number(curves.header["bin_ns"] ?? (Number(curves.header["end_ns"]) - Number(curves.header["begin_ns"])) / curves.rows);
-        const one = (column: string, name: string, most: Curve["most"], colour: string) => {
-            if (curves.has(column)) list.push({ name, most, layers: [{ values: curves.column(column), colour }], begin: curves.base_ns, step });
+        const one = (column: string, name: string, meaning: string, most: Curve["most"], colour: string) => {
+            if (curves.has(column)) list.push({ name, meaning, most, layers: [{ values: curves.column(column), colour }], begin: curves.base_ns, step });
         };
-        one("bytes_disk", "file reads", "rate", opFamily("GET_ROWS").colour);
-        one("bytes_requested", "disk requests", "rate", opFamily("ARGSORT").colour);
-        one("faults", "page faults", "count", opFamily("RMS_NORM").colour);
-        one("stalled_ns", "stalled", "ns", colours.warn);
+        one("bytes_disk", "addressed", "bytes of mapped model files that ops read, from memory or from the disk", "rate", opFamily("GET_ROWS").colour);
+        one("bytes_requested", "disk reads", "bytes of the model's files that the disk was asked for, spread until they came", "rate", opFamily("ARGSORT").colour);
+        one("faults", "page faults", "page faults that begin in each bin", "count", opFamily("RMS_NORM").colour);
+        one("stalled_ns", "stalled", "threads held up by page faults, on average over each bin", "threads", colours.stall);
     }
     return list;
 }
@@ -103,11 +103,11 @@ export function tableOf(held: Held | null, span: Span, lanes: { lane: number; la
         for (const row of held?.data.lanes.get(lane) ?? []) {
             const op = opAt(held!.data, row);
             if (op.begin >= span.end || op.begin + held!.data.length(row) <= span.begin) continue;
-            if (rows.length < most) rows.push([label, time(op.begin), op.op, op.layer === null || op.layer < 0 ? "" : op.layer, time(op.duration), time(op.wait), op.count]);
+            if (rows.length < most) rows.push([label, time(op.begin), op.op, op.layer === null || op.layer < 0 ? "" : op.layer, time(op.duration), time(op.stalled), time(op.wait), op.count]);
             else more++;
         }
     }
-    return { caption: held?.data.isRaw === false ? "Folded: the longest op of each stretch, and how many ops it stands for" : "Op runs in the window", columns: ["lane", "begin", "op", "layer", "duration", "wait", "op runs"], rows, more };
+    return { caption: held?.data.isRaw === false ? "Folded: the op that has most of each stretch, and how many op runs begin there" : "Op runs in the window", columns: ["lane", "begin", "op", "layer", "duration", "stalled", "wait", "op runs"], rows, more };
 }
 
 // Lanes and curves share what room the window has; many lanes get what they need, and the page scrolls.

@@ -66,6 +66,7 @@ export interface Inks {
     dark: Uint32Array; // where the pattern hits
     hits: Uint8Array[]; // by op: the pattern
     wait: number;
+    stall: number;
     idle: number;
     line: number;
 }
@@ -79,6 +80,7 @@ export function inksOf(ops: string[], colours: Theme, isFaint: (op: number) => b
         dark: Uint32Array.from(plain.map((colour) => faded(colour, 0xff000000, 0.28))),
         hits: ops.map((op) => hitsOf(opFamily(op).pattern)),
         wait: packed(colours.wait),
+        stall: packed(colours.stall),
         idle,
         line: packed(colours.surface),
     };
@@ -112,6 +114,11 @@ export function paintStrip(frame: Frame, strip: Strip, top: number, height: numb
             const [colour, dark, table, column] = [inks.colour[op]!, inks.dark[op]!, inks.hits[op]!, x % period];
             for (let y = busyTop; y < h; y++) pixels[y * w + x] = table[(y % period) * period + column] ? dark : colour;
         }
+        // Time in which the op stood still lies on top of its own, as a grid of another colour.
+        const held = Math.min(busy, strip.stalled[x]!);
+        if (held <= 0) continue;
+        const heldEnd = busyTop + Math.max(1, Math.round(held * h));
+        for (let y = busyTop; y < Math.min(h, heldEnd); y++) pixels[y * w + x] = x % 4 === 0 || y % 4 === 0 ? inks.stall : inks.idle;
     }
     frame.context.putImageData(image, Math.round(frame.left * frame.ratio), Math.round(top * frame.ratio));
 }
@@ -211,6 +218,24 @@ export function drawBand(frame: Frame, begin: number, end: number, top: number, 
     context.fillRect(b - 1.5, top, 1.5, bottom - top);
 }
 
+// An op that touches what is selected: an arrow above the lanes, and a line where it is wide enough for one.
+export function drawUse(frame: Frame, begin: number, end: number, top: number, bottom: number): void {
+    const { context, colours } = frame;
+    const [a, b] = [xOf(frame, begin), xOf(frame, end)];
+    if (b < frame.left || a > frame.left + frame.width) return;
+    const x = Math.max(frame.left, Math.min(frame.left + frame.width, (a + b) / 2));
+    context.fillStyle = colours.accent;
+    context.beginPath();
+    context.moveTo(x, top);
+    context.lineTo(x - 4, top - 7);
+    context.lineTo(x + 4, top - 7);
+    context.fill();
+    context.globalAlpha = 0.5;
+    context.fillRect(Math.max(frame.left, a), top, Math.max(1, Math.min(frame.left + frame.width, b) - Math.max(frame.left, a)), 2);
+    context.fillRect(x - 0.5, top, 1, bottom - top);
+    context.globalAlpha = 1;
+}
+
 export function drawLoss(frame: Frame, begin: number, end: number, lost: number, top: number, height: number): void {
     const { context, colours } = frame;
     const [a, b] = [Math.max(frame.left, xOf(frame, begin)), Math.min(frame.left + frame.width, xOf(frame, end))];
@@ -245,19 +270,30 @@ export function drawMark(frame: Frame, name: string, at: number, bottom: number)
 
 export interface Curve {
     name: string;
-    most: "bytes" | "rate" | "ns" | "count"; // how its largest value is said; a rate is per step
+    meaning: string;
+    most: "bytes" | "rate" | "threads" | "count"; // how its values are said; a rate is per step, threads are nanoseconds of them per step
     layers: { values: ArrayLike<number>; colour: string }[]; // stacked
     begin: number; // of values[0]
     step: number; // ns from one value to the next
 }
 
-function amount(curve: Curve, most: number): string {
+// A value of the curve in words. Rates and shares are over one bin, and say how wide it is.
+export function amount(curve: Curve, value: number): string {
     switch (curve.most) {
-        case "bytes": return bytes(most);
-        case "rate": return `${bytes((most / curve.step) * 1e9)}/s`;
-        case "ns": return time(most);
-        case "count": return count(most);
+        case "bytes": return bytes(value);
+        case "rate": return `${bytes((value / curve.step) * 1e9)}/s`;
+        case "threads": {
+            const threads = value / curve.step;
+            return `${threads < 9.95 ? threads.toFixed(threads < 0.995 ? 2 : 1) : Math.round(threads)} ${threads === 1 ? "thread" : "threads"}`;
+        }
+        case "count": return count(value);
     }
+}
+
+export function valueAt(curve: Curve, ns: number): number | null {
+    const i = Math.floor((ns - curve.begin) / curve.step);
+    if (i < 0 || curve.layers.length === 0 || i >= curve.layers[0]!.values.length) return null;
+    return curve.layers.reduce((sum, layer) => sum + layer.values[i]!, 0);
 }
 
 // The largest value of each pixel, so that no peak is lost.
@@ -301,7 +337,9 @@ export function drawCurve(frame: Frame, curve: Curve, top: number, height: numbe
     context.font = canvasFont(11);
     context.textBaseline = "middle";
     context.fillStyle = colours.ink;
-    textWithin(context, curve.name, 2, top + height / 2 - 7, left - 8);
+    const isRoomy = height >= 44;
+    textWithin(context, curve.name, 2, top + height / 2 - (isRoomy ? 14 : 7), left - 8);
     context.fillStyle = colours.faint;
-    textWithin(context, `up to ${amount(curve, most)}`, 2, top + height / 2 + 7, left - 8);
+    textWithin(context, `up to ${amount(curve, most)}`, 2, top + height / 2 + (isRoomy ? 0 : 7), left - 8);
+    if (isRoomy) textWithin(context, `per ${time(curve.step)}`, 2, top + height / 2 + 14, left - 8);
 }

@@ -3,9 +3,11 @@ import type { Signal } from "@preact/signals";
 import type { Columns } from "../../ask";
 import { families, opFamily } from "../../colours";
 import { plural, share, time } from "../../format";
+import { summary } from "../../state";
 import { bufferClasses } from "./data";
 import type { Hover } from "./stage";
-import { type Answered, opAt } from "./strips";
+import { amount, type Curve, valueAt } from "./draw";
+import { type Answered, type OpAt, opAt } from "./strips";
 import type { Span } from "./window";
 
 export function Legend({ data, occupancy }: { data: Answered | null; occupancy: Columns | null }) {
@@ -25,6 +27,12 @@ export function Legend({ data, occupancy }: { data: Answered | null; occupancy: 
                 <i class="swatch pattern-hatch" />
                 waiting
             </span>
+            {summary.value?.has.faults && (
+                <span>
+                    <i class="swatch pattern-stall" />
+                    stalled by page faults
+                </span>
+            )}
             {occupancy && (
                 <span class="buffers">
                     buffers:
@@ -62,22 +70,56 @@ export function Shown({ span, bounds, fitted, onFit }: { span: Signal<Span | nul
     );
 }
 
-export function Tip({ at, data }: { at: Signal<Hover | null>; data: Answered }) {
+export function Tip({ at, data, curves }: { at: Signal<Hover | null>; data: Answered | null; curves: Curve[] }) {
     const hover = at.value;
-    if (!hover || hover.row < 0) return null;
-    const op = opAt(data, hover.row);
+    const curve = hover ? curves[hover.curve] : undefined;
+    if (!hover || (hover.row < 0 && !curve)) return null;
     const isRight = hover.x > window.innerWidth - 260;
     return (
-        <div class="float" role="tooltip" style={{ left: `${isRight ? hover.x - 250 : hover.x + 14}px`, top: `${Math.min(hover.y + 16, window.innerHeight - 130)}px` }}>
+        <div class="float" role="tooltip" style={{ left: `${isRight ? hover.x - 250 : hover.x + 14}px`, top: `${Math.min(hover.y + 16, window.innerHeight - 150)}px` }}>
+            {curve ? <CurveTip curve={curve} ns={hover.time} /> : data && <OpTip op={opAt(data, hover.row)} />}
+        </div>
+    );
+}
+
+function CurveTip({ curve, ns }: { curve: Curve; ns: number }) {
+    const value = valueAt(curve, ns);
+    return (
+        <>
+            <b>{curve.name}</b> {value === null ? "not seen" : amount(curve, value)}
+            <div class="quiet">{curve.meaning}</div>
+            <div class="quiet">
+                at {time(ns)}, in bins of {time(curve.step)}
+            </div>
+        </>
+    );
+}
+
+function OpTip({ op }: { op: OpAt }) {
+    const { bin } = op;
+    return (
+        <>
             <b>{op.op}</b>
             {op.layer !== null && op.layer >= 0 ? ` layer ${op.layer}` : ""}
-            <div>
-                {time(op.duration)}
-                {data.isRaw && op.wait > 0 ? `, then waiting ${time(op.wait)}` : ""}
+            {op.run !== 0 && (
+                <div>
+                    {time(op.duration)}
+                    {!bin && op.stalled > 0 ? `, of which stalled by page faults ${time(op.stalled)} (${share(op.stalled, op.duration)})` : ""}
+                    {!bin && op.wait > 0 ? `, then waiting ${time(op.wait)}` : ""}
+                </div>
+            )}
+            {bin && (
+                <div>
+                    these {time(bin.ns)}: computing {share(Math.max(0, bin.busy - op.stalled), bin.ns)}
+                    {op.stalled > 0 ? `, stalled by page faults ${share(Math.min(op.stalled, bin.busy), bin.ns)}` : ""}, waiting {share(op.wait, bin.ns)}
+                </div>
+            )}
+            {bin && op.run !== 0 && <div class="quiet">{op.count > 1 ? `the longest of ${plural(op.count, "op run")} here` : op.count === 0 ? "began before" : ""}</div>}
+            <div class="quiet">
+                at {time(op.begin)}
+                {op.run !== 0 ? "; click for its card" : ""}
             </div>
-            {op.count > 1 && <div class="quiet">the longest of {plural(op.count, "op run")} here</div>}
-            <div class="quiet">at {time(op.begin)}; click for its card</div>
-        </div>
+        </>
     );
 }
 

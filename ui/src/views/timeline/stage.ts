@@ -16,6 +16,8 @@ export interface Scene {
     fit: Span | null; // what "fit" shows
     op: OpAnswer | null; // the selected one
     tokens: [number, number] | null; // when the selected ones ran
+    uses: (readonly [number, number])[]; // when ops touched the selected tensor, expert or bytes
+    moreUses: number; // that are not among them
     width: number; // pixels
     height: number;
     left: number; // of the lanes
@@ -32,6 +34,7 @@ export interface Hover {
     y: number;
     lane: number;
     row: number; // of the answer that is held; -1: none
+    curve: number; // -1: none
     time: number;
 }
 

@@ -81,13 +81,16 @@ test("bins keep their busy share and their counts", () => {
                 longest_op: Uint16Array.of(1, 0),
                 longest_run: Uint32Array.of(1, 1),
                 longest_node: Uint32Array.of(3, 4),
+                stalled_ns: Float64Array.of(16, 0),
             },
             { level: 6, bin_ns: 64, ops: ["MUL_MAT", "ADD"] },
         ),
     );
+    expect(opAt(data, 0)).toMatchObject({ run: 1, node: 3, op: "ADD", duration: 9, stalled: 16, bin: { ns: 64, busy: 32 } });
     const strip = stripOf(data, 0, { begin: 0, end: 128 }, 2);
     expect([...strip.busy]).toEqual([0.5, 1]);
     expect([...strip.wait]).toEqual([0.25, 0]);
+    expect([...strip.stalled]).toEqual([0.25, 0]);
     expect([...strip.folded]).toEqual([7, 5]);
     expect([...strip.op]).toEqual([1, 0]);
 });
@@ -121,4 +124,28 @@ test("tiles hold their window, and small moves ask nothing new", () => {
 test("ticks are round and far enough apart", () => {
     expect(tickStep({ begin: 0, end: 1e9 }, 1000, 90)).toBe(1e8);
     expect(tickStep({ begin: 0, end: 1e9 }, 1000, 110)).toBe(2e8);
+});
+
+test("a bin of waiting alone has no op, and one inside a long op has it", () => {
+    const data = answered(
+        build(
+            {
+                lane: Uint16Array.of(0, 0),
+                begin_ns: Float64Array.of(0, 64),
+                busy_ns: Float64Array.of(64, 0),
+                wait_ns: Float64Array.of(0, 64),
+                stalled_ns: Float64Array.of(60, 0),
+                count: Uint32Array.of(0, 0),
+                longest_ns: Float64Array.of(9000, 0),
+                longest_op: Uint16Array.of(0, 65535),
+                longest_run: Uint32Array.of(5, 0),
+                longest_node: Uint32Array.of(3, 0),
+            },
+            { level: 6, bin_ns: 64, ops: ["MUL_MAT", "ADD"] },
+        ),
+    );
+    const strip = stripOf(data, 0, { begin: 0, end: 128 }, 2);
+    expect([...strip.op]).toEqual([0, -1]);
+    expect(opAt(data, strip.row[0]!)).toMatchObject({ op: "MUL_MAT", run: 5, duration: 9000, count: 0 });
+    expect(opAt(data, strip.row[1]!)).toMatchObject({ op: "waiting", run: 0, wait: 64 });
 });

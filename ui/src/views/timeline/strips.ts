@@ -10,7 +10,7 @@ export interface Loss {
     count: number;
 }
 
-const rawNames = ["run", "node", "op", "layer", "duration_ns", "wait_ns", "inner_wait_ns", "token", "flags"];
+const rawNames = ["run", "node", "op", "layer", "duration_ns", "wait_ns", "inner_wait_ns", "stalled_ns", "token", "flags"];
 const foldedNames = ["busy_ns", "count", "longest_ns", "longest_op", "longest_run", "longest_node"];
 
 // One answer of /timeline, with its rows by lane and in order of time.
@@ -66,6 +66,7 @@ export function answered(columns: Columns): Answered {
 export interface Strip {
     busy: Float32Array; // 0 to 1 per pixel
     wait: Float32Array;
+    stalled: Float32Array; // part of busy
     op: Int16Array; // index into ops of the longest, -1: none
     row: Int32Array; // the row that it came from
     folded: Float64Array; // ops that begin in the pixel and are too short to be seen by themselves
@@ -93,6 +94,7 @@ export function stripOf(data: Answered, lane: number, span: Span, width: number)
     const strip: Strip = {
         busy: new Float32Array(width),
         wait: new Float32Array(width),
+        stalled: new Float32Array(width),
         op: new Int16Array(width).fill(-1),
         row: new Int32Array(width).fill(-1),
         folded: new Float64Array(width),
@@ -136,11 +138,13 @@ function addRun(strip: Strip, data: Answered, row: number, next: number, x: numb
     const end = x + duration * scale;
     const done = end + wait * scale;
     const idle = duration > 0 ? inner / duration : 0;
+    const held = duration > 0 ? Math.min(1 - idle, (data.of["stalled_ns"]?.[row] ?? 0) / duration) : 0;
     if (end - x >= widest) {
         const [x0, x1] = [Math.round(x), Math.max(Math.round(x) + 1, Math.round(end))];
         for (let i = Math.max(0, x0); i < Math.min(width, x1); i++) {
             strip.busy[i] = 1 - idle;
             strip.wait[i] = idle;
+            strip.stalled[i] = held;
             claim(strip, i, op, row, Infinity, longest);
         }
         if (x0 >= 0 && x0 < width && x1 - x0 >= parted) strip.edge[x0] = 1;
@@ -150,6 +154,7 @@ function addRun(strip: Strip, data: Answered, row: number, next: number, x: numb
     }
     spread(strip.busy, x, end, 1 - idle, width);
     spread(strip.wait, x, end, idle, width);
+    spread(strip.stalled, x, end, held, width);
     spread(strip.wait, end, done, 1, width);
     const first = Math.floor(x);
     for (let i = Math.max(0, first); i < Math.min(width, Math.max(first + 1, Math.ceil(end))); i++) claim(strip, i, op, row, duration, longest);
@@ -162,16 +167,44 @@ function addBin(strip: Strip, data: Answered, row: number, x: number, scale: num
     const end = x + binNs * scale;
     spread(strip.busy, x, end, Math.min(1, of["busy_ns"]![row]! / binNs), width);
     spread(strip.wait, x, end, Math.min(1, of["wait_ns"]![row]! / binNs), width);
-    for (let i = Math.max(0, Math.floor(x)); i < Math.min(width, Math.ceil(end)); i++)
-        claim(strip, i, of["longest_op"]![row]!, row, of["longest_ns"]![row]!, longest);
+    spread(strip.stalled, x, end, Math.min(of["busy_ns"]![row]!, of["stalled_ns"]?.[row] ?? 0) / binNs, width);
+    // A bin of waiting alone has no op.
+    const op = of["longest_run"]![row] ? of["longest_op"]![row]! : -1;
+    for (let i = Math.max(0, Math.floor(x)); i < Math.min(width, Math.ceil(end)); i++) {
+        if (op >= 0) claim(strip, i, op, row, of["longest_ns"]![row]!, longest);
+        else if (strip.row[i] === -1) strip.row[i] = row;
+    }
     const first = Math.max(0, Math.floor(x));
     if (first < width) strip.folded[first] = strip.folded[first]! + of["count"]![row]!;
 }
 
-// The op under a pixel: of raw op runs the one that is there, of folded ones the longest of the bin.
-export function opAt(data: Answered, row: number): { run: number; node: number; op: string; begin: number; duration: number; wait: number; layer: number | null; count: number } {
+export interface OpAt {
+    run: number; // 0: none, only waiting
+    node: number;
+    op: string;
+    begin: number;
+    duration: number;
+    wait: number;
+    stalled: number; // by page faults
+    layer: number | null;
+    count: number; // op runs that begin there
+    bin: { ns: number; busy: number } | null; // of folded ones: wait and stalled are of the bin then
+}
+
+// The op under a pixel: of raw op runs the one that is there, of folded ones the one that has most of the bin.
+export function opAt(data: Answered, row: number): OpAt {
     const of = (name: string) => data.of[name]![row]!;
-    if (data.isRaw)
-        return { run: of("run"), node: of("node"), op: data.ops[of("op")] ?? "?", begin: data.base + data.begin[row]!, duration: of("duration_ns"), wait: of("wait_ns"), layer: of("layer"), count: 1 };
-    return { run: of("longest_run"), node: of("longest_node"), op: data.ops[of("longest_op")] ?? "?", begin: data.base + data.begin[row]!, duration: of("longest_ns"), wait: of("wait_ns"), layer: null, count: of("count") };
+    const common = { begin: data.base + data.begin[row]!, wait: of("wait_ns"), stalled: data.of["stalled_ns"]?.[row] ?? 0 };
+    if (data.isRaw) return { ...common, run: of("run"), node: of("node"), op: data.ops[of("op")] ?? "?", duration: of("duration_ns"), layer: of("layer"), count: 1, bin: null };
+    const run = of("longest_run");
+    return {
+        ...common,
+        run,
+        node: of("longest_node"),
+        op: run === 0 ? "waiting" : (data.ops[of("longest_op")] ?? "?"),
+        duration: of("longest_ns"),
+        layer: null,
+        count: of("count"),
+        bin: { ns: data.binNs, busy: of("busy_ns") },
+    };
 }
