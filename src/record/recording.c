@@ -316,7 +316,10 @@ static void tell_blindness(const struct ggs_spool_facts * facts, const struct at
         if (report.findings[i].level == GGS_FINDING_FAIL && report.findings[i].text != NULL)
             fprintf(stderr, "ggscope: %s\n", report.findings[i].text);
     }
-    if (facts->runs == 0) fprintf(stderr, "ggscope: the program loaded an engine, but no graph was computed\n");
+    if (facts->runs == 0 && attempt->recording->paused)
+        fprintf(stderr, "ggscope: no graph run was recorded: it was paused whenever one began\n");
+    else if (facts->runs == 0)
+        fprintf(stderr, "ggscope: the program loaded an engine, but no graph was computed\n");
     ggs_findings_release(&report);
     ggs_libraries_release(&engine);
     ggs_libraries_release(&capture);
