@@ -19,6 +19,7 @@ static const struct route routes[] = {
     {"tokens", false, ggs_route_tokens},
     {"map", false, ggs_route_map},
     {"buffers", false, ggs_route_buffers},
+    {"requests", false, ggs_route_requests},
     {"occupancy", false, ggs_route_occupancy},
     {"timeline", false, ggs_route_timeline},
     {"op", false, ggs_route_op},

@@ -52,6 +52,8 @@ const routes = [
     ["heat", "/api/x/N/heat"],
     ["heat", "/api/x/N/heat?tokens=1..1"],
     ["buffers", "/api/x/N/buffers"],
+    ["requests", "/api/x/N/requests"],
+    ["requests", "/api/x/N/requests?cells=1"],
     ["buffers", "/api/x/N/buffers?transfers=1"],
     ["log", "/api/x/N/log?from=20&count=300"],
     ["log", "/api/x/N/log?operands=1&sort=bytes&desc=1"],
