@@ -197,6 +197,7 @@ struct ggs_buffer {
     int64_t  begin_ns; // allocated
     int64_t  end_ns;   // freed, -1 if it never was
     uint64_t process;
+    uint64_t device; // whose own memory it is, 0 for the host's
 };
 
 struct ggs_type {
@@ -211,7 +212,13 @@ struct ggs_op {
     uint64_t name; // string
 };
 
-enum ggs_memory_source { GGS_SOURCE_NONE = 0, GGS_SOURCE_DISK = 1, GGS_SOURCE_BUFFER = 2, GGS_SOURCE_COUNT = 3 };
+enum ggs_memory_source {
+    GGS_SOURCE_NONE   = 0,
+    GGS_SOURCE_DISK   = 1, // in a mapping of a file
+    GGS_SOURCE_BUFFER = 2, // anywhere else in the host's memory
+    GGS_SOURCE_VRAM   = 3, // in a buffer in a device's own memory
+    GGS_SOURCE_COUNT  = 4,
+};
 
 // A tensor as some graph saw it; the same tensor in several graphs is one row.
 struct ggs_tensor {
@@ -563,6 +570,9 @@ struct ggs_kernel {
     int64_t  begin_ns;
     uint64_t duration_ns;
     uint64_t flags;
+    uint64_t bytes;                     // of a copy or set, 0 for a kernel
+    uint64_t grid_x, grid_y, grid_z;    // blocks of a kernel, 0 for a copy or set
+    uint64_t block_x, block_y, block_z; // threads of a block
 };
 
 // ---- what the machine did ----

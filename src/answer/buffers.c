@@ -121,6 +121,8 @@ static void write_buffers(struct ggs_json * json, const struct ggs_buffers * buf
         ggs_json_object_inline(json, NULL);
         ggs_fields_members(json, fields, &trace->buffers[i]);
         ggs_json_string(json, "type", ggs_reader_string(trace->reader, trace->buffers[i].type));
+        const char * device = ggs_trace_device_name(trace, trace->buffers[i].device);
+        ggs_json_string(json, "device", device[0] == '\0' ? NULL : device);
         ggs_fields_members(json, layer, &buffers->layers[i]);
         ggs_json_end(json);
     }

@@ -89,7 +89,7 @@ static void write_list(struct ggs_json * json, const char * key, const uint64_t 
 static void write_experts(struct ggs_json * json, const struct ggs_heat * heat, const struct ggs_model_map * map) {
     ggs_json_array(json, "experts");
     for (uint64_t i = 0; i < heat->n_places; i++) {
-        if (heat->places[i].expert_reads == NULL) continue;
+        if (heat->places[i].expert_reads == NULL || heat->places[i].unknown) continue;
         ggs_json_object_inline(json, NULL);
         ggs_json_u64(json, "place", i);
         write_list(json, "reads", heat->places[i].expert_reads, map->places[i].experts);
@@ -163,6 +163,7 @@ void ggs_heat_write(struct ggs_json * json, const struct ggs_trace * trace, cons
                     const struct ggs_heat * heat, const struct ggs_machine_heat * machine) {
     static const struct ggs_field model[] = {GGS_FIELD(struct ggs_heat, model_bytes, "bytes"),
                                              GGS_FIELD(struct ggs_heat, touched_bytes, "bytes_touched"),
+                                             GGS_FIELD(struct ggs_heat, unknown_bytes, "bytes_unknown"),
                                              {0}};
     ggs_json_object(json, NULL);
     ggs_answer_experiment(json, trace);

@@ -6,6 +6,7 @@
 #include <string.h>
 #include <sys/stat.h>
 
+#include "analyze/ops/kernels.h"
 #include "analyze/ops/probe.h"
 #include "analyze/requests/shares.h"
 #include "analyze/walk/words.h"
@@ -25,6 +26,7 @@ static const char * const by_names[GGS_BY_COUNT] = {
     [GGS_BY_CONTEXT]   = "context",
     [GGS_BY_REQUEST]   = "request",
     [GGS_BY_SEQUENCE]  = "sequence",
+    [GGS_BY_KERNEL]    = "kernel",
 };
 
 const char * ggs_stats_by_name(enum ggs_by by) {
@@ -118,7 +120,8 @@ static int compute_groups(struct ggs_stats * stats, const struct ggs_totals_rang
     unsigned          n      = 0;
     int               status = copy_by_op(&stats->groups[GGS_BY_OP], &stats->totals, error);
     for (unsigned i = 0; i < GGS_BY_COUNT; i++) {
-        bool own = i == GGS_BY_OP || i == GGS_BY_THREAD || i == GGS_BY_REQUEST || i == GGS_BY_SEQUENCE;
+        bool own =
+            i == GGS_BY_OP || i == GGS_BY_THREAD || i == GGS_BY_KERNEL || i == GGS_BY_REQUEST || i == GGS_BY_SEQUENCE;
         if ((stats->by >> i & 1) != 0 && !own) by[n++] = (enum ggs_by) i;
     }
     if (status == 0 && n > 0) {
@@ -127,6 +130,8 @@ static int compute_groups(struct ggs_stats * stats, const struct ggs_totals_rang
     }
     if (status == 0 && (stats->by >> GGS_BY_THREAD & 1) != 0)
         status = ggs_groups_compute(&stats->groups[GGS_BY_THREAD], stats->trace, GGS_BY_THREAD, range, error);
+    if (status == 0 && (stats->by >> GGS_BY_KERNEL & 1) != 0)
+        status = ggs_groups_of_kernels(&stats->groups[GGS_BY_KERNEL], stats->trace, range, error);
     for (unsigned i = GGS_BY_REQUEST; status == 0 && i <= GGS_BY_SEQUENCE; i++)
         if ((stats->by >> i & 1) != 0)
             status = ggs_shares_compute(&stats->groups[i], stats->trace, (enum ggs_by) i, range, error);
@@ -203,6 +208,7 @@ static void write_totals(struct ggs_json * json, const struct ggs_totals * t) {
         GGS_FIELD(struct ggs_totals, read, "bytes_read"),
         GGS_FIELD(struct ggs_totals, written, "bytes_written"),
         GGS_FIELD(struct ggs_totals, disk, "bytes_disk"),
+        GGS_FIELD(struct ggs_totals, vram, "bytes_vram"),
         GGS_FIELD(struct ggs_totals, buffer, "bytes_buffer"),
         {0},
     };
@@ -210,11 +216,71 @@ static void write_totals(struct ggs_json * json, const struct ggs_totals * t) {
         GGS_FIELD(struct ggs_totals, buffers, "count"), GGS_FIELD(struct ggs_totals, peak_bytes, "peak_bytes"), {0}};
     static const struct ggs_field model[] = {GGS_FIELD(struct ggs_totals, model_bytes, "bytes"),
                                              GGS_FIELD(struct ggs_totals, touched_bytes, "bytes_touched"),
+                                             GGS_FIELD(struct ggs_totals, unknown_bytes, "bytes_unknown"),
                                              {0}};
     ggs_fields_members(json, counts, t);
     ggs_answer_speed(json, t->decoded_tokens, t->generate_ns + t->drafting_ns);
     ggs_fields_object(json, "buffers", buffers, t);
     ggs_fields_object(json, "model", model, t);
+}
+
+static void write_moved(struct ggs_json * json, const char * key, const struct ggs_device_moved * moved) {
+    static const struct ggs_field fields[] = {
+        GGS_FIELD(struct ggs_device_moved, count, "count"),
+        GGS_FIELD(struct ggs_device_moved, bytes, "bytes"),
+        GGS_FIELD(struct ggs_device_moved, timed_bytes, "bytes_timed"),
+        GGS_FIELD(struct ggs_device_moved, ns, "duration_ns"),
+        GGS_FIELD(struct ggs_device_moved, overlap_ns, "overlap_ns"),
+        {0},
+    };
+    ggs_json_object_inline(json, key);
+    ggs_fields_members(json, fields, moved);
+    ggs_json_end(json);
+}
+
+// Busy shares in equal parts of the recording; null where some graph run's ops are not known.
+static void write_devices(struct ggs_json * json, const struct ggs_stats * stats) {
+    static const struct ggs_field fields[] = {
+        GGS_FIELD(struct ggs_device_totals, runs, "runs"),
+        GGS_FIELD(struct ggs_device_totals, run_ns, "run_ns"),
+        GGS_FIELD(struct ggs_device_totals, timed_runs, "runs_with_op_times"),
+        GGS_FIELD(struct ggs_device_totals, timed_ns, "run_ns_with_op_times"),
+        GGS_FIELD(struct ggs_device_totals, ops, "ops"),
+        GGS_FIELD(struct ggs_device_totals, op_ns, "op_ns"),
+        GGS_FIELD(struct ggs_device_totals, queues, "queues"),
+        {0},
+    };
+    const struct ggs_device_list * list  = &stats->totals.devices;
+    double                         width = (double) (list->end_ns - list->begin_ns) / GGS_DEVICE_BINS;
+    ggs_json_array(json, "devices");
+    for (uint64_t i = 0; i < list->n; i++) {
+        const struct ggs_device_totals * d           = &list->device[i];
+        double                           busy        = ggs_device_busy(list, d);
+        const char *                     description = ggs_reader_string(stats->trace->reader, d->row.description);
+        ggs_json_object(json, NULL);
+        ggs_json_u64(json, "device", d->row.device);
+        ggs_json_string(json, "name", d->name);
+        ggs_json_string(json, "description", description[0] == '\0' ? NULL : description);
+        ggs_json_string(json, "type", ggs_word_device(d->row.type));
+        ggs_json_string(json, "seen", ggs_word_seen(d->row.seen));
+        if (d->row.memory == 0)
+            ggs_json_null(json, "memory_bytes");
+        else
+            ggs_json_u64(json, "memory_bytes", d->row.memory);
+        ggs_fields_members(json, fields, d);
+        if (busy < 0)
+            ggs_json_null(json, "busy");
+        else
+            ggs_json_double(json, "busy", busy);
+        ggs_json_array_inline(json, "busy_over_time");
+        for (unsigned k = 0; busy >= 0 && width > 0 && k < GGS_DEVICE_BINS; k++)
+            ggs_json_double(json, NULL, (double) d->bins[k] > width ? 1 : (double) d->bins[k] / width);
+        ggs_json_end(json);
+        write_moved(json, "to_device", &d->in);
+        write_moved(json, "from_device", &d->out);
+        ggs_json_end(json);
+    }
+    ggs_json_end(json);
 }
 
 static void write_bins(struct ggs_json * json, const char * key, const uint64_t bins[GGS_PATTERN_BINS]) {
@@ -279,6 +345,7 @@ static void write_groups(struct ggs_json * json, enum ggs_by by, const struct gg
         [GGS_BY_TENSOR]    = {GGS_FIELD(struct ggs_group, name, "name")},
         [GGS_BY_THREAD]    = {GGS_FIELD(struct ggs_group, order, "thread")},
         [GGS_BY_DEVICE]    = {GGS_FIELD(struct ggs_group, name, "device")},
+        [GGS_BY_KERNEL]    = {GGS_FIELD(struct ggs_group, name, "kernel")},
         [GGS_BY_TOKEN]     = {GGS_FIELD_OR_NULL(struct ggs_group, order, "token")},
         [GGS_BY_CONTEXT]   = {GGS_FIELD_OR_NULL(struct ggs_group, order, "context")},
         [GGS_BY_REQUEST]   = {GGS_FIELD(struct ggs_group, order, "request")},
@@ -305,6 +372,7 @@ static void write_weights(struct ggs_json * json, const struct ggs_weights * wei
         GGS_FIELD(struct ggs_weight, file, "path"),
         GGS_FIELD(struct ggs_weight, size, "bytes"),
         GGS_FIELD(struct ggs_weight, touched, "bytes_touched"),
+        GGS_FIELD(struct ggs_weight, unknown, "bytes_unknown"),
         GGS_FIELD(struct ggs_weight, reads, "reads"),
         GGS_FIELD(struct ggs_weight, bytes, "bytes_read"),
         {0},
@@ -319,6 +387,7 @@ void ggs_stats_write(struct ggs_json * json, const struct ggs_stats * stats) {
     ggs_answer_experiment(json, stats->trace);
     ggs_json_string(json, "step_kind", ggs_word_step(stats->trace));
     write_totals(json, &stats->totals);
+    write_devices(json, stats);
     write_pattern(json, &stats->totals.pattern);
     ggs_stats_write_machine(json, stats);
     ggs_fields_members(json, probed, stats);

@@ -51,6 +51,19 @@ void ggs_table_column(struct ggs_table * table, const char * title, enum ggs_ali
     table->align[table->n_columns++] = align;
 }
 
+void ggs_table_columns(struct ggs_table * table, const char * titles) {
+    for (;;) {
+        enum ggs_align align = titles[0] == '>' ? GGS_RIGHT : GGS_LEFT;
+        if (align == GGS_RIGHT) titles++;
+        size_t length = strcspn(titles, "|");
+        char   title[64];
+        snprintf(title, sizeof(title), "%.*s", (int) length, titles);
+        ggs_table_column(table, title, align);
+        if (titles[length] == '\0') return;
+        titles += length + 1;
+    }
+}
+
 static void add_cell(struct ggs_table * table, char * cell) {
     if (ggs_array_push(table->cells, table->n_cells, table->capacity, cell)) return;
     table->failed = true;
@@ -176,4 +189,10 @@ int ggs_table_print(const struct ggs_table * table, FILE * file, unsigned width)
     bool failed = line.failed;
     ggs_text_release(&line);
     return failed || ferror(file) ? -1 : 0;
+}
+
+int ggs_table_end(struct ggs_table * table, FILE * file, unsigned width) {
+    int status = ggs_table_print(table, file, width);
+    ggs_table_free(table);
+    return status;
 }

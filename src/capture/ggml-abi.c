@@ -69,6 +69,8 @@ const char * ggs_abi_check(struct abi_functions * f, void * (*find)(const char *
         {(void **) &f->buffer_is_host, "ggml_backend_buffer_is_host", 0},
         {(void **) &f->buffer_type_name, "ggml_backend_buft_name", 0},
         {(void **) &f->backend_device, "ggml_backend_get_device", 1},
+        {(void **) &f->buffer_type_device, "ggml_backend_buft_get_device", 1},
+        {(void **) &f->device_name, "ggml_backend_dev_name", 1},
         {(void **) &f->device_description, "ggml_backend_dev_description", 1},
         {(void **) &f->device_type, "ggml_backend_dev_type", 1},
         {(void **) &f->device_memory, "ggml_backend_dev_memory", 1},

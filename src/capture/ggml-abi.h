@@ -80,6 +80,8 @@ struct abi_functions {
     const char * (*buffer_type_name)(void * type);
     // of backends' devices; NULL in releases that cannot tell
     void * (*backend_device)(void * backend);
+    void * (*buffer_type_device)(void * type);
+    const char * (*device_name)(void * device);
     const char * (*device_description)(void * device);
     int (*device_type)(void * device); // ggml's: 0 CPU, 1 GPU, 2 GPU that shares the CPU's memory, 3 accelerator
     void (*device_memory)(void * device, size_t * free, size_t * total);

@@ -87,15 +87,26 @@ EXPORT int ggml_backend_sched_graph_compute(void * scheduler, struct abi_graph *
 
 // ---- buffers ----
 
+// The device in whose own memory a buffer of this type lies, "" for none: what repacks weights for the CPU cannot be read as host
+// memory either, but is no device.
+static const char * device_of(void * type) {
+    const struct abi_functions * f = &ggs_engine;
+    if (type == NULL || f->buffer_type_device == NULL || f->device_name == NULL || f->device_type == NULL) return "";
+    void * device = f->buffer_type_device(type);
+    int    kind   = device == NULL ? 0 : f->device_type(device);
+    return kind == 1 || kind == 2 ? f->device_name(device) : "";
+}
+
 static void tell_buffer(void * buffer) {
     if (buffer == NULL || !ggs_capture_recording()) return;
-    void *                    type     = ggs_engine.buffer_type(buffer);
-    const char *              name     = type == NULL ? "" : ggs_engine.buffer_type_name(type);
-    struct ggs_journal_buffer told     = {.address = (uint64_t) ggs_engine.buffer_base(buffer),
-                                          .size    = ggs_engine.buffer_size(buffer),
-                                          .host    = ggs_engine.buffer_is_host(buffer)};
-    struct ggs_piece          pieces[] = {{&told, sizeof(told)}, {name, strlen(name) + 1}};
-    if (ggs_journal_append_next(GGS_JOURNAL_BUFFER, pieces, 2, &told.id, &n_buffers) == 0)
+    void *                    type   = ggs_engine.buffer_type(buffer);
+    const char *              name   = type == NULL ? "" : ggs_engine.buffer_type_name(type);
+    struct ggs_journal_buffer told   = {.address = (uint64_t) ggs_engine.buffer_base(buffer),
+                                        .size    = ggs_engine.buffer_size(buffer),
+                                        .host    = ggs_engine.buffer_is_host(buffer)};
+    const char *              device = told.host ? "" : device_of(type);
+    struct ggs_piece pieces[] = {{&told, sizeof(told)}, {name, strlen(name)}, {"\n", 1}, {device, strlen(device) + 1}};
+    if (ggs_journal_append_next(GGS_JOURNAL_BUFFER, pieces, 4, &told.id, &n_buffers) == 0)
         ggs_buffer_add(buffer, told.id, told.address, told.host ? told.size : 0);
     ggs_reads_expect_fills();
 }

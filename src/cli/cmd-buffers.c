@@ -16,20 +16,13 @@
 // ---- text ----
 
 static void print_table(struct ggs_table * table) {
-    ggs_table_print(table, stdout, ggs_terminal_limit(stdout));
-    ggs_table_free(table);
+    ggs_table_end(table, stdout, ggs_terminal_limit(stdout));
 }
 
 static void print_buffers(const struct ggs_trace * trace) {
     char               number[GGS_NUMBER_LENGTH];
     struct ggs_table * table = ggs_table_new();
-    ggs_table_column(table, "buffer", GGS_RIGHT);
-    ggs_table_column(table, "class", GGS_LEFT);
-    ggs_table_column(table, "type", GGS_LEFT);
-    ggs_table_column(table, "size", GGS_RIGHT);
-    ggs_table_column(table, "allocated", GGS_RIGHT);
-    ggs_table_column(table, "freed", GGS_RIGHT);
-    ggs_table_column(table, "", GGS_LEFT);
+    ggs_table_columns(table, ">buffer|class|type|>size|>allocated|>freed|");
     for (uint64_t i = 0; i < trace->n_buffers; i++) {
         const struct ggs_buffer * b = &trace->buffers[i];
         ggs_table_cell(table, "%" PRIu64, b->buffer);
@@ -42,7 +35,7 @@ static void print_buffers(const struct ggs_trace * trace) {
         } else {
             ggs_table_cell(table, "%.3f s", (double) b->end_ns / 1e9);
         }
-        ggs_table_cell(table, "%s", b->file != 0 ? "mapped file" : "");
+        ggs_table_cell(table, "%s", b->file != 0 ? "mapped file" : b->device != 0 ? "device memory" : "");
     }
     print_table(table);
 }
@@ -50,10 +43,7 @@ static void print_buffers(const struct ggs_trace * trace) {
 static void print_peaks(const struct ggs_occupancy * o) {
     char               number[GGS_NUMBER_LENGTH], bar[3 * 24 + 1];
     struct ggs_table * table = ggs_table_new();
-    ggs_table_column(table, "class", GGS_LEFT);
-    ggs_table_column(table, "buffers", GGS_RIGHT);
-    ggs_table_column(table, "peak", GGS_RIGHT);
-    ggs_table_column(table, "", GGS_LEFT);
+    ggs_table_columns(table, "class|>buffers|>peak|");
     for (int c = 0; c < GGS_CLASSES; c++) {
         if (o->class_buffers[c] == 0) continue;
         ggs_table_cell(table, "%s", ggs_word_class((uint64_t) c));
@@ -127,11 +117,7 @@ static void print_transfers(const struct ggs_occupancy * o, const struct ggs_tra
     enum { SHOWN = 20 };
     char               number[GGS_NUMBER_LENGTH], place[80];
     struct ggs_table * table = ggs_table_new();
-    ggs_table_column(table, "moved from", GGS_LEFT);
-    ggs_table_column(table, "to", GGS_LEFT);
-    ggs_table_column(table, "times", GGS_RIGHT);
-    ggs_table_column(table, "bytes", GGS_RIGHT);
-    ggs_table_column(table, "time", GGS_RIGHT);
+    ggs_table_columns(table, "moved from|to|>times|>bytes|>time");
     for (uint64_t i = 0; i < o->n_transfers && i < SHOWN; i++) {
         const struct ggs_transfer_totals * t = &o->transfers[i];
         place_name(place, sizeof(place), trace, t->from_buffer, t->from_file);

@@ -74,11 +74,7 @@ static bool tokenless(const struct ggs_diff * d) {
 static void print_totals(const struct ggs_diff * d) {
     const struct ggs_totals *a = &d->a, *b = &d->b;
     struct ggs_table *       table = ggs_table_new();
-    ggs_table_column(table, "", GGS_LEFT);
-    ggs_table_column(table, "A", GGS_RIGHT);
-    ggs_table_column(table, "B", GGS_RIGHT);
-    ggs_table_column(table, "change", GGS_RIGHT);
-    ggs_table_column(table, "", GGS_LEFT);
+    ggs_table_columns(table, "|>A|>B|>change|");
     add_time(table, "a prompt step", &d->prompt);
     add_time(table, tokenless(d) ? "a graph run" : "a generated token", &d->generate);
     add_value(table, tokenless(d) ? "graph runs" : "token steps", a->steps, b->steps, false);
@@ -98,8 +94,7 @@ static void print_totals(const struct ggs_diff * d) {
     add_value(table, "lost", a->dropped, b->dropped, false);
     add_value(table, "buffers", a->buffers, b->buffers, false);
     add_value(table, "peak of buffers", a->peak_bytes, b->peak_bytes, true);
-    ggs_table_print(table, stdout, ggs_terminal_limit(stdout));
-    ggs_table_free(table);
+    ggs_table_end(table, stdout, ggs_terminal_limit(stdout));
 }
 
 static void print_alignment(const struct ggs_diff * d) {
@@ -153,14 +148,7 @@ static void print_items(const struct ggs_diff * d, bool together) {
     enum { SHOWN = 15 };
     uint64_t           n     = 0;
     struct ggs_table * table = ggs_table_new();
-    ggs_table_column(table, "per", GGS_LEFT);
-    ggs_table_column(table, "layer", GGS_RIGHT);
-    ggs_table_column(table, "op", GGS_LEFT);
-    ggs_table_column(table, "tensor", GGS_LEFT);
-    ggs_table_column(table, "A", GGS_RIGHT);
-    ggs_table_column(table, "B", GGS_RIGHT);
-    ggs_table_column(table, "change", GGS_RIGHT);
-    ggs_table_column(table, "", GGS_LEFT);
+    ggs_table_columns(table, "per|>layer|op|tensor|>A|>B|>change|");
     for (uint64_t i = 0; i < d->n_items; i++) {
         if ((d->items[i].layer == GGS_DIFF_LAYERS) != together) continue;
         if (n++ < SHOWN) item_cells(table, d, &d->items[i]);

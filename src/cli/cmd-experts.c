@@ -56,12 +56,7 @@ static void print_summary(const struct ggs_experts * e, const struct ggs_experts
 static void print_matrices(const struct ggs_experts * e) {
     char               number[GGS_NUMBER_LENGTH];
     struct ggs_table * table = ggs_table_new();
-    ggs_table_column(table, "router to", GGS_LEFT);
-    ggs_table_column(table, "ops", GGS_RIGHT);
-    ggs_table_column(table, "least", GGS_RIGHT);
-    ggs_table_column(table, "mean", GGS_RIGHT);
-    ggs_table_column(table, "most", GGS_RIGHT);
-    ggs_table_column(table, "read", GGS_RIGHT);
+    ggs_table_columns(table, "router to|>ops|>least|>mean|>most|>read");
     for (unsigned i = 0; i < e->n_matrices; i++) {
         const struct ggs_experts_matrix * m = &e->matrices[i];
         ggs_table_cell(table, "%.*s", m->component_length, m->component);
@@ -72,19 +67,13 @@ static void print_matrices(const struct ggs_experts * e) {
         ggs_table_cell(table, "%s", ggs_format_bytes(number, m->bytes));
     }
     putchar('\n');
-    ggs_table_print(table, stdout, ggs_terminal_limit(stdout));
-    ggs_table_free(table);
+    ggs_table_end(table, stdout, ggs_terminal_limit(stdout));
 }
 
 static void print_sets(const struct ggs_experts * e, const struct ggs_experts_sums * s) {
     char               number[GGS_NUMBER_LENGTH], bar[3 * 16 + 1];
     struct ggs_table * table = ggs_table_new();
-    ggs_table_column(table, "tokens in a row", GGS_RIGHT);
-    ggs_table_column(table, "need experts", GGS_RIGHT);
-    ggs_table_column(table, "at most", GGS_RIGHT);
-    ggs_table_column(table, "bytes", GGS_RIGHT);
-    ggs_table_column(table, "at most", GGS_RIGHT);
-    ggs_table_column(table, "of all experts", GGS_LEFT);
+    ggs_table_columns(table, ">tokens in a row|>need experts|>at most|>bytes|>at most|of all experts");
     for (unsigned i = 0; i < e->n_sets; i++) {
         const struct ggs_experts_set * set = &e->sets[i];
         if (set->samples == 0) continue;
@@ -98,22 +87,13 @@ static void print_sets(const struct ggs_experts * e, const struct ggs_experts_su
         ggs_table_cell(table, "%s %4.1f %%", bar, 100 * share);
     }
     putchar('\n');
-    ggs_table_print(table, stdout, ggs_terminal_limit(stdout));
-    ggs_table_free(table);
+    ggs_table_end(table, stdout, ggs_terminal_limit(stdout));
 }
 
 static void print_layers(const struct ggs_experts * e) {
     char               number[GGS_NUMBER_LENGTH];
     struct ggs_table * table = ggs_table_new();
-    ggs_table_column(table, "layer", GGS_RIGHT);
-    ggs_table_column(table, "tokens", GGS_RIGHT);
-    ggs_table_column(table, "used", GGS_RIGHT);
-    ggs_table_column(table, "most used", GGS_RIGHT);
-    ggs_table_column(table, "times", GGS_RIGHT);
-    ggs_table_column(table, "of mean", GGS_RIGHT);
-    ggs_table_column(table, "reuse", GGS_RIGHT);
-    ggs_table_column(table, "all known", GGS_RIGHT);
-    ggs_table_column(table, "prefetch", GGS_RIGHT);
+    ggs_table_columns(table, ">layer|>tokens|>used|>most used|>times|>of mean|>reuse|>all known|>prefetch");
     for (uint64_t i = 0; i < e->n_layers; i++) {
         const struct ggs_experts_layer * l = &e->layers[i];
         ggs_table_cell(table, "%d", l->layer);
@@ -128,8 +108,7 @@ static void print_layers(const struct ggs_experts * e) {
                        l->prefetch.n == 0 ? "-" : ggs_format_nanoseconds(number, ggs_experts_mean(&l->prefetch)));
     }
     putchar('\n');
-    ggs_table_print(table, stdout, ggs_terminal_limit(stdout));
-    ggs_table_free(table);
+    ggs_table_end(table, stdout, ggs_terminal_limit(stdout));
 }
 
 // A row for each layer, a character for each expert or as many neighbours as share one.
@@ -170,10 +149,7 @@ static void print_pairs(const struct ggs_experts * e) {
         ggs_table_free(table);
         return;
     }
-    ggs_table_column(table, "layer", GGS_RIGHT);
-    ggs_table_column(table, "chosen together", GGS_LEFT);
-    ggs_table_column(table, "times", GGS_RIGHT);
-    ggs_table_column(table, "by chance", GGS_RIGHT);
+    ggs_table_columns(table, ">layer|chosen together|>times|>by chance");
     for (unsigned i = 0; i < e->n_pairs && i < SHOWN; i++) {
         const struct ggs_experts_pair * p = &e->pairs[i];
         ggs_table_cell(table, "%d", p->layer);
@@ -182,8 +158,7 @@ static void print_pairs(const struct ggs_experts * e) {
         ggs_table_cell(table, "%.1f", p->expected);
     }
     putchar('\n');
-    ggs_table_print(table, stdout, ggs_terminal_limit(stdout));
-    ggs_table_free(table);
+    ggs_table_end(table, stdout, ggs_terminal_limit(stdout));
 }
 
 static void print_text(const struct ggs_experts * e) {

@@ -28,8 +28,7 @@ static void put_name(struct ggs_table * table, const char * data, size_t length)
 // Prints, frees and reports. A failure to write stays in stdout's error flag.
 static int print_table(struct ggs_table * table, unsigned width, struct ggs_error * error) {
     if (table == NULL) return ggs_fail_memory(error);
-    int result = ggs_table_print(table, stdout, width);
-    ggs_table_free(table);
+    int result = ggs_table_end(table, stdout, width);
     return result != 0 && !ferror(stdout) ? ggs_fail_memory(error) : 0;
 }
 
@@ -83,11 +82,7 @@ static void put_entry(struct ggs_table * table, const struct ggs_entry * entry, 
 static int print_tensors(const struct gguf_report * report, size_t i, struct ggs_error * error) {
     struct ggs_table * table = ggs_table_new();
     struct ggs_text    text  = {0};
-    ggs_table_column(table, "offset", GGS_RIGHT);
-    ggs_table_column(table, "size", GGS_RIGHT);
-    ggs_table_column(table, "type", GGS_LEFT);
-    ggs_table_column(table, "shape", GGS_LEFT);
-    ggs_table_column(table, "layer", GGS_RIGHT);
+    ggs_table_columns(table, ">offset|>size|type|shape|>layer");
     if (shows_component(report)) ggs_table_column(table, "component", GGS_LEFT);
     ggs_table_column(table, "name", GGS_LEFT);
     struct ggs_entries entries = ggs_entries(report->model->files[i], &report->maps[i], report->experts);
@@ -154,11 +149,7 @@ int gguf_text_regions(const struct gguf_report * report, struct ggs_error * erro
     for (size_t i = 0; status == 0 && i < report->model->n_files; i++) {
         const struct ggs_gguf * gguf  = report->model->files[i];
         struct ggs_table *      table = ggs_table_new();
-        ggs_table_column(table, "offset", GGS_RIGHT);
-        ggs_table_column(table, "end", GGS_RIGHT);
-        ggs_table_column(table, "bytes", GGS_RIGHT);
-        ggs_table_column(table, "region", GGS_LEFT);
-        ggs_table_column(table, "name", GGS_LEFT);
+        ggs_table_columns(table, ">offset|>end|>bytes|region|name");
         for (size_t j = 0; j < report->maps[i].n_regions; j++) {
             const struct ggs_region * region = &report->maps[i].regions[j];
             put_number(table, region->offset);
@@ -251,9 +242,7 @@ int gguf_text_kv(const struct gguf_report * report, struct ggs_error * error) {
     for (size_t i = 0; status == 0 && i < report->model->n_files; i++) {
         const struct ggs_gguf * gguf  = report->model->files[i];
         struct ggs_table *      table = ggs_table_new();
-        ggs_table_column(table, "key", GGS_LEFT);
-        ggs_table_column(table, "type", GGS_LEFT);
-        ggs_table_column(table, "value", GGS_LEFT);
+        ggs_table_columns(table, "key|type|value");
         for (size_t j = 0; j < gguf->n_kvs; j++) {
             const struct ggs_gguf_kv * kv = &gguf->kvs[j];
             put_name(table, kv->key, kv->key_length);
@@ -275,10 +264,7 @@ int gguf_text_kv(const struct gguf_report * report, struct ggs_error * error) {
 static int print_fragments(const struct gguf_report * report, const struct ggs_extents * extents,
                            struct ggs_error * error) {
     struct ggs_table * table = ggs_table_new();
-    ggs_table_column(table, "fragment", GGS_RIGHT);
-    ggs_table_column(table, "file offset", GGS_RIGHT);
-    ggs_table_column(table, "device offset", GGS_RIGHT);
-    ggs_table_column(table, "length", GGS_RIGHT);
+    ggs_table_columns(table, ">fragment|>file offset|>device offset|>length");
     for (size_t i = 0; i < extents->n_extents; i++) {
         const struct ggs_extent * extent = &extents->extents[i];
         put_number(table, i + 1);
@@ -296,10 +282,7 @@ static int print_fragments(const struct gguf_report * report, const struct ggs_e
 static int print_fragments_of_tensors(const struct gguf_report * report, size_t i, const struct ggs_extents * extents,
                                       struct ggs_error * error) {
     struct ggs_table * table = ggs_table_new();
-    ggs_table_column(table, "fragments", GGS_RIGHT);
-    ggs_table_column(table, "offset", GGS_RIGHT);
-    ggs_table_column(table, "size", GGS_RIGHT);
-    ggs_table_column(table, "tensor", GGS_LEFT);
+    ggs_table_columns(table, ">fragments|>offset|>size|tensor");
     struct ggs_entries entries = ggs_entries(report->model->files[i], &report->maps[i], false);
     struct ggs_entry   entry;
     while (ggs_entries_next(&entries, &entry)) {

@@ -147,11 +147,7 @@ static int print_totals(const char * title, const struct totals * totals, const 
     struct ggs_table * table = ggs_table_new();
     uint64_t           most  = 0;
     ggs_table_column(table, title, GGS_LEFT);
-    ggs_table_column(table, "tensors", GGS_RIGHT);
-    ggs_table_column(table, "parameters", GGS_RIGHT);
-    ggs_table_column(table, "size", GGS_RIGHT);
-    ggs_table_column(table, "share", GGS_RIGHT);
-    ggs_table_column(table, "", GGS_LEFT);
+    ggs_table_columns(table, ">tensors|>parameters|>size|>share|");
     for (size_t i = 0; i < totals->n_lines; i++) {
         if (totals->lines[i].bytes > most) most = totals->lines[i].bytes;
     }
@@ -169,8 +165,7 @@ static int print_totals(const char * title, const struct totals * totals, const 
     }
     putchar('\n');
     if (table == NULL) return ggs_fail_memory(error);
-    int result = ggs_table_print(table, stdout, report->width);
-    ggs_table_free(table);
+    int result = ggs_table_end(table, stdout, report->width);
     return result != 0 && !ferror(stdout) ? ggs_fail_memory(error) : 0;
 }
 

@@ -24,14 +24,15 @@ static char * shape_text(char buffer[SHAPE_LENGTH], const struct ggs_tensor * t)
 
 // "DISK 742528"
 static char * place_text(char buffer[PLACE_LENGTH], const struct ggs_tensor * t) {
+    const char * word = t->source == GGS_SOURCE_NONE ? "BUFFER" : ggs_word_source(t->source);
     if (t->source == GGS_SOURCE_DISK) {
-        snprintf(buffer, PLACE_LENGTH, "DISK %" PRIu64, t->file_offset);
+        snprintf(buffer, PLACE_LENGTH, "%s %" PRIu64, word, t->file_offset);
     } else if (t->origin_file != 0) {
-        snprintf(buffer, PLACE_LENGTH, "BUFFER %" PRIu64 " (from %" PRIu64 ")", t->buffer, t->origin_offset);
+        snprintf(buffer, PLACE_LENGTH, "%s %" PRIu64 " (from %" PRIu64 ")", word, t->buffer, t->origin_offset);
     } else if (t->buffer != 0) {
-        snprintf(buffer, PLACE_LENGTH, "BUFFER %" PRIu64, t->buffer);
+        snprintf(buffer, PLACE_LENGTH, "%s %" PRIu64, word, t->buffer);
     } else {
-        snprintf(buffer, PLACE_LENGTH, "BUFFER");
+        snprintf(buffer, PLACE_LENGTH, "%s", word);
     }
     return buffer;
 }

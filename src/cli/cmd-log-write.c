@@ -107,7 +107,7 @@ static void short_source(char buffer[GGS_NUMBER_LENGTH], const struct ggs_log_op
     } else if (t->source == GGS_SOURCE_DISK) {
         snprintf(buffer, GGS_NUMBER_LENGTH, "D%" PRIu64, t->file_offset + operand->first);
     } else if (t->buffer != 0) {
-        snprintf(buffer, GGS_NUMBER_LENGTH, "B%" PRIu64, t->buffer);
+        snprintf(buffer, GGS_NUMBER_LENGTH, "%c%" PRIu64, t->source == GGS_SOURCE_VRAM ? 'V' : 'B', t->buffer);
     } else {
         snprintf(buffer, GGS_NUMBER_LENGTH, "B?");
     }

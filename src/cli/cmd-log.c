@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "analyze/ops/log-rows.h"
+#include "analyze/walk/words.h"
 #include "base/error.h"
 #include "base/number.h"
 #include "cli/commands.h"
@@ -40,9 +41,12 @@ static bool take_sort(void * member, const char * text) {
 
 static bool take_source(void * member, const char * text) {
     enum ggs_memory_source * source = member;
-    bool                     disk   = strcasecmp(text, "disk") == 0;
-    *source                         = disk ? GGS_SOURCE_DISK : GGS_SOURCE_BUFFER;
-    return disk || strcasecmp(text, "buffer") == 0;
+    for (uint64_t i = GGS_SOURCE_NONE + 1; i < GGS_SOURCE_COUNT; i++) {
+        if (strcasecmp(text, ggs_word_source(i)) != 0) continue;
+        *source = (enum ggs_memory_source) i;
+        return true;
+    }
+    return false;
 }
 
 static bool take_layer(void * member, const char * text) {
@@ -83,8 +87,8 @@ static const struct ggs_option options[] = {
      ggs_take_text, NULL},
     {"thread", 0, "N", "Ops that thread N took part in, with its own times", 1, AT(filter.thread), take_thread,
      "the number of a thread, from 0"},
-    {"source", 0, "disk|buffer", "Ops with an operand in a mapped file, or in a buffer", 1, AT(filter.source),
-     take_source, "disk or buffer"},
+    {"source", 0, "disk|buffer|vram", "Ops with an operand in a mapped file, in a buffer, or in device memory", 1,
+     AT(filter.source), take_source, "disk, buffer or vram"},
     {"range", 0, "OFF..OFF", "Ops that touch these bytes of a model file", 1, AT(filter.range_begin), ggs_take_offsets,
      "a range of bytes such as 4096..8192, 64K..1.5M or 1G.., or one offset"},
     {"buffer", 0, "ID", "Ops with an operand in this buffer", 1, AT(filter.buffer), take_buffer,

@@ -42,8 +42,7 @@ static void print_costs(const struct paging_report * report) {
     const struct ggs_paging * p = report->paging;
     char                      a[GGS_NUMBER_LENGTH];
     struct ggs_table *        table = ggs_table_new();
-    ggs_table_column(table, "memory", GGS_RIGHT);
-    ggs_table_column(table, "of touched", GGS_RIGHT);
+    ggs_table_columns(table, ">memory|>of touched");
     for (unsigned i = 0; i < GGS_PAGING_POLICIES; i++) {
         if (report->options->policies[i]) ggs_table_column(table, ggs_paging_policy_names[i], GGS_RIGHT);
         if (report->options->policies[i] && i == GGS_PAGING_LINUX) ggs_table_column(table, "range", GGS_LEFT);
@@ -62,8 +61,7 @@ static void print_costs(const struct paging_report * report) {
         }
     }
     printf("\nread from the disk per %s:\n", ggs_word_step(report->trace));
-    ggs_table_print(table, stdout, 0);
-    ggs_table_free(table);
+    ggs_table_end(table, stdout, 0);
 }
 
 // ---- findings ----

@@ -40,16 +40,12 @@ static void add_row(struct ggs_table * table, const char * name, const struct gg
 }
 
 static int print_table(const struct ggs_proof * proof) {
-    static const char * const titles[] = {"op", "ops", "predicted", "touched", "missed", "recall", "precision"};
-    struct ggs_table *        table    = ggs_table_new();
-    for (size_t i = 0; i < sizeof(titles) / sizeof(titles[0]); i++)
-        ggs_table_column(table, titles[i], i == 0 ? GGS_LEFT : GGS_RIGHT);
+    struct ggs_table * table = ggs_table_new();
+    ggs_table_columns(table, "op|>ops|>predicted|>touched|>missed|>recall|>precision");
     for (uint64_t i = 0; i < proof->n_by_op; i++) add_row(table, proof->by_op[i].op, &proof->by_op[i]);
     ggs_table_rule(table);
     add_row(table, "all", &proof->total);
-    int status = ggs_table_print(table, stdout, 0);
-    ggs_table_free(table);
-    return status;
+    return ggs_table_end(table, stdout, 0);
 }
 
 static void print_surprises(const struct ggs_proof * proof, const struct ggs_trace * trace) {

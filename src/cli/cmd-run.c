@@ -37,6 +37,7 @@ enum {
     KEY_GPU_LAYERS,
     KEY_DEVICE,
     KEY_SPLIT_MODE,
+    KEY_FLASH_ATTN,
     KEY_MAIN_GPU,
     KEY_OVERRIDE_TENSOR
 };
@@ -58,6 +59,7 @@ static const struct argp_option run_options[] = {
     {"ubatch", KEY_UBATCH, "N", 0, "Prompt tokens per graph", 3},
     {"no-mmap", KEY_NO_MMAP, NULL, 0, "Read the weights into memory instead of mapping the file", 3},
     {"no-repack", KEY_NO_REPACK, NULL, 0, "Keep the weights in the layout of the file", 3},
+    {"flash-attn", KEY_FLASH_ATTN, "MODE", 0, "Flash attention: on, off or auto (auto); also -fa", 3},
     {"stream", KEY_STREAM, NULL, 0, "Read weights ahead of use where the model does not fit into memory", 3},
 
     {"gpu-layers", KEY_GPU_LAYERS, "N", 0, "Put the weights of N layers on devices (0); also -ngl", 5},
@@ -108,6 +110,7 @@ static int setting_of(int key) {
         {KEY_IGNORE_EOS, GGS_SETTING_IGNORE_EOS},
         {KEY_GPU_LAYERS, GGS_SETTING_GPU_LAYERS},
         {KEY_DEVICE, GGS_SETTING_DEVICE},
+        {KEY_FLASH_ATTN, GGS_SETTING_FLASH_ATTN},
         {KEY_SPLIT_MODE, GGS_SETTING_SPLIT_MODE},
         {KEY_MAIN_GPU, GGS_SETTING_MAIN_GPU},
         {KEY_OVERRIDE_TENSOR, GGS_SETTING_OVERRIDE_TENSOR},
@@ -290,6 +293,7 @@ static int build_llama(struct request * request, struct ggs_error * error) {
         {GGS_SETTING_IGNORE_EOS, "--ignore-eos"},
         {GGS_SETTING_GPU_LAYERS, "-ngl"},
         {GGS_SETTING_DEVICE, "-dev"},
+        {GGS_SETTING_FLASH_ATTN, "-fa"},
         {GGS_SETTING_SPLIT_MODE, "-sm"},
         {GGS_SETTING_MAIN_GPU, "-mg"},
         {GGS_SETTING_OVERRIDE_TENSOR, "-ot"},

@@ -35,12 +35,13 @@ static int print_groups(const struct ggs_stats * stats, enum ggs_by by) {
     struct ggs_table *        table  = ggs_table_new();
     bool                      bytes  = groups->has_bytes;
     for (uint64_t i = 0; i < groups->n; i++) all += groups->group[i].wall_ns;
+    if (by == GGS_BY_KERNEL && groups->n == 0) {
+        puts("no kernels were recorded: CUDA tells them, if libcupti is there");
+        ggs_table_free(table);
+        return 0;
+    }
     ggs_table_column(table, by == GGS_BY_TOKEN ? ggs_word_step(stats->trace) : ggs_stats_by_name(by), GGS_LEFT);
-    ggs_table_column(table, "ops", GGS_RIGHT);
-    ggs_table_column(table, "wall", GGS_RIGHT);
-    ggs_table_column(table, "share", GGS_RIGHT);
-    ggs_table_column(table, "", GGS_LEFT);
-    ggs_table_column(table, "wait", GGS_RIGHT);
+    ggs_table_columns(table, by == GGS_BY_KERNEL ? ">times|>wall|>share||>wait" : ">ops|>wall|>share||>wait");
     if (bytes) ggs_table_column(table, "read", GGS_RIGHT);
     if (bytes) ggs_table_column(table, limit > 0 ? "of limit" : "GB/s", GGS_RIGHT);
     for (uint64_t i = 0; i < groups->n; i++) {
@@ -62,8 +63,7 @@ static int print_groups(const struct ggs_stats * stats, enum ggs_by by) {
             ggs_table_cell(table, "%.2f", rate);
         }
     }
-    int status = ggs_table_print(table, stdout, 0);
-    ggs_table_free(table);
+    int status = ggs_table_end(table, stdout, 0);
     if (by == GGS_BY_REQUEST || by == GGS_BY_SEQUENCE)
         puts("estimated: steps are shared out by tokens, though a batch reads its weights once for all");
     return status;
@@ -83,6 +83,9 @@ static void print_cold(const struct ggs_weights * weights) {
                ggs_format_bytes(a, w->size - w->touched), ggs_format_bytes(b, w->size));
     }
     if (weights->n_cold > TOP) printf("  and %" PRIu64 " more\n", weights->n_cold - TOP);
+    if (weights->unknown > 0)
+        printf("not seen: which rows or experts were read of %s in %" PRIu64 " tensor%s\n",
+               ggs_format_bytes(a, weights->unknown_bytes), weights->unknown, weights->unknown == 1 ? "" : "s");
 }
 
 static void print_weights(const struct ggs_weights * weights) {

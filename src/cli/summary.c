@@ -50,9 +50,53 @@ static void print_top(FILE * out, const struct ggs_totals * t) {
 }
 
 static void print_ops(FILE * out, const struct ggs_totals * t) {
-    char ops[GGS_NUMBER_LENGTH], runs[GGS_NUMBER_LENGTH];
-    fprintf(out, "ops       %s ops as %s op runs on %" PRIu64 " thread%s\n", ggs_format_count(ops, t->ops),
-            ggs_format_count(runs, t->op_runs), t->threads, t->threads == 1 ? "" : "s");
+    char     ops[GGS_NUMBER_LENGTH], runs[GGS_NUMBER_LENGTH];
+    uint64_t queues = 0;
+    for (uint64_t i = 0; i < t->devices.n; i++) queues += t->devices.device[i].queues;
+    fprintf(out, "ops       %s ops as %s op runs", ggs_format_count(ops, t->ops), ggs_format_count(runs, t->op_runs));
+    if (t->threads > 0 || queues == 0) fprintf(out, " on %" PRIu64 " thread%s", t->threads, t->threads == 1 ? "" : "s");
+    if (queues > 0)
+        fprintf(out, "%s in %" PRIu64 " queue%s", t->threads > 0 ? " and" : "", queues, queues == 1 ? "" : "s");
+    fputc('\n', out);
+}
+
+// "to it 8.16 MiB in 38 transfers at 0.71 GB/s"
+static void print_moved(FILE * out, const char * way, const struct ggs_device_moved * moved, const char * end) {
+    char bytes[GGS_NUMBER_LENGTH], count[GGS_NUMBER_LENGTH];
+    fprintf(out, "          %s it %s in %s transfer%s", way, ggs_format_bytes(bytes, moved->bytes),
+            ggs_format_count(count, moved->count), moved->count == 1 ? "" : "s");
+    if (moved->ns > 0) fprintf(out, " at %.2f GB/s", (double) moved->timed_bytes / (double) moved->ns);
+    fputs(end, out);
+}
+
+// How busy devices were, and of how much of their time ops are known. Nothing if only the CPU computed.
+static void print_devices(FILE * out, const struct ggs_totals * t) {
+    char a[GGS_NUMBER_LENGTH], b[GGS_NUMBER_LENGTH];
+    if (!ggs_device_list_has_other(&t->devices)) return;
+    for (uint64_t i = 0; i < t->devices.n; i++) {
+        const struct ggs_device_totals * d    = &t->devices.device[i];
+        double                           busy = ggs_device_busy(&t->devices, d);
+        if (d->row.type == GGS_DEVICE_CPU) continue;
+        fprintf(out, "device    %s: ", d->name);
+        if (d->runs == 0)
+            fputs("has memory, computed nothing", out);
+        else if (busy >= 0)
+            fprintf(out, "busy %.1f %% of %s", 100 * busy,
+                    ggs_format_nanoseconds(a, (uint64_t) (t->devices.end_ns - t->devices.begin_ns)));
+        else
+            fprintf(out, "op times of %s of its time: %s", ggs_format_percent(a, d->timed_ns, d->run_ns),
+                    ggs_format_count(b, d->timed_runs));
+        if (d->runs > 0 && busy < 0) fprintf(out, " of %s graph runs", ggs_format_count(a, d->runs));
+        fputs(d->runs > 0 && busy >= 0 ? ", op times of all its graph runs\n" : "\n", out);
+        if (d->in.count + d->out.count == 0) continue;
+        print_moved(out, "to", &d->in, "\n");
+        print_moved(out, "from", &d->out, "");
+        uint64_t ns = d->in.ns + d->out.ns;
+        if (ns > 0)
+            fprintf(out, ";\n          it computed in %s of their time",
+                    ggs_format_percent(a, d->in.overlap_ns + d->out.overlap_ns, ns));
+        fputc('\n', out);
+    }
 }
 
 static void print_bytes(FILE * out, const struct ggs_totals * t) {
@@ -61,9 +105,14 @@ static void print_bytes(FILE * out, const struct ggs_totals * t) {
     if (t->model_bytes > 0) {
         fprintf(out, "model     %s of %s touched (%s)\n", ggs_format_bytes(touched, t->touched_bytes),
                 ggs_format_bytes(model, t->model_bytes), ggs_format_percent(share, t->touched_bytes, t->model_bytes));
+        if (t->unknown_bytes > 0)
+            fprintf(out, "          and of %s it was not seen which rows or experts\n",
+                    ggs_format_bytes(touched, t->unknown_bytes));
     }
-    fprintf(out, "bytes     %s from mapped files, %s in buffers\n", ggs_format_bytes(disk, t->disk),
+    fprintf(out, "bytes     %s from mapped files, %s in buffers", ggs_format_bytes(disk, t->disk),
             ggs_format_bytes(buffer, t->buffer));
+    if (t->vram > 0) fprintf(out, ", %s in device memory", ggs_format_bytes(disk, t->vram));
+    fputc('\n', out);
 }
 
 static void print_doubts(FILE * out, const struct ggs_totals * t) {
@@ -88,6 +137,7 @@ void ggs_summary_totals(const struct ggs_totals * totals, FILE * out) {
     print_speed(out, totals);
     print_ops(out, totals);
     print_bytes(out, totals);
+    print_devices(out, totals);
     print_doubts(out, totals);
 }
 
@@ -138,6 +188,7 @@ int ggs_summary_show(const char * directory, FILE * out, struct ggs_error * erro
             print_ops(out, &totals);
             print_top(out, &totals);
             print_bytes(out, &totals);
+            print_devices(out, &totals);
             print_doubts(out, &totals);
             ggs_conditions_read(&conditions, &trace);
             ggs_summary_busy(&conditions, &totals, out);

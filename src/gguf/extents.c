@@ -1,6 +1,7 @@
 #include "gguf/extents.h"
 
 #include "base/error.h"
+#include "base/search.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -97,17 +98,8 @@ void ggs_extents_release(struct ggs_extents * extents) {
 
 // The first extent that ends behind `offset`.
 static size_t first_behind(const struct ggs_extents * extents, uint64_t offset) {
-    size_t low = 0, high = extents->n_extents;
-    while (low < high) {
-        size_t                    middle = low + (high - low) / 2;
-        const struct ggs_extent * extent = &extents->extents[middle];
-        if (extent->logical + extent->length > offset) {
-            high = middle;
-        } else {
-            low = middle + 1;
-        }
-    }
-    return low;
+    const struct ggs_extent * extent = extents->extents;
+    return ggs_search(extents->n_extents, at, extent[at].logical + extent[at].length <= offset);
 }
 
 size_t ggs_extents_count(const struct ggs_extents * extents, uint64_t offset, uint64_t length) {

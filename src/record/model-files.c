@@ -11,6 +11,7 @@
 #include <xxhash.h>
 
 #include "base/array.h"
+#include "base/search.h"
 #include "base/text.h"
 #include "gguf/gguf.h"
 #include "gguf/vocabulary.h"
@@ -100,18 +101,10 @@ static struct model_file * file_of(struct ggs_model_files * files, const char * 
 }
 
 static const struct ggs_gguf_tensor * find(const struct model_file * file, const char * name) {
-    size_t low = 0, high = file->sorted == NULL ? 0 : file->gguf->n_tensors, length = strlen(name);
-    while (low < high) {
-        size_t                         middle = low + (high - low) / 2;
-        const struct ggs_gguf_tensor * tensor = &file->gguf->tensors[file->sorted[middle]];
-        int                            order  = by_name(tensor, name, length);
-        if (order == 0) return tensor;
-        if (order < 0)
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    return NULL;
+    size_t                         n = file->sorted == NULL ? 0 : file->gguf->n_tensors, length = strlen(name);
+    const struct ggs_gguf_tensor * tensors = file->gguf->tensors;
+    size_t                         i       = ggs_search(n, at, by_name(&tensors[file->sorted[at]], name, length) < 0);
+    return i < n && by_name(&tensors[file->sorted[i]], name, length) == 0 ? &tensors[file->sorted[i]] : NULL;
 }
 
 bool ggs_model_files_find(void * context, const char * const * paths, size_t n_paths, const char * name, size_t * file,

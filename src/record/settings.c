@@ -37,6 +37,7 @@ const struct ggs_setting_form ggs_setting_forms[GGS_SETTINGS] = {
     [GGS_SETTING_IGNORE_EOS]       = {EXPERIMENT, "ignore_eos", "--ignore-eos", GGS_SETTING_SWITCH, 0, 0},
     [GGS_SETTING_GPU_LAYERS]       = {EXPERIMENT, "gpu_layers", "--gpu-layers", GGS_SETTING_WHOLE, 0, MOST_TOKENS},
     [GGS_SETTING_DEVICE]           = {EXPERIMENT, "device", "--device", GGS_SETTING_TEXT, 0, 0},
+    [GGS_SETTING_FLASH_ATTN]       = {EXPERIMENT, "flash_attn", "--flash-attn", GGS_SETTING_TEXT, 0, 0},
     [GGS_SETTING_SPLIT_MODE]       = {EXPERIMENT, "split_mode", "--split-mode", GGS_SETTING_TEXT, 0, 0},
     [GGS_SETTING_MAIN_GPU]         = {EXPERIMENT, "main_gpu", "--main-gpu", GGS_SETTING_WHOLE, 0, 255},
     [GGS_SETTING_OVERRIDE_TENSOR]  = {EXPERIMENT, "override_tensor", "--override-tensor", GGS_SETTING_TEXT, 0, 0},

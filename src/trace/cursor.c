@@ -2,6 +2,8 @@
 
 #include "trace/reader-private.h"
 
+#include "base/search.h"
+
 struct ggs_cursor {
     struct ggs_reader *       reader;
     enum ggs_trace_table      table;
@@ -142,17 +144,10 @@ int ggs_cursor_steps(struct ggs_cursor * cursor, int64_t first, int64_t last, st
 // In a sorted table, the first entry that can have the first key.
 static uint64_t first_entry(const struct ggs_cursor * cursor) {
     const struct ggs_directory * directory = &cursor->reader->tables[cursor->table];
-    if (directory->entries == 0) return 0;
+    if (cursor->entry >= directory->entries) return cursor->entry;
     const struct ggs_index_entry * entries = cursor->reader->entries + directory->first;
-    uint64_t                       low = cursor->entry, high = directory->entries;
-    while (low < high) {
-        uint64_t middle = (low + high) / 2;
-        if (entries[middle].header.last_key < cursor->first_key)
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    return low;
+    return cursor->entry + ggs_search(directory->entries - cursor->entry, at,
+                                      entries[cursor->entry + at].header.last_key < cursor->first_key);
 }
 
 static bool excluded(const struct ggs_cursor * cursor, const struct ggs_chunk_header * header) {

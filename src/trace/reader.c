@@ -8,6 +8,7 @@
 #include <zstd.h>
 
 #include "base/checked.h"
+#include "base/search.h"
 #include "trace/reader-private.h"
 
 // ---- opening ----
@@ -263,16 +264,10 @@ uint64_t ggs_reader_find_row(const struct ggs_reader * reader, enum ggs_trace_ta
     const struct ggs_directory * directory = &reader->tables[table];
     if (row >= directory->rows || directory->entries == 0) return directory->entries;
     const struct ggs_index_entry * entries = reader->entries + directory->first;
-    uint64_t low = 0, high = directory->entries; // the last chunk that begins at or before the row
-    while (low < high) {
-        uint64_t middle = (low + high) / 2;
-        if (entries[middle].header.first_row <= row)
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    if (low == 0 || row - entries[low - 1].header.first_row >= entries[low - 1].header.rows) return directory->entries;
-    return low - 1;
+    uint64_t                       behind  = ggs_search(directory->entries, at, entries[at].header.first_row <= row);
+    if (behind == 0 || row - entries[behind - 1].header.first_row >= entries[behind - 1].header.rows)
+        return directory->entries;
+    return behind - 1;
 }
 
 int ggs_reader_row(struct ggs_reader * reader, enum ggs_trace_table table, uint64_t number, void * row,

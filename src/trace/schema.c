@@ -85,7 +85,8 @@ LIST(buffers){U64(buffer, DELTA),       U64(address, DELTA),
               U64(usage, PLAIN),        CLASS(PLAIN),
               U64(host, PLAIN),         U64(load, PLAIN),
               U64(file, PLAIN),         TIME(begin_ns, DELTA, BEGIN),
-              TIME(end_ns, PLAIN, END), PROCESS()};
+              TIME(end_ns, PLAIN, END), PROCESS(),
+              U64(device, PLAIN)};
 LIST_END(buffers, 0);
 #undef ROW
 
@@ -320,7 +321,14 @@ LIST(kernels){U64(run, DELTA),
               TIME(submit_ns, DELTA, NONE),
               TIME(begin_ns, DELTA, BEGIN),
               SPAN(duration_ns, DURATION),
-              U64(flags, PLAIN)};
+              U64(flags, PLAIN),
+              U64(bytes, PLAIN),
+              U64(grid_x, PLAIN),
+              U64(grid_y, PLAIN),
+              U64(grid_z, PLAIN),
+              U64(block_x, PLAIN),
+              U64(block_y, PLAIN),
+              U64(block_z, PLAIN)};
 LIST_END(kernels, 0);
 #undef ROW
 

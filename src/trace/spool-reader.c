@@ -10,6 +10,7 @@
 #include "base/array.h"
 #include "base/checked.h"
 #include "base/error.h"
+#include "base/search.h"
 
 // ---- the folder ----
 
@@ -327,17 +328,10 @@ uint64_t ggs_spool_estimate(struct ggs_spool * spool) {
     for (size_t i = 0; i < spool->n_lanes; i++) {
         struct ggs_spool_stream * lane = &spool->lanes[i];
         while (open_segment(lane)) {
-            uint64_t low = 0, high = (lane->end - lane->position) / GGS_SPOOL_UNIT;
-            while (low < high) {
-                static const uint8_t blank[GGS_SPOOL_UNIT];
-                uint64_t             middle = (low + high) / 2;
-                const uint8_t *      unit   = lane->mapping.data + lane->position + middle * GGS_SPOOL_UNIT;
-                if (memcmp(unit, blank, sizeof(blank)) != 0)
-                    low = middle + 1;
-                else
-                    high = middle;
-            }
-            units += low;
+            static const uint8_t blank[GGS_SPOOL_UNIT];
+            const uint8_t *      first = lane->mapping.data + lane->position;
+            units += ggs_search((lane->end - lane->position) / GGS_SPOOL_UNIT, at,
+                                memcmp(first + at * GGS_SPOOL_UNIT, blank, sizeof(blank)) != 0);
         }
         ggs_spool_stream_rewind(lane);
     }

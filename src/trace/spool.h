@@ -97,13 +97,14 @@ _Static_assert(sizeof(struct ggs_spool_index) == GGS_SPOOL_UNIT, "layout");
 // OPS and TYPES may come again with more lines; the newest holds.
 
 enum ggs_journal_type {
-    GGS_JOURNAL_PROCESS      = 1,  // ggs_journal_process; text: path of the executable
-    GGS_JOURNAL_ENGINE       = 2,  // text: "key=value\n" lines: library paths, build ids, versions
-    GGS_JOURNAL_OPS          = 3,  // text: op names by number, "\n" between
-    GGS_JOURNAL_TYPES        = 4,  // text: "name block_elements block_bytes\n" by type number; an empty line for none
-    GGS_JOURNAL_FILE         = 5,  // text: path of a GGUF file that was opened, absolute if it could be resolved
-    GGS_JOURNAL_MAPS         = 6,  // text: "start end offset path\n" (hex hex hex), the file mappings of the process
-    GGS_JOURNAL_BUFFER       = 7,  // ggs_journal_buffer; text: name of the buffer type
+    GGS_JOURNAL_PROCESS = 1, // ggs_journal_process; text: path of the executable
+    GGS_JOURNAL_ENGINE  = 2, // text: "key=value\n" lines: library paths, build ids, versions
+    GGS_JOURNAL_OPS     = 3, // text: op names by number, "\n" between
+    GGS_JOURNAL_TYPES   = 4, // text: "name block_elements block_bytes\n" by type number; an empty line for none
+    GGS_JOURNAL_FILE    = 5, // text: path of a GGUF file that was opened, absolute if it could be resolved
+    GGS_JOURNAL_MAPS    = 6, // text: "start end offset path\n" (hex hex hex), the file mappings of the process
+    GGS_JOURNAL_BUFFER =
+        7, // ggs_journal_buffer; text: name of the buffer type, "\n", and of the device whose memory it is
     GGS_JOURNAL_BUFFER_FREE  = 8,  // ggs_journal_number: buffer id
     GGS_JOURNAL_BUFFER_USAGE = 9,  // ggs_journal_number: buffer id, usage
     GGS_JOURNAL_GRAPH        = 10, // ggs_journal_graph; its tensors; names

@@ -38,3 +38,13 @@ test(`${traces} traces with wrong values: an answer or an error from every comma
     }
     t.diagnostic(`${traces} traces: ${count.answered} answers, ${count.refused} refusals, no crash`);
 });
+
+test("a view whose rows lie in each other: the model is not read a thousand times over", () => {
+    const directory = scratch("overlapping/experiment"), out = scratch("overlapping/out");
+    cpSync(join(golden, newest), directory, { recursive: true });
+    output(join(build, "tests", "mutate-trace"), [source, join(directory, "trace.ggs"), "77", "30"]);
+    const answer = look(["paging", "--json", "--readahead", "128K", "{dir}"], directory, out);
+    assert.equal(answer.status, 0, answer.stderr || answer.signal);
+    const paging = JSON.parse(answer.stdout);
+    assert.ok(paging.demand_bytes_per_token < 100 * paging.model_bytes, `${paging.demand_bytes_per_token} bytes per token`);
+});

@@ -1,5 +1,5 @@
 // A program that uses the engine in ways that ggscope-engine does not: what the capture library meets out there.
-//     host MODE [-t THREADS] [-g TOKENS] [-c] [-r] [-n CALL] MODEL...
+//     host MODE [-t THREADS] [-g TOKENS] [-c] [-r] [-n CALL] [-l LAYERS] MODEL...
 // It prints a JSON line for everything it does, flushed at once, so that a test knows what must be in the trace: every
 // decode with what was fed and a hash of the logits; with -c (an eval callback that wants every node) also every node in
 // order, and the values of the tensors that say which rows or experts an op takes.
@@ -36,8 +36,9 @@ static struct {
     int          threads;
     int          generate; // tokens after the prompt's first one
     bool         callback;
-    bool         read; // weights are read, not mapped
-    long         call; // crash, stop: at which call of the abort callback
+    bool         read;   // weights are read, not mapped
+    int          layers; // that go to a device, whatever the engine finds
+    long         call;   // crash, stop: at which call of the abort callback
     char **      models;
     int          n_models;
 } options = {.threads = 1, .generate = 2, .call = 1000};
@@ -154,8 +155,8 @@ static bool forked; // in the middle of a graph run: this is the child
 static struct llama_model * open_model(const char * path) {
     static ggml_backend_dev_t no_devices[] = {NULL};
     struct llama_model_params params       = llama_model_default_params();
-    params.devices                         = no_devices;
-    params.n_gpu_layers                    = 0;
+    if (options.layers == 0) params.devices = no_devices;
+    params.n_gpu_layers = options.layers;
 #ifdef HAVE_LLAMA_LOAD_MODE
     if (options.read) params.load_mode = LLAMA_LOAD_MODE_NONE;
 #else
@@ -623,11 +624,12 @@ static void parse(int argc, char ** argv) {
     int option;
     if (argc > 1) options.mode = argv[1];
     optind = 2;
-    while (argc > 1 && (option = getopt(argc, argv, "t:g:crn:")) != -1) {
+    while (argc > 1 && (option = getopt(argc, argv, "t:g:crn:l:")) != -1) {
         if (option == 't') options.threads = (int) strtol(optarg, NULL, 10);
         if (option == 'g') options.generate = (int) strtol(optarg, NULL, 10);
         if (option == 'c') options.callback = true;
         if (option == 'r') options.read = true;
+        if (option == 'l') options.layers = (int) strtol(optarg, NULL, 10);
         if (option == 'n') options.call = strtol(optarg, NULL, 10);
     }
     options.models   = argv + optind;
@@ -643,6 +645,6 @@ int main(int argc, char ** argv) {
         modes[i].run();
         return 0;
     }
-    fprintf(stderr, "Usage: host MODE [-t THREADS] [-g TOKENS] [-c] [-r] [-n CALL] MODEL...\n");
+    fprintf(stderr, "Usage: host MODE [-t THREADS] [-g TOKENS] [-c] [-r] [-n CALL] [-l LAYERS] MODEL...\n");
     return 2;
 }

@@ -54,9 +54,11 @@ test("options of the runner reach it, and its output stays its own", () => {
 
 test("placement is spelled as llama.cpp spells it, and a prompt is left as it is", () => {
     const directory = fresh();
-    const result = run(ggscope, ["run", "-m", tiny, "-t", "1", "-p", "-ngl", "-n", "1", "-q", "-ngl", "3", "-dev", "none", "-sm", "layer", "-mg", "0", "-ot", "attn=CPU", "-o", directory]);
+    const result = run(ggscope, ["run", "-m", tiny, "-t", "1", "-p", "-ngl", "-n", "1", "-q", "-ngl", "3", "-dev", "none", "-sm", "layer", "-mg", "0", "-ot", "attn=CPU", "-fa", "off", "-o", directory]);
     assert.equal(result.status, 0, result.stderr);
-    assert.deepEqual(json(directory).command.slice(2), ["-m", tiny, "-p", "-ngl", "-n", "1", "-t", "1", "--gpu-layers", "3", "--device", "none", "--split-mode", "layer", "--main-gpu", "0", "--override-tensor", "attn=CPU"]);
+    assert.deepEqual(json(directory).command.slice(2), ["-m", tiny, "-p", "-ngl", "-n", "1", "-t", "1", "--gpu-layers", "3", "--device", "none", "--flash-attn", "off", "--split-mode", "layer", "--main-gpu", "0", "--override-tensor", "attn=CPU"]);
+    const ops = JSON.parse(output(ggscope, ["stats", "--json", directory])).by_op.map((g) => g.op);
+    assert.ok(ops.includes("SOFT_MAX") && !ops.includes("FLASH_ATTN_EXT"), ops.join());
     const bad = run(ggscope, ["run", ...basic, "-n", "1", "--device", "Nowhere7", "-o", fresh()]);
     assert.notEqual(bad.status, 0);
     assert.match(bad.stderr, /--device: this engine has no 'Nowhere7'; it has CPU/);

@@ -533,8 +533,7 @@ static char * printed(struct ggs_table * table, unsigned width) {
 static void test_table(void ** state) {
     (void) state;
     struct ggs_table * table = ggs_table_new();
-    ggs_table_column(table, "name", GGS_LEFT);
-    ggs_table_column(table, "size", GGS_RIGHT);
+    ggs_table_columns(table, "name|>size");
     ggs_table_cell(table, "%s", "token_embd.weight");
     ggs_table_cell(table, "%d", 7);
     ggs_table_rule(table);

@@ -14,6 +14,7 @@
 #include "analyze/paging/opt.h"
 #include "analyze/paging/pin.h"
 #include "base/error.h"
+#include "page-cache-fixture.h"
 
 enum { PAGE = 4096, PAGES = 60, MOST_READS = 80, MOST_TOUCHES = MOST_READS * PAGES + PAGES };
 
@@ -273,6 +274,47 @@ static void test_linux_reads_around_and_ahead(void ** state) {
     ggs_paging_sequence_release(&h.sequence);
 }
 
+// Three files, some read from end to end by every token and some in parts that differ.
+static void make_model(struct ggs_paging_sequence * sequence, uint32_t * seed, uint64_t page) {
+    struct ggs_error error;
+    uint64_t         sizes[3];
+    for (int i = 0; i < 3; i++) sizes[i] = 1 + next_random(seed) % ((i + 1) * 700 * page);
+    assert_int_equal(ggs_paging_sequence_init(sequence, page, sizes, 3, &error), 0);
+    uint32_t tokens = 1 + next_random(seed) % 12, kind = next_random(seed) % 3;
+    for (uint32_t t = 0; t < tokens; t++) {
+        enum ggs_read_class class_ = t == 0 ? GGS_READ_PROMPT : GGS_READ_GENERATE;
+        for (uint32_t i = 0; i < 12; i++) {
+            uint64_t file = kind == 0 ? i / 4 : next_random(seed) % 3, begin = sizes[file] / 4 * (i % 4);
+            if (kind == 2) begin = next_random(seed) % sizes[file];
+            uint64_t end = kind == 2 ? begin + 1 + next_random(seed) % (sizes[file] - begin) : begin + sizes[file] / 4;
+            assert_int_equal(ggs_paging_sequence_read(sequence, file, begin, end, class_, &error), 0);
+        }
+    }
+    assert_int_equal(ggs_paging_sequence_finish(sequence, next_random(seed) % 2 == 0, &error), 0);
+}
+
+static void test_linux_in_runs_is_linux_folio_by_folio(void ** state) {
+    (void) state;
+    static const uint64_t pages[] = {4096, 4096, 65536}, windows[] = {0, 1, 3, 8, 32, 100, 512, 2048};
+    uint32_t              seed = 11;
+    for (int round = 0; round < 250; round++) {
+        struct ggs_paging_sequence   sequence;
+        struct ggs_error             error;
+        uint64_t                     page = pages[next_random(&seed) % 3];
+        struct ggs_paging_linux_host host = {.readahead = windows[next_random(&seed) % 8] * page};
+        make_model(&sequence, &seed, page);
+        for (int i = 0; i < 4; i++) {
+            struct ggs_paging_cost cost, plain;
+            host.memory = next_random(&seed) % (sequence.n_pages + 100) * page >> (i == 3 ? 4 : 0);
+            host.stale  = next_random(&seed) % (2 * sequence.n_pages) * page;
+            plain       = plain_linux(&sequence, &host);
+            assert_int_equal(ggs_paging_linux(&cost, &sequence, &host, &error), 0);
+            assert_costs_equal(&cost, &plain);
+        }
+        ggs_paging_sequence_release(&sequence);
+    }
+}
+
 static void test_linux_with_hardly_any_memory(void ** state) {
     (void) state;
     struct history               h;
@@ -346,6 +388,31 @@ static void test_sequence_clips_and_refuses(void ** state) {
     assert_non_null(strstr(error.text, "--page"));
 }
 
+// A few bytes of a trace can claim more reads than anybody could wait for.
+static void test_claims_of_too_much_are_refused(void ** state) {
+    (void) state;
+    enum { MODEL = 8192 };
+    struct ggs_error             error;
+    struct ggs_paging_sequence   sequence;
+    struct ggs_paging_cost       cost;
+    struct ggs_paging_linux_host host = {.memory = 100 * PAGE};
+    assert_int_equal(ggs_paging_sequence_init(&sequence, PAGE, (uint64_t[]){MODEL * PAGE}, 1, &error), 0);
+    for (uint64_t i = 0; i < MODEL; i++)
+        ggs_paging_sequence_read(&sequence, 0, i * PAGE, (i + 1) * PAGE, GGS_READ_PROMPT, &error);
+    for (uint64_t i = 0; i < GGS_PAGING_BLOCKS_MOST / MODEL; i++)
+        ggs_paging_sequence_read(&sequence, 0, 0, MODEL * PAGE, GGS_READ_PROMPT, &error);
+    assert_true(ggs_paging_sequence_finish(&sequence, true, &error) < 0);
+    assert_non_null(strstr(error.text, "134225920 reads"));
+    ggs_paging_sequence_release(&sequence);
+    assert_int_equal(ggs_paging_sequence_init(&sequence, PAGE, (uint64_t[]){(uint64_t) PAGE << 24}, 1, &error), 0);
+    for (uint64_t i = 0; i < 256; i++)
+        ggs_paging_sequence_read(&sequence, 0, 0, (uint64_t) PAGE << 24, GGS_READ_GENERATE, &error);
+    assert_int_equal(ggs_paging_sequence_finish(&sequence, false, &error), 0);
+    assert_true(ggs_paging_linux(&cost, &sequence, &host, &error) < 0);
+    assert_non_null(strstr(error.text, "4294967296 pages"));
+    ggs_paging_sequence_release(&sequence);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_lru_is_exact_for_every_size),
@@ -354,9 +421,11 @@ int main(void) {
         cmocka_unit_test(test_cyclic_scan),
         cmocka_unit_test(test_linux_when_all_fits),
         cmocka_unit_test(test_linux_reads_around_and_ahead),
+        cmocka_unit_test(test_linux_in_runs_is_linux_folio_by_folio),
         cmocka_unit_test(test_linux_with_hardly_any_memory),
         cmocka_unit_test(test_pins_what_saves_most),
         cmocka_unit_test(test_sequence_clips_and_refuses),
+        cmocka_unit_test(test_claims_of_too_much_are_refused),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

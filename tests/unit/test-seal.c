@@ -353,6 +353,8 @@ static void test_coverage(void ** state) {
     tiny_graph(&f, 1);
     fixture_run(&f, 1, 1, 0, 0, 0); // another backend
     fixture_run_end(&f, 1);
+    struct ggs_journal_device_run results = {.run = 1, .submitted = f.ticks, .results_ns = fixture_ns(&f)};
+    fixture_record(&f, GGS_JOURNAL_DEVICE_RUN, &results, sizeof(results), NULL);
     for (uint32_t i = 0; i < 2; i++) fixture_lane(&f, i, 0, i);
     fixture_run(&f, 2, 1, 0, 2, 0); // a node that nobody saw
     tiny_ops(&f, 2, 2, 0, 0, NULL, 0, 6);
@@ -606,8 +608,8 @@ static void test_run_without_a_lane(void ** state) {
 }
 
 // A run on a device: what its DEVICE_RUN says of nodes, which comes after the call has returned. `replayed`: a captured graph, whose record
-// names every node.
-static void device_run(uint64_t run, bool replayed) {
+// names every node. `lost`: the program was killed before its results were there.
+static void device_run(uint64_t run, bool replayed, bool lost) {
     static const uint32_t  visited[] = {0, 1, 3, 4, 5, 6}; // 2 is computed together with 1, 4 is empty
     struct ggs_journal_run begin     = {
             .run = run, .graph = 1, .ticks = f.ticks, .monotonic_ns = fixture_ns(&f), .os_thread = 7};
@@ -617,6 +619,7 @@ static void device_run(uint64_t run, bool replayed) {
     struct ggs_journal_run_end end = {.run = run, .ticks = f.ticks, .monotonic_ns = fixture_ns(&f)};
     fixture_record(&f, GGS_JOURNAL_RUN_END, &end, sizeof(end), NULL);
     fixture_advance(&f, 9000);
+    if (lost) return;
     struct {
         struct ggs_journal_device_run head;
         struct ggs_journal_device_op  ops[TINY_NODES];
@@ -642,12 +645,15 @@ static void test_device_runs(void ** state) {
     size_t n;
     fixture_process(&f);
     tiny_graph(&f, 1);
-    device_run(1, false);
-    device_run(2, true);
+    device_run(1, false, false);
+    device_run(2, true, false);
+    device_run(3, false, true);
     struct ggs_reader * reader = seal_and_open(&f, folder, NULL, NULL);
     struct ggs_run *    runs   = READ(reader, GGS_TABLE_RUNS, ggs_run, &n);
-    assert_int_equal(n, 2);
-    for (size_t i = 0; i < n; i++) {
+    assert_int_equal(n, 3);
+    assert_int_equal(runs[2].flags, GGS_RUN_INTERRUPTED | GGS_RUN_RESULTS_UNSEEN);
+    assert_int_equal(runs[2].cut, 6);
+    for (size_t i = 0; i < 2; i++) {
         assert_int_equal(runs[i].flags, 0);
         assert_int_equal(runs[i].end_ns - runs[i].begin_ns, 9500); // not when the call returned
         assert_int_equal(runs[i].executed, 5);
@@ -691,6 +697,7 @@ static void test_lanes(void ** state) {
         fixture_record(&f, GGS_JOURNAL_RUN_END, &end, sizeof(end), NULL);
     }
     tiny_run(&f, 5, 1, 0, 1, 1, 0, NULL, 0);
+    fixture_numbers(&f, GGS_JOURNAL_END, 0, 0, 0, 0, NULL);
     struct ggs_reader * reader = seal_and_open(&f, folder, NULL, NULL);
     struct ggs_lane *   lanes  = READ(reader, GGS_TABLE_LANES, ggs_lane, &n);
     assert_int_equal(n, 5);

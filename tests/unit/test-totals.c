@@ -160,8 +160,9 @@ static void test_time_of_opaque_runs_is_a_row(void ** state) {
     assert_int_equal(t.by_op[0].wall_ns, 3000);
     // Two rows of the embedding, which ones is not known; norm-0 is not handed on inside.
     assert_int_equal(t.by_op[0].read, 64 + 8 + 64 + 64 + 32 + 256 + 64 + 32);
-    assert_int_equal(t.touched_bytes, 320 + 32 + 256);      // so any row may have been
-    assert_int_equal(t.pattern.uses[0].bytes, 3 * 32 + 32); // of the embedding: rows, not the whole of it
+    assert_int_equal(t.touched_bytes, 2 * 32 + 32 + 256); // those that the CPU read
+    assert_int_equal(t.unknown_bytes, 320 - 2 * 32);      // any other row may have been
+    assert_int_equal(t.pattern.uses[0].bytes, 3 * 32 - 32);
     assert_false(op_row(&t, "ADD")->opaque);
     ggs_totals_release(&t);
     recording_close(&r, &trace);

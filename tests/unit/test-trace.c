@@ -561,12 +561,7 @@ static void test_manual(void ** state) {
     (void) state;
     struct ggs_mapping page;
     struct ggs_error   error;
-    char               path[4096];
-    snprintf(path, sizeof(path), "%s", __FILE__);
-    char * slash = strstr(path, "tests/unit/");
-    assert_non_null(slash);
-    snprintf(slash, sizeof(path) - (size_t) (slash - path), "docs/man/ggscope-trace.5");
-    if (ggs_mapping_open(&page, path, &error) != 0) fail_msg("%s", error.text);
+    if (ggs_mapping_open(&page, GGSCOPE_DOCS "/man/ggscope-trace.5", &error) != 0) fail_msg("%s", error.text);
     char * text = strndup((const char *) page.data, page.size);
     for (unsigned table = 1; table < GGS_TABLE_COUNT; table++) {
         const struct ggs_schema * schema = ggs_trace_schema(table);

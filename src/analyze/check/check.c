@@ -260,7 +260,7 @@ static void check_places(struct context * c) {
                 t->file >= 1 && trace->files[t->file - 1].size == 0; // the file was gone when the trace was made
             if (unknown) gone++;
             in = unknown || (t->file >= 1 && ggs_inside(t->file_offset, extent, trace->files[t->file - 1].size));
-        } else if (t->source == GGS_SOURCE_BUFFER && t->buffer != 0) {
+        } else if (t->buffer != 0) {
             const struct ggs_buffer * b = ggs_trace_buffer(trace, t->buffer);
             buffer++;
             in = b != NULL && ggs_inside(t->buffer_offset, extent, b->size);

@@ -4,6 +4,7 @@
 
 #include "base/array.h"
 #include "base/error.h"
+#include "base/search.h"
 
 struct pass {
     struct ggs_resident_list * list;
@@ -21,16 +22,8 @@ void ggs_resident_release(struct ggs_resident_list * list) {
 
 // Bytes of [begin, end), which begins with a page, that lie in pages which the set touches.
 static uint64_t in_touched_pages(const struct ggs_intervals * set, uint64_t begin, uint64_t end, uint64_t page) {
-    uint64_t low = 0, high = set->n, sum = 0;
-    while (low < high) { // the first that reaches into it
-        uint64_t middle = low + (high - low) / 2;
-        if (set->data[middle].end <= begin) {
-            low = middle + 1;
-        } else {
-            high = middle;
-        }
-    }
-    for (uint64_t i = low; i < set->n && set->data[i].begin < end && begin < end; i++) {
+    uint64_t first_inside = ggs_search(set->n, at, set->data[at].end <= begin), sum = 0;
+    for (uint64_t i = first_inside; i < set->n && set->data[i].begin < end && begin < end; i++) {
         uint64_t first = set->data[i].begin / page * page, behind = (set->data[i].end - 1) / page * page + page;
         if (first < begin) first = begin;
         if (behind > end) behind = end;

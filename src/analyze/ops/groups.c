@@ -237,7 +237,7 @@ static int walk_ops(struct pass * pass, struct ggs_trace * trace, const struct g
     return status < 0 ? status : 0;
 }
 
-static void finish(struct ggs_groups * groups, enum ggs_by by) {
+void ggs_groups_sort(struct ggs_groups * groups, enum ggs_by by) {
     for (uint64_t i = 0; i < groups->n; i++) groups->group[i].name = ggs_names_text(groups->names, (uint32_t) i);
     bool numbered = by == GGS_BY_LAYER || by == GGS_BY_THREAD || by == GGS_BY_TOKEN || by == GGS_BY_CONTEXT;
     if (groups->n > 0) qsort(groups->group, groups->n, sizeof(*groups->group), numbered ? by_order : by_wall);
@@ -256,7 +256,7 @@ int ggs_groups_compute_several(struct ggs_groups * groups, const enum ggs_by * b
         if (status < 0)
             ggs_groups_release(&groups[i]);
         else
-            finish(&groups[i], by[i]);
+            ggs_groups_sort(&groups[i], by[i]);
     }
     return status;
 }

@@ -14,6 +14,7 @@ enum ggs_by {
     GGS_BY_THREAD,
     GGS_BY_TOKEN,
     GGS_BY_DEVICE,
+    GGS_BY_KERNEL, // not of ops: kernels.h
     GGS_BY_CONTEXT,
     GGS_BY_REQUEST, // these two: by tokens in each step, see analyze/requests/shares.h
     GGS_BY_SEQUENCE,
@@ -45,4 +46,6 @@ int ggs_groups_compute(struct ggs_groups * groups, struct ggs_trace * trace, enu
 // Several of them in one pass: groups[i] is by by[i].
 int ggs_groups_compute_several(struct ggs_groups * groups, const enum ggs_by * by, unsigned n, struct ggs_trace * trace,
                                const struct ggs_totals_range * range, struct ggs_error * error);
+// Names the groups and puts them in order.
+void ggs_groups_sort(struct ggs_groups * groups, enum ggs_by by);
 void ggs_groups_release(struct ggs_groups * groups);

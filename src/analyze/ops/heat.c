@@ -16,8 +16,12 @@ void ggs_heat_release(struct ggs_heat * heat) {
         free(heat->places[i].expert_reads);
         free(heat->places[i].expert_bytes);
     }
-    for (uint64_t i = 0; i < heat->n_files; i++) ggs_intervals_release(&heat->touched[i]);
+    for (uint64_t i = 0; i < heat->n_files; i++) {
+        ggs_intervals_release(&heat->touched[i]);
+        ggs_intervals_release(&heat->maybe[i]);
+    }
     free(heat->touched);
+    free(heat->maybe);
     free(heat->places);
     free(heat->buffers);
     *heat = (struct ggs_heat){0};
@@ -50,7 +54,8 @@ static int heat_model(struct heating * heating, const struct ggs_access * access
     struct ggs_heat * heat = heating->heat;
     uint64_t          file, base;
     if (!ggs_trace_origin(access->tensor, &file, &base)) return 0;
-    if (!ggs_intervals_add_ranges(&heat->touched[file - 1], base, access->ranges, access->n_ranges))
+    struct ggs_intervals * set = access->some ? heat->maybe : heat->touched;
+    if (!ggs_intervals_add_ranges(&set[file - 1], base, access->ranges, access->n_ranges))
         return ggs_fail_memory(error);
     for (uint32_t i = 0; i < access->n_ranges; i++) {
         uint64_t begin  = base + access->ranges[i].offset;
@@ -60,8 +65,9 @@ static int heat_model(struct heating * heating, const struct ggs_access * access
         struct ggs_heat_place * place = &heat->places[found];
         place->reads += times;
         place->bytes += times * length;
+        place->unknown |= access->some;
         if (access->tensor->source == GGS_SOURCE_DISK) place->disk += times * length;
-        heat_experts(place, &heating->map->places[found], begin, length, times);
+        if (!access->some) heat_experts(place, &heating->map->places[found], begin, length, times);
         remember_last(place, run, node, op);
     }
     return 0;
@@ -91,7 +97,9 @@ static int make_room(struct ggs_heat * heat, const struct ggs_trace * trace, con
     heat->places  = calloc(map->n + 1, sizeof(*heat->places));
     heat->buffers = calloc(trace->n_buffers + 1, sizeof(*heat->buffers));
     heat->touched = calloc(trace->n_files + 1, sizeof(*heat->touched));
-    if (heat->places == NULL || heat->buffers == NULL || heat->touched == NULL) return ggs_fail_memory(error);
+    heat->maybe   = calloc(trace->n_files + 1, sizeof(*heat->maybe));
+    if (heat->places == NULL || heat->buffers == NULL || heat->touched == NULL || heat->maybe == NULL)
+        return ggs_fail_memory(error);
     heat->n_places = map->n, heat->n_buffers = trace->n_buffers, heat->n_files = trace->n_files;
     for (uint64_t i = 0; i < map->n; i++) {
         uint32_t experts = map->places[i].experts;
@@ -115,6 +123,7 @@ int ggs_heat_compute(struct ggs_heat * heat, struct ggs_trace * trace, const str
         return status;
     }
     ggs_intervals_of_models(heat->touched, trace, &heat->touched_bytes, &heat->model_bytes);
+    heat->unknown_bytes = ggs_intervals_besides(heat->maybe, heat->touched, trace);
     for (uint64_t i = 0; i < map->n; i++)
         if (map->places[i].n_dims > 0) heat->tensor_bytes += map->places[i].bytes;
     return 0;

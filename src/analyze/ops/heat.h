@@ -11,6 +11,7 @@ struct ggs_heat_place {
     uint64_t   disk;                // of these bytes, those that were read from the mapped file, not from a copy
     uint64_t   last_run, last_node; // of the op that touched it last; run 0: never
     uint64_t   last_op;             // ggml's number
+    bool       unknown;             // some of it was read, but which was not seen: nothing is known by expert
     uint64_t * expert_reads;        // by expert; NULL if the place holds no experts
     uint64_t * expert_bytes;
 };
@@ -19,12 +20,14 @@ struct ggs_heat {
     struct ggs_heat_place * places; // as in the map
     uint64_t                n_places;
     uint64_t                touched_bytes, model_bytes; // of the GGUF files that were opened
+    uint64_t                unknown_bytes;              // besides: some of them were read, but which was not seen
     uint64_t tensor_bytes; // of their tensors; the rest is header and padding, which no op reads: not cold
     struct ggs_heat_buffer {
         uint64_t reads, writes, bytes; // accesses
     } * buffers;                       // as in the trace
     uint64_t               n_buffers;
     struct ggs_intervals * touched; // by file - 1
+    struct ggs_intervals * maybe;   // the same with what may have been
     uint64_t               n_files;
 };
 

@@ -71,7 +71,7 @@ int ggs_log_open(struct ggs_log ** out, struct ggs_trace * trace, const struct g
         status = ggs_walk_open_runs(&log->walk, trace, filter->first_run, filter->last_run, error);
     else if (status == 0)
         status = ggs_walk_open(&log->walk, trace, log->filter.first_token, log->filter.last_token, error);
-    if (status < 0) {
+    if (status != 0) {
         ggs_log_close(log);
         return status;
     }

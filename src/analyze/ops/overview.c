@@ -5,6 +5,7 @@
 #include "analyze/ops/steps.h"
 #include "base/array.h"
 #include "base/error.h"
+#include "base/search.h"
 
 void ggs_overview_release(struct ggs_overview * overview) {
     free(overview->lanes);
@@ -73,28 +74,13 @@ static int walk_runs(struct ggs_overview * o, struct ggs_trace * trace, struct g
 }
 
 const struct ggs_overview_run * ggs_overview_find(const struct ggs_overview * o, uint64_t run) {
-    uint64_t low = 0, high = o->runs;
-    while (low < high) {
-        uint64_t middle = low + (high - low) / 2;
-        if (o->run[middle].run < run)
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    return low < o->runs && o->run[low].run == run ? &o->run[low] : NULL;
+    uint64_t i = ggs_search(o->runs, at, o->run[at].run < run);
+    return i < o->runs && o->run[i].run == run ? &o->run[i] : NULL;
 }
 
 const struct ggs_overview_run * ggs_overview_at(const struct ggs_overview * o, uint64_t row) {
-    uint64_t low = 0, high = o->runs; // the first run that begins behind the row
     if (row >= o->rows) return NULL;
-    while (low < high) {
-        uint64_t middle = low + (high - low) / 2;
-        if (o->run[middle].first_row <= row)
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    return &o->run[low - 1];
+    return &o->run[ggs_search(o->runs, at, o->run[at].first_row <= row) - 1];
 }
 
 // ---- the rest ----

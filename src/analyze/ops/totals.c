@@ -35,11 +35,16 @@ struct pass {
 };
 
 void ggs_totals_release(struct ggs_totals * totals) {
-    for (uint64_t i = 0; i < totals->n_touched; i++) ggs_intervals_release(&totals->touched[i]);
+    for (uint64_t i = 0; i < totals->n_touched; i++) {
+        if (totals->touched != NULL) ggs_intervals_release(&totals->touched[i]);
+        if (totals->unknown != NULL) ggs_intervals_release(&totals->unknown[i]);
+    }
     free(totals->touched);
+    free(totals->unknown);
     free(totals->by_op);
     ggs_pattern_release(&totals->pattern);
     ggs_names_free(totals->names);
+    ggs_device_list_release(&totals->devices);
     *totals = (struct ggs_totals){0};
 }
 
@@ -50,8 +55,9 @@ static bool note_access(struct ggs_totals * totals, const struct ggs_access * ac
     struct model_read read = {.tensor = access->tensor->tensor};
     uint64_t          base;
     if (!ggs_trace_origin(access->tensor, &read.file, &base)) return true;
-    if (!warm && !ggs_intervals_add_ranges(&totals->touched[read.file - 1], base, access->ranges, access->n_ranges))
-        return false;
+    struct ggs_intervals * set = access->some ? totals->unknown : totals->touched;
+    if (!warm && !ggs_intervals_add_ranges(&set[read.file - 1], base, access->ranges, access->n_ranges)) return false;
+    if (access->some) return true; // nothing is known of the order
     for (uint32_t i = 0; !access->write && i < access->n_ranges; i++) {
         read.begin  = base + access->ranges[i].offset;
         read.length = access->ranges[i].length < access->bytes ? access->ranges[i].length : access->bytes;
@@ -123,11 +129,14 @@ static int add_op(struct pass * pass, struct ggs_error * error) {
     if (op->opaque && sum == NULL) return ggs_fail_memory(error);
     totals->ops += !op->opaque;
     totals->op_runs += op->n_op_runs;
-    if (op->n_op_runs > totals->threads) totals->threads = op->n_op_runs;
+    if (op->n_op_runs > totals->threads && !ggs_device_list_is_other(&totals->devices, &pass->walk->run))
+        totals->threads = op->n_op_runs;
     totals->op_ns += op->wall_ns;
     totals->read += fixed.bytes.read;
     totals->written += fixed.bytes.written;
     totals->disk += fixed.bytes.disk;
+    totals->vram += fixed.bytes.vram;
+    ggs_device_list_op(&totals->devices, &pass->walk->run, op);
     if (sum == NULL) return 0;
     sum->ops++;
     sum->op_runs += op->n_op_runs;
@@ -146,6 +155,7 @@ static int add_run(struct pass * pass, const struct ggs_totals_range * range, st
     uint64_t               ns  = ggs_time_between(run->begin_ns, run->end_ns);
     t->runs++;
     t->run_ns += ns;
+    ggs_device_list_run(&t->devices, run);
     if ((run->flags & GGS_RUN_INTERRUPTED) != 0) t->interrupted_runs++;
     if ((run->flags & GGS_RUN_NO_WAITS) != 0) t->runs_without_waits++;
     t->nodes += run->nodes, t->executed += run->executed, t->absorbed += run->absorbed, t->empty += run->empty;
@@ -225,18 +235,20 @@ const struct ggs_totals_range ggs_totals_all = {INT64_MIN, INT64_MAX, -1};
 
 int ggs_totals_compute(struct ggs_totals * totals, struct ggs_trace * trace, const struct ggs_totals_range * range,
                        struct ggs_error * error) {
-    *totals            = (struct ggs_totals){.n_by_op = trace->n_ops, .n_touched = trace->n_files};
-    totals->proved     = ggs_reader_rows(trace->reader, GGS_TABLE_PAGES) > 0;
-    totals->by_op      = calloc(trace->n_ops + 1, sizeof(*totals->by_op));
-    totals->touched    = calloc(trace->n_files + 1, sizeof(*totals->touched));
-    totals->names      = ggs_names_new();
-    struct pass pass   = {.totals = totals, .by_op_capacity = trace->n_ops + 1, .first_backend = trace->n_ops};
-    bool        memory = totals->by_op != NULL && totals->touched != NULL && totals->names != NULL;
-    int         status = memory ? 0 : ggs_fail_memory(error);
+    *totals          = (struct ggs_totals){.n_by_op = trace->n_ops, .n_touched = trace->n_files};
+    totals->proved   = ggs_reader_rows(trace->reader, GGS_TABLE_PAGES) > 0;
+    totals->by_op    = calloc(trace->n_ops + 1, sizeof(*totals->by_op));
+    totals->touched  = calloc(trace->n_files + 1, sizeof(*totals->touched));
+    totals->unknown  = calloc(trace->n_files + 1, sizeof(*totals->unknown));
+    totals->names    = ggs_names_new();
+    struct pass pass = {.totals = totals, .by_op_capacity = trace->n_ops + 1, .first_backend = trace->n_ops};
+    bool memory = totals->by_op != NULL && totals->touched != NULL && totals->unknown != NULL && totals->names != NULL;
+    int  status = memory ? 0 : ggs_fail_memory(error);
     if (status == 0) status = ggs_trace_check_steps(trace, range->first_step, range->last_step, error);
     if (status == 0) status = ggs_trace_check_layer(trace, range->layer, error);
     for (uint64_t i = 0; status == 0 && i < trace->n_ops; i++) totals->by_op[i].name = trace->op_names[i];
     if (status == 0) status = ggs_pattern_init(&totals->pattern, trace, error);
+    if (status == 0) status = ggs_device_list_begin(&totals->devices, trace, error);
     if (status == 0) status = walk_runs(&pass, trace, range, error);
     if (status == 0) status = add_steps(totals, trace, range, error);
     if (status == 0) status = ggs_trace_lost(trace, 0, &totals->dropped, error);
@@ -245,8 +257,10 @@ int ggs_totals_compute(struct ggs_totals * totals, struct ggs_trace * trace, con
         ggs_totals_release(totals);
         return status;
     }
-    totals->buffer = totals->read + totals->written - totals->disk;
+    totals->buffer = totals->read + totals->written - totals->disk - totals->vram;
+    ggs_device_list_end(&totals->devices);
     ggs_intervals_of_models(totals->touched, trace, &totals->touched_bytes, &totals->model_bytes);
+    totals->unknown_bytes = ggs_intervals_besides(totals->unknown, totals->touched, trace);
     sort_rows(totals);
     return 0;
 }

@@ -6,6 +6,7 @@
 
 #include <stdint.h>
 
+#include "analyze/ops/devices.h"
 #include "analyze/ops/pattern.h"
 #include "analyze/walk/intervals.h"
 #include "analyze/walk/names.h"
@@ -31,7 +32,7 @@ struct ggs_totals {
     uint64_t               drafting_ns;                    // of these but for prompts
     uint64_t               drafted_tokens, accepted_tokens, rejected_tokens;
     uint64_t               graph_steps, graph_ns; // of programs without tokens
-    uint64_t               threads;               // the most in any run
+    uint64_t               threads;               // the most in any run of the CPU
     uint64_t               runs, interrupted_runs;
     uint64_t               runs_without_waits; // the engine's barrier was not seen (GGS_RUN_NO_WAITS)
     uint64_t               nodes, executed, absorbed, empty, skipped, opaque, unseen, cut;
@@ -40,15 +41,18 @@ struct ggs_totals {
     uint64_t               run_ns;                // of all graph runs, begin to end
     bool                   proved;                // recorded with --prove: its times mean nothing
     uint64_t               wall_ns;               // the first graph run's begin to the last end
-    uint64_t               read, written, disk, buffer; // bytes; disk + buffer = read + written
+    uint64_t               read, written, disk, vram, buffer; // bytes; disk + vram + buffer = read + written
     uint64_t               buffers, peak_bytes;
     uint64_t               model_bytes, touched_bytes; // of the files that weights come from
-    uint64_t               n_by_op;                    // sorted by wall time, longest first
+    uint64_t               unknown_bytes; // besides: experts of which some were read, but which was not seen
+    uint64_t               n_by_op;       // sorted by wall time, longest first
     struct ggs_op_totals * by_op;
     struct ggs_intervals * touched; // by file - 1
+    struct ggs_intervals * unknown; // the same with what may have been
     uint64_t               n_touched;
     struct ggs_pattern     pattern;
     struct ggs_names *     names;
+    struct ggs_device_list devices;
 };
 
 // A part of a recording. Counts of graph runs and nodes are those of the token range; a layer narrows the ops.

@@ -69,17 +69,31 @@ static int note(struct gathering * g, const struct model_read * read, bool copie
     return ggs_paging_sequence_read(g->sequence, read->file, read->begin, read->end, class_of(&g->walk->run), error);
 }
 
+// The ranges of an operand ascend; those that overlap (rows of a view that lie in each other) are one read.
+static bool next_range(const struct ggs_access * access, uint64_t base, uint32_t * i, struct model_read * read) {
+    bool found = false;
+    for (; *i < access->n_ranges; ++*i) {
+        uint64_t begin, end;
+        if (!ggs_add(base, access->ranges[*i].offset, &begin) || !ggs_add(begin, access->ranges[*i].length, &end))
+            continue; // a damaged trace
+        if (found && (begin < read->begin || begin >= read->end)) break;
+        if (!found || end > read->end) read->end = end;
+        if (!found) read->begin = begin;
+        found = true;
+    }
+    return found;
+}
+
 static int note_access(struct gathering * g, const struct ggs_access * access, bool choosing, struct known * known,
                        struct ggs_error * error) {
-    bool     disk = access->tensor->source == GGS_SOURCE_DISK;
-    uint64_t file, base;
+    bool              disk = access->tensor->source == GGS_SOURCE_DISK;
+    uint64_t          file, base;
+    uint32_t          i = 0;
+    struct model_read read;
     if (access->write || !ggs_trace_origin(access->tensor, &file, &base)) return 0;
     if (choosing && !access->exact && access->slot == 0) g->facts->unknown++;
-    for (uint32_t i = 0; i < access->n_ranges; i++) {
-        struct model_read read = {.file = file - 1};
-        if (!ggs_add(base, access->ranges[i].offset, &read.begin) ||
-            !ggs_add(read.begin, access->ranges[i].length, &read.end))
-            continue; // a damaged trace
+    read.file = file - 1;
+    while (next_range(access, base, &i, &read)) {
         int status = note(g, &read, !disk, error);
         if (status < 0) return status;
         if (known->n < KEPT_READS) known->reads[known->n] = read;

@@ -3,29 +3,27 @@
 #include <stdbool.h>
 #include <stdlib.h>
 
+#include "analyze/paging/folios.h"
 #include "base/error.h"
 
 enum {
-    NONE           = UINT32_MAX, // no page
-    SCAN_BATCH     = 32,         // pages that a reclaim frees at least, and looks at in one go
-    FIRST_PRIORITY = 12,         // of a reclaim: a 2^12th of a list is looked at, then a 2^11th, and so on
+    NONE           = GGS_NO_PAGE,
+    SCAN_BATCH     = 32, // pages that a reclaim frees at least, and looks at in one go
+    FIRST_PRIORITY = 12, // of a reclaim: a 2^12th of a list is looked at, then a 2^11th, and so on
     DEMAND_TRIES   = 16,
-    MOST_TIMES     = 4, // as much as is asked for: beyond that not every page of it is needed
+    MOST_TIMES     = 4,  // as much as is asked for: beyond that not every page of it is needed
+    MOST_ASKED     = 32, // pages that are asked for, as a power of two: 16 TiB in pages of 4 KiB
 };
 
 enum flags {
-    ACTIVE     = 1,
+    ACTIVE     = GGS_FOLIO_ACTIVE,
     REFERENCED = 2,  // touched when it was last looked at
     YOUNG      = 4,  // touched since: the bit in the page table
     MARKED     = 8,  // touching it starts the next readahead
     WORKINGSET = 16, // was active once
     FRESH      = 32, // being read: cannot be reclaimed
 };
-
-struct list {
-    uint32_t newest, oldest;
-    uint64_t pages;
-};
+enum { INACTIVE, ACTIVES }; // the lists
 
 // What the kernel decides by, and brings up to date only every two seconds.
 struct statistics {
@@ -37,127 +35,74 @@ struct readahead {
         order; // pages from the file's first; `ahead`: how many before the window's end the mark is
 };
 
-// A folio is known by its first page, which has its place in a list, its order and its flags.
-struct page {
-    uint32_t folio;        // that it is in, NONE if it is not resident
-    uint32_t newer, older; // neighbours in the list
-    uint32_t shadow;       // of a page that was evicted: the age then, two bits up; bit 1: was active once; bit 0: set
-    uint8_t  order, flags;
-};
-
 struct cache {
     const struct ggs_paging_sequence * sequence;
-    uint64_t                           limit, resident; // pages
-    struct page *                      page;
-    struct list                        inactive, active;
-    uint32_t                           age;                  // evictions and activations, in pages; wraps
-    uint64_t                           refaults;             // activations of refaults
-    struct statistics                  seen;                 // as reclaim sees them
-    uint64_t                           stale;                // pages that are read until they are brought up to date
-    uint64_t                           seen_at;              // pages read when they were brought up to date
-    uint64_t                           last_refaults;        // that reclaim saw the last time
-    uint32_t                           window;               // readahead in pages
-    uint32_t                           most_order;           // of a folio
-    uint64_t                           file;                 // that is being read
-    uint32_t                           file_begin, file_end; // its pages
-    struct readahead *                 readahead;            // by file
-    uint64_t                           reads;                // pages read from the disk
-    uint64_t                           served;               // pages that were asked for
-    uint64_t                           most_reads;           // enough has been seen then
+    uint64_t                           limit; // pages
+    struct ggs_folios                  folios;
+    uint32_t *
+        shadow; // by page, of those that were evicted: the age then, two bits up; bit 1: was active once; bit 0: set
+    uint32_t           age;                  // evictions and activations, in pages; wraps
+    uint64_t           refaults;             // activations of refaults
+    struct statistics  seen;                 // as reclaim sees them
+    uint64_t           stale;                // pages that are read until they are brought up to date
+    uint64_t           seen_at;              // pages read when they were brought up to date
+    uint64_t           last_refaults;        // that reclaim saw the last time
+    uint32_t           window;               // readahead in pages
+    uint32_t           most_order;           // of a folio
+    uint64_t           file;                 // that is being read
+    uint32_t           file_begin, file_end; // its pages
+    struct readahead * readahead;            // by file
+    uint64_t           reads;                // pages read from the disk
+    uint64_t           served;               // pages that were asked for
+    uint64_t           most_reads;           // enough has been seen then
 };
 
-static uint32_t folio_pages(const struct cache * c, uint32_t folio) {
-    return 1u << c->page[folio].order;
-}
-
-// ---- lists ----
-
-static void unlink_folio(struct cache * c, uint32_t folio) {
-    struct list * list = (c->page[folio].flags & ACTIVE) != 0 ? &c->active : &c->inactive;
-    if (c->page[folio].newer == NONE) {
-        list->newest = c->page[folio].older;
-    } else {
-        c->page[c->page[folio].newer].older = c->page[folio].older;
-    }
-    if (c->page[folio].older == NONE) {
-        list->oldest = c->page[folio].newer;
-    } else {
-        c->page[c->page[folio].older].newer = c->page[folio].newer;
-    }
-    list->pages -= folio_pages(c, folio);
-}
-
-// At the new end of the list that its flags name.
-static void link_folio(struct cache * c, uint32_t folio) {
-    struct list * list   = (c->page[folio].flags & ACTIVE) != 0 ? &c->active : &c->inactive;
-    c->page[folio].newer = NONE;
-    c->page[folio].older = list->newest;
-    if (list->newest == NONE) {
-        list->oldest = folio;
-    } else {
-        c->page[list->newest].newer = folio;
-    }
-    list->newest = folio;
-    list->pages += folio_pages(c, folio);
-}
-
-static void activate(struct cache * c, uint32_t folio) {
-    unlink_folio(c, folio);
-    c->page[folio].flags |= ACTIVE;
-    c->age += folio_pages(c, folio);
-    link_folio(c, folio);
-}
-
-static void evict(struct cache * c, uint32_t folio) {
-    uint32_t n = folio_pages(c, folio);
-    unlink_folio(c, folio);
-    c->age += n;
-    uint32_t shadow = (c->age << 2) | ((c->page[folio].flags & WORKINGSET) != 0 ? 3 : 1);
-    for (uint32_t i = 0; i < n; i++) {
-        c->page[folio + i].folio  = NONE;
-        c->page[folio + i].shadow = shadow;
-    }
-    c->resident -= n;
-}
-
 // ---- reclaim ----
+
+// Folios of a run go one after the other, and each one makes the cache older.
+static void evict(struct cache * c, uint32_t run) {
+    const struct ggs_folio_run r     = c->folios.run[run];
+    const uint32_t             pages = 1u << r.order, age = c->age, bits = (r.flags & WORKINGSET) != 0 ? 3 : 1;
+    uint32_t *                 shadow = c->shadow + run;
+    for (uint32_t i = 0; r.order == 0 && i < r.n; i++) shadow[i] = (age + i + 1) << 2 | bits;
+    for (uint32_t i = 0; r.order != 0 && i < r.n; i++, shadow += pages) {
+        const uint32_t value = (age + (i + 1) * pages) << 2 | bits;
+        for (uint32_t k = 0; k < pages; k++) shadow[k] = value;
+    }
+    c->age += r.n * pages;
+    ggs_folios_drop(&c->folios, run);
+}
 
 // Looks at the oldest `scan` pages of the inactive list; returns how many were evicted.
 static uint64_t shrink_inactive(struct cache * c, uint64_t scan) {
     uint64_t evicted = 0, seen = 0;
-    while (seen < scan && c->inactive.oldest != NONE) {
-        uint32_t folio = c->inactive.oldest, n = folio_pages(c, folio);
-        uint8_t  flags = c->page[folio].flags;
-        seen += n;
+    while (seen < scan) {
+        uint32_t run = ggs_folios_take_oldest(&c->folios, INACTIVE, scan - seen);
+        if (run == NONE) break;
+        uint8_t  flags = c->folios.run[run].flags;
+        uint32_t pages = ggs_folios_end(&c->folios, run) - run;
+        seen += pages;
         if ((flags & FRESH) != 0) {
-            unlink_folio(c, folio);
-            link_folio(c, folio);
-            continue;
-        }
-        c->page[folio].flags &= (uint8_t) ~(YOUNG | REFERENCED);
-        if ((flags & YOUNG) == 0) {
-            evict(c, folio);
-            evicted += n;
-            continue;
-        }
-        c->page[folio].flags |= REFERENCED;
-        if ((flags & REFERENCED) != 0) {
-            activate(c, folio);
+            ggs_folios_put(&c->folios, run, flags);
+        } else if ((flags & YOUNG) == 0) {
+            evict(c, run);
+            evicted += pages;
+        } else if ((flags & REFERENCED) == 0) {
+            ggs_folios_put(&c->folios, run, (uint8_t) ((flags & ~YOUNG) | REFERENCED));
         } else {
-            unlink_folio(c, folio);
-            link_folio(c, folio);
+            c->age += pages;
+            ggs_folios_put(&c->folios, run, (uint8_t) ((flags & ~YOUNG) | ACTIVE));
         }
     }
     return evicted;
 }
 
 static void shrink_active(struct cache * c, uint64_t scan) {
-    for (uint64_t seen = 0; seen < scan && c->active.oldest != NONE;) {
-        uint32_t folio = c->active.oldest;
-        seen += folio_pages(c, folio);
-        unlink_folio(c, folio);
-        c->page[folio].flags = (uint8_t) ((c->page[folio].flags & ~(ACTIVE | YOUNG)) | WORKINGSET);
-        link_folio(c, folio);
+    for (uint64_t seen = 0; seen < scan;) {
+        uint32_t run = ggs_folios_take_oldest(&c->folios, ACTIVES, scan - seen);
+        if (run == NONE) break;
+        seen += ggs_folios_end(&c->folios, run) - run;
+        ggs_folios_put(&c->folios, run, (uint8_t) ((c->folios.run[run].flags & ~(ACTIVE | YOUNG)) | WORKINGSET));
     }
 }
 
@@ -174,9 +119,9 @@ static uint64_t smaller(uint64_t a, uint64_t b) {
     return a < b ? a : b;
 }
 
-static uint64_t shrink(struct cache * c, unsigned priority, uint64_t wanted, bool force) {
-    bool     deactivate = force || c->seen.refaults != c->last_refaults || inactive_is_low(c);
-    uint64_t inactive = c->inactive.pages >> priority, active = c->active.pages >> priority, evicted = 0;
+static uint64_t shrink(struct cache * c, unsigned priority, uint64_t wanted, bool deactivate) {
+    uint64_t inactive = c->folios.list[INACTIVE].pages >> priority, evicted = 0;
+    uint64_t active = c->folios.list[ACTIVES].pages >> priority;
     while ((inactive > 0 || active > 0) && evicted < wanted) {
         uint64_t scan = smaller(inactive, SCAN_BATCH);
         inactive -= scan;
@@ -188,67 +133,162 @@ static uint64_t shrink(struct cache * c, unsigned priority, uint64_t wanted, boo
     return evicted;
 }
 
+// Goes along the old end of a list without changing it.
+struct front {
+    uint32_t run, left; // pages of the run that were not looked at yet
+    uint32_t size;      // of its folios, in pages
+    uint64_t pages;     // of the list, less those that were
+    uint64_t seen;
+};
+
+static void step_to(const struct cache * c, struct front * front, uint32_t run) {
+    front->run  = run;
+    front->left = run == NONE ? 0 : ggs_folios_end(&c->folios, run) - run;
+    front->size = run == NONE ? 1 : 1u << c->folios.run[run].order;
+}
+
+static struct front front_of(const struct cache * c, unsigned list) {
+    struct front front = {.pages = c->folios.list[list].pages};
+    step_to(c, &front, c->folios.list[list].oldest);
+    return front;
+}
+
+// Looks at `scan` pages, in whole folios. False if there are not so many, or the runs behind the first are not `without` these flags.
+static inline bool look(const struct cache * c, struct front * front, uint64_t scan, unsigned without) {
+    for (;;) {
+        uint64_t pages = smaller((scan + front->size - 1) & ~(uint64_t) (front->size - 1), front->left);
+        front->left -= (uint32_t) pages;
+        front->pages -= pages;
+        front->seen += pages;
+        if (pages >= scan) return true;
+        scan -= pages;
+        if (front->run == NONE) return false;
+        step_to(c, front, c->folios.run[front->run].newer);
+        if (front->run == NONE || (c->folios.run[front->run].flags & without) != 0) return false;
+    }
+}
+
+// What shrinking step by step comes to if everything that it looks at goes: then nothing depends on the order of the steps, and it is done at
+// once. Returns 0, and has done nothing, if it is not so.
+static uint64_t shrink_at_once(struct cache * c, uint64_t wanted, bool deactivate) {
+    struct front inactive = front_of(c, INACTIVE), active = front_of(c, ACTIVES);
+    if (inactive.run == NONE || (c->folios.run[inactive.run].flags & (YOUNG | FRESH)) != 0) return 0;
+    for (unsigned priority = FIRST_PRIORITY + 1; priority-- > 0 && inactive.seen < wanted;) {
+        uint64_t left = inactive.pages >> priority, left_active = active.pages >> priority;
+        while ((left > 0 || left_active > 0) && inactive.seen < wanted) {
+            uint64_t scan = smaller(left, SCAN_BATCH), scan_active = smaller(left_active, SCAN_BATCH);
+            uint64_t before = active.seen;
+            if (!look(c, &inactive, scan, YOUNG | FRESH)) return 0;
+            if (deactivate && !look(c, &active, scan_active, 0)) return 0;
+            inactive.pages += active.seen - before;
+            left -= scan;
+            left_active -= scan_active;
+        }
+    }
+    if (inactive.seen < wanted) return 0;
+    shrink_inactive(c, inactive.seen);
+    shrink_active(c, active.seen);
+    return inactive.seen;
+}
+
 static void bring_up_to_date(struct cache * c) {
     if (c->reads - c->seen_at < c->stale) return;
-    c->seen    = (struct statistics){c->active.pages, c->inactive.pages, c->refaults};
+    c->seen    = (struct statistics){c->folios.list[ACTIVES].pages, c->folios.list[INACTIVE].pages, c->refaults};
     c->seen_at = c->reads;
 }
 
-static uint64_t reclaim(struct cache * c, uint64_t pages) {
-    uint64_t wanted = pages > SCAN_BATCH ? pages : SCAN_BATCH, evicted = 0;
+static void reclaim(struct cache * c, uint64_t pages) {
     bring_up_to_date(c);
+    uint64_t wanted     = pages > SCAN_BATCH ? pages : SCAN_BATCH;
+    bool     deactivate = c->seen.refaults != c->last_refaults || inactive_is_low(c);
+    uint64_t evicted    = shrink_at_once(c, wanted, deactivate);
     for (int force = 0; force < 2 && evicted == 0; force++) {
         for (unsigned priority = FIRST_PRIORITY + 1; priority-- > 0 && evicted < wanted;)
-            evicted += shrink(c, priority, wanted - evicted, force != 0);
+            evicted += shrink(c, priority, wanted - evicted, deactivate || force != 0);
     }
     c->last_refaults = c->seen.refaults;
-    return evicted;
 }
 
 // ---- reading ----
 
-// Was it evicted so recently that it would have stayed, had the active list been so much shorter?
-static void refault(struct cache * c, uint32_t folio, uint32_t shadow) {
-    uint32_t distance = (c->age - (shadow >> 2)) & (UINT32_MAX >> 2);
-    if (shadow == 0 || distance > c->seen.active) return;
-    c->page[folio].flags |= (uint8_t) (ACTIVE | ((shadow & 2) != 0 ? WORKINGSET : 0));
-    c->age += folio_pages(c, folio);
-    c->refaults++;
+// Was it evicted so recently that it would have stayed, had the active list been so much shorter? All bits set if it was.
+static uint32_t refaults(uint32_t shadow, uint32_t age, uint32_t active) {
+    uint32_t distance = (age - (shadow >> 2)) & (UINT32_MAX >> 2);
+    uint32_t near     = 0u - ((int32_t) distance <= (int32_t) active); // signed: there are instructions for that
+    return shadow == 0 ? 0 : near;
 }
 
-// Reads a folio. False if one of its pages is there already, or if no room can be made.
-static bool add_folio(struct cache * c, uint32_t page, uint32_t order, uint8_t flags, unsigned tries) {
-    uint32_t n = 1u << order, shadow = 0;
-    for (uint32_t i = 0; i < n; i++) {
-        if (c->page[page + i].folio != NONE) return false;
-        if (c->page[page + i].shadow != 0) shadow = c->page[page + i].shadow;
+static uint32_t shadow_of(const struct cache * c, uint32_t page, uint32_t order) {
+    uint32_t shadow = 0;
+    for (uint32_t i = 1u << order; i > 0 && shadow == 0; i--) shadow = c->shadow[page + i - 1];
+    return shadow;
+}
+
+// Of `most` folios, how many have the same fate as the first one? Those that refault make the cache older one by one.
+static uint32_t count_alike(const struct cache * c, uint32_t page, uint32_t order, uint32_t most) {
+    enum { STRIDE = 64 };
+    const uint32_t   age = c->age, active = (uint32_t) c->seen.active;
+    const uint32_t * shadows = c->shadow + page;
+    const uint32_t   first = shadow_of(c, page, order), back = refaults(first, age, active);
+    const uint32_t   step = (1u << order) & back, mask = 2 & back;
+    uint32_t         i = 0;
+    for (uint32_t other = 0; order == 0 && i < most && other == 0;) {
+        const uint32_t end = most - i < STRIDE ? most : i + STRIDE;
+        for (uint32_t k = i; k < end; k++)
+            other |= (refaults(shadows[k], age + k * step, active) ^ back) | ((shadows[k] ^ first) & mask);
+        if (other == 0) i = end;
     }
-    while (c->resident + n > c->limit) {
-        if (tries-- == 0) return false;
-        reclaim(c, n);
+    for (; i < most; i++) {
+        uint32_t shadow = shadow_of(c, page + (i << order), order);
+        if (refaults(shadow, age + i * step, active) != back || ((shadow ^ first) & mask) != 0) break;
     }
-    for (uint32_t i = 0; i < n; i++) {
-        c->page[page + i].folio  = page;
-        c->page[page + i].shadow = 0;
+    return i;
+}
+
+// Reads folios, at most so many; returns how many at once. 0 if a page of the first is there already, or if no room can be made.
+static uint32_t add_folios(struct cache * c, uint32_t page, uint32_t order, uint32_t most, uint8_t flags,
+                           unsigned tries) {
+    uint32_t size = 1u << order;
+    if (ggs_folios_present(&c->folios, page, page + size) < page + size) return 0;
+    while (c->folios.pages + size > c->limit) {
+        if (tries-- == 0) return 0;
+        reclaim(c, size);
     }
-    c->page[page].order = (uint8_t) order;
-    c->page[page].flags = flags;
-    refault(c, page, shadow);
-    link_folio(c, page);
-    c->resident += n;
-    c->reads += n;
-    return true;
+    uint64_t room   = (c->limit - c->folios.pages) >> order;
+    uint32_t n      = room < most ? (uint32_t) room : most;
+    n               = (ggs_folios_present(&c->folios, page, page + (n << order)) - page) >> order;
+    n               = count_alike(c, page, order, n);
+    uint32_t shadow = shadow_of(c, page, order);
+    if (refaults(shadow, c->age, (uint32_t) c->seen.active) != 0) {
+        flags |= (uint8_t) (ACTIVE | ((shadow & 2) != 0 ? WORKINGSET : 0));
+        c->age += n << order;
+        c->refaults += n;
+    }
+    ggs_folios_add(&c->folios, page, (uint8_t) order, n, flags);
+    c->reads += n << order;
+    return n;
+}
+
+// Reads folios of the window from `page` to `end`, with the marked one among them; returns the first page that it could not read.
+static uint32_t add_window(struct cache * c, uint32_t page, uint32_t order, uint32_t end, uint32_t mark) {
+    uint32_t marked = mark & ~((1u << order) - 1);
+    while (page < end) {
+        uint32_t most = (end - page) >> order;
+        uint8_t  flag = marked == page || mark == page ? MARKED : 0;
+        if (marked > page && (marked - page) >> order < most) most = (marked - page) >> order;
+        if (mark > page && (mark - page) >> order < most) most = (mark - page) >> order;
+        uint32_t n = add_folios(c, page, order, most == 0 || flag != 0 ? 1 : most, FRESH | flag, 1);
+        if (n == 0) break;
+        page += n << order;
+    }
+    return page;
 }
 
 static void settle(struct cache * c, uint32_t begin, uint32_t end) {
-    for (uint32_t page = begin; page < end;) {
-        uint32_t folio = c->page[page].folio;
-        if (folio == NONE) {
-            page++;
-            continue;
-        }
-        c->page[folio].flags &= (uint8_t) ~FRESH;
-        page = folio + folio_pages(c, folio);
+    for (uint32_t page = begin; (page = ggs_folios_present(&c->folios, page, end)) < end;) {
+        uint32_t run = ggs_folios_find(&c->folios, page);
+        c->folios.run[run].flags &= (uint8_t) ~FRESH;
+        page = ggs_folios_end(&c->folios, run);
     }
 }
 
@@ -263,12 +303,14 @@ static void read_window(struct cache * c, struct readahead * ra) {
         uint32_t fit = order, index = page - c->file_begin;
         if (index != 0 && (index & ((1u << order) - 1)) != 0) fit = (uint32_t) __builtin_ctz(index);
         while (fit > 0 && page + (1u << fit) > end) fit--;
-        uint8_t marked = (mark & ~((1u << fit) - 1)) == page || mark == page ? MARKED : 0;
-        if (!add_folio(c, page, fit, FRESH | marked, 1)) break;
-        page += 1u << fit;
+        uint32_t stop = fit == order ? page + ((end - page) >> order << order) : page + (1u << fit);
+        page          = add_window(c, page, fit, stop, mark);
+        if (page < stop) break;
     }
-    for (; page < end; page++) {
-        if (c->page[page].folio == NONE && !add_folio(c, page, 0, FRESH | (page == mark ? MARKED : 0), 1)) break;
+    while ((page = ggs_folios_missing(&c->folios, page, end)) < end) {
+        uint32_t stop = ggs_folios_present(&c->folios, page, end);
+        page          = add_window(c, page, 0, stop, mark);
+        if (page < stop) break;
     }
     settle(c, begin, end);
 }
@@ -283,21 +325,16 @@ static void read_around(struct cache * c, uint32_t page) {
     read_window(c, ra);
 }
 
-static uint32_t next_missing(const struct cache * c, uint32_t page, uint32_t most) {
-    uint32_t end = c->file_end - page > most ? page + most : c->file_end;
-    while (page < end && c->page[page].folio != NONE) page++;
-    return page;
-}
-
 // A marked folio was touched: the next window. Where the mark is not the one of the last window, it begins with the next page
 // that is missing.
-static void read_ahead(struct cache * c, uint32_t page, uint32_t folio) {
+static void read_ahead(struct cache * c, uint32_t page, unsigned order) {
     struct readahead * ra    = &c->readahead[c->file];
     uint32_t           index = page - c->file_begin;
-    if (index == ((ra->start + ra->size - ra->ahead) & ~(folio_pages(c, folio) - 1))) {
+    if (index == ((ra->start + ra->size - ra->ahead) & ~((1u << order) - 1))) {
         ra->start += ra->size;
     } else {
-        uint32_t missing = next_missing(c, page + 1, c->window) - c->file_begin;
+        uint32_t end     = c->file_end - (page + 1) > c->window ? page + 1 + c->window : c->file_end;
+        uint32_t missing = ggs_folios_missing(&c->folios, page + 1, end) - c->file_begin;
         if (missing - index > c->window) return;
         ra->start = missing;
     }
@@ -313,26 +350,50 @@ static void read_ahead(struct cache * c, uint32_t page, uint32_t folio) {
 
 // ---- touching ----
 
-static void touch(struct cache * c, uint32_t page) {
-    if (c->page[page].folio == NONE) {
-        if (c->window > 0) read_around(c, page);
-        if (c->page[page].folio == NONE) add_folio(c, page, 0, 0, DEMAND_TRIES);
-        if (c->page[page].folio == NONE) return; // less memory than a single reclaim needs
-    }
-    uint32_t folio = c->page[page].folio;
-    c->page[folio].flags |= YOUNG;
-    if ((c->page[folio].flags & MARKED) == 0) return;
-    c->page[folio].flags = (uint8_t) ((c->page[folio].flags & ~MARKED) | FRESH);
-    read_ahead(c, page, folio);
-    c->page[folio].flags &= (uint8_t) ~FRESH;
+static void set_flags(struct cache * c, uint32_t run, unsigned without, unsigned with) {
+    c->folios.run[run].flags = (uint8_t) ((c->folios.run[run].flags & ~without) | with);
+}
+
+static void touch_marked(struct cache * c, uint32_t page) {
+    uint32_t run = ggs_folios_cut_out(&c->folios, page, 1);
+    set_flags(c, run, MARKED, YOUNG | FRESH);
+    read_ahead(c, page, c->folios.run[run].order);
+    set_flags(c, ggs_folios_cut_out(&c->folios, page, 1), FRESH, 0);
 }
 
 // The engine lets the kernel map its files at once, which notes an access for every entry of the page table: folios
 // of several pages are active after that, but for those that take one entry as a whole.
-static void populate(struct cache * c, uint32_t folio) {
-    uint32_t pages = folio_pages(c, folio);
-    if (pages > 1 && c->page[folio].order < c->most_order && (c->page[folio].flags & ACTIVE) == 0) activate(c, folio);
-    c->page[folio].flags |= REFERENCED;
+static void populate(struct cache * c, uint32_t run) {
+    const struct ggs_folio_run * r = &c->folios.run[run];
+    if (r->order == 0 || r->order >= c->most_order || (r->flags & ACTIVE) != 0) {
+        set_flags(c, run, 0, REFERENCED);
+    } else {
+        c->age += ggs_folios_end(&c->folios, run) - run;
+        ggs_folios_take(&c->folios, run);
+        ggs_folios_put(&c->folios, run, r->flags | ACTIVE | REFERENCED);
+    }
+}
+
+// Touches the pages [page, end) as far as one run of folios has them, or reads what is missing first. Returns the first page behind those folios.
+static uint32_t touch(struct cache * c, uint32_t page, uint32_t end, bool load) {
+    if (!ggs_folios_has(&c->folios, page)) {
+        if (c->window > 0) read_around(c, page);
+        if (!ggs_folios_has(&c->folios, page)) add_folios(c, page, 0, 1, 0, DEMAND_TRIES);
+        if (!ggs_folios_has(&c->folios, page)) return page + 1; // less memory than a single reclaim needs
+    }
+    uint32_t                     run = ggs_folios_find(&c->folios, page), n = 1;
+    const struct ggs_folio_run * r     = &c->folios.run[run];
+    uint32_t                     folio = run + ((page - run) >> r->order << r->order);
+    if ((r->flags & MARKED) != 0) {
+        touch_marked(c, page);
+    } else {
+        if (c->reads <= c->most_reads) n = ((end - 1 - folio) >> r->order) + 1;
+        if ((r->flags & YOUNG) == 0) set_flags(c, ggs_folios_cut_out(&c->folios, page, n), 0, YOUNG);
+    }
+    run           = load ? ggs_folios_cut_out(&c->folios, page, n) : ggs_folios_find(&c->folios, page);
+    uint32_t last = ggs_folios_end(&c->folios, run), most = folio + (n << c->folios.run[run].order);
+    if (load) populate(c, run);
+    return last < most ? last : most;
 }
 
 static void find_file(struct cache * c, uint32_t page) {
@@ -348,9 +409,7 @@ static void serve(struct cache * c, const struct ggs_page_read * read, bool load
     for (uint32_t page = c->sequence->begin[read->first]; page < end;) {
         if (c->reads > c->most_reads) return;
         if (page < c->file_begin || page >= c->file_end) find_file(c, page);
-        touch(c, page);
-        uint32_t folio = c->page[page].folio, next = folio == NONE ? page + 1 : folio + folio_pages(c, folio);
-        if (folio != NONE && load) populate(c, folio);
+        uint32_t next = touch(c, page, end, load);
         c->served += (next < end ? next : end) - page;
         page = next;
     }
@@ -360,16 +419,13 @@ static void serve(struct cache * c, const struct ggs_page_read * read, bool load
 
 static int make_cache(struct cache * c, const struct ggs_paging_sequence * sequence,
                       const struct ggs_paging_linux_host * host, struct ggs_error * error) {
-    size_t n = sequence->n_pages + (size_t) 1;
-    *c       = (struct cache){.sequence  = sequence,
-                              .limit     = host->memory / sequence->page,
-                              .stale     = host->stale / sequence->page,
-                              .page      = calloc(n, sizeof(*c->page)),
-                              .inactive  = {NONE, NONE, 0},
-                              .active    = {NONE, NONE, 0},
-                              .readahead = calloc(sequence->n_files + 1, sizeof(*c->readahead))};
-    if (c->page == NULL || c->readahead == NULL) return ggs_fail_memory(error);
-    for (size_t i = 0; i < n; i++) c->page[i].folio = NONE;
+    *c = (struct cache){.sequence  = sequence,
+                        .limit     = host->memory / sequence->page,
+                        .stale     = host->stale / sequence->page,
+                        .shadow    = calloc(sequence->n_pages + (size_t) 1, sizeof(*c->shadow)),
+                        .readahead = calloc(sequence->n_files + 1, sizeof(*c->readahead))};
+    if (c->shadow == NULL || c->readahead == NULL || !ggs_folios_init(&c->folios, sequence->n_pages))
+        return ggs_fail_memory(error);
     uint64_t window = 2 * (host->readahead / sequence->page);
     c->window       = window > sequence->n_pages ? sequence->n_pages : (uint32_t) window;
     while ((2ull << c->most_order) * sequence->page <= 2 << 20) c->most_order++;
@@ -378,7 +434,8 @@ static int make_cache(struct cache * c, const struct ggs_paging_sequence * seque
 }
 
 static void release_cache(struct cache * c) {
-    free(c->page);
+    ggs_folios_release(&c->folios);
+    free(c->shadow);
     free(c->readahead);
 }
 
@@ -410,9 +467,15 @@ int ggs_paging_linux(struct ggs_paging_cost * cost, const struct ggs_paging_sequ
     uint64_t     next = 0, asked[GGS_READ_CLASSES] = {0}, served[GGS_READ_CLASSES] = {0};
     *cost = (struct ggs_paging_cost){0};
     if (sequence->n_pages == 0) return 0;
-    int status = make_cache(&c, sequence, host, error);
     count_asked(sequence, asked);
-    for (unsigned i = 0; i < GGS_READ_CLASSES; i++) c.most_reads += MOST_TIMES * asked[i];
+    uint64_t all = asked[GGS_READ_LOAD] + asked[GGS_READ_PROMPT] + asked[GGS_READ_GENERATE];
+    if (all >> MOST_ASKED != 0)
+        return ggs_fail(
+            error, GGS_UNSUPPORTED,
+            "the recording claims reads of %llu pages, more than can be simulated for linux; choose tokens with --token, larger pages with --page, or other policies with --policy",
+            (unsigned long long) all);
+    int status   = make_cache(&c, sequence, host, error);
+    c.most_reads = MOST_TIMES * all;
     for (uint64_t s = 0; status == 0 && s < sequence->n_spans; s++) {
         const struct ggs_read_span * span   = &sequence->spans[s];
         uint64_t                     before = c.reads, served_before = c.served;

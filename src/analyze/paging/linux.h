@@ -11,7 +11,8 @@
 //     refault      a folio that was evicted not longer ago than the active list is long is made active at once
 //
 // Reclaim goes by portions of the lists as the kernel's does, since how far both lists are aged decides what survives a cyclic scan.
-// One thread is assumed: ranges ascend, ops follow each other. Memory: 20 bytes per page.
+// One thread is assumed: ranges ascend, ops follow each other. Folios are kept in runs (folios.h), so time follows what happens to them together, not their
+// number. Memory: 21 bytes per page, of which a model that is read in long ranges touches a part.
 #pragma once
 
 #include <stdint.h>

@@ -12,11 +12,8 @@ int ggs_paging_opt_init(struct ggs_paging_opt * opt, const struct ggs_paging_seq
                         struct ggs_error * error) {
     uint64_t all = ggs_paging_sequence_accesses(sequence);
     *opt         = (struct ggs_paging_opt){.sequence = sequence};
-    if (all >= NEVER)
-        return ggs_fail(error, GGS_UNSUPPORTED,
-                        "the recording is too long for the optimum; choose tokens with --token");
-    opt->next  = malloc((all + 1) * sizeof(*opt->next));
-    opt->first = malloc((sequence->n_blocks + (size_t) 1) * sizeof(*opt->first));
+    opt->next    = malloc((all + 1) * sizeof(*opt->next));
+    opt->first   = malloc((sequence->n_blocks + (size_t) 1) * sizeof(*opt->first));
     if (opt->next == NULL || opt->first == NULL) {
         ggs_paging_opt_release(opt);
         return ggs_fail_memory(error);

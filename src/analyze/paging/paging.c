@@ -1,7 +1,10 @@
 #include "analyze/paging/paging.h"
 
+#include <pthread.h>
+#include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "analyze/paging/opt.h"
 #include "base/error.h"
@@ -62,54 +65,131 @@ static void choose_budgets(struct ggs_paging * paging, const struct ggs_paging_o
 
 // ---- policies ----
 
+enum { LINUX_RUNS = 5, MOST_THREADS = 4 };
+
+// Each policy at each size is a part by itself, linux several: threads take one after the other.
+struct parts {
+    struct ggs_paging *               paging;
+    const struct ggs_paging_options * options;
+    struct ggs_paging_opt             opt;
+    struct ggs_paging_cost            linux_cost[GGS_PAGING_BUDGETS][LINUX_RUNS];
+    struct part {
+        unsigned               budget;
+        enum ggs_paging_policy policy;
+        unsigned               run; // of linux
+    } part[GGS_PAGING_BUDGETS * (LINUX_RUNS + GGS_PAGING_POLICIES)];
+    unsigned         n;
+    _Atomic unsigned next, done;
+    _Atomic bool     failed;
+    pthread_mutex_t  lock; // of the two below
+    int              status;
+    struct ggs_error error;
+};
+
+static void list_parts(struct parts * parts) {
+    static const enum ggs_paging_policy others[] = {GGS_PAGING_PIN_HOT, GGS_PAGING_OPT};
+    const bool *                        wanted   = parts->options->policies;
+    for (unsigned budget = 0; budget < parts->paging->n_budgets; budget++) {
+        for (unsigned run = 0; wanted[GGS_PAGING_LINUX] && run < LINUX_RUNS; run++)
+            parts->part[parts->n++] = (struct part){budget, GGS_PAGING_LINUX, run};
+        for (unsigned i = 0; i < 2; i++) {
+            if (wanted[others[i]]) parts->part[parts->n++] = (struct part){budget, others[i], 0};
+        }
+    }
+}
+
 // A cyclic scan can settle in more than one state, and which one is a matter of chance: what the kernel goes by is brought up to date
 // every two seconds, which are a tenth of a token on one machine and ten tokens on another.
-static int run_linux(struct ggs_paging * paging, struct ggs_paging_budget * budget, struct ggs_error * error) {
-    enum { RUNS = 5 };
-    static const int             permille[RUNS] = {0, -10, 10, -20, 20};
-    static const uint64_t        stale[RUNS]    = {1ull << 30, 256 << 20, 4ull << 30, 512 << 20, 2ull << 30};
-    struct ggs_paging_cost       costs[RUNS];
-    enum ggs_read_class          class_ = ggs_paging_class(paging);
-    struct ggs_paging_linux_host host   = {.readahead = paging->readahead};
-    for (unsigned i = 0; i < RUNS; i++) {
-        host.memory = budget->memory / 1000 * (uint64_t) (1000 + permille[i]);
-        host.stale  = stale[i];
-        int status  = ggs_paging_linux(&costs[i], &paging->sequence, &host, error);
-        if (status < 0) return status;
+static int run_linux(struct parts * parts, const struct part * part, struct ggs_error * error) {
+    static const int             permille[LINUX_RUNS] = {0, -10, 10, -20, 20};
+    static const uint64_t        stale[LINUX_RUNS]    = {1ull << 30, 256 << 20, 4ull << 30, 512 << 20, 2ull << 30};
+    const struct ggs_paging *    paging               = parts->paging;
+    struct ggs_paging_linux_host host                 = {.memory = paging->budget[part->budget].memory / 1000 *
+                                                                   (uint64_t) (1000 + permille[part->run]),
+                                                         .readahead = paging->readahead,
+                                                         .stale     = stale[part->run]};
+    return ggs_paging_linux(&parts->linux_cost[part->budget][part->run], &paging->sequence, &host, error);
+}
+
+static int run_part(struct parts * parts, const struct part * part, struct ggs_error * error) {
+    struct ggs_paging *        paging = parts->paging;
+    struct ggs_paging_budget * budget = &paging->budget[part->budget];
+    if (part->policy == GGS_PAGING_LINUX) return run_linux(parts, part, error);
+    if (part->policy == GGS_PAGING_OPT)
+        return ggs_paging_opt_cost(&parts->opt, &budget->cost[GGS_PAGING_OPT], budget->memory, error);
+    return ggs_paging_pin(&budget->pins, &budget->cost[GGS_PAGING_PIN_HOT], &paging->weights, &paging->sequence,
+                          budget->memory, error);
+}
+
+static void run_parts(struct parts * parts, bool tells) {
+    for (unsigned i; (i = atomic_fetch_add(&parts->next, 1)) < parts->n && !atomic_load(&parts->failed);) {
+        struct ggs_error error;
+        if (tells && parts->options->progress != NULL)
+            parts->options->progress(parts->options->context, atomic_load(&parts->done), parts->n);
+        int status = run_part(parts, &parts->part[i], &error);
+        if (status < 0) {
+            pthread_mutex_lock(&parts->lock);
+            parts->status = status;
+            parts->error  = error;
+            pthread_mutex_unlock(&parts->lock);
+            atomic_store(&parts->failed, true);
+        }
+        atomic_fetch_add(&parts->done, 1);
+    }
+}
+
+static void * help(void * context) {
+    run_parts(context, false);
+    return NULL;
+}
+
+// The thread that calls does its share, and all of it where no other can be had.
+static void run_in_threads(struct parts * parts) {
+    pthread_t helpers[MOST_THREADS - 1];
+    long      processors = sysconf(_SC_NPROCESSORS_ONLN);
+    unsigned  n          = 0;
+    while (n < MOST_THREADS - 1 && n + 1 < parts->n && (long) n + 1 < processors &&
+           pthread_create(&helpers[n], NULL, help, parts) == 0)
+        n++;
+    run_parts(parts, true);
+    while (n > 0) pthread_join(helpers[--n], NULL);
+}
+
+static void sum_up_linux(struct ggs_paging * paging, struct ggs_paging_budget * budget,
+                         struct ggs_paging_cost * costs) {
+    enum ggs_read_class class_ = ggs_paging_class(paging);
+    for (unsigned i = 1; i < LINUX_RUNS; i++) {
         for (unsigned k = i; k > 0 && costs[k].bytes[class_] < costs[k - 1].bytes[class_]; k--) {
             struct ggs_paging_cost swap = costs[k];
             costs[k] = costs[k - 1], costs[k - 1] = swap;
         }
     }
-    budget->cost[GGS_PAGING_LINUX] = costs[RUNS / 2];
+    budget->cost[GGS_PAGING_LINUX] = costs[LINUX_RUNS / 2];
     budget->linux_least            = costs[0].bytes[class_];
-    budget->linux_most             = costs[RUNS - 1].bytes[class_];
-    return 0;
-}
-
-static int run_budget(struct ggs_paging * paging, const struct ggs_paging_options * options,
-                      const struct ggs_paging_opt * opt, struct ggs_paging_budget * budget, struct ggs_error * error) {
-    int status                   = 0;
-    budget->cost[GGS_PAGING_LRU] = ggs_paging_lru_cost(&paging->lru, budget->memory);
-    if (options->policies[GGS_PAGING_LINUX]) status = run_linux(paging, budget, error);
-    if (status == 0 && options->policies[GGS_PAGING_PIN_HOT])
-        status = ggs_paging_pin(&budget->pins, &budget->cost[GGS_PAGING_PIN_HOT], &paging->weights, &paging->sequence,
-                                budget->memory, error);
-    if (status == 0 && options->policies[GGS_PAGING_OPT])
-        status = ggs_paging_opt_cost(opt, &budget->cost[GGS_PAGING_OPT], budget->memory, error);
-    return status;
+    budget->linux_most             = costs[LINUX_RUNS - 1].bytes[class_];
 }
 
 static int run_budgets(struct ggs_paging * paging, const struct ggs_paging_options * options,
                        struct ggs_error * error) {
-    struct ggs_paging_opt opt    = {0};
-    int                   status = 0;
-    if (options->policies[GGS_PAGING_OPT]) status = ggs_paging_opt_init(&opt, &paging->sequence, error);
-    for (unsigned i = 0; status == 0 && i < paging->n_budgets; i++) {
-        if (options->progress != NULL) options->progress(options->context, i, paging->n_budgets);
-        status = run_budget(paging, options, &opt, &paging->budget[i], error);
+    struct parts * parts = calloc(1, sizeof(*parts));
+    if (parts == NULL) return ggs_fail_memory(error);
+    parts->paging  = paging;
+    parts->options = options;
+    pthread_mutex_init(&parts->lock, NULL);
+    int status = options->policies[GGS_PAGING_OPT] ? ggs_paging_opt_init(&parts->opt, &paging->sequence, error) : 0;
+    if (status == 0) {
+        list_parts(parts);
+        run_in_threads(parts);
+        status = parts->status;
+        if (status < 0 && error != NULL) *error = parts->error;
     }
-    ggs_paging_opt_release(&opt);
+    for (unsigned i = 0; status == 0 && i < paging->n_budgets; i++) {
+        paging->budget[i].cost[GGS_PAGING_LRU] = ggs_paging_lru_cost(&paging->lru, paging->budget[i].memory);
+        if (options->policies[GGS_PAGING_LINUX]) sum_up_linux(paging, &paging->budget[i], parts->linux_cost[i]);
+    }
+    ggs_paging_opt_release(&parts->opt);
+    pthread_mutex_destroy(&parts->lock);
+    free(parts);
     return status;
 }
 

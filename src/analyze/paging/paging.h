@@ -6,7 +6,7 @@
 //     opt       Belady's optimum: nothing that reads on demand reads less (paging-opt.h)
 //
 // All begin with what the engine does at load: reading its files once from end to end; with `cold` they begin empty. Warm-up is left
-// out. Time grows linearly with the recording; memory with the model's pages, and for the optimum by some bytes per read.
+// out. Parts run side by side in a few threads. Time grows linearly with the recording; memory with the model's pages, and for the optimum by some bytes per read.
 #pragma once
 
 #include <stdbool.h>

@@ -6,6 +6,7 @@
 #include "base/array.h"
 #include "base/checked.h"
 #include "base/error.h"
+#include "base/search.h"
 
 int ggs_paging_sequence_init(struct ggs_paging_sequence * sequence, uint64_t page, const uint64_t * sizes,
                              uint64_t n_files, struct ggs_error * error) {
@@ -62,6 +63,10 @@ static int add_read(struct ggs_paging_sequence * sequence, uint32_t first, uint3
         int status = add_span(sequence, class_, error);
         if (status < 0) return status;
     }
+    if (sequence->n_reads > GGS_PAGING_BLOCKS_MOST)
+        return ggs_fail(error, GGS_UNSUPPORTED,
+                        "the recording claims more than %d reads of the model; choose tokens with --token",
+                        GGS_PAGING_BLOCKS_MOST);
     if (!ggs_array_push(sequence->reads, sequence->n_reads, sequence->capacity, (struct ggs_page_read){first, n}))
         return ggs_fail_memory(error);
     sequence->spans[sequence->n_spans - 1].end = sequence->n_reads;
@@ -98,16 +103,16 @@ static int find_blocks(struct ggs_paging_sequence * sequence, struct ggs_error *
 
 // The block that begins with this page.
 static uint32_t find_block(const struct ggs_paging_sequence * sequence, uint32_t page) {
-    uint32_t low = 0, high = sequence->n_blocks;
-    while (low < high) {
-        uint32_t middle = low + (high - low) / 2;
-        if (sequence->begin[middle] < page) {
-            low = middle + 1;
-        } else {
-            high = middle;
-        }
-    }
-    return low;
+    return (uint32_t) ggs_search(sequence->n_blocks, at, sequence->begin[at] < page);
+}
+
+static int check_work(const struct ggs_paging_sequence * sequence, struct ggs_error * error) {
+    uint64_t blocks = ggs_paging_sequence_accesses(sequence);
+    if (blocks <= GGS_PAGING_BLOCKS_MOST) return 0;
+    return ggs_fail(
+        error, GGS_UNSUPPORTED,
+        "the recording claims %llu reads of blocks of the model, more than can be followed (%d); choose tokens with --token, or larger pages with --page",
+        (unsigned long long) blocks, GGS_PAGING_BLOCKS_MOST);
 }
 
 int ggs_paging_sequence_finish(struct ggs_paging_sequence * sequence, bool load, struct ggs_error * error) {
@@ -122,6 +127,8 @@ int ggs_paging_sequence_finish(struct ggs_paging_sequence * sequence, bool load,
     }
     free(sequence->cuts);
     sequence->cuts = NULL;
+    status         = check_work(sequence, error);
+    if (status < 0) return status;
     if (!load || sequence->n_blocks == 0) return 0;
     status = add_read(sequence, 0, 0, GGS_READ_LOAD, error); // makes room for one more read and one more span
     if (status < 0) return status;

@@ -44,6 +44,9 @@ struct ggs_paging_sequence {
 };
 
 enum { GGS_PAGING_PAGES_MOST = 1 << 26 }; // 256 GiB in pages of 4 KiB
+enum {
+    GGS_PAGING_BLOCKS_MOST = 1 << 27
+}; // reads of blocks, all reads together: a thousand tokens of a large model are a hundredth
 
 // Sizes are those of the files; a file of no bytes has no pages.
 int  ggs_paging_sequence_init(struct ggs_paging_sequence * sequence, uint64_t page, const uint64_t * sizes,
@@ -53,7 +56,8 @@ void ggs_paging_sequence_release(struct ggs_paging_sequence * sequence); // a ze
 // Bytes [begin, end) of a file (from 0). What lies behind the file's end is left out.
 int ggs_paging_sequence_read(struct ggs_paging_sequence * sequence, uint64_t file, uint64_t begin, uint64_t end,
                              enum ggs_read_class class_, struct ggs_error * error);
-// No more reads: cuts into blocks. With `load` a read of everything, class LOAD, comes before all others.
+// No more reads: cuts into blocks. With `load` a read of everything, class LOAD, comes before all others. Refuses what nobody could wait for: a
+// file of some kilobytes can claim more reads than any program makes.
 int ggs_paging_sequence_finish(struct ggs_paging_sequence * sequence, bool load, struct ggs_error * error);
 
 static inline uint32_t ggs_block_pages(const struct ggs_paging_sequence * sequence, uint32_t block) {

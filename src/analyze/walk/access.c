@@ -219,6 +219,7 @@ static bool add_some(struct ggs_access_list * list, const struct ggs_trace * tra
                      const struct ggs_tensor * index, uint64_t length) {
     uint64_t most = length;
     if (!add_whole(list, trace, access)) return false;
+    access->some = true;
     for (int i = 0; index != NULL && i < 4; i++) {
         if (index->ne[i] < 0 || !ggs_mul(most, (uint64_t) index->ne[i], &most)) most = UINT64_MAX;
     }
@@ -328,6 +329,7 @@ struct ggs_access_bytes ggs_access_sum(const struct ggs_access_list * list) {
         const struct ggs_access * access = &list->access[i];
         *(access->write ? &sum.written : &sum.read) += access->bytes;
         if (access->tensor->source == GGS_SOURCE_DISK) sum.disk += access->bytes;
+        if (access->tensor->source == GGS_SOURCE_VRAM) sum.vram += access->bytes;
     }
     return sum;
 }

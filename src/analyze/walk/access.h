@@ -19,6 +19,7 @@ struct ggs_access {
     uint32_t                  slot; // which source; GGS_ACCESS_RESULT for the result
     bool                      write;
     bool                      exact; // rows or matrices that the index data named; false: the whole operand
+    bool               some;  // of the ranges only so many bytes are touched, at most, and which of them was not seen
     uint64_t           bytes; // sum over the ranges; less if it is known how many rows are touched, but not which
     uint32_t           n_ranges;
     struct ggs_range * ranges;
@@ -63,7 +64,7 @@ int ggs_access_of_part(struct ggs_access_list * list, const struct ggs_trace * t
 
 // Bytes of all accesses; `disk`: of these, in mapped files.
 struct ggs_access_bytes {
-    uint64_t read, written, disk;
+    uint64_t read, written, disk, vram;
 };
 struct ggs_access_bytes ggs_access_sum(const struct ggs_access_list * list);
 

@@ -5,6 +5,7 @@
 
 #include "analyze/walk/access.h"
 #include "base/array.h"
+#include "base/search.h"
 
 void ggs_intervals_release(struct ggs_intervals * set) {
     free(set->data);
@@ -13,16 +14,7 @@ void ggs_intervals_release(struct ggs_intervals * set) {
 
 // The first interval that ends at or behind `at`.
 static uint64_t find(const struct ggs_intervals * set, uint64_t at) {
-    uint64_t low = 0, high = set->n;
-    while (low < high) {
-        uint64_t middle = low + (high - low) / 2;
-        if (set->data[middle].end < at) {
-            low = middle + 1;
-        } else {
-            high = middle;
-        }
-    }
-    return low;
+    return ggs_search(set->n, i, set->data[i].end < at);
 }
 
 bool ggs_intervals_add(struct ggs_intervals * set, uint64_t begin, uint64_t end) {
@@ -113,4 +105,16 @@ void ggs_intervals_of_models(const struct ggs_intervals * sets, const struct ggs
         *bytes += size == 0 ? all : size; // 0: it was gone when the trace was sealed
         *touched += size == 0 ? all : ggs_intervals_inside(&sets[i], 0, size);
     }
+}
+
+uint64_t ggs_intervals_besides(const struct ggs_intervals * sets, const struct ggs_intervals * others,
+                               const struct ggs_trace * trace) {
+    uint64_t sum = 0;
+    for (uint64_t i = 0; i < trace->n_files; i++) {
+        for (uint64_t k = 0; trace->models[i] && k < sets[i].n; k++) {
+            const struct ggs_interval * part = &sets[i].data[k];
+            sum += part->end - part->begin - ggs_intervals_inside(&others[i], part->begin, part->end);
+        }
+    }
+    return sum;
 }

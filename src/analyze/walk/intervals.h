@@ -26,3 +26,6 @@ uint64_t ggs_intervals_inside(const struct ggs_intervals * set, uint64_t begin, 
 struct ggs_trace;
 void ggs_intervals_of_models(const struct ggs_intervals * sets, const struct ggs_trace * trace, uint64_t * touched,
                              uint64_t * bytes);
+// Bytes of those files that are in `sets`, but not in `others`.
+uint64_t ggs_intervals_besides(const struct ggs_intervals * sets, const struct ggs_intervals * others,
+                               const struct ggs_trace * trace);

@@ -7,6 +7,7 @@
 #include "analyze/walk/model-type.h"
 #include "base/array.h"
 #include "base/error.h"
+#include "base/search.h"
 #include "gguf/gguf-map.h"
 #include "gguf/gguf-name.h"
 #include "gguf/gguf.h"
@@ -164,25 +165,18 @@ static int add_seen(struct ggs_model_map * map, struct ggs_trace * trace, const 
 static void mark_copied(struct ggs_model_map * map, const struct ggs_trace * trace) {
     for (uint64_t i = 0; i < trace->n_tensors; i++) {
         const struct ggs_tensor * t = &trace->tensors[i];
-        if (t->source != GGS_SOURCE_BUFFER || t->origin_file == 0) continue;
+        if (t->source == GGS_SOURCE_DISK || t->origin_file == 0) continue;
         int64_t place = ggs_model_map_find(map, t->origin_file, t->origin_offset);
         if (place >= 0) map->places[place].copied = true;
     }
 }
 
 int64_t ggs_model_map_find(const struct ggs_model_map * map, uint64_t file, uint64_t offset) {
-    uint64_t low = 0, high = map->n; // the first place behind the byte
-    while (low < high) {
-        uint64_t                       middle = low + (high - low) / 2;
-        const struct ggs_model_place * place  = &map->places[middle];
-        if (place->file < file || (place->file == file && place->offset <= offset))
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    if (low == 0) return -1;
-    const struct ggs_model_place * place = &map->places[low - 1];
-    return place->file == file && offset - place->offset < place->bytes ? (int64_t) (low - 1) : -1;
+    const struct ggs_model_place * p = map->places;
+    uint64_t behind = ggs_search(map->n, at, p[at].file < file || (p[at].file == file && p[at].offset <= offset));
+    if (behind == 0) return -1;
+    p += behind - 1;
+    return p->file == file && offset - p->offset < p->bytes ? (int64_t) (behind - 1) : -1;
 }
 
 int ggs_model_map_make(struct ggs_model_map * map, struct ggs_trace * trace, struct ggs_error * error) {

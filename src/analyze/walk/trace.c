@@ -8,6 +8,7 @@
 #include "base/checked.h"
 #include "base/error.h"
 #include "base/json-read.h"
+#include "base/search.h"
 #include "base/uuid.h"
 #include "gguf/gguf-name.h"
 
@@ -123,6 +124,8 @@ static void number_lost_rows(struct ggs_trace * trace) {
         if (trace->tensors[i].tensor == 0) trace->tensors[i].tensor = i + 1;
     for (uint64_t i = 0; i < trace->n_files; i++)
         if (trace->files[i].file == 0) trace->files[i].file = i + 1;
+    for (uint64_t i = 0; i < trace->n_devices; i++)
+        if (trace->devices[i].device == 0) trace->devices[i].device = i + 1;
 }
 
 static int check_numbers(const struct ggs_trace * trace, struct ggs_error * error) {
@@ -135,6 +138,8 @@ static int check_numbers(const struct ggs_trace * trace, struct ggs_error * erro
     }
     for (uint64_t i = 0; i < trace->n_files; i++)
         if (trace->files[i].file != i + 1) return wrong("file", i + 1, "number", trace->files[i].file, error);
+    for (uint64_t i = 0; i < trace->n_devices; i++)
+        if (trace->devices[i].device != i + 1) return wrong("device", i + 1, "number", trace->devices[i].device, error);
     return 0;
 }
 
@@ -227,6 +232,9 @@ static int read_tables(struct ggs_trace * trace, struct ggs_error * error) {
     if (status == 0)
         status = read_table(trace->reader, GGS_TABLE_FILES, sizeof(*trace->files), (void **) &trace->files,
                             &trace->n_files, error);
+    if (status == 0)
+        status = read_table(trace->reader, GGS_TABLE_DEVICES, sizeof(*trace->devices), (void **) &trace->devices,
+                            &trace->n_devices, error);
     if (status == 0) status = read_ops(trace, error);
     if (status == 0) status = read_types(trace, error);
     if (status == 0 && trace->damaged > 0) number_lost_rows(trace);
@@ -263,6 +271,7 @@ void ggs_trace_close(struct ggs_trace * trace) {
     free(trace->types);
     free(trace->buffers);
     free(trace->files);
+    free(trace->devices);
     free(trace->layers);
     free(trace->models);
     ggs_reader_close(trace->reader);
@@ -309,15 +318,13 @@ const struct ggs_tensor * ggs_trace_tensor(const struct ggs_trace * trace, uint6
 }
 
 const struct ggs_buffer * ggs_trace_buffer(const struct ggs_trace * trace, uint64_t buffer) {
-    uint64_t low = 0, high = trace->n_buffers;
-    while (low < high) {
-        uint64_t middle = low + (high - low) / 2;
-        if (trace->buffers[middle].buffer < buffer)
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    return low < trace->n_buffers && trace->buffers[low].buffer == buffer ? &trace->buffers[low] : NULL;
+    uint64_t i = ggs_search(trace->n_buffers, at, trace->buffers[at].buffer < buffer);
+    return i < trace->n_buffers && trace->buffers[i].buffer == buffer ? &trace->buffers[i] : NULL;
+}
+
+const char * ggs_trace_device_name(const struct ggs_trace * trace, uint64_t device) {
+    return device == 0 || device > trace->n_devices ? ""
+                                                    : ggs_reader_string(trace->reader, trace->devices[device - 1].name);
 }
 
 const char * ggs_trace_tensor_name(const struct ggs_trace * trace, uint64_t tensor) {

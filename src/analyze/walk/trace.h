@@ -53,6 +53,8 @@ struct ggs_trace {
     uint64_t               n_buffers;
     struct ggs_file *      files;
     uint64_t               n_files;
+    struct ggs_device *    devices; // devices[i].device == i + 1
+    uint64_t               n_devices;
     bool *                 models;    // by file - 1: weights come from it
     int *                  layers;    // by tensor - 1: the layer in its name, -1 for none
     bool                   tokenless; // the program has no tokens: a step is a graph run
@@ -89,6 +91,7 @@ int ggs_trace_graph(struct ggs_trace * trace, uint64_t graph, const struct ggs_g
 // NULL if there is no such tensor or buffer, "" if there is no such op.
 const struct ggs_tensor * ggs_trace_tensor(const struct ggs_trace * trace, uint64_t tensor);
 const struct ggs_buffer * ggs_trace_buffer(const struct ggs_trace * trace, uint64_t buffer);
+const char *              ggs_trace_device_name(const struct ggs_trace * trace, uint64_t device); // "" for none
 const char *              ggs_trace_tensor_name(const struct ggs_trace * trace, uint64_t tensor);
 const char *              ggs_trace_op_name(const struct ggs_trace * trace, uint64_t op);
 enum ggs_op_kind          ggs_trace_op_kind(const struct ggs_trace * trace, uint64_t op);

@@ -37,11 +37,16 @@ static void add_place(struct ggs_weights * weights, struct ggs_trace * trace, co
                                             .file = ggs_reader_string(trace->reader, trace->files[place->file - 1].path),
                                             .size = place->bytes,
                                             .touched = ggs_intervals_inside(touched, place->offset, place->offset + place->bytes)};
-    weights->weight[weights->n++]        = weight;
-    *number                              = weights->n;
+    uint64_t may = ggs_intervals_inside(&totals->unknown[place->file - 1], place->offset, place->offset + place->bytes);
+    weight.unknown                = may < weight.size - weight.touched ? may : weight.size - weight.touched;
+    weights->weight[weights->n++] = weight;
+    *number                       = weights->n;
     weights->bytes += weight.size;
     weights->touched += weight.touched;
-    if (weight.touched == 0) {
+    if (weight.unknown > 0) {
+        weights->unknown++;
+        weights->unknown_bytes += weight.unknown;
+    } else if (weight.touched == 0) {
         weights->never++;
         weights->never_bytes += weight.size;
     } else if (weight.touched < weight.size) {
@@ -70,7 +75,7 @@ int ggs_weights_list(struct ggs_weights * weights, struct ggs_trace * trace, con
     if (status < 0) return status;
     const struct ggs_model_map * map    = &weights->map;
     uint64_t *                   places = calloc(map->n + 1, sizeof(*places));
-    weights->weight                     = malloc((map->n + 1) * sizeof(*weights->weight));
+    weights->weight                     = calloc(map->n + 1, sizeof(*weights->weight));
     weights->cold                       = malloc((map->n + 1) * sizeof(const struct ggs_weight *));
     weights->unread                     = map->from_trace;
     if (places == NULL || weights->weight == NULL || weights->cold == NULL) {
@@ -83,7 +88,7 @@ int ggs_weights_list(struct ggs_weights * weights, struct ggs_trace * trace, con
     free(places);
     if (weights->n > 1) qsort(weights->weight, weights->n, sizeof(*weights->weight), by_use);
     for (uint64_t i = 0; i < weights->n; i++)
-        if (weights->weight[i].touched < weights->weight[i].size)
+        if (weights->weight[i].touched + weights->weight[i].unknown < weights->weight[i].size)
             weights->cold[weights->n_cold++] = &weights->weight[i];
     if (weights->n_cold > 1) qsort(weights->cold, weights->n_cold, sizeof(const struct ggs_weight *), by_cold);
     return 0;

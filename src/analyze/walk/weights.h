@@ -13,6 +13,7 @@ struct ggs_weight {
     const char * name; // lives as long as the list
     const char * file; // path
     uint64_t     size, touched;
+    uint64_t     unknown;      // besides: some of it was read, but which was not seen
     uint64_t     reads, bytes; // bytes counts what is read again
 };
 
@@ -24,6 +25,7 @@ struct ggs_weights {
     uint64_t                   bytes, touched;           // of all tensors
     uint64_t                   never, never_bytes;       // tensors that were not touched at all
     uint64_t                   partial, untouched_bytes; // touched in part: how many, and the bytes that were not
+    uint64_t                   unknown, unknown_bytes;   // read, but not known which part: neither of the two above
     uint64_t                   other_bytes;              // of the files, that are no tensor's
     uint64_t                   unread; // files that are not there any more: only what graphs name is known of them
     struct ggs_model_map       map;

@@ -5,6 +5,7 @@
 #include "analyze/walk/recent-runs.h"
 #include "base/checked.h"
 #include "base/error.h"
+#include "base/search.h"
 
 // Bytes of a file that belong to a weight.
 struct area {
@@ -63,18 +64,10 @@ static int list_areas(struct ggs_where * where, struct ggs_error * error) {
 }
 
 static const char * weight_at(const struct ggs_where * where, uint64_t file, uint64_t offset) {
-    uint64_t low = 0, high = where->n_areas;
-    while (low < high) {
-        uint64_t            middle = low + (high - low) / 2;
-        const struct area * area   = &where->areas[middle];
-        if (area->file < file || (area->file == file && area->end <= offset))
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    if (low == where->n_areas) return NULL;
-    const struct area * area = &where->areas[low];
-    return area->file == file && area->begin <= offset ? area->name : NULL;
+    const struct area * area = where->areas;
+    uint64_t            i =
+        ggs_search(where->n_areas, at, area[at].file < file || (area[at].file == file && area[at].end <= offset));
+    return i < where->n_areas && area[i].file == file && area[i].begin <= offset ? area[i].name : NULL;
 }
 
 // ---- runs and steps ----

@@ -18,7 +18,9 @@ const char * ggs_word_step(const struct ggs_trace * trace) {
 }
 
 const char * ggs_word_source(uint64_t source) {
-    return source == GGS_SOURCE_DISK ? "DISK" : source == GGS_SOURCE_BUFFER ? "BUFFER" : NULL;
+    static const char * const names[GGS_SOURCE_COUNT] = {
+        [GGS_SOURCE_DISK] = "DISK", [GGS_SOURCE_BUFFER] = "BUFFER", [GGS_SOURCE_VRAM] = "VRAM"};
+    return source < GGS_SOURCE_COUNT ? names[source] : NULL;
 }
 
 const char * ggs_word_class(uint64_t class_) {
@@ -36,6 +38,22 @@ const char * ggs_word_usage(uint64_t usage) {
 
 const char * ggs_word_transfer(uint64_t kind) {
     return kind == 1 ? "host to tensor" : kind == 2 ? "tensor to host" : "tensor to tensor";
+}
+
+const char * ggs_word_device(uint64_t type) {
+    static const char * const names[GGS_DEVICE_COUNT] = {[GGS_DEVICE_UNKNOWN]     = "unknown",
+                                                         [GGS_DEVICE_CPU]         = "cpu",
+                                                         [GGS_DEVICE_GPU]         = "gpu",
+                                                         [GGS_DEVICE_ACCELERATOR] = "accelerator"};
+    return names[type < GGS_DEVICE_COUNT ? type : GGS_DEVICE_UNKNOWN];
+}
+
+const char * ggs_word_seen(uint64_t seen) {
+    static const char * const names[GGS_SEEN_COUNT] = {[GGS_SEEN_NOTHING] = "nothing",
+                                                       [GGS_SEEN_GRAPHS]  = "graphs",
+                                                       [GGS_SEEN_OPS]     = "ops",
+                                                       [GGS_SEEN_KERNELS] = "kernels"};
+    return names[seen < GGS_SEEN_COUNT ? seen : GGS_SEEN_NOTHING];
 }
 
 // ---- nodes ----

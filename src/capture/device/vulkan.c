@@ -228,17 +228,20 @@ static void drop(struct ggs_device_run * run) {
 static void read_ticks(struct ggs_device_run * run, const struct answers * answers, uint64_t * first, uint64_t * last) {
     struct stamps * stamps = run->clock_state;
     struct device * device = stamps->device;
+    uint64_t        before = 0; // bottom of the op before
     *first = UINT64_MAX, *last = 0;
     for (uint32_t i = 0; i < run->n_ops; i++) {
         struct ggs_device_op * op  = &run->ops[i];
         const uint64_t *       top = answer(answers, stamps, op->first), *bottom = answer(answers, stamps, op->last);
         if (top == NULL || bottom == NULL) continue;
         uint64_t begin = top[0] & device->mask, end = bottom[0] & device->mask;
-        if (begin < device->last_bottom) begin = device->last_bottom;
+        if (begin < before) begin = before;
+        // Another run may have been read before that shared the queue with this one: what it did after this op does not count.
+        if (begin < device->last_bottom && device->last_bottom <= end) begin = device->last_bottom;
         if (end < begin) end = begin;
-        device->last_bottom = end;
-        op->begin_ns        = begin;
-        op->end_ns          = end;
+        before       = end;
+        op->begin_ns = begin;
+        op->end_ns   = end;
         if (begin < *first) *first = begin;
         if (end > *last) *last = end;
     }
@@ -258,6 +261,7 @@ static bool read_stamps(struct ggs_device_run * run, unsigned waiting) {
     }
     uint64_t first = UINT64_MAX, last = 0;
     if (answers != NULL) read_ticks(run, answers, &first, &last);
+    if (last > device->last_bottom) device->last_bottom = last;
     if (first <= last) {
         double offset = offset_of(device, run, first, last, &run->clock_error_ns);
         for (uint32_t i = 0; i < run->n_ops; i++) {

@@ -32,6 +32,7 @@ enum option_key {
     KEY_DEVICE,
     KEY_SPLIT_MODE,
     KEY_OVERRIDE_TENSOR,
+    KEY_FLASH_ATTN,
     KEY_EVAL_CALLBACK,
     KEY_VERBOSE,
 };
@@ -52,6 +53,7 @@ static const struct argp_option argp_options[] = {
     {"ubatch", KEY_UBATCH, "N", 0, "Prompt tokens per graph", 3},
     {"no-mmap", KEY_NO_MMAP, NULL, 0, "Read the weights into memory instead of mapping the file", 3},
     {"no-repack", KEY_NO_REPACK, NULL, 0, "Keep the weights in the layout of the file", 3},
+    {"flash-attn", KEY_FLASH_ATTN, "MODE", 0, "Flash attention: on, off or auto (auto); also -fa", 3},
     {"engine", KEY_ENGINE, "DIR", 0, "Use the llama.cpp libraries in DIR (else GGSCOPE_ENGINE)", 3},
 
     {"gpu-layers", KEY_GPU_LAYERS, "N", 0, "Put the weights of N layers on devices (0); also -ngl", 5},
@@ -200,6 +202,9 @@ static error_t parse_option(int key, char * argument, struct argp_state * state)
             return 0;
         case KEY_SPLIT_MODE:
             options->split_mode = argument;
+            return 0;
+        case KEY_FLASH_ATTN:
+            options->flash_attn = argument;
             return 0;
         case KEY_OVERRIDE_TENSOR:
             options->override_tensor = argument;

@@ -213,10 +213,27 @@ static struct llama_sampler * new_sampler(const struct ggs_run_options * options
     return chain;
 }
 
+static int choose_flash_attention(const char * mode, struct llama_context_params * params, struct ggs_error * error) {
+    static const struct {
+        const char *               name;
+        enum llama_flash_attn_type type;
+    } modes[] = {{"on", LLAMA_FLASH_ATTN_TYPE_ENABLED},
+                 {"off", LLAMA_FLASH_ATTN_TYPE_DISABLED},
+                 {"auto", LLAMA_FLASH_ATTN_TYPE_AUTO}};
+    for (size_t i = 0; i < sizeof(modes) / sizeof(modes[0]); i++) {
+        if (strcmp(mode, modes[i].name) != 0) continue;
+        params->flash_attn_type = modes[i].type;
+        return 0;
+    }
+    return ggs_fail(error, GGS_USAGE, "--flash-attn is on, off or auto, not '%s'", mode);
+}
+
 int ggs_session_start(struct ggs_session * session, const struct ggs_run_options * options, uint32_t prompt,
                       struct ggs_error * error) {
     struct llama_context_params params = llama_context_default_params();
     int                         status = context_size(session, options, prompt, &params.n_ctx, error);
+    if (status == 0 && options->flash_attn != NULL)
+        status = choose_flash_attention(options->flash_attn, &params, error);
     if (status < 0) return status;
     if (options->batch > 0) params.n_batch = options->batch;
     if (options->ubatch > 0) params.n_ubatch = options->ubatch;

@@ -8,6 +8,7 @@
 #include "base/array.h"
 #include "base/error.h"
 #include "base/file.h"
+#include "base/search.h"
 #include "export/json/json.h"
 #include "gguf/gguf-entry.h"
 #include "gguf/gguf-map.h"
@@ -77,18 +78,10 @@ static int by_place(const void * a, const void * b) {
 }
 
 const struct ggs_map_entry * ggs_memory_map_find(const struct ggs_memory_map * map, uint64_t file, uint64_t offset) {
-    uint64_t low = 0, high = map->n; // the first entry behind the byte
-    while (low < high) {
-        uint64_t                     middle = low + (high - low) / 2;
-        const struct ggs_map_entry * e      = &map->entries[middle];
-        if (e->file < file || (e->file == file && e->offset <= offset)) {
-            low = middle + 1;
-        } else {
-            high = middle;
-        }
-    }
-    if (low == 0) return NULL;
-    const struct ggs_map_entry * e = &map->entries[low - 1];
+    const struct ggs_map_entry * e = map->entries;
+    uint64_t behind = ggs_search(map->n, at, e[at].file < file || (e[at].file == file && e[at].offset <= offset));
+    if (behind == 0) return NULL;
+    e += behind - 1;
     return e->file == file && offset - e->offset < e->size ? e : NULL;
 }
 

@@ -1,4 +1,5 @@
 // The tables of where things ran: processes, devices, lanes, kernels.
+#include "analyze/walk/words.h"
 #include "export/tables/tables.h"
 
 // ---- processes ----
@@ -29,22 +30,6 @@ const struct ggs_flat_table ggs_table_processes = {
 
 // ---- devices ----
 
-static const char * word_of_device(uint64_t type) {
-    static const char * const words[GGS_DEVICE_COUNT] = {[GGS_DEVICE_UNKNOWN]     = "unknown",
-                                                         [GGS_DEVICE_CPU]         = "cpu",
-                                                         [GGS_DEVICE_GPU]         = "gpu",
-                                                         [GGS_DEVICE_ACCELERATOR] = "accelerator"};
-    return words[type < GGS_DEVICE_COUNT ? type : GGS_DEVICE_UNKNOWN];
-}
-
-static const char * word_of_seen(uint64_t seen) {
-    static const char * const words[GGS_SEEN_COUNT] = {[GGS_SEEN_NOTHING] = "nothing",
-                                                       [GGS_SEEN_GRAPHS]  = "graphs",
-                                                       [GGS_SEEN_OPS]     = "ops",
-                                                       [GGS_SEEN_KERNELS] = "kernels"};
-    return words[seen < GGS_SEEN_COUNT ? seen : GGS_SEEN_NOTHING];
-}
-
 #define DEVICE(member) GGS_MEMBER(0, struct ggs_device, member)
 static const struct ggs_field devices[] = {
     {"device", GGS_CELL_INTEGER, DEVICE(device), "device, from 1"},
@@ -52,17 +37,17 @@ static const struct ggs_field devices[] = {
     {"name", GGS_CELL_TEXT, GGS_MEMBER_STRING(0, struct ggs_device, name), "as the engine names it: CPU, CUDA0"},
     {"description", GGS_CELL_TEXT, GGS_MEMBER_STRING_OR_NONE(0, struct ggs_device, description),
      "the hardware; null if not known"},
-    {"type", GGS_CELL_TEXT, GGS_MEMBER_WORD(0, struct ggs_device, type, word_of_device),
+    {"type", GGS_CELL_TEXT, GGS_MEMBER_WORD(0, struct ggs_device, type, ggs_word_device),
      "cpu, gpu, accelerator or unknown"},
     {"memory_bytes", GGS_CELL_INTEGER, GGS_MEMBER_OR_0(0, struct ggs_device, memory), "its memory"},
     {"backend", GGS_CELL_TEXT, GGS_MEMBER_STRING(0, struct ggs_device, backend), "as the engine names the backend"},
-    {"seen", GGS_CELL_TEXT, GGS_MEMBER_WORD(0, struct ggs_device, seen, word_of_seen),
+    {"seen", GGS_CELL_TEXT, GGS_MEMBER_WORD(0, struct ggs_device, seen, ggs_word_seen),
      "how closely it was watched: nothing, graphs, ops or kernels"},
 };
 
 const struct ggs_flat_table ggs_table_devices = {
     .name        = "devices",
-    .description = "One row per device that computed: the CPU, or one of another backend.",
+    .description = "One row per device that computed or holds buffers: the CPU, or one of another backend.",
     .keys        = 1,
     GGS_FIELDS(devices),
     .rows    = GGS_TABLE_DEVICES,
@@ -101,17 +86,26 @@ const struct ggs_flat_table ggs_table_lanes = {
 
 // ---- kernels ----
 
-#define KERNEL(member) GGS_MEMBER(0, struct ggs_kernel, member)
+#define KERNEL(member)   GGS_MEMBER(0, struct ggs_kernel, member)
+#define KERNEL_0(member) GGS_MEMBER_OR_0(0, struct ggs_kernel, member)
 static const struct ggs_field kernels[] = {
     {"kernel", GGS_CELL_INTEGER, {.from = GGS_FROM_U64, .part = 1}, "number, from 0"},
     {"run", GGS_CELL_INTEGER, KERNEL(run), "graph run: runs.run"},
-    {"node", GGS_CELL_INTEGER, KERNEL(node), "the first node that it computes"},
+    {"node", GGS_CELL_INTEGER, GGS_MEMBER_WITH(0, struct ggs_kernel, node, nodes),
+     "the first node that it computes; null if that is not known"},
     {"nodes", GGS_CELL_INTEGER, KERNEL(nodes), "how many, that one included"},
     {"lane", GGS_CELL_INTEGER, GGS_MEMBER_OR_0(0, struct ggs_kernel, lane), "lanes.lane"},
     {"name", GGS_CELL_TEXT, GGS_MEMBER_STRING(0, struct ggs_kernel, name), "name"},
     {"submit_ns", GGS_CELL_INTEGER, GGS_MEMBER_OR_NONE(0, struct ggs_kernel, submit_ns), "handed to the device"},
     {"begin_ns", GGS_CELL_INTEGER, KERNEL(begin_ns), "begin"},
     {"duration_ns", GGS_CELL_INTEGER, KERNEL(duration_ns), "to its end"},
+    {"bytes", GGS_CELL_INTEGER, KERNEL_0(bytes), "of a copy or set; null for a kernel"},
+    {"grid_x", GGS_CELL_INTEGER, KERNEL_0(grid_x), "blocks of a kernel; null for a copy or set, as the next five"},
+    {"grid_y", GGS_CELL_INTEGER, KERNEL_0(grid_y), "second dimension"},
+    {"grid_z", GGS_CELL_INTEGER, KERNEL_0(grid_z), "third dimension"},
+    {"block_x", GGS_CELL_INTEGER, KERNEL_0(block_x), "threads of a block"},
+    {"block_y", GGS_CELL_INTEGER, KERNEL_0(block_y), "second dimension"},
+    {"block_z", GGS_CELL_INTEGER, KERNEL_0(block_z), "third dimension"},
 };
 
 const struct ggs_flat_table ggs_table_kernels = {

@@ -206,12 +206,12 @@ static const struct ggs_field tensors[] = {
     {"flags", GGS_CELL_INTEGER, TENSOR(flags), "ggml's: 1 input, 2 output, 4 parameter, 8 loss, 16 compute"},
     {"address", GGS_CELL_INTEGER, TENSOR(address), "in the program's memory"},
     {"source", GGS_CELL_TEXT, GGS_MEMBER_WORD_OR_NONE(0, struct ggs_tensor, source, ggs_word_source),
-     "DISK: in a mapped file; BUFFER: anything else"},
+     "DISK: in a mapped file; VRAM: in the memory of a device; BUFFER: anything else"},
     {"file", GGS_CELL_INTEGER, TENSOR_0(file), "DISK: files.file"},
     {"file_offset", GGS_CELL_INTEGER, TENSOR_WITH(file_offset, file), "DISK: where it begins in the file"},
     {"buffer", GGS_CELL_INTEGER, TENSOR_0(buffer), "buffers.buffer"},
     {"buffer_offset", GGS_CELL_INTEGER, TENSOR_WITH(buffer_offset, buffer), "where it begins in the buffer"},
-    {"origin_file", GGS_CELL_INTEGER, TENSOR_0(origin_file), "BUFFER: files.file that it was copied from"},
+    {"origin_file", GGS_CELL_INTEGER, TENSOR_0(origin_file), "BUFFER, VRAM: files.file that it was copied from"},
     {"origin_offset", GGS_CELL_INTEGER, TENSOR_WITH(origin_offset, origin_file), "where it begins in that file"},
     {"view", GGS_CELL_INTEGER, TENSOR_0(view), "the tensor that it is a view of"},
     {"view_offset", GGS_CELL_INTEGER, TENSOR_WITH(view_offset, view), "where it begins in that tensor"},
@@ -266,6 +266,7 @@ static const struct ggs_field buffers[] = {
     {"begin_ns", GGS_CELL_INTEGER, BUFFER(begin_ns), "allocated"},
     {"end_ns", GGS_CELL_INTEGER, GGS_MEMBER_OR_NONE(0, struct ggs_buffer, end_ns), "freed; null if it never was"},
     {"process", GGS_CELL_INTEGER, BUFFER_0(process), "processes.process"},
+    {"device", GGS_CELL_INTEGER, BUFFER_0(device), "devices.device whose own memory it is; null for the host's"},
 };
 
 const struct ggs_flat_table ggs_table_buffers = {
@@ -274,7 +275,7 @@ const struct ggs_flat_table ggs_table_buffers = {
     .keys        = 1,
     GGS_FIELDS(buffers),
     .rows    = GGS_TABLE_BUFFERS,
-    .foreign = {{"file", "files", NULL}, {"process", "processes", NULL}},
+    .foreign = {{"file", "files", NULL}, {"process", "processes", NULL}, {"device", "devices", NULL}},
 };
 
 static const struct ggs_field files[] = {

@@ -7,6 +7,8 @@
 
 #include "record/inspect/elf.h"
 
+#include "base/search.h"
+
 enum { MOST_SLOTS = 8, MOST_STUBS = 16, MOST_CALLERS = 64, STUB_HEAD = 5 };
 
 struct target {
@@ -27,27 +29,23 @@ static int32_t word_at(const struct ggs_elf * elf, uint64_t offset) {
     return word;
 }
 
+enum { FRAMES_HEADER = 12, FRAMES_ENTRY = 8 };
+
+static uint64_t frame_begin(const struct ggs_elf * elf, uint64_t i) {
+    return elf->frames_address +
+           (uint64_t) (int64_t) word_at(elf, elf->frames.offset + FRAMES_HEADER + i * FRAMES_ENTRY);
+}
+
 // Where the function begins that has the address; 0 if that is not known. The table is sorted.
 static uint64_t function_of(const struct ggs_elf * elf, uint64_t address) {
-    enum { HEADER = 12, ENTRY = 8 };
     static const uint8_t expected[4] = {1, 0x1b, 0x03, 0x3b}; // what every linker writes: 4-byte offsets from the table
     struct ggs_elf_table frames      = elf->frames;
-    if (frames.size < HEADER || memcmp(elf->mapping.data + frames.offset, expected, sizeof(expected)) != 0) return 0;
-    uint64_t low = 0, high = (uint32_t) word_at(elf, frames.offset + 8);
-    if (high > (frames.size - HEADER) / ENTRY) return 0;
-    while (low < high) {
-        uint64_t middle = low + (high - low) / 2;
-        uint64_t begin =
-            elf->frames_address + (uint64_t) (int64_t) word_at(elf, frames.offset + HEADER + middle * ENTRY);
-        if (begin <= address) {
-            low = middle + 1;
-        } else {
-            high = middle;
-        }
-    }
-    return low == 0
-               ? 0
-               : elf->frames_address + (uint64_t) (int64_t) word_at(elf, frames.offset + HEADER + (low - 1) * ENTRY);
+    if (frames.size < FRAMES_HEADER || memcmp(elf->mapping.data + frames.offset, expected, sizeof(expected)) != 0)
+        return 0;
+    uint64_t n = (uint32_t) word_at(elf, frames.offset + 8);
+    if (n > (frames.size - FRAMES_HEADER) / FRAMES_ENTRY) return 0;
+    uint64_t behind = ggs_search(n, at, frame_begin(elf, at) <= address);
+    return behind == 0 ? 0 : frame_begin(elf, behind - 1);
 }
 
 static bool has_slot(const struct target * target, uint64_t address) {

@@ -12,6 +12,7 @@
 
 #include "base/array.h"
 #include "base/error.h"
+#include "base/search.h"
 
 enum { SECTOR = 512 };
 
@@ -116,16 +117,9 @@ static const struct ggs_disk_file * file_of(struct ggs_disks * disks, size_t i, 
 
 // The last extent that begins at the offset or before; `next` is where the one behind it begins.
 static const struct ggs_extent * extent_at(const struct ggs_extents * extents, uint64_t offset, uint64_t * next) {
-    size_t low = 0, high = extents->n_extents;
-    while (low < high) {
-        size_t middle = low + (high - low) / 2;
-        if (extents->extents[middle].physical <= offset)
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    *next = low < extents->n_extents ? extents->extents[low].physical : UINT64_MAX;
-    return low == 0 ? NULL : &extents->extents[low - 1];
+    size_t behind = ggs_search(extents->n_extents, at, extents->extents[at].physical <= offset);
+    *next         = behind < extents->n_extents ? extents->extents[behind].physical : UINT64_MAX;
+    return behind == 0 ? NULL : &extents->extents[behind - 1];
 }
 
 enum ggs_disk_place ggs_disks_find(void * context, const char * const * paths, size_t n_paths, uint64_t device,

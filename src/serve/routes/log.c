@@ -92,8 +92,10 @@ static int take_words(struct ggs_query * query, struct ggs_log_filter * filter, 
         filter->source = GGS_SOURCE_DISK;
     else if (source != NULL && strcmp(source, "BUFFER") == 0)
         filter->source = GGS_SOURCE_BUFFER;
+    else if (source != NULL && strcmp(source, "VRAM") == 0)
+        filter->source = GGS_SOURCE_VRAM;
     else if (source != NULL)
-        return ggs_fail(error, GGS_USAGE, "source must be DISK or BUFFER, not '%.40s'", source);
+        return ggs_fail(error, GGS_USAGE, "source must be DISK, BUFFER or VRAM, not '%.40s'", source);
     filter->op     = ggs_query_text(query, "op");
     filter->tensor = ggs_query_text(query, "tensor");
     return 0;

@@ -1,5 +1,6 @@
 #include "trace/seal/clock.h"
 
+#include "base/search.h"
 #include "base/ticks.h"
 
 void ggs_clock_init(struct ggs_clock * clock) {
@@ -57,16 +58,10 @@ static void use(struct ggs_clock * clock, uint32_t first) {
 }
 
 int64_t ggs_clock_slow(struct ggs_clock * clock, uint64_t ticks) {
-    uint32_t low = 0, high = clock->n_anchors; // the last anchor at or before `ticks`
-    while (low + 1 < high) {
-        uint32_t middle = (low + high) / 2;
-        if (clock->anchors[middle].ticks <= ticks)
-            low = middle;
-        else
-            high = middle;
-    }
-    if (low + 1 == clock->n_anchors && low > 0) low--;
-    use(clock, low);
+    uint32_t at = (uint32_t) ggs_search(clock->n_anchors, i, clock->anchors[i].ticks <= ticks);
+    if (at > 0) at--; // the last anchor at or before `ticks`
+    if (at + 1 == clock->n_anchors && at > 0) at--;
+    use(clock, at);
     if (ticks >= clock->from_ticks && ticks < clock->to_ticks) return ggs_clock_ns(clock, ticks);
     if (ticks >= clock->to_ticks) return INT64_MAX; // the one number that no piece reaches
     unsigned __int128 before = ((unsigned __int128) (clock->base_ticks - ticks) * clock->rate + (1ull << 39)) >> 40;

@@ -159,7 +159,14 @@ void ggs_runs_kernels(struct ggs_runs * runs, const void * body, size_t length) 
                                        .name        = ggs_writer_string(runs->writer, name, strnlen(name, most)),
                                        .submit_ns   = -1,
                                        .begin_ns    = begin,
-                                       .duration_ns = end > begin ? (uint64_t) (end - begin) : 0};
+                                       .duration_ns = end > begin ? (uint64_t) (end - begin) : 0,
+                                       .bytes       = kernel.bytes,
+                                       .grid_x      = kernel.grid[0],
+                                       .grid_y      = kernel.grid[1],
+                                       .grid_z      = kernel.grid[2],
+                                       .block_x     = kernel.block[0],
+                                       .block_y     = kernel.block[1],
+                                       .block_z     = kernel.block[2]};
         ggs_writer_append(runs->writer, GGS_TABLE_KERNELS, &row);
     }
 }

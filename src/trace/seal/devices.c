@@ -26,7 +26,7 @@ uint64_t ggs_devices_number(struct ggs_devices * devices, const char * backend, 
                                    .name    = name,
                                    .type    = cpu ? GGS_DEVICE_CPU : GGS_DEVICE_UNKNOWN,
                                    .backend = name,
-                                   .seen    = cpu ? GGS_SEEN_OPS : GGS_SEEN_GRAPHS};
+                                   .seen    = cpu ? GGS_SEEN_OPS : GGS_SEEN_NOTHING};
     devices->names[devices->n]  = copy;
     devices->rows[devices->n++] = row;
     return row.device;

@@ -3,6 +3,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/search.h"
+
 int ggs_observed_init(struct ggs_observed * observed, const struct ggs_clock * clock, struct ggs_error * error) {
     observed->more = ggs_spool_stream_record(&observed->spool->machine, &observed->ahead);
     if (!observed->more) return 0;
@@ -56,15 +58,8 @@ static void advance(struct ggs_observed * observed, struct ggs_observed_lane * l
 }
 
 static const struct ggs_observed_run * find_run(const struct ggs_observed * observed, uint64_t run) {
-    size_t low = 0, high = observed->n_runs;
-    while (low < high) {
-        size_t middle = low + (high - low) / 2;
-        if (observed->runs[middle].run < run)
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    return low < observed->n_runs && observed->runs[low].run == run ? &observed->runs[low] : NULL;
+    size_t i = ggs_search(observed->n_runs, at, observed->runs[at].run < run);
+    return i < observed->n_runs && observed->runs[i].run == run ? &observed->runs[i] : NULL;
 }
 
 // Is the lane at an op? If the engine's barrier was not seen, an op lasts until the next one or the end of the run.

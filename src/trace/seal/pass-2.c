@@ -155,7 +155,11 @@ static void on_maps(struct ggs_sealing * sealing, const struct ggs_record * reco
 }
 
 static void on_buffer(struct ggs_sealing * sealing, const struct ggs_record * record, int64_t ns) {
-    ggs_places_buffer(&sealing->places, record->body, record->text, record->text_length, ns);
+    const char * newline = memchr(record->text, '\n', record->text_length);
+    size_t       length = newline == NULL ? record->text_length : (size_t) (newline - record->text), rest = 0;
+    if (newline != NULL) rest = strnlen(newline + 1, record->text_length - length - 1);
+    uint64_t device = rest == 0 ? 0 : ggs_devices_number(&sealing->devices, newline + 1, rest, false);
+    ggs_places_buffer(&sealing->places, record->body, record->text, length, device, ns);
 }
 
 static void on_buffer_free(struct ggs_sealing * sealing, const struct ggs_record * record, int64_t ns) {
@@ -354,7 +358,7 @@ static void connect(struct ggs_sealing * sealing) {
 }
 
 static void finish(struct ggs_sealing * sealing) {
-    ggs_runs_finish(&sealing->runs, sealing->last_ns);
+    ggs_runs_finish(&sealing->runs, sealing->last_ns, sealing->ended);
     ggs_observed_tell(&sealing->observed, INT64_MAX);
     ggs_steps_finish(&sealing->steps, sealing->last_ns);
     while (sealing->n_schedules > 0) write_schedule(sealing, &sealing->schedules[0]);

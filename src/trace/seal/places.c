@@ -5,6 +5,7 @@
 #include <sys/stat.h>
 
 #include "base/checked.h"
+#include "base/search.h"
 
 // Room for one more element; false when out of memory.
 static void forget_areas(struct ggs_places * places) {
@@ -117,16 +118,9 @@ void ggs_places_maps(struct ggs_places * places, const char * text, size_t lengt
 }
 
 static const struct ggs_area * find_area(const struct ggs_places * places, uint64_t address) {
-    size_t low = 0, high = places->n_areas; // the last one that starts at or before the address
-    while (low < high) {
-        size_t middle = (low + high) / 2;
-        if (places->areas[middle].start <= address)
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    if (low == 0) return NULL;
-    const struct ggs_area * area = &places->areas[low - 1];
+    size_t behind = ggs_search(places->n_areas, at, places->areas[at].start <= address);
+    if (behind == 0) return NULL;
+    const struct ggs_area * area = &places->areas[behind - 1];
     return address < area->end && area->text != NULL ? area : NULL;
 }
 
@@ -172,7 +166,7 @@ static struct ggs_live_buffer * by_address(struct ggs_places * places, uint64_t 
 }
 
 void ggs_places_buffer(struct ggs_places * places, const struct ggs_journal_buffer * buffer, const char * type,
-                       size_t length, int64_t ns) {
+                       size_t length, uint64_t device, int64_t ns) {
     uint64_t * index = ggs_map_put(&places->buffer_numbers, ggs_map_key_number(buffer->id));
     if (index == NULL) ggs_writer_fail_memory(places->writer);
     if (index == NULL || *index != 0) return; // a number that was used before is damage; the first one counts
@@ -188,7 +182,8 @@ void ggs_places_buffer(struct ggs_places * places, const struct ggs_journal_buff
                                          .load     = places->load,
                                          .file     = file_of(places, area),
                                          .begin_ns = ns,
-                                         .end_ns   = -1}};
+                                         .end_ns   = -1,
+                                         .device   = device}};
     *index = places->n_buffers;
 }
 
@@ -216,15 +211,7 @@ static uint64_t class_of(const struct ggs_live_buffer * buffer) {
 
 // The number of fills that start at or before the address.
 static size_t fills_until(const struct ggs_places * places, uint64_t address) {
-    size_t low = 0, high = places->n_fills;
-    while (low < high) {
-        size_t middle = (low + high) / 2;
-        if (places->fills[middle].start <= address)
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    return low;
+    return ggs_search(places->n_fills, at, places->fills[at].start <= address);
 }
 
 // Forgets what is known of [start, end): something else is there now. Returns where a fill of it belongs.
@@ -332,7 +319,7 @@ struct ggs_place ggs_places_find(struct ggs_places * places, const struct ggs_jo
     if (buffer == NULL && address != 0) buffer = by_address(places, address);
     if (buffer != NULL) {
         note(buffer, tensor, name);
-        place.source = GGS_SOURCE_BUFFER;
+        place.source = buffer->row.device != 0 ? GGS_SOURCE_VRAM : GGS_SOURCE_BUFFER;
         place.buffer = buffer->row.buffer;
         if (address >= buffer->row.address) place.buffer_offset = address - buffer->row.address;
     }

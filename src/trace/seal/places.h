@@ -58,7 +58,7 @@ uint64_t ggs_places_file(struct ggs_places * places, const char * path, size_t l
 // The text of a GGS_JOURNAL_MAPS record: replaces what was known.
 void ggs_places_maps(struct ggs_places * places, const char * text, size_t length, int64_t ns);
 void ggs_places_buffer(struct ggs_places * places, const struct ggs_journal_buffer * buffer, const char * type,
-                       size_t length, int64_t ns);
+                       size_t length, uint64_t device, int64_t ns);
 void ggs_places_buffer_free(struct ggs_places * places, uint64_t buffer, int64_t ns);
 void ggs_places_buffer_usage(struct ggs_places * places, uint64_t buffer, uint64_t usage);
 // Learns from a transfer, and fills in file and offset if its bytes came from one.

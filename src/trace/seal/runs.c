@@ -3,6 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/search.h"
 #include "trace/seal/device-runs.h"
 
 int ggs_runs_init(struct ggs_runs * runs, struct ggs_error * error) {
@@ -196,15 +197,7 @@ static int by_node(const void * a, const void * b) {
 
 // When the first thread began the node, which is one of them.
 static int64_t first_begin(const struct ggs_runs * runs, uint64_t node) {
-    size_t low = 0, high = runs->n_held;
-    while (low < high) {
-        size_t middle = low + (high - low) / 2;
-        if (runs->begins[middle].node < node)
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    return runs->begins[low].begin_ns;
+    return runs->begins[ggs_search(runs->n_held, at, runs->begins[at].node < node)].begin_ns;
 }
 
 // The end of an op was not seen on this thread: all waits that were seen are inside it, and it ended before any thread began the
@@ -306,7 +299,10 @@ static void write_run(struct ggs_runs * runs, struct ggs_open_run * open) {
     }
     write_held(runs, row, device);
     ggs_device_ops_write(runs, open, pull.graph);
-    if (row->flags & GGS_RUN_INTERRUPTED) row->end_ns = pull.last_ns;
+    if (row->flags & GGS_RUN_INTERRUPTED) {
+        row->flags &= ~(uint64_t) GGS_RUN_OPAQUE;
+        row->end_ns = pull.last_ns;
+    }
     if (row->flags & GGS_RUN_OPAQUE) {
         struct ggs_lod_lane * lane  = ggs_lods_lane(runs->lods, device, -1, 0);
         struct ggs_op_run     whole = {
@@ -384,7 +380,8 @@ void ggs_runs_begin(struct ggs_runs * runs, const struct ggs_journal_run * run, 
                                                                      .os_thread = run->os_thread,
                                                                      .flags     = GGS_RUN_OPAQUE}};
     runs->last                 = run->run;
-    open->placed               = ggs_steps_run(runs->steps, &open->row);
+    ggs_devices_seen(runs->devices, open->row.device, GGS_SEEN_GRAPHS);
+    open->placed = ggs_steps_run(runs->steps, &open->row);
     write_front(runs);
 }
 
@@ -433,12 +430,13 @@ void ggs_runs_done(struct ggs_runs * runs, struct ggs_open_run * open) {
     ggs_observed_tell(runs->observed, runs->n_open > 0 ? runs->open[0].row.begin_ns : ns);
 }
 
-void ggs_runs_finish(struct ggs_runs * runs, int64_t ns) {
+void ggs_runs_finish(struct ggs_runs * runs, int64_t ns, bool ended) {
     for (size_t i = 0; i < runs->n_open; i++) {
         struct ggs_open_run * open = &runs->open[i];
         if (open->submitted) {
             open->done = true;
-            open->row.flags |= GGS_RUN_RESULTS_UNSEEN;
+            // Of a program that was killed nothing says that the device did any of it.
+            open->row.flags |= ended ? GGS_RUN_RESULTS_UNSEEN : GGS_RUN_RESULTS_UNSEEN | GGS_RUN_INTERRUPTED;
         } else if (!open->done) {
             interrupt(open);
         }

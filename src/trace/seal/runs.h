@@ -80,5 +80,6 @@ void ggs_runs_end(struct ggs_runs * runs, const struct ggs_journal_run_end * end
 // For device-runs.c: the run with that number that is not done, NULL for none; and a run whose end was seen.
 struct ggs_open_run * ggs_runs_find(struct ggs_runs * runs, uint64_t run);
 void                  ggs_runs_done(struct ggs_runs * runs, struct ggs_open_run * open);
-// The journal is over: what has not ended was interrupted, and what is left in the lanes belongs to nothing. Writes losses.
-void ggs_runs_finish(struct ggs_runs * runs, int64_t ns);
+// The journal is over: what has not ended was interrupted, and what is left in the lanes belongs to nothing. Writes losses. `ended`: the
+// program came to its end.
+void ggs_runs_finish(struct ggs_runs * runs, int64_t ns, bool ended);

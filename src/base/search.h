@@ -1,0 +1,21 @@
+// Searching sorted arrays by halving:
+//
+//     uint64_t i = ggs_search(n, at, rows[at].begin < begin); // the first row that begins at `begin` or behind it; n if there is none
+//
+// The condition names the index `at`; it holds for the front of the array and not for the rest, and the result is where the rest begins.
+#pragma once
+
+#include <stdint.h>
+
+#define ggs_search(n, at, condition)                             \
+    __extension__({                                              \
+        uint64_t ggs_low_ = 0, ggs_high_ = (n);                  \
+        while (ggs_low_ < ggs_high_) {                           \
+            uint64_t at = ggs_low_ + (ggs_high_ - ggs_low_) / 2; \
+            if (condition)                                       \
+                ggs_low_ = at + 1;                               \
+            else                                                 \
+                ggs_high_ = at;                                  \
+        }                                                        \
+        ggs_low_;                                                \
+    })
