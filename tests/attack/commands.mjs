@@ -17,7 +17,7 @@ export const commands = [
     ["graph", "--dot", "{dir}"],
     ["experts", "{dir}"],
     ["experts", "--json", "{dir}"],
-    ["requests", "--costs", "--cells", "{dir}"],
+    ["requests", "--costs", "--cells", "--batches", "{dir}"],
     ["requests", "--csv", "{dir}"],
     ["stats", "--by", "request,sequence,context", "--json", "{dir}"],
     ["stats", "--sequence", "0", "{dir}"],

@@ -13,9 +13,11 @@ test("slots have lanes, requests bars with their first output, and a click selec
     const server = await serve(directory);
     const at = await open(server.url, { fragment: "view=statistics" });
     await at.locator(".slot-bar").first().waitFor();
-    assert.equal(await at.locator(".slot").count(), new Set(requests.map((r) => r.sequence)).size);
+    assert.equal(await at.locator(".slot:has(.slot-bar)").count(), new Set(requests.map((r) => r.sequence)).size);
     assert.equal(await at.locator(".slot-bar").count(), requests.length);
     assert.equal(await at.locator(".slot-first").count(), requests.length);
+    const batches = json("requests", "--batches", directory).batches;
+    assert.equal(await at.locator(".batch").count(), batches.length);
     const [first] = requests;
     const bar = at.getByRole("button", { name: new RegExp(`^request ${first.request},.*${first.generated_tokens} tokens`) });
     await bar.click();

@@ -4,7 +4,7 @@ import { count, plural, time } from "../../format";
 import { here, select, selection } from "../../state";
 import { Table, type TableColumn } from "../statistics/Table";
 import { Waiting } from "../statistics/Waiting";
-import { lanesOf, type Request, type Requests } from "./lanes";
+import { columnsOf, lanesOf, parts, type Request, type Requests } from "./lanes";
 import "./requests.css";
 
 const most = 400; // bars
@@ -35,14 +35,14 @@ const said = (r: Request) =>
     (r.time_to_first_ns === null ? "" : `, the first after ${time(r.time_to_first_ns)}`);
 
 export function RequestsPart() {
-    const answer = useAsk<Requests>(here("requests"), { keep: true });
+    const answer = useAsk<Requests>(here("requests", { batches: 1 }), { keep: true });
     const all = answer.data?.requests ?? [];
     if (answer.data && all.filter((r) => r.kind !== "warmup" && r.kind !== "draft").length < 2) return null;
     if (!answer.data) return <Waiting answer={answer} what="Looking for requests" />;
     const several = new Set(all.map((r) => r.context)).size > 1;
     return (
         <>
-            <Lanes requests={all} several={several} />
+            <Lanes answer={answer.data} several={several} />
             {answer.data.contexts.some((context) => !context.changes_seen) && (
                 <p class="quiet">Changes of sequences were not all seen: positions that go back tell of them.</p>
             )}
@@ -62,8 +62,9 @@ export function RequestsPart() {
     );
 }
 
-function Lanes({ requests, several }: { requests: readonly Request[]; several: boolean }) {
-    const { lanes, begin, end, left } = lanesOf(requests, most);
+function Lanes({ answer, several }: { answer: Requests; several: boolean }) {
+    const { lanes, begin, end, left } = lanesOf(answer.requests, most);
+    const composed = columnsOf(answer, begin, end);
     const percent = (share: number) => `${(share * 100).toFixed(3)}%`;
     return (
         <section class="table-part">
@@ -96,6 +97,28 @@ function Lanes({ requests, several }: { requests: readonly Request[]; several: b
                         </div>
                     </div>
                 ))}
+                <div class="slot">
+                    <span class="slot-name" title="tokens in each decode: of prompts, generated, checked drafts">
+                        batches, up to {count(Math.round(composed.most))}
+                    </span>
+                    <div class="slot-lane batches" role="img" aria-label={`What batches were made of: up to ${count(Math.round(composed.most))} tokens in a decode`}>
+                        {composed.columns.map(({ batch, left: from, width, heights }) => (
+                            <span
+                                key={`${batch.context} ${batch.begin_ns}`}
+                                class="batch"
+                                style={{ left: percent(from), width: percent(width) }}
+                                title={`prompt ${count(batch.prompt_tokens)}, generated ${count(batch.generate_tokens)}, checked ${count(batch.verify_tokens)} tokens in ${plural(batch.decodes, "decode")}`}
+                            >
+                                {parts.map((part, i) => (
+                                    <span key={part} class={`batch-part ${part}`} style={{ height: percent(heights[i]!) }} />
+                                ))}
+                            </span>
+                        ))}
+                    </div>
+                </div>
+                <p class="quiet batch-legend">
+                    <span class="batch-part prompt_tokens" /> prompt <span class="batch-part generate_tokens" /> generated <span class="batch-part verify_tokens" /> drafts that are checked
+                </p>
             </div>
         </section>
     );

@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { lanesOf, type Request } from "./lanes";
+import { columnsOf, lanesOf, type Request } from "./lanes";
 
 const request = (number: number, sequence: number, begin_ns: number, end_ns: number, more: Partial<Request> = {}): Request => ({
     request: number,
@@ -39,4 +39,15 @@ test("warm-ups and drafts have no lanes; what is too much is counted", () => {
     expect(lanesOf(list, 10).lanes[0]!.bars.map((bar) => bar.first)).toEqual([1, null]);
     expect(lanesOf(list, 1)).toMatchObject({ begin: 10, end: 20, left: 1 });
     expect(lanesOf([], 1).lanes).toEqual([]);
+});
+
+test("batches are columns of tokens per decode; contexts that draft are left out", () => {
+    const batch = (context: number, begin_ns: number, prompt_tokens: number, generate_tokens: number, decodes = 1) => ({ begin_ns, end_ns: begin_ns + 10, context, decodes, prompt_tokens, generate_tokens, verify_tokens: 0, requests: 1 });
+    const context = (number: number, target: number | null) => ({ context: number, target, requests: 1, generated_tokens: 0, accepted_tokens: 0, rejected_tokens: 0, changes_seen: true, cells_peak: 0 });
+    const { most, columns } = columnsOf({ batches: [batch(0, 0, 8, 0), batch(0, 10, 2, 6, 2), batch(1, 5, 90, 0)], contexts: [context(0, null), context(1, 0)] }, 0, 20);
+    expect(most).toBe(8);
+    expect(columns.map((column) => [column.left, column.heights])).toEqual([
+        [0, [1, 0, 0]],
+        [0.5, [0.125, 0.375, 0]],
+    ]);
 });

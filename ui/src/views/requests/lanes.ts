@@ -32,9 +32,42 @@ export interface RequestContext {
     cells_peak: number;
 }
 
+// What decodes were made of; a row may stand for several neighbours.
+export interface Batch {
+    begin_ns: number;
+    end_ns: number;
+    context: number;
+    decodes: number;
+    prompt_tokens: number;
+    generate_tokens: number;
+    verify_tokens: number;
+    requests: number;
+}
+
 export interface Requests {
     requests: Request[];
     contexts: RequestContext[];
+    batches: Batch[];
+}
+
+export const parts = ["prompt_tokens", "generate_tokens", "verify_tokens"] as const;
+
+// Columns of stacked tokens per decode, as shares of the largest; those of contexts that draft are left out.
+export function columnsOf(answer: Pick<Requests, "batches" | "contexts">, begin: number, end: number) {
+    const drafts = new Set(answer.contexts.filter((context) => context.target !== null).map((context) => context.context));
+    const shown = answer.batches.filter((batch) => !drafts.has(batch.context) && batch.end_ns > begin && batch.begin_ns < end);
+    const height = (batch: Batch) => (batch.prompt_tokens + batch.generate_tokens + batch.verify_tokens) / batch.decodes;
+    const most = Math.max(1, ...shown.map(height));
+    const whole = Math.max(1, end - begin);
+    return {
+        most,
+        columns: shown.map((batch) => ({
+            batch,
+            left: (batch.begin_ns - begin) / whole,
+            width: (batch.end_ns - batch.begin_ns) / whole,
+            heights: parts.map((part) => batch[part] / batch.decodes / most),
+        })),
+    };
 }
 
 export interface Lane {
