@@ -99,8 +99,8 @@ static void print_context(const struct ggs_request_context * c) {
     if (!isnan(c->acceptance))
         printf("            %" PRIu64 " of %" PRIu64 " drafted tokens accepted (%.0f %%), each of which saved a step\n",
                c->accepted_tokens, c->accepted_tokens + c->rejected_tokens, 100 * c->acceptance);
-    printf("            at most %" PRIu64 " cells of its memory at once, of %" PRIu64 " sequence%s; removed %" PRIu64
-           " times, copied %" PRIu64 ", moved %" PRIu64 ", cleared %" PRIu64 "\n",
+    printf("            at most %" PRIu64 " cells of its memory at once, of %" PRIu64 " sequence%s; calls: %" PRIu64
+           " remove, %" PRIu64 " copy, %" PRIu64 " move, %" PRIu64 " clear\n",
            c->cells_peak, c->sequences_peak, c->sequences_peak == 1 ? "" : "s", c->removed, c->copied, c->moved,
            c->cleared);
     if (!c->changes_seen)
