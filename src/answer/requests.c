@@ -50,7 +50,15 @@ static const struct ggs_field contexts[] = {
     CONTEXT(sequences_peak),  {0},
 };
 
-void ggs_requests_write(struct ggs_json * json, const struct ggs_trace * trace, const struct ggs_requests * requests) {
+#define USE(member) GGS_FIELD(struct ggs_cell_use, member, #member)
+
+static const struct ggs_field uses[] = {
+    USE(time_ns),   GGS_FIELD_OR_NULL(struct ggs_cell_use, token, "token"),       USE(context), USE(cells),
+    USE(sequences), GGS_FIELD_OR_NULL(struct ggs_cell_use, attended, "attended"), {0},
+};
+
+void ggs_requests_write(struct ggs_json * json, const struct ggs_trace * trace, const struct ggs_requests * requests,
+                        const struct ggs_cell_uses * cells) {
     ggs_json_object(json, NULL);
     ggs_answer_experiment(json, trace);
     ggs_json_array(json, "requests");
@@ -62,5 +70,6 @@ void ggs_requests_write(struct ggs_json * json, const struct ggs_trace * trace, 
     }
     ggs_json_end(json);
     ggs_fields_rows(json, "contexts", contexts, requests->context, sizeof(*requests->context), requests->n_contexts);
+    if (cells != NULL) ggs_fields_rows(json, "cells", uses, cells->use, sizeof(*cells->use), cells->n);
     ggs_json_end(json);
 }

@@ -39,7 +39,7 @@ int  ggs_stats_compute(struct ggs_stats * stats, struct ggs_trace * trace, const
 void ggs_stats_release(struct ggs_stats * stats); // a zeroed struct is fine
 void ggs_stats_write(struct ggs_json * json, const struct ggs_stats * stats);
 
-// "op", "layer", "component", "tensor", "thread", "token", "device".
+// "op", "layer", "component", "tensor", "thread", "token", "device", "context", "request", "sequence".
 const char * ggs_stats_by_name(enum ggs_by by);
 // "layer,thread" as bits; false if a name is none of them.
 bool ggs_stats_parse_by(const char * text, unsigned * by);

@@ -155,8 +155,8 @@ static int fail(sqlite3 * database, struct ggs_error * error) {
     return ggs_fail(error, GGS_FORMAT, "%s", sqlite3_errmsg(database));
 }
 
-static int each_row(sqlite3_stmt * statement, const struct arguments * arguments, struct ggs_json * json, struct box * box,
-                    struct ggs_error * error) {
+static int each_row(sqlite3_stmt * statement, const struct arguments * arguments, struct ggs_json * json,
+                    struct box * box, struct ggs_error * error) {
     bool good = true;
     int  result;
     while (good && (result = sqlite3_step(statement)) == SQLITE_ROW) {

@@ -63,7 +63,10 @@ static int print_groups(const struct ggs_stats * stats, enum ggs_by by) {
             ggs_table_cell(table, "%.2f", rate);
         }
     }
-    return ggs_table_end(table, stdout, 0);
+    int status = ggs_table_end(table, stdout, 0);
+    if (by == GGS_BY_REQUEST || by == GGS_BY_SEQUENCE)
+        puts("estimated: steps are shared out by tokens, though a batch reads its weights once for all");
+    return status;
 }
 
 static void print_cold(const struct ggs_weights * weights) {

@@ -102,7 +102,7 @@ static int write_tokens(struct timeline * t, struct ggs_error * error) {
     struct ggs_timeline_track * track;
     char                        name[64];
     int                         status = ggs_export_steps(t->export, &cursor, error);
-    while (status >= 0 && (status = ggs_cursor_next(cursor, &step, error)) > 0) {
+    while (status >= 0 && (status = ggs_export_next_step(t->export, cursor, &step, error)) > 0) {
         bool tokenless = t->export->trace.tokenless;
         snprintf(name, sizeof(name), tokenless ? "steps, scheduler %" PRIu64 : "tokens, context %" PRIu64,
                  step.context);
@@ -125,7 +125,7 @@ static int write_tokens(struct timeline * t, struct ggs_error * error) {
 // Was it in the token steps that were asked for?
 static bool in_steps(const struct ggs_export * export, int64_t step) {
     const struct ggs_export_options * o = export->options;
-    return !o->steps || (step >= o->first_step && step <= o->last_step);
+    return (!o->steps || (step >= o->first_step && step <= o->last_step)) && ggs_trace_has_step(&export->trace, step);
 }
 
 // Threads fault at the same time: each slice goes to the first track that is free.

@@ -484,7 +484,8 @@ static bool settle_part(struct ggs_sequences * s, struct ggs_sequence_context * 
     q->output          = target != NULL || (q->last_output && !batch->encode);
     if (rules.phase != GGS_PHASE_PROMPT) q->generates = true;
     if (rules.phase == GGS_PHASE_VERIFY && target == NULL)
-        q->verify = (struct ggs_verify){q->request, batch->step, batch->decode, q->first, q->tokens};
+        q->verify = (struct ggs_verify){q->request,    context->number, q->number, batch->step,
+                                        batch->decode, q->first,        q->tokens};
     if (!batch->encode && !context->no_memory && q->last >= q->first) {
         if (q->n_cells == 0 || q->life == 0) q->life = ++s->lives;
         struct ggs_cells cells = {q->first, q->last + 1, q->life, q->first};

@@ -40,7 +40,8 @@ enum { GGS_RECENT_TOKENS = 64, GGS_RECENT_BATCHES = 64 };
 
 // A VERIFY batch of a sequence: the first token was sampled before, the others are drafted.
 struct ggs_verify {
-    uint64_t request;
+    uint64_t request, context;
+    int64_t  sequence;
     int64_t  step;
     uint64_t decode;
     int64_t  first;  // position

@@ -18,11 +18,11 @@ const checks = Object.fromEntries(names.map((name) => [name, ajv.compile(read(na
 // Which schema each of them has. {dir}, {moe}, {dense} and {proved} are recordings; a run, a token and a node that are there are 1, 1 and 5.
 const verbs = [
     ["stats", ["stats", "--json", "{dir}"]],
-    ["stats", ["stats", "--json", "--by", "op,layer,component,tensor,thread,token,device", "{dir}"]],
+    ["stats", ["stats", "--json", "--by", "op,layer,component,tensor,thread,token,device,context,request,sequence", "{dir}"]],
     ["stats", ["stats", "--json", "--token", "1", "--layer", "2", "{dir}"]],
     ["buffers", ["buffers", "--json", "{dir}"]],
     ["requests", ["requests", "--json", "{dir}"]],
-    ["requests", ["requests", "--json", "--costs", "{dir}"]],
+    ["requests", ["requests", "--json", "--costs", "--cells", "{dir}"]],
     ["log", ["log", "--json", "--limit", "400", "{dir}"]],
     ["log", ["log", "--json", "--thread", "1", "--source", "disk", "--sort", "duration", "--limit", "20", "{dir}"]],
     ["log-faults", ["log", "--json", "--faults", "--limit", "400", "{dir}"]],

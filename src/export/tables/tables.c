@@ -7,12 +7,13 @@
 #include "export/facts.h"
 
 static const struct ggs_flat_table * const tables[] = {
-    &ggs_table_ops,   &ggs_table_op_runs,   &ggs_table_accesses,   &ggs_table_experts,
-    &ggs_table_runs,  &ggs_table_tokens,    &ggs_table_inputs,     &ggs_table_graphs,
-    &ggs_table_nodes, &ggs_table_edges,     &ggs_table_tensors,    &ggs_table_buffers,
-    &ggs_table_files, &ggs_table_transfers, &ggs_table_faults,     &ggs_table_block_requests,
-    &ggs_table_reads, &ggs_table_residency, &ggs_table_processes,  &ggs_table_devices,
-    &ggs_table_lanes, &ggs_table_kernels,   &ggs_table_experiment,
+    &ggs_table_ops,           &ggs_table_op_runs,        &ggs_table_accesses,   &ggs_table_experts,
+    &ggs_table_runs,          &ggs_table_tokens,         &ggs_table_inputs,     &ggs_table_graphs,
+    &ggs_table_nodes,         &ggs_table_edges,          &ggs_table_tensors,    &ggs_table_buffers,
+    &ggs_table_files,         &ggs_table_transfers,      &ggs_table_faults,     &ggs_table_block_requests,
+    &ggs_table_reads,         &ggs_table_residency,      &ggs_table_processes,  &ggs_table_devices,
+    &ggs_table_lanes,         &ggs_table_kernels,        &ggs_table_contexts,   &ggs_table_requests,
+    &ggs_table_request_steps, &ggs_table_memory_changes, &ggs_table_experiment,
 };
 enum { N_TABLES = sizeof(tables) / sizeof(tables[0]) };
 
@@ -47,7 +48,7 @@ bool ggs_field_nullable(const struct ggs_field * field) {
 
 bool ggs_export_has_step(const struct ggs_export * export, int64_t step) {
     const struct ggs_export_options * o = export->options;
-    return !o->steps || (step >= o->first_step && step <= o->last_step);
+    return (!o->steps || (step >= o->first_step && step <= o->last_step)) && ggs_trace_has_step(&export->trace, step);
 }
 
 // ---- rows ----
@@ -187,8 +188,9 @@ void ggs_tables_describe(struct ggs_text * text) {
         "    cd OUT && sqlite3 recording.sqlite < load-sqlite.sql\n\n"
         "An sqlite export has primary keys, foreign keys and the same views: op_totals, layer_totals, token_totals and\n"
         "weight_reads.\n\n"
-        "With `--token A..B` the tables ops, op_runs, accesses, experts, runs, tokens, inputs, faults and block_requests\n"
-        "have only what belongs to those token steps; the others are always whole.\n");
+        "With `--token A..B`, `--request N`, `--sequence N` or `--context N` the tables ops, op_runs, accesses, experts, runs,\n"
+        "tokens, inputs, faults, block_requests and request_steps have only what belongs to those token steps; the others are\n"
+        "always whole.\n");
     for (unsigned i = 0; i < N_TABLES; i++) {
         const struct ggs_flat_table * table = tables[i];
         ggs_text_printf(text, "\n## %s\n%s", table->name, table->description);

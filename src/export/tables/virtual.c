@@ -63,7 +63,7 @@ struct table {
     const struct ggs_flat_table * table;
     const char *                  directory;
     bool                          damaged;
-    double                        size; // about how many rows
+    double                        size;  // about how many rows
     int                           token; // the column of token steps that a scan can be limited to, -1 for none
     struct kept                   kept;
 };
@@ -82,13 +82,13 @@ struct cursor {
     uint64_t                  columns;
     unsigned                  slot[GGS_FIELDS_MOST], width; // where the cell of a column is in a row
     struct ggs_export_options options;
-    struct ggs_export         export;
-    bool                      scanning;
-    struct scan               scan;
-    struct rows               own;  // the batch that is read
-    const struct rows *       rows; // own, or what is kept
-    uint64_t                  at, end, number;
-    struct ggs_error          error;
+    struct ggs_export export;
+    bool                scanning;
+    struct scan         scan;
+    struct rows         own;  // the batch that is read
+    const struct rows * rows; // own, or what is kept
+    uint64_t            at, end, number;
+    struct ggs_error    error;
 };
 
 static struct table * table_of(const struct cursor * cursor) {
@@ -198,16 +198,17 @@ struct keeping {
 
 static int keep_row(void * context, const struct ggs_cell * cells, struct ggs_error * error) {
     struct keeping * keeping = context;
-    if (!rows_add(&keeping->kept.rows, keeping->table->table, keeping->kept.columns, cells)) return ggs_fail_memory(error);
+    if (!rows_add(&keeping->kept.rows, keeping->table->table, keeping->kept.columns, cells))
+        return ggs_fail_memory(error);
     return 0;
 }
 
 static int keep(struct cursor * cursor) {
     struct table * table = table_of(cursor);
     if (table->kept.columns != 0 && (cursor->columns & ~table->kept.columns) == 0) return SQLITE_OK;
-    struct keeping keeping = {table, {.columns = table->kept.columns | cursor->columns}};
-    int            status  = ggs_export_begin(&cursor->export, &cursor->options, table->directory, &cursor->error);
-    struct ggs_sink sink   = {keep_row, &keeping, &cursor->export, table->table, keeping.kept.columns};
+    struct keeping  keeping = {table, {.columns = table->kept.columns | cursor->columns}};
+    int             status  = ggs_export_begin(&cursor->export, &cursor->options, table->directory, &cursor->error);
+    struct ggs_sink sink    = {keep_row, &keeping, &cursor->export, table->table, keeping.kept.columns};
     if (status == 0) status = ggs_sink_fill(&sink, &cursor->error);
     ggs_export_end(&cursor->export);
     if (status < 0) {
@@ -236,7 +237,7 @@ static uint64_t search(const struct cursor * cursor, const int64_t * keys, unsig
         int                     order  = 0;
         for (unsigned i = 0; i < n && order == 0; i++) {
             const struct ggs_cell * cell = &row[cursor->slot[i]];
-            order = cell->null || cell->integer < keys[i] ? -1 : cell->integer > keys[i];
+            order                        = cell->null || cell->integer < keys[i] ? -1 : cell->integer > keys[i];
         }
         if (order < 0 || (above && order == 0)) {
             low = middle + 1;
@@ -256,14 +257,14 @@ static int best_index(sqlite3_vtab * base, sqlite3_index_info * info) {
     static const struct {
         int  op;
         char letter;
-    } limits[] = {{SQLITE_INDEX_CONSTRAINT_EQ, '='},
-                  {SQLITE_INDEX_CONSTRAINT_GE, ']'},
-                  {SQLITE_INDEX_CONSTRAINT_GT, '>'},
-                  {SQLITE_INDEX_CONSTRAINT_LE, '['},
-                  {SQLITE_INDEX_CONSTRAINT_LT, '<'}};
+    } limits[]             = {{SQLITE_INDEX_CONSTRAINT_EQ, '='},
+                              {SQLITE_INDEX_CONSTRAINT_GE, ']'},
+                              {SQLITE_INDEX_CONSTRAINT_GT, '>'},
+                              {SQLITE_INDEX_CONSTRAINT_LE, '['},
+                              {SQLITE_INDEX_CONSTRAINT_LT, '<'}};
     struct table * table   = (struct table *) base;
     uint64_t       columns = info->colUsed & ((1ull << table->table->n_fields) - 1);
-    unsigned       n_keys  = 0, n = 0;
+    unsigned       n_keys = 0, n = 0;
     char           letters[16] = "";
     for (; n_keys < table->table->keys && table->table->fields[n_keys].type == GGS_CELL_INTEGER; n_keys++) {
         int found = -1;
@@ -287,10 +288,10 @@ static int best_index(sqlite3_vtab * base, sqlite3_index_info * info) {
             info->aConstraintUsage[i].argvIndex = (int) n;
         }
     }
-    info->estimatedRows = looks_up ? 10 : (sqlite3_int64) (n > 0 ? table->size / 10 + 1 : table->size);
-    info->estimatedCost = looks_up ? 20 : 100 * (double) info->estimatedRows + 1000;
-    info->idxNum        = (int) n_keys;
-    info->idxStr        = sqlite3_mprintf("%c %llx %s", looks_up ? 'k' : 't', (unsigned long long) columns, letters);
+    info->estimatedRows    = looks_up ? 10 : (sqlite3_int64) (n > 0 ? table->size / 10 + 1 : table->size);
+    info->estimatedCost    = looks_up ? 20 : 100 * (double) info->estimatedRows + 1000;
+    info->idxNum           = (int) n_keys;
+    info->idxStr           = sqlite3_mprintf("%c %llx %s", looks_up ? 'k' : 't', (unsigned long long) columns, letters);
     info->needToFreeIdxStr = 1;
     return info->idxStr == NULL ? SQLITE_NOMEM : SQLITE_OK;
 }
@@ -317,7 +318,8 @@ static int filter(sqlite3_vtab_cursor * base, int number, const char * plan, int
     cursor->columns = columns == 0 ? 1 : columns;
     cursor->number  = 0;
     cursor->at = cursor->end = 0;
-    cursor->options          = (struct ggs_export_options){.format = "sqlite", .last_step = INT64_MAX, .damaged = table->damaged};
+    cursor->options =
+        (struct ggs_export_options){.format = "sqlite", .last_step = INT64_MAX, .damaged = table->damaged};
     if (plan[0] != 'k') {
         limit_steps(cursor, plan + 2 + rest, values);
         lay_out(cursor, cursor->columns);
@@ -362,7 +364,8 @@ static int column(sqlite3_vtab_cursor * base, sqlite3_context * context, int i) 
             sqlite3_result_double(context, cell->real);
             break;
         case GGS_CELL_TEXT:
-            sqlite3_result_text64(context, cursor->rows->text + cell->integer, cell->length, SQLITE_TRANSIENT, SQLITE_UTF8);
+            sqlite3_result_text64(context, cursor->rows->text + cell->integer, cell->length, SQLITE_TRANSIENT,
+                                  SQLITE_UTF8);
             break;
         case GGS_CELL_TIME:
             sqlite3_result_text(context, ggs_moment_format(moment, cell->integer), -1, SQLITE_TRANSIENT);
@@ -402,8 +405,8 @@ struct recording {
 };
 
 static int token_column(const struct ggs_flat_table * table) {
-    static const struct ggs_flat_table * const limited[] = {&ggs_table_ops,  &ggs_table_op_runs, &ggs_table_accesses, &ggs_table_experts,
-                                                            &ggs_table_runs, &ggs_table_inputs};
+    static const struct ggs_flat_table * const limited[] = {&ggs_table_ops,     &ggs_table_op_runs, &ggs_table_accesses,
+                                                            &ggs_table_experts, &ggs_table_runs,    &ggs_table_inputs};
     for (size_t k = 0; k < sizeof(limited) / sizeof(limited[0]); k++) {
         for (unsigned i = 0; limited[k] == table && i < table->n_fields; i++) {
             if (strcmp(table->fields[i].name, "token") == 0) return (int) i;
@@ -412,7 +415,8 @@ static int token_column(const struct ggs_flat_table * table) {
     return -1;
 }
 
-static int connect_table(sqlite3 * database, void * context, int argc, const char * const * argv, sqlite3_vtab ** out, char ** error) {
+static int connect_table(sqlite3 * database, void * context, int argc, const char * const * argv, sqlite3_vtab ** out,
+                         char ** error) {
     const struct recording *      recording = context;
     const struct ggs_flat_table * flat      = argc < 3 ? NULL : ggs_table_find(argv[2]);
     struct ggs_text               sql       = {0};
