@@ -82,7 +82,8 @@ static void look_at_options(const char * verb, const char * begun, const char * 
             offer(begun, word, option.help);
         }
         if (given == NULL || !option.value) continue;
-        bool letter = given[0] == '-' && given[1] != '-' && strchr(given + 1, option.letter) != NULL && option.letter != '\0';
+        bool letter =
+            given[0] == '-' && given[1] != '-' && strchr(given + 1, option.letter) != NULL && option.letter != '\0';
         if (letter || (strncmp(given, "--", 2) == 0 && strcmp(given + 2, option.name) == 0)) *found = option;
     }
     if (help == NULL) return;
@@ -99,7 +100,9 @@ static bool offer_recordings(const char * begun) {
     if (ggs_settings_folder(folder, &error) != 0) return false;
     DIR * entries = opendir(folder);
     for (struct dirent * entry; entries != NULL && (entry = readdir(entries)) != NULL;) {
-        if (entry->d_name[0] == '.' || snprintf(path, sizeof(path), "%s/%s", folder, entry->d_name) >= (int) sizeof(path)) continue;
+        if (entry->d_name[0] == '.' ||
+            snprintf(path, sizeof(path), "%s/%s", folder, entry->d_name) >= (int) sizeof(path))
+            continue;
         if (ggs_experiment_is_one(path) && offer(begun, path, "recording")) any = true;
     }
     if (entries != NULL) closedir(entries);
