@@ -83,6 +83,13 @@ bool ggs_take_size(void * member, const char * text) {
     return ggs_parse_bytes(text, member);
 }
 
+bool ggs_take_chosen(void * member, const char * text) {
+    int64_t number;
+    if (!ggs_take_index(&number, text)) return false;
+    *(uint64_t *) member = (uint64_t) number + 1;
+    return true;
+}
+
 bool ggs_take_index(void * member, const char * text) {
     return ggs_parse_i64(text, 0, INT64_MAX, member);
 }

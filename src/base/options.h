@@ -33,6 +33,7 @@ bool ggs_take_path(void * member, const char * text);   // const char *, not emp
 bool ggs_take_count(void * member, const char * text);  // uint64_t
 bool ggs_take_size(void * member, const char * text);   // uint64_t bytes: "4096", "64K", "1.5G"
 bool ggs_take_time(void * member, const char * text);   // int64_t nanoseconds: "1.5s", "300ms", "20us", "5000"
+bool ggs_take_chosen(void * member, const char * text); // uint64_t: the number + 1
 bool ggs_take_index(void * member, const char * text);  // int64_t, from 0
 bool ggs_take_layer(void * member, const char * text);  // int
 bool ggs_take_tokens(void * member, const char * text); // int64_t[2], both included: "5", "5..9", "5..", "..9"

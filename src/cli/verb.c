@@ -246,6 +246,8 @@ static int open_and_run(const struct ggs_verb * verb, struct ggs_input * input, 
     if (verb->least == 0 && !verb->program && !verb->several && input->n == 0) status = take_newest(input, error);
     for (; verb->opens && status == 0 && opened < input->n && opened < MOST_TRACES; opened++)
         status = open_trace(&traces[opened], input->paths[opened], input, error);
+    for (unsigned i = 0; status == 0 && i < opened; i++)
+        status = ggs_selection_make(&traces[i].selection, &traces[i], &input->choice, error);
     if (status == 0) status = verb->run(arguments, traces, error);
     // Writers fail without a sentence: it is always the same one.
     errno          = 0;
@@ -253,6 +255,7 @@ static int open_and_run(const struct ggs_verb * verb, struct ggs_input * input, 
     if (errno == 0) errno = EIO;
     if ((unwritten && status >= 0) || (status < 0 && error->text[0] == '\0'))
         status = ggs_fail_errno(error, "cannot write to standard output");
+    for (unsigned i = 0; i < opened; i++) ggs_selection_free(traces[i].selection);
     while (opened > 0) ggs_trace_close(&traces[--opened]);
     for (unsigned i = 0; status < 0 && !verb->program && i < input->n; i++) ggs_verb_resolve(error, input->paths[i]);
     return status;

@@ -26,6 +26,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "analyze/requests/selection.h"
 #include "analyze/walk/trace.h"
 #include "base/error.h"
 #include "base/options.h"
@@ -34,14 +35,15 @@ struct argp_state;
 
 // What every verb gets from its command line.
 struct ggs_input {
-    char **  paths; // the operands
-    unsigned n;
-    bool     json;
-    bool     damaged;          // read what is intact of a damaged trace
-    bool     quiet;            // no talk
-    bool     no_pager;         // main has seen it
-    char     newest[PATH_MAX]; // if none was given, the newest recording: paths[0] then
-    char *   own[1];
+    char **          paths; // the operands
+    unsigned         n;
+    bool             json;
+    bool             damaged;          // read what is intact of a damaged trace
+    struct ggs_asked choice;           // the requests that it is limited to: traces have it as their selection
+    bool             quiet;            // no talk
+    bool             no_pager;         // main has seen it
+    char             newest[PATH_MAX]; // if none was given, the newest recording: paths[0] then
+    char *           own[1];
 };
 
 #define GGS_OPTION_JSON(group) \
@@ -51,6 +53,28 @@ struct ggs_input {
     {                                                                                    \
         "damaged", 0, NULL, "Read what is intact of a damaged trace, and say so", group, \
             offsetof(struct ggs_input, damaged), NULL, NULL                              \
+    }
+
+#define GGS_OPTIONS_SELECTION(group)                                                               \
+    {"request",                                                                                    \
+     0,                                                                                            \
+     "N",                                                                                          \
+     "Only steps of this request (see ggscope requests)",                                          \
+     group,                                                                                        \
+     offsetof(struct ggs_input, choice.request),                                                   \
+     ggs_take_chosen,                                                                              \
+     "the number of a request"},                                                                   \
+        {"sequence",                                                                               \
+         0,                                                                                        \
+         "N",                                                                                      \
+         "Only steps of this sequence, which servers call a slot",                                 \
+         group,                                                                                    \
+         offsetof(struct ggs_input, choice.sequence),                                              \
+         ggs_take_chosen,                                                                          \
+         "the number of a sequence"},                                                              \
+    {                                                                                              \
+        "context", 0, "N", "Only steps of this context: draft and target are two", group,          \
+            offsetof(struct ggs_input, choice.context), ggs_take_chosen, "the number of a context" \
     }
 
 struct ggs_verb {

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "analyze/ops/windows.h"
 #include "base/array.h"
 #include "base/error.h"
 
@@ -102,7 +103,7 @@ static int write_tokens(struct timeline * t, struct ggs_error * error) {
     struct ggs_timeline_track * track;
     char                        name[64];
     int                         status = ggs_export_steps(t->export, &cursor, error);
-    while (status >= 0 && (status = ggs_cursor_next(cursor, &step, error)) > 0) {
+    while (status >= 0 && (status = ggs_export_next_step(t->export, cursor, &step, error)) > 0) {
         bool tokenless = t->export->trace.tokenless;
         snprintf(name, sizeof(name), tokenless ? "steps, scheduler %" PRIu64 : "tokens, context %" PRIu64,
                  step.context);
@@ -120,12 +121,35 @@ static int write_tokens(struct timeline * t, struct ggs_error * error) {
     return status;
 }
 
+static int write_windows(struct timeline * t, struct ggs_error * error) {
+    struct ggs_windows windows;
+    int                status = ggs_windows_read(&windows, &t->export->trace, error);
+    for (uint64_t i = 0; status == 0 && i < windows.n; i++) {
+        const struct ggs_window *   row  = &windows.window[i];
+        bool                        mark = row->kind == GGS_WINDOW_MARK;
+        struct ggs_timeline_track * track;
+        status = find_track(t, GGS_TRACK_WINDOWS, mark, 0, mark ? "marks" : "windows", &track, error);
+        if (status == 0) status = announce(t, track, error);
+        if (status < 0) break;
+        const char *              text  = ggs_reader_string(t->export->trace.reader, row->text);
+        int64_t                   begin = later(row->begin_ns, track->end_ns), end = later(row->end_ns, begin);
+        struct ggs_timeline_slice slice = {.kind     = GGS_SLICE_WINDOW,
+                                           .name     = mark ? ggs_export_valid(t->export, text) : "recorded",
+                                           .begin_ns = begin,
+                                           .end_ns   = end};
+        status                          = t->out->leaf(t->out->context, track, &slice, error);
+        track->end_ns                   = end;
+    }
+    ggs_windows_release(&windows);
+    return status;
+}
+
 // ---- what the machine did ----
 
 // Was it in the token steps that were asked for?
 static bool in_steps(const struct ggs_export * export, int64_t step) {
     const struct ggs_export_options * o = export->options;
-    return !o->steps || (step >= o->first_step && step <= o->last_step);
+    return (!o->steps || (step >= o->first_step && step <= o->last_step)) && ggs_trace_has_step(&export->trace, step);
 }
 
 // Threads fault at the same time: each slice goes to the first track that is free.
@@ -315,6 +339,7 @@ int ggs_timeline_write(struct ggs_export * export, const struct ggs_timeline * t
     int               status = write_buffers(&t, error);
     if (status == 0) status = find_track(&t, GGS_TRACK_COUNTER, 1, 0, "bytes read from disk", &t.disk, error);
     if (status == 0) status = announce(&t, t.disk, error);
+    if (status == 0) status = write_windows(&t, error);
     if (status == 0) status = write_tokens(&t, error);
     if (status == 0) status = write_faults(&t, error);
     if (status == 0) status = write_requests(&t, error);

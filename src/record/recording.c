@@ -17,6 +17,7 @@
 #include "base/text.h"
 #include "engine/locate.h"
 #include "record/busy.h"
+#include "record/control.h"
 #include "record/experiment.h"
 #include "record/inspect/capture-library.h"
 #include "record/inspect/findings.h"
@@ -52,6 +53,14 @@ static bool take_window(void * member, const char * text) {
         (strncmp(text, "first:", 6) != 0 || !ggs_parse_u64(text + 6, 1, UINT32_MAX, &runs)))
         return false;
     return ggs_take_text(member, text);
+}
+
+static bool take_length(void * member, const char * text) {
+    return ggs_parse_time(text, member);
+}
+
+static bool take_steps(void * member, const char * text) {
+    return ggs_parse_u64(text, 1, UINT32_MAX, member);
 }
 
 static bool take_policy(void * member, const char * text) {
@@ -98,6 +107,11 @@ const struct ggs_option ggs_recording_options[] = {
     {"gpu-ops", 0, "first:N|all|none",
      "On CUDA, time ops until N graph runs after the first generated token (first:32), in all runs, or in none", 0,
      AT(gpu_ops), take_window, "first:N with N of at least 1, all or none"},
+    {"paused", 0, NULL, "Record nothing until ggscope control DIR start, or SIGUSR2", 0, AT(paused), NULL, NULL},
+    {"for", 0, "TIME", "Record for this long, such as 30s, 500ms or 2m; the program runs on", 0, AT(length_ns),
+     take_length, "a time such as 30s, 500ms, 2m or 1h"},
+    {"steps", 0, "N", "Record N decodes (graph runs where there are none); the program runs on", 0, AT(steps),
+     take_steps, "a number of at least 1"},
     {"quiet", 'q', NULL, "No summary", 0, AT(quiet), NULL, NULL},
     {0},
 };
@@ -152,6 +166,7 @@ struct attempt {
     struct ggs_environment       environment;
     struct ggs_observation       observation;
     struct ggs_pressure          pressure;
+    struct ggs_control *         control;
     bool                         misuse;   // the command line is to blame
     int                          files[2]; // stdout.txt, stderr.txt
 };
@@ -301,7 +316,10 @@ static void tell_blindness(const struct ggs_spool_facts * facts, const struct at
         if (report.findings[i].level == GGS_FINDING_FAIL && report.findings[i].text != NULL)
             fprintf(stderr, "ggscope: %s\n", report.findings[i].text);
     }
-    if (facts->runs == 0) fprintf(stderr, "ggscope: the program loaded an engine, but no graph was computed\n");
+    if (facts->runs == 0 && attempt->recording->paused)
+        fprintf(stderr, "ggscope: no graph run was recorded: it was paused whenever one began\n");
+    else if (facts->runs == 0)
+        fprintf(stderr, "ggscope: the program loaded an engine, but no graph was computed\n");
     ggs_findings_release(&report);
     ggs_libraries_release(&engine);
     ggs_libraries_release(&capture);
@@ -355,7 +373,7 @@ static int finish(struct attempt * attempt, int wait_status) {
     struct ggs_error       error;
     struct ggs_seal_result result;
     bool                   quiet = attempt->recording->quiet;
-    if (ggs_lock_is_shared(attempt->place.lock)) {
+    if (ggs_lock_is_written(attempt->place.lock)) {
         fprintf(
             stderr,
             "ggscope: a process that the program started is still being recorded; when it has ended: ggscope seal %s\n",
@@ -386,6 +404,20 @@ static void on_started(void * context, pid_t program) {
     struct attempt * attempt = context;
     ggs_pressure_join(&attempt->pressure, program);
     ggs_observation_start(&attempt->observation, program);
+    if (attempt->control != NULL) ggs_control_begin(attempt->control);
+}
+
+// A recording that began paused is opened and closed by SIGUSR2; in all others it is the program's.
+static bool keep_signal(void * context, int number) {
+    struct attempt * attempt = context;
+    if (number != SIGUSR2 || !attempt->recording->paused || attempt->control == NULL) return false;
+    ggs_control_toggle(attempt->control);
+    return true;
+}
+
+static void on_window(void * context, bool recording) {
+    struct attempt * attempt = context;
+    ggs_observation_pause(&attempt->observation, !recording);
 }
 
 // If systemd sets the limit, it starts the program.
@@ -414,6 +446,7 @@ static int launch_program(struct attempt * attempt, struct ggs_launch_result * r
                                 .copy_stdout = attempt->files[0],
                                 .copy_stderr = attempt->files[1],
                                 .started     = on_started,
+                                .keeps       = keep_signal,
                                 .context     = attempt};
     int               status = ggs_launch(&launch, result, error);
     free(words);
@@ -423,15 +456,27 @@ static int launch_program(struct attempt * attempt, struct ggs_launch_result * r
 static int run(struct attempt * attempt, struct ggs_error * error) {
     struct ggs_launch_result result;
     // Protected pages fault by the thousand, and say nothing of the machine.
-    bool quiet_faults                 = attempt->recording->no_faults || attempt->recording->prove;
-    attempt->observation.faults       = attempt->recording->faults || !quiet_faults;
-    attempt->observation.faults_asked = attempt->recording->faults;
-    attempt->observation.io           = attempt->recording->io;
-    attempt->observation.folder       = attempt->place.folder;
-    attempt->observation.max_bytes    = attempt->place.max_bytes;
-    struct ggs_busy busy;
+    bool quiet_faults                   = attempt->recording->no_faults || attempt->recording->prove;
+    attempt->observation.faults         = attempt->recording->faults || !quiet_faults;
+    attempt->observation.faults_asked   = attempt->recording->faults;
+    attempt->observation.io             = attempt->recording->io;
+    attempt->observation.folder         = attempt->place.folder;
+    attempt->observation.max_bytes      = attempt->place.max_bytes;
+    attempt->observation.paused         = attempt->recording->paused;
+    struct ggs_control_settings windows = {.directory = attempt->experiment.directory,
+                                           .folder    = attempt->place.folder,
+                                           .paused    = attempt->recording->paused,
+                                           .length_ns = attempt->recording->length_ns,
+                                           .steps     = attempt->recording->steps,
+                                           .quiet     = attempt->recording->quiet,
+                                           .changed   = on_window,
+                                           .context   = attempt};
+    struct ggs_busy             busy;
     ggs_busy_begin(&busy);
-    int status = launch_program(attempt, &result, error);
+    int status = ggs_control_open(&attempt->control, &windows, error);
+    if (status == 0) status = launch_program(attempt, &result, error);
+    ggs_control_close(attempt->control);
+    attempt->control = NULL;
     ggs_observation_stop(&attempt->observation);
     ggs_pressure_end(&attempt->pressure);
     if (status != 0) {
@@ -440,6 +485,12 @@ static int run(struct attempt * attempt, struct ggs_error * error) {
         return -1;
     }
     ggs_busy_note(&busy, ggs_experiment_machine(&attempt->experiment));
+    status = ggs_experiment_find(&attempt->experiment, error);
+    if (status != 0) {
+        ggs_lock_release(&attempt->place.lock);
+        ggs_spool_remove(attempt->place.folder, NULL);
+        return -1;
+    }
     ggs_pressure_note_end(&attempt->pressure, ggs_experiment_machine(&attempt->experiment));
     // The reader of our messages may be gone; the recording is sealed all the same.
     signal(SIGPIPE, SIG_IGN);

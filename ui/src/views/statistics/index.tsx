@@ -2,10 +2,12 @@
 import type { ModelMap } from "../../api";
 import { useAsk } from "../../ask";
 import { bytes, count, plural, share, time } from "../../format";
+import { RequestsPart } from "../requests";
 import { here, selection, tokensParameter } from "../../state";
 import { by, type Stats, type Totals } from "./answers";
 import { ExpertsPart } from "./Experts";
 import { Groups } from "./Groups";
+import { Icicle } from "./Icicle";
 import { Order } from "./Order";
 import { Waiting } from "./Waiting";
 import { Cold, Hot } from "./Weights";
@@ -31,6 +33,9 @@ export default function Statistics() {
                     <div id="part-time">
                         <Groups stats={answer.data} map={map.data} />
                     </div>
+                    <div id="part-icicle">
+                        <Icicle />
+                    </div>
                     <div class="statistics-columns" id="part-weights">
                         <Hot stats={answer.data} />
                         <Cold stats={answer.data} />
@@ -41,6 +46,9 @@ export default function Statistics() {
                     <div id="part-experts">
                         <ExpertsPart />
                     </div>
+                    <div id="part-requests">
+                        <RequestsPart />
+                    </div>
                 </>
             )}
         </div>
@@ -49,6 +57,7 @@ export default function Statistics() {
 
 const parts = [
     ["time", "time and bytes"],
+    ["icicle", "one token"],
     ["weights", "hot and cold weights"],
     ["order", "order of reads"],
     ["experts", "experts"],
