@@ -17,6 +17,7 @@ static pid_t pager; // signal handlers know no other way to it
 // ---- the pager ----
 
 static void wait_for_pager(void) {
+    // NOLINTNEXTLINE(bugprone-signal-handler): reading errno is safe in a handler
     while (waitpid(pager, NULL, 0) < 0 && errno == EINTR) continue;
 }
 

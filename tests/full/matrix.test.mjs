@@ -35,8 +35,8 @@ function compileRunner(folder) {
 
 // The parts of the runner's answer that must not depend on whether it is recorded.
 function answer(stdout) {
-    const { text, tokens, prompt_tokens, generated_tokens, logits_hash } = JSON.parse(stdout);
-    return { text, tokens, prompt_tokens, generated_tokens, logits_hash };
+    const { text, ids, prompt_tokens, generated_tokens, logits_hash } = JSON.parse(stdout);
+    return { text, ids, prompt_tokens, generated_tokens, logits_hash };
 }
 
 // Of each layer the trace holds which 4 of the 32 experts every token took, and that differs from token to token.
@@ -107,7 +107,7 @@ for (const [version, { llama, moe }] of Object.entries(releases)) {
                     await t.test("covered and consistent", () => assertWhole(directory));
                     await t.test("one op run per op and thread", () => assertOpRuns(directory, threads));
                     await t.test("token steps", () => {
-                        const generated = said.generated ?? said.tokens;
+                        const generated = said.generated ?? said.ids;
                         assert.equal(generated.length, TOKENS);
                         assertSteps(directory, said.prompt ?? promptTokens, generated);
                     });

@@ -40,8 +40,8 @@ function generate(preset, threads, count = TOKENS) {
 }
 // The parts of the runner's answer that must not depend on whether it is recorded.
 function answer(stdout) {
-    const { text, tokens, prompt_tokens, logits_hash } = JSON.parse(stdout);
-    return { text, tokens, prompt_tokens, logits_hash };
+    const { text, ids, prompt_tokens, logits_hash } = JSON.parse(stdout);
+    return { text, ids, prompt_tokens, logits_hash };
 }
 
 let unusable = "it was not built";
@@ -83,7 +83,7 @@ for (const preset of ["tiny", "moe"]) {
                 assert.equal(stderr.includes("no pool attached"), !pool);
                 await t.test("covered and consistent", () => assertWhole(directory));
                 await t.test("one op run per op and thread", () => assertOpRuns(directory, threads));
-                await t.test("token steps", () => assertSteps(directory, promptTokens, JSON.parse(stdout).tokens));
+                await t.test("token steps", () => assertSteps(directory, promptTokens, JSON.parse(stdout).ids));
                 await t.test("as many system threads as it computes with", () => {
                     const own = new Set(rows(directory, "op_runs").map((row) => row.os_thread));
                     assert.equal(own.size, threads, "OpenMP keeps its threads from graph to graph");
