@@ -7,6 +7,7 @@
 #include "analyze/walk/words.h"
 #include "answer/answer.h"
 #include "answer/heat.h"
+#include "answer/windows.h"
 #include "base/error.h"
 #include "base/file.h"
 #include "base/json-read.h"
@@ -230,6 +231,18 @@ static void put_has(struct ggs_json * json, const struct ggs_trace * trace, cons
     ggs_json_end(json);
 }
 
+static void put_warning(struct ggs_json * json, const struct ggs_trace * trace) {
+    const char * warning = ggs_reader_warning(trace->reader);
+    char         text[512];
+    if (trace->damaged > 0) {
+        snprintf(text, sizeof(text), "%s%s%llu damaged chunk%s left out: every figure is of what is intact",
+                 warning == NULL ? "" : warning, warning == NULL ? "" : "; ", (unsigned long long) trace->damaged,
+                 trace->damaged == 1 ? " is" : "s are");
+        warning = text;
+    }
+    ggs_json_string(json, "warning", warning);
+}
+
 static int put_all(struct ggs_json * json, const struct ggs_summary * summary, struct ggs_json_value root,
                    struct ggs_error * error) {
     static const struct ggs_field fields[] = {
@@ -242,13 +255,20 @@ static int put_all(struct ggs_json * json, const struct ggs_summary * summary, s
     const struct ggs_trace * trace = summary->trace;
     ggs_answer_experiment(json, trace);
     ggs_fields_members(json, fields, summary);
-    ggs_json_string(json, "warning", ggs_reader_warning(trace->reader));
+    put_warning(json, trace);
     put_machine(json, root);
     put_model(json, trace, summary->map);
     int status = put_prompt(trace, json, root, error);
     ggs_json_i64(json, "begin_ns", summary->overview->begin_ns);
     ggs_json_i64(json, "end_ns", summary->overview->end_ns);
     ggs_json_string(json, "step_kind", ggs_word_step(trace));
+    struct ggs_windows windows;
+    struct ggs_trace   borrowed = ggs_trace_borrow(trace);
+    if (status == 0) status = ggs_windows_read(&windows, &borrowed, error);
+    if (status < 0) windows = (struct ggs_windows){0};
+    ggs_windows_answer(json, trace, &windows);
+    ggs_windows_release(&windows);
+    ggs_trace_give_back(&borrowed);
     put_counts(json, summary->overview);
     put_lanes(json, trace, summary->overview);
     ggs_json_array_inline(json, "level_ns");

@@ -238,18 +238,33 @@ static int check_steps(struct ggs_export * export, struct ggs_error * error) {
     return status < 0 ? status : 0;
 }
 
+int ggs_export_begin(struct ggs_export * export, const struct ggs_export_options * options, const char * directory,
+                     struct ggs_error * error) {
+    *export    = (struct ggs_export){.options = options, .format = find_format(options->format)};
+    int status = options->damaged ? ggs_trace_open_damaged(&export->trace, directory, error)
+                                  : ggs_trace_open(&export->trace, directory, error);
+    if (status == 0) find_warning(export);
+    return status == 0 ? open_names(export, error) : status;
+}
+
+void ggs_export_end(struct ggs_export * export) {
+    ggs_facts_free(export->facts);
+    for (uint64_t i = 0; i < export->n_copies; i++) free(export->copies[i]);
+    free(export->copies);
+    free(export->names);
+    free(export->words.nodes);
+    ggs_trace_close(&export->trace);
+}
+
 int ggs_export(const struct ggs_export_options * options, const char * directory, struct ggs_export_result * result,
                struct ggs_error * error) {
-    struct ggs_export export = {.options = options, .format = find_format(options->format)};
-    *result                  = (struct ggs_export_result){0};
-    int status               = ggs_export_refuse(options, error);
+    struct ggs_export export;
+    *result    = (struct ggs_export_result){0};
+    int status = ggs_export_refuse(options, error);
     if (status < 0) return status;
-    status = options->damaged ? ggs_trace_open_damaged(&export.trace, directory, error)
-                              : ggs_trace_open(&export.trace, directory, error);
-    if (status == 0) find_warning(&export);
+    status = ggs_export_begin(&export, options, directory, error);
     if (status == 0) status = ggs_selection_make(&export.trace.selection, &export.trace, &options->choice, error);
     if (status == 0) status = check_steps(&export, error);
-    if (status == 0) status = open_names(&export, error);
     if (status == 0) {
         unsigned passes = export.format->passes > 0 ? export.format->passes : ggs_tables_passes(options);
         export.total    = ggs_reader_rows(export.trace.reader, GGS_TABLE_RUNS) * passes;
@@ -260,11 +275,6 @@ int ggs_export(const struct ggs_export_options * options, const char * directory
     *result = export.result;
     ggs_selection_free(export.trace.selection);
     memcpy(result->warning, export.warning, sizeof(result->warning));
-    ggs_facts_free(export.facts);
-    for (uint64_t i = 0; i < export.n_copies; i++) free(export.copies[i]);
-    free(export.copies);
-    free(export.names);
-    free(export.words.nodes);
-    ggs_trace_close(&export.trace);
+    ggs_export_end(&export);
     return status;
 }

@@ -93,6 +93,11 @@ struct ggs_export {
     uint64_t                 done, total; // runs, over all passes
 };
 
+// Opens the recording for whoever reads tables without writing a format; `options` stay where they are. End it whatever was returned.
+int  ggs_export_begin(struct ggs_export * export, const struct ggs_export_options * options, const char * directory,
+                      struct ggs_error * error);
+void ggs_export_end(struct ggs_export * export);
+
 // A walk over what was asked for.
 int ggs_export_walk(struct ggs_export * export, struct ggs_walk ** walk, struct ggs_error * error);
 // Call after each run of a walk.

@@ -7,13 +7,13 @@
 #include "export/facts.h"
 
 static const struct ggs_flat_table * const tables[] = {
-    &ggs_table_ops,           &ggs_table_op_runs,        &ggs_table_accesses,   &ggs_table_experts,
-    &ggs_table_runs,          &ggs_table_tokens,         &ggs_table_inputs,     &ggs_table_graphs,
-    &ggs_table_nodes,         &ggs_table_edges,          &ggs_table_tensors,    &ggs_table_buffers,
-    &ggs_table_files,         &ggs_table_transfers,      &ggs_table_faults,     &ggs_table_block_requests,
-    &ggs_table_reads,         &ggs_table_residency,      &ggs_table_processes,  &ggs_table_devices,
-    &ggs_table_lanes,         &ggs_table_kernels,        &ggs_table_contexts,   &ggs_table_requests,
-    &ggs_table_request_steps, &ggs_table_memory_changes, &ggs_table_experiment,
+    &ggs_table_ops,      &ggs_table_op_runs,       &ggs_table_accesses,       &ggs_table_experts,
+    &ggs_table_runs,     &ggs_table_tokens,        &ggs_table_inputs,         &ggs_table_graphs,
+    &ggs_table_nodes,    &ggs_table_edges,         &ggs_table_tensors,        &ggs_table_buffers,
+    &ggs_table_files,    &ggs_table_transfers,     &ggs_table_faults,         &ggs_table_block_requests,
+    &ggs_table_reads,    &ggs_table_residency,     &ggs_table_processes,      &ggs_table_devices,
+    &ggs_table_lanes,    &ggs_table_kernels,       &ggs_table_windows,        &ggs_table_contexts,
+    &ggs_table_requests, &ggs_table_request_steps, &ggs_table_memory_changes, &ggs_table_experiment,
 };
 enum { N_TABLES = sizeof(tables) / sizeof(tables[0]) };
 
@@ -127,6 +127,10 @@ static void fill(struct ggs_export * export, const struct ggs_field * field, con
 int ggs_sink_put(const struct ggs_sink * sink, const void * const * parts, struct ggs_error * error) {
     struct ggs_cell cells[GGS_FIELDS_MOST];
     for (unsigned i = 0; i < sink->table->n_fields; i++) {
+        if (sink->columns != 0 && (sink->columns >> i & 1) == 0) {
+            cells[i] = (struct ggs_cell){.null = true};
+            continue;
+        }
         fill(sink->export, &sink->table->fields[i], parts, &cells[i]);
         if (cells[i].null && !ggs_field_nullable(&sink->table->fields[i])) ggs_cell_text(&cells[i], "");
     }
@@ -165,6 +169,7 @@ void ggs_tables_describe(struct ggs_text * text) {
     ggs_text_puts(
         text,
         "# The tables of an export\n\n"
+        "`ggscope sql DIR 'SELECT ...'` reads these tables from the trace itself;\n"
         "`ggscope export DIR --format csv|sqlite|parquet -o OUT` writes these tables; `ggscope export --tables`\n"
         "writes this page. Columns of the same name join; an op is known by (run, node). If a column may be null its\n"
         "type says so.\n\n"
