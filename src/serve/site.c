@@ -22,12 +22,9 @@ static const struct route routes[] = {
     {"log", false, ggs_route_log}, // but see is_slow
     {"heat", true, ggs_route_heat},          {"curves", true, ggs_route_curves},
     {"stats", true, ggs_route_stats},        {"experts", true, ggs_route_experts},
-    {"graph", true, ggs_route_graph},
-    {"aggregate", true, ggs_route_aggregate},
-    {"faults", true, ggs_route_faults},
-    {"access", true, ggs_route_access},
-    {"paging", true, ggs_route_paging},
-    {"prove", true, ggs_route_prove},
+    {"graph", true, ggs_route_graph},        {"aggregate", true, ggs_route_aggregate},
+    {"faults", true, ggs_route_faults},      {"access", true, ggs_route_access},
+    {"paging", true, ggs_route_paging},      {"prove", true, ggs_route_prove},
     {"choices", true, ggs_route_choices},
 };
 

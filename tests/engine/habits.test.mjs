@@ -94,7 +94,7 @@ test("llama.cpp's spellings work in run, or are named with what to type instead"
     assert.match(result.stderr, /^ggscope-engine: -ngl changes nothing: this engine has no device but the CPU/m);
     const { command } = JSON.parse(readFileSync(join(directory, "experiment.json"), "utf8"));
     assert.deepEqual(command.slice(2), ["-m", tiny, "-p", "-c", "-n", "2", "-t", "1", "--ctx", "64", "--batch", "8", "--ubatch", "4", "--seed", "7", "--temp", "0.5", "--gpu-layers", "3"]);
-    for (const [option, words] of [["-ctk", /record -- llama-cli/], ["--top-k", /--temp and --seed/], ["-cnv", /no conversation/], ["-hf", /name a file with -m/], ["-e", /taken as it is/]]) {
+    for (const [option, words] of [["--mlock", /record -- llama-cli/], ["--top-k", /--temp and --seed/], ["-cnv", /no conversation/], ["-hf", /name a file with -m/], ["-e", /taken as it is/]]) {
         const refused = run(ggscope, ["run", "-m", tiny, "-p", "x", option]);
         assert.equal(refused.status, 2);
         assert.match(refused.stderr, new RegExp(`^ggscope run: ${option}: [^\\n]+\\n$`));
@@ -110,6 +110,9 @@ test("paths in errors are shown from the root on", () => {
         assert.equal(result.status, 1, args.join(" "));
         assert.ok(result.stderr.includes(join(here, path)), `${args.join(" ")}: ${result.stderr}`);
     }
+    // A name that is part of other words of the sentence.
+    mkdirSync(join(here, "a"));
+    assert.equal(run(ggscope, ["control", "a", "start"], { cwd: here }).stderr, `ggscope: no ggscope record is at work in ${join(here, "a")}\n`);
 });
 
 // ---- on a terminal ----
