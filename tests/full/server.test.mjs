@@ -21,7 +21,7 @@ function buildServer() {
     const options = ["-DCMAKE_BUILD_TYPE=Release", "-DCMAKE_CXX_FLAGS_RELEASE=-O1 -DNDEBUG", "-DBUILD_SHARED_LIBS=ON", "-DGGML_NATIVE=OFF", "-DGGML_OPENMP=OFF",
         "-DGGML_CCACHE=OFF", "-DLLAMA_OPENSSL=OFF", "-DLLAMA_BUILD_TESTS=OFF", "-DLLAMA_BUILD_EXAMPLES=OFF"];
     output("nice", ["cmake", "-G", "Ninja", "-S", source, "-B", tree, ...options]);
-    output("nice", ["cmake", "--build", tree, "--target", "llama-server"], { timeout: 3_600_000 });
+    output("nice", ["cmake", "--build", tree, "--target", "llama-server"], { timeout: 7_200_000 });
     return join(tree, "bin", "llama-server");
 }
 
