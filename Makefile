@@ -6,13 +6,15 @@
 #   make test-matrix   of those only the stock releases of llama.cpp, old and new
 #   make check      format, tidy, cppcheck, gcc and clang with -Werror, ASan+UBSan tests, fuzz smoke
 #   make bench      measurements, each as a ratio
-#   make install PREFIX=/usr/local [DESTDIR=]
+#   make install PREFIX=/usr/local [DESTDIR=]      make uninstall [DESTDIR=] takes back what the last install put there
+#   make deb        a Debian package in build/     make dist    a source archive in build/ that builds without a repository
 # GGSCOPE_ENGINE=DIR in the environment (or on the command line) builds for another llama.cpp.
 
 PREFIX ?= /usr/local
+VERSION := $(shell awk '/^project/ { print $$3 }' CMakeLists.txt)
 export GGSCOPE_ENGINE
 
-.PHONY: all demo test test-full test-matrix check bench install clean format
+.PHONY: all demo test test-full test-matrix check bench install uninstall deb dist clean format
 
 all:
 	@scripts/bootstrap build
@@ -47,6 +49,17 @@ bench: all
 
 install: all
 	@cmake --install build --prefix '$(PREFIX)'
+
+uninstall:
+	@scripts/uninstall
+
+deb: all
+	@cd build && cpack -G DEB --config CPackConfig.cmake >cpack.log || { cat cpack.log; exit 1; }
+	@ls build/ggscope_*.deb
+
+dist:
+	@git archive --format=tar.gz --prefix=ggscope-$(VERSION)/ -o build/ggscope-$(VERSION).tar.gz HEAD
+	@ls build/ggscope-$(VERSION).tar.gz
 
 format:
 	@git ls-files '*.c' '*.h' | xargs clang-format -i

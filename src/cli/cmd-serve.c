@@ -86,7 +86,7 @@ static int add_all(struct ggs_experiments ** out, const struct arguments * argum
         status = ggs_experiments_add_folder(*out, arguments->input.paths[i], error);
         if (status < 0) ggs_experiments_free(*out);
     }
-    if (status < 0 || ggs_experiments_count(*out) > 0) return status;
+    if (status != 0 || ggs_experiments_count(*out) > 0) return status;
     ggs_experiments_free(*out);
     return ggs_fail(error, GGS_ABSENT, "there is no recording below %s; record one: " HOW_TO_RECORD,
                     arguments->input.paths[0]);
@@ -173,13 +173,17 @@ static void stop(struct ggs_server * server, const struct ggs_experiments * expe
 // ---- the verb ----
 
 static int serve(const struct arguments * arguments, const sigset_t * signals, struct ggs_error * error) {
-    struct ggs_experiments * experiments;
-    struct ggs_server *      server;
-    char                     page[PATH_MAX] = "";
-    struct looking           looking        = {0};
-    struct ggs_live live = {.going_on = ggs_live_going_on, .copy = ggs_live_copy, .look = look, .context = &looking};
-    struct ggs_server_options options = {.address = arguments->address, .port = (uint16_t) arguments->port};
-    int                       status  = add_all(&experiments, arguments, &live, error);
+    struct ggs_experiments *  experiments = NULL;
+    struct ggs_server *       server;
+    char                      page[PATH_MAX] = "";
+    struct looking            looking        = {0};
+    struct ggs_live           live           = {.going_on = ggs_live_going_on,
+                                                .copy     = ggs_live_copy,
+                                                .look     = look,
+                                                .context  = &looking,
+                                                .damaged  = arguments->input.damaged};
+    struct ggs_server_options options        = {.address = arguments->address, .port = (uint16_t) arguments->port};
+    int                       status         = add_all(&experiments, arguments, &live, error);
     if (status < 0) return status;
     looking.serving = true;
     status          = ggs_server_start(&server, experiments, &options, error);
@@ -232,6 +236,7 @@ int cmd_serve(int argc, char ** argv) {
         {"bind", 0, "ADDRESS",
          "Listen at this address instead of 127.0.0.1: others can reach the server then, and need the token", 1,
          AT(address), ggs_take_text, NULL},
+        GGS_OPTION_DAMAGED(1),
         {0}};
     static const struct ggs_verb verb = {
         .operands = "[DIR...]",

@@ -8,6 +8,7 @@
 
 #include "base/nearest.h"
 #include "cli/commands.h"
+#include "cli/complete.h"
 #include "cli/pager.h"
 #include "cli/version.h"
 
@@ -125,6 +126,7 @@ int main(int argc, char ** argv) {
         ggs_version_print(stdout);
         return 0;
     }
+    if (strcmp(verb, "__complete") == 0) return ggs_complete(commands, N_COMMANDS, argc - 2, argv + 2);
     const struct ggs_command * command = find(verb);
     if (command != NULL) return run(command, argc - 1, argv + 1, pages);
     command = of_path(verb);

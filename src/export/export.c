@@ -244,6 +244,7 @@ int ggs_export_begin(struct ggs_export * export, const struct ggs_export_options
     int status = options->damaged ? ggs_trace_open_damaged(&export->trace, directory, error)
                                   : ggs_trace_open(&export->trace, directory, error);
     if (status == 0) find_warning(export);
+    if (status == 0) status = ggs_selection_make(&export->trace.selection, &export->trace, &options->choice, error);
     return status == 0 ? open_names(export, error) : status;
 }
 
@@ -253,6 +254,7 @@ void ggs_export_end(struct ggs_export * export) {
     free(export->copies);
     free(export->names);
     free(export->words.nodes);
+    ggs_selection_free(export->trace.selection);
     ggs_trace_close(&export->trace);
 }
 
@@ -263,7 +265,6 @@ int ggs_export(const struct ggs_export_options * options, const char * directory
     int status = ggs_export_refuse(options, error);
     if (status < 0) return status;
     status = ggs_export_begin(&export, options, directory, error);
-    if (status == 0) status = ggs_selection_make(&export.trace.selection, &export.trace, &options->choice, error);
     if (status == 0) status = check_steps(&export, error);
     if (status == 0) {
         unsigned passes = export.format->passes > 0 ? export.format->passes : ggs_tables_passes(options);
@@ -273,7 +274,6 @@ int ggs_export(const struct ggs_export_options * options, const char * directory
         status = ggs_export_mkdir(&export, NULL, error);
     if (status == 0) status = export.format->write(&export, error);
     *result = export.result;
-    ggs_selection_free(export.trace.selection);
     memcpy(result->warning, export.warning, sizeof(result->warning));
     ggs_export_end(&export);
     return status;

@@ -2,11 +2,11 @@
 // What `ggscope record` and `ggscope run` have in common, their options included.
 #pragma once
 
-#include <argp.h>
 #include <stdbool.h>
 #include <stdint.h>
 #include <stdio.h>
 
+#include "base/options.h"
 #include "record/launch/streaming.h"
 
 struct ggs_recording {
@@ -40,8 +40,7 @@ struct ggs_recording {
     const char * model;   // NULL: looked for in the command
 };
 
-// Parses the options above; its input is a struct ggs_recording. For the `children` of a verb's own argp.
-extern const struct argp ggs_recording_argp;
+extern const struct ggs_option ggs_recording_options[], ggs_machine_options[]; // of the members above
 
 // Returns the exit status of ggscope: that of the program (128 + signal where one ended it), or 1 where ggscope itself has to
 // report a failure and the program has none. Prints what people need to know to stderr.

@@ -2,6 +2,7 @@
 import type { ModelMap } from "../../api";
 import { useAsk } from "../../ask";
 import { bytes, count, plural, share, time } from "../../format";
+import { RequestsPart } from "../requests";
 import { here, selection, tokensParameter } from "../../state";
 import { by, type Stats, type Totals } from "./answers";
 import { ExpertsPart } from "./Experts";
@@ -44,6 +45,9 @@ export default function Statistics() {
                     </div>
                     <div id="part-experts">
                         <ExpertsPart />
+                    </div>
+                    <div id="part-requests">
+                        <RequestsPart />
                     </div>
                 </>
             )}
