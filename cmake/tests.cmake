@@ -59,6 +59,10 @@ add_executable(bench-recorder tests/bench/bench-recorder.c src/capture/cpu/ops.c
                src/capture/segment.c src/capture/window.c src/base/ticks.c tests/unit/no-sandbox.c)
 target_compile_options(bench-recorder PRIVATE -O3 -ftls-model=initial-exec)
 set_target_properties(bench-recorder PROPERTIES RUNTIME_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/tests)
+add_executable(bench-vulkan tests/bench/bench-vulkan.c src/capture/device/device.c src/capture/device/hooks.c
+               src/capture/device/vulkan.c src/base/ticks.c)
+target_compile_options(bench-vulkan PRIVATE -O3 -ftls-model=initial-exec)
+set_target_properties(bench-vulkan PROPERTIES RUNTIME_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/tests)
 
 # ggscope prove with one prediction that is off by a page: a test sees that it is caught.
 add_executable(prove-shifted src/analyze/machine/prove.c)
