@@ -7,7 +7,7 @@
 #include "serve/routes/columns.h"
 #include "serve/routes/routes.h"
 
-enum { CHOICES_MOST = 200000 };
+enum { CHOICES_MOST = 40000 };
 
 struct row {
     double   begin, weight; // weight: NaN where it is not known

@@ -293,7 +293,10 @@ static int carry_ops(struct view * view, struct ggs_error * error) {
             struct ggs_lane_bin * bin = bin_at(bins, lane, i);
             if (!is_within(bin)) continue;
             const struct ggs_lane_bin * before = i == 0 ? NULL : bin_at(bins, lane, i - 1);
-            if (before != NULL && before->longest_run != 0) {
+            // An op at least as long as a bin reaches out of the one that it began in; of shorter ones it may have been another.
+            bool reaches = before != NULL && before->longest_run != 0 &&
+                           (before->longest_ns >= (double) (1ull << bins->level) || lookups >= LOOKUPS_MOST);
+            if (reaches) {
                 bin->longest_ns = before->longest_ns, bin->longest_run = before->longest_run;
                 bin->longest_node = before->longest_node;
             } else if (lookups++ < LOOKUPS_MOST) {

@@ -217,6 +217,7 @@ export function AccessOrder() {
         announce(`${bytes(region.end - region.begin)} from ${count(region.begin)} selected`);
     };
 
+    if (map.data && axis === 0) return <p class="empty">The program opened no model file: there are no offsets to show.</p>;
     const at = hover && shown && hover.x >= gutter && hover.y < height - axisHeight ? hover : null;
     const unit = at && disk ? disk.whole.units[unitAt(disk.whole.units, byteAt(at.y))] : undefined;
     const cell = at && grid && grid.columns > 0 ? grid.cells[layer]![Math.min(grid.rows - 1, Math.max(0, Math.floor(((byteAt(at.y) - grid.first) / (grid.last - grid.first)) * grid.rows))) * grid.columns + Math.min(grid.columns - 1, Math.max(0, Math.floor(((timeAt(at.x) - grid.begin) / (grid.end - grid.begin)) * grid.columns)))] : undefined;
