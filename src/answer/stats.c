@@ -11,6 +11,7 @@
 #include "analyze/requests/shares.h"
 #include "analyze/walk/words.h"
 #include "answer/answer.h"
+#include "answer/windows.h"
 #include "base/error.h"
 #include "base/file.h"
 #include "base/json-read.h"
@@ -149,6 +150,7 @@ int ggs_stats_compute(struct ggs_stats * stats, struct ggs_trace * trace, const 
     if (status == 0) status = ggs_weights_list(&stats->weights, trace, &stats->totals, error);
     if (status == 0) status = ggs_fault_totals_compute(&stats->faults, trace, range, error);
     if (status == 0) status = ggs_request_totals_compute(&stats->requests, trace, range, error);
+    if (status == 0) status = ggs_windows_read(&stats->windows, trace, error);
     if (status == 0) status = ggs_loading_compute(&stats->loading, trace, error);
     if (status == 0) status = ggs_resident_list(&stats->resident, trace, &stats->totals, error);
     if (status < 0) {
@@ -161,6 +163,7 @@ int ggs_stats_compute(struct ggs_stats * stats, struct ggs_trace * trace, const 
 }
 
 void ggs_stats_release(struct ggs_stats * stats) {
+    ggs_windows_release(&stats->windows);
     ggs_request_totals_release(&stats->requests);
     ggs_fault_totals_release(&stats->faults);
     ggs_resident_release(&stats->resident);
@@ -386,6 +389,7 @@ void ggs_stats_write(struct ggs_json * json, const struct ggs_stats * stats) {
     ggs_json_object(json, NULL);
     ggs_answer_experiment(json, stats->trace);
     ggs_json_string(json, "step_kind", ggs_word_step(stats->trace));
+    ggs_windows_answer(json, stats->trace, &stats->windows);
     write_totals(json, &stats->totals);
     write_devices(json, stats);
     write_pattern(json, &stats->totals.pattern);

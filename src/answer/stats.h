@@ -9,6 +9,7 @@
 #include "analyze/machine/requests.h"
 #include "analyze/machine/residency.h"
 #include "analyze/ops/groups.h"
+#include "analyze/ops/windows.h"
 #include "analyze/walk/weights.h"
 
 struct ggs_json;
@@ -31,6 +32,7 @@ struct ggs_stats {
     struct ggs_resident_list  resident;
     struct ggs_fault_totals   faults;
     struct ggs_request_totals requests;
+    struct ggs_windows        windows;
     uint64_t                  memory_bytes_per_second; // 0 if it was not probed
 };
 

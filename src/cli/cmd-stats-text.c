@@ -103,10 +103,29 @@ static void print_weights(const struct ggs_weights * weights) {
         print_cold(weights);
 }
 
+static void print_windows(const struct ggs_stats * stats) {
+    enum { MOST = 8 };
+    const struct ggs_windows * w = &stats->windows;
+    char                       a[GGS_NUMBER_LENGTH], b[GGS_NUMBER_LENGTH];
+    if (w->n == 0) return;
+    printf("windows   %" PRIu64 " recorded: %s of %s; what was outside of them is not known\n", w->recorded,
+           ggs_format_nanoseconds(a, w->recorded_ns), ggs_format_nanoseconds(b, w->whole_ns));
+    for (uint64_t i = 0; i < w->n && i < MOST; i++) {
+        const struct ggs_window * row   = &w->window[i];
+        double                    begin = (double) row->begin_ns / 1e9, end = (double) row->end_ns / 1e9;
+        if (row->kind == GGS_WINDOW_MARK)
+            printf("            %.3f s   %s\n", begin, ggs_reader_string(stats->trace->reader, row->text));
+        else
+            printf("            %.3f s to %.3f s\n", begin, end);
+    }
+    if (w->n > MOST) printf("            and %" PRIu64 " more\n", w->n - MOST);
+}
+
 int stats_text(const struct ggs_stats * stats, unsigned by) {
     int status = 0;
     ggs_summary_totals(&stats->totals, stdout);
     ggs_summary_busy(&stats->conditions, &stats->totals, stdout);
+    print_windows(stats);
     print_pattern(&stats->totals.pattern);
     stats_machine_text(stats);
     if (stats->memory_bytes_per_second > 0) {

@@ -25,6 +25,8 @@ int cmd_run(int argc, char ** argv);
 int cmd_seal(int argc, char ** argv);
 int cmd_stream(int argc, char ** argv);
 int cmd_stats(int argc, char ** argv);
+int cmd_control(int argc, char ** argv);
+int cmd_top(int argc, char ** argv);
 int cmd_check(int argc, char ** argv);
 int cmd_paging(int argc, char ** argv);
 int cmd_log(int argc, char ** argv);

@@ -16,6 +16,8 @@ static const struct ggs_command commands[] = {
     {"run", cmd_run, "generate text with a model, recorded", false},
     {"record", cmd_record, "record a program that uses ggml", false},
     {"stream", cmd_stream, "run a program whose model is larger than memory", false},
+    {"control", cmd_control, "start, stop and mark a recording that goes on", false},
+    {"top", cmd_top, "what a recording that goes on does just now", false},
     {"seal", cmd_seal, "make the trace of an experiment that has none yet", false},
     {"serve", cmd_serve, "show experiments in the browser", false},
     {"report", cmd_report, "an experiment as one page to share", false},

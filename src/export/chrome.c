@@ -114,7 +114,7 @@ static void put_fault_arguments(struct ggs_json * json, const struct ggs_fault *
 }
 
 static void begin_arguments(struct chrome * c, enum ggs_slice_kind kind) {
-    static const char * const categories[GGS_SLICES] = {"token", "graph run", "op", "wait", "fault"};
+    static const char * const categories[GGS_SLICES] = {"token", "graph run", "op", "wait", "fault", "window"};
     ggs_json_string(&c->json, "cat", categories[kind]);
     ggs_json_object_inline(&c->json, "args");
 }

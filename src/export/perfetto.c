@@ -71,7 +71,7 @@ enum annotation {
 static const char * const annotation_names[A_COUNT] = {
     NULL,   "layer", "tensor", "sources",  "bytes_read", "bytes_written", "bytes_disk", "run",
     "node", "graph", "nodes",  "executed", "threads",    "phase",         "file",       "file_offset"};
-static const char * const categories[GGS_SLICES] = {"token", "graph run", "op", "wait", "fault"};
+static const char * const categories[GGS_SLICES] = {"token", "graph run", "op", "wait", "fault", "window"};
 
 enum { ROOT = 1000000 }; // uuid of the process's track; others have their own ids
 

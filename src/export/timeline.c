@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "analyze/ops/windows.h"
 #include "base/array.h"
 #include "base/error.h"
 
@@ -117,6 +118,29 @@ static int write_tokens(struct timeline * t, struct ggs_error * error) {
         track->end_ns = end;
     }
     ggs_cursor_close(cursor);
+    return status;
+}
+
+static int write_windows(struct timeline * t, struct ggs_error * error) {
+    struct ggs_windows windows;
+    int                status = ggs_windows_read(&windows, &t->export->trace, error);
+    for (uint64_t i = 0; status == 0 && i < windows.n; i++) {
+        const struct ggs_window *   row  = &windows.window[i];
+        bool                        mark = row->kind == GGS_WINDOW_MARK;
+        struct ggs_timeline_track * track;
+        status = find_track(t, GGS_TRACK_WINDOWS, mark, 0, mark ? "marks" : "windows", &track, error);
+        if (status == 0) status = announce(t, track, error);
+        if (status < 0) break;
+        const char *              text  = ggs_reader_string(t->export->trace.reader, row->text);
+        int64_t                   begin = later(row->begin_ns, track->end_ns), end = later(row->end_ns, begin);
+        struct ggs_timeline_slice slice = {.kind     = GGS_SLICE_WINDOW,
+                                           .name     = mark ? ggs_export_valid(t->export, text) : "recorded",
+                                           .begin_ns = begin,
+                                           .end_ns   = end};
+        status                          = t->out->leaf(t->out->context, track, &slice, error);
+        track->end_ns                   = end;
+    }
+    ggs_windows_release(&windows);
     return status;
 }
 
@@ -315,6 +339,7 @@ int ggs_timeline_write(struct ggs_export * export, const struct ggs_timeline * t
     int               status = write_buffers(&t, error);
     if (status == 0) status = find_track(&t, GGS_TRACK_COUNTER, 1, 0, "bytes read from disk", &t.disk, error);
     if (status == 0) status = announce(&t, t.disk, error);
+    if (status == 0) status = write_windows(&t, error);
     if (status == 0) status = write_tokens(&t, error);
     if (status == 0) status = write_faults(&t, error);
     if (status == 0) status = write_requests(&t, error);

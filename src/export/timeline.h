@@ -8,6 +8,7 @@
 //     buffer bytes           a counter
 //     bytes read from disk   a counter: as ops address them
 //     page faults 0          | minor fault |   | major fault |               if they were recorded; as many tracks as happen at a time
+//     windows, marks         | recorded |      | recorded |                  if recording was paused, or something was marked
 //     bytes requested ...    a counter: what the disk was asked for, if that was recorded
 //
 // Slices of a track come in order: a slice begins when or after the one before it on its track ended, inside its parent.
@@ -17,8 +18,23 @@
 
 #include "export/export.h"
 
-enum ggs_track_kind { GGS_TRACK_TOKENS, GGS_TRACK_BACKEND, GGS_TRACK_THREAD, GGS_TRACK_COUNTER, GGS_TRACK_FAULTS };
-enum ggs_slice_kind { GGS_SLICE_TOKEN, GGS_SLICE_RUN, GGS_SLICE_OP, GGS_SLICE_WAIT, GGS_SLICE_FAULT, GGS_SLICES };
+enum ggs_track_kind {
+    GGS_TRACK_TOKENS,
+    GGS_TRACK_BACKEND,
+    GGS_TRACK_THREAD,
+    GGS_TRACK_COUNTER,
+    GGS_TRACK_FAULTS,
+    GGS_TRACK_WINDOWS
+};
+enum ggs_slice_kind {
+    GGS_SLICE_TOKEN,
+    GGS_SLICE_RUN,
+    GGS_SLICE_OP,
+    GGS_SLICE_WAIT,
+    GGS_SLICE_FAULT,
+    GGS_SLICE_WINDOW,
+    GGS_SLICES
+};
 
 struct ggs_timeline_track {
     uint64_t            id; // from 1

@@ -28,6 +28,12 @@ static const struct route routes[] = {
     {"stats", true, ggs_route_stats},
     {"experts", true, ggs_route_experts},
     {"graph", true, ggs_route_graph},
+    {"aggregate", true, ggs_route_aggregate},
+    {"faults", true, ggs_route_faults},
+    {"access", true, ggs_route_access},
+    {"paging", true, ggs_route_paging},
+    {"prove", true, ggs_route_prove},
+    {"choices", true, ggs_route_choices},
 };
 
 static const struct route experiments_route = {"experiments", false, ggs_route_experiments};

@@ -405,11 +405,14 @@ static struct part_rules rules_of_draft(struct ggs_sequence_context * target, co
     return rules;
 }
 
-static struct part_rules rules_of(const struct ggs_sequence_context * context, const struct ggs_sequence * q) {
+static struct part_rules rules_of(const struct ggs_sequence_context * context, const struct ggs_sequence * q,
+                                  bool gaps) {
     struct part_rules prompt = {true, GGS_PHASE_PROMPT};
     if (context->no_memory || (q->first == 0 && !q->encoded)) return prompt;
     if (q->encoded) return (struct part_rules){false, GGS_PHASE_PROMPT};
     bool follows = q->first == last_of(q) + 1 && !q->cut;
+    if (gaps && !follows && !q->cut && !q->forked && q->tokens == 1 && q->last_output && q->first > last_of(q))
+        return (struct part_rules){q->request == 0, GGS_PHASE_GENERATE};
     if (follows && q->output && (q->request != 0 || q->forked)) {
         if (q->tokens == 1) return (struct part_rules){q->request == 0, GGS_PHASE_GENERATE};
         if (q->outputs == q->tokens && !(q->scored && !q->generates))
@@ -460,7 +463,7 @@ static bool settle_part(struct ggs_sequences * s, struct ggs_sequence_context * 
     if (batch->encode)
         rules = (struct part_rules){!q->encoded, GGS_PHASE_PROMPT};
     else if (!batch->warmup)
-        rules = target != NULL ? rules_of_draft(target, q, repeated) : rules_of(context, q);
+        rules = target != NULL ? rules_of_draft(target, q, repeated) : rules_of(context, q, s->gaps);
     if (batch->encode && batch->warmup) rules.phase = GGS_PHASE_WARMUP;
     if (rules.phase == GGS_PHASE_VERIFY && target == NULL) find_draft(s, context, q, batch);
     if (rules.begins) {

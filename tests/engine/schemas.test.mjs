@@ -60,6 +60,13 @@ const routes = [
     ["log", "/api/x/N/log?operands=1&sort=bytes&desc=1"],
     ["op", "/api/x/N/op?run=1&node=0"],
     ["op", "/api/x/N/op?run=2&node={experts}"],
+    ["aggregate", "/api/x/N/aggregate?begin=0&end=400000000"],
+    ["aggregate", "/api/x/N/aggregate"],
+    ["log-faults", "/api/x/N/faults?count=20"],
+    ["access", "/api/x/N/access?columns=30&rows=20"],
+    ["choices", "/api/x/N/choices?layer=1"],
+    ["paging", "/api/x/N/paging"],
+    ["prove", "/api/x/3/prove"], // the one with page truth
     ["graph", "/api/x/N/graph?token=1"],
     ["graph", "/api/x/N/graph?run=2"],
     ["experts", "/api/x/N/experts?tokens=1.."],

@@ -72,7 +72,7 @@ export function MemoryBars() {
     return (
         <section class="tracks" aria-label="Memory">
             <div class="track">
-                <Side title="DISK" line={`${modelBytes ? bytes(modelBytes) : "no model file"}${heat ? `, ${share(heat.model.bytes_touched, heat.model.bytes)} read${isPart ? " here" : ""}` : ""}`} paint={diskPaint} more="Dots: copied at load" />
+                <Side title="DISK" line={`${modelBytes ? bytes(modelBytes) : "no model file"}${heat ? `, ${share(heat.model.bytes_touched, heat.model.bytes)}${isPart ? " here" : ""}` : ""}`} paint={diskPaint} more="Dots: copied at load" />
                 <div class="picture" ref={box}>
                     {memory.problem && <p class="problem">{memory.problem}</p>}
                     {width > 0 && diskRows.length > 0 && (

@@ -45,8 +45,20 @@ function columnsOf(kind: By, rows: readonly Group[]): TableColumn<Group>[] {
             value: (g) => g.busy_ns,
             show: (g) => time(g.busy_ns),
             numeric: true,
-            hint: "computing, summed over threads: with N threads up to N times the wall time",
+            hint: "in ops, summed over threads, stalls included: with N threads up to N times the wall time",
         },
+        ...(rows.some((g) => g.stalled_ns !== undefined)
+            ? [
+                  {
+                      key: "stalled_ns",
+                      title: "stalled",
+                      value: (g: Group) => g.stalled_ns ?? null,
+                      show: (g: Group) => (g.stalled_ns === undefined ? "-" : g.stalled_ns === 0 ? "0" : `${time(g.stalled_ns)} (${share(g.stalled_ns, g.busy_ns)})`),
+                      numeric: true,
+                      hint: "of the self time, held up by page faults",
+                  } satisfies TableColumn<Group>,
+              ]
+            : []),
         {
             key: "wait_ns",
             title: "waiting",
@@ -129,7 +141,7 @@ export function Groups({ stats, map }: { stats: Stats; map: ModelMap | null }) {
                     most={kind === "layer" ? 200 : 40}
                     empty="No op ran in this selection."
                 >
-                    <span class="quiet">wall = first begin to last end; self = computing, over all threads; waiting = at barriers</span>
+                    <span class="quiet">wall = first begin to last end; self = in ops, over all threads, stalls included; waiting = at barriers</span>
                 </Table>
             </div>
         </div>

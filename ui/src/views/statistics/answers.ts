@@ -23,17 +23,25 @@ export type By = (typeof by)[number];
 // A row of any of the tables by something; a thread has no bytes, because they belong to ops.
 export interface Group extends Times, Partial<Bytes> {
     name: string; // "none" for what has no layer
+    stalled_ns?: number; // by page faults, part of busy_ns; absent: not recorded
 }
 
 // Backends that are seen as whole graphs are rows of their own.
 export function groupsOf(stats: Stats, kind: By): Group[] {
     const named = <G extends Times & { backend: string | null }>(rows: G[], name: (g: G) => string | number | null) =>
         rows.map((g) => ({ ...g, name: g.backend === null ? String(name(g) ?? "none") : `${g.backend}, as a whole` }));
+    // Stalls are known by op and by layer.
+    const faults = stats.machine?.faults;
+    const stalled = <G extends Group>(groups: G[], rows: readonly { stalled_ns: number }[] | undefined, name: (row: never) => unknown): Group[] => {
+        if (!rows) return groups;
+        const by = new Map(rows.map((row) => [String(name(row as never) ?? "none"), row.stalled_ns]));
+        return groups.map((group) => ({ ...group, stalled_ns: by.get(group.name) ?? 0 }));
+    };
     switch (kind) {
         case "op":
-            return named(stats.by_op, (g) => g.op);
+            return stalled(named(stats.by_op, (g) => g.op), faults?.by_op, (row: { op: string | null }) => row.op);
         case "layer":
-            return named(stats.by_layer, (g) => g.layer);
+            return stalled(named(stats.by_layer, (g) => g.layer), faults?.by_layer, (row: { layer: number | null }) => row.layer);
         case "component":
             return named(stats.by_component, (g) => g.component);
         case "tensor":
@@ -99,6 +107,7 @@ export interface Stats extends Totals {
     from_trace: number; // files that are gone: of their weights only those that ops used are known
     weights: Weight[];
     pattern: Pattern;
+    machine?: { faults: { by_op: { op: string | null; stalled_ns: number }[]; by_layer: { layer: number | null; stalled_ns: number }[] } | null };
 }
 
 export interface ExpertLayer {

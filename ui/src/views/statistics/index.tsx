@@ -6,6 +6,7 @@ import { here, selection, tokensParameter } from "../../state";
 import { by, type Stats, type Totals } from "./answers";
 import { ExpertsPart } from "./Experts";
 import { Groups } from "./Groups";
+import { Icicle } from "./Icicle";
 import { Order } from "./Order";
 import { Waiting } from "./Waiting";
 import { Cold, Hot } from "./Weights";
@@ -31,6 +32,9 @@ export default function Statistics() {
                     <div id="part-time">
                         <Groups stats={answer.data} map={map.data} />
                     </div>
+                    <div id="part-icicle">
+                        <Icicle />
+                    </div>
                     <div class="statistics-columns" id="part-weights">
                         <Hot stats={answer.data} />
                         <Cold stats={answer.data} />
@@ -49,6 +53,7 @@ export default function Statistics() {
 
 const parts = [
     ["time", "time and bytes"],
+    ["icicle", "one token"],
     ["weights", "hot and cold weights"],
     ["order", "order of reads"],
     ["experts", "experts"],
