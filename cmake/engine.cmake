@@ -7,6 +7,9 @@ include(CheckCSourceCompiles)
 
 set(GGSCOPE_ENGINE_SOURCE ${PROJECT_SOURCE_DIR}/build/engine/source)
 set(stock ${PROJECT_SOURCE_DIR}/engine/node_modules/@node-llama-cpp/linux-x64/bins/linux-x64)
+if(GGSCOPE_CROSS_ROOT)
+    set(stock ${GGSCOPE_CROSS_ROOT}/engine/package/bins/linux-arm64)
+endif()
 
 if(GGSCOPE_ENGINE)
     get_filename_component(given "${GGSCOPE_ENGINE}" ABSOLUTE BASE_DIR ${PROJECT_SOURCE_DIR})

@@ -9,6 +9,7 @@
 #include "analyze/ops/kernels.h"
 #include "analyze/ops/probe.h"
 #include "analyze/requests/shares.h"
+#include "analyze/walk/times.h"
 #include "analyze/walk/words.h"
 #include "answer/answer.h"
 #include "answer/windows.h"
@@ -254,7 +255,7 @@ static void write_devices(struct ggs_json * json, const struct ggs_stats * stats
         {0},
     };
     const struct ggs_device_list * list  = &stats->totals.devices;
-    double                         width = (double) (list->end_ns - list->begin_ns) / GGS_DEVICE_BINS;
+    double                         width = (double) ggs_time_between(list->begin_ns, list->end_ns) / GGS_DEVICE_BINS;
     ggs_json_array(json, "devices");
     for (uint64_t i = 0; i < list->n; i++) {
         const struct ggs_device_totals * d           = &list->device[i];

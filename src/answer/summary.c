@@ -231,6 +231,18 @@ static void put_has(struct ggs_json * json, const struct ggs_trace * trace, cons
     ggs_json_end(json);
 }
 
+static void put_warning(struct ggs_json * json, const struct ggs_trace * trace) {
+    const char * warning = ggs_reader_warning(trace->reader);
+    char         text[512];
+    if (trace->damaged > 0) {
+        snprintf(text, sizeof(text), "%s%s%llu damaged chunk%s left out: every figure is of what is intact",
+                 warning == NULL ? "" : warning, warning == NULL ? "" : "; ", (unsigned long long) trace->damaged,
+                 trace->damaged == 1 ? " is" : "s are");
+        warning = text;
+    }
+    ggs_json_string(json, "warning", warning);
+}
+
 static int put_all(struct ggs_json * json, const struct ggs_summary * summary, struct ggs_json_value root,
                    struct ggs_error * error) {
     static const struct ggs_field fields[] = {
@@ -243,7 +255,7 @@ static int put_all(struct ggs_json * json, const struct ggs_summary * summary, s
     const struct ggs_trace * trace = summary->trace;
     ggs_answer_experiment(json, trace);
     ggs_fields_members(json, fields, summary);
-    ggs_json_string(json, "warning", ggs_reader_warning(trace->reader));
+    put_warning(json, trace);
     put_machine(json, root);
     put_model(json, trace, summary->map);
     int status = put_prompt(trace, json, root, error);

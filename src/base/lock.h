@@ -11,7 +11,14 @@
 
 // Marks a directory that is open. Any number of holders may do so. Inline, because the capture library links libc alone.
 static inline bool ggs_lock_mark(int fd) {
-    struct flock lock = {.l_type = F_RDLCK, .l_whence = SEEK_SET};
+    struct flock lock = {.l_type = F_RDLCK, .l_whence = SEEK_SET}; // all bytes of it
+    return fcntl(fd, F_OFD_SETLK, &lock) == 0;
+}
+
+// The mark of one who may come to write: a program that was started to be recorded, before an engine is seen in it. Whoever asks before taking
+// the directory sees it; whoever asks for writers does not.
+static inline bool ggs_lock_expect(int fd) {
+    struct flock lock = {.l_type = F_RDLCK, .l_whence = SEEK_SET, .l_start = 1, .l_len = 1};
     return fcntl(fd, F_OFD_SETLK, &lock) == 0;
 }
 
@@ -20,6 +27,7 @@ static inline bool ggs_lock_mark(int fd) {
 int  ggs_lock_take(const char * directory);
 void ggs_lock_release(int * fd); // also for those who inherited it; -1 is fine, and what is left
 
-// Is the directory marked by anybody (`directory`), by anybody else (`fd`)? One that is not there is not.
+// Is the directory marked by anybody, in whatever way? One that is not there is not.
 bool ggs_lock_is_held(const char * directory);
-bool ggs_lock_is_shared(int fd);
+// Does anybody else write to it?
+bool ggs_lock_is_written(int fd);

@@ -38,6 +38,7 @@ static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static char            output[PATH_MAX - 64];      // the experiment's directory, absolute
 static char            spool[PATH_MAX - 64];       // where segments go
 static char            first_spool[PATH_MAX - 64]; // of the first process, if programs are followed
+static bool            spool_given;                // by GGSCOPE_SPOOL
 static bool            follow;                     // children are traced too
 static const void *    engine_address;             // for looking functions up
 
@@ -101,11 +102,18 @@ enum { OUT_OF_THE_WAY = 700 };
 static int         held_spool = -1;
 static struct stat held_info;
 
-static void hold_spool(void) {
+// A host that closed our file may have one of its own there.
+static bool is_held(void) {
+    struct stat info;
+    return held_spool >= 0 && fstat(held_spool, &info) == 0 && info.st_dev == held_info.st_dev &&
+           info.st_ino == held_info.st_ino;
+}
+
+static bool open_spool(void) {
     int fd = open(spool, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-    if (fd < 0 || !ggs_lock_mark(fd) || fstat(fd, &held_info) != 0) {
+    if (fd < 0 || fstat(fd, &held_info) != 0) {
         if (fd >= 0) close(fd);
-        return;
+        return false;
     }
     held_spool = fcntl(fd, F_DUPFD_CLOEXEC, OUT_OF_THE_WAY);
     if (held_spool < 0) {
@@ -113,19 +121,22 @@ static void hold_spool(void) {
     } else {
         close(fd);
     }
+    return true;
 }
 
-// In a child that goes on without exec: it does not record. A host that closed our file may have one of its own there.
 static void let_spool_go(void) {
-    struct stat info;
-    if (held_spool >= 0 && fstat(held_spool, &info) == 0 && info.st_dev == held_info.st_dev &&
-        info.st_ino == held_info.st_ino)
-        close(held_spool);
+    if (is_held()) close(held_spool);
     held_spool = -1;
 }
 
+// From the start, so that a program whose ggscope is killed is not taken for one that ended before it computed anything.
+static void hold_spool(bool records) {
+    if (!is_held() && !open_spool()) return;
+    if (!(records ? ggs_lock_mark(held_spool) : ggs_lock_expect(held_spool))) let_spool_go();
+}
+
 static void child_of_fork(void) {
-    if (!ggs_sandboxed()) let_spool_go();
+    if (!ggs_sandboxed()) let_spool_go(); // a child that goes on without exec does not record
     // The child shares our mappings: it must not write there, also not the end of what this thread was doing. No lock is taken in it,
     // because a thread that it does not have may hold it: while the state is off, only ggs_resolve takes one.
     set_state(GGS_CAPTURE_OFF);
@@ -163,6 +174,7 @@ __attribute__((constructor)) static void constructor(void) {
     const char * place = getenv("GGSCOPE_SPOOL");
     if (place != NULL && place[0] == '/') {
         snprintf(spool, sizeof(spool), "%s", place);
+        spool_given = true;
     } else {
         if (snprintf(spool, sizeof(spool), "%s/spool", output) >= (int) sizeof(spool)) return;
     }
@@ -171,6 +183,7 @@ __attribute__((constructor)) static void constructor(void) {
     ggs_prove_wanted     = getenv("GGSCOPE_PROVE") != NULL;
     ggs_residency_wanted = getenv("GGSCOPE_RESIDENCY") != NULL;
     settings_of_environment();
+    hold_spool(false);
     pthread_atfork(NULL, NULL, child_of_fork);
     set_state(GGS_CAPTURE_ASLEEP);
     // A program that links the engine is the one to be recorded: what it starts is not. A wrapper script hands us on.
@@ -200,8 +213,9 @@ static void * find_in_engine(const char * name) {
     return ggs_resolve_name(name, engine_address);
 }
 
+// A ggscope that started us has made both; where it named the spool, the directory may have been renamed since.
 static int make_directories(void) {
-    if (mkdir(output, 0700) != 0 && errno != EEXIST) return -1;
+    if (!spool_given && mkdir(output, 0700) != 0 && errno != EEXIST) return -1;
     if (mkdir(spool, 0700) != 0 && errno != EEXIST) return -1;
     return 0;
 }
@@ -213,6 +227,8 @@ static int move_to_own_directory(void) {
     memcpy(output, own, sizeof(output));
     snprintf(spool, sizeof(spool), "%.*s/spool", (int) sizeof(spool) - 8, output);
     settings_of_environment();
+    let_spool_go();
+    spool_given = false;
     return make_directories();
 }
 
@@ -345,9 +361,10 @@ static void start(void) {
             ggs_capture_give_up("cannot write to %s: %s: the program runs on, nothing is recorded", spool,
                                 strerror(errno));
         }
+        let_spool_go();
         return;
     }
-    hold_spool();
+    hold_spool(true);
     ggs_window_begin(first_spool);
     forget_environment();
     tell_process();

@@ -1,5 +1,6 @@
 #include "capture/maps.h"
 
+#include <errno.h>
 #include <limits.h>
 #include <pthread.h>
 #include <stdbool.h>
@@ -58,7 +59,15 @@ static void keep_line(const char * line) {
 static void tell_locked(void) {
     if (ggs_sandboxed()) return;
     FILE * file = fopen("/proc/self/maps", "re");
-    if (file == NULL) return;
+    if (file == NULL) {
+        static bool said; // under the lock
+        if (!said)
+            ggs_capture_note(
+                "cannot read /proc/self/maps (%s): which bytes lie in mapped files is not seen, they count as buffers",
+                strerror(errno));
+        said = true;
+        return;
+    }
     maps.used     = 0;
     maps.text[0]  = '\0';
     maps.n_ranges = 0;

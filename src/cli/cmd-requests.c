@@ -11,11 +11,11 @@
 #include "cli/commands.h"
 #include "cli/verb.h"
 
-enum { TEXT_USES = 24 };
+enum { TEXT_MOMENTS = 24 };
 
 struct arguments {
     struct ggs_input input;
-    bool             csv, costs, cells;
+    bool             csv, costs, cells, batches;
     uint64_t         limit;
 };
 
@@ -99,8 +99,8 @@ static void print_context(const struct ggs_request_context * c) {
     if (!isnan(c->acceptance))
         printf("            %" PRIu64 " of %" PRIu64 " drafted tokens accepted (%.0f %%), each of which saved a step\n",
                c->accepted_tokens, c->accepted_tokens + c->rejected_tokens, 100 * c->acceptance);
-    printf("            at most %" PRIu64 " cells of its memory at once, of %" PRIu64 " sequence%s; removed %" PRIu64
-           " times, copied %" PRIu64 ", moved %" PRIu64 ", cleared %" PRIu64 "\n",
+    printf("            at most %" PRIu64 " cells of its memory at once, of %" PRIu64 " sequence%s; calls: %" PRIu64
+           " remove, %" PRIu64 " copy, %" PRIu64 " move, %" PRIu64 " clear\n",
            c->cells_peak, c->sequences_peak, c->sequences_peak == 1 ? "" : "s", c->removed, c->copied, c->moved,
            c->cleared);
     if (!c->changes_seen)
@@ -133,6 +133,27 @@ static void print_cells(const struct ggs_cell_uses * uses, const struct ggs_aske
         else
             ggs_table_cell(table, "-");
         ggs_table_cell(table, "%s", use->attended > 0 ? ggs_format_percent(number, use->cells, use->attended) : "-");
+    }
+    putchar('\n');
+    ggs_table_print(table, stdout, ggs_terminal_limit(stdout));
+    ggs_table_free(table);
+}
+
+static void print_batches(const struct ggs_compositions * all) {
+    static const char * const names[] = {"context", "from",     "to",     "decodes",
+                                         "prompt",  "generate", "verify", "requests"};
+    struct ggs_table *        table   = ggs_table_new();
+    for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) ggs_table_column(table, names[i], GGS_RIGHT);
+    for (uint64_t i = 0; i < all->n; i++) {
+        const struct ggs_composition * batch = &all->batch[i];
+        ggs_table_cell(table, "%" PRIu64, batch->context);
+        ggs_table_cell(table, "%.3f s", (double) batch->begin_ns / 1e9);
+        ggs_table_cell(table, "%.3f s", (double) batch->end_ns / 1e9);
+        ggs_table_cell(table, "%" PRIu64, batch->decodes);
+        ggs_table_cell(table, "%" PRIu64, batch->prompt_tokens);
+        ggs_table_cell(table, "%" PRIu64, batch->generate_tokens);
+        ggs_table_cell(table, "%" PRIu64, batch->verify_tokens);
+        ggs_table_cell(table, "%" PRIu64, batch->requests);
     }
     putchar('\n');
     ggs_table_print(table, stdout, ggs_terminal_limit(stdout));
@@ -179,36 +200,33 @@ static void print_csv(const struct ggs_requests * requests) {
 
 // ---- the verb ----
 
-static int write_json(const struct ggs_trace * trace, const struct ggs_requests * requests,
-                      const struct ggs_cell_uses * cells) {
+static int write_json(const struct ggs_requests_answer * answer) {
     struct ggs_json json;
     ggs_json_init(&json, ggs_json_to_file, stdout, true);
-    ggs_requests_write(&json, trace, requests, cells);
+    ggs_requests_answer_write(&json, answer);
     return ggs_json_finish(&json);
 }
 
 static int show(void * data, struct ggs_trace * traces, struct ggs_error * error) {
-    const struct arguments * arguments = data;
-    struct ggs_requests      requests;
-    struct ggs_cell_uses     cells  = {0};
-    uint64_t                 most   = arguments->input.json ? GGS_CELL_USES_MOST : TEXT_USES;
-    int                      status = ggs_requests_list(&requests, traces, arguments->costs, error);
+    const struct arguments *    arguments = data;
+    struct ggs_requests_options options   = {.costs   = arguments->costs,
+                                             .cells   = arguments->cells,
+                                             .batches = arguments->batches,
+                                             .most    = arguments->input.json ? GGS_MOMENTS_MOST : TEXT_MOMENTS};
+    struct ggs_requests_answer  answer;
+    int                         status = ggs_requests_answer_compute(&answer, traces, &options, error);
     if (status < 0) return status;
-    if (arguments->cells) status = ggs_cell_uses_compute(&cells, traces, most, error);
-    if (status < 0) {
-        ggs_requests_release(&requests);
-        return status;
+    filter(arguments, &answer.list);
+    if (arguments->input.json) {
+        status = write_json(&answer);
+    } else if (arguments->csv) {
+        print_csv(&answer.list);
+    } else {
+        print_text(&answer.list, arguments);
+        if (arguments->cells) print_cells(&answer.cells, &arguments->input.choice);
+        if (arguments->batches) print_batches(&answer.batches);
     }
-    filter(arguments, &requests);
-    if (arguments->input.json)
-        status = write_json(traces, &requests, arguments->cells ? &cells : NULL);
-    else if (arguments->csv)
-        print_csv(&requests);
-    else
-        print_text(&requests, arguments);
-    if (arguments->cells && !arguments->input.json && !arguments->csv) print_cells(&cells, &arguments->input.choice);
-    ggs_cell_uses_release(&cells);
-    ggs_requests_release(&requests);
+    ggs_requests_answer_release(&answer);
     return status;
 }
 
@@ -222,6 +240,8 @@ int cmd_requests(int argc, char ** argv) {
          NULL},
         {"cells", 0, NULL, "How many cells of the memory were in use over time, and over how many attention went", 1,
          AT(cells), NULL, NULL},
+        {"batches", 0, NULL, "What batches were made of over time: tokens of prompts, generated ones, drafted ones", 1,
+         AT(batches), NULL, NULL},
         {"csv", 0, NULL, "As CSV", 2, AT(csv), NULL, NULL},
         GGS_OPTION_JSON(2),
         GGS_OPTION_DAMAGED(2),

@@ -173,13 +173,17 @@ static void stop(struct ggs_server * server, const struct ggs_experiments * expe
 // ---- the verb ----
 
 static int serve(const struct arguments * arguments, const sigset_t * signals, struct ggs_error * error) {
-    struct ggs_experiments * experiments = NULL;
-    struct ggs_server *      server;
-    char                     page[PATH_MAX] = "";
-    struct looking           looking        = {0};
-    struct ggs_live live = {.going_on = ggs_live_going_on, .copy = ggs_live_copy, .look = look, .context = &looking};
-    struct ggs_server_options options = {.address = arguments->address, .port = (uint16_t) arguments->port};
-    int                       status  = add_all(&experiments, arguments, &live, error);
+    struct ggs_experiments *  experiments = NULL;
+    struct ggs_server *       server;
+    char                      page[PATH_MAX] = "";
+    struct looking            looking        = {0};
+    struct ggs_live           live           = {.going_on = ggs_live_going_on,
+                                                .copy     = ggs_live_copy,
+                                                .look     = look,
+                                                .context  = &looking,
+                                                .damaged  = arguments->input.damaged};
+    struct ggs_server_options options        = {.address = arguments->address, .port = (uint16_t) arguments->port};
+    int                       status         = add_all(&experiments, arguments, &live, error);
     if (status < 0) return status;
     looking.serving = true;
     status          = ggs_server_start(&server, experiments, &options, error);
@@ -232,6 +236,7 @@ int cmd_serve(int argc, char ** argv) {
         {"bind", 0, "ADDRESS",
          "Listen at this address instead of 127.0.0.1: others can reach the server then, and need the token", 1,
          AT(address), ggs_take_text, NULL},
+        GGS_OPTION_DAMAGED(1),
         {0}};
     static const struct ggs_verb verb = {
         .operands = "[DIR...]",

@@ -106,7 +106,7 @@ static void print_weights(const struct ggs_weights * weights) {
 static void print_windows(const struct ggs_stats * stats) {
     enum { MOST = 8 };
     const struct ggs_windows * w = &stats->windows;
-    char                       a[GGS_NUMBER_LENGTH], b[GGS_NUMBER_LENGTH];
+    char                       a[GGS_NUMBER_LENGTH], b[GGS_NUMBER_LENGTH], name[256];
     if (w->n == 0) return;
     printf("windows   %" PRIu64 " recorded: %s of %s; what was outside of them is not known\n", w->recorded,
            ggs_format_nanoseconds(a, w->recorded_ns), ggs_format_nanoseconds(b, w->whole_ns));
@@ -114,7 +114,8 @@ static void print_windows(const struct ggs_stats * stats) {
         const struct ggs_window * row   = &w->window[i];
         double                    begin = (double) row->begin_ns / 1e9, end = (double) row->end_ns / 1e9;
         if (row->kind == GGS_WINDOW_MARK)
-            printf("            %.3f s   %s\n", begin, ggs_reader_string(stats->trace->reader, row->text));
+            printf("            %.3f s   %s\n", begin,
+                   ggs_verb_fit(name, sizeof(name), ggs_reader_string(stats->trace->reader, row->text), 60));
         else
             printf("            %.3f s to %.3f s\n", begin, end);
     }

@@ -4,6 +4,7 @@
 
 #include "analyze/machine/conditions.h"
 #include "analyze/ops/totals.h"
+#include "analyze/walk/times.h"
 #include "base/error.h"
 #include "base/number.h"
 
@@ -82,7 +83,7 @@ static void print_devices(FILE * out, const struct ggs_totals * t) {
             fputs("has memory, computed nothing", out);
         else if (busy >= 0)
             fprintf(out, "busy %.1f %% of %s", 100 * busy,
-                    ggs_format_nanoseconds(a, (uint64_t) (t->devices.end_ns - t->devices.begin_ns)));
+                    ggs_format_nanoseconds(a, ggs_time_between(t->devices.begin_ns, t->devices.end_ns)));
         else
             fprintf(out, "op times of %s of its time: %s", ggs_format_percent(a, d->timed_ns, d->run_ns),
                     ggs_format_count(b, d->timed_runs));

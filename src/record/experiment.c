@@ -144,13 +144,13 @@ static int remove_ours(const char * directory, struct ggs_error * error) {
 }
 
 // A program whose ggscope was killed records on, and so do the programs that it started.
-static bool is_written_to(const char * directory) {
+static bool is_used(const char * directory, bool (*asks)(const char * directory)) {
     char   pattern[PATH_MAX];
     glob_t found;
-    bool   live = ggs_spool_place_is_live(directory);
+    bool   live = asks(directory);
     path_in(pattern, directory, "process-*");
     if (live || glob(pattern, GLOB_ONLYDIR, NULL, &found) != 0) return live;
-    for (size_t i = 0; i < found.gl_pathc; i++) live = live || ggs_spool_place_is_live(found.gl_pathv[i]);
+    for (size_t i = 0; i < found.gl_pathc; i++) live = live || asks(found.gl_pathv[i]);
     globfree(&found);
     return live;
 }
@@ -166,7 +166,7 @@ static int empty_existing(const char * directory, bool force, struct ggs_error *
     if (!experiment)
         return ggs_fail(error, GGS_USAGE, "%s is not empty and no experiment: --force replaces only experiments",
                         directory);
-    if (is_written_to(directory))
+    if (is_used(directory, ggs_spool_place_is_live))
         return ggs_fail(error, GGS_USAGE, "%s is being recorded to: it cannot be replaced now", directory);
     return remove_ours(directory, error);
 }
@@ -193,6 +193,9 @@ static int create_named(struct ggs_experiment_json * experiment, const char * pa
         status = make_and_take(experiment, false, error);
         if (status != GGS_ABSENT) break;
     }
+    struct stat info;
+    if (status == GGS_ABSENT && lstat(experiment->directory, &info) == 0 && S_ISLNK(info.st_mode))
+        return ggs_fail(error, GGS_USAGE, "%s is a link that leads nowhere", experiment->directory);
     if (status == 0) status = empty_existing(experiment->directory, force, error);
     if (status == 0 && access(experiment->directory, W_OK | X_OK) != 0)
         status = ggs_fail_errno(error, "cannot write to %s", path);
@@ -232,10 +235,29 @@ int ggs_experiment_create(struct ggs_experiment_json * experiment, const struct 
 
 void ggs_experiment_discard(struct ggs_experiment_json * experiment) {
     char path[GGS_EXPERIMENT_PATH];
-    if (is_written_to(experiment->directory)) return;
+    if (is_used(experiment->directory, ggs_spool_place_is_written)) return;
     remove_ours(experiment->directory, NULL);
     memcpy(path, experiment->directory, sizeof(path));
     while (experiment->made && strlen(path) > experiment->existing && rmdir(path) == 0) *strrchr(path, '/') = '\0';
+}
+
+int ggs_experiment_find(struct ggs_experiment_json * experiment, struct ggs_error * error) {
+    char        link[64], path[GGS_EXPERIMENT_PATH];
+    struct stat held, there;
+    if (experiment->lock < 0 || fstat(experiment->lock, &held) != 0) return 0;
+    if (stat(experiment->directory, &there) == 0 && there.st_dev == held.st_dev && there.st_ino == held.st_ino)
+        return 0;
+    snprintf(link, sizeof(link), "/proc/self/fd/%d", experiment->lock);
+    ssize_t length = held.st_nlink == 0 ? -1 : readlink(link, path, sizeof(path) - 1);
+    if (length > 0 && length < (ssize_t) sizeof(path) - 1) {
+        path[length] = '\0';
+        if (stat(path, &there) == 0 && there.st_dev == held.st_dev && there.st_ino == held.st_ino) {
+            memcpy(experiment->directory, path, sizeof(path));
+            return 0;
+        }
+    }
+    return ggs_fail(error, GGS_ABSENT, "%s was removed while it was being recorded to: nothing is left of it",
+                    experiment->directory);
 }
 
 bool ggs_experiment_is_taken(const char * directory) {
@@ -249,7 +271,7 @@ int ggs_experiment_take(struct ggs_experiment_json * experiment, struct ggs_erro
         experiment->lock = ggs_lock_take(directory);
         if (experiment->lock < 0 && errno != EWOULDBLOCK)
             return ggs_fail_errno(error, "cannot open the experiment %s", directory);
-        bool recording = is_written_to(directory) ||
+        bool recording = is_used(directory, ggs_spool_place_is_live) ||
                          (experiment->lock < 0 && !holds(directory, "spool") && !holds(directory, "trace.ggs"));
         if (experiment->lock >= 0 && !recording) return 0;
         ggs_lock_release(&experiment->lock);

@@ -73,6 +73,8 @@ struct json_object * ggs_experiment_machine(struct ggs_experiment_json * experim
 
 // Notes the time at which the program ended: now.
 void ggs_experiment_stop_clock(struct ggs_experiment_json * experiment);
+// Finds the directory again that was taken: somebody may have renamed it meanwhile. GGS_ABSENT if it was removed.
+int ggs_experiment_find(struct ggs_experiment_json * experiment, struct ggs_error * error);
 // How the program ended, as waitpid says it, or that nobody knows.
 enum { GGS_END_UNKNOWN = -1 };
 // Completes experiment.json from what the spool says. Must happen before the spool is sealed: the trace holds a copy.

@@ -316,7 +316,10 @@ static void tell_blindness(const struct ggs_spool_facts * facts, const struct at
         if (report.findings[i].level == GGS_FINDING_FAIL && report.findings[i].text != NULL)
             fprintf(stderr, "ggscope: %s\n", report.findings[i].text);
     }
-    if (facts->runs == 0) fprintf(stderr, "ggscope: the program loaded an engine, but no graph was computed\n");
+    if (facts->runs == 0 && attempt->recording->paused)
+        fprintf(stderr, "ggscope: no graph run was recorded: it was paused whenever one began\n");
+    else if (facts->runs == 0)
+        fprintf(stderr, "ggscope: the program loaded an engine, but no graph was computed\n");
     ggs_findings_release(&report);
     ggs_libraries_release(&engine);
     ggs_libraries_release(&capture);
@@ -370,7 +373,7 @@ static int finish(struct attempt * attempt, int wait_status) {
     struct ggs_error       error;
     struct ggs_seal_result result;
     bool                   quiet = attempt->recording->quiet;
-    if (ggs_lock_is_shared(attempt->place.lock)) {
+    if (ggs_lock_is_written(attempt->place.lock)) {
         fprintf(
             stderr,
             "ggscope: a process that the program started is still being recorded; when it has ended: ggscope seal %s\n",
@@ -482,6 +485,12 @@ static int run(struct attempt * attempt, struct ggs_error * error) {
         return -1;
     }
     ggs_busy_note(&busy, ggs_experiment_machine(&attempt->experiment));
+    status = ggs_experiment_find(&attempt->experiment, error);
+    if (status != 0) {
+        ggs_lock_release(&attempt->place.lock);
+        ggs_spool_remove(attempt->place.folder, NULL);
+        return -1;
+    }
     ggs_pressure_note_end(&attempt->pressure, ggs_experiment_machine(&attempt->experiment));
     // The reader of our messages may be gone; the recording is sealed all the same.
     signal(SIGPIPE, SIG_IGN);

@@ -2,6 +2,7 @@
 
 #include <dirent.h>
 #include <errno.h>
+#include <fcntl.h>
 #include <linux/magic.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -122,6 +123,15 @@ int ggs_spool_place_make(struct ggs_spool_place * place, const char * directory,
 bool ggs_spool_place_is_live(const char * directory) {
     char path[PATH_MAX];
     return snprintf(path, sizeof(path), "%s/spool", directory) < (int) sizeof(path) && ggs_lock_is_held(path);
+}
+
+bool ggs_spool_place_is_written(const char * directory) {
+    char path[PATH_MAX];
+    if (snprintf(path, sizeof(path), "%s/spool", directory) >= (int) sizeof(path)) return false;
+    int  fd      = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    bool written = fd >= 0 && ggs_lock_is_written(fd);
+    if (fd >= 0) close(fd);
+    return written;
 }
 
 bool ggs_spool_place_has_segments(const char * directory) {

@@ -22,8 +22,10 @@ struct ggs_spool_place {
 int ggs_spool_place_make(struct ggs_spool_place * place, const char * directory, const char * id, const char * parent,
                          uint64_t max_bytes, struct ggs_error * error);
 
-// Is the spool of this experiment in use: by the ggscope that started the program, or by the program?
+// Is the spool of this experiment in use: by the ggscope that started the program, or by the program, also if it did not compute yet?
 bool ggs_spool_place_is_live(const char * directory);
+// Does a program write to it, or the ggscope that started it?
+bool ggs_spool_place_is_written(const char * directory);
 // Is there at least one segment?
 bool ggs_spool_place_has_segments(const char * directory);
 // Is DIR/spool the experiment's own: a folder in it, or a link to PARENT/ggscope-ID? Whatever else it leads to is refused, because a spool is

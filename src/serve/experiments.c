@@ -85,7 +85,7 @@ static void open_trace(struct ggs_experiments * experiments, struct place * plac
     struct ggs_error      error = {0};
     trace_path(place, path);
     place->seen = *seen;
-    if (ggs_snapshot_open(&snapshot, place->path, path, &error) < 0) {
+    if (ggs_snapshot_open(&snapshot, place->path, path, experiments->live.damaged, &error) < 0) {
         replace(experiments, place, NULL, &error, "refused", false);
         return;
     }
@@ -135,7 +135,7 @@ static bool look_again(struct ggs_experiments * experiments, struct place * plac
     }
     snprintf(path, sizeof(path), "%s/snapshot", experiments->folder);
     int status = experiments->live.copy(experiments->live.context, place->path, path, &error);
-    if (status == 0) status = ggs_snapshot_open(&snapshot, place->path, path, &error);
+    if (status == 0) status = ggs_snapshot_open(&snapshot, place->path, path, experiments->live.damaged, &error);
     unlink(path); // the mapping keeps it
     place->next_look_ns = now_ns() + SECOND + 4 * (now_ns() - began);
     place->units        = units;
@@ -208,6 +208,8 @@ static int add(struct ggs_experiments * experiments, const char * directory, str
     place->file        = stat(path, &info) == 0 && S_ISREG(info.st_mode);
     const char * slash = strrchr(place->path, '/');
     snprintf(place->name, sizeof(place->name), "%s", slash == NULL || slash[1] == '\0' ? place->path : slash + 1);
+    // Until the next look, which opens it, somebody may ask already.
+    ggs_error_set(&place->error, GGS_ABSENT, "%s was found a moment ago, and is not open yet", place->path);
     pthread_mutex_lock(&experiments->lock);
     place->index                        = experiments->n;
     experiments->places[experiments->n] = place;

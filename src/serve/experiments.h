@@ -30,6 +30,7 @@ struct ggs_live {
     // What is at this path below a folder that is served? Nothing may be written there.
     enum ggs_found (*look)(void * context, const char * directory);
     void * context;
+    bool   damaged; // of damaged traces what is intact is shown
 };
 
 struct ggs_node_ops { // by graph: which op each node is

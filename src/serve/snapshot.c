@@ -39,7 +39,8 @@ static int check_identity(const struct ggs_snapshot * snapshot, const char * dir
 
 // ---- life ----
 
-int ggs_snapshot_open(struct ggs_snapshot ** out, const char * directory, const char * path, struct ggs_error * error) {
+int ggs_snapshot_open(struct ggs_snapshot ** out, const char * directory, const char * path, bool damaged,
+                      struct ggs_error * error) {
     struct ggs_snapshot * snapshot = calloc(1, sizeof(*snapshot));
     *out                           = NULL;
     if (snapshot == NULL) return ggs_fail_memory(error);
@@ -48,7 +49,9 @@ int ggs_snapshot_open(struct ggs_snapshot ** out, const char * directory, const 
     pthread_mutex_init(&snapshot->disk_lock, NULL);
     ggs_log_cache_init(&snapshot->log_cache);
     snapshot->directory = strdup(directory);
-    int status = snapshot->directory == NULL ? ggs_fail_memory(error) : ggs_trace_open(&snapshot->trace, path, error);
+    int status          = snapshot->directory == NULL ? ggs_fail_memory(error)
+                          : damaged                   ? ggs_trace_open_damaged(&snapshot->trace, path, error)
+                                                      : ggs_trace_open(&snapshot->trace, path, error);
     if (status == 0) {
         ggs_uuid_format(snapshot->id, ggs_reader_uuid(snapshot->trace.reader));
         status = check_identity(snapshot, directory, error);

@@ -4,7 +4,9 @@
 #include "serve/experiments.h"
 
 // Opens the trace at `path` as the experiment in `directory`. Files of different experiments in one directory are refused.
-int  ggs_snapshot_open(struct ggs_snapshot ** out, const char * directory, const char * path, struct ggs_error * error);
+// `damaged`: what is intact of a damaged trace, which is refused otherwise.
+int  ggs_snapshot_open(struct ggs_snapshot ** out, const char * directory, const char * path, bool damaged,
+                       struct ggs_error * error);
 void ggs_snapshot_free(struct ggs_snapshot * snapshot);
 
 // A member of a directory's experiment.json, "" if it is missing.

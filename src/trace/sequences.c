@@ -7,6 +7,7 @@
 
 // Beyond these a trace is damaged: what more there is takes part in nothing.
 enum { CONTEXTS_MAX = 1 << 16, SEQUENCES_MAX = 1 << 12, CELLS_MAX = 1 << 12 };
+enum { DRAFT_CONTEXTS = 256 }; // of more contexts than these none is taken for a draft's
 #define POSITION_MAX (INT64_C(1) << 40)
 
 void ggs_sequences_release(struct ggs_sequences * s) {
@@ -321,8 +322,9 @@ static bool fed(const struct ggs_sequence * q, int64_t position, int64_t token, 
 // Did another context feed all but the last of these tokens since this one's newest batch? Then it made the drafts.
 static void find_draft(struct ggs_sequences * s, struct ggs_sequence_context * context, const struct ggs_sequence * q,
                        const struct ggs_sequence_batch * batch) {
-    for (size_t c = 0; c < s->n_contexts; c++) {
+    for (size_t c = 0; s->n_contexts <= DRAFT_CONTEXTS && c < s->n_contexts; c++) {
         struct ggs_sequence_context * other = s->contexts[c];
+        if (other->newest <= context->newest) continue; // it fed nothing since
         for (size_t k = 0; other != context && other->found == 0 && k < other->n_sequences; k++) {
             bool same = true;
             for (uint64_t i = 0; same && i < batch->n; i++)

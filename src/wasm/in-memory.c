@@ -30,7 +30,7 @@ int ggs_experiments_add(struct ggs_experiments * experiments, const char * path,
     struct place place = {0};
     snprintf(place.state.directory, sizeof(place.state.directory), "%s", directory);
     snprintf(place.state.name, sizeof(place.state.name), "%s", name);
-    if (ggs_snapshot_open(&place.snapshot, directory, path, &place.error) == 0) {
+    if (ggs_snapshot_open(&place.snapshot, directory, path, false, &place.error) == 0) {
         place.state.generation     = experiments->n + 1;
         place.snapshot->index      = (unsigned) experiments->n;
         place.snapshot->generation = place.state.generation;

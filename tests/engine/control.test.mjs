@@ -202,6 +202,14 @@ test("a recording that was never paused has no windows", { skip }, () => {
     assert.deepEqual(readdirSync(directory).sort(), ["experiment.json", "stderr.txt", "stdout.txt", "trace.ggs"]);
 });
 
+test("a recording that stayed paused says so", { skip }, () => {
+    const directory = fresh();
+    const result = run(ggscope, ["record", "-q", "--no-faults", "--paused", "-o", directory, "--", pictures, "run", "-n", "2", "-t", "1"]);
+    assert.equal(result.status, 0);
+    assert.match(result.stderr, /^ggscope: no graph run was recorded: it was paused whenever one began$/m);
+    assert.deepEqual([rows(directory, "runs").runs.length, stats(directory).tokens], [0, 0]);
+});
+
 test("wrong input is one sentence", { skip }, async () => {
     const at = start(["--paused"]);
     await at.steps(2);

@@ -136,6 +136,26 @@ test("killed before the first segment: the next recording removes what was left 
     assert.equal(run(ggscope, ["record", "-q", "--force", "-o", directory, "--", ...generate("-n", "2")]).status, 0);
 });
 
+test("a program whose ggscope was killed before it computed anything is live, and sealed after its end", async () => {
+    const directory = fresh(), begun = scratch("begun"), go = scratch("go-on");
+    const script = `: > ${begun}; while [ ! -e ${go} ]; do sleep 0.02; done; exec ${quoted(generate("-n", "3"))} > /dev/null 2>&1`; // nobody reads its output any more
+    const killed = start(["-q", "-o", directory, "--", "sh", "-c", script]);
+    await until(() => existsSync(begun), "the program");
+    killed.child.kill("SIGKILL");
+    await killed.ended;
+    refused(["seal", directory], /still being recorded/);
+    refused(["check", directory], /still being recorded/);
+    refused(["record", "--force", "-o", directory, "--", ...generate("-n", "2")], /is being recorded to/);
+    const place = readlinkSync(join(directory, "spool"));
+    output(ggscope, ["record", "-q", "-o", fresh(), "--", ...generate("-n", "2")]);
+    assert.ok(existsSync(place), "swept away under a program that lives");
+    writeFileSync(go, "");
+    await until(() => run(ggscope, ["seal", "-q", directory]).status === 0, "the seal");
+    assert.equal(run(ggscope, ["check", directory]).status, 0);
+    assert.match(output(ggscope, ["stats", directory]), /tokens +3 steps/);
+    assert.ok(!existsSync(place));
+});
+
 test("what can still be sealed is not swept away", async () => {
     const directory = fresh();
     const killed = start(["-q", "-o", directory, "--", ...generate("-n", "2000")]);
@@ -175,6 +195,39 @@ test("a child in the background keeps its output, and does not keep us", async (
     assert.match(recording.said.stdout, /^first\n[^]*hi\n$/);
     assert.match(recording.said.stderr, /oops\n$/);
     assert.match(readFileSync(join(directory, "stdout.txt"), "utf8"), /hi\n$/);
+});
+
+test("a directory that is renamed while it is recorded to is sealed where it is; one that is removed is said to be", async () => {
+    for (const removed of [false, true]) {
+        const directory = fresh(), elsewhere = fresh(), go = fresh(), spools = scratch(`spools-${removed}`);
+        mkdirSync(spools);
+        const script = `while [ ! -e ${go} ]; do sleep 0.02; done; exec ${quoted(generate("-n", "3"))}`;
+        const recording = start(["-q", "--spool", spools, "-o", directory, "--", "sh", "-c", script]);
+        await until(() => existsSync(join(directory, "experiment.json")), "experiment.json");
+        if (removed) rmSync(directory, { recursive: true });
+        else renameSync(directory, elsewhere);
+        writeFileSync(go, "");
+        assert.equal(await recording.ended, removed ? 1 : 0, recording.said.stderr);
+        if (removed) assert.match(recording.said.stderr, /^ggscope: [^\n]+ was removed while it was being recorded to/m);
+        else assert.equal(run(ggscope, ["check", elsewhere]).status, 0);
+        assert.ok(!existsSync(directory));
+        assert.deepEqual(readdirSync(spools), []);
+    }
+});
+
+test("a link that leads nowhere is no directory to record to", () => {
+    const link = fresh();
+    symlinkSync("nowhere", link);
+    refused(["record", "-o", link, "--", "true"], /is a link that leads nowhere/);
+});
+
+const withoutProc = run("unshare", ["-m", "sh", "-c", "mount -t tmpfs none /proc"]).status === 0;
+test("a program without /proc: what is not seen is said, and check says it again", { skip: withoutProc ? false : "mounts cannot be made here" }, () => {
+    const directory = fresh();
+    const { status, stderr } = run(ggscope, ["record", "-q", "-o", directory, "--", "unshare", "-m", "sh", "-c", `mount -t tmpfs none /proc; exec ${quoted(generate("-n", "2", "--no-repack"))}`]);
+    assert.equal(status, 0, stderr);
+    assert.match(stderr, /^ggscope: cannot read \/proc\/self\/maps [^\n]+ is not seen/m);
+    assert.match(run(ggscope, ["check", directory]).stdout, /^warning +mappings +\d+ bytes of mapped files count as buffers/m);
 });
 
 // ---- files that are not what they seem ----

@@ -1,7 +1,7 @@
 // ggscope gguf: every byte of every file, against the engine's own reader and on files that are wrong.
 import { test } from "node:test";
 import assert from "node:assert/strict";
-import { existsSync, mkdirSync, openSync, closeSync, readdirSync, readFileSync, statSync, writeFileSync } from "node:fs";
+import { copyFileSync, existsSync, mkdirSync, openSync, closeSync, readdirSync, readFileSync, statSync, writeFileSync } from "node:fs";
 import { basename, dirname, join } from "node:path";
 import { build, engine, ggscope, model, output, run, scratch, vocabularies } from "../lib.mjs";
 import { gguf } from "../gguf-builder.mjs";
@@ -276,4 +276,39 @@ test("--summary leaves out the tensors and keeps the totals", () => {
     assert.match(text, /^Token Embeddings /m);
     assert.match(text, /^every byte accounted for: /m);
     for (const other of ["--json", "--csv", "--kv", "--experts"]) assert.equal(run(ggscope, ["gguf", "--summary", other, model("tiny")]).status, 2, other);
+});
+
+// Metadata is read, not mapped: a file that shrinks under us is a short read, never a signal.
+test("a file that is cut while it is read: a sentence, at every read", () => {
+    const file = scratch("cut.gguf"), library = scratch("cut.so");
+    writeFileSync(scratch("cut.c"), `
+#define _GNU_SOURCE
+#include <dlfcn.h>
+#include <stdlib.h>
+#include <unistd.h>
+ssize_t pread64(int fd, void * to, size_t size, off_t offset) {
+    static int n;
+    static ssize_t (*real)(int, void *, size_t, off_t);
+    if (real == NULL) real = (ssize_t (*)(int, void *, size_t, off_t)) dlsym(RTLD_NEXT, "pread64");
+    if (++n == atoi(getenv("CUT_AT")) && truncate(getenv("CUT_FILE"), atoi(getenv("CUT_TO"))) != 0) abort();
+    return real(fd, to, size, offset);
+}
+ssize_t pread(int fd, void * to, size_t size, off_t offset) { return pread64(fd, to, size, offset); }
+`);
+    output("gcc", ["-shared", "-fPIC", "-o", library, scratch("cut.c")]);
+    let cut = 0;
+    for (let at = 1; at <= 3; at++) {
+        for (const to of [0, 20, 1000]) {
+            for (const words of [[], ["--json"], ["--kv"], ["--csv"]]) {
+                copyFileSync(model("tiny"), file);
+                const { status, signal, stderr } = run(ggscope, ["gguf", ...words, file], { env: { ...process.env, LD_PRELOAD: library, CUT_AT: String(at), CUT_FILE: file, CUT_TO: String(to) } });
+                assert.equal(signal, null, `${words} cut to ${to} at read ${at}`);
+                if (statSync(file).size !== to) continue; // it had read everything by then
+                assert.equal(status, 1, `${words} cut to ${to} at read ${at}`);
+                assert.match(stderr, /^ggscope: [^\n]+\n$/);
+                cut++;
+            }
+        }
+    }
+    assert.ok(cut >= 12, `${cut} files were cut`);
 });

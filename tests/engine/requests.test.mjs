@@ -105,6 +105,18 @@ test("cells over time: what is in use lies within what attention goes over", () 
     assert.match(output(ggscope, ["requests", "--cells", directory]), /context +at +token +cells +sequences +attended +in use/);
 });
 
+test("batches: what decodes were made of adds up to what requests fed", () => {
+    for (const pattern of ["slots", "draft"]) {
+        const { directory, truth } = run(pattern), { batches, contexts } = answer(directory, "--batches");
+        assert.equal(sum(batches.filter((b) => b.context === 0), "prompt_tokens"), sum(truth.filter((r) => r.context === 0), "prompt"));
+        assert.equal(Math.max(...batches.map((b) => b.requests)), pattern === "slots" ? 4 : 2);
+        assert.equal(sum(batches.filter((b) => b.context === 0), "verify_tokens") > 0, pattern === "draft");
+        assert.deepEqual([...new Set(batches.map((b) => b.context))], contexts.map((context) => context.context));
+    }
+    const text = output(ggscope, ["requests", "--batches", run("slots").directory]);
+    assert.match(text, /context +from +to +decodes +prompt +generate +verify +requests/);
+});
+
 test("costs are shared by tokens, and add up to those of the steps", () => {
     const { directory } = run("slots"), { requests } = answer(directory, "--costs"), all = stats(directory);
     for (const key of ["op_ns", "bytes_read", "bytes_written", "bytes_disk"]) {

@@ -490,6 +490,29 @@ test("a trace that shrinks while it is read: no signal, a warning, and what is l
     await stop(server_);
 });
 
+test("a damaged trace is refused, and with --damaged shown as far as it is intact, with a word about it", async () => {
+    const here = scratch("damaged-chunk"), trace = join(here, "trace.ggs");
+    cpSync(moe, here, { recursive: true });
+    const bytes = readFileSync(trace);
+    let end = 0;
+    for (let at = 64; bytes.toString("latin1", at, at + 4) === "ROWS"; at = (end + 7) & ~7) {
+        end = at + 96 + Number(bytes.readBigUInt64LE(at + 8));
+        if (bytes.readUInt32LE(at + 4) === 17) break; // op runs, the largest table
+    }
+    bytes[end - 1] ^= 1;
+    writeFileSync(trace, bytes);
+    const strict = await serve(here);
+    const refusals = await Promise.all(["summary", "stats", "log?from=0"].map((path) => get(strict, `/api/x/0/${path}`)));
+    assert.ok(refusals.some(({ status }) => status === 409), "refused where it is read");
+    await stop(strict);
+    const patient = await serve("--damaged", here);
+    assert.match((await ask(patient, "/api/x/0/summary")).warning, /^1 damaged chunk is left out/);
+    const some = await ask(patient, "/api/x/0/stats");
+    assert.equal(some.partial, true);
+    assert.ok(some.ops < stats(moe).ops, `${some.ops} ops`);
+    await stop(patient);
+});
+
 // ---- while it is recorded ----
 
 test("a recording that goes on is seen growing, and nothing is written into its directory", async () => {

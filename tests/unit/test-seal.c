@@ -636,6 +636,25 @@ static void device_run(uint64_t run, bool replayed, bool lost) {
                                                        .begin_ns = ran ? start + 2000 + 1000 * node : 0,
                                                        .end_ns   = ran ? start + 2900 + 1000 * node : 0};
     }
+    struct {
+        struct ggs_journal_kernels head;
+        struct ggs_journal_kernel  rows[2];
+        char                       names[16];
+    } kernels = {.head  = {.run = run, .count = 2},
+                 .rows  = {{.node     = 1,
+                            .queue    = 40,
+                            .begin_ns = start + 3000,
+                            .end_ns   = start + 3400,
+                            .grid     = {2, 3, 4},
+                            .block    = {32, 1, 1}},
+                           {.node     = GGS_DEVICE_NO_NODE,
+                            .queue    = 40,
+                            .begin_ns = start + 9000,
+                            .end_ns   = start + 9100,
+                            .bytes    = 77,
+                            .name     = 9}},
+                 .names = "multiply\0copy"};
+    if (!replayed) fixture_record(&f, GGS_JOURNAL_KERNELS, &kernels, sizeof(kernels), NULL);
     fixture_record(&f, GGS_JOURNAL_DEVICE_RUN, &record, sizeof(record.head) + record.head.ops * sizeof(record.ops[0]),
                    NULL);
 }
@@ -670,6 +689,16 @@ static void test_device_runs(void ** state) {
     assert_true(ops[1].submit_ns >= runs[0].begin_ns && ops[1].submit_ns < ops[1].begin_ns);
     assert_int_equal(ops[6].absorbed, 1); // the same of the replay
     assert_int_equal(ops[1].flags, GGS_OP_RUN_ENDED | GGS_OP_RUN_FUSED);
+    struct ggs_kernel * kernels = READ(reader, GGS_TABLE_KERNELS, ggs_kernel, &n);
+    assert_int_equal(n, 2);
+    assert_string_equal(ggs_reader_string(reader, kernels[0].name), "multiply");
+    assert_int_equal(kernels[0].duration_ns, 400);
+    assert_int_equal(kernels[0].grid_x * 100 + kernels[0].grid_y * 10 + kernels[0].grid_z, 234);
+    assert_int_equal(kernels[0].block_x, 32);
+    assert_string_equal(ggs_reader_string(reader, kernels[1].name), "copy");
+    assert_int_equal(kernels[1].bytes, 77);
+    assert_int_equal(kernels[1].nodes, 0); // work of the run that belongs to no node
+    free(kernels);
     struct ggs_lane * lanes = READ(reader, GGS_TABLE_LANES, ggs_lane, &n);
     assert_int_equal(n, 1);
     assert_int_equal(lanes[0].kind, GGS_LANE_QUEUE);

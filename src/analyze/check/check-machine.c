@@ -1,4 +1,5 @@
 #include <inttypes.h>
+#include <string.h>
 
 #include "analyze/check/check.h"
 #include "analyze/machine/prove.h"
@@ -110,4 +111,18 @@ void ggs_check_pages(struct ggs_checks * checks, struct ggs_trace * trace) {
                        proof.total.touched, 100 * ggs_proof_precision(&proof.total));
     }
     ggs_proof_release(&proof);
+}
+
+// Engines name the type of a buffer that is a file's mapping so; without the list of mappings its bytes would count as copied.
+void ggs_check_mappings(struct ggs_checks * checks, struct ggs_trace * trace) {
+    uint64_t bytes = 0;
+    for (uint64_t i = 0; i < trace->n_buffers; i++) {
+        const struct ggs_buffer * buffer = &trace->buffers[i];
+        const char *              type   = ggs_reader_string(trace->reader, buffer->type);
+        if (type != NULL && strstr(type, "_Mapped") != NULL && buffer->file == 0) bytes += buffer->size;
+    }
+    if (bytes > 0)
+        ggs_checks_add(checks, "mappings", GGS_CHECK_WARNING,
+                       "%" PRIu64 " bytes of mapped files count as buffers: which file they lie in was not seen",
+                       bytes);
 }

@@ -415,6 +415,7 @@ int ggs_checks_run(struct ggs_checks * checks, const char * directory, struct gg
     ggs_check_faults(checks, &trace);
     ggs_check_requests(checks, &trace);
     ggs_check_pages(checks, &trace);
+    ggs_check_mappings(checks, &trace);
     for (uint64_t i = 0; i < trace.n_files; i++) ggs_gguf_free(c.gguf[i]);
     free(c.gguf);
     ggs_trace_close(&trace);

@@ -37,6 +37,7 @@ __attribute__((format(printf, 4, 5))) void ggs_checks_add(struct ggs_checks * ch
 void ggs_check_faults(struct ggs_checks * checks, struct ggs_trace * trace);
 void ggs_check_requests(struct ggs_checks * checks, struct ggs_trace * trace);
 void ggs_check_pages(struct ggs_checks * checks, struct ggs_trace * trace);
+void ggs_check_mappings(struct ggs_checks * checks, struct ggs_trace * trace);
 
 // `directory`: of a sealed experiment, or a trace file. Negative only if it cannot be opened at all.
 int ggs_checks_run(struct ggs_checks * checks, const char * directory, struct ggs_error * error);

@@ -98,18 +98,31 @@ static int see(void * owner, const struct ggs_request_step * step, struct ggs_er
     return 0;
 }
 
+// Do steps of more than one context have tokens?
+static int several_contexts(struct ggs_trace * trace, bool * several, struct ggs_error * error) {
+    struct ggs_cursor * cursor = NULL;
+    struct ggs_step     step;
+    uint64_t            first  = UINT64_MAX;
+    int                 status = ggs_cursor_open(&cursor, trace->reader, GGS_TABLE_STEPS, error);
+    *several                   = false;
+    while (status >= 0 && !*several && (status = ggs_cursor_next(cursor, &step, error)) > 0) {
+        if (step.step < 0) continue;
+        *several = first != UINT64_MAX && step.context != first;
+        first    = step.context;
+    }
+    ggs_cursor_close(cursor);
+    return status < 0 ? status : 0;
+}
+
 int ggs_shares_compute(struct ggs_groups * groups, struct ggs_trace * trace, enum ggs_by by,
                        const struct ggs_totals_range * range, struct ggs_error * error) {
     struct ggs_step_costs      costs;
-    struct sharing             sharing = {.groups   = groups,
-                                          .trace    = trace,
-                                          .costs    = &costs,
-                                          .by       = by,
-                                          .contexts = ggs_reader_rows(trace->reader, GGS_TABLE_CONTEXTS) > 1};
+    struct sharing             sharing = {.groups = groups, .trace = trace, .costs = &costs, .by = by};
     struct ggs_request_visitor visitor = {.see = see, .owner = &sharing};
     *groups                            = (struct ggs_groups){.names = ggs_names_new(), .has_bytes = true};
     if (groups->names == NULL) return ggs_fail_memory(error);
-    int status = ggs_step_costs_compute(&costs, trace, range, error);
+    int status = several_contexts(trace, &sharing.contexts, error);
+    if (status == 0) status = ggs_step_costs_compute(&costs, trace, range, error);
     if (status == 0) {
         status = ggs_requests_walk(trace, &visitor, error);
         ggs_step_costs_release(&costs);

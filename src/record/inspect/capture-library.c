@@ -10,7 +10,7 @@
 
 static int own_folder(char folder[PATH_MAX], struct ggs_error * error) {
     ssize_t length = readlink("/proc/self/exe", folder, PATH_MAX - 1);
-    if (length <= 0) return ggs_fail_errno(error, "cannot find out where ggscope itself is");
+    if (length <= 0) return ggs_fail_errno(error, "cannot find out where ggscope itself is (/proc/self/exe)");
     folder[length]        = '\0';
     *strrchr(folder, '/') = '\0';
     return 0;

@@ -28,6 +28,7 @@ int ggs_route_tokens(struct ggs_question * request, struct ggs_error * error);
 int ggs_route_map(struct ggs_question * request, struct ggs_error * error);
 int ggs_route_heat(struct ggs_question * request, struct ggs_error * error);
 int ggs_route_buffers(struct ggs_question * request, struct ggs_error * error);
+int ggs_route_requests(struct ggs_question * request, struct ggs_error * error);
 int ggs_route_occupancy(struct ggs_question * request, struct ggs_error * error);
 int ggs_route_timeline(struct ggs_question * request, struct ggs_error * error);
 int ggs_route_curves(struct ggs_question * request, struct ggs_error * error);

@@ -110,7 +110,7 @@ function tableOf(rows: RowPlan[]): Table {
             const entry = row.entries[unit.entry]!;
             const touched = row.painted.reads(unit);
             return [
-                row.track.place === "disk" ? "DISK" : `BUFFER ${entry.buffer}`,
+                row.track.place === "disk" ? "DISK" : `${entry.device ? `VRAM of ${entry.device},` : "BUFFER"} ${entry.buffer}`,
                 `${entry.name}${unit.expert < 0 ? "" : `[${unit.expert}]`}`,
                 entry.type,
                 entry.layer < 0 ? "" : entry.layer,

@@ -17,7 +17,7 @@ export interface Bytes {
 
 export type TimesAndBytes = Times & Bytes;
 
-export const by = ["op", "layer", "component", "tensor", "thread"] as const;
+export const by = ["op", "layer", "component", "tensor", "thread", "device"] as const;
 export type By = (typeof by)[number];
 
 // A row of any of the tables by something; a thread has no bytes, because they belong to ops.
@@ -48,7 +48,29 @@ export function groupsOf(stats: Stats, kind: By): Group[] {
             return named(stats.by_tensor, (g) => g.name);
         case "thread":
             return named(stats.by_thread, (g) => g.thread);
+        case "device":
+            return named(stats.by_device, (g) => g.device);
     }
+}
+
+export interface Device {
+    name: string;
+    description: string | null;
+    type: string;
+    runs: number;
+    runs_with_op_times: number;
+    queues: number;
+    busy: number | null; // null: some graph runs have no op times
+    to_device: { bytes: number; bytes_timed: number; duration_ns: number };
+    from_device: { bytes: number };
+}
+
+// What the tile of a device says.
+export function deviceNote(device: Device): [string, string] {
+    const known = device.busy === null ? `op times of ${device.runs_with_op_times} of ${plural(device.runs, "graph run")}` : "op times of all graph runs";
+    const rate = device.to_device.duration_ns > 0 ? ` at ${(device.to_device.bytes_timed / device.to_device.duration_ns).toFixed(2)} GB/s` : "";
+    const moved = `${bytes(device.to_device.bytes)} to it${rate}, ${bytes(device.from_device.bytes)} from it`;
+    return [device.busy === null ? "-" : `${(100 * device.busy).toFixed(1)} % busy`, `${known}; ${moved}`];
 }
 
 export interface Totals {
@@ -75,15 +97,18 @@ export interface Totals {
     bytes_read: number;
     bytes_written: number;
     bytes_disk: number;
+    bytes_vram: number;
     bytes_buffer: number;
+    devices: Device[];
     buffers: { count: number; peak_bytes: number };
-    model: { bytes: number; bytes_touched: number };
+    model: { bytes: number; bytes_touched: number; bytes_unknown: number };
 }
 
 export interface Weight {
     name: string;
     bytes: number;
     bytes_touched: number;
+    bytes_unknown: number; // besides: some of them were read, but which was not seen
     reads: number;
     bytes_read: number;
 }
@@ -104,6 +129,7 @@ export interface Stats extends Totals {
     by_component: ({ component: string | null; backend: string | null } & TimesAndBytes)[];
     by_tensor: ({ name: string | null; backend: string | null } & TimesAndBytes)[];
     by_thread: ({ thread: number | null; backend: string | null } & Times)[];
+    by_device: ({ device: string | null; backend: string | null } & TimesAndBytes)[];
     from_trace: number; // files that are gone: of their weights only those that ops used are known
     weights: Weight[];
     pattern: Pattern;
@@ -133,7 +159,7 @@ export const rate = (group: Pick<TimesAndBytes, "bytes_read" | "bytes_written" |
 
 // Of weights with bytes that no op touched, as the terminal says it: those that were never touched, and those touched in part.
 export function coldNote(cold: readonly Weight[]): string {
-    const sum = (list: readonly Weight[]) => bytes(list.reduce((total, w) => total + w.bytes - w.bytes_touched, 0));
+    const sum = (list: readonly Weight[]) => bytes(list.reduce((total, w) => total + w.bytes - w.bytes_touched - w.bytes_unknown, 0));
     const never = cold.filter((w) => w.bytes_touched === 0);
     const partly = cold.filter((w) => w.bytes_touched > 0);
     const parts = [`${sum(never)} in ${plural(never.length, "tensor")} never touched`];
