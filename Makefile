@@ -59,7 +59,9 @@ install: all
 uninstall:
 	@scripts/uninstall
 
-deb: all
+deb:
+	@scripts/bootstrap deb
+	@$(MAKE) --no-print-directory all
 	@cd build && cpack -G DEB --config CPackConfig.cmake >cpack.log || { cat cpack.log; exit 1; }
 	@ls build/ggscope_*.deb
 

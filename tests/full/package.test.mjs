@@ -21,6 +21,7 @@ test("make install puts everything in place, make uninstall takes it back", () =
     assert.match(output(join(there, "usr/bin/ggscope"), ["version"]), new RegExp(`capture +${there}/usr/lib/ggscope/libggscope-capture.so\nengine +${there}/usr/lib/ggscope/engine\n`));
     make("uninstall", `DESTDIR=${there}`);
     assert.deepEqual(files(there), []);
+    assert.ok(existsSync(there) && !existsSync(join(there, "usr/share/ggscope")) && existsSync(join(there, "usr/share")), "folders of our own go, others stay");
 });
 
 test("the package installs with apt on a clean Debian 12, records, and goes without a trace", (t) => {
