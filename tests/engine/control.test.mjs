@@ -15,7 +15,10 @@ const stats = (directory) => JSON.parse(output(ggscope, ["stats", "--json", dire
 const sleep = (ms) => new Promise((resolve) => setTimeout(resolve, ms));
 
 const running = new Set(); // a test that fails leaves none behind
-afterEach(() => running.forEach((child) => child.kill("SIGTERM")));
+afterEach(() => Promise.all([...running].map((child) => new Promise((resolve) => {
+    child.on("exit", resolve);
+    child.kill("SIGTERM");
+}))));
 
 // A program that computes a small graph every 2 ms, recorded. `until(text)` waits until so much is on its stdout.
 function start(options, command = [pictures, "run", "-n", "100000", "-s", "2000", "-t", "1"]) {
@@ -293,4 +296,5 @@ test("top on a terminal: q and Ctrl-C leave it as it was; it follows the window'
     const status = await new Promise((resolve) => last.on("exit", resolve));
     assert.equal(status, 0);
     assert.match(text, /\x1b\[\?1049l[^]*the recording has ended/);
+    await at.ended; // sealed, before its directory goes
 });
