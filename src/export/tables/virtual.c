@@ -311,8 +311,8 @@ static int filter(sqlite3_vtab_cursor * base, int number, const char * plan, int
     struct cursor *    cursor = (struct cursor *) base;
     struct table *     table  = table_of(cursor);
     unsigned long long columns;
-    int                rest = 0;
-    int64_t            keys[GGS_FIELDS_MOST];
+    int                rest                  = 0;
+    int64_t            keys[GGS_FIELDS_MOST] = {0};
     stop_scan(cursor);
     if (sscanf(plan + 2, "%llx %n", &columns, &rest) != 1) return SQLITE_ERROR;
     cursor->columns = columns == 0 ? 1 : columns;
