@@ -1,18 +1,21 @@
 # A thin front: CMake does the work (see CMakePresets.json), scripts/ the set-up.
 #   make            build into build/bin/
-#   make demo       set-up, build, a synthetic model, the main job on it
+#   make demo       set-up, build, a synthetic model, the main job on it; ENGINE=vulkan on a Vulkan device
 #   make test       a build with -Werror, unit and golden tests with sanitizers, every test; ends with one line "N passed, N failed"
 #   make test-full  also what takes long (ten minutes of fuzzing, other engines, all attacks)
 #   make test-matrix   of those only the stock releases of llama.cpp, old and new
+#   make test-cuda  ops and kernels on an NVIDIA GPU; says why where that is not possible
 #   make check      format, tidy, cppcheck, gcc and clang with -Werror, ASan+UBSan tests, fuzz smoke
 #   make bench      measurements, each as a ratio
-#   make install PREFIX=/usr/local [DESTDIR=]
+#   make install PREFIX=/usr/local [DESTDIR=]      make uninstall [DESTDIR=] takes back what the last install put there
+#   make deb        a Debian package in build/     make dist    a source archive in build/ that builds without a repository
 # GGSCOPE_ENGINE=DIR in the environment (or on the command line) builds for another llama.cpp.
 
 PREFIX ?= /usr/local
+VERSION := $(shell awk '/^project/ { print $$3 }' CMakeLists.txt)
 export GGSCOPE_ENGINE
 
-.PHONY: all demo test test-full test-matrix check bench install clean format
+.PHONY: all demo test test-full test-matrix test-cuda check bench install uninstall deb dist clean format
 
 all:
 	@scripts/bootstrap build
@@ -20,7 +23,7 @@ all:
 	@cmake --build --preset release $(if $(VERBOSE),--verbose,-- --quiet)
 
 demo: all
-	@scripts/demo
+	@scripts/demo $(ENGINE)
 
 test:
 	@scripts/bootstrap test
@@ -38,6 +41,11 @@ test-matrix:
 	@$(MAKE) --no-print-directory all
 	@tests/run --full full/matrix
 
+test-cuda:
+	@scripts/bootstrap test
+	@$(MAKE) --no-print-directory all
+	@tests/run --cuda
+
 check:
 	@scripts/bootstrap check
 	@scripts/check
@@ -47,6 +55,17 @@ bench: all
 
 install: all
 	@cmake --install build --prefix '$(PREFIX)'
+
+uninstall:
+	@scripts/uninstall
+
+deb: all
+	@cd build && cpack -G DEB --config CPackConfig.cmake >cpack.log || { cat cpack.log; exit 1; }
+	@ls build/ggscope_*.deb
+
+dist:
+	@git archive --format=tar.gz --prefix=ggscope-$(VERSION)/ -o build/ggscope-$(VERSION).tar.gz HEAD
+	@ls build/ggscope-$(VERSION).tar.gz
 
 format:
 	@git ls-files '*.c' '*.h' | xargs clang-format -i

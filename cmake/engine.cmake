@@ -7,6 +7,9 @@ include(CheckCSourceCompiles)
 
 set(GGSCOPE_ENGINE_SOURCE ${PROJECT_SOURCE_DIR}/build/engine/source)
 set(stock ${PROJECT_SOURCE_DIR}/engine/node_modules/@node-llama-cpp/linux-x64/bins/linux-x64)
+if(GGSCOPE_CROSS_ROOT)
+    set(stock ${GGSCOPE_CROSS_ROOT}/engine/package/bins/linux-arm64)
+endif()
 
 if(GGSCOPE_ENGINE)
     get_filename_component(given "${GGSCOPE_ENGINE}" ABSOLUTE BASE_DIR ${PROJECT_SOURCE_DIR})
@@ -100,6 +103,8 @@ function(ggscope_engine_has name body)
     endif()
 endfunction()
 ggscope_engine_has(HAVE_LLAMA_LOAD_MODE "struct llama_model_params p; p.load_mode = LLAMA_LOAD_MODE_MMAP; return (int) p.load_mode;")
+ggscope_engine_has(HAVE_LLAMA_FLASH_ATTN_TYPE "struct llama_context_params p; p.flash_attn_type = LLAMA_FLASH_ATTN_TYPE_AUTO; return (int) p.flash_attn_type;")
+ggscope_engine_has(HAVE_LLAMA_TENSOR_OVERRIDES "struct llama_model_params p; p.tensor_buft_overrides = 0; return p.tensor_buft_overrides != 0;")
 ggscope_engine_has(HAVE_LLAMA_USE_EXTRA_BUFTS "struct llama_model_params p; p.use_extra_bufts = 0; return p.use_extra_bufts;")
 # Tensor types that are younger than the oldest release get the numbers that GGUF files have for them; the running
 # library is asked for the type's name before one is used.

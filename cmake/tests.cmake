@@ -56,9 +56,13 @@ if(EXISTS ${PROJECT_SOURCE_DIR}/tests/engine/gguf-oracle.c)
 endif()
 
 add_executable(bench-recorder tests/bench/bench-recorder.c src/capture/cpu/ops.c src/capture/slots.c src/capture/losses.c
-               src/capture/segment.c src/base/ticks.c tests/unit/no-sandbox.c)
+               src/capture/segment.c src/capture/window.c src/base/ticks.c tests/unit/no-sandbox.c)
 target_compile_options(bench-recorder PRIVATE -O3 -ftls-model=initial-exec)
 set_target_properties(bench-recorder PROPERTIES RUNTIME_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/tests)
+add_executable(bench-vulkan tests/bench/bench-vulkan.c src/capture/device/device.c src/capture/device/hooks.c
+               src/capture/device/vulkan.c src/base/ticks.c)
+target_compile_options(bench-vulkan PRIVATE -O3 -ftls-model=initial-exec)
+set_target_properties(bench-vulkan PROPERTIES RUNTIME_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/tests)
 
 # ggscope prove with one prediction that is off by a page: a test sees that it is caught.
 add_executable(prove-shifted src/analyze/machine/prove.c)
@@ -84,7 +88,9 @@ if(NOT GGSCOPE_ENGINE)
         target_include_directories(${name} SYSTEM PRIVATE ${GGSCOPE_ENGINE_INCLUDES})
         file(GLOB libraries ${GGSCOPE_ENGINE_LIBRARY_DIR}/libggml.* ${GGSCOPE_ENGINE_LIBRARY_DIR}/libggml-base.*)
         if(name STREQUAL diffusion-host)
-            list(APPEND libraries ${GGSCOPE_ENGINE_LIBRARY_DIR}/libggml-cpu-x64.so)
+            file(GLOB plain ${GGSCOPE_ENGINE_LIBRARY_DIR}/libggml-cpu-x64.so ${GGSCOPE_ENGINE_LIBRARY_DIR}/libggml-cpu-armv8.0*.so)
+            list(GET plain 0 plain)
+            list(APPEND libraries ${plain})
         endif()
         target_link_libraries(${name} PRIVATE ${libraries})
         target_link_options(${name} PRIVATE -Wl,--unresolved-symbols=ignore-in-shared-libs)

@@ -100,7 +100,8 @@ enum ggs_trace_table {
     GGS_TABLE_LANES          = 31, // struct ggs_lane; row number = lane - 1
     GGS_TABLE_KERNELS        = 32, // struct ggs_kernel, by run
     GGS_TABLE_MEMORY_CHANGES = 33, // struct ggs_memory_change, in order of time
-    GGS_TABLE_COUNT          = 34,
+    GGS_TABLE_WINDOWS        = 34, // struct ggs_window, in order of time
+    GGS_TABLE_COUNT          = 35,
 };
 
 enum ggs_column_type {
@@ -573,6 +574,24 @@ struct ggs_kernel {
     uint64_t bytes;                     // of a copy or set, 0 for a kernel
     uint64_t grid_x, grid_y, grid_z;    // blocks of a kernel, 0 for a copy or set
     uint64_t block_x, block_y, block_z; // threads of a block
+};
+
+// ---- when it was recorded ----
+
+enum ggs_window_kind {
+    GGS_WINDOW_RECORDED = 1, // graph runs that began in it are in the trace
+    GGS_WINDOW_MARK     = 2, // a moment that somebody named
+    GGS_WINDOW_COUNT    = 3,
+};
+
+// Where there are rows, recording was paused: what happened outside of the windows is not in the trace. Without any, all of it is.
+struct ggs_window {
+    uint64_t window; // from 1, marks included
+    uint64_t kind;   // enum ggs_window_kind
+    int64_t  begin_ns;
+    int64_t  end_ns; // -1: it was open to the end
+    uint64_t text;   // string: of a mark
+    uint64_t process;
 };
 
 // ---- what the machine did ----

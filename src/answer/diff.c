@@ -105,8 +105,8 @@ static void put_change(struct ggs_json * json, const struct ggs_diff_item * item
     ggs_json_end(json);
 }
 
-void ggs_diff_write(struct ggs_json * json, const struct ggs_trace * a, const struct ggs_trace * b,
-                    const struct ggs_diff * diff) {
+void ggs_diff_members(struct ggs_json * json, const struct ggs_trace * a, const struct ggs_trace * b,
+                      const struct ggs_diff * diff) {
     static const struct ggs_field fields[] = {GGS_FIELD(struct ggs_diff, tokens, "tokens"),
                                               GGS_FIELD(struct ggs_diff, tokens_only_a, "tokens_only_a"),
                                               GGS_FIELD(struct ggs_diff, tokens_only_b, "tokens_only_b"),
@@ -119,7 +119,6 @@ void ggs_diff_write(struct ggs_json * json, const struct ggs_trace * a, const st
                                               GGS_FIELD(struct ggs_diff, choices_differ, "expert_ops_differ"),
                                               GGS_FIELD(struct ggs_diff, shift, "shift"),
                                               {0}};
-    ggs_json_object(json, NULL);
     ggs_json_array_inline(json, "experiment_ids");
     put_id(json, a);
     put_id(json, b);
@@ -136,5 +135,11 @@ void ggs_diff_write(struct ggs_json * json, const struct ggs_trace * a, const st
     ggs_json_array(json, "changes");
     for (uint64_t i = 0; i < diff->n_items; i++) put_change(json, &diff->items[i]);
     ggs_json_end(json);
+}
+
+void ggs_diff_write(struct ggs_json * json, const struct ggs_trace * a, const struct ggs_trace * b,
+                    const struct ggs_diff * diff) {
+    ggs_json_object(json, NULL);
+    ggs_diff_members(json, a, b, diff);
     ggs_json_end(json);
 }

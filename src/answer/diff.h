@@ -9,3 +9,6 @@ const char * ggs_verdict_word(enum ggs_verdict verdict);
 
 void ggs_diff_write(struct ggs_json * json, const struct ggs_trace * a, const struct ggs_trace * b,
                     const struct ggs_diff * diff);
+// The same without the braces, for an object that has more.
+void ggs_diff_members(struct ggs_json * json, const struct ggs_trace * a, const struct ggs_trace * b,
+                      const struct ggs_diff * diff);

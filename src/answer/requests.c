@@ -50,17 +50,54 @@ static const struct ggs_field contexts[] = {
     CONTEXT(sequences_peak),  {0},
 };
 
-void ggs_requests_write(struct ggs_json * json, const struct ggs_trace * trace, const struct ggs_requests * requests) {
+#define USE(member) GGS_FIELD(struct ggs_cell_use, member, #member)
+
+static const struct ggs_field uses[] = {
+    USE(time_ns),   GGS_FIELD_OR_NULL(struct ggs_cell_use, token, "token"),       USE(context), USE(cells),
+    USE(sequences), GGS_FIELD_OR_NULL(struct ggs_cell_use, attended, "attended"), {0},
+};
+
+#define BATCH(member) GGS_FIELD(struct ggs_composition, member, #member)
+
+static const struct ggs_field batches[] = {
+    BATCH(begin_ns),      BATCH(end_ns),          BATCH(token),         BATCH(context),  BATCH(decodes),
+    BATCH(prompt_tokens), BATCH(generate_tokens), BATCH(verify_tokens), BATCH(requests), {0},
+};
+
+int ggs_requests_answer_compute(struct ggs_requests_answer * answer, struct ggs_trace * trace,
+                                const struct ggs_requests_options * options, struct ggs_error * error) {
+    *answer    = (struct ggs_requests_answer){.trace = trace, .options = *options};
+    int status = ggs_requests_list(&answer->list, trace, options->costs, error);
+    if (status == 0 && options->cells) status = ggs_cell_uses_compute(&answer->cells, trace, options->most, error);
+    if (status == 0 && options->batches)
+        status = ggs_compositions_compute(&answer->batches, trace, options->most, error);
+    if (status < 0) ggs_requests_answer_release(answer);
+    return status;
+}
+
+void ggs_requests_answer_release(struct ggs_requests_answer * answer) {
+    ggs_requests_release(&answer->list);
+    ggs_cell_uses_release(&answer->cells);
+    ggs_compositions_release(&answer->batches);
+}
+
+void ggs_requests_answer_write(struct ggs_json * json, const struct ggs_requests_answer * answer) {
+    const struct ggs_requests * list = &answer->list;
     ggs_json_object(json, NULL);
-    ggs_answer_experiment(json, trace);
+    ggs_answer_experiment(json, answer->trace);
     ggs_json_array(json, "requests");
-    for (uint64_t i = 0; i < requests->n; i++) {
+    for (uint64_t i = 0; i < list->n; i++) {
         ggs_json_object(json, NULL);
-        ggs_fields_members(json, fields, &requests->request[i]);
-        if (requests->has_costs) ggs_fields_object(json, "estimated", costs, &requests->request[i]);
+        ggs_fields_members(json, fields, &list->request[i]);
+        if (list->has_costs) ggs_fields_object(json, "estimated", costs, &list->request[i]);
         ggs_json_end(json);
     }
     ggs_json_end(json);
-    ggs_fields_rows(json, "contexts", contexts, requests->context, sizeof(*requests->context), requests->n_contexts);
+    ggs_fields_rows(json, "contexts", contexts, list->context, sizeof(*list->context), list->n_contexts);
+    if (answer->options.cells)
+        ggs_fields_rows(json, "cells", uses, answer->cells.use, sizeof(*answer->cells.use), answer->cells.n);
+    if (answer->options.batches)
+        ggs_fields_rows(json, "batches", batches, answer->batches.batch, sizeof(*answer->batches.batch),
+                        answer->batches.n);
     ggs_json_end(json);
 }

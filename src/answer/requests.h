@@ -1,7 +1,27 @@
-// ggscope requests --json, /api/x/N/requests
+// ggscope requests --json, /api/x/N/requests: docs/schemas/requests.schema.json.
 #pragma once
 
+#include "analyze/requests/batches.h"
+#include "analyze/requests/cells.h"
 #include "analyze/requests/requests.h"
 #include "base/json.h"
 
-void ggs_requests_write(struct ggs_json * json, const struct ggs_trace * trace, const struct ggs_requests * requests);
+enum { GGS_MOMENTS_MOST = 512 }; // of an answer in JSON
+
+struct ggs_requests_options {
+    bool     costs, cells, batches; // what is wanted beside the requests
+    uint64_t most;                  // moments of cells and batches
+};
+
+struct ggs_requests_answer {
+    const struct ggs_trace *    trace; // borrowed
+    struct ggs_requests_options options;
+    struct ggs_requests         list;
+    struct ggs_cell_uses        cells;
+    struct ggs_compositions     batches;
+};
+
+int  ggs_requests_answer_compute(struct ggs_requests_answer * answer, struct ggs_trace * trace,
+                                 const struct ggs_requests_options * options, struct ggs_error * error);
+void ggs_requests_answer_write(struct ggs_json * json, const struct ggs_requests_answer * answer);
+void ggs_requests_answer_release(struct ggs_requests_answer * answer);

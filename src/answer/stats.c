@@ -8,15 +8,27 @@
 
 #include "analyze/ops/kernels.h"
 #include "analyze/ops/probe.h"
+#include "analyze/requests/shares.h"
+#include "analyze/walk/times.h"
 #include "analyze/walk/words.h"
 #include "answer/answer.h"
+#include "answer/windows.h"
 #include "base/error.h"
 #include "base/file.h"
 #include "base/json-read.h"
 
 static const char * const by_names[GGS_BY_COUNT] = {
-    [GGS_BY_OP] = "op",         [GGS_BY_LAYER] = "layer", [GGS_BY_COMPONENT] = "component", [GGS_BY_TENSOR] = "tensor",
-    [GGS_BY_THREAD] = "thread", [GGS_BY_TOKEN] = "token", [GGS_BY_DEVICE] = "device",       [GGS_BY_KERNEL] = "kernel",
+    [GGS_BY_OP]        = "op",
+    [GGS_BY_LAYER]     = "layer",
+    [GGS_BY_COMPONENT] = "component",
+    [GGS_BY_TENSOR]    = "tensor",
+    [GGS_BY_THREAD]    = "thread",
+    [GGS_BY_TOKEN]     = "token",
+    [GGS_BY_DEVICE]    = "device",
+    [GGS_BY_CONTEXT]   = "context",
+    [GGS_BY_REQUEST]   = "request",
+    [GGS_BY_SEQUENCE]  = "sequence",
+    [GGS_BY_KERNEL]    = "kernel",
 };
 
 const char * ggs_stats_by_name(enum ggs_by by) {
@@ -110,8 +122,9 @@ static int compute_groups(struct ggs_stats * stats, const struct ggs_totals_rang
     unsigned          n      = 0;
     int               status = copy_by_op(&stats->groups[GGS_BY_OP], &stats->totals, error);
     for (unsigned i = 0; i < GGS_BY_COUNT; i++) {
-        if ((stats->by >> i & 1) != 0 && i != GGS_BY_OP && i != GGS_BY_THREAD && i != GGS_BY_KERNEL)
-            by[n++] = (enum ggs_by) i;
+        bool own =
+            i == GGS_BY_OP || i == GGS_BY_THREAD || i == GGS_BY_KERNEL || i == GGS_BY_REQUEST || i == GGS_BY_SEQUENCE;
+        if ((stats->by >> i & 1) != 0 && !own) by[n++] = (enum ggs_by) i;
     }
     if (status == 0 && n > 0) {
         status = ggs_groups_compute_several(groups, by, n, stats->trace, range, error);
@@ -121,6 +134,9 @@ static int compute_groups(struct ggs_stats * stats, const struct ggs_totals_rang
         status = ggs_groups_compute(&stats->groups[GGS_BY_THREAD], stats->trace, GGS_BY_THREAD, range, error);
     if (status == 0 && (stats->by >> GGS_BY_KERNEL & 1) != 0)
         status = ggs_groups_of_kernels(&stats->groups[GGS_BY_KERNEL], stats->trace, range, error);
+    for (unsigned i = GGS_BY_REQUEST; status == 0 && i <= GGS_BY_SEQUENCE; i++)
+        if ((stats->by >> i & 1) != 0)
+            status = ggs_shares_compute(&stats->groups[i], stats->trace, (enum ggs_by) i, range, error);
     return status;
 }
 
@@ -135,6 +151,7 @@ int ggs_stats_compute(struct ggs_stats * stats, struct ggs_trace * trace, const 
     if (status == 0) status = ggs_weights_list(&stats->weights, trace, &stats->totals, error);
     if (status == 0) status = ggs_fault_totals_compute(&stats->faults, trace, range, error);
     if (status == 0) status = ggs_request_totals_compute(&stats->requests, trace, range, error);
+    if (status == 0) status = ggs_windows_read(&stats->windows, trace, error);
     if (status == 0) status = ggs_loading_compute(&stats->loading, trace, error);
     if (status == 0) status = ggs_resident_list(&stats->resident, trace, &stats->totals, error);
     if (status < 0) {
@@ -147,6 +164,7 @@ int ggs_stats_compute(struct ggs_stats * stats, struct ggs_trace * trace, const 
 }
 
 void ggs_stats_release(struct ggs_stats * stats) {
+    ggs_windows_release(&stats->windows);
     ggs_request_totals_release(&stats->requests);
     ggs_fault_totals_release(&stats->faults);
     ggs_resident_release(&stats->resident);
@@ -162,6 +180,7 @@ static void write_totals(struct ggs_json * json, const struct ggs_totals * t) {
     static const struct ggs_field counts[] = {
         GGS_FIELD(struct ggs_totals, steps, "tokens"),
         GGS_FIELD(struct ggs_totals, warmup_steps, "warmup_steps"),
+        GGS_FIELD(struct ggs_totals, requests, "requests"),
         GGS_FIELD(struct ggs_totals, prompt_tokens, "prompt_tokens"),
         GGS_FIELD(struct ggs_totals, generated_tokens, "generated_tokens"),
         GGS_FIELD(struct ggs_totals, drafted_tokens, "drafted_tokens"),
@@ -236,7 +255,7 @@ static void write_devices(struct ggs_json * json, const struct ggs_stats * stats
         {0},
     };
     const struct ggs_device_list * list  = &stats->totals.devices;
-    double                         width = (double) (list->end_ns - list->begin_ns) / GGS_DEVICE_BINS;
+    double                         width = (double) ggs_time_between(list->begin_ns, list->end_ns) / GGS_DEVICE_BINS;
     ggs_json_array(json, "devices");
     for (uint64_t i = 0; i < list->n; i++) {
         const struct ggs_device_totals * d           = &list->device[i];
@@ -322,6 +341,7 @@ static void write_groups(struct ggs_json * json, enum ggs_by by, const struct gg
         GGS_FIELD(struct ggs_group, disk, "bytes_disk"),
         {0},
     };
+    static const struct ggs_field context[]             = {GGS_FIELD(struct ggs_group, context, "context"), {0}};
     static const struct ggs_field keys[GGS_BY_COUNT][2] = {
         [GGS_BY_OP]        = {GGS_FIELD(struct ggs_group, name, "op")},
         [GGS_BY_LAYER]     = {GGS_FIELD_OR_NULL(struct ggs_group, order, "layer")},
@@ -331,6 +351,9 @@ static void write_groups(struct ggs_json * json, enum ggs_by by, const struct gg
         [GGS_BY_DEVICE]    = {GGS_FIELD(struct ggs_group, name, "device")},
         [GGS_BY_KERNEL]    = {GGS_FIELD(struct ggs_group, name, "kernel")},
         [GGS_BY_TOKEN]     = {GGS_FIELD_OR_NULL(struct ggs_group, order, "token")},
+        [GGS_BY_CONTEXT]   = {GGS_FIELD_OR_NULL(struct ggs_group, order, "context")},
+        [GGS_BY_REQUEST]   = {GGS_FIELD(struct ggs_group, order, "request")},
+        [GGS_BY_SEQUENCE]  = {GGS_FIELD(struct ggs_group, order, "sequence")},
     };
     char key[32];
     snprintf(key, sizeof(key), "by_%s", by_names[by]);
@@ -338,6 +361,8 @@ static void write_groups(struct ggs_json * json, enum ggs_by by, const struct gg
     for (uint64_t i = 0; i < groups->n; i++) {
         ggs_json_object_inline(json, NULL);
         write_key(json, keys[by], &groups->group[i]);
+        if (by == GGS_BY_SEQUENCE) ggs_fields_members(json, context, &groups->group[i]);
+        if (by == GGS_BY_SEQUENCE || by == GGS_BY_REQUEST) ggs_json_bool(json, "estimated", true);
         ggs_fields_members(json, times, &groups->group[i]);
         if (groups->has_bytes) ggs_fields_members(json, bytes, &groups->group[i]);
         ggs_json_end(json);
@@ -365,6 +390,7 @@ void ggs_stats_write(struct ggs_json * json, const struct ggs_stats * stats) {
     ggs_json_object(json, NULL);
     ggs_answer_experiment(json, stats->trace);
     ggs_json_string(json, "step_kind", ggs_word_step(stats->trace));
+    ggs_windows_answer(json, stats->trace, &stats->windows);
     write_totals(json, &stats->totals);
     write_devices(json, stats);
     write_pattern(json, &stats->totals.pattern);

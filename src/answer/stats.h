@@ -9,6 +9,7 @@
 #include "analyze/machine/requests.h"
 #include "analyze/machine/residency.h"
 #include "analyze/ops/groups.h"
+#include "analyze/ops/windows.h"
 #include "analyze/walk/weights.h"
 
 struct ggs_json;
@@ -31,6 +32,7 @@ struct ggs_stats {
     struct ggs_resident_list  resident;
     struct ggs_fault_totals   faults;
     struct ggs_request_totals requests;
+    struct ggs_windows        windows;
     uint64_t                  memory_bytes_per_second; // 0 if it was not probed
 };
 
@@ -39,7 +41,7 @@ int  ggs_stats_compute(struct ggs_stats * stats, struct ggs_trace * trace, const
 void ggs_stats_release(struct ggs_stats * stats); // a zeroed struct is fine
 void ggs_stats_write(struct ggs_json * json, const struct ggs_stats * stats);
 
-// "op", "layer", "component", "tensor", "thread", "token", "device".
+// "op", "layer", "component", "tensor", "thread", "token", "device", "context", "request", "sequence".
 const char * ggs_stats_by_name(enum ggs_by by);
 // "layer,thread" as bits; false if a name is none of them.
 bool ggs_stats_parse_by(const char * text, unsigned * by);

@@ -7,6 +7,7 @@
 #include "analyze/walk/words.h"
 #include "answer/answer.h"
 #include "answer/heat.h"
+#include "answer/windows.h"
 #include "base/error.h"
 #include "base/file.h"
 #include "base/json-read.h"
@@ -261,6 +262,13 @@ static int put_all(struct ggs_json * json, const struct ggs_summary * summary, s
     ggs_json_i64(json, "begin_ns", summary->overview->begin_ns);
     ggs_json_i64(json, "end_ns", summary->overview->end_ns);
     ggs_json_string(json, "step_kind", ggs_word_step(trace));
+    struct ggs_windows windows;
+    struct ggs_trace   borrowed = ggs_trace_borrow(trace);
+    if (status == 0) status = ggs_windows_read(&windows, &borrowed, error);
+    if (status < 0) windows = (struct ggs_windows){0};
+    ggs_windows_answer(json, trace, &windows);
+    ggs_windows_release(&windows);
+    ggs_trace_give_back(&borrowed);
     put_counts(json, summary->overview);
     put_lanes(json, trace, summary->overview);
     ggs_json_array_inline(json, "level_ns");

@@ -96,6 +96,25 @@ bool ggs_parse_i64(const char * string, int64_t minimum, int64_t maximum, int64_
     return true;
 }
 
+bool ggs_parse_time(const char * string, uint64_t * nanoseconds) {
+    static const struct {
+        const char * unit;
+        double       seconds;
+    } units[] = {{"", 1}, {"s", 1}, {"ms", 1e-3}, {"us", 1e-6}, {"m", 60}, {"min", 60}, {"h", 3600}};
+    if (string == NULL || !starts_with_digit(string)) return false;
+    char * end;
+    errno        = 0;
+    double value = strtod(string, &end);
+    for (size_t i = 0; errno == 0 && i < sizeof(units) / sizeof(units[0]); i++) {
+        if (strcmp(end, units[i].unit) != 0) continue;
+        double ns = value * units[i].seconds * 1e9;
+        if (!(ns >= 1 && ns < 1e17)) return false;
+        *nanoseconds = (uint64_t) ns;
+        return true;
+    }
+    return false;
+}
+
 bool ggs_parse_bytes(const char * string, uint64_t * result) {
     if (string == NULL || !starts_with_digit(string)) return false;
     if (ggs_parse_u64(string, 0, UINT64_MAX, result)) return true; // exact, also above 2^53

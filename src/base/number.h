@@ -17,3 +17,5 @@ bool ggs_parse_u64(const char * string, uint64_t minimum, uint64_t maximum, uint
 bool ggs_parse_i64(const char * string, int64_t minimum, int64_t maximum, int64_t * result);
 // "64M", "1.5G", "4096", "16KiB": binary units, an optional "B" or "iB".
 bool ggs_parse_bytes(const char * string, uint64_t * result);
+// "30s", "1.5m", "500ms", "2h": more than nothing, at most some years. A number alone is seconds.
+bool ggs_parse_time(const char * string, uint64_t * nanoseconds);

@@ -28,17 +28,19 @@
 #include "capture/sandbox.h"
 #include "capture/segment.h"
 #include "capture/signals.h"
+#include "capture/window.h"
 #include "trace/spool.h"
 
 int                  ggs_capture_state = GGS_CAPTURE_OFF; // until the constructor has looked at the environment
 struct abi_functions ggs_engine;
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
-static char            output[PATH_MAX - 64]; // the experiment's directory, absolute
-static char            spool[PATH_MAX - 64];  // where segments go
-static bool            spool_given;           // by GGSCOPE_SPOOL
-static bool            follow;                // children are traced too
-static const void *    engine_address;        // for looking functions up
+static char            output[PATH_MAX - 64];      // the experiment's directory, absolute
+static char            spool[PATH_MAX - 64];       // where segments go
+static char            first_spool[PATH_MAX - 64]; // of the first process, if programs are followed
+static bool            spool_given;                // by GGSCOPE_SPOOL
+static bool            follow;                     // children are traced too
+static const void *    engine_address;             // for looking functions up
 
 const char * ggs_capture_spool(void) {
     return spool;
@@ -176,6 +178,7 @@ __attribute__((constructor)) static void constructor(void) {
     } else {
         if (snprintf(spool, sizeof(spool), "%s/spool", output) >= (int) sizeof(spool)) return;
     }
+    memcpy(first_spool, spool, sizeof(spool));
     follow               = getenv("GGSCOPE_FOLLOW") != NULL;
     ggs_prove_wanted     = getenv("GGSCOPE_PROVE") != NULL;
     ggs_residency_wanted = getenv("GGSCOPE_RESIDENCY") != NULL;
@@ -362,6 +365,7 @@ static void start(void) {
         return;
     }
     hold_spool(true);
+    ggs_window_begin(first_spool);
     forget_environment();
     tell_process();
     tell_engine();

@@ -12,9 +12,9 @@
 #include "capture/reads.h"
 #include "capture/residency.h"
 #include "capture/thread.h"
+#include "capture/window.h"
 
-_Thread_local struct ggs_nesting ggs_in;
-static uint64_t                  n_runs; // counted under the journal's lock
+static uint64_t n_runs; // counted under the journal's lock
 
 // Which graph it really is, after a guess.
 static void look_again(const struct abi_graph * graph) {
@@ -34,7 +34,8 @@ void ggs_graph_run_enter(const struct abi_graph * graph, void * backend, const v
     ggs_in.flags   = 0;
     ggs_in.guessed = false;
     if (ggs_prove_wanted) ggs_prove_enter();
-    if (!ggs_capture_wake(caller) || graph == NULL || graph->n_nodes <= 0) return;
+    bool awake = ggs_capture_wake(caller); // finds the window
+    if (!ggs_window_enter() || !awake || graph == NULL || graph->n_nodes <= 0) return;
     if (ggs_engine.graph_n_nodes((void *) graph) != graph->n_nodes ||
         ggs_engine.graph_node((void *) graph, 0) != graph->nodes[0]) {
         ggs_capture_give_up("this ggml's graph is not laid out as expected: the program runs on, recording ends here");
@@ -67,7 +68,10 @@ void ggs_graph_run_enter(const struct abi_graph * graph, void * backend, const v
 void ggs_graph_run_leave(const struct abi_graph * graph, int64_t status) {
     if (--ggs_in.depth > 0) return;
     if (ggs_prove_wanted) ggs_prove_leave();
-    if (ggs_in.run == 0) return; // its end is told though the spool may be full by now
+    if (ggs_in.run == 0) { // its end is told though the spool may be full by now
+        ggs_window_leave();
+        return;
+    }
     struct ggs_journal_run_end end = {.run = ggs_in.run, .status = status, .flags = ggs_in.flags};
     ggs_ticks_pair(&end.ticks, &end.monotonic_ns);
     if (ggs_in.guessed) look_again(graph);
@@ -76,6 +80,7 @@ void ggs_graph_run_leave(const struct abi_graph * graph, int64_t status) {
     ggs_journal_append(GGS_JOURNAL_RUN_END, &piece, 1);
     ggs_in.run = 0;
     if (ggs_in.schedule == 0) ggs_residency_tell(GGS_MOMENT_GRAPH);
+    ggs_window_leave();
 }
 
 void ggs_graph_run_lost(unsigned reason, uint64_t count, uint64_t begin) {

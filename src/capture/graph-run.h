@@ -17,6 +17,8 @@ struct ggs_nesting {
     uint64_t                       schedule, decode;
     unsigned                       transfer_depth;
     unsigned                       alloc_depth;
+    unsigned                       outer;         // of decodes, scheduler calls and graph runs (window.h)
+    bool                           skipped;       // these are not recorded
     unsigned                       memory_depth;  // in functions that change sequences
     const void *                   embeddings_of; // the context of which it was told that its embeddings were taken
 };

@@ -21,6 +21,7 @@
 #include "capture/reads.h"
 #include "capture/residency.h"
 #include "capture/sandbox.h"
+#include "capture/window.h"
 #include "trace/spool.h"
 
 // ---- graph runs ----
@@ -50,7 +51,8 @@ EXPORT int ggml_backend_graph_compute(void * backend, struct abi_graph * graph) 
 }
 
 static void schedule_enter(void * scheduler, const struct abi_graph * graph, const void * caller) {
-    if (ggs_in.schedule != 0 || !ggs_capture_wake(caller)) return;
+    bool awake = ggs_capture_wake(caller);
+    if (!ggs_window_enter() || ggs_in.schedule != 0 || !awake) return;
     struct ggs_journal_number numbers = {{0, (uint64_t) scheduler, ggs_in.decode, (uint64_t) graph->n_nodes}};
     struct ggs_piece          piece   = {&numbers, sizeof(numbers)};
     if (ggs_journal_append_next(GGS_JOURNAL_SCHEDULE, &piece, 1, &numbers.value[0], &n_schedules) == 0)
@@ -58,11 +60,13 @@ static void schedule_enter(void * scheduler, const struct abi_graph * graph, con
 }
 
 static void schedule_leave(bool outermost, int status) {
-    if (!outermost || ggs_in.schedule == 0) return;
-    if (ggs_capture_recording())
-        ggs_journal_numbers(GGS_JOURNAL_SCHEDULE_END, ggs_in.schedule, (uint64_t) (int64_t) status, 0, 0, NULL);
-    ggs_in.schedule = 0;
-    ggs_residency_tell(GGS_MOMENT_GRAPH);
+    if (outermost && ggs_in.schedule != 0) {
+        if (ggs_capture_recording())
+            ggs_journal_numbers(GGS_JOURNAL_SCHEDULE_END, ggs_in.schedule, (uint64_t) (int64_t) status, 0, 0, NULL);
+        ggs_in.schedule = 0;
+        ggs_residency_tell(GGS_MOMENT_GRAPH);
+    }
+    ggs_window_leave();
 }
 
 EXPORT int ggml_backend_sched_graph_compute_async(void * scheduler, struct abi_graph * graph);
@@ -170,9 +174,14 @@ static void tell_transfer(struct ggs_journal_transfer * transfer, const struct a
         ggs_fills_set(transfer->to, (const void *) transfer->from, transfer->bytes);
 }
 
+// Inputs and results outside of windows. What is moved while models are loaded says where weights come from.
+static bool is_unwanted(void) {
+    return ggs_window_is_outside() && __atomic_load_n(&ggs_reads_loading, __ATOMIC_RELAXED) == 0;
+}
+
 // TRANSFER(kind, async, tensor, call): runs `call`, and tells of it if it is the outermost of nested transfers.
 #define TRANSFER(transfer_kind, is_async, tensor_, from_, to_, from_buffer_, to_buffer_, bytes_, call) \
-    if (ggs_in.transfer_depth > 0 || !ggs_capture_wake(CALLER)) {                                      \
+    if (ggs_in.transfer_depth > 0 || !ggs_capture_wake(CALLER) || is_unwanted()) {                     \
         call;                                                                                          \
         return;                                                                                        \
     }                                                                                                  \
@@ -319,11 +328,25 @@ EXPORT void * llama_init_from_model(void * model, union abi_by_value params) {
 
 enum { MORE_SEQUENCES_MAX = 1 << 20 };
 
-static uint64_t tell_decode(void * context, const struct abi_batch * batch, bool encode) {
+// The last position that a context holds of sequence 0: positions that a program leaves to the engine go on from there. -2: not known.
+static int32_t last_position(void * context, const void * caller) {
+    void * (*get_memory)(void *) = (void * (*) (void *) ) ggs_resolve_name("llama_get_memory", caller);
+    int32_t (*last)(void * memory, int32_t) =
+        (int32_t(*)(void *, int32_t)) ggs_resolve_name("llama_memory_seq_pos_max", caller);
+    void * memory = get_memory == NULL || last == NULL ? NULL : get_memory(context);
+    return memory == NULL ? -2 : last(memory, 0);
+}
+
+static uint64_t tell_decode(void * context, const struct abi_batch * batch, bool encode, const void * caller) {
     uint32_t                  n    = batch->n_tokens < 0 ? 0 : (uint32_t) batch->n_tokens;
     struct ggs_journal_decode head = {.context = (uint64_t) context, .tokens = n, .encode = encode};
     head.has = (batch->token != NULL ? 1u : 0) | (batch->pos != NULL ? 2u : 0) | (batch->seq_id != NULL ? 4u : 0) |
                (batch->logits != NULL ? 8u : 0);
+    // What was decoded outside of windows is not in the journal, which positions could go on from.
+    int32_t last = -2;
+    if (batch->pos == NULL && !encode && atomic_load_explicit(&ggs_window_gaps, memory_order_relaxed))
+        last = last_position(context, caller);
+    if (last > -2) head.has |= 2u;
     uint64_t more = 0; // sequences beyond a token's first
     for (uint32_t i = 0; batch->seq_id != NULL && batch->n_seq_id != NULL && i < n; i++)
         if (batch->seq_id[i] != NULL && batch->n_seq_id[i] > 1) more += (uint64_t) batch->n_seq_id[i] - 1;
@@ -345,7 +368,7 @@ static uint64_t tell_decode(void * context, const struct abi_batch * batch, bool
     uint8_t * outputs = (uint8_t *) (numbers + 3 * n);
     for (uint32_t i = 0; i < n; i++) {
         if (batch->token != NULL) tokens[i] = batch->token[i];
-        if (batch->pos != NULL) positions[i] = batch->pos[i];
+        positions[i] = batch->pos != NULL ? batch->pos[i] : last > -2 ? last + 1 + (int32_t) i : 0;
         if (batch->seq_id != NULL && batch->seq_id[i] != NULL && (batch->n_seq_id == NULL || batch->n_seq_id[i] > 0))
             sequences[i] = batch->seq_id[i][0];
         if (batch->logits != NULL) outputs[i] = batch->logits[i] != 0;
@@ -365,11 +388,12 @@ static int decode(int (*real)(void *, union abi_by_value), void * context, union
     if (ggs_in.decode != 0 || !ggs_capture_wake(caller)) return real(context, *batch);
     if (batch->batch.n_tokens == 1) ggs_device_generates();
     ggs_in.embeddings_of = NULL;
-    ggs_in.decode        = tell_decode(context, &batch->batch, encode);
-    int status           = real(context, *batch);
+    if (ggs_window_enter()) ggs_in.decode = tell_decode(context, &batch->batch, encode, caller);
+    int status = real(context, *batch);
     if (ggs_in.decode != 0 && ggs_capture_recording())
         ggs_journal_numbers(GGS_JOURNAL_DECODE_END, ggs_in.decode, (uint64_t) (int64_t) status, 0, 0, NULL);
     ggs_in.decode = 0;
+    ggs_window_leave();
     return status;
 }
 

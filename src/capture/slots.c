@@ -9,6 +9,7 @@
 enum { MOST_COPY = 4 << 20 };
 
 struct ggs_slot         ggs_slots[GGS_SLOTS];
+_Atomic int             ggs_slots_taken;
 static _Atomic uint32_t n_lanes;
 
 // ---- lanes ----
@@ -142,6 +143,7 @@ struct ggs_slot * ggs_slot_open(uint32_t run, const struct abi_graph * nodes, co
     }
     atomic_store_explicit(&slot->pool, pool, memory_order_relaxed);
     atomic_store_explicit(&slot->number, run, memory_order_release);
+    atomic_fetch_add_explicit(&ggs_slots_taken, 1, memory_order_relaxed);
     return slot;
 }
 
@@ -161,6 +163,7 @@ uint32_t ggs_slot_number(const struct ggs_slot * slot) {
 
 uint64_t ggs_slot_close(struct ggs_slot * slot) {
     uint64_t lost = slot->lost;
+    atomic_fetch_sub_explicit(&ggs_slots_taken, 1, memory_order_relaxed);
     atomic_store_explicit(&slot->number, 0, memory_order_relaxed);
     atomic_thread_fence(memory_order_release); // before the nodes of the next run are written
     atomic_store_explicit(&slot->taken, false, memory_order_release);

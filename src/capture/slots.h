@@ -49,6 +49,7 @@ struct ggs_slot {
 };
 
 extern struct ggs_slot ggs_slots[GGS_SLOTS];
+extern _Atomic int     ggs_slots_taken; // 0: no op belongs to any
 
 // Takes a slot for a graph run and makes room in `lanes` lanes. NULL if there is no slot (errno EBUSY) or no room.
 struct ggs_slot * ggs_slot_open(uint32_t run, const struct abi_graph * nodes, const struct ggs_known_graph * graph,

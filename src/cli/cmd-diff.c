@@ -10,6 +10,7 @@
 #include "base/table.h"
 #include "base/terminal.h"
 #include "cli/commands.h"
+#include "cli/judgements.h"
 #include "cli/verb.h"
 
 static void change_text(char buffer[GGS_NUMBER_LENGTH], double a, double b) {
@@ -191,29 +192,84 @@ static void print_text(const struct ggs_diff * d, char * const * paths) {
     print_items(d, false);
 }
 
-static int print_json(const struct ggs_diff * d, const struct ggs_trace * traces) {
+struct arguments {
+    struct ggs_input   input;
+    struct ggs_fail_if fail_if;
+    const char *       junit;
+    bool               markdown;
+};
+#define AT(member) offsetof(struct arguments, member)
+
+struct result {
+    struct ggs_diff      diff;
+    struct ggs_judgement judgements[GGS_FAIL_IF_MOST];
+    unsigned             n;
+};
+
+static void print_markdown(const struct result * r, char * const * paths) {
+    const struct ggs_diff * d = &r->diff;
+    char                    a[GGS_NUMBER_LENGTH], b[GGS_NUMBER_LENGTH], change[GGS_NUMBER_LENGTH];
+    printf("### ggscope diff\n\nA is `%s`, B is `%s`.\n\n| | A | B | change |\n|---|---:|---:|---:|\n", paths[0],
+           paths[1]);
+    for (size_t i = 0; i < ggs_n_figures; i++) {
+        const struct ggs_figure * figure = &ggs_figures[i];
+        double                    x = figure->of(&d->a), y = figure->of(&d->b);
+        if (isnan(x) && isnan(y)) continue;
+        change_text(change, x, y);
+        printf("| %s | %s | %s | %s |\n", figure->name, ggs_figure_format(a, figure, x),
+               ggs_figure_format(b, figure, y), isnan(x) || isnan(y) ? "not seen" : change);
+    }
+    for (unsigned i = 0; i < d->n_warnings; i++) printf("\n> warning: %s\n", d->warnings[i]);
+    ggs_judgements_markdown(stdout, r->judgements, r->n);
+}
+
+static int print_json(const struct result * r, const struct ggs_trace * traces) {
     struct ggs_json json;
     ggs_json_init(&json, ggs_json_to_file, stdout, true);
-    ggs_diff_write(&json, &traces[0], &traces[1], d);
+    ggs_json_object(&json, NULL);
+    ggs_diff_members(&json, &traces[0], &traces[1], &r->diff);
+    if (r->n > 0) ggs_judgements_json(&json, r->judgements, r->n);
+    ggs_json_end(&json);
     return ggs_json_finish(&json);
 }
 
-static int compare(void * arguments, struct ggs_trace * traces, struct ggs_error * error) {
-    const struct ggs_input * input = arguments;
-    struct ggs_diff          diff;
-    int                      status = ggs_diff_compute(&diff, &traces[0], &traces[1], error);
-    if (status < 0) return status;
-    if (input->json) {
-        status = print_json(&diff, traces);
-    } else {
-        print_text(&diff, input->paths);
+static void judge(const struct arguments * arguments, struct result * r) {
+    for (unsigned i = 0; i < arguments->fail_if.n; i++) {
+        const struct ggs_condition * condition = &arguments->fail_if.conditions[i];
+        struct ggs_judgement *       judgement = &r->judgements[r->n++];
+        ggs_fail_if_judge(condition, condition->figure->of(&r->diff.a), condition->figure->of(&r->diff.b), judgement);
+        if (condition->figure->noisy && !isnan(judgement->change))
+            judgement->note = "one run each: ggscope bench tells it from noise";
     }
-    ggs_diff_release(&diff);
-    return status;
+}
+
+static int compare(void * input, struct ggs_trace * traces, struct ggs_error * error) {
+    const struct arguments * arguments = input;
+    struct result            r         = {.n = 0};
+    int                      status    = ggs_diff_compute(&r.diff, &traces[0], &traces[1], error);
+    if (status < 0) return status;
+    judge(arguments, &r);
+    if (arguments->input.json) {
+        status = print_json(&r, traces);
+    } else if (arguments->markdown) {
+        print_markdown(&r, arguments->input.paths);
+    } else {
+        print_text(&r.diff, arguments->input.paths);
+        ggs_judgements_text(stdout, r.judgements, r.n);
+    }
+    if (status == 0 && arguments->junit != NULL)
+        status = ggs_judgements_junit(arguments->junit, "diff", r.judgements, r.n, error);
+    ggs_diff_release(&r.diff);
+    return status != 0 ? status : ggs_judgements_failed(r.judgements, r.n) ? 1 : 0;
 }
 
 int cmd_diff(int argc, char ** argv) {
-    static const struct ggs_option options[] = {GGS_OPTION_JSON(1), GGS_OPTION_DAMAGED(1), {0}};
+    static const struct ggs_option options[] = {GGS_OPTION_FAIL_IF(AT(fail_if), 1),
+                                                GGS_OPTION_JUNIT(AT(junit), 1),
+                                                GGS_OPTION_MARKDOWN(AT(markdown), 2),
+                                                GGS_OPTION_JSON(2),
+                                                GGS_OPTION_DAMAGED(2),
+                                                {0}};
     static const struct ggs_verb   verb      = {
                .operands = "A B",
                .least    = 2,
@@ -221,8 +277,9 @@ int cmd_diff(int argc, char ** argv) {
                .opens    = true,
                .options  = options,
                .run      = compare,
+               .help     = ggs_figures_help,
                .text =
-                   "Show what changed from experiment A to experiment B: times beyond the noise, bytes, coverage, buffers, experts, and ops that only one of them has. Nothing changed: nothing is printed."};
-    struct ggs_input input = {0};
-    return ggs_verb_run(&verb, argc, argv, &input);
+                   "Show what changed from experiment A to experiment B: times beyond the noise, bytes, coverage, buffers, experts, and ops that only one of them has. Nothing changed: nothing is printed.\v"};
+    struct arguments arguments = {0};
+    return ggs_verb_run(&verb, argc, argv, &arguments);
 }

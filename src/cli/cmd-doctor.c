@@ -116,7 +116,7 @@ static bool check_ggml_alone(struct ggs_findings * report, const char * director
     if (directory == NULL || !has_libraries(directory, "libggml") || has_libraries(directory, "libllama")) return false;
     ggs_findings_add(
         report, GGS_FINDING_WARN, "engine", "name a folder that has libllama.so too, if the program uses llama.cpp",
-        "%s has ggml but not llama.cpp: ops, graphs and buffers can be recorded, token steps are found from the graphs alone",
+        "%s has ggml but not llama.cpp: ops, graphs and buffers can be recorded; without tokens a step is a graph run",
         directory);
     if (ggs_libraries_add_ggml(libraries, directory) != 0) report->failed = true;
     return true;

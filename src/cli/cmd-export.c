@@ -43,6 +43,7 @@ static const struct ggs_option options[] = {
      ggs_take_text, NULL},
     {"token", 0, "A..B", "Only these token steps; one number for one of them", 2, AT(tokens), ggs_take_tokens,
      GGS_EXPECTS_TOKENS},
+    GGS_OPTIONS_SELECTION(2),
     {"table", 0, "NAME", "csv, sqlite, parquet: only this table; may be repeated", 2, AT(tables), take_table,
      "32 tables at most"},
     {"per-thread", 0, NULL, "json: an entry for each thread's share of an op", 2, AT(per_thread), NULL, NULL},
@@ -60,6 +61,7 @@ static struct ggs_export_options export_options(struct arguments * a) {
                                        .steps      = a->tokens[0] >= 0,
                                        .first_step = a->tokens[0],
                                        .last_step  = a->tokens[0] >= 0 ? a->tokens[1] : INT64_MAX,
+                                       .choice     = a->input.choice,
                                        .damaged    = a->input.damaged,
                                        .tables     = a->tables.names,
                                        .n_tables   = a->tables.n};

@@ -70,7 +70,11 @@ static int show(void * input, struct ggs_trace * traces, struct ggs_error * erro
                                           .all  = arguments->all};
     struct ggs_run *         runs;
     uint64_t                 n;
-    int                      status = ggs_graph_runs(traces, arguments->token, 0, &runs, &n, error);
+    int64_t                  token = arguments->token;
+    if (!ggs_trace_has_step(traces, token) && token == 0) token = traces->selection->first_step;
+    if (!ggs_trace_has_step(traces, token))
+        return ggs_fail(error, GGS_ABSENT, "token %" PRId64 " has nothing of that request, sequence or context", token);
+    int status = ggs_graph_runs(traces, token, 0, &runs, &n, error);
     if (status < 0) return status;
     status = write_graphs(&output, traces, runs, n, error);
     free(runs);
@@ -81,6 +85,7 @@ int cmd_graph(int argc, char ** argv) {
     static const struct ggs_option options[] = {
         {"token", 0, "N", "Of this token step; 0, the prompt, if not given", 1, AT(token), ggs_take_index,
          "the number of a token step, from 0, the prompt"},
+        GGS_OPTIONS_SELECTION(1),
         {"all", 0, NULL, "Views, reshapes and the like too", 1, AT(all), NULL, NULL},
         {"dot", 0, NULL, "As Graphviz, a cluster for each layer", 2, AT(dot), NULL, NULL},
         GGS_OPTION_JSON(2),

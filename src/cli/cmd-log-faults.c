@@ -185,6 +185,7 @@ int ggs_fault_log_print(const struct ggs_fault_log * log, struct ggs_trace * tra
     begin(&writer, trace);
     while ((log->longest || n < log->limit) && !ferror(file) && (status = ggs_fault_walk_next(&walk, error)) > 0) {
         struct entry entry = {walk.fault, walk.where};
+        if (!ggs_trace_has_step(trace, walk.fault.step)) continue;
         if (!fits(log->filter, &entry.fault, &entry.where)) continue;
         n++;
         if (!log->longest) {

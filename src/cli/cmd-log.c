@@ -79,6 +79,7 @@ static void check(const void * input, struct argp_state * state) {
 static const struct ggs_option options[] = {
     {"token", 0, "A..B", "Token steps A to B; 0 is the prompt", 1, AT(filter.first_token), ggs_take_tokens,
      GGS_EXPECTS_TOKENS},
+    GGS_OPTIONS_SELECTION(1),
     {"layer", 0, "N", "Ops of layer N, or of none", 1, AT(filter.layer), take_layer,
      "the number of a layer, or none for ops of no layer"},
     {"op", 0, "NAME", "Ops of this name, such as MUL_MAT", 1, AT(filter.op), ggs_take_text, NULL},

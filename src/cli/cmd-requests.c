@@ -11,23 +11,25 @@
 #include "cli/commands.h"
 #include "cli/verb.h"
 
+enum { TEXT_MOMENTS = 24 };
+
 struct arguments {
     struct ggs_input input;
-    bool             csv, costs;
-    int64_t          context, sequence;
+    bool             csv, costs, cells, batches;
     uint64_t         limit;
 };
 
-static bool shown(const struct arguments * arguments, const struct ggs_request * request) {
-    return (arguments->context < 0 || (uint64_t) arguments->context == request->context) &&
-           (arguments->sequence < 0 || arguments->sequence == request->sequence);
+static bool shown(const struct ggs_asked * choice, const struct ggs_request * request) {
+    return (choice->request == 0 || choice->request - 1 == request->request) &&
+           (choice->context == 0 || choice->context - 1 == request->context) &&
+           (choice->sequence == 0 || (int64_t) choice->sequence - 1 == request->sequence);
 }
 
 // Leaves what is to be shown.
 static void filter(const struct arguments * arguments, struct ggs_requests * requests) {
     uint64_t kept = 0;
     for (uint64_t i = 0; i < requests->n && kept < arguments->limit; i++)
-        if (shown(arguments, &requests->request[i])) requests->request[kept++] = requests->request[i];
+        if (shown(&arguments->input.choice, &requests->request[i])) requests->request[kept++] = requests->request[i];
     requests->n = kept;
 }
 
@@ -97,12 +99,65 @@ static void print_context(const struct ggs_request_context * c) {
     if (!isnan(c->acceptance))
         printf("            %" PRIu64 " of %" PRIu64 " drafted tokens accepted (%.0f %%), each of which saved a step\n",
                c->accepted_tokens, c->accepted_tokens + c->rejected_tokens, 100 * c->acceptance);
-    printf("            at most %" PRIu64 " cells of its memory at once, of %" PRIu64 " sequence%s; removed %" PRIu64
-           " times, copied %" PRIu64 ", moved %" PRIu64 ", cleared %" PRIu64 "\n",
+    printf("            at most %" PRIu64 " cells of its memory at once, of %" PRIu64 " sequence%s; calls: %" PRIu64
+           " remove, %" PRIu64 " copy, %" PRIu64 " move, %" PRIu64 " clear\n",
            c->cells_peak, c->sequences_peak, c->sequences_peak == 1 ? "" : "s", c->removed, c->copied, c->moved,
            c->cleared);
     if (!c->changes_seen)
         puts("            changes of its sequences were not all seen: positions that go back tell of them");
+}
+
+static void print_cells(const struct ggs_cell_uses * uses, const struct ggs_asked * asked) {
+    char               number[GGS_NUMBER_LENGTH];
+    struct ggs_table * table = ggs_table_new();
+    ggs_table_column(table, "context", GGS_RIGHT);
+    ggs_table_column(table, "at", GGS_RIGHT);
+    ggs_table_column(table, "token", GGS_RIGHT);
+    ggs_table_column(table, "cells", GGS_RIGHT);
+    ggs_table_column(table, "sequences", GGS_RIGHT);
+    ggs_table_column(table, "attended", GGS_RIGHT);
+    ggs_table_column(table, "in use", GGS_RIGHT);
+    for (uint64_t i = 0; i < uses->n; i++) {
+        const struct ggs_cell_use * use = &uses->use[i];
+        if (asked->context > 0 && asked->context - 1 != use->context) continue;
+        ggs_table_cell(table, "%" PRIu64, use->context);
+        ggs_table_cell(table, "%.3f s", (double) use->time_ns / 1e9);
+        if (use->token >= 0)
+            ggs_table_cell(table, "%" PRId64, use->token);
+        else
+            ggs_table_cell(table, "-");
+        ggs_table_cell(table, "%" PRIu64, use->cells);
+        ggs_table_cell(table, "%" PRIu64, use->sequences);
+        if (use->attended > 0)
+            ggs_table_cell(table, "%" PRIu64, use->attended);
+        else
+            ggs_table_cell(table, "-");
+        ggs_table_cell(table, "%s", use->attended > 0 ? ggs_format_percent(number, use->cells, use->attended) : "-");
+    }
+    putchar('\n');
+    ggs_table_print(table, stdout, ggs_terminal_limit(stdout));
+    ggs_table_free(table);
+}
+
+static void print_batches(const struct ggs_compositions * all) {
+    static const char * const names[] = {"context", "from",     "to",     "decodes",
+                                         "prompt",  "generate", "verify", "requests"};
+    struct ggs_table *        table   = ggs_table_new();
+    for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) ggs_table_column(table, names[i], GGS_RIGHT);
+    for (uint64_t i = 0; i < all->n; i++) {
+        const struct ggs_composition * batch = &all->batch[i];
+        ggs_table_cell(table, "%" PRIu64, batch->context);
+        ggs_table_cell(table, "%.3f s", (double) batch->begin_ns / 1e9);
+        ggs_table_cell(table, "%.3f s", (double) batch->end_ns / 1e9);
+        ggs_table_cell(table, "%" PRIu64, batch->decodes);
+        ggs_table_cell(table, "%" PRIu64, batch->prompt_tokens);
+        ggs_table_cell(table, "%" PRIu64, batch->generate_tokens);
+        ggs_table_cell(table, "%" PRIu64, batch->verify_tokens);
+        ggs_table_cell(table, "%" PRIu64, batch->requests);
+    }
+    putchar('\n');
+    ggs_table_print(table, stdout, ggs_terminal_limit(stdout));
+    ggs_table_free(table);
 }
 
 static void print_text(const struct ggs_requests * requests, const struct arguments * arguments) {
@@ -113,7 +168,7 @@ static void print_text(const struct ggs_requests * requests, const struct argume
     print_requests(requests, requests->n_contexts > 1);
     putchar('\n');
     for (uint64_t i = 0; i < requests->n_contexts; i++)
-        if (arguments->context < 0 || (uint64_t) arguments->context == requests->context[i].context)
+        if (arguments->input.choice.context == 0 || arguments->input.choice.context - 1 == requests->context[i].context)
             print_context(&requests->context[i]);
 }
 
@@ -145,26 +200,33 @@ static void print_csv(const struct ggs_requests * requests) {
 
 // ---- the verb ----
 
-static int write_json(const struct ggs_trace * trace, const struct ggs_requests * requests) {
+static int write_json(const struct ggs_requests_answer * answer) {
     struct ggs_json json;
     ggs_json_init(&json, ggs_json_to_file, stdout, true);
-    ggs_requests_write(&json, trace, requests);
+    ggs_requests_answer_write(&json, answer);
     return ggs_json_finish(&json);
 }
 
 static int show(void * data, struct ggs_trace * traces, struct ggs_error * error) {
-    const struct arguments * arguments = data;
-    struct ggs_requests      requests;
-    int                      status = ggs_requests_list(&requests, traces, arguments->costs, error);
+    const struct arguments *    arguments = data;
+    struct ggs_requests_options options   = {.costs   = arguments->costs,
+                                             .cells   = arguments->cells,
+                                             .batches = arguments->batches,
+                                             .most    = arguments->input.json ? GGS_MOMENTS_MOST : TEXT_MOMENTS};
+    struct ggs_requests_answer  answer;
+    int                         status = ggs_requests_answer_compute(&answer, traces, &options, error);
     if (status < 0) return status;
-    filter(arguments, &requests);
-    if (arguments->input.json)
-        status = write_json(traces, &requests);
-    else if (arguments->csv)
-        print_csv(&requests);
-    else
-        print_text(&requests, arguments);
-    ggs_requests_release(&requests);
+    filter(arguments, &answer.list);
+    if (arguments->input.json) {
+        status = write_json(&answer);
+    } else if (arguments->csv) {
+        print_csv(&answer.list);
+    } else {
+        print_text(&answer.list, arguments);
+        if (arguments->cells) print_cells(&answer.cells, &arguments->input.choice);
+        if (arguments->batches) print_batches(&answer.batches);
+    }
+    ggs_requests_answer_release(&answer);
     return status;
 }
 
@@ -172,12 +234,14 @@ static int show(void * data, struct ggs_trace * traces, struct ggs_error * error
 
 int cmd_requests(int argc, char ** argv) {
     static const struct ggs_option options[] = {
-        {"context", 0, "N", "Only those of context N", 1, AT(context), ggs_take_index, "the number of a context"},
-        {"sequence", 0, "N", "Only those of sequence N, which servers call a slot", 1, AT(sequence), ggs_take_index,
-         "the number of a sequence"},
+        GGS_OPTIONS_SELECTION(1),
         {"limit", 'n', "N", "At most N requests", 1, AT(limit), ggs_take_count, "a number of requests"},
         {"costs", 'c', NULL, "Each one's share of op time and bytes, by its tokens in each batch", 1, AT(costs), NULL,
          NULL},
+        {"cells", 0, NULL, "How many cells of the memory were in use over time, and over how many attention went", 1,
+         AT(cells), NULL, NULL},
+        {"batches", 0, NULL, "What batches were made of over time: tokens of prompts, generated ones, drafted ones", 1,
+         AT(batches), NULL, NULL},
         {"csv", 0, NULL, "As CSV", 2, AT(csv), NULL, NULL},
         GGS_OPTION_JSON(2),
         GGS_OPTION_DAMAGED(2),
@@ -191,6 +255,6 @@ int cmd_requests(int argc, char ** argv) {
         .text =
             "Show every request of a server or another program: its sequence, prompt, what of it was cached, generated tokens, times "
             "and drafts."};
-    struct arguments arguments = {.context = -1, .sequence = -1, .limit = UINT64_MAX};
+    struct arguments arguments = {.limit = UINT64_MAX};
     return ggs_verb_run(&verb, argc, argv, &arguments);
 }

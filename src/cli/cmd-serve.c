@@ -86,7 +86,7 @@ static int add_all(struct ggs_experiments ** out, const struct arguments * argum
         status = ggs_experiments_add_folder(*out, arguments->input.paths[i], error);
         if (status < 0) ggs_experiments_free(*out);
     }
-    if (status < 0 || ggs_experiments_count(*out) > 0) return status;
+    if (status != 0 || ggs_experiments_count(*out) > 0) return status;
     ggs_experiments_free(*out);
     return ggs_fail(error, GGS_ABSENT, "there is no recording below %s; record one: " HOW_TO_RECORD,
                     arguments->input.paths[0]);
@@ -173,7 +173,7 @@ static void stop(struct ggs_server * server, const struct ggs_experiments * expe
 // ---- the verb ----
 
 static int serve(const struct arguments * arguments, const sigset_t * signals, struct ggs_error * error) {
-    struct ggs_experiments *  experiments;
+    struct ggs_experiments *  experiments = NULL;
     struct ggs_server *       server;
     char                      page[PATH_MAX] = "";
     struct looking            looking        = {0};

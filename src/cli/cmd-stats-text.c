@@ -63,7 +63,10 @@ static int print_groups(const struct ggs_stats * stats, enum ggs_by by) {
             ggs_table_cell(table, "%.2f", rate);
         }
     }
-    return ggs_table_end(table, stdout, 0);
+    int status = ggs_table_end(table, stdout, 0);
+    if (by == GGS_BY_REQUEST || by == GGS_BY_SEQUENCE)
+        puts("estimated: steps are shared out by tokens, though a batch reads its weights once for all");
+    return status;
 }
 
 static void print_cold(const struct ggs_weights * weights) {
@@ -100,10 +103,30 @@ static void print_weights(const struct ggs_weights * weights) {
         print_cold(weights);
 }
 
+static void print_windows(const struct ggs_stats * stats) {
+    enum { MOST = 8 };
+    const struct ggs_windows * w = &stats->windows;
+    char                       a[GGS_NUMBER_LENGTH], b[GGS_NUMBER_LENGTH], name[256];
+    if (w->n == 0) return;
+    printf("windows   %" PRIu64 " recorded: %s of %s; what was outside of them is not known\n", w->recorded,
+           ggs_format_nanoseconds(a, w->recorded_ns), ggs_format_nanoseconds(b, w->whole_ns));
+    for (uint64_t i = 0; i < w->n && i < MOST; i++) {
+        const struct ggs_window * row   = &w->window[i];
+        double                    begin = (double) row->begin_ns / 1e9, end = (double) row->end_ns / 1e9;
+        if (row->kind == GGS_WINDOW_MARK)
+            printf("            %.3f s   %s\n", begin,
+                   ggs_verb_fit(name, sizeof(name), ggs_reader_string(stats->trace->reader, row->text), 60));
+        else
+            printf("            %.3f s to %.3f s\n", begin, end);
+    }
+    if (w->n > MOST) printf("            and %" PRIu64 " more\n", w->n - MOST);
+}
+
 int stats_text(const struct ggs_stats * stats, unsigned by) {
     int status = 0;
     ggs_summary_totals(&stats->totals, stdout);
     ggs_summary_busy(&stats->conditions, &stats->totals, stdout);
+    print_windows(stats);
     print_pattern(&stats->totals.pattern);
     stats_machine_text(stats);
     if (stats->memory_bytes_per_second > 0) {

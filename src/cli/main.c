@@ -8,6 +8,7 @@
 
 #include "base/nearest.h"
 #include "cli/commands.h"
+#include "cli/complete.h"
 #include "cli/pager.h"
 #include "cli/version.h"
 
@@ -15,6 +16,8 @@ static const struct ggs_command commands[] = {
     {"run", cmd_run, "generate text with a model, recorded", false},
     {"record", cmd_record, "record a program that uses ggml", false},
     {"stream", cmd_stream, "run a program whose model is larger than memory", false},
+    {"control", cmd_control, "start, stop and mark a recording that goes on", false},
+    {"top", cmd_top, "what a recording that goes on does just now", false},
     {"seal", cmd_seal, "make the trace of an experiment that has none yet", false},
     {"serve", cmd_serve, "show experiments in the browser", false},
     {"report", cmd_report, "an experiment as one page to share", false},
@@ -24,9 +27,11 @@ static const struct ggs_command commands[] = {
     {"requests", cmd_requests, "what a server answered: slots, prompts, tokens, drafts", true},
     {"experts", cmd_experts, "which experts were chosen, how often again, how early known", true},
     {"paging", cmd_paging, "what less memory than the model would cost", true},
+    {"sql", cmd_sql, "ask the tables of a recording in SQL", true},
     {"export", cmd_export, "the recording in the formats of other programs", false},
     {"buffers", cmd_buffers, "runtime buffers: size, life, peak, transfers", true},
     {"diff", cmd_diff, "what changed between two experiments", true},
+    {"bench", cmd_bench, "is it faster than a baseline, or is that noise?", true},
     {"check", cmd_check, "is an experiment whole and consistent?", true},
     {"prove", cmd_prove, "did ops touch the pages that the trace says?", true},
     {"gguf", cmd_gguf, "structure and memory map of a GGUF model file", true},
@@ -121,6 +126,7 @@ int main(int argc, char ** argv) {
         ggs_version_print(stdout);
         return 0;
     }
+    if (strcmp(verb, "__complete") == 0) return ggs_complete(commands, N_COMMANDS, argc - 2, argv + 2);
     const struct ggs_command * command = find(verb);
     if (command != NULL) return run(command, argc - 1, argv + 1, pages);
     command = of_path(verb);

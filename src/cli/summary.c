@@ -4,6 +4,7 @@
 
 #include "analyze/machine/conditions.h"
 #include "analyze/ops/totals.h"
+#include "analyze/walk/times.h"
 #include "base/error.h"
 #include "base/number.h"
 
@@ -11,23 +12,32 @@ enum { TOP = 5 };
 static const double BUSY_SHARE =
     0.15; // from here on figures of a run and of the next differ for no reason of their own
 
+// A step of one request yields a token; one of a server as many as it has slots.
 static void print_speed(FILE * out, const struct ggs_totals * t) {
-    char number[GGS_NUMBER_LENGTH];
+    char   number[GGS_NUMBER_LENGTH], other[GGS_NUMBER_LENGTH];
+    double seconds = (double) (t->generate_ns + t->drafting_ns) / 1e9, tokens = (double) t->decoded_tokens;
+    bool   several = t->requests > 1;
     if (t->graph_steps > 0) {
         fprintf(out, "graphs    %" PRIu64 " run%s: %s%s\n", t->graph_steps, t->graph_steps == 1 ? "" : "s",
                 ggs_format_nanoseconds(number, t->graph_ns / t->graph_steps), t->graph_steps > 1 ? " each" : "");
         return;
     }
     fprintf(out, "tokens    %" PRIu64 " step%s", t->steps, t->steps == 1 ? "" : "s");
+    if (several) fprintf(out, " of %" PRIu64 " requests", t->requests);
     if (t->prompt_tokens > 0)
-        fprintf(out, ": prompt of %" PRIu64 " in %s", t->prompt_tokens, ggs_format_nanoseconds(number, t->prompt_ns));
+        fprintf(out, ": %s of %" PRIu64 " in %s", several ? "prompts" : "prompt", t->prompt_tokens,
+                ggs_format_nanoseconds(number, t->prompt_ns));
     if (t->generate_steps > 0) {
-        double seconds = (double) t->generate_ns / 1e9;
-        fprintf(out, "%s%s%s (%.1f tokens/s)", t->prompt_tokens > 0 ? ", then " : ": ",
+        fprintf(out, "%s%s%s%s (%.1f tokens/s)", t->prompt_tokens > 0 ? ", then " : ": ", several ? "steps of " : "",
                 ggs_format_nanoseconds(number, t->generate_ns / t->generate_steps),
-                t->generate_steps > 1 ? " each" : "", seconds > 0 ? (double) t->generate_steps / seconds : 0.0);
+                !several && t->generate_steps > 1 ? " each" : "", seconds > 0 ? tokens / seconds : 0.0);
     }
     fputs(t->warmup_steps > 0 ? "; warm-up apart\n" : "\n", out);
+    if (several) fprintf(out, "          %" PRIu64 " generated; ggscope requests lists them\n", t->generated_tokens);
+    if (t->accepted_tokens + t->rejected_tokens > 0)
+        fprintf(out, "drafts    %s of %" PRIu64 " accepted; drafting took %s\n",
+                ggs_format_count(number, t->accepted_tokens), t->accepted_tokens + t->rejected_tokens,
+                ggs_format_nanoseconds(other, t->draft_ns));
 }
 
 static void print_top(FILE * out, const struct ggs_totals * t) {
@@ -73,7 +83,7 @@ static void print_devices(FILE * out, const struct ggs_totals * t) {
             fputs("has memory, computed nothing", out);
         else if (busy >= 0)
             fprintf(out, "busy %.1f %% of %s", 100 * busy,
-                    ggs_format_nanoseconds(a, (uint64_t) (t->devices.end_ns - t->devices.begin_ns)));
+                    ggs_format_nanoseconds(a, ggs_time_between(t->devices.begin_ns, t->devices.end_ns)));
         else
             fprintf(out, "op times of %s of its time: %s", ggs_format_percent(a, d->timed_ns, d->run_ns),
                     ggs_format_count(b, d->timed_runs));

@@ -11,7 +11,6 @@
 
 #include "base/guard.h"
 #include "base/nearest.h"
-#include "base/number.h"
 #include "base/terminal.h"
 #include "base/text.h"
 #include "cli/newest.h"
@@ -49,140 +48,80 @@ void ggs_verb_complain(const struct ggs_error * error) {
     fprintf(stderr, "ggscope: %s\n", error->text);
 }
 
-char * ggs_verb_uuid(char text[GGS_UUID_LENGTH], const struct ggs_trace * trace) {
-    return ggs_uuid_format(text, ggs_reader_uuid(trace->reader));
-}
-
-// ---- values of options ----
-
-enum { MOST_NUMBER_TEXT = 40 };
-
-// Cuts "A..B" in two. `b` is NULL if there is no "..".
-static bool cut(const char * text, char a[MOST_NUMBER_TEXT], const char ** b) {
-    const char * dots   = strstr(text, "..");
-    size_t       length = dots == NULL ? strlen(text) : (size_t) (dots - text);
-    if (length >= MOST_NUMBER_TEXT) return false;
-    memcpy(a, text, length);
-    a[length] = '\0';
-    *b        = dots == NULL ? NULL : dots + 2;
-    return length > 0 || dots != NULL;
-}
-
-bool ggs_take_tokens(void * member, const char * text) {
-    int64_t *    range = member;
-    char         a[MOST_NUMBER_TEXT];
-    const char * b;
-    range[0] = 0, range[1] = INT64_MAX;
-    if (!cut(text, a, &b)) return false;
-    if (a[0] != '\0' && !ggs_parse_i64(a, 0, INT64_MAX, &range[0])) return false;
-    if (b == NULL) {
-        range[1] = range[0];
-        return true;
-    }
-    return (b[0] == '\0' || ggs_parse_i64(b, 0, INT64_MAX, &range[1])) && range[0] <= range[1];
-}
-
-bool ggs_take_offsets(void * member, const char * text) {
-    uint64_t *   range = member;
-    char         a[MOST_NUMBER_TEXT];
-    const char * b;
-    range[0] = 0, range[1] = UINT64_MAX;
-    if (!cut(text, a, &b)) return false;
-    if (a[0] != '\0' && !ggs_parse_bytes(a, &range[0])) return false;
-    if (b == NULL) {
-        if (range[0] == UINT64_MAX) return false;
-        range[1] = range[0] + 1;
-        return true;
-    }
-    return (b[0] == '\0' || ggs_parse_bytes(b, &range[1])) && range[0] < range[1];
-}
-
-bool ggs_take_time(void * member, const char * text) {
-    static const struct {
-        const char * name;
-        double       ns;
-    } units[] = {{"", 1}, {"ns", 1}, {"us", 1e3}, {"ms", 1e6}, {"s", 1e9}};
-    char * end;
-    if (text[0] < '0' || text[0] > '9') return false;
-    double value = strtod(text, &end);
-    for (size_t i = 0; i < sizeof(units) / sizeof(units[0]); i++) {
-        if (strcmp(end, units[i].name) != 0) continue;
-        value *= units[i].ns;
-        if (!(value < 9.2e18)) return false;
-        *(int64_t *) member = (int64_t) value;
-        return true;
-    }
-    return false;
-}
-
-bool ggs_take_text(void * member, const char * text) {
-    *(const char **) member = text;
-    return true;
-}
-
-bool ggs_take_count(void * member, const char * text) {
-    return ggs_parse_u64(text, 0, UINT64_MAX, member);
-}
-
-bool ggs_take_size(void * member, const char * text) {
-    return ggs_parse_bytes(text, member);
-}
-
-bool ggs_take_index(void * member, const char * text) {
-    return ggs_parse_i64(text, 0, INT64_MAX, member);
-}
-
-bool ggs_take_layer(void * member, const char * text) {
-    int64_t layer;
-    if (!ggs_parse_i64(text, 0, INT_MAX, &layer)) return false;
-    *(int *) member = (int) layer;
-    return true;
-}
-
 // ---- the command line ----
 
-enum { MOST_OPTIONS = 64, FIRST_KEY = 256, N_COMMON = 4 };
+enum { MOST_OPTIONS = 64, MOST_TITLES = 3, FIRST_KEY = 256 };
+enum { COMMON_USAGE = 2, COMMON_HELP = 3 };
 
 // What every verb has, behind its own options. A letter or name that the verb has itself is the verb's.
-static const struct ggs_option common[N_COMMON] = {
+static const struct ggs_option common[] = {
     {"quiet", 'q', NULL, "Say nothing on stderr but what went wrong", -1, offsetof(struct ggs_input, quiet), NULL,
      NULL},
     {"no-pager", 0, NULL, "Write to the terminal directly; a pipe always gets it so", -1,
      offsetof(struct ggs_input, no_pager), NULL, NULL},
     {"usage", 0, NULL, "Give a short usage message", -1, 0, NULL, NULL},
     {"help", 'h', NULL, "Give this help list", -1, 0, NULL, NULL},
+    {0},
+};
+
+// An option of this command line: its key for argp is its letter, or FIRST_KEY and its place.
+struct known {
+    const struct ggs_option * option;
+    size_t                    offset; // of its member
 };
 
 struct parsing {
     const struct ggs_verb * verb;
     void *                  arguments;
     struct ggs_input *      input;
+    struct known            known[MOST_OPTIONS];
+    struct argp_option      table[MOST_OPTIONS + MOST_TITLES + 1];
+    int                     n, n_table;
 };
 
-static const struct ggs_option * find_option(const struct ggs_verb * verb, const char * name, int letter) {
-    for (const struct ggs_option * option = verb->options; option->name != NULL; option++) {
-        if ((letter != 0 && option->letter == letter) || (name != NULL && strcmp(option->name, name) == 0))
-            return option;
+static bool has_option(const struct parsing * parsing, const char * name, int letter) {
+    for (int i = 0; i < parsing->n; i++) {
+        const struct ggs_option * option = parsing->known[i].option;
+        if ((letter != 0 && option->letter == letter) || (name != NULL && strcmp(option->name, name) == 0)) return true;
     }
-    return NULL;
+    return false;
 }
 
-// The keys of argp: a letter, or FIRST_KEY and the place among the verb's options, the common ones behind them.
-static const struct ggs_option * option_of(const struct ggs_verb * verb, int key) {
-    if (key >= FIRST_KEY + MOST_OPTIONS) return &common[key - FIRST_KEY - MOST_OPTIONS];
-    if (key >= FIRST_KEY) return &verb->options[key - FIRST_KEY];
-    const struct ggs_option * option = find_option(verb, NULL, key);
-    for (size_t i = 0; option == NULL && i < N_COMMON; i++) {
-        if (common[i].letter == key) option = &common[i];
+static void add_option(struct parsing * parsing, const struct ggs_option * option, size_t offset, int letter,
+                       int group) {
+    char * value    = (char *) option->value;
+    bool   optional = value != NULL && value[0] == '=';
+    int    key      = letter != 0 ? letter : FIRST_KEY + parsing->n;
+    if (parsing->n == MOST_OPTIONS) abort(); // a table of ours that is too long
+    parsing->known[parsing->n++]       = (struct known){option, offset + option->offset};
+    parsing->table[parsing->n_table++] = (struct argp_option){
+        option->name, key, optional ? value + 1 : value, optional ? OPTION_ARG_OPTIONAL : 0, option->help, group};
+}
+
+static void add_options(struct parsing * parsing) {
+    const struct ggs_verb * verb = parsing->verb;
+    for (const struct ggs_option * o = verb->options; o->name != NULL; o++)
+        add_option(parsing, o, 0, o->letter, o->group);
+    for (int i = 0; i < MOST_TITLES && verb->more[i].options != NULL; i++) {
+        parsing->table[parsing->n_table++] = (struct argp_option){.doc = verb->more[i].title, .group = 10 + i};
+        for (const struct ggs_option * o = verb->more[i].options; o->name != NULL; o++)
+            add_option(parsing, o, verb->more[i].offset, o->letter, 0);
     }
-    return option;
+    for (const struct ggs_option * o = common; o->name != NULL; o++) {
+        if (!has_option(parsing, o->name, 0))
+            add_option(parsing, o, 0, has_option(parsing, NULL, o->letter) ? 0 : o->letter, o->group);
+    }
 }
 
 static void take_option(const struct parsing * parsing, int key, const char * text, struct argp_state * state) {
-    const struct ggs_option * option = option_of(parsing->verb, key);
-    if (option == &common[N_COMMON - 1]) argp_state_help(state, stdout, ARGP_HELP_STD_HELP); // does not return
-    if (option == &common[N_COMMON - 2]) argp_state_help(state, stdout, ARGP_HELP_USAGE | ARGP_HELP_EXIT_OK);
-    void * member = (char *) parsing->arguments + option->offset;
+    int i = key - FIRST_KEY;
+    for (int k = 0; i < 0 && k < parsing->n; k++) {
+        if (parsing->known[k].option->letter == key) i = k;
+    }
+    const struct ggs_option * option = parsing->known[i].option;
+    if (option == &common[COMMON_HELP]) argp_state_help(state, stdout, ARGP_HELP_STD_HELP); // does not return
+    if (option == &common[COMMON_USAGE]) argp_state_help(state, stdout, ARGP_HELP_USAGE | ARGP_HELP_EXIT_OK);
+    void * member = (char *) parsing->arguments + parsing->known[i].offset;
     if (option->take == NULL) {
         *(bool *) member = true;
     } else if (!option->take(member, text)) {
@@ -222,23 +161,6 @@ static error_t parse(int key, char * text, struct argp_state * state) {
     }
 }
 
-static int fill_table(const struct ggs_verb * verb, struct argp_option * table) {
-    int n = 0;
-    for (int i = 0; i < MOST_OPTIONS && verb->options[i].name != NULL; i++) {
-        const struct ggs_option * option = &verb->options[i];
-        int                       key    = option->letter != 0 ? option->letter : FIRST_KEY + i;
-        table[n++] = (struct argp_option){option->name, key, option->value, 0, option->help, option->group};
-    }
-    for (int i = 0; i < N_COMMON; i++) {
-        const struct ggs_option * option = &common[i];
-        if (find_option(verb, option->name, 0) != NULL) continue;
-        bool letter = option->letter != 0 && find_option(verb, NULL, option->letter) == NULL;
-        int  key    = letter ? option->letter : FIRST_KEY + MOST_OPTIONS + i;
-        table[n++]  = (struct argp_option){option->name, key, option->value, 0, option->help, option->group};
-    }
-    return n;
-}
-
 // getopt says only that it does not know an option: looks through the words as it does, and names the one that was probably meant.
 static void check_names(const struct argp_option * table, int n, bool in_order, int argc, char ** argv) {
     for (int i = 1; i < argc && strcmp(argv[i], "--") != 0; i++) {
@@ -263,27 +185,30 @@ static void check_names(const struct argp_option * table, int n, bool in_order, 
         if (length >= sizeof(name)) continue;
         memcpy(name, word + 2, length);
         name[length] = '\0';
-        while (k < n && strncmp(table[k].name, name, length) != 0) k++;
+        while (k < n && (table[k].name == NULL || strncmp(table[k].name, name, length) != 0)) k++;
         if (k == n) {
             struct ggs_nearest nearest = {.word = name};
-            for (int m = 0; m < n; m++) ggs_nearest_try(&nearest, table[m].name);
+            for (int m = 0; m < n; m++) {
+                if (table[m].name != NULL) ggs_nearest_try(&nearest, table[m].name);
+            }
             const char * likely = ggs_nearest_likely(&nearest);
             fprintf(stderr, "%s: there is no option --%s%s%s%s; %s --help lists them\n", argv[0], name,
                     likely == NULL ? "" : " (did you mean --", likely == NULL ? "" : likely, likely == NULL ? "" : "?)",
                     argv[0]);
             exit(2);
         }
-        if (k < n && table[k].arg != NULL && word[2 + length] == '\0') i++;
+        if (table[k].arg != NULL && (table[k].flags & OPTION_ARG_OPTIONAL) == 0 && word[2 + length] == '\0') i++;
     }
 }
 
-static int parse_command_line(const struct parsing * parsing, int argc, char ** argv) {
-    struct argp_option table[MOST_OPTIONS + N_COMMON + 1] = {0};
-    bool               in_order                           = parsing->verb->program;
-    check_names(table, fill_table(parsing->verb, table), in_order, argc, argv);
-    struct argp argp = {table, parse, parsing->verb->operands, parsing->verb->text, NULL, parsing->verb->help, NULL};
+static int parse_command_line(struct parsing * parsing, int argc, char ** argv) {
+    bool in_order = parsing->verb->program;
+    add_options(parsing);
+    check_names(parsing->table, parsing->n_table, in_order, argc, argv);
+    struct argp argp = {parsing->table,      parse, parsing->verb->operands, parsing->verb->text, NULL,
+                        parsing->verb->help, NULL};
     // Our --help has a letter that people try first.
-    return argp_parse(&argp, argc, argv, ARGP_NO_HELP | (in_order ? ARGP_IN_ORDER : 0), NULL, (void *) parsing);
+    return argp_parse(&argp, argc, argv, ARGP_NO_HELP | (in_order ? ARGP_IN_ORDER : 0), NULL, parsing);
 }
 
 // ---- running ----
@@ -321,6 +246,8 @@ static int open_and_run(const struct ggs_verb * verb, struct ggs_input * input, 
     if (verb->least == 0 && !verb->program && !verb->several && input->n == 0) status = take_newest(input, error);
     for (; verb->opens && status == 0 && opened < input->n && opened < MOST_TRACES; opened++)
         status = open_trace(&traces[opened], input->paths[opened], input, error);
+    for (unsigned i = 0; status == 0 && i < opened; i++)
+        status = ggs_selection_make(&traces[i].selection, &traces[i], &input->choice, error);
     if (status == 0) status = verb->run(arguments, traces, error);
     // Writers fail without a sentence: it is always the same one.
     errno          = 0;
@@ -328,6 +255,7 @@ static int open_and_run(const struct ggs_verb * verb, struct ggs_input * input, 
     if (errno == 0) errno = EIO;
     if ((unwritten && status >= 0) || (status < 0 && error->text[0] == '\0'))
         status = ggs_fail_errno(error, "cannot write to standard output");
+    for (unsigned i = 0; i < opened; i++) ggs_selection_free(traces[i].selection);
     while (opened > 0) ggs_trace_close(&traces[--opened]);
     for (unsigned i = 0; status < 0 && !verb->program && i < input->n; i++) ggs_verb_resolve(error, input->paths[i]);
     return status;
@@ -339,7 +267,7 @@ int ggs_verb_run(const struct ggs_verb * verb, int argc, char ** argv, void * ar
     if (parse_command_line(&parsing, argc, argv) != 0) return 2;
     int status = open_and_run(verb, arguments, arguments, &error);
     if (status < 0) ggs_verb_complain(&error);
-    return status == 0 ? 0 : 1;
+    return status < 0 ? 1 : status;
 }
 
 // ---- text ----

@@ -178,6 +178,28 @@ static int locate_named(const char * directory, const char * origin, struct ggs_
         directory, origin);
 }
 
+// What pkg-config knows as llama, if it is there.
+static bool locate_by_pkg_config(struct ggs_engine_paths * paths) {
+    char   folder[PATH_MAX] = "";
+    FILE * answer           = popen("pkg-config --variable=libdir llama 2>/dev/null", "re");
+    if (answer == NULL) return false;
+    if (fgets(folder, sizeof(folder), answer) == NULL) folder[0] = '\0';
+    pclose(answer);
+    folder[strcspn(folder, "\n")] = '\0';
+    return folder[0] == '/' && locate_below(folder, paths);
+}
+
+// Where people put their builds.
+static bool locate_by_custom(struct ggs_engine_paths * paths) {
+    static const char * const prefixes[] = {"/usr/local", "/usr", "/opt/llama.cpp", "/opt/llama"};
+    char                      own[PATH_MAX];
+    const char *              home = getenv("HOME");
+    for (size_t i = 0; i < COUNT(prefixes); i++) {
+        if (locate_below(prefixes[i], paths)) return true;
+    }
+    return home != NULL && join(own, home, "llama.cpp") && locate_below(own, paths);
+}
+
 int ggs_engine_locate(const char * directory, struct ggs_engine_paths * paths, struct ggs_error * error) {
     if (directory != NULL) return locate_named(directory, "--engine", paths, error);
     const char * environment = getenv("GGSCOPE_ENGINE");
@@ -192,7 +214,10 @@ int ggs_engine_locate(const char * directory, struct ggs_engine_paths * paths, s
 #else
     const char * built_with = "";
 #endif
-    return ggs_fail(error, GGS_ABSENT,
-                    "no llama.cpp libraries: looked in %s%s; name their directory with --engine DIR or GGSCOPE_ENGINE",
-                    has_installed ? installed : "../lib/ggscope/engine", built_with);
+    if (locate_by_pkg_config(paths) || locate_by_custom(paths)) return GGS_OK;
+    return ggs_fail(
+        error, GGS_ABSENT,
+        "no llama.cpp libraries: looked in %s%s, asked pkg-config, and looked below /usr/local, /usr, /opt/llama.cpp, "
+        "/opt/llama and ~/llama.cpp; name their directory with --engine DIR or GGSCOPE_ENGINE",
+        has_installed ? installed : "../lib/ggscope/engine", built_with);
 }

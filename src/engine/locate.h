@@ -20,7 +20,8 @@ struct ggs_engine_paths {
 
 // Looks in `directory` and in the usual places below it (bin, lib, build/bin, ...). With NULL it takes,
 // in this order, the directory that GGSCOPE_ENGINE names (then only that one), the engine installed
-// beside this program (../lib/ggscope/engine), and the one this program was built with.
+// beside this program (../lib/ggscope/engine), the one this program was built with, what pkg-config knows as
+// llama, and what lies below /usr/local, /usr, /opt/llama.cpp, /opt/llama and ~/llama.cpp.
 // Returns 0, or GGS_ABSENT with a sentence that says where it looked.
 int ggs_engine_locate(const char * directory, struct ggs_engine_paths * paths, struct ggs_error * error);
 

@@ -5,6 +5,7 @@
 // Times are microseconds, but in steps of 1/1024, rounded up: these are exact in binary, so that ts + dur, and differences that a
 // reader takes, are exact too, and a slice ends where its parent or the next one says; and cut to nanoseconds they are the
 // recording's own. An E repeats name and arguments of its B, by which some readers find it.
+#include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -34,6 +35,7 @@ struct chrome {
     struct ggs_json     json;
     struct open_track * tracks; // by id
     uint64_t            n_tracks, capacity;
+    uint64_t            groups; // bits of those whose name was written
 };
 
 static int result_of(struct chrome * c, struct ggs_error * error) {
@@ -48,23 +50,33 @@ static void put_time(struct ggs_json * json, const char * key, int64_t steps) {
     ggs_json_double(json, key, (double) steps / 1024);
 }
 
-static void begin_event(struct chrome * c, const char * phase, const char * name, uint64_t track) {
+// A device is a process of its own: its tracks are shown together under its name.
+static void begin_event(struct chrome * c, const char * phase, const char * name,
+                        const struct ggs_timeline_track * track) {
     ggs_json_object_inline(&c->json, NULL);
     ggs_json_string(&c->json, "ph", phase);
     ggs_json_string(&c->json, "name", name);
-    ggs_json_u64(&c->json, "pid", 1);
-    ggs_json_u64(&c->json, "tid", track);
+    ggs_json_u64(&c->json, "pid", 1 + track->group);
+    ggs_json_u64(&c->json, "tid", track->id);
+}
+
+static void put_named(struct chrome * c, const char * what, const struct ggs_timeline_track * track,
+                      const char * name) {
+    begin_event(c, "M", what, track);
+    ggs_json_object_inline(&c->json, "args");
+    ggs_json_string(&c->json, "name", name);
+    ggs_json_end(&c->json);
+    ggs_json_end(&c->json);
 }
 
 static int put_track(void * context, const struct ggs_timeline_track * track, struct ggs_error * error) {
     struct chrome * c = context;
-    if (track->kind == GGS_TRACK_COUNTER) return 0; // counters are known by their name alone
-    begin_event(c, "M", "thread_name", track->id);
-    ggs_json_object_inline(&c->json, "args");
-    ggs_json_string(&c->json, "name", track->name);
-    ggs_json_end(&c->json);
-    ggs_json_end(&c->json);
-    begin_event(c, "M", "thread_sort_index", track->id);
+    if (track->group != 0 && (track->group >= 64 || (c->groups >> track->group & 1) == 0))
+        put_named(c, "process_name", track, track->group_name);
+    if (track->group < 64) c->groups |= 1ull << track->group;
+    if (track->kind == GGS_TRACK_COUNTER) return result_of(c, error); // counters are known by their name alone
+    put_named(c, "thread_name", track, track->name);
+    begin_event(c, "M", "thread_sort_index", track);
     ggs_json_object_inline(&c->json, "args");
     ggs_json_u64(&c->json, "sort_index", (uint64_t) track->kind * 10000 + track->id);
     ggs_json_end(&c->json);
@@ -113,8 +125,23 @@ static void put_fault_arguments(struct ggs_json * json, const struct ggs_fault *
     }
 }
 
+static void put_kernel_arguments(struct ggs_json * json, const struct ggs_kernel * kernel) {
+    ggs_json_u64(json, "run", kernel->run);
+    if (kernel->nodes > 0) ggs_json_u64(json, "node", kernel->node);
+    if (kernel->bytes > 0) ggs_json_u64(json, "bytes", kernel->bytes);
+    if (kernel->grid_x == 0) return;
+    char text[96];
+    snprintf(text, sizeof(text), "%" PRIu64 " x %" PRIu64 " x %" PRIu64, kernel->grid_x, kernel->grid_y,
+             kernel->grid_z);
+    ggs_json_string(json, "grid", text);
+    snprintf(text, sizeof(text), "%" PRIu64 " x %" PRIu64 " x %" PRIu64, kernel->block_x, kernel->block_y,
+             kernel->block_z);
+    ggs_json_string(json, "block", text);
+}
+
 static void begin_arguments(struct chrome * c, enum ggs_slice_kind kind) {
-    static const char * const categories[GGS_SLICES] = {"token", "graph run", "op", "wait", "fault"};
+    static const char * const categories[GGS_SLICES] = {"token", "graph run", "op",       "wait",
+                                                        "fault", "kernel",    "transfer", "window"};
     ggs_json_string(&c->json, "cat", categories[kind]);
     ggs_json_object_inline(&c->json, "args");
 }
@@ -124,6 +151,11 @@ static void put_arguments(struct chrome * c, const struct ggs_timeline_slice * s
     if (slice->kind == GGS_SLICE_OP) put_op_arguments(c, slice);
     if (slice->kind == GGS_SLICE_RUN) put_run_arguments(c, &slice->walk->run);
     if (slice->kind == GGS_SLICE_FAULT) put_fault_arguments(&c->json, slice->fault);
+    if (slice->kind == GGS_SLICE_KERNEL) put_kernel_arguments(&c->json, slice->kernel);
+    if (slice->kind == GGS_SLICE_TRANSFER) {
+        ggs_json_u64(&c->json, "bytes", slice->transfer->bytes);
+        ggs_json_bool(&c->json, "async", slice->transfer->async != 0);
+    }
     if (slice->kind == GGS_SLICE_TOKEN) ggs_json_string(&c->json, "phase", ggs_word_phase(ggs_slice_phase(slice)));
     ggs_json_end(&c->json);
 }
@@ -139,7 +171,7 @@ static int put_begin(void * context, const struct ggs_timeline_track * track, co
         *kept = (struct open_slice){.kind = slice->kind, .phase = ggs_slice_phase(slice), .run = slice->walk->run};
         snprintf(kept->name, sizeof(kept->name), "%s", slice->name);
     }
-    begin_event(c, "B", slice->name, track->id);
+    begin_event(c, "B", slice->name, track);
     put_time(&c->json, "ts", steps_of(slice->begin_ns));
     put_arguments(c, slice);
     ggs_json_end(&c->json);
@@ -151,7 +183,7 @@ static int put_end(void * context, const struct ggs_timeline_track * track, int6
     struct open_track * open = track->id < c->n_tracks ? &c->tracks[track->id] : NULL;
     if (open == NULL || open->n == 0) return 0;
     const struct open_slice * slice = &open->slices[--open->n];
-    begin_event(c, "E", slice->name, track->id);
+    begin_event(c, "E", slice->name, track);
     put_time(&c->json, "ts", steps_of(ns));
     begin_arguments(c, slice->kind);
     if (slice->kind == GGS_SLICE_RUN) put_run_arguments(c, &slice->run);
@@ -164,7 +196,7 @@ static int put_end(void * context, const struct ggs_timeline_track * track, int6
 static int put_leaf(void * context, const struct ggs_timeline_track * track, const struct ggs_timeline_slice * slice,
                     struct ggs_error * error) {
     struct chrome * c = context;
-    begin_event(c, "X", slice->name, track->id);
+    begin_event(c, "X", slice->name, track);
     put_time(&c->json, "ts", steps_of(slice->begin_ns));
     put_time(&c->json, "dur", steps_of(slice->end_ns) - steps_of(slice->begin_ns));
     put_arguments(c, slice);
@@ -175,10 +207,10 @@ static int put_leaf(void * context, const struct ggs_timeline_track * track, con
 static int put_count(void * context, const struct ggs_timeline_track * track, int64_t ns, uint64_t value,
                      struct ggs_error * error) {
     struct chrome * c = context;
-    begin_event(c, "C", track->name, track->id);
+    begin_event(c, "C", track->name, track);
     put_time(&c->json, "ts", steps_of(ns));
     ggs_json_object_inline(&c->json, "args");
-    ggs_json_u64(&c->json, "bytes", value);
+    ggs_json_u64(&c->json, track->percent ? "percent" : "bytes", value);
     ggs_json_end(&c->json);
     ggs_json_end(&c->json);
     return result_of(c, error);
@@ -198,11 +230,7 @@ int ggs_export_chrome(struct ggs_export * export, struct ggs_error * error) {
         ggs_json_string(&c->json, "displayTimeUnit", "ns");
         ggs_json_array(&c->json, "traceEvents");
         const struct ggs_timeline_track process = {0};
-        begin_event(c, "M", "process_name", process.id);
-        ggs_json_object_inline(&c->json, "args");
-        ggs_json_string(&c->json, "name", model == NULL ? "engine" : model);
-        ggs_json_end(&c->json);
-        ggs_json_end(&c->json);
+        put_named(c, "process_name", &process, model == NULL ? "engine" : model);
         status = ggs_timeline_write(export, &timeline, error);
         ggs_json_end(&c->json);
         ggs_json_end(&c->json);

@@ -174,7 +174,7 @@ int ggs_export_dot(struct ggs_export * export, struct ggs_error * error) {
     int status                = d.node == NULL || d.leaf == NULL ? ggs_fail_memory(error) : 0;
     if (status == 0) status = ggs_export_steps(export, &steps, error);
     if (status == 0) status = ggs_cursor_open(&runs, export->trace.reader, GGS_TABLE_RUNS, error);
-    while (status >= 0 && (status = ggs_cursor_next(steps, &step, error)) > 0) {
+    while (status >= 0 && (status = ggs_export_next_step(export, steps, &step, error)) > 0) {
         status = graphs_of(runs, &step, &graphs, error);
         if (status == 0) status = write_step(&d, &step, &graphs, error);
         ggs_export_step(export);

@@ -58,6 +58,14 @@ int ggs_export_steps(struct ggs_export * export, struct ggs_cursor ** cursor, st
     return status;
 }
 
+int ggs_export_next_step(const struct ggs_export * export, struct ggs_cursor * cursor, struct ggs_step * step,
+                         struct ggs_error * error) {
+    int more;
+    do more = ggs_cursor_next(cursor, step, error);
+    while (more > 0 && !ggs_trace_has_step(&export->trace, step->step));
+    return more;
+}
+
 // OUT, or OUT/NAME with an extension; the caller frees.
 static char * path_of(const struct ggs_export * export, const char * name, const char * extension) {
     char * path = NULL;
@@ -122,6 +130,7 @@ static bool has_step(struct ggs_export * export, int64_t step) {
     struct ggs_cursor *               cursor;
     struct ggs_step                   row;
     if (o->steps && (step < o->first_step || step > o->last_step)) return false;
+    if (!ggs_trace_has_step(&export->trace, step)) return false;
     if (ggs_cursor_open(&cursor, export->trace.reader, GGS_TABLE_STEPS, NULL) < 0) return true;
     ggs_cursor_keys(cursor, step, step);
     bool found = ggs_cursor_next(cursor, &row, NULL) != 0; // unreadable: keep the file
@@ -221,7 +230,7 @@ static int check_steps(struct ggs_export * export, struct ggs_error * error) {
     struct ggs_step     step;
     if (!export->options->steps) return 0;
     int status = ggs_export_steps(export, &cursor, error);
-    if (status == 0) status = ggs_cursor_next(cursor, &step, error);
+    if (status == 0) status = ggs_export_next_step(export, cursor, &step, error);
     ggs_cursor_close(cursor);
     if (status == 0)
         return ggs_fail(error, GGS_ABSENT, "this recording has no such %s; ggscope stats tells how many there are",
@@ -229,17 +238,34 @@ static int check_steps(struct ggs_export * export, struct ggs_error * error) {
     return status < 0 ? status : 0;
 }
 
+int ggs_export_begin(struct ggs_export * export, const struct ggs_export_options * options, const char * directory,
+                     struct ggs_error * error) {
+    *export    = (struct ggs_export){.options = options, .format = find_format(options->format)};
+    int status = options->damaged ? ggs_trace_open_damaged(&export->trace, directory, error)
+                                  : ggs_trace_open(&export->trace, directory, error);
+    if (status == 0) find_warning(export);
+    if (status == 0) status = ggs_selection_make(&export->trace.selection, &export->trace, &options->choice, error);
+    return status == 0 ? open_names(export, error) : status;
+}
+
+void ggs_export_end(struct ggs_export * export) {
+    ggs_facts_free(export->facts);
+    for (uint64_t i = 0; i < export->n_copies; i++) free(export->copies[i]);
+    free(export->copies);
+    free(export->names);
+    free(export->words.nodes);
+    ggs_selection_free(export->trace.selection);
+    ggs_trace_close(&export->trace);
+}
+
 int ggs_export(const struct ggs_export_options * options, const char * directory, struct ggs_export_result * result,
                struct ggs_error * error) {
-    struct ggs_export export = {.options = options, .format = find_format(options->format)};
-    *result                  = (struct ggs_export_result){0};
-    int status               = ggs_export_refuse(options, error);
+    struct ggs_export export;
+    *result    = (struct ggs_export_result){0};
+    int status = ggs_export_refuse(options, error);
     if (status < 0) return status;
-    status = options->damaged ? ggs_trace_open_damaged(&export.trace, directory, error)
-                              : ggs_trace_open(&export.trace, directory, error);
-    if (status == 0) find_warning(&export);
+    status = ggs_export_begin(&export, options, directory, error);
     if (status == 0) status = check_steps(&export, error);
-    if (status == 0) status = open_names(&export, error);
     if (status == 0) {
         unsigned passes = export.format->passes > 0 ? export.format->passes : ggs_tables_passes(options);
         export.total    = ggs_reader_rows(export.trace.reader, GGS_TABLE_RUNS) * passes;
@@ -249,11 +275,6 @@ int ggs_export(const struct ggs_export_options * options, const char * directory
     if (status == 0) status = export.format->write(&export, error);
     *result = export.result;
     memcpy(result->warning, export.warning, sizeof(result->warning));
-    ggs_facts_free(export.facts);
-    for (uint64_t i = 0; i < export.n_copies; i++) free(export.copies[i]);
-    free(export.copies);
-    free(export.names);
-    free(export.words.nodes);
-    ggs_trace_close(&export.trace);
+    ggs_export_end(&export);
     return status;
 }

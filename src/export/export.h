@@ -10,6 +10,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "analyze/requests/selection.h"
 #include "analyze/walk/walk.h"
 #include "analyze/walk/words.h"
 #include "base/uuid.h"
@@ -27,15 +28,16 @@ enum ggs_export_shape {
 };
 
 struct ggs_export_options {
-    const char *  format;
-    const char *  output; // "-": standard output, if the shape allows
-    bool          gzip;
-    bool          damaged;               // read what is intact of a damaged trace
-    bool          per_thread;            // json: an entry for each op run, not for each op
-    bool          steps;                 // the next two were asked for: warm-up and what belongs to no step is left out
-    int64_t       first_step, last_step; // both inclusive
-    const char ** tables;                // csv, sqlite, parquet: only these; NULL for all
-    unsigned      n_tables;
+    const char *     format;
+    const char *     output; // "-": standard output, if the shape allows
+    bool             gzip;
+    bool             damaged;    // read what is intact of a damaged trace
+    bool             per_thread; // json: an entry for each op run, not for each op
+    bool             steps;      // the next two were asked for: warm-up and what belongs to no step is left out
+    int64_t          first_step, last_step; // both inclusive
+    struct ggs_asked choice;                // only what belongs to these requests, as with steps
+    const char **    tables;                // csv, sqlite, parquet: only these; NULL for all
+    unsigned         n_tables;
     void (*progress)(void * context, uint64_t done, uint64_t total); // may be NULL
     void * context;
 };
@@ -91,12 +93,20 @@ struct ggs_export {
     uint64_t                 done, total; // runs, over all passes
 };
 
+// Opens the recording for whoever reads tables without writing a format; `options` stay where they are. End it whatever was returned.
+int  ggs_export_begin(struct ggs_export * export, const struct ggs_export_options * options, const char * directory,
+                      struct ggs_error * error);
+void ggs_export_end(struct ggs_export * export);
+
 // A walk over what was asked for.
 int ggs_export_walk(struct ggs_export * export, struct ggs_walk ** walk, struct ggs_error * error);
 // Call after each run of a walk.
 void ggs_export_step(struct ggs_export * export);
 // Opens a cursor over the steps that were asked for, warm-up left out.
 int ggs_export_steps(struct ggs_export * export, struct ggs_cursor ** cursor, struct ggs_error * error);
+// The next of them; 1, 0 at the end, or negative.
+int ggs_export_next_step(const struct ggs_export * export, struct ggs_cursor * cursor, struct ggs_step * step,
+                         struct ggs_error * error);
 
 // Opens OUT, or a file below it if `name` is not NULL; ".gz" is appended below a directory if that is asked for,
 // but for SQL.

@@ -48,7 +48,7 @@ enum {
     DESCRIPTOR_CHILD_ORDERING = 11,
     DESCRIPTOR_RANK           = 12,
 };
-enum { PROCESS_PID = 1, PROCESS_NAME = 6, COUNTER_UNIT = 3, UNIT_SIZE_BYTES = 3, ORDERING_EXPLICIT = 3 };
+enum { PROCESS_PID = 1, PROCESS_NAME = 6, COUNTER_UNIT = 3, UNIT_NAME = 6, UNIT_SIZE_BYTES = 3, ORDERING_EXPLICIT = 3 };
 
 enum annotation {
     A_LAYER = 1,
@@ -66,12 +66,17 @@ enum annotation {
     A_PHASE,
     A_FILE,
     A_FILE_OFFSET,
+    A_BYTES,
+    A_ASYNC,
+    A_GRID,
+    A_BLOCK,
     A_COUNT
 };
 static const char * const annotation_names[A_COUNT] = {
-    NULL,   "layer", "tensor", "sources",  "bytes_read", "bytes_written", "bytes_disk", "run",
-    "node", "graph", "nodes",  "executed", "threads",    "phase",         "file",       "file_offset"};
-static const char * const categories[GGS_SLICES] = {"token", "graph run", "op", "wait", "fault"};
+    NULL,    "layer",    "tensor",  "sources", "bytes_read", "bytes_written", "bytes_disk", "run",   "node", "graph",
+    "nodes", "executed", "threads", "phase",   "file",       "file_offset",   "bytes",      "async", "grid", "block"};
+static const char * const categories[GGS_SLICES] = {"token", "graph run", "op",       "wait",
+                                                    "fault", "kernel",    "transfer", "window"};
 
 enum { ROOT = 1000000 }; // uuid of the process's track; others have their own ids
 
@@ -82,6 +87,7 @@ struct perfetto {
     uint8_t *         known;        // by tensor: its name has been interned
     uint8_t *         known_ops;    // by op
     unsigned          known_phases; // bits
+    uint64_t          groups;       // bits: the tracks that enclose those of a device were written
 };
 
 // ---- protobuf ----
@@ -198,16 +204,35 @@ static int put_start(struct perfetto * p, struct ggs_error * error) {
     return put_packet(p, error);
 }
 
+// The tracks of a device are together under its name, beside the process's.
+static int put_group(struct perfetto * p, const struct ggs_timeline_track * track, struct ggs_error * error) {
+    if (track->group == 0 || track->group >= 64 || (p->groups >> track->group & 1) != 0) return 0;
+    p->groups |= 1ull << track->group;
+    ggs_text_clear(&p->packet);
+    ggs_text_clear(&p->event);
+    put_number(&p->event, DESCRIPTOR_UUID, ROOT + track->group);
+    put_string(&p->event, DESCRIPTOR_NAME, track->group_name);
+    put_number(&p->event, DESCRIPTOR_CHILD_ORDERING, ORDERING_EXPLICIT);
+    put_number(&p->packet, PACKET_SEQUENCE_ID, 1);
+    put_message(&p->packet, PACKET_TRACK_DESCRIPTOR, &p->event);
+    return put_packet(p, error);
+}
+
 static int put_track(void * context, const struct ggs_timeline_track * track, struct ggs_error * error) {
-    struct perfetto * p = context;
+    struct perfetto * p      = context;
+    int               status = put_group(p, track, error);
+    if (status < 0) return status;
     ggs_text_clear(&p->packet);
     ggs_text_clear(&p->event);
     put_number(&p->event, DESCRIPTOR_UUID, track->id);
     put_string(&p->event, DESCRIPTOR_NAME, track->name);
-    put_number(&p->event, DESCRIPTOR_PARENT, ROOT);
+    put_number(&p->event, DESCRIPTOR_PARENT, ROOT + (track->group < 64 ? track->group : 0));
     if (track->kind == GGS_TRACK_COUNTER) {
         ggs_text_clear(&p->value);
-        put_number(&p->value, COUNTER_UNIT, UNIT_SIZE_BYTES);
+        if (track->percent)
+            put_string(&p->value, UNIT_NAME, "%");
+        else
+            put_number(&p->value, COUNTER_UNIT, UNIT_SIZE_BYTES);
         put_message(&p->event, DESCRIPTOR_COUNTER, &p->value);
     }
     put_number(&p->event, DESCRIPTOR_RANK, (uint64_t) track->kind * 10000 + track->id);
@@ -269,6 +294,15 @@ static void annotate_fault(struct perfetto * p, const struct ggs_fault * fault) 
     }
 }
 
+static void annotate_kernel(struct perfetto * p, const struct ggs_kernel * kernel) {
+    annotate(p, A_RUN, ANNOTATION_UINT, kernel->run);
+    if (kernel->nodes > 0) annotate(p, A_NODE, ANNOTATION_UINT, kernel->node);
+    if (kernel->bytes > 0) annotate(p, A_BYTES, ANNOTATION_UINT, kernel->bytes);
+    if (kernel->grid_x == 0) return;
+    annotate(p, A_GRID, ANNOTATION_UINT, kernel->grid_x * kernel->grid_y * kernel->grid_z);
+    annotate(p, A_BLOCK, ANNOTATION_UINT, kernel->block_x * kernel->block_y * kernel->block_z);
+}
+
 static void put_name(struct perfetto * p, const struct ggs_timeline_slice * slice) {
     uint64_t op = slice->kind == GGS_SLICE_OP ? slice->walk->op.op : 0;
     if (slice->kind == GGS_SLICE_WAIT) {
@@ -290,6 +324,11 @@ static int put_begin(void * context, const struct ggs_timeline_track * track, co
     put_name(p, slice);
     if (slice->kind == GGS_SLICE_OP) annotate_op(p, slice);
     if (slice->kind == GGS_SLICE_FAULT) annotate_fault(p, slice->fault);
+    if (slice->kind == GGS_SLICE_KERNEL) annotate_kernel(p, slice->kernel);
+    if (slice->kind == GGS_SLICE_TRANSFER) {
+        annotate(p, A_BYTES, ANNOTATION_UINT, slice->transfer->bytes);
+        annotate(p, A_ASYNC, ANNOTATION_UINT, slice->transfer->async);
+    }
     if (slice->kind == GGS_SLICE_RUN) {
         const struct ggs_run * run = &slice->walk->run;
         annotate(p, A_GRAPH, ANNOTATION_UINT, run->graph);

@@ -5,6 +5,10 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "analyze/ops/devices.h"
+#include "analyze/ops/windows.h"
+#include "analyze/walk/recent-runs.h"
+#include "analyze/walk/times.h"
 #include "base/array.h"
 #include "base/error.h"
 
@@ -15,16 +19,17 @@ struct timeline {
     uint64_t                     n_tracks, tracks_capacity;
     struct ggs_timeline_track *  disk;
     uint64_t                     disk_bytes;
+    struct ggs_device_list       devices;
 };
 
 // ---- tracks ----
 
-// The track with this key, made when it is met first.
-static int find_track(struct timeline * t, enum ggs_track_kind kind, int64_t a, int64_t b, const char * name,
-                      struct ggs_timeline_track ** out, struct ggs_error * error) {
+// The track with this key, made when it is met first. A kind has keys of its own in each group.
+static int find_track_of(struct timeline * t, uint64_t group, enum ggs_track_kind kind, int64_t a, int64_t b,
+                         const char * name, struct ggs_timeline_track ** out, struct ggs_error * error) {
     for (uint64_t i = 0; i < t->n_tracks; i++) {
         struct ggs_timeline_track * track = t->tracks[i];
-        if (track->kind != kind || track->key[0] != a || track->key[1] != b) continue;
+        if (track->group != group || track->kind != kind || track->key[0] != a || track->key[1] != b) continue;
         *out = track;
         return 0;
     }
@@ -33,11 +38,21 @@ static int find_track(struct timeline * t, enum ggs_track_kind kind, int64_t a, 
         free(track);
         return ggs_fail_memory(error);
     }
-    *track =
-        (struct ggs_timeline_track){.id = t->n_tracks, .kind = kind, .key = {a, b}, .end_ns = INT64_MIN, .token = -1};
+    *track = (struct ggs_timeline_track){.id         = t->n_tracks,
+                                         .kind       = kind,
+                                         .key        = {a, b},
+                                         .end_ns     = INT64_MIN,
+                                         .token      = -1,
+                                         .group      = group,
+                                         .group_name = ggs_trace_device_name(&t->export->trace, group)};
     snprintf(track->name, sizeof(track->name), "%s", name);
     *out = track;
     return 0;
+}
+
+static int find_track(struct timeline * t, enum ggs_track_kind kind, int64_t a, int64_t b, const char * name,
+                      struct ggs_timeline_track ** out, struct ggs_error * error) {
+    return find_track_of(t, 0, kind, a, b, name, out, error);
 }
 
 static bool is_new(const struct ggs_timeline_track * track) {
@@ -58,6 +73,25 @@ static int announce(struct timeline * t, struct ggs_timeline_track * track, stru
     return t->out->track(t->out->context, track, error);
 }
 
+// The first track of a device that is free at that moment: what happens there at the same time goes to another.
+static int free_track(struct timeline * t, uint64_t device, enum ggs_track_kind kind, int64_t key, const char * name,
+                      int64_t ns, struct ggs_timeline_track ** out, struct ggs_error * error) {
+    enum { MOST = 64 };
+    char other[80];
+    int  status = 0;
+    for (int64_t i = 0; status == 0 && i < MOST; i++) {
+        snprintf(other, sizeof(other), "%.40s, at the same time", name);
+        status = find_track_of(t, device, kind, key, i, i == 0 ? name : other, out, error);
+        if (status == 0 && (*out)->end_ns <= ns) break;
+    }
+    return status < 0 ? status : announce(t, *out, error);
+}
+
+// The device that a run was computed on, 0 for the CPU.
+static uint64_t device_of(const struct timeline * t, const struct ggs_run * run) {
+    return ggs_device_list_is_other(&t->devices, run) ? run->device : 0;
+}
+
 // ---- counters and tokens ----
 
 struct event {
@@ -72,7 +106,8 @@ static int by_time(const void * a, const void * b) {
     return (int) y->end - (int) x->end;
 }
 
-static int write_buffers(struct timeline * t, struct ggs_error * error) {
+// The buffers in a device's memory, or of the host (0).
+static int write_buffers(struct timeline * t, uint64_t device, struct ggs_error * error) {
     const struct ggs_trace *    trace  = &t->export->trace;
     struct event *              events = malloc((2 * trace->n_buffers + 1) * sizeof(*events));
     struct ggs_timeline_track * track;
@@ -80,12 +115,17 @@ static int write_buffers(struct timeline * t, struct ggs_error * error) {
     if (events == NULL) return ggs_fail_memory(error);
     for (uint64_t i = 0; i < trace->n_buffers; i++) {
         const struct ggs_buffer * b = &trace->buffers[i];
-        if (b->file != 0) continue; // a mapped file is no memory of the program's own
+        if (b->file != 0 || b->device != device) continue; // a mapped file is no memory of the program's own
         events[n++] = (struct event){b->begin_ns, b->size, false};
         if (b->end_ns >= 0) events[n++] = (struct event){b->end_ns, b->size, true};
     }
     qsort(events, n, sizeof(*events), by_time);
-    int status = find_track(t, GGS_TRACK_COUNTER, 0, 0, "buffer bytes", &track, error);
+    if (n == 0 && device != 0) {
+        free(events);
+        return 0;
+    }
+    const char * name   = device == 0 ? "buffer bytes" : "memory";
+    int          status = find_track_of(t, device, GGS_TRACK_COUNTER, 0, 0, name, &track, error);
     if (status == 0) status = announce(t, track, error);
     for (uint64_t i = 0; status == 0 && i < n; i++) {
         bytes = events[i].end ? bytes - events[i].size : bytes + events[i].size;
@@ -102,7 +142,7 @@ static int write_tokens(struct timeline * t, struct ggs_error * error) {
     struct ggs_timeline_track * track;
     char                        name[64];
     int                         status = ggs_export_steps(t->export, &cursor, error);
-    while (status >= 0 && (status = ggs_cursor_next(cursor, &step, error)) > 0) {
+    while (status >= 0 && (status = ggs_export_next_step(t->export, cursor, &step, error)) > 0) {
         bool tokenless = t->export->trace.tokenless;
         snprintf(name, sizeof(name), tokenless ? "steps, scheduler %" PRIu64 : "tokens, context %" PRIu64,
                  step.context);
@@ -120,12 +160,35 @@ static int write_tokens(struct timeline * t, struct ggs_error * error) {
     return status;
 }
 
+static int write_windows(struct timeline * t, struct ggs_error * error) {
+    struct ggs_windows windows;
+    int                status = ggs_windows_read(&windows, &t->export->trace, error);
+    for (uint64_t i = 0; status == 0 && i < windows.n; i++) {
+        const struct ggs_window *   row  = &windows.window[i];
+        bool                        mark = row->kind == GGS_WINDOW_MARK;
+        struct ggs_timeline_track * track;
+        status = find_track(t, GGS_TRACK_WINDOWS, mark, 0, mark ? "marks" : "windows", &track, error);
+        if (status == 0) status = announce(t, track, error);
+        if (status < 0) break;
+        const char *              text  = ggs_reader_string(t->export->trace.reader, row->text);
+        int64_t                   begin = later(row->begin_ns, track->end_ns), end = later(row->end_ns, begin);
+        struct ggs_timeline_slice slice = {.kind     = GGS_SLICE_WINDOW,
+                                           .name     = mark ? ggs_export_valid(t->export, text) : "recorded",
+                                           .begin_ns = begin,
+                                           .end_ns   = end};
+        status                          = t->out->leaf(t->out->context, track, &slice, error);
+        track->end_ns                   = end;
+    }
+    ggs_windows_release(&windows);
+    return status;
+}
+
 // ---- what the machine did ----
 
 // Was it in the token steps that were asked for?
 static bool in_steps(const struct ggs_export * export, int64_t step) {
     const struct ggs_export_options * o = export->options;
-    return !o->steps || (step >= o->first_step && step <= o->last_step);
+    return (!o->steps || (step >= o->first_step && step <= o->last_step)) && ggs_trace_has_step(&export->trace, step);
 }
 
 // Threads fault at the same time: each slice goes to the first track that is free.
@@ -181,6 +244,95 @@ static int write_requests(struct timeline * t, struct ggs_error * error) {
         status        = t->out->count(t->out->context, track, track->end_ns, bytes, error);
     }
     ggs_cursor_close(cursor);
+    return status;
+}
+
+// ---- what devices did beside their ops ----
+
+static int write_kernels(struct timeline * t, struct ggs_error * error) {
+    struct ggs_cursor *         cursor = NULL;
+    struct ggs_recent_runs      runs   = {0};
+    struct ggs_kernel           kernel;
+    const struct ggs_run *      run;
+    struct ggs_timeline_track * track;
+    int                         status = ggs_recent_runs_open(&runs, &t->export->trace, error);
+    if (status == 0) status = ggs_cursor_open(&cursor, t->export->trace.reader, GGS_TABLE_KERNELS, error);
+    while (status >= 0 && (status = ggs_cursor_next(cursor, &kernel, error)) > 0) {
+        status = ggs_recent_runs_find(&runs, kernel.run, &run, error);
+        if (status < 0) break;
+        if (run == NULL || !in_steps(t->export, run->step)) continue;
+        status = free_track(t, device_of(t, run), GGS_TRACK_KERNELS, 0, "kernels", kernel.begin_ns, &track, error);
+        if (status < 0) break;
+        struct ggs_timeline_slice slice = {.kind     = GGS_SLICE_KERNEL,
+                                           .name     = ggs_reader_string(t->export->trace.reader, kernel.name),
+                                           .begin_ns = kernel.begin_ns,
+                                           .end_ns   = ggs_time_after(kernel.begin_ns, kernel.duration_ns),
+                                           .kernel   = &kernel};
+        status                          = t->out->leaf(t->out->context, track, &slice, error);
+        track->end_ns                   = slice.end_ns;
+    }
+    ggs_cursor_close(cursor);
+    ggs_recent_runs_close(&runs);
+    return status;
+}
+
+static uint64_t device_of_buffer(const struct ggs_trace * trace, uint64_t number) {
+    const struct ggs_buffer * buffer = number == 0 ? NULL : ggs_trace_buffer(trace, number);
+    return buffer == NULL || buffer->device > trace->n_devices ? 0 : buffer->device;
+}
+
+static int write_transfer(struct timeline * t, const struct ggs_transfer * transfer, uint64_t device, bool in,
+                          struct ggs_error * error) {
+    struct ggs_timeline_track * track;
+    struct ggs_timeline_slice   slice = {.kind     = GGS_SLICE_TRANSFER,
+                                         .name     = ggs_reader_string(t->export->trace.reader, transfer->name),
+                                         .begin_ns = transfer->begin_ns,
+                                         .end_ns   = ggs_time_after(transfer->begin_ns, transfer->duration_ns),
+                                         .transfer = transfer};
+    int                         status =
+        free_track(t, device, GGS_TRACK_TRANSFERS, in, in ? "to it" : "from it", slice.begin_ns, &track, error);
+    if (status == 0) status = t->out->leaf(t->out->context, track, &slice, error);
+    if (status == 0) track->end_ns = slice.end_ns;
+    return status;
+}
+
+// Transfers belong to no step: they are written if all steps are.
+static int write_transfers(struct timeline * t, struct ggs_error * error) {
+    const struct ggs_trace * trace  = &t->export->trace;
+    struct ggs_cursor *      cursor = NULL;
+    struct ggs_transfer      transfer;
+    if (t->export->options->steps || !ggs_device_list_has_other(&t->devices)) return 0;
+    int status = ggs_cursor_open(&cursor, trace->reader, GGS_TABLE_TRANSFERS, error);
+    while (status >= 0 && (status = ggs_cursor_next(cursor, &transfer, error)) > 0) {
+        uint64_t from = device_of_buffer(trace, transfer.from_buffer), to = device_of_buffer(trace, transfer.to_buffer);
+        if (from == to) continue;
+        if (to != 0) status = write_transfer(t, &transfer, to, true, error);
+        if (status >= 0 && from != 0) status = write_transfer(t, &transfer, from, false, error);
+    }
+    ggs_cursor_close(cursor);
+    return status;
+}
+
+// How busy each device was, from the ops that were walked over.
+static int write_busy(struct timeline * t, struct ggs_error * error) {
+    const struct ggs_device_list * list  = &t->devices;
+    uint64_t                       width = ggs_time_between(list->begin_ns, list->end_ns) / GGS_DEVICE_BINS + 1;
+    struct ggs_timeline_track *    track;
+    int                            status = 0;
+    for (uint64_t i = 0; status == 0 && i < list->n; i++) {
+        const struct ggs_device_totals * d = &list->device[i];
+        if (d->row.type == GGS_DEVICE_CPU || d->ops == 0) continue;
+        status = find_track_of(t, i + 1, GGS_TRACK_COUNTER, 1, 0, "busy", &track, error);
+        if (status < 0) break;
+        track->percent = true;
+        status         = announce(t, track, error);
+        for (int64_t k = 0; status == 0 && k < GGS_DEVICE_BINS; k++) {
+            double   share   = (double) d->bins[k] / (double) width;
+            uint64_t percent = share >= 1 ? 100 : (uint64_t) (100 * share + 0.5);
+            status = t->out->count(t->out->context, track, ggs_time_after(list->begin_ns, (uint64_t) k * width),
+                                   percent, error);
+        }
+    }
     return status;
 }
 
@@ -243,6 +395,37 @@ static int count_disk(struct timeline * t, const struct ggs_walk * walk, const s
     return t->out->count(t->out->context, t->disk, t->disk->end_ns, t->disk_bytes, error);
 }
 
+// Ops of a device's queue, which has no threads to enclose them: each is a slice of its own.
+static int write_device_ops(struct timeline * t, struct ggs_walk * walk, uint64_t device, struct ggs_error * error) {
+    int status = 0;
+    while (status == 0 && ggs_walk_op(walk)) {
+        const struct ggs_access_list * accesses;
+        status = ggs_walk_accesses(walk, &accesses, error);
+        for (uint64_t i = 0; status == 0 && i < walk->op.n_op_runs; i++) {
+            const struct ggs_op_run *   r = &walk->op.op_runs[i];
+            struct ggs_timeline_track * track;
+            char                        name[48];
+            if (r->thread == 0)
+                snprintf(name, sizeof(name), "queue");
+            else
+                snprintf(name, sizeof(name), "queue %" PRIu64, r->thread);
+            status = free_track(t, device, GGS_TRACK_THREAD, (int64_t) r->thread, name, r->begin_ns, &track, error);
+            if (status < 0) break;
+            struct ggs_timeline_slice op = {.kind     = GGS_SLICE_OP,
+                                            .name     = walk->op.name,
+                                            .begin_ns = r->begin_ns,
+                                            .end_ns   = ggs_time_after(r->begin_ns, r->duration_ns),
+                                            .walk     = walk,
+                                            .accesses = accesses};
+            status                       = t->out->leaf(t->out->context, track, &op, error);
+            track->end_ns                = op.end_ns;
+        }
+        ggs_device_list_op(&t->devices, &walk->run, &walk->op);
+        if (status == 0) status = count_disk(t, walk, accesses, error);
+    }
+    return status;
+}
+
 enum { MOST_THREADS = 1024 };
 
 static int thread_track(struct timeline * t, const struct ggs_walk * walk, const struct ggs_op_run * r,
@@ -295,10 +478,16 @@ static int write_run(struct timeline * t, struct ggs_walk * walk, struct ggs_err
     struct ggs_timeline_track * lanes[MOST_THREADS] = {0};
     struct ggs_timeline_track * track;
     char                        name[96];
-    const char *                backend = ggs_reader_string(walk->trace->reader, walk->run.backend);
-    snprintf(name, sizeof(name), "%.64s%s", backend, walk->run.slot > 0 ? ", at the same time" : "");
-    int status = find_track(t, GGS_TRACK_BACKEND, (int64_t) walk->run.backend, walk->run.slot, name, &track, error);
-    if (status == 0) status = announce(t, track, error);
+    uint64_t                    device = device_of(t, &walk->run);
+    int                         status = 0;
+    if (device != 0) {
+        status = free_track(t, device, GGS_TRACK_BACKEND, 0, "graph runs", walk->run.begin_ns, &track, error);
+    } else {
+        const char * backend = ggs_reader_string(walk->trace->reader, walk->run.backend);
+        snprintf(name, sizeof(name), "%.64s%s", backend, walk->run.slot > 0 ? ", at the same time" : "");
+        status = find_track(t, GGS_TRACK_BACKEND, (int64_t) walk->run.backend, walk->run.slot, name, &track, error);
+        if (status == 0) status = announce(t, track, error);
+    }
     if (status < 0) return status;
     snprintf(name, sizeof(name), "graph run %" PRIu64, walk->run.run);
     int64_t                   begin = later(walk->run.begin_ns, track->end_ns), end = later(walk->run.end_ns, begin);
@@ -306,23 +495,30 @@ static int write_run(struct timeline * t, struct ggs_walk * walk, struct ggs_err
         .kind = GGS_SLICE_RUN, .name = name, .begin_ns = begin, .end_ns = end, .walk = walk};
     status        = t->out->leaf(t->out->context, track, &slice, error);
     track->end_ns = end;
-    return status < 0 || walk->graph == NULL ? status : write_ops(t, walk, lanes, error);
+    if (status < 0 || walk->graph == NULL) return status;
+    return device != 0 ? write_device_ops(t, walk, device, error) : write_ops(t, walk, lanes, error);
 }
 
 int ggs_timeline_write(struct ggs_export * export, const struct ggs_timeline * timeline, struct ggs_error * error) {
     struct timeline   t      = {.export = export, .out = timeline};
     struct ggs_walk * walk   = NULL;
-    int               status = write_buffers(&t, error);
+    int               status = ggs_device_list_begin(&t.devices, &export->trace, error);
+    for (uint64_t i = 0; status == 0 && i <= t.devices.n; i++) status = write_buffers(&t, i, error);
     if (status == 0) status = find_track(&t, GGS_TRACK_COUNTER, 1, 0, "bytes read from disk", &t.disk, error);
     if (status == 0) status = announce(&t, t.disk, error);
+    if (status == 0) status = write_windows(&t, error);
     if (status == 0) status = write_tokens(&t, error);
     if (status == 0) status = write_faults(&t, error);
     if (status == 0) status = write_requests(&t, error);
+    if (status == 0) status = write_kernels(&t, error);
+    if (status == 0) status = write_transfers(&t, error);
     if (status == 0) status = ggs_export_walk(export, &walk, error);
     while (walk != NULL && status >= 0 && (status = ggs_walk_run(walk, error)) > 0) {
         status = write_run(&t, walk, error);
         if (status >= 0) ggs_export_step(export);
     }
+    if (status == 0) status = write_busy(&t, error);
+    ggs_device_list_release(&t.devices);
     for (uint64_t i = 0; i < t.n_tracks; i++) {
         if (status == 0) status = close_token(&t, t.tracks[i], error);
         free(t.tracks[i]);

@@ -8,7 +8,16 @@
 //     buffer bytes           a counter
 //     bytes read from disk   a counter: as ops address them
 //     page faults 0          | minor fault |   | major fault |               if they were recorded; as many tracks as happen at a time
+//     windows, marks         | recorded |      | recorded |                  if recording was paused, or something was marked
 //     bytes requested ...    a counter: what the disk was asked for, if that was recorded
+//
+// Each device but the CPU is a group of tracks of its own:
+//     graph runs             |   run 3            |                          from the call to the results
+//     queue                  | op |op  |   |op |                             the device's own times
+//     kernels                |k|k||k |k|                                     if they were recorded
+//     to it, from it         | transfer |                                    as the host called for them
+//     busy                   a counter: percent of the time
+//     memory                 a counter: bytes of the buffers that lie there
 //
 // Slices of a track come in order: a slice begins when or after the one before it on its track ended, inside its parent.
 #pragma once
@@ -17,14 +26,36 @@
 
 #include "export/export.h"
 
-enum ggs_track_kind { GGS_TRACK_TOKENS, GGS_TRACK_BACKEND, GGS_TRACK_THREAD, GGS_TRACK_COUNTER, GGS_TRACK_FAULTS };
-enum ggs_slice_kind { GGS_SLICE_TOKEN, GGS_SLICE_RUN, GGS_SLICE_OP, GGS_SLICE_WAIT, GGS_SLICE_FAULT, GGS_SLICES };
+enum ggs_track_kind {
+    GGS_TRACK_TOKENS,
+    GGS_TRACK_BACKEND,
+    GGS_TRACK_THREAD,
+    GGS_TRACK_COUNTER,
+    GGS_TRACK_FAULTS,
+    GGS_TRACK_KERNELS,
+    GGS_TRACK_TRANSFERS,
+    GGS_TRACK_WINDOWS
+};
+enum ggs_slice_kind {
+    GGS_SLICE_TOKEN,
+    GGS_SLICE_RUN,
+    GGS_SLICE_OP,
+    GGS_SLICE_WAIT,
+    GGS_SLICE_FAULT,
+    GGS_SLICE_KERNEL,
+    GGS_SLICE_TRANSFER,
+    GGS_SLICE_WINDOW,
+    GGS_SLICES
+};
 
 struct ggs_timeline_track {
     uint64_t            id; // from 1
     enum ggs_track_kind kind;
     char                name[96];
     uint64_t            os_thread; // of a thread's track
+    uint64_t            group;     // 0, or the device that it belongs to
+    const char *        group_name;
+    bool                percent; // a counter of percent, not of bytes
     // private to timeline.c
     int64_t key[2];
     int64_t end_ns; // of what was written last
@@ -41,6 +72,8 @@ struct ggs_timeline_slice {
     const struct ggs_access_list * accesses;
     const struct ggs_step *        step;  // of a token's slice, if it has one of its own
     const struct ggs_fault *       fault; // of a fault's slice
+    const struct ggs_kernel *      kernel;
+    const struct ggs_transfer *    transfer;
 };
 
 // The phase of a token's or a run's slice.

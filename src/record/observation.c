@@ -27,9 +27,10 @@ static void begin(struct ggs_observation * observation, pid_t program) {
         give_up(observation, &error);
         return;
     }
-    bool faults =
-        observation->faults && ggs_observer_faults(observation->observer, program, &observation->faults_error) == 0;
-    bool io = observation->io && ggs_observer_requests(observation->observer, &observation->io_error) == 0;
+    bool faults = observation->faults && ggs_observer_faults(observation->observer, program, !observation->paused,
+                                                             &observation->faults_error) == 0;
+    bool io     = observation->io && ggs_observer_requests(observation->observer, &observation->io_error) == 0;
+    if (observation->paused) ggs_observer_pause(observation->observer, true);
     if ((faults || io) && ggs_observer_begin(observation->observer, &error) != 0) give_up(observation, &error);
 }
 
@@ -41,6 +42,10 @@ void ggs_observation_start(void * context, pid_t program) {
         fprintf(stderr, "ggscope: page faults are not recorded: %s\n", observation->faults_error.text);
     if (observation->io_error.text[0] != '\0')
         fprintf(stderr, "ggscope: block requests are not recorded: %s\n", observation->io_error.text);
+}
+
+void ggs_observation_pause(struct ggs_observation * observation, bool paused) {
+    if (observation->observer != NULL) ggs_observer_pause(observation->observer, paused);
 }
 
 void ggs_observation_stop(struct ggs_observation * observation) {

@@ -14,6 +14,7 @@ struct ggs_observer;
 
 struct ggs_observation {
     bool                     faults, io;   // wanted
+    bool                     paused;       // at first
     bool                     faults_asked; // by name: say so where it does not work
     const char *             folder;       // of the spool
     uint64_t                 max_bytes;
@@ -26,6 +27,8 @@ struct ggs_observation {
 // For ggs_launch: the context is a struct ggs_observation. Says in one line what was asked for and does not work; the program is
 // recorded all the same.
 void ggs_observation_start(void * observation, pid_t program);
+// Stops to observe for a while, and goes on.
+void ggs_observation_pause(struct ggs_observation * observation, bool paused);
 // Once the program has ended. The spool has everything then.
 void ggs_observation_stop(struct ggs_observation * observation);
 // Notes in experiment.json what was observed: true, false, or the reason why it was not.

@@ -17,6 +17,7 @@
 #include "base/text.h"
 #include "engine/locate.h"
 #include "record/busy.h"
+#include "record/control.h"
 #include "record/experiment.h"
 #include "record/inspect/capture-library.h"
 #include "record/inspect/findings.h"
@@ -38,123 +39,98 @@ static const uint64_t LEAST_MEMORY = 16u << 20;
 
 // ---- options ----
 
-enum {
-    KEY_FORCE = 1000,
-    KEY_MAX_SIZE,
-    KEY_POLICY,
-    KEY_FOLLOW,
-    KEY_SPOOL,
-    KEY_ENGINE,
-    KEY_PROVE,
-    KEY_FAULTS,
-    KEY_NO_FAULTS,
-    KEY_RESIDENCY,
-    KEY_IO,
-    KEY_MEMORY,
-    KEY_COLD,
-    KEY_GPU_OPS
-};
+static bool take_memory(void * member, const char * text) {
+    return ggs_parse_bytes(text, member) && *(uint64_t *) member >= LEAST_MEMORY;
+}
 
-static const struct argp_option recording_options[] = {
-    {NULL, 0, NULL, 0, "Recording:", 10},
-    {"output", 'o', "DIR", 0, "Put the experiment into DIR (./experiments/<date-time>-<model>)", 0},
-    {"force", KEY_FORCE, NULL, 0, "Replace an experiment that is there already", 0},
-    {"max-size", KEY_MAX_SIZE, "SIZE", 0, "Record at most SIZE bytes, such as 2G (16G, or half of what is free)", 0},
-    {"policy", KEY_POLICY, "stop|ring", 0, "What to do then: stop recording (the default), or drop the oldest op runs",
-     0},
-    {"follow", KEY_FOLLOW, NULL, 0, "Record programs that the program starts, too", 0},
-    {"spool", KEY_SPOOL, "DIR", 0, "Keep the recording in DIR until it is sealed (/dev/shm if that has room)", 0},
-    {"engine", KEY_ENGINE, "DIR", 0, "Let the program use the llama.cpp libraries in DIR", 0},
-    {"gpu-ops", KEY_GPU_OPS, "first:N|all|none", 0,
-     "On CUDA, time ops until N graph runs after the first generated token (first:32), in all runs, or in none", 0},
-    {"quiet", 'q', NULL, 0, "No summary", 0},
-    {NULL, 0, NULL, 0, "The machine:", 11},
-    {"prove", KEY_PROVE, NULL, 0,
-     "Note which pages of the mapped model each op really touches, for ggscope prove; distorts all times", 0},
-    {"faults", KEY_FAULTS, NULL, 0, "Record page faults (the default, if it is permitted)", 0},
-    {"no-faults", KEY_NO_FAULTS, NULL, 0, "Leave page faults out", 0},
-    {"residency", KEY_RESIDENCY, NULL, 0,
-     "Note which pages of the model are in memory after loading, after each token and at the end", 0},
-    {"io", KEY_IO, NULL, 0, "Record the requests to the disk under the model (root)", 0},
-    {"memory", KEY_MEMORY, "SIZE", 0, "Let the program use at most SIZE bytes of memory, page cache included", 0},
-    {"cold", KEY_COLD, "FILE", OPTION_ARG_OPTIONAL,
-     "Drop the model from the page cache first: FILE, or what the command names with -m", 0},
+static bool take_max_size(void * member, const char * text) {
+    return ggs_parse_bytes(text, member) && *(uint64_t *) member >= LEAST_SIZE;
+}
+
+static bool take_window(void * member, const char * text) {
+    uint64_t runs;
+    if (strcmp(text, "all") != 0 && strcmp(text, "none") != 0 &&
+        (strncmp(text, "first:", 6) != 0 || !ggs_parse_u64(text + 6, 1, UINT32_MAX, &runs)))
+        return false;
+    return ggs_take_text(member, text);
+}
+
+static bool take_length(void * member, const char * text) {
+    return ggs_parse_time(text, member);
+}
+
+static bool take_steps(void * member, const char * text) {
+    return ggs_parse_u64(text, 1, UINT32_MAX, member);
+}
+
+static bool take_policy(void * member, const char * text) {
+    return (strcmp(text, "stop") == 0 || strcmp(text, "ring") == 0) && ggs_take_text(member, text);
+}
+
+static bool take_cold(void * member, const char * text) {
+    struct ggs_recording * recording = member;
+    recording->cold                  = true;
+    recording->cold_model            = text;
+    return true;
+}
+
+// Of --faults and --no-faults the last one counts.
+static bool take_faults(void * member, const char * text) {
+    struct ggs_recording * recording = member;
+    (void) text;
+    recording->faults    = true;
+    recording->no_faults = false;
+    return true;
+}
+
+static bool take_no_faults(void * member, const char * text) {
+    struct ggs_recording * recording = member;
+    (void) text;
+    recording->faults    = false;
+    recording->no_faults = true;
+    return true;
+}
+
+#define AT(member) offsetof(struct ggs_recording, member)
+const struct ggs_option ggs_recording_options[] = {
+    {"output", 'o', "DIR", "Put the experiment into DIR (./experiments/<date-time>-<model>)", 0, AT(output),
+     ggs_take_path, "a directory"},
+    {"force", 0, NULL, "Replace an experiment that is there already", 0, AT(force), NULL, NULL},
+    {"max-size", 0, "SIZE", "Record at most SIZE bytes, such as 2G (16G, or half of what is free)", 0, AT(max_size),
+     take_max_size, "a size of at least 4M, such as 512M or 2G"},
+    {"policy", 0, "stop|ring", "What to do then: stop recording (the default), or drop the oldest op runs", 0,
+     AT(policy), take_policy, "stop or ring"},
+    {"follow", 0, NULL, "Record programs that the program starts, too", 0, AT(follow), NULL, NULL},
+    {"spool", 0, "DIR", "Keep the recording in DIR until it is sealed (/dev/shm if that has room)", 0, AT(spool),
+     ggs_take_text, NULL},
+    {"engine", 0, "DIR", "Let the program use the llama.cpp libraries in DIR", 0, AT(engine), ggs_take_text, NULL},
+    {"gpu-ops", 0, "first:N|all|none",
+     "On CUDA, time ops until N graph runs after the first generated token (first:32), in all runs, or in none", 0,
+     AT(gpu_ops), take_window, "first:N with N of at least 1, all or none"},
+    {"paused", 0, NULL, "Record nothing until ggscope control DIR start, or SIGUSR2", 0, AT(paused), NULL, NULL},
+    {"for", 0, "TIME", "Record for this long, such as 30s, 500ms or 2m; the program runs on", 0, AT(length_ns),
+     take_length, "a time such as 30s, 500ms, 2m or 1h"},
+    {"steps", 0, "N", "Record N decodes (graph runs where there are none); the program runs on", 0, AT(steps),
+     take_steps, "a number of at least 1"},
+    {"quiet", 'q', NULL, "No summary", 0, AT(quiet), NULL, NULL},
     {0},
 };
 
-static bool is_window(const char * text) {
-    uint64_t runs;
-    if (strcmp(text, "all") == 0 || strcmp(text, "none") == 0) return true;
-    return strncmp(text, "first:", 6) == 0 && ggs_parse_u64(text + 6, 1, UINT32_MAX, &runs);
-}
-
-static error_t parse_option(int key, char * argument, struct argp_state * state) {
-    struct ggs_recording * recording = state->input;
-    switch (key) {
-        case 'o':
-            if (argument[0] == '\0') argp_error(state, "-o takes a directory");
-            recording->output = argument;
-            return 0;
-        case 'q':
-            recording->quiet = true;
-            return 0;
-        case KEY_FORCE:
-            recording->force = true;
-            return 0;
-        case KEY_FOLLOW:
-            recording->follow = true;
-            return 0;
-        case KEY_SPOOL:
-            recording->spool = argument;
-            return 0;
-        case KEY_ENGINE:
-            recording->engine = argument;
-            return 0;
-        case KEY_PROVE:
-            recording->prove = true;
-            return 0;
-        case KEY_FAULTS:
-            recording->faults    = true;
-            recording->no_faults = false;
-            return 0;
-        case KEY_NO_FAULTS:
-            recording->faults    = false;
-            recording->no_faults = true;
-            return 0;
-        case KEY_RESIDENCY:
-            recording->residency = true;
-            return 0;
-        case KEY_IO:
-            recording->io = true;
-            return 0;
-        case KEY_COLD:
-            recording->cold       = true;
-            recording->cold_model = argument;
-            return 0;
-        case KEY_MEMORY:
-            if (!ggs_parse_bytes(argument, &recording->memory) || recording->memory < LEAST_MEMORY)
-                argp_error(state, "--memory takes a size of at least 16M, such as 512M or 2G, not '%s'", argument);
-            return 0;
-        case KEY_MAX_SIZE:
-            if (!ggs_parse_bytes(argument, &recording->max_size) || recording->max_size < LEAST_SIZE)
-                argp_error(state, "--max-size takes a size of at least 4M, such as 512M or 2G, not '%s'", argument);
-            return 0;
-        case KEY_GPU_OPS:
-            if (!is_window(argument))
-                argp_error(state, "--gpu-ops takes first:N with N of at least 1, all or none, not '%s'", argument);
-            recording->gpu_ops = argument;
-            return 0;
-        case KEY_POLICY:
-            if (strcmp(argument, "stop") != 0 && strcmp(argument, "ring") != 0)
-                argp_error(state, "--policy takes stop or ring, not '%s'", argument);
-            recording->policy = argument;
-            return 0;
-        default:
-            return ARGP_ERR_UNKNOWN;
-    }
-}
-
-const struct argp ggs_recording_argp = {recording_options, parse_option, NULL, NULL, NULL, NULL, NULL};
+const struct ggs_option ggs_machine_options[] = {
+    {"prove", 0, NULL,
+     "Note which pages of the mapped model each op really touches, for ggscope prove; distorts all times", 0, AT(prove),
+     NULL, NULL},
+    {"faults", 0, NULL, "Record page faults (the default, if it is permitted)", 0, 0, take_faults, NULL},
+    {"no-faults", 0, NULL, "Leave page faults out", 0, 0, take_no_faults, NULL},
+    {"residency", 0, NULL, "Note which pages of the model are in memory after loading, after each token and at the end",
+     0, AT(residency), NULL, NULL},
+    {"io", 0, NULL, "Record the requests to the disk under the model (root)", 0, AT(io), NULL, NULL},
+    {"memory", 0, "SIZE", "Let the program use at most SIZE bytes of memory, page cache included", 0, AT(memory),
+     take_memory, "a size of at least 16M, such as 512M or 2G"},
+    {"cold", 0, "=FILE", "Drop the model from the page cache first: FILE, or what the command names with -m", 0, 0,
+     take_cold, NULL},
+    {0},
+};
 
 // ---- before ----
 
@@ -190,6 +166,7 @@ struct attempt {
     struct ggs_environment       environment;
     struct ggs_observation       observation;
     struct ggs_pressure          pressure;
+    struct ggs_control *         control;
     bool                         misuse;   // the command line is to blame
     int                          files[2]; // stdout.txt, stderr.txt
 };
@@ -339,7 +316,10 @@ static void tell_blindness(const struct ggs_spool_facts * facts, const struct at
         if (report.findings[i].level == GGS_FINDING_FAIL && report.findings[i].text != NULL)
             fprintf(stderr, "ggscope: %s\n", report.findings[i].text);
     }
-    if (facts->runs == 0) fprintf(stderr, "ggscope: the program loaded an engine, but no graph was computed\n");
+    if (facts->runs == 0 && attempt->recording->paused)
+        fprintf(stderr, "ggscope: no graph run was recorded: it was paused whenever one began\n");
+    else if (facts->runs == 0)
+        fprintf(stderr, "ggscope: the program loaded an engine, but no graph was computed\n");
     ggs_findings_release(&report);
     ggs_libraries_release(&engine);
     ggs_libraries_release(&capture);
@@ -424,6 +404,20 @@ static void on_started(void * context, pid_t program) {
     struct attempt * attempt = context;
     ggs_pressure_join(&attempt->pressure, program);
     ggs_observation_start(&attempt->observation, program);
+    if (attempt->control != NULL) ggs_control_begin(attempt->control);
+}
+
+// A recording that began paused is opened and closed by SIGUSR2; in all others it is the program's.
+static bool keep_signal(void * context, int number) {
+    struct attempt * attempt = context;
+    if (number != SIGUSR2 || !attempt->recording->paused || attempt->control == NULL) return false;
+    ggs_control_toggle(attempt->control);
+    return true;
+}
+
+static void on_window(void * context, bool recording) {
+    struct attempt * attempt = context;
+    ggs_observation_pause(&attempt->observation, !recording);
 }
 
 // If systemd sets the limit, it starts the program.
@@ -452,6 +446,7 @@ static int launch_program(struct attempt * attempt, struct ggs_launch_result * r
                                 .copy_stdout = attempt->files[0],
                                 .copy_stderr = attempt->files[1],
                                 .started     = on_started,
+                                .keeps       = keep_signal,
                                 .context     = attempt};
     int               status = ggs_launch(&launch, result, error);
     free(words);
@@ -461,15 +456,27 @@ static int launch_program(struct attempt * attempt, struct ggs_launch_result * r
 static int run(struct attempt * attempt, struct ggs_error * error) {
     struct ggs_launch_result result;
     // Protected pages fault by the thousand, and say nothing of the machine.
-    bool quiet_faults                 = attempt->recording->no_faults || attempt->recording->prove;
-    attempt->observation.faults       = attempt->recording->faults || !quiet_faults;
-    attempt->observation.faults_asked = attempt->recording->faults;
-    attempt->observation.io           = attempt->recording->io;
-    attempt->observation.folder       = attempt->place.folder;
-    attempt->observation.max_bytes    = attempt->place.max_bytes;
-    struct ggs_busy busy;
+    bool quiet_faults                   = attempt->recording->no_faults || attempt->recording->prove;
+    attempt->observation.faults         = attempt->recording->faults || !quiet_faults;
+    attempt->observation.faults_asked   = attempt->recording->faults;
+    attempt->observation.io             = attempt->recording->io;
+    attempt->observation.folder         = attempt->place.folder;
+    attempt->observation.max_bytes      = attempt->place.max_bytes;
+    attempt->observation.paused         = attempt->recording->paused;
+    struct ggs_control_settings windows = {.directory = attempt->experiment.directory,
+                                           .folder    = attempt->place.folder,
+                                           .paused    = attempt->recording->paused,
+                                           .length_ns = attempt->recording->length_ns,
+                                           .steps     = attempt->recording->steps,
+                                           .quiet     = attempt->recording->quiet,
+                                           .changed   = on_window,
+                                           .context   = attempt};
+    struct ggs_busy             busy;
     ggs_busy_begin(&busy);
-    int status = launch_program(attempt, &result, error);
+    int status = ggs_control_open(&attempt->control, &windows, error);
+    if (status == 0) status = launch_program(attempt, &result, error);
+    ggs_control_close(attempt->control);
+    attempt->control = NULL;
     ggs_observation_stop(&attempt->observation);
     ggs_pressure_end(&attempt->pressure);
     if (status != 0) {

@@ -2,11 +2,11 @@
 // What `ggscope record` and `ggscope run` have in common, their options included.
 #pragma once
 
-#include <argp.h>
 #include <stdbool.h>
 #include <stdint.h>
 #include <stdio.h>
 
+#include "base/options.h"
 #include "record/launch/streaming.h"
 
 struct ggs_recording {
@@ -29,6 +29,9 @@ struct ggs_recording {
     bool                 cold;       // drop the model from the page cache first
     const char *         cold_model; // this one, NULL: the command's
     uint64_t             memory;     // bytes that the program may use, 0: no limit
+    bool                 paused;     // record nothing until told to
+    uint64_t             length_ns;  // of a window; 0: it ends when told to
+    uint64_t             steps;      // of a window; likewise
     struct ggs_streaming streaming;  // weights are read ahead of use
     bool                 discard; // where the program fails and computed nothing, it has said why: leave no directory
     void (*summarise)(const char * directory, FILE * out); // called at the end unless quiet; NULL: no summary
@@ -37,8 +40,7 @@ struct ggs_recording {
     const char * model;   // NULL: looked for in the command
 };
 
-// Parses the options above; its input is a struct ggs_recording. For the `children` of a verb's own argp.
-extern const struct argp ggs_recording_argp;
+extern const struct ggs_option ggs_recording_options[], ggs_machine_options[]; // of the members above
 
 // Returns the exit status of ggscope: that of the program (128 + signal where one ended it), or 1 where ggscope itself has to
 // report a failure and the program has none. Prints what people need to know to stderr.

@@ -2,6 +2,7 @@
 
 #include "base/error.h"
 #include "base/progress.h"
+#include "record/control.h"
 #include "record/experiment.h"
 #include "record/model-files.h"
 #include "record/observe/disks.h"
@@ -12,6 +13,7 @@
 #include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 static void show(void * context, uint64_t done, uint64_t total) {
     struct ggs_progress * progress = context;
@@ -92,6 +94,10 @@ int ggs_seal_recover(const char * directory, bool quiet, struct ggs_seal_result 
     }
     int status = ggs_experiment_open(&experiment, directory, error);
     if (status == 0) status = recover(&experiment, quiet, result, error);
+    // Of a ggscope that was killed.
+    char socket[PATH_MAX];
+    if (status == 0 && snprintf(socket, sizeof(socket), "%s/%s", directory, GGS_CONTROL_SOCKET) < (int) sizeof(socket))
+        unlink(socket);
     ggs_experiment_release(&experiment);
     return status;
 }

@@ -19,71 +19,63 @@
 #define PATHS      "paths"
 #define TEMPORARY  "temp_files"
 
-enum { MOST_TOKENS = 1 << 24, MOST_FILE = 16 << 20 };
+enum { MOST_FILE = 16 << 20 };
 
-const struct ggs_setting_form ggs_setting_forms[GGS_SETTINGS] = {
-    [GGS_SETTING_MODEL]            = {EXPERIMENT, "model_path", "-m", GGS_SETTING_PATH, 0, 0},
-    [GGS_SETTING_PROMPT]           = {EXPERIMENT, "prompt", "-p", GGS_SETTING_TEXT, 0, 0},
-    [GGS_SETTING_PROMPT_FILE]      = {EXPERIMENT, "prompt_file", "-f", GGS_SETTING_PATH, 0, 0},
-    [GGS_SETTING_TOKENS]           = {EXPERIMENT, "tokens_to_generate", "-n", GGS_SETTING_WHOLE, 1, MOST_TOKENS},
-    [GGS_SETTING_THREADS]          = {EXPERIMENT, "threads", "-t", GGS_SETTING_WHOLE, 1, 512},
-    [GGS_SETTING_CONTEXT]          = {EXPERIMENT, "ctx", "--ctx", GGS_SETTING_WHOLE, 1, MOST_TOKENS},
-    [GGS_SETTING_BATCH]            = {EXPERIMENT, "batch", "--batch", GGS_SETTING_WHOLE, 1, MOST_TOKENS},
-    [GGS_SETTING_UBATCH]           = {EXPERIMENT, "ubatch", "--ubatch", GGS_SETTING_WHOLE, 1, MOST_TOKENS},
-    [GGS_SETTING_SEED]             = {EXPERIMENT, "seed", "--seed", GGS_SETTING_WHOLE, 0, UINT32_MAX - 1},
-    [GGS_SETTING_TEMPERATURE]      = {EXPERIMENT, "temperature", "--temp", GGS_SETTING_NUMBER, 0, 100},
-    [GGS_SETTING_NO_MMAP]          = {EXPERIMENT, "no_mmap", "--no-mmap", GGS_SETTING_SWITCH, 0, 0},
-    [GGS_SETTING_NO_REPACK]        = {EXPERIMENT, "no_repack", "--no-repack", GGS_SETTING_SWITCH, 0, 0},
-    [GGS_SETTING_IGNORE_EOS]       = {EXPERIMENT, "ignore_eos", "--ignore-eos", GGS_SETTING_SWITCH, 0, 0},
-    [GGS_SETTING_GPU_LAYERS]       = {EXPERIMENT, "gpu_layers", "--gpu-layers", GGS_SETTING_WHOLE, 0, MOST_TOKENS},
-    [GGS_SETTING_DEVICE]           = {EXPERIMENT, "device", "--device", GGS_SETTING_TEXT, 0, 0},
-    [GGS_SETTING_FLASH_ATTN]       = {EXPERIMENT, "flash_attn", "--flash-attn", GGS_SETTING_TEXT, 0, 0},
-    [GGS_SETTING_SPLIT_MODE]       = {EXPERIMENT, "split_mode", "--split-mode", GGS_SETTING_TEXT, 0, 0},
-    [GGS_SETTING_MAIN_GPU]         = {EXPERIMENT, "main_gpu", "--main-gpu", GGS_SETTING_WHOLE, 0, 255},
-    [GGS_SETTING_OVERRIDE_TENSOR]  = {EXPERIMENT, "override_tensor", "--override-tensor", GGS_SETTING_TEXT, 0, 0},
-    [GGS_SETTING_ENGINE]           = {PATHS, "engine", "--engine", GGS_SETTING_PATH, 0, 0},
-    [GGS_SETTING_OUTPUT]           = {PATHS, "output_dir", "-o", GGS_SETTING_PATH, 0, 0},
-    [GGS_SETTING_LLAMA_DIRECTORY]  = {PATHS, "llama_cpp_dir", NULL, GGS_SETTING_PATH, 0, 0},
-    [GGS_SETTING_LLAMA_BINARY]     = {PATHS, "llama_binary", NULL, GGS_SETTING_PATH, 0, 0},
-    [GGS_SETTING_WEBUI_DIRECTORY]  = {PATHS, "webui_data_dir", NULL, GGS_SETTING_PATH, 0, 0},
-    [GGS_SETTING_BUFFER_STATS]     = {TEMPORARY, "buffer_stats", NULL, GGS_SETTING_PATH, 0, 0},
-    [GGS_SETTING_GRAPHS_DIRECTORY] = {TEMPORARY, "graphs_dir", NULL, GGS_SETTING_PATH, 0, 0},
+static const struct {
+    const char * section; // NULL: not in a file
+    const char * key;
+} keys[GGS_SETTINGS] = {
+    [GGS_RUN_MODEL]                = {EXPERIMENT, "model_path"},
+    [GGS_RUN_PROMPT]               = {EXPERIMENT, "prompt"},
+    [GGS_RUN_PROMPT_FILE]          = {EXPERIMENT, "prompt_file"},
+    [GGS_RUN_TOKENS]               = {EXPERIMENT, "tokens_to_generate"},
+    [GGS_RUN_IGNORE_EOS]           = {EXPERIMENT, "ignore_eos"},
+    [GGS_RUN_SEED]                 = {EXPERIMENT, "seed"},
+    [GGS_RUN_TEMPERATURE]          = {EXPERIMENT, "temperature"},
+    [GGS_RUN_THREADS]              = {EXPERIMENT, "threads"},
+    [GGS_RUN_CONTEXT]              = {EXPERIMENT, "ctx"},
+    [GGS_RUN_BATCH]                = {EXPERIMENT, "batch"},
+    [GGS_RUN_UBATCH]               = {EXPERIMENT, "ubatch"},
+    [GGS_RUN_NO_MMAP]              = {EXPERIMENT, "no_mmap"},
+    [GGS_RUN_NO_REPACK]            = {EXPERIMENT, "no_repack"},
+    [GGS_RUN_GPU_LAYERS]           = {EXPERIMENT, "gpu_layers"},
+    [GGS_RUN_DEVICE]               = {EXPERIMENT, "device"},
+    [GGS_RUN_FLASH_ATTN]           = {EXPERIMENT, "flash_attn"},
+    [GGS_RUN_SPLIT_MODE]           = {EXPERIMENT, "split_mode"},
+    [GGS_RUN_MAIN_GPU]             = {EXPERIMENT, "main_gpu"},
+    [GGS_RUN_OVERRIDE_TENSOR]      = {EXPERIMENT, "override_tensor"},
+    [GGS_SETTING_ENGINE]           = {PATHS, "engine"},
+    [GGS_SETTING_OUTPUT]           = {PATHS, "output_dir"},
+    [GGS_SETTING_LLAMA_DIRECTORY]  = {PATHS, "llama_cpp_dir"},
+    [GGS_SETTING_LLAMA_BINARY]     = {PATHS, "llama_binary"},
+    [GGS_SETTING_WEBUI_DIRECTORY]  = {PATHS, "webui_data_dir"},
+    [GGS_SETTING_BUFFER_STATS]     = {TEMPORARY, "buffer_stats"},
+    [GGS_SETTING_GRAPHS_DIRECTORY] = {TEMPORARY, "graphs_dir"},
 };
 
 // What llama.cpp's own programs call them.
 static const struct {
-    const char *     key;
-    enum ggs_setting setting;
-} aliases[] = {
-    {"model", GGS_SETTING_MODEL},      {"n_predict", GGS_SETTING_TOKENS},       {"n_threads", GGS_SETTING_THREADS},
-    {"n_ctx", GGS_SETTING_CONTEXT},    {"ctx_size", GGS_SETTING_CONTEXT},       {"n_batch", GGS_SETTING_BATCH},
-    {"batch_size", GGS_SETTING_BATCH}, {"n_ubatch", GGS_SETTING_UBATCH},        {"ubatch_size", GGS_SETTING_UBATCH},
-    {"temp", GGS_SETTING_TEMPERATURE}, {"n_gpu_layers", GGS_SETTING_GPU_LAYERS}};
+    const char *           key;
+    enum ggs_runner_option setting;
+} aliases[] = {{"model", GGS_RUN_MODEL},      {"n_predict", GGS_RUN_TOKENS},       {"n_threads", GGS_RUN_THREADS},
+               {"n_ctx", GGS_RUN_CONTEXT},    {"ctx_size", GGS_RUN_CONTEXT},       {"n_batch", GGS_RUN_BATCH},
+               {"batch_size", GGS_RUN_BATCH}, {"n_ubatch", GGS_RUN_UBATCH},        {"ubatch_size", GGS_RUN_UBATCH},
+               {"temp", GGS_RUN_TEMPERATURE}, {"n_gpu_layers", GGS_RUN_GPU_LAYERS}};
 
 // ---- values ----
 
-int ggs_setting_check(enum ggs_setting setting, const char * shown, const char * value, struct ggs_error * error) {
-    const struct ggs_setting_form * form = &ggs_setting_forms[setting];
-    char *                          end;
-    int64_t                         whole;
-    if (form->kind == GGS_SETTING_WHOLE) {
-        if (ggs_parse_i64(value, form->minimum, form->maximum, &whole)) return 0;
-        if (ggs_parse_i64(value, INT64_MIN, INT64_MAX, &whole))
-            return ggs_fail(error, GGS_USAGE, "%s %s is out of range: it must be from %" PRId64 " to %" PRId64, shown,
-                            value, form->minimum, form->maximum);
-        return ggs_fail(error, GGS_FORMAT, "%s takes a whole number, not '%s'", shown, value);
-    }
-    if (form->kind == GGS_SETTING_NUMBER) {
-        double number = strtod(value, &end);
-        if (end == value || *end != '\0')
-            return ggs_fail(error, GGS_FORMAT, "%s takes a number, not '%s'", shown, value);
-        if (!(number >= (double) form->minimum && number <= (double) form->maximum))
-            return ggs_fail(error, GGS_USAGE, "%s %s is out of range: it must be from %" PRId64 " to %" PRId64, shown,
-                            value, form->minimum, form->maximum);
-    }
-    if (form->kind == GGS_SETTING_PATH && value[0] == '\0')
-        return ggs_fail(error, GGS_USAGE, "%s is empty: it must name a file or folder", shown);
-    return 0;
+// All that are not the runner's are paths.
+static enum ggs_value_kind kind_of(int setting) {
+    return setting < GGS_RUN_OPTIONS ? ggs_runner_forms[setting].kind : GGS_VALUE_PATH;
+}
+
+static int check_value(int setting, const char * shown, const char * value, struct ggs_error * error) {
+    if (setting < GGS_RUN_OPTIONS) return ggs_runner_check((enum ggs_runner_option) setting, shown, value, error);
+    return value[0] != '\0' ? 0 : ggs_fail(error, GGS_USAGE, "%s is empty: it must name a file or folder", shown);
+}
+
+static bool is_in(int setting, const char * section) {
+    return keys[setting].section != NULL && strcmp(keys[setting].section, section) == 0;
 }
 
 void ggs_settings_release(struct ggs_settings * settings) {
@@ -99,7 +91,7 @@ static int unknown_key(const char * path, const char * section, const char * key
     for (size_t i = 0; section == NULL && i < sizeof(sections) / sizeof(sections[0]); i++)
         ggs_nearest_try(&nearest, sections[i]);
     for (int i = 0; section != NULL && i < GGS_SETTINGS; i++) {
-        if (strcmp(ggs_setting_forms[i].section, section) == 0) ggs_nearest_try(&nearest, ggs_setting_forms[i].key);
+        if (is_in(i, section)) ggs_nearest_try(&nearest, keys[i].key);
     }
     return ggs_fail(error, GGS_USAGE, "%s: unknown key \"%s%s%.64s\"; the nearest known one is \"%s\"", path,
                     section == NULL ? "" : section, section == NULL ? "" : ".", key, nearest.best);
@@ -114,39 +106,38 @@ static const char * type_name(struct json_object * value) {
     return names[json_object_get_type(value)];
 }
 
-static bool has_type(enum ggs_setting_kind kind, struct json_object * value) {
+static bool has_type(enum ggs_value_kind kind, struct json_object * value) {
     switch (kind) {
-        case GGS_SETTING_TEXT:
-        case GGS_SETTING_PATH:
+        case GGS_VALUE_TEXT:
+        case GGS_VALUE_PATH:
             return json_object_is_type(value, json_type_string);
-        case GGS_SETTING_WHOLE:
+        case GGS_VALUE_WHOLE:
             return json_object_is_type(value, json_type_int);
-        case GGS_SETTING_NUMBER:
+        case GGS_VALUE_NUMBER:
             return json_object_is_type(value, json_type_int) || json_object_is_type(value, json_type_double);
-        case GGS_SETTING_SWITCH:
+        case GGS_VALUE_SWITCH:
             return json_object_is_type(value, json_type_boolean);
     }
     return false;
 }
 
-static int take_value(struct ggs_settings * settings, enum ggs_setting setting, struct json_object * value,
-                      const char * path, struct ggs_error * error) {
+static int take_value(struct ggs_settings * settings, int setting, struct json_object * value, const char * path,
+                      struct ggs_error * error) {
     static const char * const wanted[] = {
-        [GGS_SETTING_TEXT] = "a string",        [GGS_SETTING_PATH] = "a string (a path)",
-        [GGS_SETTING_WHOLE] = "a whole number", [GGS_SETTING_NUMBER] = "a number",
-        [GGS_SETTING_SWITCH] = "true or false",
+        [GGS_VALUE_TEXT] = "a string",   [GGS_VALUE_PATH] = "a string (a path)", [GGS_VALUE_WHOLE] = "a whole number",
+        [GGS_VALUE_NUMBER] = "a number", [GGS_VALUE_SWITCH] = "true or false",
     };
-    const struct ggs_setting_form * form = &ggs_setting_forms[setting];
-    char                            shown[256];
-    snprintf(shown, sizeof(shown), "%s: %s.%s", path, form->section, form->key);
-    if (!has_type(form->kind, value))
-        return ggs_fail(error, GGS_FORMAT, "%s must be %s, not %s", shown, wanted[form->kind], type_name(value));
-    if (form->kind == GGS_SETTING_SWITCH && !json_object_get_boolean(value)) return 0;
-    const char * text   = form->kind == GGS_SETTING_SWITCH ? "1" : json_object_get_string(value);
-    bool         string = form->kind == GGS_SETTING_TEXT || form->kind == GGS_SETTING_PATH;
+    enum ggs_value_kind kind = kind_of(setting);
+    char                shown[256];
+    snprintf(shown, sizeof(shown), "%s: %s.%s", path, keys[setting].section, keys[setting].key);
+    if (!has_type(kind, value))
+        return ggs_fail(error, GGS_FORMAT, "%s must be %s, not %s", shown, wanted[kind], type_name(value));
+    if (kind == GGS_VALUE_SWITCH && !json_object_get_boolean(value)) return 0;
+    const char * text   = kind == GGS_VALUE_SWITCH ? "1" : json_object_get_string(value);
+    bool         string = kind == GGS_VALUE_TEXT || kind == GGS_VALUE_PATH;
     if (string && strlen(text) != (size_t) json_object_get_string_len(value))
         return ggs_fail(error, GGS_FORMAT, "%s holds a NUL character", shown);
-    int status = ggs_setting_check(setting, shown, text, error);
+    int status = check_value(setting, shown, text, error);
     if (status != 0) return status;
     settings->values[setting] = strdup(text);
     return settings->values[setting] == NULL ? ggs_fail_memory(error) : 0;
@@ -160,9 +151,7 @@ static int take_section(struct ggs_settings * settings, const char * section, st
     for (; !json_object_iter_equal(&at, &end); json_object_iter_next(&at)) {
         const char * key     = json_object_iter_peek_name(&at);
         int          setting = 0;
-        while (setting < GGS_SETTINGS && (strcmp(ggs_setting_forms[setting].section, section) != 0 ||
-                                          strcmp(ggs_setting_forms[setting].key, key) != 0))
-            setting++;
+        while (setting < GGS_SETTINGS && (!is_in(setting, section) || strcmp(keys[setting].key, key) != 0)) setting++;
         for (size_t i = 0; setting == GGS_SETTINGS && i < sizeof(aliases) / sizeof(aliases[0]); i++) {
             if (strcmp(aliases[i].key, key) == 0 && strcmp(section, EXPERIMENT) == 0)
                 setting = (int) aliases[i].setting;
@@ -171,9 +160,9 @@ static int take_section(struct ggs_settings * settings, const char * section, st
             continue; // trace_bin: the trace itself is elsewhere
         if (setting == GGS_SETTINGS) return unknown_key(path, section, key, error);
         if (settings->values[setting] != NULL)
-            return ggs_fail(error, GGS_USAGE, "%s: %s.%s is given twice, once as %s", path, section,
-                            ggs_setting_forms[setting].key, key);
-        int status = take_value(settings, (enum ggs_setting) setting, json_object_iter_peek_value(&at), path, error);
+            return ggs_fail(error, GGS_USAGE, "%s: %s.%s is given twice, once as %s", path, section, keys[setting].key,
+                            key);
+        int status = take_value(settings, setting, json_object_iter_peek_value(&at), path, error);
         if (status != 0) return status;
     }
     return 0;
@@ -216,10 +205,10 @@ static int resolve(struct ggs_settings * settings, const char * path, struct ggs
     const char * llama  = values[GGS_SETTING_LLAMA_DIRECTORY];
     char **      binary = &values[GGS_SETTING_LLAMA_BINARY];
     char *       beside = *binary == NULL ? NULL : strdup(*binary);
-    if (good && llama != NULL) good = join(&values[GGS_SETTING_MODEL], llama, strlen(llama));
+    if (good && llama != NULL) good = join(&values[GGS_RUN_MODEL], llama, strlen(llama));
     for (int i = 0; i < GGS_SETTINGS && good; i++) {
-        bool done = i == GGS_SETTING_LLAMA_DIRECTORY || (i == GGS_SETTING_MODEL && llama != NULL);
-        if (ggs_setting_forms[i].kind == GGS_SETTING_PATH && !done) good = join(&values[i], path, length);
+        bool done = i == GGS_SETTING_LLAMA_DIRECTORY || (i == GGS_RUN_MODEL && llama != NULL);
+        if (kind_of(i) == GGS_VALUE_PATH && !done) good = join(&values[i], path, length);
     }
     if (good && beside != NULL && llama != NULL && access(*binary, F_OK) != 0 && join(&beside, llama, strlen(llama)) &&
         access(beside, F_OK) == 0) {
@@ -324,10 +313,10 @@ int ggs_settings_config(struct ggs_settings * settings, struct ggs_error * error
 int ggs_settings_complete(struct ggs_settings * settings, const struct ggs_settings * defaults,
                           struct ggs_error * error) {
     char ** values = settings->values;
-    bool    prompt = values[GGS_SETTING_PROMPT] != NULL || values[GGS_SETTING_PROMPT_FILE] != NULL;
+    bool    prompt = values[GGS_RUN_PROMPT] != NULL || values[GGS_RUN_PROMPT_FILE] != NULL;
     for (int i = 0; i < GGS_SETTINGS; i++) {
         if (values[i] != NULL || defaults->values[i] == NULL || i == GGS_SETTING_OUTPUT) continue;
-        if (prompt && (i == GGS_SETTING_PROMPT || i == GGS_SETTING_PROMPT_FILE)) continue;
+        if (prompt && (i == GGS_RUN_PROMPT || i == GGS_RUN_PROMPT_FILE)) continue;
         values[i] = strdup(defaults->values[i]);
         if (values[i] == NULL) return ggs_fail_memory(error);
     }

@@ -19,56 +19,20 @@
 // // to the end of a line are skipped.
 #pragma once
 
-#include <stdint.h>
+#include "engine/options.h"
 
 struct ggs_error;
 
-enum ggs_setting {
-    GGS_SETTING_MODEL, // experiment
-    GGS_SETTING_PROMPT,
-    GGS_SETTING_PROMPT_FILE,
-    GGS_SETTING_TOKENS,
-    GGS_SETTING_THREADS,
-    GGS_SETTING_CONTEXT,
-    GGS_SETTING_BATCH,
-    GGS_SETTING_UBATCH,
-    GGS_SETTING_SEED,
-    GGS_SETTING_TEMPERATURE,
-    GGS_SETTING_NO_MMAP,
-    GGS_SETTING_NO_REPACK,
-    GGS_SETTING_IGNORE_EOS,
-    GGS_SETTING_GPU_LAYERS,
-    GGS_SETTING_DEVICE,
-    GGS_SETTING_FLASH_ATTN,
-    GGS_SETTING_SPLIT_MODE,
-    GGS_SETTING_MAIN_GPU,
-    GGS_SETTING_OVERRIDE_TENSOR,
-    GGS_SETTING_ENGINE, // paths
+enum ggs_setting { // those of the runner come first: enum ggs_runner_option
+    GGS_SETTING_ENGINE = GGS_RUN_OPTIONS,
     GGS_SETTING_OUTPUT,
     GGS_SETTING_LLAMA_DIRECTORY,
     GGS_SETTING_LLAMA_BINARY,
     GGS_SETTING_WEBUI_DIRECTORY,
-    GGS_SETTING_BUFFER_STATS, // temp_files
+    GGS_SETTING_BUFFER_STATS,
     GGS_SETTING_GRAPHS_DIRECTORY,
     GGS_SETTINGS,
 };
-
-enum ggs_setting_kind {
-    GGS_SETTING_TEXT,
-    GGS_SETTING_PATH,
-    GGS_SETTING_WHOLE,  // a whole number in [minimum, maximum]
-    GGS_SETTING_NUMBER, // any number in [minimum, maximum]
-    GGS_SETTING_SWITCH,
-};
-
-struct ggs_setting_form {
-    const char *          section;
-    const char *          key;
-    const char *          option; // as people type it: "-n"
-    enum ggs_setting_kind kind;
-    int64_t               minimum, maximum;
-};
-extern const struct ggs_setting_form ggs_setting_forms[GGS_SETTINGS];
 
 // Values as text, as a command line wants them; NULL: not given. A switch that is on is "1".
 struct ggs_settings {
@@ -87,6 +51,3 @@ int ggs_settings_complete(struct ggs_settings * settings, const struct ggs_setti
                           struct ggs_error * error);
 // The folder that recordings are made in where nothing is said: the config file's output_dir, else "experiments". folder[PATH_MAX].
 int ggs_settings_folder(char * folder, struct ggs_error * error);
-
-// Is this text a value for that setting? Names `shown` (an option or a key) in its sentence.
-int ggs_setting_check(enum ggs_setting setting, const char * shown, const char * value, struct ggs_error * error);

@@ -15,19 +15,17 @@ struct route {
 
 // Below /api/x/N/
 static const struct route routes[] = {
-    {"summary", false, ggs_route_summary},
-    {"tokens", false, ggs_route_tokens},
-    {"map", false, ggs_route_map},
-    {"buffers", false, ggs_route_buffers},
-    {"occupancy", false, ggs_route_occupancy},
-    {"timeline", false, ggs_route_timeline},
-    {"op", false, ggs_route_op},
+    {"summary", false, ggs_route_summary},   {"tokens", false, ggs_route_tokens},
+    {"map", false, ggs_route_map},           {"buffers", false, ggs_route_buffers},
+    {"requests", false, ggs_route_requests}, {"occupancy", false, ggs_route_occupancy},
+    {"timeline", false, ggs_route_timeline}, {"op", false, ggs_route_op},
     {"log", false, ggs_route_log}, // but see is_slow
-    {"heat", true, ggs_route_heat},
-    {"curves", true, ggs_route_curves},
-    {"stats", true, ggs_route_stats},
-    {"experts", true, ggs_route_experts},
-    {"graph", true, ggs_route_graph},
+    {"heat", true, ggs_route_heat},          {"curves", true, ggs_route_curves},
+    {"stats", true, ggs_route_stats},        {"experts", true, ggs_route_experts},
+    {"graph", true, ggs_route_graph},        {"aggregate", true, ggs_route_aggregate},
+    {"faults", true, ggs_route_faults},      {"access", true, ggs_route_access},
+    {"paging", true, ggs_route_paging},      {"prove", true, ggs_route_prove},
+    {"choices", true, ggs_route_choices},
 };
 
 static const struct route experiments_route = {"experiments", false, ggs_route_experiments};

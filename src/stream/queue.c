@@ -199,12 +199,13 @@ bool ggs_verify(int file, uint64_t offset, const char * data, uint64_t bytes) {
     char buffer[65536];
     int  fd = ggs_files_get(file)->plain;
     for (uint64_t at = 0; at < bytes;) {
-        size_t  want = bytes - at < sizeof(buffer) ? (size_t) (bytes - at) : sizeof(buffer);
-        ssize_t got  = pread(fd, buffer, want, (off_t) (offset + at));
+        size_t             want = bytes - at < sizeof(buffer) ? (size_t) (bytes - at) : sizeof(buffer);
+        unsigned long long from = offset + at;
+        ssize_t            got  = pread(fd, buffer, want, (off_t) from);
         if (got <= 0 || memcmp(buffer, data + at, (size_t) got) != 0) {
             ggs_stream_give_up("what was read at byte %llu of the model differs from the file: weights come from the "
                                "mapping from here on",
-                               (unsigned long long) (offset + at));
+                               from);
             return false;
         }
         at += (uint64_t) got;

@@ -340,6 +340,12 @@ LIST(memory_changes){
 LIST_END(memory_changes, 0);
 #undef ROW
 
+#define ROW ggs_window
+LIST(windows){U64(window, DELTA),       U64(kind, PLAIN), TIME(begin_ns, DELTA, BEGIN),
+              TIME(end_ns, PLAIN, END), STRING(text),     PROCESS()};
+LIST_END(windows, 0);
+#undef ROW
+
 // The key is the first column in all tables that have one.
 #define TABLE(number, name, columns, bytes, key, sorted) \
     [GGS_TABLE_##number] = {name, columns, COUNT(columns), COUNT(columns) + (bytes), key, sorted}
@@ -378,6 +384,7 @@ static const struct ggs_schema schemas[] = {
     TABLE(LANES, "lanes", lanes, 0, 0, 1),
     TABLE(KERNELS, "kernels", kernels, 0, 0, 1),
     TABLE(MEMORY_CHANGES, "memory_changes", memory_changes, 0, 0, 0),
+    TABLE(WINDOWS, "windows", windows, 0, 0, 1),
 };
 _Static_assert(COUNT(schemas) == GGS_TABLE_COUNT, "every table has a schema");
 

@@ -7,6 +7,7 @@
 
 // Beyond these a trace is damaged: what more there is takes part in nothing.
 enum { CONTEXTS_MAX = 1 << 16, SEQUENCES_MAX = 1 << 12, CELLS_MAX = 1 << 12 };
+enum { DRAFT_CONTEXTS = 256 }; // of more contexts than these none is taken for a draft's
 #define POSITION_MAX (INT64_C(1) << 40)
 
 void ggs_sequences_release(struct ggs_sequences * s) {
@@ -321,8 +322,9 @@ static bool fed(const struct ggs_sequence * q, int64_t position, int64_t token, 
 // Did another context feed all but the last of these tokens since this one's newest batch? Then it made the drafts.
 static void find_draft(struct ggs_sequences * s, struct ggs_sequence_context * context, const struct ggs_sequence * q,
                        const struct ggs_sequence_batch * batch) {
-    for (size_t c = 0; c < s->n_contexts; c++) {
+    for (size_t c = 0; s->n_contexts <= DRAFT_CONTEXTS && c < s->n_contexts; c++) {
         struct ggs_sequence_context * other = s->contexts[c];
+        if (other->newest <= context->newest) continue; // it fed nothing since
         for (size_t k = 0; other != context && other->found == 0 && k < other->n_sequences; k++) {
             bool same = true;
             for (uint64_t i = 0; same && i < batch->n; i++)
@@ -405,11 +407,14 @@ static struct part_rules rules_of_draft(struct ggs_sequence_context * target, co
     return rules;
 }
 
-static struct part_rules rules_of(const struct ggs_sequence_context * context, const struct ggs_sequence * q) {
+static struct part_rules rules_of(const struct ggs_sequence_context * context, const struct ggs_sequence * q,
+                                  bool gaps) {
     struct part_rules prompt = {true, GGS_PHASE_PROMPT};
     if (context->no_memory || (q->first == 0 && !q->encoded)) return prompt;
     if (q->encoded) return (struct part_rules){false, GGS_PHASE_PROMPT};
     bool follows = q->first == last_of(q) + 1 && !q->cut;
+    if (gaps && !follows && !q->cut && !q->forked && q->tokens == 1 && q->last_output && q->first > last_of(q))
+        return (struct part_rules){q->request == 0, GGS_PHASE_GENERATE};
     if (follows && q->output && (q->request != 0 || q->forked)) {
         if (q->tokens == 1) return (struct part_rules){q->request == 0, GGS_PHASE_GENERATE};
         if (q->outputs == q->tokens && !(q->scored && !q->generates))
@@ -460,7 +465,7 @@ static bool settle_part(struct ggs_sequences * s, struct ggs_sequence_context * 
     if (batch->encode)
         rules = (struct part_rules){!q->encoded, GGS_PHASE_PROMPT};
     else if (!batch->warmup)
-        rules = target != NULL ? rules_of_draft(target, q, repeated) : rules_of(context, q);
+        rules = target != NULL ? rules_of_draft(target, q, repeated) : rules_of(context, q, s->gaps);
     if (batch->encode && batch->warmup) rules.phase = GGS_PHASE_WARMUP;
     if (rules.phase == GGS_PHASE_VERIFY && target == NULL) find_draft(s, context, q, batch);
     if (rules.begins) {
@@ -484,7 +489,8 @@ static bool settle_part(struct ggs_sequences * s, struct ggs_sequence_context * 
     q->output          = target != NULL || (q->last_output && !batch->encode);
     if (rules.phase != GGS_PHASE_PROMPT) q->generates = true;
     if (rules.phase == GGS_PHASE_VERIFY && target == NULL)
-        q->verify = (struct ggs_verify){q->request, batch->step, batch->decode, q->first, q->tokens};
+        q->verify = (struct ggs_verify){q->request,    context->number, q->number, batch->step,
+                                        batch->decode, q->first,        q->tokens};
     if (!batch->encode && !context->no_memory && q->last >= q->first) {
         if (q->n_cells == 0 || q->life == 0) q->life = ++s->lives;
         struct ggs_cells cells = {q->first, q->last + 1, q->life, q->first};

@@ -18,6 +18,8 @@
 // of the target's do what the target's did; behind a VERIFY batch, what it is fed is VERIFY too. Which contexts draft is found on
 // the way, but must be known at the begin: give the batches twice, and say with ggs_sequences_draft what the first time found.
 //
+// Where recording was paused, a single token with an output at a position that follows nothing known is one that was generated.
+//
 // If changes were not seen (a program that finds the functions by dlsym), positions that go back tell of them.
 #pragma once
 
@@ -40,7 +42,8 @@ enum { GGS_RECENT_TOKENS = 64, GGS_RECENT_BATCHES = 64 };
 
 // A VERIFY batch of a sequence: the first token was sampled before, the others are drafted.
 struct ggs_verify {
-    uint64_t request;
+    uint64_t request, context;
+    int64_t  sequence;
     int64_t  step;
     uint64_t decode;
     int64_t  first;  // position
@@ -128,6 +131,7 @@ struct ggs_sequences {
     struct ggs_sequence_part *     parts; // of the newest batch
     size_t                         n_parts, parts_capacity;
     uint64_t                       requests, lives, marks;
+    bool                           gaps; // recording was paused: batches are missing
     // Called when it is known how many tokens of a VERIFY batch stayed; -1: it never will be. NULL for nobody.
     void (*settle)(void * owner, const struct ggs_verify * verify, int64_t kept);
     void * owner;

@@ -127,6 +127,19 @@ void ggs_spool_stream_rewind(struct ggs_spool_stream * stream) {
     stream->gap      = false;
 }
 
+uint64_t ggs_spool_stream_tell(const struct ggs_spool_stream * stream, uint32_t * sequence) {
+    *sequence = stream->next == 0 ? 0 : stream->segments[stream->next - 1].sequence;
+    return stream->position;
+}
+
+void ggs_spool_stream_seek(struct ggs_spool_stream * stream, uint32_t sequence, uint64_t position) {
+    ggs_spool_stream_rewind(stream);
+    while (stream->next < stream->n_segments && stream->segments[stream->next].sequence < sequence) stream->next++;
+    bool there = stream->next < stream->n_segments && stream->segments[stream->next].sequence == sequence;
+    if (there && open_segment(stream) && position >= stream->position && position <= stream->end)
+        stream->position = position;
+}
+
 // Bytes of the struct that a record of each type begins with, + 1.
 #define FIXED(name) (1 + sizeof(struct ggs_journal_##name))
 static const size_t fixed_parts[] = {
@@ -270,17 +283,39 @@ static int split(struct ggs_spool * spool, struct ggs_error * error) {
     return 0;
 }
 
+static void open_control(struct ggs_spool * spool, const char * directory) {
+    char * path;
+    if (asprintf(&path, "%s/%s", directory, GGS_SPOOL_CONTROL) < 0) return;
+    if (access(path, F_OK) == 0 && ggs_mapping_open(&spool->control, path, NULL) != 0)
+        spool->control = (struct ggs_mapping){0};
+    free(path);
+    if (spool->control.size < sizeof(struct ggs_spool_control) ||
+        memcmp(spool->control.data, GGS_CONTROL_MAGIC, sizeof(GGS_CONTROL_MAGIC) - 1) != 0)
+        ggs_mapping_close(&spool->control);
+}
+
 int ggs_spool_open(struct ggs_spool * spool, const char * directory, struct ggs_error * error) {
     *spool     = (struct ggs_spool){0};
     int status = list(spool, directory, error);
     if (status == 0) status = split(spool, error);
+    if (status == 0) open_control(spool, directory);
     if (status != 0) ggs_spool_release(spool);
     return status;
+}
+
+const struct ggs_control_entry * ggs_spool_control_entry(const struct ggs_spool * spool, uint32_t number) {
+    const struct ggs_spool_control * control = (const void *) spool->control.data;
+    size_t                           at      = sizeof(*control) + number * sizeof(struct ggs_control_entry);
+    if (control == NULL || number >= control->entries || number >= GGS_CONTROL_ENTRIES ||
+        !ggs_inside(at, sizeof(struct ggs_control_entry), spool->control.size))
+        return NULL;
+    return (const void *) (spool->control.data + at);
 }
 
 void ggs_spool_release(struct ggs_spool * spool) {
     ggs_mapping_close(&spool->journal.mapping);
     ggs_mapping_close(&spool->machine.mapping);
+    ggs_mapping_close(&spool->control);
     for (size_t i = 0; i < spool->n_lanes; i++) ggs_mapping_close(&spool->lanes[i].mapping);
     for (size_t i = 0; i < spool->n_segments; i++) free(spool->segments[i].path);
     free(spool->segments);
@@ -288,12 +323,13 @@ void ggs_spool_release(struct ggs_spool * spool) {
     *spool = (struct ggs_spool){0};
 }
 
-// Segments that nobody took.
+// Segments that nobody took, and the control file.
 static void remove_free(const char * directory) {
     DIR *                 folder = opendir(directory);
     const struct dirent * entry;
     while (folder != NULL && (entry = readdir(folder)) != NULL) {
         size_t length = strlen(entry->d_name);
+        if (strcmp(entry->d_name, GGS_SPOOL_CONTROL) == 0) unlinkat(dirfd(folder), entry->d_name, 0);
         if (strncmp(entry->d_name, "free-", 5) != 0 || length < 10) continue;
         const char * end = entry->d_name + length - 4;
         if (strcmp(end, ".seg") == 0 || strcmp(end, ".tmp") == 0) unlinkat(dirfd(folder), entry->d_name, 0);

@@ -48,8 +48,12 @@ struct ggs_spool {
     struct ggs_spool_stream    machine; // records like the journal's
     struct ggs_spool_stream *  lanes;   // by (slot, thread)
     size_t                     n_lanes;
-    uint64_t                   bytes; // of all segment files
+    uint64_t                   bytes;   // of all segment files
+    struct ggs_mapping         control; // struct ggs_spool_control and its list; empty if there is none
 };
+
+// The windows and marks of a spool, in order of time; NULL beyond the last.
+const struct ggs_control_entry * ggs_spool_control_entry(const struct ggs_spool * spool, uint32_t number);
 
 // `directory` is the spool folder itself. An empty or absent folder is GGS_ABSENT.
 int  ggs_spool_open(struct ggs_spool * spool, const char * directory, struct ggs_error * error);
@@ -62,6 +66,10 @@ void ggs_spool_stream_rewind(struct ggs_spool_stream * stream);
 // The next record of the journal or the machine; false at the end. Lives until the next call. Its type is known, and the struct that
 // belongs to it is there in full: any other record counts as damaged and is left out.
 bool ggs_spool_stream_record(struct ggs_spool_stream * stream, struct ggs_record * record);
+
+// Where the stream is: an offset in a segment. Seeking to a segment that is gone goes to the oldest one behind it.
+uint64_t ggs_spool_stream_tell(const struct ggs_spool_stream * stream, uint32_t * sequence);
+void     ggs_spool_stream_seek(struct ggs_spool_stream * stream, uint32_t sequence, uint64_t position);
 
 // The unit that the lane is at, or NULL at the end; the same one until it is skipped.
 const struct ggs_spool_op * ggs_spool_stream_unit(struct ggs_spool_stream * stream);

@@ -57,6 +57,34 @@ struct ggs_spool_header {
 };
 _Static_assert(sizeof(struct ggs_spool_header) == 64, "layout");
 
+// ---- control ----
+//
+// SPOOL/control, made by ggscope before the program starts: whether graph runs are recorded just now, and when they were. The program
+// maps the first part of it and writes only where `steps_left` ends a window; the list behind it is ggscope's.
+
+#define GGS_SPOOL_CONTROL "control"
+#define GGS_CONTROL_MAGIC "GGSCTRL1"
+
+struct ggs_control_entry {
+    uint32_t kind; // enum ggs_window_kind; 0: there is none
+    uint32_t reserved;
+    uint64_t begin_ns, end_ns; // CLOCK_MONOTONIC; the end is 0 while the window is open
+    char     text[104];        // ends with a NUL
+};
+
+struct ggs_spool_control {
+    char     magic[8];
+    uint32_t recording; // what begins while it is 0 is not recorded
+    uint32_t reserved;
+    int64_t  steps_left; // the window ends after so many steps; 0 or less: by itself never
+    uint64_t ended_ns;   // CLOCK_MONOTONIC, when it did
+    uint32_t entries;    // of the list that follows
+    uint8_t  padding[28];
+};
+_Static_assert(sizeof(struct ggs_spool_control) == 64, "layout");
+
+enum { GGS_CONTROL_ENTRIES = 4096 };
+
 // ---- lane units ----
 
 enum ggs_unit_type {

@@ -53,7 +53,7 @@ static double run(const char * folder, bool watched, double * reader) {
     }
     if (watched && (ggs_machine_spool_open(&spool, folder, &error) != 0 ||
                     ggs_observer_new(&watch, &spool, UINT64_MAX, &error) != 0 ||
-                    ggs_observer_faults(watch, child, &error) != 0 || ggs_observer_begin(watch, &error) != 0))
+                    ggs_observer_faults(watch, child, true, &error) != 0 || ggs_observer_begin(watch, &error) != 0))
         fail(error.text);
     if (write(gate[1], "", 1) != 1 || read(told[0], &each, sizeof(each)) != sizeof(each)) fail("the program failed");
     if (waitpid(child, &status, 0) != child) fail("the program is lost");

@@ -23,21 +23,21 @@ scratch();
 
 // Records once per test file. The name is the directory's, so that the page's own names are known.
 const recordings = new Map();
-export function recorded(name, { as = name, tokens = 6, threads = 2, options = [] } = {}) {
+export function recorded(name, { as = name, tokens = 6, threads = 2, options = [], repack = false } = {}) {
     if (!recordings.has(as)) {
         const directory = scratch(as);
         output(ggscope, [
             "run",
             "-q",
             "-m",
-            model(name),
+            name.includes("/") ? name : model(name),
             "-p",
             prompt,
             "-n",
             String(tokens),
             "-t",
             String(threads),
-            "--no-repack",
+            ...(repack ? [] : ["--no-repack"]),
             "--ignore-eos",
             ...options,
             "-o",
@@ -152,6 +152,25 @@ export function parseCsv(text) {
     }
     const [header, ...body] = rows.filter((row) => row.length > 1);
     return body.map((row) => Object.fromEntries(header.map((name, i) => [name, row[i]])));
+}
+
+// An answer in columns, as the page gets it.
+export async function columns(page, path) {
+    const { status, body } = await page.evaluate(async (from) => {
+        for (;;) {
+            const answer = await fetch(from);
+            if (answer.status === 202) await new Promise((resolve) => setTimeout(resolve, 100));
+            else return { status: answer.status, body: [...new Uint8Array(await answer.arrayBuffer())] };
+        }
+    }, path);
+    assert.equal(status, 200, path);
+    const bytes = Uint8Array.from(body);
+    const length = new DataView(bytes.buffer).getUint32(8, true);
+    const header = JSON.parse(new TextDecoder().decode(bytes.subarray(16, 16 + length)));
+    const base = Math.ceil((16 + length) / 8) * 8;
+    const kinds = { u8: Uint8Array, u16: Uint16Array, i16: Int16Array, u32: Uint32Array, i32: Int32Array, f64: Float64Array };
+    const of = ({ type, offset, rows }) => [...new kinds[type](bytes.buffer.slice(base + offset, base + offset + rows * kinds[type].BYTES_PER_ELEMENT))];
+    return { header, ...Object.fromEntries(header.columns.map((column) => [column.name, of(column)])) };
 }
 
 export const screenshots = join(build, "screenshots");

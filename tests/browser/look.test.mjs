@@ -20,6 +20,8 @@ const views = {
     log: ".log-row:not(.loading)",
     statistics: ".experts",
     compare: ".compare .tile",
+    storage: ".picture-part svg",
+    experts: "[data-choices] canvas",
 };
 const ready = async (at, view) => {
     await at.locator(views[view]).first().waitFor();

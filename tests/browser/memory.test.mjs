@@ -67,6 +67,9 @@ test("the lens on the smallest tensor of the file, by mouse and by keyboard", { 
     const name = (await lens.locator(".name").innerText()).replace(/ \[\d+\]$/, "");
     assert.ok(cell.names.includes(name), name);
     const shown = tensors.find((tensor) => tensor.name === name);
+    // It hides nothing of what is pointed at, nor what lies above and below it.
+    const [pointer, glass] = [frame.x + gutter + cell.x + cell.width / 2, await lens.boundingBox()];
+    assert.ok(glass.x > pointer + 40 || glass.x + glass.width < pointer - 40, `the pointer is at ${pointer}, the lens at ${glass.x} to ${glass.x + glass.width}`);
     const text = await lens.innerText();
     assert.ok(text.includes(`(${shown.size_bytes.toLocaleString("en")})`), text);
     assert.match(text, /offset/);

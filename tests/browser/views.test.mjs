@@ -19,7 +19,7 @@ test("the first line says what the recording is", { skip }, async () => {
     const sentence = await at.locator("#sentence").innerText();
     assert.match(sentence, new RegExp(`\\b${all.tokens} tokens\\b`));
     const top = all.by_op[0];
-    assert.match(sentence, new RegExp(`${Math.floor((100 * top.wall_ns) / sum(all.by_op, "wall_ns"))} % of time in ${top.op}`));
+    assert.match(sentence, new RegExp(`${((100 * top.wall_ns) / sum(all.by_op, "wall_ns")).toFixed(1)} % of time in ${top.op}`));
     assert.match(sentence, new RegExp(`${(all.model.bytes_touched / 2 ** 20).toFixed(1)} of ${(all.model.bytes / 2 ** 20).toFixed(1)} MiB touched`));
     await finish(at);
 });

@@ -56,14 +56,15 @@ test("keys: search, help, op by op, deselect; none of them inside an input", { s
     await at.keyboard.press("Escape");
     await at.waitForFunction(() => !location.hash.includes("op="));
     await at.keyboard.press("Slash");
+    await at.locator("dialog.search[open] input").waitFor();
     await at.keyboard.type("1 3 ?");
     assert.equal(await at.locator("#tab-log").getAttribute("aria-selected"), "true");
     assert.equal(await at.evaluate(() => document.activeElement.value), "1 3 ?");
     await at.keyboard.press("Escape");
     await at.keyboard.press("Shift+Slash");
-    await at.locator("dialog[open]").waitFor();
+    await at.locator("dialog[open]", { hasText: "the keys" }).waitFor();
     await at.keyboard.press("Escape");
-    await at.locator("dialog:not([open])").waitFor({ state: "attached" });
+    await at.waitForFunction(() => !document.querySelector("dialog[open]"));
     await finish(at);
 });
 
@@ -114,6 +115,9 @@ test("playback goes through the tokens, then through the ops of one, and stops",
     await at.getByLabel("What playback steps through").selectOption("ops 8");
     await at.getByRole("button", { name: "Play" }).click();
     await at.waitForFunction(() => ["GET_ROWS", "MUL_MAT", "FLASH_ATTN_EXT"].every((op) => window.ops.some((text) => text.startsWith(op))));
+    // Every view goes with it: the log stands at the op that is shown.
+    await show(at, "log");
+    await at.locator(".log-row.selected").waitFor();
     await at.getByRole("button", { name: "Pause" }).click();
     await at.locator(".playing").waitFor({ state: "detached" });
     await finish(at);

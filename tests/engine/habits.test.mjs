@@ -94,7 +94,7 @@ test("llama.cpp's spellings work in run, or are named with what to type instead"
     assert.match(result.stderr, /^ggscope-engine: -ngl changes nothing: this engine has no device but the CPU/m);
     const { command } = JSON.parse(readFileSync(join(directory, "experiment.json"), "utf8"));
     assert.deepEqual(command.slice(2), ["-m", tiny, "-p", "-c", "-n", "2", "-t", "1", "--ctx", "64", "--batch", "8", "--ubatch", "4", "--seed", "7", "--temp", "0.5", "--gpu-layers", "3"]);
-    for (const [option, words] of [["-fa", /record -- llama-cli/], ["--top-k", /--temp and --seed/], ["-cnv", /no conversation/], ["-hf", /name a file with -m/], ["-e", /taken as it is/]]) {
+    for (const [option, words] of [["--mlock", /record -- llama-cli/], ["--top-k", /--temp and --seed/], ["-cnv", /no conversation/], ["-hf", /name a file with -m/], ["-e", /taken as it is/]]) {
         const refused = run(ggscope, ["run", "-m", tiny, "-p", "x", option]);
         assert.equal(refused.status, 2);
         assert.match(refused.stderr, new RegExp(`^ggscope run: ${option}: [^\\n]+\\n$`));

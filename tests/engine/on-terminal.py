@@ -1,7 +1,8 @@
 # Runs a program on a pseudo-terminal and prints what it showed, then its exit status as the last line.
-#     on-terminal.py ROWS COLUMNS KEYS PROGRAM ARGS...       KEYS are typed once the program has been quiet for a moment; "" types nothing
+#     on-terminal.py ROWS COLUMNS KEYS PROGRAM ARGS...       KEYS are typed once the program has been quiet for a moment, what stands behind each
+#     \\x1e when it is quiet again; "" types nothing
 import os, select, struct, sys, fcntl, termios, time
-rows, columns, keys = int(sys.argv[1]), int(sys.argv[2]), sys.argv[3].encode()
+rows, columns, keys = int(sys.argv[1]), int(sys.argv[2]), sys.argv[3].encode().split(b"\x1e")
 fd, inner = os.openpty()
 fcntl.ioctl(inner, termios.TIOCSWINSZ, struct.pack("HHHH", rows, columns, 0, 0)) # before anybody looks
 pid = os.fork()
@@ -14,8 +15,7 @@ shown, end = b"", time.monotonic() + 60
 while time.monotonic() < end:
     ready, _, _ = select.select([fd], [], [], 0.7)
     if not ready and keys:
-        os.write(fd, keys)
-        keys = b""
+        os.write(fd, keys.pop(0))
     if not ready:
         continue
     try:

@@ -61,6 +61,8 @@ async function questions(get) {
     const list = ["/api/experiments", ...["summary", "map", "buffers", "heat", "stats", "experts", "log"].map((route) => x(route))];
     for (const bins of [1, 10, 1000]) list.push(x("occupancy", { bins }), x("tokens", { bins }), x("tokens", { bins, from: 1, to: tokens - 1 }));
     for (const range of ["0", "1..2", `..1`, `2..`, `${tokens - 1}..${tokens + 5}`]) list.push(...["heat", "stats", "experts", "log"].map((route) => x(route, { tokens: range })));
+    list.push(x("aggregate"), x("aggregate", { begin: middle, end: middle + 2_000_000 }), x("access", { columns: 50, rows: 40 }), x("access", { begin: middle, end, first: 1000, last: 900_000 }));
+    list.push(x("paging"), x("paging", { tokens: "1..", readahead: 0 }), x("choices", { layer: 1 }), x("log", { expert: 3, count: 50 }), x("faults", { count: 30 }), x("faults", { tokens: "1..2" }));
     for (const token of [0, 1, tokens - 1]) list.push(x("graph", { token }));
     for (const run of [1, 2, 3]) list.push(x("graph", { run }));
     for (const [from, to] of [[begin, end], [middle, middle + 1_000_000], [middle, middle + 1000], [begin, middle], [begin - 5000, end + 5000]])
@@ -77,7 +79,7 @@ async function questions(get) {
 }
 
 const refused = ["/api/x/0/nothing", "/api/x/9/summary", "/api/x/0/log?bad=1", "/api/x/0/log?sort=nothing", "/api/x/0/log?count=99999", "/api/x/0/op?run=0&node=0", "/api/x/0/op?run=1",
-    "/api/x/0/graph?token=99999", "/api/x/0/timeline?begin=5&end=1", "/api/x/0/heat?tokens=5..1", "/api/compare?a=0&b=7", "/api/x/0/log?tensor=%zz", "/elsewhere"];
+    "/api/x/0/graph?token=99999", "/api/x/0/prove", "/api/x/0/aggregate?begin=5&end=5", "/api/x/0/access?columns=0", "/api/x/0/choices?layer=x", "/api/x/0/timeline?begin=5&end=1", "/api/x/0/heat?tokens=5..1", "/api/compare?a=0&b=7", "/api/x/0/log?tensor=%zz", "/elsewhere"];
 
 test("a report answers as the server does: every filter, order, fold and selection, byte by byte", async () => {
     for (const directory of [generate(model("moe"), "-n", "5", "-t", "2").directory, generate(model("tiny"), "-n", "4", "-t", "2", "--no-repack").directory]) {

@@ -1,8 +1,9 @@
 // Requests: a program feeds the engine as servers do and says what is true; every count must be that.
 import { test } from "node:test";
 import assert from "node:assert/strict";
+import { readFileSync } from "node:fs";
 import { join } from "node:path";
-import { build, ggscope, model, output } from "../lib.mjs";
+import { build, ggscope, model, output, run as plainRun, scratch } from "../lib.mjs";
 import { check, jsonLines, record, rows, stats, steps } from "./traces.mjs";
 
 const host = join(build, "tests", "server-host");
@@ -96,12 +97,83 @@ test("cells of the memory: shared ones count once, shifted ones are gone", () =>
     assert.equal(shift.requests[0].cells_peak, 24);
 });
 
+test("cells over time: what is in use lies within what attention goes over", () => {
+    const { directory } = run("slots"), { cells, contexts } = answer(directory, "--cells");
+    assert.equal(cells.length, steps(directory).length);
+    assert.equal(Math.max(...cells.map((use) => use.cells)), contexts[0].cells_peak);
+    for (const use of cells) assert.ok(use.cells <= use.attended && use.attended % 32 === 0, JSON.stringify(use));
+    assert.match(output(ggscope, ["requests", "--cells", directory]), /context +at +token +cells +sequences +attended +in use/);
+});
+
+test("batches: what decodes were made of adds up to what requests fed", () => {
+    for (const pattern of ["slots", "draft"]) {
+        const { directory, truth } = run(pattern), { batches, contexts } = answer(directory, "--batches");
+        assert.equal(sum(batches.filter((b) => b.context === 0), "prompt_tokens"), sum(truth.filter((r) => r.context === 0), "prompt"));
+        assert.equal(Math.max(...batches.map((b) => b.requests)), pattern === "slots" ? 4 : 2);
+        assert.equal(sum(batches.filter((b) => b.context === 0), "verify_tokens") > 0, pattern === "draft");
+        assert.deepEqual([...new Set(batches.map((b) => b.context))], contexts.map((context) => context.context));
+    }
+    const text = output(ggscope, ["requests", "--batches", run("slots").directory]);
+    assert.match(text, /context +from +to +decodes +prompt +generate +verify +requests/);
+});
+
 test("costs are shared by tokens, and add up to those of the steps", () => {
     const { directory } = run("slots"), { requests } = answer(directory, "--costs"), all = stats(directory);
     for (const key of ["op_ns", "bytes_read", "bytes_written", "bytes_disk"]) {
         const shared = requests.reduce((so, r) => so + r.estimated[key], 0);
         assert.ok(Math.abs(shared - all[key]) <= all[key] / 1000 + 1000, `${key}: ${shared} of ${all[key]}`);
     }
+});
+
+test("stats by request and sequence share the steps out, by context they are exact", () => {
+    const { directory } = run("draft"), all = JSON.parse(output(ggscope, ["stats", "--json", "--by", "context,request,sequence", directory]));
+    assert.deepEqual(all.by_context.map((group) => group.context), [0, 1]);
+    assert.equal(sum(all.by_context, "ops"), all.ops);
+    assert.equal(sum(all.by_context, "bytes_read"), all.bytes_read);
+    assert.deepEqual(all.by_sequence.map((group) => `${group.context} ${group.sequence}`).sort(), ["0 0", "0 1", "1 0", "1 1"]);
+    assert.deepEqual(all.by_request.map((group) => group.request), [1, 2, 3, 4]);
+    for (const groups of [all.by_request, all.by_sequence]) {
+        assert.ok(groups.every((group) => group.estimated === true));
+        assert.ok(Math.abs(sum(groups, "bytes_read") - all.bytes_read) < all.bytes_read / 1000);
+    }
+});
+
+test("a request, a sequence or a context by itself: stats, log, graph, export", () => {
+    const { directory, truth } = run("slots");
+    for (const [i, one] of truth.entries()) {
+        const part = JSON.parse(output(ggscope, ["stats", "--json", "--request", String(i + 1), directory]));
+        assert.deepEqual([part.prompt_tokens, part.generated_tokens, part.requests], [one.prompt, one.generated, 1]);
+    }
+    const found = answer(directory).requests[2];
+    const tokens = (...options) => new Set(JSON.parse(output(ggscope, ["log", "--json", ...options, directory])).ops.map((op) => op.token));
+    assert.equal(tokens("--request", "3").size, found.steps);
+    assert.equal(tokens("--context", "0").size, stats(directory).tokens);
+    assert.match(output(ggscope, ["graph", "--request", "6", directory]), /^graph /);
+    const csv = output(ggscope, ["export", "--format", "csv", "--table", "request_steps", "--request", "3", "-q", "-o", "-", directory]).trim().split("\n");
+    assert.ok(csv.length - 1 >= found.decodes);
+    const wrong = plainRun(ggscope, ["stats", "--request", "70", directory]);
+    assert.equal(wrong.status, 1);
+    assert.match(wrong.stderr, /there is no request 70: this recording has requests 1 to 6/);
+});
+
+test("the tables requests, request_steps, contexts and memory_changes", () => {
+    const { directory, truth } = run("draft"), out = scratch("draft-tables");
+    output(ggscope, ["export", "--format", "csv", "--table", "requests", "--table", "request_steps", "--table", "contexts", "--table", "memory_changes", "-q", "-o", out, directory]);
+    const table = (name) => {
+        const [head, ...lines] = readFileSync(join(out, `${name}.csv`), "utf8").trim().split("\n").map((line) => line.split(","));
+        return lines.map((cells) => Object.fromEntries(head.map((key, i) => [key, cells[i]])));
+    };
+    assert.deepEqual(table("requests").map((r) => Number(r.generated_tokens)), truth.map((r) => r.generated));
+    assert.deepEqual(table("contexts").map((c) => c.target), ["", "0"]);
+    const parts = table("request_steps");
+    for (const [i, one] of truth.entries()) {
+        const own = parts.filter((part) => Number(part.request) === i + 1);
+        const total = (key) => own.reduce((so, part) => so + Number(part[key]), 0);
+        assert.equal(total("generated_tokens"), one.generated);
+        assert.equal(total("accepted_tokens"), one.accepted);
+        assert.equal(total("rejected_tokens"), one.rejected);
+    }
+    assert.ok(table("memory_changes").every((change) => change.kind === "remove"));
 });
 
 test("text, csv and filters", () => {

@@ -205,8 +205,8 @@ test("a file that is changed or cut while it is in use is told of in one sentenc
 });
 
 test("a wrong command line is told in one sentence", () => {
-    for (const [args, words_] of [[["--budget", "x", "--", "true"], /--budget wants a size/], [["--keep", "all", "--", "true"], /--keep is spread, first or none/], [["--predict", "-1", "--", "true"], /--predict wants a number/],
-        [[], /which program\?/], [["-o", "x", "--", "true"], /want --record/]]) {
+    for (const [args, words_] of [[["--budget", "x", "--", "true"], /--budget takes a size/], [["--keep", "all", "--", "true"], /--keep takes spread, first or none/], [["--predict", "-1", "--", "true"], /--predict takes a number/],
+        [[], /missing argument: \[--\] PROGRAM/], [["-o", "x", "--", "true"], /want --record/]]) {
         const result = run(ggscope, ["stream", ...args]);
         assert.ok(result.status !== 0);
         assert.match(result.stderr, words_);

@@ -92,3 +92,17 @@ export function steps(directory) {
 // What host printed of its decodes, in the same form.
 export const told = (stdout) => jsonLines(stdout).filter((line) => line.decode)
     .map((d) => ({ context: d.context, phase: d.decode, tokens: d.tokens, positions: d.positions, sequences: d.sequences, outputs: d.outputs }));
+
+// The rows of a table as it is exported, every cell as text.
+export function table(directory, name) {
+    const rows = output(ggscope, ["export", "-f", "csv", "--table", name, "-q", "-o", "-", directory]).trim().split("\n");
+    const keys = rows.shift().split(",");
+    return rows.map((row) => Object.fromEntries(row.match(/("([^"]|"")*"|[^,]*)(,|$)/g).map((cell, i) => [keys[i], cell.replace(/,$/, "")])));
+}
+
+// Every node of a graph run was computed, alone or with another, or had nothing to compute.
+export function accounted(row) {
+    const n = (key) => Number(row[key]);
+    assert.equal(n("executed") + n("absorbed") + n("empty") + n("skipped"), n("nodes"), JSON.stringify(row));
+    assert.ok(n("unseen") === 0 && n("opaque") === 0 && n("lost") === 0 && n("cut") === 0, JSON.stringify(row));
+}

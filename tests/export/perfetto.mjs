@@ -41,7 +41,7 @@ message TrackEvent {
     optional int64 counter_value = 30;
 }
 message ProcessDescriptor { optional int32 pid = 1; optional string process_name = 6; }
-message CounterDescriptor { optional int32 unit = 3; }
+message CounterDescriptor { optional int32 unit = 3; optional string unit_name = 6; }
 message TrackDescriptor {
     optional uint64 uuid = 1;
     optional string name = 2;

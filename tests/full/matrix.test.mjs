@@ -77,6 +77,18 @@ for (const [version, { llama, moe }] of Object.entries(releases)) {
         assert.equal(directory, libraries(folder));
     });
 
+    test(name("requests of two sequences, one of them used again"), only, () => {
+        const directory = scratch(`sequences-${version}`);
+        const script = join(root, "tests", "engine", "node", "sequences.mjs");
+        const recorded = run(ggscope, ["record", "-q", "-o", directory, "--", process.execPath, script, release(version), model("tiny")], { env: environment });
+        assert.equal(recorded.status, 0, recorded.stderr);
+        const { requests, contexts } = JSON.parse(output(ggscope, ["requests", "--json", directory]));
+        const found = requests.filter((r) => r.kind !== "warmup");
+        assert.deepEqual(found.map((r) => [r.prompt_tokens, r.generated_tokens]), JSON.parse(recorded.stdout));
+        assert.deepEqual(found.map((r) => [r.sequence, r.cached_tokens]), [[0, 0], [1, 0], [0, 0]]);
+        assert.ok(contexts.at(-1).removed > 0 && contexts.at(-1).changes_seen, "by whichever name the release has for it");
+    });
+
     for (const [preset, ...options] of [["tiny"], moe]) {
         for (const threads of [1, 2]) {
             const what = `${[preset, ...options].join(" ")}, threads: ${threads}`;

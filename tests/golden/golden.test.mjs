@@ -24,6 +24,8 @@ const verbs = {
     "experts.json": ["experts", "--json"],
     "paging.json": ["paging", "--json", "--readahead", "128K"],
     "buffers.txt": ["buffers"],
+    "requests.txt": ["requests", "--cells", "--batches"],
+    "requests.json": ["requests", "--json"],
     "buffers.json": ["buffers", "--json"],
     "diff.txt": ["diff", "."], // with itself: nothing
     "chrome.json": ["export", "--quiet", "--format", "chrome", "--token", "1", "-o", "-"],

@@ -316,6 +316,14 @@ static void test_parse_numbers(void ** state) {
     assert_true(ggs_parse_i64("-5", -10, 10, &i) && i == -5);
     assert_false(ggs_parse_i64("-11", -10, 10, &i));
     assert_false(ggs_parse_i64("--5", -10, 10, &i));
+    assert_true(ggs_parse_time("30s", &u) && u == 30000000000u);
+    assert_true(ggs_parse_time("1.5m", &u) && u == 90000000000u);
+    assert_true(ggs_parse_time("500ms", &u) && u == 500000000u);
+    assert_true(ggs_parse_time("2", &u) && u == 2000000000u);
+    assert_false(ggs_parse_time("0s", &u));
+    assert_false(ggs_parse_time("-1s", &u));
+    assert_false(ggs_parse_time("1e300s", &u));
+    assert_false(ggs_parse_time("3 days", &u));
     assert_true(ggs_parse_bytes("4096", &u) && u == 4096);
     assert_true(ggs_parse_bytes("64M", &u) && u == 64u << 20);
     assert_true(ggs_parse_bytes("1.5GiB", &u) && u == 3ull << 29);

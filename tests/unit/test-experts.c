@@ -8,6 +8,7 @@
 
 #include "analyze/ops/choices.h"
 #include "analyze/ops/experts.h"
+#include "analyze/ops/log.h"
 #include "recording-fixture.h"
 
 static struct ggs_error                 error;
@@ -47,6 +48,34 @@ static void expert_run(struct recording * r, uint64_t run, int64_t step, const i
         recording_op_run(r, run, node, 0, begin + 100 * (int64_t) node, 30, 0, 0, 0);
     recording_index(r, run, 1, 2, chosen, 2, n_tokens);
     recording_step(r, step, step == 0 ? GGS_PHASE_PROMPT : GGS_PHASE_GENERATE, run, begin, begin + 500, n_tokens);
+}
+
+// The log of the ops that take one expert.
+static void test_log_of_an_expert(void ** state) {
+    (void) state;
+    static const int32_t  prompt[] = {0, 1, 1, 2}, next[] = {2, 1};
+    static const uint64_t entries[] = {2, 4, 4, 0}; // two matrices each
+    struct recording      r;
+    struct ggs_trace      trace;
+    expert_graph(&r);
+    expert_run(&r, 1, 0, prompt, 2);
+    expert_run(&r, 2, 1, next, 1);
+    recording_done(&r, &trace);
+    for (int64_t expert = 0; expert < 4; expert++) {
+        struct ggs_log_filter filter = GGS_LOG_ALL;
+        struct ggs_log *      log;
+        struct ggs_log_entry  entry;
+        uint64_t              n = 0;
+        filter.expert           = expert;
+        assert_int_equal(ggs_log_open(&log, &trace, &filter, &error), 0);
+        while (ggs_log_next(log, &entry, &error) > 0) {
+            assert_string_equal(entry.op, "MUL_MAT_ID");
+            n++;
+        }
+        ggs_log_close(log);
+        assert_int_equal(n, entries[expert]);
+    }
+    recording_close(&r, &trace);
 }
 
 static void test_three_tokens(void ** state) {
@@ -157,6 +186,7 @@ static void test_damaged_choices(void ** state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_log_of_an_expert),
         cmocka_unit_test(test_three_tokens),
         cmocka_unit_test(test_choices_with_their_weights),
         cmocka_unit_test(test_damaged_choices),

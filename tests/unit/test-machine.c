@@ -9,6 +9,8 @@
 #include "analyze/machine/faults.h"
 #include "analyze/machine/machine-heat.h"
 #include "analyze/machine/stalls.h"
+#include "analyze/ops/access-map.h"
+#include "analyze/ops/aggregate.h"
 #include "analyze/ops/heat.h"
 #include "analyze/ops/lane-bins.h"
 #include "analyze/walk/time-bins.h"
@@ -151,11 +153,102 @@ static void test_heat_by_range(void ** state) {
     recording_close(&r, &trace);
 }
 
+// ---- windows ----
+
+static const struct ggs_aggregate_op * op_of(const struct ggs_aggregate * w, const char * name) {
+    for (uint64_t i = 0; i < w->n_by_op; i++)
+        if (strcmp(w->by_op[i].op, name) == 0) return &w->by_op[i];
+    return NULL;
+}
+
+static void test_window(void ** state) {
+    (void) state;
+    struct recording     r;
+    struct ggs_trace     trace;
+    struct ggs_overview  overview;
+    struct ggs_aggregate w;
+    struct ggs_totals    t;
+    small_recording(&r);
+    fault(&r, SMALL_BEGIN + 310, 20, RECORDING_OS_THREAD + 1, 3000, 1, 3, 0, GGS_FAULT_MAJOR);
+    recording_done(&r, &trace);
+    assert_int_equal(ggs_overview_compute(&overview, &trace, &error), 0);
+    // In the middle of MUL_MAT, which both threads compute: 300 to 350, and 305 to 345.
+    assert_int_equal(ggs_aggregate_compute(&w, &trace, &overview, SMALL_BEGIN + 320, SMALL_BEGIN + 340, &error), 0);
+    assert_int_equal(w.all.ops, 1);
+    assert_int_equal(w.n_by_op, 1);
+    assert_int_equal(op_of(&w, "MUL_MAT")->wall_ns, 20);
+    assert_int_equal(w.all.busy_ns, 40);
+    assert_int_equal(w.all.wait_ns, 0);
+    assert_int_equal(w.all.bytes_disk, 256); // whole, though the window has a part of the op
+    assert_int_equal(w.first_token, 0);
+    assert_int_equal(w.last_token, 0);
+    assert_string_equal(w.by_tensor[0].name, "blk.0.attn_q.weight");
+    assert_int_equal(w.faults.major, 0); // began before
+    assert_true(w.faults.stalled_ns > 9.9 && w.faults.stalled_ns < 10.1);
+    assert_int_equal((int) w.by_lane[0].stalled_ns, 0);
+    assert_int_equal((int) w.by_lane[1].stalled_ns, 10);
+    assert_int_equal((int) w.by_lane[1].busy_ns, 20);
+    ggs_aggregate_release(&w);
+    // The whole recording: what its totals are.
+    assert_int_equal(ggs_aggregate_compute(&w, &trace, &overview, 0, 1000000, &error), 0);
+    assert_int_equal(ggs_totals_compute(&t, &trace, &ggs_totals_all, &error), 0);
+    assert_int_equal(w.all.ops, t.ops);
+    assert_int_equal(w.all.op_runs, t.op_runs);
+    assert_int_equal(w.last_token, 1);
+    uint64_t busy = 0, wait = 0;
+    for (uint64_t i = 0; i < t.n_by_op; i++) busy += t.by_op[i].busy_ns, wait += t.by_op[i].wait_ns;
+    assert_int_equal(w.all.busy_ns, busy);
+    assert_int_equal(w.all.wait_ns, wait);
+    ggs_totals_release(&t);
+    ggs_aggregate_release(&w);
+    // Between the runs there is nothing.
+    assert_int_equal(ggs_aggregate_compute(&w, &trace, &overview, SMALL_BEGIN + 600, SMALL_BEGIN + 700, &error), 0);
+    assert_int_equal(w.all.ops, 0);
+    assert_int_equal(w.first_token, -1);
+    ggs_aggregate_release(&w);
+    ggs_overview_release(&overview);
+    recording_close(&r, &trace);
+}
+
+static void test_access_map(void ** state) {
+    (void) state;
+    struct recording      r;
+    struct ggs_trace      trace;
+    struct ggs_access_map map = {
+        .begin_ns = SMALL_BEGIN, .end_ns = SMALL_BEGIN + SMALL_RUN_NS, .columns = 5, .rows = 10};
+    small_recording(&r);
+    fault(&r, SMALL_BEGIN + 310, 20, RECORDING_OS_THREAD + 1, 3000, 1, 3, 0, GGS_FAULT_MAJOR);
+    recording_done(&r, &trace);
+    assert_int_equal(ggs_access_map_compute(&map, &trace, &error), 0);
+    assert_int_equal(map.axis_bytes, 10000); // a row is 1,000 bytes, a column 100 ns
+    assert_int_equal(map.end_byte, 10000);
+    // token_embd at 1000, read by GET_ROWS at 100; attn_q at 3000, all of its 256 bytes by MUL_MAT at 300.
+    assert_true(map.cells[GGS_ACCESS_MAPPED][1 * 5 + 1] > 0);
+    assert_int_equal((int) (map.cells[GGS_ACCESS_MAPPED][3 * 5 + 3] + 0.5f), 256);
+    assert_int_equal((int) (map.cells[GGS_ACCESS_MAPPED][3 * 5 + 2] + 0.5f), 0);
+    assert_int_equal((int) (map.cells[GGS_ACCESS_FAULTS][3 * 5 + 3] + 0.5f), 1);
+    assert_int_equal((int) (map.sums[GGS_ACCESS_FAULTS] + 0.5), 1);
+    assert_int_equal((int) (map.sums[GGS_ACCESS_DISK] + 0.5), 0);
+    ggs_access_map_release(&map);
+    // A part of the file, half of a tensor.
+    map = (struct ggs_access_map){.begin_ns   = SMALL_BEGIN,
+                                  .end_ns     = SMALL_BEGIN + SMALL_RUN_NS,
+                                  .first_byte = 3128,
+                                  .end_byte   = 4000,
+                                  .columns    = 1,
+                                  .rows       = 1};
+    assert_int_equal(ggs_access_map_compute(&map, &trace, &error), 0);
+    assert_int_equal((int) (map.sums[GGS_ACCESS_MAPPED] + 0.5), 128);
+    ggs_access_map_release(&map);
+    recording_close(&r, &trace);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_an_op_over_many_bins), cmocka_unit_test(test_ops_outside_of_the_bins),
         cmocka_unit_test(test_amounts_over_time),    cmocka_unit_test(test_stalls),
-        cmocka_unit_test(test_heat_by_range),
+        cmocka_unit_test(test_heat_by_range),        cmocka_unit_test(test_window),
+        cmocka_unit_test(test_access_map),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

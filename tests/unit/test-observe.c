@@ -211,7 +211,7 @@ static void test_every_fault_of_a_program_is_seen(void ** state) {
     }
     assert_int_equal(ggs_observer_new(&watch, &machine, UINT64_MAX, &error), 0);
     pid_t child = start("/proc/self/exe", gate, told);
-    if (ggs_observer_faults(watch, child, &error) != 0) fail_msg("%s", error.text);
+    if (ggs_observer_faults(watch, child, true, &error) != 0) fail_msg("%s", error.text);
     assert_int_equal(ggs_observer_begin(watch, &error), 0);
     assert_int_equal(write(gate[1], "", 1), 1);
     assert_int_equal(read(told[0], &base, sizeof(base)), sizeof(base));

@@ -636,6 +636,25 @@ static void device_run(uint64_t run, bool replayed, bool lost) {
                                                        .begin_ns = ran ? start + 2000 + 1000 * node : 0,
                                                        .end_ns   = ran ? start + 2900 + 1000 * node : 0};
     }
+    struct {
+        struct ggs_journal_kernels head;
+        struct ggs_journal_kernel  rows[2];
+        char                       names[16];
+    } kernels = {.head  = {.run = run, .count = 2},
+                 .rows  = {{.node     = 1,
+                            .queue    = 40,
+                            .begin_ns = start + 3000,
+                            .end_ns   = start + 3400,
+                            .grid     = {2, 3, 4},
+                            .block    = {32, 1, 1}},
+                           {.node     = GGS_DEVICE_NO_NODE,
+                            .queue    = 40,
+                            .begin_ns = start + 9000,
+                            .end_ns   = start + 9100,
+                            .bytes    = 77,
+                            .name     = 9}},
+                 .names = "multiply\0copy"};
+    if (!replayed) fixture_record(&f, GGS_JOURNAL_KERNELS, &kernels, sizeof(kernels), NULL);
     fixture_record(&f, GGS_JOURNAL_DEVICE_RUN, &record, sizeof(record.head) + record.head.ops * sizeof(record.ops[0]),
                    NULL);
 }
@@ -670,6 +689,16 @@ static void test_device_runs(void ** state) {
     assert_true(ops[1].submit_ns >= runs[0].begin_ns && ops[1].submit_ns < ops[1].begin_ns);
     assert_int_equal(ops[6].absorbed, 1); // the same of the replay
     assert_int_equal(ops[1].flags, GGS_OP_RUN_ENDED | GGS_OP_RUN_FUSED);
+    struct ggs_kernel * kernels = READ(reader, GGS_TABLE_KERNELS, ggs_kernel, &n);
+    assert_int_equal(n, 2);
+    assert_string_equal(ggs_reader_string(reader, kernels[0].name), "multiply");
+    assert_int_equal(kernels[0].duration_ns, 400);
+    assert_int_equal(kernels[0].grid_x * 100 + kernels[0].grid_y * 10 + kernels[0].grid_z, 234);
+    assert_int_equal(kernels[0].block_x, 32);
+    assert_string_equal(ggs_reader_string(reader, kernels[1].name), "copy");
+    assert_int_equal(kernels[1].bytes, 77);
+    assert_int_equal(kernels[1].nodes, 0); // work of the run that belongs to no node
+    free(kernels);
     struct ggs_lane * lanes = READ(reader, GGS_TABLE_LANES, ggs_lane, &n);
     assert_int_equal(n, 1);
     assert_int_equal(lanes[0].kind, GGS_LANE_QUEUE);
@@ -924,6 +953,138 @@ static void test_half_removed_spool(void ** state) {
     ggs_reader_close(reader);
 }
 
+// ---- weights that were read by hand ----
+
+static void fill(uint64_t address, uint64_t bytes, uint64_t offset, const char * path) {
+    struct ggs_journal_filled filled = {address, bytes, offset};
+    fixture_record(&f, GGS_JOURNAL_FILLED, &filled, sizeof(filled), path);
+}
+
+static void test_fills(void ** state) {
+    (void) state;
+    enum { COUNT = 6 };
+    static const char * const names[COUNT]     = {"a", "b", "c", "d", "e", "f"};
+    static const uint64_t     addresses[COUNT] = {0x500000, 0x500040, 0x500080, 0x500100, 0x500200, 0x600000};
+    struct ggs_journal_tensor list[COUNT];
+    fixture_process(&f);
+    add_buffer(1, 0x500000, 0x10000, 0, 1, "CPU");
+    add_buffer(2, 0x600000, 0x10000, 2, 1, "CPU"); // of a scheduler
+    fill(0x500000, 0x100, 0x1000, "/data/one");    // several tensors at once
+    fill(0x500080, 0x40, 0x9000, "/data/two");     // over a part of it
+    fill(0x500100, 0x40, 0x2000, "/data/one");
+    fill(0x500300, 0x40, 0x3000, "/data/one");
+    fill(0x600000, 0x40, 0x4000, "/data/one");
+    fill(0x900000, 0x40, 0x5000, "/data/one"); // no buffer's
+    struct ggs_journal_transfer set = {
+        .kind = GGS_TRANSFER_SET, .from = 0x10, .to = 0x500100, .to_buffer = 1, .bytes = 64};
+    fixture_record(&f, GGS_JOURNAL_TRANSFER, &set, sizeof(set), "d"); // something else is there now
+    for (int i = 0; i < COUNT; i++) {
+        list[i]         = fixture_tensor(OP_NONE, 8, 1);
+        list[i].address = addresses[i];
+    }
+    fixture_graph(&f, 1, 0, COUNT, list, names);
+    fixture_run(&f, 1, 1, 0, 1, 0);
+    struct ggs_reader *   reader = seal_and_open(&f, folder, NULL, NULL);
+    size_t                n;
+    struct ggs_tensor *   tensors        = READ(reader, GGS_TABLE_TENSORS, ggs_tensor, &n);
+    static const uint64_t files[COUNT]   = {1, 1, 2, 0, 0, 0};
+    static const uint64_t offsets[COUNT] = {0x1000, 0x1040, 0x9000, 0, 0, 0};
+    assert_int_equal(n, COUNT);
+    for (int i = 0; i < COUNT; i++) {
+        assert_int_equal(tensors[i].origin_file, files[i]);
+        assert_int_equal(tensors[i].origin_offset, offsets[i]);
+    }
+    free(tensors);
+    ggs_reader_close(reader);
+}
+
+// ---- windows ----
+
+static void write_control(const struct ggs_control_entry * entries, uint32_t n) {
+    struct ggs_spool_control control = {.entries = n};
+    char                     path[4200];
+    memcpy(control.magic, GGS_CONTROL_MAGIC, sizeof(control.magic));
+    snprintf(path, sizeof(path), "%s/%s", f.directory, GGS_SPOOL_CONTROL);
+    FILE * file = fopen(path, "wb");
+    assert_non_null(file);
+    assert_int_equal(fwrite(&control, sizeof(control), 1, file), 1);
+    assert_int_equal(fwrite(entries, sizeof(*entries), n, file), n);
+    assert_int_equal(fclose(file), 0);
+}
+
+static void test_windows(void ** state) {
+    (void) state;
+    static const int32_t           token[]   = {7};
+    const struct ggs_control_entry entries[] = {
+        {.kind = GGS_WINDOW_RECORDED, .begin_ns = FIXTURE_FIRST_NS + 100, .end_ns = FIXTURE_FIRST_NS + 200},
+        {.kind = GGS_WINDOW_MARK, .begin_ns = FIXTURE_FIRST_NS + 150, .end_ns = FIXTURE_FIRST_NS + 150, .text = "here"},
+        {.kind = GGS_WINDOW_RECORDED, .begin_ns = FIXTURE_FIRST_NS + 300},
+        {.kind = 77}, // damage
+    };
+    fixture_process(&f);
+    // Single tokens in the middle of a text, and again after a gap: generated, not prompt.
+    for (uint64_t i = 1; i <= 4; i++) {
+        fixture_decode(&f, i, 0xc0, 1, token, (int32_t) (i < 3 ? 40 + i : 90 + i), 0, 1);
+        fixture_advance(&f, 100);
+        fixture_decode_end(&f, i, 0);
+    }
+    write_control(entries, 4);
+    struct ggs_seal_options options = {.size = sizeof(options), .start_monotonic_ns = FIXTURE_FIRST_NS};
+    struct ggs_reader *     reader  = seal_and_open(&f, folder, &options, NULL);
+    size_t                  n;
+    struct ggs_window *     windows = READ(reader, GGS_TABLE_WINDOWS, ggs_window, &n);
+    assert_int_equal(n, 3);
+    assert_int_equal(windows[0].begin_ns, 100);
+    assert_int_equal(windows[0].end_ns, 200);
+    assert_int_equal(windows[1].kind, GGS_WINDOW_MARK);
+    assert_string_equal(ggs_reader_string(reader, windows[1].text), "here");
+    assert_int_equal(windows[2].end_ns, -1);
+    free(windows);
+    struct ggs_step * steps = READ(reader, GGS_TABLE_STEPS, ggs_step, &n);
+    assert_int_equal(n, 4);
+    for (size_t i = 0; i < n; i++) assert_int_equal(steps[i].phase, GGS_PHASE_GENERATE);
+    free(steps);
+    ggs_reader_close(reader);
+}
+
+static void test_no_windows(void ** state) {
+    (void) state;
+    const struct ggs_control_entry entry = {.kind = GGS_WINDOW_RECORDED, .reserved = 1, .begin_ns = FIXTURE_FIRST_NS};
+    fixture_process(&f);
+    write_control(&entry, 1);
+    struct ggs_reader * reader = seal_and_open(&f, folder, NULL, NULL);
+    assert_int_equal(ggs_reader_rows(reader, GGS_TABLE_WINDOWS), 0); // it was never paused
+    ggs_reader_close(reader);
+}
+
+// ---- programs without tokens ----
+
+static void test_graph_steps(void ** state) {
+    (void) state;
+    static const char * const names[] = {"a"};
+    struct ggs_journal_tensor list[1] = {fixture_tensor(OP_NONE, 8, 1)};
+    fixture_process(&f);
+    fixture_graph(&f, 1, 0, 1, list, names);
+    for (uint64_t run = 1; run <= 3; run++) {
+        fixture_advance(&f, 1000);
+        fixture_run(&f, run, 1, 0, 1, 0);
+        fixture_advance(&f, 1000);
+        fixture_run_end(&f, run);
+    }
+    struct ggs_reader * reader = seal_and_open(&f, folder, NULL, NULL);
+    size_t              n;
+    struct ggs_step *   steps = READ(reader, GGS_TABLE_STEPS, ggs_step, &n);
+    assert_int_equal(n, 3);
+    for (size_t i = 0; i < n; i++) {
+        assert_int_equal(steps[i].phase, GGS_PHASE_GRAPH);
+        assert_int_equal(steps[i].step, i);
+        assert_int_equal(steps[i].first_run, i + 1);
+        assert_int_equal(steps[i].end_ns - steps[i].begin_ns, 1000);
+    }
+    free(steps);
+    ggs_reader_close(reader);
+}
+
 #define TEST(name) cmocka_unit_test_setup_teardown(test_##name, setup, teardown)
 
 int main(void) {
@@ -932,6 +1093,10 @@ int main(void) {
         TEST(graph),
         TEST(graph_at_other_addresses),
         TEST(places),
+        TEST(fills),
+        TEST(windows),
+        TEST(no_windows),
+        TEST(graph_steps),
         TEST(coverage),
         TEST(skipped),
         TEST(concurrent_runs),

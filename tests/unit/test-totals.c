@@ -9,6 +9,7 @@
 #include "analyze/ops/gaps.h"
 #include "analyze/ops/groups.h"
 #include "analyze/ops/heat.h"
+#include "analyze/ops/kernels.h"
 #include "analyze/ops/occupancy.h"
 #include "analyze/ops/overview.h"
 #include "analyze/ops/totals.h"
@@ -468,8 +469,97 @@ static void test_weights(void ** state) {
     recording_close(&r, &trace);
 }
 
+// ---- devices ----
+
+static void add_kernel(struct recording * r, uint64_t run, uint64_t node, const char * name, uint64_t ns) {
+    struct ggs_kernel row = {
+        .run = run, .node = node, .nodes = 1, .name = recording_string(r, name), .begin_ns = 1000, .duration_ns = ns};
+    ggs_writer_append(&r->writer, GGS_TABLE_KERNELS, &row);
+}
+
+static void test_kernels_by_name(void ** state) {
+    (void) state;
+    struct recording        r;
+    struct ggs_trace        trace;
+    struct ggs_groups       groups;
+    struct ggs_totals_range second = {1, 1, -1};
+    small_recording(&r);
+    add_kernel(&r, 1, 1, "quantize", 10);
+    add_kernel(&r, 1, 1, "multiply", 40);
+    add_kernel(&r, 2, 1, "quantize", 20);
+    recording_done(&r, &trace);
+    assert_int_equal(ggs_groups_of_kernels(&groups, &trace, &ggs_totals_all, &error), 0);
+    assert_int_equal(groups.n, 2);
+    assert_string_equal(groups.group[0].name, "multiply"); // the longest first
+    assert_int_equal(groups.group[1].wall_ns, 30);
+    assert_int_equal(groups.group[1].ops, 2);
+    ggs_groups_release(&groups);
+    assert_int_equal(ggs_groups_of_kernels(&groups, &trace, &second, &error), 0);
+    assert_int_equal(groups.n, 1);
+    assert_int_equal(groups.group[0].wall_ns, 20);
+    ggs_groups_release(&groups);
+    recording_close(&r, &trace);
+}
+
+// A device that computes one op from 6000 to 7000, and transfers of which half lies inside of it.
+static void test_devices(void ** state) {
+    (void) state;
+    struct recording  r;
+    struct ggs_trace  trace;
+    struct ggs_totals t;
+    small_recording(&r);
+    struct ggs_device cpu = {.device = 1, .name = recording_string(&r, "CPU"), .type = GGS_DEVICE_CPU},
+                      gpu = {.device = 2, .name = recording_string(&r, "Vulkan0"), .type = GGS_DEVICE_GPU};
+    ggs_writer_append(&r.writer, GGS_TABLE_DEVICES, &cpu);
+    ggs_writer_append(&r.writer, GGS_TABLE_DEVICES, &gpu);
+    uint64_t          number = r.n_buffers + 1;
+    struct ggs_buffer buffer = {.buffer = number, .size = 4096, .begin_ns = 0, .end_ns = -1, .device = 2};
+    ggs_writer_append(&r.writer, GGS_TABLE_BUFFERS, &buffer);
+    struct ggs_run run = {.run      = 3,
+                          .graph    = 1,
+                          .step     = 2,
+                          .phase    = GGS_PHASE_GENERATE,
+                          .slot     = 1026,
+                          .begin_ns = 5000,
+                          .end_ns   = 8000,
+                          .nodes    = SMALL_NODES,
+                          .executed = 1,
+                          .threads  = 1,
+                          .op_runs  = 1,
+                          .device   = 2};
+    run.first_op_run   = ggs_writer_next_row(&r.writer, GGS_TABLE_OP_RUNS);
+    recording_run(&r, &run);
+    recording_op_run(&r, 3, 1, 0, 6000, 1000, 0, 0, 0);
+    recording_step(&r, 2, GGS_PHASE_GENERATE, 3, 5000, 8000, 1);
+    struct ggs_transfer moves[] = {
+        {.kind = GGS_TRANSFER_SET, .to_buffer = number, .bytes = 800, .begin_ns = 6500, .duration_ns = 1000},
+        {.kind = GGS_TRANSFER_GET, .from_buffer = number, .bytes = 100, .async = 1, .begin_ns = 7600, .duration_ns = 5},
+        {.kind = GGS_TRANSFER_COPY, .from_buffer = number, .to_buffer = number, .bytes = 7, .begin_ns = 7700}};
+    for (int i = 0; i < 3; i++) ggs_writer_append(&r.writer, GGS_TABLE_TRANSFERS, &moves[i]);
+    recording_done(&r, &trace);
+    assert_int_equal(ggs_totals_compute(&t, &trace, &ggs_totals_all, &error), 0);
+    const struct ggs_device_totals * device = &t.devices.device[1];
+    assert_string_equal(device->name, "Vulkan0");
+    assert_int_equal(device->runs, 1);
+    assert_int_equal(device->timed_runs, 1);
+    assert_int_equal(device->op_ns, 1000);
+    uint64_t busy = 0;
+    for (int i = 0; i < GGS_DEVICE_BINS; i++) busy += device->bins[i];
+    assert_int_equal(busy, 1000);
+    assert_int_equal(device->in.count, 1);
+    assert_int_equal(device->in.bytes, 800);
+    assert_int_equal(device->in.overlap_ns, 500);
+    assert_int_equal(device->out.bytes, 100); // what stays inside is not moved
+    assert_int_equal(device->out.timed, 0);
+    assert_true(ggs_device_busy(&t.devices, device) > 0);
+    ggs_totals_release(&t);
+    recording_close(&r, &trace);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_kernels_by_name),
+        cmocka_unit_test(test_devices),
         cmocka_unit_test(test_totals),
         cmocka_unit_test(test_totals_of_a_part),
         cmocka_unit_test(test_time_of_opaque_runs_is_a_row),

@@ -114,13 +114,14 @@ export interface Buffers {
         begin_ns: number;
         end_ns: number | null;
         file: number | null; // it lies in a mapping of this file
+        device: string | null; // whose own memory it is; null for the host's
         layer: number | null;
     }[];
     peak_bytes: number;
     tensors: { name: string[]; buffer: number[]; buffer_offset: number[]; bytes: number[]; layer: (number | null)[]; component: string[] };
 }
 
-// Where the first byte lies that is touched: source DISK with file and file_offset, or BUFFER with buffer; copied weights have an origin.
+// Where the first byte lies that is touched: source DISK with file and file_offset, BUFFER or (in a device's memory) VRAM with buffer; copied weights have an origin.
 export interface Place {
     source: string | null;
     file: number | null;

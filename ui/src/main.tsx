@@ -6,14 +6,16 @@ import { listenForNews, loadExperiments } from "./shell/live";
 import { Shell } from "./shell/Shell";
 import { mirrorInAddress } from "./state";
 import Compare from "./views/compare";
+import Experts from "./views/experts";
 import Graph from "./views/graph";
 import Log from "./views/log";
 import Memory from "./views/memory";
 import Statistics from "./views/statistics";
+import Storage from "./views/storage";
 import Timeline from "./views/timeline";
 import "./app.css";
 
-const components = { memory: Memory, timeline: Timeline, graph: Graph, log: Log, statistics: Statistics, compare: Compare };
+const components = { memory: Memory, timeline: Timeline, graph: Graph, log: Log, statistics: Statistics, compare: Compare, storage: Storage, experts: Experts };
 
 async function start(): Promise<void> {
     const place = document.getElementById("app")!;

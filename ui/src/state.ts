@@ -5,7 +5,7 @@
 import { batch, computed, effect, type Signal, signal } from "@preact/signals";
 import type { Experiment, Summary } from "./api";
 
-export const views = ["memory", "timeline", "graph", "log", "statistics", "compare"] as const;
+export const views = ["memory", "timeline", "graph", "log", "statistics", "compare", "storage", "experts"] as const;
 export type View = (typeof views)[number];
 
 export interface Selection {
@@ -155,13 +155,14 @@ interface Kept {
     initial: unknown;
     write(value: unknown): string;
     read(text: string): unknown; // undefined: not understood
+    stays: boolean; // when another experiment is shown
 }
 const everything = new Map<string, Kept>();
 
 // A signal that lives in the address under `key`, as long as it is not what it was at first. Call it once, when a module is loaded.
-export function kept<T>(key: string, initial: T, codec: { write(value: T): string; read(text: string): T | undefined }): Signal<T> {
+export function kept<T>(key: string, initial: T, codec: { write(value: T): string; read(text: string): T | undefined }, stays = false): Signal<T> {
     const made = signal(initial);
-    everything.set(key, { signal: made as Signal<unknown>, initial, ...(codec as unknown as Pick<Kept, "write" | "read">) });
+    everything.set(key, { signal: made as Signal<unknown>, initial, stays, ...(codec as unknown as Pick<Kept, "write" | "read">) });
     return made;
 }
 
@@ -193,7 +194,7 @@ export function readKept(fragment: string): void {
 }
 
 function forgetKept(): void {
-    for (const one of everything.values()) one.signal.value = one.initial;
+    for (const one of everything.values()) if (!one.stays) one.signal.value = one.initial;
 }
 
 

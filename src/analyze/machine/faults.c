@@ -93,8 +93,10 @@ static void sort(struct ggs_fault_groups * groups) {
     if (groups->n > 1) qsort(groups->group, groups->n, sizeof(*groups->group), by_stall);
 }
 
-static bool wanted(const struct ggs_fault_walk * walk, const struct ggs_totals_range * range) {
+static bool wanted(const struct ggs_trace * trace, const struct ggs_fault_walk * walk,
+                   const struct ggs_totals_range * range) {
     bool steps = range->first_step != INT64_MIN || range->last_step != INT64_MAX;
+    if (!ggs_trace_has_step(trace, walk->fault.step)) return false;
     if (steps && (walk->fault.step < range->first_step || walk->fault.step > range->last_step)) return false;
     return range->layer < 0 || (walk->where.op != NULL && walk->where.layer == range->layer);
 }
@@ -127,7 +129,7 @@ int ggs_fault_totals_compute(struct ggs_fault_totals * totals, struct ggs_trace 
     if (status == 0) status = ggs_trace_lost(trace, GGS_LOSS_FAULTS, &totals->lost, error);
     if (status == 0) status = ggs_fault_walk_open(&walk, trace, error);
     while (status >= 0 && (status = ggs_fault_walk_next(&walk, error)) > 0) {
-        if (wanted(&walk, range) && !add_fault(totals, &walk, steps)) status = ggs_fail_memory(error);
+        if (wanted(trace, &walk, range) && !add_fault(totals, &walk, steps)) status = ggs_fail_memory(error);
     }
     ggs_fault_walk_close(&walk);
     if (status < 0) {

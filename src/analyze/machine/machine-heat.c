@@ -28,7 +28,7 @@ void ggs_machine_heat_release(struct ggs_machine_heat * heat) {
 
 // ---- byte ranges ----
 
-enum { STRETCHES = 4096 };
+enum { STRETCHES = 8192 };
 
 static int make_stretches(struct pass * pass, struct ggs_error * error) {
     struct ggs_trace * trace = pass->trace;

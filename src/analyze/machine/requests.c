@@ -76,6 +76,7 @@ static void add_time(struct ggs_request_totals * t, const struct ggs_block_reque
 struct pass {
     struct ggs_request_totals * totals;
     struct ggs_where *          where;
+    const struct ggs_trace *    trace;
     uint64_t                    steps;
     uint64_t                    device, sector; // where the last read of the model ended
 };
@@ -102,6 +103,7 @@ static int see(struct pass * pass, const struct ggs_block_request * r, const str
     int  status = ggs_where_find(pass->where, r->begin_ns, r->run, r->node, r->file, r->file_offset, &where, error);
     bool steps  = range->first_step != INT64_MIN || range->last_step != INT64_MAX;
     if (status < 0) return status;
+    if (!ggs_trace_has_step(pass->trace, r->step)) return 0;
     if (steps && (r->step < range->first_step || r->step > range->last_step)) return 0;
     if (range->layer >= 0 && (where.op == NULL || where.layer != range->layer)) return 0;
     if (r->write) {
@@ -118,9 +120,9 @@ int ggs_request_totals_compute(struct ggs_request_totals * totals, struct ggs_tr
                                const struct ggs_totals_range * range, struct ggs_error * error) {
     struct ggs_cursor *      cursor = NULL;
     struct ggs_block_request request;
-    struct pass              pass = {.totals = totals, .steps = ggs_reader_rows(trace->reader, GGS_TABLE_STEPS)};
-    *totals                       = (struct ggs_request_totals){.names = ggs_names_new()};
-    int status                    = totals->names == NULL ? ggs_fail_memory(error) : 0;
+    struct pass pass = {.totals = totals, .trace = trace, .steps = ggs_reader_rows(trace->reader, GGS_TABLE_STEPS)};
+    *totals          = (struct ggs_request_totals){.names = ggs_names_new()};
+    int status       = totals->names == NULL ? ggs_fail_memory(error) : 0;
     if (status == 0) status = ggs_trace_lost(trace, GGS_LOSS_BLOCK_REQUESTS, &totals->lost, error);
     if (status == 0) status = ggs_where_open(&pass.where, trace, error);
     if (status == 0) status = ggs_cursor_open(&cursor, trace->reader, GGS_TABLE_BLOCK_REQUESTS, error);

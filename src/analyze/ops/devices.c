@@ -21,9 +21,8 @@ static bool add_moved(struct ggs_device_list * list, uint64_t device, bool in, c
     moved->timed++;
     moved->timed_bytes += t->bytes;
     moved->ns += t->duration_ns;
-    int64_t end = t->begin_ns + (int64_t) (t->duration_ns < INT64_MAX / 2 ? t->duration_ns : 0);
-    if (end - t->begin_ns > list->longest_ns) list->longest_ns = end - t->begin_ns;
-    struct ggs_device_transfer row = {.begin_ns = t->begin_ns, .end_ns = end, .device = device - 1, .in = in};
+    struct ggs_device_transfer row = {
+        .begin_ns = t->begin_ns, .end_ns = ggs_time_after(t->begin_ns, t->duration_ns), .device = device - 1, .in = in};
     return ggs_array_push(list->transfers, list->n_transfers, list->capacity, row);
 }
 
@@ -47,16 +46,29 @@ static int read_transfers(struct ggs_device_list * list, const struct ggs_trace 
     }
     ggs_cursor_close(cursor);
     if (list->n_transfers > 1) qsort(list->transfers, list->n_transfers, sizeof(*list->transfers), by_begin);
+    for (uint64_t i = 0; i < list->n_transfers; i++) {
+        struct ggs_device_transfer * row     = &list->transfers[i];
+        bool                         covered = i > 0 && row[-1].reach_ns > row->end_ns;
+        row->reach_ns                        = covered ? row[-1].reach_ns : row->end_ns;
+    }
     return status < 0 ? status : 0;
 }
 
-// Ops mostly ascend, so the first transfer that may touch one is found by going on; back only if they do not.
+// The first transfer after which not all have ended at that moment: by `reach`, which ascends.
+static uint64_t first_alive(const struct ggs_device_list * list, int64_t ns) {
+    uint64_t low = 0, high = list->n_transfers;
+    while (low < high) {
+        uint64_t middle = low + (high - low) / 2;
+        if (list->transfers[middle].reach_ns <= ns)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return low;
+}
+
 static void add_overlaps(struct ggs_device_list * list, uint64_t device, int64_t begin, int64_t end) {
-    if (begin < list->latest_ns) list->next = 0;
-    list->latest_ns = begin;
-    while (list->next < list->n_transfers && list->transfers[list->next].begin_ns + list->longest_ns < begin)
-        list->next++;
-    for (uint64_t i = list->next; i < list->n_transfers && list->transfers[i].begin_ns < end; i++) {
+    for (uint64_t i = first_alive(list, begin); i < list->n_transfers && list->transfers[i].begin_ns < end; i++) {
         struct ggs_device_transfer * t = &list->transfers[i];
         if (t->device != device || t->end_ns <= begin) continue;
         t->overlap_ns += ggs_time_between(t->begin_ns > begin ? t->begin_ns : begin, t->end_ns < end ? t->end_ns : end);

@@ -32,6 +32,7 @@ struct ggs_device_totals {
 
 struct ggs_device_transfer {
     int64_t  begin_ns, end_ns;
+    int64_t  reach_ns; // the latest end of this one and all before it
     uint64_t overlap_ns;
     uint64_t device; // index in the list
     bool     in;
@@ -43,8 +44,7 @@ struct ggs_device_list {
     int64_t                    begin_ns, end_ns; // the first graph run's begin to the last one's end
     // below: private
     struct ggs_device_transfer * transfers; // by begin
-    uint64_t                     n_transfers, capacity, next;
-    int64_t                      longest_ns, latest_ns;
+    uint64_t                     n_transfers, capacity;
 };
 
 int  ggs_device_list_begin(struct ggs_device_list * list, struct ggs_trace * trace, struct ggs_error * error);

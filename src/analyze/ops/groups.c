@@ -64,13 +64,16 @@ static const char * key_of(const struct ggs_walk * walk, enum ggs_by by, const s
         case GGS_BY_LAYER:
             *order = walk->op.layer;
             break;
+        case GGS_BY_CONTEXT:
+            *order = walk->run.context;
+            break;
         default:
             *order = walk->run.step;
             break;
     }
     snprintf(buffer, size, "%lld", (long long) *order);
     if (*order < 0)
-        snprintf(buffer, size, by == GGS_BY_LAYER ? "none" : walk->trace->tokenless ? "no step" : "no token");
+        snprintf(buffer, size, by != GGS_BY_TOKEN ? "none" : walk->trace->tokenless ? "no step" : "no token");
     return buffer;
 }
 
@@ -128,9 +131,9 @@ static int meet_graph(struct pass * pass, struct ggs_error * error) {
 static struct ggs_group * find_group(struct pass * pass, unsigned i, struct known * known) {
     struct ggs_groups * groups = &pass->groups[i];
     uint32_t *          number = &known->group[pass->by[i]];
-    bool                fixed  = pass->by[i] != GGS_BY_TOKEN && pass->by[i] != GGS_BY_DEVICE;
-    char                buffer[128];
-    int64_t             order;
+    bool    fixed = pass->by[i] != GGS_BY_TOKEN && pass->by[i] != GGS_BY_DEVICE && pass->by[i] != GGS_BY_CONTEXT;
+    char    buffer[128];
+    int64_t order;
     if (fixed && *number != 0) return &groups->group[*number - 1];
     const char *       name  = key_of(pass->walk, pass->by[i], known->weight, buffer, sizeof(buffer), &order);
     struct ggs_group * group = group_of(groups, name, order);
@@ -170,7 +173,7 @@ static int add_op(struct pass * pass, struct ggs_error * error) {
             if (!add_threads(&pass->groups[i], op)) status = ggs_fail_memory(error);
             continue;
         }
-        bool               whole = op->opaque && by != GGS_BY_TENSOR && by != GGS_BY_TOKEN;
+        bool               whole = op->opaque && by != GGS_BY_TENSOR && by != GGS_BY_TOKEN && by != GGS_BY_CONTEXT;
         struct ggs_group * group = whole ? backend_group(pass, i) : find_group(pass, i, known);
         if (group == NULL) return ggs_fail_memory(error);
         group->ops++;
@@ -189,11 +192,13 @@ static int add_opaque_run(struct pass * pass, struct ggs_error * error) {
     char                   buffer[32];
     int64_t                order;
     for (unsigned i = 0; i < pass->n; i++) {
-        bool               token = pass->by[i] == GGS_BY_TOKEN;
-        struct ggs_group * group =
-            token ? group_of(&pass->groups[i], key_of(pass->walk, GGS_BY_TOKEN, NULL, buffer, sizeof(buffer), &order),
-                             run->step)
-                  : backend_group(pass, i);
+        struct ggs_group * group = NULL;
+        if (pass->by[i] == GGS_BY_TOKEN || pass->by[i] == GGS_BY_CONTEXT) {
+            const char * name = key_of(pass->walk, pass->by[i], NULL, buffer, sizeof(buffer), &order);
+            group             = group_of(&pass->groups[i], name, order);
+        } else {
+            group = backend_group(pass, i);
+        }
         if (group == NULL) return ggs_fail_memory(error);
         group->wall_ns += ggs_time_between(run->begin_ns, run->end_ns);
     }
@@ -234,7 +239,7 @@ static int walk_ops(struct pass * pass, struct ggs_trace * trace, const struct g
 
 void ggs_groups_sort(struct ggs_groups * groups, enum ggs_by by) {
     for (uint64_t i = 0; i < groups->n; i++) groups->group[i].name = ggs_names_text(groups->names, (uint32_t) i);
-    bool numbered = by == GGS_BY_LAYER || by == GGS_BY_THREAD || by == GGS_BY_TOKEN;
+    bool numbered = by == GGS_BY_LAYER || by == GGS_BY_THREAD || by == GGS_BY_TOKEN || by == GGS_BY_CONTEXT;
     if (groups->n > 0) qsort(groups->group, groups->n, sizeof(*groups->group), numbered ? by_order : by_wall);
 }
 

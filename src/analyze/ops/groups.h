@@ -1,4 +1,4 @@
-// Ops added up by op, layer, component, tensor, thread, token or device.
+// Ops added up by op, layer, component, tensor, thread, token, device or context; by request and sequence they are shared out.
 #pragma once
 
 #include <stdint.h>
@@ -15,20 +15,24 @@ enum ggs_by {
     GGS_BY_TOKEN,
     GGS_BY_DEVICE,
     GGS_BY_KERNEL, // not of ops: kernels.h
+    GGS_BY_CONTEXT,
+    GGS_BY_REQUEST, // these two: by tokens in each step, see analyze/requests/shares.h
+    GGS_BY_SEQUENCE,
     GGS_BY_COUNT
 };
 
 struct ggs_group {
-    const char * name;   // lives as long as the groups
-    int64_t      order;  // layers, threads and tokens: their number; else 0
-    bool         opaque; // a backend that is seen as whole graphs: wall_ns is the time of its graph runs
+    const char * name;    // lives as long as the groups
+    int64_t      order;   // of what has a number; else 0
+    int64_t      context; // by sequence: the context that it is of
+    bool         opaque;  // a backend that is seen as whole graphs: wall_ns is the time of its graph runs
     uint64_t     ops, op_runs;
     uint64_t     wall_ns, busy_ns, wait_ns;
     uint64_t     read, written, disk; // 0 by thread: bytes belong to ops
 };
 
 struct ggs_groups {
-    struct ggs_group * group; // longest wall time first; layers, threads and tokens by number
+    struct ggs_group * group; // longest wall time first; what has a number by that
     uint64_t           n, capacity;
     bool               has_bytes; // false by thread
     struct ggs_names * names;

@@ -1,21 +1,25 @@
 #include "analyze/ops/steps.h"
 
 #include "analyze/requests/requests.h"
+#include "analyze/requests/selection.h"
 #include "analyze/walk/times.h"
 
 // ---- tokens ----
 
 struct counting {
-    struct ggs_steps * sum;
-    int64_t            first_step, last_step;
+    struct ggs_steps *           sum;
+    int64_t                      first_step, last_step;
+    const struct ggs_selection * selection;
 };
 
 static int count(void * owner, const struct ggs_request_step * step, struct ggs_error * error) {
     const struct counting * counting = owner;
     struct ggs_steps *      sum      = counting->sum;
     (void) error;
+    if (!ggs_selection_wants(counting->selection, step)) return 0;
     if (step->phase == GGS_PHASE_WARMUP || step->step < counting->first_step || step->step > counting->last_step)
         return 0;
+    sum->requests += step->part->begins && !step->part->draft;
     if (step->part->draft) {
         sum->drafted_tokens += step->generated;
         return 0;
@@ -29,8 +33,13 @@ static int count(void * owner, const struct ggs_request_step * step, struct ggs_
 }
 
 static void settle(void * owner, const struct ggs_verify * verify, int64_t kept) {
-    const struct counting * counting = owner;
-    struct ggs_steps *      sum      = counting->sum;
+    const struct counting *      counting = owner;
+    struct ggs_steps *           sum      = counting->sum;
+    const struct ggs_selection * s        = counting->selection;
+    if (s != NULL && ((s->request > 0 && s->request - 1 != verify->request) ||
+                      (s->sequence > 0 && (int64_t) s->sequence - 1 != verify->sequence) ||
+                      (s->context > 0 && s->context - 1 != verify->context)))
+        return;
     if (kept < 0 || verify->step < counting->first_step || verify->step > counting->last_step) return;
     sum->generated_tokens += (uint64_t) (kept - 1); // one was counted: 0 takes it back
     sum->decoded_tokens += (uint64_t) (kept - 1);
@@ -73,7 +82,7 @@ static bool is_draft(struct ggs_trace * trace, uint64_t number) {
 
 int ggs_steps_sum(struct ggs_steps * steps, struct ggs_trace * trace, int64_t first_step, int64_t last_step,
                   struct ggs_error * error) {
-    struct counting            counting = {steps, first_step, last_step};
+    struct counting            counting = {steps, first_step, last_step, trace->selection};
     struct ggs_request_visitor visitor  = {.see = count, .settle = settle, .owner = &counting};
     struct ggs_cursor *        cursor;
     struct ggs_step            step;
@@ -86,7 +95,7 @@ int ggs_steps_sum(struct ggs_steps * steps, struct ggs_trace * trace, int64_t fi
         if (step.context != known) known = step.context, drafts = is_draft(trace, known);
         if (step.phase == GGS_PHASE_WARMUP)
             steps->warmup_steps++;
-        else if (step.step >= first_step && step.step <= last_step)
+        else if (step.step >= first_step && step.step <= last_step && ggs_trace_has_step(trace, step.step))
             add(steps, &step, drafts);
     }
     ggs_cursor_close(cursor);

@@ -7,6 +7,7 @@
 
 struct ggs_steps {
     uint64_t steps, warmup_steps;
+    uint64_t requests; // that began, but for those of contexts that draft
     uint64_t prompt_tokens,
         generated_tokens;            // of all requests (analyze/requests), but for those of contexts that draft
     uint64_t prompt_ns, generate_ns; // of steps, begin to end

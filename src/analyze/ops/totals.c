@@ -196,6 +196,7 @@ static int add_steps(struct ggs_totals * t, struct ggs_trace * trace, const stru
     struct ggs_steps s;
     int              status = ggs_steps_sum(&s, trace, range->first_step, range->last_step, error);
     t->steps = s.steps, t->warmup_steps = s.warmup_steps, t->generate_steps = s.generate_steps;
+    t->requests      = s.requests;
     t->prompt_tokens = s.prompt_tokens, t->generated_tokens = s.generated_tokens;
     t->prompt_ns = s.prompt_ns, t->generate_ns = s.generate_ns, t->decoded_tokens = s.decoded_tokens;
     t->draft_steps = s.draft_steps, t->draft_ns = s.draft_ns, t->drafting_ns = s.drafting_ns,

@@ -24,6 +24,7 @@ struct ggs_op_totals {
 
 struct ggs_totals {
     uint64_t               steps, warmup_steps;
+    uint64_t               requests; // that began, but for those of contexts that draft
     uint64_t               prompt_tokens, generated_tokens;
     uint64_t               prompt_ns, generate_ns;         // of steps, begin to end; generate_ns covers generate_steps
     uint64_t               generate_steps, decoded_tokens; // decoded: generated in these steps

@@ -61,7 +61,9 @@ static int meet_graph(struct gathering * g, struct ggs_error * error) {
 }
 
 static enum ggs_read_class class_of(const struct ggs_run * run) {
-    return run->phase == GGS_PHASE_GENERATE || run->phase == GGS_PHASE_MIXED ? GGS_READ_GENERATE : GGS_READ_PROMPT;
+    return run->phase == GGS_PHASE_GENERATE || run->phase == GGS_PHASE_MIXED || run->phase == GGS_PHASE_VERIFY
+               ? GGS_READ_GENERATE
+               : GGS_READ_PROMPT;
 }
 
 static int note(struct gathering * g, const struct model_read * read, bool copied, struct ggs_error * error) {
@@ -142,7 +144,8 @@ static int count_steps(struct ggs_paging_facts * facts, struct ggs_trace * trace
     int                 status = ggs_cursor_open(&cursor, trace->reader, GGS_TABLE_STEPS, error);
     while (status >= 0 && (status = ggs_cursor_next(cursor, &step, error)) > 0) {
         if (step.phase == GGS_PHASE_WARMUP || step.step < first || step.step > last) continue;
-        bool generate = step.phase == GGS_PHASE_GENERATE || step.phase == GGS_PHASE_MIXED;
+        bool generate =
+            step.phase == GGS_PHASE_GENERATE || step.phase == GGS_PHASE_MIXED || step.phase == GGS_PHASE_VERIFY;
         facts->steps[generate ? GGS_READ_GENERATE : GGS_READ_PROMPT]++;
     }
     ggs_cursor_close(cursor);

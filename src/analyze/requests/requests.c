@@ -3,7 +3,7 @@
 #include <math.h>
 #include <stdlib.h>
 
-#include "analyze/ops/groups.h"
+#include "analyze/requests/shares.h"
 #include "analyze/walk/times.h"
 #include "base/array.h"
 #include "base/error.h"
@@ -23,9 +23,9 @@ void ggs_requests_release(struct ggs_requests * requests) {
 }
 
 struct list {
-    struct ggs_requests *     requests;
-    const struct ggs_groups * costs; // by token; NULL if they are not wanted
-    struct ggs_map            contexts;
+    struct ggs_requests *         requests;
+    const struct ggs_step_costs * costs; // NULL if they are not wanted
+    struct ggs_map                contexts;
 };
 
 static struct ggs_request_context * context_of(struct list * list, uint64_t context) {
@@ -41,27 +41,13 @@ static struct ggs_request_context * context_of(struct list * list, uint64_t cont
     return &r->context[*index - 1];
 }
 
-static int by_step(const void * a, const void * b) {
-    const struct ggs_group *x = a, *y = b;
-    return x->order < y->order ? -1 : x->order > y->order;
-}
-
-static uint64_t share(uint64_t of, uint64_t part, uint64_t whole) {
-    return whole == 0 ? 0 : (uint64_t) ((double) of * (double) part / (double) whole + 0.5);
-}
-
-// A step's cost is divided among the tokens of all its batches.
 static void add_costs(const struct list * list, struct ggs_request * request, const struct ggs_request_step * step) {
-    struct ggs_group         key   = {.order = step->step};
-    const struct ggs_group * group = list->costs == NULL || list->costs->n == 0 || step->step < 0
-                                         ? NULL
-                                         : bsearch(&key, list->costs->group, list->costs->n, sizeof(key), by_step);
-    if (group == NULL) return;
-    uint64_t whole = group->op_runs; // see tokens_of_steps
-    request->op_ns += share(group->wall_ns, step->tokens, whole);
-    request->bytes_read += share(group->read, step->tokens, whole);
-    request->bytes_written += share(group->written, step->tokens, whole);
-    request->bytes_disk += share(group->disk, step->tokens, whole);
+    struct ggs_step_share share;
+    if (list->costs == NULL || !ggs_step_costs_share(list->costs, step->step, step->tokens, &share)) return;
+    request->op_ns += share.wall_ns;
+    request->bytes_read += share.read;
+    request->bytes_written += share.written;
+    request->bytes_disk += share.disk;
 }
 
 static bool add_context(struct list * list, const struct ggs_request_step * step) {
@@ -78,8 +64,11 @@ static bool add_context(struct list * list, const struct ggs_request_step * step
     }
     if (index == 0 || step->part != step->sequences->parts) return true; // once for each batch
     state = step->sequences->contexts[index - 1];
-    if (!ggs_sequences_cells(state, &cells)) return false;
-    for (size_t i = 0; i < state->n_sequences; i++) holders += state->sequences[i].n_cells > 0;
+    for (size_t i = 0; i < state->n_sequences; i++) {
+        holders += state->sequences[i].n_cells > 0;
+        cells += ggs_sequence_cells(&state->sequences[i]);
+    }
+    if (cells > context->cells_peak && !ggs_sequences_cells(state, &cells)) return false; // shared ones once
     if (holders > context->sequences_peak) context->sequences_peak = holders;
     if (cells > context->cells_peak) context->cells_peak = cells, context->cells_peak_ns = step->end_ns;
     return true;
@@ -192,33 +181,16 @@ static void finish(struct list * list) {
     }
 }
 
-// Puts how many tokens a step fed where its groups count op runs, which nobody asks for here.
-static int tokens_of_steps(struct ggs_groups * groups, struct ggs_trace * trace, struct ggs_error * error) {
-    struct ggs_cursor * cursor;
-    struct ggs_step     step;
-    int                 status = ggs_cursor_open(&cursor, trace->reader, GGS_TABLE_STEPS, error);
-    for (uint64_t i = 0; i < groups->n; i++) groups->group[i].op_runs = 0;
-    while (status >= 0 && (status = ggs_cursor_next(cursor, &step, error)) > 0) {
-        struct ggs_group   key = {.order = step.step};
-        struct ggs_group * group =
-            groups->n == 0 ? NULL : bsearch(&key, groups->group, groups->n, sizeof(key), by_step);
-        if (group != NULL) group->op_runs += step.tokens;
-    }
-    ggs_cursor_close(cursor);
-    return status;
-}
-
 int ggs_requests_list(struct ggs_requests * requests, struct ggs_trace * trace, bool costs, struct ggs_error * error) {
-    struct ggs_groups          groups  = {0};
-    struct list                list    = {.requests = requests, .costs = costs ? &groups : NULL};
+    struct ggs_step_costs      shared  = {0};
+    struct list                list    = {.requests = requests, .costs = costs ? &shared : NULL};
     struct ggs_request_visitor visitor = {.see = see, .settle = settle, .end = end, .owner = &list};
     *requests                          = (struct ggs_requests){.has_costs = costs};
-    int status = costs ? ggs_groups_compute(&groups, trace, GGS_BY_TOKEN, &ggs_totals_all, error) : 0;
-    if (status == 0 && costs) status = tokens_of_steps(&groups, trace, error);
+    int status                         = costs ? ggs_step_costs_compute(&shared, trace, &ggs_totals_all, error) : 0;
     if (status == 0) status = ggs_requests_walk(trace, &visitor, error);
     if (status == 0) finish(&list);
     ggs_map_release(&list.contexts);
-    ggs_groups_release(&groups);
+    ggs_step_costs_release(&shared);
     if (status < 0) ggs_requests_release(requests);
     return status;
 }

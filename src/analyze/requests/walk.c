@@ -104,6 +104,17 @@ static int read_changes(struct walk * walk, struct ggs_error * error) {
     return 0;
 }
 
+// Was recording paused?
+static int read_windows(struct walk * walk, struct ggs_error * error) {
+    struct ggs_cursor * cursor;
+    struct ggs_window   row;
+    int                 status = ggs_cursor_open(&cursor, walk->trace->reader, GGS_TABLE_WINDOWS, error);
+    while (status >= 0 && (status = ggs_cursor_next(cursor, &row, error)) > 0)
+        walk->sequences.gaps |= row.kind == GGS_WINDOW_RECORDED && (row.begin_ns > 0 || row.end_ns >= 0);
+    ggs_cursor_close(cursor);
+    return status;
+}
+
 // Which contexts draft, as the trace has it. True if it says so of any.
 static int read_contexts(struct walk * walk, bool * drafts, struct ggs_error * error) {
     struct ggs_cursor * cursor;
@@ -119,7 +130,7 @@ static int read_contexts(struct walk * walk, bool * drafts, struct ggs_error * e
         ggs_sequences_draft(&walk->sequences, row.context, row.target - 1);
     }
     ggs_cursor_close(cursor);
-    return status;
+    return status < 0 ? status : read_windows(walk, error);
 }
 
 // ---- walking ----

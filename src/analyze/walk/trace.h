@@ -32,28 +32,44 @@ enum ggs_op_kind {
     GGS_KINDS,
 };
 
-struct ggs_trace {
-    struct ggs_reader * reader;
-    struct ggs_tensor * tensors; // tensors[i].tensor == i + 1
-    uint64_t            n_tensors;
-    const char **       op_names; // by op number, "" if unknown
-    enum ggs_op_kind *  op_kinds;
-    uint64_t            n_ops;
-    struct ggs_type *   types; // by type number; name 0 if unknown
-    uint64_t            n_types;
-    struct ggs_buffer * buffers;
-    uint64_t            n_buffers;
-    struct ggs_file *   files;
-    uint64_t            n_files;
-    struct ggs_device * devices; // devices[i].device == i + 1
-    uint64_t            n_devices;
-    bool *              models;    // by file - 1: weights come from it
-    int *               layers;    // by tensor - 1: the layer in its name, -1 for none
-    bool                tokenless; // the program has no tokens: a step is a graph run
-    struct ggs_graph *  graph;     // the one that ggs_trace_graph gave last
-    struct ggs_watch *  watch;     // NULL if nobody watches
-    uint64_t            damaged;   // chunks that were left out: every figure is partial
+// A part of a recording that an analysis is limited to, by requests: see analyze/requests/selection.h.
+struct ggs_selection {
+    uint64_t   request, sequence, context; // number + 1 of the one that was asked for; 0: all
+    uint64_t * steps;                      // a bit for each token step that has some of it
+    uint64_t   n_words;
+    int64_t    first_step;
 };
+
+struct ggs_trace {
+    struct ggs_reader *    reader;
+    struct ggs_tensor *    tensors; // tensors[i].tensor == i + 1
+    uint64_t               n_tensors;
+    const char **          op_names; // by op number, "" if unknown
+    enum ggs_op_kind *     op_kinds;
+    uint64_t               n_ops;
+    struct ggs_type *      types; // by type number; name 0 if unknown
+    uint64_t               n_types;
+    struct ggs_buffer *    buffers;
+    uint64_t               n_buffers;
+    struct ggs_file *      files;
+    uint64_t               n_files;
+    struct ggs_device *    devices; // devices[i].device == i + 1
+    uint64_t               n_devices;
+    bool *                 models;    // by file - 1: weights come from it
+    int *                  layers;    // by tensor - 1: the layer in its name, -1 for none
+    bool                   tokenless; // the program has no tokens: a step is a graph run
+    struct ggs_graph *     graph;     // the one that ggs_trace_graph gave last
+    struct ggs_watch *     watch;     // NULL if nobody watches
+    uint64_t               damaged;   // chunks that were left out: every figure is partial
+    struct ggs_selection * selection; // NULL: everything; borrowed
+};
+
+// Is the step in the part of the recording that was asked for? What belongs to no step is, if that is everything.
+static inline bool ggs_trace_has_step(const struct ggs_trace * trace, int64_t step) {
+    const struct ggs_selection * s = trace->selection;
+    if (s == NULL) return true;
+    return step >= 0 && (uint64_t) step / 64 < s->n_words && (s->steps[(uint64_t) step / 64] >> (step % 64) & 1) != 0;
+}
 
 // `path`: an experiment's directory or a trace file.
 int ggs_trace_open(struct ggs_trace * trace, const char * path, struct ggs_error * error);

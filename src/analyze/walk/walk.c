@@ -215,7 +215,9 @@ static int gather(struct ggs_walk * walk, struct ggs_error * error) {
 }
 
 int ggs_walk_run(struct ggs_walk * walk, struct ggs_error * error) {
-    int      more = ggs_cursor_next(walk->runs, &walk->run, error);
+    int more = ggs_cursor_next(walk->runs, &walk->run, error);
+    while (more > 0 && !ggs_trace_has_step(walk->trace, walk->run.step))
+        more = ggs_cursor_next(walk->runs, &walk->run, error);
     uint64_t most = ggs_reader_rows(walk->trace->reader, GGS_TABLE_OP_RUNS);
     if (more <= 0) return more;
     if (walk->run.op_runs > most) walk->run.op_runs = most; // damaged: no more room than for what there is

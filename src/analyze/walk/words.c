@@ -13,6 +13,10 @@ const char * ggs_word_phase(uint64_t phase) {
     return phase < GGS_PHASE_COUNT ? names[phase] : "NONE";
 }
 
+const char * ggs_word_window(uint64_t kind) {
+    return kind == GGS_WINDOW_MARK ? "mark" : "recorded";
+}
+
 const char * ggs_word_step(const struct ggs_trace * trace) {
     return trace->tokenless ? "graph run" : "token";
 }

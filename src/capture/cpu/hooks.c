@@ -12,13 +12,19 @@
 #include "capture/hook.h"
 #include "capture/journal.h"
 #include "capture/prove.h"
+#include "capture/window.h"
 
 // ---- ops ----
+
+// Outside of windows: no op of any thread belongs to a graph run that is recorded.
+static inline bool no_run(void) {
+    return ggs_window_is_closed() && atomic_load_explicit(&ggs_slots_taken, memory_order_relaxed) == 0;
+}
 
 EXPORT bool ggml_cpu_extra_compute_forward(struct abi_params * params, struct abi_tensor * node);
 EXPORT bool ggml_cpu_extra_compute_forward(struct abi_params * params, struct abi_tensor * node) {
     REAL(ggml_cpu_extra_compute_forward);
-    if (!LIKELY(ggs_capture_recording())) {
+    if (!LIKELY(ggs_capture_recording()) || no_run()) {
         ggs_op_forget();
         return real(params, node);
     }
@@ -38,7 +44,7 @@ EXPORT void ggml_compute_forward_rms_norm_mul_fused(struct abi_params * params, 
                                                     struct abi_tensor * mul) {
     REAL(ggml_compute_forward_rms_norm_mul_fused);
     if (ggs_prove_active()) ggs_prove_thread();
-    if (LIKELY(ggs_capture_recording()))
+    if (LIKELY(ggs_capture_recording()) && !no_run())
         ggs_op_begin(params, norm, 1);
     else
         ggs_op_forget();

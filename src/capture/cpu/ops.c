@@ -3,6 +3,7 @@
 #include "base/ticks.h"
 #include "capture/losses.h"
 #include "capture/thread.h"
+#include "capture/window.h"
 
 struct thread_state {
     struct ggs_slot *      slot;
@@ -66,7 +67,9 @@ void ggs_op_begin(const struct abi_params * params, struct abi_tensor * node, un
         found = ggs_slot_find(slot, node, &index);
     if (__builtin_expect(!found, 0)) {
         if (!attach(params, node, &index)) {
-            ggs_losses_count(GGS_LOSS_UNMATCHED, 1);
+            // A run that is not recorded, beside one that is.
+            if (atomic_load_explicit(&ggs_window_skipped, memory_order_relaxed) == 0)
+                ggs_losses_count(GGS_LOSS_UNMATCHED, 1);
             self.slot = NULL;
             self.op   = NULL;
             return;

@@ -52,6 +52,7 @@ static int choose_devices(struct ggs_placement * placement, const char * list, s
     return 0;
 }
 
+#ifdef HAVE_LLAMA_TENSOR_OVERRIDES
 static ggml_backend_buffer_type_t find_buffer_type(const char * name, size_t length) {
     for (size_t i = 0; i < ggml_backend_dev_count(); i++) {
         ggml_backend_buffer_type_t type = ggml_backend_dev_buffer_type(ggml_backend_dev_get(i));
@@ -63,9 +64,11 @@ static ggml_backend_buffer_type_t find_buffer_type(const char * name, size_t len
 }
 
 // "PATTERN=BUFFER,PATTERN=BUFFER": the pattern is a regular expression on tensor names.
-static int choose_overrides(struct ggs_placement * placement, const char * list, struct ggs_error * error) {
-    size_t n            = 0;
-    placement->patterns = strdup(list);
+static int choose_overrides(struct ggs_placement * placement, const char * list, struct llama_model_params * params,
+                            struct ggs_error * error) {
+    size_t n                      = 0;
+    params->tensor_buft_overrides = placement->overrides;
+    placement->patterns           = strdup(list);
     if (placement->patterns == NULL) return ggs_fail_memory(error);
     char * rest = placement->patterns;
     for (char * item; (item = strsep(&rest, ",")) != NULL;) {
@@ -76,12 +79,18 @@ static int choose_overrides(struct ggs_placement * placement, const char * list,
         *equals                         = '\0';
         ggml_backend_buffer_type_t type = find_buffer_type(equals + 1, strlen(equals + 1));
         if (type == NULL) return unknown_name("--override-tensor", equals + 1, strlen(equals + 1), error);
-        if (n == GGS_PLACEMENT_MOST || n + 1 >= llama_max_tensor_buft_overrides())
-            return ggs_fail(error, GGS_USAGE, "--override-tensor: too many patterns");
+        if (n == GGS_PLACEMENT_MOST) return ggs_fail(error, GGS_USAGE, "--override-tensor: too many patterns");
         placement->overrides[n++] = (struct llama_model_tensor_buft_override){item, type};
     }
     return 0;
 }
+#else
+static int choose_overrides(struct ggs_placement * placement, const char * list, struct llama_model_params * params,
+                            struct ggs_error * error) {
+    (void) placement, (void) list, (void) params;
+    return ggs_fail(error, GGS_UNSUPPORTED, "--override-tensor: this release of llama.cpp has no such option");
+}
+#endif
 
 static int choose_split(const char * mode, struct llama_model_params * params, struct ggs_error * error) {
     static const struct {
@@ -119,8 +128,7 @@ int ggs_placement_apply(struct ggs_placement * placement, const struct ggs_run_o
     if (options->device != NULL) status = choose_devices(placement, options->device, error);
     if (status == 0 && options->split_mode != NULL) status = choose_split(options->split_mode, params, error);
     if (status == 0 && options->override_tensor != NULL) {
-        status                        = choose_overrides(placement, options->override_tensor, error);
-        params->tensor_buft_overrides = placement->overrides;
+        status = choose_overrides(placement, options->override_tensor, params, error);
     }
     return status;
 }

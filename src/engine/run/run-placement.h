@@ -9,9 +9,11 @@ struct ggs_run_options;
 enum { GGS_PLACEMENT_MOST = 64 }; // devices, and overrides
 
 struct ggs_placement {
-    ggml_backend_dev_t                      devices[GGS_PLACEMENT_MOST + 1]; // NULL at the end
+    ggml_backend_dev_t devices[GGS_PLACEMENT_MOST + 1]; // NULL at the end
+#ifdef HAVE_LLAMA_TENSOR_OVERRIDES
     struct llama_model_tensor_buft_override overrides[GGS_PLACEMENT_MOST + 1];
-    char *                                  patterns; // what the overrides point into
+#endif
+    char * patterns; // what the overrides point into
 };
 
 // Fills `placement`, which the engine reads while it loads, and the members of `params` that are about placing. Without any option: no

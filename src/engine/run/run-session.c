@@ -214,18 +214,17 @@ static struct llama_sampler * new_sampler(const struct ggs_run_options * options
 }
 
 static int choose_flash_attention(const char * mode, struct llama_context_params * params, struct ggs_error * error) {
-    static const struct {
-        const char *               name;
-        enum llama_flash_attn_type type;
-    } modes[] = {{"on", LLAMA_FLASH_ATTN_TYPE_ENABLED},
-                 {"off", LLAMA_FLASH_ATTN_TYPE_DISABLED},
-                 {"auto", LLAMA_FLASH_ATTN_TYPE_AUTO}};
-    for (size_t i = 0; i < sizeof(modes) / sizeof(modes[0]); i++) {
-        if (strcmp(mode, modes[i].name) != 0) continue;
-        params->flash_attn_type = modes[i].type;
-        return 0;
-    }
-    return ggs_fail(error, GGS_USAGE, "--flash-attn is on, off or auto, not '%s'", mode);
+    bool on = strcmp(mode, "on") == 0, off = strcmp(mode, "off") == 0;
+    if (!on && !off && strcmp(mode, "auto") != 0)
+        return ggs_fail(error, GGS_USAGE, "--flash-attn is on, off or auto, not '%s'", mode);
+#ifdef HAVE_LLAMA_FLASH_ATTN_TYPE
+    params->flash_attn_type = on    ? LLAMA_FLASH_ATTN_TYPE_ENABLED
+                              : off ? LLAMA_FLASH_ATTN_TYPE_DISABLED
+                                    : LLAMA_FLASH_ATTN_TYPE_AUTO;
+#else
+    params->flash_attn = on; // older releases choose nothing by themselves
+#endif
+    return 0;
 }
 
 int ggs_session_start(struct ggs_session * session, const struct ggs_run_options * options, uint32_t prompt,

@@ -94,7 +94,7 @@ static int find_step(struct tokens * t, int64_t number, struct open_step ** out,
     }
     struct ggs_step row;
     int             more = 1;
-    while (*out == NULL && (more = ggs_cursor_next(t->steps, &row, error)) > 0) {
+    while (*out == NULL && (more = ggs_export_next_step(t->export, t->steps, &row, error)) > 0) {
         struct open_step * step   = NULL;
         int                status = open_step(t, &row, &step, error);
         if (status == 0 && row.runs == 0) status = close_step(t, step, 0, error);

@@ -77,7 +77,7 @@ static int count_steps(struct ggs_export * export, uint64_t * steps, struct ggs_
     struct ggs_step     step;
     int                 status = ggs_export_steps(export, &cursor, error);
     *steps                     = 0;
-    while (status >= 0 && (status = ggs_cursor_next(cursor, &step, error)) > 0) ++*steps;
+    while (status >= 0 && (status = ggs_export_next_step(export, cursor, &step, error)) > 0) ++*steps;
     ggs_cursor_close(cursor);
     return status;
 }

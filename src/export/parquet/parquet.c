@@ -399,7 +399,7 @@ static int write_table(struct ggs_export * export, const struct ggs_flat_table *
     snprintf(name, sizeof(name), "%s.parquet", table->name);
     int status = ggs_export_open(export, &p.target, export->options->n_tables == 1 ? NULL : name, error);
     if (status < 0) return status;
-    struct ggs_sink sink = {put_row, &p, export, table};
+    struct ggs_sink sink = {put_row, &p, export, table, 0};
     status               = prepare(&p, error);
     put(&p, "PAR1", 4);
     if (status == 0) status = ggs_sink_fill(&sink, error);

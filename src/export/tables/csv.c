@@ -117,7 +117,7 @@ static int write_table(struct ggs_export * export, struct csv * csv, struct ggs_
         put(csv, csv->table->fields[i].name, strlen(csv->table->fields[i].name));
     }
     put_char(csv, '\n');
-    struct ggs_sink sink = {put_row, csv, export, csv->table};
+    struct ggs_sink sink = {put_row, csv, export, csv->table, 0};
     status               = ggs_sink_fill(&sink, error);
     flush(csv);
     return ggs_export_close(export, &csv->target, status, error);

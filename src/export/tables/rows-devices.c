@@ -1,4 +1,4 @@
-// The tables of where things ran: processes, devices, lanes, kernels.
+// The tables of where and when things ran: processes, devices, lanes, kernels, windows.
 #include "analyze/walk/words.h"
 #include "export/tables/tables.h"
 
@@ -115,4 +115,26 @@ const struct ggs_flat_table ggs_table_kernels = {
     GGS_FIELDS(kernels),
     .rows    = GGS_TABLE_KERNELS,
     .foreign = {{"run", "runs", NULL}, {"lane", "lanes", NULL}},
+};
+
+// ---- windows ----
+
+#define WINDOW(member) GGS_MEMBER(0, struct ggs_window, member)
+static const struct ggs_field windows[] = {
+    {"window", GGS_CELL_INTEGER, WINDOW(window), "number, from 1"},
+    {"kind", GGS_CELL_TEXT, GGS_MEMBER_WORD(0, struct ggs_window, kind, ggs_word_window),
+     "recorded: graph runs that began in it are there; mark: a moment that somebody named"},
+    {"begin_ns", GGS_CELL_INTEGER, WINDOW(begin_ns), "begin"},
+    {"end_ns", GGS_CELL_INTEGER, GGS_MEMBER_OR_NONE(0, struct ggs_window, end_ns),
+     "end; null if it was open to the end"},
+    {"text", GGS_CELL_TEXT, GGS_MEMBER_STRING(0, struct ggs_window, text), "of a mark"},
+};
+
+const struct ggs_flat_table ggs_table_windows = {
+    .name = "windows",
+    .description =
+        "One row per window in which graph runs were recorded, and per mark. None if recording was never paused.",
+    .keys = 1,
+    GGS_FIELDS(windows),
+    .rows = GGS_TABLE_WINDOWS,
 };

@@ -110,7 +110,7 @@ static int produce_tokens(const struct ggs_sink * sink, struct ggs_error * error
     struct ggs_text    text   = {0};
     int                status = ggs_export_steps(sink->export, &cursor, error);
     if (status == 0) status = ggs_cursor_open(&inputs, sink->export->trace.reader, GGS_TABLE_TOKENS, error);
-    while (status >= 0 && (status = ggs_cursor_next(cursor, &step, error)) > 0) {
+    while (status >= 0 && (status = ggs_export_next_step(sink->export, cursor, &step, error)) > 0) {
         const char * words = text_of_step(sink->export, inputs, &step, &text);
         status = text.failed ? ggs_fail_memory(error) : ggs_sink_put(sink, (const void *[]){&step, &words}, error);
     }
@@ -153,6 +153,7 @@ static int produce_inputs(const struct ggs_sink * sink, struct ggs_error * error
     if (status == 0)
         ggs_cursor_keys(cursor, o->steps && o->first_step > 0 ? o->first_step : 0, o->steps ? o->last_step : INT64_MAX);
     while (status >= 0 && (status = ggs_cursor_next(cursor, &token, error)) > 0) {
+        if (!ggs_trace_has_step(&sink->export->trace, token.step)) continue;
         ggs_text_clear(&text);
         int known = ggs_facts_token(sink->export->facts, token.token, &text);
         ggs_text_make_valid(&text);

@@ -63,7 +63,7 @@ static int write_table(struct ggs_export * export, struct database * db, struct 
     if (status == 0 && sqlite3_prepare_v2(db->handle, ggs_text_string(&sql), -1, &db->insert, NULL) != SQLITE_OK)
         status = fail(db, error);
     ggs_text_release(&sql);
-    struct ggs_sink sink = {put_row, db, export, db->table};
+    struct ggs_sink sink = {put_row, db, export, db->table, 0};
     if (status == 0) status = ggs_sink_fill(&sink, error);
     sqlite3_finalize(db->insert);
     db->insert = NULL;

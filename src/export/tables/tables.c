@@ -7,12 +7,13 @@
 #include "export/facts.h"
 
 static const struct ggs_flat_table * const tables[] = {
-    &ggs_table_ops,   &ggs_table_op_runs,   &ggs_table_accesses,   &ggs_table_experts,
-    &ggs_table_runs,  &ggs_table_tokens,    &ggs_table_inputs,     &ggs_table_graphs,
-    &ggs_table_nodes, &ggs_table_edges,     &ggs_table_tensors,    &ggs_table_buffers,
-    &ggs_table_files, &ggs_table_transfers, &ggs_table_faults,     &ggs_table_block_requests,
-    &ggs_table_reads, &ggs_table_residency, &ggs_table_processes,  &ggs_table_devices,
-    &ggs_table_lanes, &ggs_table_kernels,   &ggs_table_experiment,
+    &ggs_table_ops,      &ggs_table_op_runs,       &ggs_table_accesses,       &ggs_table_experts,
+    &ggs_table_runs,     &ggs_table_tokens,        &ggs_table_inputs,         &ggs_table_graphs,
+    &ggs_table_nodes,    &ggs_table_edges,         &ggs_table_tensors,        &ggs_table_buffers,
+    &ggs_table_files,    &ggs_table_transfers,     &ggs_table_faults,         &ggs_table_block_requests,
+    &ggs_table_reads,    &ggs_table_residency,     &ggs_table_processes,      &ggs_table_devices,
+    &ggs_table_lanes,    &ggs_table_kernels,       &ggs_table_windows,        &ggs_table_contexts,
+    &ggs_table_requests, &ggs_table_request_steps, &ggs_table_memory_changes, &ggs_table_experiment,
 };
 enum { N_TABLES = sizeof(tables) / sizeof(tables[0]) };
 
@@ -47,7 +48,7 @@ bool ggs_field_nullable(const struct ggs_field * field) {
 
 bool ggs_export_has_step(const struct ggs_export * export, int64_t step) {
     const struct ggs_export_options * o = export->options;
-    return !o->steps || (step >= o->first_step && step <= o->last_step);
+    return (!o->steps || (step >= o->first_step && step <= o->last_step)) && ggs_trace_has_step(&export->trace, step);
 }
 
 // ---- rows ----
@@ -126,6 +127,10 @@ static void fill(struct ggs_export * export, const struct ggs_field * field, con
 int ggs_sink_put(const struct ggs_sink * sink, const void * const * parts, struct ggs_error * error) {
     struct ggs_cell cells[GGS_FIELDS_MOST];
     for (unsigned i = 0; i < sink->table->n_fields; i++) {
+        if (sink->columns != 0 && (sink->columns >> i & 1) == 0) {
+            cells[i] = (struct ggs_cell){.null = true};
+            continue;
+        }
         fill(sink->export, &sink->table->fields[i], parts, &cells[i]);
         if (cells[i].null && !ggs_field_nullable(&sink->table->fields[i])) ggs_cell_text(&cells[i], "");
     }
@@ -164,6 +169,7 @@ void ggs_tables_describe(struct ggs_text * text) {
     ggs_text_puts(
         text,
         "# The tables of an export\n\n"
+        "`ggscope sql DIR 'SELECT ...'` reads these tables from the trace itself;\n"
         "`ggscope export DIR --format csv|sqlite|parquet -o OUT` writes these tables; `ggscope export --tables`\n"
         "writes this page. Columns of the same name join; an op is known by (run, node). If a column may be null its\n"
         "type says so.\n\n"
@@ -182,8 +188,9 @@ void ggs_tables_describe(struct ggs_text * text) {
         "    cd OUT && sqlite3 recording.sqlite < load-sqlite.sql\n\n"
         "An sqlite export has primary keys, foreign keys and the same views: op_totals, layer_totals, token_totals and\n"
         "weight_reads.\n\n"
-        "With `--token A..B` the tables ops, op_runs, accesses, experts, runs, tokens, inputs, faults and block_requests\n"
-        "have only what belongs to those token steps; the others are always whole.\n");
+        "With `--token A..B`, `--request N`, `--sequence N` or `--context N` the tables ops, op_runs, accesses, experts, runs,\n"
+        "tokens, inputs, faults, block_requests and request_steps have only what belongs to those token steps; the others are\n"
+        "always whole.\n");
     for (unsigned i = 0; i < N_TABLES; i++) {
         const struct ggs_flat_table * table = tables[i];
         ggs_text_printf(text, "\n## %s\n%s", table->name, table->description);

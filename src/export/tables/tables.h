@@ -162,7 +162,10 @@ extern const struct ggs_flat_table ggs_table_runs, ggs_table_tokens, ggs_table_i
 extern const struct ggs_flat_table ggs_table_graphs, ggs_table_nodes, ggs_table_edges;
 extern const struct ggs_flat_table ggs_table_tensors, ggs_table_buffers, ggs_table_files, ggs_table_transfers;
 extern const struct ggs_flat_table ggs_table_faults, ggs_table_block_requests, ggs_table_reads, ggs_table_residency;
-extern const struct ggs_flat_table ggs_table_processes, ggs_table_devices, ggs_table_lanes, ggs_table_kernels;
+extern const struct ggs_flat_table ggs_table_processes, ggs_table_devices, ggs_table_lanes, ggs_table_kernels,
+    ggs_table_windows;
+extern const struct ggs_flat_table ggs_table_contexts, ggs_table_requests, ggs_table_request_steps,
+    ggs_table_memory_changes;
 extern const struct ggs_flat_table ggs_table_experiment;
 
 const struct ggs_flat_table * ggs_table(unsigned i); // NULL beyond the last
@@ -191,6 +194,7 @@ struct ggs_sink {
     void * context;
     struct ggs_export * export;
     const struct ggs_flat_table * table;
+    uint64_t                      columns; // only these are looked at, as bits; the cells of others are null. 0: all
 };
 
 // A row from its parts; those that no column looks at may be NULL.

@@ -31,6 +31,11 @@ static const struct loss losses[] = {
     {"ggml_backend_tensor", GGS_FINDING_WARN, "transfers",
      "some transfers are not seen; the origin of copied weights is found by name"},
     {"gguf_", GGS_FINDING_WARN, "files", "the model's files are known only where they are mapped into memory"},
+    {"llama_memory_", GGS_FINDING_WARN, "tokens",
+     "changes of sequences are not seen: positions that go back tell of them"},
+    {"llama_kv_", GGS_FINDING_WARN, "tokens", "changes of sequences are not seen: positions that go back tell of them"},
+    {"llama_get_embeddings", GGS_FINDING_WARN, "tokens",
+     "a request for embeddings of one token looks like a completion"},
     {"llama_", GGS_FINDING_WARN, "tokens", "token steps are found from the graphs alone"},
     {"ggml_", GGS_FINDING_WARN, "engine", "less is seen"},
 };

@@ -25,20 +25,21 @@ struct ends {
 };
 
 struct session {
-    struct ends      ends;
-    struct ggs_relay out, err, in;
-    int              main_pty, error_pty; // masters, -1 for none; owned by `out` or `err`
-    bool             forwards_input;
-    int              signals; // signalfd
-    int              reports; // from the monitor, -1 if the program is our own child
-    pid_t            child;   // our child: the program, or the monitor
-    pid_t            program;
-    int              begin[2]; // the program begins when a byte comes through
-    int              wait_status;
-    bool             ended;
-    bool             stays; // a process of ours passes on what comes later
-    sigset_t         mask_before;
-    struct sigaction child_before;
+    const struct ggs_launch * launch;
+    struct ends               ends;
+    struct ggs_relay          out, err, in;
+    int                       main_pty, error_pty; // masters, -1 for none; owned by `out` or `err`
+    bool                      forwards_input;
+    int                       signals; // signalfd
+    int                       reports; // from the monitor, -1 if the program is our own child
+    pid_t                     child;   // our child: the program, or the monitor
+    pid_t                     program;
+    int                       begin[2]; // the program begins when a byte comes through
+    int                       wait_status;
+    bool                      ended;
+    bool                      stays; // a process of ours passes on what comes later
+    sigset_t                  mask_before;
+    struct sigaction          child_before;
 };
 
 // ---- pipes and ptys ----
@@ -319,6 +320,7 @@ static void on_signal(struct session * session, const struct signalfd_siginfo * 
         ggs_relay_close(&session->err);
         return;
     }
+    if (session->launch->keeps != NULL && session->launch->keeps(session->launch->context, number)) return;
     // What the terminal sends goes to its whole foreground group: a program that is in ours has it already.
     bool to_group = info->ssi_code == SI_KERNEL;
     if (to_group && session->reports < 0) return;
@@ -466,6 +468,7 @@ static void close_session(struct session * session) {
 int ggs_launch(const struct ggs_launch * launch, struct ggs_launch_result * result, struct ggs_error * error) {
     struct session * session = calloc(1, sizeof(*session));
     if (session == NULL) return ggs_fail_memory(error);
+    session->launch  = launch;
     session->signals = session->reports = session->begin[0] = session->begin[1] = -1;
     *result                                                                     = (struct ggs_launch_result){0};
     int status                                                                  = watch_signals(session, error);

@@ -12,6 +12,7 @@
 // program has ended. If a child of its own still holds its pipes or its terminal, a small process stays and passes on what comes.
 #pragma once
 
+#include <stdbool.h>
 #include <stdint.h>
 #include <sys/types.h>
 
@@ -25,6 +26,8 @@ struct ggs_launch {
     int            copy_stderr;
     // Called with the program's process, which waits meanwhile and becomes the program only afterwards; NULL for nothing.
     void (*started)(void * context, pid_t program);
+    // Asked of every signal that was sent to us and would go to the program: true if it is not for it. NULL: all are.
+    bool (*keeps)(void * context, int signal);
     void * context;
 };
 

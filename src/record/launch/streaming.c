@@ -12,51 +12,35 @@
 
 static const uint64_t LEAST_BUDGET = 16u << 20;
 
-enum { KEY_BUDGET = 1100, KEY_KEEP, KEY_PREDICT, KEY_VERIFY, KEY_REPORT };
-
-static const struct argp_option streaming_options[] = {
-    {NULL, 0, NULL, 0, "Streaming:", 20},
-    {"budget", KEY_BUDGET, "SIZE", 0,
-     "Let the program take SIZE bytes of memory, weights included (what its control group and the machine leave)", 0},
-    {"keep", KEY_KEEP, "spread|first|none", 0,
-     "Which of the weights that every token uses stay in memory: some everywhere in the graph (the default), the first, or none",
-     0},
-    {"predict", KEY_PREDICT, "N", 0, "Read N experts of the next layer early (as many as a token uses; 0: none)", 0},
-    {"verify", KEY_VERIFY, NULL, 0, "Compare every piece that is read with the file", 0},
-    {"report", KEY_REPORT, "FILE", 0, "Write what was read, hit and waited for to FILE, as JSON", 0},
-    {0},
-};
-
-static error_t parse_option(int key, char * argument, struct argp_state * state) {
-    struct ggs_streaming * streaming = state->input;
-    int64_t                number;
-    switch (key) {
-        case KEY_BUDGET:
-            if (!ggs_parse_bytes(argument, &streaming->budget) || streaming->budget < LEAST_BUDGET)
-                argp_error(state, "--budget wants a size of at least 16M, such as 512M or 2G, not '%s'", argument);
-            return 0;
-        case KEY_KEEP:
-            if (strcmp(argument, "spread") != 0 && strcmp(argument, "first") != 0 && strcmp(argument, "none") != 0)
-                argp_error(state, "--keep is spread, first or none, not '%s'", argument);
-            streaming->keep = argument;
-            return 0;
-        case KEY_PREDICT:
-            if (!ggs_parse_i64(argument, 0, 1024, &number))
-                argp_error(state, "--predict wants a number from 0 to 1024, not '%s'", argument);
-            streaming->predict = argument;
-            return 0;
-        case KEY_VERIFY:
-            streaming->verify = true;
-            return 0;
-        case KEY_REPORT:
-            streaming->report = argument;
-            return 0;
-        default:
-            return ARGP_ERR_UNKNOWN;
-    }
+static bool take_budget(void * member, const char * text) {
+    return ggs_parse_bytes(text, member) && *(uint64_t *) member >= LEAST_BUDGET;
 }
 
-const struct argp ggs_streaming_argp = {streaming_options, parse_option, NULL, NULL, NULL, NULL, NULL};
+static bool take_keep(void * member, const char * text) {
+    return (strcmp(text, "spread") == 0 || strcmp(text, "first") == 0 || strcmp(text, "none") == 0) &&
+           ggs_take_text(member, text);
+}
+
+static bool take_predict(void * member, const char * text) {
+    int64_t number;
+    return ggs_parse_i64(text, 0, 1024, &number) && ggs_take_text(member, text);
+}
+
+#define AT(member) offsetof(struct ggs_streaming, member)
+const struct ggs_option ggs_streaming_options[] = {
+    {"budget", 0, "SIZE",
+     "Let the program take SIZE bytes of memory, weights included (what its control group and the machine leave)", 0,
+     AT(budget), take_budget, "a size of at least 16M, such as 512M or 2G"},
+    {"keep", 0, "spread|first|none",
+     "Which of the weights that every token uses stay in memory: some everywhere in the graph (the default), the first, or none",
+     0, AT(keep), take_keep, "spread, first or none"},
+    {"predict", 0, "N", "Read N experts of the next layer early (as many as a token uses; 0: none)", 0, AT(predict),
+     take_predict, "a number from 0 to 1024"},
+    {"verify", 0, NULL, "Compare every piece that is read with the file", 0, AT(verify), NULL, NULL},
+    {"report", 0, "FILE", "Write what was read, hit and waited for to FILE, as JSON", 0, AT(report), ggs_take_text,
+     NULL},
+    {0},
+};
 
 static const char * find_preload(const struct ggs_environment * environment) {
     for (size_t i = 0; i < environment->count; i++) {

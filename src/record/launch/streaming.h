@@ -1,9 +1,10 @@
 // Lets a program stream its weights: the options of `ggscope stream` and `ggscope run --stream`, and what they become in its environment.
 #pragma once
 
-#include <argp.h>
 #include <stdbool.h>
 #include <stdint.h>
+
+#include "base/options.h"
 
 struct ggs_environment;
 struct ggs_error;
@@ -18,8 +19,7 @@ struct ggs_streaming {
     const char * report; // a file that gets the counts as JSON, NULL: none
 };
 
-// Parses the options above; its input is a struct ggs_streaming. For the `children` of a verb's own argp.
-extern const struct argp ggs_streaming_argp;
+extern const struct ggs_option ggs_streaming_options[]; // of the members above
 
 // Puts the library and its settings into the environment, behind what is preloaded there already: the capture library is to see
 // an op before its sources are exchanged.

@@ -20,7 +20,7 @@ struct sample {
     uint64_t address;
 };
 
-static void describe(struct perf_event_attr attributes[EVENTS]) {
+static void describe(struct perf_event_attr attributes[EVENTS], bool at_exec) {
     static const uint64_t kinds[EVENTS] = {[BEGIN] = PERF_COUNT_SW_PAGE_FAULTS,
                                            [MAJOR] = PERF_COUNT_SW_PAGE_FAULTS_MAJ,
                                            [MINOR] = PERF_COUNT_SW_PAGE_FAULTS_MIN};
@@ -35,7 +35,7 @@ static void describe(struct perf_event_attr attributes[EVENTS]) {
             .inherit        = 1,
             .exclude_kernel = 1,
             .exclude_hv     = 1,
-            .enable_on_exec = 1,
+            .enable_on_exec = at_exec,
             .use_clockid    = 1,
             .clockid        = CLOCK_MONOTONIC,
             // The reader wakes when a piece has gathered, not for each sample.
@@ -69,10 +69,10 @@ static int explain(int reason, struct ggs_error * error) {
     return ggs_fail_errno(error, "perf_event_open failed");
 }
 
-int ggs_faults_open(struct ggs_faults * faults, pid_t process, struct ggs_error * error) {
+int ggs_faults_open(struct ggs_faults * faults, pid_t process, bool at_exec, struct ggs_error * error) {
     struct perf_event_attr attributes[EVENTS];
     *faults = (struct ggs_faults){0};
-    describe(attributes);
+    describe(attributes, at_exec);
     if (ggs_rings_open(&faults->rings, attributes, EVENTS, process, RING_BYTES, NULL) == 0) return 0;
     return explain(errno, error);
 }
@@ -85,7 +85,7 @@ void ggs_faults_close(struct ggs_faults * faults) {
 
 int ggs_faults_probe(struct ggs_error * error) {
     struct ggs_faults faults;
-    int               status = ggs_faults_open(&faults, getpid(), error);
+    int               status = ggs_faults_open(&faults, getpid(), true, error);
     if (status == 0) ggs_faults_close(&faults);
     return status;
 }

@@ -4,6 +4,7 @@
 // for a system call, and pages that are mapped ahead (MAP_POPULATE, MADV_POPULATE_READ).
 #pragma once
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <sys/types.h>
@@ -18,9 +19,9 @@ struct ggs_faults {
     size_t                     n_open, capacity;
 };
 
-// Opens the events on a process that has not become its program yet: they start when it does, and its threads and children have
+// Opens the events on a process that has not become its program yet: they start when it does (or with ggs_rings_start), and its threads and children have
 // them too. The sentence of a failure names the setting that stands in the way.
-int  ggs_faults_open(struct ggs_faults * faults, pid_t process, struct ggs_error * error);
+int  ggs_faults_open(struct ggs_faults * faults, pid_t process, bool at_exec, struct ggs_error * error);
 void ggs_faults_close(struct ggs_faults * faults); // a zeroed struct is fine
 // Could faults be observed here? Tries it on ourselves.
 int ggs_faults_probe(struct ggs_error * error);

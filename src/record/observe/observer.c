@@ -51,8 +51,14 @@ int ggs_observer_new(struct ggs_observer ** out, struct ggs_machine_spool * spoo
     return ggs_fail_errno(error, "cannot make an event file");
 }
 
-int ggs_observer_faults(struct ggs_observer * watch, pid_t process, struct ggs_error * error) {
-    return ggs_faults_open(&watch->faults, process, error);
+int ggs_observer_faults(struct ggs_observer * watch, pid_t process, bool at_exec, struct ggs_error * error) {
+    return ggs_faults_open(&watch->faults, process, at_exec, error);
+}
+
+void ggs_observer_pause(struct ggs_observer * watch, bool paused) {
+    void (*set)(const struct ggs_rings *) = paused ? ggs_rings_stop : ggs_rings_start;
+    set(&watch->faults.rings);
+    set(&watch->requests.rings);
 }
 
 int ggs_observer_requests(struct ggs_observer * watch, struct ggs_error * error) {

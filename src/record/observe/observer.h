@@ -2,13 +2,14 @@
 // side of the spool, in the order in which they began.
 //
 //     ggs_observer_new(&observer, &spool, max_bytes, &error);
-//     ggs_observer_faults(observer, process, &error);     // either may fail by itself
+//     ggs_observer_faults(observer, process, true, &error); // either may fail by itself
 //     ggs_observer_requests(observer, &error);
 //     ggs_observer_begin(observer, &error);
 //     ... the program runs ...
 //     ggs_observer_end(observer);                         // what was lost is told to the spool
 #pragma once
 
+#include <stdbool.h>
 #include <stdint.h>
 #include <sys/types.h>
 
@@ -19,8 +20,11 @@ struct ggs_observer;
 // The spool gets at most `max_bytes`. It stays the caller's.
 int ggs_observer_new(struct ggs_observer ** observer, struct ggs_machine_spool * spool, uint64_t max_bytes,
                      struct ggs_error * error);
-int ggs_observer_faults(struct ggs_observer * observer, pid_t process, struct ggs_error * error);
+// `at_exec`: from the moment on at which the process becomes its program; else when it is told to go on.
+int ggs_observer_faults(struct ggs_observer * observer, pid_t process, bool at_exec, struct ggs_error * error);
 int ggs_observer_requests(struct ggs_observer * observer, struct ggs_error * error);
-int ggs_observer_begin(struct ggs_observer * observer, struct ggs_error * error);
+// Nothing is counted while it is paused.
+void ggs_observer_pause(struct ggs_observer * observer, bool paused);
+int  ggs_observer_begin(struct ggs_observer * observer, struct ggs_error * error);
 // Stops, takes what is left, and frees. NULL is fine.
 void ggs_observer_end(struct ggs_observer * observer);

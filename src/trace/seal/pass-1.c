@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "trace/seal/sealing.h"
+#include "trace/seal/windows.h"
 
 // A context: from the last clearing of its memory, or its making.
 //
@@ -182,7 +183,7 @@ static bool take_drafts(struct ggs_sealing * sealing, const struct ggs_sequences
 }
 
 int ggs_sealing_pass_1(struct ggs_sealing * sealing, struct ggs_error * error) {
-    struct survey     survey = {0};
+    struct survey     survey = {.sequences = {.gaps = ggs_windows_have_gaps(&sealing->spool)}};
     struct ggs_record record;
     bool              good = true;
     ggs_clock_init(&sealing->clock);

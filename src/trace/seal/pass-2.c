@@ -4,6 +4,7 @@
 
 #include "trace/seal/device-runs.h"
 #include "trace/seal/sealing.h"
+#include "trace/seal/windows.h"
 
 // ---- schedules ----
 
@@ -328,26 +329,27 @@ static void (*const handlers[GGS_JOURNAL_COUNT])(struct ggs_sealing *, const str
 // ---- the whole ----
 
 static void connect(struct ggs_sealing * sealing) {
-    sealing->places           = (struct ggs_places){.writer = &sealing->writer, .options = sealing->options};
-    sealing->graphs           = (struct ggs_graphs){.writer = &sealing->writer, .places = &sealing->places};
-    sealing->steps.options    = sealing->options;
-    sealing->steps.model_file = model_file;
-    sealing->steps.owner      = sealing;
-    sealing->steps.writer     = &sealing->writer;
-    sealing->steps.clock      = &sealing->clock;
-    sealing->steps.no_tokens  = !sealing->tokens;
-    sealing->devices          = (struct ggs_devices){.writer = &sealing->writer};
-    sealing->runs             = (struct ggs_runs){.writer   = &sealing->writer,
-                                                  .clock    = &sealing->clock,
-                                                  .spool    = &sealing->spool,
-                                                  .graphs   = &sealing->graphs,
-                                                  .steps    = &sealing->steps,
-                                                  .lods     = &sealing->lods,
-                                                  .devices  = &sealing->devices,
-                                                  .observed = &sealing->observed,
-                                                  .lossy    = sealing->lossy};
-    sealing->observed         = (struct ggs_observed){
-                .writer = &sealing->writer, .places = &sealing->places, .options = sealing->options, .spool = &sealing->spool};
+    sealing->places               = (struct ggs_places){.writer = &sealing->writer, .options = sealing->options};
+    sealing->graphs               = (struct ggs_graphs){.writer = &sealing->writer, .places = &sealing->places};
+    sealing->steps.options        = sealing->options;
+    sealing->steps.model_file     = model_file;
+    sealing->steps.owner          = sealing;
+    sealing->steps.writer         = &sealing->writer;
+    sealing->steps.clock          = &sealing->clock;
+    sealing->steps.no_tokens      = !sealing->tokens;
+    sealing->steps.sequences.gaps = ggs_windows_have_gaps(&sealing->spool);
+    sealing->devices              = (struct ggs_devices){.writer = &sealing->writer};
+    sealing->runs                 = (struct ggs_runs){.writer   = &sealing->writer,
+                                                      .clock    = &sealing->clock,
+                                                      .spool    = &sealing->spool,
+                                                      .graphs   = &sealing->graphs,
+                                                      .steps    = &sealing->steps,
+                                                      .lods     = &sealing->lods,
+                                                      .devices  = &sealing->devices,
+                                                      .observed = &sealing->observed,
+                                                      .lossy    = sealing->lossy};
+    sealing->observed             = (struct ggs_observed){
+                    .writer = &sealing->writer, .places = &sealing->places, .options = sealing->options, .spool = &sealing->spool};
     sealing->machine = (struct ggs_machine){.writer    = &sealing->writer,
                                             .clock     = &sealing->clock,
                                             .places    = &sealing->places,
@@ -364,6 +366,7 @@ static void finish(struct ggs_sealing * sealing) {
     while (sealing->n_schedules > 0) write_schedule(sealing, &sealing->schedules[0]);
     for (size_t i = 0; i < sealing->n_loads; i++)
         ggs_writer_append(&sealing->writer, GGS_TABLE_LOADS, &sealing->loads[i].row);
+    ggs_windows_write(&sealing->spool, &sealing->clock, &sealing->writer);
     ggs_places_finish(&sealing->places);
     ggs_devices_finish(&sealing->devices);
     ggs_lods_finish(&sealing->lods);

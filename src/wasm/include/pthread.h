@@ -19,3 +19,14 @@ static inline int pthread_mutex_unlock(pthread_mutex_t * lock) {
     (void) lock;
     return 0;
 }
+
+// There is one thread: nobody else can be had, and who asks does all of it.
+static inline int pthread_create(pthread_t * thread, const void * attributes, void * (*work)(void * context),
+                                 void * context) {
+    (void) thread, (void) attributes, (void) work, (void) context;
+    return 11; // EAGAIN
+}
+static inline int pthread_join(pthread_t thread, void ** result) {
+    (void) thread, (void) result;
+    return 0;
+}

@@ -5,6 +5,7 @@ import { useAsk } from "../ask";
 import { bytes, count, plural, time } from "../format";
 import { here, moving, select, selection, tokensParameter, view } from "../state";
 import { OpCard, Row, TensorCard } from "./Card";
+import { RangeCard } from "./RangeCard";
 
 function BufferCard({ buffer }: { buffer: number }) {
     const buffers = useAsk<Buffers>(here("buffers"));
@@ -39,20 +40,20 @@ let pressedAt = 0;
 window.addEventListener("pointerdown", (event) => (pressedAt = event.clientX), true);
 
 export function Drawer() {
-    const { op, tensor, buffer } = selection.value;
+    const { op, tensor, buffer, time: range } = selection.value;
     const wasOpen = useRef(false);
     const side = useRef("");
-    const isOpen = !moving.value && (op !== null || tensor !== null || buffer !== null);
+    const isOpen = !moving.value && (op !== null || tensor !== null || buffer !== null || range !== null);
     if (isOpen && !wasOpen.current) side.current = pressedAt > window.innerWidth - 380 ? " left" : "";
     wasOpen.current = isOpen;
     if (!isOpen) return null;
     const isTable = view.value === "log" || view.value === "statistics" || view.value === "compare";
     return (
         <aside class={`drawer${isTable ? " beside" : side.current}`} aria-label="Details">
-            <button type="button" class="close" aria-label="Close details" onClick={() => select(op ? { op: null } : tensor !== null ? { tensor: null } : { buffer: null })}>
+            <button type="button" class="close" aria-label="Close details" onClick={() => select(op ? { op: null } : tensor !== null ? { tensor: null } : buffer !== null ? { buffer: null } : { time: null })}>
                 ×
             </button>
-            {op ? <OpCard run={op.run} node={op.node} /> : tensor !== null ? <TensorCard name={tensor} /> : <BufferCard buffer={buffer!} />}
+            {op ? <OpCard run={op.run} node={op.node} /> : tensor !== null ? <TensorCard name={tensor} /> : buffer !== null ? <BufferCard buffer={buffer} /> : <RangeCard range={range!} />}
         </aside>
     );
 }

@@ -30,10 +30,10 @@ function timeOf(stats: Stats): string[] {
     const busy = stats.by_op.reduce((sum, row) => sum + row.busy_ns, 0);
     const wall = stats.by_op.reduce((sum, row) => sum + row.wall_ns, 0);
     const stalled = stats.machine.faults?.in_ops.stalled_ns ?? 0;
-    const generated = stats.machine.block_requests?.by_phase.find((row) => row.phase === "GENERATE");
+    const generated = stats.machine.block_requests?.by_phase.find((row) => row.phase === "generate");
     const steps = stats.tokens - 1;
     const parts: string[] = [];
-    if (busy > 0 && stalled > 0.05 * busy) parts.push(`${time(stalled)} of ${time(busy)} computing was stalled by page faults`);
+    if (busy > 0 && stalled > 0.05 * busy) parts.push(`${time(stalled)} of ${time(busy)} stalled by page faults`);
     if (generated && steps > 0 && generated.bytes > 0) parts.push(`${bytes(generated.bytes / steps)} from the disk per token`);
     const top = stats.by_op.reduce<Stats["by_op"][number] | null>((best, row) => (best && best.wall_ns >= row.wall_ns ? best : row), null);
     if (top && wall > 0 && parts.length < 2) parts.push(`${share(top.wall_ns, wall)} of time in ${top.op ?? top.backend}`);

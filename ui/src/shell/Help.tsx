@@ -5,11 +5,11 @@ import { summary } from "../state";
 
 const keys: [string, string][][] = [
     [
-        ["1 to 6", "memory, timeline, graph, log, statistics, compare"],
+        ["1 to 8", "memory, timeline, graph, log, statistics, compare, storage, experts"],
         ["← →", "token before, token after"],
         ["Space", "play, pause (Shift: tokens or ops)"],
         ["Enter", "memory, full screen"],
-        ["/", "search"],
+        ["/ or Ctrl+K", "search everything"],
         ["Esc", "deselect"],
     ],
     [

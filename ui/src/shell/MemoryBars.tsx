@@ -61,18 +61,18 @@ export function MemoryBars() {
         [disk, diskPaint],
     );
     const liveRows = useMemo<RowPlan[]>(
-        () => (live && livePaint ? [{ track: live.whole, entries: live.entries, painted: livePaint, top: 0, height: liveHeight }] : []),
+        () => (live && livePaint ? [live.host, ...live.devices].map((track) => ({ track, entries: live.entries, painted: livePaint, top: 0, height: liveHeight })) : []),
         [live, livePaint],
     );
     const enter = () => (view.value = "memory");
     const common = { width, gutter: 0, zoom: 1, pan: 0, trueScale: false, marks: useMarks(), onPick: pick, onEnter: enter };
     const modelBytes = map?.files.reduce((sum, file) => sum + file.bytes, 0) ?? 0;
-    const liveBytes = live?.whole.units.reduce((sum, unit) => sum + unit.end - unit.begin, 0) ?? 0;
+    const size = (row: RowPlan) => row.track.units.reduce((sum, unit) => sum + unit.end - unit.begin, 0);
     const isPart = selection.value.tokens !== null;
     return (
         <section class="tracks" aria-label="Memory">
             <div class="track">
-                <Side title="DISK" line={`${modelBytes ? bytes(modelBytes) : "no model file"}${heat ? `, ${share(heat.model.bytes_touched, heat.model.bytes)} read${isPart ? " here" : ""}` : ""}`} paint={diskPaint} more="Dots: copied at load" />
+                <Side title="DISK" line={`${modelBytes ? bytes(modelBytes) : "no model file"}${heat ? `, ${share(heat.model.bytes_touched, heat.model.bytes)}${isPart ? " here" : ""}` : ""}`} paint={diskPaint} more="Dots: copied at load" />
                 <div class="picture" ref={box}>
                     {memory.problem && <p class="problem">{memory.problem}</p>}
                     {width > 0 && diskRows.length > 0 && (
@@ -88,14 +88,28 @@ export function MemoryBars() {
                     )}
                 </div>
             </div>
-            <div class="track">
-                <Side title="BUFFER" line={liveBytes ? bytes(liveBytes) : "nothing allocated"} paint={livePaint} more="" />
-                <div class="picture">
-                    {width > 0 && liveRows.length > 0 && (
-                        <Tracks {...common} height={liveHeight} label="Live buffers. Arrow keys step from one to the next, Enter opens the memory view." rows={liveRows} lastOp={() => null} onRegion={(row, begin, end) => selectRegion(row, new Map(), begin, end)} />
-                    )}
+            {liveRows.length === 0 && (
+                <div class="track">
+                    <Side title="BUFFER" line="nothing allocated" paint={null} more="" />
                 </div>
-            </div>
+            )}
+            {liveRows.map((row, i) => (
+                <div class="track" key={row.track.key}>
+                    <Side title={i === 0 ? "BUFFER" : liveRows.length === 2 ? "VRAM" : row.track.title} line={size(row) ? bytes(size(row)) : "nothing allocated"} paint={livePaint} more="" />
+                    <div class="picture">
+                        {width > 0 && size(row) > 0 && (
+                            <Tracks
+                                {...common}
+                                height={liveHeight}
+                                label={`Live buffers${i === 0 ? "" : ` in the memory of ${row.track.title}`}. Arrow keys step from one to the next, Enter opens the memory view.`}
+                                rows={[row]}
+                                lastOp={() => null}
+                                onRegion={(at, begin, end) => selectRegion(at, new Map(), begin, end)}
+                            />
+                        )}
+                    </div>
+                </div>
+            ))}
         </section>
     );
 }

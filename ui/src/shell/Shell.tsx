@@ -59,6 +59,11 @@ function go(name: View): void {
 function Tabs() {
     return (
         <nav class="tabs">
+            <select class="view-choice" aria-label="View" value={view.value} onChange={(event) => go(event.currentTarget.value as View)}>
+                {views.map((name) => (
+                    <option>{name}</option>
+                ))}
+            </select>
             <div role="tablist" aria-label="Views" class="tablist">
                 {views.map((name, i) => (
                     <button

@@ -15,7 +15,7 @@ export function TableView(properties: { label: string; table: () => Table; tools
     return (
         <section class="table-view" aria-label={properties.label}>
             <div class="tools">
-                {properties.tools}
+                <div class="tools-left">{properties.tools}</div>
                 <button type="button" class="quiet" aria-pressed={asTable} onClick={() => setAsTable(!asTable)}>
                     {asTable ? "View as picture" : "View as table"}
                 </button>

@@ -35,7 +35,8 @@ const wait = (milliseconds: number) => new Promise((resolve) => setTimeout(resol
 async function play(mine: number): Promise<void> {
     const last = (summary.value?.tokens ?? 0) - 1;
     if (last < 0) return;
-    playing.value = moving.value = true;
+    playing.value = true;
+    moving.value = pace.value === "ops";
     const chosen = selection.value.tokens;
     const isOne = chosen !== null && chosen[0] === chosen[1];
     // A range is played within its bounds; one token is where to begin.

@@ -3,7 +3,7 @@ import { signal } from "@preact/signals";
 import { useMemo } from "preact/hooks";
 import { useAsk } from "../../ask";
 import { bytes, count, plural, time } from "../../format";
-import { current, experiments, select, selection } from "../../state";
+import { current, experiments, kept, select, selection } from "../../state";
 import { Table, type TableColumn } from "../statistics/Table";
 import { Waiting } from "../statistics/Waiting";
 import {
@@ -24,24 +24,31 @@ import {
 import { LinkedLanes } from "./LinkedLanes";
 import "./compare.css";
 
-const sides = signal<{ a: number | null; b: number | null }>({ a: null, b: null });
+// Which recordings are compared, by the ids that the address holds; null: the one that is shown, and another one.
+const asId = { write: (id: string | null) => id ?? "", read: (text: string) => (/^[\w-]{1,64}$/.test(text) ? text : undefined) };
+const sideA = kept<string | null>("a", null, asId, true);
+const sideB = kept<string | null>("b", null, asId, true);
 const threshold = signal<Threshold>({ least: 0.03, noise: false, layers: false });
 
 export default function Compare() {
     const usable = experiments.value.filter((x) => x.error === null);
     if (usable.length < 2) return <Alone />;
-    const index = (wanted: number | null, otherwise: number) => (usable.some((x) => x.index === wanted) ? wanted! : otherwise);
-    const a = index(sides.value.a, usable.some((x) => x.index === current.value) ? current.value : usable[0]!.index);
-    const b = index(sides.value.b, usable.find((x) => x.index !== a)!.index);
+    const index = (wanted: string | null, otherwise: number) => usable.find((x) => wanted !== null && x.experiment_id === wanted)?.index ?? otherwise;
+    const take = (first: number, second: number) => {
+        const id = (i: number) => usable.find((x) => x.index === i)?.experiment_id ?? null;
+        [sideA.value, sideB.value] = [id(first), id(second)];
+    };
+    const a = index(sideA.value, usable.some((x) => x.index === current.value) ? current.value : usable[0]!.index);
+    const b = index(sideB.value, usable.find((x) => x.index !== a)!.index);
     return (
         <div class="compare">
             <h2 class="unseen">Compare</h2>
             <div class="compare-pick">
-                <Pick name="A" value={a} change={(v) => (sides.value = { a: v, b })} />
-                <button type="button" onClick={() => (sides.value = { a: b, b: a })} aria-label="Swap A and B">
+                <Pick name="A" value={a} change={(v) => take(v, b)} />
+                <button type="button" onClick={() => take(b, a)} aria-label="Swap A and B">
                     ⇄
                 </button>
-                <Pick name="B" value={b} change={(v) => (sides.value = { a, b: v })} />
+                <Pick name="B" value={b} change={(v) => take(a, v)} />
             </div>
             {a === b ? <p class="quiet">A and B are the same experiment: choose another one to compare.</p> : <Result a={a} b={b} />}
         </div>

@@ -175,7 +175,7 @@ function Node({ graph, made, layout, row, i, selected, matching, longestNode, pr
     ]
         .filter(Boolean)
         .join(" ");
-    const label = `${op} ${graph.names[row] ?? ""}, ${kind === "executed" ? time(took) : kind}${chips.map((chip) => `, ${chipWords[chip.kind]} ${chip.name}`).join("")}`;
+    const label = `${op} ${graph.names[row] ?? ""}, ${kind === "executed" ? time(took) : kind}${graph.shapes?.[row] ? `, ${graph.shapes[row]}` : ""}${chips.map((chip) => `, ${chipWords[chip.kind]} ${chip.name}`).join("")}`;
     return (
         <button
             type="button"
@@ -199,7 +199,10 @@ function Node({ graph, made, layout, row, i, selected, matching, longestNode, pr
                 {op}
                 <span class="node-time">{kind === "executed" ? time(took) : kind}</span>
             </span>
-            <span class="node-name">{graph.names[row]}</span>
+            <span class="node-name">
+                {graph.names[row]}
+                <span class="node-shape">{graph.shapes?.[row]}</span>
+            </span>
             {chips.map((chip, k) => (
                 <span class={`node-chip chip-${chip.kind}`} key={k}>
                     <i aria-hidden="true" />

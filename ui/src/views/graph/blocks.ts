@@ -21,6 +21,7 @@ export interface Graph {
     target: ArrayLike<number>;
     ops: string[];
     names: string[];
+    shapes?: string[]; // "f32 256 × 7"
     leaves: Leaf[];
 }
 

@@ -19,7 +19,7 @@ export function fit(box: HTMLElement | null, made: Blocks) {
     if (!box) return;
     expanded.value = new Set();
     const closed = place(made.blocks, () => false, layoutOf);
-    scale.value = Math.min(1, Math.max(leastScale, Math.min((box.clientWidth - 4) / closed.width, (box.clientHeight - 4) / Math.max(1, closed.total))));
+    scale.value = Math.min(1, Math.max(leastScale, Math.min((box.clientWidth - 4) / closed.width, (box.clientHeight - 20) / Math.max(1, closed.total))));
     box.scrollTo(0, 0);
 }
 

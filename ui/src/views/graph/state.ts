@@ -1,6 +1,7 @@
 // What the graph view shows, kept while one looks at other views.
 import { signal } from "@preact/signals";
 import type { GraphAnswer } from "../../api";
+import { shape } from "../../format";
 import { states, type Graph } from "./blocks";
 
 export const expanded = signal<ReadonlySet<string>>(new Set());
@@ -34,6 +35,7 @@ export function told(answer: GraphAnswer): Told {
         target: edges.map((edge) => edge.node),
         ops,
         names: nodes.map((node) => node.name),
+        shapes: nodes.map((node) => `${node.type ?? ""} ${shape(node.shape)}`.trim()),
         leaves,
         token: answer.token ?? 0,
         run,

@@ -34,7 +34,7 @@ export function Rows({ pages, rowHeight, ops, sort, setSort, whole }: RowsProps)
         setActive(null);
         go(0);
     }, [pages.path, pages.query]);
-    useFollow(whole, pages.total !== null, pressed, (row) => {
+    useFollow(whole, pages, pressed, (row) => {
         setActive(row);
         if (row < top || row + 1 > top + visible(scroll)) go(row - visible(scroll) / 3);
     });
@@ -196,12 +196,14 @@ function OneRow({ index, row, y, active, press }: OneRowProps) {
     );
 }
 
-// Brings the op that another view selected into sight. Only the unfiltered order has a known place for it.
-function useFollow(whole: boolean, ready: boolean, pressed: { current: string | null }, show: (row: number) => void) {
+// Brings the op that another view selected into sight. The unfiltered order has a known place for it; in another one it is looked for among the
+// rows that have arrived, which is enough for playback: it goes on from row to row.
+function useFollow(whole: boolean, pages: Pages, pressed: { current: string | null }, show: (row: number) => void) {
     const op = selection.value.op;
+    const ready = pages.total !== null;
     const mine = op !== null && pressed.current === `${op.run} ${op.node}`;
     const answer = useAsk<OpAnswer>(whole && op && !mine ? here("op", op) : null);
-    const row = answer.data?.row ?? null;
+    const row = op === null || mine ? null : whole ? (answer.data?.row ?? null) : pages.find(op.run, op.node);
     useEffect(() => {
         if (row !== null && ready) show(row);
     }, [row, ready]);

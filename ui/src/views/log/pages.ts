@@ -24,6 +24,15 @@ export class Pages {
         return this.pages.get(Math.floor(index / PAGE))?.[index % PAGE];
     }
 
+    // Where an op's row is, among those that have arrived; null: it is not there.
+    find(run: number, node: number): number | null {
+        for (const [page, rows] of this.pages) {
+            const i = rows.findIndex((row) => row.run === run && row.node === node);
+            if (i >= 0) return page * PAGE + i;
+        }
+        return null;
+    }
+
     // Sees to it that these rows arrive; requests for rows that nobody looks at any more are dropped.
     want(first: number, count: number): void {
         const [from, to] = [Math.floor(first / PAGE), Math.floor(Math.max(first, first + count - 1) / PAGE)];

@@ -1,9 +1,11 @@
 // What the colours of the memory view mean, and its switches.
-import { share } from "../../format";
+import { bytes, count, share } from "../../format";
 import { ofBytes } from "../../shell/Header";
 import { selection } from "../../state";
 import { copiedOf, type Memory, shownLayer, shownSide } from "./data";
+import { pinColour } from "./around";
 import type { Layer, Side } from "./model";
+import type { Pins } from "./pins";
 
 const names: { layer: Layer; name: string; explanation: string }[] = [
     { layer: "addressed", name: "addressed by ops", explanation: "the bytes that the ops of the selected tokens read by their operands" },
@@ -15,6 +17,7 @@ const names: { layer: Layer; name: string; explanation: string }[] = [
 export function Legend(properties: {
     data: Memory;
     layer: Layer;
+    pins: Pins | null;
     isDistorted: boolean;
     trueScale: boolean;
     onScale(): void;
@@ -57,6 +60,11 @@ export function Legend(properties: {
                 <span>
                     <i class="swatch pattern-hatch" /> untouched
                 </span>
+                {properties.pins && (
+                    <span>
+                        <i class="swatch" style={{ "--swatch": pinColour }} /> kept with {bytes(properties.pins.memory)} ({count(properties.pins.parts.size)} parts)
+                    </span>
+                )}
                 {copies && copies.copied > 0 && (
                     <>
                         <span>

@@ -36,6 +36,7 @@ export interface TracksProperties {
     pan: number; // pixels of the zoomed row that lie left of the window
     trueScale: boolean;
     marks: readonly Mark[]; // the bytes of the selected op
+    pins?: ReadonlySet<string>; // what a budget would keep: "name" or "name expert"
     lastOp(row: RowPlan, unit: Unit): string | null;
       onPick(row: RowPlan, unit: Unit): void;
     onRegion(row: RowPlan, begin: number, end: number): void;
@@ -224,7 +225,7 @@ export function Tracks(properties: TracksProperties) {
             const box = { x: gutter, y: row.top, width: w - gutter, height };
             if (gutter > 0) drawName(context, row, gutter, colours);
             drawRow(context, { units: row.track.units, cells: row.cells, entries: row.entries, painted: row.painted }, box, pan, colours);
-            drawMarks(context, row, box, pan, colours, properties.marks);
+            drawMarks(context, row, box, pan, colours, properties.marks, properties.pins);
             if (properties.ruler) drawRuler(context, row, { ...box, y: row.top + height, height: rulerHeight }, pan, colours);
             if (drag && !drag.pans && drag.row.track.key === row.track.key && Math.abs(drag.from - drag.to) >= 4)
                 drawBand(context, { x: gutter - pan + Math.min(drag.from, drag.to), y: row.top, width: Math.abs(drag.from - drag.to), height }, colours);

@@ -39,7 +39,7 @@ export function drawOutline(context: CanvasRenderingContext2D, row: Row, unit: U
     if (cell) outline(context, { x: gutter + cell.x - pan, y: row.top, width: cell.width, height: row.height - 2 }, colour, innerColour);
 }
 
-export function drawMarks(context: CanvasRenderingContext2D, row: Row, box: Box, pan: number, colours: Theme, marks: readonly Mark[]): void {
+export function drawMarks(context: CanvasRenderingContext2D, row: Row, box: Box, pan: number, colours: Theme, marks: readonly Mark[], pins?: ReadonlySet<string>): void {
     const { tensor, region, buffer, expert, layer } = selection.value;
     context.save();
     context.beginPath();
@@ -47,6 +47,7 @@ export function drawMarks(context: CanvasRenderingContext2D, row: Row, box: Box,
     context.clip();
     for (const cell of row.cells) {
         let isChosen = false;
+        if (pins && row.track.place === "disk") drawPins(context, row, cell, box, pan, pins);
         for (let i = cell.first; i <= cell.last && !isChosen; i++) {
             const unit = row.track.units[i]!;
             const entry = row.entries[unit.entry]!;
@@ -76,6 +77,22 @@ export function drawMarks(context: CanvasRenderingContext2D, row: Row, box: Box,
         }
     }
     context.restore();
+}
+
+export const pinColour = "#009e73";
+
+// A line along the lower edge, as wide as the part that is kept.
+function drawPins(context: CanvasRenderingContext2D, row: Row, cell: Row["cells"][number], box: Box, pan: number, pins: ReadonlySet<string>): void {
+    let [kept, size] = [0, 0];
+    for (let i = cell.first; i <= cell.last; i++) {
+        const unit = row.track.units[i]!;
+        const { name } = row.entries[unit.entry]!;
+        size += unit.end - unit.begin;
+        if (pins.has(name) || (unit.expert >= 0 && pins.has(`${name} ${unit.expert}`))) kept += unit.end - unit.begin;
+    }
+    if (kept === 0) return;
+    context.fillStyle = pinColour;
+    context.fillRect(box.x + cell.x - pan, box.y + box.height - 4, Math.max(2, (cell.width * kept) / size), 4);
 }
 
 // The bytes of the selected op: outlined, with an arrow at the exact place. What is written has its arrow at the lower edge.

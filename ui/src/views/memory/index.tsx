@@ -13,7 +13,8 @@ import { headerHeight } from "./around";
 import { type Memory as Data, shownLayer, useMemory } from "./data";
 import { pixelOf, type Unit } from "./layout";
 import { Legend } from "./Legend";
-import { useMarks } from "./marks";
+import { type Mark, spansOf, useMarks } from "./marks";
+import { usePins } from "./pins";
 import type { Entry } from "./model";
 import { offsetOf, type Row, type RowPlan, Tracks } from "./Tracks";
 import "./memory.css";
@@ -28,7 +29,7 @@ const trueScaled = kept("true-scale", false, asFlag);
 declare global {
     interface Window {
         // What is drawn, as data: for tests and for the curious.
-        __ggscope?: { memoryCells(): MemoryCell[] };
+        __ggscope?: { memoryCells(): MemoryCell[]; memoryMarks(): string[] };
     }
 }
 export interface MemoryCell {
@@ -71,6 +72,15 @@ function cellsOf(rows: Row[]): MemoryCell[] {
     );
 }
 
+// What the outlines of the selected op lie on.
+function markedOf(rows: Row[], marks: readonly Mark[]): string[] {
+    return rows.flatMap((row) =>
+        spansOf(marks, row.track.place, row.track.units, row.entries).flatMap((span) =>
+            row.track.units.filter((unit) => unit.begin < span.end && unit.end > span.begin).map((unit) => `${row.track.place} ${row.entries[unit.entry]!.name}${unit.expert < 0 ? "" : `[${unit.expert}]`}`),
+        ),
+    );
+}
+
 // The rows one below the other in `room` pixels; they shrink to what can still be hit, then the picture scrolls.
 function plan(data: Data, room: number): { rows: RowPlan[]; height: number; hasExperts: boolean } {
     const { disk, live, diskPaint, livePaint } = data;
@@ -100,7 +110,7 @@ function tableOf(rows: RowPlan[]): Table {
             const entry = row.entries[unit.entry]!;
             const touched = row.painted.reads(unit);
             return [
-                row.track.place === "disk" ? "DISK" : `BUFFER ${entry.buffer}`,
+                row.track.place === "disk" ? "DISK" : `${entry.device ? `VRAM of ${entry.device},` : "BUFFER"} ${entry.buffer}`,
                 `${entry.name}${unit.expert < 0 ? "" : `[${unit.expert}]`}`,
                 entry.type,
                 entry.layer < 0 ? "" : entry.layer,
@@ -160,6 +170,7 @@ export default function Memory() {
     const layer = shownLayer.value;
     const data = useMemory(layer);
     const marks = useMarks();
+    const pins = usePins();
     const [box, width] = useWidth();
     const trueScale = trueScaled.value;
     const [room, setRoom] = useState(0);
@@ -202,7 +213,6 @@ export default function Memory() {
         return () => document.documentElement.classList.remove("memory-full");
     }, [isFull]);
     useEffect(() => {
-        window.__ggscope = { memoryCells: () => cellsOf(laid.current) };
         const scroller = box.current?.parentElement;
         if (!scroller) return;
         const measure = () => setRoom(scroller.clientHeight);
@@ -212,11 +222,14 @@ export default function Memory() {
         return () => observer.disconnect();
     }, [width > 0]);
 
+    window.__ggscope = { memoryCells: () => cellsOf(laid.current), memoryMarks: () => markedOf(laid.current, marks) };
+
     if (data.problem) return <p class="problem">{data.problem}</p>;
     const tools = (
         <Legend
             data={data}
             layer={layer}
+            pins={pins}
             isDistorted={distorted}
             trueScale={trueScale}
             onScale={() => (trueScaled.value = !trueScale)}
@@ -243,6 +256,7 @@ export default function Memory() {
                                 pan={part.pan}
                                 trueScale={trueScale}
                                 marks={marks}
+                                {...(pins ? { pins: pins.parts } : {})}
                                 header={planned.hasExperts}
                                 lastOp={(row, unit) => (row.track.place === "disk" ? (data.heat?.tensors.last_op[unit.entry] ?? null) : null)}
                                 onPick={pick}

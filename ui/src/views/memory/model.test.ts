@@ -153,9 +153,9 @@ test("the bytes of an op lie where its ranges say: the chosen experts, of the ri
 
 const buffers: Buffers = {
     buffers: [
-        { buffer: 1, type: "CPU_Mapped", class: "weights", usage: "weights", bytes: 1500, begin_ns: 0, end_ns: null, file: 1, layer: null },
-        { buffer: 3, type: "CPU", class: "kv", usage: "any", bytes: 20_000, begin_ns: 0, end_ns: 100, file: null, layer: null },
-        { buffer: 4, type: "CPU", class: "compute", usage: "compute", bytes: 1000, begin_ns: 50, end_ns: null, file: null, layer: null },
+        { buffer: 1, type: "CPU_Mapped", class: "weights", usage: "weights", bytes: 1500, begin_ns: 0, end_ns: null, file: 1, device: null, layer: null },
+        { buffer: 3, type: "CPU", class: "kv", usage: "any", bytes: 20_000, begin_ns: 0, end_ns: 100, file: null, device: null, layer: null },
+        { buffer: 4, type: "CPU", class: "compute", usage: "compute", bytes: 1000, begin_ns: 50, end_ns: null, file: null, device: null, layer: null },
     ],
     peak_bytes: 21_000,
     tensors: { name: ["cache_k_l0", "cache_v_l0"], buffer: [3, 3], buffer_offset: [0, 8000], bytes: [8000, 8000], layer: [0, 0], component: ["KV", "KV"] },
@@ -172,4 +172,14 @@ test("the buffers that live in the span, mapped ones left to the disk", () => {
     expect(painted.most).toBe("2×");
     expect(painted.paint(live.whole.units, 0, 0).level).toBeNull();
     expect(painted.reads(live.whole.units[3]!)).toEqual({ reads: 15, bytes: 2000 });
+});
+
+test("buffers in a device's memory are tracks of their own", () => {
+    const there = { ...buffers, buffers: buffers.buffers.map((one) => (one.class === "kv" ? { ...one, device: "Vulkan0" } : one)) };
+    const live = liveOf(there, null);
+    expect(live.rows.map((row) => row.key)).toEqual(["compute", "Vulkan0 KV cache"]);
+    expect(live.devices.map((track) => track.title)).toEqual(["Vulkan0"]);
+    const size = (units: { begin: number; end: number }[]) => units.reduce((sum, unit) => sum + unit.end - unit.begin, 0);
+    expect(size(live.host.units) + size(live.devices[0]!.units)).toBe(size(live.whole.units));
+    expect(live.devices[0]!.units.every((unit) => live.entries[unit.entry]!.device === "Vulkan0")).toBe(true);
 });

@@ -23,6 +23,7 @@ export interface Entry {
     offset: number; // in its file or buffer
     file: number | null;
     buffer: number | null;
+    device?: string | null; // in whose memory the buffer is; null for the host's
     copied: boolean;
     kind: string; // tensor, header, padding, ... or a buffer's class
 }
@@ -260,12 +261,14 @@ function machineOf(heat: Heat, disk: Disk) {
     return { touched, faults, words };
 }
 
-// ---- BUFFER
+// ---- BUFFER and VRAM
 
 export interface Live {
     entries: Entry[];
-    whole: Track;
-    rows: Track[];
+    whole: Track; // all of them
+    host: Track;
+    devices: Track[]; // one for each device that has memory of its own
+    rows: Track[]; // by class, the host's first
 }
 
 const classNames: Record<string, string> = { kv: "KV cache", compute: "compute", weights: "weights", io: "other" };
@@ -285,15 +288,17 @@ export function liveOf(answer: Buffers, span: [number, number] | null): Live {
         inside.get(buffer)!.push(i);
     });
     const entries: Entry[] = [];
-    const rows = new Map<string, Unit[]>(classOrder.map((name) => [name, []]));
+    const devices: (string | null)[] = [null, ...new Set(live.flatMap((one) => one.device ?? []))];
+    const rowOf = (device: string | null, name: string) => (device === null ? name : `${device} ${name}`);
+    const rows = new Map<string, Unit[]>(devices.flatMap((device) => classOrder.map((name) => [rowOf(device, name), []])));
     let base = 0;
-    const ordered = [...live].sort((a, b) => classOrder.indexOf(className(a.class)) - classOrder.indexOf(className(b.class)) || a.buffer - b.buffer);
+    const ordered = [...live].sort((a, b) => devices.indexOf(a.device ?? null) - devices.indexOf(b.device ?? null) || classOrder.indexOf(className(a.class)) - classOrder.indexOf(className(b.class)) || a.buffer - b.buffer);
     for (const one of ordered) {
-        const units = rows.get(className(one.class))!;
+        const units = rows.get(rowOf(one.device ?? null, className(one.class)))!;
         const add = (name: string, offset: number, bytes: number, layer: number, component: string) => {
             if (bytes <= 0) return;
             units.push({ begin: base + offset, end: base + offset + bytes, entry: entries.length, expert: -1 });
-            entries.push({ name, type: one.type, shape: [], layer, component, bytes, offset, file: null, buffer: one.buffer, copied: false, kind: className(one.class) });
+            entries.push({ name, type: one.type, shape: [], layer, component, bytes, offset, file: null, buffer: one.buffer, device: one.device ?? null, copied: false, kind: className(one.class) });
         };
         let at = 0;
         const tensors = (inside.get(one.buffer) ?? []).sort((a, b) => answer.tensors.buffer_offset[a]! - answer.tensors.buffer_offset[b]!);
@@ -310,10 +315,13 @@ export function liveOf(answer: Buffers, span: [number, number] | null): Live {
         base += one.bytes;
     }
     const track = (key: string, units: Unit[]): Track => ({ key, title: key, note: "", units, place: "buffer" });
+    const all = (device: string | null) => classOrder.flatMap((name) => rows.get(rowOf(device, name))!);
     return {
         entries,
-        whole: track("BUFFER", classOrder.flatMap((name) => rows.get(name)!)),
-        rows: classOrder.filter((name) => rows.get(name)!.length > 0).map((name) => track(name, rows.get(name)!)),
+        whole: track("BUFFER", [...rows.values()].flat()),
+        host: track("BUFFER", all(null)),
+        devices: devices.flatMap((device) => (device === null ? [] : [track(device, all(device))])),
+        rows: [...rows].filter(([, units]) => units.length > 0).map(([name, units]) => track(name, units)),
     };
 }
 

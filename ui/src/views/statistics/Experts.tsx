@@ -85,7 +85,8 @@ function Matrix({ layers }: { layers: ExpertLayer[] }) {
     const width = Math.max(0, ...layers.map((l) => l.experts));
     const [at, setAt] = useState<[number, number]>([0, 0]); // cell that the keyboard is at
     const grid = useRef<HTMLDivElement>(null);
-    const press = (layer: ExpertLayer) => select({ layer: layer.layer, opType: "MUL_MAT_ID" });
+    const chosen = selection.value;
+    const press = (layer: ExpertLayer, expert: number) => select({ layer: layer.layer, expert: chosen.layer === layer.layer && chosen.expert === expert ? null : expert, tensor: null, op: null });
     const move = (event: KeyboardEvent) => {
         const step = { ArrowUp: [-1, 0], ArrowDown: [1, 0], ArrowLeft: [0, -1], ArrowRight: [0, 1] }[event.key];
         if (!step) return;
@@ -104,7 +105,7 @@ function Matrix({ layers }: { layers: ExpertLayer[] }) {
         <section class="table-part">
             <div class="table-head">
                 <h3 id="expert-matrix">Expert matrix</h3>
-                <span class="quiet">how often each was chosen; a click shows the layer's expert ops everywhere</span>
+                <span class="quiet">how often each was chosen; a click selects the expert in every view</span>
                 <span class="table-space" />
                 <Legend most={most} />
             </div>
@@ -130,11 +131,11 @@ function Matrix({ layers }: { layers: ExpertLayer[] }) {
                                         tabIndex={at[0] === i && at[1] === expert ? 0 : -1}
                                         title={text}
                                         aria-label={text}
-                                        class={n === 0 ? "expert never" : "expert"}
+                                        class={`expert${n === 0 ? " never" : ""}${chosen.expert === expert && (chosen.layer === null || chosen.layer === layer.layer) ? " chosen" : ""}`}
                                         style={n === 0 ? undefined : { background: heat(v), color: heatInk(v) }}
-                                        onClick={() => press(layer)}
+                                        onClick={() => press(layer, expert)}
                                         onKeyDown={(event) => {
-                                            if (event.key === "Enter" || event.key === " ") (event.preventDefault(), press(layer));
+                                            if (event.key === "Enter" || event.key === " ") (event.preventDefault(), press(layer, expert));
                                         }}
                                     >
                                         {width <= 64 && n > 0 ? count(n) : ""}

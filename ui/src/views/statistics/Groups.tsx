@@ -1,4 +1,4 @@
-// Time and bytes summed up by op, layer, component, tensor or thread.
+// Time and bytes summed up by op, layer, component, tensor, thread or device.
 import { useMemo } from "preact/hooks";
 import type { ModelMap } from "../../api";
 import { opFamily } from "../../colours";
@@ -45,8 +45,20 @@ function columnsOf(kind: By, rows: readonly Group[]): TableColumn<Group>[] {
             value: (g) => g.busy_ns,
             show: (g) => time(g.busy_ns),
             numeric: true,
-            hint: "computing, summed over threads: with N threads up to N times the wall time",
+            hint: "in ops, summed over threads, stalls included: with N threads up to N times the wall time",
         },
+        ...(rows.some((g) => g.stalled_ns !== undefined)
+            ? [
+                  {
+                      key: "stalled_ns",
+                      title: "stalled",
+                      value: (g: Group) => g.stalled_ns ?? null,
+                      show: (g: Group) => (g.stalled_ns === undefined ? "-" : g.stalled_ns === 0 ? "0" : `${time(g.stalled_ns)} (${share(g.stalled_ns, g.busy_ns)})`),
+                      numeric: true,
+                      hint: "of the self time, held up by page faults",
+                  } satisfies TableColumn<Group>,
+              ]
+            : []),
         {
             key: "wait_ns",
             title: "waiting",
@@ -95,11 +107,11 @@ export function Groups({ stats, map }: { stats: Stats; map: ModelMap | null }) {
     const rows = useMemo(() => groupsOf(stats, kind), [stats, kind]);
     const columns = useMemo(() => columnsOf(kind, rows), [kind, rows]);
     const patterns = useMemo(() => componentPatterns(map), [map]);
-    const { press, isSelected, hint } = filterOf(kind, patterns);
+    const filter = filterOf(kind, patterns);
     return (
         <div class="statistics-groups">
             <div class="tabs small" role="tablist" aria-label="Sum up by" onKeyDown={stepTabs}>
-                {by.map((name) => (
+                {by.filter((name) => name !== "device" || stats.by_device.length > 1).map((name) => (
                     <button
                         type="button"
                         role="tab"
@@ -123,13 +135,11 @@ export function Groups({ stats, map }: { stats: Stats; map: ModelMap | null }) {
                     columns={columns}
                     rowKey={(g) => g.name}
                     order={kind === "layer" || kind === "thread" ? { key: kind, descending: false } : { key: "wall_ns", descending: true }}
-                    press={press}
-                    isSelected={isSelected}
-                    pressHint={hint}
+                    {...filter}
                     most={kind === "layer" ? 200 : 40}
                     empty="No op ran in this selection."
                 >
-                    <span class="quiet">wall = first begin to last end; self = computing, over all threads; waiting = at barriers</span>
+                    <span class="quiet">wall = first begin to last end; self = in ops, over all threads, stalls included; waiting = at barriers</span>
                 </Table>
             </div>
         </div>
@@ -141,7 +151,8 @@ function stepTabs(event: KeyboardEvent) {
     if (!step) return;
     event.preventDefault();
     event.stopPropagation();
-    shown.value = by[(by.indexOf(shown.value) + step + by.length) % by.length]!;
+    const tabs = by.filter((name) => document.getElementById(`by-${name}`));
+    shown.value = tabs[(tabs.indexOf(shown.value) + step + tabs.length) % tabs.length]!;
     document.getElementById(`by-${shown.value}`)?.focus();
 }
 
@@ -169,13 +180,13 @@ function filterOf(kind: By, patterns: Map<string, string>) {
             return {
                 press: (g: Group) => select({ opType: toggled(chosen.opType, g.name) }),
                 isSelected: (g: Group) => chosen.opType === g.name,
-                hint: "Filter every view by this op",
+                pressHint: "Filter every view by this op",
             };
         case "layer":
             return {
                 press: (g: Group) => select({ layer: toggled(chosen.layer, layerOf(g)) }),
                 isSelected: (g: Group) => chosen.layer === layerOf(g),
-                hint: "Filter every view by this layer",
+                pressHint: "Filter every view by this layer",
             };
         case "component":
             return {
@@ -184,19 +195,21 @@ function filterOf(kind: By, patterns: Map<string, string>) {
                     if (pattern) select({ tensor: toggled(chosen.tensor, pattern) });
                 },
                 isSelected: (g: Group) => chosen.tensor !== null && patterns.get(g.name) === chosen.tensor,
-                hint: "Filter every view by these tensors",
+                pressHint: "Filter every view by these tensors",
             };
         case "tensor":
             return {
                 press: (g: Group) => select({ tensor: toggled(chosen.tensor, g.name) }),
                 isSelected: (g: Group) => chosen.tensor === g.name,
-                hint: "Filter every view by this tensor",
+                pressHint: "Filter every view by this tensor",
             };
         case "thread":
             return {
                 press: (g: Group) => select({ lane: toggled(chosen.lane, laneOf(g) ?? -1) }),
                 isSelected: (g: Group) => chosen.lane !== null && chosen.lane === laneOf(g),
-                hint: "Filter every view by this thread",
+                pressHint: "Filter every view by this thread",
             };
+        case "device":
+            return {};
     }
 }

@@ -37,8 +37,8 @@ export function Hot({ stats }: { stats: Stats }) {
 
 // What no op touched; of an embedding, most rows.
 export function Cold({ stats }: { stats: Stats }) {
-    const rows = useMemo(() => (stats.from_trace > 0 ? [] : stats.weights.filter((w) => w.bytes_touched < w.bytes)), [stats]);
-    const untouched = (w: Weight) => w.bytes - w.bytes_touched;
+    const rows = useMemo(() => (stats.from_trace > 0 ? [] : stats.weights.filter((w) => w.bytes_touched + w.bytes_unknown < w.bytes)), [stats]);
+    const untouched = (w: Weight) => w.bytes - w.bytes_touched - w.bytes_unknown;
     return (
         <Table
             caption="Cold weights: bytes never touched"

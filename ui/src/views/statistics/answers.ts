@@ -17,30 +17,60 @@ export interface Bytes {
 
 export type TimesAndBytes = Times & Bytes;
 
-export const by = ["op", "layer", "component", "tensor", "thread"] as const;
+export const by = ["op", "layer", "component", "tensor", "thread", "device"] as const;
 export type By = (typeof by)[number];
 
 // A row of any of the tables by something; a thread has no bytes, because they belong to ops.
 export interface Group extends Times, Partial<Bytes> {
     name: string; // "none" for what has no layer
+    stalled_ns?: number; // by page faults, part of busy_ns; absent: not recorded
 }
 
 // Backends that are seen as whole graphs are rows of their own.
 export function groupsOf(stats: Stats, kind: By): Group[] {
     const named = <G extends Times & { backend: string | null }>(rows: G[], name: (g: G) => string | number | null) =>
         rows.map((g) => ({ ...g, name: g.backend === null ? String(name(g) ?? "none") : `${g.backend}, as a whole` }));
+    // Stalls are known by op and by layer.
+    const faults = stats.machine?.faults;
+    const stalled = <G extends Group>(groups: G[], rows: readonly { stalled_ns: number }[] | undefined, name: (row: never) => unknown): Group[] => {
+        if (!rows) return groups;
+        const by = new Map(rows.map((row) => [String(name(row as never) ?? "none"), row.stalled_ns]));
+        return groups.map((group) => ({ ...group, stalled_ns: by.get(group.name) ?? 0 }));
+    };
     switch (kind) {
         case "op":
-            return named(stats.by_op, (g) => g.op);
+            return stalled(named(stats.by_op, (g) => g.op), faults?.by_op, (row: { op: string | null }) => row.op);
         case "layer":
-            return named(stats.by_layer, (g) => g.layer);
+            return stalled(named(stats.by_layer, (g) => g.layer), faults?.by_layer, (row: { layer: number | null }) => row.layer);
         case "component":
             return named(stats.by_component, (g) => g.component);
         case "tensor":
             return named(stats.by_tensor, (g) => g.name);
         case "thread":
             return named(stats.by_thread, (g) => g.thread);
+        case "device":
+            return named(stats.by_device, (g) => g.device);
     }
+}
+
+export interface Device {
+    name: string;
+    description: string | null;
+    type: string;
+    runs: number;
+    runs_with_op_times: number;
+    queues: number;
+    busy: number | null; // null: some graph runs have no op times
+    to_device: { bytes: number; bytes_timed: number; duration_ns: number };
+    from_device: { bytes: number };
+}
+
+// What the tile of a device says.
+export function deviceNote(device: Device): [string, string] {
+    const known = device.busy === null ? `op times of ${device.runs_with_op_times} of ${plural(device.runs, "graph run")}` : "op times of all graph runs";
+    const rate = device.to_device.duration_ns > 0 ? ` at ${(device.to_device.bytes_timed / device.to_device.duration_ns).toFixed(2)} GB/s` : "";
+    const moved = `${bytes(device.to_device.bytes)} to it${rate}, ${bytes(device.from_device.bytes)} from it`;
+    return [device.busy === null ? "-" : `${(100 * device.busy).toFixed(1)} % busy`, `${known}; ${moved}`];
 }
 
 export interface Totals {
@@ -67,15 +97,18 @@ export interface Totals {
     bytes_read: number;
     bytes_written: number;
     bytes_disk: number;
+    bytes_vram: number;
     bytes_buffer: number;
+    devices: Device[];
     buffers: { count: number; peak_bytes: number };
-    model: { bytes: number; bytes_touched: number };
+    model: { bytes: number; bytes_touched: number; bytes_unknown: number };
 }
 
 export interface Weight {
     name: string;
     bytes: number;
     bytes_touched: number;
+    bytes_unknown: number; // besides: some of them were read, but which was not seen
     reads: number;
     bytes_read: number;
 }
@@ -96,9 +129,11 @@ export interface Stats extends Totals {
     by_component: ({ component: string | null; backend: string | null } & TimesAndBytes)[];
     by_tensor: ({ name: string | null; backend: string | null } & TimesAndBytes)[];
     by_thread: ({ thread: number | null; backend: string | null } & Times)[];
+    by_device: ({ device: string | null; backend: string | null } & TimesAndBytes)[];
     from_trace: number; // files that are gone: of their weights only those that ops used are known
     weights: Weight[];
     pattern: Pattern;
+    machine?: { faults: { by_op: { op: string | null; stalled_ns: number }[]; by_layer: { layer: number | null; stalled_ns: number }[] } | null };
 }
 
 export interface ExpertLayer {
@@ -124,7 +159,7 @@ export const rate = (group: Pick<TimesAndBytes, "bytes_read" | "bytes_written" |
 
 // Of weights with bytes that no op touched, as the terminal says it: those that were never touched, and those touched in part.
 export function coldNote(cold: readonly Weight[]): string {
-    const sum = (list: readonly Weight[]) => bytes(list.reduce((total, w) => total + w.bytes - w.bytes_touched, 0));
+    const sum = (list: readonly Weight[]) => bytes(list.reduce((total, w) => total + w.bytes - w.bytes_touched - w.bytes_unknown, 0));
     const never = cold.filter((w) => w.bytes_touched === 0);
     const partly = cold.filter((w) => w.bytes_touched > 0);
     const parts = [`${sum(never)} in ${plural(never.length, "tensor")} never touched`];

@@ -2,10 +2,12 @@
 import type { ModelMap } from "../../api";
 import { useAsk } from "../../ask";
 import { bytes, count, plural, share, time } from "../../format";
+import { RequestsPart } from "../requests";
 import { here, selection, tokensParameter } from "../../state";
-import { by, type Stats, type Totals } from "./answers";
+import { by, deviceNote, type Stats, type Totals } from "./answers";
 import { ExpertsPart } from "./Experts";
 import { Groups } from "./Groups";
+import { Icicle } from "./Icicle";
 import { Order } from "./Order";
 import { Waiting } from "./Waiting";
 import { Cold, Hot } from "./Weights";
@@ -31,6 +33,9 @@ export default function Statistics() {
                     <div id="part-time">
                         <Groups stats={answer.data} map={map.data} />
                     </div>
+                    <div id="part-icicle">
+                        <Icicle />
+                    </div>
                     <div class="statistics-columns" id="part-weights">
                         <Hot stats={answer.data} />
                         <Cold stats={answer.data} />
@@ -41,6 +46,9 @@ export default function Statistics() {
                     <div id="part-experts">
                         <ExpertsPart />
                     </div>
+                    <div id="part-requests">
+                        <RequestsPart />
+                    </div>
                 </>
             )}
         </div>
@@ -49,6 +57,7 @@ export default function Statistics() {
 
 const parts = [
     ["time", "time and bytes"],
+    ["icicle", "one token"],
     ["weights", "hot and cold weights"],
     ["order", "order of reads"],
     ["experts", "experts"],
@@ -68,11 +77,13 @@ function Parts() {
 
 function Tiles({ totals }: { totals: Totals }) {
     const moved = totals.bytes_read + totals.bytes_written;
+    const queues = totals.devices.reduce((sum, device) => sum + device.queues, 0);
+    const unknown = totals.model.bytes_unknown > 0 ? `; of ${bytes(totals.model.bytes_unknown)} it was not seen which rows or experts` : "";
     const tiles: [string, string, string, string][] = [
         stepWord() === "token"
             ? ["tokens", count(totals.tokens), `${plural(totals.prompt_tokens, "prompt token")}, ${count(totals.generated_tokens)} generated`, "tokens"]
             : [stepsWord(), count(totals.tokens), totals.tokens > 0 ? `${time(totals.run_ns / totals.tokens)} each` : "", "tokens"],
-        ["ops", count(totals.ops), `${plural(totals.op_runs, "op run")} on ${plural(totals.threads, "thread")}`, "ops"],
+        ["ops", count(totals.ops), `${plural(totals.op_runs, "op run")} on ${plural(totals.threads, "thread")}${queues > 0 ? ` and in ${plural(queues, "queue")}` : ""}`, "ops"],
         [
             "speed",
             totals.tokens_per_second === null ? "-" : `${totals.tokens_per_second.toFixed(1)} tok/s`,
@@ -80,13 +91,14 @@ function Tiles({ totals }: { totals: Totals }) {
             "speed",
         ],
         ["bytes moved", bytes(moved), `${bytes(totals.bytes_read)} read, ${bytes(totals.bytes_written)} written`, "moved"],
-        ["from mapped files", bytes(totals.bytes_disk), `${bytes(totals.bytes_buffer)} in buffers`, "disk"],
+        ["from mapped files", bytes(totals.bytes_disk), `${bytes(totals.bytes_buffer)} in buffers${totals.bytes_vram > 0 ? `, ${bytes(totals.bytes_vram)} in device memory` : ""}`, "disk"],
         [
             "model touched",
             bytes(totals.model.bytes_touched),
-            `${share(totals.model.bytes_touched, totals.model.bytes)} of ${bytes(totals.model.bytes)}, header and padding included`,
+            `${share(totals.model.bytes_touched, totals.model.bytes)} of ${bytes(totals.model.bytes)}, header and padding included${unknown}`,
             "touched",
         ],
+        ...totals.devices.filter((device) => device.type !== "cpu").map((device): [string, string, string, string] => [device.name, ...deviceNote(device), `device-${device.name}`]),
     ];
     return (
         <dl class="tiles">

@@ -218,6 +218,24 @@ export function drawBand(frame: Frame, begin: number, end: number, top: number, 
     context.fillRect(b - 1.5, top, 1.5, bottom - top);
 }
 
+// An op that touches what is selected: an arrow above the lanes, and a line where it is wide enough for one.
+export function drawUse(frame: Frame, begin: number, end: number, top: number, bottom: number): void {
+    const { context, colours } = frame;
+    const [a, b] = [xOf(frame, begin), xOf(frame, end)];
+    if (b < frame.left || a > frame.left + frame.width) return;
+    const x = Math.max(frame.left, Math.min(frame.left + frame.width, (a + b) / 2));
+    context.fillStyle = colours.accent;
+    context.beginPath();
+    context.moveTo(x, top);
+    context.lineTo(x - 4, top - 7);
+    context.lineTo(x + 4, top - 7);
+    context.fill();
+    context.globalAlpha = 0.5;
+    context.fillRect(Math.max(frame.left, a), top, Math.max(1, Math.min(frame.left + frame.width, b) - Math.max(frame.left, a)), 2);
+    context.fillRect(x - 0.5, top, 1, bottom - top);
+    context.globalAlpha = 1;
+}
+
 export function drawLoss(frame: Frame, begin: number, end: number, lost: number, top: number, height: number): void {
     const { context, colours } = frame;
     const [a, b] = [Math.max(frame.left, xOf(frame, begin)), Math.min(frame.left + frame.width, xOf(frame, end))];

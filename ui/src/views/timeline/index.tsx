@@ -1,7 +1,7 @@
 // View 2. Tokens, lanes per backend and thread, buffer occupancy and disk reads over time.
 import { useSignal, useSignalEffect } from "@preact/signals";
 import { useEffect, useLayoutEffect, useMemo, useRef, useState } from "preact/hooks";
-import type { OpAnswer, Summary } from "../../api";
+import type { LogAnswer, OpAnswer, Summary } from "../../api";
 import { type Columns, useAsk } from "../../ask";
 import { theme } from "../../colours";
 import { count, plural } from "../../format";
@@ -10,7 +10,9 @@ import { useWidth } from "../../shell/Canvas";
 import { Progress } from "../../shell/Progress";
 import { type Steps, stepsOf } from "../../shell/Scrubber";
 import { TableView } from "../../shell/TableView";
-import { asRange, here, kept, selection, summary } from "../../state";
+import { here, moving, selection, summary } from "../../state";
+import { zoom } from "../../zoom";
+import { filterQuery } from "../log/filter";
 import { spanOf } from "../memory/data";
 import { closerPath, countHeight, curvesOf, fitFor, heightsFor, tableOf, useTile } from "./data";
 import { axisHeight, rulerHeight } from "./draw";
@@ -18,10 +20,10 @@ import { fit, handlersOf, keysOf } from "./moves";
 import { paint } from "./paint";
 import { Legend, measure, Shown, Tip } from "./pieces";
 import type { Hover, Scene, Stage } from "./stage";
-import { around, clamp, type Span, type Tile, tileFor } from "./window";
+import { around, clamp, panned, type Span, type Tile, tileFor } from "./window";
 import "./timeline.css";
 
-const emptyScene = { held: null, ruler: null, curves: [], lanes: [], bounds: null, fit: null, op: null, tokens: null } satisfies Partial<Scene>;
+const emptyScene = { held: null, ruler: null, curves: [], lanes: [], bounds: null, fit: null, op: null, tokens: null, uses: [], moreUses: 0 } satisfies Partial<Scene>;
 const noSize = { width: 0, height: 0, left: 0, inner: 0, top: 0, laneHeight: 0, laneStep: 1, lanesBottom: 0, curveHeight: 0 };
 
 function useStage(): Stage {
@@ -46,9 +48,7 @@ function follow({ span }: Stage, before: Span | null, now: Span, bounds: Span): 
     else if ((shown === null || isFitted) && (shown?.begin !== now.begin || shown.end !== now.end)) span.value = now;
 }
 
-// The window, as it stands in the address; null: fitted. It is written when the window rests, because browsers count changes of addresses.
-const zoom = kept<[number, number] | null>("zoom", null, asRange);
-
+// The window is written into the address when it rests, because browsers count changes of addresses.
 function keepZoom(stage: Stage): () => void {
     let later = 0;
     return () => {
@@ -84,6 +84,10 @@ function useScene(stage: Stage, about: Summary | null, width: number, room: numb
     const steps = useMemo<Steps | null>(() => (stepsAnswer.data ? stepsOf(stepsAnswer.data) : null), [stepsAnswer.data]);
     const closer = useAsk<Columns>(closerPath(steps, tile), { keep: true });
     const ruler = useMemo<Steps | null>(() => (closer.data && closerPath(steps, tile) ? stepsOf(closer.data) : steps), [closer.data, steps, tile]);
+    const { tensor, expert, layer, region } = selection.value;
+    const wanted = tensor !== null || expert !== null || region !== null;
+    const query = filterQuery({ tokens: null, layer, opType: null, tensor, region, buffer: null, time: tile ? [tile.begin, tile.end] : null, source: null, thread: null, expert });
+    const uses = useAsk<LogAnswer>(wanted && tile ? `${here("log")}?from=0&count=500${query}` : null, { keep: true });
     const curves = curvesOf(occupancy.data, curvesAnswer.error ? null : curvesAnswer.data);
     const lanes = about?.lanes ?? [];
     const bounds = about && about.end_ns > about.begin_ns ? { begin: about.begin_ns, end: about.end_ns } : null;
@@ -99,7 +103,16 @@ function useScene(stage: Stage, about: Summary | null, width: number, room: numb
         fit: fitted,
         op: op ? chosenOp.data : null,
         tokens: spanOf(tokens, stepsAnswer.data),
+        uses: wanted && uses.data ? uses.data.ops.flatMap((op) => (op.begin_ns === null || op.fused_with !== null ? [] : [[op.begin_ns, op.begin_ns + (op.duration_ns ?? 0)] as const])) : [],
+        moreUses: wanted ? Math.max(0, (uses.data?.total ?? 0) - (uses.data?.ops.length ?? 0)) : 0,
     };
+    // Playback goes on beyond the window: the window goes with it.
+    useEffect(() => {
+        const [shown, played] = [stage.span.peek(), op ? chosenOp.data : null];
+        if (!moving.peek() || !shown || !played || !bounds) return;
+        const middle = (shown.begin + shown.end) / 2;
+        if (played.begin_ns < shown.begin || played.begin_ns > shown.end) stage.span.value = panned(shown, played.begin_ns - middle, bounds);
+    }, [chosenOp.data]);
     const aim = () => {
         const shown = stage.span.peek();
         if (!shown || !stage.scene.bounds || stage.scene.width <= 0) return;
@@ -166,6 +179,11 @@ export default function Timeline() {
             <Legend data={held?.data ?? null} occupancy={occupancy} />
             {bounds && <Shown span={stage.span} bounds={bounds} fitted={stage.scene.fit} onFit={() => fit(stage)} />}
             {stage.marks.value.length > 1 && <span class="badge">{measure(stage.marks.value)}</span>}
+            {stage.scene.uses.length > 0 && (
+                <span class="badge" data-uses={stage.scene.uses.length}>
+                    ▾ {plural(stage.scene.uses.length, "op")} {stage.scene.uses.length === 1 ? "touches" : "touch"} what is selected{stage.scene.moreUses > 0 ? `, ${count(stage.scene.moreUses)} more are not marked` : ""}
+                </span>
+            )}
             {problem && <span class="problem">{problem}</span>}
         </>
     );

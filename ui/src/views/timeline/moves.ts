@@ -112,9 +112,17 @@ function takeOp(stage: Stage, at: Hover | null): void {
     select({ op: { run: op.run, node: op.node } });
 }
 
+// A press on a lane's name.
+function takeLane({ scene }: Stage, y: number): void {
+    const lane = y >= scene.top ? scene.lanes[Math.floor((y - scene.top) / scene.laneStep)] : undefined;
+    if (!lane) return;
+    select({ lane: selection.peek().lane === lane.lane ? null : lane.lane });
+    announce(selection.peek().lane === null ? "all lanes" : lane.label);
+}
+
 function takeTime(stage: Stage, a: number, b: number): void {
     const chosen: [number, number] = [Math.round(timeAt(stage, Math.min(a, b))), Math.round(timeAt(stage, Math.max(a, b)))];
-    select({ time: chosen });
+    select({ time: chosen, op: null, tensor: null, buffer: null });
     announce(`${time(chosen[1] - chosen[0])} selected`);
 }
 
@@ -132,10 +140,29 @@ function zoomTo(stage: Stage, event: MouseEvent): void {
     show(stage, op.begin, op.begin + (held.data.isRaw ? op.duration : held.data.binNs));
 }
 
+// Two fingers: what is between them stays between them.
+function pinch(stage: Stage, touches: Map<number, number>, id: number, x: number): void {
+    const [a, b] = [...touches.values()] as [number, number];
+    const other = [...touches].find(([key]) => key !== id)![1];
+    touches.set(id, x);
+    const [before, now] = [Math.abs(a - b), Math.abs(x - other)];
+    const { left, inner } = stage.scene;
+    if (before > 4 && now > 4) zoomBy(stage, now / before, Math.max(0, Math.min(1, ((x + other) / 2 - left) / inner)));
+    const moved = (x + other - a - b) / 2;
+    if (moved !== 0) panBy(stage, -moved / inner);
+}
+
 export function handlersOf(stage: Stage) {
     const { drag, hover } = stage;
+    const touches = new Map<number, number>(); // fingers: where each is
     return {
+        onPointerCancel(event: PointerEvent) {
+            touches.delete(event.pointerId);
+            drag.value = null;
+        },
         onPointerMove(event: PointerEvent) {
+            if (touches.size === 2 && touches.has(event.pointerId)) return pinch(stage, touches, event.pointerId, place(stage, event)[0]);
+            if (touches.has(event.pointerId)) touches.set(event.pointerId, place(stage, event)[0]);
             const pulled = drag.peek();
             if (!pulled) return void (hover.value = hoverAt(stage, event));
             const [x] = place(stage, event);
@@ -148,12 +175,15 @@ export function handlersOf(stage: Stage) {
         },
         onPointerDown(event: PointerEvent) {
             const [x, y] = place(stage, event);
+            if (event.button === 0 && x < stage.scene.left) takeLane(stage, y);
             if (event.button !== 0 || x < stage.scene.left) return;
             stage.canvas!.setPointerCapture(event.pointerId);
-            drag.value = { from: x, to: x, y, pans: event.shiftKey };
+            if (event.pointerType === "touch") touches.set(event.pointerId, x);
+            drag.value = touches.size > 1 ? null : { from: x, to: x, y, pans: event.shiftKey };
         },
         onPointerUp(event: PointerEvent) {
             const pulled = drag.peek();
+            touches.delete(event.pointerId);
             drag.value = null;
             if (!pulled || pulled.pans) return;
             if (Math.abs(pulled.to - pulled.from) > 3) takeTime(stage, pulled.from, pulled.to);

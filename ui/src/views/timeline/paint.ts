@@ -1,7 +1,7 @@
 // Puts the scene on the canvas.
 import { selection, summary } from "../../state";
 import { canvasFont, paintOn } from "../../shell/Canvas";
-import { axisHeight, countStrip, drawAxis, drawBand, drawCurve, drawLoss, drawMark, drawRuler, type Frame, inksOf, labelStrip, paintStrip, rulerHeight } from "./draw";
+import { axisHeight, countStrip, drawAxis, drawBand, drawCurve, drawLoss, drawMark, drawRuler, drawUse, type Frame, inksOf, labelStrip, paintStrip, rulerHeight } from "./draw";
 import { type Stage, timeAt } from "./stage";
 import { type Answered, type Strip, stripOf } from "./strips";
 
@@ -38,9 +38,19 @@ function paintLanes({ scene, strips }: Stage, frame: Frame): void {
             countStrip(frame, strip, y + scene.laneHeight);
             for (const loss of data.losses) if (loss.lane === one.lane) drawLoss(frame, loss.begin_ns, loss.end_ns, loss.count, y, scene.laneHeight);
         }
-        context.font = canvasFont(12);
+        const isChosen = selection.peek().lane === one.lane;
+        if (isChosen) {
+            context.fillStyle = colours.accent;
+            context.fillRect(frame.left - 4, y, 3, scene.laneHeight);
+        } else if (selection.peek().lane !== null) {
+            context.fillStyle = colours.surface;
+            context.globalAlpha = 0.6;
+            context.fillRect(frame.left, y, frame.width, scene.laneHeight);
+            context.globalAlpha = 1;
+        }
+        context.font = canvasFont(12, isChosen ? 700 : 400);
         context.textBaseline = "middle";
-        context.fillStyle = colours.ink;
+        context.fillStyle = isChosen ? colours.accent : colours.ink;
         context.fillText(one.label, 2, y + scene.laneHeight / 2, scene.left - 6);
     });
 }
@@ -60,6 +70,7 @@ function fadeOthers(frame: Frame, strip: Strip, data: Answered, layer: number, t
 function paintSelection(stage: Stage, frame: Frame): void {
     const { scene } = stage;
     const { time } = selection.peek();
+    for (const [begin, end] of scene.uses) drawUse(frame, begin, end, rulerHeight + axisHeight, scene.lanesBottom);
     if (time) drawBand(frame, time[0], time[1], rulerHeight, scene.height);
     if (scene.op) drawBand(frame, scene.op.begin_ns, scene.op.begin_ns + scene.op.duration_ns, rulerHeight + axisHeight, scene.lanesBottom);
     const pulled = stage.drag.peek();

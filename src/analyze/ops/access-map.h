@@ -1,0 +1,34 @@
+// Where in the model's files ops read, over time: a grid of time and offset. Sequential reading is a slope, random reading is noise.
+//
+// The files lie one behind the other on one axis, by number. An op's bytes are spread over its time and over the bytes that it reads; copied
+// weights count where they came from, marked as copies. Page faults and block requests are grids of their own, at the addresses that were
+// recorded.
+#pragma once
+
+#include <stdint.h>
+
+#include "analyze/walk/trace.h"
+
+enum ggs_access_layer {
+    GGS_ACCESS_MAPPED, // bytes that ops read from mapped files
+    GGS_ACCESS_COPIES, // bytes that ops read from copies
+    GGS_ACCESS_FAULTS, // page faults
+    GGS_ACCESS_DISK,   // bytes that the disk was asked for
+    GGS_ACCESS_LAYERS,
+};
+
+struct ggs_access_map {
+    int64_t    begin_ns, end_ns;
+    uint64_t   first_byte, end_byte; // of the axis
+    uint64_t   columns, rows;
+    uint64_t   axis_bytes; // all of it
+    uint64_t * file_base;  // by file - 1: where the file begins on the axis; UINT64_MAX if it is no model's
+    float *    cells[GGS_ACCESS_LAYERS]; // row by row
+    double     sums[GGS_ACCESS_LAYERS];  // of the cells
+};
+
+enum { GGS_ACCESS_COLUMNS_MOST = 2048, GGS_ACCESS_ROWS_MOST = 1024 };
+
+// Columns, rows, times and bytes are set; end_byte 0 means the whole axis.
+int  ggs_access_map_compute(struct ggs_access_map * map, struct ggs_trace * trace, struct ggs_error * error);
+void ggs_access_map_release(struct ggs_access_map * map);

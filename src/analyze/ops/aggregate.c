@@ -1,0 +1,197 @@
+#include "analyze/ops/aggregate.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "analyze/machine/stalls.h"
+#include "analyze/walk/times.h"
+#include "analyze/walk/walk.h"
+#include "base/array.h"
+#include "base/error.h"
+
+// Of [from, to), what lies in the window.
+static uint64_t inside(const struct ggs_aggregate * window, int64_t from, int64_t to) {
+    return ggs_time_between(from > window->begin_ns ? from : window->begin_ns,
+                            to < window->end_ns ? to : window->end_ns);
+}
+
+static bool touches(const struct ggs_aggregate * window, const struct ggs_op_seen * op) {
+    return op->begin_ns < window->end_ns && (op->end_ns > window->begin_ns || op->begin_ns >= window->begin_ns);
+}
+
+static void add_op_run(struct ggs_aggregate * window, struct ggs_aggregate_op * sum, struct ggs_aggregate_lane * lane,
+                       const struct ggs_op_run * row) {
+    // When the waits inside an op were is not known: they count at its end.
+    int64_t  computed = ggs_time_after(row->begin_ns, ggs_op_run_busy(row));
+    int64_t  done     = ggs_time_after(computed, ggs_op_run_wait(row));
+    uint64_t busy = inside(window, row->begin_ns, computed), wait = inside(window, computed, done);
+    sum->op_runs++;
+    sum->busy_ns += busy, sum->wait_ns += wait;
+    if (lane == NULL) return;
+    lane->busy_ns += (double) busy;
+    lane->wait_ns += (double) wait;
+}
+
+static int add_tensor(struct ggs_aggregate * window, const char * name, uint64_t bytes, struct ggs_error * error) {
+    uint32_t                    number = ggs_names_number(window->names, name, strlen(name));
+    struct ggs_aggregate_tensor none   = {0};
+    if (number == UINT32_MAX) return ggs_fail_memory(error);
+    // The number of a name is that of its row, because both are made together.
+    if (number == window->n_by_tensor &&
+        !ggs_array_push(window->by_tensor, window->n_by_tensor, window->by_tensor_capacity, none))
+        return ggs_fail_memory(error);
+    struct ggs_aggregate_tensor * row = &window->by_tensor[number];
+    row->name                         = ggs_names_text(window->names, number);
+    row->reads++;
+    row->bytes += bytes;
+    return 0;
+}
+
+static int add_bytes(struct ggs_aggregate * window, struct ggs_aggregate_op * sum, struct ggs_walk * walk,
+                     struct ggs_error * error) {
+    const struct ggs_access_list * list;
+    int                            status = ggs_walk_accesses(walk, &list, error);
+    if (status < 0) return status;
+    struct ggs_access_bytes bytes = ggs_access_sum(list);
+    sum->bytes_read += bytes.read, sum->bytes_written += bytes.written, sum->bytes_disk += bytes.disk;
+    for (unsigned i = 0; status == 0 && i < list->n; i++) {
+        const struct ggs_access * access = &list->access[i];
+        if (access->write) continue;
+        status = add_tensor(window, ggs_reader_string(walk->trace->reader, access->tensor->name), access->bytes, error);
+    }
+    return status;
+}
+
+static int add_op(struct ggs_aggregate * window, struct ggs_walk * walk, const struct ggs_overview * overview,
+                  struct ggs_error * error) {
+    const struct ggs_op_seen * op = &walk->op;
+    if (op->op >= walk->trace->n_ops || !touches(window, op)) return 0;
+    struct ggs_aggregate_op * sum = &window->by_op[op->op];
+    sum->op                       = op->name;
+    sum->ops++;
+    sum->wall_ns += inside(window, op->begin_ns, op->end_ns);
+    for (uint64_t i = 0; i < op->n_op_runs; i++) {
+        int lane = ggs_overview_lane(overview, walk->run.slot, op->op_runs[i].thread);
+        add_op_run(window, sum, lane < 0 ? NULL : &window->by_lane[lane], &op->op_runs[i]);
+    }
+    if (walk->run.step >= 0) {
+        if (window->first_token < 0 || walk->run.step < window->first_token) window->first_token = walk->run.step;
+        if (walk->run.step > window->last_token) window->last_token = walk->run.step;
+    }
+    return add_bytes(window, sum, walk, error);
+}
+
+// The graph runs that touch the window, by number.
+static int find_runs(const struct ggs_aggregate * window, struct ggs_trace * trace, uint64_t * first, uint64_t * last,
+                     struct ggs_error * error) {
+    struct ggs_cursor * cursor;
+    struct ggs_run      run;
+    int                 more, status = ggs_cursor_open(&cursor, trace->reader, GGS_TABLE_RUNS, error);
+    if (status < 0) return status;
+    *first = UINT64_MAX, *last = 0;
+    ggs_cursor_times(cursor, window->begin_ns, window->end_ns);
+    while ((more = ggs_cursor_next(cursor, &run, error)) > 0) {
+        if (run.run < *first) *first = run.run;
+        if (run.run > *last) *last = run.run;
+    }
+    ggs_cursor_close(cursor);
+    return more;
+}
+
+static int add_ops(struct ggs_aggregate * window, struct ggs_trace * trace, const struct ggs_overview * overview,
+                   struct ggs_error * error) {
+    struct ggs_walk * walk;
+    uint64_t          first, last;
+    int               status = find_runs(window, trace, &first, &last, error);
+    if (status < 0 || first > last) return status;
+    status = ggs_walk_open_runs(&walk, trace, first, last, error);
+    if (status < 0) return status;
+    while (status >= 0 && (status = ggs_walk_run(walk, error)) > 0)
+        while (status >= 0 && ggs_walk_op(walk)) status = add_op(window, walk, overview, error);
+    ggs_walk_close(walk);
+    return status;
+}
+
+static int add_stalls(struct ggs_aggregate * window, struct ggs_trace * trace, const struct ggs_overview * overview,
+                      struct ggs_error * error) {
+    struct ggs_stall_walk walk;
+    int                   more, status = ggs_stall_walk_open(&walk, trace, window->begin_ns, window->end_ns, error);
+    if (status < 0) return status;
+    while ((more = ggs_stall_walk_next(&walk, error)) > 0) {
+        int lane = ggs_overview_lane(overview, walk.slot, walk.thread);
+        if (lane >= 0)
+            window->by_lane[lane].stalled_ns += (double) inside(
+                window, walk.fault.begin_ns, ggs_time_after(walk.fault.begin_ns, walk.fault.duration_ns));
+    }
+    ggs_stall_walk_close(&walk);
+    return more;
+}
+
+static int add_machine(struct ggs_aggregate * window, struct ggs_trace * trace, const struct ggs_overview * overview,
+                       struct ggs_error * error) {
+    int     status       = 0;
+    int64_t begin        = window->begin_ns < 0 ? 0 : window->begin_ns;
+    window->has_faults   = ggs_reader_rows(trace->reader, GGS_TABLE_FAULTS) > 0;
+    window->has_requests = ggs_reader_rows(trace->reader, GGS_TABLE_BLOCK_REQUESTS) > 0;
+    if (window->end_ns <= begin) return 0;
+    if (window->has_faults) status = ggs_fault_timeline(trace, begin, window->end_ns, &window->faults, 1, error);
+    if (status == 0 && window->has_faults) status = add_stalls(window, trace, overview, error);
+    if (status == 0 && window->has_requests)
+        status = ggs_request_timeline(trace, begin, window->end_ns, &window->requests, 1, error);
+    return status;
+}
+
+static int by_time(const void * a, const void * b) {
+    const struct ggs_aggregate_op *x = a, *y = b;
+    if (x->wall_ns != y->wall_ns) return x->wall_ns > y->wall_ns ? -1 : 1;
+    return strcmp(x->op, y->op);
+}
+
+static int by_bytes(const void * a, const void * b) {
+    const struct ggs_aggregate_tensor *x = a, *y = b;
+    if (x->bytes != y->bytes) return x->bytes > y->bytes ? -1 : 1;
+    return strcmp(x->name, y->name);
+}
+
+static void sum_up(struct ggs_aggregate * window, uint64_t n_ops) {
+    struct ggs_aggregate_op * all = &window->all;
+    for (uint64_t i = 0; i < n_ops; i++) {
+        const struct ggs_aggregate_op * op = &window->by_op[i];
+        if (op->ops == 0) continue;
+        all->ops += op->ops, all->op_runs += op->op_runs;
+        all->wall_ns += op->wall_ns, all->busy_ns += op->busy_ns, all->wait_ns += op->wait_ns;
+        all->bytes_read += op->bytes_read, all->bytes_written += op->bytes_written, all->bytes_disk += op->bytes_disk;
+        window->by_op[window->n_by_op++] = *op;
+    }
+    if (window->n_by_op > 1) qsort(window->by_op, window->n_by_op, sizeof(*window->by_op), by_time);
+    if (window->n_by_tensor > 1) qsort(window->by_tensor, window->n_by_tensor, sizeof(*window->by_tensor), by_bytes);
+}
+
+int ggs_aggregate_compute(struct ggs_aggregate * window, struct ggs_trace * trace, const struct ggs_overview * overview,
+                          int64_t begin_ns, int64_t end_ns, struct ggs_error * error) {
+    *window         = (struct ggs_aggregate){.begin_ns    = begin_ns,
+                                             .end_ns      = end_ns,
+                                             .first_token = -1,
+                                             .last_token  = -1,
+                                             .n_by_lane   = overview->n_lanes,
+                                             .names       = ggs_names_new()};
+    window->by_op   = calloc(trace->n_ops + 1, sizeof(*window->by_op));
+    window->by_lane = calloc(overview->n_lanes + 1, sizeof(*window->by_lane));
+    int status = window->names == NULL || window->by_op == NULL || window->by_lane == NULL ? ggs_fail_memory(error) : 0;
+    for (uint64_t i = 0; status == 0 && i < overview->n_lanes; i++) window->by_lane[i].lane = i;
+    if (status == 0) status = add_ops(window, trace, overview, error);
+    if (status == 0) status = add_machine(window, trace, overview, error);
+    if (status < 0)
+        ggs_aggregate_release(window);
+    else
+        sum_up(window, trace->n_ops);
+    return status;
+}
+
+void ggs_aggregate_release(struct ggs_aggregate * window) {
+    free(window->by_op);
+    free(window->by_tensor);
+    free(window->by_lane);
+    ggs_names_free(window->names);
+    *window = (struct ggs_aggregate){0};
+}

@@ -1,0 +1,42 @@
+// Options as tables: a row says what an option is called and which member of a struct its value goes to. src/cli/verb.h reads them
+// from a command line.
+#pragma once
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+// Reads the text of an option into its member; false if it is no such value. The text is NULL if there is none: of a flag, or of an option
+// whose value may be left out.
+typedef bool (*ggs_take)(void * member, const char * text);
+
+struct ggs_option {
+    const char * name;
+    int          letter;  // 0: none
+    const char * value;   // as --help names it, behind "=" if it may be left out; NULL: a flag
+    const char * help;    // half a line
+    int          group;   // in --help
+    size_t       offset;  // of the member
+    ggs_take     take;    // NULL for a flag whose member is a bool
+    const char * expects; // "--NAME takes EXPECTS, not 'TEXT'"
+};
+
+// Options of a struct that is a member of another, `offset` bytes from its begin.
+struct ggs_option_list {
+    const char *              title;   // above them in --help
+    const struct ggs_option * options; // a row without a name ends them
+    size_t                    offset;
+};
+
+bool ggs_take_text(void * member, const char * text);   // const char *
+bool ggs_take_path(void * member, const char * text);   // const char *, not empty
+bool ggs_take_count(void * member, const char * text);  // uint64_t
+bool ggs_take_size(void * member, const char * text);   // uint64_t bytes: "4096", "64K", "1.5G"
+bool ggs_take_time(void * member, const char * text);   // int64_t nanoseconds: "1.5s", "300ms", "20us", "5000"
+bool ggs_take_chosen(void * member, const char * text); // uint64_t: the number + 1
+bool ggs_take_index(void * member, const char * text);  // int64_t, from 0
+bool ggs_take_layer(void * member, const char * text);  // int
+bool ggs_take_tokens(void * member, const char * text); // int64_t[2], both included: "5", "5..9", "5..", "..9"
+bool ggs_take_offsets(void *       member,
+                      const char * text); // uint64_t[2], the end not included: "64K..1.5M", "1G..", "4096"
+#define GGS_EXPECTS_TOKENS "a token or a range such as 3, 3..5 or 3.."

@@ -1,0 +1,341 @@
+#include "record/control.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <limits.h>
+#include <poll.h>
+#include <pthread.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/eventfd.h>
+#include <sys/mman.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/un.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "base/error.h"
+#include "trace/spool.h"
+
+enum { LINE = 4096, PATIENCE_MS = 2000, LOOK_MS = 50 };
+enum { STOP = 1 << 20 }; // in the event file: the thread is to end
+
+struct ggs_control {
+    struct ggs_control_settings settings;
+    struct ggs_spool_control *  words; // shared with the program
+    struct ggs_control_entry *  list;  // behind them
+    pthread_mutex_t             lock;
+    bool                        recording;
+    uint32_t                    window; // entry that is open, + 1; 0 for none
+    uint64_t                    opened_ns;
+    int                         directory, socket, stop; // -1 for none
+    pthread_t                   thread;
+    bool                        running;
+};
+
+static size_t file_size(void) {
+    return sizeof(struct ggs_spool_control) + GGS_CONTROL_ENTRIES * sizeof(struct ggs_control_entry);
+}
+
+static uint64_t now(void) {
+    struct timespec time;
+    clock_gettime(CLOCK_MONOTONIC, &time);
+    return (uint64_t) time.tv_sec * 1000000000u + (uint64_t) time.tv_nsec;
+}
+
+// ---- the list ----
+
+// Returns the entry's number + 1, 0 if there is no room. A reader may look at any time: the kind is stored last.
+static uint32_t add_entry(struct ggs_control * control, uint32_t kind, uint64_t ns, const char * text) {
+    uint32_t n = control->words->entries;
+    if (n >= GGS_CONTROL_ENTRIES) return 0;
+    struct ggs_control_entry * entry = &control->list[n];
+    entry->begin_ns                  = ns;
+    entry->end_ns                    = kind == GGS_WINDOW_MARK ? ns : 0;
+    snprintf(entry->text, sizeof(entry->text), "%s", text);
+    __atomic_store_n(&entry->kind, kind, __ATOMIC_RELEASE);
+    __atomic_store_n(&control->words->entries, n + 1, __ATOMIC_RELEASE);
+    return n + 1;
+}
+
+// ---- windows: under the lock ----
+
+static bool open_window(struct ggs_control * control, bool first) {
+    uint64_t ns     = now();
+    control->window = add_entry(control, GGS_WINDOW_RECORDED, ns, "");
+    if (control->window == 0) return false;
+    control->list[control->window - 1].reserved = first; // from the program's begin on
+    control->opened_ns                          = ns;
+    control->recording                          = true;
+    control->words->ended_ns                    = 0;
+    __atomic_store_n(&control->words->steps_left, (int64_t) control->settings.steps, __ATOMIC_RELEASE);
+    __atomic_store_n(&control->words->recording, 1, __ATOMIC_RELEASE);
+    if (!first && control->settings.changed != NULL) control->settings.changed(control->settings.context, true);
+    return true;
+}
+
+static void close_window(struct ggs_control * control, uint64_t ns) {
+    __atomic_store_n(&control->words->recording, 0, __ATOMIC_RELEASE);
+    control->list[control->window - 1].end_ns = ns;
+    control->window                           = 0;
+    control->recording                        = false;
+    if (control->settings.changed != NULL) control->settings.changed(control->settings.context, false);
+}
+
+// Has the window ended by itself?
+static void look(struct ggs_control * control) {
+    const struct ggs_control_settings * settings = &control->settings;
+    if (!control->recording) return;
+    uint64_t ended = __atomic_load_n(&control->words->ended_ns, __ATOMIC_ACQUIRE), ns = now();
+    if (settings->steps > 0 && ended != 0) {
+        close_window(control, ended);
+        if (!settings->quiet)
+            fprintf(stderr, "ggscope: %" PRIu64 " steps are recorded, the program runs on\n", settings->steps);
+    } else if (settings->length_ns > 0 && ns - control->opened_ns >= settings->length_ns) {
+        close_window(control, ns);
+        if (!settings->quiet) fprintf(stderr, "ggscope: the time to record is over, the program runs on\n");
+    }
+}
+
+// How long nothing happens by itself, in ms; -1: for good.
+static int until_next(const struct ggs_control * control) {
+    if (!control->recording) return -1;
+    if (control->settings.steps > 0) return LOOK_MS;
+    if (control->settings.length_ns == 0) return -1;
+    uint64_t gone = now() - control->opened_ns, length = control->settings.length_ns;
+    uint64_t left = gone < length ? (length - gone) / 1000000u + 1 : 0;
+    return left > INT_MAX ? INT_MAX : (int) left;
+}
+
+// ---- commands: under the lock ----
+
+static bool set_recording(struct ggs_control * control, bool on, char answer[LINE]) {
+    look(control);
+    if (control->recording == on) {
+        snprintf(answer, LINE, "error it is %s already\n", on ? "recording" : "paused");
+        return false;
+    }
+    if (!on) {
+        close_window(control, now());
+    } else if (!open_window(control, false)) {
+        snprintf(answer, LINE, "error there have been %d windows and marks; more are not kept\n", GGS_CONTROL_ENTRIES);
+        return false;
+    }
+    snprintf(answer, LINE, "ok %s\n", on ? "recording" : "paused");
+    return true;
+}
+
+static void obey(struct ggs_control * control, const char * line, char answer[LINE]) {
+    if (strcmp(line, "start") == 0 || strcmp(line, "stop") == 0) {
+        set_recording(control, line[2] == 'a', answer);
+    } else if (strcmp(line, "toggle") == 0) {
+        set_recording(control, !control->recording, answer);
+    } else if (strcmp(line, "status") == 0) {
+        look(control);
+        snprintf(answer, LINE, "ok %s\n", control->recording ? "recording" : "paused");
+    } else if (strncmp(line, "mark ", 5) == 0 && line[5] != '\0') {
+        bool kept = add_entry(control, GGS_WINDOW_MARK, now(), line + 5) != 0;
+        snprintf(answer, LINE, kept ? "ok marked\n" : "error there is no room for more marks\n");
+    } else {
+        snprintf(answer, LINE, "error there is no command '%.60s'\n", line);
+    }
+}
+
+// ---- the socket ----
+
+// A directory's path may be longer than an address takes: it goes by its descriptor.
+static void address_of(struct sockaddr_un * address, int directory) {
+    *address = (struct sockaddr_un){.sun_family = AF_UNIX};
+    snprintf(address->sun_path, sizeof(address->sun_path), "/proc/self/fd/%d/%s", directory, GGS_CONTROL_SOCKET);
+}
+
+static int listen_in(int directory) {
+    struct sockaddr_un address;
+    int                fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+    if (fd < 0) return -1;
+    address_of(&address, directory);
+    mode_t before = umask(0177); // no other thread is there yet
+    int    status = bind(fd, (struct sockaddr *) &address, sizeof(address));
+    int    reason = errno;
+    umask(before);
+    if (status == 0 && listen(fd, 8) == 0) return fd;
+    if (status == 0) reason = errno;
+    close(fd);
+    errno = reason;
+    return -1;
+}
+
+// Reads until the line is over. False if it is too long, or does not come.
+static bool read_line(int fd, char line[LINE]) {
+    size_t used = 0;
+    while (used < LINE - 1) {
+        struct pollfd ready = {.fd = fd, .events = POLLIN};
+        if (poll(&ready, 1, PATIENCE_MS) <= 0) return false;
+        ssize_t n = read(fd, line + used, LINE - 1 - used);
+        if (n <= 0) return false;
+        used += (size_t) n;
+        line[used]  = '\0';
+        char * over = strchr(line, '\n');
+        if (over != NULL) {
+            *over = '\0';
+            return strlen(line) == (size_t) (over - line);
+        }
+    }
+    return false;
+}
+
+static void serve(struct ggs_control * control) {
+    int fd = accept4(control->socket, NULL, NULL, SOCK_CLOEXEC);
+    if (fd < 0) return;
+    char line[LINE], answer[LINE] = "error that was no line\n";
+    if (read_line(fd, line)) {
+        pthread_mutex_lock(&control->lock);
+        obey(control, line, answer);
+        pthread_mutex_unlock(&control->lock);
+    }
+    send(fd, answer, strlen(answer), MSG_NOSIGNAL | MSG_DONTWAIT); // who asks and does not listen gets nothing
+    close(fd);
+}
+
+static void * attend(void * context) {
+    struct ggs_control * control = context;
+    for (;;) {
+        struct pollfd fds[2] = {{.fd = control->stop, .events = POLLIN}, {.fd = control->socket, .events = POLLIN}};
+        pthread_mutex_lock(&control->lock);
+        look(control);
+        int wait = until_next(control);
+        pthread_mutex_unlock(&control->lock);
+        if (poll(fds, 2, wait) < 0 && errno != EINTR) break;
+        if ((fds[0].revents & POLLIN) != 0) {
+            uint64_t value;
+            if (read(control->stop, &value, sizeof(value)) == sizeof(value) && value >= STOP) break;
+        }
+        if ((fds[1].revents & POLLIN) != 0) serve(control);
+    }
+    return NULL;
+}
+
+// ---- life ----
+
+static int make_file(struct ggs_control * control, struct ggs_error * error) {
+    char path[PATH_MAX];
+    snprintf(path, sizeof(path), "%s/%s", control->settings.folder, GGS_SPOOL_CONTROL);
+    int fd = open(path, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
+    if (fd < 0) return ggs_fail_errno(error, "cannot create %s", path);
+    // Allocated in full: a sparse file on a full disk would end the program with SIGBUS.
+    int    reason = posix_fallocate(fd, 0, (off_t) file_size());
+    void * words  = reason == 0 ? mmap(NULL, file_size(), PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0) : MAP_FAILED;
+    if (reason == 0) reason = errno;
+    close(fd);
+    if (words == MAP_FAILED) {
+        errno = reason;
+        return ggs_fail_errno(error, "cannot make %s", path);
+    }
+    control->words = words;
+    control->list  = (struct ggs_control_entry *) (control->words + 1);
+    memcpy(control->words->magic, GGS_CONTROL_MAGIC, sizeof(control->words->magic));
+    return 0;
+}
+
+int ggs_control_open(struct ggs_control ** out, const struct ggs_control_settings * settings,
+                     struct ggs_error * error) {
+    struct ggs_control * control = calloc(1, sizeof(*control));
+    *out                         = NULL;
+    if (control == NULL) return ggs_fail_memory(error);
+    *control   = (struct ggs_control){.settings  = *settings,
+                                      .lock      = PTHREAD_MUTEX_INITIALIZER,
+                                      .directory = open(settings->directory, O_RDONLY | O_DIRECTORY | O_CLOEXEC),
+                                      .stop      = eventfd(0, EFD_CLOEXEC),
+                                      .socket    = -1};
+    int status = control->directory < 0 || control->stop < 0
+                     ? ggs_fail_errno(error, "cannot open %s", settings->directory)
+                     : make_file(control, error);
+    if (status != 0) {
+        ggs_control_close(control);
+        return status;
+    }
+    if (!settings->paused) open_window(control, true);
+    control->socket = listen_in(control->directory);
+    if (control->socket < 0)
+        fprintf(stderr, "ggscope: ggscope control will not reach this recording: cannot make %s/%s: %s\n",
+                settings->directory, GGS_CONTROL_SOCKET, strerror(errno));
+    *out = control;
+    return 0;
+}
+
+void ggs_control_begin(struct ggs_control * control) {
+    sigset_t all, before;
+    sigfillset(&all); // signals are for the thread that waits for the program
+    pthread_sigmask(SIG_SETMASK, &all, &before);
+    control->running = pthread_create(&control->thread, NULL, attend, control) == 0;
+    pthread_sigmask(SIG_SETMASK, &before, NULL);
+}
+
+static void wake(const struct ggs_control * control, uint64_t value) {
+    ssize_t n;
+    do {
+        n = write(control->stop, &value, sizeof(value));
+    } while (n < 0 && errno == EINTR);
+}
+
+void ggs_control_toggle(struct ggs_control * control) {
+    char answer[LINE];
+    pthread_mutex_lock(&control->lock);
+    bool done = set_recording(control, !control->recording, answer);
+    bool on   = control->recording;
+    pthread_mutex_unlock(&control->lock);
+    wake(control, 1); // the thread may have to wait for another end
+    if (!control->settings.quiet && done) fprintf(stderr, "ggscope: %s\n", on ? "recording" : "paused");
+}
+
+void ggs_control_close(struct ggs_control * control) {
+    if (control == NULL) return;
+    if (control->running) {
+        wake(control, STOP);
+        pthread_join(control->thread, NULL);
+    }
+    if (control->words != NULL) {
+        look(control);
+        munmap(control->words, file_size());
+    }
+    if (control->socket >= 0) {
+        close(control->socket);
+        unlinkat(control->directory, GGS_CONTROL_SOCKET, 0);
+    }
+    if (control->directory >= 0) close(control->directory);
+    if (control->stop >= 0) close(control->stop);
+    pthread_mutex_destroy(&control->lock);
+    free(control);
+}
+
+// ---- the other side ----
+
+int ggs_control_ask(const char * directory, const char * line, char * answer, size_t size, struct ggs_error * error) {
+    struct sockaddr_un address;
+    char               text[LINE], reply[LINE] = "";
+    int                length = snprintf(text, sizeof(text), "%s\n", line);
+    if (length >= (int) sizeof(text) || strchr(line, '\n') != NULL)
+        return ggs_fail(error, GGS_USAGE, "a mark is one line of at most %d bytes", LINE - 8);
+    int folder = open(directory, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    if (folder < 0) return ggs_fail_errno(error, "cannot open %s", directory);
+    int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
+    address_of(&address, folder);
+    int status = fd < 0 ? ggs_fail_errno(error, "cannot make a socket") : 0;
+    if (status == 0 && connect(fd, (struct sockaddr *) &address, sizeof(address)) != 0) {
+        status = errno == ENOENT || errno == ECONNREFUSED
+                     ? ggs_fail(error, GGS_ABSENT, "no ggscope record is at work in %s", directory)
+                     : ggs_fail_errno(error, "cannot reach the ggscope record of %s", directory);
+    }
+    if (status == 0 && (send(fd, text, (size_t) length, MSG_NOSIGNAL) != length || !read_line(fd, reply)))
+        status = ggs_fail(error, GGS_ABSENT, "the ggscope record of %s does not answer", directory);
+    if (fd >= 0) close(fd);
+    close(folder);
+    if (status != 0) return status;
+    if (strncmp(reply, "error ", 6) == 0) return ggs_fail(error, GGS_USAGE, "%s", reply + 6);
+    snprintf(answer, size, "%s", strncmp(reply, "ok ", 3) == 0 ? reply + 3 : reply);
+    return 0;
+}

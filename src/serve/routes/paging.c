@@ -1,0 +1,30 @@
+// /api/x/N/paging: what `ggscope paging --json` prints, with the usual readahead unless another one is asked for.
+#include "answer/paging.h"
+
+#include <stdlib.h>
+
+#include "base/error.h"
+#include "serve/routes/routes.h"
+
+enum { READAHEAD = 128 << 10, READAHEAD_MOST = 1 << 30 };
+
+int ggs_route_paging(struct ggs_question * request, struct ggs_error * error) {
+    struct ggs_paging_options options = {
+        .last_step = INT64_MAX, .page = 4096, .readahead = READAHEAD, .policies = {true, true, true, true}};
+    struct ggs_json json;
+    int             status = ggs_query_u64(&request->query, "readahead", 0, READAHEAD_MOST, &options.readahead, error);
+    if (status == 0) status = ggs_query_tokens(&request->query, &options.first_step, &options.last_step, error);
+    if (status == 0) status = ggs_query_finish(&request->query, error);
+    if (status < 0) return status;
+    struct ggs_paging * paging = calloc(1, sizeof(*paging));
+    if (paging == NULL) return ggs_fail_memory(error);
+    status = ggs_paging_compute(paging, &request->trace, &options, error);
+    if (status == 0) {
+        ggs_reply_open(request->answer, &json);
+        ggs_paging_write(&json, &request->trace, paging, &options);
+        ggs_paging_release(paging);
+        status = ggs_reply_close(request->answer, &json, error);
+    }
+    free(paging);
+    return status;
+}

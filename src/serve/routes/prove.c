@@ -1,0 +1,17 @@
+// /api/x/N/prove: what `ggscope prove --json` prints.
+#include "answer/prove.h"
+
+#include "base/error.h"
+#include "serve/routes/routes.h"
+
+int ggs_route_prove(struct ggs_question * request, struct ggs_error * error) {
+    struct ggs_proof proof;
+    struct ggs_json  json;
+    int              status = ggs_query_finish(&request->query, error);
+    if (status == 0) status = ggs_proof_compute(&proof, &request->trace, error);
+    if (status < 0) return status;
+    ggs_reply_open(request->answer, &json);
+    ggs_proof_write(&json, &request->trace, &proof);
+    ggs_proof_release(&proof);
+    return ggs_reply_close(request->answer, &json, error);
+}

@@ -1,0 +1,75 @@
+// What CI asks: diff --fail-if, bench, JUnit and Markdown.
+import { test } from "node:test";
+import assert from "node:assert/strict";
+import { existsSync, readFileSync, readdirSync } from "node:fs";
+import { engine, ggscope, model, run, scratch } from "../lib.mjs";
+import { generate } from "./traces.mjs";
+
+const words = (name, ...options) => [engine, "run", "-m", model("tiny", ...options), "-p", "Hello world", "-n", "4", "-t", "1"];
+const a = generate(model("tiny"), "-n", "4", "-t", "1").directory, b = generate(model("tiny", "--types", "attn_q=f16"), "-n", "4", "-t", "1").directory;
+
+// A document whose tags nest and whose attributes are quoted: what readers of JUnit insist on.
+function wellFormed(text) {
+    const open = [];
+    for (const [, end, name, , self] of text.matchAll(/<(\/?)([a-z-]+)((?: [a-z]+="[^"<>]*")*)(\/?)>/g)) {
+        if (end) assert.equal(open.pop(), name);
+        else if (!self) open.push(name);
+    }
+    assert.deepEqual(open, []);
+    assert.doesNotMatch(text.replace(/<\/?[a-z-]+(?: [a-z]+="[^"<>]*")*\/?>|^<\?xml[^>]*\?>/g, ""), /[<>]/);
+}
+
+test("diff --fail-if decides the exit status", () => {
+    const junit = scratch("diff.xml");
+    const good = run(ggscope, ["diff", a, a, "--fail-if", "bytes_read > +1 %", "--fail-if", "ops != 0"]);
+    assert.equal(good.status, 0, good.stdout);
+    assert.match(good.stdout, /^ok +bytes_read +\+0\.00 % /m);
+    const bad = run(ggscope, ["diff", a, b, "--fail-if", "bytes_read > +1 %", "--fail-if", "ops != 0", "--fail-if", "bytes_read < -50 %", "--junit", junit]);
+    assert.equal(bad.status, 1);
+    assert.match(bad.stdout, /^FAIL +bytes_read +\+\d+\.\d+ % \(.* -> .*\): fails if bytes_read > \+1 %$/m);
+    assert.match(bad.stdout, /^ok +ops +\+0 /m);
+    const xml = readFileSync(junit, "utf8");
+    wellFormed(xml);
+    assert.match(xml, /tests="3" failures="1"/);
+    assert.match(xml, /name="bytes_read &gt; \+1 %"/);
+    const { conditions, totals } = JSON.parse(run(ggscope, ["diff", a, b, "--json", "--fail-if", "bytes_read > +1 %"]).stdout);
+    assert.deepEqual(conditions.map((c) => [c.figure, c.failed, c.a, c.b]), [["bytes_read", true, totals.bytes_read.a, totals.bytes_read.b]]);
+    assert.ok(Math.abs(conditions[0].change - 100 * (totals.bytes_read.b / totals.bytes_read.a - 1)) < 1e-9);
+    const markdown = run(ggscope, ["diff", a, b, "--markdown", "--fail-if", "bytes_read > +1 %"]);
+    assert.equal(markdown.status, 1);
+    assert.match(markdown.stdout, /^\| bytes_read \| .* \| .* \| \+\d+\.\d+ % \|$/m);
+    assert.match(markdown.stdout, /^\| \*\*FAIL\*\* \| fails if `bytes_read > \+1 %` \|/m);
+    const wrong = run(ggscope, ["diff", a, b, "--fail-if", "speed < 3"]);
+    assert.equal(wrong.status, 2);
+    assert.match(wrong.stderr, /^ggscope diff: --fail-if takes a condition such as .*, not 'speed < 3'/);
+});
+
+test("bench finds an exact difference, calls the rest noise, and cleans up", () => {
+    const kept = scratch("kept"), junit = scratch("bench.xml");
+    const base = `exec ${words("tiny").map((w) => `'${w}'`).join(" ")}`;
+    const result = run(ggscope, ["bench", "-r", "3", "-b", base, "-o", kept, "--fail-if", "bytes_read > 1 %", "--fail-if", "ops != 0", "--junit", junit, "--", ...words("tiny", "--types", "attn_q=f16")]);
+    assert.equal(result.status, 1, result.stderr);
+    assert.match(result.stdout, /^3 rounds, A is the baseline/);
+    assert.match(result.stdout, /^bytes_read .* more$/m);
+    assert.doesNotMatch(result.stdout, /^ops /m, "what is the same is left out");
+    assert.match(result.stdout, /^FAIL +bytes_read/m);
+    wellFormed(readFileSync(junit, "utf8"));
+    assert.deepEqual(readdirSync(kept).sort(), ["a", "b", "control"].flatMap((side) => [1, 2, 3].map((n) => `${side}-00${n}`)));
+    const diff = JSON.parse(run(ggscope, ["diff", "--json", `${kept}/a-001`, `${kept}/b-001`]).stdout);
+    assert.ok(diff.totals.bytes_read.b > diff.totals.bytes_read.a);
+    const leftovers = readdirSync("/tmp").filter((name) => name.startsWith("ggscope-bench-"));
+    const again = run(ggscope, ["bench", "-r", "2", "--json", "--", ...words("tiny")]);
+    assert.equal(again.status, 0, again.stderr);
+    const answer = JSON.parse(again.stdout);
+    assert.equal(answer.baseline, false);
+    assert.ok(answer.figures.every((f) => !f.differs));
+    assert.equal(answer.figures.find((f) => f.figure === "bytes_read").change.ratio, 1);
+    for (const name of readdirSync("/tmp").filter((n) => n.startsWith("ggscope-bench-"))) assert.ok(leftovers.includes(name), `${name} was left behind`);
+});
+
+test("bench says what is wrong with its program", () => {
+    const failed = run(ggscope, ["bench", "-r", "2", "--", engine, "run", "-m", "/nowhere.gguf", "-p", "x"]);
+    assert.equal(failed.status, 1);
+    assert.match(failed.stderr, /^ggscope: a run of the program failed with status 1: .*nowhere\.gguf.*\n$/);
+    for (const args of [[], ["-r", "1", "--", "true"], ["--fail-if", "ops != 0", "--", "true"]]) assert.equal(run(ggscope, ["bench", ...args]).status, 2);
+});

@@ -1,0 +1,295 @@
+// Long-running programs: recording that begins and ends while the program runs, moments that are marked, snapshots, and the live view.
+import { afterEach, test } from "node:test";
+import assert from "node:assert/strict";
+import { spawn, spawnSync } from "node:child_process";
+import { existsSync, readdirSync, readFileSync, statSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { build, engine, ggscope, model, output, run, scratch } from "../lib.mjs";
+import { fresh, jsonLines, rows } from "./traces.mjs";
+
+const pictures = join(build, "tests", "diffusion-host");
+const skip = existsSync(pictures) ? false : "built for the pinned engine only";
+const tiny = model("tiny", "--layers", "2");
+const control = (directory, ...words) => run(ggscope, ["control", directory, ...words]);
+const stats = (directory) => JSON.parse(output(ggscope, ["stats", "--json", directory]));
+const sleep = (ms) => new Promise((resolve) => setTimeout(resolve, ms));
+
+const running = new Set(); // a test that fails leaves none behind
+afterEach(() => running.forEach((child) => child.kill("SIGTERM")));
+
+// A program that computes a small graph every 2 ms, recorded. `until(text)` waits until so much is on its stdout.
+function start(options, command = [pictures, "run", "-n", "100000", "-s", "2000", "-t", "1"]) {
+    const directory = fresh();
+    const child = spawn(ggscope, ["record", "-q", "--no-faults", "-o", directory, ...options, "--", ...command], { stdio: ["ignore", "pipe", "pipe"] });
+    running.add(child);
+    child.on("exit", () => running.delete(child));
+    const said = { stdout: "", stderr: "" };
+    for (const name of ["stdout", "stderr"]) child[name].setEncoding("utf8").on("data", (text) => (said[name] += text));
+    const ended = new Promise((resolve) => child.on("exit", (status, signal) => resolve({ status, signal, ...said })));
+    const lines = () => said.stdout.split("\n").length - 1;
+    return {
+        directory, child, ended, said, lines,
+        // Until n more lines have come, which are steps of the program.
+        async steps(n) {
+            for (const to = lines() + n; lines() < to; await sleep(5)) assert.equal(child.exitCode, null, said.stderr);
+        },
+        async stop() {
+            child.kill("SIGTERM");
+            return ended;
+        },
+    };
+}
+// Did every graph run begin in a window?
+function inWindows(directory) {
+    const { runs, windows } = rows(directory, "runs", "windows");
+    const spans = windows.filter((w) => w.kind === 1);
+    for (const r of runs) assert.ok(spans.some((w) => r.begin_ns >= w.begin_ns && (w.end_ns < 0 || r.begin_ns <= w.end_ns)), `run ${r.run} at ${r.begin_ns}`);
+    return { runs, spans, marks: windows.filter((w) => w.kind === 2) };
+}
+
+test("paused, started, marked, stopped, started again: windows hold all runs, and the program notices nothing", { skip }, async () => {
+    const at = start(["--paused"]);
+    await at.steps(20);
+    assert.equal(statSync(join(at.directory, "control.sock")).mode & 0o777, 0o600);
+    assert.equal(control(at.directory, "status").stdout, "paused\n");
+    assert.equal(control(at.directory, "start").stdout, "recording\n");
+    await at.steps(10);
+    assert.equal(control(at.directory, "mark", "it was slow").stdout, "marked\n");
+    assert.match(control(at.directory, "start").stderr, /^ggscope: it is recording already\n$/);
+    assert.equal(control(at.directory, "stop").stdout, "paused\n");
+    const between = at.lines();
+    await at.steps(20);
+    assert.match(control(at.directory, "stop").stderr, /^ggscope: it is paused already\n$/);
+    assert.equal(control(at.directory, "toggle").stdout, "recording\n");
+    await at.steps(10);
+    assert.equal(control(at.directory, "stop").stdout, "paused\n");
+    await at.steps(5);
+    await at.stop();
+    assert.ok(between > 0 && !existsSync(join(at.directory, "control.sock")) && !existsSync(join(at.directory, "spool")));
+
+    const { runs, spans, marks } = inWindows(at.directory);
+    assert.deepEqual([spans.length, marks.map((m) => m.text)], [2, ["it was slow"]]);
+    const all = jsonLines(readFileSync(join(at.directory, "stdout.txt"), "utf8")).length;
+    assert.ok(runs.length >= 18 && runs.length <= all - 40, `${runs.length} of ${all}`);
+    assert.ok(runs.every((r) => r.unseen === 0 && r.lost === 0));
+    assert.deepEqual(rows(at.directory, "losses").losses, []);
+    const { windows, tokens } = stats(at.directory);
+    assert.equal(tokens, runs.length);
+    assert.ok(windows.recorded_ns > 0 && windows.recorded_ns < windows.whole_ns / 2 + windows.whole_ns / 3);
+    assert.match(output(ggscope, ["stats", at.directory]), /^windows +2 recorded: .* of .*; what was outside of them is not known$/m);
+    assert.doesNotMatch(output(ggscope, ["check", at.directory]), /^FAILED/m);
+    const chrome = JSON.parse(output(ggscope, ["export", "-q", "--format", "chrome", "-o", "-", at.directory])).traceEvents;
+    assert.deepEqual(chrome.filter((e) => e.cat === "window" && e.ph === "X").map((e) => e.name).sort(), ["it was slow", "recorded", "recorded"]);
+    assert.match(output(ggscope, ["export", "-q", "--format", "csv", "--table", "windows", "-o", "-", at.directory]), /^1,recorded,\d+,\d+,/m);
+});
+
+test("what a window records is what is recorded without one: the same graphs, places and bytes", { skip }, async () => {
+    const at = start(["--paused"]);
+    await at.steps(5);
+    control(at.directory, "start");
+    await at.steps(5);
+    await at.stop();
+    const whole = fresh();
+    output(ggscope, ["record", "-q", "--no-faults", "-o", whole, "--", pictures, "run", "-n", "3", "-t", "1"]);
+    const about = (directory) => {
+        const { tensors, runs } = rows(directory, "tensors", "runs");
+        return { run: [runs[0].nodes, runs[0].executed, runs[0].empty], tensors: tensors.map((t) => [t.name, t.source, t.buffer, t.buffer_offset, t.origin_file]) };
+    };
+    assert.deepEqual(about(at.directory), about(whole));
+});
+
+test("--steps: exactly so many; --for: so long; the program runs on and its exit status is its own", { skip }, async () => {
+    const directory = fresh();
+    const result = run(ggscope, ["record", "--no-faults", "-o", directory, "--steps", "7", "--", pictures, "run", "-n", "30", "-s", "1000", "-t", "1"]);
+    assert.equal(result.status, 0);
+    assert.match(result.stderr, /^ggscope: 7 steps are recorded, the program runs on$/m);
+    assert.equal(jsonLines(result.stdout).length, 30);
+    assert.equal(inWindows(directory).runs.length, 7);
+
+    const timed = fresh();
+    const other = run(ggscope, ["record", "--no-faults", "-o", timed, "--for", "150ms", "--", pictures, "run", "-n", "50", "-s", "10000", "-t", "1"]);
+    assert.match(other.stderr, /^ggscope: the time to record is over, the program runs on$/m);
+    const { runs, spans } = inWindows(timed);
+    assert.ok(runs.length > 0 && runs.length < 50);
+    assert.ok(spans[0].end_ns - spans[0].begin_ns >= 150e6);
+});
+
+test("llama.cpp: a window in the middle of a text is generated tokens, no prompt", () => {
+    const directory = fresh();
+    const child = spawn(ggscope, ["record", "-q", "--no-faults", "--paused", "-o", directory, "--", engine, "run", "-m", tiny, "-p", "Once", "-n", "4000", "--ctx", "8192", "-t", "1", "--ignore-eos"], { stdio: ["ignore", "pipe", "ignore"] });
+    running.add(child);
+    child.on("exit", () => running.delete(child));
+    let text = "", started = false;
+    return new Promise((resolve, reject) => {
+        child.stdout.setEncoding("utf8").on("data", (piece) => {
+            text += piece;
+            if (started || text.length < 200) return;
+            started = true;
+            try {
+                assert.equal(control(directory, "start").status, 0);
+                spawnSync("sleep", ["0.2"]);
+                assert.equal(control(directory, "stop").status, 0);
+                spawnSync("sleep", ["0.1"]);
+                assert.equal(control(directory, "start").status, 0);
+                spawnSync("sleep", ["0.2"]);
+                child.kill("SIGTERM");
+            } catch (error) { reject(error); }
+        });
+        child.on("exit", resolve);
+    }).then(() => {
+        const { prompt_tokens, generated_tokens, tokens, step_kind } = stats(directory);
+        assert.deepEqual([step_kind, prompt_tokens], ["token", 0]);
+        assert.ok(tokens > 10 && generated_tokens === tokens, `${generated_tokens} of ${tokens}`);
+    });
+});
+
+test("SIGUSR2 starts and stops a recording that began paused; others pass it on to the program", { skip }, async () => {
+    const at = start(["--paused"]);
+    await at.steps(5);
+    at.child.kill("SIGUSR2");
+    for (let i = 0; control(at.directory, "status").stdout !== "recording\n"; i++) assert.ok(i < 100) || (await sleep(10));
+    await at.steps(5);
+    at.child.kill("SIGUSR2");
+    for (let i = 0; control(at.directory, "status").stdout !== "paused\n"; i++) assert.ok(i < 100) || (await sleep(10));
+    await at.stop();
+    assert.equal(inWindows(at.directory).spans.length, 1);
+    const other = start([]);
+    await other.steps(2);
+    other.child.kill("SIGUSR2"); // ends it, as it would without us
+    assert.equal((await other.ended).status, 128 + 12);
+});
+
+test("a snapshot is an experiment of what is there so far; the recording goes on", { skip }, async () => {
+    const at = start(["--policy", "ring", "--max-size", "4M"]);
+    await at.steps(10);
+    const first = control(at.directory, "snapshot");
+    assert.equal(first.stdout, `${at.directory}-snapshot-1\n`, first.stderr);
+    await at.steps(10);
+    assert.equal(control(at.directory, "snapshot", "-o", `${at.directory}-other`).stdout, `${at.directory}-other\n`);
+    await at.stop();
+    const counts = [`${at.directory}-snapshot-1`, `${at.directory}-other`, at.directory].map((d) => rows(d, "runs").runs.length);
+    assert.ok(counts[0] >= 9 && counts[0] < counts[1] && counts[1] <= counts[2], counts.join(" "));
+    assert.doesNotMatch(output(ggscope, ["check", `${at.directory}-snapshot-1`]), /^FAILED/m);
+    assert.match(output(ggscope, ["stats", at.directory]), /snapshot .*-snapshot-1$/m);
+});
+
+test("ggscope record is killed in a window: what was recorded is there, with its windows, and nobody is reached any more", { skip }, async () => {
+    const at = start(["--paused"]);
+    await at.steps(5);
+    control(at.directory, "start");
+    await at.steps(5);
+    control(at.directory, "stop");
+    control(at.directory, "start");
+    await at.steps(5);
+    const [{ pid }] = [JSON.parse(`{"pid":${readFileSync(`/proc/${at.child.pid}/task/${at.child.pid}/children`, "utf8").trim().split(" ")[0]}}`)];
+    at.child.kill("SIGKILL");
+    await at.ended;
+    assert.match(control(at.directory, "status").stderr, /^ggscope: no ggscope record is at work in /);
+    process.kill(pid, "SIGKILL");
+    for (let i = 0; existsSync(`/proc/${pid}/stat`) && !/\) Z /.test(readFileSync(`/proc/${pid}/stat`, "utf8")); i++) assert.ok(i < 200) || (await sleep(10));
+    output(ggscope, ["seal", "-q", at.directory]);
+    const { spans, runs } = inWindows(at.directory);
+    assert.deepEqual([spans.length, spans[1].end_ns], [2, -1]);
+    assert.ok(runs.length >= 8);
+    assert.ok(!existsSync(join(at.directory, "control.sock")), "the socket is gone once it is sealed");
+});
+
+test("a recording that was never paused has no windows", { skip }, () => {
+    const directory = fresh();
+    output(ggscope, ["record", "-q", "--no-faults", "-o", directory, "--", pictures, "run", "-n", "2", "-t", "1"]);
+    assert.deepEqual(rows(directory, "windows").windows, []);
+    assert.equal(stats(directory).windows, null);
+    assert.deepEqual(readdirSync(directory).sort(), ["experiment.json", "stderr.txt", "stdout.txt", "trace.ggs"]);
+});
+
+test("a recording that stayed paused says so", { skip }, () => {
+    const directory = fresh();
+    const result = run(ggscope, ["record", "-q", "--no-faults", "--paused", "-o", directory, "--", pictures, "run", "-n", "2", "-t", "1"]);
+    assert.equal(result.status, 0);
+    assert.match(result.stderr, /^ggscope: no graph run was recorded: it was paused whenever one began$/m);
+    assert.deepEqual([rows(directory, "runs").runs.length, stats(directory).tokens], [0, 0]);
+});
+
+test("wrong input is one sentence", { skip }, async () => {
+    const at = start(["--paused"]);
+    await at.steps(2);
+    const bad = (args, status, pattern) => {
+        const result = run(ggscope, ["control", ...args]);
+        assert.deepEqual([result.status, result.stdout], [status, ""], args.join(" "));
+        assert.match(result.stderr, pattern);
+    };
+    bad([at.directory, "begin"], 2, /takes start, stop, toggle, status, mark or snapshot, not 'begin'/);
+    bad([at.directory, "mark"], 2, /missing argument: the text of the mark/);
+    bad([at.directory, "mark", "two\nlines"], 2, /one line/);
+    bad([at.directory, "start", "now"], 2, /too many arguments/);
+    bad([at.directory, "mark", "x".repeat(5000)], 1, /too long/);
+    bad([at.directory], 2, /missing argument/);
+    bad([fresh(), "start"], 1, /^ggscope: cannot open .*: No such file or directory\n$/);
+    bad([scratch(), "start"], 1, /^ggscope: no ggscope record is at work in /);
+    bad([scratch(), "snapshot"], 1, /^ggscope: nothing is being recorded into /);
+    // Who speaks another language is told so, and harms nobody.
+    const { connect } = await import("node:net");
+    const say = (text) => new Promise((resolve) => {
+        const socket = connect(join(at.directory, "control.sock"), () => socket.end(text));
+        let answer = "";
+        socket.setEncoding("utf8").on("data", (piece) => (answer += piece)).on("close", () => resolve(answer)).on("error", () => resolve(answer));
+    });
+    assert.match(await say("GET / HTTP/1.1\n"), /^error there is no command/);
+    assert.equal(await say("start\0x\n"), "error that was no line\n");
+    assert.equal(await say("x".repeat(10000)), "error that was no line\n");
+    assert.equal(control(at.directory, "status").stdout, "paused\n");
+    await at.stop();
+    for (const [option, value] of [["--for", "soon"], ["--for", "0s"], ["--steps", "0"], ["--steps", "-1"]]) {
+        const result = run(ggscope, ["record", option, value, "--", "true"]);
+        assert.deepEqual([result.status, result.stdout], [2, ""]);
+        assert.match(result.stderr, new RegExp(`${option} takes`));
+    }
+});
+
+// ---- top ----
+
+test("top: one look where there is no terminal; tokens, ops, waits, faults, bytes", async () => {
+    const directory = fresh();
+    const child = spawn(ggscope, ["record", "-q", "--no-faults", "-o", directory, "--", engine, "run", "-m", tiny, "-p", "Once", "-n", "4000", "--ctx", "8192", "-t", "1", "--ignore-eos"], { stdio: ["ignore", "pipe", "ignore"] });
+    running.add(child);
+    child.on("exit", () => running.delete(child));
+    await new Promise((resolve) => child.stdout.once("data", resolve));
+    const text = output(ggscope, ["top", "-d", "300ms", directory]);
+    child.kill("SIGTERM");
+    await new Promise((resolve) => child.on("exit", resolve));
+    assert.match(text, /recording +process \d+/);
+    assert.match(text, /^tokens +(?!0\.0\/s)[\d.]+\/s out, [\d.]+\/s in; /m);
+    assert.match(text, /^threads +[\d.]+ computing, /m);
+    assert.match(text, /^faults +\d+ minor\/s/m);
+    assert.match(text, /^disk +(read|not seen)/m);
+    assert.match(text, /^MUL_MAT +\d+ +\S+ \S+ +\S+ \S+ +[\d.]+ %/m);
+    assert.doesNotMatch(text, /\x1b/);
+    assert.match(run(ggscope, ["top", directory]).stderr, /^ggscope: nothing is being recorded into /);
+});
+
+test("top on a terminal: q and Ctrl-C leave it as it was; it follows the window's size and ends with the recording", { skip }, async () => {
+    const at = start([]);
+    await at.steps(3);
+    // `stty -g` before and after tells whether the terminal is as it was.
+    const session = (keys, rows = 24, columns = 80) => {
+        const command = `stty rows ${rows} cols ${columns}; stty -g > ${scratch("before")}; trap : INT; ${ggscope} top -d 100ms ${at.directory}; echo "status $?"; stty -g > ${scratch("after")}`;
+        writeFileSync(scratch("session"), command);
+        // Keys come when it is there.
+        const result = spawnSync("sh", ["-c", `(sleep 0.5; printf '${keys}'; sleep 0.3) | script -qec 'sh ${scratch("session")}' /dev/null`], { encoding: "utf8", timeout: 20_000 });
+        assert.equal(readFileSync(scratch("before"), "utf8"), readFileSync(scratch("after"), "utf8"));
+        return result.stdout;
+    };
+    const quit = session("q");
+    assert.match(quit, /\x1b\[\?1049h\x1b\[\?25l/);
+    assert.match(quit, /\x1b\[\?25h\x1b\[\?1049l(?![^]*\x1b)[^]*status 0/);
+    assert.match(session("\\003"), /\x1b\[\?25h\x1b\[\?1049l[^]*status 130/);
+    const narrow = session("q", 12, 30).split("\x1b[H").at(-1).split("\x1b[J")[0].split(/\r*\n/);
+    assert.ok(narrow.length <= 12 && narrow.every((line) => line.replace(/\x1b\[K/g, "").length <= 30), JSON.stringify(narrow));
+    setTimeout(() => at.child.kill("SIGTERM"), 300);
+    const last = spawn("script", ["-qec", `${ggscope} top -d 100ms ${at.directory}`, "/dev/null"], { stdio: ["pipe", "pipe", "ignore"] });
+    let text = "";
+    last.stdout.setEncoding("utf8").on("data", (piece) => (text += piece));
+    const status = await new Promise((resolve) => last.on("exit", resolve));
+    assert.equal(status, 0);
+    assert.match(text, /\x1b\[\?1049l[^]*the recording has ended/);
+});

@@ -1,0 +1,81 @@
+// Conditions on figures, and telling a change from noise.
+#include <math.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+// clang-format off
+#include <cmocka.h>
+// clang-format on
+
+#include "analyze/diff/figures.h"
+#include "analyze/diff/sample.h"
+
+static void conditions_are_read(void ** state) {
+    static const char * const good[] = {"tokens_per_s < -3 %", "bytes_read>+1%", " unseen != 0 ", "token_ns >= 1e6",
+                                        "ops<=-5.5 %"};
+    static const char * const bad[] = {"",         "tokens_per_s", "tokens_per_s <", "speed < 3", "ops << 3", "ops = 3",
+                                       "ops == 3", "ops < x",      "ops < 3 % more", "ops < nan", "ops <> 1"};
+    struct ggs_fail_if        list  = {.n = 0};
+    (void) state;
+    for (size_t i = 0; i < sizeof(good) / sizeof(good[0]); i++) assert_true(ggs_fail_if_add(&list, good[i]));
+    assert_int_equal(list.n, 5);
+    for (size_t i = 0; i < sizeof(bad) / sizeof(bad[0]); i++) assert_false(ggs_fail_if_add(&list, bad[i]));
+    assert_int_equal(list.n, 5);
+    while (ggs_fail_if_add(&list, "ops != 0")) continue;
+    assert_int_equal(list.n, GGS_FAIL_IF_MOST);
+}
+
+static bool fails(const char * text, double a, double b) {
+    struct ggs_fail_if   list = {.n = 0};
+    struct ggs_judgement judgement;
+    assert_true(ggs_fail_if_add(&list, text));
+    ggs_fail_if_judge(&list.conditions[0], a, b, &judgement);
+    return judgement.failed;
+}
+
+static void changes_are_judged(void ** state) {
+    (void) state;
+    assert_true(fails("tokens_per_s < -3 %", 100, 96.9));
+    assert_false(fails("tokens_per_s < -3 %", 100, 97.1));
+    assert_false(fails("tokens_per_s < -3 %", 100, 120));
+    assert_true(fails("bytes_read > 1 %", 1000, 1011));
+    assert_false(fails("bytes_read > 10", 1000, 1010));
+    assert_true(fails("bytes_read >= 10", 1000, 1010));
+    assert_false(fails("unseen != 0", 0, 0));
+    assert_true(fails("unseen > 5 %", 0, 1)); // from nothing to something is more than any percent
+    assert_false(fails("unseen > 5 %", 0, 0));
+    assert_true(fails("tokens_per_s < -3 %", NAN, 5)); // nobody can tell
+}
+
+static void noise_is_told_from_change(void ** state) {
+    enum { N = 12 };
+    double base[N], again[N], slower[N], same[N];
+    (void) state;
+    for (int i = 0; i < N; i++) {
+        double wobble = (i * 7 % 5) - 2; // -2..2
+        base[i]       = 100 + wobble;
+        again[i]      = 100 - wobble;
+        same[i]       = 100 + ((i * 3 % 5) - 2);
+        slower[i]     = 120 + wobble;
+    }
+    struct ggs_ratio control = ggs_sample_ratio(base, again, N), change = ggs_sample_ratio(base, slower, N),
+                     none = ggs_sample_ratio(base, same, N);
+    assert_true(ggs_ratio_differs(&change, &control));
+    assert_false(ggs_ratio_differs(&none, &control));
+    assert_true(change.low <= change.value && change.value <= change.high && change.low > 1.1);
+    struct ggs_ratio twice = ggs_sample_ratio(base, slower, N);
+    assert_true(twice.low == change.low && twice.high == change.high);
+    struct ggs_ratio exact = ggs_sample_ratio(base, base, N);
+    assert_true(exact.value == 1 && exact.low == 1 && exact.high == 1);
+    base[3] = NAN;
+    assert_true(isnan(ggs_sample_ratio(base, slower, N).value));
+    assert_true(isnan(ggs_sample_median(base, 0)));
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {cmocka_unit_test(conditions_are_read), cmocka_unit_test(changes_are_judged),
+                                       cmocka_unit_test(noise_is_told_from_change)};
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,10 @@
+import { expect, test } from "vitest";
+import { steps } from "./Chart";
+
+test("steps of an axis are round, those of bytes in their own unit", () => {
+    expect(steps(10)).toEqual([0, 5, 10]);
+    expect(steps(7)).toEqual([0, 2, 4, 6]);
+    expect(steps(0)).toEqual([0, 1]);
+    expect(steps(200 * 2 ** 20, 4, true)).toEqual([0, 50, 100, 150, 200].map((n) => n * 2 ** 20));
+    expect(steps(900, 4, true)).toEqual([0, 500]);
+});

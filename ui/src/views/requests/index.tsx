@@ -1,0 +1,125 @@
+// A part of the statistics: the requests of a server, as lanes of slots and as a table. A program that answered one prompt has none.
+import { useAsk } from "../../ask";
+import { count, plural, time } from "../../format";
+import { here, select, selection } from "../../state";
+import { Table, type TableColumn } from "../statistics/Table";
+import { Waiting } from "../statistics/Waiting";
+import { columnsOf, lanesOf, parts, type Request, type Requests } from "./lanes";
+import "./requests.css";
+
+const most = 400; // bars
+const maybe = (ns: number | null) => (ns === null ? "-" : time(ns));
+
+const columns: TableColumn<Request>[] = [
+    { key: "request", title: "request", value: (r) => r.request, numeric: true, ascending: true },
+    { key: "context", title: "context", value: (r) => r.context, numeric: true, ascending: true },
+    { key: "sequence", title: "slot", value: (r) => r.sequence, numeric: true, ascending: true, hint: "sequence of the context" },
+    { key: "kind", title: "kind", value: (r) => r.kind, ascending: true },
+    { key: "begin_ns", title: "begin", value: (r) => r.begin_ns, show: (r) => time(r.begin_ns), numeric: true, ascending: true },
+    { key: "duration_ns", title: "time", value: (r) => r.duration_ns, show: (r) => time(r.duration_ns), numeric: true },
+    { key: "prompt_tokens", title: "prompt", value: (r) => r.prompt_tokens, numeric: true, hint: "prompt tokens that were computed" },
+    { key: "cached_tokens", title: "cached", value: (r) => r.cached_tokens, numeric: true, hint: "tokens that were in the memory already" },
+    { key: "generated_tokens", title: "tokens", value: (r) => r.generated_tokens, numeric: true, hint: "generated" },
+    { key: "time_to_first_ns", title: "first", value: (r) => r.time_to_first_ns, show: (r) => maybe(r.time_to_first_ns), numeric: true, hint: "begin to first output" },
+    { key: "ns_per_token", title: "each", value: (r) => r.ns_per_token, show: (r) => maybe(r.ns_per_token), numeric: true, hint: "per token after the first" },
+    { key: "wait_ns", title: "waited", value: (r) => r.wait_ns, show: (r) => time(r.wait_ns), numeric: true, hint: "between the decodes that it took part in" },
+    { key: "steps", title: "steps", value: (r) => r.steps, numeric: true },
+    { key: "accepted_tokens", title: "accepted", value: (r) => r.accepted_tokens, numeric: true, hint: "drafted tokens that stayed" },
+    { key: "rejected_tokens", title: "rejected", value: (r) => r.rejected_tokens, numeric: true, hint: "drafted tokens that were taken back" },
+];
+
+const isChosen = (r: Request) => selection.value.time?.[0] === r.begin_ns && selection.value.time[1] === r.end_ns;
+const press = (r: Request) => select({ time: isChosen(r) ? null : [r.begin_ns, r.end_ns] });
+const said = (r: Request) =>
+    `request ${r.request}, ${r.kind}: prompt ${count(r.prompt_tokens)}, cached ${count(r.cached_tokens)}, ${plural(r.generated_tokens, "token")} in ${time(r.duration_ns)}` +
+    (r.time_to_first_ns === null ? "" : `, the first after ${time(r.time_to_first_ns)}`);
+
+export function RequestsPart() {
+    const answer = useAsk<Requests>(here("requests", { batches: 1 }), { keep: true });
+    const all = answer.data?.requests ?? [];
+    if (answer.data && all.filter((r) => r.kind !== "warmup" && r.kind !== "draft").length < 2) return null;
+    if (!answer.data) return <Waiting answer={answer} what="Looking for requests" />;
+    const several = new Set(all.map((r) => r.context)).size > 1;
+    return (
+        <>
+            <Lanes answer={answer.data} several={several} />
+            {answer.data.contexts.some((context) => !context.changes_seen) && (
+                <p class="quiet">Changes of sequences were not all seen: positions that go back tell of them.</p>
+            )}
+            <Table
+                caption="Requests"
+                file="requests"
+                rows={all}
+                columns={columns}
+                order={{ key: "request", descending: false }}
+                rowKey={(r) => String(r.request)}
+                press={press}
+                pressHint="select its time in every view"
+                isSelected={isChosen}
+                most={40}
+            />
+        </>
+    );
+}
+
+function Lanes({ answer, several }: { answer: Requests; several: boolean }) {
+    const { lanes, begin, end, left } = lanesOf(answer.requests, most);
+    const composed = columnsOf(answer, begin, end);
+    const percent = (share: number) => `${(share * 100).toFixed(3)}%`;
+    return (
+        <section class="table-part">
+            <div class="table-head">
+                <h3>Slots over time</h3>
+                <span class="quiet">
+                    {time(begin)} to {time(end)}; the paler part of a bar ends with the first output
+                    {left > 0 ? `; ${plural(left, "later request")} left out` : ""}
+                </span>
+            </div>
+            <div class="slots">
+                {lanes.map((lane) => (
+                    <div class="slot" key={`${lane.context} ${lane.sequence}`}>
+                        <span class="slot-name">{several ? `${lane.sequence} of context ${lane.context}` : `slot ${lane.sequence}`}</span>
+                        <div class="slot-lane">
+                            {lane.bars.map(({ request, left: from, width, first }) => (
+                                <button
+                                    type="button"
+                                    key={request.request}
+                                    class={`slot-bar ${request.kind}${isChosen(request) ? " selected" : ""}`}
+                                    style={{ left: percent(from), width: percent(width) }}
+                                    title={said(request)}
+                                    aria-label={said(request)}
+                                    aria-pressed={isChosen(request)}
+                                    onClick={() => press(request)}
+                                >
+                                    {first !== null && <span class="slot-first" style={{ width: percent(first) }} />}
+                                </button>
+                            ))}
+                        </div>
+                    </div>
+                ))}
+                <div class="slot">
+                    <span class="slot-name" title="tokens in each decode: of prompts, generated, checked drafts">
+                        batches, up to {count(Math.round(composed.most))}
+                    </span>
+                    <div class="slot-lane batches" role="img" aria-label={`What batches were made of: up to ${count(Math.round(composed.most))} tokens in a decode`}>
+                        {composed.columns.map(({ batch, left: from, width, heights }) => (
+                            <span
+                                key={`${batch.context} ${batch.begin_ns}`}
+                                class="batch"
+                                style={{ left: percent(from), width: percent(width) }}
+                                title={`prompt ${count(batch.prompt_tokens)}, generated ${count(batch.generate_tokens)}, checked ${count(batch.verify_tokens)} tokens in ${plural(batch.decodes, "decode")}`}
+                            >
+                                {parts.map((part, i) => (
+                                    <span key={part} class={`batch-part ${part}`} style={{ height: percent(heights[i]!) }} />
+                                ))}
+                            </span>
+                        ))}
+                    </div>
+                </div>
+                <p class="quiet batch-legend">
+                    <span class="batch-part prompt_tokens" /> prompt <span class="batch-part generate_tokens" /> generated <span class="batch-part verify_tokens" /> drafts that are checked
+                </p>
+            </div>
+        </section>
+    );
+}

@@ -1,0 +1,154 @@
+// What would less memory cost? Bytes from the disk per token over the memory there is, by policy; and what to keep.
+import { useMemo } from "preact/hooks";
+import { useAsk } from "../../ask";
+import { bytes, count, plural, share } from "../../format";
+import { Chart, type Series, steps } from "../../shell/Chart";
+import { Picture } from "../../shell/Picture";
+import { asNumber, kept, select, selection } from "../../state";
+import { Table } from "../statistics/Table";
+import { Waiting } from "../statistics/Waiting";
+import type { Paging } from "./answers";
+import { pagingPath, pinned } from "./paging";
+
+const chosen = kept<number | null>("budget", null, asNumber);
+
+const policies = [
+    ["linux", "Linux's page cache", "#d55e00"],
+    ["lru", "least recently used", "#0072b2"],
+    ["pin-hot", "the best weights pinned", "#009e73"],
+    ["opt", "optimum", "#999999"],
+] as const;
+
+// At most so many points of the curve: it has one for every thousandth of the misses.
+function thinned<T>(list: readonly T[], most: number): T[] {
+    const step = Math.max(1, Math.ceil(list.length / most));
+    return list.filter((_, i) => i % step === 0 || i === list.length - 1);
+}
+
+export function LessMemory() {
+    const answer = useAsk<Paging>(pagingPath(), { keep: true });
+    const data = answer.data;
+    const series = useMemo<Series[]>(() => {
+        if (!data) return [];
+        return policies
+            .filter(([key]) => data.budgets.some((one) => one.policies[key]))
+            .map(([key, name, colour]) => ({
+                name,
+                colour,
+                kind: key === "linux" ? ("point" as const) : ("line" as const),
+                text: bytes,
+                points:
+                    key === "lru"
+                        ? thinned(data.lru_curve.filter((p) => p.memory_bytes <= Math.max(data.touched_bytes, ...data.budgets.map((one) => one.memory_bytes)) * 1.03), 300).map((p) => ({ x: p.memory_bytes, y: p.bytes_per_token }))
+                        : data.budgets.map((one) => {
+                              const cost = one.policies[key]!;
+                              const range = cost.least_bytes_per_token === undefined ? {} : { low: cost.least_bytes_per_token, high: cost.most_bytes_per_token! };
+                              return { x: one.memory_bytes, y: cost.bytes_per_token, ...range };
+                          }),
+            }));
+    }, [data]);
+    if (!data) return <Waiting answer={answer} what="Replaying the reads with less memory" />;
+    if (data.budgets.length === 0) return <p class="empty">No op reads bytes of a model file here: there is nothing to page.</p>;
+    const sizes = data.budgets.map((one) => one.memory_bytes);
+    const at = Math.max(0, chosen.value === null ? Math.floor(sizes.length / 2) : sizes.indexOf(chosen.value));
+    const budget = data.budgets[at]!;
+    const most = Math.max(data.touched_bytes, ...sizes) * 1.03;
+    const take = (i: number) => {
+        chosen.value = sizes[i]!;
+        if (pinned.value !== null) pinned.value = sizes[i]!;
+    };
+    const nearest = (x: number) => sizes.reduce((best, size, i) => (Math.abs(size - x) < Math.abs(sizes[best]! - x) ? i : best), 0);
+    const pins = budget.pins;
+    const largest = Math.max(1, ...(pins?.weights.map((weight) => weight.bytes) ?? []));
+    return (
+        <>
+            <Picture
+                title="What would less memory cost?"
+                file="less-memory"
+                command={`ggscope paging --readahead ${data.readahead_bytes / 1024}K`}
+                computed={`The reads of ${selection.value.tokens ? "the selected tokens" : "the recording"}, in pages of ${bytes(data.page_bytes)}, served by caches of every size. Linux is simulated with ${bytes(data.readahead_bytes)} of readahead, its bar is the range over small differences; the optimum is Belady's. Copied weights (${bytes(data.copied_bytes)}) count at their origin.`}
+                csv={() => ({
+                    columns: ["memory_bytes", ...policies.flatMap(([key]) => [`${key}_bytes_per_token`]), "linux_least", "linux_most"],
+                    rows: data.budgets.map((one) => [one.memory_bytes, ...policies.map(([key]) => one.policies[key]?.bytes_per_token), one.policies["linux"]?.least_bytes_per_token, one.policies["linux"]?.most_bytes_per_token]),
+                })}
+            >
+                <Chart
+                    label="Bytes from the disk per token over memory"
+                    height={260}
+                    series={series}
+                    x={{ from: 0, to: most, ticks: steps(most, 6, true), text: bytes, name: "memory for weights" }}
+                    at={budget.memory_bytes}
+                    onPick={(x) => take(nearest(x))}
+                />
+            </Picture>
+            <div class="budget">
+                <label>
+                    with <b>{bytes(budget.memory_bytes)}</b>{" "}
+                    <input type="range" min={0} max={sizes.length - 1} step={1} value={at} aria-label="Memory for weights" aria-valuetext={bytes(budget.memory_bytes)} onInput={(event) => take(Number(event.currentTarget.value))} />
+                </label>
+                <span class="quiet">
+                    ({share(budget.memory_bytes, data.touched_bytes)} of the {bytes(data.touched_bytes)} that ops read; {bytes(data.demand_bytes_per_token)} per token are read in all)
+                </span>
+            </div>
+            <dl class="tiles">
+                {policies
+                    .filter(([key]) => budget.policies[key])
+                    .map(([key, name, colour]) => {
+                        const cost = budget.policies[key]!;
+                        return (
+                            <div class="tile" data-tile={`paging-${key}`}>
+                                <dt>
+                                    <i class="swatch" style={{ "--swatch": colour }} />
+                                    {name}
+                                </dt>
+                                <dd class="tile-value">{bytes(cost.bytes_per_token)}</dd>
+                                <dd class="quiet">
+                                    per token from the disk
+                                    {cost.least_bytes_per_token !== undefined ? `, ${bytes(cost.least_bytes_per_token)} to ${bytes(cost.most_bytes_per_token!)}` : ""}
+                                </dd>
+                            </div>
+                        );
+                    })}
+            </dl>
+            {pins && (
+                <Table
+                    key={budget.memory_bytes}
+                    caption={`What to keep in ${bytes(budget.memory_bytes)}: ${plural(pins.weights.length, "part")}, ${bytes(pins.bytes)}`}
+                    file="pins"
+                    rows={pins.weights}
+                    order={{ key: "bytes", descending: true }}
+                    columns={[
+                        { key: "name", title: "tensor", value: (row) => row.name },
+                        { key: "expert", title: "expert", value: (row) => row.expert, show: (row) => row.expert ?? "", numeric: true },
+                        { key: "bytes", title: "bytes", value: (row) => row.bytes, show: (row) => bytes(row.bytes), numeric: true, bar: (row) => row.bytes / largest },
+                        { key: "file_offset", title: "offset", value: (row) => row.file_offset, show: (row) => count(row.file_offset), numeric: true },
+                        { key: "file", title: "file", value: (row) => row.file, numeric: true },
+                        { key: "path", title: "path", value: (row) => row.path },
+                    ]}
+                    rowKey={(row) => `${row.name} ${row.expert}`}
+                    press={(row) => select({ tensor: row.name, expert: row.expert })}
+                    isSelected={(row) => row.name === selection.value.tensor && row.expert === selection.value.expert}
+                    most={12}
+                >
+                    <label>
+                        <input type="checkbox" checked={pinned.value !== null} onChange={(event) => (pinned.value = event.currentTarget.checked ? budget.memory_bytes : null)} /> light them up in the memory view
+                    </label>
+                </Table>
+            )}
+            <details class="computed">
+                <summary>Lines to paste</summary>
+                <p>Tensors to place with --override-tensor and byte ranges to lock, for this much memory:</p>
+                <pre>ggscope paging --suggest --memory {budget.memory_bytes} --readahead {data.readahead_bytes / 1024}K DIR</pre>
+                {pins && (
+                    <pre>
+                        {pins.weights
+                            .slice(0, 40)
+                            .map((weight) => `${weight.path} ${weight.file_offset} ${weight.bytes}  # ${weight.name}${weight.expert === null ? "" : ` expert ${weight.expert}`}`)
+                            .join("\n")}
+                        {pins.weights.length > 40 ? `\n# and ${pins.weights.length - 40} more: see the CSV` : ""}
+                    </pre>
+                )}
+            </details>
+        </>
+    );
+}

@@ -1,0 +1,254 @@
+// How long threads stood still for the disk, for what, and what the disk was asked for.
+import { useAsk } from "../../ask";
+import { bytes, count, plural, share, time } from "../../format";
+import { Chart, type Series } from "../../shell/Chart";
+import { Picture } from "../../shell/Picture";
+import { asText, here, kept, select, selection, summary, tokensParameter } from "../../state";
+import { Table } from "../statistics/Table";
+import { Waiting } from "../statistics/Waiting";
+import type { FaultSum, Machine, StorageStats } from "./answers";
+
+const kinds = ["tensor", "op", "layer", "phase", "token"] as const;
+type Kind = (typeof kinds)[number];
+const shown = kept<Kind>("stalls", "tensor", asText(kinds));
+
+type StallRow = FaultSum & { name: string };
+
+function rowsOf(faults: NonNullable<Machine["faults"]>, kind: Kind): StallRow[] {
+    const named = <T extends FaultSum>(rows: T[], name: (row: T) => string | number | null) => rows.map((row) => ({ ...row, name: String(name(row) ?? "none") }));
+    switch (kind) {
+        case "tensor":
+            return named(faults.by_weight, (row) => row.name);
+        case "op":
+            return named(faults.by_op, (row) => row.op);
+        case "layer":
+            return named(faults.by_layer, (row) => row.layer);
+        case "phase":
+            return named(faults.by_phase, (row) => row.phase).filter((row) => row.minor + row.major + row.open > 0);
+        case "token":
+            return named(faults.by_token, (row) => row.token);
+    }
+}
+
+function pressRow(kind: Kind, row: StallRow): void {
+    if (kind === "tensor" && row.name !== "none") select({ tensor: selection.value.tensor === row.name ? null : row.name, expert: null });
+    else if (kind === "op" && row.name !== "none") select({ opType: selection.value.opType === row.name ? null : row.name });
+    else if (kind === "layer" && row.name !== "none") select({ layer: selection.value.layer === Number(row.name) ? null : Number(row.name) });
+    else if (kind === "token" && row.name !== "none") select({ tokens: [Number(row.name), Number(row.name)] });
+}
+
+function isChosen(kind: Kind, row: StallRow): boolean {
+    const { tensor, opType, layer, tokens } = selection.value;
+    return (kind === "tensor" && row.name === tensor) || (kind === "op" && row.name === opType) || (kind === "layer" && Number(row.name) === layer) || (kind === "token" && tokens !== null && Number(row.name) >= tokens[0] && Number(row.name) <= tokens[1]);
+}
+
+function Tiles({ stats }: { stats: StorageStats }) {
+    const { machine } = stats;
+    const busy = stats.by_op.reduce((sum, row) => sum + row.busy_ns, 0);
+    const { faults, block_requests: requests, memory, load, cold } = machine;
+    const tiles: [string, string, string, string][] = [];
+    if (faults) tiles.push(["stalled", "stalled by page faults", time(faults.in_ops.stalled_ns), `${share(faults.in_ops.stalled_ns, busy)} of ${time(busy)} computing, over all threads`]);
+    if (faults) tiles.push(["faults", "page faults", count(faults.minor + faults.major), `${count(faults.major)} major, ${count(faults.model.minor + faults.model.major)} in model files${faults.lost ? `, ${count(faults.lost)} lost` : ""}`]);
+    if (requests) tiles.push(["read", "read from the disk", bytes(requests.model.bytes), `${plural(requests.model.count, "request")}, ${share(requests.bytes_sequential, requests.model.bytes)} sequential`]);
+    if (requests) tiles.push(["size", "request size, median", bytes(requests.bytes.median), `half are ${bytes(requests.bytes.quarter)} to ${bytes(requests.bytes.three_quarters)}`]);
+    if (requests) tiles.push(["latency", "latency, median", time(requests.duration_ns.median), `half are ${time(requests.duration_ns.quarter)} to ${time(requests.duration_ns.three_quarters)}`]);
+    if (memory) tiles.push(["limit", "memory limit", bytes(memory.limit), `hit ${plural(memory.limit_hits, "time")}, peak ${bytes(memory.peak)}${memory.oom_kills ? `, ${plural(memory.oom_kills, "kill")}` : ""}`]);
+    if (load) tiles.push(["load", "loading", time(load.wall_ns), `${bytes(load.bytes)} of files, ${time(load.duration_ns)} in ${load.by_kind.map((kind) => `${kind.kind} (${bytes(kind.bytes)})`).join(", ")}`]);
+    if (cold) tiles.push(["cold", "cold start", bytes(cold.bytes), cold.resident_after === null ? "dropped from the page cache" : `${bytes(cold.resident_after)} left in the page cache`]);
+    return (
+        <dl class="tiles">
+            {tiles.map(([key, name, value, note]) => (
+                <div class="tile" data-tile={`storage-${key}`}>
+                    <dt>{name}</dt>
+                    <dd class="tile-value">{value}</dd>
+                    <dd class="quiet">{note}</dd>
+                </div>
+            ))}
+        </dl>
+    );
+}
+
+// Per token: what ops addressed, what the disk was asked for, how long threads stood still.
+function Tokens({ stats }: { stats: StorageStats }) {
+    const { faults, block_requests: requests } = stats.machine;
+    const of = new Map(stats.by_token.map((row) => [row.token, row]));
+    const read = new Map(requests?.by_token.map((row) => [row.token, row.bytes]));
+    const stalled = new Map(faults?.by_token.map((row) => [row.token, row.stalled_ns]));
+    const tokens = [...of.keys()].filter((token): token is number => token !== null).sort((a, b) => a - b);
+    const points = (value: (token: number) => number) => tokens.map((token) => ({ x: token, y: value(token) }));
+    const series: Series[] = [
+        { name: "addressed in mapped files", colour: "var(--weights)", kind: "bar", points: points((token) => of.get(token)?.bytes_disk ?? 0), text: bytes },
+        ...(requests ? [{ name: "read from the disk", colour: "#cc79a7", kind: "bar" as const, points: points((token) => read.get(token) ?? 0), text: bytes }] : []),
+        ...(faults ? [{ name: "threads stalled", colour: "var(--stall)", kind: "line" as const, points: points((token) => stalled.get(token) ?? 0), text: time, scale: "right" as const }] : []),
+    ];
+    const [first, last] = [tokens[0] ?? 0, tokens[tokens.length - 1] ?? 0];
+    const ticks = tokens.filter((_, i) => i % Math.ceil(tokens.length / 16) === 0);
+    return (
+        <Picture
+            title="Bytes and stalls per token"
+            file="storage-by-token"
+            command="ggscope stats --by token --json"
+            computed="Bytes that ops read from mapped files, bytes of block requests of the model's files that were issued while the token was computed, and the stalls of its page faults, summed over threads."
+            csv={() => ({ columns: ["token", "bytes_disk", "bytes_requested", "stalled_ns"], rows: tokens.map((token) => [token, of.get(token)?.bytes_disk, requests ? (read.get(token) ?? 0) : null, faults ? (stalled.get(token) ?? 0) : null]) })}
+        >
+            <Chart
+                label={`Bytes and stalls of ${plural(tokens.length, "token")}`}
+                series={series}
+                x={{ from: first - 0.6, to: last + 0.6, ticks, text: String, name: "token" }}
+                at={selection.value.tokens && selection.value.tokens[0] === selection.value.tokens[1] ? selection.value.tokens[0] : null}
+                onPick={(token) => select({ tokens: [token, token] })}
+            />
+        </Picture>
+    );
+}
+
+function Residency({ machine }: { machine: Machine }) {
+    const residency = machine.residency;
+    if (!residency || residency.by_token.length === 0) return null;
+    const tokens = residency.by_token.filter((row): row is typeof row & { token: number } => row.token !== null);
+    const points = (value: (row: (typeof tokens)[number]) => number) => tokens.map((row) => ({ x: row.token, y: value(row) }));
+    return (
+        <Picture
+            title="In memory after each token"
+            file="residency"
+            command="ggscope stats --json"
+            computed={`Pages of the model's files (${bytes(residency.bytes)}) that were in memory when the token's last graph ended, by ${residency.method ?? "the kernel"}; untouched: in pages that no op of the recording reads.`}
+            csv={() => ({ columns: ["token", "bytes", "bytes_untouched"], rows: tokens.map((row) => [row.token, row.bytes, row.bytes_untouched]) })}
+        >
+            <Chart
+                label="Bytes of the model in memory, per token"
+                height={160}
+                series={[
+                    { name: "in memory", colour: "var(--kv)", kind: "line", points: points((row) => row.bytes), text: bytes },
+                    { name: "of these, never read by an op", colour: "var(--wait)", kind: "line", points: points((row) => row.bytes_untouched), text: bytes },
+                ]}
+                x={{ from: (tokens[0]?.token ?? 0) - 0.6, to: (tokens[tokens.length - 1]?.token ?? 0) + 0.6, ticks: tokens.map((row) => row.token).filter((_, i) => i % Math.ceil(tokens.length / 16) === 0), text: String, name: "token" }}
+            />
+        </Picture>
+    );
+}
+
+interface Fault {
+    begin_ns: number;
+    duration_ns: number;
+    kind: string;
+    token: number | null;
+    phase: string;
+    run: number | null;
+    node: number | null;
+    op: string | null;
+    name: string | null;
+    layer: number | null;
+    file: number | null;
+    file_offset: number | null;
+    weight: string | null;
+}
+
+const listed = 200;
+
+function Longest() {
+    const answer = useAsk<{ faults: Fault[] }>(here("faults", { tokens: tokensParameter(), count: listed }), { keep: true });
+    if (!answer.data) return <Waiting answer={answer} what="Looking for the longest stalls" />;
+    const { faults } = answer.data;
+    const longest = Math.max(1, ...faults.map((fault) => fault.duration_ns));
+    return (
+        <Table
+            caption="The longest stalls"
+            file="longest-stalls"
+            rows={faults}
+            order={{ key: "duration_ns", descending: true }}
+            columns={[
+                { key: "op", title: "op", value: (row) => row.op ?? row.phase },
+                { key: "duration_ns", title: "stalled", value: (row) => row.duration_ns, show: (row) => time(row.duration_ns), numeric: true, bar: (row) => row.duration_ns / longest },
+                { key: "token", title: "token", value: (row) => row.token, show: (row) => row.token ?? "none", numeric: true },
+                { key: "weight", title: "tensor", value: (row) => row.weight ?? (row.file === null ? "memory" : "") },
+                { key: "file_offset", title: "offset", value: (row) => row.file_offset, show: (row) => (row.file_offset === null ? "" : count(row.file_offset)), numeric: true },
+                { key: "kind", title: "fault", value: (row) => row.kind },
+                { key: "begin_ns", title: "at", value: (row) => row.begin_ns, show: (row) => time(row.begin_ns), numeric: true },
+            ]}
+            rowKey={(row) => `${row.begin_ns} ${row.duration_ns} ${row.file_offset}`}
+            press={(row) =>
+                select({
+                    op: row.run !== null && row.node !== null && row.op !== null ? { run: row.run, node: row.node } : null,
+                    region: row.file !== null && row.file_offset !== null ? { file: row.file, begin: Math.floor(row.file_offset / 4096) * 4096, end: (Math.floor(row.file_offset / 4096) + 1) * 4096 } : null,
+                })
+            }
+            pressHint="Select the op and the page"
+            most={12}
+        >
+            <span class="quiet">of page faults; at most {listed} are listed, ggscope log --faults has all</span>
+        </Table>
+    );
+}
+
+export function Stalls() {
+    const answer = useAsk<StorageStats>(here("stats", { by: "token", tokens: tokensParameter() }), { keep: true });
+    if (!answer.data) return <Waiting answer={answer} what="Adding up stalls and requests" />;
+    const { machine } = answer.data;
+    const { faults, block_requests: requests } = machine;
+    const kind = shown.value;
+    const rows = faults ? rowsOf(faults, kind) : [];
+    const longest = Math.max(1, ...rows.map((row) => row.stalled_ns));
+    return (
+        <>
+            <p class="quiet">
+                {selection.value.tokens ? "The selected tokens" : "All of the recording"}.{" "}
+                {!faults && "Page faults were not recorded: that needs perf events (ggscope doctor says more). "}
+                {!requests && "Disk requests were not recorded: record with --io. "}
+                {!machine.residency && "What was in memory was not recorded: record with --residency."}
+            </p>
+            <Tiles stats={answer.data} />
+            <Tokens stats={answer.data} />
+            {faults && (
+                <Table
+                    key={kind}
+                    caption={`Stalls by ${kind}`}
+                    file={`stalls-by-${kind}`}
+                    rows={rows}
+                    order={kind === "layer" || kind === "token" ? { key: kind, descending: false } : { key: "stalled_ns", descending: true }}
+                    columns={[
+                        { key: kind, title: kind, value: (row) => (kind === "layer" || kind === "token" ? (row.name === "none" ? -1 : Number(row.name)) : row.name), show: (row) => row.name, ascending: true },
+                        { key: "stalled_ns", title: "stalled", value: (row) => row.stalled_ns, show: (row) => time(row.stalled_ns), numeric: true, bar: (row) => row.stalled_ns / longest, hint: "summed over threads" },
+                        { key: "share", title: "share", value: (row) => row.stalled_ns / Math.max(1, faults.stalled_ns), show: (row) => share(row.stalled_ns, faults.stalled_ns), numeric: true },
+                        { key: "minor", title: "minor", value: (row) => row.minor, show: (row) => count(row.minor), numeric: true },
+                        { key: "major", title: "major", value: (row) => row.major, show: (row) => count(row.major), numeric: true },
+                    ]}
+                    rowKey={(row) => row.name}
+                    {...(kind === "phase" ? {} : { press: (row: StallRow) => pressRow(kind, row), isSelected: (row: StallRow) => isChosen(kind, row), pressHint: "Select it everywhere" })}
+                    most={15}
+                >
+                    <label>
+                        by{" "}
+                        <select value={kind} aria-label="Stalls by" onChange={(event) => (shown.value = event.currentTarget.value as Kind)}>
+                            {kinds.map((name) => (
+                                <option>{name}</option>
+                            ))}
+                        </select>
+                    </label>
+                </Table>
+            )}
+            {faults && <Longest />}
+            <div class="columns-2">
+                <Residency machine={machine} />
+                {requests && requests.by_weight.length > 0 && (
+                    <Table
+                        caption="Read from the disk, by tensor"
+                        file="requests-by-tensor"
+                        rows={requests.by_weight}
+                        order={{ key: "bytes", descending: true }}
+                        columns={[
+                            { key: "name", title: "tensor", value: (row) => row.name ?? "none" },
+                            { key: "bytes", title: "bytes", value: (row) => row.bytes, show: (row) => bytes(row.bytes), numeric: true, bar: (row) => row.bytes / Math.max(1, ...requests.by_weight.map((one) => one.bytes)) },
+                            { key: "count", title: "requests", value: (row) => row.count, show: (row) => count(row.count), numeric: true },
+                        ]}
+                        rowKey={(row) => row.name ?? "none"}
+                        press={(row) => select({ tensor: row.name, expert: null })}
+                        isSelected={(row) => row.name !== null && row.name === selection.value.tensor}
+                        most={15}
+                    />
+                )}
+            </div>
+            {summary.value?.times_distorted && <p class="quiet">Recorded with page truth: times are distorted.</p>}
+        </>
+    );
+}
