@@ -223,12 +223,20 @@ static int take_newest(struct ggs_input * input, struct ggs_error * error) {
     return 0;
 }
 
+// Where a sentence names the path: a word by itself, with a quote, a colon, more of a path or nothing behind it.
+static const char * find_path(const char * text, const char * path) {
+    for (const char * at = text; (at = strstr(at, path)) != NULL; at++) {
+        bool begins = at == text || at[-1] == ' ' || at[-1] == '\'';
+        if (begins && strchr("':/", at[strlen(path)]) != NULL) return at; // the end of the text is found, too
+    }
+    return NULL;
+}
+
 void ggs_verb_resolve(struct ggs_error * error, const char * path) {
     char here[PATH_MAX];
     if (path == NULL || path[0] == '/' || path[0] == '\0' || strcmp(path, "-") == 0) return;
-    const char *at = strstr(error->text, path), *rest = path;
-    if (at == NULL || (at > error->text && at[-1] != ' ' && at[-1] != '\'')) return;
-    if (getcwd(here, sizeof(here)) == NULL) return;
+    const char *at = find_path(error->text, path), *rest = path;
+    if (at == NULL || getcwd(here, sizeof(here)) == NULL) return;
     while (rest[0] == '.' && rest[1] == '/') rest += 2;
     struct ggs_text text = {0};
     ggs_text_printf(&text, "%.*s%s/%s%s", (int) (at - error->text), error->text, strcmp(here, "/") == 0 ? "" : here,

@@ -110,6 +110,9 @@ test("paths in errors are shown from the root on", () => {
         assert.equal(result.status, 1, args.join(" "));
         assert.ok(result.stderr.includes(join(here, path)), `${args.join(" ")}: ${result.stderr}`);
     }
+    // A name that is part of other words of the sentence.
+    mkdirSync(join(here, "a"));
+    assert.equal(run(ggscope, ["control", "a", "start"], { cwd: here }).stderr, `ggscope: no ggscope record is at work in ${join(here, "a")}\n`);
 });
 
 // ---- on a terminal ----

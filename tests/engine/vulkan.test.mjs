@@ -77,6 +77,9 @@ for (const name of Object.keys(cases)) {
         assert.ok(vulkan.wall_ns > 0 && vulkan.ops > 100 && vulkan.bytes_read > 0);
         assert.ok(by_device.every((g) => g.backend === null), "nothing is seen as a whole only");
         assert.equal(sum(by_device, "ops"), sum(by_op, "ops"));
+        const { by_thread } = stats(name, "--by", "thread");
+        const queue = by_thread.find((g) => g.backend === "Vulkan0");
+        assert.ok(queue.thread === null && queue.ops === vulkan.ops, "a queue is no thread");
     });
 
     maybe(`${name}: check finds nothing wrong`, () => {

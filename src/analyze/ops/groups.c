@@ -102,13 +102,24 @@ static void add_bytes(struct ggs_group * group, const struct ggs_access_bytes * 
     group->disk += bytes->disk;
 }
 
-static bool add_threads(struct ggs_groups * groups, const struct ggs_op_seen * op) {
+static bool is_device(const struct ggs_walk * walk) {
+    uint64_t device = walk->run.device;
+    return device != 0 && device <= walk->trace->n_devices && walk->trace->devices[device - 1].type != GGS_DEVICE_CPU;
+}
+
+// A device has queues, which are no threads: all of it is one group, under its name.
+static bool add_threads(struct ggs_groups * groups, const struct ggs_walk * walk) {
+    const struct ggs_op_seen * op      = &walk->op;
+    bool                       devices = is_device(walk);
     for (uint64_t i = 0; i < op->n_op_runs; i++) {
         const struct ggs_op_run * row = &op->op_runs[i];
         char                      name[32];
         snprintf(name, sizeof(name), "%llu", (unsigned long long) row->thread);
-        struct ggs_group * group = group_of(groups, name, (int64_t) row->thread);
+        struct ggs_group * group =
+            devices ? group_of(groups, ggs_trace_device_name(walk->trace, walk->run.device), INT64_MAX)
+                    : group_of(groups, name, (int64_t) row->thread);
         if (group == NULL) return false;
+        group->opaque |= devices;
         group->ops++;
         group->op_runs++;
         group->wall_ns += row->duration_ns;
@@ -170,7 +181,7 @@ static int add_op(struct pass * pass, struct ggs_error * error) {
     for (unsigned i = 0; status == 0 && i < pass->n; i++) {
         enum ggs_by by = pass->by[i];
         if (by == GGS_BY_THREAD) {
-            if (!add_threads(&pass->groups[i], op)) status = ggs_fail_memory(error);
+            if (!add_threads(&pass->groups[i], pass->walk)) status = ggs_fail_memory(error);
             continue;
         }
         bool               whole = op->opaque && by != GGS_BY_TENSOR && by != GGS_BY_TOKEN && by != GGS_BY_CONTEXT;
@@ -213,7 +224,8 @@ static int by_wall(const void * a, const void * b) {
 
 static int by_order(const void * a, const void * b) {
     const struct ggs_group *x = a, *y = b;
-    return x->order < y->order ? -1 : x->order > y->order;
+    if (x->order != y->order) return x->order < y->order ? -1 : 1;
+    return strcmp(x->name, y->name); // devices, after the numbers
 }
 
 static int walk_ops(struct pass * pass, struct ggs_trace * trace, const struct ggs_totals_range * range,

@@ -39,7 +39,7 @@ struct ggs_groups {
 };
 
 // By tensor an op counts for the weight that it reads, or for its result if it reads none. By thread the time of an op is
-// that of the thread. The time of a backend without op times is a group of its own, except by token;
+// that of the thread; a device's queues are no threads, and all its time is one group. The time of a backend without op times is a group of its own, except by token;
 // its bytes are with it, except by tensor and by token, which are known.
 int ggs_groups_compute(struct ggs_groups * groups, struct ggs_trace * trace, enum ggs_by by,
                        const struct ggs_totals_range * range, struct ggs_error * error);
