@@ -168,7 +168,7 @@ void ggs_summary_busy(const struct ggs_conditions * conditions, const struct ggs
     }
     bool others = conditions->others_cpu_share >= BUSY_SHARE, waits = wait > 0 && wait / 19 >= busy;
     if (others)
-        fprintf(out, "busy      other programs used %.0f %% of this machine's CPUs meanwhile: times say little\n",
+        fprintf(out, "busy      other programs used %.0f %% of the CPUs meanwhile: times say little\n",
                 100 * conditions->others_cpu_share);
     if (waits)
         fprintf(out,

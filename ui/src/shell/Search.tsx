@@ -95,13 +95,22 @@ function Palette({ close }: { close(): void }) {
 
 export function Search() {
     const dialog = useRef<HTMLDialogElement>(null);
+    // A dialog tells of its end later, when it may have been opened again: only an end that did not come from here closes the search.
+    const own = useRef(0);
     const isOpen = searching.value;
     useEffect(() => {
         if (isOpen && !dialog.current!.open) dialog.current!.showModal();
-        if (!isOpen && dialog.current!.open) dialog.current!.close();
+        if (!isOpen && dialog.current!.open) {
+            own.current++;
+            dialog.current!.close();
+        }
     }, [isOpen]);
+    const closed = () => {
+        if (own.current > 0) own.current--;
+        else searching.value = false;
+    };
     return (
-        <dialog ref={dialog} class="search" aria-label="Search" onClose={() => (searching.value = false)} onClick={(event) => event.target === dialog.current && (searching.value = false)}>
+        <dialog ref={dialog} class="search" aria-label="Search" onClose={closed} onClick={(event) => event.target === dialog.current && (searching.value = false)}>
             {isOpen && <Palette close={() => (searching.value = false)} />}
         </dialog>
     );

@@ -56,7 +56,10 @@ function keepZoom(stage: Stage): () => void {
         later = window.setTimeout(() => {
             const [shown, fitted] = [stage.span.peek(), stage.scene.fit];
             if (!shown || !fitted) return;
-            zoom.value = shown.begin === fitted.begin && shown.end === fitted.end ? null : [Math.floor(shown.begin), Math.ceil(shown.end)];
+            const [begin, end] = [Math.floor(shown.begin), Math.ceil(shown.end)];
+            zoom.value = shown.begin === fitted.begin && shown.end === fitted.end ? null : [begin, end];
+            // What is shown is what the address says, to the pixel.
+            if (zoom.value && (shown.begin !== begin || shown.end !== end)) stage.span.value = { begin, end };
         }, 250);
     };
 }
