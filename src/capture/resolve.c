@@ -176,9 +176,3 @@ void ggs_resolve_forget(void) {
 void ggs_resolve_unlock(void) {
     lock = (pthread_mutex_t) PTHREAD_MUTEX_INITIALIZER;
 }
-
-void ggs_resolve_path(const void * address, char * path, unsigned long size) {
-    struct object object;
-    find_object(&object, address);
-    snprintf(path, size, "%s", object.path);
-}

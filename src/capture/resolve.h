@@ -63,6 +63,3 @@ int ggs_resolve_close(void * library);
 
 // A function by name, as the library around `caller` would find it. NULL if there is none.
 void * ggs_resolve_name(const char * name, const void * caller);
-
-// The path of the library around `address`, "" if unknown. `path` has `size` bytes.
-void ggs_resolve_path(const void * address, char * path, unsigned long size);

@@ -26,7 +26,7 @@ static struct ggs_segment_settings settings;
 static pthread_mutex_t             lock = PTHREAD_MUTEX_INITIALIZER;
 static uint64_t                    used_bytes;
 static struct left                 left[MOST_LEFT]; // a ring of its own
-static uint64_t                    first_left, n_left, given_up;
+static uint64_t                    first_left, n_left;
 
 // Made ahead, and not yet asked for.
 enum { MOST_SPARES = 256 };
@@ -38,10 +38,6 @@ static unsigned n_spares;
 
 void ggs_segment_configure(const struct ggs_segment_settings * given) {
     settings = *given;
-}
-
-uint64_t ggs_segment_given_up(void) {
-    return __atomic_load_n(&given_up, __ATOMIC_RELAXED);
 }
 
 static void segment_path(char * path, size_t size, uint32_t lane, uint32_t sequence) {
@@ -67,7 +63,6 @@ static bool give_up_oldest(void) {
     }
     unlink(path);
     used_bytes -= oldest->size;
-    __atomic_add_fetch(&given_up, 1, __ATOMIC_RELAXED);
     return true;
 }
 

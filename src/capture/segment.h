@@ -31,6 +31,3 @@ int ggs_segment_prepare(uint32_t lane, uint32_t sequence, uint32_t slot, uint32_
 
 // The stream has moved on from this segment.
 void ggs_segment_leave(struct ggs_segment * segment);
-
-// Lane segments that the ring policy has given up so far.
-uint64_t ggs_segment_given_up(void);

@@ -70,10 +70,6 @@ bool ggs_queue_resize(uint64_t bytes) {
     return memory != NULL || bytes == 0;
 }
 
-uint64_t ggs_queue_size(void) {
-    return size;
-}
-
 bool ggs_queue_holds(const struct ggs_weight * weight) {
     return ggs_weight_span(weight).bytes <= size;
 }

@@ -21,8 +21,7 @@ struct ggs_sequence {
 struct ggs_sequence * ggs_sequence_of(struct ggs_weight ** weights, uint32_t n);
 
 // Takes memory for the ring, in place of what it had. False if there is none.
-bool     ggs_queue_resize(uint64_t bytes);
-uint64_t ggs_queue_size(void);
+bool ggs_queue_resize(uint64_t bytes);
 
 // Can the ring hold this weight?
 bool ggs_queue_holds(const struct ggs_weight * weight);

@@ -289,48 +289,6 @@ bool ggs_weights_arrange(uint64_t budget, uint64_t * ring_bytes) {
     return true;
 }
 
-// ---- giving back ----
-
-static uint64_t drop_kept(struct ggs_weight * w) {
-    uint64_t bytes = room(w);
-    madvise(w->kept, bytes, MADV_DONTNEED);
-    w->place = GGS_PLACE_STREAMED;
-    w->kept  = NULL;
-    w->asked = w->ready = false;
-    return bytes;
-}
-
-static uint64_t drop_slot(struct ggs_group * g) {
-    uint32_t s = g->n_slots - 1; // the last: slots keep their numbers
-    if (g->slot[s].expert >= 0) g->slot_of[g->slot[s].expert] = -1;
-    g->n_slots--;
-    uint64_t bytes = 0;
-    for (uint32_t k = 0; k < g->n_weights; k++) {
-        struct ggs_weight * w    = g->weights[k];
-        uint64_t            from = ((uint64_t) w->slots + s * w->stride + 4095) / 4096 * 4096;
-        uint64_t            to   = ((uint64_t) w->slots + (s + 1) * w->stride) / 4096 * 4096;
-        if (to > from && madvise((void *) from, to - from, MADV_DONTNEED) == 0) bytes += to - from;
-    }
-    return bytes;
-}
-
-uint64_t ggs_weights_shrink(uint64_t bytes) {
-    uint64_t given = 0;
-    for (uint32_t i = n_weights; i-- > 0 && given < bytes;) {
-        if (weights[i]->place == GGS_PLACE_KEPT && weights[i]->kept != NULL && !weights[i]->is_router && n_groups == 0)
-            given += drop_kept(weights[i]);
-    }
-    for (bool any = true; given < bytes && any;) {
-        any = false;
-        for (uint32_t i = 0; i < n_groups && given < bytes; i++) {
-            if (groups[i]->n_slots <= groups[i]->n_used) continue;
-            given += drop_slot(groups[i]);
-            any = true;
-        }
-    }
-    return given;
-}
-
 void ggs_weights_forget(void) {
     ggs_weights_drop();
     for (uint32_t i = 0; i < n_weights; i++) free(weights[i]);

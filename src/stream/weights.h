@@ -86,9 +86,6 @@ void ggs_weights_drop(void);
 // gained by streaming at all.
 bool ggs_weights_arrange(uint64_t budget, uint64_t * ring_bytes);
 
-// Gives back at least `bytes` of what is kept or cached, where there is as much. Nothing may be in flight.
-uint64_t ggs_weights_shrink(uint64_t bytes);
-
 // Forgets everything: models went away. Nothing may be in flight.
 void ggs_weights_forget(void);
 

@@ -53,11 +53,6 @@ void ggs_synth_metadata_f32(struct ggs_synth_metadata * metadata, const char * k
     ggs_text_append(&metadata->bytes, (const char *) &value, sizeof value);
 }
 
-void ggs_synth_metadata_bool(struct ggs_synth_metadata * metadata, const char * key, bool value) {
-    ggs_synth_metadata_begin(metadata, key, GGUF_TYPE_BOOL);
-    ggs_text_putc(&metadata->bytes, value ? 1 : 0);
-}
-
 void ggs_synth_metadata_string(struct ggs_synth_metadata * metadata, const char * key, const char * value) {
     ggs_synth_metadata_begin(metadata, key, GGUF_TYPE_STRING);
     ggs_synth_put_string(&metadata->bytes, value);

@@ -18,7 +18,6 @@ void ggs_synth_metadata_u16(struct ggs_synth_metadata * metadata, const char * k
 void ggs_synth_metadata_u32(struct ggs_synth_metadata * metadata, const char * key, uint32_t value);
 void ggs_synth_metadata_i32(struct ggs_synth_metadata * metadata, const char * key, int32_t value);
 void ggs_synth_metadata_f32(struct ggs_synth_metadata * metadata, const char * key, float value);
-void ggs_synth_metadata_bool(struct ggs_synth_metadata * metadata, const char * key, bool value);
 void ggs_synth_metadata_string(struct ggs_synth_metadata * metadata, const char * key, const char * value);
 
 // For values of other kinds: the key and the value's type (an enum gguf_type); the caller appends the value's bytes.

@@ -72,17 +72,3 @@ bool ggs_spool_facts_take(struct ggs_spool_facts * facts, const struct ggs_recor
             return true;
     }
 }
-
-int ggs_spool_facts_read(struct ggs_spool_facts * facts, const char * folder, struct ggs_error * error) {
-    struct ggs_spool  spool;
-    struct ggs_record record;
-    *facts     = (struct ggs_spool_facts){0};
-    int status = ggs_spool_open(&spool, folder, error);
-    if (status != 0) return status == GGS_ABSENT ? 0 : status;
-    while (status == 0 && ggs_spool_stream_record(&spool.journal, &record))
-        if (!ggs_spool_facts_take(facts, &record)) status = ggs_fail_memory(error);
-    facts->losses[GGS_LOSS_RING] += ggs_spool_dropped(&spool);
-    ggs_spool_release(&spool);
-    if (status != 0) ggs_spool_facts_release(facts);
-    return status;
-}

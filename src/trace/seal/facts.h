@@ -28,6 +28,3 @@ struct ggs_spool_facts {
 // Takes what a record says; false when out of memory.
 bool ggs_spool_facts_take(struct ggs_spool_facts * facts, const struct ggs_record * record);
 void ggs_spool_facts_release(struct ggs_spool_facts * facts);
-
-// Reads the journal for this alone. `folder` is the spool itself; if it has no segments, `seen` stays false, which is no failure.
-int ggs_spool_facts_read(struct ggs_spool_facts * facts, const char * folder, struct ggs_error * error);
