@@ -1,4 +1,4 @@
-#include "answer/aggregate.h"
+#include "answer/answer.h"
 
 enum { TENSORS_MOST = 500 };
 

@@ -3,7 +3,7 @@
 
 #include <stdbool.h>
 
-#include "analyze/ops/occupancy.h"
+#include "analyze/memory/occupancy.h"
 
 struct ggs_json;
 

@@ -1,4 +1,4 @@
-#include "answer/check.h"
+#include "answer/answer.h"
 
 void ggs_checks_write(struct ggs_json * json, const struct ggs_checks * checks) {
     ggs_json_object(json, NULL);

@@ -1,4 +1,4 @@
-#include "answer/diff.h"
+#include "answer/answer.h"
 
 #include "analyze/walk/trace.h"
 #include "analyze/walk/words.h"

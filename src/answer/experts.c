@@ -1,4 +1,4 @@
-#include "answer/experts.h"
+#include "answer/answer.h"
 
 #include <math.h>
 

@@ -8,7 +8,7 @@
 
 #include "answer/answer.h"
 #include "base/error.h"
-#include "base/file.h"
+#include "base/system/file.h"
 #include "base/text.h"
 #include "gguf/extents.h"
 #include "gguf/gguf-entry.h"

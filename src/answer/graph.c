@@ -1,4 +1,4 @@
-#include "answer/graph.h"
+#include "answer/answer.h"
 
 #include <string.h>
 

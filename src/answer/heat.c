@@ -1,8 +1,6 @@
-#include "answer/heat.h"
+#include "answer/answer.h"
 
 #include <string.h>
-
-#include "answer/answer.h"
 
 // ---- the map ----
 

@@ -1,4 +1,4 @@
-#include "answer/log.h"
+#include "answer/answer.h"
 
 #include "analyze/walk/words.h"
 #include "answer/operand.h"

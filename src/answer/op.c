@@ -1,9 +1,9 @@
-#include "answer/op.h"
+#include "answer/answer.h"
 
 #include <inttypes.h>
 #include <stdlib.h>
 
-#include "analyze/ops/choices.h"
+#include "analyze/experts/choices.h"
 #include "analyze/ops/graph-view.h"
 #include "analyze/walk/walk.h"
 #include "analyze/walk/words.h"

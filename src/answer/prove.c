@@ -1,4 +1,4 @@
-#include "answer/prove.h"
+#include "answer/answer.h"
 
 static void put_sum(struct ggs_json * json, const struct ggs_proof_sum * sum) {
     static const struct ggs_field fields[] = {GGS_FIELD(struct ggs_proof_sum, ops, "ops"),

@@ -6,16 +6,15 @@
 #include <string.h>
 #include <sys/stat.h>
 
-#include "analyze/ops/kernels.h"
-#include "analyze/ops/probe.h"
+#include "analyze/lanes/kernels.h"
+#include "analyze/machine/probe.h"
 #include "analyze/requests/shares.h"
 #include "analyze/walk/times.h"
 #include "analyze/walk/words.h"
 #include "answer/answer.h"
-#include "answer/windows.h"
 #include "base/error.h"
-#include "base/file.h"
 #include "base/json-read.h"
+#include "base/system/file.h"
 
 static const char * const by_names[GGS_BY_COUNT] = {
     [GGS_BY_OP]        = "op",

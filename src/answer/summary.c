@@ -6,11 +6,9 @@
 
 #include "analyze/walk/words.h"
 #include "answer/answer.h"
-#include "answer/heat.h"
-#include "answer/windows.h"
 #include "base/error.h"
-#include "base/file.h"
 #include "base/json-read.h"
+#include "base/system/file.h"
 #include "base/text.h"
 
 // ---- experiment.json ----

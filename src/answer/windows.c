@@ -1,4 +1,4 @@
-#include "answer/windows.h"
+#include "answer/answer.h"
 
 #include "analyze/walk/words.h"
 

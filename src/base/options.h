@@ -1,4 +1,4 @@
-// Options as tables: a row says what an option is called and which member of a struct its value goes to. src/cli/verb.h reads them
+// Options as tables: a row says what an option is called and which member of a struct its value goes to. src/cli/scaffold/verb.h reads them
 // from a command line.
 #pragma once
 

@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "base/array.h"
-#include "base/terminal.h"
+#include "base/system/terminal.h"
 #include "base/text.h"
 
 enum { MOST_COLUMNS = 24, LEAST_WIDTH = 8 };

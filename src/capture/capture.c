@@ -13,21 +13,21 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "base/lock.h"
-#include "base/ticks.h"
+#include "base/system/lock.h"
+#include "base/system/ticks.h"
 #include "capture/cpu/ops.h"
 #include "capture/device/device.h"
 #include "capture/graph-run.h"
+#include "capture/hooks/preload.h"
+#include "capture/hooks/resolve.h"
+#include "capture/hooks/sandbox.h"
+#include "capture/hooks/signals.h"
 #include "capture/journal.h"
 #include "capture/losses.h"
-#include "capture/preload.h"
-#include "capture/prove.h"
-#include "capture/reads.h"
-#include "capture/residency.h"
-#include "capture/resolve.h"
-#include "capture/sandbox.h"
+#include "capture/memory/prove.h"
+#include "capture/memory/reads.h"
+#include "capture/memory/residency.h"
 #include "capture/segment.h"
-#include "capture/signals.h"
 #include "capture/window.h"
 #include "trace/spool.h"
 
@@ -97,7 +97,7 @@ static void forget_environment(void) {
     for (size_t i = 0; i < sizeof(ours) / sizeof(ours[0]); i++) unsetenv(ours[i]);
 }
 
-// The spool folder, marked (base/lock.h) for as long as this process lives. Its number is high, out of the way of the host's own files.
+// The spool folder, marked (base/system/lock.h) for as long as this process lives. Its number is high, out of the way of the host's own files.
 enum { OUT_OF_THE_WAY = 700 };
 static int         held_spool = -1;
 static struct stat held_info;

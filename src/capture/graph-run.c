@@ -3,14 +3,14 @@
 #include <stdbool.h>
 #include <string.h>
 
-#include "base/ticks.h"
+#include "base/system/ticks.h"
 #include "capture/capture.h"
 #include "capture/device/device.h"
 #include "capture/journal.h"
 #include "capture/losses.h"
-#include "capture/prove.h"
-#include "capture/reads.h"
-#include "capture/residency.h"
+#include "capture/memory/prove.h"
+#include "capture/memory/reads.h"
+#include "capture/memory/residency.h"
 #include "capture/thread.h"
 #include "capture/window.h"
 

@@ -5,9 +5,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "capture/buffers.h"
 #include "capture/journal.h"
-#include "capture/maps.h"
+#include "capture/memory/buffers.h"
+#include "capture/memory/maps.h"
 #include "trace/spool.h"
 
 enum { FLAG_COMPUTE = 16, MOST_COPY = 4 << 20 };

@@ -4,7 +4,7 @@
 #include <stdbool.h>
 #include <string.h>
 
-#include "base/ticks.h"
+#include "base/system/ticks.h"
 #include "capture/segment.h"
 
 static pthread_mutex_t    lock = PTHREAD_MUTEX_INITIALIZER;

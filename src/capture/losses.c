@@ -2,7 +2,7 @@
 
 #include <stdatomic.h>
 
-#include "base/ticks.h"
+#include "base/system/ticks.h"
 
 static struct { _Atomic uint64_t count, begin, end; } losses[GGS_LOSS_COUNT];
 

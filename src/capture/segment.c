@@ -10,8 +10,8 @@
 #include <sys/statvfs.h>
 #include <unistd.h>
 
-#include "capture/sandbox.h"
-#include "capture/signals.h"
+#include "capture/hooks/sandbox.h"
+#include "capture/hooks/signals.h"
 #include "trace/spool.h"
 
 enum { MOST_LEFT = 65536 };

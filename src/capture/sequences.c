@@ -5,7 +5,7 @@
 
 #include "capture/capture.h"
 #include "capture/graph-run.h"
-#include "capture/hook.h"
+#include "capture/hooks/hook.h"
 #include "capture/journal.h"
 #include "trace/spool.h"
 

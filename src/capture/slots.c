@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/ticks.h"
+#include "base/system/ticks.h"
 
 enum { MOST_COPY = 4 << 20 };
 

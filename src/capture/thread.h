@@ -5,7 +5,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-#include "capture/sandbox.h"
+#include "capture/hooks/sandbox.h"
 
 // The operating system's number, asked once per thread; 0 if it may not be asked any more.
 static inline uint32_t ggs_thread_id(void) {

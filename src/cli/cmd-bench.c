@@ -19,13 +19,13 @@
 #include "analyze/ops/totals.h"
 #include "base/error.h"
 #include "base/json.h"
-#include "base/progress.h"
+#include "base/system/progress.h"
+#include "base/system/terminal.h"
 #include "base/table.h"
-#include "base/terminal.h"
 #include "base/text.h"
 #include "cli/commands.h"
-#include "cli/judgements.h"
-#include "cli/verb.h"
+#include "cli/scaffold/judgements.h"
+#include "cli/scaffold/verb.h"
 
 enum { MOST_ROUNDS = 200, MOST_FIGURES = 32, SIDES = 3, BASE = 0, OTHER = 1, AGAIN = 2, MOST_WORDS = 512 };
 

@@ -8,10 +8,10 @@
 #include "base/error.h"
 #include "base/json.h"
 #include "base/number.h"
+#include "base/system/terminal.h"
 #include "base/table.h"
-#include "base/terminal.h"
 #include "cli/commands.h"
-#include "cli/verb.h"
+#include "cli/scaffold/verb.h"
 
 // ---- text ----
 

@@ -2,11 +2,11 @@
 #include <stdio.h>
 
 #include "analyze/check/check-json.h"
-#include "answer/check.h"
+#include "answer/answer.h"
 #include "base/error.h"
-#include "base/terminal.h"
+#include "base/system/terminal.h"
 #include "cli/commands.h"
-#include "cli/verb.h"
+#include "cli/scaffold/verb.h"
 
 static void print_text(const struct ggs_checks * checks) {
     bool colour = ggs_terminal_colour(stdout);

@@ -4,14 +4,14 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "answer/diff.h"
+#include "answer/answer.h"
 #include "base/error.h"
 #include "base/number.h"
+#include "base/system/terminal.h"
 #include "base/table.h"
-#include "base/terminal.h"
 #include "cli/commands.h"
-#include "cli/judgements.h"
-#include "cli/verb.h"
+#include "cli/scaffold/judgements.h"
+#include "cli/scaffold/verb.h"
 
 static void change_text(char buffer[GGS_NUMBER_LENGTH], double a, double b) {
     if (a == b) {

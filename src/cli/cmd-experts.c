@@ -3,13 +3,13 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "answer/experts.h"
+#include "answer/answer.h"
 #include "base/error.h"
 #include "base/number.h"
+#include "base/system/terminal.h"
 #include "base/table.h"
-#include "base/terminal.h"
 #include "cli/commands.h"
-#include "cli/verb.h"
+#include "cli/scaffold/verb.h"
 
 struct arguments {
     struct ggs_input           input;

@@ -6,10 +6,10 @@
 
 #include "base/error.h"
 #include "base/number.h"
-#include "base/progress.h"
+#include "base/system/progress.h"
 #include "base/text.h"
 #include "cli/commands.h"
-#include "cli/verb.h"
+#include "cli/scaffold/verb.h"
 #include "export/export.h"
 #include "export/tables/tables.h"
 

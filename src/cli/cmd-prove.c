@@ -2,12 +2,12 @@
 #include <inttypes.h>
 #include <stdio.h>
 
-#include "answer/prove.h"
+#include "answer/answer.h"
 #include "base/error.h"
 #include "base/number.h"
 #include "base/table.h"
 #include "cli/commands.h"
-#include "cli/verb.h"
+#include "cli/scaffold/verb.h"
 #include "record/inspect/libraries.h"
 
 enum { MOST_SHOWN = 20, NAME_COLUMNS = 28 };

@@ -2,9 +2,9 @@
 #include <limits.h>
 
 #include "cli/commands.h"
-#include "cli/exports.h"
-#include "cli/summary.h"
-#include "cli/verb.h"
+#include "cli/scaffold/exports.h"
+#include "cli/scaffold/summary.h"
+#include "cli/scaffold/verb.h"
 #include "record/recording.h"
 
 struct arguments {

@@ -3,11 +3,11 @@
 #include <stdio.h>
 
 #include "base/error.h"
-#include "base/file.h"
 #include "base/number.h"
-#include "base/progress.h"
+#include "base/system/file.h"
+#include "base/system/progress.h"
 #include "cli/commands.h"
-#include "cli/verb.h"
+#include "cli/scaffold/verb.h"
 #include "serve/report.h"
 
 static const uint64_t MOST_BYTES = 64ull << 20;

@@ -6,10 +6,10 @@
 
 #include "answer/requests.h"
 #include "base/number.h"
+#include "base/system/terminal.h"
 #include "base/table.h"
-#include "base/terminal.h"
 #include "cli/commands.h"
-#include "cli/verb.h"
+#include "cli/scaffold/verb.h"
 
 enum { TEXT_MOMENTS = 24 };
 

@@ -3,7 +3,7 @@
 
 #include "base/number.h"
 #include "cli/commands.h"
-#include "cli/verb.h"
+#include "cli/scaffold/verb.h"
 #include "record/sealing.h"
 
 struct arguments {

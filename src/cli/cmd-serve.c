@@ -14,10 +14,10 @@
 #include <unistd.h>
 
 #include "base/error.h"
-#include "base/guard.h"
 #include "base/number.h"
+#include "base/system/guard.h"
 #include "cli/commands.h"
-#include "cli/verb.h"
+#include "cli/scaffold/verb.h"
 #include "record/experiment.h"
 #include "record/live.h"
 #include "record/spool-place.h"

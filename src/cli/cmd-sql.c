@@ -9,11 +9,11 @@
 #include "base/array.h"
 #include "base/error.h"
 #include "base/json.h"
-#include "base/terminal.h"
+#include "base/system/terminal.h"
 #include "base/text.h"
 #include "cli/commands.h"
-#include "cli/newest.h"
-#include "cli/verb.h"
+#include "cli/scaffold/newest.h"
+#include "cli/scaffold/verb.h"
 #include "export/tables/virtual.h"
 
 struct arguments {

@@ -5,8 +5,8 @@
 
 #include "base/error.h"
 #include "cli/commands.h"
-#include "cli/summary.h"
-#include "cli/verb.h"
+#include "cli/scaffold/summary.h"
+#include "cli/scaffold/verb.h"
 #include "record/inspect/program.h"
 #include "record/launch/environment.h"
 #include "record/launch/streaming.h"

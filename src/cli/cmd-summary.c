@@ -2,8 +2,8 @@
 #include <stdio.h>
 
 #include "cli/commands.h"
-#include "cli/summary.h"
-#include "cli/verb.h"
+#include "cli/scaffold/summary.h"
+#include "cli/scaffold/verb.h"
 
 static int show(void * arguments, struct ggs_trace * traces, struct ggs_error * error) {
     const struct ggs_input * input = arguments;

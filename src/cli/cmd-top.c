@@ -12,10 +12,10 @@
 #include <unistd.h>
 
 #include "base/number.h"
-#include "base/terminal.h"
+#include "base/system/terminal.h"
 #include "base/text.h"
 #include "cli/commands.h"
-#include "cli/verb.h"
+#include "cli/scaffold/verb.h"
 #include "record/follow.h"
 
 struct arguments {

@@ -8,9 +8,9 @@
 
 #include "base/nearest.h"
 #include "cli/commands.h"
-#include "cli/complete.h"
-#include "cli/pager.h"
-#include "cli/version.h"
+#include "cli/scaffold/complete.h"
+#include "cli/scaffold/pager.h"
+#include "cli/scaffold/version.h"
 
 static const struct ggs_command commands[] = {
     {"run", cmd_run, "generate text with a model, recorded", false},

@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "analyze/ops/devices.h"
+#include "analyze/lanes/devices.h"
 #include "analyze/ops/windows.h"
 #include "analyze/walk/recent-runs.h"
 #include "analyze/walk/times.h"

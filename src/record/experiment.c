@@ -17,8 +17,8 @@
 #include <unistd.h>
 
 #include "base/error.h"
-#include "base/file.h"
-#include "base/lock.h"
+#include "base/system/file.h"
+#include "base/system/lock.h"
 #include "base/uuid.h"
 #include "record/host.h"
 #include "record/model-files.h"

@@ -24,7 +24,7 @@ struct ggs_experiment_json {
     char                 directory[GGS_EXPERIMENT_PATH]; // absolute
     char                 id[37];                         // a UUID
     struct json_object * json;
-    int                  lock;     // marks the directory as ours (base/lock.h), -1: it is not
+    int                  lock;     // marks the directory as ours (base/system/lock.h), -1: it is not
     bool                 made;     // the directory is ours: nothing was there before
     size_t               existing; // so much of its path was there before
 };

@@ -12,8 +12,8 @@
 #include <unistd.h>
 
 #include "base/error.h"
-#include "base/lock.h"
 #include "base/number.h"
+#include "base/system/lock.h"
 #include "base/text.h"
 #include "engine/locate.h"
 #include "record/busy.h"

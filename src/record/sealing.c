@@ -1,7 +1,7 @@
 #include "record/sealing.h"
 
 #include "base/error.h"
-#include "base/progress.h"
+#include "base/system/progress.h"
 #include "record/control.h"
 #include "record/experiment.h"
 #include "record/model-files.h"

@@ -11,9 +11,9 @@
 #include <unistd.h>
 
 #include "base/error.h"
-#include "base/file.h"
 #include "base/nearest.h"
 #include "base/number.h"
+#include "base/system/file.h"
 
 #define EXPERIMENT "experiment"
 #define PATHS      "paths"

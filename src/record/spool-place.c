@@ -13,7 +13,7 @@
 #include <unistd.h>
 
 #include "base/error.h"
-#include "base/lock.h"
+#include "base/system/lock.h"
 #include "base/uuid.h"
 #include "trace/spool-reader.h"
 

@@ -14,7 +14,7 @@ struct ggs_error;
 struct ggs_spool_place {
     char     folder[PATH_MAX]; // absolute
     uint64_t max_bytes;        // that the recording may take
-    int      lock; // marks the folder as in use (base/lock.h): ggs_lock_release it when the program has ended
+    int      lock; // marks the folder as in use (base/system/lock.h): ggs_lock_release it when the program has ended
 };
 
 // `parent`: a folder that the user chose, or NULL. `max_bytes`: 0 for the smaller of 16 GiB and half of what is free there.

@@ -6,9 +6,9 @@
 #include <sys/stat.h>
 
 #include "answer/stats.h"
-#include "base/file.h"
 #include "base/json.h"
 #include "base/number.h"
+#include "base/system/file.h"
 #include "base/text.h"
 #include "gguf/gguf.h"
 #include "serve/assets.h"

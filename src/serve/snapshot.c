@@ -6,8 +6,8 @@
 #include <string.h>
 #include <strings.h>
 
-#include "base/file.h"
 #include "base/json-read.h"
+#include "base/system/file.h"
 #include "base/uuid.h"
 #include "trace/seal/lods.h"
 

@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "capture/ggml-abi.h"
-#include "capture/hook.h"
+#include "capture/hooks/hook.h"
 #include "stream/budget.h"
 #include "stream/files.h"
 #include "stream/memory.h"

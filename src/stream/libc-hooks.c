@@ -10,7 +10,7 @@
 #include <sys/types.h>
 #include <unistd.h>
 
-#include "capture/libc.h"
+#include "capture/hooks/libc.h"
 #include "stream/budget.h"
 #include "stream/files.h"
 #include "stream/run.h"

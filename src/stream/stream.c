@@ -9,8 +9,8 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "capture/preload.h"
-#include "capture/resolve.h"
+#include "capture/hooks/preload.h"
+#include "capture/hooks/resolve.h"
 #include "stream/files.h"
 #include "stream/reader.h"
 #include "stream/run.h"

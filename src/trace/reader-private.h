@@ -4,7 +4,7 @@
 #include <pthread.h>
 #include <stdbool.h>
 
-#include "base/file.h"
+#include "base/system/file.h"
 #include "trace/block.h"
 
 struct ggs_reader {

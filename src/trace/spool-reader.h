@@ -6,7 +6,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "base/file.h"
+#include "base/system/file.h"
 #include "trace/spool.h"
 
 struct ggs_error;

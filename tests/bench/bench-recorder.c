@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/ticks.h"
+#include "base/system/ticks.h"
 #include "capture/cpu/ops.h"
 #include "capture/graphs.h"
 #include "capture/segment.h"

@@ -9,7 +9,7 @@
 #include <zstd.h>
 
 #include "base/error.h"
-#include "base/file.h"
+#include "base/system/file.h"
 #include "trace/format.h"
 #include "trace/reader.h"
 #include "trace/seal/seal.h"

@@ -11,8 +11,8 @@
 #include "capture/device/cuda.h"
 #include "capture/device/device.h"
 #include "capture/graph-run.h"
+#include "capture/hooks/resolve.h"
 #include "capture/journal.h"
-#include "capture/resolve.h"
 
 enum { NODES = 700, RUNS = 100, ROUNDS = 15 };
 

@@ -12,7 +12,7 @@
 #include <xxhash.h>
 #include <zstd.h>
 
-#include "base/file.h"
+#include "base/system/file.h"
 #include "serve/site.h"
 #include "trace/format.h"
 

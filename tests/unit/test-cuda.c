@@ -8,7 +8,7 @@
 
 #include <cmocka.h>
 
-#include "base/ticks.h"
+#include "base/system/ticks.h"
 #include "capture/capture.h"
 #include "capture/device/cuda.h"
 #include "capture/device/device.h"

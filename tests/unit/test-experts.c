@@ -1,4 +1,4 @@
-// Unit tests of src/analyze/ops/experts.c and choices.c on three tokens of one layer with four experts.
+// Unit tests of src/analyze/experts/experts.c and choices.c on three tokens of one layer with four experts.
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -6,8 +6,8 @@
 
 #include <cmocka.h>
 
-#include "analyze/ops/choices.h"
-#include "analyze/ops/experts.h"
+#include "analyze/experts/choices.h"
+#include "analyze/experts/experts.h"
 #include "analyze/ops/log.h"
 #include "recording-fixture.h"
 

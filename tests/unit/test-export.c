@@ -14,7 +14,7 @@
 #include <cmocka.h>
 
 #include "base/error.h"
-#include "base/file.h"
+#include "base/system/file.h"
 #include "base/text.h"
 #include "export/export.h"
 #include "export/parquet/parquet-encode.h"

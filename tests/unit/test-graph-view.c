@@ -8,8 +8,7 @@
 #include <cmocka.h>
 
 #include "analyze/ops/graph-view.h"
-#include "answer/graph.h"
-#include "answer/op.h"
+#include "answer/answer.h"
 #include "base/text.h"
 #include "recording-fixture.h"
 

@@ -11,7 +11,7 @@
 #include <cmocka.h>
 
 #include "base/error.h"
-#include "base/file.h"
+#include "base/system/file.h"
 #include "base/text.h"
 #include "record/observe/limit-group.h"
 

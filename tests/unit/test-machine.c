@@ -6,13 +6,13 @@
 
 #include <cmocka.h>
 
+#include "analyze/lanes/lane-bins.h"
 #include "analyze/machine/faults.h"
 #include "analyze/machine/machine-heat.h"
 #include "analyze/machine/stalls.h"
-#include "analyze/ops/access-map.h"
+#include "analyze/memory/access-map.h"
+#include "analyze/memory/heat.h"
 #include "analyze/ops/aggregate.h"
-#include "analyze/ops/heat.h"
-#include "analyze/ops/lane-bins.h"
 #include "analyze/walk/time-bins.h"
 #include "recording-fixture.h"
 

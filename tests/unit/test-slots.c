@@ -11,7 +11,7 @@
 
 #include <cmocka.h>
 
-#include "base/ticks.h"
+#include "base/system/ticks.h"
 #include "capture/slots.h"
 #include "trace-fixture.h"
 

@@ -10,7 +10,7 @@
 
 #include <cmocka.h>
 
-#include "base/file.h"
+#include "base/system/file.h"
 #include "stream/memory.h"
 
 static char root[64], proc[96], groups[96];

@@ -6,11 +6,11 @@
 
 #include <cmocka.h>
 
-#include "analyze/ops/gaps.h"
+#include "analyze/lanes/gaps.h"
+#include "analyze/lanes/kernels.h"
+#include "analyze/memory/heat.h"
+#include "analyze/memory/occupancy.h"
 #include "analyze/ops/groups.h"
-#include "analyze/ops/heat.h"
-#include "analyze/ops/kernels.h"
-#include "analyze/ops/occupancy.h"
 #include "analyze/ops/overview.h"
 #include "analyze/ops/totals.h"
 #include "analyze/walk/weights.h"

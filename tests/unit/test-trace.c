@@ -10,7 +10,7 @@
 
 #include <cmocka.h>
 
-#include "base/file.h"
+#include "base/system/file.h"
 #include "trace-fixture.h"
 #include "trace/block.h"
 #include "trace/seal/clock.h"

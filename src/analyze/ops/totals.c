@@ -3,7 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "analyze/ops/occupancy.h"
+#include "analyze/memory/occupancy.h"
 #include "analyze/ops/steps.h"
 #include "analyze/walk/times.h"
 #include "analyze/walk/walk.h"

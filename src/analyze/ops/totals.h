@@ -6,8 +6,8 @@
 
 #include <stdint.h>
 
-#include "analyze/ops/devices.h"
-#include "analyze/ops/pattern.h"
+#include "analyze/lanes/devices.h"
+#include "analyze/memory/pattern.h"
 #include "analyze/walk/intervals.h"
 #include "analyze/walk/names.h"
 #include "analyze/walk/trace.h"

@@ -3,15 +3,15 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "base/ticks.h"
+#include "base/system/ticks.h"
 #include "capture/capture.h"
 #include "capture/cpu/barrier.h"
 #include "capture/cpu/ops.h"
 #include "capture/device/device.h"
 #include "capture/graph-run.h"
-#include "capture/hook.h"
+#include "capture/hooks/hook.h"
 #include "capture/journal.h"
-#include "capture/prove.h"
+#include "capture/memory/prove.h"
 #include "capture/window.h"
 
 // ---- ops ----

@@ -1,6 +1,6 @@
 #include "capture/cpu/ops.h"
 
-#include "base/ticks.h"
+#include "base/system/ticks.h"
 #include "capture/losses.h"
 #include "capture/thread.h"
 #include "capture/window.h"

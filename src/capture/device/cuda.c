@@ -20,7 +20,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "base/ticks.h"
+#include "base/system/ticks.h"
 #include "capture/capture.h"
 #include "capture/device/cupti.h"
 #include "capture/device/device.h"

@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/ticks.h"
+#include "base/system/ticks.h"
 #include "capture/capture.h"
 #include "capture/device/cuda.h"
 #include "capture/graph-run.h"

@@ -1,6 +1,6 @@
 // The engine's functions that tell what a device's backend does. See device.h.
 #include "capture/device/device.h"
-#include "capture/hook.h"
+#include "capture/hooks/hook.h"
 
 // In their loops over a graph, backends of devices ask this of each node.
 EXPORT bool ggml_is_empty(const struct abi_tensor * node);

@@ -15,10 +15,10 @@
 #define VK_NO_PROTOTYPES
 #include <vulkan/vulkan_core.h>
 
-#include "base/ticks.h"
+#include "base/system/ticks.h"
 #include "capture/capture.h"
 #include "capture/device/device.h"
-#include "capture/resolve.h"
+#include "capture/hooks/resolve.h"
 
 #define EXPORT __attribute__((visibility("default")))
 #define CALLER __builtin_return_address(0)

@@ -1,9 +1,9 @@
 #include "engine/synth/synth-write.h"
 
 #include "base/error.h"
-#include "base/file.h"
 #include "base/number.h"
-#include "base/progress.h"
+#include "base/system/file.h"
+#include "base/system/progress.h"
 #include "engine/synth/synth-metadata.h"
 #include "engine/synth/synth-plan.h"
 #include "engine/synth/synth-weights.h"

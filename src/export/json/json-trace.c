@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "analyze/ops/choices.h"
+#include "analyze/experts/choices.h"
 #include "base/array.h"
 #include "base/error.h"
 #include "export/json/json.h"

@@ -1,5 +1,5 @@
 // The tables that grow with the recording: ops, op_runs, accesses, experts.
-#include "analyze/ops/choices.h"
+#include "analyze/experts/choices.h"
 #include "export/tables/tables.h"
 
 // Calls `see` for each run of the walk.

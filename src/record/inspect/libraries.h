@@ -4,7 +4,7 @@
 
 #include <stddef.h>
 
-#include "base/file.h"
+#include "base/system/file.h"
 #include "record/inspect/elf.h"
 
 struct ggs_library {

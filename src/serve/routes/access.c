@@ -1,7 +1,7 @@
 // /api/x/N/access: where in the model's files ops read over time, as a grid; only cells that have something are sent.
 #include <stdlib.h>
 
-#include "analyze/ops/access-map.h"
+#include "analyze/memory/access-map.h"
 #include "base/array.h"
 #include "base/error.h"
 #include "serve/routes/columns.h"

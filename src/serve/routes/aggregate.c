@@ -1,5 +1,5 @@
 // /api/x/N/aggregate: what happened in a window of time.
-#include "answer/aggregate.h"
+#include "answer/answer.h"
 
 #include "base/error.h"
 #include "serve/routes/routes.h"

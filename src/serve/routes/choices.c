@@ -1,7 +1,7 @@
 // /api/x/N/choices: which experts each token took in one layer, as columns: the rows of `ggscope export`'s experts table of that layer.
 #include <stdlib.h>
 
-#include "analyze/ops/choices.h"
+#include "analyze/experts/choices.h"
 #include "base/array.h"
 #include "base/error.h"
 #include "serve/routes/columns.h"

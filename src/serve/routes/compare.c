@@ -1,5 +1,5 @@
 // /api/compare: what changed between two experiments.
-#include "answer/diff.h"
+#include "answer/answer.h"
 #include "serve/routes/routes.h"
 
 static int compare(struct ggs_question * request, struct ggs_snapshot * a, struct ggs_snapshot * b,

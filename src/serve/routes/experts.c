@@ -1,5 +1,5 @@
 // /api/x/N/experts: which experts were chosen.
-#include "answer/experts.h"
+#include "answer/answer.h"
 
 #include "serve/routes/routes.h"
 

@@ -2,7 +2,7 @@
 #include <stdlib.h>
 
 #include "analyze/machine/faults.h"
-#include "answer/log.h"
+#include "answer/answer.h"
 #include "base/error.h"
 #include "serve/routes/routes.h"
 

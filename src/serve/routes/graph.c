@@ -1,5 +1,5 @@
 // /api/x/N/graph: the compute graph of a token step, as one of its runs went through it.
-#include "answer/graph.h"
+#include "answer/answer.h"
 
 #include <stdlib.h>
 

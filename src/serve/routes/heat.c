@@ -1,5 +1,5 @@
 // /api/x/N/heat: how often was what touched, in the order of the map.
-#include "answer/heat.h"
+#include "answer/answer.h"
 #include "base/error.h"
 #include "serve/routes/routes.h"
 

@@ -1,5 +1,5 @@
 // /api/x/N/log: the ops one after the other, a page at a time.
-#include "answer/log.h"
+#include "answer/answer.h"
 
 #include <string.h>
 

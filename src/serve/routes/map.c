@@ -1,5 +1,5 @@
 // /api/x/N/map: what lies where in the model's files.
-#include "answer/heat.h"
+#include "answer/answer.h"
 #include "serve/routes/routes.h"
 
 int ggs_route_map(struct ggs_question * request, struct ggs_error * error) {

@@ -1,5 +1,5 @@
 // /api/x/N/op: all about one op.
-#include "answer/op.h"
+#include "answer/answer.h"
 
 #include "base/error.h"
 #include "serve/routes/routes.h"

@@ -1,5 +1,5 @@
 // /api/x/N/prove: what `ggscope prove --json` prints.
-#include "answer/prove.h"
+#include "answer/answer.h"
 
 #include "base/error.h"
 #include "serve/routes/routes.h"

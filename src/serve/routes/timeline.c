@@ -4,9 +4,9 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "analyze/lanes/gaps.h"
+#include "analyze/lanes/lane-bins.h"
 #include "analyze/machine/stalls.h"
-#include "analyze/ops/gaps.h"
-#include "analyze/ops/lane-bins.h"
 #include "analyze/walk/times.h"
 #include "base/array.h"
 #include "base/error.h"

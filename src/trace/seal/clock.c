@@ -1,7 +1,7 @@
 #include "trace/seal/clock.h"
 
 #include "base/search.h"
-#include "base/ticks.h"
+#include "base/system/ticks.h"
 
 void ggs_clock_init(struct ggs_clock * clock) {
     *clock = (struct ggs_clock){.spacing_ns = 100000000};

@@ -1,0 +1,426 @@
+// The functions that stand in for those of the engine that all backends share. Each finds the real one, tells the journal what it
+// saw, and passes everything on unchanged. The CPU's own are in cpu/hooks.c.
+#include <stdbool.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/system/ticks.h"
+#include "capture/capture.h"
+#include "capture/device/device.h"
+#include "capture/ggml-abi.h"
+#include "capture/graph-run.h"
+#include "capture/hooks/hook.h"
+#include "capture/hooks/sandbox.h"
+#include "capture/journal.h"
+#include "capture/memory/buffers.h"
+#include "capture/memory/files.h"
+#include "capture/memory/fills.h"
+#include "capture/memory/maps.h"
+#include "capture/memory/reads.h"
+#include "capture/memory/residency.h"
+#include "capture/window.h"
+#include "trace/spool.h"
+
+// ---- graph runs ----
+
+static uint64_t n_schedules, n_decodes, n_loads, n_buffers; // counted under the journal's lock
+
+EXPORT int ggml_backend_graph_compute_async(void * backend, struct abi_graph * graph);
+EXPORT int ggml_backend_graph_compute_async(void * backend, struct abi_graph * graph) {
+    REAL(ggml_backend_graph_compute_async);
+    ggs_graph_run_enter(graph, backend, CALLER);
+    ggs_device_begin(backend, graph);
+    int status = real(backend, graph);
+    ggs_device_end();
+    ggs_graph_run_leave(graph, status);
+    return status;
+}
+
+EXPORT int ggml_backend_graph_compute(void * backend, struct abi_graph * graph);
+EXPORT int ggml_backend_graph_compute(void * backend, struct abi_graph * graph) {
+    REAL(ggml_backend_graph_compute);
+    ggs_graph_run_enter(graph, backend, CALLER);
+    ggs_device_begin(backend, graph);
+    int status = real(backend, graph);
+    ggs_device_end();
+    ggs_graph_run_leave(graph, status);
+    return status;
+}
+
+static void schedule_enter(void * scheduler, const struct abi_graph * graph, const void * caller) {
+    bool awake = ggs_capture_wake(caller);
+    if (!ggs_window_enter() || ggs_in.schedule != 0 || !awake) return;
+    struct ggs_journal_number numbers = {{0, (uint64_t) scheduler, ggs_in.decode, (uint64_t) graph->n_nodes}};
+    struct ggs_piece          piece   = {&numbers, sizeof(numbers)};
+    if (ggs_journal_append_next(GGS_JOURNAL_SCHEDULE, &piece, 1, &numbers.value[0], &n_schedules) == 0)
+        ggs_in.schedule = numbers.value[0];
+}
+
+static void schedule_leave(bool outermost, int status) {
+    if (outermost && ggs_in.schedule != 0) {
+        if (ggs_capture_recording())
+            ggs_journal_numbers(GGS_JOURNAL_SCHEDULE_END, ggs_in.schedule, (uint64_t) (int64_t) status, 0, 0, NULL);
+        ggs_in.schedule = 0;
+        ggs_residency_tell(GGS_MOMENT_GRAPH);
+    }
+    ggs_window_leave();
+}
+
+EXPORT int ggml_backend_sched_graph_compute_async(void * scheduler, struct abi_graph * graph);
+EXPORT int ggml_backend_sched_graph_compute_async(void * scheduler, struct abi_graph * graph) {
+    REAL(ggml_backend_sched_graph_compute_async);
+    bool outermost = ggs_in.schedule == 0;
+    schedule_enter(scheduler, graph, CALLER);
+    int status = real(scheduler, graph);
+    schedule_leave(outermost, status);
+    return status;
+}
+
+EXPORT int ggml_backend_sched_graph_compute(void * scheduler, struct abi_graph * graph);
+EXPORT int ggml_backend_sched_graph_compute(void * scheduler, struct abi_graph * graph) {
+    REAL(ggml_backend_sched_graph_compute);
+    bool outermost = ggs_in.schedule == 0;
+    schedule_enter(scheduler, graph, CALLER);
+    int status = real(scheduler, graph);
+    schedule_leave(outermost, status);
+    return status;
+}
+
+// ---- buffers ----
+
+// The device in whose own memory a buffer of this type lies, "" for none: what repacks weights for the CPU cannot be read as host
+// memory either, but is no device.
+static const char * device_of(void * type) {
+    const struct abi_functions * f = &ggs_engine;
+    if (type == NULL || f->buffer_type_device == NULL || f->device_name == NULL || f->device_type == NULL) return "";
+    void * device = f->buffer_type_device(type);
+    int    kind   = device == NULL ? 0 : f->device_type(device);
+    return kind == 1 || kind == 2 ? f->device_name(device) : "";
+}
+
+static void tell_buffer(void * buffer) {
+    if (buffer == NULL || !ggs_capture_recording()) return;
+    void *                    type   = ggs_engine.buffer_type(buffer);
+    const char *              name   = type == NULL ? "" : ggs_engine.buffer_type_name(type);
+    struct ggs_journal_buffer told   = {.address = (uint64_t) ggs_engine.buffer_base(buffer),
+                                        .size    = ggs_engine.buffer_size(buffer),
+                                        .host    = ggs_engine.buffer_is_host(buffer)};
+    const char *              device = told.host ? "" : device_of(type);
+    struct ggs_piece pieces[] = {{&told, sizeof(told)}, {name, strlen(name)}, {"\n", 1}, {device, strlen(device) + 1}};
+    if (ggs_journal_append_next(GGS_JOURNAL_BUFFER, pieces, 4, &told.id, &n_buffers) == 0)
+        ggs_buffer_add(buffer, told.id, told.address, told.host ? told.size : 0);
+    ggs_reads_expect_fills();
+}
+
+// A buffer type may make its buffer from another type's and rename it afterwards: only the outermost allocation knows.
+EXPORT void * ggml_backend_buft_alloc_buffer(void * type, size_t size);
+EXPORT void * ggml_backend_buft_alloc_buffer(void * type, size_t size) {
+    REAL(ggml_backend_buft_alloc_buffer);
+    ggs_capture_wake(CALLER);
+    ggs_in.alloc_depth++;
+    void * buffer = real(type, size);
+    if (--ggs_in.alloc_depth == 0 && size > 0) tell_buffer(buffer);
+    return buffer;
+}
+
+// The interface is a structure of function pointers that the engine passes by value, of a size that differs by release. It
+// lies in the caller's frame, so it is passed on as it lies.
+union interface {
+    void * functions[32];
+};
+
+EXPORT void * ggml_backend_buffer_init(void * type, union interface interface, void * context, size_t size);
+EXPORT void * ggml_backend_buffer_init(void * type, union interface interface, void * context, size_t size) {
+    REAL(ggml_backend_buffer_init);
+    ggs_capture_wake(CALLER);
+    void * buffer = real(type, interface, context, size);
+    if (ggs_in.alloc_depth == 0) tell_buffer(buffer);
+    return buffer;
+}
+
+EXPORT void ggml_backend_buffer_free(void * buffer);
+EXPORT void ggml_backend_buffer_free(void * buffer) {
+    REAL(ggml_backend_buffer_free);
+    uint64_t id = buffer == NULL || !ggs_capture_recording() ? 0 : ggs_buffer_remove(buffer);
+    real(buffer);
+    if (id != 0) ggs_journal_numbers(GGS_JOURNAL_BUFFER_FREE, id, 0, 0, 0, NULL);
+}
+
+EXPORT void ggml_backend_buffer_set_usage(void * buffer, int usage);
+EXPORT void ggml_backend_buffer_set_usage(void * buffer, int usage) {
+    REAL(ggml_backend_buffer_set_usage);
+    real(buffer, usage);
+    uint64_t id = ggs_capture_recording() ? ggs_buffer_id(buffer) : 0;
+    if (id != 0) ggs_journal_numbers(GGS_JOURNAL_BUFFER_USAGE, id, (uint64_t) usage, 0, 0, NULL);
+}
+
+// ---- transfers ----
+
+static uint64_t tensor_buffer(const struct abi_tensor * t) {
+    return ggs_buffer_id(t->view_src != NULL ? t->view_src->buffer : t->buffer);
+}
+
+static void tell_transfer(struct ggs_journal_transfer * transfer, const struct abi_tensor * tensor) {
+    // The engine unmaps what it has copied, so a source that lies in a mapping is looked up while it does.
+    if (transfer->kind == GGS_TRANSFER_SET) ggs_maps_see_source(transfer->from);
+    transfer->end             = ggs_ticks_now();
+    size_t           length   = strnlen(tensor->name, ABI_NAME - 1);
+    struct ggs_piece pieces[] = {{transfer, sizeof(*transfer)}, {tensor->name, length}, {"", 1}};
+    ggs_journal_append(GGS_JOURNAL_TRANSFER, pieces, 3);
+    if (transfer->kind == GGS_TRANSFER_SET && ggs_reads_filling())
+        ggs_fills_set(transfer->to, (const void *) transfer->from, transfer->bytes);
+}
+
+// Inputs and results outside of windows. What is moved while models are loaded says where weights come from.
+static bool is_unwanted(void) {
+    return ggs_window_is_outside() && __atomic_load_n(&ggs_reads_loading, __ATOMIC_RELAXED) == 0;
+}
+
+// TRANSFER(kind, async, tensor, call): runs `call`, and tells of it if it is the outermost of nested transfers.
+#define TRANSFER(transfer_kind, is_async, tensor_, from_, to_, from_buffer_, to_buffer_, bytes_, call) \
+    if (ggs_in.transfer_depth > 0 || !ggs_capture_wake(CALLER) || is_unwanted()) {                     \
+        call;                                                                                          \
+        return;                                                                                        \
+    }                                                                                                  \
+    struct ggs_journal_transfer transfer = {.kind        = (transfer_kind),                            \
+                                            .async       = (is_async),                                 \
+                                            .from        = (uint64_t) (from_),                         \
+                                            .to          = (uint64_t) (to_),                           \
+                                            .from_buffer = (from_buffer_),                             \
+                                            .to_buffer   = (to_buffer_),                               \
+                                            .bytes       = (bytes_),                                   \
+                                            .begin       = ggs_ticks_now()};                                 \
+    ggs_in.transfer_depth++;                                                                           \
+    call;                                                                                              \
+    ggs_in.transfer_depth--;                                                                           \
+    tell_transfer(&transfer, (tensor_))
+
+static uint64_t tensor_bytes(const struct abi_tensor * t) {
+    uint64_t bytes = ggs_engine.type_size == NULL ? 0 : ggs_engine.type_size(t->type);
+    for (int d = 0; d < ABI_DIMS; d++) {
+        if (t->ne[d] <= 0) return 0;
+    }
+    int64_t block = ggs_engine.block_size == NULL ? 1 : ggs_engine.block_size(t->type);
+    bytes         = bytes * (uint64_t) (t->ne[0] / (block > 0 ? block : 1));
+    return bytes * (uint64_t) (t->ne[1] * t->ne[2] * t->ne[3]);
+}
+
+EXPORT void ggml_backend_tensor_set(struct abi_tensor * tensor, const void * data, size_t offset, size_t size);
+EXPORT void ggml_backend_tensor_set(struct abi_tensor * tensor, const void * data, size_t offset, size_t size) {
+    REAL(ggml_backend_tensor_set);
+    TRANSFER(GGS_TRANSFER_SET, 0, tensor, data, (char *) tensor->data + offset, 0, tensor_buffer(tensor), size,
+             real(tensor, data, offset, size));
+}
+
+EXPORT void ggml_backend_tensor_get(const struct abi_tensor * tensor, void * data, size_t offset, size_t size);
+EXPORT void ggml_backend_tensor_get(const struct abi_tensor * tensor, void * data, size_t offset, size_t size) {
+    REAL(ggml_backend_tensor_get);
+    TRANSFER(GGS_TRANSFER_GET, 0, tensor, (char *) tensor->data + offset, data, tensor_buffer(tensor), 0, size,
+             real(tensor, data, offset, size));
+}
+
+EXPORT void ggml_backend_tensor_set_async(void * backend, struct abi_tensor * tensor, const void * data, size_t offset,
+                                          size_t size);
+EXPORT void ggml_backend_tensor_set_async(void * backend, struct abi_tensor * tensor, const void * data, size_t offset,
+                                          size_t size) {
+    REAL(ggml_backend_tensor_set_async);
+    TRANSFER(GGS_TRANSFER_SET, 1, tensor, data, (char *) tensor->data + offset, 0, tensor_buffer(tensor), size,
+             real(backend, tensor, data, offset, size));
+}
+
+EXPORT void ggml_backend_tensor_get_async(void * backend, const struct abi_tensor * tensor, void * data, size_t offset,
+                                          size_t size);
+EXPORT void ggml_backend_tensor_get_async(void * backend, const struct abi_tensor * tensor, void * data, size_t offset,
+                                          size_t size) {
+    REAL(ggml_backend_tensor_get_async);
+    TRANSFER(GGS_TRANSFER_GET, 1, tensor, (char *) tensor->data + offset, data, tensor_buffer(tensor), 0, size,
+             real(backend, tensor, data, offset, size));
+}
+
+EXPORT void ggml_backend_tensor_copy(struct abi_tensor * from, struct abi_tensor * to);
+EXPORT void ggml_backend_tensor_copy(struct abi_tensor * from, struct abi_tensor * to) {
+    REAL(ggml_backend_tensor_copy);
+    TRANSFER(GGS_TRANSFER_COPY, 0, from, from->data, to->data, tensor_buffer(from), tensor_buffer(to),
+             tensor_bytes(from), real(from, to));
+}
+
+EXPORT void ggml_backend_tensor_copy_async(void * backend_from, void * backend_to, struct abi_tensor * from,
+                                           struct abi_tensor * to);
+EXPORT void ggml_backend_tensor_copy_async(void * backend_from, void * backend_to, struct abi_tensor * from,
+                                           struct abi_tensor * to) {
+    REAL(ggml_backend_tensor_copy_async);
+    TRANSFER(GGS_TRANSFER_COPY, 1, from, from->data, to->data, tensor_buffer(from), tensor_buffer(to),
+             tensor_bytes(from), real(backend_from, backend_to, from, to));
+}
+
+// ---- model files ----
+
+struct gguf_params { // small enough to travel in registers
+    bool   no_alloc;
+    void * context;
+};
+
+EXPORT void * gguf_init_from_file(const char * path, struct gguf_params params);
+EXPORT void * gguf_init_from_file(const char * path, struct gguf_params params) {
+    REAL(gguf_init_from_file);
+    if (path != NULL && ggs_capture_wake(CALLER)) {
+        char * absolute = ggs_sandboxed() ? NULL : realpath(path, NULL);
+        ggs_journal_text(GGS_JOURNAL_FILE, absolute == NULL ? path : absolute);
+        ggs_files_add(absolute == NULL ? path : absolute);
+        ggs_maps_expect_load();
+        ggs_reads_expect();
+        free(absolute);
+    }
+    return real(path, params);
+}
+
+// ---- models, contexts, decodes ----
+
+static uint64_t tell_load(const char * path) {
+    struct ggs_journal_number numbers  = {{0, 0, 0, 0}};
+    struct ggs_piece          pieces[] = {{&numbers, sizeof(numbers)}, {path, strlen(path) + 1}};
+    if (ggs_journal_append_next(GGS_JOURNAL_LOAD, pieces, 2, &numbers.value[0], &n_loads) != 0) return 0;
+    ggs_reads_begin(numbers.value[0]);
+    return numbers.value[0];
+}
+
+static void tell_load_end(uint64_t load, const void * model) {
+    if (load == 0) return;
+    ggs_reads_end();
+    if (!ggs_capture_recording()) return;
+    ggs_maps_tell();
+    ggs_journal_numbers(GGS_JOURNAL_LOAD_END, load, (uint64_t) model, 0, 0, NULL);
+    ggs_residency_tell(GGS_MOMENT_LOAD);
+}
+
+EXPORT void * llama_model_load_from_file(const char * path, union abi_by_value params);
+EXPORT void * llama_model_load_from_file(const char * path, union abi_by_value params) {
+    REAL(llama_model_load_from_file);
+    uint64_t load  = ggs_capture_wake(CALLER) ? tell_load(path) : 0;
+    void *   model = real(path, params);
+    tell_load_end(load, model);
+    return model;
+}
+
+EXPORT void * llama_model_load_from_splits(const char ** paths, size_t n_paths, union abi_by_value params);
+EXPORT void * llama_model_load_from_splits(const char ** paths, size_t n_paths, union abi_by_value params) {
+    REAL(llama_model_load_from_splits);
+    uint64_t load  = ggs_capture_wake(CALLER) ? tell_load(n_paths > 0 ? paths[0] : "") : 0;
+    void *   model = real(paths, n_paths, params);
+    tell_load_end(load, model);
+    return model;
+}
+
+EXPORT void * llama_init_from_model(void * model, union abi_by_value params);
+EXPORT void * llama_init_from_model(void * model, union abi_by_value params) {
+    REAL(llama_init_from_model);
+    void * context = real(model, params);
+    if (context != NULL && ggs_capture_wake(CALLER)) {
+        void * (*get_memory)(void *) = (void * (*) (void *) ) ggs_resolve_name("llama_get_memory", CALLER);
+        void * memory                = get_memory == NULL ? context : get_memory(context);
+        ggs_journal_numbers(GGS_JOURNAL_CONTEXT, (uint64_t) context, (uint64_t) model, (uint64_t) memory, 0, NULL);
+    }
+    return context;
+}
+
+enum { MORE_SEQUENCES_MAX = 1 << 20 };
+
+// The last position that a context holds of sequence 0: positions that a program leaves to the engine go on from there. -2: not known.
+static int32_t last_position(void * context, const void * caller) {
+    void * (*get_memory)(void *) = (void * (*) (void *) ) ggs_resolve_name("llama_get_memory", caller);
+    int32_t (*last)(void * memory, int32_t) =
+        (int32_t(*)(void *, int32_t)) ggs_resolve_name("llama_memory_seq_pos_max", caller);
+    void * memory = get_memory == NULL || last == NULL ? NULL : get_memory(context);
+    return memory == NULL ? -2 : last(memory, 0);
+}
+
+static uint64_t tell_decode(void * context, const struct abi_batch * batch, bool encode, const void * caller) {
+    uint32_t                  n    = batch->n_tokens < 0 ? 0 : (uint32_t) batch->n_tokens;
+    struct ggs_journal_decode head = {.context = (uint64_t) context, .tokens = n, .encode = encode};
+    head.has = (batch->token != NULL ? 1u : 0) | (batch->pos != NULL ? 2u : 0) | (batch->seq_id != NULL ? 4u : 0) |
+               (batch->logits != NULL ? 8u : 0);
+    // What was decoded outside of windows is not in the journal, which positions could go on from.
+    int32_t last = -2;
+    if (batch->pos == NULL && !encode && atomic_load_explicit(&ggs_window_gaps, memory_order_relaxed))
+        last = last_position(context, caller);
+    if (last > -2) head.has |= 2u;
+    uint64_t more = 0; // sequences beyond a token's first
+    for (uint32_t i = 0; batch->seq_id != NULL && batch->n_seq_id != NULL && i < n; i++)
+        if (batch->seq_id[i] != NULL && batch->n_seq_id[i] > 1) more += (uint64_t) batch->n_seq_id[i] - 1;
+    if (more > MORE_SEQUENCES_MAX) more = 0;
+    int32_t * numbers = calloc(n + 1, 3 * sizeof(int32_t) + 1);
+    int32_t * pairs   = more > 0 ? calloc(more, 2 * sizeof(int32_t)) : NULL;
+    if (numbers == NULL) {
+        free(pairs);
+        return 0;
+    }
+    for (uint32_t i = 0; pairs != NULL && i < n; i++) {
+        for (int32_t k = 1; batch->seq_id[i] != NULL && k < batch->n_seq_id[i]; k++) {
+            pairs[2 * head.more]     = (int32_t) i;
+            pairs[2 * head.more + 1] = batch->seq_id[i][k];
+            head.more++;
+        }
+    }
+    int32_t * tokens = numbers, *positions = numbers + n, *sequences = numbers + 2 * n;
+    uint8_t * outputs = (uint8_t *) (numbers + 3 * n);
+    for (uint32_t i = 0; i < n; i++) {
+        if (batch->token != NULL) tokens[i] = batch->token[i];
+        positions[i] = batch->pos != NULL ? batch->pos[i] : last > -2 ? last + 1 + (int32_t) i : 0;
+        if (batch->seq_id != NULL && batch->seq_id[i] != NULL && (batch->n_seq_id == NULL || batch->n_seq_id[i] > 0))
+            sequences[i] = batch->seq_id[i][0];
+        if (batch->logits != NULL) outputs[i] = batch->logits[i] != 0;
+    }
+    struct ggs_piece pieces[] = {{&head, sizeof(head)},
+                                 {numbers, n * (3 * sizeof(int32_t) + 1)},
+                                 {pairs, 2 * sizeof(int32_t) * (uint64_t) head.more}};
+    int result = ggs_journal_append_next(GGS_JOURNAL_DECODE, pieces, head.more > 0 ? 3 : 2, &head.decode, &n_decodes);
+    free(numbers);
+    free(pairs);
+    return result == 0 ? head.decode : 0;
+}
+
+// What llama_decode and llama_encode have in common.
+static int decode(int (*real)(void *, union abi_by_value), void * context, union abi_by_value * batch, bool encode,
+                  const void * caller) {
+    if (ggs_in.decode != 0 || !ggs_capture_wake(caller)) return real(context, *batch);
+    if (batch->batch.n_tokens == 1) ggs_device_generates();
+    ggs_in.embeddings_of = NULL;
+    if (ggs_window_enter()) ggs_in.decode = tell_decode(context, &batch->batch, encode, caller);
+    int status = real(context, *batch);
+    if (ggs_in.decode != 0 && ggs_capture_recording())
+        ggs_journal_numbers(GGS_JOURNAL_DECODE_END, ggs_in.decode, (uint64_t) (int64_t) status, 0, 0, NULL);
+    ggs_in.decode = 0;
+    ggs_window_leave();
+    return status;
+}
+
+EXPORT int llama_decode(void * context, union abi_by_value batch);
+EXPORT int llama_decode(void * context, union abi_by_value batch) {
+    REAL(llama_decode);
+    return decode(real, context, &batch, false, CALLER);
+}
+
+EXPORT int llama_encode(void * context, union abi_by_value batch);
+EXPORT int llama_encode(void * context, union abi_by_value batch) {
+    REAL(llama_encode);
+    return decode(real, context, &batch, true, CALLER);
+}
+
+EXPORT void llama_set_warmup(void * context, bool on);
+EXPORT void llama_set_warmup(void * context, bool on) {
+    REAL(llama_set_warmup);
+    real(context, on);
+    if (ggs_capture_recording()) ggs_journal_numbers(GGS_JOURNAL_WARMUP, (uint64_t) context, on, 0, 0, NULL);
+}
+
+// ---- the dynamic linker ----
+
+EXPORT int dlclose(void * handle);
+EXPORT int dlclose(void * handle) {
+    int result = ggs_resolve_close(handle);
+    if (__atomic_load_n(&ggs_capture_state, __ATOMIC_RELAXED) != GGS_CAPTURE_OFF) ggs_resolve_forget();
+    return result;
+}

@@ -1,0 +1,120 @@
+// ggscope doctor: the machine.
+#if defined(__x86_64__)
+#include <cpuid.h>
+#endif
+#include <linux/magic.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/statfs.h>
+#include <sys/utsname.h>
+#include <unistd.h>
+
+#include "base/error.h"
+#include "base/number.h"
+#include "cli/doctor/cmd-doctor.h"
+
+#include "record/inspect/findings.h"
+#include "record/observe/faults.h"
+#include "record/observe/limit.h"
+#include "record/observe/requests.h"
+
+static bool read_line(const char * path, char * line, size_t size) {
+    FILE * file = fopen(path, "re");
+    line[0]     = '\0';
+    if (file == NULL) return false;
+    bool good = fgets(line, (int) size, file) != NULL;
+    fclose(file);
+    line[strcspn(line, "\n")] = '\0';
+    return good;
+}
+
+static void check_kernel(struct ggs_findings * report) {
+    struct utsname kernel;
+    if (uname(&kernel) == 0)
+        ggs_findings_add(report, GGS_FINDING_OK, "kernel", NULL, "%s %s, %s", kernel.sysname, kernel.release,
+                         kernel.machine);
+}
+
+static void check_clock(struct ggs_findings * report) {
+    char sources[256];
+    bool invariant = false;
+#if defined(__x86_64__)
+    unsigned a, b, c, d;
+    invariant = __get_cpuid(0x80000007, &a, &b, &c, &d) != 0 && (d & 1u << 8) != 0;
+#endif
+    bool trusted =
+        read_line("/sys/devices/system/clocksource/clocksource0/available_clocksource", sources, sizeof(sources)) &&
+        strstr(sources, "tsc") != NULL;
+    if (invariant && trusted) {
+        ggs_findings_add(report, GGS_FINDING_OK, "clock", NULL,
+                         "the time stamp counter is invariant, and the kernel trusts it");
+    } else {
+        ggs_findings_add(
+            report, GGS_FINDING_WARN, "clock", "nothing needs to be done; recording costs a little more per operation",
+            "%s: CLOCK_MONOTONIC is used instead",
+            invariant ? "the kernel does not trust the time stamp counter" : "the time stamp counter is not invariant");
+    }
+}
+
+static void check_memory(struct ggs_findings * report) {
+    static const char fix[] = "enlarge it (mount -o remount,size=2G /dev/shm), or name another tmpfs with --spool";
+    struct statfs     space;
+    char              whole[GGS_NUMBER_LENGTH], left[GGS_NUMBER_LENGTH];
+    if (statfs("/dev/shm", &space) != 0 || space.f_type != TMPFS_MAGIC || access("/dev/shm", W_OK | X_OK) != 0) {
+        ggs_findings_add(
+            report, GGS_FINDING_WARN, "spool", "mount a tmpfs at /dev/shm, or name one with --spool",
+            "/dev/shm is no tmpfs that we can write to: recordings are kept beside the experiment until they are sealed");
+        return;
+    }
+    uint64_t available = (uint64_t) space.f_bavail * (uint64_t) space.f_frsize;
+    bool     enough    = available >= 256ull << 20;
+    ggs_findings_add(report, enough ? GGS_FINDING_OK : GGS_FINDING_WARN, "spool", enough ? NULL : fix,
+                     "/dev/shm: %s free of %s%s", ggs_format_bytes(left, available),
+                     ggs_format_bytes(whole, (uint64_t) space.f_blocks * (uint64_t) space.f_frsize),
+                     enough ? "" : ": too little, recordings are kept beside the experiment until they are sealed");
+}
+
+static void check_faults(struct ggs_findings * report) {
+    struct ggs_error error;
+    if (ggs_faults_probe(&error) == 0) {
+        ggs_findings_add(report, GGS_FINDING_OK, "faults", NULL, "page faults can be observed");
+    } else {
+        ggs_findings_add(report, GGS_FINDING_WARN, "faults", "recordings go on without them",
+                         "page faults cannot be observed: %s", error.text);
+    }
+}
+
+static void check_io(struct ggs_findings * report) {
+    struct ggs_error error;
+    if (ggs_requests_probe(&error) == 0) {
+        ggs_findings_add(report, GGS_FINDING_OK, "io", NULL, "block requests can be observed (--io)");
+    } else {
+        ggs_findings_add(report, GGS_FINDING_WARN, "io", "recordings go on without them",
+                         "block requests cannot be observed: %s", error.text);
+    }
+}
+
+// Made and removed again: what is permitted shows best when it is tried.
+static void check_limit(struct ggs_findings * report) {
+    struct ggs_limit limit;
+    struct ggs_error error = {0};
+    if (ggs_limit_make(&limit, 64u << 20, &error) == 0) {
+        ggs_findings_add(report, GGS_FINDING_OK, "memory", NULL, "memory can be limited (%s)", limit.mechanism);
+        ggs_limit_end(&limit);
+    } else {
+        ggs_findings_add(
+            report, GGS_FINDING_WARN, "memory",
+            "run ggscope as root, or in a control group that is delegated to you (systemd-run --user --scope)", "%s",
+            error.text);
+    }
+}
+
+void doctor_machine(struct ggs_findings * report) {
+    check_kernel(report);
+    check_clock(report);
+    check_memory(report);
+    check_faults(report);
+    check_io(report);
+    check_limit(report);
+}

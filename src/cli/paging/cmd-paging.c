@@ -1,0 +1,181 @@
+// ggscope paging DIR: what would less memory than the model cost?
+#include "cli/paging/cmd-paging.h"
+
+#include <argp.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/sysmacros.h>
+
+#include "analyze/walk/words.h"
+#include "base/error.h"
+#include "base/number.h"
+#include "base/system/progress.h"
+#include "cli/commands.h"
+#include "cli/scaffold/verb.h"
+
+enum { LEAST_PAGE = 4 << 10, MOST_PAGE = 2 << 20, MOST_READAHEAD = 1 << 30 };
+
+struct arguments {
+    struct ggs_input          input;
+    struct ggs_paging_options options;
+    uint64_t                  readahead; // UINT64_MAX: not given
+    bool                      suggest, csv;
+};
+#define AT(member) offsetof(struct arguments, member)
+
+// Goes through "A,B,C": copies the next part and returns where the rest begins; NULL at the end. A part that is too long is cut, and
+// then no longer what anybody asked for.
+static const char * next_part(const char * list, char * part, size_t size) {
+    if (list == NULL || *list == '\0') return NULL;
+    size_t length = strcspn(list, ",");
+    snprintf(part, size, "%.*s", (int) (length < 1000 ? length : 1000), list);
+    return list[length] == ',' ? list + length + 1 : list + length;
+}
+
+static bool take_memory(void * member, const char * list) {
+    struct ggs_paging_options * options = member;
+    char                        part[64];
+    const char *                rest = list;
+    options->n_memory                = 0;
+    while ((rest = next_part(rest, part, sizeof(part))) != NULL) {
+        uint64_t bytes;
+        if (!ggs_parse_bytes(part, &bytes) || bytes < LEAST_PAGE || options->n_memory == GGS_PAGING_BUDGETS)
+            return false;
+        options->memory[options->n_memory++] = bytes;
+    }
+    return options->n_memory > 0;
+}
+
+static bool take_policies(void * member, const char * list) {
+    bool *       policies = member;
+    char         part[64];
+    const char * rest = list;
+    memset(policies, 0, GGS_PAGING_POLICIES * sizeof(*policies));
+    while ((rest = next_part(rest, part, sizeof(part))) != NULL) {
+        unsigned i = 0;
+        while (i < GGS_PAGING_POLICIES && strcmp(part, ggs_paging_policy_names[i]) != 0) i++;
+        if (i == GGS_PAGING_POLICIES) return false;
+        policies[i] = true;
+    }
+    return *list != '\0';
+}
+
+static bool take_page(void * member, const char * text) {
+    uint64_t page;
+    if (!ggs_parse_bytes(text, &page) || page < LEAST_PAGE || page > MOST_PAGE || (page & (page - 1)) != 0)
+        return false;
+    *(uint64_t *) member = page;
+    return true;
+}
+
+static bool take_readahead(void * member, const char * text) {
+    return ggs_parse_bytes(text, member) && *(uint64_t *) member <= MOST_READAHEAD;
+}
+
+static void check(const void * input, struct argp_state * state) {
+    const struct arguments * arguments = input;
+    if (arguments->input.json + arguments->csv + arguments->suggest > 1)
+        argp_error(state, "--json, --csv and --suggest exclude each other");
+}
+
+// The readahead of the device that the model lies on; false if the file is not here, or the device does not tell.
+static bool find_readahead(struct ggs_trace * trace, uint64_t * bytes) {
+    for (uint64_t i = 0; i < trace->n_files; i++) {
+        struct stat status;
+        char        path[128];
+        unsigned    kib = 0;
+        if (trace->files[i].gguf == 0) continue;
+        if (stat(ggs_reader_string(trace->reader, trace->files[i].path), &status) != 0) continue;
+        snprintf(path, sizeof(path), "/sys/class/bdi/%u:%u/read_ahead_kb", major(status.st_dev), minor(status.st_dev));
+        FILE * file = fopen(path, "re");
+        if (file == NULL) continue;
+        bool found = fscanf(file, "%9u", &kib) == 1 && kib <= MOST_READAHEAD / 1024;
+        fclose(file);
+        if (!found) continue;
+        *bytes = (uint64_t) kib * 1024;
+        return true;
+    }
+    return false;
+}
+
+static const char * choose_readahead(struct arguments * arguments, struct ggs_trace * trace) {
+    if (arguments->readahead != UINT64_MAX) {
+        arguments->options.readahead = arguments->readahead;
+        return "as given";
+    }
+    if (find_readahead(trace, &arguments->options.readahead)) return "as the model's disk is set here";
+    arguments->options.readahead = 128 << 10;
+    return "the usual setting";
+}
+
+static void show_progress(void * context, uint64_t done, uint64_t total) {
+    struct ggs_progress * progress = context;
+    if (done == 0) ggs_progress_start(progress, "paging", total);
+    ggs_progress_update(progress, done);
+}
+
+static int print(const struct arguments * arguments, const struct paging_report * report, struct ggs_error * error) {
+    if (report->paging->sequence.n_reads == 0)
+        return ggs_fail(error, GGS_ABSENT, "no op of these %ss reads bytes of a file: there is nothing to page",
+                        ggs_word_step(report->trace));
+    if (arguments->suggest) return paging_suggest(report, error);
+    if (arguments->input.json) return paging_json(report);
+    return arguments->csv ? paging_csv(report) : paging_text(report);
+}
+
+static int show(void * input, struct ggs_trace * traces, struct ggs_error * error) {
+    struct arguments *   arguments = input;
+    struct ggs_progress  progress  = {0};
+    struct ggs_paging *  paging    = calloc(1, sizeof(*paging));
+    struct paging_report report    = {traces, paging, &arguments->options, choose_readahead(arguments, traces)};
+    if (paging == NULL) return ggs_fail_memory(error);
+    if (arguments->suggest) arguments->options.policies[GGS_PAGING_PIN_HOT] = true;
+    arguments->options.progress = show_progress;
+    arguments->options.context  = &progress;
+
+    int status = ggs_trace_check_steps(traces, arguments->options.first_step, arguments->options.last_step, error);
+    if (status == 0) status = ggs_paging_compute(paging, traces, &arguments->options, error);
+    ggs_progress_finish(&progress);
+    if (status == 0) {
+        status = print(arguments, &report, error);
+        ggs_paging_release(paging);
+    }
+    free(paging);
+    return status;
+}
+
+int cmd_paging(int argc, char ** argv) {
+    static const struct ggs_option options[] = {
+        {"memory", 0, "SIZE,...", "With this much memory (default: some sizes up to what was touched)", 1, AT(options),
+         take_memory, "at most 64 sizes of at least 4K, such as 64M or 512M,1.5G"},
+        {"policy", 0, "NAME,...", "Only these: lru, linux, pin-hot, opt (default: all)", 1, AT(options.policies),
+         take_policies, "lru, linux, pin-hot and opt"},
+        {"page", 0, "SIZE", "Count in pages of this size (4K)", 1, AT(options.page), take_page,
+         "a power of two from 4K to 2M"},
+        {"readahead", 0, "SIZE", "The disk's readahead (default: as the model's disk is set here)", 1, AT(readahead),
+         take_readahead, "a size of at most 1G, such as 128K, or 0"},
+        {"cold", 0, NULL, "Begin with nothing in memory, not with what the load of the model left there", 1,
+         AT(options.cold), NULL, NULL},
+        {"token", 0, "A..B", "Only these token steps", 1, AT(options.first_step), ggs_take_tokens, GGS_EXPECTS_TOKENS},
+        {"suggest", 0, NULL, "Lines to paste: tensors to place, ranges to lock", 2, AT(suggest), NULL, NULL},
+        GGS_OPTION_JSON(2),
+        GGS_OPTION_DAMAGED(2),
+        {"csv", 0, NULL, "As CSV", 2, AT(csv), NULL, NULL},
+        {0},
+    };
+    static const struct ggs_verb verb = {
+        .operands = "[DIR]",
+        .most     = 1,
+        .opens    = true,
+        .options  = options,
+        .check    = check,
+        .run      = show,
+        .text =
+            "Show what it would cost to run with less memory than the model: bytes read from the disk per token, with the page cache of Linux, a least-recently-used cache, the best weights pinned, and at best."};
+    struct arguments arguments = {
+        .options   = {.last_step = INT64_MAX, .page = 4096, .policies = {true, true, true, true}},
+        .readahead = UINT64_MAX};
+    return ggs_verb_run(&verb, argc, argv, &arguments);
+}

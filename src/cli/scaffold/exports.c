@@ -1,0 +1,41 @@
+#include "cli/scaffold/exports.h"
+
+#include <inttypes.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/error.h"
+#include "base/system/file.h"
+#include "export/export.h"
+
+int ggs_exports_write(const char * directory, const char * format, const char * output, const char * label) {
+    struct ggs_export_options options = {.format = format, .output = output, .last_step = INT64_MAX};
+    struct ggs_export_result  result;
+    struct ggs_error          error = {0};
+    const char *              slash = strrchr(output, '/');
+    char * parent = slash == NULL || slash == output ? NULL : strndup(output, (size_t) (slash - output));
+    int    status = parent == NULL ? 0 : ggs_make_directories(parent, &error);
+    free(parent);
+    if (status == 0) status = ggs_export(&options, directory, &result, &error);
+    if (status < 0) {
+        fprintf(stderr, "ggscope: %s\n", error.text);
+        return 1;
+    }
+    if (label != NULL)
+        fprintf(stderr, "%-9s %s, %" PRIu64 " file%s\n", label, output, result.files, result.files == 1 ? "" : "s");
+    return 0;
+}
+
+// As ggml-viz reads its variables.
+static bool is_set(const char * variable) {
+    const char * value = getenv(variable);
+    return value != NULL && (strcmp(value, "1") == 0 || strcmp(value, "true") == 0);
+}
+
+void ggs_exports_environment(const char * directory) {
+    const char * output = getenv("GGML_VIZ_OUTPUT");
+    if (output == NULL || output[0] == '\0' || directory[0] == '\0' || is_set("GGML_VIZ_DISABLE")) return;
+    ggs_exports_write(directory, "ggmlviz", output, is_set("GGML_VIZ_VERBOSE") ? "ggmlviz" : NULL);
+}

@@ -1,0 +1,36 @@
+// What conditions came to, for people and for CI: lines, a Markdown table, JUnit's XML, JSON.
+#pragma once
+
+#include <stdbool.h>
+#include <stdio.h>
+
+#include "analyze/diff/figures.h"
+#include "base/number.h"
+#include "cli/scaffold/verb.h"
+
+struct ggs_json;
+
+bool ggs_take_fail_if(void * member, const char * text); // struct ggs_fail_if
+#define GGS_OPTION_FAIL_IF(offset, group)                                                                              \
+    {                                                                                                                  \
+        "fail-if", 0, "CONDITION", "Exit 1 if a figure changed so, such as 'tokens_per_s < -3 %'; may be given often", \
+            group, offset, ggs_take_fail_if, GGS_EXPECTS_FAIL_IF                                                       \
+    }
+#define GGS_OPTION_JUNIT(offset, group) \
+    { "junit", 0, "FILE", "Also write the conditions as JUnit test cases", group, offset, ggs_take_text, NULL }
+#define GGS_OPTION_MARKDOWN(offset, group) \
+    { "markdown", 0, NULL, "As Markdown, for the summary of a CI job", group, offset, NULL, NULL }
+
+// Figures in their own unit, and a change of them: "12.3 ms", "-3.1 %". "not seen" for NaN.
+char * ggs_figure_format(char text[GGS_NUMBER_LENGTH], const struct ggs_figure * figure, double value);
+
+void ggs_judgements_text(FILE * out, const struct ggs_judgement * list, unsigned n);
+void ggs_judgements_markdown(FILE * out, const struct ggs_judgement * list, unsigned n);
+// The array "conditions".
+void ggs_judgements_json(struct ggs_json * json, const struct ggs_judgement * list, unsigned n);
+// A suite of test cases; `name` says what was compared.
+int  ggs_judgements_junit(const char * path, const char * name, const struct ggs_judgement * list, unsigned n,
+                          struct ggs_error * error);
+bool ggs_judgements_failed(const struct ggs_judgement * list, unsigned n);
+// The names of all figures, for --help; the caller frees.
+char * ggs_figures_help(int key, const char * text, void * input);

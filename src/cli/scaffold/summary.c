@@ -1,0 +1,211 @@
+#include "cli/scaffold/summary.h"
+
+#include <inttypes.h>
+
+#include "analyze/machine/conditions.h"
+#include "analyze/ops/totals.h"
+#include "analyze/walk/times.h"
+#include "base/error.h"
+#include "base/number.h"
+
+enum { TOP = 5 };
+static const double BUSY_SHARE =
+    0.15; // from here on figures of a run and of the next differ for no reason of their own
+
+// A step of one request yields a token; one of a server as many as it has slots.
+static void print_speed(FILE * out, const struct ggs_totals * t) {
+    char   number[GGS_NUMBER_LENGTH], other[GGS_NUMBER_LENGTH];
+    double seconds = (double) (t->generate_ns + t->drafting_ns) / 1e9, tokens = (double) t->decoded_tokens;
+    bool   several = t->requests > 1;
+    if (t->graph_steps > 0) {
+        fprintf(out, "graphs    %" PRIu64 " run%s: %s%s\n", t->graph_steps, t->graph_steps == 1 ? "" : "s",
+                ggs_format_nanoseconds(number, t->graph_ns / t->graph_steps), t->graph_steps > 1 ? " each" : "");
+        return;
+    }
+    fprintf(out, "tokens    %" PRIu64 " step%s", t->steps, t->steps == 1 ? "" : "s");
+    if (several) fprintf(out, " of %" PRIu64 " requests", t->requests);
+    if (t->prompt_tokens > 0)
+        fprintf(out, ": %s of %" PRIu64 " in %s", several ? "prompts" : "prompt", t->prompt_tokens,
+                ggs_format_nanoseconds(number, t->prompt_ns));
+    if (t->generate_steps > 0) {
+        fprintf(out, "%s%s%s%s (%.1f tokens/s)", t->prompt_tokens > 0 ? ", then " : ": ", several ? "steps of " : "",
+                ggs_format_nanoseconds(number, t->generate_ns / t->generate_steps),
+                !several && t->generate_steps > 1 ? " each" : "", seconds > 0 ? tokens / seconds : 0.0);
+    }
+    fputs(t->warmup_steps > 0 ? "; warm-up apart\n" : "\n", out);
+    if (several) fprintf(out, "          %" PRIu64 " generated; ggscope requests lists them\n", t->generated_tokens);
+    if (t->accepted_tokens + t->rejected_tokens > 0)
+        fprintf(out, "drafts    %s of %" PRIu64 " accepted; drafting took %s\n",
+                ggs_format_count(number, t->accepted_tokens), t->accepted_tokens + t->rejected_tokens,
+                ggs_format_nanoseconds(other, t->draft_ns));
+}
+
+static void print_top(FILE * out, const struct ggs_totals * t) {
+    char     time[GGS_NUMBER_LENGTH], share[GGS_NUMBER_LENGTH];
+    uint64_t all = 0;
+    for (uint64_t i = 0; i < t->n_by_op; i++) all += t->by_op[i].wall_ns;
+    for (uint64_t i = 0; i < t->n_by_op && i < TOP; i++) {
+        fprintf(out, "            %-18s %10s %8s\n", t->by_op[i].name,
+                ggs_format_nanoseconds(time, t->by_op[i].wall_ns), ggs_format_percent(share, t->by_op[i].wall_ns, all));
+    }
+}
+
+static void print_ops(FILE * out, const struct ggs_totals * t) {
+    char     ops[GGS_NUMBER_LENGTH], runs[GGS_NUMBER_LENGTH];
+    uint64_t queues = 0;
+    for (uint64_t i = 0; i < t->devices.n; i++) queues += t->devices.device[i].queues;
+    fprintf(out, "ops       %s ops as %s op runs", ggs_format_count(ops, t->ops), ggs_format_count(runs, t->op_runs));
+    if (t->threads > 0 || queues == 0) fprintf(out, " on %" PRIu64 " thread%s", t->threads, t->threads == 1 ? "" : "s");
+    if (queues > 0)
+        fprintf(out, "%s in %" PRIu64 " queue%s", t->threads > 0 ? " and" : "", queues, queues == 1 ? "" : "s");
+    fputc('\n', out);
+}
+
+// "to it 8.16 MiB in 38 transfers at 0.71 GB/s"
+static void print_moved(FILE * out, const char * way, const struct ggs_device_moved * moved, const char * end) {
+    char bytes[GGS_NUMBER_LENGTH], count[GGS_NUMBER_LENGTH];
+    fprintf(out, "          %s it %s in %s transfer%s", way, ggs_format_bytes(bytes, moved->bytes),
+            ggs_format_count(count, moved->count), moved->count == 1 ? "" : "s");
+    if (moved->ns > 0) fprintf(out, " at %.2f GB/s", (double) moved->timed_bytes / (double) moved->ns);
+    fputs(end, out);
+}
+
+// How busy devices were, and of how much of their time ops are known. Nothing if only the CPU computed.
+static void print_devices(FILE * out, const struct ggs_totals * t) {
+    char a[GGS_NUMBER_LENGTH], b[GGS_NUMBER_LENGTH];
+    if (!ggs_device_list_has_other(&t->devices)) return;
+    for (uint64_t i = 0; i < t->devices.n; i++) {
+        const struct ggs_device_totals * d    = &t->devices.device[i];
+        double                           busy = ggs_device_busy(&t->devices, d);
+        if (d->row.type == GGS_DEVICE_CPU) continue;
+        fprintf(out, "device    %s: ", d->name);
+        if (d->runs == 0)
+            fputs("has memory, computed nothing", out);
+        else if (busy >= 0)
+            fprintf(out, "busy %.1f %% of %s", 100 * busy,
+                    ggs_format_nanoseconds(a, ggs_time_between(t->devices.begin_ns, t->devices.end_ns)));
+        else
+            fprintf(out, "op times of %s of its time: %s", ggs_format_percent(a, d->timed_ns, d->run_ns),
+                    ggs_format_count(b, d->timed_runs));
+        if (d->runs > 0 && busy < 0) fprintf(out, " of %s graph runs", ggs_format_count(a, d->runs));
+        fputs(d->runs > 0 && busy >= 0 ? ", op times of all its graph runs\n" : "\n", out);
+        if (d->in.count + d->out.count == 0) continue;
+        print_moved(out, "to", &d->in, "\n");
+        print_moved(out, "from", &d->out, "");
+        uint64_t ns = d->in.ns + d->out.ns;
+        if (ns > 0)
+            fprintf(out, ";\n          it computed in %s of their time",
+                    ggs_format_percent(a, d->in.overlap_ns + d->out.overlap_ns, ns));
+        fputc('\n', out);
+    }
+}
+
+static void print_bytes(FILE * out, const struct ggs_totals * t) {
+    char touched[GGS_NUMBER_LENGTH], model[GGS_NUMBER_LENGTH], share[GGS_NUMBER_LENGTH], disk[GGS_NUMBER_LENGTH],
+        buffer[GGS_NUMBER_LENGTH];
+    if (t->model_bytes > 0) {
+        fprintf(out, "model     %s of %s touched (%s)\n", ggs_format_bytes(touched, t->touched_bytes),
+                ggs_format_bytes(model, t->model_bytes), ggs_format_percent(share, t->touched_bytes, t->model_bytes));
+        if (t->unknown_bytes > 0)
+            fprintf(out, "          and of %s it was not seen which rows or experts\n",
+                    ggs_format_bytes(touched, t->unknown_bytes));
+    }
+    fprintf(out, "bytes     %s from mapped files, %s in buffers", ggs_format_bytes(disk, t->disk),
+            ggs_format_bytes(buffer, t->buffer));
+    if (t->vram > 0) fprintf(out, ", %s in device memory", ggs_format_bytes(disk, t->vram));
+    fputc('\n', out);
+}
+
+static void print_doubts(FILE * out, const struct ggs_totals * t) {
+    char number[GGS_NUMBER_LENGTH], other[GGS_NUMBER_LENGTH];
+    if (t->proved) fputs("prove     recorded with --prove: all times are distorted\n", out);
+    if (t->dropped > 0) fprintf(out, "lost      %s records could not be kept\n", ggs_format_count(number, t->dropped));
+    if (t->unseen > 0) fprintf(out, "unseen    %s nodes that no hook saw\n", ggs_format_count(number, t->unseen));
+    if (t->opaque > 0)
+        fprintf(out, "opaque    %s nodes ran on a backend that is seen as a whole only\n",
+                ggs_format_count(number, t->opaque));
+    if (t->runs_without_waits > 0)
+        fprintf(out,
+                "waits     not seen in %s of %s graph runs: this engine's barrier is inside its compute loop; ends of\n"
+                "          ops on threads other than the first are bounds\n",
+                ggs_format_count(number, t->runs_without_waits), ggs_format_count(other, t->runs));
+    if (t->interrupted_runs > 0)
+        fprintf(out, "cut off   %s graph runs had no end\n", ggs_format_count(number, t->interrupted_runs));
+    if (t->dropped + t->unseen + t->interrupted_runs == 0) fputs("lost      nothing\n", out);
+}
+
+void ggs_summary_totals(const struct ggs_totals * totals, FILE * out) {
+    print_speed(out, totals);
+    print_ops(out, totals);
+    print_bytes(out, totals);
+    print_devices(out, totals);
+    print_doubts(out, totals);
+}
+
+void ggs_summary_conditions(const struct ggs_conditions * c, FILE * out) {
+    char a[GGS_NUMBER_LENGTH], b[GGS_NUMBER_LENGTH];
+    if (c->memory_limit > 0) {
+        fprintf(out, "limit     %s of memory (%s), reached %s times\n", ggs_format_bytes(a, c->memory_limit),
+                c->mechanism, ggs_format_count(b, c->limit_hits));
+        fprintf(out, "          %s at most, %s of it the program's own%s\n", ggs_format_bytes(a, c->memory_peak),
+                ggs_format_bytes(b, c->memory_anonymous), c->oom_kills > 0 ? "; that ended it" : "");
+    }
+    if (c->cold) {
+        fprintf(out, "cold      %s dropped from the page cache first", ggs_format_bytes(a, c->cold_bytes));
+        if (c->resident_after > 0) fprintf(out, ", %s of it stayed", ggs_format_bytes(b, c->resident_after));
+        fputc('\n', out);
+    }
+    if ((c->memory_limit > 0 || c->cold) && c->read_bytes > 0)
+        fprintf(out, "storage   %s read by the program, by its own count\n", ggs_format_bytes(a, c->read_bytes));
+}
+
+void ggs_summary_busy(const struct ggs_conditions * conditions, const struct ggs_totals * totals, FILE * out) {
+    uint64_t busy = 0, wait = 0;
+    char     number[GGS_NUMBER_LENGTH];
+    for (uint64_t i = 0; i < totals->n_by_op; i++) {
+        busy += totals->by_op[i].busy_ns;
+        wait += totals->by_op[i].wait_ns;
+    }
+    bool others = conditions->others_cpu_share >= BUSY_SHARE, waits = wait > 0 && wait / 19 >= busy;
+    if (others)
+        fprintf(out, "busy      other programs used %.0f %% of the CPUs meanwhile: times say little\n",
+                100 * conditions->others_cpu_share);
+    if (waits)
+        fprintf(out,
+                "busy      threads waited for each other %s of their time: more threads than\n"
+                "          free CPUs, or other programs in their way; times say little\n",
+                ggs_format_percent(number, wait, busy + wait));
+}
+
+int ggs_summary_show(const char * directory, FILE * out, struct ggs_error * error) {
+    struct ggs_trace      trace;
+    struct ggs_totals     totals;
+    struct ggs_conditions conditions;
+    int                   status = ggs_trace_open(&trace, directory, error);
+    if (status == 0) {
+        status = ggs_totals_compute(&totals, &trace, &ggs_totals_all, error);
+        if (status == 0) {
+            print_speed(out, &totals);
+            print_ops(out, &totals);
+            print_top(out, &totals);
+            print_bytes(out, &totals);
+            print_devices(out, &totals);
+            print_doubts(out, &totals);
+            ggs_conditions_read(&conditions, &trace);
+            ggs_summary_busy(&conditions, &totals, out);
+            ggs_summary_conditions(&conditions, out);
+            char bytes[GGS_NUMBER_LENGTH];
+            fprintf(out, "trace     %s/trace.ggs, %s\n", directory,
+                    ggs_format_bytes(bytes, ggs_reader_size(trace.reader)));
+            fprintf(out, "next      ggscope stats %s\n", directory);
+            ggs_totals_release(&totals);
+        }
+        ggs_trace_close(&trace);
+    }
+    return status;
+}
+
+void ggs_summary_print(const char * directory, FILE * out) {
+    struct ggs_error error;
+    if (ggs_summary_show(directory, out, &error) < 0) fprintf(out, "ggscope: %s\n", error.text);
+}

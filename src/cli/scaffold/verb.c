@@ -1,0 +1,329 @@
+#include "cli/scaffold/verb.h"
+
+#include <argp.h>
+#include <errno.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/nearest.h"
+#include "base/system/guard.h"
+#include "base/system/terminal.h"
+#include "base/text.h"
+#include "cli/scaffold/newest.h"
+#include "record/sealing.h"
+
+// ---- experiments ----
+
+static int seal(const char * path, bool quiet, struct ggs_error * error) {
+    struct stat status;
+    ggs_guard_install(); // a file that shrinks while it is read is an error, not a signal
+    if (stat(path, &status) == 0 && S_ISREG(status.st_mode))
+        return 0; // a trace by itself, as somebody else may have sent it
+    return ggs_seal_recover(path, quiet, NULL, error);
+}
+
+int ggs_verb_seal(const char * path, struct ggs_error * error) {
+    return seal(path, false, error);
+}
+
+static int open_trace(struct ggs_trace * trace, const char * path, const struct ggs_input * input,
+                      struct ggs_error * error) {
+    int status = seal(path, input->quiet, error);
+    if (status >= 0)
+        status = input->damaged ? ggs_trace_open_damaged(trace, path, error) : ggs_trace_open(trace, path, error);
+    if (status < 0) return status;
+    const char * warning = ggs_reader_warning(trace->reader);
+    if (warning != NULL) fprintf(stderr, "ggscope: %s\n", warning);
+    if (trace->damaged > 0)
+        fprintf(stderr, "ggscope: %s: %" PRIu64 " damaged chunk%s left out: every figure is of what is intact\n", path,
+                trace->damaged, trace->damaged == 1 ? " is" : "s are");
+    return 0;
+}
+
+void ggs_verb_complain(const struct ggs_error * error) {
+    fprintf(stderr, "ggscope: %s\n", error->text);
+}
+
+// ---- the command line ----
+
+enum { MOST_OPTIONS = 64, MOST_TITLES = 3, FIRST_KEY = 256 };
+enum { COMMON_USAGE = 2, COMMON_HELP = 3 };
+
+// What every verb has, behind its own options. A letter or name that the verb has itself is the verb's.
+static const struct ggs_option common[] = {
+    {"quiet", 'q', NULL, "Say nothing on stderr but what went wrong", -1, offsetof(struct ggs_input, quiet), NULL,
+     NULL},
+    {"no-pager", 0, NULL, "Write to the terminal directly; a pipe always gets it so", -1,
+     offsetof(struct ggs_input, no_pager), NULL, NULL},
+    {"usage", 0, NULL, "Give a short usage message", -1, 0, NULL, NULL},
+    {"help", 'h', NULL, "Give this help list", -1, 0, NULL, NULL},
+    {0},
+};
+
+// An option of this command line: its key for argp is its letter, or FIRST_KEY and its place.
+struct known {
+    const struct ggs_option * option;
+    size_t                    offset; // of its member
+};
+
+struct parsing {
+    const struct ggs_verb * verb;
+    void *                  arguments;
+    struct ggs_input *      input;
+    struct known            known[MOST_OPTIONS];
+    struct argp_option      table[MOST_OPTIONS + MOST_TITLES + 1];
+    int                     n, n_table;
+};
+
+static bool has_option(const struct parsing * parsing, const char * name, int letter) {
+    for (int i = 0; i < parsing->n; i++) {
+        const struct ggs_option * option = parsing->known[i].option;
+        if ((letter != 0 && option->letter == letter) || (name != NULL && strcmp(option->name, name) == 0)) return true;
+    }
+    return false;
+}
+
+static void add_option(struct parsing * parsing, const struct ggs_option * option, size_t offset, int letter,
+                       int group) {
+    char * value    = (char *) option->value;
+    bool   optional = value != NULL && value[0] == '=';
+    int    key      = letter != 0 ? letter : FIRST_KEY + parsing->n;
+    if (parsing->n == MOST_OPTIONS) abort(); // a table of ours that is too long
+    parsing->known[parsing->n++]       = (struct known){option, offset + option->offset};
+    parsing->table[parsing->n_table++] = (struct argp_option){
+        option->name, key, optional ? value + 1 : value, optional ? OPTION_ARG_OPTIONAL : 0, option->help, group};
+}
+
+static void add_options(struct parsing * parsing) {
+    const struct ggs_verb * verb = parsing->verb;
+    for (const struct ggs_option * o = verb->options; o->name != NULL; o++)
+        add_option(parsing, o, 0, o->letter, o->group);
+    for (int i = 0; i < MOST_TITLES && verb->more[i].options != NULL; i++) {
+        parsing->table[parsing->n_table++] = (struct argp_option){.doc = verb->more[i].title, .group = 10 + i};
+        for (const struct ggs_option * o = verb->more[i].options; o->name != NULL; o++)
+            add_option(parsing, o, verb->more[i].offset, o->letter, 0);
+    }
+    for (const struct ggs_option * o = common; o->name != NULL; o++) {
+        if (!has_option(parsing, o->name, 0))
+            add_option(parsing, o, 0, has_option(parsing, NULL, o->letter) ? 0 : o->letter, o->group);
+    }
+}
+
+static void take_option(const struct parsing * parsing, int key, const char * text, struct argp_state * state) {
+    int i = key - FIRST_KEY;
+    for (int k = 0; i < 0 && k < parsing->n; k++) {
+        if (parsing->known[k].option->letter == key) i = k;
+    }
+    const struct ggs_option * option = parsing->known[i].option;
+    if (option == &common[COMMON_HELP]) argp_state_help(state, stdout, ARGP_HELP_STD_HELP); // does not return
+    if (option == &common[COMMON_USAGE]) argp_state_help(state, stdout, ARGP_HELP_USAGE | ARGP_HELP_EXIT_OK);
+    void * member = (char *) parsing->arguments + parsing->known[i].offset;
+    if (option->take == NULL) {
+        *(bool *) member = true;
+    } else if (!option->take(member, text)) {
+        argp_error(state, "--%s takes %s, not '%s'", option->name, option->expects, text);
+    }
+}
+
+static void check_operands(const struct parsing * parsing, struct argp_state * state) {
+    const struct ggs_verb * verb  = parsing->verb;
+    struct ggs_input *      input = parsing->input;
+    if (input->n > verb->most) argp_error(state, "unexpected argument '%s'", input->paths[verb->most]);
+    if (input->n < verb->least) argp_error(state, "missing argument: %s", verb->operands);
+    if (verb->check != NULL) verb->check(parsing->arguments, state);
+}
+
+static error_t parse(int key, char * text, struct argp_state * state) {
+    struct parsing * parsing = state->input;
+    switch (key) {
+        case ARGP_KEY_ARG:
+            return ARGP_ERR_UNKNOWN; // all of them together, next
+        case ARGP_KEY_ARGS:
+            parsing->input->paths = state->argv + state->next;
+            parsing->input->n     = (unsigned) (state->argc - state->next);
+            return 0;
+        case ARGP_KEY_END:
+            check_operands(parsing, state);
+            return 0;
+        case ARGP_KEY_INIT:
+        case ARGP_KEY_NO_ARGS:
+        case ARGP_KEY_SUCCESS:
+        case ARGP_KEY_ERROR:
+        case ARGP_KEY_FINI:
+            return ARGP_ERR_UNKNOWN;
+        default:
+            take_option(parsing, key, text, state);
+            return 0;
+    }
+}
+
+// getopt says only that it does not know an option: looks through the words as it does, and names the one that was probably meant.
+static void check_names(const struct argp_option * table, int n, bool in_order, int argc, char ** argv) {
+    for (int i = 1; i < argc && strcmp(argv[i], "--") != 0; i++) {
+        const char * word = argv[i];
+        if (word[0] != '-' || word[1] == '\0') {
+            if (in_order) return;
+            continue;
+        }
+        if (word[1] != '-') {
+            for (const char * letter = word + 1; *letter != '\0'; letter++) {
+                int k = 0;
+                while (k < n && table[k].key != *letter) k++;
+                if (k == n || table[k].arg == NULL) continue; // getopt's message is good enough for letters
+                i += letter[1] == '\0';                       // its value is the next word, or the rest of this one
+                break;
+            }
+            continue;
+        }
+        char   name[64];
+        size_t length = strcspn(word + 2, "=");
+        int    k      = 0;
+        if (length >= sizeof(name)) continue;
+        memcpy(name, word + 2, length);
+        name[length] = '\0';
+        while (k < n && (table[k].name == NULL || strncmp(table[k].name, name, length) != 0)) k++;
+        if (k == n) {
+            struct ggs_nearest nearest = {.word = name};
+            for (int m = 0; m < n; m++) {
+                if (table[m].name != NULL) ggs_nearest_try(&nearest, table[m].name);
+            }
+            const char * likely = ggs_nearest_likely(&nearest);
+            fprintf(stderr, "%s: there is no option --%s%s%s%s; %s --help lists them\n", argv[0], name,
+                    likely == NULL ? "" : " (did you mean --", likely == NULL ? "" : likely, likely == NULL ? "" : "?)",
+                    argv[0]);
+            exit(2);
+        }
+        if (table[k].arg != NULL && (table[k].flags & OPTION_ARG_OPTIONAL) == 0 && word[2 + length] == '\0') i++;
+    }
+}
+
+static int parse_command_line(struct parsing * parsing, int argc, char ** argv) {
+    bool in_order = parsing->verb->program;
+    add_options(parsing);
+    check_names(parsing->table, parsing->n_table, in_order, argc, argv);
+    struct argp argp = {parsing->table,      parse, parsing->verb->operands, parsing->verb->text, NULL,
+                        parsing->verb->help, NULL};
+    // Our --help has a letter that people try first.
+    return argp_parse(&argp, argc, argv, ARGP_NO_HELP | (in_order ? ARGP_IN_ORDER : 0), NULL, parsing);
+}
+
+// ---- running ----
+
+static int take_newest(struct ggs_input * input, struct ggs_error * error) {
+    int status = ggs_newest_find(input->newest, error);
+    if (status != 0) return status;
+    if (!input->quiet) fprintf(stderr, "ggscope: %s, the newest recording here\n", input->newest);
+    input->own[0] = input->newest;
+    input->paths  = input->own;
+    input->n      = 1;
+    return 0;
+}
+
+// Where a sentence names the path: a word by itself, with a quote, a colon, more of a path or nothing behind it.
+static const char * find_path(const char * text, const char * path) {
+    for (const char * at = text; (at = strstr(at, path)) != NULL; at++) {
+        bool begins = at == text || at[-1] == ' ' || at[-1] == '\'';
+        if (begins && strchr("':/", at[strlen(path)]) != NULL) return at; // the end of the text is found, too
+    }
+    return NULL;
+}
+
+void ggs_verb_resolve(struct ggs_error * error, const char * path) {
+    char here[PATH_MAX];
+    if (path == NULL || path[0] == '/' || path[0] == '\0' || strcmp(path, "-") == 0) return;
+    const char *at = find_path(error->text, path), *rest = path;
+    if (at == NULL || getcwd(here, sizeof(here)) == NULL) return;
+    while (rest[0] == '.' && rest[1] == '/') rest += 2;
+    struct ggs_text text = {0};
+    ggs_text_printf(&text, "%.*s%s/%s%s", (int) (at - error->text), error->text, strcmp(here, "/") == 0 ? "" : here,
+                    rest, at + strlen(path));
+    if (!text.failed) ggs_fail(error, error->status, "%s", ggs_text_string(&text));
+    ggs_text_release(&text);
+}
+
+static int open_and_run(const struct ggs_verb * verb, struct ggs_input * input, void * arguments,
+                        struct ggs_error * error) {
+    enum { MOST_TRACES = 2 };
+    struct ggs_trace traces[MOST_TRACES] = {{0}, {0}};
+    unsigned         opened              = 0;
+    int              status              = 0;
+    if (verb->least == 0 && !verb->program && !verb->several && input->n == 0) status = take_newest(input, error);
+    for (; verb->opens && status == 0 && opened < input->n && opened < MOST_TRACES; opened++)
+        status = open_trace(&traces[opened], input->paths[opened], input, error);
+    for (unsigned i = 0; status == 0 && i < opened; i++)
+        status = ggs_selection_make(&traces[i].selection, &traces[i], &input->choice, error);
+    if (status == 0) status = verb->run(arguments, traces, error);
+    // Writers fail without a sentence: it is always the same one.
+    errno          = 0;
+    bool unwritten = fflush(stdout) != 0 || ferror(stdout);
+    if (errno == 0) errno = EIO;
+    if ((unwritten && status >= 0) || (status < 0 && error->text[0] == '\0'))
+        status = ggs_fail_errno(error, "cannot write to standard output");
+    for (unsigned i = 0; i < opened; i++) ggs_selection_free(traces[i].selection);
+    while (opened > 0) ggs_trace_close(&traces[--opened]);
+    for (unsigned i = 0; status < 0 && !verb->program && i < input->n; i++) ggs_verb_resolve(error, input->paths[i]);
+    return status;
+}
+
+int ggs_verb_run(const struct ggs_verb * verb, int argc, char ** argv, void * arguments) {
+    struct ggs_error error   = {0};
+    struct parsing   parsing = {.verb = verb, .arguments = arguments, .input = arguments};
+    if (parse_command_line(&parsing, argc, argv) != 0) return 2;
+    int status = open_and_run(verb, arguments, arguments, &error);
+    if (status < 0) ggs_verb_complain(&error);
+    return status < 0 ? 1 : status;
+}
+
+// ---- text ----
+
+// Copies as many whole characters as `columns` columns take; returns the end of the copy.
+static char * copy_columns(char * to, const char * end, const char * from, const char * stop, size_t columns) {
+    while (from < stop) {
+        unsigned width;
+        size_t   size = ggs_terminal_next(from, (size_t) (stop - from), &width);
+        if (width > columns || to + size >= end) break;
+        if ((unsigned char) *from < 0x20 || *from == 0x7f) {
+            *to++ = '?';
+        } else {
+            memcpy(to, from, size);
+            to += size;
+        }
+        columns -= width;
+        from += size;
+    }
+    return to;
+}
+
+static bool has_control(const char * text) {
+    for (; *text != '\0'; text++) {
+        if ((unsigned char) *text < 0x20 || *text == 0x7f) return true;
+    }
+    return false;
+}
+
+const char * ggs_verb_fit(char * buffer, size_t size, const char * name, unsigned columns) {
+    const char *end = buffer + size, *stop = name + strlen(name), *tail;
+    size_t      all = ggs_terminal_columns(name);
+    char *      to  = buffer;
+    if (ggs_terminal_limit(stdout) == 0) columns = UINT_MAX;
+    if (all <= columns && !has_control(name)) return name;
+    if (all <= columns) {
+        to = copy_columns(to, end, name, stop, columns);
+    } else {
+        size_t head = columns / 2, skip = all - (columns - head - 1), used = 0;
+        for (tail = name; tail < stop && used < skip;) {
+            unsigned width;
+            tail += ggs_terminal_next(tail, (size_t) (stop - tail), &width);
+            used += width;
+        }
+        to = copy_columns(to, end - 4, name, stop, head);
+        memcpy(to, "…", 3);
+        to = copy_columns(to + 3, end, tail, stop, columns);
+    }
+    *to = '\0';
+    return buffer;
+}

@@ -1,0 +1,144 @@
+// ggscope stats as text: at most 80 columns, and readable without colour.
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "analyze/walk/words.h"
+#include "base/number.h"
+#include "base/system/terminal.h"
+#include "base/table.h"
+#include "cli/scaffold/summary.h"
+#include "cli/scaffold/verb.h"
+#include "cli/stats/cmd-stats.h"
+
+enum { TOP = 5, NAME_COLUMNS = 24 };
+
+static void print_pattern(const struct ggs_pattern * p) {
+    char a[GGS_NUMBER_LENGTH], b[GGS_NUMBER_LENGTH];
+    if (p->bytes == 0) return;
+    printf("order     %s of the bytes read from the model continue where the read\n",
+           ggs_format_percent(a, p->sequential, p->bytes));
+    printf("          before ended; %s jumps, half of them below %s\n", ggs_format_count(a, p->jumps),
+           ggs_format_bytes(b, ggs_pattern_quantile(p->jump_bins, 0.5)));
+    uint64_t again = p->bytes - p->first_bytes;
+    if (again == 0) return;
+    printf("reuse     %s are read again; half of them after less than %s of\n", ggs_format_percent(a, again, p->bytes),
+           ggs_format_bytes(b, ggs_pattern_quantile(p->reuse_bins, 0.5)));
+    printf("          other reads, nine tenths after less than %s\n",
+           ggs_format_bytes(b, ggs_pattern_quantile(p->reuse_bins, 0.9)));
+}
+
+static int print_groups(const struct ggs_stats * stats, enum ggs_by by) {
+    char                      a[GGS_NUMBER_LENGTH], bar[3 * 8 + 1], name[128];
+    uint64_t                  all = 0, limit = stats->memory_bytes_per_second;
+    const struct ggs_groups * groups = &stats->groups[by];
+    struct ggs_table *        table  = ggs_table_new();
+    bool                      bytes  = groups->has_bytes;
+    for (uint64_t i = 0; i < groups->n; i++) all += groups->group[i].wall_ns;
+    if (by == GGS_BY_KERNEL && groups->n == 0) {
+        puts("no kernels were recorded: CUDA tells them, if libcupti is there");
+        ggs_table_free(table);
+        return 0;
+    }
+    ggs_table_column(table, by == GGS_BY_TOKEN ? ggs_word_step(stats->trace) : ggs_stats_by_name(by), GGS_LEFT);
+    ggs_table_columns(table, by == GGS_BY_KERNEL ? ">times|>wall|>share||>wait" : ">ops|>wall|>share||>wait");
+    if (bytes) ggs_table_column(table, "read", GGS_RIGHT);
+    if (bytes) ggs_table_column(table, limit > 0 ? "of limit" : "GB/s", GGS_RIGHT);
+    for (uint64_t i = 0; i < groups->n; i++) {
+        const struct ggs_group * g = &groups->group[i];
+        ggs_table_cell(table, "%s", ggs_verb_fit(name, sizeof(name), g->name, NAME_COLUMNS));
+        ggs_table_cell(table, "%s", ggs_format_count(a, g->ops));
+        ggs_table_cell(table, "%s", ggs_format_nanoseconds(a, g->wall_ns));
+        ggs_table_cell(table, "%s", ggs_format_percent(a, g->wall_ns, all));
+        ggs_terminal_bar(bar, sizeof(bar), 6, all == 0 ? 0 : (double) g->wall_ns / (double) all);
+        ggs_table_cell(table, "%s", bar);
+        ggs_table_cell(table, "%s", ggs_format_percent(a, g->wait_ns, g->busy_ns + g->wait_ns));
+        if (!bytes) continue;
+        ggs_table_cell(table, "%s", ggs_format_bytes(a, g->read));
+        double rate =
+            g->wall_ns == 0 ? 0 : (double) (g->read + g->written) / (double) g->wall_ns; // bytes per ns = GB/s
+        if (limit > 0) {
+            ggs_table_cell(table, "%.0f %%", 1e11 * rate / (double) limit);
+        } else {
+            ggs_table_cell(table, "%.2f", rate);
+        }
+    }
+    int status = ggs_table_end(table, stdout, 0);
+    if (by == GGS_BY_REQUEST || by == GGS_BY_SEQUENCE)
+        puts("estimated: steps are shared out by tokens, though a batch reads its weights once for all");
+    return status;
+}
+
+static void print_cold(const struct ggs_weights * weights) {
+    char a[GGS_NUMBER_LENGTH], b[GGS_NUMBER_LENGTH], name[128];
+    printf("cold: %s in %" PRIu64 " tensor%s never touched", ggs_format_bytes(a, weights->never_bytes), weights->never,
+           weights->never == 1 ? "" : "s");
+    if (weights->partial > 0)
+        printf(", and %s of %" PRIu64 " touched in part", ggs_format_bytes(a, weights->untouched_bytes),
+               weights->partial);
+    putchar('\n');
+    for (uint64_t i = 0; i < weights->n_cold && i < TOP; i++) {
+        const struct ggs_weight * w = weights->cold[i];
+        printf("  %-40s %10s  of %s\n", ggs_verb_fit(name, sizeof(name), w->name, 40),
+               ggs_format_bytes(a, w->size - w->touched), ggs_format_bytes(b, w->size));
+    }
+    if (weights->n_cold > TOP) printf("  and %" PRIu64 " more\n", weights->n_cold - TOP);
+    if (weights->unknown > 0)
+        printf("not seen: which rows or experts were read of %s in %" PRIu64 " tensor%s\n",
+               ggs_format_bytes(a, weights->unknown_bytes), weights->unknown, weights->unknown == 1 ? "" : "s");
+}
+
+static void print_weights(const struct ggs_weights * weights) {
+    char a[GGS_NUMBER_LENGTH], name[128];
+    if (weights->n == 0) return;
+    puts("\nhot: most bytes read");
+    for (uint64_t i = 0; i < weights->n && i < TOP && weights->weight[i].bytes > 0; i++) {
+        const struct ggs_weight * w = &weights->weight[i];
+        printf("  %-40s %10s  %" PRIu64 " read%s\n", ggs_verb_fit(name, sizeof(name), w->name, 40),
+               ggs_format_bytes(a, w->bytes), w->reads, w->reads == 1 ? "" : "s");
+    }
+    if (weights->unread > 0)
+        puts("cold: not known, because the model's file is not there any more");
+    else
+        print_cold(weights);
+}
+
+static void print_windows(const struct ggs_stats * stats) {
+    enum { MOST = 8 };
+    const struct ggs_windows * w = &stats->windows;
+    char                       a[GGS_NUMBER_LENGTH], b[GGS_NUMBER_LENGTH], name[256];
+    if (w->n == 0) return;
+    printf("windows   %" PRIu64 " recorded: %s of %s; what was outside of them is not known\n", w->recorded,
+           ggs_format_nanoseconds(a, w->recorded_ns), ggs_format_nanoseconds(b, w->whole_ns));
+    for (uint64_t i = 0; i < w->n && i < MOST; i++) {
+        const struct ggs_window * row   = &w->window[i];
+        double                    begin = (double) row->begin_ns / 1e9, end = (double) row->end_ns / 1e9;
+        if (row->kind == GGS_WINDOW_MARK)
+            printf("            %.3f s   %s\n", begin,
+                   ggs_verb_fit(name, sizeof(name), ggs_reader_string(stats->trace->reader, row->text), 60));
+        else
+            printf("            %.3f s to %.3f s\n", begin, end);
+    }
+    if (w->n > MOST) printf("            and %" PRIu64 " more\n", w->n - MOST);
+}
+
+int stats_text(const struct ggs_stats * stats, unsigned by) {
+    int status = 0;
+    ggs_summary_totals(&stats->totals, stdout);
+    ggs_summary_busy(&stats->conditions, &stats->totals, stdout);
+    print_windows(stats);
+    print_pattern(&stats->totals.pattern);
+    stats_machine_text(stats);
+    if (stats->memory_bytes_per_second > 0) {
+        char a[GGS_NUMBER_LENGTH];
+        printf("memory    can be read at %s a second here\n", ggs_format_bytes(a, stats->memory_bytes_per_second));
+    }
+    for (unsigned i = 0; i < GGS_BY_COUNT; i++) {
+        if ((by == 0 ? 1u << GGS_BY_OP : by) >> i & 1) {
+            putchar('\n');
+            if (print_groups(stats, (enum ggs_by) i) != 0) status = -1;
+        }
+    }
+    print_weights(&stats->weights);
+    return status != 0 || ferror(stdout) ? -1 : 0;
+}
