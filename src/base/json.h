@@ -55,6 +55,8 @@ void ggs_json_double(struct ggs_json * json, const char * key,
 void ggs_json_bool(struct ggs_json * json, const char * key, bool value);
 void ggs_json_null(struct ggs_json * json, const char * key);
 
+// Was an object or array begun?
+bool ggs_json_begun(const struct ggs_json * json);
 // Flushes, adds a final newline where pretty, returns 0 or -1 if any byte was lost.
 int ggs_json_finish(struct ggs_json * json);
 
