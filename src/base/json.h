@@ -1,5 +1,5 @@
 // A streaming JSON writer: one buffer, no tree, 64-bit integers exact, output always valid UTF-8
-// (bytes that are not UTF-8 become U+FFFD). Commas and indentation are its business.
+// (bytes that are not UTF-8 become U+FFFD). It writes commas and indentation by itself.
 //
 //     struct ggs_json json;
 //     ggs_json_init(&json, ggs_json_to_file, stdout, true);

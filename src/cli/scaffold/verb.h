@@ -42,7 +42,7 @@ struct ggs_input {
     struct ggs_json * out;              // with --json: stdout, for one object or array; finished when the verb has run
     bool              damaged;          // read what is intact of a damaged trace
     struct ggs_asked  choice;           // the requests that it is limited to: traces have it as their selection
-    bool              quiet;            // no talk
+    bool              quiet;            // no messages but errors
     bool              no_pager;         // main has seen it
     char              newest[PATH_MAX]; // if none was given, the newest recording: paths[0] then
     char *            own[1];
