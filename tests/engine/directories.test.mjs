@@ -62,10 +62,13 @@ const heldUp = (folder) => (mkdirSync(folder), { env: { ...process.env, LD_PRELO
 test("of two recordings into one directory one is refused, and the other whole", async () => {
     const directory = fresh(), folder = fresh();
     const first = start(["-q", "-o", directory, "--", ...generate("-n", "4")], heldUp(folder));
-    await until(() => readdirSync(folder).length === 1, "the first one to be held up");
-    refused(["record", "-o", directory, "--", ...generate("-n", "4")], /is being recorded to/);
-    refused(["record", "--force", "-o", directory, "--", ...generate("-n", "4")], /is being recorded to/);
-    writeFileSync(join(folder, "go"), "");
+    try {
+        await until(() => readdirSync(folder).length === 1, "the first one to be held up");
+        refused(["record", "-o", directory, "--", ...generate("-n", "4")], /is being recorded to/);
+        refused(["record", "--force", "-o", directory, "--", ...generate("-n", "4")], /is being recorded to/);
+    } finally {
+        writeFileSync(join(folder, "go"), "");
+    }
     assert.equal(await first.ended, 0, first.said.stderr);
     assert.equal(run(ggscope, ["check", directory]).status, 0);
 });
@@ -75,9 +78,12 @@ test("8 recordings at once into one directory: one gets it, the others are refus
     let ended = 0;
     const all = Array.from({ length: 8 }, () => start(["-q", "-o", directory, "--", ...generate("-n", "2")], options));
     for (const one of all) one.ended.then(() => ended++);
-    await until(() => ended + readdirSync(folder).length === 8, "all of them to be refused or held up");
-    assert.equal(readdirSync(folder).length, 1, "one has the directory");
-    writeFileSync(join(folder, "go"), "");
+    try {
+        await until(() => ended + readdirSync(folder).length === 8, "all of them to be refused or held up");
+        assert.equal(readdirSync(folder).length, 1, "one has the directory");
+    } finally {
+        writeFileSync(join(folder, "go"), "");
+    }
     const ends = await Promise.all(all.map((one) => one.ended));
     assert.equal(ends.filter((status) => status === 0).length, 1, all.map((one) => one.said.stderr).join(""));
     for (const [i, one] of all.entries()) if (ends[i] !== 0) assert.match(one.said.stderr, /^ggscope: [^\n]+is being recorded to[^\n]+\n$/);
