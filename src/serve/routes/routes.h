@@ -22,6 +22,7 @@ void ggs_request_expect(struct ggs_question * request, uint64_t op_runs);
 typedef int (*ggs_route_function)(struct ggs_question * request, struct ggs_error * error);
 
 int ggs_route_experiments(struct ggs_question * request, struct ggs_error * error);
+int ggs_route_library(struct ggs_question * request, struct ggs_error * error);
 int ggs_route_compare(struct ggs_question * request, struct ggs_error * error);
 int ggs_route_summary(struct ggs_question * request, struct ggs_error * error);
 int ggs_route_tokens(struct ggs_question * request, struct ggs_error * error);

@@ -1,9 +1,10 @@
 // View 6: what changed between two recordings.
-import { signal } from "@preact/signals";
+import { batch, signal } from "@preact/signals";
 import { useMemo } from "preact/hooks";
+import type { Experiment } from "../../api";
 import { useAsk } from "../../ask";
 import { bytes, count, plural, time } from "../../format";
-import { current, experiments, kept, select, selection } from "../../state";
+import { current, experiments, kept, select, selection, show, view } from "../../state";
 import { Table, type TableColumn } from "../statistics/Table";
 import { Waiting } from "../statistics/Waiting";
 import {
@@ -28,6 +29,15 @@ import "./compare.css";
 const asId = { write: (id: string | null) => id ?? "", read: (text: string) => (/^[\w-]{1,64}$/.test(text) ? text : undefined) };
 const sideA = kept<string | null>("a", null, asId, true);
 const sideB = kept<string | null>("b", null, asId, true);
+// Shows what changed between the two.
+export function compareTwo(a: Experiment, b: Experiment): void {
+    batch(() => {
+        show(a.index);
+        [sideA.value, sideB.value] = [a.experiment_id, b.experiment_id];
+        view.value = "compare";
+    });
+}
+
 const threshold = signal<Threshold>({ least: 0.03, noise: false, layers: false });
 
 export default function Compare() {
