@@ -221,7 +221,7 @@ static void check_program(struct ggs_findings * report, char ** words, unsigned 
 
 static const char * const words[] = {"ok", "warn", "FAIL"};
 
-static bool print_text(const struct ggs_findings * report) {
+static void print_text(const struct ggs_findings * report) {
     static const char * const colours[] = {"\x1b[32m", "\x1b[33m", "\x1b[1;31m"};
     bool                      colour    = ggs_terminal_colour(stdout);
     for (size_t i = 0; i < report->count; i++) {
@@ -230,27 +230,23 @@ static bool print_text(const struct ggs_findings * report) {
                colour ? "\x1b[0m" : "", finding->topic, finding->text, finding->fix == NULL ? "" : " (",
                finding->fix == NULL ? "" : finding->fix, finding->fix == NULL ? "" : ")");
     }
-    return fflush(stdout) == 0;
 }
 
-static bool print_json(const struct ggs_findings * report, bool good) {
-    struct ggs_json json;
-    ggs_json_init(&json, ggs_json_to_file, stdout, true);
-    ggs_json_object(&json, NULL);
-    ggs_json_bool(&json, "ok", good);
-    ggs_json_array(&json, "checks");
+static void write_json(struct ggs_json * json, const struct ggs_findings * report, bool good) {
+    ggs_json_object(json, NULL);
+    ggs_json_bool(json, "ok", good);
+    ggs_json_array(json, "checks");
     for (size_t i = 0; i < report->count; i++) {
         const struct ggs_finding * finding = &report->findings[i];
-        ggs_json_object(&json, NULL);
-        ggs_json_string(&json, "level", finding->level == GGS_FINDING_FAIL ? "fail" : words[finding->level]);
-        ggs_json_string(&json, "topic", finding->topic);
-        ggs_json_string(&json, "text", finding->text);
-        ggs_json_string(&json, "fix", finding->fix);
-        ggs_json_end(&json);
+        ggs_json_object(json, NULL);
+        ggs_json_string(json, "level", finding->level == GGS_FINDING_FAIL ? "fail" : words[finding->level]);
+        ggs_json_string(json, "topic", finding->topic);
+        ggs_json_string(json, "text", finding->text);
+        ggs_json_string(json, "fix", finding->fix);
+        ggs_json_end(json);
     }
-    ggs_json_end(&json);
-    ggs_json_end(&json);
-    return ggs_json_finish(&json) == 0 && fflush(stdout) == 0;
+    ggs_json_end(json);
+    ggs_json_end(json);
 }
 
 // ---- the verb ----
@@ -289,7 +285,11 @@ static int diagnose(void * input, struct ggs_trace * traces, struct ggs_error * 
     bool good = true;
     for (size_t i = 0; i < report.count; i++) good = good && report.findings[i].level != GGS_FINDING_FAIL;
     int status = report.failed ? ggs_fail_memory(error) : good ? 0 : 1;
-    if (!report.failed && !(arguments->input.json ? print_json(&report, good) : print_text(&report))) status = -1;
+    if (status >= 0 && arguments->input.json) {
+        write_json(arguments->input.out, &report, good);
+    } else if (status >= 0) {
+        print_text(&report);
+    }
     ggs_findings_release(&report);
     return status;
 }

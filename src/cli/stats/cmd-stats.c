@@ -19,13 +19,6 @@ static bool take_by(void * member, const char * text) {
     return ggs_stats_parse_by(text, member);
 }
 
-static int write_json(const struct ggs_stats * stats) {
-    struct ggs_json json;
-    ggs_json_init(&json, ggs_json_to_file, stdout, true);
-    ggs_stats_write(&json, stats);
-    return ggs_json_finish(&json);
-}
-
 static int show(void * input, struct ggs_trace * traces, struct ggs_error * error) {
     const struct arguments * arguments = input;
     const char *             path      = arguments->input.paths[0];
@@ -34,7 +27,11 @@ static int show(void * input, struct ggs_trace * traces, struct ggs_error * erro
     int                      status = ggs_stats_compute(&stats, traces, &options, error);
     if (status < 0) return status;
     if (arguments->probe) status = ggs_stats_probe(&stats, path, error);
-    if (status == 0) status = arguments->input.json ? write_json(&stats) : stats_text(&stats, arguments->by);
+    if (status == 0 && arguments->input.json) {
+        ggs_stats_write(arguments->input.out, &stats);
+    } else if (status == 0) {
+        status = stats_text(&stats, arguments->by);
+    }
     ggs_stats_release(&stats);
     return status;
 }
@@ -55,11 +52,7 @@ int cmd_stats(int argc, char ** argv) {
         {0},
     };
     static const struct ggs_verb verb = {
-        .operands = "[DIR]",
-        .most     = 1,
-        .opens    = true,
-        .options  = options,
-        .run      = show,
+        GGS_OPENS_ONE, .options = options, .run = show,
         .text =
             "Show what ran, how often and at which cost: token steps, time, bytes read and written, what of the model was touched, in which order."};
     struct arguments arguments = {.range = ggs_totals_all};
