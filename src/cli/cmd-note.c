@@ -93,13 +93,10 @@ static int change(const struct arguments * arguments, struct ggs_error * error) 
 
 // ---- showing ----
 
-static int print_json(const struct ggs_notes * notes) {
-    struct ggs_json json;
-    ggs_json_init(&json, ggs_json_to_file, stdout, true);
-    ggs_json_object(&json, NULL);
-    ggs_notes_answer(&json, notes);
-    ggs_json_end(&json);
-    return ggs_json_finish(&json);
+static void write_json(struct ggs_json * json, const struct ggs_notes * notes) {
+    ggs_json_object(json, NULL);
+    ggs_notes_answer(json, notes);
+    ggs_json_end(json);
 }
 
 static int show(const struct arguments * arguments, struct ggs_error * error) {
@@ -108,7 +105,7 @@ static int show(const struct arguments * arguments, struct ggs_error * error) {
     if (status < 0) return status;
     for (uint64_t i = 0; !arguments->input.json && i < notes.n; i++)
         printf("%3llu  %-20s  %s\n", (unsigned long long) i + 1, notes.note[i].when, notes.note[i].text);
-    if (arguments->input.json) status = print_json(&notes);
+    if (arguments->input.json) write_json(arguments->input.out, &notes);
     ggs_notes_release(&notes);
     return status;
 }

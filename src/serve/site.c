@@ -25,7 +25,7 @@ static const struct route routes[] = {
     {"graph", true, ggs_route_graph},        {"aggregate", true, ggs_route_aggregate},
     {"faults", true, ggs_route_faults},      {"access", true, ggs_route_access},
     {"paging", true, ggs_route_paging},      {"prove", true, ggs_route_prove},
-    {"choices", true, ggs_route_choices},
+    {"choices", true, ggs_route_choices},    {"roofline", true, ggs_route_roofline},
 };
 
 // Below /api/

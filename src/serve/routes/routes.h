@@ -36,6 +36,7 @@ int ggs_route_curves(struct ggs_question * request, struct ggs_error * error);
 int ggs_route_op(struct ggs_question * request, struct ggs_error * error);
 int ggs_route_log(struct ggs_question * request, struct ggs_error * error);
 int ggs_route_stats(struct ggs_question * request, struct ggs_error * error);
+int ggs_route_roofline(struct ggs_question * request, struct ggs_error * error);
 int ggs_route_experts(struct ggs_question * request, struct ggs_error * error);
 int ggs_route_access(struct ggs_question * request, struct ggs_error * error);
 int ggs_route_paging(struct ggs_question * request, struct ggs_error * error);
