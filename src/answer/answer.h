@@ -97,6 +97,12 @@ int ggs_op_write(struct ggs_json * json, struct ggs_trace * trace, const struct 
 // Pages that ops touched against those that the trace says.
 void ggs_proof_write(struct ggs_json * json, const struct ggs_trace * trace, const struct ggs_proof * proof);
 
+struct ggs_rates;
+struct ggs_roofline;
+// What ops reach, against what the machine can do: docs/schemas/roofline.schema.json.
+void ggs_roofline_write(struct ggs_json * json, const struct ggs_trace * trace, const struct ggs_roofline * roofline,
+                        const struct ggs_rates * limits);
+
 // When a recording was made: the member "windows" of docs/schemas/stats.schema.json and summary.schema.json.
 // null if it was never paused and nothing was marked.
 // What ggscope stream did: the member "streamed" of docs/schemas/stats.schema.json.

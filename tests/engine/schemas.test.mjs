@@ -20,6 +20,7 @@ const verbs = [
     ["stats", ["stats", "--json", "{dir}"]],
     ["stats", ["stats", "--json", "--by", "op,layer,component,tensor,thread,token,device,context,request,sequence", "{dir}"]],
     ["stats", ["stats", "--json", "--token", "1", "--layer", "2", "{dir}"]],
+    ["roofline", ["stats", "--json", "--roofline", "{dir}"]],
     ["buffers", ["buffers", "--json", "{dir}"]],
     ["requests", ["requests", "--json", "{dir}"]],
     ["requests", ["requests", "--json", "--costs", "--cells", "--batches", "{dir}"]],
@@ -35,6 +36,7 @@ const verbs = [
     ["bench", ["bench", "--json", "-r", "2", "-b", `exec ${engine} run -m {model} -p Hi -n 2 -t 1`, "--fail-if", "bytes_read > 1 %", "--", engine, "run", "-m", "{model}", "-p", "Hi", "-n", "2", "-t", "1"]],
     ["sql", ["sql", "--json", "{dir}", "SELECT * FROM ops LIMIT 3"]],
     ["check", ["check", "--json", "{dir}"]],
+    ["note", ["note", "--json", "{dir}"]],
     ["prove", ["prove", "--json", "{proved}"]],
     ["paging", ["paging", "--json", "{dir}"]],
     ["paging", ["paging", "--json", "--policy", "opt", "--cold", "{dir}"]],
@@ -47,9 +49,11 @@ const verbs = [
 ];
 const routes = [
     ["experiments", "/api/experiments"],
+    ["library", "/api/library"],
     ["summary", "/api/x/N/summary"],
     ["stats", "/api/x/N/stats?by=layer,component,tensor,thread,token,device"],
     ["stats", "/api/x/N/stats?tokens=1..2"],
+    ["roofline", "/api/x/N/roofline?tokens=1..2"],
     ["tokens", "/api/x/N/tokens?bins=3"],
     ["map", "/api/x/N/map"],
     ["heat", "/api/x/N/heat"],

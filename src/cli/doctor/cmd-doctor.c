@@ -254,6 +254,7 @@ static void write_json(struct ggs_json * json, const struct ggs_findings * repor
 struct arguments {
     struct ggs_input input;
     const char *     engine;
+    bool             bandwidth;
 };
 
 static void examine(struct ggs_findings * report, const struct arguments * arguments) {
@@ -262,7 +263,7 @@ static void examine(struct ggs_findings * report, const struct arguments * argum
     struct stat          info;
     const char *         program = arguments->input.n > 0 ? arguments->input.paths[0] : NULL;
     const char *         folder  = arguments->engine;
-    doctor_machine(report);
+    doctor_machine(report, arguments->bandwidth);
     if (check_capture(report, path) && ggs_libraries_add(&capture, path) != 0) report->failed = true;
     if (program != NULL && folder == NULL && stat(program, &info) == 0 && S_ISDIR(info.st_mode)) {
         folder  = program; // of libraries
@@ -298,6 +299,9 @@ int cmd_doctor(int argc, char ** argv) {
     static const struct ggs_option options[] = {
         {"engine", 0, "DIR", "Look at the llama.cpp libraries in DIR (else GGSCOPE_ENGINE, else ours)", 1,
          offsetof(struct arguments, engine), ggs_take_text, NULL},
+        {"bandwidth", 0, NULL,
+         "Measure what memory and cores of this machine can do, and keep it: recordings get a copy", 1,
+         offsetof(struct arguments, bandwidth), NULL, NULL},
         GGS_OPTION_JSON(1),
         {0}};
     static const struct ggs_verb verb = {

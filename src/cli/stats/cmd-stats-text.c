@@ -30,7 +30,7 @@ static void print_pattern(const struct ggs_pattern * p) {
 
 static int print_groups(const struct ggs_stats * stats, enum ggs_by by) {
     char                      a[GGS_NUMBER_LENGTH], bar[3 * 8 + 1], name[128];
-    uint64_t                  all = 0, limit = stats->memory_bytes_per_second;
+    uint64_t                  all = 0, limit = stats->rates.memory_bytes_per_second;
     const struct ggs_groups * groups = &stats->groups[by];
     struct ggs_table *        table  = ggs_table_new();
     bool                      bytes  = groups->has_bytes;
@@ -147,9 +147,10 @@ int stats_text(const struct ggs_stats * stats, unsigned by) {
     print_streamed(&stats->streamed);
     print_pattern(&stats->totals.pattern);
     stats_machine_text(stats);
-    if (stats->memory_bytes_per_second > 0) {
+    if (stats->rates.memory_bytes_per_second > 0) {
         char a[GGS_NUMBER_LENGTH];
-        printf("memory    can be read at %s a second here\n", ggs_format_bytes(a, stats->memory_bytes_per_second));
+        printf("memory    can be read at %s a second by %llu threads\n",
+               ggs_format_bytes(a, stats->rates.memory_bytes_per_second), (unsigned long long) stats->rates.threads);
     }
     for (unsigned i = 0; i < GGS_BY_COUNT; i++) {
         if ((by == 0 ? 1u << GGS_BY_OP : by) >> i & 1) {
