@@ -573,6 +573,17 @@ static bool fork_inside(void) {
     return false;
 }
 
+// A page of the model's mapping, which may only be read.
+static volatile int * model_page(void) {
+    FILE *             maps = fopen("/proc/self/maps", "re");
+    char               line[4096 + 128];
+    unsigned long long found = 0;
+    while (maps != NULL && found == 0 && fgets(line, sizeof(line), maps) != NULL)
+        if (strstr(line, ".gguf") != NULL) found = strtoull(line, NULL, 16);
+    if (maps != NULL) fclose(maps);
+    return (volatile int *) (uintptr_t) found; // NOLINT(performance-no-int-to-ptr)
+}
+
 static bool abort_callback(void * data) {
     if (begins(options.mode, "fork-inside")) return fork_inside();
     if (strcmp(options.mode, "handlers") == 0) {
@@ -582,6 +593,7 @@ static bool abort_callback(void * data) {
     if (++calls < options.call || (calls > options.call && strcmp(options.mode, "stop") == 0)) return false;
     if (strcmp(options.mode, "stop") == 0) return true;
     if (strcmp(options.mode, "crash-abort") == 0) abort();
+    if (strcmp(options.mode, "crash-write") == 0) *model_page() = 1;
     *(volatile int *) ((uintptr_t) data + 64) =
         1; // near a null pointer, which a sanitizer would stop at before the signal
     return false;
@@ -644,6 +656,7 @@ static const struct {
     {"children", 1, run_children},
     {"crash-abort", 1, run_generate},
     {"crash-segv", 1, run_generate},
+    {"crash-write", 1, run_generate},
     {"reopen", 1, run_reopen},
     {"reopen-other", 1, run_reopen},
     {"twice", 1, run_twice},
