@@ -30,7 +30,7 @@ function twin(command) {
     const [program, ...args] = hidden(command);
     const plain = run(program, args);
     const directory = fresh();
-    const recorded = run(ggscope, ["record", "-q", "--no-faults", "-o", directory, "--", program, ...args]);
+    const recorded = run(ggscope, ["record", "--no-faults", "-o", directory, "--", program, ...args]);
     assert.equal(recorded.status, plain.status, recorded.stderr);
     return { directory, plain, recorded, ...rows(directory, "runs", "op_runs", "losses") };
 }
@@ -41,7 +41,8 @@ for (const threads of [1, 2]) {
         assert.equal(JSON.parse(recorded.stdout).logits_hash, JSON.parse(plain.stdout).logits_hash);
         assert.deepEqual(losses, []);
         assert.equal(runs.length, 4);
-        // Everybody who asks is told.
+        // Everybody who asks is told, and who records by itself.
+        assert.match(recorded.stderr, /^waits +not seen in 4 of 4 graph runs/m);
         assert.match(output(ggscope, ["stats", directory]), /^waits +not seen in 4 of 4 graph runs/m);
         assert.equal(JSON.parse(output(ggscope, ["stats", "--json", directory])).runs_without_waits, 4);
         assert.match(output(ggscope, ["check", directory]), /^\S+ +waits +/m);
