@@ -499,13 +499,17 @@ static int run(struct attempt * attempt, struct ggs_error * error) {
     if (missing != 0)
         fprintf(stderr, "ggscope: the copies of the program's output in %s are not whole: %s\n",
                 attempt->experiment.directory, strerror(missing));
+    if (result.passed_errno != 0)
+        fprintf(stderr, "ggscope: not all of the program's output could be written: %s\n",
+                strerror(result.passed_errno));
     bool limited = ggs_pressure_explain(&attempt->pressure, result.wait_status);
     if (WIFSIGNALED(result.wait_status) && !limited)
         fprintf(stderr, "ggscope: the program was ended by signal %d (%s)\n", WTERMSIG(result.wait_status),
                 strsignal(WTERMSIG(result.wait_status)));
     int own    = finish(attempt, result.wait_status);
     int theirs = exit_status(result.wait_status);
-    return theirs != 0 ? theirs : own;
+    if (theirs != 0) return theirs;
+    return own == 0 && result.passed_errno != 0 ? 1 : own;
 }
 
 static void release(struct attempt * attempt) {
