@@ -5,6 +5,7 @@ import { bytes, count, plural, share, time } from "../../format";
 import { RequestsPart } from "../requests";
 import { here, selection, tokensParameter } from "../../state";
 import { by, deviceNote, type Stats, type Totals } from "./answers";
+import { Estimate } from "./Estimate";
 import { ExpertsPart } from "./Experts";
 import { Groups } from "./Groups";
 import { Icicle } from "./Icicle";
@@ -33,6 +34,7 @@ export default function Statistics() {
                     <div id="part-time">
                         <Groups stats={answer.data} map={map.data} />
                     </div>
+                    <Estimate estimated={answer.data.estimated} />
                     <div id="part-icicle">
                         <Icicle />
                     </div>
