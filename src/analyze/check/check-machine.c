@@ -18,7 +18,8 @@ struct state {
 static bool is_inside(const struct ggs_trace * trace, uint64_t file, uint64_t offset, uint64_t bytes) {
     if (file > trace->n_files) return false;
     uint64_t size = trace->files[file - 1].size; // 0 if it is gone
-    return size == 0 || (offset < size && bytes <= size - offset + SLACK);
+    // A mapping goes on to the end of the page that the file ends in, and programs may read there.
+    return size == 0 || (offset / SLACK * SLACK < size && bytes <= size - offset + SLACK);
 }
 
 static int see(struct state * s, const struct ggs_trace * trace, int64_t ns, uint64_t file, uint64_t offset,
