@@ -31,8 +31,7 @@ bool ggs_cuda_begin(struct ggs_device_run * run) {
     return true;
 }
 
-void ggs_cuda_generates(void) {
-}
+void ggs_cuda_generates(void) {}
 
 int ggs_journal_append(uint32_t type, const struct ggs_piece * pieces, unsigned n) {
     (void) n;
@@ -58,8 +57,8 @@ static void submit(unsigned backend, uint64_t run) {
     static struct abi_tensor   tensor;
     static struct abi_tensor * nodes[] = {&tensor};
     struct abi_graph           graph   = {.n_nodes = 1, .nodes = nodes};
-    ggs_in.run   = run;
-    ggs_in.depth = 1;
+    ggs_in.run                         = run;
+    ggs_in.depth                       = 1;
     ggs_device_begin(&backends[backend], &graph);
     ggs_device_end();
     ggs_in.depth = 0;
@@ -92,7 +91,7 @@ static void test_event(void ** state) {
     (void) state;
     submit(0, 11);
     ggs_device_event_record(&events[0], &backends[0]);
-    submit(0, 12); // behind the event
+    submit(0, 12);                        // behind the event
     ggs_device_event_results(&events[1]); // never recorded
     wrote(0, 0);
     ggs_device_event_results(&events[0]);
