@@ -688,7 +688,9 @@ static void test_device_runs(void ** state) {
     assert_int_equal(ops[1].duration_ns, 900);
     assert_true(ops[1].submit_ns >= runs[0].begin_ns && ops[1].submit_ns < ops[1].begin_ns);
     assert_int_equal(ops[6].absorbed, 1); // the same of the replay
-    assert_int_equal(ops[1].flags, GGS_OP_RUN_ENDED | GGS_OP_RUN_FUSED);
+    assert_int_equal(ops[1].flags, GGS_OP_RUN_ENDED | GGS_OP_RUN_FUSED | GGS_OP_RUN_WAIT_UNSEEN);
+    assert_int_equal(ops[1].inner_wait_ns, 500); // its kernel ran in the first 400 of 900
+    assert_int_equal(ops[0].inner_wait_ns, 0);   // no kernel is known of it
     struct ggs_kernel * kernels = READ(reader, GGS_TABLE_KERNELS, ggs_kernel, &n);
     assert_int_equal(n, 2);
     assert_string_equal(ggs_reader_string(reader, kernels[0].name), "multiply");

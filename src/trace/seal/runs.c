@@ -350,6 +350,7 @@ static void write_run(struct ggs_runs * runs, struct ggs_open_run * open) {
     free(pull.batch.output);
     if (open->device != NULL) free(open->device->ops);
     free(open->device);
+    free(open->work);
     ggs_writer_checkpoint(runs->writer);
 }
 

@@ -25,6 +25,14 @@ struct ggs_open_run {
     bool                    placed;    // step and phase are known
     uint64_t                scheduler;
     struct ggs_device_ops * device; // NULL on the CPU
+    struct ggs_work *       work;   // kernels that were told of it
+    size_t                  n_work, work_capacity;
+};
+
+// When a kernel ran for a node.
+struct ggs_work {
+    uint32_t node;
+    int64_t  begin_ns, end_ns;
 };
 
 struct ggs_device_queue {
