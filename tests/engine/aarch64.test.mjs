@@ -2,9 +2,10 @@
 // All of it is in tests/full/aarch64.test.mjs.
 import { test } from "node:test";
 import assert from "node:assert/strict";
+import { readFileSync } from "node:fs";
 import { join } from "node:path";
-import { ggscope, model, output, root } from "../lib.mjs";
-import { compile, prepare, runUnitTest, tree, treeWorks, unitTests } from "../aarch64.mjs";
+import { ggscope, model, output, root, scratch } from "../lib.mjs";
+import { compile, cross, prepare, runUnitTest, tree, treeWorks, unitTests } from "../aarch64.mjs";
 import { check, fresh, rows } from "./traces.mjs";
 
 const why = prepare();
@@ -22,6 +23,13 @@ test("everything compiles", options, () => {
 test("unit tests", options, async (t) => {
     assert.ok(compiled);
     for (const name of unitTests(folder).filter((one) => !slow.test(one))) await t.test(name, () => void runUnitTest(folder, name));
+});
+
+test("a synthetic model is the same bytes on both machines", options, () => {
+    assert.ok(compiled);
+    const there = scratch("there.gguf"), here = model("tiny", "--layers", "2");
+    output(join(cross, "run"), [program("ggscope-engine"), "synth", "tiny", "--layers", "2", "-o", there]);
+    assert.ok(readFileSync(there).equals(readFileSync(here)));
 });
 
 const inTree = why ? options : treeWorks() ? {} : { skip: "this kernel does not let a namespace have a binfmt_misc of its own (6.7 and newer do)" };
