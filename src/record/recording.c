@@ -112,6 +112,8 @@ const struct ggs_option ggs_recording_options[] = {
      take_length, "a time such as 30s, 500ms, 2m or 1h"},
     {"steps", 0, "N", "Record N decodes (graph runs where there are none); the program runs on", 0, AT(steps),
      take_steps, "a number of at least 1"},
+    {"requests", 0, "N", "Record until N requests have ended, as servers have them; the program runs on", 0,
+     AT(requests), take_steps, "a number of at least 1"},
     {"quiet", 'q', NULL, "No summary", 0, AT(quiet), NULL, NULL},
     {0},
 };
@@ -468,6 +470,7 @@ static int run(struct attempt * attempt, struct ggs_error * error) {
                                            .paused    = attempt->recording->paused,
                                            .length_ns = attempt->recording->length_ns,
                                            .steps     = attempt->recording->steps,
+                                           .requests  = attempt->recording->requests,
                                            .quiet     = attempt->recording->quiet,
                                            .changed   = on_window,
                                            .context   = attempt};

@@ -156,7 +156,7 @@ int cmd_paging(int argc, char ** argv) {
          take_memory, "at most 64 sizes of at least 4K, such as 64M or 512M,1.5G"},
         {"policy", 0, "NAME,...", "Only these: lru, linux, pin-hot, opt (default: all)", 1, AT(options.policies),
          take_policies, "lru, linux, pin-hot and opt"},
-        {"page", 0, "SIZE", "Count in pages of this size (4K)", 1, AT(options.page), take_page,
+        {"page", 0, "SIZE", "Count in pages of this size (that of the recorded machine)", 1, AT(options.page), take_page,
          "a power of two from 4K to 2M"},
         {"readahead", 0, "SIZE", "The disk's readahead (default: as the model's disk is set here)", 1, AT(readahead),
          take_readahead, "a size of at most 1G, such as 128K, or 0"},
@@ -174,7 +174,7 @@ int cmd_paging(int argc, char ** argv) {
         .text =
             "Show what it would cost to run with less memory than the model: bytes read from the disk per token, with the page cache of Linux, a least-recently-used cache, the best weights pinned, and at best."};
     struct arguments arguments = {
-        .options   = {.last_step = INT64_MAX, .page = 4096, .policies = {true, true, true, true}},
+        .options   = {.last_step = INT64_MAX, .policies = {true, true, true, true}},
         .readahead = UINT64_MAX};
     return ggs_verb_run(&verb, argc, argv, &arguments);
 }

@@ -10,7 +10,7 @@ enum { READAHEAD = 128 << 10, READAHEAD_MOST = 1 << 30 };
 
 int ggs_route_paging(struct ggs_question * request, struct ggs_error * error) {
     struct ggs_paging_options options = {
-        .last_step = INT64_MAX, .page = 4096, .readahead = READAHEAD, .policies = {true, true, true, true}};
+        .last_step = INT64_MAX, .readahead = READAHEAD, .policies = {true, true, true, true}};
     struct ggs_json json;
     int             status = ggs_query_u64(&request->query, "readahead", 0, READAHEAD_MOST, &options.readahead, error);
     if (status == 0) status = ggs_query_tokens(&request->query, &options.first_step, &options.last_step, error);
