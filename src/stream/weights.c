@@ -15,7 +15,7 @@ static uint32_t            n_weights, n_arranged; // those behind have not been 
 static struct ggs_group *  groups[MOST_GROUPS];
 static uint32_t            n_groups;
 static char *              kept_memory, *slot_memory;
-static uint64_t            kept_bytes, slot_bytes;
+static uint64_t            kept_bytes, slot_bytes, whole_bytes; // the last `whole_bytes` of the slots can be lent
 
 // ---- the table ----
 
@@ -103,7 +103,7 @@ void ggs_weights_drop(void) {
     ggs_memory_give_back(kept_memory, kept_bytes);
     ggs_memory_give_back(slot_memory, slot_bytes);
     kept_memory = slot_memory = NULL;
-    kept_bytes = slot_bytes = 0;
+    kept_bytes = slot_bytes = whole_bytes = 0;
     for (uint32_t i = 0; i < n_weights; i++) {
         struct ggs_weight * w = weights[i];
         w->kept = w->slots = NULL;
@@ -115,6 +115,7 @@ void ggs_weights_drop(void) {
         groups[i]->slot    = NULL;
         groups[i]->n_slots = 0;
         groups[i]->warm    = false;
+        groups[i]->lent    = false;
         for (uint32_t e = 0; e < groups[i]->n_experts; e++) groups[i]->slot_of[e] = -1;
     }
 }
@@ -163,14 +164,10 @@ static uint64_t ring_for_dense(const struct totals * t, uint64_t budget) {
     return t->largest_dense <= budget - budget / 8 ? t->largest_dense : 0;
 }
 
-// A prompt uses nearly all experts of a layer: they go through the ring as a whole, two weights at a time where there is room.
-static uint64_t ring_for_experts(const struct totals * t, uint64_t budget) {
-    uint64_t one = t->largest_expert_tensor + MIB, ring = 2 * one;
-    if (ring > budget / 4 || t->dense + t->least_slots + ring > budget) ring = one;
-    if (t->dense + t->least_slots + ring <= budget) return ring;
-    if (t->least_slots + ring > budget) return 0;
-    uint64_t dense = ring_for_dense(t, budget - t->least_slots); // these take turns in it
-    return dense == 0 ? 0 : dense > ring ? dense : ring;
+// Room for weights of experts that are read as a whole, two at a time where that is little beside the slots it is lent from.
+static uint64_t room_for_whole(const struct totals * t, uint64_t budget) {
+    uint64_t one = t->largest_expert_tensor + MIB;
+    return 2 * one <= budget / 3 ? 2 * one : one;
 }
 
 static int by_room(const void * a, const void * b) {
@@ -259,11 +256,13 @@ static void place_kept(uint64_t used) {
     }
 }
 
-static void place_slots(uint32_t each, uint64_t one_slot_each) {
+static void place_slots(uint32_t each, uint64_t one_slot_each, uint64_t whole) {
     slot_bytes  = each * one_slot_each;
+    slot_bytes  = (slot_bytes < whole ? whole : slot_bytes) / 4096 * 4096;
     slot_memory = slot_bytes == 0 ? NULL : ggs_memory_take(slot_bytes);
     if (slot_memory == NULL) slot_bytes = 0;
-    char * at = slot_memory;
+    whole_bytes = slot_memory == NULL ? 0 : whole / 4096 * 4096;
+    char * at   = slot_memory;
     for (uint32_t i = 0; i < n_groups; i++) {
         uint32_t n  = each < groups[i]->n_experts ? each : groups[i]->n_experts;
         bool     ok = at != NULL && n >= groups[i]->n_used && give_slots(groups[i], n, &at);
@@ -271,20 +270,43 @@ static void place_slots(uint32_t each, uint64_t one_slot_each) {
     }
 }
 
+char * ggs_weights_lend(uint64_t * bytes) {
+    char * begin = slot_memory + slot_bytes - whole_bytes;
+    *bytes       = whole_bytes;
+    if (whole_bytes == 0) return NULL;
+    for (uint32_t i = 0; i < n_groups; i++) {
+        struct ggs_group * g = groups[i];
+        for (uint32_t k = 0; k < g->n_weights && g->n_slots > 0; k++)
+            g->lent |= g->weights[k]->slots + g->weights[k]->stride * g->n_slots > begin;
+        if (!g->lent) continue;
+        for (uint32_t e = 0; e < g->n_experts; e++) g->slot_of[e] = -1;
+        for (uint32_t s = 0; s < g->n_slots; s++) g->slot[s].expert = -1;
+    }
+    return begin;
+}
+
+void ggs_weights_lent_back(void) {
+    for (uint32_t i = 0; i < n_groups; i++) groups[i]->lent = false;
+}
+
 bool ggs_weights_arrange(uint64_t budget, uint64_t * ring_bytes) {
     ggs_weights_drop();
     n_arranged          = n_weights;
     struct totals t     = total_up();
-    uint64_t      slots = n_groups == 0 ? 0 : t.least_slots;
-    uint64_t      ring  = n_groups == 0 ? ring_for_dense(&t, budget) : ring_for_experts(&t, budget);
-    if (ring < LEAST_RING || slots + ring > budget) return false;
+    uint64_t      whole = n_groups == 0 ? 0 : room_for_whole(&t, budget);
+    uint64_t      slots = t.least_slots > whole ? t.least_slots : whole, ring = 0;
+    if (slots >= budget) return false;
+    if (n_groups == 0 || t.dense + slots > budget) {
+        ring = ring_for_dense(&t, budget - slots);
+        if (ring < LEAST_RING || slots + ring > budget) return false;
+    }
     uint64_t kept = choose_kept(budget - ring - slots, ring);
     for (uint32_t i = 0; i < n_weights;
          i++) { // what the mapping has to do thrashes in the little that is left to the page cache
         if (weights[i]->group == NULL && weights[i]->place == GGS_PLACE_MAPPED) return false;
     }
     place_kept(kept);
-    if (t.one_slot_each > 0) place_slots((uint32_t) ((budget - ring - kept) / t.one_slot_each), t.one_slot_each);
+    if (t.one_slot_each > 0) place_slots((uint32_t) ((budget - ring - kept) / t.one_slot_each), t.one_slot_each, whole);
     *ring_bytes = ring;
     return true;
 }

@@ -7,7 +7,7 @@ import { build, model, root } from "../lib.mjs";
 import { host } from "../engine/traces.mjs";
 import { env as vulkan, maybe } from "../engine/vulkan.mjs";
 import { environment, generateScript, newest, release } from "../engine/node/recordings.mjs";
-import { MiB, budget, same, sameProgram, stock, stream, words } from "../engine/streaming.mjs";
+import { MiB, budget, same, sameProgram, sizes, stock, stream, words } from "../engine/streaming.mjs";
 
 const moe = model("moe"), dense = model("tiny", "--embd", "512", "--ff", "1024");
 const half = model("moe", "--types", "f16", "--embd", "96", "--ff", "136", "--heads", "6", "--kv-heads", "2"); // never repacked
@@ -21,9 +21,9 @@ for (const [name, options] of Object.entries(architectures)) {
     });
 }
 
-for (const threads of [1, 2, 3, 8]) {
+for (const threads of [1, 2, 8]) {
     test(`${threads} threads`, () => {
-        for (const path of [dense, moe]) same(path, 0.4, ["-p", sentence, "-n", "6", "-t", String(threads)]);
+        for (const path of [dense, moe]) same(path, 0.4, ["-p", "Once", "-n", "2", "-t", String(threads)]);
     });
 }
 
@@ -35,7 +35,7 @@ for (const batch of [1, 2, 7, 32, 128, 512]) {
 
 test("contexts, models, sequences, forks, a model that is loaded twice, a library that is opened anew", () => {
     for (const [mode, ...models] of [["contexts", half], ["models", half, dense], ["sequences", half], ["fork", half], ["twice", half], ["reopen", dense]]) {
-        for (const threads of ["1", "8"]) sameProgram([host, mode, "-t", threads, ...models], models);
+        sameProgram([host, mode, "-t", "2", ...models], models);
     }
 });
 
@@ -67,14 +67,15 @@ for (const [version, experts] of [["3.6.0", ["moe", "--arch", "llama"]], ["3.10.
 const clang = join(root, "build", "clang-engine", "engine"); // tests/full/clang.test.mjs builds it, and comes before
 test("an engine whose compute loop clang has built", existsSync(join(clang, "libggml-cpu.so")) ? {} : { skip: "it was not built (tests/full/clang.test.mjs)" }, () => {
     for (const path of [dense, moe])
-        for (const threads of ["1", "2", "8"]) same(path, 0.4, ["-p", sentence, "-n", "4", "-t", threads, "--engine", clang], { env: environment });
+        for (const threads of ["1", "2"]) same(path, 0.4, ["-p", sentence, "-n", "4", "-t", threads, "--engine", clang], { env: environment });
 });
 
 // What the engine has copied to the device is its own; what stays mapped is streamed.
 for (const [name, ...options] of [["experts on the CPU", "-ngl", "99", "--override-tensor", "exps=CPU"], ["some layers on the CPU", "-ngl", "10"]]) {
     maybe(`Vulkan, ${name}`, () => {
         const command = words(moe, "-p", "Once upon a time", "-n", "3", "-t", "2", "--device", "Vulkan0", ...options), wanted = stock(command, { env: vulkan });
-        const result = stream(command, budget(command, moe, 0.4, { env: vulkan }), { env: vulkan });
+        let result = stream(command, 16 * MiB, { env: vulkan }); // too little; what the device holds is memory here, and comes bit by bit
+        for (let i = 0; i < 4 && result.counts.hits === 0; i++) result = stream(command, (result.counts.engine + 8 * MiB + 0.4 * sizes(moe)) * 32 / 31, { env: vulkan });
         assert.equal(result.status, 0, result.stderr);
         assert.ok(result.counts.uses > 0 && result.counts.hits > 0, result.stderr);
         assert.equal(JSON.parse(result.stdout).logits_hash, wanted.logits_hash);
