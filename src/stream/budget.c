@@ -3,6 +3,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/stream-plan.h"
 #include "stream/files.h"
 #include "stream/limits.h"
 #include "stream/memory.h"
@@ -23,20 +24,14 @@ static uint64_t limit_now(void) {
     return given != 0 && given < limit ? given : limit;
 }
 
-// For what nobody counts: libraries, page tables, small weights, work memory that grows with the batch.
-static uint64_t reserve(uint64_t limit) {
-    uint64_t share = limit / 32;
-    return 8 * (uint64_t) MIB + (share < 256 * (uint64_t) MIB ? share : 256 * (uint64_t) MIB);
-}
-
 bool ggs_budget_fits_early(uint64_t model_bytes) {
     uint64_t limit = limit_now();
-    return model_bytes + ggs_memory_anonymous() + reserve(limit) / 2 <= limit;
+    return model_bytes + ggs_memory_anonymous() + ggs_stream_reserve(limit) / 2 <= limit;
 }
 
 // Has the process come, or will this graph bring it, so near to the limit that weights have to go? Or have others in its group?
 static bool is_short(void) {
-    uint64_t limit = limit_now(), soon = ggs_memory_untouched() + reserve(limit) / 2;
+    uint64_t limit = limit_now(), soon = ggs_memory_untouched() + ggs_stream_reserve(limit) / 2;
     return ggs_memory_anonymous() + soon > limit || ggs_memory_left("/proc", "/sys/fs/cgroup") < soon;
 }
 
@@ -95,13 +90,13 @@ bool ggs_budget_decide(void) {
     size_text(a, sizeof(a), model);
     size_text(b, sizeof(b), limit);
     size_text(c, sizeof(c), engine);
-    if (model + engine + reserve(limit) / 2 <= limit) {
+    if (model + engine + ggs_stream_reserve(limit) / 2 <= limit) {
         __atomic_store_n(&ggs_stream_state, GGS_STREAM_PASSIVE, __ATOMIC_RELAXED);
         if (!ggs_stream_settings.quiet)
             ggs_stream_say("the model (%s) fits into memory (%s, %s of it the engine's): nothing is streamed", a, b, c);
         return false;
     }
-    uint64_t taken   = engine + reserve(limit);
+    uint64_t taken   = engine + ggs_stream_reserve(limit);
     uint64_t weights = limit <= taken ? 0 : (uint64_t) ((double) (limit - taken) * (1 - given_up));
     if (weights == 0 || !ggs_weights_arrange(weights, &ring) || !ggs_queue_resize(ring)) {
         ggs_stream_sizes.too_little = true;

@@ -19,8 +19,8 @@ static const uint64_t LONG = 15000000; // ns: of one measurement
 // ---- the file ----
 
 bool ggs_disk_path(char * path, size_t size) {
-    const char * cache = getenv("XDG_CACHE_HOME"), *home = getenv("HOME");
-    char         folder[PATH_MAX];
+    const char *cache = getenv("XDG_CACHE_HOME"), *home = getenv("HOME");
+    char        folder[PATH_MAX];
     if (cache != NULL && cache[0] == '/') {
         snprintf(folder, sizeof(folder), "%s", cache);
     } else if (home != NULL && home[0] == '/') {
@@ -37,8 +37,8 @@ bool ggs_disk_path(char * path, size_t size) {
 
 static bool parse(const char * line, uint64_t * device, struct ggs_disk * disk) {
     unsigned high, low;
-    if (sscanf(line, "%u:%u %" SCNu64 " %" SCNu64 " %" SCNu64 " %" SCNu64, &high, &low, &disk->sequential, &disk->random,
-               &disk->in_flight, &disk->piece) != 6)
+    if (sscanf(line, "%u:%u %" SCNu64 " %" SCNu64 " %" SCNu64 " %" SCNu64, &high, &low, &disk->sequential,
+               &disk->random, &disk->in_flight, &disk->piece) != 6)
         return false;
     *device = makedev(high, low);
     return disk->sequential >= MIB && disk->random >= MIB && disk->piece >= 4096 && disk->piece <= 16 * MIB &&
@@ -60,7 +60,7 @@ void ggs_disk_keep(const char * path, uint64_t device, const struct ggs_disk * d
     char new[PATH_MAX], line[256];
     if (snprintf(new, sizeof(new), "%s.%d", path, (int) getpid()) >= (int) sizeof(new)) return;
     FILE *to = fopen(new, "we"), *from = fopen(path, "re");
-    bool ok = to != NULL;
+    bool  ok = to != NULL;
     while (ok && from != NULL && fgets(line, sizeof(line), from) != NULL) {
         struct ggs_disk other;
         uint64_t        of;

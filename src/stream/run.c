@@ -11,6 +11,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include "base/stream-plan.h"
 #include "stream/budget.h"
 #include "stream/experts.h"
 #include "stream/files.h"
@@ -21,7 +22,6 @@
 #include "trace/spool.h"
 
 enum {
-    SMALL        = 64 << 10, // weights below are left to the page cache, which holds them easily
     FLAG_COMPUTE = 16,
     TENSOR_BYTES = sizeof(struct abi_tensor) + 16, // behind the name: a pointer, and padding
     SPINS        = 4000,                           // some 100 microseconds
@@ -146,7 +146,7 @@ static struct ggs_weight * weight_of(const struct abi_tensor * t, bool * is_smal
     if (t == NULL || t->data == NULL || (file = ggs_files_find(t->data, 1, &offset)) < 0) return NULL;
     bytes = dense_bytes(t);
     if (bytes == 0 || ggs_files_find(t->data, bytes, &offset) != file || ggs_files_get(file)->direct < 0) return NULL;
-    *is_small = bytes < SMALL;
+    *is_small = bytes < GGS_STREAM_SMALL;
     return *is_small ? NULL : ggs_weight_at(t->data, bytes, file, offset);
 }
 

@@ -4,10 +4,11 @@
 #include <string.h>
 #include <sys/mman.h>
 
+#include "base/stream-plan.h"
 #include "stream/files.h"
 #include "stream/memory.h"
 
-enum { MIB = 1 << 20, LEAST_RING = 1 << 20, TABLE = 1 << 15, MOST_WEIGHTS = TABLE / 2, MOST_GROUPS = 1024 };
+enum { TABLE = 1 << 15, MOST_WEIGHTS = TABLE / 2, MOST_GROUPS = 1024 };
 
 static struct ggs_weight * table[TABLE];          // by address and size
 static struct ggs_weight * weights[MOST_WEIGHTS]; // in order of first use
@@ -120,54 +121,29 @@ void ggs_weights_drop(void) {
     }
 }
 
-struct totals {
-    uint64_t dense, largest_dense, largest_expert_tensor;
-    uint64_t one_slot_each; // bytes of one slot in every group
-    uint64_t least_slots;   // bytes of the slots that one token needs
-};
-
 static uint64_t slot_stride(const struct ggs_weight * w) {
     uint64_t block = ggs_files_get(w->file)->alignment;
     return (w->expert_bytes + 3 * block - 1) / block * block; // room for a block that is cut at both ends
 }
 
-static struct totals total_up(void) {
-    struct totals t = {0};
+// What there is to divide memory among. `dense` has room for all weights.
+static struct ggs_stream_plan total_up(uint64_t * dense) {
+    struct ggs_stream_plan plan = {.dense = dense};
     for (uint32_t i = 0; i < n_weights; i++) {
         uint64_t bytes = room(weights[i]);
         if (weights[i]->group == NULL) {
-            t.dense += bytes;
-            if (bytes > t.largest_dense) t.largest_dense = bytes;
-        } else if (bytes > t.largest_expert_tensor) {
-            t.largest_expert_tensor = bytes;
+            dense[plan.n_dense++] = bytes;
+        } else if (bytes > plan.largest_experts) {
+            plan.largest_experts = bytes;
         }
     }
     for (uint32_t i = 0; i < n_groups; i++) {
         uint64_t one = 0;
         for (uint32_t k = 0; k < groups[i]->n_weights; k++) one += slot_stride(groups[i]->weights[k]);
-        t.one_slot_each += one;
-        t.least_slots += one * groups[i]->n_used;
+        plan.one_slot_each += one;
+        plan.least_slots += one * groups[i]->n_used;
     }
-    return t;
-}
-
-// The ring: large enough for what goes through it while the disk is busy with what comes next, small beside what could be kept instead.
-// The largest weights are kept where they can be, so that it need not hold them. 0 where `budget` is too little.
-static uint64_t ring_for_dense(const struct totals * t, uint64_t budget) {
-    uint64_t ring = budget / 5, large = 0;
-    if (ring > 32 * (uint64_t) MIB) ring = 32 * (uint64_t) MIB;
-    for (uint32_t i = 0; i < n_weights; i++) {
-        if (weights[i]->group == NULL && 2 * room(weights[i]) > ring) large += room(weights[i]);
-    }
-    if (large <= budget - ring) return ring;
-    if (2 * t->largest_dense <= budget / 2) return 2 * t->largest_dense;
-    return t->largest_dense <= budget - budget / 8 ? t->largest_dense : 0;
-}
-
-// Room for weights of experts that are read as a whole, two at a time where that is little beside the slots it is lent from.
-static uint64_t room_for_whole(const struct totals * t, uint64_t budget) {
-    uint64_t one = t->largest_expert_tensor + MIB;
-    return 2 * one <= budget / 3 ? 2 * one : one;
+    return plan;
 }
 
 static int by_room(const void * a, const void * b) {
@@ -290,24 +266,22 @@ void ggs_weights_lent_back(void) {
 }
 
 bool ggs_weights_arrange(uint64_t budget, uint64_t * ring_bytes) {
+    uint64_t * dense = malloc((n_weights + 1) * sizeof(*dense));
+    if (dense == NULL) return false;
     ggs_weights_drop();
-    n_arranged          = n_weights;
-    struct totals t     = total_up();
-    uint64_t      whole = n_groups == 0 ? 0 : room_for_whole(&t, budget);
-    uint64_t      slots = t.least_slots > whole ? t.least_slots : whole, ring = 0;
-    if (slots >= budget) return false;
-    if (n_groups == 0 || t.dense + slots > budget) {
-        ring = ring_for_dense(&t, budget - slots);
-        if (ring < LEAST_RING || slots + ring > budget) return false;
-    }
-    uint64_t kept = choose_kept(budget - ring - slots, ring);
-    for (uint32_t i = 0; i < n_weights;
-         i++) { // what the mapping has to do thrashes in the little that is left to the page cache
-        if (weights[i]->group == NULL && weights[i]->place == GGS_PLACE_MAPPED) return false;
-    }
+    n_arranged                  = n_weights;
+    struct ggs_stream_plan plan = total_up(dense);
+    bool                   ok   = ggs_stream_plan(&plan, budget);
+    uint64_t               kept = ok ? choose_kept(plan.kept, plan.ring) : 0;
+    free(dense);
+    for (uint32_t i = 0; i < n_weights && ok;
+         i++) // what is left to the mapping thrashes in the little that the page cache has
+        ok = weights[i]->group != NULL || weights[i]->place != GGS_PLACE_MAPPED;
+    if (!ok) return false;
     place_kept(kept);
-    if (t.one_slot_each > 0) place_slots((uint32_t) ((budget - ring - kept) / t.one_slot_each), t.one_slot_each, whole);
-    *ring_bytes = ring;
+    if (plan.one_slot_each > 0)
+        place_slots((uint32_t) ((budget - plan.ring - kept) / plan.one_slot_each), plan.one_slot_each, plan.whole);
+    *ring_bytes = plan.ring;
     return true;
 }
 

@@ -31,7 +31,8 @@ int main(int argc, char ** argv) {
         fputs("bench-disk: the file is too small, or cannot be read\n", stderr);
         return 1;
     }
-    printf("{\"sequential\":%llu,\"random\":%llu,\"in_flight\":%llu,\"piece\":%llu}\n", (unsigned long long) disk.sequential,
-           (unsigned long long) disk.random, (unsigned long long) disk.in_flight, (unsigned long long) disk.piece);
+    printf("{\"sequential\":%llu,\"random\":%llu,\"in_flight\":%llu,\"piece\":%llu}\n",
+           (unsigned long long) disk.sequential, (unsigned long long) disk.random, (unsigned long long) disk.in_flight,
+           (unsigned long long) disk.piece);
     return 0;
 }
