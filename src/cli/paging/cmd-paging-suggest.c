@@ -169,6 +169,11 @@ int paging_suggest(const struct paging_report * report, struct ggs_error * error
                ggs_format_bytes(b, ggs_paging_per_token(p, &budget->cost[GGS_PAGING_PIN_HOT])),
                ggs_word_step(report->trace));
         print_ranges(report, &budget->pins);
+        if (budget->streams)
+            printf(
+                "# The same memory, weights read ahead of use: %s to read per %s.\nggscope stream -- PROGRAM ARGS...\n",
+                ggs_format_bytes(b, ggs_paging_per_token(p, &budget->cost[GGS_PAGING_STREAM])),
+                ggs_word_step(report->trace));
         ggs_paging_pins_release(&pins);
     }
     ggs_paging_weights_release(&whole);
