@@ -26,6 +26,7 @@ static const struct route routes[] = {
     {"faults", true, ggs_route_faults},      {"access", true, ggs_route_access},
     {"paging", true, ggs_route_paging},      {"prove", true, ggs_route_prove},
     {"choices", true, ggs_route_choices},    {"roofline", true, ggs_route_roofline},
+    {"disk", true, ggs_route_disk},
 };
 
 // Below /api/
