@@ -24,6 +24,7 @@
 #include "analyze/machine/faults.h"
 #include "analyze/machine/machine-heat.h"
 #include "analyze/machine/prove.h"
+#include "analyze/machine/streamed.h"
 #include "analyze/memory/heat.h"
 #include "analyze/ops/aggregate.h"
 #include "analyze/ops/graph-view.h"
@@ -107,4 +108,7 @@ void ggs_roofline_write(struct ggs_json * json, const struct ggs_trace * trace, 
 
 // When a recording was made: the member "windows" of docs/schemas/stats.schema.json and summary.schema.json.
 // null if it was never paused and nothing was marked.
+// What ggscope stream did: the member "streamed" of docs/schemas/stats.schema.json.
+void ggs_streamed_answer(struct ggs_json * json, const struct ggs_streamed_totals * totals);
+
 void ggs_windows_answer(struct ggs_json * json, const struct ggs_trace * trace, const struct ggs_windows * windows);

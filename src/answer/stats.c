@@ -129,6 +129,7 @@ int ggs_stats_compute(struct ggs_stats * stats, struct ggs_trace * trace, const 
     if (status == 0) status = ggs_fault_totals_compute(&stats->faults, trace, range, error);
     if (status == 0) status = ggs_request_totals_compute(&stats->requests, trace, range, error);
     if (status == 0) status = ggs_windows_read(&stats->windows, trace, error);
+    if (status == 0) status = ggs_streamed_compute(&stats->streamed, trace, range, error);
     if (status == 0) status = ggs_loading_compute(&stats->loading, trace, error);
     if (status == 0) status = ggs_resident_list(&stats->resident, trace, &stats->totals, error);
     if (status < 0) {
@@ -372,6 +373,7 @@ void ggs_stats_write(struct ggs_json * json, const struct ggs_stats * stats) {
     ggs_answer_experiment(json, stats->trace);
     ggs_json_string(json, "step_kind", ggs_word_step(stats->trace));
     ggs_windows_answer(json, stats->trace, &stats->windows);
+    ggs_streamed_answer(json, &stats->streamed);
     write_totals(json, &stats->totals);
     write_devices(json, stats);
     write_pattern(json, &stats->totals.pattern);

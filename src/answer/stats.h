@@ -8,6 +8,7 @@
 #include "analyze/machine/loading.h"
 #include "analyze/machine/requests.h"
 #include "analyze/machine/residency.h"
+#include "analyze/machine/streamed.h"
 #include "analyze/ops/groups.h"
 #include "analyze/ops/windows.h"
 #include "analyze/walk/weights.h"
@@ -28,13 +29,14 @@ struct ggs_stats {
     struct ggs_groups  groups[GGS_BY_COUNT]; // by op: without names of its own
     struct ggs_weights weights;
     // what was set on the machine, and what it did
-    struct ggs_conditions     conditions;
-    struct ggs_loading        loading;
-    struct ggs_resident_list  resident;
-    struct ggs_fault_totals   faults;
-    struct ggs_request_totals requests;
-    struct ggs_windows        windows;
-    struct ggs_rates          rates; // that so many threads can reach on the machine; 0 if nobody measured it
+    struct ggs_conditions      conditions;
+    struct ggs_loading         loading;
+    struct ggs_resident_list   resident;
+    struct ggs_fault_totals    faults;
+    struct ggs_request_totals  requests;
+    struct ggs_windows         windows;
+    struct ggs_streamed_totals streamed;
+    struct ggs_rates           rates; // that so many threads can reach on the machine; 0 if nobody measured it
 };
 
 int  ggs_stats_compute(struct ggs_stats * stats, struct ggs_trace * trace, const struct ggs_stats_options * options,

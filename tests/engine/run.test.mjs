@@ -60,6 +60,8 @@ test("the JSON says what was done, and with what", () => {
     assert.equal(result.stopped, "length");
     assert.ok(result.prompt_ns > 0);
     assert.ok(result.generate_ns > 0 && result.generate_median_ns > 0);
+    assert.equal(result.token_ns.length, result.generated_tokens - 1);
+    assert.equal(result.token_ns.reduce((a, b) => a + b, 0), result.generate_ns);
     assert.ok(Math.abs((result.tokens_per_second * result.generate_ns) / 1e9 - 4) < 1e-6);
     assert.equal(result.threads, 1);
     assert.equal(result.model, tiny);

@@ -263,6 +263,7 @@ static int open_and_run(const struct ggs_verb * verb, struct ggs_input * input, 
     }
     if (status == 0) status = verb->run(arguments, traces, error);
     if (input->json && ggs_json_begun(&json) && status >= 0 && ggs_json_finish(&json) != 0) status = -1;
+    input->out = NULL;
     // Writers fail without a sentence: it is always the same one.
     errno          = 0;
     bool unwritten = fflush(stdout) != 0 || ferror(stdout);
