@@ -17,7 +17,7 @@ static int go_through(struct ggs_longest * l, struct ggs_question * request, int
     if (status == 0) status = ggs_cursor_open(&cursor, request->trace.reader, GGS_TABLE_BLOCK_REQUESTS, error);
     for (uint64_t i = 0; status >= 0 && (status = ggs_cursor_next(cursor, &row, error)) > 0; i++) {
         struct ggs_whereabouts about;
-        bool                   wanted = all || (row.step >= first && row.step <= last);
+        bool wanted = (all || (row.step >= first && row.step <= last)) && ggs_trace_has_step(&request->trace, row.step);
         if (wanted && json == NULL) ggs_longest_keep(l, row.duration_ns, i);
         if (!wanted || json == NULL || !ggs_longest_has(l, i)) continue;
         status = ggs_where_find(where, row.begin_ns, row.run, row.node, row.file, row.file_offset, &about, error);

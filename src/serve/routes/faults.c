@@ -16,7 +16,8 @@ static int go_through(struct ggs_longest * l, struct ggs_question * request, int
     int                   more, status = ggs_fault_walk_open(&walk, &request->trace, error);
     if (status < 0) return status;
     while ((more = ggs_fault_walk_next(&walk, error)) > 0) {
-        bool wanted = all || (walk.fault.step >= first && walk.fault.step <= last);
+        bool wanted = (all || (walk.fault.step >= first && walk.fault.step <= last)) &&
+                      ggs_trace_has_step(&request->trace, walk.fault.step);
         if (wanted && json == NULL) ggs_longest_keep(l, walk.fault.duration_ns, row);
         if (wanted && json != NULL && ggs_longest_has(l, row)) ggs_fault_log_write_row(json, &walk.fault, &walk.where);
         row++;

@@ -1,6 +1,7 @@
 // A canvas and, one switch away, the same as a table: for readers of screens, for copying, for being sure.
 import type { ComponentChildren } from "preact";
-import { useState } from "preact/hooks";
+import { useRef, useState } from "preact/hooks";
+import { type Saved, Saves } from "./Saves";
 
 export interface Table {
     caption: string;
@@ -10,15 +11,19 @@ export interface Table {
 }
 
 // `table` is called only when the table is shown. `tools` are put beside the switch.
-export function TableView(properties: { label: string; table: () => Table; tools?: ComponentChildren; children: ComponentChildren }) {
+// `saved`: it is a picture by itself, with what every picture has. The CSV is made of the same rows as the table, but of all of them and as numbers.
+export function TableView(properties: { label: string; table: () => Table; tools?: ComponentChildren; saved?: Saved; children: ComponentChildren }) {
     const [asTable, setAsTable] = useState(false);
+    const box = useRef<HTMLElement>(null);
+    const { saved } = properties;
     return (
-        <section class="table-view" aria-label={properties.label}>
+        <section class="table-view painted" aria-label={properties.label} ref={box} {...(saved ? { "data-picture": saved.file } : {})}>
             <div class="tools">
                 <div class="tools-left">{properties.tools}</div>
                 <button type="button" class="quiet" aria-pressed={asTable} onClick={() => setAsTable(!asTable)}>
                     {asTable ? "View as picture" : "View as table"}
                 </button>
+                {saved && <Saves {...saved} root={() => box.current} />}
             </div>
             {asTable ? <DataTable {...properties.table()} /> : properties.children}
         </section>

@@ -3,7 +3,7 @@ import { useAsk } from "../../ask";
 import { bytes, count, plural, share, time } from "../../format";
 import { Chart, type Series } from "../../shell/Chart";
 import { Picture } from "../../shell/Picture";
-import { asText, here, kept, select, selection, summary, tokensParameter } from "../../state";
+import { asText, here, kept, select, selection, summary, chosenSteps } from "../../state";
 import { Table } from "../statistics/Table";
 import { Waiting } from "../statistics/Waiting";
 import type { FaultSum, Machine, StorageStats } from "./answers";
@@ -147,7 +147,7 @@ interface Fault {
 const listed = 200;
 
 function Longest() {
-    const answer = useAsk<{ faults: Fault[] }>(here("faults", { tokens: tokensParameter(), count: listed }), { keep: true });
+    const answer = useAsk<{ faults: Fault[] }>(here("faults", { ...chosenSteps(), count: listed }), { keep: true });
     if (!answer.data) return <Waiting answer={answer} what="Looking for the longest stalls" />;
     const { faults } = answer.data;
     const longest = Math.max(1, ...faults.map((fault) => fault.duration_ns));
@@ -189,7 +189,7 @@ interface DiskRequest extends Omit<Fault, "kind" | "duration_ns"> {
 }
 
 function Requests() {
-    const answer = useAsk<{ block_requests: DiskRequest[] }>(here("disk", { tokens: tokensParameter(), count: listed }), { keep: true });
+    const answer = useAsk<{ block_requests: DiskRequest[] }>(here("disk", { ...chosenSteps(), count: listed }), { keep: true });
     if (!answer.data) return <Waiting answer={answer} what="Looking for the longest disk requests" />;
     const rows = answer.data.block_requests;
     const longest = Math.max(1, ...rows.map((row) => row.duration_ns ?? 0));
@@ -226,7 +226,7 @@ function Requests() {
 }
 
 export function Stalls() {
-    const answer = useAsk<StorageStats>(here("stats", { by: "token", tokens: tokensParameter() }), { keep: true });
+    const answer = useAsk<StorageStats>(here("stats", { by: "token", ...chosenSteps() }), { keep: true });
     if (!answer.data) return <Waiting answer={answer} what="Adding up stalls and requests" />;
     const { machine } = answer.data;
     const { faults, block_requests: requests } = machine;
