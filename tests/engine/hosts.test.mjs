@@ -317,7 +317,7 @@ test("RLIMIT_FSIZE: the program lives, and one line says why nothing is recorded
     const words = [engine, "run", "-m", small, "-p", "Hello", "-n", "2", "-t", "1", "--ignore-eos"];
     const plain = run("sh", ["-c", 'ulimit -f 100; exec "$@"', "sh", ...words]);
     assert.equal(plain.status, 0, plain.stderr);
-    const { status, stdout } = recordSaying(["sh", "-c", 'ulimit -f 100; exec "$@"', "sh", ...words], /cannot write to .*: File too large: the program runs on, nothing is recorded/);
+    const { status, stdout } = recordSaying(["sh", "-c", 'ulimit -f 100; exec "$@"', "sh", ...words], /cannot write to .*: File too large: the program runs on, nothing is recorded/, "--max-size", "512M");
     assert.equal(status, 1); // there is no recording; the program's own was 0
     assert.equal(stdout, plain.stdout);
 });
