@@ -195,7 +195,14 @@ static int by_value(const void * a, const void * b) {
     return x < y ? -1 : x > y;
 }
 
-// Half of the tokens took longer: a machine that is busy for a moment does not show in it.
+// What each token took, in order, but for the first, which is the prompt's.
+static void put_times(struct ggs_json * json, const char * key, const struct run * run) {
+    ggs_json_array(json, key);
+    for (uint32_t i = 0; i + 1 < run->generated; i++) ggs_json_u64(json, NULL, run->token_ns[i]);
+    ggs_json_end(json);
+}
+
+// Half of the tokens took longer: a machine that is busy for a moment does not show in it. Sorts them.
 static void put_median(struct ggs_json * json, const char * key, const struct run * run) {
     if (run->generated < 2) {
         ggs_json_null(json, key);
@@ -235,9 +242,7 @@ static int report_json(const struct run * run, struct ggs_error * error) {
     ggs_json_u64(&json, "prompt_ns", run->prompt_ns);
     ggs_json_u64(&json, "generate_ns", run->generate_ns);
     ggs_json_u64(&json, "generate_cpu_ns", run->generate_cpu_ns);
-    ggs_json_array(&json, "token_ns");
-    for (uint32_t i = 0; i + 1 < run->generated; i++) ggs_json_u64(&json, NULL, run->token_ns[i]);
-    ggs_json_end(&json);
+    put_times(&json, "token_ns", run);
     put_median(&json, "generate_median_ns", run);
     ggs_json_double(&json, "tokens_per_second", 1000.0 / each_ms);
     ggs_json_u64(&json, "threads", run->options.threads);
