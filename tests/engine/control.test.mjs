@@ -118,6 +118,21 @@ test("--steps: exactly so many; --for: so long; the program runs on and its exit
     assert.ok(spans[0].end_ns - spans[0].begin_ns >= 500e6);
 });
 
+test("--requests: so many have ended, and the program runs on", () => {
+    const directory = fresh();
+    const result = run(ggscope, ["record", "--no-faults", "-o", directory, "--requests", "2", "--", join(build, "tests", "server-host"), "slowly", tiny]);
+    assert.equal(result.status, 0, result.stderr);
+    assert.match(result.stderr, /^ggscope: 2 requests are recorded, the program runs on$/m);
+    assert.equal(JSON.parse(result.stdout.trim().split("\n").at(-1)).requests.length, 6, "the program had six");
+    const { requests } = JSON.parse(output(ggscope, ["requests", "--json", directory]));
+    // The first two are whole; a third one may have begun before we looked.
+    assert.deepEqual(requests.slice(0, 2).map((r) => [r.prompt_tokens, r.generated_tokens]), [[5, 3], [5, 4]]);
+    assert.ok(requests.length <= 4, `${requests.length} requests`);
+    const { windows } = rows(directory, "windows");
+    assert.equal(windows.length, 1);
+    for (const wrong of ["0", "-1", "many"]) assert.equal(run(ggscope, ["record", "--requests", wrong, "--", "true"]).status, 2);
+});
+
 test("llama.cpp: a window in the middle of a text is generated tokens, no prompt", async () => {
     // Far more tokens than are waited for: the test ends it.
     const at = start(["--paused"], [engine, "run", "-m", tiny, "-p", "Once", "-n", "100000", "--ctx", "100100", "-t", "1", "--ignore-eos"]);
