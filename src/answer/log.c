@@ -100,3 +100,25 @@ void ggs_fault_log_write_row(struct ggs_json * json, const struct ggs_fault * fa
     ggs_json_string(json, "weight", where->weight);
     ggs_json_end(json);
 }
+
+void ggs_request_log_write_row(struct ggs_json * json, const struct ggs_block_request * request,
+                               const struct ggs_whereabouts * where) {
+    bool in_op = where->op != NULL, ran = request->run != 0, disk = request->file != 0;
+    ggs_json_object_inline(json, NULL);
+    ggs_json_i64(json, "begin_ns", request->begin_ns);
+    ggs_json_natural(json, "duration_ns", request->duration_ns > 0 ? (int64_t) request->duration_ns : -1);
+    ggs_json_bool(json, "write", request->write != 0);
+    ggs_json_u64(json, "sector", request->sector);
+    ggs_json_u64(json, "bytes", request->bytes);
+    ggs_json_natural(json, "token", request->step);
+    ggs_json_string(json, "phase", ggs_part_name(where->part));
+    ggs_json_natural(json, "run", ran ? (int64_t) request->run : -1);
+    ggs_json_natural(json, "node", ran ? (int64_t) request->node : -1);
+    ggs_json_string(json, "op", where->op);
+    ggs_json_string(json, "name", in_op ? where->result : NULL);
+    ggs_json_natural(json, "layer", in_op ? where->layer : -1);
+    ggs_json_natural(json, "file", disk ? (int64_t) request->file : -1);
+    ggs_json_natural(json, "file_offset", disk ? (int64_t) request->file_offset : -1);
+    ggs_json_string(json, "weight", where->weight);
+    ggs_json_end(json);
+}

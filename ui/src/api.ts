@@ -73,6 +73,8 @@ export interface Summary {
     runs: number;
     ops: number;
     op_runs: number;
+    // null: it was never paused and nothing was marked
+    windows: { recorded_ns: number; whole_ns: number; list: { window: number; kind: string; begin_ns: number; end_ns: number; text: string | null }[] } | null;
     lost: number;
     unseen: number;
     interrupted_runs: number;

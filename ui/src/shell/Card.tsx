@@ -4,7 +4,7 @@ import type { Heat, ModelMap, OpAnswer, Operand } from "../api";
 import { useAsk } from "../ask";
 import { opFamily } from "../colours";
 import { bytes, count, plural, shape, share, time } from "../format";
-import { here, select, selection, tokensParameter } from "../state";
+import { here, select, selection, chosenSteps } from "../state";
 import { Progress } from "./Progress";
 import { stepsWord, stepWord } from "../step";
 
@@ -132,7 +132,7 @@ export function OpCard({ run, node }: { run: number; node: number }) {
 
 export function TensorCard({ name }: { name: string }) {
     const map = useAsk<ModelMap>(here("map"));
-    const heat = useAsk<Heat>(here("heat", { tokens: tokensParameter() }), { keep: true });
+    const heat = useAsk<Heat>(here("heat", { ...chosenSteps() }), { keep: true });
     if (map.error) return <p class="problem">{map.error.message}</p>;
     if (!map.data) return <Progress what="the model map" progress={map.progress} />;
     const tensors = map.data.tensors;

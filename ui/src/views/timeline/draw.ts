@@ -253,6 +253,38 @@ export function drawLoss(frame: Frame, begin: number, end: number, lost: number,
     context.fillText(text, (a + b - wide) / 2, top + height / 2);
 }
 
+// A time in which nothing was recorded: nothing is known of it.
+export function drawPause(frame: Frame, begin: number, end: number, top: number, bottom: number): void {
+    const { context, colours } = frame;
+    const [a, b] = [Math.max(frame.left, xOf(frame, begin)), Math.min(frame.left + frame.width, xOf(frame, end))];
+    if (b - a < 0.5) return;
+    context.fillStyle = hatch(context, colours.hatch, colours.surface, 10, true);
+    context.globalAlpha = 0.85;
+    context.fillRect(a, top, b - a, bottom - top);
+    context.globalAlpha = 1;
+    context.font = canvasFont(11, 600);
+    context.textBaseline = "middle";
+    const text = "not recorded";
+    const wide = context.measureText(text).width;
+    if (b - a < wide + 10) return;
+    context.fillStyle = colours.surface;
+    context.fillRect((a + b - wide) / 2 - 3, top + 6, wide + 6, 16);
+    context.fillStyle = colours.faint;
+    context.fillText(text, (a + b - wide) / 2, top + 14);
+}
+
+// A moment that somebody marked while it was recorded, with its text.
+export function drawNote(frame: Frame, text: string, at: number, bottom: number): void {
+    const x = xOf(frame, at);
+    if (x < frame.left || x > frame.left + frame.width) return;
+    const { context, colours } = frame;
+    context.fillStyle = colours.accent;
+    context.fillRect(x - 0.5, rulerHeight, 1, bottom - rulerHeight);
+    context.font = canvasFont(11, 600);
+    context.textBaseline = "top";
+    context.fillText(text.slice(0, 40), x + 4, rulerHeight + axisHeight + 2);
+}
+
 export function drawMark(frame: Frame, name: string, at: number, bottom: number): void {
     const x = xOf(frame, at);
     if (x < frame.left || x > frame.left + frame.width) return;
