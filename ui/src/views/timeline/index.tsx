@@ -94,8 +94,7 @@ function useScene(stage: Stage, about: Summary | null, width: number, room: numb
     const uses = useAsk<LogAnswer>(wanted && tile ? `${here("log")}?from=0&count=500${query}` : null, { keep: true });
     const lanes = about?.lanes ?? [];
     const curvesData = curvesAnswer.error ? null : curvesAnswer.data;
-    const light = theme().faint;
-    const busy = useMemo(() => busyCurves(held, lanes, light), [held, lanes, light]);
+    const busy = useMemo(() => busyCurves(held, lanes), [held, lanes]);
     const curves = [...busy, ...transferCurves(curvesData), ...curvesOf(occupancy.data, curvesData)];
     const bounds = about && about.end_ns > about.begin_ns ? { begin: about.begin_ns, end: about.end_ns } : null;
     const fitted = bounds && steps ? fitFor(steps, bounds) : null;
