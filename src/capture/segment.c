@@ -122,10 +122,11 @@ static int allocate(int fd, uint64_t size) {
     if (fstatfs(fd, &space) != 0 || space.f_type != TMPFS_MAGIC) return posix_fallocate(fd, 0, (off_t) size);
     for (unsigned i = 0; i < PIECES; i++) pieces[i] = (struct iovec){(void *) zeros, sizeof(zeros)};
     for (uint64_t at = 0; at < size;) {
-        uint64_t pages = (size - at) / sizeof(zeros); // a segment is a whole number of them
-        ssize_t  n     = pwritev(fd, pieces, pages < PIECES ? (int) pages : PIECES, (off_t) at);
-        if (n < (ssize_t) sizeof(zeros)) return n < 0 ? errno : ENOSPC;
-        at += (uint64_t) n / sizeof(zeros) * sizeof(zeros);
+        uint64_t pages = (size - at) / sizeof(zeros);
+        if (pages == 0) pieces[0].iov_len = size - at;
+        ssize_t n = pwritev(fd, pieces, pages == 0 ? 1 : pages < PIECES ? (int) pages : PIECES, (off_t) at);
+        if (n <= 0) return n < 0 ? errno : ENOSPC;
+        at += (uint64_t) n;
     }
     return 0;
 }

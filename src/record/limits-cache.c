@@ -18,7 +18,8 @@ int ggs_limits_cache_path(char path[PATH_MAX], struct ggs_error * error) {
     char        cpu[256];
     bool        own = cache != NULL && cache[0] == '/';
     if (!own && (home == NULL || home[0] != '/'))
-        return ggs_fail(error, GGS_ABSENT, "there is no place for what was measured: neither HOME nor XDG_CACHE_HOME is set");
+        return ggs_fail(error, GGS_ABSENT,
+                        "there is no place for what was measured: neither HOME nor XDG_CACHE_HOME is set");
     ggs_host_cpu(cpu, sizeof(cpu));
     for (char * at = cpu; *at != '\0'; at++)
         if (!isalnum((unsigned char) *at)) *at = '-';
@@ -34,8 +35,7 @@ void ggs_limits_cache_read(struct ggs_limits * limits) {
     *limits = (struct ggs_limits){0};
     if (ggs_limits_cache_path(path, NULL) < 0 || ggs_mapping_open(&file, path, NULL) < 0) return;
     if (file.size > 0 && file.size <= FILE_MOST)
-        ggs_limits_read(limits,
-                        ggs_json_member(ggs_json_read((const char *) file.data, (size_t) file.size), "limits"));
+        ggs_limits_read(limits, ggs_json_member(ggs_json_read((const char *) file.data, (size_t) file.size), "limits"));
     ggs_mapping_close(&file);
 }
 

@@ -56,7 +56,7 @@ struct pass {
 // Lives as long as the rows; NULL when out of memory.
 static const char * component_of(struct pass * pass, const struct ggs_access_list * list) {
     char         buffer[128];
-    const char * text = ggs_groups_component(pass->walk->trace, ggs_groups_weight(list), buffer, sizeof(buffer));
+    const char * text   = ggs_groups_component(pass->walk->trace, ggs_groups_weight(list), buffer, sizeof(buffer));
     uint32_t     number = ggs_names_number(pass->roofline->names, text, strlen(text));
     return number == UINT32_MAX ? NULL : ggs_names_text(pass->roofline->names, number);
 }

@@ -7,7 +7,7 @@
 #include <cpuid.h>
 #endif
 
-bool ggs_ticks_are_ns = true;
+GGS_WITH_EVERY_OP bool ggs_ticks_are_ns = true;
 
 #if defined(__x86_64__)
 // The kernel distrusts a time stamp counter that is not the same on all cores, whatever the processor says of it.

@@ -10,6 +10,9 @@
 #include <stdint.h>
 #include <time.h>
 
+// What the capture library reads with every op lies side by side: ops drive everything else out of the nearest cache.
+#define GGS_WITH_EVERY_OP __attribute__((section("ggs_with_every_op")))
+
 extern bool ggs_ticks_are_ns; // true until ggs_ticks_choose has found a counter
 
 // Decides, once, before the first tick is read. Opens a file.

@@ -47,10 +47,12 @@ int stats_roofline_text(const struct ggs_roofline * roofline, const struct ggs_r
     char               a[GGS_NUMBER_LENGTH];
     struct ggs_table * table = ggs_table_new();
     if (rates->memory_bytes_per_second > 0)
-        printf("limits    %.1f GB/s and %.1f Gflop/s with %s threads\n\n", (double) rates->memory_bytes_per_second / 1e9,
-               (double) rates->flops_per_second / 1e9, ggs_format_count(a, rates->threads));
+        printf("limits    %.1f GB/s and %.1f Gflop/s with %s threads\n\n",
+               (double) rates->memory_bytes_per_second / 1e9, (double) rates->flops_per_second / 1e9,
+               ggs_format_count(a, rates->threads));
     else
-        puts("limits    not known: ggscope stats --probe measures them here, ggscope doctor --bandwidth for recordings to come\n");
+        puts(
+            "limits    not known: ggscope stats --probe measures them here, ggscope doctor --bandwidth for recordings to come\n");
     ggs_table_columns(table,
                       "phase|op|component|>ops|>wall|>GB/s|>of limit|>Gflop/s|>of limit|>flop/byte|>uneven|>barrier");
     for (uint64_t i = 0; i < roofline->n; i++) print_row(table, &roofline->row[i], rates);

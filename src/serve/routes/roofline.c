@@ -11,7 +11,7 @@ int ggs_route_roofline(struct ggs_question * request, struct ggs_error * error) 
     struct ggs_roofline         roofline;
     struct ggs_limits           limits;
     struct ggs_json             json;
-    int status = ggs_query_tokens(&request->query, &range.first_step, &range.last_step, error);
+    int                         status = ggs_query_tokens(&request->query, &range.first_step, &range.last_step, error);
     if (status == 0) status = ggs_query_finish(&request->query, error);
     if (status == 0) status = ggs_snapshot_overview(request->snapshot, &overview, error);
     if (status != 0) return status;
