@@ -87,6 +87,9 @@ void ggs_fault_log_write_begin(struct ggs_json * json, const struct ggs_trace * 
 void ggs_fault_log_write_row(struct ggs_json * json, const struct ggs_fault * fault,
                              const struct ggs_whereabouts * where);
 void ggs_fault_log_write_end(struct ggs_json * json);
+// An entry of docs/schemas/disk.schema.json.
+void ggs_request_log_write_row(struct ggs_json * json, const struct ggs_block_request * request,
+                               const struct ggs_whereabouts * where);
 
 // The card of one op: times by thread, operands with their bytes, experts, and the ops before, behind and around it.
 // Writes the whole object. A node that was computed together with another gives that one's. GGS_ABSENT if there is no such run, or the
@@ -96,6 +99,12 @@ int ggs_op_write(struct ggs_json * json, struct ggs_trace * trace, const struct 
 
 // Pages that ops touched against those that the trace says.
 void ggs_proof_write(struct ggs_json * json, const struct ggs_trace * trace, const struct ggs_proof * proof);
+
+struct ggs_rates;
+struct ggs_roofline;
+// What ops reach, against what the machine can do: docs/schemas/roofline.schema.json.
+void ggs_roofline_write(struct ggs_json * json, const struct ggs_trace * trace, const struct ggs_roofline * roofline,
+                        const struct ggs_rates * limits);
 
 // When a recording was made: the member "windows" of docs/schemas/stats.schema.json and summary.schema.json.
 // null if it was never paused and nothing was marked.

@@ -7,13 +7,13 @@
 #include <sys/stat.h>
 
 #include "analyze/lanes/kernels.h"
-#include "analyze/machine/probe.h"
 #include "analyze/requests/shares.h"
 #include "analyze/walk/times.h"
 #include "analyze/walk/words.h"
 #include "answer/answer.h"
 #include "base/error.h"
 #include "base/json-read.h"
+#include "base/limits.h"
 #include "base/system/file.h"
 
 static const char * const by_names[GGS_BY_COUNT] = {
@@ -48,7 +48,7 @@ bool ggs_stats_parse_by(const char * text, unsigned * by) {
     }
 }
 
-// ---- the memory's limit: DIR/probe.json ----
+// ---- what the machine can do: experiment.json, or DIR/probe.json ----
 
 char * ggs_stats_probe_path(char path[PATH_MAX], const char * directory) {
     struct stat status; // beside a trace that is given by itself
@@ -57,37 +57,15 @@ char * ggs_stats_probe_path(char path[PATH_MAX], const char * directory) {
     return path;
 }
 
-static uint64_t read_probe(const char * directory) {
-    char               path[PATH_MAX];
-    struct ggs_mapping file;
-    uint64_t           rate = 0;
-    if (ggs_mapping_open(&file, ggs_stats_probe_path(path, directory), NULL) < 0) return 0;
-    if (file.size > 0)
-        ggs_json_to_u64(
-            ggs_json_member(ggs_json_read((const char *) file.data, (size_t) file.size), "memory_bytes_per_second"),
-            &rate);
+void ggs_stats_limits(struct ggs_limits * limits, const struct ggs_trace * trace, const char * directory) {
+    const char *          experiment = ggs_reader_experiment(trace->reader);
+    struct ggs_json_value host       = ggs_json_member(ggs_json_read(experiment, strlen(experiment)), "host");
+    char                  path[PATH_MAX];
+    struct ggs_mapping    file;
+    ggs_limits_read(limits, ggs_json_member(host, "limits"));
+    if (directory == NULL || ggs_mapping_open(&file, ggs_stats_probe_path(path, directory), NULL) < 0) return;
+    if (file.size > 0) ggs_limits_read(limits, ggs_json_read((const char *) file.data, (size_t) file.size));
     ggs_mapping_close(&file);
-    return rate;
-}
-
-int ggs_stats_probe(struct ggs_stats * stats, const char * directory, struct ggs_error * error) {
-    char              path[PATH_MAX];
-    struct ggs_output output;
-    struct ggs_json   json;
-    unsigned          threads = (unsigned) stats->totals.threads;
-    int               status  = ggs_output_open(&output, ggs_stats_probe_path(path, directory), error);
-    if (status < 0) return status;
-    stats->memory_bytes_per_second = ggs_probe_bandwidth(threads);
-    ggs_json_init(&json, ggs_json_to_file, output.file, true);
-    ggs_json_object(&json, NULL);
-    ggs_json_u64(&json, "memory_bytes_per_second", stats->memory_bytes_per_second);
-    ggs_json_u64(&json, "threads", threads);
-    ggs_json_end(&json);
-    if (ggs_json_finish(&json) != 0) {
-        ggs_output_discard(&output);
-        return ggs_fail_errno(error, "cannot write %s", path);
-    }
-    return ggs_output_commit(&output, error);
 }
 
 // ---- computing ----
@@ -159,7 +137,9 @@ int ggs_stats_compute(struct ggs_stats * stats, struct ggs_trace * trace, const 
         return status;
     }
     ggs_conditions_read(&stats->conditions, trace);
-    if (options->directory != NULL) stats->memory_bytes_per_second = read_probe(options->directory);
+    struct ggs_limits limits;
+    ggs_stats_limits(&limits, trace, options->directory);
+    stats->rates = ggs_limits_of(&limits, stats->totals.threads);
     return 0;
 }
 
@@ -242,6 +222,32 @@ static void write_moved(struct ggs_json * json, const char * key, const struct g
     ggs_json_end(json);
 }
 
+static void write_median(struct ggs_json * json, const char * key, const struct ggs_spread * spread) {
+    struct ggs_quartiles q = ggs_spread_quartiles(spread);
+    ggs_json_natural(json, key, q.n == 0 ? -1 : (int64_t) q.median);
+}
+
+// What ops take in all, where some graph runs of devices have no op times; null if all have, or none to estimate from.
+static void write_estimate(struct ggs_json * json, const struct ggs_estimate * estimate) {
+    static const struct ggs_field fields[] = {GGS_FIELD(struct ggs_estimate, runs, "runs"),
+                                              GGS_FIELD(struct ggs_estimate, run_ns, "run_ns"),
+                                              GGS_FIELD(struct ggs_estimate, from_runs, "from_runs"),
+                                              GGS_FIELD(struct ggs_estimate, from_ns, "from_ns"),
+                                              {0}};
+    static const struct ggs_field op[]     = {
+            GGS_FIELD(struct ggs_estimated_op, name, "op"), GGS_FIELD(struct ggs_estimated_op, wall_ns, "wall_ns"), {0}};
+    if (estimate->runs == 0) {
+        ggs_json_null(json, "estimated");
+        return;
+    }
+    ggs_json_object(json, "estimated");
+    ggs_fields_members(json, fields, estimate);
+    ggs_json_array(json, "by_op");
+    for (uint64_t i = 0; i < estimate->n; i++) ggs_fields_object(json, NULL, op, &estimate->op[i]);
+    ggs_json_end(json);
+    ggs_json_end(json);
+}
+
 // Busy shares in equal parts of the recording; null where some graph run's ops are not known.
 static void write_devices(struct ggs_json * json, const struct ggs_stats * stats) {
     static const struct ggs_field fields[] = {
@@ -280,6 +286,8 @@ static void write_devices(struct ggs_json * json, const struct ggs_stats * stats
         for (unsigned k = 0; busy >= 0 && width > 0 && k < GGS_DEVICE_BINS; k++)
             ggs_json_double(json, NULL, (double) d->bins[k] > width ? 1 : (double) d->bins[k] / width);
         ggs_json_end(json);
+        write_median(json, "run_median_ns_with_op_times", &d->timed_run);
+        write_median(json, "run_median_ns_without", &d->whole_run);
         write_moved(json, "to_device", &d->in);
         write_moved(json, "from_device", &d->out);
         ggs_json_end(json);
@@ -386,7 +394,9 @@ static void write_weights(struct ggs_json * json, const struct ggs_weights * wei
 
 void ggs_stats_write(struct ggs_json * json, const struct ggs_stats * stats) {
     static const struct ggs_field probed[] = {
-        GGS_FIELD_OR_NULL(struct ggs_stats, memory_bytes_per_second, "memory_bytes_per_second"), {0}};
+        GGS_FIELD_OR_NULL(struct ggs_stats, rates.memory_bytes_per_second, "memory_bytes_per_second"),
+        GGS_FIELD_OR_NULL(struct ggs_stats, rates.flops_per_second, "flops_per_second"),
+        {0}};
     ggs_json_object(json, NULL);
     ggs_answer_experiment(json, stats->trace);
     ggs_json_string(json, "step_kind", ggs_word_step(stats->trace));
@@ -394,6 +404,7 @@ void ggs_stats_write(struct ggs_json * json, const struct ggs_stats * stats) {
     ggs_streamed_answer(json, &stats->streamed);
     write_totals(json, &stats->totals);
     write_devices(json, stats);
+    write_estimate(json, &stats->totals.estimate);
     write_pattern(json, &stats->totals.pattern);
     ggs_stats_write_machine(json, stats);
     ggs_fields_members(json, probed, stats);

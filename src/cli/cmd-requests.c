@@ -99,6 +99,14 @@ static void print_context(const struct ggs_request_context * c) {
     if (!isnan(c->acceptance))
         printf("            %" PRIu64 " of %" PRIu64 " drafted tokens accepted (%.0f %%), each of which saved a step\n",
                c->accepted_tokens, c->accepted_tokens + c->rejected_tokens, 100 * c->acceptance);
+    if (c->ns_per_drafted_token >= 0) {
+        printf("            a token took %s with drafts, what the draft took included, and ",
+               ggs_format_nanoseconds(number, (uint64_t) c->ns_per_drafted_token));
+        if (c->ns_per_plain_token >= 0)
+            printf("%s without (estimated)\n", ggs_format_nanoseconds(number, (uint64_t) c->ns_per_plain_token));
+        else
+            puts("was not seen without");
+    }
     printf("            at most %" PRIu64 " cells of its memory at once, of %" PRIu64 " sequence%s; calls: %" PRIu64
            " remove, %" PRIu64 " copy, %" PRIu64 " move, %" PRIu64 " clear\n",
            c->cells_peak, c->sequences_peak, c->sequences_peak == 1 ? "" : "s", c->removed, c->copied, c->moved,
@@ -200,13 +208,6 @@ static void print_csv(const struct ggs_requests * requests) {
 
 // ---- the verb ----
 
-static int write_json(const struct ggs_requests_answer * answer) {
-    struct ggs_json json;
-    ggs_json_init(&json, ggs_json_to_file, stdout, true);
-    ggs_requests_answer_write(&json, answer);
-    return ggs_json_finish(&json);
-}
-
 static int show(void * data, struct ggs_trace * traces, struct ggs_error * error) {
     const struct arguments *    arguments = data;
     struct ggs_requests_options options   = {.costs   = arguments->costs,
@@ -218,7 +219,7 @@ static int show(void * data, struct ggs_trace * traces, struct ggs_error * error
     if (status < 0) return status;
     filter(arguments, &answer.list);
     if (arguments->input.json) {
-        status = write_json(&answer);
+        ggs_requests_answer_write(arguments->input.out, &answer);
     } else if (arguments->csv) {
         print_csv(&answer.list);
     } else {
@@ -247,11 +248,7 @@ int cmd_requests(int argc, char ** argv) {
         GGS_OPTION_DAMAGED(2),
         {0}};
     static const struct ggs_verb verb = {
-        .operands = "[DIR]",
-        .most     = 1,
-        .opens    = true,
-        .options  = options,
-        .run      = show,
+        GGS_OPENS_ONE, .options = options, .run = show,
         .text =
             "Show every request of a server or another program: its sequence, prompt, what of it was cached, generated tokens, times "
             "and drafts."};

@@ -2,13 +2,14 @@
 
 #include <fcntl.h>
 #include <pthread.h>
+#include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/mman.h>
 #include <time.h>
 #include <unistd.h>
 
-enum { PAGE = 4096, HUGE = 2 << 20, TRIED = 4, SLOW_NS = 5000000, MOST_BUFFERS = 1024 };
+enum { HUGE = 2 << 20, TRIED = 4, SLOW_NS = 5000000, MOST_BUFFERS = 1024 };
 
 uint64_t ggs_memory_anonymous(void) {
     char    text[128];
@@ -82,8 +83,15 @@ void ggs_memory_buffer_gone(const void * buffer) {
     pthread_mutex_unlock(&buffers.lock);
 }
 
+uint64_t ggs_memory_page(void) {
+    static _Atomic uint64_t size; // the same whoever asks first
+    if (size == 0) size = (uint64_t) sysconf(_SC_PAGESIZE);
+    return size;
+}
+
 static uint64_t n_pages(const void * address, uint64_t bytes) {
-    return ((uint64_t) address % PAGE + bytes + PAGE - 1) / PAGE;
+    uint64_t page = ggs_memory_page();
+    return ((uint64_t) address % page + bytes + page - 1) / page;
 }
 
 // Sets the bits of pages [from, to]. Returns whether one was not set.
@@ -107,11 +115,11 @@ bool ggs_memory_reach(const void * address, uint64_t bytes) {
         if (at >= size || bytes == 0) continue;
         last              = k;
         const void * base = buffers.buffer[k].address;
-        uint64_t     n = n_pages(base, size), low = (uint64_t) base / PAGE;
+        uint64_t     n = n_pages(base, size), page = ggs_memory_page(), low = (uint64_t) base / page;
         uint64_t     through = at + bytes < size ? at + bytes - 1 : size - 1;
         if (buffers.buffer[k].pages == NULL) buffers.buffer[k].pages = calloc(n / 64 + 1, sizeof(uint64_t));
         if (buffers.buffer[k].pages == NULL) return false;
-        return mark(buffers.buffer[k].pages, (uint64_t) address / PAGE - low, ((uint64_t) base + through) / PAGE - low);
+        return mark(buffers.buffer[k].pages, (uint64_t) address / page - low, ((uint64_t) base + through) / page - low);
     }
     return false;
 }
@@ -119,10 +127,11 @@ bool ggs_memory_reach(const void * address, uint64_t bytes) {
 // Pages of a buffer that will be touched and have not been.
 static uint64_t untouched(const void * address, uint64_t bytes, const uint64_t * wanted) {
     unsigned char resident[4096];
-    uint64_t      base = (uint64_t) address / PAGE * PAGE, n = n_pages(address, bytes), missing = 0;
+    uint64_t      size = ggs_memory_page(), base = (uint64_t) address / size * size, n = n_pages(address, bytes),
+             missing = 0;
     for (uint64_t at = 0; at < n;) {
         uint64_t some = n - at < sizeof(resident) ? n - at : sizeof(resident);
-        if (mincore((void *) (base + at * PAGE), some * PAGE, resident) != 0) return missing; // a device's
+        if (mincore((void *) (base + at * size), some * size, resident) != 0) return missing; // a device's
         for (uint64_t i = 0; i < some; i++) {
             uint64_t page = at + i;
             missing += (resident[i] & 1) == 0 && (wanted == NULL || (wanted[page / 64] >> page % 64 & 1) != 0);
@@ -138,5 +147,5 @@ uint64_t ggs_memory_untouched(void) {
     for (unsigned i = 0; i < buffers.n; i++)
         pages += untouched(buffers.buffer[i].address, buffers.buffer[i].bytes, buffers.buffer[i].pages);
     pthread_mutex_unlock(&buffers.lock);
-    return pages * PAGE;
+    return pages * ggs_memory_page();
 }

@@ -18,3 +18,6 @@ void     ggs_memory_buffer(const void * buffer, const void * address, uint64_t b
 void     ggs_memory_buffer_gone(const void * buffer);
 bool     ggs_memory_reach(const void * address, uint64_t bytes);
 uint64_t ggs_memory_untouched(void);
+
+// Bytes of a page of this machine.
+uint64_t ggs_memory_page(void);

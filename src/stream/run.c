@@ -134,8 +134,8 @@ static uint64_t dense_bytes(const struct abi_tensor * t) {
 
 // Pages that are read here and there: what the kernel would read around them is not wanted.
 static void advise_random(const char * address, uint64_t bytes) {
-    uintptr_t from = (uintptr_t) address & ~(uintptr_t) 4095,
-              to   = ((uintptr_t) address + bytes + 4095) & ~(uintptr_t) 4095;
+    uintptr_t page = ggs_memory_page(), from = (uintptr_t) address & ~(page - 1),
+              to = ((uintptr_t) address + bytes + page - 1) & ~(page - 1);
     syscall(SYS_madvise, from, to - from, MADV_RANDOM);
 }
 

@@ -201,9 +201,10 @@ static int run_budgets(struct ggs_paging * paging, const struct ggs_paging_optio
 
 int ggs_paging_compute(struct ggs_paging * paging, struct ggs_trace * trace, const struct ggs_paging_options * options,
                        struct ggs_error * error) {
-    *paging    = (struct ggs_paging){.page = options->page, .readahead = options->readahead, .cold = options->cold};
-    int status = ggs_paging_gather(&paging->sequence, &paging->facts, trace, options->page, options->first_step,
-                                   options->last_step, error);
+    uint64_t page = options->page > 0 ? options->page : ggs_trace_page_size(trace);
+    *paging       = (struct ggs_paging){.page = page, .readahead = options->readahead, .cold = options->cold};
+    int status    = ggs_paging_gather(&paging->sequence, &paging->facts, trace, page, options->first_step,
+                                      options->last_step, error);
     if (status == 0 && paging->sequence.n_reads > 0) {
         status = ggs_paging_sequence_finish(&paging->sequence, !options->cold, error);
         if (status == 0) status = ggs_paging_lru_compute(&paging->lru, &paging->sequence, error);

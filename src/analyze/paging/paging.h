@@ -31,7 +31,7 @@ enum { GGS_PAGING_BUDGETS = 64 };
 
 struct ggs_paging_options {
     int64_t  first_step, last_step;
-    uint64_t page;      // bytes: a power of two from 4 KiB to 2 MiB
+    uint64_t page;      // bytes: a power of two from 4 KiB to 2 MiB; 0: as the recorded machine has them
     uint64_t readahead; // bytes, as the device is set
     bool     cold;
     bool     policies[GGS_PAGING_POLICIES];

@@ -23,8 +23,8 @@ struct simulation {
     uint64_t *                         used;  // by weight: the tensor's clock when it was used last; 0: not in a slot
     uint64_t *                         dense; // sizes of the dense ones that are read whole
     uint64_t                           n_dense, dense_bytes, n_tensors, slots;
-    double                             streamed; // share of the dense bytes
-    uint32_t *                         chosen;   // the experts of the op that is being looked at
+    double                             streamed;           // share of the dense bytes
+    uint32_t *                         chosen;             // the experts of the op that is being looked at
     uint32_t                           n_chosen, choosing; // and their tensor
     struct ggs_paging_cost *           cost;
 };

@@ -9,6 +9,7 @@
 #include <sys/sysmacros.h>
 
 #include "analyze/walk/words.h"
+#include "answer/paging.h"
 #include "base/error.h"
 #include "base/number.h"
 #include "base/system/progress.h"
@@ -121,7 +122,10 @@ static int print(const struct arguments * arguments, const struct paging_report 
         return ggs_fail(error, GGS_ABSENT, "no op of these %ss reads bytes of a file: there is nothing to page",
                         ggs_word_step(report->trace));
     if (arguments->suggest) return paging_suggest(report, error);
-    if (arguments->input.json) return paging_json(report);
+    if (arguments->input.json) {
+        ggs_paging_write(arguments->input.out, report->trace, report->paging, report->options);
+        return 0;
+    }
     return arguments->csv ? paging_csv(report) : paging_text(report);
 }
 
@@ -153,8 +157,8 @@ int cmd_paging(int argc, char ** argv) {
          take_memory, "at most 64 sizes of at least 4K, such as 64M or 512M,1.5G"},
         {"policy", 0, "NAME,...", "Only these: lru, linux, pin-hot, opt, stream (default: the first four)", 1,
          AT(options.policies), take_policies, "lru, linux, pin-hot, opt and stream"},
-        {"page", 0, "SIZE", "Count in pages of this size (4K)", 1, AT(options.page), take_page,
-         "a power of two from 4K to 2M"},
+        {"page", 0, "SIZE", "Count in pages of this size (that of the recorded machine)", 1, AT(options.page),
+         take_page, "a power of two from 4K to 2M"},
         {"readahead", 0, "SIZE", "The disk's readahead (default: as the model's disk is set here)", 1, AT(readahead),
          take_readahead, "a size of at most 1G, such as 128K, or 0"},
         {"cold", 0, NULL, "Begin with nothing in memory, not with what the load of the model left there", 1,
@@ -167,16 +171,10 @@ int cmd_paging(int argc, char ** argv) {
         {0},
     };
     static const struct ggs_verb verb = {
-        .operands = "[DIR]",
-        .most     = 1,
-        .opens    = true,
-        .options  = options,
-        .check    = check,
-        .run      = show,
+        GGS_OPENS_ONE, .options = options, .check = check, .run = show,
         .text =
             "Show what it would cost to run with less memory than the model: bytes read from the disk per token, with the page cache of Linux, a least-recently-used cache, the best weights pinned, and at best."};
-    struct arguments arguments = {
-        .options   = {.last_step = INT64_MAX, .page = 4096, .policies = {true, true, true, true}},
-        .readahead = UINT64_MAX};
+    struct arguments arguments = {.options   = {.last_step = INT64_MAX, .policies = {true, true, true, true}},
+                                  .readahead = UINT64_MAX};
     return ggs_verb_run(&verb, argc, argv, &arguments);
 }

@@ -5,6 +5,7 @@
 #include "analyze/machine/conditions.h"
 #include "analyze/ops/totals.h"
 #include "analyze/walk/times.h"
+#include "answer/notes.h"
 #include "base/error.h"
 #include "base/number.h"
 
@@ -70,6 +71,16 @@ static void print_moved(FILE * out, const char * way, const struct ggs_device_mo
     fputs(end, out);
 }
 
+// What seeing every op of a run costs, where some runs were seen so and some were not.
+static void print_price(FILE * out, const struct ggs_device_totals * d) {
+    char                 a[GGS_NUMBER_LENGTH], b[GGS_NUMBER_LENGTH];
+    struct ggs_quartiles with = ggs_spread_quartiles(&d->timed_run), without = ggs_spread_quartiles(&d->whole_run);
+    if (with.n == 0 || without.n == 0 || without.median <= 0) return;
+    fprintf(out, "          a run of a token takes %s with op times, %s without: they cost %.0f %%\n",
+            ggs_format_nanoseconds(a, (uint64_t) with.median), ggs_format_nanoseconds(b, (uint64_t) without.median),
+            100 * (with.median / without.median - 1));
+}
+
 // How busy devices were, and of how much of their time ops are known. Nothing if only the CPU computed.
 static void print_devices(FILE * out, const struct ggs_totals * t) {
     char a[GGS_NUMBER_LENGTH], b[GGS_NUMBER_LENGTH];
@@ -89,6 +100,7 @@ static void print_devices(FILE * out, const struct ggs_totals * t) {
                     ggs_format_count(b, d->timed_runs));
         if (d->runs > 0 && busy < 0) fprintf(out, " of %s graph runs", ggs_format_count(a, d->runs));
         fputs(d->runs > 0 && busy >= 0 ? ", op times of all its graph runs\n" : "\n", out);
+        print_price(out, d);
         if (d->in.count + d->out.count == 0) continue;
         print_moved(out, "to", &d->in, "\n");
         print_moved(out, "from", &d->out, "");
@@ -177,6 +189,15 @@ void ggs_summary_busy(const struct ggs_conditions * conditions, const struct ggs
                 ggs_format_percent(number, wait, busy + wait));
 }
 
+static void print_notes(FILE * out, const char * directory) {
+    struct ggs_notes notes;
+    if (ggs_notes_read(&notes, directory, NULL) < 0) return;
+    for (uint64_t i = 0; i < notes.n; i++)
+        fprintf(out, "note      %s%s%s\n", notes.note[i].when, notes.note[i].when[0] == '\0' ? "" : "  ",
+                notes.note[i].text);
+    ggs_notes_release(&notes);
+}
+
 int ggs_summary_show(const char * directory, FILE * out, struct ggs_error * error) {
     struct ggs_trace      trace;
     struct ggs_totals     totals;
@@ -194,6 +215,7 @@ int ggs_summary_show(const char * directory, FILE * out, struct ggs_error * erro
             ggs_conditions_read(&conditions, &trace);
             ggs_summary_busy(&conditions, &totals, out);
             ggs_summary_conditions(&conditions, out);
+            print_notes(out, directory);
             char bytes[GGS_NUMBER_LENGTH];
             fprintf(out, "trace     %s/trace.ggs, %s\n", directory,
                     ggs_format_bytes(bytes, ggs_reader_size(trace.reader)));
