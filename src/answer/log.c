@@ -17,7 +17,7 @@ void ggs_log_write_end(struct ggs_json * json, int64_t total) {
     ggs_json_end(json);
 }
 
-// Null where they were not seen: nodes of a backend that is seen as a whole only.
+// Null where they were not seen: nodes of a backend that is seen as a whole only, and waits on a device.
 static void put_times(struct ggs_json * json, const struct ggs_log_entry * e) {
     if (e->opaque)
         ggs_json_null(json, "begin_ns");
@@ -25,7 +25,9 @@ static void put_times(struct ggs_json * json, const struct ggs_log_entry * e) {
         ggs_json_i64(json, "begin_ns", e->begin_ns);
     ggs_json_natural(json, "duration_ns", e->opaque ? -1 : e->end_ns - e->begin_ns);
     ggs_json_natural(json, "busy_ns", e->opaque ? -1 : (int64_t) e->busy_ns);
-    ggs_json_natural(json, "wait_ns", e->opaque ? -1 : (int64_t) e->wait_ns);
+    ggs_json_natural(json, "wait_ns", e->opaque || e->unwaited ? -1 : (int64_t) e->wait_ns);
+    ggs_json_natural(json, "submit_ns", e->submit_ns);
+    ggs_json_natural(json, "host_ns", e->host_ns);
 }
 
 void ggs_log_write_row(struct ggs_json * json, const struct ggs_trace * trace, uint64_t row,

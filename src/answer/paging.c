@@ -74,6 +74,7 @@ static void put_budget(struct ggs_json * json, const struct ggs_trace * trace, c
             ggs_json_u64(json, "least_bytes_per_token", ggs_paging_share(paging, budget->linux_least));
             ggs_json_u64(json, "most_bytes_per_token", ggs_paging_share(paging, budget->linux_most));
         }
+        if (i == GGS_PAGING_STREAM) ggs_json_bool(json, "streams", budget->streams);
         ggs_json_end(json);
     }
     ggs_json_end(json);

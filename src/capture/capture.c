@@ -31,8 +31,8 @@
 #include "capture/window.h"
 #include "trace/spool.h"
 
-int                  ggs_capture_state = GGS_CAPTURE_OFF; // until the constructor has looked at the environment
-struct abi_functions ggs_engine;
+GGS_WITH_EVERY_OP int ggs_capture_state = GGS_CAPTURE_OFF; // until the constructor has looked at the environment
+struct abi_functions  ggs_engine;
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static char            output[PATH_MAX - 64];      // the experiment's directory, absolute

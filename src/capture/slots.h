@@ -22,8 +22,9 @@
 
 enum { GGS_SLOTS = 64, GGS_SLOT_LANES = 512 };
 
+// Written with every op by its thread: no other thread's lane may share its cache line, nor the one beside, which is fetched with it.
 struct ggs_slot_lane {
-    struct ggs_segment    segment;
+    _Alignas(128) struct ggs_segment segment;
     struct ggs_spool_op * next; // where the next unit goes
     struct ggs_spool_op * end;  // one unit is always left zero
     uint32_t              number, sequence;
@@ -68,9 +69,9 @@ void ggs_slots_prepare(unsigned n);
 uint32_t ggs_slot_search(struct ggs_slot * slot, const struct abi_tensor * node, uint32_t * index);
 
 // The same for a thread that takes part in the run, from *index on.
-static inline bool ggs_slot_find(const struct ggs_slot * slot, const struct abi_tensor * node, uint32_t * index) {
-    const struct ggs_slot_nodes * nodes = atomic_load_explicit(&slot->nodes, memory_order_relaxed);
-    uint32_t                      n = atomic_load_explicit(&nodes->n, memory_order_relaxed), i = *index;
+static inline bool ggs_slot_find(const struct ggs_slot_nodes * nodes, const struct abi_tensor * node,
+                                 uint32_t * index) {
+    uint32_t n = atomic_load_explicit(&nodes->n, memory_order_relaxed), i = *index;
     while (i < n && atomic_load_explicit(&nodes->node[i], memory_order_relaxed) != node) i++;
     *index = i;
     return i < n;

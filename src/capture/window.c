@@ -9,14 +9,15 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "base/system/ticks.h"
 #include "trace/spool.h"
 
-_Thread_local struct ggs_nesting  ggs_in;
-static const uint32_t             always          = 1;
-const uint32_t *                  ggs_window_word = &always;
-_Atomic int                       ggs_window_skipped;
-_Atomic bool                      ggs_window_gaps;
-static struct ggs_spool_control * control; // NULL: there is none
+_Thread_local struct ggs_nesting   ggs_in;
+static const uint32_t              always          = 1;
+GGS_WITH_EVERY_OP const uint32_t * ggs_window_word = &always;
+_Atomic int                        ggs_window_skipped;
+_Atomic bool                       ggs_window_gaps;
+static struct ggs_spool_control *  control; // NULL: there is none
 
 void ggs_window_begin(const char * folder) {
     char        path[PATH_MAX];

@@ -8,8 +8,8 @@
 //     SPOOL/journal-0000.seg journal-0001.seg ...    one stream, in order: everything but op runs
 //     SPOOL/lane-000-0000.seg ...                one stream per lane: op runs and the index data they saw
 //     SPOOL/machine-0000.seg                     one stream, written by ggscope itself: what the kernel says
-//     SPOOL/free-000000.seg ...                  GGS_SPOOL_SEGMENT zeros each, made by ggscope under a memory limit: the
-//                                                writer takes the next number by renaming it
+//     SPOOL/free-000000.seg ...                  GGS_SPOOL_SEGMENT zeros each, made ahead by ggscope: the writer takes the
+//                                                next number by renaming it
 //
 // A lane is written by one thread at a time. It belongs to (slot, thread index): a slot is taken for the
 // duration of one graph run, so lanes number (concurrent graph runs) x (threads), however many OS threads come and go.

@@ -33,15 +33,17 @@ static uint64_t result(struct recording * r, const char * what, int layer, uint6
 
 static void write_graph(struct recording * r, const struct shape * shape) {
     uint64_t offset = 4096;
-    recording_file(r, "/gone/experts.gguf", 4096ull + (uint64_t) shape->layers * (uint64_t) shape->experts * 3 * 4096 * 4);
+    recording_file(r, "/gone/experts.gguf",
+                   4096ull + (uint64_t) shape->layers * (uint64_t) shape->experts * 3 * 4096 * 4);
     recording_buffer(r, 1 << 20, GGS_CLASS_COMPUTE, 0, -1);
     for (int layer = 0; layer < shape->layers; layer++) {
-        uint64_t up = weight(r, "up", layer, 64, 64, shape->experts, &offset);
+        uint64_t up   = weight(r, "up", layer, 64, 64, shape->experts, &offset);
         uint64_t gate = weight(r, "gate", layer, 64, 64, shape->experts, &offset);
         uint64_t down = weight(r, "down", layer, 64, 64, shape->experts, &offset);
         uint64_t x = result(r, "ffn_norm", layer, F32, 64, 1), ids = result(r, "ffn_moe_topk", layer, I32, USED, 1);
         uint64_t a = result(r, "ffn_moe_up", layer, F32, 64, USED), b = result(r, "ffn_moe_gate", layer, F32, 64, USED);
-        uint64_t c = result(r, "ffn_moe_down", layer, F32, 64, USED), w = result(r, "ffn_moe_weights", layer, F32, 1, USED);
+        uint64_t c   = result(r, "ffn_moe_down", layer, F32, 64, USED),
+                 w   = result(r, "ffn_moe_weights", layer, F32, 1, USED);
         uint64_t out = result(r, "ffn_moe_weighted", layer, F32, 64, USED);
         recording_node(r, 1, OP_ADD, ids, x, 0, 0);
         recording_node(r, 1, OP_MUL_MAT_ID, a, up, x, ids);

@@ -1,58 +1,70 @@
-// What recording costs: tokens per second with and without, in one interleaved run.
-//     node tests/bench/overhead.mjs [--pairs N] [--tokens N] [--threads N] [MODEL...]
-// Beside the A/B stand an A/A control (what "no difference" looks like here) and the engine's own eval callback, the way
-// other tools take. Page faults are observed from outside, so they are measured through ggscope record, with and without; what they cost
-// shows where there are many: while the model is loaded and repacked.
+// What recording costs: the time of a token with and without, in one interleaved run.
+//     node tests/bench/overhead.mjs [--least N] [--most N] [--tokens N] [--threads N] [MODEL...]
+// Rounds go on until the interval is narrow enough to say something (0.5 % to either side for tiny, 0.3 % for tinyllama-1.1b), at most --most of them.
+// Beside the A/B stand an A/A control (what "no difference" looks like here) and the engine's own eval callback, the way other tools take.
+//
+// A machine with other work on its cores disturbs tokens, never the other way round. So there are three figures:
+//     quiet token   each token of the run by itself (the same work in all rounds): the time that a fifth of the rounds stay below, summed over tokens.
+//                   What happens rarely, such as a new segment of the spool, is not in it
+//     mean token    of each run, medians over rounds: all of it, with all that other programs do
+//     CPU time      of all threads per token, medians over rounds: threads that wait for one another spin, so a delay of one counts for all
 import { mkdtempSync, rmSync } from "node:fs";
 import { join } from "node:path";
 import { parseArgs } from "node:util";
-import { build, engine, ggscope, model, output } from "../lib.mjs";
-import { ratioOfMedians } from "./statistics.mjs";
+import { engine, ggscope, model, output } from "../lib.mjs";
+import { median, ratioOf } from "./statistics.mjs";
 
 const { values, positionals } = parseArgs({
-    options: { pairs: { type: "string", default: "20" }, tokens: { type: "string" }, threads: { type: "string", default: "2" } },
+    options: { least: { type: "string", default: "20" }, most: { type: "string", default: "120" }, tokens: { type: "string" }, threads: { type: "string", default: "2" } },
     allowPositionals: true,
 });
 const models = positionals.length ? positionals : ["tiny", "tinyllama-1.1b"];
-const tokensOf = { tiny: 200, moe: 60, "tinyllama-1.1b": 16 };
+const tokensOf = { tiny: 150, moe: 60, "tinyllama-1.1b": 16 };
+const wanted = { tiny: 0.005, "tinyllama-1.1b": 0.003 };
 
-function tokensPerSecond(path, tokens, { record, callback, faults } = {}) {
-    const args = ["run", "-m", path, "-p", "Once upon a time", "-n", String(tokens), "-t", values.threads, "--ignore-eos", "--json"];
-    const directory = (record || faults) && mkdtempSync("/dev/shm/ggscope-bench-");
-    const env = { ...process.env };
-    if (record) Object.assign(env, { LD_PRELOAD: join(build, "lib", "libggscope-capture.so"), GGSCOPE_OUTPUT: directory });
-    const command = faults ? [ggscope, "record", "-q", "-o", directory, faults, "--", engine, ...args] : [engine, ...args, ...(callback ? ["--eval-callback"] : [])];
-    const last = output(command[0], command.slice(1), { env }).trim().split("\n").pop();
-    if (directory) rmSync(directory, { recursive: true });
-    const { tokens_per_second, generate_median_ns, load_ns } = JSON.parse(last);
-    return { mean: tokens_per_second, median: 1e9 / generate_median_ns, load: load_ns / 1e6 };
+function generate(path, tokens, kind) {
+    const words = [engine, "run", "-m", path, "-p", "Once upon a time", "-n", String(tokens), "-t", values.threads, "--ignore-eos", "--json"];
+    const directory = mkdtempSync("/dev/shm/ggscope-bench-");
+    if (kind === "callback") words.push("--eval-callback");
+    if (kind === "recording") words.unshift(ggscope, "record", "-q", "-o", join(directory, "x"), "--");
+    if (kind === "no faults") words.unshift(ggscope, "record", "-q", "--no-faults", "-o", join(directory, "x"), "--");
+    const { token_ns, generate_ns, generate_cpu_ns } = JSON.parse(output(words[0], words.slice(1)).trim().split("\n").pop());
+    rmSync(directory, { recursive: true });
+    return { token_ns, mean: generate_ns / token_ns.length, cpu: generate_cpu_ns / token_ns.length };
 }
 
+function quiet(runs) {
+    let sum = 0;
+    for (let i = 0; i < runs[0].token_ns.length; i++) sum += runs.map((run) => run.token_ns[i]).sort((a, b) => a - b)[Math.floor(runs.length / 5)];
+    return sum / runs[0].token_ns.length;
+}
+
+const figures = { "quiet token": quiet, "mean token": (runs) => median(runs.map((run) => run.mean)), "CPU time": (runs) => median(runs.map((run) => run.cpu)) };
+const names = { again: "off / off", recording: "recording / off", "no faults": "without faults / off", callback: "callback / off" };
 const show = ({ ratio, low, high }) => `${ratio.toFixed(4)} [${low.toFixed(4)}, ${high.toFixed(4)}]`;
-console.log(`tokens/s as a ratio of medians with its 95 % interval, ${values.pairs} interleaved rounds, ${values.threads} threads`);
+
+console.log(`speed as a ratio (1: as fast as without) with its 95 % interval, ${values.threads} threads`);
 for (const name of models) {
-    const path = model(name), tokens = Number(values.tokens ?? tokensOf[name] ?? 50);
-    const plain = [], again = [], recorded = [], called = [], without = [], withFaults = [];
-    for (let i = 0; i < Number(values.pairs); i++) {
-        const round = [
-            () => plain.push(tokensPerSecond(path, tokens)),
-            () => recorded.push(tokensPerSecond(path, tokens, { record: true })),
-            () => again.push(tokensPerSecond(path, tokens)),
-            () => called.push(tokensPerSecond(path, tokens, { callback: true })),
-            () => without.push(tokensPerSecond(path, tokens, { faults: "--no-faults" })),
-            () => withFaults.push(tokensPerSecond(path, tokens, { faults: "--faults" })),
-        ];
-        for (let k = 0; k < round.length; k++) round[(k + i) % round.length](); // each goes first in turn
+    const path = model(name), tokens = Number(values.tokens ?? tokensOf[name] ?? 50), kinds = ["off", "recording", "again", "no faults", "callback"];
+    const runs = Object.fromEntries(kinds.map((kind) => [kind, []]));
+    const narrow = (kind) => {
+        const { low, high } = ratioOf(quiet, runs.off, runs[kind], 200);
+        return (high - low) / 2 <= (wanted[name] ?? 0.005);
+    };
+    let round = 0;
+    for (; round < Number(values.most) && (round < Number(values.least) || round % 10 > 0 || !narrow("again") || !narrow("recording")); round++) {
+        const some = round % 5 === 0 ? kinds : kinds.slice(0, 3); // the others need not be known so well
+        for (let k = 0; k < some.length; k++) {
+            const kind = some[(k + round) % some.length]; // each goes first in turn
+            runs[kind].push(generate(path, tokens, kind));
+        }
     }
-    console.log(`${name}, ${tokens} tokens per run`);
-    for (const kind of ["mean", "median"]) {
-        const of = (runs) => runs.map((run) => run[kind]);
-        console.log(` by the ${kind} token of each run`);
-        console.log(`  off / off          ${show(ratioOfMedians(of(again), of(plain)))}   (control)`);
-        console.log(`  recording / off    ${show(ratioOfMedians(of(recorded), of(plain)))}`);
-        console.log(`  faults / no faults ${show(ratioOfMedians(of(withFaults), of(without)))}`);
-        console.log(`  callback / off     ${show(ratioOfMedians(of(called), of(plain)))}   (the engine's eval callback on every node)`);
+    console.log(`${name}, ${tokens} tokens per run, ${round} rounds; a token alone: ${(quiet(runs.off) / 1000).toFixed(1)} us`);
+    for (const [title, figure] of Object.entries(figures)) {
+        console.log(` by ${title === "CPU time" ? title : `the ${title}`}`);
+        for (const kind of kinds.slice(1)) {
+            const every = runs[kind].length < round ? runs.off.filter((_, i) => i % 5 === 0) : runs.off;
+            console.log(`  ${names[kind].padEnd(22)} ${show(ratioOf(figure, every, runs[kind], title === "quiet token" ? 300 : 2000))}${kind === "again" ? "   (control)" : kind === "callback" ? "   (the engine's eval callback on every node)" : ""}`);
+        }
     }
-    const load = (runs) => runs.map((run) => run.load);
-    console.log(` time to load, faults / no faults ${show(ratioOfMedians(load(withFaults), load(without)))}`);
 }

@@ -13,13 +13,15 @@ function random(seed) { // mulberry32
     };
 }
 
-// Pairs (a[i], b[i]) were measured one after the other, so they are drawn together.
-export function ratioOfMedians(a, b, rounds = 2000) {
+// The ratio of one figure of a to that of b. Pairs (a[i], b[i]) were measured one after the other, so they are drawn together.
+export function ratioOf(figure, a, b, rounds = 2000) {
     const next = random(1), n = a.length, ratios = [];
     for (let r = 0; r < rounds; r++) {
         const picked = Array.from({ length: n }, () => Math.floor(next() * n));
-        ratios.push(median(picked.map((i) => a[i])) / median(picked.map((i) => b[i])));
+        ratios.push(figure(picked.map((i) => a[i])) / figure(picked.map((i) => b[i])));
     }
     ratios.sort((x, y) => x - y);
-    return { ratio: median(a) / median(b), low: ratios[Math.floor(rounds * 0.025)], high: ratios[Math.floor(rounds * 0.975)] };
+    return { ratio: figure(a) / figure(b), low: ratios[Math.floor(rounds * 0.025)], high: ratios[Math.floor(rounds * 0.975)] };
 }
+
+export const ratioOfMedians = (a, b, rounds) => ratioOf(median, a, b, rounds);

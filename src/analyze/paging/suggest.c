@@ -164,6 +164,11 @@ int ggs_paging_suggest(struct ggs_text * out, const struct ggs_trace * trace, co
         out, "# The same memory locked, experts one by one: %s left to read per %s.\n# file:offset:length\n",
         ggs_format_bytes(b, ggs_paging_per_token(p, &budget->cost[GGS_PAGING_PIN_HOT])), ggs_word_step(trace));
     put_ranges(out, trace, p, &budget->pins);
+    if (budget->streams)
+        ggs_text_printf(
+            out,
+            "# The same memory, weights read ahead of use: %s to read per %s.\nggscope stream -- PROGRAM ARGS...\n",
+            ggs_format_bytes(b, ggs_paging_per_token(p, &budget->cost[GGS_PAGING_STREAM])), ggs_word_step(trace));
     ggs_paging_pins_release(&pins);
     return status < 0 ? status : out->failed ? ggs_fail_memory(error) : 0;
 }

@@ -3,6 +3,7 @@
 #include <stdatomic.h>
 #include <stddef.h>
 
+#include "base/system/ticks.h"
 #include "capture/cpu/ops.h"
 #include "capture/memory/prove.h"
 
@@ -15,7 +16,7 @@ static struct {
     _Atomic int     state;
 } engines[MOST_ENGINES];
 
-bool ggs_barrier_hidden_;
+GGS_WITH_EVERY_OP bool ggs_barrier_hidden_;
 
 static _Atomic int * state_of(void * engine) {
     for (unsigned i = 0; i < MOST_ENGINES; i++) {

@@ -5,27 +5,31 @@
 #include "capture/thread.h"
 #include "capture/window.h"
 
+// Used with every op, in few cache lines: what is needed of the slot and its graph is kept here for as long as the run lasts.
 struct thread_state {
-    struct ggs_slot *      slot;
-    uint32_t               run;    // that the slot was used for when this thread attached
-    uint32_t               cursor; // index of the next node
-    struct ggs_slot_lane * lane;
-    struct ggs_spool_op *  op;           // under way, or ended and not yet followed by another
-    struct ggs_slot *      own;          // that this thread opened: thread 0 needs no search
-    bool                   closing_pair; // the op is the last one and two barriers will close it
-    unsigned               barriers;
-    uint64_t               closing_enter, closing_leave; // the barrier that ends the op, as far as is known
-    uint64_t               tail_enter, tail_leave;       // a later one, if closing_pair
-    uint64_t               inner_wait;
-    bool                   done; // ggs_op_ended was called for the op, and no barrier has followed
-    struct ggs_op_ends     ends;
+    _Alignas(64) struct ggs_slot * slot;
+    uint32_t                      run;    // that the slot was used for when this thread attached
+    uint32_t                      cursor; // index of the next node
+    struct ggs_slot_lane *        lane;
+    const struct ggs_slot_nodes * nodes;
+    const uint8_t *               copies;
+    uint32_t                      paired; // from this node on, two barriers close an op
+    unsigned                      barriers;
+    bool                          closing_pair; // the op is the last one and two barriers will close it
+    bool                          done;         // ggs_op_ended was called for the op, and no barrier has followed
+    uint64_t                      closing_enter, closing_leave; // the barrier that ends the op, as far as is known
+    uint64_t                      inner_wait;
+    uint64_t                      tail_enter, tail_leave; // a later one, if closing_pair
+    struct ggs_slot *             own;                    // that this thread opened: thread 0 needs no search
+    struct ggs_op_ends            ends;
 };
 static _Thread_local struct thread_state self;
+_Thread_local struct ggs_spool_op *      ggs_op_under_way;
 
 void ggs_op_own(struct ggs_slot * slot) {
     self.own = slot;
     if (slot == NULL)
-        self.op = NULL;
+        ggs_op_under_way = NULL;
     else
         self.ends = (struct ggs_op_ends){0, 0};
 }
@@ -48,9 +52,14 @@ static bool attach(const struct abi_params * params, const struct abi_tensor * n
         }
     }
     if (run == 0 || params->ith < 0 || params->ith >= GGS_SLOT_LANES) return false;
-    self.slot = found;
-    self.run  = run;
-    self.lane = found->lanes[params->ith];
+    const struct ggs_known_graph * graph = found->graph;
+    self.slot                            = found;
+    self.run                             = run;
+    self.nodes                           = atomic_load_explicit(&found->nodes, memory_order_relaxed);
+    self.copies                          = graph->copies;
+    // Nodes that are not computed follow the last one that is.
+    self.paired = graph->last_executed + 1 < graph->n_nodes ? graph->last_executed : UINT32_MAX;
+    self.lane   = found->lanes[params->ith];
     // more threads than the plan promised
     if (self.lane == NULL || self.lane->next == NULL) self.lane = ggs_slot_provide(found, (uint32_t) params->ith);
     if (self.lane == NULL) return false;
@@ -64,32 +73,30 @@ void ggs_op_begin(const struct abi_params * params, struct abi_tensor * node, un
     uint32_t          index = self.cursor;
     bool              found = false;
     if (__builtin_expect(slot != NULL && atomic_load_explicit(&slot->number, memory_order_relaxed) == self.run, 1))
-        found = ggs_slot_find(slot, node, &index);
+        found = ggs_slot_find(self.nodes, node, &index);
     if (__builtin_expect(!found, 0)) {
         if (!attach(params, node, &index)) {
             // A run that is not recorded, beside one that is.
             if (atomic_load_explicit(&ggs_window_skipped, memory_order_relaxed) == 0)
                 ggs_losses_count(GGS_LOSS_UNMATCHED, 1);
-            self.slot = NULL;
-            self.op   = NULL;
+            self.slot        = NULL;
+            ggs_op_under_way = NULL;
             return;
         }
         slot = self.slot;
     }
-    self.cursor = index + 1;
-    self.op     = ggs_lane_begin(self.lane, self.run, index, now, absorbed);
-    if (__builtin_expect(self.op == NULL, 0)) {
+    self.cursor      = index + 1;
+    ggs_op_under_way = ggs_lane_begin(self.lane, self.run, index, now, absorbed);
+    if (__builtin_expect(ggs_op_under_way == NULL, 0)) {
         slot->lost++;
         return;
     }
-    const struct ggs_known_graph * graph = slot->graph;
-    self.barriers                        = 0;
-    self.inner_wait                      = 0;
-    self.done                            = false;
-    // Nodes follow the last one that is computed: two barriers close it.
-    self.closing_pair = index + absorbed >= graph->last_executed && graph->last_executed + 1 < graph->n_nodes;
-    if (__builtin_expect(graph->copies[index] != 0, 0) && params->ith == 0) {
-        unsigned wanted = graph->copies[index];
+    self.barriers     = 0;
+    self.inner_wait   = 0;
+    self.done         = false;
+    self.closing_pair = index + absorbed >= self.paired;
+    if (__builtin_expect(self.copies[index] != 0, 0) && params->ith == 0) {
+        unsigned wanted = self.copies[index];
         for (unsigned s = 0; wanted >> s != 0; s++) {
             if ((wanted >> s & 1) != 0) ggs_lane_index(self.lane, self.run, index, s, node->src[s]);
         }
@@ -97,26 +104,22 @@ void ggs_op_begin(const struct abi_params * params, struct abi_tensor * node, un
 }
 
 void ggs_op_mark_extra(void) {
-    if (self.op != NULL) self.op->flags |= GGS_OP_RUN_EXTRA;
+    if (ggs_op_under_way != NULL) ggs_op_under_way->flags |= GGS_OP_RUN_EXTRA;
 }
 
 void ggs_op_forget(void) {
-    self.op = NULL;
-}
-
-bool ggs_op_in_flight(void) {
-    return self.op != NULL;
+    ggs_op_under_way = NULL;
 }
 
 void ggs_op_current(uint32_t * run, uint32_t * node) {
-    *run  = self.op == NULL ? 0 : self.op->run;
-    *node = self.op == NULL ? 0 : self.op->node;
+    *run  = ggs_op_under_way == NULL ? 0 : ggs_op_under_way->run;
+    *node = ggs_op_under_way == NULL ? 0 : ggs_op_under_way->node;
 }
 
 // The last barrier before the next begin closes an op; earlier ones lie inside it. If nodes that are not computed end the graph, two
 // barriers follow the last op, and the first of the two counts.
 void ggs_op_barrier(uint64_t enter, uint64_t leave) {
-    struct ggs_spool_op * op = self.op;
+    struct ggs_spool_op * op = ggs_op_under_way;
     if (self.barriers > 0 && !self.closing_pair) {
         self.inner_wait += self.closing_leave - self.closing_enter;
         self.closing_enter = enter, self.closing_leave = leave;
@@ -136,7 +139,7 @@ void ggs_op_barrier(uint64_t enter, uint64_t leave) {
 }
 
 void ggs_op_ended(void) {
-    struct ggs_spool_op * op = self.op;
+    struct ggs_spool_op * op = ggs_op_under_way;
     if (op == NULL) return;
     uint64_t inner = self.inner_wait; // all barriers so far were inside
     if (self.barriers > 0) inner += self.closing_leave - self.closing_enter;

@@ -16,8 +16,13 @@ void ggs_op_own(struct ggs_slot * slot);
 void ggs_op_begin(const struct abi_params * params, struct abi_tensor * node, unsigned absorbed);
 void ggs_op_mark_extra(void); // the op under way was computed by an extra buffer type
 
+// On the calling thread, or ended and not yet followed by another.
+extern _Thread_local struct ggs_spool_op * ggs_op_under_way;
+
 // Around a barrier: true if an op is under way that wants to know.
-bool ggs_op_in_flight(void);
+static inline bool ggs_op_in_flight(void) {
+    return ggs_op_under_way != NULL;
+}
 // An op begins that is not recorded: barriers from now on do not end the one before it.
 void ggs_op_forget(void);
 // The op that the calling thread is at; run 0 if it is not known.

@@ -103,8 +103,19 @@ struct stamps { // ggs_device_run.clock_state
 
 static const struct ggs_device_clock vulkan_clock;
 
+// GGSCOPE_GPU_OPS=none: no stamps. Ops of a run are then known by when the host came to them.
+static bool are_wanted(void) {
+    static int wanted; // 0: not looked yet
+    if (wanted == 0) {
+        const char * text = getenv("GGSCOPE_GPU_OPS");
+        wanted            = text != NULL && strcmp(text, "none") == 0 ? -1 : 1;
+    }
+    return wanted > 0;
+}
+
 static struct stamps * stamps_of(struct ggs_device_run * run, struct device * device) {
     struct stamps * stamps = run->clock_state;
+    if (!are_wanted()) return NULL;
     if (stamps == NULL) stamps = run->clock_state = calloc(1, sizeof(*stamps));
     if (stamps == NULL) return NULL;
     if (run->clock == NULL) {
@@ -492,7 +503,7 @@ static bool taking_over(void) {
 
 EXPORT VKAPI_ATTR PFN_vkVoidFunction VKAPI_CALL vkGetDeviceProcAddr(VkDevice handle, const char * name);
 EXPORT VKAPI_ATTR PFN_vkVoidFunction VKAPI_CALL vkGetDeviceProcAddr(VkDevice handle, const char * name) {
-    static struct ggs_hook  hook     = {"vkGetDeviceProcAddr", {{0, 0, NULL}}, 0};
+    static struct ggs_hook  hook     = {.name = "vkGetDeviceProcAddr"};
     PFN_vkGetDeviceProcAddr real     = (PFN_vkGetDeviceProcAddr) ggs_resolve(&hook, CALLER);
     PFN_vkVoidFunction      function = real == NULL ? NULL : real(handle, name);
     PFN_vkVoidFunction      own = function == NULL || !taking_over() || device_of(handle) == NULL ? NULL : ours(name);
@@ -501,7 +512,7 @@ EXPORT VKAPI_ATTR PFN_vkVoidFunction VKAPI_CALL vkGetDeviceProcAddr(VkDevice han
 
 EXPORT VKAPI_ATTR PFN_vkVoidFunction VKAPI_CALL vkGetInstanceProcAddr(VkInstance instance, const char * name);
 EXPORT VKAPI_ATTR PFN_vkVoidFunction VKAPI_CALL vkGetInstanceProcAddr(VkInstance instance, const char * name) {
-    static struct ggs_hook    hook = {"vkGetInstanceProcAddr", {{0, 0, NULL}}, 0};
+    static struct ggs_hook    hook = {.name = "vkGetInstanceProcAddr"};
     PFN_vkGetInstanceProcAddr real = (PFN_vkGetInstanceProcAddr) ggs_resolve(&hook, CALLER);
     if (real == NULL) return NULL;
     if (taking_over() && strcmp(name, "vkGetDeviceProcAddr") == 0) return (PFN_vkVoidFunction) vkGetDeviceProcAddr;

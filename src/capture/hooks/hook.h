@@ -7,7 +7,7 @@
 #define LIKELY(x) __builtin_expect(!!(x), 1)
 #define CALLER    __builtin_return_address(0)
 
-// REAL(name): declares `real`, the function behind the hook `name`, as the library that called finds it.
-#define REAL(name)                                                      \
-    static struct ggs_hook hook_of_##name = {#name, {{0, 0, NULL}}, 0}; \
-    __typeof__(&name)      real           = (__typeof__(&name)) ggs_resolve(&hook_of_##name, CALLER)
+// REAL(function): declares `real`, the function behind the hook `function`, as the library that called finds it.
+#define REAL(function)                                               \
+    static struct ggs_hook hook_of_##function = {.name = #function}; \
+    __typeof__(&function)  real               = (__typeof__(&function)) ggs_resolve(&hook_of_##function, CALLER)

@@ -7,11 +7,13 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/system/ticks.h"
+
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 
-_Thread_local void *       ggs_resolve_last;
-_Thread_local const void * ggscope_caller;
-uintptr_t                  ggs_resolve_other[2];
+_Thread_local void *        ggs_resolve_last;
+_Thread_local const void *  ggscope_caller;
+GGS_WITH_EVERY_OP uintptr_t ggs_resolve_other[2];
 
 enum { MOST_HOOKS = 128 };
 static struct ggs_hook * known[MOST_HOOKS]; // hooks that hold bindings
@@ -138,21 +140,29 @@ static void remember(struct ggs_hook * hook, const struct object * object, void 
     unsigned n = hook->n_bindings;
     if (n < GGS_HOOK_BINDINGS) {
         if (n == 0 && n_known < MOST_HOOKS) known[n_known++] = hook;
-        hook->bindings[n] = (struct ggs_binding){object->low, object->high, function};
+        struct ggs_binding * binding = &hook->bindings[n];
+        binding->low                 = object->low;
+        binding->function            = function;
+        __atomic_store_n(&binding->size, object->high - object->low, __ATOMIC_RELEASE);
         __atomic_store_n(&hook->n_bindings, n + 1, __ATOMIC_RELEASE);
     }
     pthread_mutex_unlock(&lock);
 }
 
+static void * find_known(const struct ggs_hook * hook, const void * caller) {
+    unsigned n = __atomic_load_n(&hook->n_bindings, __ATOMIC_ACQUIRE);
+    for (unsigned i = 0; i < n; i++)
+        if (ggs_binding_of(&hook->bindings[i], caller)) return hook->bindings[i].function;
+    return NULL;
+}
+
 void * ggs_resolve_slow(struct ggs_hook * hook, const void * caller) {
-    if (is_ours(caller)) { // a jump: see ggs_resolve_last
-        caller          = ggs_resolve_last;
-        void * function = ggs_resolve_known(hook, caller);
-        if (function != NULL) return function;
-    }
+    if (is_ours(caller)) caller = ggs_resolve_last; // a jump: see there
+    void * function = find_known(hook, caller);
+    if (function != NULL) return function;
     struct object object;
-    int           found    = find_object(&object, caller);
-    void *        function = look_in_other(hook->name);
+    int           found = find_object(&object, caller);
+    function            = look_in_other(hook->name);
     if (function == NULL) function = look_up(hook->name, object.path);
     if (found && function != NULL) remember(hook, &object, function);
     return function;
@@ -166,8 +176,8 @@ void ggs_resolve_forget(void) {
             struct ggs_binding * binding = &known[i]->bindings[k];
             struct object        object;
             int                  there = find_object(&object, (const void *) binding->low);
-            if (!there || object.high != binding->high)
-                __atomic_store_n(&binding->high, binding->low, __ATOMIC_RELAXED);
+            if (!there || object.high != binding->low + binding->size)
+                __atomic_store_n(&binding->size, 0, __ATOMIC_RELAXED);
         }
     }
     pthread_mutex_unlock(&lock);

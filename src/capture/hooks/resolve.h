@@ -11,17 +11,18 @@
 enum { GGS_HOOK_BINDINGS = 16 };
 
 struct ggs_binding {
-    uintptr_t low, high; // where the caller's library lies
+    uintptr_t low, size; // where the caller's library lies; the size is written last, and 0 takes the binding away
     void *    function;
 };
 
+// What a call mostly needs, the first binding, lies in one cache line.
 struct ggs_hook {
-    const char *       name;
+    _Alignas(64) const char * name;
+    unsigned           n_bindings;
     struct ggs_binding bindings[GGS_HOOK_BINDINGS];
-    unsigned           n_bindings; // published with release order
 };
 
-// The slow part: finds and remembers. NULL only if the function exists nowhere.
+// For a caller that is not the first one: finds and remembers. NULL only if the function exists nowhere.
 void * ggs_resolve_slow(struct ggs_hook * hook, const void * caller);
 
 // A library may have been unloaded, and another may come to lie where it was: drops what is gone.
@@ -29,15 +30,6 @@ void ggs_resolve_forget(void);
 
 // In the child of a fork: the lock is free, even if another thread held it.
 void ggs_resolve_unlock(void);
-
-static inline void * ggs_resolve_known(const struct ggs_hook * hook, const void * caller) {
-    unsigned n = __atomic_load_n(&hook->n_bindings, __ATOMIC_ACQUIRE);
-    for (unsigned i = 0; i < n; i++) {
-        const struct ggs_binding * binding = &hook->bindings[i];
-        if ((uintptr_t) caller - binding->low < binding->high - binding->low) return binding->function;
-    }
-    return NULL;
-}
 
 // The function that this thread went into last. An engine function that ends in a call to another one jumps there, and
 // the return address is then the hook's that called the first: the caller is the library of that function.
@@ -49,11 +41,18 @@ extern _Thread_local const void * ggscope_caller __attribute__((visibility("defa
 
 extern uintptr_t ggs_resolve_other[2]; // where the other one lies, and its size
 
+static inline _Bool ggs_binding_of(const struct ggs_binding * binding, const void * caller) {
+    uintptr_t size = __atomic_load_n(&binding->size, __ATOMIC_ACQUIRE);
+    return __builtin_expect((uintptr_t) caller - binding->low < size, 1);
+}
+
 static inline void * ggs_resolve(struct ggs_hook * hook, const void * caller) {
-    if (__builtin_expect((uintptr_t) caller - ggs_resolve_other[0] < ggs_resolve_other[1], 0)) caller = ggscope_caller;
-    ggscope_caller  = caller;
-    void * function = ggs_resolve_known(hook, caller);
-    if (__builtin_expect(function == NULL, 0)) function = ggs_resolve_slow(hook, caller);
+    if (__builtin_expect(ggs_resolve_other[1] != 0, 0)) {
+        if ((uintptr_t) caller - ggs_resolve_other[0] < ggs_resolve_other[1]) caller = ggscope_caller;
+        ggscope_caller = caller;
+    }
+    void * function =
+        ggs_binding_of(&hook->bindings[0], caller) ? hook->bindings[0].function : ggs_resolve_slow(hook, caller);
     ggs_resolve_last = function;
     return function;
 }

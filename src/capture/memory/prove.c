@@ -13,6 +13,7 @@
 #include <sys/sysmacros.h>
 #include <unistd.h>
 
+#include "base/system/ticks.h"
 #include "capture/capture.h"
 #include "capture/hooks/sandbox.h"
 #include "capture/journal.h"
@@ -32,8 +33,8 @@ struct area {
     size_t             n_blocks, words; // words: room in `touched`
 };
 
-bool ggs_prove_wanted;
-bool ggs_prove_active_;
+bool                   ggs_prove_wanted;
+GGS_WITH_EVERY_OP bool ggs_prove_active_;
 
 static struct {
     pthread_mutex_t  one_run;

@@ -12,6 +12,7 @@
 
 #include "base/error.h"
 #include "base/json.h"
+#include "base/system/file.h"
 #include "base/text.h"
 #include "engine/load.h"
 #include "engine/run/run-options.h"
@@ -54,15 +55,20 @@ struct run {
     const char *           stopped; // "length", "end" or "interrupt"
     uint64_t               load_ns;
     uint64_t               prompt_ns;
-    uint64_t               generate_ns; // decodes and sampling after the prompt
-    uint64_t *             token_ns;    // of each token after the first: its decode and sampling
+    uint64_t               generate_ns;     // decodes and sampling after the prompt
+    uint64_t               generate_cpu_ns; // processor time of all threads meanwhile
+    uint64_t *             token_ns;        // of each token after the first: its decode and sampling
     XXH3_state_t *         hash;
 };
 
-static uint64_t now_ns(void) {
+static uint64_t clock_ns(clockid_t clock) {
     struct timespec now;
-    clock_gettime(CLOCK_MONOTONIC, &now);
+    clock_gettime(clock, &now);
     return (uint64_t) now.tv_sec * 1000000000u + (uint64_t) now.tv_nsec;
+}
+
+static uint64_t now_ns(void) {
+    return clock_ns(CLOCK_MONOTONIC);
 }
 
 // ---- input ---------------------------------------------------------------------------------------
@@ -133,7 +139,7 @@ static int emit(struct run * run, llama_token token, struct ggs_error * error) {
     }
     if (piece != small) free(piece);
     if (run->text.failed) return ggs_fail_memory(error);
-    if (ferror(stdout)) return ggs_fail_errno(error, "cannot write the text to stdout");
+    if (ferror(stdout) && ggs_file_flush(stdout) != 0) return ggs_fail_errno(error, "cannot write the text to stdout");
     return GGS_OK;
 }
 
@@ -143,7 +149,8 @@ static int generate(struct run * run, struct ggs_error * error) {
     int status   = feed_prompt(run, error);
     run->stopped = "interrupt";
     if (interrupted && run->session.position < run->prompt_tokens) return status;
-    uint64_t before = 0; // what generating had taken before this token
+    uint64_t before    = 0; // what generating had taken before this token
+    uint64_t cpu_begin = clock_ns(CLOCK_PROCESS_CPUTIME_ID);
     while (status == GGS_OK) {
         uint64_t    begin   = now_ns();
         llama_token token   = ggs_session_sample(&run->session);
@@ -169,6 +176,7 @@ static int generate(struct run * run, struct ggs_error * error) {
         before = run->generate_ns;
         status = decode(run, &token, 1, true, &run->generate_ns, error);
     }
+    run->generate_cpu_ns = clock_ns(CLOCK_PROCESS_CPUTIME_ID) - cpu_begin;
     return status;
 }
 
@@ -202,7 +210,7 @@ static void put_median(struct ggs_json * json, const char * key, const struct ru
         return;
     }
     uint32_t n = run->generated - 1;
-    qsort(run->token_ns, n, sizeof(*run->token_ns), by_value);
+    qsort(run->token_ns, n, sizeof(*run->token_ns), by_value); // their order was told before
     ggs_json_u64(json, key, run->token_ns[n / 2]);
 }
 
@@ -234,6 +242,7 @@ static int report_json(const struct run * run, struct ggs_error * error) {
     ggs_json_u64(&json, "load_ns", run->load_ns);
     ggs_json_u64(&json, "prompt_ns", run->prompt_ns);
     ggs_json_u64(&json, "generate_ns", run->generate_ns);
+    ggs_json_u64(&json, "generate_cpu_ns", run->generate_cpu_ns);
     put_times(&json, "token_ns", run);
     put_median(&json, "generate_median_ns", run);
     ggs_json_double(&json, "tokens_per_second", 1000.0 / each_ms);
@@ -256,7 +265,7 @@ static int report_json(const struct run * run, struct ggs_error * error) {
     ggs_json_end(&json);
     int failed = ggs_json_finish(&json);
     fputc('\n', stdout);
-    if (failed != 0 || fflush(stdout) != 0) return ggs_fail_errno(error, "cannot write the result to stdout");
+    if (ggs_file_flush(stdout) != 0 || failed != 0) return ggs_fail_errno(error, "cannot write the result to stdout");
     return GGS_OK;
 }
 

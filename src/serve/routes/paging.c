@@ -17,7 +17,6 @@ static void tell(void * context, uint64_t done, uint64_t of) {
 
 int ggs_route_paging(struct ggs_question * request, struct ggs_error * error) {
     struct ggs_paging_options options = {.last_step = INT64_MAX,
-                                         .page      = 4096,
                                          .readahead = READAHEAD,
                                          .policies  = {true, true, true, true},
                                          .progress  = tell,

@@ -7,6 +7,7 @@ import { SubTabs } from "../../shell/SubTabs";
 import { asText, here, kept, selection, chosenSteps } from "../../state";
 import { by, deviceNote, type Stats, type Totals } from "./answers";
 import { Efficiency } from "./Efficiency";
+import { Estimate } from "./Estimate";
 import { ExpertsPart } from "./Experts";
 import { Groups } from "./Groups";
 import { Icicle } from "./Icicle";
@@ -51,6 +52,7 @@ function Sums() {
                     <div id="part-time">
                         <Groups stats={answer.data} map={map.data} />
                     </div>
+                    <Estimate estimated={answer.data.estimated} />
                     <div id="part-icicle">
                         <Icicle />
                     </div>

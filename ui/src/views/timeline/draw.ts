@@ -1,6 +1,6 @@
 // Draws the timeline. Lanes are pixel strips: each column of pixels is busy up to a height, waiting above it, and the rest idle.
 import { opFamily, type Pattern, type Theme } from "../../colours";
-import { bytes, count, instant, time, tokenText } from "../../format";
+import { bytes, count, instant, share, time, tokenText } from "../../format";
 import { canvasFont, hatch, textWithin } from "../../shell/Canvas";
 import type { Steps } from "../../shell/Scrubber";
 import { phases } from "../../api";
@@ -303,7 +303,7 @@ export function drawMark(frame: Frame, name: string, at: number, bottom: number)
 export interface Curve {
     name: string;
     meaning: string;
-    most: "bytes" | "rate" | "threads" | "count"; // how its values are said; a rate is per step, threads are nanoseconds of them per step
+    most: "bytes" | "rate" | "threads" | "count" | "share"; // how its values are said; a rate is per step, threads are nanoseconds of them per step
     layers: { values: ArrayLike<number>; colour: string }[]; // stacked
     begin: number; // of values[0]
     step: number; // ns from one value to the next
@@ -319,6 +319,7 @@ export function amount(curve: Curve, value: number): string {
             return `${threads < 9.95 ? threads.toFixed(threads < 0.995 ? 2 : 1) : Math.round(threads)} ${threads === 1 ? "thread" : "threads"}`;
         }
         case "count": return count(value);
+        case "share": return share(value, 1);
     }
 }
 
