@@ -3,6 +3,7 @@
 
 #include <limits.h>
 
+#include "analyze/lanes/processes.h"
 #include "analyze/machine/conditions.h"
 #include "analyze/machine/faults.h"
 #include "analyze/machine/loading.h"
@@ -33,6 +34,7 @@ struct ggs_stats {
     struct ggs_fault_totals   faults;
     struct ggs_request_totals requests;
     struct ggs_windows        windows;
+    struct ggs_process_list   processes;
     uint64_t                  memory_bytes_per_second; // 0 if it was not probed
 };
 
@@ -41,7 +43,7 @@ int  ggs_stats_compute(struct ggs_stats * stats, struct ggs_trace * trace, const
 void ggs_stats_release(struct ggs_stats * stats); // a zeroed struct is fine
 void ggs_stats_write(struct ggs_json * json, const struct ggs_stats * stats);
 
-// "op", "layer", "component", "tensor", "thread", "token", "device", "context", "request", "sequence".
+// "op", "layer", "component", "tensor", "thread", "token", "device", "context", "process", "host", "request", "sequence".
 const char * ggs_stats_by_name(enum ggs_by by);
 // "layer,thread" as bits; false if a name is none of them.
 bool ggs_stats_parse_by(const char * text, unsigned * by);

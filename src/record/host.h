@@ -8,7 +8,7 @@ struct json_object * ggs_json_text(const char * text);
 // A file's JSON; NULL if it is missing, no regular file, or no JSON.
 struct json_object * ggs_json_file_read(const char * path);
 
-// {"cpu", "cores", "memory_bytes", "kernel", "os"}
+// {"cpu", "cores", "memory_bytes", "kernel", "os", "boot_id"}
 struct json_object * ggs_host_json(void);
 // The variables that change what an engine does (GGML_*, LLAMA_*, OMP_*, ...). Those that hold secrets are named only.
 struct json_object * ggs_environment_json(char * const * environment);

@@ -99,6 +99,7 @@ void ggs_device_list_run(struct ggs_device_list * list, const struct ggs_run * r
     if (device == NULL || (run->flags & GGS_RUN_INTERRUPTED) != 0) return;
     device->runs++;
     device->run_ns += ns;
+    device->peer_runs += ggs_run_is_elsewhere(run);
     if ((run->flags & GGS_RUN_OPAQUE) != 0) return;
     device->timed_runs++;
     device->timed_ns += ns;

@@ -24,6 +24,7 @@ struct ggs_device_totals {
     uint64_t          queues;
     uint64_t          runs, run_ns;         // begin to results
     uint64_t          timed_runs, timed_ns; // of those the ones whose ops have times
+    uint64_t          peer_runs;            // of the runs, those that a server's recording has op by op
     uint64_t          ops, op_ns;           // ops that have times; op_ns is how long it was busy with them
     // Busy nanoseconds in equal parts of begin_ns .. end_ns of the list.
     uint64_t                bins[GGS_DEVICE_BINS];

@@ -3,6 +3,7 @@
 #include <limits.h>
 #include <pthread.h>
 #include <stdatomic.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -100,6 +101,7 @@ void ggs_device_begin(void * backend, const struct abi_graph * graph) {
     }
     const char * name = ggs_engine.backend_name(backend);
     describe(backend, name);
+    if (strncmp(name, "RPC", 3) == 0) snprintf(run->remote, sizeof(run->remote), "%s", name);
     run->followed      = worth_following(run, name);
     ggs_device_current = run;
 }
@@ -225,13 +227,18 @@ void ggs_device_generates(void) {
     ggs_cuda_generates();
 }
 
-// Moves the runs of a backend to those that are done, in order.
-static void take_results(void * backend, uint64_t now) {
+static bool is_done(const struct ggs_device_run * run, const void * backend, const char * remote) {
+    if (remote != NULL) return run->remote[0] != '\0' && strncmp(run->remote, remote, sizeof(run->remote) - 1) == 0;
+    return run->backend == backend && (run->remote[0] == '\0' || run->asked);
+}
+
+// Moves the runs of a backend, or of the server of that name, to those that are done, in order.
+static void take_results(const void * backend, const char * remote, uint64_t now) {
     struct ggs_device_run ** end = &done;
     while (*end != NULL) end = &(*end)->next;
     for (struct ggs_device_run ** at = &pending; *at != NULL;) {
         struct ggs_device_run * run = *at;
-        if (run->backend != backend) {
+        if (!is_done(run, backend, remote)) {
             at = &run->next;
             continue;
         }
@@ -267,7 +274,28 @@ void ggs_device_results(void * backend) {
     if (__atomic_load_n(&pending, __ATOMIC_RELAXED) == NULL) return;
     uint64_t now = ggs_ticks_monotonic();
     pthread_mutex_lock(&lock);
-    take_results(backend, now);
+    take_results(backend, NULL, now);
+    pthread_mutex_unlock(&lock);
+    write_done(false);
+}
+
+void ggs_device_asked(const void * backend) {
+    if (__atomic_load_n(&pending, __ATOMIC_RELAXED) == NULL) return;
+    pthread_mutex_lock(&lock);
+    for (struct ggs_device_run * run = pending; run != NULL; run = run->next)
+        if (run->backend == backend) run->asked = true;
+    pthread_mutex_unlock(&lock);
+}
+
+void ggs_device_answered(void * buffer) {
+    const struct abi_functions * f = &ggs_engine;
+    if (__atomic_load_n(&pending, __ATOMIC_RELAXED) == NULL || buffer == NULL || f->buffer_type == NULL) return;
+    void *       type = f->buffer_type(buffer);
+    const char * name = type == NULL || f->buffer_type_name == NULL ? NULL : f->buffer_type_name(type);
+    if (name == NULL || strncmp(name, "RPC", 3) != 0) return;
+    uint64_t now = ggs_ticks_monotonic();
+    pthread_mutex_lock(&lock);
+    take_results(NULL, name, now);
     pthread_mutex_unlock(&lock);
     write_done(false);
 }
