@@ -43,8 +43,9 @@ static int tell(const struct ggs_joined * joined, const char * output) {
         struct ggs_reader *          reader = joined->sources[link->client].reader;
         if (link->matched == link->runs) continue;
         printf("%s: %" PRIu64 " of %" PRIu64 " graph runs%s\n",
-               ggs_verb_fit(name, sizeof(name), ggs_reader_string(reader, link->backend), 48), link->runs - link->matched,
-               link->runs, link->server == UINT32_MAX ? ": no recording has them" : " are in no recording");
+               ggs_verb_fit(name, sizeof(name), ggs_reader_string(reader, link->backend), 48),
+               link->runs - link->matched, link->runs,
+               link->server == UINT32_MAX ? ": no recording has them" : " are in no recording");
     }
     printf("joined into %s\n", output);
     return status;
@@ -52,9 +53,11 @@ static int tell(const struct ggs_joined * joined, const char * output) {
 
 static int join(void * input, struct ggs_trace * traces, struct ggs_error * error) {
     const struct arguments * arguments = input;
-    struct ggs_joining       joining   = {
-                .inputs = arguments->input.paths, .n = arguments->input.n, .output = arguments->output, .force = arguments->force};
-    struct ggs_joined joined;
+    struct ggs_joining       joining   = {.inputs = arguments->input.paths,
+                                          .n      = arguments->input.n,
+                                          .output = arguments->output,
+                                          .force  = arguments->force};
+    struct ggs_joined        joined;
     (void) traces;
     int status = ggs_joined_make(&joined, &joining, error);
     if (status == 0 && !arguments->input.quiet) status = tell(&joined, arguments->output);

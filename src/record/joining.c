@@ -40,7 +40,7 @@ static int add(struct ggs_joined * joined, const char * path, const char * host,
                struct ggs_error * error) {
     uint64_t                   n = joined->n, m = joined->n;
     struct ggs_join_source     source = {.boot = "", .host = "", .experiment = ""};
-    struct ggs_joining_private own    = {.path = strdup(path), .host = host == NULL ? NULL : strndup(host, host_length)};
+    struct ggs_joining_private own = {.path = strdup(path), .host = host == NULL ? NULL : strndup(host, host_length)};
     struct ggs_join_source *   sources = realloc(joined->sources, (n + 1) * sizeof(*sources));
     if (sources != NULL) joined->sources = sources;
     struct ggs_joining_private * owns = realloc(joined->own, (m + 1) * sizeof(*owns));
@@ -50,8 +50,8 @@ static int add(struct ggs_joined * joined, const char * path, const char * host,
         free(own.host);
         return ggs_fail_memory(error);
     }
-    int status      = ggs_reader_open(&source.reader, path, error);
-    joined->own[n]  = own;
+    int status         = ggs_reader_open(&source.reader, path, error);
+    joined->own[n]     = own;
     joined->sources[n] = source;
     joined->n++;
     if (status < 0) return status;
@@ -116,9 +116,9 @@ static int take_inputs(struct ggs_joined * joined, const struct ggs_joining * jo
 static void describe(struct ggs_joined * joined) {
     for (uint32_t i = 0; i < joined->n; i++) {
         struct ggs_join_source * source = &joined->sources[i];
-        struct json_object *     json = joined->own[i].json, *host, *start;
-        source->path       = joined->own[i].path;
-        source->experiment = text_of(json, "experiment_id");
+        struct json_object *     json   = joined->own[i].json, *host, *start;
+        source->path                    = joined->own[i].path;
+        source->experiment              = text_of(json, "experiment_id");
         if (json_object_object_get_ex(json, "host", &host)) source->boot = text_of(host, "boot_id");
         if (json_object_object_get_ex(json, "start_monotonic_ns", &start))
             source->start_monotonic_ns = json_object_get_uint64(start);
@@ -131,8 +131,7 @@ static int name_hosts(struct ggs_joined * joined, struct ggs_error * error) {
         uint64_t machine = joined->sources[i].machine;
         uint32_t named   = 0;
         if (machine > joined->machines) joined->machines = machine;
-        while (named < joined->n &&
-               (joined->sources[named].machine != machine || joined->own[named].host == NULL))
+        while (named < joined->n && (joined->sources[named].machine != machine || joined->own[named].host == NULL))
             named++;
         if (joined->own[i].host == NULL && named == joined->n &&
             asprintf(&joined->own[i].host, "host %llu", (unsigned long long) machine) < 0) {
@@ -151,9 +150,11 @@ static struct json_object * natural(int64_t number) {
 }
 
 static struct json_object * source_json(const struct ggs_join_source * source, struct json_object * json) {
-    static const char * const kept[] = {"experiment_id", "command", "executable", "process_id", "state", "exit_status", "signal"};
+    static const char * const kept[] = {"experiment_id", "command",     "executable", "process_id",
+                                        "state",         "exit_status", "signal"};
     struct json_object *      row    = json_object_new_object();
-    for (size_t i = 0; i < sizeof(kept) / sizeof(kept[0]); i++) json_object_object_add(row, kept[i], member(json, kept[i]));
+    for (size_t i = 0; i < sizeof(kept) / sizeof(kept[0]); i++)
+        json_object_object_add(row, kept[i], member(json, kept[i]));
     json_object_object_add(row, "host", ggs_json_text(source->host));
     json_object_object_add(row, "clock", json_object_new_string(ggs_clock_source_name(source->clock)));
     json_object_object_add(row, "offset_ns", json_object_new_int64(source->line.offset_ns));
@@ -217,7 +218,8 @@ static struct json_object * joined_json(const struct ggs_joined * joined, const 
 
 // ---- all of it ----
 
-static int write_experiment(struct ggs_joined * joined, struct ggs_experiment_json * experiment, struct ggs_error * error) {
+static int write_experiment(struct ggs_joined * joined, struct ggs_experiment_json * experiment,
+                            struct ggs_error * error) {
     char    path[PATH_MAX];
     uint8_t uuid[16];
     experiment->json = joined_json(joined, experiment->id);

@@ -61,8 +61,9 @@ test("every verb and every export takes it", () => {
     for (const format of ["chrome", "perfetto", "json", "dot", "sqlite", "csv", "parquet"])
         output(ggscope, ["export", "-q", "--format", format, joined, "-o", scratch(`out-${format}`)]);
     const chrome = JSON.parse(readFileSync(scratch("out-chrome"), "utf8"));
-    const slices = (chrome.traceEvents ?? chrome).filter((event) => event.ph === "X" && event.cat === "op").length;
-    assert.ok(slices >= stats(joined).op_runs * 0.9 || slices === 0);
+    assert.equal(chrome.traceEvents.filter((event) => event.ph === "X" && event.cat === "op").length, stats(joined).op_runs);
+    const groups = chrome.traceEvents.filter((event) => event.name === "process_name").map((event) => event.args.name);
+    assert.ok(groups.some((name) => /^host 1, ggscope-engine \d+$/.test(name)), groups.join("; "));
     output(ggscope, ["report", "-q", joined, "-o", scratch("report.html")]);
 });
 

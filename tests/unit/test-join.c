@@ -35,9 +35,9 @@ static void fit(int64_t offset, int64_t ppb, uint64_t n, int64_t span, uint64_t 
     for (uint64_t i = 0; i < n; i++) {
         int64_t at    = span / (int64_t) n * (int64_t) i;
         int64_t truth = offset + (int64_t) llround((double) at * (double) ppb / 1e9);
-        int64_t up = 20000 + (int64_t) random_below(&state, spread_us * 1000 + 1);
-        int64_t down = 20000 + (int64_t) random_below(&state, spread_us * 1000 + 1);
-        bounds[i]    = (struct ggs_clock_bound){at, truth - up, truth + down};
+        int64_t up    = 20000 + (int64_t) random_below(&state, spread_us * 1000 + 1);
+        int64_t down  = 20000 + (int64_t) random_below(&state, spread_us * 1000 + 1);
+        bounds[i]     = (struct ggs_clock_bound){at, truth - up, truth + down};
     }
     assert_true(ggs_clocks_fit(bounds, n, 0, span, &line));
     for (int64_t at = 0; at <= span; at += span / 16) {
@@ -137,15 +137,25 @@ static void common_tables(struct ggs_writer * w, const char * program, uint64_t 
     ggs_writer_append(w, GGS_TABLE_OPS, &(struct ggs_op){op, string(w, "MUL_MAT")});
     ggs_writer_append(w, GGS_TABLE_TYPES, &(struct ggs_type){client ? 0 : 3, string(w, "f32"), 1, 4});
     if (client)
-        ggs_writer_append(w, GGS_TABLE_FILES, &(struct ggs_file){.file = 1, .path = string(w, "/m.gguf"), .size = 1 << 20});
-    const char * backend = client ? "RPC0[10.0.0.2:50052]" : "CPU";
-    struct ggs_device device = {.device = 1, .name = string(w, backend), .type = client ? 2 : 1, .backend = string(w, backend)};
+        ggs_writer_append(w, GGS_TABLE_FILES,
+                          &(struct ggs_file){.file = 1, .path = string(w, "/m.gguf"), .size = 1 << 20});
+    const char *      backend = client ? "RPC0[10.0.0.2:50052]" : "CPU";
+    struct ggs_device device  = {
+         .device = 1, .name = string(w, backend), .type = client ? 2 : 1, .backend = string(w, backend)};
     ggs_writer_append(w, GGS_TABLE_DEVICES, &device);
-    struct ggs_lane lane = {.lane = 1, .device = 1, .slot = client ? -1 : 0, .kind = client ? 3 : 1, .name = string(w, backend)};
+    struct ggs_lane lane = {
+        .lane = 1, .device = 1, .slot = client ? -1 : 0, .kind = client ? 3 : 1, .name = string(w, backend)};
     ggs_writer_append(w, GGS_TABLE_LANES, &lane);
-    struct ggs_buffer buffer = {.buffer = 1, .size = 4096, .type = string(w, backend), .end_ns = -1, .device = client, .host = !client};
+    struct ggs_buffer buffer = {
+        .buffer = 1, .size = 4096, .type = string(w, backend), .end_ns = -1, .device = client, .host = !client};
     ggs_writer_append(w, GGS_TABLE_BUFFERS, &buffer);
-    struct ggs_tensor tensor = {.tensor = 1, .name = string(w, "x-0"), .type = client ? 0 : 3, .ne = {4, 1, 1, 1}, .nb = {4, 16, 16, 16}, .source = GGS_SOURCE_BUFFER, .buffer = 1};
+    struct ggs_tensor tensor = {.tensor = 1,
+                                .name   = string(w, "x-0"),
+                                .type   = client ? 0 : 3,
+                                .ne     = {4, 1, 1, 1},
+                                .nb     = {4, 16, 16, 16},
+                                .source = GGS_SOURCE_BUFFER,
+                                .buffer = 1};
     ggs_writer_append(w, GGS_TABLE_TENSORS, &tensor);
     tensor.tensor = 2, tensor.name = string(w, "blk.0.attn_q.weight");
     if (client) tensor.origin_file = 1, tensor.origin_offset = WEIGHT_AT;
@@ -156,22 +166,75 @@ static void common_tables(struct ggs_writer * w, const char * program, uint64_t 
 }
 
 static void client_run(struct ggs_writer * w, uint64_t i) {
-    struct ggs_run run = {.run = i + 1, .graph = 1, .step = (int64_t) i, .phase = i == 0 ? GGS_PHASE_PROMPT : GGS_PHASE_GENERATE, .backend = string(w, "RPC0[10.0.0.2:50052]"), .begin_ns = sent_at(i), .end_ns = sent_at(i) + wire(i, 0) + COMPUTE + wire(i, 1), .slot = -1, .flags = GGS_RUN_OPAQUE, .nodes = 1, .opaque = 1, .device = 1, .context = 0};
+    struct ggs_run run = {.run      = i + 1,
+                          .graph    = 1,
+                          .step     = (int64_t) i,
+                          .phase    = i == 0 ? GGS_PHASE_PROMPT : GGS_PHASE_GENERATE,
+                          .backend  = string(w, "RPC0[10.0.0.2:50052]"),
+                          .begin_ns = sent_at(i),
+                          .end_ns   = sent_at(i) + wire(i, 0) + COMPUTE + wire(i, 1),
+                          .slot     = -1,
+                          .flags    = GGS_RUN_OPAQUE,
+                          .nodes    = 1,
+                          .opaque   = 1,
+                          .device   = 1,
+                          .context  = 0};
     ggs_writer_append(w, GGS_TABLE_RUNS, &run);
-    struct ggs_step step = {.step = (int64_t) i, .phase = run.phase, .begin_ns = run.begin_ns - 1000, .end_ns = run.end_ns + 1000, .first_run = run.run, .last_run = run.run, .runs = 1, .first_token = ggs_writer_next_row(w, GGS_TABLE_TOKENS), .tokens = 1, .decodes = 1};
+    struct ggs_step step = {.step        = (int64_t) i,
+                            .phase       = run.phase,
+                            .begin_ns    = run.begin_ns - 1000,
+                            .end_ns      = run.end_ns + 1000,
+                            .first_run   = run.run,
+                            .last_run    = run.run,
+                            .runs        = 1,
+                            .first_token = ggs_writer_next_row(w, GGS_TABLE_TOKENS),
+                            .tokens      = 1,
+                            .decodes     = 1};
     ggs_writer_append(w, GGS_TABLE_STEPS, &step);
-    ggs_writer_append(w, GGS_TABLE_TOKENS, &(struct ggs_token){.step = (int64_t) i, .token = (int64_t) (100 + i), .position = (int64_t) i, .output = 1});
-    struct ggs_transfer transfer = {.kind = GGS_TRANSFER_GET, .from_buffer = 1, .bytes = 16, .begin_ns = run.begin_ns + 10, .duration_ns = (uint64_t) (run.end_ns - run.begin_ns) - 10, .name = string(w, "x-0")};
+    ggs_writer_append(
+        w, GGS_TABLE_TOKENS,
+        &(struct ggs_token){.step = (int64_t) i, .token = (int64_t) (100 + i), .position = (int64_t) i, .output = 1});
+    struct ggs_transfer transfer = {.kind        = GGS_TRANSFER_GET,
+                                    .from_buffer = 1,
+                                    .bytes       = 16,
+                                    .begin_ns    = run.begin_ns + 10,
+                                    .duration_ns = (uint64_t) (run.end_ns - run.begin_ns) - 10,
+                                    .name        = string(w, "x-0")};
     ggs_writer_append(w, GGS_TABLE_TRANSFERS, &transfer);
 }
 
 static void server_run(struct ggs_writer * w, uint64_t i) {
     int64_t        begin = server_time(sent_at(i) + wire(i, 0));
-    struct ggs_run run   = {.run = i + 1, .graph = 1, .step = (int64_t) i, .phase = GGS_PHASE_GRAPH, .backend = string(w, "CPU"), .host = 1, .begin_ns = begin, .end_ns = begin + COMPUTE, .threads = 1, .nodes = 1, .executed = 1, .first_op_run = i, .op_runs = 1, .device = 1, .context = 0};
+    struct ggs_run run   = {.run          = i + 1,
+                            .graph        = 1,
+                            .step         = (int64_t) i,
+                            .phase        = GGS_PHASE_GRAPH,
+                            .backend      = string(w, "CPU"),
+                            .host         = 1,
+                            .begin_ns     = begin,
+                            .end_ns       = begin + COMPUTE,
+                            .threads      = 1,
+                            .nodes        = 1,
+                            .executed     = 1,
+                            .first_op_run = i,
+                            .op_runs      = 1,
+                            .device       = 1,
+                            .context      = 0};
     ggs_writer_append(w, GGS_TABLE_RUNS, &run);
-    struct ggs_op_run op = {.run = i + 1, .begin_ns = begin + 1000, .duration_ns = COMPUTE - 2000, .wait_ns = 500, .flags = GGS_OP_RUN_ENDED, .submit_ns = -1};
+    struct ggs_op_run op = {.run         = i + 1,
+                            .begin_ns    = begin + 1000,
+                            .duration_ns = COMPUTE - 2000,
+                            .wait_ns     = 500,
+                            .flags       = GGS_OP_RUN_ENDED,
+                            .submit_ns   = -1};
     ggs_writer_append(w, GGS_TABLE_OP_RUNS, &op);
-    struct ggs_step step = {.step = (int64_t) i, .phase = GGS_PHASE_GRAPH, .begin_ns = begin, .end_ns = run.end_ns, .first_run = i + 1, .last_run = i + 1, .runs = 1};
+    struct ggs_step step = {.step      = (int64_t) i,
+                            .phase     = GGS_PHASE_GRAPH,
+                            .begin_ns  = begin,
+                            .end_ns    = run.end_ns,
+                            .first_run = i + 1,
+                            .last_run  = i + 1,
+                            .runs      = 1};
     ggs_writer_append(w, GGS_TABLE_STEPS, &step);
 }
 
@@ -196,7 +259,8 @@ static struct ggs_reader * make(const char * name, bool client, uint64_t first, 
 }
 
 static struct ggs_join_source source(struct ggs_reader * reader, const char * boot, uint64_t start) {
-    return (struct ggs_join_source){.path = "x", .host = boot, .boot = boot, .experiment = "e", .reader = reader, .start_monotonic_ns = start};
+    return (struct ggs_join_source){
+        .path = "x", .host = boot, .boot = boot, .experiment = "e", .reader = reader, .start_monotonic_ns = start};
 }
 
 static struct ggs_reader * join_two(struct ggs_join_source * sources, struct ggs_join * join) {
@@ -219,13 +283,14 @@ static void finish(struct ggs_join * join, struct ggs_join_source * sources, str
 }
 
 // Everything that must hold of the joined trace, whatever brought the clocks together.
-static void check_joined(struct ggs_reader * reader, uint64_t n_client, uint64_t first, uint64_t last, int64_t error_ns) {
-    size_t              n, n_ops, n_steps, n_transfers, n_tensors;
-    struct ggs_run *    runs      = read_all(reader, GGS_TABLE_RUNS, sizeof(*runs), &n);
-    struct ggs_op_run * op_runs   = read_all(reader, GGS_TABLE_OP_RUNS, sizeof(*op_runs), &n_ops);
-    struct ggs_step *   steps     = read_all(reader, GGS_TABLE_STEPS, sizeof(*steps), &n_steps);
+static void check_joined(struct ggs_reader * reader, uint64_t n_client, uint64_t first, uint64_t last,
+                         int64_t error_ns) {
+    size_t                n, n_ops, n_steps, n_transfers, n_tensors;
+    struct ggs_run *      runs      = read_all(reader, GGS_TABLE_RUNS, sizeof(*runs), &n);
+    struct ggs_op_run *   op_runs   = read_all(reader, GGS_TABLE_OP_RUNS, sizeof(*op_runs), &n_ops);
+    struct ggs_step *     steps     = read_all(reader, GGS_TABLE_STEPS, sizeof(*steps), &n_steps);
     struct ggs_transfer * transfers = read_all(reader, GGS_TABLE_TRANSFERS, sizeof(*transfers), &n_transfers);
-    struct ggs_tensor * tensors   = read_all(reader, GGS_TABLE_TENSORS, sizeof(*tensors), &n_tensors);
+    struct ggs_tensor *   tensors   = read_all(reader, GGS_TABLE_TENSORS, sizeof(*tensors), &n_tensors);
     assert_int_equal(n, n_client + last - first);
     assert_int_equal(n_ops, last - first);
     assert_int_equal(n_steps, n_client); // none of the server's
@@ -245,7 +310,9 @@ static void check_joined(struct ggs_reader * reader, uint64_t n_client, uint64_t
         }
         // The server's, in the client's time: begins after it was sent, and the results come after its end.
         int64_t truth = peer->begin_ns + wire((uint64_t) runs[i].step, 0);
-        if (llabs(runs[i].begin_ns - truth) > error_ns) fail_msg("off by %lld, and the bound is %lld", (long long) (runs[i].begin_ns - truth), (long long) error_ns);
+        if (llabs(runs[i].begin_ns - truth) > error_ns)
+            fail_msg("off by %lld, and the bound is %lld", (long long) (runs[i].begin_ns - truth),
+                     (long long) error_ns);
         assert_int_equal(runs[i].slot, 0);
         assert_int_equal(runs[i].first_op_run, op_run);
         assert_int_equal(op_runs[op_run].run, i + 1);
@@ -268,11 +335,12 @@ static void check_joined(struct ggs_reader * reader, uint64_t n_client, uint64_t
 static void two_machines_by_their_runs(void ** state) {
     (void) state;
     struct ggs_join        join;
-    struct ggs_join_source sources[] = {source(make("client.ggs", true, 0, RUNS), "a", 10ull * SECOND),
-                                        source(make("server.ggs", false, 0, RUNS), "b", (uint64_t) (7200ll * SECOND - behind))};
-    struct ggs_reader *    reader    = join_two(sources, &join);
-    size_t                 n;
-    struct ggs_process *   processes = read_all(reader, GGS_TABLE_PROCESSES, sizeof(*processes), &n);
+    struct ggs_join_source sources[] = {
+        source(make("client.ggs", true, 0, RUNS), "a", 10ull * SECOND),
+        source(make("server.ggs", false, 0, RUNS), "b", (uint64_t) (7200ll * SECOND - behind))};
+    struct ggs_reader *  reader = join_two(sources, &join);
+    size_t               n;
+    struct ggs_process * processes = read_all(reader, GGS_TABLE_PROCESSES, sizeof(*processes), &n);
     assert_int_equal(n, 2);
     assert_int_equal(processes[1].clock, GGS_CLOCK_RUNS);
     assert_int_equal(processes[1].pairs, RUNS);

@@ -80,8 +80,8 @@ static int by_time(const void * a, const void * b) {
 }
 
 static void add_up(struct reading * r) {
-    struct ggs_process_list * list       = r->list;
-    int64_t                   at         = list->begin_ns;
+    struct ggs_process_list * list        = r->list;
+    int64_t                   at          = list->begin_ns;
     uint64_t                  open[WHATS] = {0};
     uint64_t *                sums[WHATS] = {&list->client_compute_ns, &list->server_compute_ns, &list->wire_ns};
     if (r->n_events > 0) qsort(r->events, r->n_events, sizeof(*r->events), by_time);
@@ -183,14 +183,15 @@ static int read_computed(struct reading * r, struct ggs_error * error) {
                 link->round_trip_ns += ggs_time_between(sent->begin_ns, sent->end_ns);
             }
         }
-        status = add_event(r, known && r->is_client[run.process - 1] ? CLIENT : SERVER, run.begin_ns, run.end_ns, error);
+        status =
+            add_event(r, known && r->is_client[run.process - 1] ? CLIENT : SERVER, run.begin_ns, run.end_ns, error);
     }
     ggs_cursor_close(cursor);
     return status < 0 ? status : 0;
 }
 
-static void count_transfer(struct ggs_process_list * list, struct ggs_process_link * link, const struct ggs_transfer * t,
-                           bool sent) {
+static void count_transfer(struct ggs_process_list * list, struct ggs_process_link * link,
+                           const struct ggs_transfer * t, bool sent) {
     if (link == NULL) return;
     *(sent ? &link->bytes_sent : &link->bytes_received) += t->bytes;
     if (sent && t->begin_ns < list->begin_ns) link->bytes_loaded += t->bytes;

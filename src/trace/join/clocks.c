@@ -44,7 +44,8 @@ static double least(const struct view * v, double slope) {
 static double most(const struct view * v, double slope) {
     double least_ = INFINITY;
     for (uint64_t i = 0; i < v->n; i++)
-        least_ = fmin(least_, (double) (v->bounds[i].most_ns - v->zero) - slope * (double) (v->bounds[i].at_ns - v->at));
+        least_ =
+            fmin(least_, (double) (v->bounds[i].most_ns - v->zero) - slope * (double) (v->bounds[i].at_ns - v->at));
     return least_;
 }
 
@@ -59,7 +60,8 @@ static double less(const struct view * v, double slope) {
 enum { ROUNDS = 60 };
 
 // Where a concave function is largest.
-static double largest(const struct view * v, double (*of)(const struct view * v, double slope), double low, double high) {
+static double largest(const struct view * v, double (*of)(const struct view * v, double slope), double low,
+                      double high) {
     for (int i = 0; i < ROUNDS; i++) {
         double a = low + (high - low) / 3, b = high - (high - low) / 3;
         if (of(v, a) < of(v, b))

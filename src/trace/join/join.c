@@ -66,15 +66,14 @@ static struct ggs_clock_line by_boot(const struct ggs_join_source * source, cons
 
 static struct ggs_clock_line by_wall(const struct ggs_join_source * source, const struct ggs_join_source * other) {
     bool known = source->wall_ns != 0 && other->wall_ns != 0;
-    return (struct ggs_clock_line){.origin_ns = source->begin_ns,
-                                   .offset_ns = known ? source->wall_ns - other->wall_ns : 0,
-                                   .error_ns  = -1};
+    return (struct ggs_clock_line){
+        .origin_ns = source->begin_ns, .offset_ns = known ? source->wall_ns - other->wall_ns : 0, .error_ns = -1};
 }
 
 // The client's clock minus the server's, as far as it is known without their runs.
 static int64_t apart(void * context, uint32_t client, uint32_t server, int64_t * within) {
-    const struct ggs_join *        join = context;
-    const struct ggs_join_source * c = &join->sources[client], *s = &join->sources[server];
+    const struct ggs_join *       join = context;
+    const struct ggs_join_source *c = &join->sources[client], *s = &join->sources[server];
     *within = same_boot(c, s) ? 0 : 2000000000; // clocks on the wall that are kept are closer than that
     return same_boot(c, s) ? by_boot(s, c).offset_ns : by_wall(s, c).offset_ns;
 }
@@ -92,9 +91,8 @@ static int by_runs(const struct ggs_join * join, uint32_t client, uint32_t serve
         const struct ggs_join_run * sent = &c->runs[i];
         if (!sent->remote || sent->peer_source != server) continue;
         const struct ggs_join_run * done  = &join->sides[server].runs[sent->peer_run];
-        struct ggs_clock_bound      bound = {.at_ns    = done->begin_ns,
-                                             .least_ns = sent->begin_ns - done->begin_ns,
-                                             .most_ns  = INT64_MAX / 4};
+        struct ggs_clock_bound      bound = {
+                 .at_ns = done->begin_ns, .least_ns = sent->begin_ns - done->begin_ns, .most_ns = INT64_MAX / 4};
         if (((sent->flags | done->flags) & UNSURE) == 0) bound.most_ns = sent->end_ns - done->end_ns;
         if (!ggs_array_push(bounds, n, capacity, bound)) {
             free(bounds);
@@ -204,8 +202,8 @@ int ggs_join_open(struct ggs_join * join, struct ggs_join_source * sources, uint
         if (status == 0) status = ggs_join_side_read(&join->sides[i], sources[i].reader, error);
         for (uint32_t k = 0; status == 0 && k < i; k++)
             if (memcmp(ggs_reader_uuid(sources[i].reader), ggs_reader_uuid(sources[k].reader), 16) == 0)
-                status = ggs_fail(error, GGS_USAGE, "%s and %s are the same recording", sources[k].path,
-                                  sources[i].path);
+                status =
+                    ggs_fail(error, GGS_USAGE, "%s and %s are the same recording", sources[k].path, sources[i].path);
     }
     if (status == 0) {
         join->reference = choose_reference(join);

@@ -34,7 +34,7 @@ struct ggs_join_source {
     uint64_t              clock;   // enum ggs_clock_source
     uint64_t              pairs;   // graph runs that this was found from
     uint64_t              runs, matched;
-    bool                  tokens; // it has token steps
+    bool                  tokens;           // it has token steps
     int64_t               wall_ns;          // UTC at time 0, 0 if not known
     int64_t               begin_ns, end_ns; // of its processes
 };

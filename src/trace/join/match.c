@@ -241,9 +241,8 @@ static void marry(struct ggs_join_side * sides, const struct sequence * client, 
 }
 
 // Looks for the server of one client's backend among all other recordings.
-static int find_server(struct ggs_join_side * sides, uint32_t n, const struct sequence * client,
-                       ggs_join_apart apart, void * context,
-                       struct ggs_join_link * link, struct ggs_error * error) {
+static int find_server(struct ggs_join_side * sides, uint32_t n, const struct sequence * client, ggs_join_apart apart,
+                       void * context, struct ggs_join_link * link, struct ggs_error * error) {
     struct attempt  best   = {0};
     struct sequence chosen = {0};
     int             status = 0;
@@ -255,7 +254,7 @@ static int find_server(struct ggs_join_side * sides, uint32_t n, const struct se
             struct sequence server;
             status                 = gather(&server, &sides[side], side, false, devices[k], error);
             struct attempt attempt = {0};
-            int64_t within = 0, known = apart(context, client->side, side, &within);
+            int64_t        within = 0, known = apart(context, client->side, side, &within);
             if (status == 0) attempt = best_shift(sides, client, &server, known, within);
             if (status == 0 && attempt.matched > 0 && is_better(&attempt, &best)) {
                 struct sequence other = chosen;
@@ -276,15 +275,15 @@ static int find_server(struct ggs_join_side * sides, uint32_t n, const struct se
     return status;
 }
 
-int ggs_join_match(struct ggs_join_side * sides, uint32_t n, ggs_join_apart apart,
-                   void * context, struct ggs_join_link ** links, uint64_t * n_links, struct ggs_error * error) {
+int ggs_join_match(struct ggs_join_side * sides, uint32_t n, ggs_join_apart apart, void * context,
+                   struct ggs_join_link ** links, uint64_t * n_links, struct ggs_error * error) {
     uint64_t capacity = 0;
     int      status   = 0;
     *links            = NULL;
     *n_links          = 0;
     for (uint32_t side = 0; status == 0 && side < n; side++) {
         uint64_t *backends = NULL, n_backends = 0;
-        status             = keys_of(&sides[side], true, &backends, &n_backends, error);
+        status = keys_of(&sides[side], true, &backends, &n_backends, error);
         for (uint64_t k = 0; status == 0 && k < n_backends; k++) {
             struct sequence      client;
             struct ggs_join_link link = {.client = side, .server = UINT32_MAX, .backend = backends[k]};

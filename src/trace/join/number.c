@@ -145,7 +145,8 @@ static bool take_lane(struct ggs_join_part * part, const void * before, void * r
     struct ggs_lane *       to   = row;
     struct ggs_process      process;
     struct ggs_text         text = {0};
-    if (ggs_reader_row(part->reader, GGS_TABLE_PROCESSES, lane->process == 0 ? 0 : lane->process - 1, &process, NULL) == 0)
+    if (ggs_reader_row(part->reader, GGS_TABLE_PROCESSES, lane->process == 0 ? 0 : lane->process - 1, &process, NULL) ==
+        0)
         name_process(part, &process, &text);
     ggs_text_printf(&text, ": %s", ggs_reader_string(part->reader, lane->name));
     to->name = ggs_writer_string(part->writer, ggs_text_string(&text), strlen(ggs_text_string(&text)));
@@ -196,7 +197,8 @@ int ggs_join_number(struct ggs_join_part * parts, uint32_t n, struct ggs_error *
         {GGS_TABLE_DECODES, offsetof(struct ggs_join_part, decode), NULL},
     };
     enum { N = sizeof(tables) / sizeof(tables[0]), CONCATENATED = 6 };
-    static const enum ggs_trace_table rest[] = {GGS_TABLE_CONTEXTS, GGS_TABLE_NODES, GGS_TABLE_EDGES, GGS_TABLE_MAPPINGS};
+    static const enum ggs_trace_table rest[] = {GGS_TABLE_CONTEXTS, GGS_TABLE_NODES, GGS_TABLE_EDGES,
+                                                GGS_TABLE_MAPPINGS};
     struct ggs_map                    files = {0}, ops = {0}, types = {0};
     uint64_t                          next[N] = {0}, next_op = 0, next_type = 0, contexts = 0;
     int64_t                           slots  = 0;
@@ -205,7 +207,7 @@ int ggs_join_number(struct ggs_join_part * parts, uint32_t n, struct ggs_error *
         struct ggs_join_part * part = &parts[i];
         for (unsigned t = 0; status == 0 && t < N; t++) {
             uint64_t most;
-            status                                              = largest(part->reader, tables[t].table, &most, error);
+            status = largest(part->reader, tables[t].table, &most, error);
             *(uint64_t *) (void *) ((char *) part + tables[t].base) = next[t];
             next[t] += most;
         }
@@ -216,8 +218,7 @@ int ggs_join_number(struct ggs_join_part * parts, uint32_t n, struct ggs_error *
         if (status == 0 && part->strings == NULL) status = ggs_fail_memory(error);
         if (status == 0) status = number_slots(part, &slots, error);
         if (status == 0) status = number_files(part, &files, error);
-        if (status == 0)
-            status = number_names(part, GGS_TABLE_OPS, &part->ops, &part->n_ops, &ops, &next_op, error);
+        if (status == 0) status = number_names(part, GGS_TABLE_OPS, &part->ops, &part->n_ops, &ops, &next_op, error);
         if (status == 0)
             status = number_names(part, GGS_TABLE_TYPES, &part->types, &part->n_types, &types, &next_type, error);
     }

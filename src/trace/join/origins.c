@@ -7,7 +7,8 @@
 #include "base/map.h"
 #include "trace/join/merge.h"
 
-static int read_tensors(struct ggs_reader * reader, struct ggs_tensor ** tensors, uint64_t * n, struct ggs_error * error) {
+static int read_tensors(struct ggs_reader * reader, struct ggs_tensor ** tensors, uint64_t * n,
+                        struct ggs_error * error) {
     struct ggs_cursor * cursor;
     uint64_t            rows   = ggs_reader_rows(reader, GGS_TABLE_TENSORS);
     int                 status = ggs_cursor_open(&cursor, reader, GGS_TABLE_TENSORS, error);
@@ -26,14 +27,15 @@ static void hand_over(const struct ggs_join_part * client, const struct ggs_tens
         uint64_t c = sent->first_edge[node], s = done->first_edge[node];
         for (; c < sent->first_edge[node + 1] && s < done->first_edge[node + 1]; c++, s++) {
             uint64_t from = sent->edges[c].tensor, to = done->edges[s].tensor;
-            if (sent->edges[c].slot != done->edges[s].slot || from == 0 || from > n || to == 0 || to > server->n_tensors)
+            if (sent->edges[c].slot != done->edges[s].slot || from == 0 || from > n || to == 0 ||
+                to > server->n_tensors)
                 continue;
             const struct ggs_tensor * tensor = &tensors[from - 1];
             bool                      mapped = tensor->source == GGS_SOURCE_DISK;
             uint64_t                  file   = mapped ? tensor->file : tensor->origin_file;
             if (file == 0 || file >= client->n_files || tensor->view != 0) continue;
-            server->origins[to - 1] = (struct ggs_join_origin){
-                client->files[file], mapped ? tensor->file_offset : tensor->origin_offset};
+            server->origins[to - 1] =
+                (struct ggs_join_origin){client->files[file], mapped ? tensor->file_offset : tensor->origin_offset};
         }
     }
 }
@@ -72,8 +74,7 @@ static int of_client(struct ggs_join_part * parts, uint32_t i, struct ggs_error 
                 server->origins   = calloc(server->n_tensors + 1, sizeof(*server->origins));
                 if (server->origins == NULL) status = ggs_fail_memory(error);
             }
-            if (status == 0)
-                status = compare_graphs(client, tensors, n, run->graph, server, done->graph, error);
+            if (status == 0) status = compare_graphs(client, tensors, n, run->graph, server, done->graph, error);
         }
     }
     ggs_map_release(&seen);

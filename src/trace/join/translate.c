@@ -35,11 +35,31 @@ static enum meaning by_name(enum ggs_trace_table table, const struct ggs_column 
         const char * name;
         enum meaning meaning;
     } names[] = {
-        {"run", RUN},         {"first_run", RUN},     {"last_run", RUN},      {"longest_run", RUN},  {"graph", GRAPH},
-        {"base", GRAPH},      {"tensor", TENSOR},     {"view", TENSOR},       {"buffer", BUFFER},    {"from_buffer", BUFFER},
-        {"to_buffer", BUFFER}, {"file", FILE_},       {"origin_file", FILE_}, {"load", LOAD},        {"schedule", SCHEDULE},
-        {"decode", DECODE},   {"step", STEP},         {"context", CONTEXT},   {"target", TARGET},    {"device", DEVICE},
-        {"slot", SLOT},       {"lane", LANE},         {"op", OP},             {"type", TYPE},        {"process", PROCESS},
+        {"run", RUN},
+        {"first_run", RUN},
+        {"last_run", RUN},
+        {"longest_run", RUN},
+        {"graph", GRAPH},
+        {"base", GRAPH},
+        {"tensor", TENSOR},
+        {"view", TENSOR},
+        {"buffer", BUFFER},
+        {"from_buffer", BUFFER},
+        {"to_buffer", BUFFER},
+        {"file", FILE_},
+        {"origin_file", FILE_},
+        {"load", LOAD},
+        {"schedule", SCHEDULE},
+        {"decode", DECODE},
+        {"step", STEP},
+        {"context", CONTEXT},
+        {"target", TARGET},
+        {"device", DEVICE},
+        {"slot", SLOT},
+        {"lane", LANE},
+        {"op", OP},
+        {"type", TYPE},
+        {"process", PROCESS},
     };
     if (column->type == GGS_COLUMN_STRING) return STRING;
     if (column->type == GGS_COLUMN_TIME) return TIME;
@@ -58,8 +78,7 @@ static const uint8_t * meanings_of(enum ggs_trace_table table) {
     static uint8_t            known[GGS_TABLE_COUNT][GGS_COLUMNS_MAX];
     const struct ggs_schema * schema = ggs_trace_schema(table);
     if (known[table][GGS_COLUMNS_MAX - 1] == UNSET) return known[table];
-    for (uint32_t i = 0; i < schema->n_columns; i++)
-        known[table][i] = (uint8_t) by_name(table, &schema->columns[i]);
+    for (uint32_t i = 0; i < schema->n_columns; i++) known[table][i] = (uint8_t) by_name(table, &schema->columns[i]);
     known[table][GGS_COLUMNS_MAX - 1] = UNSET; // no table has so many
     return known[table];
 }
@@ -69,8 +88,8 @@ static const uint8_t * meanings_of(enum ggs_trace_table table) {
 uint64_t ggs_join_string(struct ggs_join_part * part, uint64_t string) {
     if (string == 0 || string >= part->n_strings) return 0;
     if (part->strings[string] == 0) {
-        uint64_t     length = 0;
-        const void * bytes  = ggs_reader_bytes(part->reader, string, &length);
+        uint64_t     length   = 0;
+        const void * bytes    = ggs_reader_bytes(part->reader, string, &length);
         part->strings[string] = bytes == NULL ? 0 : ggs_writer_string(part->writer, bytes, length);
     }
     return part->strings[string];

@@ -86,8 +86,7 @@ static int number_steps(struct writing * w, struct step * steps, uint64_t n, str
         if (!ggs_array_push(part->steps, part->n_steps, part->steps_capacity, step)) return ggs_fail_memory(error);
     }
     for (uint32_t i = 0; i < w->n; i++)
-        if (w->parts[i].n_steps > 0)
-            qsort(w->parts[i].steps, w->parts[i].n_steps, sizeof(*w->parts[i].steps), by_old);
+        if (w->parts[i].n_steps > 0) qsort(w->parts[i].steps, w->parts[i].n_steps, sizeof(*w->parts[i].steps), by_old);
     w->step_runs  = calloc((uint64_t) w->n_steps + 1, sizeof(*w->step_runs));
     w->step_first = calloc((uint64_t) w->n_steps + 1, sizeof(*w->step_first));
     w->step_last  = calloc((uint64_t) w->n_steps + 1, sizeof(*w->step_last));
@@ -203,7 +202,8 @@ static int copy_ops(struct writing * w, struct ggs_join_part * part, struct ahea
             if (op.inner_wait_ns > op.duration_ns) op.inner_wait_ns = op.duration_ns;
             ggs_writer_append(&w->writer, GGS_TABLE_OP_RUNS, &op);
             row->op_runs++;
-            if (lane == NULL || lane->thread != op.thread) lane = ggs_lods_lane(&w->lods, &device, row->slot, op.thread);
+            if (lane == NULL || lane->thread != op.thread)
+                lane = ggs_lods_lane(&w->lods, &device, row->slot, op.thread);
             if (lane != NULL) ggs_lods_add(&w->lods, lane, &op);
         }
         status = advance(ahead, error);
@@ -264,7 +264,7 @@ static int write_runs(struct writing * w, struct ggs_error * error) {
         uint32_t first = UINT32_MAX;
         uint64_t least = 0;
         for (uint32_t i = 0; i < w->n; i++) {
-            const struct ahead * run = &ahead[i * BY_RUN];
+            const struct ahead * run    = &ahead[i * BY_RUN];
             uint64_t             number = run->there ? ggs_join_run_number(&w->parts[i], run->row[0]) : 0;
             if (!run->there || (first != UINT32_MAX && number >= least)) continue;
             first = i;
@@ -303,7 +303,8 @@ static int begin_lods(struct writing * w, struct ggs_error * error) {
             struct ggs_lod_lane lane = {
                 .number = row.lane, .device = row.device, .slot = row.slot, .thread = row.queue};
             for (unsigned k = 0; k < GGS_LOD_LEVELS; k++) lane.bins[k].begin_ns = -1;
-            if (!ggs_array_push(w->lods.lanes, w->lods.n_lanes, w->lods.capacity, lane)) status = ggs_fail_memory(error);
+            if (!ggs_array_push(w->lods.lanes, w->lods.n_lanes, w->lods.capacity, lane))
+                status = ggs_fail_memory(error);
         }
         ggs_cursor_close(cursor);
     }
@@ -324,8 +325,8 @@ static void finish_row(struct ggs_join_part * part, enum ggs_trace_table table, 
 }
 
 static int merge(struct writing * w, enum ggs_trace_table table, struct ggs_error * error) {
-    int            column = ggs_schema_role(ggs_trace_schema(table), GGS_ROLE_BEGIN);
-    struct ahead * ahead  = calloc(w->n + 1, sizeof(*ahead));
+    int            column   = ggs_schema_role(ggs_trace_schema(table), GGS_ROLE_BEGIN);
+    struct ahead * ahead    = calloc(w->n + 1, sizeof(*ahead));
     uint64_t       snapshot = 0, last_snapshot = 0;
     uint32_t       last_part = UINT32_MAX;
     int            status    = ahead == NULL ? ggs_fail_memory(error) : 0;
@@ -363,10 +364,11 @@ static int merge(struct writing * w, enum ggs_trace_table table, struct ggs_erro
 }
 
 static int merge_rest(struct writing * w, struct ggs_error * error) {
-    static const enum ggs_trace_table tables[] = {
-        GGS_TABLE_LOADS,     GGS_TABLE_DECODES, GGS_TABLE_SCHEDULES,      GGS_TABLE_TRANSFERS,      GGS_TABLE_LOSSES, GGS_TABLE_FAULTS,
-        GGS_TABLE_RESIDENCY, GGS_TABLE_READS,   GGS_TABLE_BLOCK_REQUESTS, GGS_TABLE_MEMORY_CHANGES, GGS_TABLE_WINDOWS};
-    int status = 0;
+    static const enum ggs_trace_table tables[] = {GGS_TABLE_LOADS,          GGS_TABLE_DECODES, GGS_TABLE_SCHEDULES,
+                                                  GGS_TABLE_TRANSFERS,      GGS_TABLE_LOSSES,  GGS_TABLE_FAULTS,
+                                                  GGS_TABLE_RESIDENCY,      GGS_TABLE_READS,   GGS_TABLE_BLOCK_REQUESTS,
+                                                  GGS_TABLE_MEMORY_CHANGES, GGS_TABLE_WINDOWS};
+    int                               status   = 0;
     for (size_t i = 0; status == 0 && i < sizeof(tables) / sizeof(tables[0]); i++) status = merge(w, tables[i], error);
     return status;
 }
