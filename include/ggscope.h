@@ -101,7 +101,8 @@ enum ggs_trace_table {
     GGS_TABLE_KERNELS        = 32, // struct ggs_kernel, by run
     GGS_TABLE_MEMORY_CHANGES = 33, // struct ggs_memory_change, in order of time
     GGS_TABLE_WINDOWS        = 34, // struct ggs_window, in order of time
-    GGS_TABLE_COUNT          = 35,
+    GGS_TABLE_STREAMED       = 35, // struct ggs_streamed, by run
+    GGS_TABLE_COUNT          = 36,
 };
 
 enum ggs_column_type {
@@ -610,6 +611,31 @@ struct ggs_window {
     int64_t  end_ns; // -1: it was open to the end
     uint64_t text;   // string: of a mark
     uint64_t process;
+};
+
+// ---- weights that were brought ahead of use ----
+
+enum ggs_streamed_place {
+    GGS_STREAMED_MAPPING = 1, // left to the mapping, as without ggscope stream
+    GGS_STREAMED_RING    = 2, // read for this use
+    GGS_STREAMED_KEPT    = 3, // read once, then in memory
+    GGS_STREAMED_SLOTS   = 4, // experts in slots
+    GGS_STREAMED_COUNT   = 5,
+};
+
+// A weight that an op used in a run of `ggscope stream`: where it was, and what had to be read for it.
+struct ggs_streamed {
+    uint64_t run;
+    uint64_t node;
+    uint64_t source;         // which of the node's sources
+    uint64_t place;          // enum ggs_streamed_place
+    uint64_t bytes_read;     // from the disk, for this use
+    uint64_t bytes_early;    // likewise, before it was known that they are needed: predicted experts
+    uint64_t hits;           // experts that were there when they were chosen
+    uint64_t misses;         // and those that were not
+    uint64_t predicted;      // experts that were read early
+    uint64_t predicted_used; // hits that are owed to that
+    uint64_t wait_ns;        // the op waited for the disk
 };
 
 // ---- what the machine did ----

@@ -25,6 +25,7 @@
 #include "analyze/machine/faults.h"
 #include "analyze/machine/machine-heat.h"
 #include "analyze/machine/prove.h"
+#include "analyze/machine/streamed.h"
 #include "analyze/memory/heat.h"
 #include "analyze/ops/aggregate.h"
 #include "analyze/ops/graph-view.h"
@@ -97,8 +98,17 @@ int ggs_op_write(struct ggs_json * json, struct ggs_trace * trace, const struct 
 // Pages that ops touched against those that the trace says.
 void ggs_proof_write(struct ggs_json * json, const struct ggs_trace * trace, const struct ggs_proof * proof);
 
+struct ggs_rates;
+struct ggs_roofline;
+// What ops reach, against what the machine can do: docs/schemas/roofline.schema.json.
+void ggs_roofline_write(struct ggs_json * json, const struct ggs_trace * trace, const struct ggs_roofline * roofline,
+                        const struct ggs_rates * limits);
+
 // When a recording was made: the member "windows" of docs/schemas/stats.schema.json and summary.schema.json.
 // null if it was never paused and nothing was marked.
+// What ggscope stream did: the member "streamed" of docs/schemas/stats.schema.json.
+void ggs_streamed_answer(struct ggs_json * json, const struct ggs_streamed_totals * totals);
+
 void ggs_windows_answer(struct ggs_json * json, const struct ggs_trace * trace, const struct ggs_windows * windows);
 
 // The processes of a joined experiment, and where its time went: the member "processes" of docs/schemas/stats.schema.json.

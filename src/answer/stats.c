@@ -7,13 +7,13 @@
 #include <sys/stat.h>
 
 #include "analyze/lanes/kernels.h"
-#include "analyze/machine/probe.h"
 #include "analyze/requests/shares.h"
 #include "analyze/walk/times.h"
 #include "analyze/walk/words.h"
 #include "answer/answer.h"
 #include "base/error.h"
 #include "base/json-read.h"
+#include "base/limits.h"
 #include "base/system/file.h"
 
 static const char * const by_names[GGS_BY_COUNT] = {
@@ -50,7 +50,7 @@ bool ggs_stats_parse_by(const char * text, unsigned * by) {
     }
 }
 
-// ---- the memory's limit: DIR/probe.json ----
+// ---- what the machine can do: experiment.json, or DIR/probe.json ----
 
 char * ggs_stats_probe_path(char path[PATH_MAX], const char * directory) {
     struct stat status; // beside a trace that is given by itself
@@ -59,37 +59,15 @@ char * ggs_stats_probe_path(char path[PATH_MAX], const char * directory) {
     return path;
 }
 
-static uint64_t read_probe(const char * directory) {
-    char               path[PATH_MAX];
-    struct ggs_mapping file;
-    uint64_t           rate = 0;
-    if (ggs_mapping_open(&file, ggs_stats_probe_path(path, directory), NULL) < 0) return 0;
-    if (file.size > 0)
-        ggs_json_to_u64(
-            ggs_json_member(ggs_json_read((const char *) file.data, (size_t) file.size), "memory_bytes_per_second"),
-            &rate);
+void ggs_stats_limits(struct ggs_limits * limits, const struct ggs_trace * trace, const char * directory) {
+    const char *          experiment = ggs_reader_experiment(trace->reader);
+    struct ggs_json_value host       = ggs_json_member(ggs_json_read(experiment, strlen(experiment)), "host");
+    char                  path[PATH_MAX];
+    struct ggs_mapping    file;
+    ggs_limits_read(limits, ggs_json_member(host, "limits"));
+    if (directory == NULL || ggs_mapping_open(&file, ggs_stats_probe_path(path, directory), NULL) < 0) return;
+    if (file.size > 0) ggs_limits_read(limits, ggs_json_read((const char *) file.data, (size_t) file.size));
     ggs_mapping_close(&file);
-    return rate;
-}
-
-int ggs_stats_probe(struct ggs_stats * stats, const char * directory, struct ggs_error * error) {
-    char              path[PATH_MAX];
-    struct ggs_output output;
-    struct ggs_json   json;
-    unsigned          threads = (unsigned) stats->totals.threads;
-    int               status  = ggs_output_open(&output, ggs_stats_probe_path(path, directory), error);
-    if (status < 0) return status;
-    stats->memory_bytes_per_second = ggs_probe_bandwidth(threads);
-    ggs_json_init(&json, ggs_json_to_file, output.file, true);
-    ggs_json_object(&json, NULL);
-    ggs_json_u64(&json, "memory_bytes_per_second", stats->memory_bytes_per_second);
-    ggs_json_u64(&json, "threads", threads);
-    ggs_json_end(&json);
-    if (ggs_json_finish(&json) != 0) {
-        ggs_output_discard(&output);
-        return ggs_fail_errno(error, "cannot write %s", path);
-    }
-    return ggs_output_commit(&output, error);
 }
 
 // ---- computing ----
@@ -154,6 +132,7 @@ int ggs_stats_compute(struct ggs_stats * stats, struct ggs_trace * trace, const 
     if (status == 0) status = ggs_request_totals_compute(&stats->requests, trace, range, error);
     if (status == 0) status = ggs_windows_read(&stats->windows, trace, error);
     if (status == 0) status = ggs_process_list_read(&stats->processes, trace, error);
+    if (status == 0) status = ggs_streamed_compute(&stats->streamed, trace, range, error);
     if (status == 0) status = ggs_loading_compute(&stats->loading, trace, error);
     if (status == 0) status = ggs_resident_list(&stats->resident, trace, &stats->totals, error);
     if (status < 0) {
@@ -161,7 +140,9 @@ int ggs_stats_compute(struct ggs_stats * stats, struct ggs_trace * trace, const 
         return status;
     }
     ggs_conditions_read(&stats->conditions, trace);
-    if (options->directory != NULL) stats->memory_bytes_per_second = read_probe(options->directory);
+    struct ggs_limits limits;
+    ggs_stats_limits(&limits, trace, options->directory);
+    stats->rates = ggs_limits_of(&limits, stats->totals.threads);
     return 0;
 }
 
@@ -393,11 +374,14 @@ static void write_weights(struct ggs_json * json, const struct ggs_weights * wei
 
 void ggs_stats_write(struct ggs_json * json, const struct ggs_stats * stats) {
     static const struct ggs_field probed[] = {
-        GGS_FIELD_OR_NULL(struct ggs_stats, memory_bytes_per_second, "memory_bytes_per_second"), {0}};
+        GGS_FIELD_OR_NULL(struct ggs_stats, rates.memory_bytes_per_second, "memory_bytes_per_second"),
+        GGS_FIELD_OR_NULL(struct ggs_stats, rates.flops_per_second, "flops_per_second"),
+        {0}};
     ggs_json_object(json, NULL);
     ggs_answer_experiment(json, stats->trace);
     ggs_json_string(json, "step_kind", ggs_word_step(stats->trace));
     ggs_windows_answer(json, stats->trace, &stats->windows);
+    ggs_streamed_answer(json, &stats->streamed);
     write_totals(json, &stats->totals);
     write_devices(json, stats);
     ggs_processes_answer(json, &stats->processes);

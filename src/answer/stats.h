@@ -9,16 +9,18 @@
 #include "analyze/machine/loading.h"
 #include "analyze/machine/requests.h"
 #include "analyze/machine/residency.h"
+#include "analyze/machine/streamed.h"
 #include "analyze/ops/groups.h"
 #include "analyze/ops/windows.h"
 #include "analyze/walk/weights.h"
+#include "base/limits.h"
 
 struct ggs_json;
 
 struct ggs_stats_options {
     struct ggs_totals_range range;
     unsigned                by;        // bits 1 << enum ggs_by; by op is there in any case, and costs nothing
-    const char *            directory; // where a probe of the memory may lie; NULL: do not look
+    const char *            directory; // where a probe of the machine may lie; NULL: do not look
 };
 
 struct ggs_stats {
@@ -28,14 +30,15 @@ struct ggs_stats {
     struct ggs_groups  groups[GGS_BY_COUNT]; // by op: without names of its own
     struct ggs_weights weights;
     // what was set on the machine, and what it did
-    struct ggs_conditions     conditions;
-    struct ggs_loading        loading;
-    struct ggs_resident_list  resident;
-    struct ggs_fault_totals   faults;
-    struct ggs_request_totals requests;
-    struct ggs_windows        windows;
-    struct ggs_process_list   processes;
-    uint64_t                  memory_bytes_per_second; // 0 if it was not probed
+    struct ggs_conditions      conditions;
+    struct ggs_loading         loading;
+    struct ggs_resident_list   resident;
+    struct ggs_fault_totals    faults;
+    struct ggs_request_totals  requests;
+    struct ggs_windows         windows;
+    struct ggs_streamed_totals streamed;
+    struct ggs_process_list    processes;
+    struct ggs_rates           rates; // that so many threads can reach on the machine; 0 if nobody measured it
 };
 
 int  ggs_stats_compute(struct ggs_stats * stats, struct ggs_trace * trace, const struct ggs_stats_options * options,
@@ -55,8 +58,8 @@ bool ggs_stats_ends_token(const struct ggs_resident_list * list, uint64_t snapsh
 
 // Where the probe of an experiment lies.
 char * ggs_stats_probe_path(char path[PATH_MAX], const char * directory);
-// Measures how fast the memory of this machine can be read, and keeps it there.
-int ggs_stats_probe(struct ggs_stats * stats, const char * directory, struct ggs_error * error);
+// What the machine can do at most: as that probe says, else as the recording itself does. `directory` may be NULL.
+void ggs_stats_limits(struct ggs_limits * limits, const struct ggs_trace * trace, const char * directory);
 
 // In stats-machine.c: the member "machine".
 void ggs_stats_write_machine(struct ggs_json * json, const struct ggs_stats * stats);

@@ -121,6 +121,18 @@ static const char * quantization_of(const struct ggs_model_map * map) {
     return best;
 }
 
+// The name of its first file, and its bytes; false if no model was opened.
+static bool find_model(const struct ggs_trace * trace, const char ** name, uint64_t * bytes) {
+    *name  = NULL;
+    *bytes = 0;
+    for (uint64_t i = 0; i < trace->n_files; i++) {
+        if (!trace->models[i]) continue;
+        if (*name == NULL) *name = ggs_file_name(ggs_reader_string(trace->reader, trace->files[i].path));
+        *bytes += trace->files[i].size;
+    }
+    return *name != NULL;
+}
+
 static void put_model(struct ggs_json * json, const struct ggs_trace * trace, const struct ggs_model_map * map) {
     static const struct ggs_field fields[] = {
         GGS_FIELD(struct ggs_model_map, layers, "layers"),
@@ -128,14 +140,9 @@ static void put_model(struct ggs_json * json, const struct ggs_trace * trace, co
         GGS_FIELD(struct ggs_model_map, experts_used, "experts_used"),
         {0},
     };
-    const char * name  = NULL;
-    uint64_t     bytes = 0;
-    for (uint64_t i = 0; i < trace->n_files; i++) {
-        if (!trace->models[i]) continue;
-        if (name == NULL) name = ggs_file_name(ggs_reader_string(trace->reader, trace->files[i].path));
-        bytes += trace->files[i].size;
-    }
-    if (name == NULL) {
+    const char * name;
+    uint64_t     bytes;
+    if (!find_model(trace, &name, &bytes)) {
         ggs_json_null(json, "model");
         return;
     }
@@ -238,15 +245,26 @@ static void put_processes(struct ggs_json * json, const struct ggs_trace * trace
     ggs_trace_give_back(&borrowed);
 }
 
+// Which of the tables that a machine has to tell the recording holds.
+static void put_tables(struct ggs_json * json, const struct ggs_trace * trace) {
+    static const enum ggs_trace_table tables[] = {GGS_TABLE_FAULTS, GGS_TABLE_BLOCK_REQUESTS, GGS_TABLE_RESIDENCY,
+                                                  GGS_TABLE_PAGES, GGS_TABLE_READS};
+    for (size_t i = 0; i < sizeof(tables) / sizeof(tables[0]); i++)
+        ggs_json_bool(json, ggs_trace_schema(tables[i])->name, ggs_reader_rows(trace->reader, tables[i]) > 0);
+}
+
+static void put_recorded(struct ggs_json * json, const struct ggs_trace * trace) {
+    ggs_json_object_inline(json, "has");
+    put_tables(json, trace);
+    ggs_json_end(json);
+}
+
 static void put_has(struct ggs_json * json, const struct ggs_trace * trace, const struct ggs_model_map * map) {
     bool experts = map->experts > 0;
     for (uint64_t i = 0; !experts && i < map->n; i++) experts = map->places[i].experts > 0;
-    static const enum ggs_trace_table tables[] = {GGS_TABLE_FAULTS, GGS_TABLE_BLOCK_REQUESTS, GGS_TABLE_RESIDENCY,
-                                                  GGS_TABLE_PAGES, GGS_TABLE_READS};
     ggs_json_object_inline(json, "has");
     ggs_json_bool(json, "experts", experts);
-    for (size_t i = 0; i < sizeof(tables) / sizeof(tables[0]); i++)
-        ggs_json_bool(json, ggs_trace_schema(tables[i])->name, ggs_reader_rows(trace->reader, tables[i]) > 0);
+    put_tables(json, trace);
     ggs_json_end(json);
 }
 
@@ -260,6 +278,14 @@ static void put_warning(struct ggs_json * json, const struct ggs_trace * trace) 
         warning = text;
     }
     ggs_json_string(json, "warning", warning);
+}
+
+static void put_conditions(struct ggs_json * json, struct ggs_json_value root) {
+    ggs_json_bool(json, "times_distorted",
+                  ggs_json_is_true(ggs_json_member(ggs_json_member(root, "settings"), "prove")));
+    struct ggs_json_value machine = ggs_json_member(root, "machine");
+    put_number(json, "memory_limit", machine, "memory_limit");
+    ggs_json_bool(json, "cold", ggs_json_is_there(ggs_json_member(machine, "cold")));
 }
 
 static int put_all(struct ggs_json * json, const struct ggs_summary * summary, struct ggs_json_value root,
@@ -295,11 +321,7 @@ static int put_all(struct ggs_json * json, const struct ggs_summary * summary, s
     for (unsigned i = 0; i < summary->n_levels; i++) ggs_json_u64(json, NULL, 1ull << summary->levels[i]);
     ggs_json_end(json);
     put_has(json, trace, summary->map);
-    ggs_json_bool(json, "times_distorted",
-                  ggs_json_is_true(ggs_json_member(ggs_json_member(root, "settings"), "prove")));
-    struct ggs_json_value machine = ggs_json_member(root, "machine");
-    put_number(json, "memory_limit", machine, "memory_limit");
-    ggs_json_bool(json, "cold", ggs_json_is_there(ggs_json_member(machine, "cold")));
+    put_conditions(json, root);
     return status;
 }
 
@@ -308,5 +330,31 @@ int ggs_summary_write(struct ggs_json * json, const struct ggs_summary * summary
     ggs_json_object(json, NULL);
     int status = put_all(json, summary, ggs_json_read(experiment, strlen(experiment)), error);
     ggs_json_end(json);
+    return status;
+}
+
+int ggs_summary_write_short(struct ggs_json * json, const struct ggs_summary * summary, struct ggs_error * error) {
+    const struct ggs_trace * trace      = summary->trace;
+    const char *             experiment = ggs_reader_experiment(trace->reader), *name;
+    struct ggs_json_value    root       = ggs_json_read(experiment, strlen(experiment));
+    uint64_t                 bytes;
+    bool                     model = find_model(trace, &name, &bytes);
+    put_machine(json, root);
+    if (model) {
+        ggs_json_object_inline(json, "model");
+        ggs_json_string(json, "name", name);
+        ggs_json_u64(json, "bytes", bytes);
+        ggs_json_end(json);
+    } else {
+        ggs_json_null(json, "model");
+    }
+    int status = put_prompt(trace, json, root, error);
+    ggs_json_i64(json, "begin_ns", summary->overview->begin_ns);
+    ggs_json_i64(json, "end_ns", summary->overview->end_ns);
+    ggs_json_string(json, "step_kind", ggs_word_step(trace));
+    put_counts(json, summary->overview);
+    put_recorded(json, trace);
+    put_conditions(json, root);
+    ggs_json_u64(json, "trace_bytes", ggs_reader_size(trace->reader));
     return status;
 }

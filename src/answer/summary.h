@@ -17,3 +17,5 @@ struct ggs_summary {
 };
 
 int ggs_summary_write(struct ggs_json * json, const struct ggs_summary * summary, struct ggs_error * error);
+// Of trace and overview alone, into an object that is open: an entry of docs/schemas/library.schema.json.
+int ggs_summary_write_short(struct ggs_json * json, const struct ggs_summary * summary, struct ggs_error * error);

@@ -124,12 +124,13 @@ static void open_level(struct ggs_json * json, const char * key, char opener, ch
 }
 
 void ggs_json_init(struct ggs_json * json, ggs_json_sink sink, void * context, bool pretty) {
-    json->sink    = sink;
-    json->context = context;
-    json->pretty  = pretty;
-    json->failed  = false;
-    json->depth   = 0;
-    json->used    = 0;
+    json->sink      = sink;
+    json->context   = context;
+    json->pretty    = pretty;
+    json->failed    = false;
+    json->depth     = 0;
+    json->used      = 0;
+    json->closer[0] = '\0';
 }
 
 void ggs_json_object(struct ggs_json * json, const char * key) {
@@ -223,6 +224,10 @@ void ggs_json_bool(struct ggs_json * json, const char * key, bool value) {
 void ggs_json_null(struct ggs_json * json, const char * key) {
     begin_value(json, key);
     put(json, "null", 4);
+}
+
+bool ggs_json_begun(const struct ggs_json * json) {
+    return json->closer[0] != '\0';
 }
 
 int ggs_json_finish(struct ggs_json * json) {

@@ -1,5 +1,5 @@
 // A streaming JSON writer: one buffer, no tree, 64-bit integers exact, output always valid UTF-8
-// (bytes that are not UTF-8 become U+FFFD). Commas and indentation are its business.
+// (bytes that are not UTF-8 become U+FFFD). It writes commas and indentation by itself.
 //
 //     struct ggs_json json;
 //     ggs_json_init(&json, ggs_json_to_file, stdout, true);
@@ -55,6 +55,8 @@ void ggs_json_double(struct ggs_json * json, const char * key,
 void ggs_json_bool(struct ggs_json * json, const char * key, bool value);
 void ggs_json_null(struct ggs_json * json, const char * key);
 
+// Was an object or array begun?
+bool ggs_json_begun(const struct ggs_json * json);
 // Flushes, adds a final newline where pretty, returns 0 or -1 if any byte was lost.
 int ggs_json_finish(struct ggs_json * json);
 

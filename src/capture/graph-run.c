@@ -87,3 +87,11 @@ void ggs_graph_run_lost(unsigned reason, uint64_t count, uint64_t begin) {
     if (ggs_in.run == 0 || ggs_journal_loss(reason, count, ggs_in.run, begin, ggs_ticks_now()) != 0)
         ggs_losses_count(reason, count);
 }
+
+__attribute__((visibility("default"))) void ggscope_note_streamed(const struct ggs_journal_streamed_use * uses,
+                                                                  uint64_t                                count) {
+    if (ggs_in.run == 0 || count == 0 || !ggs_capture_recording()) return;
+    struct ggs_journal_streamed head     = {.run = ggs_in.run, .count = count};
+    struct ggs_piece            pieces[] = {{&head, sizeof(head)}, {uses, count * sizeof(*uses)}};
+    ggs_journal_append(GGS_JOURNAL_STREAMED, pieces, 2);
+}

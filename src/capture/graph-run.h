@@ -6,6 +6,7 @@
 
 #include "capture/ggml-abi.h"
 #include "capture/graphs.h"
+#include "trace/spool.h"
 
 // What the calling thread is in.
 struct ggs_nesting {
@@ -28,5 +29,7 @@ extern _Thread_local struct ggs_nesting ggs_in;
 // return address.
 void ggs_graph_run_enter(const struct abi_graph * graph, void * backend, const void * caller);
 void ggs_graph_run_leave(const struct abi_graph * graph, int64_t status);
+// The stream library, loaded beside this one, tells what it did for the run under way on this thread.
+void ggscope_note_streamed(const struct ggs_journal_streamed_use * uses, uint64_t count);
 // Op runs of the run under way that were lost since `begin` (ticks); of no known run, if recording has ended before it.
 void ggs_graph_run_lost(unsigned reason, uint64_t count, uint64_t begin);

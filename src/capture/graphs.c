@@ -478,35 +478,76 @@ static void find_ops(const struct abi_functions * f) {
 
 // Graphs by where they lie: a scheduler keeps its own in one place for many runs.
 enum { PLACES = 64 };
-static struct {
+struct place {
     const struct abi_graph *       graph;
     const struct ggs_known_graph * known;
-} places[PLACES];
+    uint64_t                       uid; // the engine's own number of the graph, 0 for none
+};
+static struct place places[PLACES];
 
-static unsigned place_of(const struct abi_graph * graph) {
-    return (unsigned) (((uint64_t) graph * 0x9e3779b97f4a7c15u) >> 32) % PLACES;
+static struct place * place_of(const struct abi_graph * graph) {
+    return &places[(((uint64_t) graph * 0x9e3779b97f4a7c15u) >> 32) % PLACES];
+}
+
+static const struct ggs_known_graph * known_at(const struct place * place, const struct abi_graph * graph) {
+    if (place->graph != graph || place->known == NULL) return NULL;
+    return place->known->n_nodes == (uint32_t) graph->n_nodes ? place->known : NULL;
 }
 
 const struct ggs_known_graph * ggs_graphs_guess(const struct abi_graph * graph) {
-    unsigned place = place_of(graph);
     pthread_mutex_lock(&lock);
-    const struct ggs_known_graph * known = places[place].graph == graph ? places[place].known : NULL;
+    const struct ggs_known_graph * known = known_at(place_of(graph), graph);
     pthread_mutex_unlock(&lock);
-    return known != NULL && known->n_nodes == (uint32_t) graph->n_nodes ? known : NULL;
+    return known;
 }
 
-const struct ggs_known_graph * ggs_graphs_identify(const struct abi_graph *     graph,
-                                                   const struct abi_functions * functions) {
-    pthread_mutex_lock(&lock);
+// Newer releases number the graphs that a scheduler makes: as long as the number stays, the graph is the same, which their own backends rely
+// on to keep what they prepared for it. Where the number lies in a graph is believed after it was found there twice, a new one each
+// time: above all that had been handed out when the last graph was looked at, and not above the newest.
+enum { UID_OFFSET = 88, UID_PROOFS = 2 };
+static const void * numberer;   // who hands them out
+static bool         numberers;  // more than one does
+static uint64_t     newest_uid; // that was handed out
+static uint64_t     looked_uid; // the same when a graph was last looked at
+static unsigned     uid_proofs;
+
+void ggs_graphs_numbered(const void * engine, uint64_t uid) {
+    const void * known = NULL;
+    if (!__atomic_compare_exchange_n(&numberer, &known, engine, false, __ATOMIC_RELAXED, __ATOMIC_RELAXED) &&
+        known != engine)
+        __atomic_store_n(&numberers, true, __ATOMIC_RELAXED);
+    __atomic_store_n(&newest_uid, uid, __ATOMIC_RELEASE);
+}
+
+static uint64_t uid_of(const struct abi_graph * graph) {
+    uint64_t newest = __atomic_load_n(&newest_uid, __ATOMIC_ACQUIRE), uid;
+    if (newest == 0 || __atomic_load_n(&numberers, __ATOMIC_RELAXED)) return 0; // without them graphs are shorter
+    memcpy(&uid, (const char *) graph + UID_OFFSET, sizeof(uid));
+    if (uid > looked_uid && uid <= newest && uid_proofs < UID_PROOFS) uid_proofs++;
+    looked_uid = newest;
+    return uid_proofs == UID_PROOFS && uid <= newest ? uid : 0;
+}
+
+static const struct ggs_known_graph * look_at(const struct abi_graph * graph, const struct abi_functions * functions) {
     if (n_graphs == 0) find_ops(functions);
     uint64_t         hash = hash_graph(graph);
     struct variant * v    = buckets[hash % BUCKETS];
     while (v != NULL && (v->hash != hash || v->graph.n_nodes != (uint32_t) graph->n_nodes || !leaves_equal(v)))
         v = v->next;
     if (v == NULL) v = define(graph, hash, functions);
-    const struct ggs_known_graph * known = v == NULL ? NULL : &v->graph;
-    places[place_of(graph)].graph        = graph;
-    places[place_of(graph)].known        = known;
+    return v == NULL ? NULL : &v->graph;
+}
+
+const struct ggs_known_graph * ggs_graphs_identify(const struct abi_graph *     graph,
+                                                   const struct abi_functions * functions) {
+    pthread_mutex_lock(&lock);
+    struct place *                 place = place_of(graph);
+    uint64_t                       uid   = uid_of(graph);
+    const struct ggs_known_graph * known = uid != 0 && uid == place->uid ? known_at(place, graph) : NULL;
+    if (known == NULL) {
+        known  = look_at(graph, functions);
+        *place = (struct place){graph, known, uid};
+    }
     pthread_mutex_unlock(&lock);
     return known;
 }

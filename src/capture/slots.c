@@ -19,8 +19,9 @@ struct ggs_slot_lane * ggs_slot_provide(struct ggs_slot * slot, uint32_t number)
     struct ggs_slot_lane *         lane  = slot->lanes[number];
     uint64_t bytes = ((uint64_t) graph->n_nodes + 2) * GGS_SPOOL_UNIT + (number == 0 ? graph->index_bytes : 0);
     if (lane == NULL) {
-        lane = calloc(1, sizeof(*lane));
+        lane = aligned_alloc(_Alignof(struct ggs_slot_lane), sizeof(*lane));
         if (lane == NULL) return NULL;
+        memset(lane, 0, sizeof(*lane));
         lane->number        = atomic_fetch_add(&n_lanes, 1);
         slot->lanes[number] = lane;
     }

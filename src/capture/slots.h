@@ -22,8 +22,9 @@
 
 enum { GGS_SLOTS = 64, GGS_SLOT_LANES = 512 };
 
+// Written with every op by its thread: no other thread's lane may share its cache line, nor the one beside, which is fetched with it.
 struct ggs_slot_lane {
-    struct ggs_segment    segment;
+    _Alignas(128) struct ggs_segment segment;
     struct ggs_spool_op * next; // where the next unit goes
     struct ggs_spool_op * end;  // one unit is always left zero
     uint32_t              number, sequence;

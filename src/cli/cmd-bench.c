@@ -282,28 +282,25 @@ static void put_ratio(struct ggs_json * json, const char * key, const struct ggs
     ggs_json_end(json);
 }
 
-static int print_json(const struct bench * bench, const struct outcome * outcomes, unsigned n,
-                      const struct ggs_judgement * judgements, unsigned n_judgements) {
-    struct ggs_json json;
-    ggs_json_init(&json, ggs_json_to_file, stdout, true);
-    ggs_json_object(&json, NULL);
-    ggs_json_u64(&json, "rounds", bench->rounds);
-    ggs_json_bool(&json, "baseline", bench->compares);
-    ggs_json_array(&json, "figures");
+static void write_json(struct ggs_json * json, const struct bench * bench, const struct outcome * outcomes, unsigned n,
+                       const struct ggs_judgement * judgements, unsigned n_judgements) {
+    ggs_json_object(json, NULL);
+    ggs_json_u64(json, "rounds", bench->rounds);
+    ggs_json_bool(json, "baseline", bench->compares);
+    ggs_json_array(json, "figures");
     for (unsigned i = 0; i < n; i++) {
-        ggs_json_object_inline(&json, NULL);
-        ggs_json_string(&json, "figure", outcomes[i].figure->name);
-        ggs_json_double(&json, "a", outcomes[i].a);
-        ggs_json_double(&json, "b", outcomes[i].b);
-        put_ratio(&json, "change", &outcomes[i].ratio);
-        put_ratio(&json, "control", &outcomes[i].control);
-        ggs_json_bool(&json, "differs", outcomes[i].differs);
-        ggs_json_end(&json);
+        ggs_json_object_inline(json, NULL);
+        ggs_json_string(json, "figure", outcomes[i].figure->name);
+        ggs_json_double(json, "a", outcomes[i].a);
+        ggs_json_double(json, "b", outcomes[i].b);
+        put_ratio(json, "change", &outcomes[i].ratio);
+        put_ratio(json, "control", &outcomes[i].control);
+        ggs_json_bool(json, "differs", outcomes[i].differs);
+        ggs_json_end(json);
     }
-    ggs_json_end(&json);
-    ggs_judgements_json(&json, judgements, n_judgements);
-    ggs_json_end(&json);
-    return ggs_json_finish(&json);
+    ggs_json_end(json);
+    ggs_judgements_json(json, judgements, n_judgements);
+    ggs_json_end(json);
 }
 
 static int show(const struct bench * bench, struct ggs_error * error) {
@@ -314,7 +311,7 @@ static int show(const struct bench * bench, struct ggs_error * error) {
     int                      status = 0;
     judge(arguments, outcomes, n, judgements);
     if (arguments->input.json) {
-        status = print_json(bench, outcomes, n, judgements, m);
+        write_json(arguments->input.out, bench, outcomes, n, judgements, m);
     } else if (arguments->markdown) {
         print_markdown(bench, outcomes, n);
         ggs_judgements_markdown(stdout, judgements, m);

@@ -152,20 +152,13 @@ static void print_text(const struct ggs_occupancy * o, const struct ggs_trace * 
 
 // ---- the verb ----
 
-static int write_json(const struct ggs_buffers * buffers) {
-    struct ggs_json json;
-    ggs_json_init(&json, ggs_json_to_file, stdout, true);
-    ggs_buffers_write(&json, buffers);
-    return ggs_json_finish(&json);
-}
-
 static int show(void * arguments, struct ggs_trace * traces, struct ggs_error * error) {
     const struct ggs_input * input = arguments;
     struct ggs_buffers       buffers;
     int                      status = ggs_buffers_compute(&buffers, traces, true, error);
     if (status < 0) return status;
     if (input->json) {
-        status = write_json(&buffers);
+        ggs_buffers_write(input->out, &buffers);
     } else {
         print_text(&buffers.occupancy, traces);
     }
@@ -176,11 +169,7 @@ static int show(void * arguments, struct ggs_trace * traces, struct ggs_error * 
 int cmd_buffers(int argc, char ** argv) {
     static const struct ggs_option options[] = {GGS_OPTION_JSON(1), GGS_OPTION_DAMAGED(1), {0}};
     static const struct ggs_verb   verb      = {
-               .operands = "[DIR]",
-               .most     = 1,
-               .opens    = true,
-               .options  = options,
-               .run      = show,
+               GGS_OPENS_ONE, .options = options, .run = show,
                .text =
                    "Show every runtime buffer with its class, size and life, how much they took over time and at most, and what was moved between them."};
     struct ggs_input input = {0};

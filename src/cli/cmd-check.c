@@ -18,13 +18,6 @@ static void print_text(const struct ggs_checks * checks) {
     }
 }
 
-static int print_json(const struct ggs_checks * checks) {
-    struct ggs_json json;
-    ggs_json_init(&json, ggs_json_to_file, stdout, true);
-    ggs_checks_write(&json, checks);
-    return ggs_json_finish(&json);
-}
-
 static int check(void * arguments, struct ggs_trace * traces, struct ggs_error * error) {
     const struct ggs_input * input  = arguments;
     const char *             path   = input->paths[0];
@@ -38,7 +31,7 @@ static int check(void * arguments, struct ggs_trace * traces, struct ggs_error *
         if (status == 0) status = ggs_checks_run(&checks, path, error);
     }
     if (status == 0 && input->json) {
-        status = print_json(&checks);
+        ggs_checks_write(input->out, &checks);
     } else if (status == 0) {
         print_text(&checks);
     }

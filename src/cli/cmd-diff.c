@@ -223,14 +223,11 @@ static void print_markdown(const struct result * r, char * const * paths) {
     ggs_judgements_markdown(stdout, r->judgements, r->n);
 }
 
-static int print_json(const struct result * r, const struct ggs_trace * traces) {
-    struct ggs_json json;
-    ggs_json_init(&json, ggs_json_to_file, stdout, true);
-    ggs_json_object(&json, NULL);
-    ggs_diff_members(&json, &traces[0], &traces[1], &r->diff);
-    if (r->n > 0) ggs_judgements_json(&json, r->judgements, r->n);
-    ggs_json_end(&json);
-    return ggs_json_finish(&json);
+static void write_json(struct ggs_json * json, const struct result * r, const struct ggs_trace * traces) {
+    ggs_json_object(json, NULL);
+    ggs_diff_members(json, &traces[0], &traces[1], &r->diff);
+    if (r->n > 0) ggs_judgements_json(json, r->judgements, r->n);
+    ggs_json_end(json);
 }
 
 static void judge(const struct arguments * arguments, struct result * r) {
@@ -250,7 +247,7 @@ static int compare(void * input, struct ggs_trace * traces, struct ggs_error * e
     if (status < 0) return status;
     judge(arguments, &r);
     if (arguments->input.json) {
-        status = print_json(&r, traces);
+        write_json(arguments->input.out, &r, traces);
     } else if (arguments->markdown) {
         print_markdown(&r, arguments->input.paths);
     } else {

@@ -175,20 +175,13 @@ static void print_text(const struct ggs_experts * e) {
     print_pairs(e);
 }
 
-static int print_json(const struct ggs_trace * trace, const struct ggs_experts * e) {
-    struct ggs_json json;
-    ggs_json_init(&json, ggs_json_to_file, stdout, true);
-    ggs_experts_write(&json, trace, e);
-    return ggs_json_finish(&json);
-}
-
 static int show(void * input, struct ggs_trace * traces, struct ggs_error * error) {
     const struct arguments * arguments = input;
     struct ggs_experts       experts;
     int                      status = ggs_experts_compute(&experts, traces, &arguments->options, error);
     if (status < 0) return status;
     if (arguments->input.json) {
-        status = print_json(traces, &experts);
+        ggs_experts_write(arguments->input.out, traces, &experts);
     } else if (!experts.any) {
         puts("no experts in this model");
     } else {
@@ -208,11 +201,7 @@ int cmd_experts(int argc, char ** argv) {
                                                 GGS_OPTION_DAMAGED(2),
                                                 {0}};
     static const struct ggs_verb   verb      = {
-               .operands = "[DIR]",
-               .most     = 1,
-               .opens    = true,
-               .options  = options,
-               .run      = show,
+               GGS_OPENS_ONE, .options = options, .run = show,
                .text =
                    "Show which experts were chosen in each layer: how evenly, how often again by the next token, together with which, how many a run of tokens needs, and how early the choice is known."};
     struct arguments arguments = {.options = {.first_token = 0, .last_token = INT64_MAX}};

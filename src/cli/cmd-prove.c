@@ -81,19 +81,16 @@ static int print_text(const struct ggs_proof * proof, const struct ggs_trace * t
     return status;
 }
 
-static int print_json(const struct ggs_proof * proof, const struct ggs_trace * trace) {
-    struct ggs_json json;
-    ggs_json_init(&json, ggs_json_to_file, stdout, true);
-    ggs_proof_write(&json, trace, proof);
-    return ggs_json_finish(&json);
-}
-
 static int prove(void * arguments, struct ggs_trace * traces, struct ggs_error * error) {
     const struct ggs_input * input = arguments;
     struct ggs_proof         proof;
     int                      status = ggs_proof_compute(&proof, traces, error);
     if (status < 0) return status;
-    status    = input->json ? print_json(&proof, traces) : print_text(&proof, traces);
+    if (input->json) {
+        ggs_proof_write(input->out, traces, &proof);
+    } else {
+        status = print_text(&proof, traces);
+    }
     bool good = proof.n_surprises == 0 && proof.incomplete == 0 && proof.lost == 0;
     ggs_proof_release(&proof);
     return status != 0 ? -1 : good ? 0 : 1;
@@ -102,11 +99,7 @@ static int prove(void * arguments, struct ggs_trace * traces, struct ggs_error *
 int cmd_prove(int argc, char ** argv) {
     static const struct ggs_option options[] = {GGS_OPTION_JSON(1), GGS_OPTION_DAMAGED(1), {0}};
     static const struct ggs_verb   verb      = {
-               .operands = "[DIR]",
-               .most     = 1,
-               .opens    = true,
-               .options  = options,
-               .run      = prove,
+               GGS_OPENS_ONE, .options = options, .run = prove,
                .text =
                    "Compare the pages that each op really touched with those that the trace says it reads, in a recording made with --prove. "
                           "Exit 1 if an op touched a page that nobody predicted."};

@@ -66,12 +66,7 @@ int cmd_report(int argc, char ** argv) {
         {"quiet", 'q', NULL, "No progress bar", 1, AT(quiet), NULL, NULL},
         {0}};
     static const struct ggs_verb verb = {
-        .operands = "[DIR]",
-        .most     = 1,
-        .opens    = true,
-        .options  = options,
-        .check    = check,
-        .run      = write_report,
+        GGS_OPENS_ONE, .options = options, .check = check, .run = write_report,
         .text =
             "Write an experiment as one self-contained page, to share or to keep: it opens from a file, without a server. It holds the whole recording, with its prompt, its command line and its paths."};
     struct arguments arguments = {.options = {.most_bytes = MOST_BYTES}};

@@ -200,13 +200,6 @@ static void print_csv(const struct ggs_requests * requests) {
 
 // ---- the verb ----
 
-static int write_json(const struct ggs_requests_answer * answer) {
-    struct ggs_json json;
-    ggs_json_init(&json, ggs_json_to_file, stdout, true);
-    ggs_requests_answer_write(&json, answer);
-    return ggs_json_finish(&json);
-}
-
 static int show(void * data, struct ggs_trace * traces, struct ggs_error * error) {
     const struct arguments *    arguments = data;
     struct ggs_requests_options options   = {.costs   = arguments->costs,
@@ -218,7 +211,7 @@ static int show(void * data, struct ggs_trace * traces, struct ggs_error * error
     if (status < 0) return status;
     filter(arguments, &answer.list);
     if (arguments->input.json) {
-        status = write_json(&answer);
+        ggs_requests_answer_write(arguments->input.out, &answer);
     } else if (arguments->csv) {
         print_csv(&answer.list);
     } else {
@@ -247,11 +240,7 @@ int cmd_requests(int argc, char ** argv) {
         GGS_OPTION_DAMAGED(2),
         {0}};
     static const struct ggs_verb verb = {
-        .operands = "[DIR]",
-        .most     = 1,
-        .opens    = true,
-        .options  = options,
-        .run      = show,
+        GGS_OPENS_ONE, .options = options, .run = show,
         .text =
             "Show every request of a server or another program: its sequence, prompt, what of it was cached, generated tokens, times "
             "and drafts."};

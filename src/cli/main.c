@@ -21,6 +21,7 @@ static const struct ggs_command commands[] = {
     {"seal", cmd_seal, "make the trace of an experiment that has none yet", false},
     {"join", cmd_join, "several processes or hosts into one experiment", false},
     {"serve", cmd_serve, "show experiments in the browser", false},
+    {"note", cmd_note, "keep a line of text beside an experiment", false},
     {"report", cmd_report, "an experiment as one page to share", false},
     {"stats", cmd_stats, "what ran, how often, at which cost", true},
     {"log", cmd_log, "the ops one after the other, with filters", true},

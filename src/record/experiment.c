@@ -26,7 +26,8 @@
 #include "record/spool-place.h"
 #include "trace/spool-reader.h"
 
-static const char * const ours[] = {"experiment.json", "trace.ggs", "trace.ggs.tmp", "stdout.txt", "stderr.txt"};
+static const char * const ours[] = {"experiment.json", "trace.ggs",  "trace.ggs.tmp",
+                                    "stdout.txt",      "stderr.txt", "notes.txt"};
 enum { N_OURS = sizeof(ours) / sizeof(ours[0]) };
 
 // A path that does not fit (see GGS_EXPERIMENT_PATH: ours always do) becomes the empty one, which names nothing.

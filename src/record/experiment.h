@@ -4,6 +4,7 @@
 //     DIR/trace.ggs         once it is sealed
 //     DIR/stdout.txt        what the program wrote
 //     DIR/stderr.txt
+//     DIR/notes.txt         what people noted about it (answer/notes.h)
 //     DIR/spool             while it is recorded, and until it is sealed
 //
 // Prompts are private: the directory has mode 0700, files have 0600.

@@ -13,6 +13,7 @@
 #include "base/system/file.h"
 #include "base/text.h"
 #include "base/utf8.h"
+#include "record/limits-cache.h"
 
 struct json_object * ggs_json_text(const char * text) {
     struct ggs_text clean  = {0};
@@ -65,13 +66,36 @@ static struct json_object * boot_json(void) {
     return text[0] == '\0' ? NULL : ggs_json_text(text);
 }
 
+void ggs_host_cpu(char * name, size_t size) {
+    look_up("/proc/cpuinfo", "model name", ':', name, size);
+}
+
+// What this machine can do at most, if somebody measured it: ops of the recording are compared with that wherever it is looked at.
+static void add_limits(struct json_object * host) {
+    struct ggs_limits    limits;
+    struct json_object * list = json_object_new_array();
+    ggs_limits_cache_read(&limits);
+    for (unsigned i = 0; i < limits.n; i++) {
+        struct json_object * rates = json_object_new_object();
+        json_object_object_add(rates, "threads", json_object_new_uint64(limits.rate[i].threads));
+        json_object_object_add(rates, "memory_bytes_per_second",
+                               json_object_new_uint64(limits.rate[i].memory_bytes_per_second));
+        json_object_object_add(rates, "flops_per_second", json_object_new_uint64(limits.rate[i].flops_per_second));
+        json_object_array_add(list, rates);
+    }
+    if (limits.n > 0)
+        json_object_object_add(host, "limits", list);
+    else
+        json_object_put(list);
+}
+
 struct json_object * ggs_host_json(void) {
     char           text[256];
     struct utsname kernel;
     cpu_set_t      usable;
 
     struct json_object * host = json_object_new_object();
-    look_up("/proc/cpuinfo", "model name", ':', text, sizeof(text));
+    ggs_host_cpu(text, sizeof(text));
     json_object_object_add(host, "cpu", ggs_json_text(text));
     json_object_object_add(host, "cores", json_object_new_int64(sysconf(_SC_NPROCESSORS_ONLN)));
     if (sched_getaffinity(0, sizeof(usable), &usable) == 0)
@@ -85,6 +109,7 @@ struct json_object * ggs_host_json(void) {
     look_up("/etc/os-release", "PRETTY_NAME", '=', text, sizeof(text));
     json_object_object_add(host, "os", ggs_json_text(text));
     json_object_object_add(host, "boot_id", boot_json());
+    add_limits(host);
     return host;
 }
 

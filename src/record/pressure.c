@@ -71,14 +71,19 @@ static void tell_what_stayed(const struct ggs_pressure * pressure) {
     fprintf(stderr, "%s\n", so);
 }
 
-uint64_t ggs_pressure_reserve(const struct ggs_pressure * pressure, uint64_t max_bytes) {
-    return pressure->memory == 0 ? 0 : (uint64_t) ggs_ahead_segments(max_bytes) * GGS_SPOOL_SEGMENT;
+static unsigned segments_ahead(const struct ggs_pressure * pressure, const char * spool, uint64_t max_bytes) {
+    return pressure->memory > 0 ? ggs_ahead_segments(max_bytes) : ggs_ahead_idle_segments(spool, max_bytes);
+}
+
+uint64_t ggs_pressure_reserve(const struct ggs_pressure * pressure, const char * spool, uint64_t max_bytes) {
+    return (uint64_t) segments_ahead(pressure, spool, max_bytes) * GGS_SPOOL_SEGMENT;
 }
 
 int ggs_pressure_apply(struct ggs_pressure * pressure, const char * spool, uint64_t max_bytes,
                        struct ggs_error * error) {
-    int status = 0;
-    if (pressure->memory > 0) status = ggs_ahead_start(&pressure->ahead, spool, ggs_ahead_segments(max_bytes), error);
+    int status = ggs_ahead_start(&pressure->ahead, spool, segments_ahead(pressure, spool, max_bytes),
+                                 pressure->memory == 0, error);
+    if (pressure->memory == 0) status = 0; // then the library makes its own
     // A page counts for the first who touched it: what is in memory already would be free for the program.
     if (status == 0 && pressure->model != NULL && (pressure->cold || pressure->memory > 0)) {
         status            = ggs_cold_drop(&pressure->found, pressure->model, error);

@@ -34,7 +34,7 @@ struct ggs_pressure {
 // Before anything is made: is it possible? GGS_USAGE if the command line is to blame. Says on stderr what the user should know.
 int ggs_pressure_check(struct ggs_pressure * pressure, struct ggs_error * error);
 // Bytes of the recording that are to be left free for segments made ahead.
-uint64_t ggs_pressure_reserve(const struct ggs_pressure * pressure, uint64_t max_bytes);
+uint64_t ggs_pressure_reserve(const struct ggs_pressure * pressure, const char * spool, uint64_t max_bytes);
 // Drops the model and gets room for the recording ready in the folder of the spool, as late as possible.
 int ggs_pressure_apply(struct ggs_pressure * pressure, const char * spool, uint64_t max_bytes,
                        struct ggs_error * error);

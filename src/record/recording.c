@@ -216,7 +216,7 @@ static int make_environment(struct attempt * attempt, struct ggs_error * error) 
     const struct ggs_recording * recording   = attempt->recording;
     struct ggs_environment *     environment = &attempt->environment;
     char                         number[GGS_NUMBER_LENGTH];
-    uint64_t                     reserved = ggs_pressure_reserve(&attempt->pressure, attempt->place.max_bytes);
+    uint64_t reserved = ggs_pressure_reserve(&attempt->pressure, attempt->place.folder, attempt->place.max_bytes);
     snprintf(number, sizeof(number), "%llu", (unsigned long long) (attempt->place.max_bytes - reserved));
     ggs_environment_copy(environment, environ);
     ggs_environment_prepend(environment, "LD_PRELOAD", attempt->capture);

@@ -19,11 +19,13 @@ struct place {
     char                  path[PATH_MAX - 64]; // absolute: a directory, or a trace by itself
     char                  name[256];
     bool                  file;     // it is a trace by itself
+    bool                  found;    // below a folder
     struct ggs_snapshot * snapshot; // NULL if there is nothing to show
     struct ggs_error      error;    // why not; status 0 otherwise
     char                  state[24];
     bool                  live;
     struct stat           seen;         // of the trace, when it was opened or refused
+    struct stat           noted;        // of the notes
     uint64_t              units;        // of the recording, when the last snapshot was made
     uint64_t              next_look_ns; // not before, at a recording that goes on
 };
@@ -187,9 +189,23 @@ static bool tend(struct ggs_experiments * experiments, struct place * place) {
     return before;
 }
 
+// Notes are read when they are asked for; here it is only told that they changed.
+static bool has_new_notes(struct ggs_experiments * experiments, struct place * place) {
+    char        path[PATH_MAX];
+    struct stat now = {0};
+    snprintf(path, sizeof(path), "%s/notes.txt", place->path);
+    if (stat(path, &now) != 0) now = (struct stat){0};
+    if (same_file(&now, &place->noted)) return false;
+    place->noted = now;
+    pthread_mutex_lock(&experiments->lock);
+    experiments->changes++;
+    pthread_mutex_unlock(&experiments->lock);
+    return true;
+}
+
 // ---- which there are ----
 
-static int add(struct ggs_experiments * experiments, const char * directory, struct ggs_error * error) {
+static int add(struct ggs_experiments * experiments, const char * directory, bool found, struct ggs_error * error) {
     char           path[PATH_MAX];
     struct stat    info;
     struct place * place  = calloc(1, sizeof(*place));
@@ -206,6 +222,7 @@ static int add(struct ggs_experiments * experiments, const char * directory, str
     }
     memcpy(place->path, path, strlen(path) + 1);
     place->file        = stat(path, &info) == 0 && S_ISREG(info.st_mode);
+    place->found       = found;
     const char * slash = strrchr(place->path, '/');
     snprintf(place->name, sizeof(place->name), "%s", slash == NULL || slash[1] == '\0' ? place->path : slash + 1);
     // Until the next look, which opens it, somebody may ask already.
@@ -242,7 +259,7 @@ static void search(struct ggs_experiments * experiments, const char * folder, un
         free(entries[i]);
         if (!usable) continue;
         enum ggs_found found = experiments->live.look(experiments->live.context, path);
-        if (found == GGS_FOUND_EXPERIMENT) add(experiments, path, NULL);
+        if (found == GGS_FOUND_EXPERIMENT) add(experiments, path, true, NULL);
         if (found == GGS_FOUND_FOLDER && depth < DEPTH_MOST) search(experiments, path, depth + 1);
     }
     free(entries);
@@ -266,7 +283,9 @@ void ggs_experiments_refresh(struct ggs_experiments * experiments, void (*change
         experiments->next_search_ns = now_ns() + SECOND + 20 * (now_ns() - now);
     }
     for (unsigned i = 0; i < experiments->n; i++)
-        if (tend(experiments, experiments->places[i]) && changed != NULL) changed(context, i);
+        if ((tend(experiments, experiments->places[i]) || has_new_notes(experiments, experiments->places[i])) &&
+            changed != NULL)
+            changed(context, i);
 }
 
 // ---- life ----
@@ -279,7 +298,7 @@ int ggs_experiments_new(struct ggs_experiments ** out, const char * const * dire
     if (experiments == NULL) return ggs_fail_memory(error);
     pthread_mutex_init(&experiments->lock, NULL);
     if (live != NULL) experiments->live = *live, experiments->has_live = true;
-    for (unsigned i = 0; status == 0 && i < n; i++) status = add(experiments, directories[i], error);
+    for (unsigned i = 0; status == 0 && i < n; i++) status = add(experiments, directories[i], false, error);
     if (status < 0) {
         ggs_experiments_free(experiments);
         return status;
@@ -325,7 +344,8 @@ void ggs_experiments_state(struct ggs_experiments * experiments, unsigned index,
     snprintf(state->directory, sizeof(state->directory), "%s", place->path);
     snprintf(state->name, sizeof(state->name), "%s", place->name);
     snprintf(state->state, sizeof(state->state), "%s", place->state);
-    state->live = place->live;
+    state->live  = place->live;
+    state->found = place->found;
     if (place->snapshot != NULL) {
         memcpy(state->id, place->snapshot->id, sizeof(state->id));
         state->generation = place->snapshot->generation;

@@ -68,6 +68,7 @@ struct ggs_experiments_state { // of one experiment, for lists
     char     state[24]; // "recording", "complete", "interrupted", ...; "gone", "refused"
     bool     live;
     char     error[768]; // "" if it can be shown
+    bool     found;      // below a folder that is served: nobody named it
     uint64_t generation;
 };
 

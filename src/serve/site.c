@@ -25,11 +25,15 @@ static const struct route routes[] = {
     {"graph", true, ggs_route_graph},        {"aggregate", true, ggs_route_aggregate},
     {"faults", true, ggs_route_faults},      {"access", true, ggs_route_access},
     {"paging", true, ggs_route_paging},      {"prove", true, ggs_route_prove},
-    {"choices", true, ggs_route_choices},
+    {"choices", true, ggs_route_choices},    {"roofline", true, ggs_route_roofline},
 };
 
-static const struct route experiments_route = {"experiments", false, ggs_route_experiments};
-static const struct route compare_route     = {"compare", true, ggs_route_compare};
+// Below /api/
+static const struct route wide_routes[] = {
+    {"experiments", false, ggs_route_experiments},
+    {"library", true, ggs_route_library},
+    {"compare", true, ggs_route_compare},
+};
 
 struct place {
     const struct route * route;
@@ -42,12 +46,11 @@ struct place {
 static bool find_place(const char * target, struct place * place) {
     size_t length = strcspn(target, "?");
     *place        = (struct place){.query = target[length] == '?' ? target + length + 1 : ""};
-    if (length == strlen("/api/experiments") && memcmp(target, "/api/experiments", length) == 0) {
-        place->route = &experiments_route;
-        return true;
-    }
-    if (length == strlen("/api/compare") && memcmp(target, "/api/compare", length) == 0) {
-        place->route = &compare_route;
+    for (size_t i = 0; i < sizeof(wide_routes) / sizeof(wide_routes[0]); i++) {
+        const char * name = wide_routes[i].name;
+        if (length != 5 + strlen(name) || memcmp(target, "/api/", 5) != 0 || memcmp(target + 5, name, length - 5) != 0)
+            continue;
+        place->route = &wide_routes[i];
         return true;
     }
     char number[8], *end = number;

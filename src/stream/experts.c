@@ -12,17 +12,17 @@ enum { MOST_EXPERTS = 4096, MOST_TOKENS_PREDICTED = 4 };
 static double waiting = 0; // share of the time, lately
 
 static void ask(const struct ggs_weight * w, struct ggs_slot * slot, uint32_t s, uint32_t expert) {
-    struct ggs_span   span   = ggs_expert_span(w, expert);
-    struct ggs_load * load   = &slot->load[w->in_group];
-    *load                    = (struct ggs_load){0, false};
-    slot->moved[w->in_group] = false;
+    struct ggs_span      span = ggs_expert_span(w, expert);
+    struct ggs_arrival * load = &slot->load[w->in_group];
+    *load                     = (struct ggs_arrival){0, false};
+    slot->moved[w->in_group]  = false;
     ggs_reader_ask(load, ggs_files_get(w->file)->direct, span.offset, span.bytes, span.needed,
                    w->slots + s * w->stride);
 }
 
 static bool slot_idle(const struct ggs_group * g, const struct ggs_slot * slot) {
     for (uint32_t k = 0; k < g->n_weights; k++) {
-        if (!ggs_load_done(&slot->load[k])) return false;
+        if (!ggs_arrival_done(&slot->load[k])) return false;
     }
     return true;
 }
@@ -110,6 +110,8 @@ void ggs_experts_route(struct ggs_routing * r) {
         }
         struct ggs_slot * slot = &g->slot[s];
         slot->used             = g->clock;
+        r->hits++;
+        r->predicted_used += slot->predicted;
         if (slot->predicted) ggs_stream_counts.predicted_used++;
         slot->predicted = false;
         ggs_stream_counts.hits++;
@@ -134,6 +136,7 @@ void ggs_experts_route(struct ggs_routing * r) {
             ggs_stream_counts.bytes_experts += g->weights[k]->expert_bytes;
         }
     }
+    r->misses = missing;
     ggs_stream_counts.misses += missing;
     if (missing > 0) ggs_reader_submit();
     r->n_needed = 0;
@@ -167,8 +170,8 @@ bool ggs_experts_wait(struct ggs_routing * r, uint32_t k) {
             ok = false;
             continue;
         }
-        struct ggs_load * load = &slot->load[k];
-        if (!ggs_load_done(load)) {
+        struct ggs_arrival * load = &slot->load[k];
+        if (!ggs_arrival_done(load)) {
             uint64_t begin = ggs_stream_clock();
             if (ggs_reader_wait(load)) {
                 ggs_stream_counts.waits++;
@@ -208,7 +211,8 @@ static float dot(const float * a, const float * b, int64_t n) {
     return total;
 }
 
-static void read_early(struct ggs_group * g, int32_t expert) {
+static void read_early(struct ggs_routing * r, int32_t expert) {
+    struct ggs_group * g = r->group;
     if (g->slot_of[expert] >= 0) {
         g->slot[g->slot_of[expert]].used = g->clock; // it stays
         return;
@@ -222,10 +226,11 @@ static void read_early(struct ggs_group * g, int32_t expert) {
         ask(g->weights[k], &g->slot[s], (uint32_t) s, (uint32_t) expert);
         ggs_stream_counts.bytes_predicted += g->weights[k]->expert_bytes;
     }
+    r->predicted++;
     ggs_stream_counts.predicted++;
 }
 
-void ggs_experts_predict(const struct ggs_routing * now, const struct ggs_routing * next) {
+void ggs_experts_predict(const struct ggs_routing * now, struct ggs_routing * next) {
     struct ggs_group *        g    = next->group;
     const struct ggs_weight * r    = g->router;
     const struct abi_tensor * h    = now->hidden;
@@ -246,7 +251,7 @@ void ggs_experts_predict(const struct ggs_routing * now, const struct ggs_routin
             uint32_t best = 0;
             for (uint32_t e = 1; e < g->n_experts; e++) best = score[e] > score[best] ? e : best;
             score[best] = -FLT_MAX;
-            read_early(g, (int32_t) best);
+            read_early(next, (int32_t) best);
         }
     }
     ggs_reader_submit();
@@ -274,7 +279,7 @@ void ggs_experts_adopt(struct ggs_routing * r, uint32_t k, const char * data) {
             g->slot[s].used = g->clock;
             count[best]     = 0;
             for (uint32_t j = 0; j < g->n_weights; j++)
-                g->slot[s].load[j] = (struct ggs_load){0, true}; // not there yet
+                g->slot[s].load[j] = (struct ggs_arrival){0, true}; // not there yet
         }
         g->warm = true;
         r->fits = true; // the other weights follow
@@ -285,7 +290,7 @@ void ggs_experts_adopt(struct ggs_routing * r, uint32_t k, const char * data) {
         if (g->slot[s].expert < 0) continue;
         memcpy(w->slots + s * w->stride + w->delta, data + (uint64_t) g->slot[s].expert * w->expert_bytes,
                w->expert_bytes);
-        g->slot[s].load[k]  = (struct ggs_load){0, false};
+        g->slot[s].load[k]  = (struct ggs_arrival){0, false};
         g->slot[s].moved[k] = true;
     }
 }

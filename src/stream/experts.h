@@ -16,6 +16,7 @@ struct ggs_routing {
     bool                      whole;  // more than there are slots for: the weights are read as a whole
     bool                      routed; // the ids were looked at
     bool                      fits;   // and all of them have slots
+    uint32_t                  hits, misses, predicted, predicted_used; // experts, in this run
     uint32_t                  n_needed;
     int32_t *                 needed;   // the slots that are used, each once
     int32_t *                 renamed;  // the ids as slots
@@ -29,7 +30,7 @@ void ggs_experts_route(struct ggs_routing * routing);
 bool ggs_experts_wait(struct ggs_routing * routing, uint32_t k);
 
 // Reads early what the next layer will likely choose, by its router applied to what this layer's router saw.
-void ggs_experts_predict(const struct ggs_routing * now, const struct ggs_routing * next);
+void ggs_experts_predict(const struct ggs_routing * now, struct ggs_routing * next);
 
 // Fills empty slots from a weight that lies in memory as a whole, with the experts that were chosen most.
 void ggs_experts_adopt(struct ggs_routing * routing, uint32_t k, const char * data);

@@ -160,11 +160,12 @@ struct ggs_stream_file * ggs_files_get(int file) {
     return &files[file];
 }
 
-int ggs_files_changed(void) {
+int ggs_files_changed(uint64_t * size) {
     for (int i = 0; i < n_files; i++) {
         struct stat status;
         if (files[i].mappings == 0 || files[i].plain < 0 || fstat(files[i].plain, &status) != 0) continue;
-        if ((uint64_t) status.st_size != files[i].size || change_time(&status) != files[i].changed) return i;
+        *size = (uint64_t) status.st_size;
+        if (*size != files[i].size || change_time(&status) != files[i].changed) return i;
     }
     return -1;
 }

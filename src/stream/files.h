@@ -34,8 +34,8 @@ int ggs_files_find(const void * address, uint64_t bytes, uint64_t * offset);
 
 struct ggs_stream_file * ggs_files_get(int file);
 
-// Has a file been changed or cut since it was mapped? Its number, or -1.
-int ggs_files_changed(void);
+// Has a file been changed or cut since it was mapped? Its number and the size it has now, or -1.
+int ggs_files_changed(uint64_t * size);
 
 // Bytes of all model files that are open or mapped now.
 uint64_t ggs_files_total(void);

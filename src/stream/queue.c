@@ -14,7 +14,7 @@ struct entry {
     uint64_t            lap;        // of the run it is for
     uint64_t            begin, end; // in the ring; the same where the weight will be kept
     uint64_t            bytes;
-    struct ggs_load     load;
+    struct ggs_arrival  load;
 };
 
 static struct entry          entries[ENTRIES];
@@ -145,9 +145,9 @@ void ggs_queue_end(void) {
 
 // ---- reading ahead ----
 
-static void ask(struct ggs_load * load, const struct ggs_weight * weight, char * to) {
+static void ask(struct ggs_arrival * load, const struct ggs_weight * weight, char * to) {
     struct ggs_span span = ggs_weight_span(weight);
-    *load                = (struct ggs_load){0, false};
+    *load                = (struct ggs_arrival){0, false};
     ggs_reader_ask(load, ggs_files_get(weight->file)->direct, span.offset, span.bytes, span.needed, to);
 }
 
@@ -210,8 +210,8 @@ bool ggs_verify(int file, uint64_t offset, const char * data, uint64_t bytes) {
     return true;
 }
 
-static bool wait_for(struct ggs_load * load) {
-    if (!ggs_load_done(load)) {
+static bool wait_for(struct ggs_arrival * load) {
+    if (!ggs_arrival_done(load)) {
         uint64_t begin = ggs_stream_clock();
         if (ggs_reader_wait(load)) {
             ggs_stream_counts.waits++;

@@ -13,13 +13,13 @@ enum { ENTRIES = 256, PIECES = 4096, THREADS = 4, MOST_RETRIES = 8 };
 
 // One read. Free ones and those that wait for room in the kernel's queue are linked by `next`.
 struct piece {
-    struct ggs_load * load;
-    int               fd;
-    uint32_t          retries;
-    uint64_t          offset;
-    size_t            bytes, needed;
-    char *            to;
-    struct piece *    next;
+    struct ggs_arrival * load;
+    int                  fd;
+    uint32_t             retries;
+    uint64_t             offset;
+    size_t               bytes, needed;
+    char *               to;
+    struct piece *       next;
 };
 
 static struct piece         pieces[PIECES];
@@ -29,7 +29,7 @@ static uint32_t             in_flight;
 static enum ggs_reader_kind kind;
 
 static void finish(struct piece * piece, bool ok) {
-    struct ggs_load * load = piece->load;
+    struct ggs_arrival * load = piece->load;
     if (!ok) load->failed = true;
     __atomic_sub_fetch(&load->pending, 1, __ATOMIC_RELEASE);
     piece->next = unused;
@@ -240,7 +240,7 @@ static struct piece * take_unused(void) {
     return piece;
 }
 
-void ggs_reader_ask(struct ggs_load * load, int fd, uint64_t offset, size_t bytes, size_t needed, void * to) {
+void ggs_reader_ask(struct ggs_arrival * load, int fd, uint64_t offset, size_t bytes, size_t needed, void * to) {
     for (size_t at = 0; at < bytes; at += GGS_READ_PIECE) {
         size_t         size  = bytes - at < GGS_READ_PIECE ? bytes - at : GGS_READ_PIECE;
         size_t         must  = needed <= at ? 0 : needed - at < size ? needed - at : size;
@@ -268,14 +268,14 @@ void ggs_reader_poll(void) {
     if (kind == GGS_READER_URING) uring_poll();
 }
 
-bool ggs_reader_wait(struct ggs_load * load) {
+bool ggs_reader_wait(struct ggs_arrival * load) {
     ggs_reader_poll();
-    if (ggs_load_done(load)) return false;
+    if (ggs_arrival_done(load)) return false;
     if (kind == GGS_READER_URING) {
-        while (!ggs_load_done(load)) uring_sleep();
+        while (!ggs_arrival_done(load)) uring_sleep();
     } else {
         pthread_mutex_lock(&pool.lock);
-        while (!ggs_load_done(load)) pthread_cond_wait(&pool.done, &pool.lock);
+        while (!ggs_arrival_done(load)) pthread_cond_wait(&pool.done, &pool.lock);
         pthread_mutex_unlock(&pool.lock);
     }
     return true;

@@ -11,7 +11,7 @@
 enum { GGS_READ_ALIGNMENT = 4096, GGS_READ_PIECE = 1 << 20 };
 
 // Something on its way into memory, in one or more reads. The caller's; it stays where it is until nothing is pending.
-struct ggs_load {
+struct ggs_arrival {
     uint32_t pending; // reads that are not done
     bool     failed;  // at least one of them: nothing of it may be used
 };
@@ -22,7 +22,7 @@ enum ggs_reader_kind { GGS_READER_NONE, GGS_READER_URING, GGS_READER_THREADS };
 enum ggs_reader_kind ggs_reader_start(const char * wanted);
 
 // Asks for `bytes` at `offset`, of which the first `needed` must be there (a file ends where it ends).
-void ggs_reader_ask(struct ggs_load * load, int fd, uint64_t offset, size_t bytes, size_t needed, void * to);
+void ggs_reader_ask(struct ggs_arrival * load, int fd, uint64_t offset, size_t bytes, size_t needed, void * to);
 
 // Hands what was asked for to the kernel.
 void ggs_reader_submit(void);
@@ -31,11 +31,11 @@ void ggs_reader_submit(void);
 void ggs_reader_poll(void);
 
 // Waits until nothing of `load` is pending. Returns whether it had to wait.
-bool ggs_reader_wait(struct ggs_load * load);
+bool ggs_reader_wait(struct ggs_arrival * load);
 
 // Waits for everything.
 void ggs_reader_drain(void);
 
-static inline bool ggs_load_done(const struct ggs_load * load) {
+static inline bool ggs_arrival_done(const struct ggs_arrival * load) {
     return __atomic_load_n(&load->pending, __ATOMIC_ACQUIRE) == 0;
 }

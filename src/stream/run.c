@@ -1,5 +1,6 @@
 #include "stream/run.h"
 
+#include <dlfcn.h>
 #include <errno.h>
 #include <limits.h>
 #include <linux/futex.h>
@@ -17,6 +18,7 @@
 #include "stream/queue.h"
 #include "stream/reader.h"
 #include "stream/weights.h"
+#include "trace/spool.h"
 
 enum {
     SMALL        = 64 << 10, // weights below are left to the page cache, which holds them easily
@@ -30,7 +32,7 @@ enum {
 // A source of an op that is exchanged while it runs.
 struct use {
     struct abi_tensor *  node;
-    uint32_t             source;
+    uint32_t             number, source; // of the node in its graph
     struct ggs_weight *  weight;
     struct ggs_routing * routing; // NULL: the whole weight is read
     const char *         adopt;   // data of a whole expert weight, to fill slots from afterwards
@@ -58,20 +60,24 @@ static struct {
     uint64_t        generation;
     struct use *    uses;
     char (*shadows)[2][TENSOR_BYTES];
-    uint32_t             n_uses, capacity;
-    uint32_t             ready;   // uses that other threads may go on with; a futex
-    uint32_t             waiters; // threads that sleep on it
-    uint32_t             first_exchanged, end_exchanged;
-    struct table *       table; // of actions
-    struct ggs_routing   routings[MOST_GROUPS];
-    uint32_t             n_routings;
-    struct ggs_weight ** order; // of the weights in this run that go through the queue
-    uint32_t             n_order;
-    bool                 grown; // the graph reaches further into the engine's memory than any before
-    uint64_t             began, waited_before;
+    struct ggs_journal_streamed_use * told; // what became of each use, where a recording wants it
+    uint32_t                          n_uses, capacity;
+    uint32_t                          ready;   // uses that other threads may go on with; a futex
+    uint32_t                          waiters; // threads that sleep on it
+    uint32_t                          first_exchanged, end_exchanged;
+    struct table *                    table; // of actions
+    struct ggs_routing                routings[MOST_GROUPS];
+    uint32_t                          n_told, n_routings;
+    struct ggs_weight **              order; // of the weights in this run that go through the queue
+    uint32_t                          n_order;
+    bool                              grown; // the graph reaches further into the engine's memory than any before
+    uint64_t                          began, waited_before;
 } run = {.lock = PTHREAD_MUTEX_INITIALIZER};
 
 static _Thread_local bool is_thread_0; // of the run
+
+// The capture library's, if that is loaded too.
+static void (*note)(const struct ggs_journal_streamed_use * uses, uint64_t count);
 
 static struct {
     bool known;
@@ -88,6 +94,7 @@ static int op_number(const char * name) {
 
 static void find_ops(void) {
     if (ops.known) return;
+    note = (void (*)(const struct ggs_journal_streamed_use *, uint64_t)) dlsym(RTLD_DEFAULT, "ggscope_note_streamed");
     ops.none       = op_number("NONE");
     ops.view       = op_number("VIEW");
     ops.reshape    = op_number("RESHAPE");
@@ -175,9 +182,10 @@ static struct ggs_routing * routing_of(const struct abi_tensor * ids, struct ggs
     r         = &run.routings[run.n_routings++];
     r->group  = g;
     r->ids    = ids;
-    r->routed = r->fits              = false;
-    r->hidden                        = NULL;
-    const struct abi_tensor * router = find_router(ids, n_experts);
+    r->routed = r->fits = false;
+    r->hits = r->misses = r->predicted = r->predicted_used = 0;
+    r->hidden                                              = NULL;
+    const struct abi_tensor * router                       = find_router(ids, n_experts);
     if (router != NULL && router->src[1] != NULL && router->src[0]->type == 0 && router->src[1]->type == 0 &&
         router->src[1]->nb[0] == sizeof(float)) {
         if (g->router == NULL) {
@@ -201,8 +209,10 @@ static bool grow(uint32_t nodes) {
         if (order == NULL) return false;
         run.order = order;
         free(run.shadows);
+        free(run.told);
         run.shadows = malloc(capacity * sizeof(*run.shadows));
-        if (run.shadows == NULL) {
+        run.told    = note == NULL ? NULL : malloc(capacity * sizeof(*run.told));
+        if (run.shadows == NULL || (run.told == NULL && note != NULL)) {
             run.capacity = 0;
             return false;
         }
@@ -233,9 +243,10 @@ static struct action * action_for(const struct abi_tensor * node) {
     return a;
 }
 
-static void add_use(struct abi_tensor * node, uint32_t source, struct ggs_weight * w, struct ggs_routing * r) {
+static void add_use(struct abi_tensor * node, uint32_t number, uint32_t source, struct ggs_weight * w,
+                    struct ggs_routing * r) {
     struct action * a    = action_for(node);
-    run.uses[run.n_uses] = (struct use){.node = node, .source = source, .weight = w, .routing = r};
+    run.uses[run.n_uses] = (struct use){.node = node, .number = number, .source = source, .weight = w, .routing = r};
     run.n_uses++;
     a->n++;
 }
@@ -301,9 +312,9 @@ static bool survey(const struct abi_graph * graph, bool first_look) {
                 const struct abi_tensor * ids = node->src[2];
                 if (ids == NULL || ids->nb[0] != sizeof(int32_t) || t->ne[3] != 1 || t->ne[2] < 2) continue;
                 struct ggs_routing * r = routing_of(ids, w, (uint32_t) t->ne[2]);
-                if (r != NULL) add_use(node, s, w, r);
+                if (r != NULL) add_use(node, (uint32_t) i, s, w, r);
             } else if (w->group == NULL) {
-                add_use(node, s, w, NULL);
+                add_use(node, (uint32_t) i, s, w, NULL);
             }
         }
     }
@@ -378,31 +389,55 @@ static void route(struct ggs_routing * r) {
     if (r + 1 < run.routings + run.n_routings) ggs_experts_predict(r, r + 1);
 }
 
-static void supply(struct use * u) {
+// Where the use's data is. What has to be read is asked for here, or was before; the op waits until it is there.
+static enum ggs_streamed_place supply(struct use * u) {
     ggs_stream_counts.uses++;
     if (u->routing == NULL) {
         const char * data = ggs_queue_take(u->weight);
         if (data != NULL) {
             exchange(u, data);
-            return;
+            return u->weight->place == GGS_PLACE_KEPT ? GGS_STREAMED_KEPT : GGS_STREAMED_RING;
         }
     } else if (u->weight->place == GGS_PLACE_SLOTS) {
         route(u->routing);
         if (!u->routing->whole) {
             if (u->routing->fits && ggs_experts_wait(u->routing, u->weight->in_group)) {
                 exchange_experts(u);
-                return;
+                return GGS_STREAMED_SLOTS;
             }
         } else {
             const char * data = ggs_queue_take(u->weight);
             if (data != NULL) {
                 exchange(u, data);
                 u->adopt = data;
-                return;
+                return GGS_STREAMED_RING;
             }
         }
     }
     ggs_stream_counts.mapped++;
+    return GGS_STREAMED_MAPPING;
+}
+
+// The same, and what it came to is noted for the recording.
+static void supply_and_tell(struct use * u) {
+    const struct ggs_weight *       w      = u->weight;
+    uint64_t                        waited = ggs_stream_counts.wait_ns;
+    bool                            ready  = w->ready;
+    enum ggs_streamed_place         place  = supply(u);
+    struct ggs_journal_streamed_use told   = {
+          .node = u->number, .source = (uint16_t) u->source, .place = (uint16_t) place};
+    told.wait_ns = ggs_stream_counts.wait_ns - waited;
+    if (place == GGS_STREAMED_RING || (place == GGS_STREAMED_KEPT && !ready)) told.bytes_read = w->bytes;
+    if (place == GGS_STREAMED_SLOTS) {
+        const struct ggs_routing * r = u->routing;
+        told.hits                    = r->hits;
+        told.misses                  = r->misses;
+        told.predicted               = r->predicted;
+        told.predicted_used          = r->predicted_used;
+        told.bytes_read              = r->misses * w->expert_bytes;
+        told.bytes_early             = r->predicted * w->expert_bytes;
+    }
+    run.told[run.n_told++] = told;
 }
 
 static void publish(uint32_t n) {
@@ -424,7 +459,13 @@ static void begin_op(struct abi_tensor * node) {
     ggs_queue_fill();
     run.first_exchanged = a->first;
     run.end_exchanged   = a->first + a->n;
-    for (uint32_t i = 0; i < a->n; i++) supply(&run.uses[a->first + i]);
+    for (uint32_t i = 0; i < a->n; i++) {
+        if (run.told != NULL) {
+            supply_and_tell(&run.uses[a->first + i]);
+        } else {
+            supply(&run.uses[a->first + i]);
+        }
+    }
     publish(a->first + a->n);
 }
 
@@ -463,8 +504,9 @@ void ggs_run_op(struct abi_tensor * node) {
 // ---- runs ----
 
 static bool prepare(const struct abi_graph * graph) {
+    uint64_t size;
     find_ops();
-    if (ggs_files_changed() >= 0) {
+    if (ggs_files_changed(&size) >= 0) {
         ggs_stream_note_failure();
         return false;
     }
@@ -478,7 +520,7 @@ static bool prepare(const struct abi_graph * graph) {
     }
     plan_routes(graph);
     struct ggs_sequence * sequence = order_weights();
-    run.ready = run.first_exchanged = run.end_exchanged = 0;
+    run.ready = run.first_exchanged = run.end_exchanged = run.n_told = 0;
     if (sequence != NULL) {
         ggs_queue_begin(sequence);
         ggs_queue_fill();
@@ -503,6 +545,7 @@ bool ggs_run_enter(const struct abi_graph * graph) {
 
 void ggs_run_leave(void) {
     put_back();
+    if (run.n_told > 0) note(run.told, run.n_told);
     ggs_queue_release();
     ggs_queue_end();
     ggs_queue_fill();

@@ -11,6 +11,7 @@
 
 #include "capture/hooks/preload.h"
 #include "capture/hooks/resolve.h"
+#include "stream/cut.h"
 #include "stream/files.h"
 #include "stream/reader.h"
 #include "stream/run.h"
@@ -60,9 +61,19 @@ void ggs_stream_give_up(const char * format, ...) {
 
 void ggs_stream_note_failure(void) {
     ggs_stream_counts.failed++;
-    if (ggs_files_changed() >= 0)
+    uint64_t size;
+    int      file = ggs_files_changed(&size);
+    if (file < 0) return;
+    if (size < ggs_files_get(file)->size) {
+        ggs_cut_told();
         ggs_stream_give_up(
-            "the model file was changed or cut while it is in use: nothing more is streamed, weights come from the mapping");
+            "the model file was cut to %llu bytes while it is in use: nothing more is streamed, and an op that needs "
+            "bytes that are gone ends the program",
+            (unsigned long long) size);
+    } else {
+        ggs_stream_give_up(
+            "the model file was changed while it is in use: nothing more is streamed, weights come from the mapping");
+    }
 }
 
 // ---- settings ----
@@ -129,6 +140,7 @@ static void start(void) {
         return;
     }
     forget_environment();
+    ggs_cut_watch();
     __atomic_store_n(&ggs_stream_state, GGS_STREAM_ON, __ATOMIC_RELEASE);
 }
 

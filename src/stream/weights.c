@@ -108,7 +108,7 @@ void ggs_weights_drop(void) {
         struct ggs_weight * w = weights[i];
         w->kept = w->slots = NULL;
         w->asked = w->ready = false;
-        w->load             = (struct ggs_load){0, false};
+        w->load             = (struct ggs_arrival){0, false};
     }
     for (uint32_t i = 0; i < n_groups; i++) {
         free(groups[i]->slot);

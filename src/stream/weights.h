@@ -30,9 +30,9 @@ struct ggs_weight {
     uint32_t           in_group;  // which of the group's weights
     bool               is_router; // small, and used for predictions too
     // where it is kept
-    char *          kept; // where its span begins; NULL until memory is given
-    bool            asked, ready;
-    struct ggs_load load;
+    char *             kept; // where its span begins; NULL until memory is given
+    bool               asked, ready;
+    struct ggs_arrival load;
     // where it has slots: slot s begins at slots + s * stride, its data at `delta` in it
     char *   slots;
     uint64_t stride, expert_bytes;
@@ -52,11 +52,11 @@ struct ggs_group {
 };
 
 struct ggs_slot {
-    int32_t         expert; // -1: empty
-    bool            predicted;
-    uint64_t        used; // the group's clock
-    struct ggs_load load[GGS_GROUP_WEIGHTS];
-    bool            moved[GGS_GROUP_WEIGHTS]; // uneven ones: already in place
+    int32_t            expert; // -1: empty
+    bool               predicted;
+    uint64_t           used; // the group's clock
+    struct ggs_arrival load[GGS_GROUP_WEIGHTS];
+    bool               moved[GGS_GROUP_WEIGHTS]; // uneven ones: already in place
 };
 
 // The span of a weight in its file that direct reads can have: begins at or before it, ends at or behind its end.

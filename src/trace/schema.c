@@ -354,6 +354,13 @@ LIST(windows){U64(window, DELTA),       U64(kind, PLAIN), TIME(begin_ns, DELTA, 
 LIST_END(windows, 0);
 #undef ROW
 
+#define ROW ggs_streamed
+LIST(streamed){U64(run, DELTA),        U64(node, DELTA),           U64(source, PLAIN), U64(place, PLAIN),
+               U64(bytes_read, PLAIN), U64(bytes_early, PLAIN),    U64(hits, PLAIN),   U64(misses, PLAIN),
+               U64(predicted, PLAIN),  U64(predicted_used, PLAIN), SPAN(wait_ns, NONE)};
+LIST_END(streamed, 0);
+#undef ROW
+
 // The key is the first column in all tables that have one.
 #define TABLE(number, name, columns, bytes, key, sorted) \
     [GGS_TABLE_##number] = {name, columns, COUNT(columns), COUNT(columns) + (bytes), key, sorted}
@@ -393,6 +400,7 @@ static const struct ggs_schema schemas[] = {
     TABLE(KERNELS, "kernels", kernels, 0, 0, 1),
     TABLE(MEMORY_CHANGES, "memory_changes", memory_changes, 0, 0, 0),
     TABLE(WINDOWS, "windows", windows, 0, 0, 1),
+    TABLE(STREAMED, "streamed", streamed, 0, 0, 1),
 };
 _Static_assert(COUNT(schemas) == GGS_TABLE_COUNT, "every table has a schema");
 

@@ -180,6 +180,7 @@ static const size_t fixed_parts[] = {
     [GGS_JOURNAL_FILLED]       = FIXED(filled),
     [GGS_JOURNAL_MEMORY]       = FIXED(memory),
     [GGS_JOURNAL_EMBEDDINGS]   = FIXED(number),
+    [GGS_JOURNAL_STREAMED]     = FIXED(streamed),
 };
 _Static_assert(sizeof(fixed_parts) / sizeof(fixed_parts[0]) == GGS_JOURNAL_COUNT, "every type has its struct");
 

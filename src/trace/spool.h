@@ -165,7 +165,8 @@ enum ggs_journal_type {
     GGS_JOURNAL_MEMORY     = 35, // ggs_journal_memory: cells of sequences were removed, copied or moved
     GGS_JOURNAL_EMBEDDINGS = 36, // ggs_journal_number: context whose embeddings were taken after its newest decode
     GGS_JOURNAL_FILLED     = 37, // ggs_journal_filled; text: path. Bytes of a file were read into a buffer
-    GGS_JOURNAL_COUNT      = 38,
+    GGS_JOURNAL_STREAMED   = 38, // ggs_journal_streamed; `count` ggs_journal_streamed_use. Before the RUN_END
+    GGS_JOURNAL_COUNT      = 39,
 };
 
 struct ggs_journal_record {
@@ -308,6 +309,19 @@ struct ggs_journal_device_op {
     uint32_t queue;
     uint64_t submit;           // ticks
     uint64_t begin_ns, end_ns; // CLOCK_MONOTONIC; 0: no commands were stamped
+};
+
+// What the stream library did for a run, told when all its ops have ended.
+struct ggs_journal_streamed {
+    uint64_t run;
+    uint64_t count;
+};
+
+struct ggs_journal_streamed_use {
+    uint32_t node;
+    uint16_t source, place; // enum ggs_streamed_place
+    uint32_t hits, misses, predicted, predicted_used;
+    uint64_t bytes_read, bytes_early, wait_ns;
 };
 
 struct ggs_journal_decode {

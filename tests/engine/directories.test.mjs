@@ -40,37 +40,53 @@ function refused(args, pattern) {
 const good = scratch("good");
 output(ggscope, ["record", "-q", "-o", good, "--", ...generate("-n", "3")]);
 
-test("of two recordings into one directory one is refused, and the other whole", async () => {
-    // The first is held up between taking the directory and making its spool.
-    writeFileSync(scratch("slow.c"), `
+// Recordings that are held up between taking the directory and making their spool: each leaves a file FOLDER/PID and waits for FOLDER/go.
+writeFileSync(scratch("slow.c"), `
 #define _GNU_SOURCE
 #include <dlfcn.h>
 #include <fcntl.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <unistd.h>
 int symlink(const char * target, const char * path) {
-    close(open(getenv("HELD_UP"), O_WRONLY | O_CREAT, 0600));
-    while (access(getenv("HELD_UP"), F_OK) == 0) usleep(1000);
+    char mine[4096], go[4096];
+    snprintf(mine, sizeof(mine), "%s/%d", getenv("HELD_UP"), (int) getpid());
+    snprintf(go, sizeof(go), "%s/go", getenv("HELD_UP"));
+    close(open(mine, O_WRONLY | O_CREAT, 0600));
+    while (access(go, F_OK) != 0) usleep(1000);
     return ((int (*)(const char *, const char *)) dlsym(RTLD_NEXT, "symlink"))(target, path);
 }`);
-    output("gcc", ["-shared", "-fPIC", "-o", scratch("slow.so"), scratch("slow.c"), "-ldl"]);
-    const directory = fresh();
-    const mark = scratch("held-up");
-    const first = start(["-q", "-o", directory, "--", ...generate("-n", "4")], { env: { ...process.env, LD_PRELOAD: scratch("slow.so"), HELD_UP: mark } });
-    await until(() => existsSync(mark), "the first one to be held up");
-    refused(["record", "-o", directory, "--", ...generate("-n", "4")], /is being recorded to/);
-    refused(["record", "--force", "-o", directory, "--", ...generate("-n", "4")], /is being recorded to/);
-    rmSync(mark);
+output("gcc", ["-shared", "-fPIC", "-o", scratch("slow.so"), scratch("slow.c"), "-ldl"]);
+const heldUp = (folder) => (mkdirSync(folder), { env: { ...process.env, LD_PRELOAD: scratch("slow.so"), HELD_UP: folder } });
+
+test("of two recordings into one directory one is refused, and the other whole", async () => {
+    const directory = fresh(), folder = fresh();
+    const first = start(["-q", "-o", directory, "--", ...generate("-n", "4")], heldUp(folder));
+    try {
+        await until(() => readdirSync(folder).length === 1, "the first one to be held up");
+        refused(["record", "-o", directory, "--", ...generate("-n", "4")], /is being recorded to/);
+        refused(["record", "--force", "-o", directory, "--", ...generate("-n", "4")], /is being recorded to/);
+    } finally {
+        writeFileSync(join(folder, "go"), "");
+    }
     assert.equal(await first.ended, 0, first.said.stderr);
     assert.equal(run(ggscope, ["check", directory]).status, 0);
 });
 
-test("8 recordings at once into one directory: one wins, whole", async () => {
-    const directory = fresh();
-    const all = Array.from({ length: 8 }, () => start(["-q", "-o", directory, "--", ...generate("-n", "2")]));
+test("8 recordings at once into one directory: one gets it, the others are refused before they touch it", async () => {
+    const directory = fresh(), folder = fresh(), options = heldUp(folder);
+    let ended = 0;
+    const all = Array.from({ length: 8 }, () => start(["-q", "-o", directory, "--", ...generate("-n", "2")], options));
+    for (const one of all) one.ended.then(() => ended++);
+    try {
+        await until(() => ended + readdirSync(folder).length === 8, "all of them to be refused or held up");
+        assert.equal(readdirSync(folder).length, 1, "one has the directory");
+    } finally {
+        writeFileSync(join(folder, "go"), "");
+    }
     const ends = await Promise.all(all.map((one) => one.ended));
     assert.equal(ends.filter((status) => status === 0).length, 1, all.map((one) => one.said.stderr).join(""));
-    for (const [i, one] of all.entries()) if (ends[i] !== 0) assert.match(one.said.stderr, /^ggscope: [^\n]+(is being recorded to|exists already)[^\n]+\n$/);
+    for (const [i, one] of all.entries()) if (ends[i] !== 0) assert.match(one.said.stderr, /^ggscope: [^\n]+is being recorded to[^\n]+\n$/);
     assert.equal(run(ggscope, ["check", directory]).status, 0);
 });
 

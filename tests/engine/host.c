@@ -378,39 +378,77 @@ static void run_fork(void) {
     llama_model_free(session.model);
 }
 
-// Buffers come and go on other threads while the process forks: a child may find any lock held by a thread that it does not have.
-static void * make_buffers(void * stop) {
-    while (!__atomic_load_n((bool *) stop, __ATOMIC_RELAXED))
-        ggml_backend_buffer_free(ggml_backend_buft_alloc_buffer(ggml_backend_cpu_buffer_type(), 64));
-    return NULL;
+// ---- forks while a lock is held ----
+//
+// A child of a fork has one thread, and may find any lock held by one that it does not have. So the process forks at the moment when the
+// recorder is about to give a lock back, once for each lock there is, and the child uses the engine: it must not wait for that lock.
+
+enum { MOST_LOCKS = 64 };
+static bool            forks; // from now on
+static pthread_mutex_t forking = PTHREAD_MUTEX_INITIALIZER;
+static struct {
+    const void * locks[MOST_LOCKS]; // that it forked under
+    int          n, hung;
+} under;
+
+// Everything that a hook looks at in passing.
+static void use_engine(void) {
+    ggml_backend_buffer_t buffer = ggml_backend_buft_alloc_buffer(ggml_backend_cpu_buffer_type(), 64);
+    ggml_backend_buffer_set_usage(buffer, GGML_BACKEND_BUFFER_USAGE_COMPUTE);
+    ggml_backend_buffer_free(buffer);
+    struct ggml_context * context = ggml_init((struct ggml_init_params){1 << 20, NULL, false});
+    struct ggml_cgraph *  graph   = ggml_new_graph(context);
+    struct ggml_tensor *  tensor  = ggml_new_tensor_1d(context, GGML_TYPE_F32, 8);
+    ggml_set_zero(tensor);
+    ggml_build_forward_expand(graph, ggml_add(context, tensor, tensor));
+    ggml_backend_t cpu = ggml_backend_init_by_type(GGML_BACKEND_DEVICE_TYPE_CPU, NULL);
+    if (ggml_backend_graph_compute(cpu, graph) != GGML_STATUS_SUCCESS) _exit(2);
+    ggml_backend_free(cpu);
+    ggml_free(context);
 }
 
-static void run_fork_busy(void) {
-    enum { THREADS = 2, CHILDREN = 200 };
-    run_generate();
-    bool      stop = false;
-    pthread_t threads[THREADS];
-    for (int i = 0; i < THREADS; i++)
-        if (pthread_create(&threads[i], NULL, make_buffers, &stop) != 0) die("pthread_create");
-    int hung = 0;
-    for (int i = 0; i < CHILDREN; i++) {
-        ggml_backend_buffer_t buffer = ggml_backend_buft_alloc_buffer(ggml_backend_cpu_buffer_type(), 64);
-        pid_t                 child  = fork();
-        if (child < 0) die("fork");
-        if (child == 0) {
-            alarm(5);
-            ggml_backend_buffer_set_usage(buffer, GGML_BACKEND_BUFFER_USAGE_COMPUTE);
-            ggml_backend_buffer_free(buffer);
-            _exit(0);
-        }
-        int status;
-        while (waitpid(child, &status, 0) < 0 && errno == EINTR) {}
-        hung += status != 0;
-        ggml_backend_buffer_free(buffer);
+static bool is_recorder(const void * caller) {
+    Dl_info info;
+    return dladdr(caller, &info) != 0 && strstr(info.dli_fname, "libggscope-capture") != NULL;
+}
+
+static int (*give_back)(pthread_mutex_t *);
+
+static void fork_under(const void * lock) {
+    bool known = under.n == MOST_LOCKS;
+    for (int i = 0; i < under.n; i++) known |= under.locks[i] == lock;
+    if (known) return;
+    under.locks[under.n++] = lock;
+    pid_t child            = fork();
+    if (child == 0) {
+        forks = false;
+        alarm(10);
+        use_engine();
+        _exit(0);
     }
-    __atomic_store_n(&stop, true, __ATOMIC_RELAXED);
-    for (int i = 0; i < THREADS; i++) pthread_join(threads[i], NULL);
-    say("hung", hung);
+    int status = 0;
+    while (child > 0 && waitpid(child, &status, 0) < 0 && errno == EINTR) {}
+    under.hung += child < 0 || status != 0;
+}
+
+// In place of libc's.
+__attribute__((visibility("default"))) int pthread_mutex_unlock(pthread_mutex_t * lock);
+int                                        pthread_mutex_unlock(pthread_mutex_t * lock) {
+                                           if (give_back == NULL) *(void **) &give_back = dlsym(RTLD_NEXT, "pthread_mutex_unlock");
+    if (__atomic_load_n(&forks, __ATOMIC_RELAXED) && is_recorder(__builtin_return_address(0))) {
+                                               pthread_mutex_lock(&forking);
+                                               fork_under(lock);
+                                               give_back(&forking);
+    }
+                                           return give_back(lock);
+}
+
+static void run_fork_held(void) {
+    forks = true;
+    run_generate();
+    forks = false;
+    say("locks", under.n);
+    say("hung", under.hung);
 }
 
 // From here on the program dies of a file that it opens, makes, grows or removes, and of asking who it is.
@@ -535,6 +573,17 @@ static bool fork_inside(void) {
     return false;
 }
 
+// A page of the model's mapping, which may only be read.
+static volatile int * model_page(void) {
+    FILE *             maps = fopen("/proc/self/maps", "re");
+    char               line[4096 + 128];
+    unsigned long long found = 0;
+    while (maps != NULL && found == 0 && fgets(line, sizeof(line), maps) != NULL)
+        if (strstr(line, ".gguf") != NULL) found = strtoull(line, NULL, 16);
+    if (maps != NULL) fclose(maps);
+    return (volatile int *) (uintptr_t) found; // NOLINT(performance-no-int-to-ptr)
+}
+
 static bool abort_callback(void * data) {
     if (begins(options.mode, "fork-inside")) return fork_inside();
     if (strcmp(options.mode, "handlers") == 0) {
@@ -544,6 +593,7 @@ static bool abort_callback(void * data) {
     if (++calls < options.call || (calls > options.call && strcmp(options.mode, "stop") == 0)) return false;
     if (strcmp(options.mode, "stop") == 0) return true;
     if (strcmp(options.mode, "crash-abort") == 0) abort();
+    if (strcmp(options.mode, "crash-write") == 0) *model_page() = 1;
     *(volatile int *) ((uintptr_t) data + 64) =
         1; // near a null pointer, which a sanitizer would stop at before the signal
     return false;
@@ -606,13 +656,14 @@ static const struct {
     {"children", 1, run_children},
     {"crash-abort", 1, run_generate},
     {"crash-segv", 1, run_generate},
+    {"crash-write", 1, run_generate},
     {"reopen", 1, run_reopen},
     {"reopen-other", 1, run_reopen},
     {"twice", 1, run_twice},
     {"stop", 1, run_stop},
     {"handlers", 1, run_handlers},
     {"sizes", 0, run_sizes},
-    {"fork-busy", 1, run_fork_busy},
+    {"fork-held", 1, run_fork_held},
     {"sandbox", 1, run_sandbox},
     {"sandbox-syscall", 1, run_sandbox},
     {"sandbox-early", 1, run_sandbox},

@@ -108,15 +108,16 @@ test("the program's own SIGSEGV handlers keep working, also one that comes in th
     assert.equal(proof(directory).recall, 1);
 });
 
-test("a program that crashes of its own accord still does, with the same signal", () => {
-    const directory = fresh();
-    const words = ["crash-segv", "-t", "2", "-n", "500", tiny];
-    assert.equal(run(host, words).signal, "SIGSEGV");
-    const recorded = run(ggscope, ["record", "--prove", "-o", directory, "--", host, ...words]);
-    assert.equal(recorded.status, 128 + 11, recorded.stderr);
-    assert.ok(!existsSync(join(directory, "spool")));
-    assert.equal(proof(directory).recall, 1);
-});
+for (const [mode, what] of [["crash-segv", "crashes of its own accord"], ["crash-write", "writes to the model, which it may only read,"]])
+    test(`a program that ${what} ends with the same signal`, () => {
+        const directory = fresh();
+        const words = [mode, "-t", "2", "-n", "500", tiny];
+        assert.equal(run(host, words).signal, "SIGSEGV");
+        const recorded = run(ggscope, ["record", "--prove", "-o", directory, "--", host, ...words], { timeout: 120_000 });
+        assert.equal(recorded.status, 128 + 11, recorded.stderr);
+        assert.ok(!existsSync(join(directory, "spool")));
+        assert.equal(proof(directory).recall, 1);
+    });
 
 test("two contexts at once, and a fork between two graphs", () => {
     for (const words of [["contexts", "-t", "2", tiny], ["models", tiny, model("tiny", "--layers", "2")], ["fork", tiny]]) {

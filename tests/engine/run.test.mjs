@@ -59,7 +59,10 @@ test("the JSON says what was done, and with what", () => {
     assert.equal(result.ids.length, 5);
     assert.equal(result.stopped, "length");
     assert.ok(result.prompt_ns > 0);
-    assert.ok(result.generate_ns > 0 && result.generate_median_ns > 0);
+    assert.ok(result.generate_ns > 0 && result.generate_median_ns > 0 && result.generate_cpu_ns > 0);
+    assert.equal(result.token_ns.length, 4); // the first token is the prompt's
+    assert.equal(result.token_ns.reduce((sum, ns) => sum + ns, 0), result.generate_ns);
+    assert.equal([...result.token_ns].sort((a, b) => a - b)[2], result.generate_median_ns);
     assert.ok(Math.abs((result.tokens_per_second * result.generate_ns) / 1e9 - 4) < 1e-6);
     assert.equal(result.threads, 1);
     assert.equal(result.model, tiny);

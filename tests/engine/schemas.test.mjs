@@ -20,6 +20,7 @@ const verbs = [
     ["stats", ["stats", "--json", "{dir}"]],
     ["stats", ["stats", "--json", "--by", "op,layer,component,tensor,thread,token,device,context,request,sequence", "{dir}"]],
     ["stats", ["stats", "--json", "--token", "1", "--layer", "2", "{dir}"]],
+    ["roofline", ["stats", "--json", "--roofline", "{dir}"]],
     ["buffers", ["buffers", "--json", "{dir}"]],
     ["requests", ["requests", "--json", "{dir}"]],
     ["requests", ["requests", "--json", "--costs", "--cells", "--batches", "{dir}"]],
@@ -35,6 +36,7 @@ const verbs = [
     ["bench", ["bench", "--json", "-r", "2", "-b", `exec ${engine} run -m {model} -p Hi -n 2 -t 1`, "--fail-if", "bytes_read > 1 %", "--", engine, "run", "-m", "{model}", "-p", "Hi", "-n", "2", "-t", "1"]],
     ["sql", ["sql", "--json", "{dir}", "SELECT * FROM ops LIMIT 3"]],
     ["check", ["check", "--json", "{dir}"]],
+    ["note", ["note", "--json", "{dir}"]],
     ["prove", ["prove", "--json", "{proved}"]],
     ["paging", ["paging", "--json", "{dir}"]],
     ["paging", ["paging", "--json", "--policy", "opt", "--cold", "{dir}"]],
@@ -47,9 +49,11 @@ const verbs = [
 ];
 const routes = [
     ["experiments", "/api/experiments"],
+    ["library", "/api/library"],
     ["summary", "/api/x/N/summary"],
     ["stats", "/api/x/N/stats?by=layer,component,tensor,thread,token,device"],
     ["stats", "/api/x/N/stats?tokens=1..2"],
+    ["roofline", "/api/x/N/roofline?tokens=1..2"],
     ["tokens", "/api/x/N/tokens?bins=3"],
     ["map", "/api/x/N/map"],
     ["heat", "/api/x/N/heat"],
@@ -118,10 +122,10 @@ test("schemas allow no key that they do not name, and each has an answer that is
 });
 
 test("every verb that takes --json and every path of the server is compared with a schema", () => {
-    const files = readdirSync(join(root, "src", "cli")).filter((file) => /^cmd-[a-z]+\.c$/.test(file));
-    const takers = files.filter((file) => /GGS_OPTION_JSON|"json"/.test(readFileSync(join(root, "src", "cli", file), "utf8"))).map((file) => file.slice(4, -2));
+    const files = readdirSync(join(root, "src", "cli"), { recursive: true }).filter((file) => /^([a-z]+\/)?cmd-[a-z]+\.c$/.test(file));
+    const takers = files.filter((file) => /GGS_OPTION_JSON|"json"/.test(readFileSync(join(root, "src", "cli", file), "utf8"))).map((file) => file.match(/cmd-([a-z]+)\.c$/)[1]);
     const paths = [...readFileSync(join(root, "src", "serve", "site.c"), "utf8").matchAll(/\{"([a-z]+)", (?:true|false), ggs_route_/g)].map((match) => match[1]);
-    assert.ok(takers.length > 10 && paths.length > 14);
+    assert.ok(takers.length > 13 && paths.length > 14);
     for (const verb of takers.filter((verb) => verb !== "export")) assert.ok(verbs.some(([, args]) => args[0] === verb), `ggscope ${verb} --json`);
     for (const path of paths) assert.ok(routes.some(([, route]) => new RegExp(`/${path}(\\?|$)`).test(route)), path);
 });

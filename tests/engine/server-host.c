@@ -2,7 +2,7 @@
 //     server-host PATTERN MODEL [DRAFT-MODEL]
 // Tokens are made up: what is counted does not depend on them. The last line is a JSON object: for every request its context, sequence,
 // kind, how many prompt tokens were computed, how many were there already, how many tokens were generated, and how many drafted ones were
-// accepted and rejected; requests in the order of their first token.
+// accepted and rejected; requests in the order of their first token. With SERVER_HOST_LOGITS in the environment the line before has a hash of all logits.
 #include <dlfcn.h>
 #include <link.h>
 #include <stdbool.h>
@@ -133,8 +133,23 @@ static void add_token(struct server * server, llama_token token, int position, i
     batch->logits[i]           = output;
 }
 
+static uint64_t logits_hash = 0xcbf29ce484222325u; // with SERVER_HOST_LOGITS, over all outputs of all decodes
+
+static void hash_logits(struct server * server) {
+    int rows = 0;
+    for (int i = 0; i < server->batch.n_tokens; i++) rows += server->batch.logits[i] != 0;
+    const float * logits  = rows == 0 ? NULL : llama_get_logits(server->context);
+    int64_t       n_vocab = llama_vocab_n_tokens(llama_model_get_vocab(server->model));
+    for (int64_t i = 0; logits != NULL && i < rows * n_vocab; i++) {
+        uint32_t bits;
+        memcpy(&bits, &logits[i], sizeof(bits));
+        logits_hash = (logits_hash ^ bits) * 0x100000001b3u;
+    }
+}
+
 static void decode(struct server * server) {
     if (llama_decode(server->context, server->batch) != 0) die("llama_decode");
+    if (getenv("SERVER_HOST_LOGITS") != NULL) hash_logits(server);
     server->batch.n_tokens = 0;
 }
 
@@ -518,6 +533,7 @@ int main(int argc, char ** argv) {
             patterns[i].run(&server);
         }
         close_server(&server);
+        if (getenv("SERVER_HOST_LOGITS") != NULL) printf("{\"hash\":\"%016llx\"}\n", (unsigned long long) logits_hash);
         print_truth();
         return 0;
     }

@@ -93,6 +93,40 @@ test("some tokens: no word of a prompt that is not among them", () => {
     assert.match(first("--token", "3.."), /^tokens +3 steps: \S+ \S+ each \(\S+ tokens\/s\)$/);
 });
 
+test("--roofline adds up to the whole, and its flops are those of the shapes", () => {
+    for (const name of ["tiny", "moe"]) {
+        const directory = recorded(name), all = stats(directory), { by_op: rows } = stats(directory, "--roofline");
+        for (const key of ["ops", "op_runs", "wall_ns", "busy_ns", "bytes_read", "bytes_written"]) assert.equal(sum(rows, key), sum(all.by_op, key), key);
+        assert.equal(rows.reduce((total, row) => total + sum(row.duration_bins.map((n) => ({ n })), "n"), 0), all.ops);
+        for (const row of rows) assert.equal(row.flops !== null, /^(MUL_MAT|MUL_MAT_ID|FLASH_ATTN_EXT|OUT_PROD)$/.test(row.op), row.op);
+        const [{ nodes }] = JSON.parse(output(ggscope, ["graph", "--json", "--token", "1", directory])).graphs;
+        const weights = new Map(JSON.parse(output(ggscope, ["gguf", "--json", model(name)])).tensors.map((tensor) => [tensor.name, tensor]));
+        const query = nodes.find((node) => node.op === "MUL_MAT" && node.name === "Qcur-0");
+        const inner = (weights.get("blk.0.attn_q.weight").shape ?? weights.get("blk.0.attn_q.weight").dimensions)[0];
+        const layers = nodes.filter((node) => node.op === "MUL_MAT" && /^Qcur-\d+$/.test(node.name)).length;
+        const wanted = 2 * inner * query.shape.reduce((a, b) => a * b, 1) * layers;
+        const told = stats(directory, "--roofline", "--token", "1").by_op.find((row) => row.op === "MUL_MAT" && row.component === "Attention Q");
+        assert.equal(told.flops, wanted);
+    }
+});
+
+test("what doctor --bandwidth measured is in later recordings, and stats compares with it", () => {
+    const env = { ...process.env, XDG_CACHE_HOME: scratch("cache") };
+    const plain = run(ggscope, ["doctor"], { env }).stdout;
+    assert.match(plain, /limits +not measured: ggscope doctor --bandwidth/);
+    const measured = run(ggscope, ["doctor", "--bandwidth"], { env }).stdout;
+    assert.match(measured, /limits +1 thread: \d+\.\d GB\/s of memory, \d+\.\d Gflop\/s/);
+    const directory = scratch("with-limits");
+    const recording = run(ggscope, ["record", "-q", "-o", directory, "--", engine, "run", "-m", model("tiny"), "-p", "Hi", "-n", "2", "-t", "1"], { env });
+    assert.equal(recording.status, 0, recording.stderr);
+    const { host } = JSON.parse(readFileSync(join(directory, "experiment.json"), "utf8"));
+    assert.ok(host.limits.length > 0 && host.limits[0].threads === 1);
+    const { limits } = stats(directory, "--roofline");
+    assert.deepEqual(limits, host.limits[0]);
+    assert.equal(stats(directory).memory_bytes_per_second, host.limits[0].memory_bytes_per_second);
+    assert.match(output(ggscope, ["stats", "--roofline", directory]), /^limits +\d+\.\d GB\/s and \d+\.\d Gflop\/s with 1 threads\n/);
+});
+
 test("--probe is kept in the experiment", () => {
     const directory = recorded("tiny", "--no-mmap");
     const probed = stats(directory, "--probe").memory_bytes_per_second;

@@ -3,43 +3,16 @@ import { test } from "node:test";
 import assert from "node:assert/strict";
 import { spawn } from "node:child_process";
 import { once } from "node:events";
-import { readFileSync, statSync, truncateSync, utimesSync } from "node:fs";
+import { readFileSync, truncateSync, utimesSync } from "node:fs";
 import { join } from "node:path";
 import { build, engine, ggscope, model, output, run, scratch } from "../lib.mjs";
-import { check, fresh, host, jsonLines } from "./traces.mjs";
+import { check, fresh, host, rows } from "./traces.mjs";
 import { machine, noLimit, ownModel } from "./pressure.mjs";
+import { MiB, budget, report, same, sameProgram, sizes, stock, stream, words } from "./streaming.mjs";
 
-const MiB = 1 << 20;
 const moe = model("moe"), dense = model("tiny", "--embd", "512", "--ff", "1024");
 const half = model("moe", "--types", "f16", "--embd", "96", "--ff", "136", "--heads", "6", "--kv-heads", "2"); // experts that are no multiple of a block, and never repacked
 const sentence = "Once upon a time, in a land far away, there was a small village by the sea. ";
-const words = (path, ...options) => [engine, "run", "-m", path, "--json", "--logits-hash", "--ignore-eos", "--no-repack", ...options];
-const stock = (command) => JSON.parse(output(command[0], command.slice(1)));
-const report = scratch("report.json");
-
-// Runs a command line under a budget. Returns what it printed, what was said, and the counts.
-function stream(command, budget, { options = [], ...rest } = {}) {
-    const result = run(ggscope, ["stream", "--budget", String(Math.round(budget)), "--report", report, ...options, "--", ...command], rest);
-    const counts = readFileSync(report, "utf8");
-    return { ...result, counts: counts === "" ? undefined : JSON.parse(counts) };
-}
-
-// A budget that leaves `share` of the model's size to its weights. What the engine takes is what a run that has too little says.
-const sizes = (path) => statSync(path).size;
-function budget(command, path, share) {
-    const { counts, stderr } = stream(command, 16 * MiB);
-    assert.ok(counts.engine > MiB, stderr);
-    return (counts.engine + 8 * MiB + share * sizes(path)) * 32 / 31;
-}
-
-function same(path, share, options, more = {}) {
-    const command = words(path, ...options), wanted = stock(command);
-    const result = stream(command, budget(command, path, share), more);
-    assert.equal(result.status, 0, result.stderr);
-    assert.equal(result.counts.state, "streamed", result.stderr);
-    assert.equal(JSON.parse(result.stdout).logits_hash, wanted.logits_hash);
-    return result;
-}
 const short = ["-p", "Once upon a time", "-n", "4", "-t", "1"];
 
 test("a dense model gives the same logits, whatever is kept", () => {
@@ -58,19 +31,16 @@ test("a mixture of experts gives the same logits, with and without prediction", 
     assert.ok(without.misses > 0 && without.predicted === 0, JSON.stringify(without));
 });
 
-test("prompts of any batch size, any number of threads", () => {
+test("prompts of several batch sizes, several threads", () => {
     for (const [path, ...options] of [
-        [dense, "-p", sentence.repeat(8), "-n", "2", "-t", "1"],
-        [moe, "-p", sentence.repeat(8), "-n", "3", "-t", "2"],
-        [moe, "-p", sentence, "-n", "2", "-t", "1", "--batch", "5", "--ubatch", "3"],
-        [moe, "-p", "Once", "-n", "2", "-t", "2", "--ctx", "64"],
-        [dense, "-p", sentence.slice(0, 30), "-n", "2", "-t", "1", "--batch", "1", "--ubatch", "1"],
+        [moe, "-p", sentence, "-n", "2", "-t", "2", "--batch", "5", "--ubatch", "3"],
+        [dense, "-p", sentence.slice(0, 30), "-n", "2", "-t", "3"],
         [dense, "-p", "Once", "-n", "3", "-t", "1", "--eval-callback"], // a graph that is run in pieces
     ]) same(path, 0.4, options);
 });
 
 test("other architectures, other types, experts that are no multiple of a disk's block", () => {
-    for (const path of [model("tiny", "--arch", "gpt2", "--embd", "512"), model("tiny", "--arch", "gemma3", "--embd", "512"), model("moe", "--arch", "deepseek2"), half])
+    for (const path of [model("moe", "--arch", "deepseek2"), half])
         same(path, 0.5, ["-p", "Once upon a time", "-n", "3", "-t", "1"], { options: ["--verify"] });
 });
 
@@ -120,23 +90,12 @@ test("weights are not repacked where the model does not fit", () => {
     assert.equal(JSON.parse(result.stdout).logits_hash, wanted.logits_hash);
 });
 
-// What a program computed, whichever thread was first.
-const computed = (result) => jsonLines(result.stdout).filter((line) => line.logits !== undefined || line.hash !== undefined).map((line) => JSON.stringify({ ...line, thread: 0, process: 0 })).sort();
+test("several contexts and models, a fork, a library that is opened anew", () => {
+    for (const [mode, ...models] of [["contexts", half], ["models", half, dense], ["fork", half], ["reopen", dense]]) sameProgram([host, mode, "-t", "1", ...models], models);
+});
 
-test("several contexts and models, sequences, a fork, a model that is loaded twice, a library that is opened anew", () => {
-    for (const [mode, ...models] of [["contexts", half], ["models", half, dense], ["sequences", half], ["fork", half], ["twice", half], ["reopen", dense]]) {
-        const command = [host, mode, "-t", "1", ...models];
-        const wanted = stream(command, 16 * MiB), weights = 0.4 * models.reduce((sum, path) => sum + sizes(path), 0); // too little: the engine alone
-        let found = wanted;
-        for (let i = 0; i < 4 && found.counts.uses === 0; i++) found = stream(command, (found.counts.engine + 8 * MiB + weights) * 32 / 31); // contexts come one after the other
-        assert.equal(found.status, 0, `${mode}: ${found.stderr}`);
-        assert.ok(found.counts.uses > 0, `${mode}: ${found.stderr}`);
-        assert.ok(computed(wanted).length > 0, mode);
-        // Where a model alone would have fitted its weights are repacked, as without us.
-        const possible = new Set([...computed(run(command[0], command.slice(1))), ...computed(wanted)]);
-        assert.equal(computed(found).length, computed(wanted).length, mode);
-        for (const line of computed(found)) assert.ok(possible.has(line), `${mode}: ${line}`);
-    }
+test("a server with several slots", () => {
+    sameProgram([join(build, "tests", "server-host"), "slots", half], [half], { env: { ...process.env, SERVER_HOST_LOGITS: "1" } });
 });
 
 test("recorded too: the recording names the same experts and the same places in the file", () => {
@@ -145,12 +104,26 @@ test("recorded too: the recording names the same experts and the same places in 
     const result = run(ggscope, ["stream", "-q", "--record", "-o", directory, "--budget", String(bytes), "--report", report, "--", ...command]);
     assert.equal(result.status, 0, result.stderr);
     assert.equal(JSON.parse(result.stdout).logits_hash, wanted.logits_hash);
-    assert.ok(JSON.parse(readFileSync(report, "utf8")).uses > 0);
+    const counts = JSON.parse(readFileSync(report, "utf8"));
+    assert.ok(counts.uses > 0);
     output(ggscope, ["record", "-q", "-o", plain, "--", ...command]);
     check(directory);
     const timeless = (key, value) => (/_ns$|^experiment/.test(key) ? undefined : value);
     const experts = (folder) => JSON.parse(output(ggscope, ["experts", "--json", folder]), timeless);
     assert.deepEqual(experts(directory), experts(plain));
+    // What became of each use: as many as were counted, three weights to a choice of experts.
+    const uses = rows(directory, "streamed").streamed, sum = (key) => uses.reduce((all, row) => all + row[key], 0), { streamed } = JSON.parse(output(ggscope, ["stats", "--json", directory]));
+    assert.equal(uses.length, counts.uses);
+    assert.deepEqual([sum("hits"), sum("misses"), sum("predicted_used")], [3 * counts.hits, 3 * counts.misses, 3 * counts.predicted_used]);
+    assert.ok(sum("misses") > 0 && sum("wait_ns") > 0 && sum("wait_ns") <= counts.wait_ns);
+    assert.equal(sum("bytes_early"), counts.bytes_predicted);
+    const slots = uses.filter((use) => use.place === 4);
+    assert.ok(slots.length > 0 && slots.every((use) => (use.bytes_read > 0) === (use.misses > 0)));
+    for (const key of ["bytes_read", "bytes_early", "hits", "misses", "predicted", "predicted_used", "wait_ns"]) assert.equal(streamed[key], sum(key), key);
+    assert.match(output(ggscope, ["stats", directory]), /^streamed .* in \d+ runs, .* by prediction$/m);
+    // The op that waited is the op that multiplies by the weight.
+    const ops = JSON.parse(output(ggscope, ["sql", "--json", directory, "SELECT DISTINCT o.op FROM streamed s JOIN ops o USING (run, node) WHERE s.place = 'slots'"]));
+    assert.deepEqual(ops.rows, [["MUL_MAT_ID"]]);
     const touched = (folder) => JSON.parse(output(ggscope, ["stats", "--json", folder])).model;
     assert.deepEqual(touched(directory), touched(plain));
 });
@@ -186,22 +159,29 @@ test("Ctrl-C and a kill end it as they end the program", async () => {
     }
 });
 
-test("a file that is changed or cut while it is in use is told of in one sentence, and its mapping goes on", async () => {
-    const sentence_ = /the model file was changed or cut while it is in use/;
-    const path = ownModel("moe"), { child, closed } = await start(path, some());
+test("a file that is changed while it is in use is told of in one sentence, and its mapping goes on", async () => {
+    const changed = /^ggscope: the model file was changed while it is in use: [^\n]*\n/m, path = ownModel("moe"), { child, closed } = await start(path, some());
     utimesSync(path, new Date(), new Date(Date.now() - 1e6));
-    while (!sentence_.test(child.text)) await once(child.stderr, "data");
+    while (!changed.test(child.text)) await once(child.stderr, "data");
     child.stdout.pause();
     child.stdout.resume();
     await once(child.stdout, "data"); // it still computes
     child.kill("SIGKILL");
     await closed;
+});
 
-    const other = await start(path, some());
-    truncateSync(path, sizes(path) - 65536); // in the middle of the last weight
-    const [status, signal] = await other.closed;
-    assert.match(other.child.text, sentence_);
-    assert.ok(signal === "SIGBUS" || status !== 0);
+// The program ends as it would without us: by the signal that the kernel sends for bytes that are gone.
+test("a file that is cut ends the program with one sentence, whether it is streamed or fits", async () => {
+    const path = ownModel("moe"), left = sizes(path) - 65536; // in the middle of the last weight
+    for (const bytes of [some(), 1 << 30]) {
+        const { child, closed } = await start(path, bytes);
+        truncateSync(path, left);
+        assert.deepEqual((await closed)[1], "SIGBUS", child.text);
+        const said = child.text.split("\n").filter((line) => /the model file was cut/.test(line));
+        assert.equal(said.length, 1, child.text);
+        assert.match(said[0], /^ggscope: the model file was cut .* ends (the program|here)$/);
+        truncateSync(path, left + 65536); // zeros: a model all the same
+    }
 });
 
 test("a wrong command line is told in one sentence", () => {

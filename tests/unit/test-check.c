@@ -131,6 +131,25 @@ static void test_waits_that_were_not_seen(void ** state) {
     end(&r, &c);
 }
 
+// The file has 10,000 bytes and ends in the middle of a page, which can be touched as a whole.
+static void test_faults_at_the_end_of_a_file(void ** state) {
+    (void) state;
+    static const struct {
+        uint64_t              offset;
+        enum ggs_check_status status;
+    } cases[] = {{9999, GGS_CHECK_OK}, {10000, GGS_CHECK_OK}, {12287, GGS_CHECK_OK}, {12288, GGS_CHECK_FAIL}};
+    for (unsigned i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+        struct recording  r;
+        struct ggs_checks c;
+        good_recording(&r);
+        recording_row(&r, GGS_TABLE_FAULTS,
+                      &(struct ggs_fault){.begin_ns = 1, .file = 1, .file_offset = cases[i].offset});
+        run_checks(&r, &c);
+        assert_int_equal(result(&c, "page faults")->status, cases[i].status);
+        end(&r, &c);
+    }
+}
+
 static void test_what_is_wrong(void ** state) {
     (void) state;
     struct recording  r;
@@ -254,6 +273,7 @@ int main(void) {
         cmocka_unit_test(test_losses),
         cmocka_unit_test(test_shares_of_less_than_all_time),
         cmocka_unit_test(test_waits_that_were_not_seen),
+        cmocka_unit_test(test_faults_at_the_end_of_a_file),
         cmocka_unit_test(test_what_is_wrong),
         cmocka_unit_test(test_fifo_beside_the_trace),
         cmocka_unit_test(test_files_that_are_gone),

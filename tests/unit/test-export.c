@@ -208,6 +208,31 @@ static void test_json(void ** state) {
     free(lines);
 }
 
+// A buffer is named after the layer that all of its tensors belong to.
+static void test_buffers_of_a_layer(void ** state) {
+    (void) state;
+    struct recording r;
+    char *           lines;
+    recording_open(&r);
+    for (int i = 0; i < 2; i++) recording_buffer(&r, 100, GGS_CLASS_KV, 20, 900);
+    recording_tensor(&r, "cache_k_l7", F32, 8, 1, 1, in_buffer(1));
+    recording_tensor(&r, "cache_v_l7", F32, 8, 1, 1, in_buffer(1));
+    recording_tensor(&r, "cache_k_l7 (view)", F32, 8, 1, 1, in_buffer(2));
+    recording_tensor(&r, "cache_k_l8", F32, 8, 1, 1, in_buffer(2));
+    recording_write(&r);
+    struct recording shared = recording;
+    recording               = r; // what exported() exports
+    lines                   = exported("buffers", NULL, NULL);
+    recording               = shared;
+    assert_has(lines, "_L7\",");
+    assert_has(lines, "\"layer\":7}");
+    assert_int_equal(count(lines, "\"name\":\"KVCache_"), 2);
+    assert_int_equal(count(lines, "\"layer\":65535}"), 1);
+    assert_int_equal(count(lines, "_L"), 1);
+    free(lines);
+    recording_close(&r, NULL);
+}
+
 // ---- timelines ----
 
 static void test_chrome(void ** state) {
@@ -386,9 +411,11 @@ static void test_schema(void ** state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_csv),     cmocka_unit_test(test_sqlite),        cmocka_unit_test(test_parquet),
-        cmocka_unit_test(test_json),    cmocka_unit_test(test_chrome),        cmocka_unit_test(test_perfetto),
-        cmocka_unit_test(test_ggmlviz), cmocka_unit_test(test_fio),           cmocka_unit_test(test_dot),
+        cmocka_unit_test(test_csv),     cmocka_unit_test(test_sqlite),
+        cmocka_unit_test(test_parquet), cmocka_unit_test(test_json),
+        cmocka_unit_test(test_chrome),  cmocka_unit_test(test_perfetto),
+        cmocka_unit_test(test_ggmlviz), cmocka_unit_test(test_buffers_of_a_layer),
+        cmocka_unit_test(test_fio),     cmocka_unit_test(test_dot),
         cmocka_unit_test(test_schema),  cmocka_unit_test(test_wrong_numbers),
     };
     return cmocka_run_group_tests(tests, make, destroy);

@@ -343,6 +343,46 @@ static void test_faults_find_their_op(void ** state) {
     ggs_reader_close(reader);
 }
 
+// The buffers of a mapped model are freed, and then its mapping is: what lies at the addresses from then on is no part of the file, unless
+// there is a buffer in it again.
+static void test_addresses_that_are_used_again(void ** state) {
+    static const struct {
+        uint64_t begin, address, file[2]; // without and with that buffer
+    } cases[] = {{5, 0x1ff000, {1, 1}},
+                 {50, 0x1ff000, {1, 1}},
+                 {150, 0x1ff000, {1, 1}},
+                 {350, 0x1ff000, {0, 1}},
+                 {350, 0x100000, {0, 1}}};
+    enum { N = sizeof(cases) / sizeof(cases[0]) };
+    static const struct ggs_journal_buffer mapped[] = {
+        {1, 0x100000, 0x80000, 1, 1}, {2, 0x180000, 0x80000, 1, 1}, {3, 0x100000, 0x100000, 1, 1}};
+    for (int again = 0; again < 2; again++) {
+        size_t n;
+        if (again) teardown(state), setup(state);
+        fixture_process(&f);
+        fixture_record(&f, GGS_JOURNAL_FILE, NULL, 0, "/models/some.gguf");
+        for (int i = 0; i < 2; i++) fixture_record(&f, GGS_JOURNAL_BUFFER, &mapped[i], sizeof(mapped[i]), "CPU_Mapped");
+        fixture_advance(&f, 20);
+        fixture_record(&f, GGS_JOURNAL_MAPS, NULL, 0, "100000 200000 3000 /models/some.gguf\n");
+        fixture_advance(&f, 80);
+        fixture_numbers(&f, GGS_JOURNAL_BUFFER_FREE, 2, 0, 0, 0, NULL); // the other one keeps the mapping
+        fixture_advance(&f, 100);
+        fixture_numbers(&f, GGS_JOURNAL_BUFFER_FREE, 1, 0, 0, 0, NULL);
+        fixture_advance(&f, 100);
+        if (again) fixture_record(&f, GGS_JOURNAL_BUFFER, &mapped[2], sizeof(mapped[2]), "CPU_Mapped");
+        fixture_advance(&f, 100);
+        fixture_numbers(&f, GGS_JOURNAL_END, 0, 0, 0, 0, NULL);
+        for (size_t i = 0; i < N; i++) add_fault(cases[i].begin, cases[i].begin + 7, 900, cases[i].address, PID);
+        ggs_machine_spool_close(&machine, NULL);
+        struct ggs_reader * reader = seal_and_open(&f, folder, NULL, NULL);
+        struct ggs_fault *  rows   = READ(reader, GGS_TABLE_FAULTS, ggs_fault, &n);
+        assert_int_equal(n, N);
+        for (size_t i = 0; i < n; i++) assert_int_equal(rows[i].file, cases[i].file[again]);
+        free(rows);
+        ggs_reader_close(reader);
+    }
+}
+
 // A disk 5 with two pieces of the file: bytes 4096.. of it at offset 8192, its first ones at 16384.
 static enum ggs_disk_place fake_disk(void * context, const char * const * paths, size_t n_paths, uint64_t device,
                                      uint64_t offset, struct ggs_disk_piece * piece) {
@@ -422,6 +462,7 @@ int main(int argc, char ** argv) {
         cmocka_unit_test_setup_teardown(test_fields_of_a_trace_point, setup, teardown),
         cmocka_unit_test_setup_teardown(test_every_fault_of_a_program_is_seen, setup, teardown),
         cmocka_unit_test_setup_teardown(test_faults_find_their_op, setup, teardown),
+        cmocka_unit_test_setup_teardown(test_addresses_that_are_used_again, setup, teardown),
         cmocka_unit_test_setup_teardown(test_requests_find_their_file, setup, teardown),
         cmocka_unit_test_setup_teardown(test_damage_is_counted, setup, teardown),
     };

@@ -12,8 +12,10 @@
 #include "analyze/memory/occupancy.h"
 #include "analyze/ops/groups.h"
 #include "analyze/ops/overview.h"
+#include "analyze/ops/roofline.h"
 #include "analyze/ops/totals.h"
 #include "analyze/walk/weights.h"
+#include "base/limits.h"
 #include "recording-fixture.h"
 
 static struct ggs_error error;
@@ -247,6 +249,62 @@ static void test_threads_have_times_and_no_bytes(void ** state) {
 }
 
 // ---- overview ----
+
+static void test_roofline(void ** state) {
+    (void) state;
+    struct recording    r;
+    struct ggs_trace    trace;
+    struct ggs_roofline roofline;
+    small_recording(&r);
+    recording_done(&r, &trace);
+    assert_int_equal(ggs_roofline_compute(&roofline, &trace, &ggs_totals_all, &error), 0);
+    assert_int_equal(roofline.n, 8); // four ops in two phases
+    for (uint64_t i = 0; i < roofline.n; i++) {
+        const struct ggs_roofline_row * row = &roofline.row[i];
+        assert_int_equal(row->ops, 1);
+        assert_int_equal(row->op_runs, 2);
+        assert_int_equal(row->wall_ns, 65); // thread 1 begins 5 later and takes 60
+        assert_int_equal(row->bins[6], 1);
+        // Thread 0 waits for thread 1, which waits for nobody: all of it is because the work was uneven.
+        assert_int_equal(row->shared, 1);
+        assert_int_equal(row->uneven_ns, 10);
+        assert_int_equal(row->barrier_ns, 0);
+        if (strcmp(row->op, "MUL_MAT") != 0) {
+            assert_int_equal(row->flops, -1);
+            continue;
+        }
+        assert_int_equal(row->flops, 2 * 8 * 8 * 2); // [8, 8] times [8, 2]
+        assert_int_equal(row->read, 8 * 8 * 4 + 8 * 2 * 4);
+        assert_string_equal(row->component, "Attention Q");
+        assert_int_equal(row->shared_ns, 50 + 40);
+    }
+    ggs_roofline_release(&roofline);
+    struct ggs_totals_range last = {1, 1, -1};
+    assert_int_equal(ggs_roofline_compute(&roofline, &trace, &last, &error), 0);
+    assert_int_equal(roofline.n, 4);
+    assert_int_equal(roofline.row[0].phase, GGS_PHASE_GENERATE);
+    ggs_roofline_release(&roofline);
+    recording_close(&r, &trace);
+}
+
+static void test_limits(void ** state) {
+    (void) state;
+    static const char list[] = "[{\"threads\": 1, \"memory_bytes_per_second\": 10, \"flops_per_second\": 5},"
+                               " {\"threads\": 4, \"memory_bytes_per_second\": 30}, 7]";
+    static const char one[]  = "{\"memory_bytes_per_second\": 9, \"threads\": 2}";
+    struct ggs_limits limits;
+    ggs_limits_read(&limits, ggs_json_read(list, strlen(list)));
+    assert_int_equal(limits.n, 2);
+    assert_int_equal(ggs_limits_of(&limits, 1).memory_bytes_per_second, 10);
+    assert_int_equal(ggs_limits_of(&limits, 2).memory_bytes_per_second, 30);
+    assert_int_equal(ggs_limits_of(&limits, 64).memory_bytes_per_second, 30);
+    assert_int_equal(ggs_limits_of(&limits, 64).flops_per_second, 0);
+    ggs_limits_read(&limits, ggs_json_read(one, strlen(one)));
+    assert_int_equal(limits.n, 1);
+    assert_int_equal(ggs_limits_of(&limits, 1).memory_bytes_per_second, 9);
+    ggs_limits_read(&limits, (struct ggs_json_value){0});
+    assert_int_equal(ggs_limits_of(&limits, 1).memory_bytes_per_second, 0);
+}
 
 static void test_overview(void ** state) {
     (void) state;
@@ -566,6 +624,8 @@ int main(void) {
         cmocka_unit_test(test_groups_of_opaque_runs),
         cmocka_unit_test(test_groups),
         cmocka_unit_test(test_threads_have_times_and_no_bytes),
+        cmocka_unit_test(test_roofline),
+        cmocka_unit_test(test_limits),
         cmocka_unit_test(test_overview),
         cmocka_unit_test(test_lanes_of_opaque_runs),
         cmocka_unit_test(test_gaps),

@@ -216,6 +216,12 @@ static void test_wrong_numbers_of_tensors(void ** state) {
     recording_open(&r);
     recording_tensor_row(&r, "a", (struct ggs_tensor){.source = GGS_SOURCE_BUFFER, .origin_file = UINT64_MAX});
     refused(&r, "impossible origin");
+    recording_open(&r);
+    recording_row(&r, GGS_TABLE_FILES, &(struct ggs_file){.file = 3});
+    refused(&r, "file 1 has the impossible number 3");
+    recording_open(&r);
+    recording_row(&r, GGS_TABLE_DEVICES, &(struct ggs_device){.device = 2});
+    refused(&r, "device 1 has the impossible number 2");
 }
 
 static void test_wrong_tensors_of_graphs(void ** state) {

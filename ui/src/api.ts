@@ -8,6 +8,36 @@ export interface Experiment {
     state: string;
     live: boolean;
     error: string | null;
+    found: boolean; // below a folder: nobody named it
+}
+
+// An entry of the list of experiments.
+export interface Entry
+    extends Pick<
+        Summary,
+        | "command"
+        | "engine"
+        | "host"
+        | "prompt"
+        | "begin_ns"
+        | "end_ns"
+        | "step_kind"
+        | "threads"
+        | "tokens"
+        | "prompt_tokens"
+        | "generated_tokens"
+        | "tokens_per_second"
+        | "lost"
+        | "times_distorted"
+        | "memory_limit"
+        | "cold"
+    > {
+    index: number;
+    start_utc: string | null;
+    model: { name: string; bytes: number } | null;
+    has: Record<"faults" | "block_requests" | "residency" | "pages" | "reads", boolean>;
+    trace_bytes: number;
+    notes: { time_utc: string | null; text: string }[];
 }
 
 export interface Summary {

@@ -14,14 +14,15 @@ test("what is written into the address is read back", () => {
         lane: 1,
         time: [1_000_000_000_000, 1_000_000_000_001] as [number, number],
     };
-    expect(read(`#${write("an id", "graph", chosen)}`)).toEqual({ id: "an id", view: "graph", selection: chosen });
-    expect(read(`#${write("x", "log", { ...nothing })}`)).toEqual({ id: "x", view: "log", selection: nothing });
+    expect(read(`#${write("an id", "graph", chosen)}`)).toEqual({ id: "an id", view: "graph", isLibrary: false, selection: chosen });
+    expect(read(`#${write("x", "log", { ...nothing })}`)).toEqual({ id: "x", view: "log", isLibrary: false, selection: nothing });
     expect(read(write("x", "log", { ...nothing, layer: -1 })).selection.layer).toBe(-1);
+    expect(read("#view=library")).toEqual({ id: null, view: null, isLibrary: true, selection: nothing });
 });
 
 test("an address from anywhere does no harm", () => {
     for (const odd of ["", "#", "#view=nothing&tokens=5..3&layer=x&op=1&region=1:9..3&buffer=-2&time=..", "#tokens=99999999999999999999..99999999999999999999", "#%E0%A4%A"])
-        expect(read(odd)).toEqual({ id: null, view: null, selection: nothing });
+        expect(read(odd)).toEqual({ id: null, view: null, isLibrary: false, selection: nothing });
 });
 
 test("a selection is changed part by part", () => {

@@ -1,7 +1,7 @@
 // What the page shows: the experiment, the view, and one selection that drives every view. All of it lives in the URL's fragment, so that
 // an address copied from the browser brings another reader to the same place:
 //     #x=ID&view=memory&tokens=3..5&layer=2&tensor=blk.2.attn_q.weight&expert=7&type=MUL_MAT&op=RUN.NODE&region=FILE:BEGIN..END&buffer=4&lane=1&time=BEGIN..END
-// and behind it what each view adds with kept(): its zoom, its order, its switches.
+// and behind it what each view adds with kept(): its zoom, its order, its switches. #view=library is the list of all experiments.
 import { batch, computed, effect, type Signal, signal } from "@preact/signals";
 import type { Experiment, Summary } from "./api";
 
@@ -39,6 +39,8 @@ export const current = signal(0);
 export const summary = signal<Summary | null>(null);
 export const view = signal<View>("timeline");
 export const selection = signal<Selection>({ ...nothing });
+// Whether the list of all experiments is shown, in place of one of them.
+export const library = signal(false);
 
 // The experiment that a fragment asks for and the page does not have, or null.
 export const missing = signal<string | null>(null);
@@ -62,8 +64,9 @@ export function isSelected(): boolean {
 
 // Another experiment: what was selected means nothing there.
 export function show(index: number): void {
-    if (index === current.value && missing.value === null) return;
     batch(() => {
+        library.value = false;
+        if (index === current.value && missing.value === null) return;
         current.value = index;
         summary.value = null;
         missing.value = null;
@@ -123,7 +126,7 @@ function numbers(text: string | null, pattern: RegExp): number[] | null {
 }
 
 // Reads what write() wrote. What is not understood is left out: a fragment comes from anywhere.
-export function read(fragment: string): { id: string | null; view: View | null; selection: Selection } {
+export function read(fragment: string): { id: string | null; view: View | null; isLibrary: boolean; selection: Selection } {
     const parameters = new URLSearchParams(fragment.replace(/^#/, ""));
     const ordered = (pair: number[] | null): [number, number] | null =>
         pair && pair[0]! <= pair[1]! ? [pair[0]!, pair[1]!] : null;
@@ -133,6 +136,7 @@ export function read(fragment: string): { id: string | null; view: View | null; 
     return {
         id: parameters.get("x"),
         view: views.find((name) => name === shown) ?? null,
+        isLibrary: shown === "library",
         selection: {
             tokens: ordered(numbers(parameters.get("tokens"), /^(\d+)\.\.(\d+)$/)),
             layer: numbers(parameters.get("layer"), /^(-1|\d+)$/)?.[0] ?? null,
@@ -177,6 +181,13 @@ export const asRange = {
     },
 };
 
+// The order of a table: "wall_ns", or "-wall_ns" where it descends.
+export const asOrder = {
+    write: (value: { key: string; descending: boolean } | null) => (value ? `${value.descending ? "-" : ""}${value.key}` : ""),
+    read: (text: string) => (/^-?\w{1,40}$/.test(text) ? { key: text.replace("-", ""), descending: text.startsWith("-") } : undefined),
+};
+export const asAnyText = { write: (value: string) => value, read: (text: string) => text.slice(0, 200) };
+
 export function writeKept(): string {
     return [...everything]
         .filter(([, one]) => one.signal.value !== one.initial)
@@ -203,6 +214,8 @@ function restore(): void {
     batch(() => {
         const index = experiments.value.findIndex((candidate) => candidate.experiment_id === wanted.id);
         missing.value = wanted.id !== null && index < 0 ? wanted.id : null;
+        // Of a folder nobody named one: the list of them comes first.
+        library.value = wanted.isLibrary || (wanted.id === null && wanted.view === null && experiments.value.some((one) => one.found));
         if (index >= 0 && index !== current.value) show(index);
         if (wanted.view) view.value = wanted.view;
         if (missing.value !== null) return;
@@ -217,12 +230,14 @@ export function mirrorInAddress(): void {
     restore();
     window.addEventListener("hashchange", restore);
     window.addEventListener("popstate", restore);
-    let step = `${current.value} ${view.value}`;
+    const placeNow = () => (library.value ? "library" : `${current.value} ${view.value}`);
+    let step = placeNow();
     effect(() => {
         if (moving.value) return;
         if (missing.value !== null) return; // the address is what was asked for
-        const fragment = `#${write(experiment.value?.experiment_id ?? "", view.value, selection.value)}${writeKept()}`;
-        const here = `${current.value} ${view.value}`;
+        const place = library.value ? "view=library" : write(experiment.value?.experiment_id ?? "", view.value, selection.value);
+        const fragment = `#${place}${writeKept()}`;
+        const here = placeNow();
         if (fragment === location.hash) return;
         if (here !== step) history.pushState(null, "", fragment);
         else history.replaceState(null, "", fragment);

@@ -6,19 +6,23 @@
 #include "analyze/walk/recent-runs.h"
 #include "base/error.h"
 
-// Files end in the middle of a page, and of a block of their filesystem.
+// Files end in the middle of a block of their filesystem, of which a request may read all.
 enum { SLACK = 64 << 10 };
 
 struct state {
     uint64_t               rows, in_files, in_runs;
     uint64_t               outside_file, outside_run;
+    uint64_t               page_size;
     struct ggs_recent_runs runs;
 };
 
-static bool is_inside(const struct ggs_trace * trace, uint64_t file, uint64_t offset, uint64_t bytes) {
+// Files end in the middle of a page, too, and a program may touch its rest.
+static bool is_inside(const struct state * s, const struct ggs_trace * trace, uint64_t file, uint64_t offset,
+                      uint64_t bytes) {
     if (file > trace->n_files) return false;
     uint64_t size = trace->files[file - 1].size; // 0 if it is gone
-    return size == 0 || (offset < size && bytes <= size - offset + SLACK);
+    uint64_t end  = size + (s->page_size - size % s->page_size) % s->page_size;
+    return size == 0 || end < size || (offset < end && bytes <= end - offset + SLACK);
 }
 
 static int see(struct state * s, const struct ggs_trace * trace, int64_t ns, uint64_t file, uint64_t offset,
@@ -26,7 +30,7 @@ static int see(struct state * s, const struct ggs_trace * trace, int64_t ns, uin
     const struct ggs_run * row;
     s->rows++;
     s->in_files += file != 0;
-    s->outside_file += file != 0 && !is_inside(trace, file, offset, bytes);
+    s->outside_file += file != 0 && !is_inside(s, trace, file, offset, bytes);
     if (run == 0) return 0;
     int status = ggs_recent_runs_find(&s->runs, run, &row, error);
     s->in_runs++;
@@ -55,7 +59,7 @@ static void conclude(struct ggs_checks * checks, const char * name, const struct
 }
 
 void ggs_check_faults(struct ggs_checks * checks, struct ggs_trace * trace) {
-    struct state        s     = {0};
+    struct state        s     = {.page_size = ggs_trace_page_size(trace)};
     struct ggs_error    error = {0};
     struct ggs_cursor * rows  = NULL;
     struct ggs_fault    f;
@@ -72,7 +76,7 @@ void ggs_check_faults(struct ggs_checks * checks, struct ggs_trace * trace) {
 }
 
 void ggs_check_requests(struct ggs_checks * checks, struct ggs_trace * trace) {
-    struct state             s     = {0};
+    struct state             s     = {.page_size = ggs_trace_page_size(trace)};
     struct ggs_error         error = {0};
     struct ggs_cursor *      rows  = NULL;
     struct ggs_block_request r;

@@ -26,8 +26,7 @@ static struct ggs_group * group_of(struct ggs_groups * groups, const char * name
     return &groups->group[number];
 }
 
-// The weight that an op reads: the largest source that lies in a model's file, or came from one.
-static const struct ggs_tensor * weight_of(const struct ggs_access_list * list) {
+const struct ggs_tensor * ggs_groups_weight(const struct ggs_access_list * list) {
     const struct ggs_tensor * weight = NULL;
     uint64_t                  most   = 0;
     for (unsigned i = 0; i < list->n; i++) {
@@ -39,8 +38,8 @@ static const struct ggs_tensor * weight_of(const struct ggs_access_list * list) 
     return weight;
 }
 
-static const char * component_of(struct ggs_trace * trace, const struct ggs_tensor * weight, char * buffer,
-                                 size_t size) {
+const char * ggs_groups_component(struct ggs_trace * trace, const struct ggs_tensor * weight, char * buffer,
+                                  size_t size) {
     if (weight == NULL) return "(activations)";
     const char *    name   = ggs_reader_string(trace->reader, weight->name);
     struct ggs_name parsed = ggs_name_parse(name, strlen(name));
@@ -56,7 +55,7 @@ static const char * key_of(const struct ggs_walk * walk, const struct ggs_proces
         case GGS_BY_DEVICE:
             return ggs_reader_string(walk->trace->reader, walk->run.backend);
         case GGS_BY_COMPONENT:
-            return component_of(walk->trace, weight, buffer, size);
+            return ggs_groups_component(walk->trace, weight, buffer, size);
         case GGS_BY_TENSOR: {
             const struct ggs_tensor * tensor = weight;
             if (tensor == NULL) tensor = walk->op.result;
@@ -182,7 +181,7 @@ static int know_node(struct pass * pass, struct known * known, struct ggs_error 
     int status = ggs_walk_accesses(pass->walk, &list, error);
     if (status < 0) return status;
     known->bytes    = ggs_access_sum(list);
-    known->weight   = weight_of(list);
+    known->weight   = ggs_groups_weight(list);
     known->is_known = !ggs_trace_is_indexed(pass->walk->trace, pass->walk->graph, op->node, op->absorbed);
     known->absorbed = op->absorbed;
     return 0;

@@ -48,6 +48,12 @@ int ggs_groups_compute(struct ggs_groups * groups, struct ggs_trace * trace, enu
 // Several of them in one pass: groups[i] is by by[i].
 int ggs_groups_compute_several(struct ggs_groups * groups, const enum ggs_by * by, unsigned n, struct ggs_trace * trace,
                                const struct ggs_totals_range * range, struct ggs_error * error);
+struct ggs_access_list;
+// The weight that an op reads: the largest source that lies in a model's file, or came from one. NULL: none.
+const struct ggs_tensor * ggs_groups_weight(const struct ggs_access_list * list);
+// What it belongs to; "(activations)" without one.
+const char * ggs_groups_component(struct ggs_trace * trace, const struct ggs_tensor * weight, char * buffer,
+                                  size_t size);
 // Names the groups and puts them in order.
 void ggs_groups_sort(struct ggs_groups * groups, enum ggs_by by);
 void ggs_groups_release(struct ggs_groups * groups);

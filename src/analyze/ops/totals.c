@@ -194,7 +194,7 @@ static int walk_runs(struct pass * pass, struct ggs_trace * trace, const struct 
 
 static int add_steps(struct ggs_totals * t, struct ggs_trace * trace, const struct ggs_totals_range * range,
                      struct ggs_error * error) {
-    struct ggs_steps s;
+    struct ggs_steps s      = {0};
     int              status = ggs_steps_sum(&s, trace, range->first_step, range->last_step, error);
     t->steps = s.steps, t->warmup_steps = s.warmup_steps, t->generate_steps = s.generate_steps;
     t->requests      = s.requests;

@@ -17,6 +17,11 @@ const char * ggs_word_window(uint64_t kind) {
     return kind == GGS_WINDOW_MARK ? "mark" : "recorded";
 }
 
+const char * ggs_word_streamed(uint64_t place) {
+    static const char * const words[GGS_STREAMED_COUNT] = {NULL, "mapping", "ring", "kept", "slots"};
+    return place > 0 && place < GGS_STREAMED_COUNT ? words[place] : "unknown";
+}
+
 const char * ggs_word_step(const struct ggs_trace * trace) {
     return trace->tokenless ? "graph run" : "token";
 }

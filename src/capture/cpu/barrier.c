@@ -4,6 +4,7 @@
 #include <stddef.h>
 
 #include "capture/cpu/ops.h"
+#include "capture/memory/prove.h"
 
 enum { MOST_ENGINES = 16 };
 enum { UNKNOWN, SEEN, HIDDEN };
@@ -35,13 +36,18 @@ bool ggs_barrier_is_hidden(const void * engine) {
 static _Bool on_node_done(void * data) {
     const struct ggs_barrier_watch * watch = data;
     ggs_op_ended();
+    if (watch->alone && ggs_prove_active()) {
+        uint32_t run, node;
+        ggs_op_current(&run, &node);
+        ggs_prove_tell(run, node);
+    }
     return watch->abort != NULL && watch->abort(watch->abort_data);
 }
 
 bool ggs_barrier_watch(struct ggs_barrier_watch * watch, void * engine, struct abi_plan * plan) {
     _Atomic int * state = state_of(engine);
     if (state == NULL || *state == SEEN) return false;
-    *watch           = (struct ggs_barrier_watch){engine, plan->abort, plan->abort_data};
+    *watch           = (struct ggs_barrier_watch){engine, plan->abort, plan->abort_data, plan->n_threads == 1};
     plan->abort      = on_node_done;
     plan->abort_data = watch;
     return true;

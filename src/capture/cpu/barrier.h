@@ -13,6 +13,7 @@ struct ggs_barrier_watch {
     void * engine;
     _Bool (*abort)(void * data); // the program's own, NULL for none
     void * abort_data;
+    bool   alone; // the run has one thread
 };
 
 // Around a graph run on the thread that computes it, whose slot it has opened. `engine` is the function that computes. False if

@@ -106,11 +106,12 @@ EXPORT int ggml_graph_compute(struct abi_graph * graph, struct abi_plan * plan) 
     if (slot != NULL) ggs_op_own(slot);
     uint64_t begin   = ggs_ticks_now();
     bool     watched = slot != NULL && ggs_barrier_watch(&watch, (void *) real, plan);
-    bool     proving = ggs_prove_wanted && slot != NULL && !hidden && ggs_prove_begin();
+    bool     alone   = plan != NULL && plan->n_threads == 1;
+    bool     proving = ggs_prove_wanted && slot != NULL && (!hidden || alone) && ggs_prove_begin();
     int      status  = real(graph, plan);
     if (proving) ggs_prove_end();
     if (watched) ggs_in.flags |= ggs_barrier_unwatch(&watch, plan) ? GGS_RUN_NO_WAITS : 0;
-    if (proving && (ggs_in.flags & GGS_RUN_NO_WAITS) != 0) ggs_prove_refuse();
+    if (proving && !alone && (ggs_in.flags & GGS_RUN_NO_WAITS) != 0) ggs_prove_refuse();
     if (slot != NULL) {
         ggs_op_own(NULL);
         lost = ggs_slot_close(slot);

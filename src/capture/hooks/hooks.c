@@ -12,6 +12,7 @@
 #include "capture/device/device.h"
 #include "capture/ggml-abi.h"
 #include "capture/graph-run.h"
+#include "capture/graphs.h"
 #include "capture/hooks/hook.h"
 #include "capture/hooks/sandbox.h"
 #include "capture/journal.h"
@@ -48,6 +49,14 @@ EXPORT int ggml_backend_graph_compute(void * backend, struct abi_graph * graph) 
     ggs_device_end();
     ggs_graph_run_leave(graph, status);
     return status;
+}
+
+EXPORT uint64_t ggml_graph_next_uid(void);
+EXPORT uint64_t ggml_graph_next_uid(void) {
+    REAL(ggml_graph_next_uid);
+    uint64_t uid = real();
+    ggs_graphs_numbered((const void *) real, uid);
+    return uid;
 }
 
 static void schedule_enter(void * scheduler, const struct abi_graph * graph, const void * caller) {

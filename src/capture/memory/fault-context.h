@@ -3,10 +3,35 @@
 
 #include <signal.h>
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
+#include <string.h>
 #include <ucontext.h>
 
 enum ggs_access { GGS_ACCESS_UNKNOWN, GGS_ACCESS_READ, GGS_ACCESS_WRITE };
+
+// AArch64: a signal frame ends in records, each with a magic number and its size, until one of magic 0. That of the exception
+// syndrome may be missing: emulators leave it out. (This is compiled everywhere, so that it is tested everywhere.)
+static inline enum ggs_access ggs_fault_access_aarch64(const void * records, size_t size) {
+    enum { SYNDROME = 0x45535201, DATA_ABORT = 0x24, WRITE = 1 << 6, MAINTENANCE = 1 << 8 }; // linux: ESR_MAGIC
+    struct {
+        uint32_t magic, size;
+    } head;
+    const char * at = records;
+    for (size_t left = size; left >= sizeof(head); at += head.size, left -= head.size) {
+        memcpy(&head, at, sizeof(head));
+        if (head.magic == 0 || head.size < sizeof(head) || head.size > left) break;
+        if (head.magic != SYNDROME) continue;
+        uint64_t syndrome;
+        if (head.size < sizeof(head) + sizeof(syndrome)) break;
+        memcpy(&syndrome, at + sizeof(head), sizeof(syndrome));
+        // The exception class, from this level (0x25) or the one below it.
+        if ((syndrome >> 26 & 0x3e) != DATA_ABORT) return GGS_ACCESS_UNKNOWN;
+        // Cache maintenance calls itself a write and changes nothing.
+        return (syndrome & (WRITE | MAINTENANCE)) == WRITE ? GGS_ACCESS_WRITE : GGS_ACCESS_READ;
+    }
+    return GGS_ACCESS_UNKNOWN;
+}
 
 // `context` is the third argument of a signal handler.
 static inline enum ggs_access ggs_fault_access(const void * context) {
@@ -15,23 +40,24 @@ static inline enum ggs_access ggs_fault_access(const void * context) {
     return (user->uc_mcontext.gregs[REG_ERR] & 2) != 0 ? GGS_ACCESS_WRITE
                                                        : GGS_ACCESS_READ; // bit 1 of the page fault's error code
 #elif defined(__aarch64__)
-    // The frame ends in records, each with its size; that of the exception syndrome may be missing (emulators leave it out).
-    enum { DATA_ABORT = 0x24, WRITE = 1 << 6 }; // exception class; "write, not read"
-    const char * at  = (const char *) user->uc_mcontext.__reserved;
-    const char * end = at + sizeof(user->uc_mcontext.__reserved);
-    while (at + sizeof(struct _aarch64_ctx) <= end) {
-        const struct _aarch64_ctx * head = (const struct _aarch64_ctx *) at;
-        if (head->magic == 0 || head->size < sizeof(*head)) break;
-        if (head->magic == ESR_MAGIC) {
-            uint64_t syndrome = ((const struct esr_context *) at)->esr;
-            if ((syndrome >> 26 & 0x3f & ~1ull) != DATA_ABORT) return GGS_ACCESS_UNKNOWN;
-            return (syndrome & WRITE) != 0 ? GGS_ACCESS_WRITE : GGS_ACCESS_READ;
-        }
-        at += head->size;
-    }
-    return GGS_ACCESS_UNKNOWN;
+    return ggs_fault_access_aarch64(user->uc_mcontext.__reserved, sizeof(user->uc_mcontext.__reserved));
 #else
     (void) user;
     return GGS_ACCESS_UNKNOWN;
 #endif
+}
+
+// An access that faults on a page which was opened for it is one that the page does not allow: a write where the processor does not
+// say so, or a jump. Each thread keeps the last page that it was given; `generation` is another whenever pages were closed again, and odd while
+// that goes on.
+struct ggs_fault_last {
+    uintptr_t page;
+    uint64_t  generation;
+};
+
+// True if it is the same page once more and nothing was closed meanwhile. Else it is remembered.
+static inline bool ggs_fault_repeated(struct ggs_fault_last * last, uintptr_t page, uint64_t generation) {
+    if (last->page == page && last->generation == generation && generation % 2 == 0) return true;
+    *last = (struct ggs_fault_last){page, generation};
+    return false;
 }

@@ -45,15 +45,19 @@ static struct {
     struct sigaction theirs;   // the program's own handler while ours is installed
     bool             installed;
     bool             told_nothing; // that there is nothing to prove was said
+    _Atomic uint64_t generation;   // two for each time that pages were closed; odd meanwhile
 } prove = {.one_run = PTHREAD_MUTEX_INITIALIZER};
 
 static _Thread_local bool leads;
 
 // ---- the signal ----
 
+static _Thread_local struct ggs_fault_last last_fault;
+
 // Would the access be wrong without us too? Then it is the program's own mistake.
-static bool is_forbidden(const struct area * area, const void * context) {
-    return (area->protection & PROT_WRITE) == 0 && ggs_fault_access(context) == GGS_ACCESS_WRITE;
+static bool is_forbidden(const struct area * area, uintptr_t page, const void * context) {
+    if ((area->protection & PROT_WRITE) == 0 && ggs_fault_access(context) == GGS_ACCESS_WRITE) return true;
+    return ggs_fault_repeated(&last_fault, page, atomic_load(&prove.generation));
 }
 
 static void note(struct area * area, uintptr_t page) {
@@ -71,7 +75,7 @@ static bool take(const siginfo_t * info, const void * context) {
     for (unsigned i = 0; i < prove.n_areas; i++) {
         struct area * area = &prove.area[i];
         if (address < area->start || address >= area->end) continue;
-        if (info->si_code != SEGV_ACCERR || is_forbidden(area, context)) return false;
+        if (info->si_code != SEGV_ACCERR || is_forbidden(area, page, context)) return false;
         note(area, page);
         if (mprotect((void *) page, prove.page, area->protection) == 0) return true;
         // Scattered pages cost two map entries each, and their number is limited. The program must go on.
@@ -208,7 +212,9 @@ static void find_areas(void) {
 }
 
 static void protect(const struct area * area, int protection) {
+    atomic_fetch_add(&prove.generation, 1);
     mprotect((void *) area->start, area->end - area->start, protection);
+    atomic_fetch_add(&prove.generation, 1);
 }
 
 // ---- runs ----
@@ -259,7 +265,9 @@ void ggs_prove_forget(void) {
 void ggs_prove_refuse(void) {
     ggs_prove_wanted = false;
     ggs_losses_count(GGS_LOSS_PAGES, 1);
-    ggs_capture_note("this engine's ggml_barrier is not called where it could be seen, so pages cannot be proved");
+    ggs_capture_note(
+        "this engine's ggml_barrier is not called where it could be seen, so pages can be proved only with one "
+        "thread (-t 1)");
 }
 
 // ---- writing an op's pages to the journal ----

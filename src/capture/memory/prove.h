@@ -8,7 +8,9 @@
 //
 // So times mean nothing in such a recording, and graph runs of several threads come one after the other. Outside of graph runs
 // nothing is protected and the handler is not installed: the program's own SIGSEGV handler is put back, and while a run goes on
-// it gets every signal that is not about a protected page. A page is exact: 4 KiB, whatever size the kernel maps it with.
+// it gets every signal that is not about a protected page. A page is exact: the machine's page size, whatever size the kernel maps it with.
+//
+// Where the engine's barrier is not seen (cpu/barrier.h), a run of one thread is told of after each node instead.
 //
 // What fails in a proving run that does not otherwise: a system call that reads the model's memory (EFAULT instead of a signal).
 #pragma once
@@ -32,7 +34,7 @@ void ggs_prove_leave(void);
 bool ggs_prove_begin(void);
 void ggs_prove_end(void);
 
-// The engine's barrier is not seen: nothing can be proved. Said once; what was told of the run that showed it counts as lost.
+// The engine's barrier is not seen and the run has several threads: nothing can be proved. Said once; what was told of the run that showed it counts as lost.
 void ggs_prove_refuse(void);
 
 // In the child of a fork: pages that are protected are opened as they are touched, and nothing is told.

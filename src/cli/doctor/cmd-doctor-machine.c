@@ -2,6 +2,7 @@
 #if defined(__x86_64__)
 #include <cpuid.h>
 #endif
+#include <limits.h>
 #include <linux/magic.h>
 #include <stdint.h>
 #include <stdio.h>
@@ -12,9 +13,11 @@
 
 #include "base/error.h"
 #include "base/number.h"
+#include "base/system/probe.h"
 #include "cli/doctor/cmd-doctor.h"
 
 #include "record/inspect/findings.h"
+#include "record/limits-cache.h"
 #include "record/observe/faults.h"
 #include "record/observe/limit.h"
 #include "record/observe/requests.h"
@@ -110,11 +113,39 @@ static void check_limit(struct ggs_findings * report) {
     }
 }
 
-void doctor_machine(struct ggs_findings * report) {
+static void check_limits(struct ggs_findings * report, bool measure) {
+    struct ggs_limits limits;
+    struct ggs_error  error = {0};
+    char              path[PATH_MAX];
+    if (measure) {
+        ggs_probe_machine(&limits);
+        if (ggs_limits_cache_write(&limits, &error) < 0) {
+            ggs_findings_add(report, GGS_FINDING_FAIL, "limits",
+                             "set XDG_CACHE_HOME to a folder that can be written to", "%s", error.text);
+            return;
+        }
+    }
+    ggs_limits_cache_read(&limits);
+    if (limits.n == 0 || ggs_limits_cache_path(path, NULL) < 0) {
+        ggs_findings_add(
+            report, GGS_FINDING_OK, "limits", NULL,
+            "not measured: ggscope doctor --bandwidth finds out what memory and cores can do, for recordings to come");
+        return;
+    }
+    for (unsigned i = 0; i < limits.n; i++)
+        ggs_findings_add(report, GGS_FINDING_OK, "limits", NULL, "%llu thread%s: %.1f GB/s of memory, %.1f Gflop/s%s%s",
+                         (unsigned long long) limits.rate[i].threads, limits.rate[i].threads == 1 ? "" : "s",
+                         (double) limits.rate[i].memory_bytes_per_second / 1e9,
+                         (double) limits.rate[i].flops_per_second / 1e9, i + 1 < limits.n ? "" : ", kept in ",
+                         i + 1 < limits.n ? "" : path);
+}
+
+void doctor_machine(struct ggs_findings * report, bool bandwidth) {
     check_kernel(report);
     check_clock(report);
     check_memory(report);
     check_faults(report);
     check_io(report);
     check_limit(report);
+    check_limits(report, bandwidth);
 }

@@ -221,7 +221,7 @@ static void check_program(struct ggs_findings * report, char ** words, unsigned 
 
 static const char * const words[] = {"ok", "warn", "FAIL"};
 
-static bool print_text(const struct ggs_findings * report) {
+static void print_text(const struct ggs_findings * report) {
     static const char * const colours[] = {"\x1b[32m", "\x1b[33m", "\x1b[1;31m"};
     bool                      colour    = ggs_terminal_colour(stdout);
     for (size_t i = 0; i < report->count; i++) {
@@ -230,27 +230,23 @@ static bool print_text(const struct ggs_findings * report) {
                colour ? "\x1b[0m" : "", finding->topic, finding->text, finding->fix == NULL ? "" : " (",
                finding->fix == NULL ? "" : finding->fix, finding->fix == NULL ? "" : ")");
     }
-    return fflush(stdout) == 0;
 }
 
-static bool print_json(const struct ggs_findings * report, bool good) {
-    struct ggs_json json;
-    ggs_json_init(&json, ggs_json_to_file, stdout, true);
-    ggs_json_object(&json, NULL);
-    ggs_json_bool(&json, "ok", good);
-    ggs_json_array(&json, "checks");
+static void write_json(struct ggs_json * json, const struct ggs_findings * report, bool good) {
+    ggs_json_object(json, NULL);
+    ggs_json_bool(json, "ok", good);
+    ggs_json_array(json, "checks");
     for (size_t i = 0; i < report->count; i++) {
         const struct ggs_finding * finding = &report->findings[i];
-        ggs_json_object(&json, NULL);
-        ggs_json_string(&json, "level", finding->level == GGS_FINDING_FAIL ? "fail" : words[finding->level]);
-        ggs_json_string(&json, "topic", finding->topic);
-        ggs_json_string(&json, "text", finding->text);
-        ggs_json_string(&json, "fix", finding->fix);
-        ggs_json_end(&json);
+        ggs_json_object(json, NULL);
+        ggs_json_string(json, "level", finding->level == GGS_FINDING_FAIL ? "fail" : words[finding->level]);
+        ggs_json_string(json, "topic", finding->topic);
+        ggs_json_string(json, "text", finding->text);
+        ggs_json_string(json, "fix", finding->fix);
+        ggs_json_end(json);
     }
-    ggs_json_end(&json);
-    ggs_json_end(&json);
-    return ggs_json_finish(&json) == 0 && fflush(stdout) == 0;
+    ggs_json_end(json);
+    ggs_json_end(json);
 }
 
 // ---- the verb ----
@@ -258,6 +254,7 @@ static bool print_json(const struct ggs_findings * report, bool good) {
 struct arguments {
     struct ggs_input input;
     const char *     engine;
+    bool             bandwidth;
 };
 
 static void examine(struct ggs_findings * report, const struct arguments * arguments) {
@@ -266,7 +263,7 @@ static void examine(struct ggs_findings * report, const struct arguments * argum
     struct stat          info;
     const char *         program = arguments->input.n > 0 ? arguments->input.paths[0] : NULL;
     const char *         folder  = arguments->engine;
-    doctor_machine(report);
+    doctor_machine(report, arguments->bandwidth);
     if (check_capture(report, path) && ggs_libraries_add(&capture, path) != 0) report->failed = true;
     if (program != NULL && folder == NULL && stat(program, &info) == 0 && S_ISDIR(info.st_mode)) {
         folder  = program; // of libraries
@@ -289,7 +286,11 @@ static int diagnose(void * input, struct ggs_trace * traces, struct ggs_error * 
     bool good = true;
     for (size_t i = 0; i < report.count; i++) good = good && report.findings[i].level != GGS_FINDING_FAIL;
     int status = report.failed ? ggs_fail_memory(error) : good ? 0 : 1;
-    if (!report.failed && !(arguments->input.json ? print_json(&report, good) : print_text(&report))) status = -1;
+    if (status >= 0 && arguments->input.json) {
+        write_json(arguments->input.out, &report, good);
+    } else if (status >= 0) {
+        print_text(&report);
+    }
     ggs_findings_release(&report);
     return status;
 }
@@ -298,6 +299,9 @@ int cmd_doctor(int argc, char ** argv) {
     static const struct ggs_option options[] = {
         {"engine", 0, "DIR", "Look at the llama.cpp libraries in DIR (else GGSCOPE_ENGINE, else ours)", 1,
          offsetof(struct arguments, engine), ggs_take_text, NULL},
+        {"bandwidth", 0, NULL,
+         "Measure what memory and cores of this machine can do, and keep it: recordings get a copy", 1,
+         offsetof(struct arguments, bandwidth), NULL, NULL},
         GGS_OPTION_JSON(1),
         {0}};
     static const struct ggs_verb verb = {

@@ -92,11 +92,7 @@ int cmd_graph(int argc, char ** argv) {
         GGS_OPTION_DAMAGED(2),
         {0}};
     static const struct ggs_verb verb = {
-        .operands = "[DIR]",
-        .most     = 1,
-        .opens    = true,
-        .options  = options,
-        .run      = show,
+        GGS_OPENS_ONE, .options = options, .run = show,
         .text =
             "Show the compute graph of a token step, layer by layer: ops, their shapes and types, and where their operands lie."};
     struct arguments arguments = {0};

@@ -182,12 +182,7 @@ static int show(void * input, struct ggs_trace * traces, struct ggs_error * erro
 
 int cmd_log(int argc, char ** argv) {
     static const struct ggs_verb verb = {
-        .operands = "[DIR]",
-        .most     = 1,
-        .opens    = true,
-        .options  = options,
-        .check    = check,
-        .run      = show,
+        GGS_OPENS_ONE, .options = options, .check = check, .run = show,
         .text =
             "Show the ops of an experiment one after the other: when, for which token and layer, on how many threads, which bytes from where, how long."};
     struct arguments arguments = {.filter = GGS_LOG_ALL, .limit = UINT64_MAX};

@@ -5,13 +5,6 @@
 #include "answer/paging.h"
 #include "cli/paging/cmd-paging.h"
 
-int paging_json(const struct paging_report * report) {
-    struct ggs_json json;
-    ggs_json_init(&json, ggs_json_to_file, stdout, true);
-    ggs_paging_write(&json, report->trace, report->paging, report->options);
-    return ggs_json_finish(&json);
-}
-
 static void print_row(const struct ggs_paging * paging, const char * policy, uint64_t memory,
                       const struct ggs_paging_cost * cost) {
     printf("%s,%" PRIu64 ",%" PRIu64 ",%" PRIu64 ",%" PRIu64 ",%" PRIu64 ",%.6f\n", policy, memory,

@@ -9,6 +9,7 @@
 #include <sys/sysmacros.h>
 
 #include "analyze/walk/words.h"
+#include "answer/paging.h"
 #include "base/error.h"
 #include "base/number.h"
 #include "base/system/progress.h"
@@ -121,7 +122,10 @@ static int print(const struct arguments * arguments, const struct paging_report 
         return ggs_fail(error, GGS_ABSENT, "no op of these %ss reads bytes of a file: there is nothing to page",
                         ggs_word_step(report->trace));
     if (arguments->suggest) return paging_suggest(report, error);
-    if (arguments->input.json) return paging_json(report);
+    if (arguments->input.json) {
+        ggs_paging_write(arguments->input.out, report->trace, report->paging, report->options);
+        return 0;
+    }
     return arguments->csv ? paging_csv(report) : paging_text(report);
 }
 
@@ -166,12 +170,7 @@ int cmd_paging(int argc, char ** argv) {
         {0},
     };
     static const struct ggs_verb verb = {
-        .operands = "[DIR]",
-        .most     = 1,
-        .opens    = true,
-        .options  = options,
-        .check    = check,
-        .run      = show,
+        GGS_OPENS_ONE, .options = options, .check = check, .run = show,
         .text =
             "Show what it would cost to run with less memory than the model: bytes read from the disk per token, with the page cache of Linux, a least-recently-used cache, the best weights pinned, and at best."};
     struct arguments arguments = {

@@ -15,7 +15,6 @@ struct paging_report {
 
 // Each returns 0, or negative if the output could not be written or, with the sentence in `error`, where something failed.
 int paging_text(const struct paging_report * report);
-int paging_json(const struct paging_report * report);
 int paging_csv(const struct paging_report * report);
 int paging_suggest(const struct paging_report * report, struct ggs_error * error);
 

@@ -5,6 +5,7 @@
 #include "analyze/machine/conditions.h"
 #include "analyze/ops/totals.h"
 #include "analyze/walk/times.h"
+#include "answer/notes.h"
 #include "base/error.h"
 #include "base/number.h"
 
@@ -179,6 +180,15 @@ void ggs_summary_busy(const struct ggs_conditions * conditions, const struct ggs
                 ggs_format_percent(number, wait, busy + wait));
 }
 
+static void print_notes(FILE * out, const char * directory) {
+    struct ggs_notes notes;
+    if (ggs_notes_read(&notes, directory, NULL) < 0) return;
+    for (uint64_t i = 0; i < notes.n; i++)
+        fprintf(out, "note      %s%s%s\n", notes.note[i].when, notes.note[i].when[0] == '\0' ? "" : "  ",
+                notes.note[i].text);
+    ggs_notes_release(&notes);
+}
+
 int ggs_summary_show(const char * directory, FILE * out, struct ggs_error * error) {
     struct ggs_trace      trace;
     struct ggs_totals     totals;
@@ -196,6 +206,7 @@ int ggs_summary_show(const char * directory, FILE * out, struct ggs_error * erro
             ggs_conditions_read(&conditions, &trace);
             ggs_summary_busy(&conditions, &totals, out);
             ggs_summary_conditions(&conditions, out);
+            print_notes(out, directory);
             char bytes[GGS_NUMBER_LENGTH];
             fprintf(out, "trace     %s/trace.ggs, %s\n", directory,
                     ggs_format_bytes(bytes, ggs_reader_size(trace.reader)));

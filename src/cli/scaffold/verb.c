@@ -256,7 +256,14 @@ static int open_and_run(const struct ggs_verb * verb, struct ggs_input * input, 
         status = open_trace(&traces[opened], input->paths[opened], input, error);
     for (unsigned i = 0; status == 0 && i < opened; i++)
         status = ggs_selection_make(&traces[i].selection, &traces[i], &input->choice, error);
+    struct ggs_json json;
+    if (input->json) {
+        ggs_json_init(&json, ggs_json_to_file, stdout, true);
+        input->out = &json;
+    }
     if (status == 0) status = verb->run(arguments, traces, error);
+    if (input->json && ggs_json_begun(&json) && status >= 0 && ggs_json_finish(&json) != 0) status = -1;
+    input->out = NULL;
     // Writers fail without a sentence: it is always the same one.
     errno          = 0;
     bool unwritten = fflush(stdout) != 0 || ferror(stdout);

@@ -14,7 +14,7 @@
 //     static int show(void * arguments, struct ggs_trace * traces, struct ggs_error * error);
 //
 //     int cmd_rows(int argc, char ** argv) {
-//         static const struct ggs_verb verb = {.operands = "[DIR]", .most = 1, .opens = true, .options = options, .run = show,
+//         static const struct ggs_verb verb = {GGS_OPENS_ONE, .options = options, .run = show,
 //                                              .text = "Show the rows of an experiment."};
 //         struct arguments             arguments = {.limit = 10};
 //         return ggs_verb_run(&verb, argc, argv, &arguments);
@@ -29,21 +29,23 @@
 #include "analyze/requests/selection.h"
 #include "analyze/walk/trace.h"
 #include "base/error.h"
+#include "base/json.h"
 #include "base/options.h"
 
 struct argp_state;
 
 // What every verb gets from its command line.
 struct ggs_input {
-    char **          paths; // the operands
-    unsigned         n;
-    bool             json;
-    bool             damaged;          // read what is intact of a damaged trace
-    struct ggs_asked choice;           // the requests that it is limited to: traces have it as their selection
-    bool             quiet;            // no talk
-    bool             no_pager;         // main has seen it
-    char             newest[PATH_MAX]; // if none was given, the newest recording: paths[0] then
-    char *           own[1];
+    char **           paths; // the operands
+    unsigned          n;
+    bool              json;
+    struct ggs_json * out;              // with --json: stdout, for one object or array; finished when the verb has run
+    bool              damaged;          // read what is intact of a damaged trace
+    struct ggs_asked  choice;           // the requests that it is limited to: traces have it as their selection
+    bool              quiet;            // no messages but errors
+    bool              no_pager;         // main has seen it
+    char              newest[PATH_MAX]; // if none was given, the newest recording: paths[0] then
+    char *            own[1];
 };
 
 #define GGS_OPTION_JSON(group) \
@@ -76,6 +78,9 @@ struct ggs_input {
         "context", 0, "N", "Only steps of this context: draft and target are two", group,          \
             offsetof(struct ggs_input, choice.context), ggs_take_chosen, "the number of a context" \
     }
+
+// What most verbs read: one recording, by default the newest.
+#define GGS_OPENS_ONE .operands = "[DIR]", .most = 1, .opens = true
 
 struct ggs_verb {
     const char *              operands; // as --help shows them: "[DIR]"

@@ -31,7 +31,7 @@ static void print_pattern(const struct ggs_pattern * p) {
 
 static int print_groups(const struct ggs_stats * stats, enum ggs_by by) {
     char                      a[GGS_NUMBER_LENGTH], bar[3 * 8 + 1], name[128];
-    uint64_t                  all = 0, limit = stats->memory_bytes_per_second;
+    uint64_t                  all = 0, limit = stats->rates.memory_bytes_per_second;
     const struct ggs_groups * groups = &stats->groups[by];
     struct ggs_table *        table  = ggs_table_new();
     bool                      bytes  = groups->has_bytes;
@@ -175,17 +175,36 @@ static void print_processes(const struct ggs_process_list * list) {
                ggs_format_percent(b, parts[i].ns, list->wall_ns));
 }
 
+static void print_streamed(const struct ggs_streamed_totals * s) {
+    char a[GGS_NUMBER_LENGTH], b[GGS_NUMBER_LENGTH];
+    if (s->uses == 0) return;
+    printf("streamed  %s in %" PRIu64 " runs, %s of them early by prediction\n",
+           ggs_format_bytes(a, s->bytes_read + s->bytes_early), s->runs, ggs_format_bytes(b, s->bytes_early));
+    printf("          waited %s for the disk, %s of the runs' time", ggs_format_nanoseconds(a, s->wait_ns),
+           ggs_format_percent(b, s->wait_ns, s->run_ns));
+    if (s->mapped > 0) printf("; %s uses were left to the mapping", ggs_format_count(a, s->mapped));
+    putchar('\n');
+    if (s->hits + s->misses == 0) return;
+    printf("          %s of the experts were in memory when they were chosen",
+           ggs_format_percent(a, s->hits, s->hits + s->misses));
+    if (s->predicted > 0)
+        printf(";\n          %s of those read early were used", ggs_format_percent(a, s->predicted_used, s->predicted));
+    putchar('\n');
+}
+
 int stats_text(const struct ggs_stats * stats, unsigned by) {
     int status = 0;
     ggs_summary_totals(&stats->totals, stdout);
     ggs_summary_busy(&stats->conditions, &stats->totals, stdout);
     print_windows(stats);
     print_processes(&stats->processes);
+    print_streamed(&stats->streamed);
     print_pattern(&stats->totals.pattern);
     stats_machine_text(stats);
-    if (stats->memory_bytes_per_second > 0) {
+    if (stats->rates.memory_bytes_per_second > 0) {
         char a[GGS_NUMBER_LENGTH];
-        printf("memory    can be read at %s a second here\n", ggs_format_bytes(a, stats->memory_bytes_per_second));
+        printf("memory    can be read at %s a second by %llu threads\n",
+               ggs_format_bytes(a, stats->rates.memory_bytes_per_second), (unsigned long long) stats->rates.threads);
     }
     for (unsigned i = 0; i < GGS_BY_COUNT; i++) {
         if ((by == 0 ? 1u << GGS_BY_OP : by) >> i & 1) {

@@ -3,7 +3,12 @@
 
 #include <stdio.h>
 
+#include "analyze/ops/roofline.h"
+#include "answer/answer.h"
+#include "base/error.h"
 #include "base/json.h"
+#include "base/system/file.h"
+#include "base/system/probe.h"
 #include "cli/commands.h"
 #include "cli/scaffold/verb.h"
 
@@ -12,6 +17,7 @@ struct arguments {
     struct ggs_totals_range range;
     unsigned                by; // bits 1 << enum ggs_by
     bool                    probe;
+    bool                    roofline;
 };
 #define AT(member) offsetof(struct arguments, member)
 
@@ -19,24 +25,63 @@ static bool take_by(void * member, const char * text) {
     return ggs_stats_parse_by(text, member);
 }
 
-static int write_json(const struct ggs_stats * stats) {
-    struct ggs_json json;
-    ggs_json_init(&json, ggs_json_to_file, stdout, true);
-    ggs_stats_write(&json, stats);
-    return ggs_json_finish(&json);
+// Measures what this machine can do with as many threads as were recorded, and keeps it beside the experiment.
+static int probe(const char * directory, unsigned threads, struct ggs_error * error) {
+    char              path[PATH_MAX];
+    struct ggs_output output;
+    struct ggs_json   json;
+    int               status = ggs_output_open(&output, ggs_stats_probe_path(path, directory), error);
+    if (status < 0) return status;
+    struct ggs_rates rates = ggs_probe_rates(threads);
+    ggs_json_init(&json, ggs_json_to_file, output.file, true);
+    ggs_json_object(&json, NULL);
+    ggs_rates_members(&json, &rates);
+    ggs_json_end(&json);
+    if (ggs_json_finish(&json) == 0) return ggs_output_commit(&output, error);
+    status = ggs_fail_errno(error, "cannot write %s", path);
+    ggs_output_discard(&output);
+    return status;
+}
+
+static int show_roofline(const struct arguments * arguments, struct ggs_trace * trace, uint64_t threads,
+                         struct ggs_error * error) {
+    struct ggs_roofline roofline;
+    struct ggs_limits   limits;
+    int                 status = ggs_roofline_compute(&roofline, trace, &arguments->range, error);
+    if (status < 0) return status;
+    ggs_stats_limits(&limits, trace, arguments->input.paths[0]);
+    struct ggs_rates rates = ggs_limits_of(&limits, threads);
+    if (arguments->input.json)
+        ggs_roofline_write(arguments->input.out, trace, &roofline, &rates);
+    else
+        status = stats_roofline_text(&roofline, &rates);
+    ggs_roofline_release(&roofline);
+    return status;
+}
+
+static int show_stats(const struct arguments * arguments, struct ggs_trace * trace, struct ggs_error * error) {
+    struct ggs_stats_options options = {arguments->range, arguments->by, arguments->input.paths[0]};
+    struct ggs_stats         stats;
+    int                      status = ggs_stats_compute(&stats, trace, &options, error);
+    if (status < 0) return status;
+    if (arguments->input.json)
+        ggs_stats_write(arguments->input.out, &stats);
+    else
+        status = stats_text(&stats, arguments->by);
+    ggs_stats_release(&stats);
+    return status;
 }
 
 static int show(void * input, struct ggs_trace * traces, struct ggs_error * error) {
     const struct arguments * arguments = input;
-    const char *             path      = arguments->input.paths[0];
-    struct ggs_stats_options options   = {arguments->range, arguments->by, path};
-    struct ggs_stats         stats;
-    int                      status = ggs_stats_compute(&stats, traces, &options, error);
-    if (status < 0) return status;
-    if (arguments->probe) status = ggs_stats_probe(&stats, path, error);
-    if (status == 0) status = arguments->input.json ? write_json(&stats) : stats_text(&stats, arguments->by);
-    ggs_stats_release(&stats);
-    return status;
+    struct ggs_overview      overview;
+    int                      status  = ggs_overview_compute(&overview, traces, error);
+    uint64_t                 threads = status == 0 ? overview.threads : 0;
+    if (status == 0) ggs_overview_release(&overview);
+    if (status == 0 && arguments->probe) status = probe(arguments->input.paths[0], (unsigned) threads, error);
+    if (status != 0) return status;
+    return arguments->roofline ? show_roofline(arguments, traces, threads, error)
+                               : show_stats(arguments, traces, error);
 }
 
 int cmd_stats(int argc, char ** argv) {
@@ -48,18 +93,17 @@ int cmd_stats(int argc, char ** argv) {
         {"token", 0, "A..B", "Only these token steps", 1, AT(range.first_step), ggs_take_tokens, GGS_EXPECTS_TOKENS},
         GGS_OPTIONS_SELECTION(1),
         {"layer", 0, "N", "Only ops of this layer", 1, AT(range.layer), ggs_take_layer, "the number of a layer"},
-        {"probe", 0, NULL, "Measure for a second how fast memory can be read here, keep it, and compare with it", 2,
+        {"roofline", 0, NULL,
+         "What each op reaches: bytes and flops a second against the machine's limits, evenness over threads, barriers",
+         2, AT(roofline), NULL, NULL},
+        {"probe", 0, NULL, "Measure for a second what memory and cores can do here, keep it, and compare with it", 2,
          AT(probe), NULL, NULL},
         GGS_OPTION_JSON(2),
         GGS_OPTION_DAMAGED(2),
         {0},
     };
     static const struct ggs_verb verb = {
-        .operands = "[DIR]",
-        .most     = 1,
-        .opens    = true,
-        .options  = options,
-        .run      = show,
+        GGS_OPENS_ONE, .options = options, .run = show,
         .text =
             "Show what ran, how often and at which cost: token steps, time, bytes read and written, what of the model was touched, in which order."};
     struct arguments arguments = {.range = ggs_totals_all};

@@ -54,15 +54,20 @@ struct run {
     const char *           stopped; // "length", "end" or "interrupt"
     uint64_t               load_ns;
     uint64_t               prompt_ns;
-    uint64_t               generate_ns; // decodes and sampling after the prompt
-    uint64_t *             token_ns;    // of each token after the first: its decode and sampling
+    uint64_t               generate_ns;     // decodes and sampling after the prompt
+    uint64_t               generate_cpu_ns; // processor time of all threads meanwhile
+    uint64_t *             token_ns;        // of each token after the first: its decode and sampling
     XXH3_state_t *         hash;
 };
 
-static uint64_t now_ns(void) {
+static uint64_t clock_ns(clockid_t clock) {
     struct timespec now;
-    clock_gettime(CLOCK_MONOTONIC, &now);
+    clock_gettime(clock, &now);
     return (uint64_t) now.tv_sec * 1000000000u + (uint64_t) now.tv_nsec;
+}
+
+static uint64_t now_ns(void) {
+    return clock_ns(CLOCK_MONOTONIC);
 }
 
 // ---- input ---------------------------------------------------------------------------------------
@@ -143,7 +148,8 @@ static int generate(struct run * run, struct ggs_error * error) {
     int status   = feed_prompt(run, error);
     run->stopped = "interrupt";
     if (interrupted && run->session.position < run->prompt_tokens) return status;
-    uint64_t before = 0; // what generating had taken before this token
+    uint64_t before    = 0; // what generating had taken before this token
+    uint64_t cpu_begin = clock_ns(CLOCK_PROCESS_CPUTIME_ID);
     while (status == GGS_OK) {
         uint64_t    begin   = now_ns();
         llama_token token   = ggs_session_sample(&run->session);
@@ -169,6 +175,7 @@ static int generate(struct run * run, struct ggs_error * error) {
         before = run->generate_ns;
         status = decode(run, &token, 1, true, &run->generate_ns, error);
     }
+    run->generate_cpu_ns = clock_ns(CLOCK_PROCESS_CPUTIME_ID) - cpu_begin;
     return status;
 }
 
@@ -188,14 +195,21 @@ static int by_value(const void * a, const void * b) {
     return x < y ? -1 : x > y;
 }
 
-// Half of the tokens took longer: a machine that is busy for a moment does not show in it.
+// What each token took, in order, but for the first, which is the prompt's.
+static void put_times(struct ggs_json * json, const char * key, const struct run * run) {
+    ggs_json_array(json, key);
+    for (uint32_t i = 0; i + 1 < run->generated; i++) ggs_json_u64(json, NULL, run->token_ns[i]);
+    ggs_json_end(json);
+}
+
+// Half of the tokens took longer: a machine that is busy for a moment does not show in it. Sorts them.
 static void put_median(struct ggs_json * json, const char * key, const struct run * run) {
     if (run->generated < 2) {
         ggs_json_null(json, key);
         return;
     }
     uint32_t n = run->generated - 1;
-    qsort(run->token_ns, n, sizeof(*run->token_ns), by_value);
+    qsort(run->token_ns, n, sizeof(*run->token_ns), by_value); // their order was told before
     ggs_json_u64(json, key, run->token_ns[n / 2]);
 }
 
@@ -227,6 +241,8 @@ static int report_json(const struct run * run, struct ggs_error * error) {
     ggs_json_u64(&json, "load_ns", run->load_ns);
     ggs_json_u64(&json, "prompt_ns", run->prompt_ns);
     ggs_json_u64(&json, "generate_ns", run->generate_ns);
+    ggs_json_u64(&json, "generate_cpu_ns", run->generate_cpu_ns);
+    put_times(&json, "token_ns", run);
     put_median(&json, "generate_median_ns", run);
     ggs_json_double(&json, "tokens_per_second", 1000.0 / each_ms);
     ggs_json_u64(&json, "threads", run->options.threads);

@@ -4,6 +4,7 @@
 
 #include "analyze/machine/faults.h"
 #include "analyze/machine/loading.h"
+#include "analyze/walk/words.h"
 #include "export/tables/tables.h"
 
 #define NUMBER \
@@ -142,4 +143,33 @@ const struct ggs_flat_table ggs_table_residency = {
     .description = "One row per area of a mapped model file that is in memory in a snapshot; only with --residency.",
     GGS_FIELDS(residency),
     .rows = GGS_TABLE_RESIDENCY,
+};
+
+// ---- streamed ----
+
+#define STREAMED(member) GGS_MEMBER(0, struct ggs_streamed, member)
+static const struct ggs_field streamed[] = {
+    {"run", GGS_CELL_INTEGER, STREAMED(run), "graph run: runs.run"},
+    {"node", GGS_CELL_INTEGER, STREAMED(node), "with run: the op, ops.(run, node)"},
+    {"source", GGS_CELL_INTEGER, STREAMED(source), "which of the node's sources the weight is"},
+    {"place", GGS_CELL_TEXT, GGS_MEMBER_WORD(0, struct ggs_streamed, place, ggs_word_streamed),
+     "ring: read for this use; kept: read once, then in memory; slots: experts; mapping: left to the kernel's paging"},
+    {"bytes_read", GGS_CELL_INTEGER, STREAMED(bytes_read), "from the disk, for this use"},
+    {"bytes_early", GGS_CELL_INTEGER, STREAMED(bytes_early),
+     "from the disk, for experts that were predicted for this use, needed or not"},
+    {"hits", GGS_CELL_INTEGER, STREAMED(hits), "experts that were in memory when they were chosen"},
+    {"misses", GGS_CELL_INTEGER, STREAMED(misses), "experts that were not"},
+    {"predicted", GGS_CELL_INTEGER, STREAMED(predicted), "experts that were read early"},
+    {"predicted_used", GGS_CELL_INTEGER, STREAMED(predicted_used), "hits that are owed to that"},
+    {"wait_ns", GGS_CELL_INTEGER, STREAMED(wait_ns), "how long the op waited for the disk"},
+};
+
+const struct ggs_flat_table ggs_table_streamed = {
+    .name = "streamed",
+    .description =
+        "One row per weight that an op used in a run of `ggscope stream --record`: where it was and what was read for it.",
+    .keys = 3,
+    GGS_FIELDS(streamed),
+    .rows    = GGS_TABLE_STREAMED,
+    .foreign = {{"run", "runs", NULL}},
 };

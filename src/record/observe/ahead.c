@@ -2,13 +2,16 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <linux/magic.h>
 #include <poll.h>
+#include <sched.h>
 #include <signal.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/eventfd.h>
 #include <sys/inotify.h>
 #include <sys/mman.h>
+#include <sys/statfs.h>
 #include <unistd.h>
 
 #include "base/error.h"
@@ -19,6 +22,13 @@ enum { MOST_SEGMENTS = 24, SHARE = 8 };
 unsigned ggs_ahead_segments(uint64_t max_bytes) {
     uint64_t fit = max_bytes / SHARE / GGS_SPOOL_SEGMENT;
     return fit < MOST_SEGMENTS ? (unsigned) fit : MOST_SEGMENTS;
+}
+
+unsigned ggs_ahead_idle_segments(const char * folder, uint64_t max_bytes) {
+    static const uint64_t PLENTY = 1ull << 30;
+    struct statfs         space;
+    if (max_bytes < PLENTY || statfs(folder, &space) != 0 || space.f_type != TMPFS_MAGIC) return 0;
+    return (uint64_t) space.f_bavail * (uint64_t) space.f_frsize < PLENTY ? 0 : ggs_ahead_segments(max_bytes);
 }
 
 // Allocated and touched under another name: the library must never take half a segment. Returns 0 or an errno.
@@ -58,15 +68,17 @@ static unsigned count_taken(int watch) {
     return taken;
 }
 
+// If one cannot be made, the library makes its own, and says why that fails.
 static void * keep_ahead(void * context) {
-    struct ggs_ahead * ahead = context;
-    struct pollfd      fds[] = {{.fd = ahead->stop, .events = POLLIN}, {.fd = ahead->watch, .events = POLLIN}};
+    struct ggs_ahead * ahead   = context;
+    struct pollfd      fds[]   = {{.fd = ahead->stop, .events = POLLIN}, {.fd = ahead->watch, .events = POLLIN}};
+    unsigned           missing = ahead->segments - ahead->made;
+    if (ahead->idle) pthread_setschedparam(pthread_self(), SCHED_IDLE, &(struct sched_param){0});
     for (;;) {
-        if (poll(fds, 2, -1) < 0 && errno != EINTR) return NULL;
+        if (poll(fds, 2, missing > 0 ? 0 : -1) < 0 && errno != EINTR) return NULL;
         if (fds[0].revents != 0) return NULL;
-        unsigned taken = fds[1].revents != 0 ? count_taken(ahead->watch) : 0;
-        // If one cannot be made, the library makes its own, and says why that fails.
-        while (taken > 0 && make_segment(ahead) == 0) taken--;
+        if (fds[1].revents != 0) missing += count_taken(ahead->watch);
+        if (missing > 0) missing = make_segment(ahead) == 0 ? missing - 1 : 0;
     }
 }
 
@@ -85,13 +97,14 @@ static void close_both(struct ggs_ahead * ahead) {
     ahead->segments = 0;
 }
 
-int ggs_ahead_start(struct ggs_ahead * ahead, const char * folder, unsigned segments, struct ggs_error * error) {
-    *ahead     = (struct ggs_ahead){.segments = segments, .watch = -1, .stop = -1};
+int ggs_ahead_start(struct ggs_ahead * ahead, const char * folder, unsigned segments, bool idle,
+                    struct ggs_error * error) {
+    *ahead     = (struct ggs_ahead){.segments = segments, .idle = idle, .watch = -1, .stop = -1};
     int result = 0;
     if (segments == 0) return 0;
     if (snprintf(ahead->folder, sizeof(ahead->folder), "%s", folder) >= (int) sizeof(ahead->folder))
         return ggs_fail(error, GGS_USAGE, "the path %s is too long", folder);
-    for (unsigned i = 0; i < segments && result == 0; i++) result = make_segment(ahead);
+    for (unsigned i = 0; i < segments && !idle && result == 0; i++) result = make_segment(ahead);
     if (result == 0) ahead->watch = inotify_init1(IN_CLOEXEC | IN_NONBLOCK);
     if (result == 0) ahead->stop = eventfd(0, EFD_CLOEXEC);
     if (result == 0 &&

@@ -1,7 +1,8 @@
-// /api/experiments and /api/x/N/summary: what there is.
+// /api/experiments, /api/library and /api/x/N/summary: what there is.
 #include <stdlib.h>
 
 #include "answer/answer.h"
+#include "answer/notes.h"
 #include "answer/summary.h"
 #include "base/error.h"
 #include "serve/routes/routes.h"
@@ -14,6 +15,7 @@ int ggs_route_experiments(struct ggs_question * request, struct ggs_error * erro
         GGS_FIELD(struct ggs_experiments_state, state, "state"),
         GGS_FIELD(struct ggs_experiments_state, live, "live"),
         GGS_FIELD_OR_NULL(struct ggs_experiments_state, error, "error"),
+        GGS_FIELD(struct ggs_experiments_state, found, "found"),
         {0},
     };
     struct ggs_json                json;
@@ -34,6 +36,51 @@ int ggs_route_experiments(struct ggs_question * request, struct ggs_error * erro
     }
     free(state);
     return status;
+}
+
+// One experiment of the list: what its summary says, as far as no file of a model has to be read for it. What cannot be opened has no entry.
+static int put_entry(struct ggs_json * json, struct ggs_question * request, unsigned index, struct ggs_error * error) {
+    struct ggs_snapshot * snapshot;
+    struct ggs_notes      notes;
+    struct ggs_summary    summary = {0};
+    struct ggs_error      why;
+    if (ggs_experiments_take(request->experiments, index, &snapshot, &why) < 0) return 0;
+    struct ggs_trace trace = ggs_trace_borrow(&snapshot->trace);
+    summary.trace          = &trace;
+    if (ggs_notes_read(&notes, snapshot->directory, &why) < 0) notes = (struct ggs_notes){0};
+    int status = ggs_snapshot_overview(snapshot, &summary.overview, &why);
+    if (status == 0) {
+        ggs_json_object(json, NULL);
+        ggs_json_u64(json, "index", index);
+        status = ggs_summary_write_short(json, &summary, error);
+        ggs_notes_answer(json, &notes);
+        ggs_json_end(json);
+    } else if (status != GGS_MEMORY) {
+        status = 0; // a trace that is damaged says so when it is shown
+    } else {
+        *error = why;
+    }
+    ggs_notes_release(&notes);
+    ggs_trace_give_back(&trace);
+    ggs_snapshot_give_back(snapshot);
+    return status;
+}
+
+int ggs_route_library(struct ggs_question * request, struct ggs_error * error) {
+    struct ggs_json json;
+    unsigned        n      = ggs_experiments_count(request->experiments);
+    int             status = ggs_query_finish(&request->query, error);
+    if (status != 0) return status;
+    ggs_request_expect(request, n);
+    ggs_reply_open(request->answer, &json);
+    ggs_json_array(&json, NULL);
+    for (unsigned i = 0; status == 0 && i < n; i++) {
+        status = put_entry(&json, request, i, error);
+        atomic_fetch_add(&request->progress->watch.done, 1);
+    }
+    ggs_json_end(&json);
+    int ended = ggs_reply_close(request->answer, &json, error);
+    return status < 0 ? status : ended;
 }
 
 int ggs_route_summary(struct ggs_question * request, struct ggs_error * error) {

@@ -22,6 +22,7 @@ void ggs_request_expect(struct ggs_question * request, uint64_t op_runs);
 typedef int (*ggs_route_function)(struct ggs_question * request, struct ggs_error * error);
 
 int ggs_route_experiments(struct ggs_question * request, struct ggs_error * error);
+int ggs_route_library(struct ggs_question * request, struct ggs_error * error);
 int ggs_route_compare(struct ggs_question * request, struct ggs_error * error);
 int ggs_route_summary(struct ggs_question * request, struct ggs_error * error);
 int ggs_route_tokens(struct ggs_question * request, struct ggs_error * error);
@@ -35,6 +36,7 @@ int ggs_route_curves(struct ggs_question * request, struct ggs_error * error);
 int ggs_route_op(struct ggs_question * request, struct ggs_error * error);
 int ggs_route_log(struct ggs_question * request, struct ggs_error * error);
 int ggs_route_stats(struct ggs_question * request, struct ggs_error * error);
+int ggs_route_roofline(struct ggs_question * request, struct ggs_error * error);
 int ggs_route_experts(struct ggs_question * request, struct ggs_error * error);
 int ggs_route_access(struct ggs_question * request, struct ggs_error * error);
 int ggs_route_paging(struct ggs_question * request, struct ggs_error * error);

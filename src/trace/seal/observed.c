@@ -133,7 +133,7 @@ static void tell_fault(struct ggs_observed * observed, const struct ggs_journal_
                               .run         = place.run,
                               .node        = place.node,
                               .step        = place.step};
-    row.file               = ggs_places_known(observed->places, fault->address, &row.file_offset);
+    row.file               = ggs_places_known(observed->places, fault->address, ns, &row.file_offset);
     ggs_writer_append(observed->writer, GGS_TABLE_FAULTS, &row);
 }
 

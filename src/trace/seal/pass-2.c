@@ -229,6 +229,32 @@ static void on_kernels(struct ggs_sealing * sealing, const struct ggs_record * r
     ggs_runs_kernels(&sealing->runs, record->body, record->length);
 }
 
+static void on_streamed(struct ggs_sealing * sealing, const struct ggs_record * record, int64_t ns) {
+    const struct ggs_journal_streamed * head = record->body;
+    const char *                        uses = (const char *) record->body + sizeof(*head);
+    (void) ns;
+    if (head->count > (record->length - sizeof(*head)) / sizeof(struct ggs_journal_streamed_use)) {
+        sealing->runs.damaged++;
+        return;
+    }
+    for (uint64_t i = 0; i < head->count; i++) {
+        struct ggs_journal_streamed_use use;
+        memcpy(&use, uses + i * sizeof(use), sizeof(use));
+        struct ggs_streamed row = {.run            = head->run,
+                                   .node           = use.node,
+                                   .source         = use.source,
+                                   .place          = use.place,
+                                   .bytes_read     = use.bytes_read,
+                                   .bytes_early    = use.bytes_early,
+                                   .hits           = use.hits,
+                                   .misses         = use.misses,
+                                   .predicted      = use.predicted,
+                                   .predicted_used = use.predicted_used,
+                                   .wait_ns        = use.wait_ns};
+        ggs_writer_append(&sealing->writer, GGS_TABLE_STREAMED, &row);
+    }
+}
+
 static void on_decode(struct ggs_sealing * sealing, const struct ggs_record * record, int64_t ns) {
     ggs_steps_decode(&sealing->steps, record->body, record->length, ns);
 }
@@ -322,6 +348,7 @@ static void (*const handlers[GGS_JOURNAL_COUNT])(struct ggs_sealing *, const str
     [GGS_JOURNAL_DEVICE]       = on_device,
     [GGS_JOURNAL_FILLED]       = on_filled,
     [GGS_JOURNAL_MEMORY]       = on_memory,
+    [GGS_JOURNAL_STREAMED]     = on_streamed,
     [GGS_JOURNAL_EMBEDDINGS]   = NULL, // pass 1 has seen to it
     [GGS_JOURNAL_REQUEST]      = NULL, // with FAULT: only in the machine's stream (observed.c)
 };

@@ -100,7 +100,7 @@ void ggs_places_maps(struct ggs_places * places, const char * text, size_t lengt
     forget_areas(places);
     while (p < end) {
         const char *    line_end = memchr(p, '\n', (size_t) (end - p));
-        struct ggs_area area     = {0};
+        struct ggs_area area     = {.left_ns = INT64_MAX};
         if (line_end == NULL) line_end = end;
         if (hexadecimal(&p, line_end, &area.start) && hexadecimal(&p, line_end, &area.end) &&
             hexadecimal(&p, line_end, &area.offset) && area.start < area.end) {
@@ -117,10 +117,10 @@ void ggs_places_maps(struct ggs_places * places, const char * text, size_t lengt
     if (places->n_areas > 1) qsort(places->areas, places->n_areas, sizeof(*places->areas), by_start);
 }
 
-static const struct ggs_area * find_area(const struct ggs_places * places, uint64_t address) {
+static struct ggs_area * find_area(const struct ggs_places * places, uint64_t address) {
     size_t behind = ggs_search(places->n_areas, at, places->areas[at].start <= address);
     if (behind == 0) return NULL;
-    const struct ggs_area * area = &places->areas[behind - 1];
+    struct ggs_area * area = &places->areas[behind - 1];
     return address < area->end && area->text != NULL ? area : NULL;
 }
 
@@ -136,8 +136,9 @@ uint64_t ggs_places_address(struct ggs_places * places, uint64_t address, uint64
     return file_of(places, area);
 }
 
-uint64_t ggs_places_known(const struct ggs_places * places, uint64_t address, uint64_t * offset) {
+uint64_t ggs_places_known(const struct ggs_places * places, uint64_t address, int64_t ns, uint64_t * offset) {
     const struct ggs_area * area = find_area(places, address);
+    if (area != NULL && ns >= area->left_ns) return 0;
     for (size_t i = 0; area != NULL && i < places->n_files; i++) {
         if (strcmp(places->paths[i], area->text) != 0) continue;
         *offset = area->offset + (address - area->start);
@@ -153,14 +154,15 @@ static struct ggs_live_buffer * by_number(struct ggs_places * places, uint64_t n
     return index == 0 ? NULL : &places->buffers[index - 1];
 }
 
-// The newest buffer that is alive and has the address.
-static struct ggs_live_buffer * by_address(struct ggs_places * places, uint64_t address) {
+// The newest buffer that is alive and has some byte of [address, address + size).
+static struct ggs_live_buffer * by_address(struct ggs_places * places, uint64_t address, uint64_t size) {
     enum { REACH = 4096 }; // programs have dozens; a spool that claims millions must not cost their square
     size_t oldest = places->n_buffers > REACH ? places->n_buffers - REACH : 0;
     for (size_t i = places->n_buffers; places->buffers != NULL && i-- > oldest;) {
         struct ggs_live_buffer * buffer = &places->buffers[i];
-        if (!buffer->freed && address >= buffer->row.address && address - buffer->row.address < buffer->row.size)
-            return buffer;
+        if (buffer->freed) continue;
+        uint64_t begin = buffer->row.address;
+        if (address >= begin ? address - begin < buffer->row.size : begin - address < size) return buffer;
     }
     return NULL;
 }
@@ -171,7 +173,8 @@ void ggs_places_buffer(struct ggs_places * places, const struct ggs_journal_buff
     if (index == NULL) ggs_writer_fail_memory(places->writer);
     if (index == NULL || *index != 0) return; // a number that was used before is damage; the first one counts
     if (!ggs_writer_reserve(places->writer, places->buffers, places->buffers_capacity, places->n_buffers + 1)) return;
-    const struct ggs_area * area = buffer->host ? find_area(places, buffer->address) : NULL;
+    struct ggs_area * area = buffer->host ? find_area(places, buffer->address) : NULL;
+    if (area != NULL) area->left_ns = INT64_MAX;
     places->buffers[places->n_buffers++] =
         (struct ggs_live_buffer){.row = {.buffer   = buffer->id,
                                          .address  = buffer->address,
@@ -192,6 +195,9 @@ void ggs_places_buffer_free(struct ggs_places * places, uint64_t number, int64_t
     if (buffer == NULL || buffer->freed) return;
     buffer->freed      = true;
     buffer->row.end_ns = ns;
+    // The engine unmaps a model after it has freed the buffers that lie in it, which nothing tells.
+    struct ggs_area * area = buffer->row.host ? find_area(places, buffer->row.address) : NULL;
+    if (area != NULL && by_address(places, area->start, area->end - area->start) == NULL) area->left_ns = ns;
 }
 
 void ggs_places_buffer_usage(struct ggs_places * places, uint64_t number, uint64_t usage) {
@@ -228,7 +234,7 @@ static size_t clear_fills(struct ggs_places * places, uint64_t start, uint64_t e
 
 void ggs_places_filled(struct ggs_places * places, const struct ggs_journal_filled * filled, const char * path,
                        size_t length) {
-    const struct ggs_live_buffer * buffer = by_address(places, filled->address);
+    const struct ggs_live_buffer * buffer = by_address(places, filled->address, 1);
     struct ggs_fill                fill   = {.start = filled->address, .offset = filled->offset};
     if (buffer == NULL || filled->bytes == 0 || !ggs_add(filled->address, filled->bytes, &fill.end)) return;
     fill.buffer = buffer->row.buffer;
@@ -261,7 +267,7 @@ static struct ggs_map_key origin_key(uint64_t address, uint64_t buffer) {
 void ggs_places_transfer(struct ggs_places * places, struct ggs_transfer * transfer) {
     const struct ggs_area * area = transfer->kind == GGS_TRANSFER_SET ? find_area(places, transfer->from) : NULL;
     if (transfer->to_buffer == 0) {
-        struct ggs_live_buffer * to = by_address(places, transfer->to);
+        struct ggs_live_buffer * to = by_address(places, transfer->to, 1);
         if (to != NULL && transfer->kind == GGS_TRANSFER_GET) to->target = true;
         if (to != NULL && to->row.host) transfer->to_buffer = to->row.buffer;
     }
@@ -316,7 +322,7 @@ struct ggs_place ggs_places_find(struct ggs_places * places, const struct ggs_jo
                                  const char * name) {
     struct ggs_place         place  = {0};
     struct ggs_live_buffer * buffer = by_number(places, tensor->buffer);
-    if (buffer == NULL && address != 0) buffer = by_address(places, address);
+    if (buffer == NULL && address != 0) buffer = by_address(places, address, 1);
     if (buffer != NULL) {
         note(buffer, tensor, name);
         place.source = buffer->row.device != 0 ? GGS_SOURCE_VRAM : GGS_SOURCE_BUFFER;

@@ -12,6 +12,8 @@ struct ggs_area { // a part of a file in memory
     uint64_t start, end, offset;
     uint64_t path; // string
     char *   text; // the same, NULL if it is no file: a device, or shared memory without a name
+    int64_t
+        left_ns; // when the last buffer in it was freed: from then on its addresses may be something else's. INT64_MAX: it was not
 };
 
 struct ggs_live_buffer {
@@ -70,8 +72,9 @@ void ggs_places_filled(struct ggs_places * places, const struct ggs_journal_fill
 
 // The file that is mapped at an address, 0 for none; its offset, and how many bytes follow in that mapping.
 uint64_t ggs_places_address(struct ggs_places * places, uint64_t address, uint64_t * offset, uint64_t * room);
-// The same without the room, and only for files that the recording has met already: what else the program maps is no part of it.
-uint64_t ggs_places_known(const struct ggs_places * places, uint64_t address, uint64_t * offset);
+// The same without the room, and only for files that the recording has met already: what else the program maps is no part of it, nor is
+// what it may have unmapped by then.
+uint64_t ggs_places_known(const struct ggs_places * places, uint64_t address, int64_t ns, uint64_t * offset);
 // Finds the place of `tensor`, whose data is at `address`, and notes what kind of tensors its buffer has.
 struct ggs_place ggs_places_find(struct ggs_places * places, const struct ggs_journal_tensor * tensor, uint64_t address,
                                  const char * name);

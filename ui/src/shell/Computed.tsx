@@ -5,13 +5,14 @@ import { experiment } from "../state";
 // A word for a shell.
 const quoted = (text: string) => (/^[\w./:@%+=-]+$/.test(text) ? text : `'${text.replaceAll("'", "'\\''")}'`);
 
-export function Computed({ command, children }: { command: string; children: ComponentChildren }) {
+// `of`: about another directory than that of the experiment that is shown.
+export function Computed({ command, of, children }: { command: string; of?: string; children: ComponentChildren }) {
     return (
         <details class="computed">
             <summary>How was this computed?</summary>
             <p>{children}</p>
             <pre>
-                {command} {quoted(experiment.value?.directory || experiment.value?.name || "DIR")}
+                {command} {quoted(of ?? (experiment.value?.directory || experiment.value?.name || "DIR"))}
             </pre>
         </details>
     );

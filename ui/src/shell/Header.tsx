@@ -2,7 +2,7 @@
 import type { Heat, ModelMap, Summary } from "../api";
 import { useAsk } from "../ask";
 import { bytes, count, share, time } from "../format";
-import { current, experiment, experiments, here, missing, show, summary } from "../state";
+import { current, experiment, experiments, here, library, missing, show, summary } from "../state";
 import { stepsWord, stepWord } from "../step";
 import { copiedOf } from "../views/memory/data";
 
@@ -87,27 +87,38 @@ function Badges({ about }: { about: Summary }) {
     );
 }
 
+export function Logo() {
+    return (
+        <svg class="logo" viewBox="0 0 32 32" role="img" aria-label="ggscope">
+            <rect width="32" height="32" rx="7" fill="#0b2545" />
+            <g fill="#fee838">
+                <rect x="5" y="8" width="9" height="4" rx="1" />
+                <rect x="16" y="8" width="4" height="4" rx="1" fill="#aea56d" />
+                <rect x="22" y="8" width="5" height="4" rx="1" fill="#66697c" />
+                <rect x="5" y="14" width="4" height="4" rx="1" fill="#7d7c78" />
+                <rect x="11" y="14" width="16" height="4" rx="1" />
+                <rect x="5" y="20" width="12" height="4" rx="1" fill="#aea56d" />
+                <rect x="19" y="20" width="8" height="4" rx="1" fill="#66697c" />
+            </g>
+        </svg>
+    );
+}
+
 export function Header({ onHelp }: { onHelp(): void }) {
     const about = experiment.value?.error || missing.value !== null ? null : summary.value;
     return (
         <header class="page-header">
-            <svg class="logo" viewBox="0 0 32 32" role="img" aria-label="ggscope">
-                <rect width="32" height="32" rx="7" fill="#0b2545" />
-                <g fill="#fee838">
-                    <rect x="5" y="8" width="9" height="4" rx="1" />
-                    <rect x="16" y="8" width="4" height="4" rx="1" fill="#aea56d" />
-                    <rect x="22" y="8" width="5" height="4" rx="1" fill="#66697c" />
-                    <rect x="5" y="14" width="4" height="4" rx="1" fill="#7d7c78" />
-                    <rect x="11" y="14" width="16" height="4" rx="1" />
-                    <rect x="5" y="20" width="12" height="4" rx="1" fill="#aea56d" />
-                    <rect x="19" y="20" width="8" height="4" rx="1" fill="#66697c" />
-                </g>
-            </svg>
+            <Logo />
             <div class="words">
                 {about ? <Sentence about={about} /> : <h1>{missing.value === null ? (experiment.value?.name ?? "ggscope") : "ggscope"}</h1>}
                 {about?.prompt && <p class="prompt" title={about.prompt}>“{about.prompt}”</p>}
             </div>
             {about && <Badges about={about} />}
+            {experiments.value.length > 1 && (
+                <button type="button" onClick={() => (library.value = true)} title="The list of all recordings">
+                    All <span class="wide-only">recordings</span>
+                </button>
+            )}
             {experiments.value.length > 1 && (
                 <select aria-label="Experiment" value={current.value} onChange={(event) => show(Number(event.currentTarget.value))}>
                     {experiments.value.map((one) => (

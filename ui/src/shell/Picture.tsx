@@ -13,7 +13,8 @@ export interface PictureProps {
     command: string; // that gives the same numbers
     computed: ComponentChildren;
     tools?: ComponentChildren;
-    children: ComponentChildren; // holds one svg or one canvas
+    of?: string; // the directory that the command is about, if it is not that of the experiment that is shown
+    children: ComponentChildren; // holds one svg, or canvases
 }
 
 // An SVG outside of the page has none of its styles: what they say is written into the elements.
@@ -38,13 +39,19 @@ function link(name: string, url: string): void {
     anchor.click();
 }
 
-function canvasOf(source: HTMLCanvasElement): HTMLCanvasElement {
+// Several canvases stand one below the other.
+function canvasOf(sources: HTMLCanvasElement[]): HTMLCanvasElement {
     const canvas = document.createElement("canvas");
-    [canvas.width, canvas.height] = [source.width, source.height];
+    canvas.width = Math.max(...sources.map((source) => source.width));
+    canvas.height = sources.reduce((sum, source) => sum + source.height + 4, -4);
     const pen = canvas.getContext("2d")!;
     pen.fillStyle = getComputedStyle(document.body).backgroundColor;
     pen.fillRect(0, 0, canvas.width, canvas.height);
-    pen.drawImage(source, 0, 0);
+    let y = 0;
+    for (const source of sources) {
+        pen.drawImage(source, 0, y);
+        y += source.height + 4;
+    }
     return canvas;
 }
 
@@ -59,14 +66,14 @@ async function drawn(svg: SVGSVGElement): Promise<HTMLCanvasElement> {
     return canvas;
 }
 
-export function Picture({ title, file, csv, command, computed, tools, children }: PictureProps) {
+export function Picture({ title, file, csv, command, computed, tools, of, children }: PictureProps) {
     const box = useRef<HTMLDivElement>(null);
     const name = (ending: string) => `${experiment.value?.name ?? "ggscope"}-${file}.${ending}`;
     const svg = () => box.current?.querySelector<SVGSVGElement>("svg.chart") ?? null;
     const png = async () => {
-        const canvas = box.current?.querySelector("canvas");
+        const canvases = [...(box.current?.querySelectorAll("canvas") ?? [])].filter((one) => one.width > 0 && one.height > 0);
         const vector = svg();
-        const source = vector ? await drawn(vector) : canvas ? canvasOf(canvas) : null;
+        const source = vector ? await drawn(vector) : canvases.length > 0 ? canvasOf(canvases) : null;
         if (source) link(name("png"), source.toDataURL("image/png"));
     };
     return (
@@ -102,7 +109,9 @@ export function Picture({ title, file, csv, command, computed, tools, children }
                 </button>
             </div>
             <div ref={box}>{children}</div>
-            <Computed command={command}>{computed}</Computed>
+            <Computed command={command} {...(of === undefined ? {} : { of })}>
+                {computed}
+            </Computed>
         </section>
     );
 }

@@ -4,8 +4,9 @@ import type { ComponentType } from "preact";
 import type { OpAnswer } from "../api";
 import { ask, revision } from "../ask";
 import { registerKeys } from "../keys";
-import { clearSelection, current, experiment, experiments, here, isSelected, missing, select, selection, summary, view, views, type View } from "../state";
+import { clearSelection, current, experiment, experiments, here, isSelected, library, missing, select, selection, summary, view, views, type View } from "../state";
 import { Announcer, announce } from "./Announce";
+import { Library } from "../views/library";
 import { Chips } from "./Chips";
 import { Drawer } from "./Drawer";
 import { Header } from "./Header";
@@ -47,11 +48,12 @@ function keysOfThePage(toggleHelp: () => void) {
         Period: () => void walk((op) => op.next),
         BracketLeft: () => void walk((op) => (op.producers.length ? { run: op.run, node: op.producers[0]! } : null)),
         BracketRight: () => void walk((op) => (op.consumers.length ? { run: op.run, node: op.consumers[0]! } : null)),
-        Slash: () => (searching.value = true),
+        Slash: () => (library.value ? document.getElementById("library-find")?.focus() : (searching.value = true)),
     };
 }
 
 function go(name: View): void {
+    if (library.value) return;
     view.value = name;
     announce(`${name} view`);
 }
@@ -108,12 +110,23 @@ export function Shell({ components }: { components: Record<View, ComponentType> 
     const index = current.value;
     const now = revision.value;
     const one = experiment.value;
-    useEffect(() => void loadSummary(), [index, now]);
+    const isList = library.value;
     useEffect(() => {
-        document.title = one ? `${one.name} - ${view.value} - ggscope` : "ggscope";
+        if (!isList) void loadSummary();
+    }, [index, now, isList]);
+    useEffect(() => {
+        document.title = library.value ? "Recordings - ggscope" : one ? `${one.name} - ${view.value} - ggscope` : "ggscope";
     });
 
     if (experiments.value.length === 0) return <NothingRecorded />;
+    if (library.value)
+        return (
+            <>
+                <Library onHelp={() => setHelpOpen(true)} />
+                <Help isOpen={isHelpOpen} onClose={() => setHelpOpen(false)} />
+                <Announcer />
+            </>
+        );
     const Shown = components[view.value];
     const about = summary.value;
     const isEmpty = about !== null && about.ops === 0 && !about.live;

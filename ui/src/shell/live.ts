@@ -1,4 +1,5 @@
 // News from the server: a recording goes on, a directory is gone. One stream per page.
+import { signal } from "@preact/signals";
 import type { Experiment, Summary } from "../api";
 import { ask, askJob, AskError, refresh, serverGone } from "../ask";
 import { current, experiments, here, summary } from "../state";
@@ -9,6 +10,18 @@ interface News {
     index: number;
     state: string;
     tokens: number;
+}
+
+// Grows with every change of any experiment, at most once a second: for the list of them.
+export const listNews = signal(0);
+let listLater = 0;
+
+function tellList(): void {
+    if (listLater) return;
+    listLater = window.setTimeout(() => {
+        listLater = 0;
+        listNews.value++;
+    }, 300);
 }
 
 const retryPause = 2000;
@@ -48,6 +61,7 @@ export async function loadSummary(): Promise<void> {
 type Message = { kind: "experiment" | "gone"; data: string } | { kind: "lost" | "open" };
 
 function hear(message: Message): void {
+    if (message.kind === "experiment" || message.kind === "gone") tellList();
     if (message.kind === "experiment") {
         const news = JSON.parse(message.data) as News;
         if (!experiments.value.some((one) => one.index === news.index)) void loadExperiments(); // a new one below a folder

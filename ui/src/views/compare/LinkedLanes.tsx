@@ -2,15 +2,20 @@
 import { useEffect, useMemo, useRef, useState } from "preact/hooks";
 import { useAsk, type Columns } from "../../ask";
 import { opFamily, theme } from "../../colours";
-import { time } from "../../format";
+import { instant, time } from "../../format";
 import { announce } from "../../shell/Announce";
+import { steps } from "../../shell/Chart";
+import { Picture } from "../../shell/Picture";
 import { TableView } from "../../shell/TableView";
-import { selection, there } from "../../state";
+import { asRange, experiments, kept, selection, there } from "../../state";
 import { changeText } from "./answers";
-import { keysOf, opsOf, rowAt, type Op, type Runs } from "./lanes";
+import { keysOf, opsOf, rowAt, within, type Op, type Runs } from "./lanes";
 
 const LANE = 18,
     GAP = 3;
+
+// The part of the token that is shown, ns after its begin; null: all of it.
+const zoomed = kept<[number, number] | null>("lanes", null, asRange);
 
 interface Span {
     begin: number;
@@ -62,7 +67,10 @@ export function LinkedLanes({ a, b, last }: { a: number; b: number; last: number
     const [left, right] = [useRuns(a, token), useRuns(b, token)];
     const [marked, setMarked] = useState<string | null>(null);
     const keys = useMemo(() => [left.runs ? keysOf(left.runs) : [], right.runs ? keysOf(right.runs) : []] as const, [left.runs, right.runs]);
-    const longest = Math.max(1, ...[left.span, right.span].map((span) => (span ? span.end - span.begin : 0)));
+    const whole = Math.max(1, ...[left.span, right.span].map((span) => (span ? span.end - span.begin : 0)));
+    const shown: [number, number] = zoomed.value && zoomed.value[0] < whole ? [zoomed.value[0], Math.min(whole, zoomed.value[1])] : [0, whole];
+    const show = (next: [number, number]) => (zoomed.value = within(next, whole));
+    const directory = (index: number) => experiments.value.find((one) => one.index === index)?.directory ?? "DIR";
     const ops = useMemo(() => [told(left.runs, keys[0]), told(right.runs, keys[1])] as const, [keys]);
     const say = (key: string | null) => {
         setMarked(key);
@@ -92,10 +100,25 @@ export function LinkedLanes({ a, b, last }: { a: number; b: number; last: number
                 </span>
             </div>
             {left.folded || right.folded ? <p class="quiet">This token has more op runs than fit here: the timeline shows them.</p> : null}
-            <TableView label="Lanes of both recordings" table={() => tableOf(ops[0], ops[1])}>
-                <Lane name="A" runs={left.runs} keys={keys[0]} longest={longest} marked={marked} mark={say} />
-                <Lane name="B" runs={right.runs} keys={keys[1]} longest={longest} marked={marked} mark={say} />
-            </TableView>
+            <Picture
+                title="Lanes of both"
+                file="compare-lanes"
+                command={`ggscope log --token ${token} --json`}
+                of={directory(a)}
+                computed="Op runs of this token in both recordings, each from the begin of its token, on one scale; alike are the k-th such op of a layer, by order, never by time. The same command with the other directory gives those of B."
+                csv={() => csvOf(ops[0], ops[1])}
+                tools={
+                    <span class="quiet">
+                        Ctrl+wheel or <kbd>W</kbd> <kbd>S</kbd> zoom, drag or <kbd>A</kbd> <kbd>D</kbd> pan, <kbd>0</kbd> fits
+                    </span>
+                }
+            >
+                <TableView label="Lanes of both recordings" table={() => tableOf(ops[0], ops[1])}>
+                    <Lane name="A" runs={left.runs} keys={keys[0]} shown={shown} show={show} marked={marked} mark={say} />
+                    <Lane name="B" runs={right.runs} keys={keys[1]} shown={shown} show={show} marked={marked} mark={say} />
+                    <Axis shown={shown} />
+                </TableView>
+            </Picture>
         </section>
     );
 }
@@ -118,6 +141,35 @@ function sentence(a: Told | null, b: Told | null, key: string): string {
     const took = (one: Op | undefined) => (one ? `${time(one.duration)}${one.lanes > 1 ? ` on ${one.lanes} lanes` : ""}` : "not there");
     const changed = inA && inB ? ` (${changeText(inA.duration, inB.duration)})` : "";
     return `${runs.ops[runs.op[op.row]!]}, ${layer}: A ${took(inA)}, B ${took(inB)}${changed}`;
+}
+
+// What is shown, as the table has it, in ns.
+function csvOf(a: Told | null, b: Told | null) {
+    const keys = new Set([...(a?.ops.keys() ?? []), ...(b?.ops.keys() ?? [])]);
+    const rows = [...keys].map((key) => {
+        const side = a?.ops.has(key) ? a : b!;
+        const row = side.ops.get(key)!.row;
+        const start = (one: Told | null) => (one?.ops.has(key) ? one.runs.start[one.ops.get(key)!.row]! : null);
+        return [side.runs.ops[side.runs.op[row]!] ?? "", side.runs.layer[row]! < 0 ? null : side.runs.layer[row]!, start(a), a?.ops.get(key)?.duration ?? null, start(b), b?.ops.get(key)?.duration ?? null];
+    });
+    return { columns: ["op", "layer", "a_begin_ns", "a_ns", "b_begin_ns", "b_ns"], rows };
+}
+
+function Axis({ shown: [from, to] }: { shown: [number, number] }) {
+    const ticks = steps(to - from, 6);
+    const step = ticks[1]! - ticks[0]!;
+    const first = Math.ceil(from / step) * step;
+    const places = Array.from({ length: Math.max(1, Math.floor((to - first) / step) + 1) }, (_, i) => first + i * step);
+    return (
+        <div class="compare-lane compare-axis" aria-hidden="true">
+            <span />
+            <div>
+                {places.map((at) => (
+                    <span style={{ left: `${(100 * (at - from)) / (to - from)}%` }}>{instant(at, step)}</span>
+                ))}
+            </div>
+        </div>
+    );
 }
 
 function tableOf(a: Told | null, b: Told | null) {
@@ -147,12 +199,16 @@ interface LaneProps {
     name: string;
     runs: Runs | null;
     keys: readonly string[];
-    longest: number;
+    shown: [number, number]; // ns after the token's begin
+    show(next: [number, number]): void;
     marked: string | null;
     mark(key: string | null): void;
 }
 
-function Lane({ name, runs, keys, longest, marked, mark }: LaneProps) {
+function Lane({ name, runs, keys, shown, show, marked, mark }: LaneProps) {
+    const [from, to] = shown;
+    const longest = to - from;
+    const held = useRef<{ x: number; shown: [number, number] } | null>(null);
     const canvas = useRef<HTMLCanvasElement>(null);
     const [width, setWidth] = useState(600);
     const lanes = Math.max(1, runs?.lanes.length ?? 1);
@@ -171,21 +227,55 @@ function Lane({ name, runs, keys, longest, marked, mark }: LaneProps) {
         const g = at.getContext("2d")!;
         g.scale(density, density);
         g.clearRect(0, 0, width, height);
-        if (runs) draw(g, runs, keys, width / longest, marked, colours);
-    }, [runs, keys, width, height, longest, marked, colours]);
+        if (runs) draw(g, runs, keys, from, width / longest, marked, colours);
+    }, [runs, keys, width, height, from, longest, marked, colours]);
+    // Not through Preact: a passive listener could not keep the page from zooming.
+    useEffect(() => {
+        const at = canvas.current!;
+        const wheel = (event: WheelEvent) => {
+            if (!event.ctrlKey) return;
+            event.preventDefault();
+            const box = at.getBoundingClientRect();
+            zoomAt((event.clientX - box.left) / box.width, event.deltaY > 0 ? 1.25 : 0.8);
+        };
+        at.addEventListener("wheel", wheel, { passive: false });
+        return () => at.removeEventListener("wheel", wheel);
+    });
+    const zoomAt = (share: number, by: number) => {
+        const pivot = from + share * longest;
+        show([pivot - share * longest * by, pivot + (1 - share) * longest * by]);
+    };
 
-    const point = (event: MouseEvent) => {
-        if (!runs) return;
+    const point = (event: PointerEvent) => {
         const box = canvas.current!.getBoundingClientRect();
+        if (held.current) {
+            const by = ((held.current.x - event.clientX) / box.width) * longest;
+            show([held.current.shown[0] + by, held.current.shown[1] + by]);
+            return;
+        }
+        if (!runs) return;
         const row = rowAt(
             runs,
             Math.floor((event.clientY - box.top) / (LANE + GAP)),
-            ((event.clientX - box.left) / width) * longest,
+            from + ((event.clientX - box.left) / width) * longest,
             (3 / width) * longest,
         );
         mark(row < 0 ? null : keys[row]!);
     };
     const step = (event: KeyboardEvent) => {
+        const moves: Record<string, () => void> = {
+            KeyW: () => zoomAt(0.5, 0.8),
+            KeyS: () => zoomAt(0.5, 1.25),
+            KeyA: () => show([from - longest / 8, to - longest / 8]),
+            KeyD: () => show([from + longest / 8, to + longest / 8]),
+            Digit0: () => show([0, Infinity]),
+        };
+        const move = event.ctrlKey || event.metaKey || event.altKey ? undefined : moves[event.code];
+        if (move) {
+            event.preventDefault();
+            event.stopPropagation();
+            return move();
+        }
         const by = { ArrowLeft: -1, ArrowRight: 1 }[event.key];
         if (!by || !runs || runs.rows === 0) return;
         event.preventDefault();
@@ -201,10 +291,16 @@ function Lane({ name, runs, keys, longest, marked, mark }: LaneProps) {
                 ref={canvas}
                 tabIndex={0}
                 role="img"
-                aria-label={`Op runs of ${name}; the arrow keys go from one to the next`}
+                aria-label={`Op runs of ${name}; the arrow keys go from one to the next, W and S zoom`}
                 style={{ height: `${height}px` }}
-                onMouseMove={point}
-                onMouseLeave={() => mark(null)}
+                onPointerDown={(event) => {
+                    held.current = { x: event.clientX, shown };
+                    canvas.current!.setPointerCapture(event.pointerId);
+                }}
+                onPointerUp={() => (held.current = null)}
+                onPointerCancel={() => (held.current = null)}
+                onPointerMove={point}
+                onPointerLeave={() => mark(null)}
                 onKeyDown={step}
             />
         </div>
@@ -222,6 +318,7 @@ function draw(
     g: CanvasRenderingContext2D,
     runs: Runs,
     keys: readonly string[],
+    from: number,
     scale: number,
     marked: string | null,
     colours: ReturnType<typeof theme>,
@@ -229,7 +326,7 @@ function draw(
     const { layer, opType } = selection.value;
     for (let row = 0; row < runs.rows; row++) {
         const op = runs.ops[runs.op[row]!] ?? "";
-        const x = runs.start[row]! * scale,
+        const x = (runs.start[row]! - from) * scale,
             w = Math.max(0.75, runs.duration[row]! * scale);
         const y = runs.lanes.indexOf(runs.lane[row]!) * (LANE + GAP);
         const wanted = (layer === null || runs.layer[row] === layer) && (opType === null || op === opType);

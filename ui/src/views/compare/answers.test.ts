@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { changeText, effect, opTime, shownItems, shownUnmatched, type Item, type Verdict } from "./answers";
+import { changeText, effect, opTime, partnerOf, shownItems, shownUnmatched, type Item, type Verdict } from "./answers";
 
 // 10 ops on each side.
 const item = (layer: number | null | "all", a: number, b: number, verdict: Verdict, ops_bytes_differ = 0): Item => ({
@@ -14,11 +14,13 @@ const item = (layer: number | null | "all", a: number, b: number, verdict: Verdi
     ops_bytes_differ,
 });
 
-test("changes have a sign, and none without a base", () => {
+test("changes are written as ggscope diff writes them", () => {
     expect(changeText(100, 125)).toBe("+25.0 %");
-    expect(changeText(100, 50)).toBe("−50.0 %");
-    expect(changeText(100, 100)).toBe("±0.0 %");
-    expect(changeText(0, 5)).toBe("-");
+    expect(changeText(100, 50)).toBe("-50.0 %");
+    expect(changeText(100, 100)).toBe("-");
+    expect(changeText(0, 5)).toBe("new");
+    expect(changeText(100, 1000)).toBe("+900.0 %");
+    expect(changeText(100, 1234)).toBe("x 12.3");
 });
 
 test("the threshold hides noise and small changes, never bytes that differ", () => {
@@ -54,4 +56,13 @@ test("ops without a counterpart are not told twice", () => {
     expect(shownItems(items, threshold)).toEqual([]);
     expect(shownUnmatched(items, threshold).map((row) => [row.side, row.item, row.ops])).toEqual([["b", items[0], 3]]);
     expect(shownUnmatched(items, { ...threshold, layers: true }).map((row) => row.item.layer)).toEqual([null, 3]);
+});
+
+test("without a choice a recording is compared with the newest of the same model", () => {
+    const entry = (index: number, name: string, start_utc: string) => ({ index, model: { name, bytes: 5 }, start_utc });
+    const entries = [entry(0, "tiny", "1"), entry(1, "moe", "9"), entry(2, "tiny", "2"), entry(3, "tiny", "3")];
+    expect(partnerOf(0, [0, 1, 2, 3], entries)).toBe(3);
+    expect(partnerOf(0, [0, 1, 2], entries)).toBe(2);
+    expect(partnerOf(1, [0, 1, 2], entries)).toBe(0);
+    expect(partnerOf(0, [0, 1], [])).toBe(1);
 });

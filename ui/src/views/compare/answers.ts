@@ -1,4 +1,5 @@
 // What the server says of two recordings.
+import type { Entry } from "../../api";
 
 export type Verdict = "same" | "noise" | "uncertain" | "slower" | "faster" | "stalls" | "fewer stalls";
 
@@ -44,16 +45,39 @@ export interface Comparison {
     prompt: Step | null;
     generate: Step | null;
     changes: Item[];
+    expert_ops: number;
+    expert_ops_differ: number;
+    totals: Record<
+        | "tokens"
+        | "threads"
+        | "ops"
+        | "op_runs"
+        | "bytes_read"
+        | "bytes_written"
+        | "bytes_disk"
+        | "bytes_touched"
+        | "nodes"
+        | "executed"
+        | "absorbed"
+        | "opaque"
+        | "unseen"
+        | "cut"
+        | "lost"
+        | "buffers"
+        | "peak_bytes",
+        { a: number; b: number }
+    >;
 }
 
+// The words of ggscope diff.
 export const words: Record<Verdict, string> = {
-    same: "the same",
+    same: "same",
     noise: "within the noise",
     uncertain: "too few values to tell",
-    slower: "slower in B",
-    faster: "faster in B",
-    stalls: "stalls in B",
-    "fewer stalls": "fewer stalls in B",
+    slower: "slower",
+    faster: "faster",
+    stalls: "stalls, by mean",
+    "fewer stalls": "fewer stalls, by mean",
 };
 
 // What the verdict is about: the typical value, or where some that were held up make the difference, the mean. Numbers and words agree.
@@ -65,11 +89,12 @@ export const stepTime = (side: StepSide, verdict: Verdict) => (byMean(verdict) &
 // B against A: 0.25 is a quarter more; null where A has no time.
 export const change = (a: number, b: number) => (a > 0 ? b / a - 1 : null);
 
+// As ggscope diff writes it.
 export function changeText(a: number, b: number): string {
-    const ratio = change(a, b);
-    if (ratio === null) return "-";
-    const percent = ratio * 100;
-    return `${percent > 0 ? "+" : percent < 0 ? "−" : "±"}${Math.abs(percent).toFixed(1)} %`;
+    if (a === b) return "-";
+    if (a === 0) return "new";
+    if (b > 10 * a) return `x ${(b / a).toFixed(1)}`;
+    return `${b > a ? "+" : ""}${((100 * (b - a)) / a).toFixed(1)} %`;
 }
 
 // How much of the whole time a difference is: what one would win or lose by it.
@@ -103,3 +128,14 @@ export const shownUnmatched = (items: readonly Item[], threshold: Threshold): Un
         .filter((item) => item.all_layers !== threshold.layers)
         .flatMap((item) => (["a", "b"] as const).map((side) => ({ side, item, ops: item[side].ops_only })))
         .filter((row) => row.ops > 0);
+
+export const initially: Threshold = { least: 0.03, noise: false, layers: false };
+
+// What a recording is compared with if nobody says: another one of the same model, the newest; else any other.
+export function partnerOf(a: number, usable: readonly number[], entries: readonly Pick<Entry, "index" | "model" | "start_utc">[]): number {
+    const model = entries.find((entry) => entry.index === a)?.model;
+    const alike = entries
+        .filter((entry) => entry.index !== a && usable.includes(entry.index) && model && entry.model?.name === model.name && entry.model.bytes === model.bytes)
+        .sort((x, y) => (y.start_utc ?? "").localeCompare(x.start_utc ?? ""));
+    return alike[0]?.index ?? usable.find((index) => index !== a) ?? a;
+}

@@ -1,17 +1,19 @@
 // View 6: what changed between two recordings.
-import { signal } from "@preact/signals";
+import { batch } from "@preact/signals";
 import { useMemo } from "preact/hooks";
+import type { Entry, Experiment } from "../../api";
 import { useAsk } from "../../ask";
 import { bytes, count, plural, time } from "../../format";
-import { current, experiments, kept, select, selection } from "../../state";
+import { current, experiments, kept, select, selection, show, view } from "../../state";
 import { Table, type TableColumn } from "../statistics/Table";
 import { Waiting } from "../statistics/Waiting";
 import {
-    byMean,
     change,
     changeText,
     effect,
+    initially,
     opTime,
+    partnerOf,
     shownItems,
     shownUnmatched,
     stepTime,
@@ -22,16 +24,33 @@ import {
     type Threshold,
 } from "./answers";
 import { LinkedLanes } from "./LinkedLanes";
+import { Totals } from "./Totals";
 import "./compare.css";
 
 // Which recordings are compared, by the ids that the address holds; null: the one that is shown, and another one.
 const asId = { write: (id: string | null) => id ?? "", read: (text: string) => (/^[\w-]{1,64}$/.test(text) ? text : undefined) };
 const sideA = kept<string | null>("a", null, asId, true);
 const sideB = kept<string | null>("b", null, asId, true);
-const threshold = signal<Threshold>({ least: 0.03, noise: false, layers: false });
+// Shows what changed between the two.
+export function compareTwo(a: Experiment, b: Experiment): void {
+    batch(() => {
+        show(a.index);
+        [sideA.value, sideB.value] = [a.experiment_id, b.experiment_id];
+        view.value = "compare";
+    });
+}
+
+const threshold = kept<Threshold>("changes", initially, {
+    write: ({ least, noise, layers }) => `${Math.round(least * 100)}${noise ? "n" : ""}${layers ? "l" : ""}`,
+    read: (text) => {
+        const match = /^(\d{1,4})(n?)(l?)$/.exec(text);
+        return match ? { least: Number(match[1]) / 100, noise: match[2] !== "", layers: match[3] !== "" } : undefined;
+    },
+});
 
 export default function Compare() {
     const usable = experiments.value.filter((x) => x.error === null);
+    const entries = useAsk<Entry[]>(usable.length > 2 && sideB.value === null ? "/api/library" : null, { keep: true });
     if (usable.length < 2) return <Alone />;
     const index = (wanted: string | null, otherwise: number) => usable.find((x) => wanted !== null && x.experiment_id === wanted)?.index ?? otherwise;
     const take = (first: number, second: number) => {
@@ -39,7 +58,8 @@ export default function Compare() {
         [sideA.value, sideB.value] = [id(first), id(second)];
     };
     const a = index(sideA.value, usable.some((x) => x.index === current.value) ? current.value : usable[0]!.index);
-    const b = index(sideB.value, usable.find((x) => x.index !== a)!.index);
+    if (usable.length > 2 && sideB.value === null && !entries.data) return <Waiting answer={entries} what="Looking for a recording of the same model" />;
+    const b = index(sideB.value, partnerOf(a, usable.map((x) => x.index), entries.data ?? []));
     return (
         <div class="compare">
             <h2 class="unseen">Compare</h2>
@@ -101,6 +121,7 @@ function Result({ a, b }: { a: number; b: number }) {
             )}
             <Steps result={result} />
             <Differences items={result.changes} />
+            <Totals a={a} b={b} result={result} />
             <LinkedLanes key={`${a} ${b}`} a={a} b={b} last={Math.max(0, result.tokens - 1)} />
             <UnmatchedOps items={result.changes} />
         </>
@@ -126,7 +147,6 @@ function Steps({ result }: { result: Comparison }) {
                                 </dd>
                                 <dd>
                                     {changeText(stepTime(step.a, step.verdict), stepTime(step.b, step.verdict))}, {words[step.verdict]}
-                                    {byMean(step.verdict) ? " (means)" : ""}
                                 </dd>
                             </div>
                         ),
@@ -144,7 +164,7 @@ function Steps({ result }: { result: Comparison }) {
             <p class="quiet">
                 {result.identical
                     ? "The two are identical, times included."
-                    : percent < 1
+                    : percent <= 3
                       ? "The typical op takes as long in both."
                       : `The typical op is ${percent.toFixed(0)} % ${result.shift > 1 ? "slower" : "faster"} in B; the machine may be why.`}
             </p>

@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { keysOf, opsOf, rowAt, type Runs } from "./lanes";
+import { within, keysOf, opsOf, rowAt, type Runs } from "./lanes";
 
 const runs: Runs = {
     begin: 1000,
@@ -37,4 +37,13 @@ test("what lies under the pointer, or the nearest within reach", () => {
     expect(rowAt(runs, 0, 92, 5)).toBe(0);
     expect(rowAt(runs, 0, 225, 5)).toBe(-1);
     expect(rowAt(runs, 1, 270, 5)).toBe(4);
+});
+
+test("a zoom stays inside the token", () => {
+    expect(within([2000, 6000], 10_000)).toEqual([2000, 6000]);
+    expect(within([-500, 3500], 10_000)).toEqual([0, 4000]);
+    expect(within([8000, 12_000], 10_000)).toEqual([6000, 10_000]);
+    expect(within([5000, 5001], 10_000)).toEqual([5000, 6000]);
+    expect(within([0, Infinity], 10_000)).toBeNull();
+    expect(within([0, 500], 400)).toBeNull();
 });

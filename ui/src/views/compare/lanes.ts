@@ -65,3 +65,12 @@ export function rowAt(runs: Runs, lane: number, at: number, reach: number): numb
     }
     return best;
 }
+
+// A part of the whole that was asked for, moved and cut so that it lies inside; null where that is all of it.
+export function within([from, to]: [number, number], whole: number): [number, number] | null {
+    const least = Math.min(whole, 1000); // ns
+    const width = Math.max(least, to - from);
+    if (!(width < whole)) return null;
+    const begin = Math.max(0, Math.min(from, whole - width));
+    return [Math.floor(begin), Math.ceil(begin + width)];
+}

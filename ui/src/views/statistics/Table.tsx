@@ -1,4 +1,5 @@
 // A table of data: sorts by any column, draws bars behind numbers, filters on a click, and leaves as CSV.
+import type { Signal } from "@preact/signals";
 import type { ComponentChildren } from "preact";
 import { useId, useMemo, useState } from "preact/hooks";
 import { count } from "../../format";
@@ -18,12 +19,18 @@ export interface TableColumn<T> {
     ascending?: boolean; // first press of the header
 }
 
+export interface Order {
+    key: string;
+    descending: boolean;
+}
+
 export interface TableProps<T> {
     caption: string;
     file: string; // name of the CSV, without its ending
     rows: readonly T[];
     columns: readonly TableColumn<T>[];
-    order?: { key: string; descending: boolean };
+    order?: Order;
+    orderIn?: Signal<Order | null>; // where the order lives, if the address has it
     rowKey(row: T): string;
     press?(row: T): void;
     pressHint?: string;
@@ -35,7 +42,9 @@ export interface TableProps<T> {
 
 export function Table<T>(props: TableProps<T>) {
     const { rows, columns, most = 40 } = props;
-    const [order, setOrder] = useState(props.order ?? null);
+    const [own, setOwn] = useState(props.order ?? null);
+    const order = props.orderIn ? (props.orderIn.value ?? props.order ?? null) : own;
+    const setOrder = (next: Order) => (props.orderIn ? (props.orderIn.value = next) : setOwn(next));
     const [all, setAll] = useState(false);
     const caption = useId();
     const inOrder = useMemo(() => {
@@ -90,12 +99,12 @@ export function Table<T>(props: TableProps<T>) {
     );
 }
 
-function turn<T>(order: { key: string; descending: boolean } | null, column: TableColumn<T>) {
+function turn<T>(order: Order | null, column: TableColumn<T>) {
     const first = !(column.ascending ?? !column.numeric);
     return { key: column.key, descending: order?.key === column.key ? !order.descending : first };
 }
 
-function Head<T>({ column, order, press }: { column: TableColumn<T>; order: { key: string; descending: boolean } | null; press(): void }) {
+function Head<T>({ column, order, press }: { column: TableColumn<T>; order: Order | null; press(): void }) {
     const mine = order?.key === column.key;
     return (
         <th scope="col" class={column.numeric ? "number" : undefined} aria-sort={mine ? (order.descending ? "descending" : "ascending") : "none"}>

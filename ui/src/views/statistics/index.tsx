@@ -3,8 +3,10 @@ import type { ModelMap } from "../../api";
 import { useAsk } from "../../ask";
 import { bytes, count, plural, share, time } from "../../format";
 import { RequestsPart } from "../requests";
-import { here, selection, tokensParameter } from "../../state";
+import { SubTabs } from "../../shell/SubTabs";
+import { asText, here, kept, selection, tokensParameter } from "../../state";
 import { by, deviceNote, type Stats, type Totals } from "./answers";
+import { Efficiency } from "./Efficiency";
 import { ExpertsPart } from "./Experts";
 import { Groups } from "./Groups";
 import { Icicle } from "./Icicle";
@@ -14,13 +16,29 @@ import { Cold, Hot } from "./Weights";
 import "./statistics.css";
 import { stepRange, stepsWord, stepWord } from "../../step";
 
+const halves = [
+    ["sums", "Sums"],
+    ["efficiency", "Efficiency"],
+] as const;
+type Half = (typeof halves)[number][0];
+const shown = kept<Half>("statistics", "sums", asText(halves.map(([key]) => key)));
+
 export default function Statistics() {
+    return (
+        <div class="statistics">
+            <h2 class="unseen">Statistics</h2>
+            <SubTabs label="Parts of statistics" of={halves} shown={shown} />
+            {shown.value === "sums" ? <Sums /> : <Efficiency />}
+        </div>
+    );
+}
+
+function Sums() {
     const answer = useAsk<Stats>(here("stats", { by: by.join(","), tokens: tokensParameter() }), { keep: true });
     const map = useAsk<ModelMap>(here("map"));
     const tokens = selection.value.tokens;
     return (
-        <div class="statistics" aria-busy={answer.progress !== null}>
-            <h2 class="unseen">Statistics</h2>
+        <div aria-busy={answer.progress !== null}>
             <Waiting answer={answer} what="Counting ops and bytes" />
             {answer.data && (
                 <>

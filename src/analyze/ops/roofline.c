@@ -1,0 +1,190 @@
+#include "analyze/ops/roofline.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "analyze/ops/groups.h"
+#include "analyze/walk/times.h"
+#include "analyze/walk/walk.h"
+#include "base/array.h"
+#include "base/error.h"
+
+// ---- floating point operations ----
+
+// Shapes come from a file: a product that does not fit is not known.
+static int64_t product(const int64_t * factors, unsigned n) {
+    int64_t all = 1;
+    for (unsigned i = 0; i < n; i++)
+        if (factors[i] < 0 || __builtin_mul_overflow(all, factors[i], &all)) return -1;
+    return all;
+}
+
+int64_t ggs_roofline_flops(const struct ggs_trace * trace, const struct ggs_graph * graph, uint64_t node) {
+    const struct ggs_tensor * result = ggs_trace_tensor(trace, graph->nodes[node].tensor);
+    const struct ggs_tensor * first  = ggs_trace_tensor(trace, ggs_trace_source(graph, node, 0));
+    const struct ggs_tensor * second = ggs_trace_tensor(trace, ggs_trace_source(graph, node, 1));
+    const char *              op     = ggs_trace_op_name(trace, graph->nodes[node].op);
+    if (result == NULL || first == NULL || second == NULL) return -1;
+    const int64_t *r = result->ne, *a = first->ne, *b = second->ne;
+    if (strcmp(op, "MUL_MAT") == 0 || strcmp(op, "MUL_MAT_ID") == 0)
+        return product((int64_t[]){2, a[0], r[0], r[1], r[2], r[3]}, 6);
+    if (strcmp(op, "OUT_PROD") == 0) return product((int64_t[]){2, a[1], r[0], r[1], r[2], r[3]}, 6);
+    // Queries times keys, and their weights times values: heads x tokens x cells, each as long as a key and a value.
+    if (strcmp(op, "FLASH_ATTN_EXT") == 0)
+        return product((int64_t[]){2, a[1], a[2], a[3], b[1], a[0] < INT64_MAX - r[0] ? a[0] + r[0] : -1}, 6);
+    return -1;
+}
+
+// ---- rows ----
+
+struct known { // what is the same for a node in every run of its graph
+    bool                    is_known;
+    uint64_t                absorbed;
+    struct ggs_access_bytes bytes;
+    int64_t                 flops;
+    uint32_t                row[8]; // number + 1, by phase
+    const char *            component;
+};
+
+struct pass {
+    struct ggs_roofline * roofline;
+    struct ggs_walk *     walk;
+    struct known *        known; // by node
+    uint64_t              capacity, known_of;
+};
+
+// Lives as long as the rows; NULL when out of memory.
+static const char * component_of(struct pass * pass, const struct ggs_access_list * list) {
+    char         buffer[128];
+    const char * text   = ggs_groups_component(pass->walk->trace, ggs_groups_weight(list), buffer, sizeof(buffer));
+    uint32_t     number = ggs_names_number(pass->roofline->names, text, strlen(text));
+    return number == UINT32_MAX ? NULL : ggs_names_text(pass->roofline->names, number);
+}
+
+static int know_node(struct pass * pass, struct known * known, struct ggs_error * error) {
+    const struct ggs_walk *        walk = pass->walk;
+    const struct ggs_op_seen *     op   = &walk->op;
+    const struct ggs_access_list * list;
+    if (known->is_known && known->absorbed == op->absorbed) return 0;
+    int status = ggs_walk_accesses(pass->walk, &list, error);
+    if (status < 0) return status;
+    known->bytes = ggs_access_sum(list);
+    if (known->component == NULL) known->component = component_of(pass, list);
+    if (known->component == NULL) return ggs_fail_memory(error);
+    known->flops    = ggs_roofline_flops(walk->trace, walk->graph, op->node);
+    known->is_known = !ggs_trace_is_indexed(walk->trace, walk->graph, op->node, op->absorbed);
+    known->absorbed = op->absorbed;
+    return 0;
+}
+
+static struct ggs_roofline_row * row_of(struct pass * pass, struct known * known) {
+    struct ggs_roofline *      roofline = pass->roofline;
+    const struct ggs_op_seen * op       = &pass->walk->op;
+    uint64_t                   phase    = pass->walk->run.phase;
+    uint32_t *                 number   = phase < 8 ? &known->row[phase] : NULL;
+    if (number != NULL && *number != 0) return &roofline->row[*number - 1];
+    uint64_t i = 0;
+    while (i < roofline->n && (roofline->row[i].phase != phase || strcmp(roofline->row[i].op, op->name) != 0 ||
+                               strcmp(roofline->row[i].component, known->component) != 0))
+        i++;
+    struct ggs_roofline_row fresh = {
+        .phase = phase, .op = op->name, .component = known->component, .flops = known->flops < 0 ? -1 : 0};
+    if (i == roofline->n && !ggs_array_push(roofline->row, roofline->n, roofline->capacity, fresh)) return NULL;
+    if (number != NULL) *number = (uint32_t) i + 1;
+    return &roofline->row[i];
+}
+
+static bool is_device(const struct ggs_walk * walk) {
+    uint64_t device = walk->run.device;
+    return device != 0 && device <= walk->trace->n_devices && walk->trace->devices[device - 1].type != GGS_DEVICE_CPU;
+}
+
+// The last thread to arrive waits for nobody: what it waits is what meeting costs, and the others pay as much. The rest of their waits is
+// because they had less to do.
+static void add_threads(struct ggs_roofline_row * row, const struct ggs_op_seen * op) {
+    uint64_t least = UINT64_MAX, wait = 0, busy = 0;
+    for (uint64_t i = 0; i < op->n_op_runs; i++) {
+        const struct ggs_op_run * one = &op->op_runs[i];
+        if (one->wait_ns < least) least = one->wait_ns;
+        wait += one->wait_ns;
+        busy += ggs_op_run_busy(one);
+    }
+    uint64_t meeting = least * op->n_op_runs;
+    if (meeting > wait) meeting = wait;
+    row->shared++;
+    row->shared_ns += busy;
+    row->barrier_ns += meeting;
+    row->uneven_ns += wait - meeting;
+}
+
+static unsigned bin_of(uint64_t ns) {
+    unsigned bin = ns == 0 ? 0 : 63 - (unsigned) __builtin_clzll(ns);
+    return bin < GGS_ROOFLINE_BINS ? bin : GGS_ROOFLINE_BINS - 1;
+}
+
+static int add_op(struct pass * pass, struct ggs_error * error) {
+    const struct ggs_op_seen * op     = &pass->walk->op;
+    struct known *             known  = &pass->known[op->node];
+    int                        status = know_node(pass, known, error);
+    struct ggs_roofline_row *  row    = status < 0 ? NULL : row_of(pass, known);
+    if (status < 0) return status;
+    if (row == NULL) return ggs_fail_memory(error);
+    row->ops++;
+    row->op_runs += op->n_op_runs;
+    row->wall_ns += op->wall_ns;
+    row->busy_ns += op->busy_ns;
+    row->read += known->bytes.read;
+    row->written += known->bytes.written;
+    if (row->flops >= 0 && (known->flops < 0 || __builtin_add_overflow(row->flops, known->flops, &row->flops)))
+        row->flops = -1;
+    row->bins[bin_of(op->wall_ns)]++;
+    bool waits = (pass->walk->run.flags & GGS_RUN_NO_WAITS) == 0;
+    if (op->n_op_runs > 1 && waits && !op->cut && !is_device(pass->walk)) add_threads(row, op);
+    return 0;
+}
+
+static int meet_graph(struct pass * pass, struct ggs_error * error) {
+    const struct ggs_graph * graph = pass->walk->graph;
+    if (graph == NULL || pass->known_of == graph->row.graph) return 0;
+    if (!ggs_array_reserve(pass->known, pass->capacity, graph->n_nodes + 1)) return ggs_fail_memory(error);
+    memset(pass->known, 0, (graph->n_nodes + 1) * sizeof(*pass->known));
+    pass->known_of = graph->row.graph;
+    return 0;
+}
+
+static int by_wall(const void * a, const void * b) {
+    const struct ggs_roofline_row *x = a, *y = b;
+    if (x->wall_ns != y->wall_ns) return x->wall_ns > y->wall_ns ? -1 : 1;
+    int order = strcmp(x->op, y->op);
+    return order != 0 ? order : strcmp(x->component, y->component);
+}
+
+int ggs_roofline_compute(struct ggs_roofline * roofline, struct ggs_trace * trace,
+                         const struct ggs_totals_range * range, struct ggs_error * error) {
+    struct pass pass = {.roofline = roofline};
+    *roofline        = (struct ggs_roofline){.names = ggs_names_new()};
+    int status       = roofline->names == NULL ? ggs_fail_memory(error) : 0;
+    if (status == 0) status = ggs_trace_check_steps(trace, range->first_step, range->last_step, error);
+    if (status == 0) status = ggs_trace_check_layer(trace, range->layer, error);
+    if (status == 0) status = ggs_walk_open(&pass.walk, trace, range->first_step, range->last_step, error);
+    while (status >= 0 && pass.walk != NULL && (status = ggs_walk_run(pass.walk, error)) > 0) {
+        status = meet_graph(&pass, error);
+        while (status >= 0 && ggs_walk_op(pass.walk)) {
+            if (range->layer < 0 || pass.walk->op.layer == range->layer) status = add_op(&pass, error);
+        }
+    }
+    ggs_walk_close(pass.walk);
+    free(pass.known);
+    if (status < 0) {
+        ggs_roofline_release(roofline);
+        return status;
+    }
+    if (roofline->n > 0) qsort(roofline->row, roofline->n, sizeof(*roofline->row), by_wall);
+    return 0;
+}
+
+void ggs_roofline_release(struct ggs_roofline * roofline) {
+    free(roofline->row);
+    ggs_names_free(roofline->names);
+    *roofline = (struct ggs_roofline){0};
+}

@@ -1,0 +1,76 @@
+#include "answer/notes.h"
+
+#include <errno.h>
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/array.h"
+#include "base/error.h"
+#include "base/json.h"
+#include "base/system/file.h"
+
+// "2026-11-15T20:42:31Z": is that what the line begins with?
+static bool has_time(const char * line) {
+    static const char form[] = "dddd-dd-ddTdd:dd:ddZ";
+    for (size_t i = 0; form[i] != '\0'; i++) {
+        bool digit = line[i] >= '0' && line[i] <= '9';
+        if (form[i] == 'd' ? !digit : line[i] != form[i]) return false;
+    }
+    return line[sizeof(form) - 1] == ' ' || line[sizeof(form) - 1] == '\0';
+}
+
+static int take_lines(struct ggs_notes * notes, struct ggs_error * error) {
+    uint64_t capacity = 0;
+    for (char *line = notes->data, *next; line != NULL; line = next) {
+        struct ggs_note note = {0};
+        next                 = strchr(line, '\n');
+        if (next != NULL) *next++ = '\0';
+        if (has_time(line)) {
+            memcpy(note.when, line, sizeof(note.when) - 1);
+            line += sizeof(note.when) - 1;
+        }
+        note.text = line + strspn(line, " \t\r");
+        if (note.text[0] != '\0' && !ggs_array_push(notes->note, notes->n, capacity, note))
+            return ggs_fail_memory(error);
+    }
+    return 0;
+}
+
+int ggs_notes_read(struct ggs_notes * notes, const char * directory, struct ggs_error * error) {
+    char               path[PATH_MAX];
+    struct ggs_mapping file;
+    *notes = (struct ggs_notes){0};
+    if (snprintf(path, sizeof(path), "%s/" GGS_NOTES_FILE, directory) >= (int) sizeof(path)) return 0;
+    errno      = 0;
+    int status = ggs_mapping_open(&file, path, error);
+    if (status < 0) return errno == ENOENT || errno == ENOTDIR ? 0 : status;
+    if (file.size > GGS_NOTES_MOST)
+        status = ggs_fail(error, GGS_FORMAT, "%s is larger than notes are: 1 MiB", path);
+    else if ((notes->data = calloc(1, (size_t) file.size + 1)) == NULL)
+        status = ggs_fail_memory(error);
+    else if (file.size > 0)
+        memcpy(notes->data, file.data, (size_t) file.size);
+    ggs_mapping_close(&file);
+    if (status == 0) status = take_lines(notes, error);
+    if (status < 0) ggs_notes_release(notes);
+    return status;
+}
+
+void ggs_notes_release(struct ggs_notes * notes) {
+    free(notes->note);
+    free(notes->data);
+    *notes = (struct ggs_notes){0};
+}
+
+void ggs_notes_answer(struct ggs_json * json, const struct ggs_notes * notes) {
+    ggs_json_array(json, "notes");
+    for (uint64_t i = 0; i < notes->n; i++) {
+        ggs_json_object_inline(json, NULL);
+        ggs_json_string(json, "time_utc", notes->note[i].when[0] == '\0' ? NULL : notes->note[i].when);
+        ggs_json_string(json, "text", notes->note[i].text);
+        ggs_json_end(json);
+    }
+    ggs_json_end(json);
+}

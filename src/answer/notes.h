@@ -1,0 +1,31 @@
+// What people wrote about an experiment: DIR/notes.txt, a line each, with the time at which it was written in front:
+//
+//     2026-11-15T20:42:31Z warm page cache, governor set to performance
+//
+// The file is for people too: a line without a time in front is a note whose time is not known.
+#pragma once
+
+#include <stdint.h>
+
+struct ggs_error;
+struct ggs_json;
+
+#define GGS_NOTES_FILE "notes.txt"
+enum { GGS_NOTES_MOST = 1 << 20 }; // bytes of the file
+
+struct ggs_note {
+    char         when[21]; // "" if it is not known
+    const char * text;
+};
+
+struct ggs_notes {
+    struct ggs_note * note; // oldest first
+    uint64_t          n;
+    char *            data;
+};
+
+// An experiment without the file has none.
+int  ggs_notes_read(struct ggs_notes * notes, const char * directory, struct ggs_error * error);
+void ggs_notes_release(struct ggs_notes * notes);
+// The member "notes".
+void ggs_notes_answer(struct ggs_json * json, const struct ggs_notes * notes);

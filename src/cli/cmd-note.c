@@ -1,0 +1,157 @@
+// ggscope note DIR [TEXT]: what people want to remember about an experiment.
+#include <argp.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/file.h>
+#include <sys/stat.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "answer/notes.h"
+#include "base/json.h"
+#include "base/number.h"
+#include "base/system/file.h"
+#include "cli/commands.h"
+#include "cli/scaffold/verb.h"
+#include "record/experiment.h"
+
+enum { TEXT_MOST = 4000 };
+
+struct arguments {
+    struct ggs_input input;
+    uint64_t         remove; // counted from 1; 0: none
+};
+
+// ---- writing ----
+
+// Opens the notes and locks them against others who write. The lock belongs to a file that is replaced, not changed: whoever had to wait for it
+// looks again.
+static int lock_notes(int * lock, const char * path, struct ggs_error * error) {
+    for (;;) {
+        struct stat mine, there;
+        int         fd = open(path, O_RDWR | O_CREAT | O_CLOEXEC | O_NONBLOCK, 0600);
+        if (fd < 0) return ggs_fail_errno(error, "cannot write %s", path);
+        flock(fd, LOCK_EX); // where there are no locks, the last one wins
+        if (fstat(fd, &mine) == 0 && stat(path, &there) == 0 && mine.st_dev == there.st_dev &&
+            mine.st_ino == there.st_ino) {
+            *lock = fd;
+            return 0;
+        }
+        close(fd);
+    }
+}
+
+static void write_line(FILE * file, const char * when, const char * text) {
+    fprintf(file, "%s%s%s\n", when, when[0] == '\0' ? "" : " ", text);
+}
+
+static int rewrite(const struct arguments * arguments, const char * path, struct ggs_error * error) {
+    const char *      directory = arguments->input.paths[0];
+    struct ggs_notes  notes;
+    struct ggs_output output;
+    char              when[32];
+    time_t            now    = time(NULL);
+    struct tm         parts  = {0};
+    int               status = ggs_notes_read(&notes, directory, error);
+    if (status < 0) return status;
+    if (arguments->remove > notes.n) {
+        status = ggs_fail(error, GGS_ABSENT, "%s has %llu notes, not %llu", directory, (unsigned long long) notes.n,
+                          (unsigned long long) arguments->remove);
+    }
+    if (status == 0) status = ggs_output_open(&output, path, error);
+    if (status == 0) {
+        fchmod(fileno(output.file), 0600); // what people note may be as private as a prompt
+        for (uint64_t i = 0; i < notes.n; i++)
+            if (i + 1 != arguments->remove) write_line(output.file, notes.note[i].when, notes.note[i].text);
+        gmtime_r(&now, &parts);
+        strftime(when, sizeof(when), "%Y-%m-%dT%H:%M:%SZ", &parts);
+        if (arguments->input.n > 1) write_line(output.file, when, arguments->input.paths[1]);
+        if (ftell(output.file) > GGS_NOTES_MOST) {
+            status = ggs_fail(error, GGS_USAGE, "%s would grow beyond 1 MiB, which is more than notes are", path);
+            ggs_output_discard(&output);
+        } else {
+            status = ggs_output_commit(&output, error);
+        }
+    }
+    ggs_notes_release(&notes);
+    return status;
+}
+
+static int change(const struct arguments * arguments, struct ggs_error * error) {
+    char path[PATH_MAX];
+    int  lock;
+    if (snprintf(path, sizeof(path), "%s/" GGS_NOTES_FILE, arguments->input.paths[0]) >= (int) sizeof(path))
+        return ggs_fail(error, GGS_USAGE, "the path %.200s is too long", arguments->input.paths[0]);
+    int status = lock_notes(&lock, path, error);
+    if (status < 0) return status;
+    status = rewrite(arguments, path, error);
+    close(lock);
+    return status;
+}
+
+// ---- showing ----
+
+static void write_json(struct ggs_json * json, const struct ggs_notes * notes) {
+    ggs_json_object(json, NULL);
+    ggs_notes_answer(json, notes);
+    ggs_json_end(json);
+}
+
+static int show(const struct arguments * arguments, struct ggs_error * error) {
+    struct ggs_notes notes;
+    int              status = ggs_notes_read(&notes, arguments->input.paths[0], error);
+    if (status < 0) return status;
+    for (uint64_t i = 0; !arguments->input.json && i < notes.n; i++)
+        printf("%3llu  %-20s  %s\n", (unsigned long long) i + 1, notes.note[i].when, notes.note[i].text);
+    if (arguments->input.json) write_json(arguments->input.out, &notes);
+    ggs_notes_release(&notes);
+    return status;
+}
+
+// ---- the verb ----
+
+static int note(void * input, struct ggs_trace * traces, struct ggs_error * error) {
+    const struct arguments * arguments = input;
+    const char *             directory = arguments->input.paths[0];
+    (void) traces;
+    if (!ggs_experiment_is_one(directory))
+        return ggs_fail(error, GGS_ABSENT, "%s is no experiment: notes are kept in the directory of one", directory);
+    int status = arguments->input.n > 1 || arguments->remove > 0 ? change(arguments, error) : 0;
+    if (status == 0 && (arguments->input.n == 1 || arguments->input.json)) status = show(arguments, error);
+    return status;
+}
+
+static void check(const void * input, struct argp_state * state) {
+    const struct arguments * arguments = input;
+    const char *             text      = arguments->input.n > 1 ? arguments->input.paths[1] : NULL;
+    if (text != NULL && arguments->remove > 0) argp_error(state, "--remove takes a note away, TEXT adds one: not both");
+    if (text != NULL && (text[strspn(text, " \t")] == '\0' || strpbrk(text, "\r\n") != NULL))
+        argp_error(state, "a note is one line of text that is not empty");
+    if (text != NULL && strlen(text) > TEXT_MOST) argp_error(state, "a note has at most %d bytes", TEXT_MOST);
+}
+
+static bool take_number(void * member, const char * text) {
+    return ggs_parse_u64(text, 1, UINT32_MAX, member);
+}
+
+int cmd_note(int argc, char ** argv) {
+    static const struct ggs_option options[] = {{"remove", 0, "N", "Take the note away that has this number", 1,
+                                                 offsetof(struct arguments, remove), take_number,
+                                                 "the number of a note, from 1"},
+                                                GGS_OPTION_JSON(2),
+                                                {0}};
+    static const struct ggs_verb   verb      = {
+               .operands = "DIR [TEXT]",
+               .least    = 1,
+               .most     = 2,
+               .options  = options,
+               .check    = check,
+               .run      = note,
+               .text =
+                   "Note a line of text beside an experiment, with the time; without TEXT the notes are shown. The list of experiments that "
+                          "ggscope serve FOLDER opens on shows them too."};
+    struct arguments arguments = {0};
+    return ggs_verb_run(&verb, argc, argv, &arguments);
+}

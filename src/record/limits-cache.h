@@ -1,0 +1,16 @@
+// The limits of this machine (base/limits.h), kept for all recordings made on it: `ggscope doctor --bandwidth` measures them, experiment.json gets a copy.
+//
+// The file is $XDG_CACHE_HOME/ggscope/limits-CPU-CORES.json (else below ~/.cache), so that homes that several machines share hold one for each kind.
+#pragma once
+
+#include <limits.h>
+
+#include "base/limits.h"
+
+struct ggs_error;
+
+// GGS_ABSENT if there is no home to keep it in.
+int ggs_limits_cache_path(char path[PATH_MAX], struct ggs_error * error);
+// n is 0 if nothing was measured yet.
+void ggs_limits_cache_read(struct ggs_limits * limits);
+int  ggs_limits_cache_write(const struct ggs_limits * limits, struct ggs_error * error);

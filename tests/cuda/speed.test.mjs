@@ -1,0 +1,40 @@
+// Tokens per second with recording, on a model of TinyLlama's shape: modes alternate, and one of them is not to record again.
+//     GGSCOPE_CUDA_ROUNDS=N     rounds (12)
+import assert from "node:assert/strict";
+import { rmSync } from "node:fs";
+import { median, ratioOfMedians } from "../bench/statistics.mjs";
+import { engine, env, ggscope, maybe, model, output, say, scratch } from "./cuda.mjs";
+
+const rounds = Number(process.env.GGSCOPE_CUDA_ROUNDS ?? 12), tokens = 600;
+const behind = 64; // tokens that the window of first:32 surely is over after
+const modes = { "not recorded": null, "--gpu-ops none": "none", "--gpu-ops first:32": "first:32", "not recorded, again": null };
+
+// What the tokens of one run took: a typical one after the window, and all of them.
+function measure(gpuOps) {
+    const args = ["run", "-m", model("tinyllama-1.1b"), "-p", "Once upon a time", "-n", String(tokens), "-t", "2", "-ngl", "99", "--ignore-eos", "--json"];
+    const directory = scratch("speed");
+    const text = gpuOps === null ? output(engine, args, { env }) : output(ggscope, [...args, "--gpu-ops", gpuOps, "-q", "-o", directory], { env });
+    rmSync(directory, { recursive: true, force: true });
+    const { token_ns } = JSON.parse(text), after = token_ns.slice(behind);
+    const mean = (values) => values.reduce((a, b) => a + b, 0) / values.length;
+    return { typical: median(after), mean: mean(after), all: mean(token_ns) };
+}
+
+maybe("tokens per second outside of the window", () => {
+    const names = Object.keys(modes), runs = new Map(names.map((name) => [name, []]));
+    measure(null); // the file is in the page cache now
+    for (let i = 0; i < rounds; i++)
+        for (let k = 0; k < names.length; k++) {
+            const name = names[(k + i) % names.length]; // each goes first in turn
+            runs.get(name).push(measure(modes[name]));
+        }
+    const base = runs.get("not recorded"), low = {};
+    say(`tinyllama-1.1b, ${tokens} tokens, ${rounds} rounds; tokens/s as a ratio to not recording, with its 95 % interval; a token takes ${(median(base.map((r) => r.typical)) / 1e6).toFixed(3)} ms`);
+    for (const name of names.slice(1)) {
+        const ratio = (key) => ratioOfMedians(base.map((r) => r[key]), runs.get(name).map((r) => r[key]));
+        const show = ({ ratio, low, high }) => `${ratio.toFixed(3)} [${low.toFixed(3)}, ${high.toFixed(3)}]`;
+        say(`${name}: after the window, median token ${show(ratio("typical"))}, mean ${show(ratio("mean"))}; all tokens ${show(ratio("all"))}`);
+        low[name] = ratio("typical");
+    }
+    for (const name of ["--gpu-ops none", "--gpu-ops first:32"]) assert.ok(low[name].high >= 0.98, `${name}: ${JSON.stringify(low[name])}`);
+});

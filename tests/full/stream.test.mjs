@@ -1,0 +1,82 @@
+// ggscope stream, at length: every architecture, batches of 1 to 512, 1 to 8 threads, servers, other releases, clang, and weights on a device.
+import { test } from "node:test";
+import assert from "node:assert/strict";
+import { existsSync } from "node:fs";
+import { join } from "node:path";
+import { build, model, root } from "../lib.mjs";
+import { host } from "../engine/traces.mjs";
+import { env as vulkan, maybe } from "../engine/vulkan.mjs";
+import { environment, generateScript, newest, release } from "../engine/node/recordings.mjs";
+import { MiB, budget, same, sameProgram, stock, stream, words } from "../engine/streaming.mjs";
+
+const moe = model("moe"), dense = model("tiny", "--embd", "512", "--ff", "1024");
+const half = model("moe", "--types", "f16", "--embd", "96", "--ff", "136", "--heads", "6", "--kv-heads", "2"); // never repacked
+const sentence = "Once upon a time, in a land far away, there was a small village by the sea. ";
+
+const architectures = { llama: ["tiny", "--embd", "512"], gpt2: ["tiny", "--arch", "gpt2", "--embd", "512"], gemma3: ["tiny", "--arch", "gemma3", "--embd", "512"], qwen3moe: ["moe"], deepseek2: ["moe", "--arch", "deepseek2"] };
+for (const [name, options] of Object.entries(architectures)) {
+    test(`${name}: the same logits, compared with the file piece by piece`, () => {
+        const { counts } = same(model(...options), 0.5, ["-p", sentence, "-n", "4", "-t", "2"], { options: ["--verify"] });
+        assert.ok(counts.verified > 0);
+    });
+}
+
+for (const threads of [1, 2, 3, 8]) {
+    test(`${threads} threads`, () => {
+        for (const path of [dense, moe]) same(path, 0.4, ["-p", sentence, "-n", "6", "-t", String(threads)]);
+    });
+}
+
+for (const batch of [1, 2, 7, 32, 128, 512]) {
+    test(`batches of ${batch}`, () => {
+        for (const path of [dense, moe]) same(path, 0.4, ["-p", sentence.repeat(batch > 32 ? 24 : 2), "-n", "2", "-t", "2", "--batch", String(batch), "--ubatch", String(batch)]);
+    });
+}
+
+test("contexts, models, sequences, forks, a model that is loaded twice, a library that is opened anew", () => {
+    for (const [mode, ...models] of [["contexts", half], ["models", half, dense], ["sequences", half], ["fork", half], ["twice", half], ["reopen", dense]]) {
+        for (const threads of ["1", "8"]) sameProgram([host, mode, "-t", threads, ...models], models);
+    }
+});
+
+for (const pattern of ["slots", "cancelled", "cached", "shared", "forks", "forks-in-batch", "perplexity", "shift", "turns", "draft", "draft-behind"]) {
+    test(`a server: ${pattern}`, () => {
+        const models = pattern.startsWith("draft") ? [half, dense] : [half];
+        sameProgram([join(build, "tests", "server-host"), pattern, ...models], models, { env: { ...process.env, SERVER_HOST_LOGITS: "1" } });
+    });
+}
+
+// Through their own Node.js binding. Tokens chosen greedily from random weights: another logit, and soon all of them are others.
+const x64 = process.arch === "x64" ? {} : { skip: `npm has these libraries for x64, this is ${process.arch}` };
+for (const [version, experts] of [["3.6.0", ["moe", "--arch", "llama"]], ["3.10.0", ["moe"]], ["3.18.1", ["moe"]], [newest, ["moe"]]]) {
+    test(`release ${version} of node-llama-cpp`, x64, () => {
+        const folder = release(version);
+        for (const path of [dense, model(...experts)]) {
+            const command = [process.execPath, generateScript, folder, path, "2", "24"], env = environment;
+            const wanted = stream(command, 16 * MiB, { env }); // too little: the engine alone, without repacking
+            assert.equal(wanted.status, 0, wanted.stderr);
+            const found = stream(command, budget(command, path, 0.4, { env }), { env });
+            assert.equal(found.status, 0, found.stderr);
+            assert.equal(found.counts.state, "streamed", found.stderr);
+            assert.ok(found.counts.uses > 0);
+            assert.equal(found.stdout, wanted.stdout);
+        }
+    });
+}
+
+const clang = join(root, "build", "clang-engine", "engine"); // tests/full/clang.test.mjs builds it, and comes before
+test("an engine whose compute loop clang has built", existsSync(join(clang, "libggml-cpu.so")) ? {} : { skip: "it was not built (tests/full/clang.test.mjs)" }, () => {
+    for (const path of [dense, moe])
+        for (const threads of ["1", "2", "8"]) same(path, 0.4, ["-p", sentence, "-n", "4", "-t", threads, "--engine", clang], { env: environment });
+});
+
+// What the engine has copied to the device is its own; what stays mapped is streamed.
+for (const [name, ...options] of [["experts on the CPU", "-ngl", "99", "--override-tensor", "exps=CPU"], ["some layers on the CPU", "-ngl", "10"]]) {
+    maybe(`Vulkan, ${name}`, () => {
+        const command = words(moe, "-p", "Once upon a time", "-n", "3", "-t", "2", "--device", "Vulkan0", ...options), wanted = stock(command, { env: vulkan });
+        const result = stream(command, budget(command, moe, 0.4, { env: vulkan }), { env: vulkan });
+        assert.equal(result.status, 0, result.stderr);
+        assert.ok(result.counts.uses > 0 && result.counts.hits > 0, result.stderr);
+        assert.equal(JSON.parse(result.stdout).logits_hash, wanted.logits_hash);
+    });
+}

@@ -1,0 +1,277 @@
+// What ops reach of what the machine can do, how long they last, what threads wait for, how full the cache of keys and values is, what is copied.
+import { useState } from "preact/hooks";
+import { useAsk } from "../../ask";
+import { bytes, count, plural, share, time } from "../../format";
+import { useWidth } from "../../shell/Canvas";
+import { Chart } from "../../shell/Chart";
+import { Picture } from "../../shell/Picture";
+import { asOrder, here, kept, select, selection, summary, tokensParameter } from "../../state";
+import { decades, durationsOf, gbytesOf, gflopsOf, intensityOf, type Point, pointsOf, type Rates, roofAt, type Roofline, type RooflineRow } from "./roofline";
+import { type Order, Table } from "./Table";
+import { Waiting } from "./Waiting";
+
+const order = kept<Order | null>("rates-by", null, asOrder);
+const colours: Record<string, string> = { PROMPT: "#0072b2", GENERATE: "#d55e00" };
+const colourOf = (phase: string) => colours[phase] ?? "#7a7a7a";
+const power = (exponent: number) => (exponent >= 0 && exponent <= 4 ? String(10 ** exponent) : exponent < 0 && exponent >= -3 ? String(10 ** exponent) : `1e${exponent}`);
+const three = (value: number) => (value < 9.995 ? value.toFixed(2) : value < 99.95 ? value.toFixed(1) : count(value));
+const command = () => `ggscope stats --roofline${selection.value.tokens ? ` --token ${tokensParameter()}` : ""} --json`;
+
+const [left, right, top, bottom, height] = [58, 16, 12, 34, 300];
+
+function RoofPicture({ points, limits }: { points: Point[]; limits: Rates | null }) {
+    const [box, width] = useWidth();
+    const [hover, setHover] = useState<Point | null>(null);
+    const [x0, x1] = decades([...points.map((p) => p.intensity), ...(limits && limits.flops_per_second > 0 ? [limits.flops_per_second / limits.memory_bytes_per_second] : [])]);
+    const roofs = limits ? [roofAt(limits, 10 ** x1)] : [];
+    const [y0, y1] = decades([...points.map((p) => p.gflops), ...roofs]);
+    const inner = Math.max(10, width - left - right);
+    const plot = height - top - bottom;
+    const px = (value: number) => left + ((Math.log10(value) - x0) / (x1 - x0)) * inner;
+    const py = (value: number) => top + plot - ((Math.log10(value) - y0) / (y1 - y0)) * plot;
+    const most = Math.max(1, ...points.map((p) => p.row.wall_ns));
+    const size = (p: Point) => 3 + 9 * Math.sqrt(p.row.wall_ns / most);
+    const roof = limits && Array.from({ length: 65 }, (_, i) => 10 ** (x0 + ((x1 - x0) * i) / 64)).map((x) => [x, roofAt(limits, x)] as const).filter(([, y]) => y >= 10 ** y0);
+    const range = (from: number, to: number) => Array.from({ length: to - from + 1 }, (_, i) => from + i);
+    const isChosen = (p: Point) => selection.value.opType === p.row.op;
+    return (
+        <div class="chart-box" ref={box}>
+            {width > 0 && (
+                <svg class="chart" viewBox={`0 0 ${width} ${height}`} height={height} role="img" aria-label={`Roofline of ${plural(points.length, "group")} of ops`}>
+                    {range(y0, y1).map((e) => (
+                        <g>
+                            <line class="grid" x1={left} x2={left + inner} y1={py(10 ** e)} y2={py(10 ** e)} />
+                            <text x={left - 6} y={py(10 ** e) + 4} text-anchor="end">
+                                {power(e)}
+                            </text>
+                        </g>
+                    ))}
+                    {range(x0, x1).map((e) => (
+                        <g>
+                            <line class="grid" x1={px(10 ** e)} x2={px(10 ** e)} y1={top} y2={top + plot} />
+                            <text x={px(10 ** e)} y={height - bottom + 14} text-anchor="middle">
+                                {power(e)}
+                            </text>
+                        </g>
+                    ))}
+                    <text x={left + inner / 2} y={height - 4} text-anchor="middle">
+                        flop per byte
+                    </text>
+                    <text x={left + 4} y={top + 12} text-anchor="start">
+                        Gflop/s
+                    </text>
+                    {roof && <polyline fill="none" stroke="var(--ink)" stroke-width={2} points={roof.map(([x, y]) => `${px(x).toFixed(1)},${py(y).toFixed(1)}`).join(" ")} />}
+                    {points.map((p) => (
+                        <rect
+                            x={px(p.intensity) - size(p)}
+                            y={py(p.gflops) - size(p)}
+                            width={2 * size(p)}
+                            height={2 * size(p)}
+                            rx={p.row.phase === "PROMPT" ? 0 : size(p)} // a prompt is square: colours alone say nothing
+                            fill={colourOf(p.row.phase)}
+                            fill-opacity={0.55}
+                            stroke={isChosen(p) ? "var(--ink)" : colourOf(p.row.phase)}
+                            stroke-width={isChosen(p) ? 2.5 : 1}
+                            onPointerEnter={() => setHover(p)}
+                            onPointerLeave={() => setHover(null)}
+                            onClick={() => select({ opType: selection.value.opType === p.row.op ? null : p.row.op })}
+                        />
+                    ))}
+                </svg>
+            )}
+            {hover && (
+                <div class="chart-tip" role="tooltip" style={px(hover.intensity) > width / 2 ? { right: `${width - px(hover.intensity) + 14}px` } : { left: `${px(hover.intensity) + 14}px` }}>
+                    <b>
+                        {hover.row.op}, {hover.row.component}, {hover.row.phase.toLowerCase()}
+                    </b>
+                    <div>{three(hover.gflops)} Gflop/s{limits && limits.flops_per_second > 0 ? `, ${share(hover.gflops * 1e9, limits.flops_per_second)} of the peak` : ""}</div>
+                    <div>{three(hover.gbytes)} GB/s{limits ? `, ${share(hover.gbytes * 1e9, limits.memory_bytes_per_second)} of the memory's` : ""}</div>
+                    <div>{three(hover.intensity)} flop per byte</div>
+                    <div>{time(hover.row.wall_ns)} in {plural(hover.row.ops, "op")}</div>
+                </div>
+            )}
+            <div class="chart-legend">
+                {[...new Set(points.map((p) => p.row.phase))].map((phase) => (
+                    <span>
+                        <i class="swatch" style={{ "--swatch": colourOf(phase) }} />
+                        {phase.toLowerCase()}
+                    </span>
+                ))}
+                <span>the larger, the more time; prompt squares</span>
+            </div>
+        </div>
+    );
+}
+
+function Limits({ limits }: { limits: Rates | null }) {
+    if (!limits)
+        return (
+            <p class="quiet">
+                What this machine can do was not measured, so there is no roof: <code>ggscope doctor --bandwidth</code> measures it for recordings to come, <code>ggscope stats --probe DIR</code> for this one.
+            </p>
+        );
+    return (
+        <p class="quiet" data-limits={`${limits.memory_bytes_per_second} ${limits.flops_per_second}`}>
+            With {plural(limits.threads, "thread")} this machine reads {three(limits.memory_bytes_per_second / 1e9)} GB/s from memory
+            {limits.flops_per_second > 0 ? ` and computes ${three(limits.flops_per_second / 1e9)} Gflop/s with 32-bit numbers; products of 8-bit numbers can lie above that, and what fits into caches above the slope.` : "."}
+        </p>
+    );
+}
+
+function Rows({ data }: { data: Roofline }) {
+    const limits = data.limits;
+    const most = Math.max(1, ...data.by_op.map((row) => row.wall_ns));
+    const waits = (row: RooflineRow) => row.shared && row.shared.busy_ns + row.shared.uneven_ns + row.shared.barrier_ns;
+    const of = (row: RooflineRow, part: "uneven_ns" | "barrier_ns") => (row.shared && waits(row)! > 0 ? row.shared[part] / waits(row)! : null);
+    const percent = (value: number | null) => (value === null ? "–" : `${(100 * value).toFixed(1)} %`);
+    const optional = (value: number | null) => (value === null ? "–" : three(value));
+    const limited = (value: number | null, limit: number | undefined) => (value === null || !limit ? null : (value * 1e9) / limit);
+    return (
+        <Table
+            caption="Rates and waits by op"
+            file="rates-by-op"
+            rows={data.by_op}
+            order={{ key: "wall_ns", descending: true }}
+            orderIn={order}
+            columns={[
+                { key: "op", title: "op", value: (row) => row.op },
+                { key: "component", title: "component", value: (row) => row.component },
+                { key: "phase", title: "phase", value: (row) => row.phase, show: (row) => row.phase.toLowerCase() },
+                { key: "ops", title: "ops", numeric: true, value: (row) => row.ops, show: (row) => count(row.ops) },
+                { key: "wall_ns", title: "wall", numeric: true, value: (row) => row.wall_ns, show: (row) => time(row.wall_ns), bar: (row) => row.wall_ns / most },
+                { key: "gbytes_per_second", title: "GB/s", numeric: true, value: gbytesOf, show: (row) => three(gbytesOf(row)) },
+                ...(limits ? [{ key: "of_memory", title: "of memory", numeric: true, value: (row: RooflineRow) => limited(gbytesOf(row), limits.memory_bytes_per_second), show: (row: RooflineRow) => percent(limited(gbytesOf(row), limits.memory_bytes_per_second)), hint: "of what the memory delivers" }] : []),
+                { key: "gflops_per_second", title: "Gflop/s", numeric: true, value: gflopsOf, show: (row) => optional(gflopsOf(row)) },
+                ...(limits && limits.flops_per_second > 0 ? [{ key: "of_peak", title: "of peak", numeric: true, value: (row: RooflineRow) => limited(gflopsOf(row), limits.flops_per_second), show: (row: RooflineRow) => percent(limited(gflopsOf(row), limits.flops_per_second)), hint: "of the peak for 32-bit numbers" }] : []),
+                { key: "flops_per_byte", title: "flop/byte", numeric: true, value: intensityOf, show: (row) => optional(intensityOf(row)) },
+                { key: "uneven", title: "uneven", numeric: true, value: (row) => of(row, "uneven_ns"), show: (row) => percent(of(row, "uneven_ns")), hint: "of the threads' time: waiting because another thread had more to do" },
+                { key: "barrier", title: "barrier", numeric: true, value: (row) => of(row, "barrier_ns"), show: (row) => percent(of(row, "barrier_ns")), hint: "of the threads' time: what meeting costs, beyond waiting for the last one" },
+            ]}
+            rowKey={(row) => `${row.phase} ${row.op} ${row.component}`}
+            press={(row) => select({ opType: selection.value.opType === row.op ? null : row.op })}
+            isSelected={(row) => selection.value.opType === row.op}
+        />
+    );
+}
+
+function Durations({ data }: { data: Roofline }) {
+    const chosen = selection.value.opType;
+    const rows = data.by_op.filter((row) => chosen === null || row.op === chosen);
+    const bins = durationsOf(rows);
+    if (bins.length === 0) return null;
+    const at = (bin: { from_ns: number }) => Math.log2(bin.from_ns) + 0.5;
+    const edge = (x: number) => time(2 ** Math.round(x - 0.5));
+    return (
+        <Picture
+            title={`Durations of ops${chosen ? `: ${chosen}` : ""}`}
+            file="durations"
+            command={command()}
+            computed="Ops counted by how long they lasted, from the first thread's begin to the last thread's end; each bar holds those from one power of two to the next."
+            csv={() => ({ columns: ["from_ns", "to_ns", "ops"], rows: bins.map((bin) => [bin.from_ns, bin.to_ns, bin.ops]) })}
+        >
+            <Chart
+                label={`Durations of ${plural(rows.reduce((sum, row) => sum + row.ops, 0), "op")}`}
+                height={180}
+                series={[{ name: "ops", colour: "var(--accent)", kind: "bar", points: bins.map((bin) => ({ x: at(bin), y: bin.ops })), text: count }]}
+                x={{ from: at(bins[0]!) - 0.5, to: at(bins[bins.length - 1]!) + 0.5, ticks: bins.map(at).filter((_, i) => i % Math.ceil(bins.length / 10) === 0), text: (x) => `${edge(x)} to ${edge(x + 1)}`, name: "duration" }}
+            />
+        </Picture>
+    );
+}
+
+interface Cells {
+    cells?: { time_ns: number; token: number | null; context: number; cells: number; sequences: number; attended: number }[];
+}
+
+function Occupancy() {
+    const answer = useAsk<Cells>(here("requests", { cells: 1 }), { keep: true });
+    const rows = (answer.data?.cells ?? []).filter((row) => row.token !== null && row.context === (answer.data!.cells![0]?.context ?? 0));
+    if (rows.length === 0) return <Waiting answer={answer} what="Counting cells" />;
+    const points = (value: (row: (typeof rows)[number]) => number) => rows.map((row) => ({ x: row.token!, y: value(row) }));
+    return (
+        <Picture
+            title="Keys and values: cells in use"
+            file="kv-cells"
+            command="ggscope requests --cells --json"
+            computed="Cells of the cache that hold a token after each step, and cells that attention went over: the graph is built for more than are in use."
+            csv={() => ({ columns: ["token", "time_ns", "cells", "attended", "sequences"], rows: rows.map((row) => [row.token, row.time_ns, row.cells, row.attended, row.sequences]) })}
+        >
+            <Chart
+                label={`Cells in use over ${plural(rows.length, "step")}`}
+                height={170}
+                series={[
+                    { name: "in use", colour: "var(--kv)", kind: "line", points: points((row) => row.cells), text: count },
+                    { name: "attended", colour: "var(--wait)", kind: "line", points: points((row) => row.attended), text: count },
+                ]}
+                x={{ from: rows[0]!.token! - 0.5, to: rows[rows.length - 1]!.token! + 0.5, ticks: rows.map((row) => row.token!).filter((_, i) => i % Math.ceil(rows.length / 16) === 0), text: String, name: "token" }}
+                onPick={(token) => select({ tokens: [token, token] })}
+            />
+        </Picture>
+    );
+}
+
+interface Transfer {
+    kind: string;
+    from_buffer: number | null;
+    to_buffer: number | null;
+    file: number | null;
+    count: number;
+    bytes: number;
+    duration_ns: number;
+}
+
+function Transfers() {
+    const answer = useAsk<{ transfers: Transfer[]; buffers: { buffer: number; device: string | null; class: string }[] }>(here("buffers", { transfers: 1 }), { keep: true });
+    if (!answer.data) return <Waiting answer={answer} what="Adding up transfers" />;
+    const buffers = new Map(answer.data.buffers.map((one) => [one.buffer, one]));
+    const side = (row: Transfer, number: number | null) => {
+        const one = number === null ? undefined : buffers.get(number);
+        return one ? `${one.device ?? "host"}, buffer ${number} (${one.class})` : row.file !== null ? `file ${row.file}` : "host";
+    };
+    return (
+        <Table
+            caption="Transfers"
+            file="transfers"
+            rows={answer.data.transfers}
+            order={{ key: "bytes", descending: true }}
+            columns={[
+                { key: "kind", title: "transfer", value: (row) => row.kind },
+                { key: "from", title: "from", value: (row) => side(row, row.from_buffer) },
+                { key: "to", title: "to", value: (row) => side(row, row.to_buffer) },
+                { key: "count", title: "times", numeric: true, value: (row) => row.count, show: (row) => count(row.count) },
+                { key: "bytes", title: "bytes", numeric: true, value: (row) => row.bytes, show: (row) => bytes(row.bytes) },
+                { key: "duration_ns", title: "time", numeric: true, value: (row) => row.duration_ns, show: (row) => time(row.duration_ns) },
+                { key: "gbytes_per_second", title: "GB/s", numeric: true, value: (row) => (row.duration_ns > 0 ? row.bytes / row.duration_ns : null), show: (row) => (row.duration_ns > 0 ? three(row.bytes / row.duration_ns) : "–") },
+            ]}
+            rowKey={(row) => `${row.kind} ${row.from_buffer} ${row.to_buffer} ${row.file}`}
+            empty="Nothing was copied between buffers and devices."
+        />
+    );
+}
+
+export function Efficiency() {
+    const answer = useAsk<Roofline>(here("roofline", { tokens: tokensParameter() }), { keep: true });
+    if (!answer.data) return <Waiting answer={answer} what="Comparing ops with the machine" />;
+    const data = answer.data;
+    const points = pointsOf(data.by_op);
+    return (
+        <>
+            <Limits limits={data.limits} />
+            <Picture
+                title="Roofline"
+                file="roofline"
+                command={command()}
+                computed="Floating point operations that the shapes of matrix products and attention ask for, and bytes that their operands have, each by the wall time of the ops; the line is what the machine can do, measured. Other ops have no count and no point."
+                csv={() => ({ columns: ["phase", "op", "component", "ops", "wall_ns", "bytes", "flops", "gbytes_per_second", "gflops_per_second", "flops_per_byte"], rows: points.map((p) => [p.row.phase, p.row.op, p.row.component, p.row.ops, p.row.wall_ns, p.row.bytes_read + p.row.bytes_written, p.row.flops, p.gbytes, p.gflops, p.intensity]) })}
+            >
+                {points.length > 0 ? <RoofPicture points={points} limits={data.limits} /> : <p class="quiet">No product of matrices and no attention among these ops{summary.value && summary.value.ops === 0 ? ": no op was recorded" : ""}.</p>}
+            </Picture>
+            <Rows data={data} />
+            <div class="columns-2">
+                <Durations data={data} />
+                <Occupancy />
+            </div>
+            <Transfers />
+        </>
+    );
+}

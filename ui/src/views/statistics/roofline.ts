@@ -1,0 +1,68 @@
+// What ops reach, and where that lies under the machine's roof.
+
+export interface RooflineRow {
+    phase: string;
+    op: string;
+    component: string;
+    ops: number;
+    op_runs: number;
+    wall_ns: number;
+    busy_ns: number;
+    bytes_read: number;
+    bytes_written: number;
+    flops: number | null;
+    shared: { ops: number; busy_ns: number; uneven_ns: number; barrier_ns: number } | null;
+    duration_bins: number[];
+}
+
+export interface Rates {
+    threads: number;
+    memory_bytes_per_second: number;
+    flops_per_second: number;
+}
+
+export interface Roofline {
+    limits: Rates | null;
+    by_op: RooflineRow[];
+}
+
+export interface Point {
+    row: RooflineRow;
+    intensity: number; // flop per byte
+    gflops: number;
+    gbytes: number;
+}
+
+// bytes per ns are GB/s, flops per ns Gflop/s
+export const gbytesOf = (row: RooflineRow) => (row.wall_ns > 0 ? (row.bytes_read + row.bytes_written) / row.wall_ns : 0);
+export const gflopsOf = (row: RooflineRow) => (row.flops !== null && row.wall_ns > 0 ? row.flops / row.wall_ns : null);
+export const intensityOf = (row: RooflineRow) => (row.flops !== null && row.bytes_read + row.bytes_written > 0 ? row.flops / (row.bytes_read + row.bytes_written) : null);
+
+export function pointsOf(rows: readonly RooflineRow[]): Point[] {
+    return rows.flatMap((row) => {
+        const [intensity, gflops] = [intensityOf(row), gflopsOf(row)];
+        return intensity !== null && gflops !== null && intensity > 0 && gflops > 0 ? [{ row, intensity, gflops, gbytes: gbytesOf(row) }] : [];
+    });
+}
+
+// What the machine allows at so many flop per byte, in Gflop/s.
+export function roofAt(limits: Rates, intensity: number): number {
+    const memory = (limits.memory_bytes_per_second / 1e9) * intensity;
+    return limits.flops_per_second > 0 ? Math.min(memory, limits.flops_per_second / 1e9) : memory;
+}
+
+// Powers of ten that hold all values, with room.
+export function decades(values: readonly number[]): [number, number] {
+    const good = values.filter((value) => value > 0);
+    if (good.length === 0) return [0, 1];
+    const [least, most] = [Math.min(...good), Math.max(...good)];
+    const from = Math.floor(Math.log10(least) - 0.05);
+    return [from, Math.max(from + 1, Math.ceil(Math.log10(most) + 0.05))];
+}
+
+export function durationsOf(rows: readonly RooflineRow[]): { from_ns: number; to_ns: number; ops: number }[] {
+    const bins: number[] = [];
+    for (const row of rows) row.duration_bins.forEach((n, i) => (bins[i] = (bins[i] ?? 0) + n));
+    const first = bins.findIndex((n) => n > 0);
+    return bins.slice(Math.max(0, first)).map((ops, i) => ({ from_ns: 2 ** (i + Math.max(0, first)), to_ns: 2 ** (i + Math.max(0, first) + 1), ops: ops ?? 0 }));
+}
