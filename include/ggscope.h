@@ -152,13 +152,13 @@ struct ggs_process {
     uint64_t ended; // 1: it left main or called exit; 0: it was killed, or is alive
     uint64_t host;  // string: the machine it ran on; empty if there is only one
     // Of experiments that were joined from several (ggscope join): which one it comes from, and how its times came onto the common clock.
-    uint64_t experiment; // string: id; empty: it was not joined
-    uint64_t boot;       // string: id of the machine's boot; empty if not known
-    uint64_t clock;      // enum ggs_clock_source
-    int64_t  offset_ns;  // what was added to its times at its first graph run that both have
-    int64_t  drift_ppb;  // and how much more that is per second after it, in ns: its clock is that much slower
-    int64_t  error_ns;   // how far its times may be off on the common clock while there are such runs; -1 if not known
-    uint64_t pairs;      // graph runs that both sides have and that this was found from
+    uint64_t recording; // string: id of the experiment; empty: it was not joined
+    uint64_t boot;      // string: id of the machine's boot; empty if not known
+    uint64_t clock;     // enum ggs_clock_source
+    int64_t  offset_ns; // what was added to its times at its first graph run that both have
+    int64_t  drift_ppb; // and how much more that is per second after it, in ns: its clock is that much slower
+    int64_t  error_ns;  // how far its times may be off on the common clock while there are such runs; -1 if not known
+    uint64_t pairs;     // graph runs that both sides have and that this was found from
 };
 
 enum ggs_clock_source {

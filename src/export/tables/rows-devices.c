@@ -19,7 +19,7 @@ static const struct ggs_field processes[] = {
      "it left main or called exit; false: it was killed"},
     {"host", GGS_CELL_TEXT, GGS_MEMBER_STRING_OR_NONE(0, struct ggs_process, host),
      "the machine it ran on; null if there is only one"},
-    {"experiment", GGS_CELL_TEXT, GGS_MEMBER_STRING_OR_NONE(0, struct ggs_process, experiment),
+    {"recording", GGS_CELL_TEXT, GGS_MEMBER_STRING_OR_NONE(0, struct ggs_process, recording),
      "id of the recording it comes from; null if none was joined"},
     {"clock", GGS_CELL_TEXT, GGS_MEMBER_WORD(0, struct ggs_process, clock, ggs_clock_source_name),
      "how its times came onto the common clock: own, same boot, graph runs or wall clock"},

@@ -14,7 +14,7 @@ static int read_processes(struct ggs_join_source * source, struct ggs_error * er
     bool                any    = false;
     int                 status = ggs_cursor_open(&cursor, source->reader, GGS_TABLE_PROCESSES, error);
     while (status >= 0 && (status = ggs_cursor_next(cursor, &row, error)) > 0) {
-        if (row.experiment != 0)
+        if (row.recording != 0)
             status = ggs_fail(error, GGS_USAGE, "%s was joined already: name the recordings that it was joined from",
                               source->path);
         if (!any || row.begin_ns < source->begin_ns) source->begin_ns = row.begin_ns;

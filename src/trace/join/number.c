@@ -63,14 +63,14 @@ static bool take_process(struct ggs_join_part * part, const void * before, void 
     const struct ggs_join_source * source  = part->source;
     struct ggs_process *           process = row;
     (void) before;
-    process->host       = ggs_writer_string(part->writer, source->host, strlen(source->host));
-    process->experiment = ggs_writer_string(part->writer, source->experiment, strlen(source->experiment));
-    process->boot       = ggs_writer_string(part->writer, source->boot, strlen(source->boot));
-    process->clock      = source->clock;
-    process->offset_ns  = source->line.offset_ns;
-    process->drift_ppb  = source->line.drift_ppb;
-    process->error_ns   = source->line.error_ns;
-    process->pairs      = source->pairs;
+    process->host      = ggs_writer_string(part->writer, source->host, strlen(source->host));
+    process->recording = ggs_writer_string(part->writer, source->experiment, strlen(source->experiment));
+    process->boot      = ggs_writer_string(part->writer, source->boot, strlen(source->boot));
+    process->clock     = source->clock;
+    process->offset_ns = source->line.offset_ns;
+    process->drift_ppb = source->line.drift_ppb;
+    process->error_ns  = source->line.error_ns;
+    process->pairs     = source->pairs;
     return true;
 }
 
