@@ -102,7 +102,8 @@ enum ggs_trace_table {
     GGS_TABLE_MEMORY_CHANGES = 33, // struct ggs_memory_change, in order of time
     GGS_TABLE_WINDOWS        = 34, // struct ggs_window, in order of time
     GGS_TABLE_STREAMED       = 35, // struct ggs_streamed, by run
-    GGS_TABLE_COUNT          = 36,
+    GGS_TABLE_SUBMITS        = 36, // struct ggs_submit, by run
+    GGS_TABLE_COUNT          = 37,
 };
 
 enum ggs_column_type {
@@ -395,7 +396,7 @@ struct ggs_op_run {
     int64_t  begin_ns;
     uint64_t duration_ns;
     uint64_t wait_ns;       // in the barrier after the end
-    uint64_t inner_wait_ns; // in barriers inside; part of the duration
+    uint64_t inner_wait_ns; // in barriers inside, or between the op's kernels; part of the duration
     uint64_t flags;
     uint64_t absorbed;
     int64_t  submit_ns; // when the host handed it to the device; -1 on the CPU
@@ -593,6 +594,14 @@ struct ggs_kernel {
     uint64_t bytes;                     // of a copy or set, 0 for a kernel
     uint64_t grid_x, grid_y, grid_z;    // blocks of a kernel, 0 for a copy or set
     uint64_t block_x, block_y, block_z; // threads of a block
+};
+
+// When the host handed a node to a device whose op times were not seen. The nodes between this one and the next were handed over with it.
+struct ggs_submit {
+    uint64_t run;
+    uint64_t node;
+    int64_t  submit_ns;
+    uint64_t host_ns; // until it came to the next one, or the call that submits returned
 };
 
 // ---- when it was recorded ----

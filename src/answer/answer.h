@@ -88,6 +88,9 @@ void ggs_fault_log_write_begin(struct ggs_json * json, const struct ggs_trace * 
 void ggs_fault_log_write_row(struct ggs_json * json, const struct ggs_fault * fault,
                              const struct ggs_whereabouts * where);
 void ggs_fault_log_write_end(struct ggs_json * json);
+// An entry of docs/schemas/disk.schema.json.
+void ggs_request_log_write_row(struct ggs_json * json, const struct ggs_block_request * request,
+                               const struct ggs_whereabouts * where);
 
 // The card of one op: times by thread, operands with their bytes, experts, and the ops before, behind and around it.
 // Writes the whole object. A node that was computed together with another gives that one's. GGS_ABSENT if there is no such run, or the

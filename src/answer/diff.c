@@ -112,6 +112,7 @@ void ggs_diff_members(struct ggs_json * json, const struct ggs_trace * a, const 
                                               GGS_FIELD(struct ggs_diff, tokens_only_b, "tokens_only_b"),
                                               GGS_FIELD_OR_NULL(struct ggs_diff, parted, "token_parted"),
                                               GGS_FIELD(struct ggs_diff, ops, "ops"),
+                                              GGS_FIELD(struct ggs_diff, fused, "ops_fused"),
                                               GGS_FIELD(struct ggs_diff, only_a, "ops_only_a"),
                                               GGS_FIELD(struct ggs_diff, only_b, "ops_only_b"),
                                               GGS_FIELD(struct ggs_diff, bytes_differ, "ops_bytes_differ"),

@@ -17,7 +17,7 @@ void ggs_log_write_end(struct ggs_json * json, int64_t total) {
     ggs_json_end(json);
 }
 
-// Null where they were not seen: nodes of a backend that is seen as a whole only.
+// Null where they were not seen: nodes of a backend that is seen as a whole only, and waits on a device.
 static void put_times(struct ggs_json * json, const struct ggs_log_entry * e) {
     if (e->opaque)
         ggs_json_null(json, "begin_ns");
@@ -25,7 +25,9 @@ static void put_times(struct ggs_json * json, const struct ggs_log_entry * e) {
         ggs_json_i64(json, "begin_ns", e->begin_ns);
     ggs_json_natural(json, "duration_ns", e->opaque ? -1 : e->end_ns - e->begin_ns);
     ggs_json_natural(json, "busy_ns", e->opaque ? -1 : (int64_t) e->busy_ns);
-    ggs_json_natural(json, "wait_ns", e->opaque ? -1 : (int64_t) e->wait_ns);
+    ggs_json_natural(json, "wait_ns", e->opaque || e->unwaited ? -1 : (int64_t) e->wait_ns);
+    ggs_json_natural(json, "submit_ns", e->submit_ns);
+    ggs_json_natural(json, "host_ns", e->host_ns);
 }
 
 void ggs_log_write_row(struct ggs_json * json, const struct ggs_trace * trace, uint64_t row,
@@ -95,6 +97,28 @@ void ggs_fault_log_write_row(struct ggs_json * json, const struct ggs_fault * fa
     ggs_json_u64(json, "address", fault->address);
     ggs_json_natural(json, "file", disk ? (int64_t) fault->file : -1);
     ggs_json_natural(json, "file_offset", disk ? (int64_t) fault->file_offset : -1);
+    ggs_json_string(json, "weight", where->weight);
+    ggs_json_end(json);
+}
+
+void ggs_request_log_write_row(struct ggs_json * json, const struct ggs_block_request * request,
+                               const struct ggs_whereabouts * where) {
+    bool in_op = where->op != NULL, ran = request->run != 0, disk = request->file != 0;
+    ggs_json_object_inline(json, NULL);
+    ggs_json_i64(json, "begin_ns", request->begin_ns);
+    ggs_json_natural(json, "duration_ns", request->duration_ns > 0 ? (int64_t) request->duration_ns : -1);
+    ggs_json_bool(json, "write", request->write != 0);
+    ggs_json_u64(json, "sector", request->sector);
+    ggs_json_u64(json, "bytes", request->bytes);
+    ggs_json_natural(json, "token", request->step);
+    ggs_json_string(json, "phase", ggs_part_name(where->part));
+    ggs_json_natural(json, "run", ran ? (int64_t) request->run : -1);
+    ggs_json_natural(json, "node", ran ? (int64_t) request->node : -1);
+    ggs_json_string(json, "op", where->op);
+    ggs_json_string(json, "name", in_op ? where->result : NULL);
+    ggs_json_natural(json, "layer", in_op ? where->layer : -1);
+    ggs_json_natural(json, "file", disk ? (int64_t) request->file : -1);
+    ggs_json_natural(json, "file_offset", disk ? (int64_t) request->file_offset : -1);
     ggs_json_string(json, "weight", where->weight);
     ggs_json_end(json);
 }

@@ -105,15 +105,12 @@ static void put_neighbour(struct ggs_json * json, const char * key, const struct
 }
 
 static void put_head(const struct card * card, struct ggs_json * json) {
-    static const struct ggs_field fields[] = {GGS_FIELD(struct ggs_op_seen, name, "op"),
-                                              GGS_FIELD_OR_NULL(struct ggs_op_seen, layer, "layer"),
-                                              GGS_FIELD(struct ggs_op_seen, begin_ns, "begin_ns"),
-                                              GGS_FIELD(struct ggs_op_seen, busy_ns, "busy_ns"),
-                                              GGS_FIELD(struct ggs_op_seen, wait_ns, "wait_ns"),
-                                              GGS_FIELD(struct ggs_op_seen, cut, "cut"),
-                                              {0}};
-    const struct ggs_op_seen *    op       = &card->walk->op;
-    const struct ggs_run *        run      = &card->walk->run;
+    static const struct ggs_field fields[] = {
+        GGS_FIELD(struct ggs_op_seen, name, "op"),           GGS_FIELD_OR_NULL(struct ggs_op_seen, layer, "layer"),
+        GGS_FIELD(struct ggs_op_seen, begin_ns, "begin_ns"), GGS_FIELD(struct ggs_op_seen, busy_ns, "busy_ns"),
+        GGS_FIELD(struct ggs_op_seen, cut, "cut"),           {0}};
+    const struct ggs_op_seen * op  = &card->walk->op;
+    const struct ggs_run *     run = &card->walk->run;
     ggs_json_u64(json, "row", ggs_overview_find(card->overview, card->run)->first_row + card->number);
     ggs_json_u64(json, "run", card->run);
     ggs_json_u64(json, "node", card->node);
@@ -122,6 +119,7 @@ static void put_head(const struct card * card, struct ggs_json * json) {
     ggs_json_string(json, "backend", ggs_reader_string(card->trace->reader, run->backend));
     ggs_json_string(json, "name", name_of(card, card->node));
     ggs_fields_members(json, fields, op);
+    ggs_json_natural(json, "wait_ns", op->unwaited ? -1 : (int64_t) op->wait_ns);
     ggs_json_i64(json, "duration_ns", op->end_ns - op->begin_ns);
 }
 
@@ -162,8 +160,8 @@ static int put_threads(const struct card * card, struct ggs_json * json, struct 
                                               GGS_FIELD(struct ggs_op_run, os_thread, "os_thread"),
                                               GGS_FIELD(struct ggs_op_run, begin_ns, "begin_ns"),
                                               GGS_FIELD(struct ggs_op_run, duration_ns, "duration_ns"),
-                                              GGS_FIELD(struct ggs_op_run, wait_ns, "wait_ns"),
                                               GGS_FIELD(struct ggs_op_run, inner_wait_ns, "inner_wait_ns"),
+                                              GGS_FIELD_OR_NULL(struct ggs_op_run, submit_ns, "submit_ns"),
                                               {0}};
     const struct ggs_op_seen *    op       = &card->walk->op;
     uint64_t *                    stalls;
@@ -173,6 +171,8 @@ static int put_threads(const struct card * card, struct ggs_json * json, struct 
     for (uint64_t i = 0; i < op->n_op_runs; i++) {
         ggs_json_object_inline(json, NULL);
         ggs_fields_members(json, fields, &op->op_runs[i]);
+        bool unseen = (op->op_runs[i].flags & GGS_OP_RUN_WAIT_UNSEEN) != 0;
+        ggs_json_natural(json, "wait_ns", unseen ? -1 : (int64_t) op->op_runs[i].wait_ns);
         put_stalled(json, stalls == NULL ? NULL : &stalls[i], 1);
         ggs_json_bool(json, "cut", (op->op_runs[i].flags & GGS_OP_RUN_ENDED) == 0);
         ggs_json_end(json);

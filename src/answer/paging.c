@@ -1,5 +1,7 @@
 #include "answer/paging.h"
 
+#include "analyze/paging/suggest.h"
+
 #include "analyze/walk/trace.h"
 #include "analyze/walk/words.h"
 
@@ -59,7 +61,8 @@ static void put_pins(struct ggs_json * json, const struct ggs_trace * trace, con
 }
 
 static void put_budget(struct ggs_json * json, const struct ggs_trace * trace, const struct ggs_paging * paging,
-                       const struct ggs_paging_options * options, const struct ggs_paging_budget * budget) {
+                       const struct ggs_paging_options * options, const struct ggs_paging_budget * budget,
+                       const struct ggs_paging_weights * whole) {
     ggs_json_object(json, NULL);
     ggs_json_u64(json, "memory_bytes", budget->memory);
     ggs_json_object(json, "policies");
@@ -71,10 +74,17 @@ static void put_budget(struct ggs_json * json, const struct ggs_trace * trace, c
             ggs_json_u64(json, "least_bytes_per_token", ggs_paging_share(paging, budget->linux_least));
             ggs_json_u64(json, "most_bytes_per_token", ggs_paging_share(paging, budget->linux_most));
         }
+        if (i == GGS_PAGING_STREAM) ggs_json_bool(json, "streams", budget->streams);
         ggs_json_end(json);
     }
     ggs_json_end(json);
-    if (options->policies[GGS_PAGING_PIN_HOT]) put_pins(json, trace, paging, &budget->pins);
+    if (options->policies[GGS_PAGING_PIN_HOT]) {
+        struct ggs_text lines = {0};
+        put_pins(json, trace, paging, &budget->pins);
+        bool told = whole != NULL && ggs_paging_suggest(&lines, trace, paging, whole, budget, NULL) == 0;
+        ggs_json_string(json, "suggest", told ? ggs_text_string(&lines) : NULL);
+        ggs_text_release(&lines);
+    }
     ggs_json_end(json);
 }
 
@@ -94,16 +104,20 @@ static void put_facts(struct ggs_json * json, const struct ggs_paging * paging) 
     ggs_json_u64(json, "demand_bytes_per_token", ggs_paging_demand(paging));
 }
 
-void ggs_paging_write(struct ggs_json * json, const struct ggs_trace * trace, const struct ggs_paging * paging,
+void ggs_paging_write(struct ggs_json * json, struct ggs_trace * trace, const struct ggs_paging * paging,
                       const struct ggs_paging_options * options) {
-    struct ggs_paging_curve curve = {0};
+    struct ggs_paging_curve   curve = {0};
+    struct ggs_paging_weights whole;
+    bool                      listed = ggs_paging_weights_list(&whole, trace, &paging->sequence, false, NULL) == 0;
     ggs_json_object(json, NULL);
     ggs_answer_experiment(json, trace);
     ggs_json_string(json, "step_kind", ggs_word_step(trace));
     put_facts(json, paging);
     ggs_json_array(json, "budgets");
-    for (unsigned i = 0; i < paging->n_budgets; i++) put_budget(json, trace, paging, options, &paging->budget[i]);
+    for (unsigned i = 0; i < paging->n_budgets; i++)
+        put_budget(json, trace, paging, options, &paging->budget[i], listed ? &whole : NULL);
     ggs_json_end(json);
+    if (listed) ggs_paging_weights_release(&whole);
     ggs_json_array(json, "lru_curve");
     while (options->policies[GGS_PAGING_LRU] && ggs_paging_curve_next(&curve, paging)) {
         ggs_json_object_inline(json, NULL);

@@ -4,7 +4,7 @@
 #include "analyze/paging/paging.h"
 #include "answer/answer.h"
 
-void ggs_paging_write(struct ggs_json * json, const struct ggs_trace * trace, const struct ggs_paging * paging,
+void ggs_paging_write(struct ggs_json * json, struct ggs_trace * trace, const struct ggs_paging * paging,
                       const struct ggs_paging_options * options);
 
 // Walks the curve of the least-recently-used cache: the sizes at which it reads noticeably less (a thousandth of all), at most a

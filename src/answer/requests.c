@@ -38,16 +38,28 @@ static const struct ggs_field costs[] = {
 #define CONTEXT(member) GGS_FIELD(struct ggs_request_context, member, #member)
 
 static const struct ggs_field contexts[] = {
-    CONTEXT(context),         GGS_FIELD_OR_NULL(struct ggs_request_context, target, "target"),
-    CONTEXT(requests),        CONTEXT(prompt_tokens),
-    CONTEXT(cached_tokens),   CONTEXT(generated_tokens),
-    CONTEXT(accepted_tokens), CONTEXT(rejected_tokens),
-    CONTEXT(acceptance),      CONTEXT(steps),
-    CONTEXT(compute_ns),      CONTEXT(changes_seen),
-    CONTEXT(removed),         CONTEXT(copied),
-    CONTEXT(moved),           CONTEXT(cleared),
-    CONTEXT(cells_peak),      GGS_FIELD_OR_NULL(struct ggs_request_context, cells_peak_ns, "cells_peak_ns"),
-    CONTEXT(sequences_peak),  {0},
+    CONTEXT(context),
+    GGS_FIELD_OR_NULL(struct ggs_request_context, target, "target"),
+    CONTEXT(requests),
+    CONTEXT(prompt_tokens),
+    CONTEXT(cached_tokens),
+    CONTEXT(generated_tokens),
+    CONTEXT(accepted_tokens),
+    CONTEXT(rejected_tokens),
+    CONTEXT(acceptance),
+    CONTEXT(steps),
+    CONTEXT(compute_ns),
+    CONTEXT(changes_seen),
+    CONTEXT(removed),
+    CONTEXT(copied),
+    CONTEXT(moved),
+    CONTEXT(cleared),
+    CONTEXT(cells_peak),
+    GGS_FIELD_OR_NULL(struct ggs_request_context, cells_peak_ns, "cells_peak_ns"),
+    CONTEXT(sequences_peak),
+    GGS_FIELD_OR_NULL(struct ggs_request_context, ns_per_drafted_token, "ns_per_drafted_token"),
+    GGS_FIELD_OR_NULL(struct ggs_request_context, ns_per_plain_token, "ns_per_plain_token"),
+    {0},
 };
 
 #define USE(member) GGS_FIELD(struct ggs_cell_use, member, #member)

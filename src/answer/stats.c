@@ -226,6 +226,32 @@ static void write_moved(struct ggs_json * json, const char * key, const struct g
     ggs_json_end(json);
 }
 
+static void write_median(struct ggs_json * json, const char * key, const struct ggs_spread * spread) {
+    struct ggs_quartiles q = ggs_spread_quartiles(spread);
+    ggs_json_natural(json, key, q.n == 0 ? -1 : (int64_t) q.median);
+}
+
+// What ops take in all, where some graph runs of devices have no op times; null if all have, or none to estimate from.
+static void write_estimate(struct ggs_json * json, const struct ggs_estimate * estimate) {
+    static const struct ggs_field fields[] = {GGS_FIELD(struct ggs_estimate, runs, "runs"),
+                                              GGS_FIELD(struct ggs_estimate, run_ns, "run_ns"),
+                                              GGS_FIELD(struct ggs_estimate, from_runs, "from_runs"),
+                                              GGS_FIELD(struct ggs_estimate, from_ns, "from_ns"),
+                                              {0}};
+    static const struct ggs_field op[]     = {
+            GGS_FIELD(struct ggs_estimated_op, name, "op"), GGS_FIELD(struct ggs_estimated_op, wall_ns, "wall_ns"), {0}};
+    if (estimate->runs == 0) {
+        ggs_json_null(json, "estimated");
+        return;
+    }
+    ggs_json_object(json, "estimated");
+    ggs_fields_members(json, fields, estimate);
+    ggs_json_array(json, "by_op");
+    for (uint64_t i = 0; i < estimate->n; i++) ggs_fields_object(json, NULL, op, &estimate->op[i]);
+    ggs_json_end(json);
+    ggs_json_end(json);
+}
+
 // Busy shares in equal parts of the recording; null where some graph run's ops are not known.
 static void write_devices(struct ggs_json * json, const struct ggs_stats * stats) {
     static const struct ggs_field fields[] = {
@@ -264,6 +290,8 @@ static void write_devices(struct ggs_json * json, const struct ggs_stats * stats
         for (unsigned k = 0; busy >= 0 && width > 0 && k < GGS_DEVICE_BINS; k++)
             ggs_json_double(json, NULL, (double) d->bins[k] > width ? 1 : (double) d->bins[k] / width);
         ggs_json_end(json);
+        write_median(json, "run_median_ns_with_op_times", &d->timed_run);
+        write_median(json, "run_median_ns_without", &d->whole_run);
         write_moved(json, "to_device", &d->in);
         write_moved(json, "from_device", &d->out);
         ggs_json_end(json);
@@ -385,6 +413,7 @@ void ggs_stats_write(struct ggs_json * json, const struct ggs_stats * stats) {
     write_totals(json, &stats->totals);
     write_devices(json, stats);
     ggs_processes_answer(json, &stats->processes);
+    write_estimate(json, &stats->totals.estimate);
     write_pattern(json, &stats->totals.pattern);
     ggs_stats_write_machine(json, stats);
     ggs_fields_members(json, probed, stats);

@@ -124,6 +124,8 @@ static int allocate(int fd, uint64_t size) {
     for (uint64_t at = 0; at < size;) {
         uint64_t pages = (size - at) / sizeof(zeros); // a segment is a whole number of them
         ssize_t  n     = pwritev(fd, pieces, pages < PIECES ? (int) pages : PIECES, (off_t) at);
+        if (n >= 0 && n < (ssize_t) sizeof(zeros))
+            n = pwrite(fd, zeros, sizeof(zeros), (off_t) at + n); // which says why
         if (n < (ssize_t) sizeof(zeros)) return n < 0 ? errno : ENOSPC;
         at += (uint64_t) n / sizeof(zeros) * sizeof(zeros);
     }

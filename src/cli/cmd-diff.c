@@ -102,6 +102,7 @@ static void print_alignment(const struct ggs_diff * d) {
     char a[GGS_NUMBER_LENGTH], b[GGS_NUMBER_LENGTH];
     printf("\naligned   %s ops of %s %s", ggs_format_count(a, d->ops), ggs_format_count(b, d->tokens),
            tokenless(d) ? "graph runs" : "token steps");
+    if (d->fused > 0) printf("; %s more are fused with them on one side", ggs_format_count(a, d->fused));
     if (d->only_a + d->only_b > 0)
         printf("; only in A %s, only in B %s", ggs_format_count(a, d->only_a), ggs_format_count(b, d->only_b));
     putchar('\n');

@@ -97,9 +97,10 @@ static char * filter_help(int key, const char * text, void * input) {
 static int list_tables(void) {
     struct ggs_text text = {0};
     ggs_tables_describe(&text);
-    bool ok = !text.failed && fwrite(text.data, 1, text.length, stdout) == text.length && fflush(stdout) == 0;
+    bool failed = text.failed;
+    if (!failed) fwrite(text.data, 1, text.length, stdout); // what fails is told at the end
     ggs_text_release(&text);
-    return ok ? 0 : 1;
+    return failed ? 1 : 0;
 }
 
 static void show_progress(void * context, uint64_t done, uint64_t total) {

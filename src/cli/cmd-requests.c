@@ -99,6 +99,14 @@ static void print_context(const struct ggs_request_context * c) {
     if (!isnan(c->acceptance))
         printf("            %" PRIu64 " of %" PRIu64 " drafted tokens accepted (%.0f %%), each of which saved a step\n",
                c->accepted_tokens, c->accepted_tokens + c->rejected_tokens, 100 * c->acceptance);
+    if (c->ns_per_drafted_token >= 0) {
+        printf("            a token took %s with drafts, what the draft took included, and ",
+               ggs_format_nanoseconds(number, (uint64_t) c->ns_per_drafted_token));
+        if (c->ns_per_plain_token >= 0)
+            printf("%s without (estimated)\n", ggs_format_nanoseconds(number, (uint64_t) c->ns_per_plain_token));
+        else
+            puts("was not seen without");
+    }
     printf("            at most %" PRIu64 " cells of its memory at once, of %" PRIu64 " sequence%s; calls: %" PRIu64
            " remove, %" PRIu64 " copy, %" PRIu64 " move, %" PRIu64 " clear\n",
            c->cells_peak, c->sequences_peak, c->sequences_peak == 1 ? "" : "s", c->removed, c->copied, c->moved,

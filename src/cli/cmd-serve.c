@@ -15,6 +15,7 @@
 
 #include "base/error.h"
 #include "base/number.h"
+#include "base/system/file.h"
 #include "base/system/guard.h"
 #include "cli/commands.h"
 #include "cli/scaffold/verb.h"
@@ -190,10 +191,13 @@ static int serve(const struct arguments * arguments, const sigset_t * signals, s
     if (status == 0) {
         int signal;
         printf("%s\n", ggs_server_address(server));
-        fflush(stdout);
-        if (isatty(STDERR_FILENO)) fputs("ggscope: serving until Ctrl-C\n", stderr);
-        if (arguments->open) open_browser(ggs_server_address(server), page);
-        while (sigwait(signals, &signal) != 0 || signal == SIGCHLD) waitpid(-1, NULL, WNOHANG);
+        if (ggs_file_flush(stdout) != 0) { // an address that nobody knows is of no use
+            status = ggs_fail_errno(error, "cannot write the address to standard output");
+        } else {
+            if (isatty(STDERR_FILENO)) fputs("ggscope: serving until Ctrl-C\n", stderr);
+            if (arguments->open) open_browser(ggs_server_address(server), page);
+            while (sigwait(signals, &signal) != 0 || signal == SIGCHLD) waitpid(-1, NULL, WNOHANG);
+        }
         if (page[0] != '\0') unlink(page);
         stop(server, experiments);
     }

@@ -1,12 +1,15 @@
 // ggscope VERB ARGS...: finds the verb and runs it.
 #include <argp.h>
+#include <errno.h>
 #include <signal.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 #include "base/nearest.h"
+#include "base/system/file.h"
 #include "cli/commands.h"
 #include "cli/scaffold/complete.h"
 #include "cli/scaffold/pager.h"
@@ -111,7 +114,15 @@ static int help(int argc, char ** argv, bool pages) {
     return command == NULL ? no_verb(argv[1]) : run(command, 2, words, pages);
 }
 
+// Help and the like are written by libc, too. A verb that failed has said so, and nothing is left.
+static void finish_stdout(void) {
+    if (ggs_file_flush(stdout) == 0) return;
+    fprintf(stderr, "ggscope: cannot write to standard output: %s\n", strerror(errno));
+    _exit(1);
+}
+
 int main(int argc, char ** argv) {
+    atexit(finish_stdout);
     // A reader that goes away (| head) ends us quietly, as it does other filters.
     signal(SIGPIPE, SIG_DFL);
     bool pages = true;

@@ -1,11 +1,14 @@
 // ggscope-engine: the only program of ggscope that runs llama.cpp.
 #include <argp.h>
+#include <errno.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "base/error.h"
+#include "base/system/file.h"
 #include "engine/load.h"
 #include "engine/run/run.h"
 #include "engine/synth/synth.h"
@@ -66,12 +69,20 @@ static int version_main(int argc, char ** argv) {
     }
     printf("llama.cpp %s, ggml %s, commit %s\n%s\n", engine.version, engine.ggml_version, engine.commit,
            engine.paths.directory);
-    return fflush(stdout) == 0 ? EXIT_SUCCESS : EXIT_FAILURE;
+    return EXIT_SUCCESS;
 }
 
 // ---- dispatch ------------------------------------------------------------------------------------
 
+// Help is written by libc, too. A verb that failed to write has said so, and nothing is left.
+static void finish_stdout(void) {
+    if (ggs_file_flush(stdout) == 0) return;
+    fprintf(stderr, "ggscope-engine: cannot write to standard output: %s\n", strerror(errno));
+    _exit(EXIT_FAILURE);
+}
+
 int main(int argc, char ** argv) {
+    atexit(finish_stdout);
     // A reader that goes away (`| head`) ends the program quietly, also where the parent ignores the signal.
     signal(SIGPIPE, SIG_DFL);
     argp_err_exit_status = EXIT_USAGE;
@@ -82,7 +93,7 @@ int main(int argc, char ** argv) {
     const char * name = argv[1];
     if (strcmp(name, "--help") == 0 || strcmp(name, "-h") == 0 || strcmp(name, "help") == 0) {
         print_help(stdout);
-        return fflush(stdout) == 0 ? EXIT_SUCCESS : EXIT_FAILURE;
+        return EXIT_SUCCESS;
     }
     if (strcmp(name, "--version") == 0) name = "version";
     for (size_t i = 0; i < COMMANDS; i++) {

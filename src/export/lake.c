@@ -19,7 +19,8 @@ static void remove_all(const char * folder) {
     nftw(folder, remove_one, 8, FTW_DEPTH | FTW_PHYS);
 }
 
-int ggs_lake_begin(struct ggs_lake_entry * entry, const char * lake, const char * id, bool force, struct ggs_error * error) {
+int ggs_lake_begin(struct ggs_lake_entry * entry, const char * lake, const char * id, bool force,
+                   struct ggs_error * error) {
     struct stat info;
     *entry = (struct ggs_lake_entry){.force = force};
     if (asprintf(&entry->place, "%s/experiment=%s", lake, id) < 0 ||
@@ -43,8 +44,7 @@ int ggs_lake_end(struct ggs_lake_entry * entry, int status, struct ggs_error * e
         bool taken = errno == EEXIST;
         if (taken && !entry->force)
             status = ggs_fail(error, GGS_USAGE, "the experiment is in the lake by now, as %s", entry->place);
-        else if (!taken ||
-                 renameat2(AT_FDCWD, entry->temporary, AT_FDCWD, entry->place, RENAME_EXCHANGE) != 0)
+        else if (!taken || renameat2(AT_FDCWD, entry->temporary, AT_FDCWD, entry->place, RENAME_EXCHANGE) != 0)
             status = ggs_fail_errno(error, "cannot rename %s to %s", entry->temporary, entry->place);
     }
     remove_all(entry->temporary);

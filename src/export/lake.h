@@ -16,7 +16,8 @@ struct ggs_lake_entry {
 };
 
 // Makes the lake and the temporary folder. An experiment that is there is refused unless `force` is set. Release it in any case.
-int ggs_lake_begin(struct ggs_lake_entry * entry, const char * lake, const char * id, bool force, struct ggs_error * error);
+int ggs_lake_begin(struct ggs_lake_entry * entry, const char * lake, const char * id, bool force,
+                   struct ggs_error * error);
 // Gives it its name (status 0), or removes what was written; returns the first failure.
 int  ggs_lake_end(struct ggs_lake_entry * entry, int status, struct ggs_error * error);
 void ggs_lake_release(struct ggs_lake_entry * entry);

@@ -19,6 +19,7 @@
 #include <unistd.h>
 
 #include "base/error.h"
+#include "record/follow.h"
 #include "trace/spool.h"
 
 enum { LINE = 4096, PATIENCE_MS = 2000, LOOK_MS = 50 };
@@ -32,6 +33,8 @@ struct ggs_control {
     bool                        recording;
     uint32_t                    window; // entry that is open, + 1; 0 for none
     uint64_t                    opened_ns;
+    struct ggs_follow *         follow; // where requests are counted
+    uint64_t                    requests_before;
     int                         directory, socket, stop; // -1 for none
     pthread_t                   thread;
     bool                        running;
@@ -72,6 +75,7 @@ static bool open_window(struct ggs_control * control, bool first) {
     control->opened_ns                          = ns;
     control->recording                          = true;
     control->words->ended_ns                    = 0;
+    control->requests_before                    = control->follow == NULL ? 0 : control->follow->now.requests;
     __atomic_store_n(&control->words->steps_left, (int64_t) control->settings.steps, __ATOMIC_RELEASE);
     __atomic_store_n(&control->words->recording, 1, __ATOMIC_RELEASE);
     if (!first && control->settings.changed != NULL) control->settings.changed(control->settings.context, true);
@@ -86,6 +90,12 @@ static void close_window(struct ggs_control * control, uint64_t ns) {
     if (control->settings.changed != NULL) control->settings.changed(control->settings.context, false);
 }
 
+static bool requests_are_over(struct ggs_control * control) {
+    if (control->follow == NULL) return false;
+    ggs_follow_requests(control->follow);
+    return control->follow->now.requests - control->requests_before >= control->settings.requests;
+}
+
 // Has the window ended by itself?
 static void look(struct ggs_control * control) {
     const struct ggs_control_settings * settings = &control->settings;
@@ -95,6 +105,11 @@ static void look(struct ggs_control * control) {
         close_window(control, ended);
         if (!settings->quiet)
             fprintf(stderr, "ggscope: %" PRIu64 " steps are recorded, the program runs on\n", settings->steps);
+    } else if (settings->requests > 0 && requests_are_over(control)) {
+        close_window(control, ns);
+        if (!settings->quiet)
+            fprintf(stderr, "ggscope: %" PRIu64 " request%s recorded, the program runs on\n", settings->requests,
+                    settings->requests == 1 ? " is" : "s are");
     } else if (settings->length_ns > 0 && ns - control->opened_ns >= settings->length_ns) {
         close_window(control, ns);
         if (!settings->quiet) fprintf(stderr, "ggscope: the time to record is over, the program runs on\n");
@@ -104,7 +119,7 @@ static void look(struct ggs_control * control) {
 // How long nothing happens by itself, in ms; -1: for good.
 static int until_next(const struct ggs_control * control) {
     if (!control->recording) return -1;
-    if (control->settings.steps > 0) return LOOK_MS;
+    if (control->settings.steps > 0 || control->settings.requests > 0) return LOOK_MS;
     if (control->settings.length_ns == 0) return -1;
     uint64_t gone = now() - control->opened_ns, length = control->settings.length_ns;
     uint64_t left = gone < length ? (length - gone) / 1000000u + 1 : 0;
@@ -258,6 +273,11 @@ int ggs_control_open(struct ggs_control ** out, const struct ggs_control_setting
         ggs_control_close(control);
         return status;
     }
+    if (settings->requests > 0) status = ggs_follow_requests_open(&control->follow, settings->folder, error);
+    if (status != 0) {
+        ggs_control_close(control);
+        return status;
+    }
     if (!settings->paused) open_window(control, true);
     control->socket = listen_in(control->directory);
     if (control->socket < 0)
@@ -302,6 +322,7 @@ void ggs_control_close(struct ggs_control * control) {
         look(control);
         munmap(control->words, file_size());
     }
+    ggs_follow_close(control->follow);
     if (control->socket >= 0) {
         close(control->socket);
         unlinkat(control->directory, GGS_CONTROL_SOCKET, 0);

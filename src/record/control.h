@@ -24,6 +24,7 @@ struct ggs_control_settings {
     bool         paused;    // no window is open at first
     uint64_t     length_ns; // a window ends after so much time; 0: by itself never
     uint64_t     steps;     // after so many steps; likewise
+    uint64_t     requests;  // after so many requests have ended (follow.h); likewise
     bool         quiet;
     // Called when a window opens or closes, for what is observed from outside; not for the first one.
     void (*changed)(void * context, bool recording);

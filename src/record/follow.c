@@ -13,6 +13,7 @@
 #include "record/spool-place.h"
 #include "trace/spool-reader.h"
 
+enum { MOST_TALKS = 4096, IDLE_NS = 250000000 };
 enum { RUNS = 1 << 16 }; // of which the graph is remembered: ops of older ones are told late by nobody
 
 struct place { // in a stream
@@ -27,7 +28,27 @@ struct ops_of_graph {
     bool       own; // else it is another graph's
 };
 
+// A sequence of a context.
+struct talk {
+    uint64_t context;
+    int32_t  sequence;
+    int32_t  first; // position in the newest batch
+    uint64_t mark;  // of that batch
+    uint64_t batches;
+    bool     open, output; // a request is under way; it had an output
+};
+
+struct requests_of { // a context
+    uint64_t context, ended;
+};
+
 struct ggs_follow_private {
+    struct talk *         talks;
+    size_t                n_talks, talks_capacity;
+    struct requests_of *  contexts;
+    size_t                n_contexts, contexts_capacity;
+    uint64_t              begun;      // decodes
+    uint64_t              changed_ns; // when the journal last told of one
     char                  directory[PATH_MAX], folder[PATH_MAX];
     struct place          journal;
     struct place *        lanes;
@@ -108,11 +129,73 @@ static void take_anchor(struct ggs_follow_private * own, uint64_t ticks, uint64_
     }
 }
 
-static void take_decode(struct ggs_follow_sums * sums, const struct ggs_record * record) {
+// ---- requests ----
+
+static void end_request(struct ggs_follow * follow, struct talk * talk) {
+    struct ggs_follow_private * own  = follow->own;
+    bool                        told = talk->open && talk->output;
+    size_t                      i    = 0;
+    talk->open                       = false;
+    if (!told) return;
+    while (i < own->n_contexts && own->contexts[i].context != talk->context) i++;
+    struct requests_of first = {talk->context, 0};
+    if (i == own->n_contexts && !ggs_array_push(own->contexts, own->n_contexts, own->contexts_capacity, first)) return;
+    // A context that drafts has as many as the one that it drafts for.
+    if (++own->contexts[i].ended > follow->now.requests) follow->now.requests = own->contexts[i].ended;
+}
+
+static struct talk * talk_of(struct ggs_follow_private * own, uint64_t context, int32_t sequence) {
+    for (size_t i = 0; i < own->n_talks; i++)
+        if (own->talks[i].context == context && own->talks[i].sequence == sequence) return &own->talks[i];
+    struct talk talk = {.context = context, .sequence = sequence};
+    bool        room = own->n_talks < MOST_TALKS && ggs_array_push(own->talks, own->n_talks, own->talks_capacity, talk);
+    return room ? &own->talks[own->n_talks - 1] : NULL;
+}
+
+static void take_requests(struct ggs_follow * follow, const struct ggs_journal_decode * decode) {
+    struct ggs_follow_private * own       = follow->own;
+    const int32_t *             positions = (const int32_t *) (decode + 1) + decode->tokens;
+    const int32_t *             sequences = positions + decode->tokens;
+    const uint8_t *             outputs   = (const uint8_t *) (sequences + decode->tokens);
+    uint64_t                    mark = ++own->begun, n = decode->encode != 0 ? 0 : decode->tokens;
+    own->changed_ns = follow->now.ns;
+    for (uint64_t i = 0; i < n; i++) {
+        struct talk * talk = talk_of(own, decode->context, (decode->has & 4) != 0 ? sequences[i] : 0);
+        if (talk == NULL) continue;
+        if (talk->mark != mark) {
+            // Rejected drafts go back too, but not as far.
+            bool known = (decode->has & 2) != 0;
+            if (talk->open && known && positions[i] <= talk->first) end_request(follow, talk);
+            if (!talk->open) talk->batches = 0, talk->output = false;
+            talk->open = true, talk->mark = mark, talk->batches++;
+            talk->first = known ? positions[i] : 0;
+        }
+        talk->output |= (decode->has & 8) != 0 ? outputs[i] != 0 : i + 1 == n;
+    }
+    for (size_t i = 0; n > 0 && i < own->n_talks; i++)
+        if (own->talks[i].context == decode->context && own->talks[i].mark != mark && own->talks[i].output)
+            end_request(follow, &own->talks[i]);
+}
+
+// What is cleared after a single batch was a warm-up.
+static void take_memory(struct ggs_follow_private * own, const struct ggs_journal_memory * change) {
+    for (size_t i = 0; change->kind == GGS_MEMORY_CLEAR && i < own->n_talks; i++)
+        if (own->talks[i].batches == 1) own->talks[i].open = false;
+}
+
+static void end_idle_requests(struct ggs_follow * follow) {
+    struct ggs_follow_private * own = follow->own;
+    if (own->begun > follow->now.decodes || follow->now.ns - own->changed_ns < IDLE_NS) return;
+    for (size_t i = 0; i < own->n_talks; i++) end_request(follow, &own->talks[i]);
+}
+
+static void take_decode(struct ggs_follow * follow, const struct ggs_record * record) {
+    struct ggs_follow_sums *          sums   = &follow->now;
     const struct ggs_journal_decode * decode = record->body;
     uint64_t                          n      = decode->tokens;
     if (13 * n > record->length - sizeof(*decode)) return;
     const uint8_t * outputs = (const uint8_t *) (decode + 1) + 12 * n;
+    take_requests(follow, decode);
     sums->tokens += n;
     for (uint64_t i = 0; (decode->has & 8) != 0 && i < n; i++) sums->outputs += outputs[i] != 0;
     if ((decode->has & 8) == 0 && n > 0) sums->outputs++;
@@ -147,10 +230,14 @@ static void take(struct ggs_follow * follow, const struct ggs_record * record) {
             follow->now.graph_runs++;
             break;
         case GGS_JOURNAL_DECODE:
-            take_decode(&follow->now, record);
+            take_decode(follow, record);
             break;
         case GGS_JOURNAL_DECODE_END:
             follow->now.decodes++;
+            own->changed_ns = follow->now.ns;
+            break;
+        case GGS_JOURNAL_MEMORY:
+            take_memory(own, record->body);
             break;
         default:
             break;
@@ -255,15 +342,19 @@ static void read_process(struct ggs_follow * follow) {
 
 // ---- all of it ----
 
-int ggs_follow_open(struct ggs_follow ** out, const char * directory, struct ggs_error * error) {
+static struct ggs_follow * make(struct ggs_error * error) {
     struct ggs_follow * follow = calloc(1, sizeof(*follow));
-    *out                       = follow;
     if (follow != NULL) follow->own = calloc(1, sizeof(*follow->own));
-    if (follow == NULL || follow->own == NULL) {
-        ggs_follow_close(follow);
-        *out = NULL;
-        return ggs_fail_memory(error);
-    }
+    if (follow != NULL && follow->own != NULL) return follow;
+    ggs_follow_close(follow);
+    ggs_fail_memory(error);
+    return NULL;
+}
+
+int ggs_follow_open(struct ggs_follow ** out, const char * directory, struct ggs_error * error) {
+    struct ggs_follow * follow = make(error);
+    *out                       = follow;
+    if (follow == NULL) return GGS_MEMORY;
     snprintf(follow->own->directory, sizeof(follow->own->directory), "%s", directory);
     int status = ggs_follow_read(follow, error);
     if (status == 0) return 0;
@@ -291,8 +382,25 @@ int ggs_follow_read(struct ggs_follow * follow, struct ggs_error * error) {
     read_journal(follow, &spool);
     for (size_t i = 0; i < spool.n_lanes; i++) read_lane(follow, &spool.lanes[i]);
     ggs_spool_release(&spool);
+    end_idle_requests(follow);
     read_process(follow);
     return 0;
+}
+
+int ggs_follow_requests_open(struct ggs_follow ** out, const char * folder, struct ggs_error * error) {
+    *out = make(error);
+    if (*out == NULL) return GGS_MEMORY;
+    snprintf((*out)->own->folder, sizeof((*out)->own->folder), "%s", folder);
+    return 0;
+}
+
+void ggs_follow_requests(struct ggs_follow * follow) {
+    struct ggs_spool spool;
+    follow->now.ns = monotonic_ns();
+    if (ggs_spool_open(&spool, follow->own->folder, NULL) != 0) return; // nothing yet
+    read_journal(follow, &spool);
+    ggs_spool_release(&spool);
+    end_idle_requests(follow);
 }
 
 void ggs_follow_close(struct ggs_follow * follow) {
@@ -302,6 +410,8 @@ void ggs_follow_close(struct ggs_follow * follow) {
         for (size_t i = 0; i < follow->own->n_graphs; i++)
             if (follow->own->graphs[i].own) free(follow->own->graphs[i].op);
         free(follow->own->graphs);
+        free(follow->own->talks);
+        free(follow->own->contexts);
         free(follow->own->lanes);
         free(follow->own);
     }

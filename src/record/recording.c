@@ -105,13 +105,15 @@ const struct ggs_option ggs_recording_options[] = {
      ggs_take_text, NULL},
     {"engine", 0, "DIR", "Let the program use the llama.cpp libraries in DIR", 0, AT(engine), ggs_take_text, NULL},
     {"gpu-ops", 0, "first:N|all|none",
-     "On CUDA, time ops until N graph runs after the first generated token (first:32), in all runs, or in none", 0,
-     AT(gpu_ops), take_window, "first:N with N of at least 1, all or none"},
+     "On devices: CUDA times ops until N graph runs after the first generated token (first:32), or in all; none on none",
+     0, AT(gpu_ops), take_window, "first:N with N of at least 1, all or none"},
     {"paused", 0, NULL, "Record nothing until ggscope control DIR start, or SIGUSR2", 0, AT(paused), NULL, NULL},
     {"for", 0, "TIME", "Record for this long, such as 30s, 500ms or 2m; the program runs on", 0, AT(length_ns),
      take_length, "a time such as 30s, 500ms, 2m or 1h"},
     {"steps", 0, "N", "Record N decodes (graph runs where there are none); the program runs on", 0, AT(steps),
      take_steps, "a number of at least 1"},
+    {"requests", 0, "N", "Record until N requests have ended, as servers have them; the program runs on", 0,
+     AT(requests), take_steps, "a number of at least 1"},
     {"quiet", 'q', NULL, "No summary", 0, AT(quiet), NULL, NULL},
     {0},
 };
@@ -468,6 +470,7 @@ static int run(struct attempt * attempt, struct ggs_error * error) {
                                            .paused    = attempt->recording->paused,
                                            .length_ns = attempt->recording->length_ns,
                                            .steps     = attempt->recording->steps,
+                                           .requests  = attempt->recording->requests,
                                            .quiet     = attempt->recording->quiet,
                                            .changed   = on_window,
                                            .context   = attempt};
@@ -499,13 +502,17 @@ static int run(struct attempt * attempt, struct ggs_error * error) {
     if (missing != 0)
         fprintf(stderr, "ggscope: the copies of the program's output in %s are not whole: %s\n",
                 attempt->experiment.directory, strerror(missing));
+    if (result.passed_errno != 0)
+        fprintf(stderr, "ggscope: not all of the program's output could be written: %s\n",
+                strerror(result.passed_errno));
     bool limited = ggs_pressure_explain(&attempt->pressure, result.wait_status);
     if (WIFSIGNALED(result.wait_status) && !limited)
         fprintf(stderr, "ggscope: the program was ended by signal %d (%s)\n", WTERMSIG(result.wait_status),
                 strsignal(WTERMSIG(result.wait_status)));
     int own    = finish(attempt, result.wait_status);
     int theirs = exit_status(result.wait_status);
-    return theirs != 0 ? theirs : own;
+    if (theirs != 0) return theirs;
+    return own == 0 && result.passed_errno != 0 ? 1 : own;
 }
 
 static void release(struct attempt * attempt) {

@@ -32,6 +32,7 @@ struct ggs_recording {
     bool                 paused;     // record nothing until told to
     uint64_t             length_ns;  // of a window; 0: it ends when told to
     uint64_t             steps;      // of a window; likewise
+    uint64_t             requests;   // of a window; likewise
     struct ggs_streaming streaming;  // weights are read ahead of use
     bool                 discard; // where the program fails and computed nothing, it has said why: leave no directory
     void (*summarise)(const char * directory, FILE * out); // called at the end unless quiet; NULL: no summary

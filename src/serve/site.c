@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "analyze/requests/selection.h"
 #include "base/number.h"
 #include "serve/routes/routes.h"
 
@@ -26,6 +27,7 @@ static const struct route routes[] = {
     {"faults", true, ggs_route_faults},      {"access", true, ggs_route_access},
     {"paging", true, ggs_route_paging},      {"prove", true, ggs_route_prove},
     {"choices", true, ggs_route_choices},    {"roofline", true, ggs_route_roofline},
+    {"disk", true, ggs_route_disk},
 };
 
 // Below /api/
@@ -94,6 +96,25 @@ enum ggs_kind_of_work ggs_site_work(struct ggs_experiments * experiments, const 
     return is_slow(&place) ? GGS_WORK_SLOW : GGS_WORK_QUICK;
 }
 
+// Answers that can be of one request of a server alone: request=N, as `ggscope stats --request N`.
+static bool takes_request(const struct route * route) {
+    static const ggs_route_function functions[] = {ggs_route_log,      ggs_route_stats,  ggs_route_heat,
+                                                   ggs_route_roofline, ggs_route_faults, ggs_route_disk};
+    for (size_t i = 0; i < sizeof(functions) / sizeof(functions[0]); i++)
+        if (functions[i] == route->function) return true;
+    return false;
+}
+
+static int limit_to_request(struct ggs_question * request, const struct place * place, struct ggs_error * error) {
+    struct ggs_asked asked  = {0};
+    uint64_t         number = UINT64_MAX;
+    if (request->snapshot == NULL || !takes_request(place->route)) return 0;
+    int status = ggs_query_u64(&request->query, "request", 0, UINT32_MAX, &number, error);
+    if (status < 0 || number == UINT64_MAX) return status;
+    asked.request = number + 1;
+    return ggs_selection_make(&request->trace.selection, &request->trace, &asked, error);
+}
+
 static int run_route(struct ggs_question * request, const struct place * place, struct ggs_error * error) {
     int status = ggs_query_parse(&request->query, place->query, error);
     if (status == 0 && place->of_experiment)
@@ -103,8 +124,12 @@ static int run_route(struct ggs_question * request, const struct place * place, 
         request->trace       = ggs_trace_borrow(&request->snapshot->trace);
         request->trace.watch = &request->progress->watch;
     }
-    status = place->route->function(request, error);
-    if (request->snapshot != NULL) ggs_trace_give_back(&request->trace);
+    status = limit_to_request(request, place, error);
+    if (status == 0) status = place->route->function(request, error);
+    if (request->snapshot != NULL) {
+        ggs_selection_free(request->trace.selection);
+        ggs_trace_give_back(&request->trace);
+    }
     ggs_snapshot_give_back(request->snapshot);
     return status;
 }

@@ -3,13 +3,20 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/stream-plan.h"
 #include "stream/files.h"
+#include "stream/limits.h"
 #include "stream/memory.h"
 #include "stream/queue.h"
 #include "stream/stream.h"
 #include "stream/weights.h"
 
-enum { MIB = 1 << 20, PATIENCE = 64 };
+enum { MIB = 1 << 20 };
+
+static const uint64_t PATIENCE = 50000000, STALL_PATIENCE = 10000000000u; // ns between two looks
+static const double   STALLED = 10; // percent of the time: others need memory more than we do
+
+static double given_up; // share of the memory for weights, because of that
 
 static uint64_t limit_now(void) {
     uint64_t limit = ggs_memory_limit("/proc", "/sys/fs/cgroup");
@@ -17,31 +24,49 @@ static uint64_t limit_now(void) {
     return given != 0 && given < limit ? given : limit;
 }
 
-// For what nobody counts: libraries, page tables, small weights, work memory that grows with the batch.
-static uint64_t reserve(uint64_t limit) {
-    uint64_t share = limit / 32;
-    return 8 * (uint64_t) MIB + (share < 256 * (uint64_t) MIB ? share : 256 * (uint64_t) MIB);
-}
-
 bool ggs_budget_fits_early(uint64_t model_bytes) {
     uint64_t limit = limit_now();
-    return model_bytes + ggs_memory_anonymous() + reserve(limit) / 2 <= limit;
+    return model_bytes + ggs_memory_anonymous() + ggs_stream_reserve(limit) / 2 <= limit;
 }
 
-// Has the process come, or will this graph bring it, so near to the limit that weights have to go?
+// Has the process come, or will this graph bring it, so near to the limit that weights have to go? Or have others in its group?
 static bool is_short(void) {
-    uint64_t limit = limit_now();
-    return ggs_memory_anonymous() + ggs_memory_untouched() + reserve(limit) / 2 > limit;
+    uint64_t limit = limit_now(), soon = ggs_memory_untouched() + ggs_stream_reserve(limit) / 2;
+    return ggs_memory_anonymous() + soon > limit || ggs_memory_left("/proc", "/sys/fs/cgroup") < soon;
+}
+
+// Does everybody wait for memory? Then an eighth of what is left goes back, not more often than the kernel's average is new.
+static bool is_stalled(void) {
+    static uint64_t looked;
+    uint64_t        now = ggs_stream_clock();
+    if (looked == 0) looked = now;
+    if (now - looked < STALL_PATIENCE) return false;
+    looked = now;
+    if (given_up > 0.75 || ggs_memory_stalled("/proc", "/sys/fs/cgroup") < STALLED) return false;
+    given_up += (1 - given_up) / 8;
+    return true;
 }
 
 bool ggs_budget_due(bool grown, bool piece) {
-    static uint32_t runs;
-    static uint64_t seen;
+    static uint64_t seen, looked;
     uint64_t        total = ggs_weights_total();
     bool            more  = total != seen;
     seen                  = total;
     if (ggs_weights_new() > 0 && !(piece && more)) return true;
-    return (grown || ++runs % PATIENCE == 0) && is_short();
+    uint64_t now = ggs_stream_clock();
+    if (!grown && now - looked < PATIENCE) return false;
+    looked = now;
+    return is_short() || is_stalled();
+}
+
+bool ggs_budget_outgrown(void) {
+    static uint64_t looked;
+    uint64_t        now = ggs_stream_clock(), limit, left;
+    if (ggs_stream_sizes.too_little || now - looked < 10 * PATIENCE) return false;
+    looked = now;
+    limit  = limit_now();
+    left   = ggs_memory_left("/proc", "/sys/fs/cgroup");
+    return left < limit && ggs_files_total() > left;
 }
 
 static void size_text(char * text, size_t size, uint64_t bytes) {
@@ -56,22 +81,24 @@ bool ggs_budget_decide(void) {
     ggs_weights_drop();
     ggs_queue_resize(0);
     uint64_t limit = limit_now(), engine = ggs_memory_anonymous() + ggs_memory_untouched();
-    uint64_t model = ggs_files_total(), ring = 0;
-    char     a[32], b[32], c[32];
+    uint64_t model = ggs_files_total(), left = ggs_memory_left("/proc", "/sys/fs/cgroup"), ring = 0;
+    if (left < limit && limit - left > engine) engine = limit - left; // others in the group
+    char a[32], b[32], c[32];
     ggs_stream_sizes        = (struct ggs_weights_sizes){0};
     ggs_stream_sizes.limit  = limit;
     ggs_stream_sizes.engine = engine;
     size_text(a, sizeof(a), model);
     size_text(b, sizeof(b), limit);
     size_text(c, sizeof(c), engine);
-    if (model + engine + reserve(limit) / 2 <= limit) {
+    if (model + engine + ggs_stream_reserve(limit) / 2 <= limit) {
         __atomic_store_n(&ggs_stream_state, GGS_STREAM_PASSIVE, __ATOMIC_RELAXED);
         if (!ggs_stream_settings.quiet)
             ggs_stream_say("the model (%s) fits into memory (%s, %s of it the engine's): nothing is streamed", a, b, c);
         return false;
     }
-    uint64_t taken = engine + reserve(limit);
-    if (limit <= taken || !ggs_weights_arrange(limit - taken, &ring) || !ggs_queue_resize(ring)) {
+    uint64_t taken   = engine + ggs_stream_reserve(limit);
+    uint64_t weights = limit <= taken ? 0 : (uint64_t) ((double) (limit - taken) * (1 - given_up));
+    if (weights == 0 || !ggs_weights_arrange(weights, &ring) || !ggs_queue_resize(ring)) {
         ggs_stream_sizes.too_little = true;
         ggs_weights_drop();
         __atomic_store_n(&ggs_stream_state, GGS_STREAM_PASSIVE, __ATOMIC_RELAXED);

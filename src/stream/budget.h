@@ -11,5 +11,8 @@ bool ggs_budget_fits_early(uint64_t model_bytes);
 // `piece`: the graph is a small part of one that is run in pieces, which shows its weights one by one; then it is waited until no more come.
 bool ggs_budget_due(bool grown, bool piece);
 
+// The model was found to fit: does it no longer, because others took memory? Looked at once in a while.
+bool ggs_budget_outgrown(void);
+
 // Takes it. False if nothing is to be streamed, which it says. Nothing may be in flight or in use.
 bool ggs_budget_decide(void);

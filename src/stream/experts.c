@@ -6,18 +6,19 @@
 
 #include "stream/files.h"
 #include "stream/queue.h"
+#include "stream/run.h"
 
 enum { MOST_EXPERTS = 4096, MOST_TOKENS_PREDICTED = 4 };
 
 static double waiting = 0; // share of the time, lately
 
-static void ask(const struct ggs_weight * w, struct ggs_slot * slot, uint32_t s, uint32_t expert) {
+static void ask(const struct ggs_weight * w, struct ggs_slot * slot, uint32_t s, uint32_t expert, bool urgent) {
     struct ggs_span      span = ggs_expert_span(w, expert);
     struct ggs_arrival * load = &slot->load[w->in_group];
     *load                     = (struct ggs_arrival){0, false};
     slot->moved[w->in_group]  = false;
-    ggs_reader_ask(load, ggs_files_get(w->file)->direct, span.offset, span.bytes, span.needed,
-                   w->slots + s * w->stride);
+    ggs_reader_ask(load, ggs_files_get(w->file)->direct, span.offset, span.bytes, span.needed, w->slots + s * w->stride,
+                   urgent);
 }
 
 static bool slot_idle(const struct ggs_group * g, const struct ggs_slot * slot) {
@@ -132,7 +133,7 @@ void ggs_experts_route(struct ggs_routing * r) {
     for (uint32_t k = 0; k < g->n_weights && missing > 0; k++) { // in order of use
         for (uint32_t i = 0; i < missing; i++) {
             int32_t s = g->slot_of[experts[i]];
-            ask(g->weights[k], &g->slot[s], (uint32_t) s, (uint32_t) experts[i]);
+            ask(g->weights[k], &g->slot[s], (uint32_t) s, (uint32_t) experts[i], true);
             ggs_stream_counts.bytes_experts += g->weights[k]->expert_bytes;
         }
     }
@@ -173,7 +174,7 @@ bool ggs_experts_wait(struct ggs_routing * r, uint32_t k) {
         struct ggs_arrival * load = &slot->load[k];
         if (!ggs_arrival_done(load)) {
             uint64_t begin = ggs_stream_clock();
-            if (ggs_reader_wait(load)) {
+            if (ggs_reader_wait(load, ggs_run_soon)) {
                 ggs_stream_counts.waits++;
                 ggs_stream_counts.wait_ns += ggs_stream_clock() - begin;
             }
@@ -223,7 +224,7 @@ static void read_early(struct ggs_routing * r, int32_t expert) {
     g->slot[s].used      = g->clock;
     g->slot[s].predicted = true;
     for (uint32_t k = 0; k < g->n_weights; k++) {
-        ask(g->weights[k], &g->slot[s], (uint32_t) s, (uint32_t) expert);
+        ask(g->weights[k], &g->slot[s], (uint32_t) s, (uint32_t) expert, false);
         ggs_stream_counts.bytes_predicted += g->weights[k]->expert_bytes;
     }
     r->predicted++;
@@ -235,9 +236,9 @@ void ggs_experts_predict(const struct ggs_routing * now, struct ggs_routing * ne
     const struct ggs_weight * r    = g->router;
     const struct abi_tensor * h    = now->hidden;
     int                       most = ggs_stream_settings.predict;
-    if (most == 0 || r == NULL || !r->ready || h == NULL || g->n_slots <= g->n_used || g->n_experts > MOST_EXPERTS ||
-        h->ne[1] > MOST_TOKENS_PREDICTED || r->bytes != g->n_experts * (uint64_t) h->ne[0] * sizeof(float) ||
-        !worth_predicting())
+    if (most == 0 || g->lent || r == NULL || !r->ready || h == NULL || g->n_slots <= g->n_used ||
+        g->n_experts > MOST_EXPERTS || h->ne[1] > MOST_TOKENS_PREDICTED ||
+        r->bytes != g->n_experts * (uint64_t) h->ne[0] * sizeof(float) || !worth_predicting())
         return;
     uint32_t n = most < 0 ? g->n_used : (uint32_t) most;
     if (n * (uint32_t) h->ne[1] > g->n_slots - 1) n = (g->n_slots - 1) / (uint32_t) h->ne[1];
@@ -262,7 +263,7 @@ void ggs_experts_predict(const struct ggs_routing * now, struct ggs_routing * ne
 void ggs_experts_adopt(struct ggs_routing * r, uint32_t k, const char * data) {
     struct ggs_group * g = r->group;
     static uint32_t    count[MOST_EXPERTS];
-    if (g->n_slots == 0 || g->n_experts > MOST_EXPERTS || (g->warm && k == 0)) return;
+    if (g->n_slots == 0 || g->lent || g->n_experts > MOST_EXPERTS || (g->warm && k == 0)) return;
     if (k == 0) { // which ones is decided once, for all weights of the group
         memset(count, 0, g->n_experts * sizeof(*count));
         for (int64_t t = 0; t < r->ids->ne[1]; t++) {

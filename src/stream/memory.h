@@ -1,16 +1,11 @@
-// How much memory there is, and memory to read into.
+// What the process holds, and memory to read into.
 #pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
-// Bytes that this process may take: the smallest limit of its control groups (version 1 and 2, parents too), else what the machine has
-// left. `proc` and `groups` are "/proc" and "/sys/fs/cgroup", or made-up trees. UINT64_MAX if nothing is known.
-uint64_t ggs_memory_limit(const char * proc, const char * groups);
-
-// What the machine has left, and what this process holds already, that cannot be dropped.
-uint64_t ggs_memory_available(const char * proc);
+// What this process holds already that cannot be dropped.
 uint64_t ggs_memory_anonymous(void);
 
 // Memory in huge pages where the kernel has them, not yet touched, not handed to children. NULL if there is none.
@@ -23,3 +18,6 @@ void     ggs_memory_buffer(const void * buffer, const void * address, uint64_t b
 void     ggs_memory_buffer_gone(const void * buffer);
 bool     ggs_memory_reach(const void * address, uint64_t bytes);
 uint64_t ggs_memory_untouched(void);
+
+// Bytes of a page of this machine.
+uint64_t ggs_memory_page(void);

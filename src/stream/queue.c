@@ -6,6 +6,7 @@
 
 #include "stream/files.h"
 #include "stream/memory.h"
+#include "stream/run.h"
 
 enum { ENTRIES = 4096, AHEAD = 64 << 20, LAPS = 64, WHOLE = 3 };
 
@@ -17,11 +18,16 @@ struct entry {
     struct ggs_arrival  load;
 };
 
-static struct entry          entries[ENTRIES];
-static uint64_t              first, next, end; // oldest in use, next to be used, behind the newest
-static char *                memory;
-static uint64_t              size, head, tail; // of the ring: the oldest byte in use, the next free one; both count on
-static uint64_t              ahead;            // bytes asked for and not used
+static struct entry entries[ENTRIES];
+static uint64_t     first, next, end; // oldest in use, next to be used, behind the newest
+static char *       memory;
+static uint64_t     size, head, tail; // of the ring: the oldest byte in use, the next free one; both count on
+static struct {
+    char *   memory;
+    uint64_t size;
+    bool     away; // something borrowed is in its place
+} own;
+static uint64_t              ahead; // bytes asked for and not used
 static uint64_t              lap, cursor_lap;
 static struct ggs_sequence * assumed[LAPS];    // by lap: the sequence that reading ahead took for it
 static struct ggs_sequence * running, *cursor; // of the run, and where reading ahead is
@@ -63,9 +69,10 @@ struct ggs_sequence * ggs_sequence_of(struct ggs_weight ** weights, uint32_t n) 
 // ---- the ring ----
 
 bool ggs_queue_resize(uint64_t bytes) {
-    ggs_memory_give_back(memory, size);
-    memory = bytes == 0 ? NULL : ggs_memory_take(bytes);
-    size   = memory == NULL ? 0 : bytes / 4096 * 4096;
+    ggs_memory_give_back(own.memory, own.size);
+    own.away   = false;
+    own.memory = memory = bytes == 0 ? NULL : ggs_memory_take(bytes);
+    own.size = size = memory == NULL ? 0 : bytes / 4096 * 4096;
     head = tail = 0;
     return memory != NULL || bytes == 0;
 }
@@ -99,7 +106,7 @@ static void drop_entries(uint64_t until) {
 static void abandon(uint64_t until) {
     for (; next < until; next++) {
         struct entry * e = &entries[next % ENTRIES];
-        ggs_reader_wait(e->end > e->begin ? &e->load : &e->weight->load);
+        ggs_reader_wait(e->end > e->begin ? &e->load : &e->weight->load, NULL);
         if (e->end == e->begin) e->weight->ready = !e->weight->load.failed;
         ahead -= e->bytes;
     }
@@ -117,6 +124,22 @@ void ggs_queue_reset(void) {
     }
     running = cursor = NULL;
     cursor_at        = 0;
+}
+
+void ggs_queue_borrow(char * other, uint64_t bytes) {
+    if (other == NULL && !own.away) return;
+    if (other == memory && own.away) return;
+    abandon(end);
+    drop_entries(end);
+    own.away = other != NULL;
+    memory   = own.away ? other : own.memory;
+    size     = own.away ? bytes / 4096 * 4096 : own.size;
+    head = tail = 0;
+    cursor      = NULL;
+}
+
+bool ggs_queue_borrows(void) {
+    return own.away;
 }
 
 static void cursor_to(struct ggs_sequence * sequence, uint64_t of_lap) {
@@ -148,7 +171,7 @@ void ggs_queue_end(void) {
 static void ask(struct ggs_arrival * load, const struct ggs_weight * weight, char * to) {
     struct ggs_span span = ggs_weight_span(weight);
     *load                = (struct ggs_arrival){0, false};
-    ggs_reader_ask(load, ggs_files_get(weight->file)->direct, span.offset, span.bytes, span.needed, to);
+    ggs_reader_ask(load, ggs_files_get(weight->file)->direct, span.offset, span.bytes, span.needed, to, false);
 }
 
 // Asks for one weight. False if there is no room for it now.
@@ -213,7 +236,7 @@ bool ggs_verify(int file, uint64_t offset, const char * data, uint64_t bytes) {
 static bool wait_for(struct ggs_arrival * load) {
     if (!ggs_arrival_done(load)) {
         uint64_t begin = ggs_stream_clock();
-        if (ggs_reader_wait(load)) {
+        if (ggs_reader_wait(load, ggs_run_soon)) {
             ggs_stream_counts.waits++;
             ggs_stream_counts.wait_ns += ggs_stream_clock() - begin;
         }

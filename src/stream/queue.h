@@ -23,6 +23,10 @@ struct ggs_sequence * ggs_sequence_of(struct ggs_weight ** weights, uint32_t n);
 // Takes memory for the ring, in place of what it had. False if there is none.
 bool ggs_queue_resize(uint64_t bytes);
 
+// From here on this is the ring, until it is called with NULL. What was read ahead is forgotten.
+void ggs_queue_borrow(char * memory, uint64_t bytes);
+bool ggs_queue_borrows(void);
+
 // Can the ring hold this weight?
 bool ggs_queue_holds(const struct ggs_weight * weight);
 

@@ -9,7 +9,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-enum { ENTRIES = 256, PIECES = 4096, THREADS = 4, MOST_RETRIES = 8 };
+enum { ENTRIES = 256, PIECES = 4096, THREADS = 8, MOST_RETRIES = 8 };
 
 // One read. Free ones and those that wait for room in the kernel's queue are linked by `next`.
 struct piece {
@@ -25,7 +25,8 @@ struct piece {
 static struct piece         pieces[PIECES];
 static struct piece *       unused;
 static struct piece *       waiting, **waiting_end = &waiting; // in the order of asking
-static uint32_t             in_flight;
+static struct piece **      urgent_end = &waiting;             // behind those that somebody waits for
+static uint32_t             in_flight, depth = ENTRIES;
 static enum ggs_reader_kind kind;
 
 static void finish(struct piece * piece, bool ok) {
@@ -42,12 +43,38 @@ static void append_waiting(struct piece * piece) {
     waiting_end  = &piece->next;
 }
 
-static struct piece * take_waiting(void) {
-    struct piece * piece = waiting;
-    if (piece == NULL) return NULL;
-    waiting = piece->next;
-    if (waiting == NULL) waiting_end = &waiting;
+// Behind those that are as urgent, before all others.
+static void insert_urgent(struct piece * piece) {
+    piece->next = *urgent_end;
+    *urgent_end = piece;
+    if (waiting_end == urgent_end) waiting_end = &piece->next;
+    urgent_end = &piece->next;
+}
+
+// Takes the piece at *link out of the list.
+static struct piece * take_out(struct piece ** link) {
+    struct piece * piece = *link;
+    *link                = piece->next;
+    if (waiting_end == &piece->next) waiting_end = link;
+    if (urgent_end == &piece->next) urgent_end = link;
     return piece;
+}
+
+static struct piece * take_waiting(void) {
+    return waiting == NULL ? NULL : take_out(&waiting);
+}
+
+// Somebody waits for it now: what was not handed on yet comes before all others.
+static void hurry(const struct ggs_arrival * load) {
+    for (struct piece ** link = urgent_end; *link != NULL;) {
+        if ((*link)->load != load) {
+            link = &(*link)->next;
+            continue;
+        }
+        bool next_to_it = link == urgent_end;
+        insert_urgent(take_out(link));
+        if (next_to_it) link = urgent_end;
+    }
 }
 
 // What a read gave: true if the piece is finished, false if its rest has to be read.
@@ -131,7 +158,7 @@ static void uring_push(struct piece * piece) {
 }
 
 static void uring_submit(void) {
-    while (waiting != NULL && ring.unsubmitted < ENTRIES && in_flight < ENTRIES) uring_push(take_waiting());
+    while (waiting != NULL && ring.unsubmitted < ENTRIES && in_flight < depth) uring_push(take_waiting());
     for (int i = 0; i < 3 && ring.unsubmitted > 0; i++) {
         int n = enter(ring.unsubmitted, 0, 0);
         if (n > 0) ring.unsubmitted -= (uint32_t) n;
@@ -219,9 +246,9 @@ enum ggs_reader_kind ggs_reader_start(const char * wanted) {
         pieces[i].next = unused;
         unused         = &pieces[i];
     }
-    if ((wanted == NULL || strcmp(wanted, "uring") == 0) && uring_start()) kind = GGS_READER_URING;
-    if (kind == GGS_READER_NONE && (wanted == NULL || strcmp(wanted, "threads") == 0) && threads_start())
-        kind = GGS_READER_THREADS;
+    if ((wanted == NULL || strcmp(wanted, "threads") == 0) && threads_start()) kind = GGS_READER_THREADS;
+    if (kind == GGS_READER_NONE && (wanted == NULL || strcmp(wanted, "uring") == 0) && uring_start())
+        kind = GGS_READER_URING;
     return kind;
 }
 
@@ -240,7 +267,12 @@ static struct piece * take_unused(void) {
     return piece;
 }
 
-void ggs_reader_ask(struct ggs_arrival * load, int fd, uint64_t offset, size_t bytes, size_t needed, void * to) {
+void ggs_reader_depth(uint32_t reads) {
+    depth = reads < 1 ? 1 : reads < ENTRIES ? reads : ENTRIES;
+}
+
+void ggs_reader_ask(struct ggs_arrival * load, int fd, uint64_t offset, size_t bytes, size_t needed, void * to,
+                    bool urgent) {
     for (size_t at = 0; at < bytes; at += GGS_READ_PIECE) {
         size_t         size  = bytes - at < GGS_READ_PIECE ? bytes - at : GGS_READ_PIECE;
         size_t         must  = needed <= at ? 0 : needed - at < size ? needed - at : size;
@@ -250,12 +282,12 @@ void ggs_reader_ask(struct ggs_arrival * load, int fd, uint64_t offset, size_t b
         __atomic_add_fetch(&load->pending, 1, __ATOMIC_RELAXED);
         if (kind == GGS_READER_THREADS) {
             pthread_mutex_lock(&pool.lock);
-            append_waiting(piece);
+            (urgent ? insert_urgent : append_waiting)(piece);
             in_flight++;
             pthread_cond_signal(&pool.asked);
             pthread_mutex_unlock(&pool.lock);
         } else {
-            append_waiting(piece);
+            (urgent ? insert_urgent : append_waiting)(piece);
         }
     }
 }
@@ -268,14 +300,27 @@ void ggs_reader_poll(void) {
     if (kind == GGS_READER_URING) uring_poll();
 }
 
-bool ggs_reader_wait(struct ggs_arrival * load) {
+static bool nearly_done(const struct ggs_arrival * load) {
+    return __atomic_load_n(&load->pending, __ATOMIC_ACQUIRE) == 1;
+}
+
+bool ggs_reader_wait(struct ggs_arrival * load, void (*soon)(void)) {
     ggs_reader_poll();
     if (ggs_arrival_done(load)) return false;
+    if (nearly_done(load)) soon = NULL; // they have only just begun to wait
     if (kind == GGS_READER_URING) {
-        while (!ggs_arrival_done(load)) uring_sleep();
+        hurry(load);
+        while (!ggs_arrival_done(load)) {
+            uring_sleep();
+            if (soon != NULL && nearly_done(load)) soon(), soon = NULL;
+        }
     } else {
         pthread_mutex_lock(&pool.lock);
-        while (!ggs_arrival_done(load)) pthread_cond_wait(&pool.done, &pool.lock);
+        hurry(load);
+        while (!ggs_arrival_done(load)) {
+            pthread_cond_wait(&pool.done, &pool.lock);
+            if (soon != NULL && nearly_done(load)) soon(), soon = NULL;
+        }
         pthread_mutex_unlock(&pool.lock);
     }
     return true;

@@ -1,4 +1,7 @@
-// Reads of files that go on while the engine computes: io_uring where the kernel permits it, else a few threads.
+// Reads of files that go on while the engine computes: by a few threads, or by io_uring.
+//
+// Threads are the default, because they go on by themselves: with io_uring the thread that computes has to hand on what comes next, between two ops, and the others
+// wait for it meanwhile. Measured on two cores: 140 against 166 ms per token for a dense model, 209 against 260 for a large mixture of experts.
 //
 // One thread at a time calls these functions. Nothing is copied and nothing goes through the page cache: files are open with
 // O_DIRECT, so offsets, sizes and addresses are multiples of GGS_READ_ALIGNMENT.
@@ -21,8 +24,12 @@ enum ggs_reader_kind { GGS_READER_NONE, GGS_READER_URING, GGS_READER_THREADS };
 // Starts what this kernel has. `wanted` is "uring", "threads" or NULL for the best. Returns the kind, GGS_READER_NONE where nothing works.
 enum ggs_reader_kind ggs_reader_start(const char * wanted);
 
-// Asks for `bytes` at `offset`, of which the first `needed` must be there (a file ends where it ends).
-void ggs_reader_ask(struct ggs_arrival * load, int fd, uint64_t offset, size_t bytes, size_t needed, void * to);
+// So many reads are handed to the kernel at a time; the others wait, and what is urgent overtakes them.
+void ggs_reader_depth(uint32_t reads);
+
+// Asks for `bytes` at `offset`, of which the first `needed` must be there (a file ends where it ends). `urgent`: an op waits for it, or soon will.
+void ggs_reader_ask(struct ggs_arrival * load, int fd, uint64_t offset, size_t bytes, size_t needed, void * to,
+                    bool urgent);
 
 // Hands what was asked for to the kernel.
 void ggs_reader_submit(void);
@@ -30,8 +37,9 @@ void ggs_reader_submit(void);
 // Takes note of what is done, without waiting.
 void ggs_reader_poll(void);
 
-// Waits until nothing of `load` is pending. Returns whether it had to wait.
-bool ggs_reader_wait(struct ggs_arrival * load);
+// Waits until nothing of `load` is pending. Returns whether it had to wait. `soon`, if there is one, is called when only its last read is under way:
+// threads that sleep until then have time to wake up.
+bool ggs_reader_wait(struct ggs_arrival * load, void (*soon)(void));
 
 // Waits for everything.
 void ggs_reader_drain(void);

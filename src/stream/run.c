@@ -11,6 +11,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include "base/stream-plan.h"
 #include "stream/budget.h"
 #include "stream/experts.h"
 #include "stream/files.h"
@@ -21,10 +22,10 @@
 #include "trace/spool.h"
 
 enum {
-    SMALL        = 64 << 10, // weights below are left to the page cache, which holds them easily
     FLAG_COMPUTE = 16,
     TENSOR_BYTES = sizeof(struct abi_tensor) + 16, // behind the name: a pointer, and padding
-    SPINS        = 4000,
+    SPINS        = 4000,                           // some 100 microseconds
+    SPINS_SOON   = 20000,
     SMALL_RUN    = 3, // uses
     MOST_GROUPS  = 1024,
 };
@@ -133,8 +134,8 @@ static uint64_t dense_bytes(const struct abi_tensor * t) {
 
 // Pages that are read here and there: what the kernel would read around them is not wanted.
 static void advise_random(const char * address, uint64_t bytes) {
-    uintptr_t from = (uintptr_t) address & ~(uintptr_t) 4095,
-              to   = ((uintptr_t) address + bytes + 4095) & ~(uintptr_t) 4095;
+    uintptr_t page = ggs_memory_page(), from = (uintptr_t) address & ~(page - 1),
+              to = ((uintptr_t) address + bytes + page - 1) & ~(page - 1);
     syscall(SYS_madvise, from, to - from, MADV_RANDOM);
 }
 
@@ -145,7 +146,7 @@ static struct ggs_weight * weight_of(const struct abi_tensor * t, bool * is_smal
     if (t == NULL || t->data == NULL || (file = ggs_files_find(t->data, 1, &offset)) < 0) return NULL;
     bytes = dense_bytes(t);
     if (bytes == 0 || ggs_files_find(t->data, bytes, &offset) != file || ggs_files_get(file)->direct < 0) return NULL;
-    *is_small = bytes < SMALL;
+    *is_small = bytes < GGS_STREAM_SMALL;
     return *is_small ? NULL : ggs_weight_at(t->data, bytes, file, offset);
 }
 
@@ -321,10 +322,23 @@ static bool survey(const struct abi_graph * graph, bool first_look) {
     return true;
 }
 
+// Memory of some slots is the ring while whole experts are read.
+static void lend_slots(bool wanted) {
+    uint64_t bytes;
+    if (wanted == ggs_queue_borrows()) return;
+    ggs_reader_drain();
+    char * memory = wanted ? ggs_weights_lend(&bytes) : NULL;
+    ggs_queue_borrow(memory, memory == NULL ? 0 : bytes);
+    if (memory == NULL) ggs_weights_lent_back();
+}
+
 // The order of weights for the queue: all dense ones, and those experts that will be read as a whole.
 static struct ggs_sequence * order_weights(void) {
     run.n_order = 0;
-    for (uint32_t i = 0; i < run.n_routings; i++) run.routings[i].whole = wants_whole(&run.routings[i]);
+    bool any    = false;
+    for (uint32_t i = 0; i < run.n_routings; i++) any |= run.routings[i].whole = wants_whole(&run.routings[i]);
+    lend_slots(any);
+    for (uint32_t i = 0; i < run.n_routings; i++) run.routings[i].whole |= run.routings[i].group->lent;
     for (uint32_t i = 0; i < run.n_uses; i++) {
         struct use * u = &run.uses[i];
         if (u->routing != NULL && (u->weight->place != GGS_PLACE_SLOTS || !u->routing->whole)) continue;
@@ -481,15 +495,24 @@ static inline void pause_briefly(void) {
 static void await(const struct abi_tensor * node) {
     const struct action * a = action_at(node);
     if (a->generation != run.generation || a->n == 0) return;
-    uint32_t wanted = a->first + a->n;
-    for (int i = 0; i < SPINS; i++) {
-        if (__atomic_load_n(&run.ready, __ATOMIC_ACQUIRE) >= wanted) return;
-        pause_briefly();
+    uint32_t wanted = a->first + a->n, now;
+    int      spins  = SPINS;
+    for (;;) {
+        for (int i = 0; i < spins; i++) {
+            if (__atomic_load_n(&run.ready, __ATOMIC_ACQUIRE) >= wanted) return;
+            pause_briefly();
+        }
+        __atomic_add_fetch(&run.waiters, 1, __ATOMIC_SEQ_CST);
+        now = __atomic_load_n(&run.ready, __ATOMIC_SEQ_CST);
+        if (now < wanted) syscall(SYS_futex, &run.ready, FUTEX_WAIT_PRIVATE, now, NULL, NULL, 0);
+        __atomic_sub_fetch(&run.waiters, 1, __ATOMIC_SEQ_CST);
+        spins = SPINS_SOON; // woken: it is there, or soon will be
     }
-    __atomic_add_fetch(&run.waiters, 1, __ATOMIC_SEQ_CST);
-    for (uint32_t now; (now = __atomic_load_n(&run.ready, __ATOMIC_SEQ_CST)) < wanted;)
-        syscall(SYS_futex, &run.ready, FUTEX_WAIT_PRIVATE, now, NULL, NULL, 0);
-    __atomic_sub_fetch(&run.waiters, 1, __ATOMIC_SEQ_CST);
+}
+
+void ggs_run_soon(void) {
+    if (__atomic_load_n(&run.waiters, __ATOMIC_SEQ_CST) > 0)
+        syscall(SYS_futex, &run.ready, FUTEX_WAKE_PRIVATE, INT_MAX, NULL, NULL, 0);
 }
 
 void ggs_run_op(struct abi_tensor * node) {
@@ -530,7 +553,11 @@ static bool prepare(const struct abi_graph * graph) {
 
 bool ggs_run_enter(const struct abi_graph * graph) {
     if (graph == NULL || graph->n_nodes <= 0 || is_thread_0 || pthread_mutex_trylock(&run.lock) != 0) return false;
-    bool ok = ggs_stream_now() >= GGS_STREAM_ASLEEP && ggs_stream_now() != GGS_STREAM_PASSIVE && prepare(graph);
+    int passive = GGS_STREAM_PASSIVE;
+    if (ggs_stream_now() == passive && ggs_budget_outgrown())
+        __atomic_compare_exchange_n(&ggs_stream_state, &passive, GGS_STREAM_ON, false, __ATOMIC_ACQ_REL,
+                                    __ATOMIC_RELAXED);
+    bool ok = ggs_stream_now() == GGS_STREAM_ON && prepare(graph);
     if (!ok) {
         pthread_mutex_unlock(&run.lock);
         return false;

@@ -22,3 +22,6 @@ void ggs_run_unmap(const void * address, size_t length);
 
 // In the child of a fork: sources are put back, nothing is streamed.
 void ggs_run_child(void);
+
+// What the op waits for comes at any moment: other threads of the run that sleep are woken.
+void ggs_run_soon(void);

@@ -1,5 +1,6 @@
 #include "stream/stream.h"
 
+#include <errno.h>
 #include <fcntl.h>
 #include <pthread.h>
 #include <stdarg.h>
@@ -166,7 +167,10 @@ static void write_report(void) {
     const struct ggs_stream_counts * c     = &ggs_stream_counts;
     const struct ggs_weights_sizes * sizes = &ggs_stream_sizes; // models may be gone by now
     FILE *                           file  = fopen(report_path, "we");
-    if (file == NULL) return;
+    if (file == NULL) {
+        ggs_stream_say("cannot write the report to %s: %s", report_path, strerror(errno));
+        return;
+    }
     static const char * const readers[] = {"none", "io_uring", "threads"};
     static const char * const states[]  = {"off", "unused", "fits", "streamed"};
 #define N(name, value) fprintf(file, ",\"" name "\":%llu", (unsigned long long) (value))
@@ -197,7 +201,7 @@ static void write_report(void) {
     N("verified", c->verified);
 #undef N
     fprintf(file, "}\n");
-    fclose(file);
+    if (fclose(file) != 0) ggs_stream_say("cannot write the report to %s: %s", report_path, strerror(errno));
 }
 
 // Nothing is unmapped: workers may still run.

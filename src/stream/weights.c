@@ -4,10 +4,11 @@
 #include <string.h>
 #include <sys/mman.h>
 
+#include "base/stream-plan.h"
 #include "stream/files.h"
 #include "stream/memory.h"
 
-enum { MIB = 1 << 20, LEAST_RING = 1 << 20, TABLE = 1 << 15, MOST_WEIGHTS = TABLE / 2, MOST_GROUPS = 1024 };
+enum { TABLE = 1 << 15, MOST_WEIGHTS = TABLE / 2, MOST_GROUPS = 1024 };
 
 static struct ggs_weight * table[TABLE];          // by address and size
 static struct ggs_weight * weights[MOST_WEIGHTS]; // in order of first use
@@ -15,7 +16,7 @@ static uint32_t            n_weights, n_arranged; // those behind have not been 
 static struct ggs_group *  groups[MOST_GROUPS];
 static uint32_t            n_groups;
 static char *              kept_memory, *slot_memory;
-static uint64_t            kept_bytes, slot_bytes;
+static uint64_t            kept_bytes, slot_bytes, whole_bytes; // the last `whole_bytes` of the slots can be lent
 
 // ---- the table ----
 
@@ -103,7 +104,7 @@ void ggs_weights_drop(void) {
     ggs_memory_give_back(kept_memory, kept_bytes);
     ggs_memory_give_back(slot_memory, slot_bytes);
     kept_memory = slot_memory = NULL;
-    kept_bytes = slot_bytes = 0;
+    kept_bytes = slot_bytes = whole_bytes = 0;
     for (uint32_t i = 0; i < n_weights; i++) {
         struct ggs_weight * w = weights[i];
         w->kept = w->slots = NULL;
@@ -115,62 +116,34 @@ void ggs_weights_drop(void) {
         groups[i]->slot    = NULL;
         groups[i]->n_slots = 0;
         groups[i]->warm    = false;
+        groups[i]->lent    = false;
         for (uint32_t e = 0; e < groups[i]->n_experts; e++) groups[i]->slot_of[e] = -1;
     }
 }
-
-struct totals {
-    uint64_t dense, largest_dense, largest_expert_tensor;
-    uint64_t one_slot_each; // bytes of one slot in every group
-    uint64_t least_slots;   // bytes of the slots that one token needs
-};
 
 static uint64_t slot_stride(const struct ggs_weight * w) {
     uint64_t block = ggs_files_get(w->file)->alignment;
     return (w->expert_bytes + 3 * block - 1) / block * block; // room for a block that is cut at both ends
 }
 
-static struct totals total_up(void) {
-    struct totals t = {0};
+// What there is to divide memory among. `dense` has room for all weights.
+static struct ggs_stream_plan total_up(uint64_t * dense) {
+    struct ggs_stream_plan plan = {.dense = dense};
     for (uint32_t i = 0; i < n_weights; i++) {
         uint64_t bytes = room(weights[i]);
         if (weights[i]->group == NULL) {
-            t.dense += bytes;
-            if (bytes > t.largest_dense) t.largest_dense = bytes;
-        } else if (bytes > t.largest_expert_tensor) {
-            t.largest_expert_tensor = bytes;
+            dense[plan.n_dense++] = bytes;
+        } else if (bytes > plan.largest_experts) {
+            plan.largest_experts = bytes;
         }
     }
     for (uint32_t i = 0; i < n_groups; i++) {
         uint64_t one = 0;
         for (uint32_t k = 0; k < groups[i]->n_weights; k++) one += slot_stride(groups[i]->weights[k]);
-        t.one_slot_each += one;
-        t.least_slots += one * groups[i]->n_used;
+        plan.one_slot_each += one;
+        plan.least_slots += one * groups[i]->n_used;
     }
-    return t;
-}
-
-// The ring: large enough for what goes through it while the disk is busy with what comes next, small beside what could be kept instead.
-// The largest weights are kept where they can be, so that it need not hold them. 0 where `budget` is too little.
-static uint64_t ring_for_dense(const struct totals * t, uint64_t budget) {
-    uint64_t ring = budget / 5, large = 0;
-    if (ring > 32 * (uint64_t) MIB) ring = 32 * (uint64_t) MIB;
-    for (uint32_t i = 0; i < n_weights; i++) {
-        if (weights[i]->group == NULL && 2 * room(weights[i]) > ring) large += room(weights[i]);
-    }
-    if (large <= budget - ring) return ring;
-    if (2 * t->largest_dense <= budget / 2) return 2 * t->largest_dense;
-    return t->largest_dense <= budget - budget / 8 ? t->largest_dense : 0;
-}
-
-// A prompt uses nearly all experts of a layer: they go through the ring as a whole, two weights at a time where there is room.
-static uint64_t ring_for_experts(const struct totals * t, uint64_t budget) {
-    uint64_t one = t->largest_expert_tensor + MIB, ring = 2 * one;
-    if (ring > budget / 4 || t->dense + t->least_slots + ring > budget) ring = one;
-    if (t->dense + t->least_slots + ring <= budget) return ring;
-    if (t->least_slots + ring > budget) return 0;
-    uint64_t dense = ring_for_dense(t, budget - t->least_slots); // these take turns in it
-    return dense == 0 ? 0 : dense > ring ? dense : ring;
+    return plan;
 }
 
 static int by_room(const void * a, const void * b) {
@@ -259,11 +232,13 @@ static void place_kept(uint64_t used) {
     }
 }
 
-static void place_slots(uint32_t each, uint64_t one_slot_each) {
+static void place_slots(uint32_t each, uint64_t one_slot_each, uint64_t whole) {
     slot_bytes  = each * one_slot_each;
+    slot_bytes  = (slot_bytes < whole ? whole : slot_bytes) / 4096 * 4096;
     slot_memory = slot_bytes == 0 ? NULL : ggs_memory_take(slot_bytes);
     if (slot_memory == NULL) slot_bytes = 0;
-    char * at = slot_memory;
+    whole_bytes = slot_memory == NULL ? 0 : whole / 4096 * 4096;
+    char * at   = slot_memory;
     for (uint32_t i = 0; i < n_groups; i++) {
         uint32_t n  = each < groups[i]->n_experts ? each : groups[i]->n_experts;
         bool     ok = at != NULL && n >= groups[i]->n_used && give_slots(groups[i], n, &at);
@@ -271,21 +246,42 @@ static void place_slots(uint32_t each, uint64_t one_slot_each) {
     }
 }
 
-bool ggs_weights_arrange(uint64_t budget, uint64_t * ring_bytes) {
-    ggs_weights_drop();
-    n_arranged          = n_weights;
-    struct totals t     = total_up();
-    uint64_t      slots = n_groups == 0 ? 0 : t.least_slots;
-    uint64_t      ring  = n_groups == 0 ? ring_for_dense(&t, budget) : ring_for_experts(&t, budget);
-    if (ring < LEAST_RING || slots + ring > budget) return false;
-    uint64_t kept = choose_kept(budget - ring - slots, ring);
-    for (uint32_t i = 0; i < n_weights;
-         i++) { // what the mapping has to do thrashes in the little that is left to the page cache
-        if (weights[i]->group == NULL && weights[i]->place == GGS_PLACE_MAPPED) return false;
+char * ggs_weights_lend(uint64_t * bytes) {
+    char * begin = slot_memory + slot_bytes - whole_bytes;
+    *bytes       = whole_bytes;
+    if (whole_bytes == 0) return NULL;
+    for (uint32_t i = 0; i < n_groups; i++) {
+        struct ggs_group * g = groups[i];
+        for (uint32_t k = 0; k < g->n_weights && g->n_slots > 0; k++)
+            g->lent |= g->weights[k]->slots + g->weights[k]->stride * g->n_slots > begin;
+        if (!g->lent) continue;
+        for (uint32_t e = 0; e < g->n_experts; e++) g->slot_of[e] = -1;
+        for (uint32_t s = 0; s < g->n_slots; s++) g->slot[s].expert = -1;
     }
+    return begin;
+}
+
+void ggs_weights_lent_back(void) {
+    for (uint32_t i = 0; i < n_groups; i++) groups[i]->lent = false;
+}
+
+bool ggs_weights_arrange(uint64_t budget, uint64_t * ring_bytes) {
+    uint64_t * dense = malloc((n_weights + 1) * sizeof(*dense));
+    if (dense == NULL) return false;
+    ggs_weights_drop();
+    n_arranged                  = n_weights;
+    struct ggs_stream_plan plan = total_up(dense);
+    bool                   ok   = ggs_stream_plan(&plan, budget);
+    uint64_t               kept = ok ? choose_kept(plan.kept, plan.ring) : 0;
+    free(dense);
+    for (uint32_t i = 0; i < n_weights && ok;
+         i++) // what is left to the mapping thrashes in the little that the page cache has
+        ok = weights[i]->group != NULL || weights[i]->place != GGS_PLACE_MAPPED;
+    if (!ok) return false;
     place_kept(kept);
-    if (t.one_slot_each > 0) place_slots((uint32_t) ((budget - ring - kept) / t.one_slot_each), t.one_slot_each);
-    *ring_bytes = ring;
+    if (plan.one_slot_each > 0)
+        place_slots((uint32_t) ((budget - plan.ring - kept) / plan.one_slot_each), plan.one_slot_each, plan.whole);
+    *ring_bytes = plan.ring;
     return true;
 }
 

@@ -48,6 +48,7 @@ struct ggs_group {
     struct ggs_slot *   slot;    // n_slots of them
     uint64_t            clock;
     bool                warm; // slots were filled at least once
+    bool                lent; // their memory serves as a ring just now
     struct ggs_weight * router;
 };
 
@@ -81,6 +82,11 @@ uint64_t ggs_weights_total(void);
 
 // Gives back all memory that weights have. Nothing may be in flight.
 void ggs_weights_drop(void);
+
+// A prompt uses nearly all experts of a layer: such weights are read as a whole, into memory that slots of some groups have otherwise. Returns it, and
+// empties those slots. NULL if there is none. Nothing may be in flight.
+char * ggs_weights_lend(uint64_t * bytes);
+void   ggs_weights_lent_back(void);
 
 // Decides for all weights with `budget` bytes for them. Nothing may be in flight. Returns the size of the ring, and whether anything is
 // gained by streaming at all.

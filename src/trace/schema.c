@@ -348,6 +348,11 @@ LIST(memory_changes){
 LIST_END(memory_changes, 0);
 #undef ROW
 
+#define ROW ggs_submit
+LIST(submits){U64(run, DELTA), U64(node, DELTA), TIME(submit_ns, DELTA, BEGIN), SPAN(host_ns, DURATION)};
+LIST_END(submits, 0);
+#undef ROW
+
 #define ROW ggs_window
 LIST(windows){U64(window, DELTA),       U64(kind, PLAIN), TIME(begin_ns, DELTA, BEGIN),
               TIME(end_ns, PLAIN, END), STRING(text),     PROCESS()};
@@ -401,6 +406,7 @@ static const struct ggs_schema schemas[] = {
     TABLE(MEMORY_CHANGES, "memory_changes", memory_changes, 0, 0, 0),
     TABLE(WINDOWS, "windows", windows, 0, 0, 1),
     TABLE(STREAMED, "streamed", streamed, 0, 0, 1),
+    TABLE(SUBMITS, "submits", submits, 0, 0, 1),
 };
 _Static_assert(COUNT(schemas) == GGS_TABLE_COUNT, "every table has a schema");
 

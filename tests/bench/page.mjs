@@ -1,5 +1,5 @@
 // The page in a real browser, beside a control in the same run: panning a long trace, and laying out graphs.
-//     node tests/bench/page.mjs [OP-RUNS]     (default 10000000)
+//     node tests/bench/page.mjs [OP-RUNS] [--tasks]     (default 10000000; --tasks: long tasks alone)
 import { mkdtempSync, rmSync } from "node:fs";
 import { join } from "node:path";
 import { cleanUp, open, serve, skip } from "../browser/browser.mjs";
@@ -55,12 +55,60 @@ async function pan(directory, view) {
 }
 
 const [control, long] = [grown(1000), grown(wanted)];
-for (const view of Object.keys(moves)) {
+for (const view of process.argv.includes("--tasks") ? [] : Object.keys(moves)) {
     const [base, measured] = [await pan(control, view), await pan(long, view)];
     const told = (m) => `${m.rate.toFixed(0)} frames/s, ${m.tasks} long tasks${m.tasks ? ` up to ${m.longest.toFixed(0)} ms` : ""}`;
     console.log(
         `moving in the ${view.padEnd(8)} of ${wanted} op runs / of 1000   ${(measured.rate / base.rate).toFixed(2)}   (${told(measured)}; control ${told(base)})`,
     );
+}
+
+// ---- long tasks: opening every view and stepping from token to token
+
+const addresses = {
+    memory: "view=memory",
+    timeline: "view=timeline",
+    graph: "view=graph",
+    log: "view=log",
+    statistics: "view=statistics",
+    efficiency: "view=statistics&statistics=efficiency",
+    storage: "view=storage",
+    access: "view=storage&part=access",
+    experts: "view=experts",
+};
+
+// The longest task in each view, from its opening on and while tokens are stepped through.
+async function tasksOf(directory, name) {
+    const server = await serve(directory);
+    const found = [];
+    for (const [view, fragment] of Object.entries(addresses)) {
+        const page = await open(server.url, { fragment });
+        await page.evaluate(() => {
+            window.tasks = [];
+            new PerformanceObserver((list) => window.tasks.push(...list.getEntries().map((entry) => entry.duration))).observe({ type: "longtask", buffered: true });
+        });
+        await page.locator("#sentence", { hasText: "touched" }).waitFor({ timeout: 120_000 });
+        await page.waitForLoadState("networkidle").catch(() => {});
+        await page.locator("#view").focus();
+        for (let i = 0; i < 5; i++) {
+            await page.keyboard.press("ArrowRight");
+            await page.waitForTimeout(150);
+        }
+        found.push([view, Math.max(0, ...(await page.evaluate(() => window.tasks)))]);
+        await page.context().close();
+    }
+    await server.stop();
+    const longest = Math.max(...found.map(([, ms]) => ms));
+    console.log(`longest task in any view of ${name} / 100 ms   ${(longest / 100).toFixed(2)}   (${found.map(([view, ms]) => `${view} ${ms === 0 ? "none" : `${ms.toFixed(0)} ms`}`).join(", ")}; tasks below 50 ms do not count)`);
+}
+
+const experts = join(work, "experts.ggs");
+output(join(build, "tests", "make-experts-trace"), [experts]);
+await tasksOf(long, `${wanted} op runs`);
+await tasksOf(experts, "48 x 128 experts");
+if (process.argv.includes("--tasks")) {
+    await cleanUp();
+    process.exit(0);
 }
 
 // ---- layout of graphs

@@ -1,23 +1,25 @@
 // A model larger than its memory: the stock engine and `ggscope stream`, in turns, from a cold page cache.
-//     node tests/bench/stream.mjs [--tokens N] [--runs N] [--shares 25,50,75] [--disk BYTES-PER-SECOND] [MODEL...]
+//     node tests/bench/stream.mjs [--tokens N] [--runs N] [--shares 25,50,75] [--readahead KIB] [--disk BYTES-PER-SECOND] [MODEL...]
 //
 // Prints for each share of the model's size as memory: median ms per token of both, their ratio, the bytes that each read per token (loading and prompt included), and
-// what the streamed run waited for the disk. Logits are compared. Needs root and the memory controller of control groups version 1; --disk needs blkio.throttle of version 1.
+// what the streamed run waited for the disk; of the whole command (loading, prompt and tokens) the ratio too. The bound is the larger of the time to compute in memory and the bytes that an optimal cache
+// of that much memory would read (ggscope paging, opt) at the speed of the disk (bench-disk, the best of three). Logits are compared. Needs root and the memory controller of control groups version 1; --disk needs blkio.throttle of version 1.
 import { spawnSync } from "node:child_process";
 import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, rmdirSync, statSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { engine, ggscope, model, output } from "../lib.mjs";
+import { build, engine, ggscope, model, output } from "../lib.mjs";
 import { median } from "./statistics.mjs";
 
 const MiB = 1 << 20;
-let tokens = 24, runs = 3, shares = [25, 50, 75, 90], disk = 0;
+let tokens = 24, runs = 3, shares = [25, 50, 75, 90], disk = 0, readahead = 0;
 const models = [];
 for (const args = process.argv.slice(2); args.length > 0;) {
     const word = args.shift();
     if (word === "--tokens") tokens = Number(args.shift());
     else if (word === "--runs") runs = Number(args.shift());
     else if (word === "--shares") shares = args.shift().split(",").map(Number);
+    else if (word === "--readahead") readahead = Number(args.shift());
     else if (word === "--disk") disk = Number(args.shift());
     else models.push(word);
 }
@@ -36,7 +38,11 @@ if (disk > 0) {
     const device = output("stat", ["-c", "%Hd:%Ld", models[0]]).trim();
     writeFileSync(join(slow, "blkio.throttle.read_bps_device"), `${device} ${disk}`);
 }
+const device = (path) => `/sys/class/bdi/${output("stat", ["-c", "%Hd:%Ld", path]).trim()}/read_ahead_kb`;
+const usual = (() => { try { return readFileSync(device(models[0]), "utf8").trim(); } catch { return "?"; } })();
+if (readahead > 0) writeFileSync(device(models[0]), String(readahead));
 process.on("exit", () => {
+    if (readahead > 0) writeFileSync(device(models[0]), usual);
     rmSync(work, { recursive: true, force: true });
     for (const folder of [group, slow]) {
         for (let i = 0; i < 100 && existsSync(folder); i++) {
@@ -54,22 +60,31 @@ function measure(path, limit, streamed) {
     const command = [engine, "run", "-m", path, "-p", "Once upon a time, in a land far away", "-n", String(tokens), "-t", "2", "--no-repack", "--ignore-eos", "--json", "--logits-hash"];
     const before = streamed ? [ggscope, "stream", "-q", "--report", report, "--"] : [];
     const enter = `echo $$ > "${join(group, "cgroup.procs")}"; ${disk > 0 ? `echo $$ > "${join(slow, "cgroup.procs")}";` : ""} "$@"; status=$?; cat /proc/$$/io > "${io}"; exit $status`;
+    const began = process.hrtime.bigint();
     const result = spawnSync("sh", ["-c", enter, "sh", ...before, ...command], { encoding: "utf8", timeout: 900_000 });
     if (limit > 0) writeFileSync(join(group, "memory.limit_in_bytes"), "-1");
     if (result.status !== 0) return { failed: `${result.status ?? result.signal} ${result.stderr.trim().split("\n").at(-1)}` };
     const said = JSON.parse(result.stdout);
     // What a process has read is added to its parent's account when it ends.
     const read = Number(/^read_bytes: (\d+)/m.exec(readFileSync(io, "utf8"))[1]);
-    return { ms: said.generate_median_ns / 1e6, prompt: said.prompt_ns / 1e6, read: read / tokens, hash: said.logits_hash, counts: streamed ? JSON.parse(readFileSync(report, "utf8")) : undefined };
+    return { wall: Number(process.hrtime.bigint() - began) / 1e6, ms: said.generate_median_ns / 1e6, prompt: said.prompt_ns / 1e6, read: read / tokens, hash: said.logits_hash, counts: streamed ? JSON.parse(readFileSync(report, "utf8")) : undefined };
 }
 
-const ahead = (() => { try { return readFileSync("/sys/block/vda/queue/read_ahead_kb", "utf8").trim(); } catch { return "?"; } })();
-console.log(`streaming: ${tokens} tokens, median of ${runs} interleaved runs, readahead ${ahead} KiB${disk > 0 ? `, disk held to ${disk / 1e6} MB/s` : ""}`);
-console.log("memory      stock ms   streamed ms   ratio   read MiB/token stock -> streamed   wait ms   prompt ms stock -> streamed");
+// Bytes per token that an optimal cache of so much memory would read, of a recording of the model in memory.
+function optimum(recording, memory) {
+    const answer = JSON.parse(output(ggscope, ["paging", "--json", "--policy", "opt", "--memory", String(Math.round(memory)), recording]));
+    return answer.budgets[0].policies.opt.bytes_per_token;
+}
+const fastest = (path) => disk || Math.max(...[1, 2, 3].map(() => JSON.parse(output(join(build, "tests", "bench-disk"), [path])).random));
+
+console.log(`streaming: ${tokens} tokens, median of ${runs} interleaved runs, readahead ${readahead || usual} KiB${disk > 0 ? `, disk held to ${disk / 1e6} MB/s` : ""}`);
+console.log("memory      stock ms   streamed ms   ratio   read MiB/token stock -> streamed   wait ms   prompt ms stock -> streamed   whole command   bound ms");
 for (const path of models) {
     const size = statSync(path).size;
     const free = measure(path, 0, false);
-    console.log(`${path.split("/").at(-1)}, ${(size / MiB).toFixed(0)} MiB; in memory ${free.ms.toFixed(1)} ms per token`);
+    const recording = join(work, "recording"), speed = fastest(path);
+    output(ggscope, ["record", "-q", "--force", "-o", recording, "--", engine, "run", "-m", path, "-p", "Once upon a time, in a land far away", "-n", String(tokens), "-t", "2", "--no-repack", "--ignore-eos"]);
+    console.log(`${path.split("/").at(-1)}, ${(size / MiB).toFixed(0)} MiB; disk ${(speed / 1e9).toFixed(1)} GB/s; in memory ${free.ms.toFixed(1)} ms per token`);
     for (const share of shares) {
         const found = { stock: [], streamed: [] };
         for (let i = 0; i < runs; i++) {
@@ -86,6 +101,6 @@ for (const path of models) {
         const ratio = of("stock", "ms") / of("streamed", "ms");
         console.log(`${String(share).padStart(4)} %    ${of("stock", "ms").toFixed(1).padStart(8)}   ${of("streamed", "ms").toFixed(1).padStart(11)}   ${ratio.toFixed(1).padStart(5)}   ` +
             `${(of("stock", "read") / MiB).toFixed(0).padStart(20)} -> ${(of("streamed", "read") / MiB).toFixed(0).padEnd(8)}   ${(counts.wait_ns / 1e6 / tokens).toFixed(1).padStart(7)}   ` +
-            `${of("stock", "prompt").toFixed(0).padStart(15)} -> ${of("streamed", "prompt").toFixed(0)}${counts.state === "streamed" ? "" : `   (${counts.state})`}`);
+            `${of("stock", "prompt").toFixed(0).padStart(15)} -> ${of("streamed", "prompt").toFixed(0)}   ${(of("stock", "wall") / of("streamed", "wall")).toFixed(2).padStart(13)}   ${Math.max(free.ms, optimum(recording, (size * share) / 100 - counts.engine) / speed * 1e3).toFixed(0).padStart(8)}${counts.state === "streamed" ? "" : `   (${counts.state})`}`);
     }
 }

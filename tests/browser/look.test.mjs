@@ -13,19 +13,24 @@ const page = async (fragment, options) =>
     });
 after(cleanUp);
 
+// Each view, and each part of it that looks different: its address, and what is there when it is ready.
 const views = {
-    memory: ".memory canvas",
-    timeline: ".timeline canvas",
-    graph: ".block",
-    log: ".log-row:not(.loading)",
-    statistics: ".experts",
-    compare: ".compare .tile",
-    storage: ".picture-part svg",
-    experts: "[data-choices] canvas",
+    library: ["view=library", '.library[data-loaded="true"] tbody tr'],
+    memory: ["view=memory", ".memory canvas"],
+    timeline: ["view=timeline", ".timeline canvas"],
+    graph: ["view=graph", ".block"],
+    log: ["view=log", ".log-row:not(.loading)"],
+    statistics: ["view=statistics", ".experts"],
+    efficiency: ["view=statistics&statistics=efficiency", '[data-picture="roofline"] svg'],
+    compare: ["view=compare", ".compare .tile"],
+    storage: ["view=storage", ".picture-part svg"],
+    access: ["view=storage&part=access", ".access-picture canvas"],
+    less: ["view=storage&part=less", ".paste"],
+    experts: ["view=experts", "[data-choices] canvas"],
 };
 const ready = async (at, view) => {
-    await at.locator(views[view]).first().waitFor();
-    await at.locator("#sentence", { hasText: "touched" }).waitFor();
+    await at.locator(views[view][1]).first().waitFor();
+    if (view !== "library") await at.locator("#sentence", { hasText: "touched" }).waitFor();
     if (view === "graph") {
         await at.locator(".block-name").nth(3).click();
         await at.locator(".node").first().waitFor();
@@ -33,10 +38,11 @@ const ready = async (at, view) => {
     await at.waitForLoadState("networkidle").catch(() => {});
 };
 
+const parts = ["efficiency", "access", "less"]; // of views: looked at once
 for (const dark of [false, true]) {
-    for (const view of Object.keys(views)) {
+    for (const view of Object.keys(views).filter((name) => !dark || !parts.includes(name))) {
         test(`${view}, ${dark ? "dark" : "light"}: nothing serious for axe-core`, { skip }, async () => {
-            const at = await page(`view=${view}`, { dark, bypassCSP: true });
+            const at = await page(views[view][0], { dark, bypassCSP: true });
             await ready(at, view);
             mkdirSync(screenshots, { recursive: true });
             await at.screenshot({ path: join(screenshots, `${view}-${dark ? "dark" : "light"}.png`) });
@@ -61,16 +67,16 @@ for (const dark of [false, true]) {
 }
 
 // 400 % of a window that is 1280 wide is a window of 320 CSS pixels.
-for (const view of Object.keys(views)) {
+for (const view of Object.keys(views).filter((name) => !parts.includes(name))) {
     test(`${view} at 400 %: all of it can be reached by scrolling one way`, { skip }, async () => {
-        const at = await page(`view=${view}`, { viewport: { width: 320, height: 256 }, deviceScaleFactor: 4 });
-        await at.locator(views[view]).first().waitFor();
+        const at = await page(views[view][0], { viewport: { width: 320, height: 256 }, deviceScaleFactor: 4 });
+        await at.locator(views[view][1]).first().waitFor();
         const { wide, lost } = await at.evaluate(() => ({
             wide: document.documentElement.scrollWidth,
             lost: [...document.querySelectorAll("button, input, select, [role=tab]")]
                 .filter((element) => {
                     const box = element.getBoundingClientRect();
-                    const scrolls = element.closest(".log-scroll, .graph-scroll, .table-scroll, .data-table, .memory-scroll, dialog");
+                    const scrolls = element.closest(".log-scroll, .graph-scroll, .table-scroll, .data-table, .memory-scroll, .saves-card, dialog");
                     return box.width > 0 && !scrolls && (box.left < -1 || box.right > 321);
                 })
                 .map((element) => element.textContent || element.getAttribute("aria-label")),
@@ -80,6 +86,42 @@ for (const view of Object.keys(views)) {
         await finish(at);
     });
 }
+
+// The picture itself, not what explains it.
+for (const [view, drawn] of [["timeline", ".timeline canvas"], ["memory", ".memory canvas"]]) {
+    test(`${view} at 400 % and on a phone: the picture begins on the first screen`, { skip }, async () => {
+        for (const viewport of [{ width: 320, height: 256 }, { width: 390, height: 844 }]) {
+            const at = await page(`view=${view}`, { viewport, deviceScaleFactor: 2 });
+            await at.locator(drawn).first().waitFor();
+            const { y } = await at.locator(drawn).first().boundingBox();
+            assert.ok(y < viewport.height * 0.5, `${view} begins at ${y} of ${viewport.height}`);
+            await at.getByText("Colours and switches").click();
+            await at.getByText(view === "timeline" ? "waiting" : "untouched", { exact: true }).first().waitFor();
+            await finish(at);
+        }
+    });
+}
+
+test("two fingers zoom the timeline, one that taps selects an op", { skip }, async () => {
+    const at = await page("view=timeline", { viewport: { width: 390, height: 844 }, hasTouch: true, isMobile: true });
+    const canvas = at.locator(".timeline canvas").first();
+    await canvas.waitFor();
+    await at.locator("#sentence", { hasText: "touched" }).waitFor();
+    const box = await canvas.boundingBox();
+    const [x, y] = [box.x + box.width * 0.6, box.y + 90];
+    const session = await at.context().newCDPSession(at);
+    const touch = (type, ...points) => session.send("Input.dispatchTouchEvent", { type, touchPoints: points.map(([px, id]) => ({ x: px, y, id })) });
+    await touch("touchStart", [x - 20, 0], [x + 20, 1]);
+    for (let by = 30; by <= 100; by += 10) await touch("touchMove", [x - by, 0], [x + by, 1]);
+    await touch("touchEnd");
+    await at.waitForFunction(() => /zoom=\d+\.\.\d+/.test(location.hash));
+    const [, begin, end] = /zoom=(\d+)\.\.(\d+)/.exec(at.url()).map(Number);
+    const about = await at.evaluate(async () => (await fetch("/api/x/0/summary")).json());
+    assert.ok(end - begin < (about.end_ns - about.begin_ns) / 2, `${end - begin} of ${about.end_ns - about.begin_ns}`);
+    for (let i = 0; i < 12 && !/op=/.test(at.url()); i++) await at.touchscreen.tap(box.x + 100 + ((i * 37) % 250), y);
+    assert.match(at.url(), /op=\d+\.\d+/);
+    await finish(at);
+});
 
 test("forced colours: what is selected can still be told", { skip }, async () => {
     const at = await page("view=log", { forcedColors: "active" });

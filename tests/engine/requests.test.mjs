@@ -56,6 +56,22 @@ test("the last drafts of a program whose changes are not seen are told apart, al
     assert.equal(found.contexts[0].changes_seen, false);
 });
 
+test("what a token took with drafts and without is the time of the batches that say so", () => {
+    for (const pattern of ["draft", "draft-behind", "slots"]) {
+        const { directory } = run(pattern);
+        const { batches, contexts, requests } = JSON.parse(output(ggscope, ["requests", "--json", "--batches", directory]));
+        const ns = (list) => sum(list.map((b) => ({ ns: b.end_ns - b.begin_ns })), "ns");
+        const free = batches.filter((b) => b.prompt_tokens === 0), of = (context) => free.filter((b) => b.context === context);
+        const checked = of(0).filter((b) => b.verify_tokens > 0), plain = of(0).filter((b) => b.verify_tokens === 0);
+        const near = (found, expected, what) => (expected === null ? assert.equal(found, null, what) : assert.ok(Math.abs(found - expected) <= 1, `${pattern}, ${what}: ${found}, not ${expected}`));
+        near(contexts[0].ns_per_plain_token, plain.length ? ns(plain) / sum(plain, "requests") : null, "plain");
+        near(contexts[0].ns_per_drafted_token, checked.length ? (ns(checked) + ns(of(1))) / (sum(checked, "requests") + sum(requests.filter((r) => r.context === 0), "accepted_tokens")) : null, "drafted");
+        assert.equal(contexts[0].ns_per_drafted_token !== null, pattern !== "slots");
+        for (const other of contexts.slice(1)) assert.deepEqual([other.ns_per_drafted_token, other.ns_per_plain_token], [null, null]);
+        if (pattern === "draft") assert.match(output(ggscope, ["requests", directory]), /a token took .* with drafts, .* without \(estimated\)$/m);
+    }
+});
+
 test("a draft's context names its target, and a batch that checks drafts is no prompt", () => {
     for (const pattern of ["draft", "draft-behind"]) {
         const { directory, truth } = run(pattern), found = answer(directory);

@@ -69,6 +69,7 @@ const routes = [
     ["aggregate", "/api/x/N/aggregate?begin=0&end=400000000"],
     ["aggregate", "/api/x/N/aggregate"],
     ["log-faults", "/api/x/N/faults?count=20"],
+    ["disk", "/api/x/N/disk?count=20"],
     ["access", "/api/x/N/access?columns=30&rows=20"],
     ["choices", "/api/x/N/choices?layer=1"],
     ["paging", "/api/x/N/paging"],

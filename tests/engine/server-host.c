@@ -10,6 +10,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "base/error.h"
 #include "base/json.h"
@@ -387,6 +388,15 @@ static void run_warmup(struct server * server) {
     complete(server, 3, 0, 2, 2);
 }
 
+// As from one who reads the answers before asking again.
+static void run_slowly(struct server * server) {
+    for (int i = 0; i < 6; i++) {
+        if (i > 0) usleep(500000);
+        seq_rm(server->memory, i % 2, -1, -1);
+        complete(server, i % 2, 0, 5, 3 + i);
+    }
+}
+
 // ---- drafts ----
 
 enum { DRAFTS = 4 };
@@ -511,6 +521,7 @@ static const struct {
     {.name = "shift", .run = run_shift},
     {.name = "turns", .run = run_turns},
     {.name = "warmup", .run = run_warmup},
+    {.name = "slowly", .run = run_slowly},
     {.name = "draft", .run_both = run_draft},
     {.name = "draft-behind", .run_both = run_draft_behind},
     {.name = "slots-unseen", .run = run_slots, .past = true},

@@ -4,8 +4,9 @@ import { mkdirSync, readdirSync, readFileSync, openSync, readSync, closeSync, st
 import { join } from "node:path";
 import { test } from "node:test";
 import assert from "node:assert/strict";
-import { engine, model, output, run, scratch } from "../lib.mjs";
+import { build, engine, model, output, run, scratch } from "../lib.mjs";
 
+const oracle = join(build, "tests", "gguf-oracle");
 const synth = (...args) => output(engine, ["synth", ...args]);
 const generate = (path, n = 3) => JSON.parse(output(engine, ["run", "-m", path, "-p", "Hello", "-n", String(n), "-t", "1", "--json"]).trim().split("\n").at(-1));
 const megabytes = (path) => statSync(path).size / 1e6;
@@ -197,6 +198,21 @@ test("--types: odd types load and generate", () => {
           "token_embd=q5_1,output=iq4_xs,attn_q=tq1_0,attn_k=mxfp4,attn_v=bf16,attn_output=iq2_xxs,ffn_gate=q2_k,ffn_up=nvfp4,ffn_down=iq4_nl");
     assert.deepEqual(["attn_q", "attn_k", "attn_v", "attn_output", "ffn_gate"].map((c) => head(path).tensors[`blk.1.${c}.weight`].type), [34, 39, 30, 16, 10]);
     assert.equal(generate(path).generated_tokens, 3);
+});
+
+test("--types: the values of every type are around zero, and as far from it as was planned", () => {
+    const types = run(engine, ["synth", "tiny", "--types", "q9", "-o", scratch("none.gguf")]).stderr.match(/there are (.*)/)[1].split(", ");
+    assert.ok(types.length >= 28);
+    for (const type of types) {
+        const path = scratch("values.gguf");
+        // Rows of 256 values: a deviation of 1/16, and less where a layer's result is added.
+        synth("tiny", "--layers", "1", "--force", "--types", `f16,ffn_up=${type}`, "-o", path);
+        const line = output(oracle, ["--values", path]).split("\n").find((l) => l.endsWith(" blk.0.ffn_up.weight"));
+        const [mean, square] = line.split(" ").map(Number), deviation = Math.sqrt(square);
+        const off = type === "nvfp4" ? 0.3 : 0.05; // its scales have three bits
+        assert.ok(Math.abs(deviation * 16 - 1) < off, `${type}: ${deviation}`);
+        assert.ok(Math.abs(mean) < 0.03 * deviation, `${type}: mean ${mean}`);
+    }
 });
 
 test("--types reaches the architectures' odd components, and `default` fits all of them", () => {

@@ -137,11 +137,13 @@ test("what cannot be understood is refused before anything is read", () => {
     }
 });
 
-test("tokens and layers that are not there are refused with the range that is", () => {
+test("tokens, layers, threads, buffers and ops that are not there are refused with the range that is", () => {
     const layer = /^ggscope: there is no layer 99: this recording has layers 0 to 23\n$/, token = /^ggscope: there is no token 99: this recording has tokens 0 to 5\n$/;
     for (const [args, says] of [[["log", "--layer", "99"], layer], [["log", "--json", "--layer", "99"], layer], [["log", "--faults", "--layer", "99"], layer],
         [["log", "--token", "99"], token], [["log", "--token", "99..120", "--csv"], token], [["experts", "--token", "99"], token], [["paging", "--token", "99"], token],
-        [["stats", "--token", "99"], token], [["stats", "--token", "99..120", "--json"], token], [["stats", "--layer", "99"], layer]]) {
+        [["stats", "--token", "99"], token], [["stats", "--token", "99..120", "--json"], token], [["stats", "--layer", "99"], layer],
+        [["log", "--thread", "99"], /^ggscope: there is no thread 99: this recording has threads 0 to \d\n$/], [["log", "--buffer", "99"], /^ggscope: there is no buffer 99: this recording has buffers 1 to \d+\n$/],
+        [["log", "--op", "MUL_MATT"], /^ggscope: this recording has no op MUL_MATT \(did you mean MUL_MAT\?\); ggscope stats lists those it has\n$/]]) {
         const result = run(ggscope, [...args, moe]);
         assert.deepEqual([result.status, result.stdout], [1, ""], args.join(" "));
         assert.match(result.stderr, says, args.join(" "));

@@ -280,3 +280,39 @@ for (const signal of ["SIGINT", "SIGKILL"]) {
         assert.equal(JSON.parse(readFileSync(join(directory, "experiment.json"))).signal, signal);
     });
 }
+
+maybe("without op times: the order, and how long the host took for each node", () => {
+    const directory = scratch("none"), file = model("tiny", "--layers", "3");
+    const args = ["-m", file, "-p", "Once upon", "-n", "3", "-t", "1", "-ngl", "99", "--json", "--logits-hash"];
+    const plain = JSON.parse(output(engine, ["run", ...args], { env }));
+    const traced = JSON.parse(output(ggscope, ["run", ...args, "--gpu-ops", "none", "-q", "-o", directory], { env }));
+    assert.equal(traced.logits_hash, plain.logits_hash);
+    const runs = new Map(table(directory, "runs").filter((r) => r.backend === "Vulkan0").map((r) => [r.run, r]));
+    assert.ok([...runs.values()].every((r) => Number(r.opaque) > 0 && r.executed === "0"));
+    const submits = table(directory, "submits");
+    assert.equal(new Set(submits.map((s) => s.run)).size, runs.size);
+    submits.forEach((s, i) => {
+        const { begin_ns, end_ns, nodes } = runs.get(s.run), at = Number(s.submit_ns), before = submits[i - 1];
+        assert.ok(at >= Number(begin_ns) && at + Number(s.host_ns) <= Number(end_ns) && Number(s.node) < Number(nodes));
+        if (before?.run === s.run) assert.ok(Number(before.node) < Number(s.node) && Number(before.submit_ns) + Number(before.host_ns) <= at + 1);
+    });
+    assert.ok(submits.filter((s) => Number(s.host_ns) > 0).length > 0.9 * submits.length);
+    const { ops } = JSON.parse(output(ggscope, ["log", "--json", "--token", "1", directory]));
+    const seen = ops.filter((o) => o.submit_ns !== null);
+    assert.ok(seen.length > 20 && seen.every((o) => o.begin_ns === null && o.duration_ns === null && o.wait_ns === null && o.host_ns >= 0));
+});
+
+maybe("how long an op on a device waited is not known, and not zero", () => {
+    const { directory } = recorded("some layers of a dense model");
+    const { ops } = JSON.parse(output(ggscope, ["log", "--json", "--token", "1", directory]));
+    for (const o of ops.filter((o) => o.fused_with === null)) assert.equal(o.wait_ns === null, o.submit_ns !== null, JSON.stringify(o));
+    assert.ok(ops.some((o) => o.submit_ns === null) && ops.some((o) => o.submit_ns !== null));
+});
+
+maybe("compared with the CPU node by node: what the device computes together is compared with all of it", () => {
+    const { directory } = recorded("all layers of a dense model"), cpu = scratch("cpu");
+    output(ggscope, ["run", "-m", model("tiny"), "-p", "Once upon", "-t", "1", "-n", tokens, "--no-repack", "-q", "-o", cpu]);
+    const difference = JSON.parse(run(ggscope, ["diff", "--json", cpu, directory]).stdout);
+    assert.ok(difference.ops_fused > 0);
+    assert.deepEqual([difference.ops_only_a, difference.ops_only_b], [0, 0]);
+});

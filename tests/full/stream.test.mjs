@@ -1,13 +1,13 @@
 // ggscope stream, at length: every architecture, batches of 1 to 512, 1 to 8 threads, servers, other releases, clang, and weights on a device.
 import { test } from "node:test";
 import assert from "node:assert/strict";
-import { existsSync } from "node:fs";
+import { existsSync, readFileSync } from "node:fs";
 import { join } from "node:path";
-import { build, model, root } from "../lib.mjs";
-import { host } from "../engine/traces.mjs";
+import { build, ggscope, model, output, root } from "../lib.mjs";
+import { fresh, host } from "../engine/traces.mjs";
 import { env as vulkan, maybe } from "../engine/vulkan.mjs";
 import { environment, generateScript, newest, release } from "../engine/node/recordings.mjs";
-import { MiB, budget, same, sameProgram, stock, stream, words } from "../engine/streaming.mjs";
+import { MiB, budget, report, same, sameProgram, sizes, stock, stream, words } from "../engine/streaming.mjs";
 
 const moe = model("moe"), dense = model("tiny", "--embd", "512", "--ff", "1024");
 const half = model("moe", "--types", "f16", "--embd", "96", "--ff", "136", "--heads", "6", "--kv-heads", "2"); // never repacked
@@ -21,9 +21,9 @@ for (const [name, options] of Object.entries(architectures)) {
     });
 }
 
-for (const threads of [1, 2, 3, 8]) {
+for (const threads of [1, 2, 8]) {
     test(`${threads} threads`, () => {
-        for (const path of [dense, moe]) same(path, 0.4, ["-p", sentence, "-n", "6", "-t", String(threads)]);
+        for (const path of [dense, moe]) same(path, 0.4, ["-p", "Once", "-n", "2", "-t", String(threads)]);
     });
 }
 
@@ -35,7 +35,7 @@ for (const batch of [1, 2, 7, 32, 128, 512]) {
 
 test("contexts, models, sequences, forks, a model that is loaded twice, a library that is opened anew", () => {
     for (const [mode, ...models] of [["contexts", half], ["models", half, dense], ["sequences", half], ["fork", half], ["twice", half], ["reopen", dense]]) {
-        for (const threads of ["1", "8"]) sameProgram([host, mode, "-t", threads, ...models], models);
+        sameProgram([host, mode, "-t", "2", ...models], models);
     }
 });
 
@@ -55,7 +55,8 @@ for (const [version, experts] of [["3.6.0", ["moe", "--arch", "llama"]], ["3.10.
             const command = [process.execPath, generateScript, folder, path, "2", "24"], env = environment;
             const wanted = stream(command, 16 * MiB, { env }); // too little: the engine alone, without repacking
             assert.equal(wanted.status, 0, wanted.stderr);
-            const found = stream(command, budget(command, path, 0.4, { env }), { env });
+            let found = wanted; // the program itself grows while it runs
+            for (let i = 0; i < 4 && found.counts.uses === 0; i++) found = stream(command, (found.counts.engine + 8 * MiB + 0.5 * sizes(path)) * 32 / 31, { env });
             assert.equal(found.status, 0, found.stderr);
             assert.equal(found.counts.state, "streamed", found.stderr);
             assert.ok(found.counts.uses > 0);
@@ -64,17 +65,33 @@ for (const [version, experts] of [["3.6.0", ["moe", "--arch", "llama"]], ["3.10.
     });
 }
 
+// What ggscope paging says of a recording of the stock engine, against what a streamed run reads while it generates.
+for (const [name, path, shares] of [["dense", dense, [0.35, 0.7]], ["experts", moe, [0.3, 0.45, 0.8]]]) {
+    test(`paging predicts the bytes per token: ${name}`, () => {
+        const options = ["-p", "Once upon a time", "-n", "24", "-t", "1"], command = words(path, ...options), plain = fresh(), streamed = fresh();
+        output(ggscope, ["record", "-q", "-o", plain, "--", ...command]);
+        for (const share of shares) {
+            output(ggscope, ["stream", "-q", "--record", "--force", "-o", streamed, "--budget", String(Math.round(budget(command, path, share))), "--report", report, "--", ...command]);
+            const { limit, engine } = JSON.parse(readFileSync(report, "utf8")), { streamed: real } = JSON.parse(output(ggscope, ["stats", "--json", "--token", "1..23", streamed]));
+            const { policies } = JSON.parse(output(ggscope, ["paging", "--json", "--policy", "stream", "--memory", String(limit - engine), plain])).budgets[0];
+            const ratio = policies.stream.bytes_per_token / ((real.bytes_read + real.bytes_early) / real.runs);
+            assert.ok(policies.stream.streams && ratio > 0.85 && ratio < 1.15, `${name} with ${share}: ${ratio}`);
+        }
+    });
+}
+
 const clang = join(root, "build", "clang-engine", "engine"); // tests/full/clang.test.mjs builds it, and comes before
 test("an engine whose compute loop clang has built", existsSync(join(clang, "libggml-cpu.so")) ? {} : { skip: "it was not built (tests/full/clang.test.mjs)" }, () => {
     for (const path of [dense, moe])
-        for (const threads of ["1", "2", "8"]) same(path, 0.4, ["-p", sentence, "-n", "4", "-t", threads, "--engine", clang], { env: environment });
+        for (const threads of ["1", "2"]) same(path, 0.4, ["-p", sentence, "-n", "4", "-t", threads, "--engine", clang], { env: environment });
 });
 
 // What the engine has copied to the device is its own; what stays mapped is streamed.
 for (const [name, ...options] of [["experts on the CPU", "-ngl", "99", "--override-tensor", "exps=CPU"], ["some layers on the CPU", "-ngl", "10"]]) {
     maybe(`Vulkan, ${name}`, () => {
         const command = words(moe, "-p", "Once upon a time", "-n", "3", "-t", "2", "--device", "Vulkan0", ...options), wanted = stock(command, { env: vulkan });
-        const result = stream(command, budget(command, moe, 0.4, { env: vulkan }), { env: vulkan });
+        let result = stream(command, 16 * MiB, { env: vulkan }); // too little; what the device holds is memory here, and comes bit by bit
+        for (let i = 0; i < 4 && result.counts.hits === 0; i++) result = stream(command, (result.counts.engine + 8 * MiB + 0.4 * sizes(moe)) * 32 / 31, { env: vulkan });
         assert.equal(result.status, 0, result.stderr);
         assert.ok(result.counts.uses > 0 && result.counts.hits > 0, result.stderr);
         assert.equal(JSON.parse(result.stdout).logits_hash, wanted.logits_hash);

@@ -22,6 +22,10 @@ void recording_row(struct recording * r, enum ggs_trace_table table, const void 
 }
 
 void recording_open(struct recording * r) {
+    recording_open_paged(r, 4096);
+}
+
+void recording_open_paged(struct recording * r, uint64_t page_size) {
     static const char * const ops[RECORDING_OPS] = {"NONE",       "ADD",     "MUL_MAT",  "GET_ROWS", "ROPE",
                                                     "VIEW",       "RESHAPE", "RMS_NORM", "MUL",      "SET_ROWS",
                                                     "MUL_MAT_ID", "CPY",     "ADD_ID"};
@@ -37,7 +41,7 @@ void recording_open(struct recording * r) {
     recording_row(r, GGS_TABLE_TYPES, &(struct ggs_type){Q8_0, recording_string(r, "q8_0"), 32, 34});
     recording_row(r, GGS_TABLE_TYPES, &(struct ggs_type){I32, recording_string(r, "i32"), 1, 4});
     recording_row(r, GGS_TABLE_PROCESSES,
-                  &(struct ggs_process){.process = 1, .pid = 1, .end_ns = 1000000, .page_size = 4096});
+                  &(struct ggs_process){.process = 1, .pid = 1, .end_ns = 1000000, .page_size = page_size});
 }
 
 uint64_t recording_file(struct recording * r, const char * path, uint64_t size) {

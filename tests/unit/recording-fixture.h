@@ -33,6 +33,7 @@ struct recording {
 };
 
 void recording_open(struct recording * r);
+void recording_open_paged(struct recording * r, uint64_t page_size); // of a machine with such pages
 // Writes the end of the file and opens it.
 void recording_done(struct recording * r, struct ggs_trace * trace);
 // Writes the end of the file, for tests that open it themselves.

@@ -688,7 +688,9 @@ static void test_device_runs(void ** state) {
     assert_int_equal(ops[1].duration_ns, 900);
     assert_true(ops[1].submit_ns >= runs[0].begin_ns && ops[1].submit_ns < ops[1].begin_ns);
     assert_int_equal(ops[6].absorbed, 1); // the same of the replay
-    assert_int_equal(ops[1].flags, GGS_OP_RUN_ENDED | GGS_OP_RUN_FUSED);
+    assert_int_equal(ops[1].flags, GGS_OP_RUN_ENDED | GGS_OP_RUN_FUSED | GGS_OP_RUN_WAIT_UNSEEN);
+    assert_int_equal(ops[1].inner_wait_ns, 500); // its kernel ran in the first 400 of 900
+    assert_int_equal(ops[0].inner_wait_ns, 0);   // no kernel is known of it
     struct ggs_kernel * kernels = READ(reader, GGS_TABLE_KERNELS, ggs_kernel, &n);
     assert_int_equal(n, 2);
     assert_string_equal(ggs_reader_string(reader, kernels[0].name), "multiply");
@@ -754,34 +756,21 @@ static void test_lanes(void ** state) {
     ggs_reader_close(reader);
 }
 
-// The engine's barrier was not seen: thread 0 tells its ends, the others end before any thread begins the next op.
-static void test_hidden_barrier(void ** state) {
-    (void) state;
-    static const struct {
-        uint32_t lane, node;
-        uint64_t begin, duration, wait, inner;
-        uint8_t  flags;
-    } units[] = {
-        {0, 0, 100, 50, 0, 0, GGS_OP_RUN_ENDED | GGS_OP_RUN_WAIT_UNSEEN},
-        {0, 3, 200, 90, 0, 10, GGS_OP_RUN_ENDED | GGS_OP_RUN_WAIT_UNSEEN},
-        {1, 0, 110, 0, 0, 0, 0},
-        {1, 3, 190, 30, 20, 5, GGS_OP_RUN_ENDED}, // ended by a barrier inside it
-    };
-    static const struct {
-        uint64_t node, thread, begin, duration, inner, flags;
-    } expected[] = {
-        {0, 0, 100, 50, 0, GGS_OP_RUN_ENDED | GGS_OP_RUN_WAIT_UNSEEN},
-        {3, 0, 200, 90, 10, GGS_OP_RUN_ENDED | GGS_OP_RUN_WAIT_UNSEEN},
-        {0, 1, 110, 80, 0, GGS_OP_RUN_ENDED | GGS_OP_RUN_WAIT_UNSEEN | GGS_OP_RUN_END_BOUND},
-        {3, 1, 190, 310, 25, GGS_OP_RUN_ENDED | GGS_OP_RUN_WAIT_UNSEEN | GGS_OP_RUN_END_BOUND},
-    };
+struct unit {
+    uint32_t lane, node;
+    uint64_t begin, duration, wait, inner; // in ns after the run's begin
+    uint8_t  flags;
+};
+
+// Seals one run of two threads with these units, and compares the op runs that come of them, in the same order.
+static void check_times(const struct unit * units, const struct unit * expected, size_t count, uint64_t run_flags) {
     size_t n;
     fixture_process(&f);
     tiny_graph(&f, 1);
     uint64_t start = f.ticks;
     fixture_run(&f, 1, 1, 0, 2, 0);
     for (uint32_t i = 0; i < 2; i++) fixture_lane(&f, i, 0, i);
-    for (size_t i = 0; i < sizeof(units) / sizeof(units[0]); i++) {
+    for (size_t i = 0; i < count; i++) {
         struct ggs_spool_op op = {.flags      = units[i].flags,
                                   .run        = 1,
                                   .node       = units[i].node,
@@ -792,26 +781,63 @@ static void test_hidden_barrier(void ** state) {
         fixture_op(&f, units[i].lane, &op);
     }
     fixture_advance(&f, 500);
-    struct ggs_journal_run_end end = {
-        .run = 1, .ticks = f.ticks, .monotonic_ns = fixture_ns(&f), .flags = GGS_RUN_NO_WAITS};
+    struct ggs_journal_run_end end = {.run = 1, .ticks = f.ticks, .monotonic_ns = fixture_ns(&f), .flags = run_flags};
     fixture_record(&f, GGS_JOURNAL_RUN_END, &end, sizeof(end), NULL);
     struct ggs_reader * reader = seal_and_open(&f, folder, NULL, NULL);
     struct ggs_run *    run    = READ(reader, GGS_TABLE_RUNS, ggs_run, &n);
     struct ggs_op_run * rows   = READ(reader, GGS_TABLE_OP_RUNS, ggs_op_run, &n);
-    assert_int_equal(run->flags, GGS_RUN_NO_WAITS);
-    assert_int_equal(n, 4);
+    assert_int_equal(run->flags, run_flags);
+    assert_int_equal(n, count);
     for (size_t i = 0; i < n; i++) {
         assert_int_equal(rows[i].node, expected[i].node);
-        assert_int_equal(rows[i].thread, expected[i].thread);
+        assert_int_equal(rows[i].thread, expected[i].lane);
         assert_int_equal(rows[i].begin_ns - run->begin_ns, expected[i].begin);
         assert_int_equal(rows[i].duration_ns, expected[i].duration);
-        assert_int_equal(rows[i].wait_ns, 0);
+        assert_int_equal(rows[i].wait_ns, expected[i].wait);
         assert_int_equal(rows[i].inner_wait_ns, expected[i].inner);
         assert_int_equal(rows[i].flags, expected[i].flags);
     }
     free(run);
     free(rows);
     ggs_reader_close(reader);
+}
+
+// The engine's barrier was not seen: thread 0 tells its ends, the others end before any thread begins the next op.
+static void test_hidden_barrier(void ** state) {
+    (void) state;
+    enum { TOLD = GGS_OP_RUN_ENDED | GGS_OP_RUN_WAIT_UNSEEN, BOUND = TOLD | GGS_OP_RUN_END_BOUND };
+    static const struct unit units[] = {
+        {0, 0, 100, 50, 0, 0, TOLD},
+        {0, 3, 200, 90, 0, 10, TOLD},
+        {1, 0, 110, 0, 0, 0, 0},
+        {1, 3, 190, 30, 20, 5, GGS_OP_RUN_ENDED}, // ended by a barrier inside it
+    };
+    static const struct unit expected[] = {
+        {0, 0, 100, 50, 0, 0, TOLD},
+        {0, 3, 200, 90, 0, 10, TOLD},
+        {1, 0, 110, 80, 0, 0, BOUND},
+        {1, 3, 190, 310, 0, 25, BOUND},
+    };
+    check_times(units, expected, 4, GGS_RUN_NO_WAITS);
+}
+
+// A thread that read its clock too early seems to begin an op before another one has ended the op before.
+static void test_order_of_ops(void ** state) {
+    (void) state;
+    static const struct unit units[] = {
+        {0, 0, 100, 50, 10, 0, GGS_OP_RUN_ENDED}, {0, 1, 170, 60, 0, 0, GGS_OP_RUN_ENDED},
+        {0, 3, 290, 40, 20, 0, GGS_OP_RUN_ENDED}, {1, 0, 110, 70, 20, 0, GGS_OP_RUN_ENDED},
+        {1, 1, 295, 5, 5, 0, GGS_OP_RUN_ENDED},   {1, 3, 225, 10, 100, 9, GGS_OP_RUN_ENDED},
+    };
+    static const struct unit expected[] = {
+        {0, 0, 100, 50, 10, 0, GGS_OP_RUN_ENDED},
+        {0, 1, 170, 60, 0, 0, GGS_OP_RUN_ENDED},
+        {0, 3, 290, 40, 20, 0, GGS_OP_RUN_ENDED},
+        {1, 0, 110, 60, 30, 0, GGS_OP_RUN_ENDED}, // thread 0 had begun the next op at 170: it waited since then
+        {1, 1, 290, 0, 15, 0, GGS_OP_RUN_ENDED},  // likewise at 290
+        {1, 3, 290, 0, 45, 0, GGS_OP_RUN_ENDED},  // which is when it ended the one before
+    };
+    check_times(units, expected, 6, 0);
 }
 
 // The graph of a run on a device is guessed when it is submitted, and looked at while it computes.
@@ -1108,6 +1134,7 @@ int main(void) {
         TEST(run_without_a_lane),
         TEST(lanes),
         TEST(hidden_barrier),
+        TEST(order_of_ops),
         TEST(device_runs),
         TEST(directory),
         TEST(half_removed_spool),

@@ -1,4 +1,4 @@
-// Unit tests of src/stream/memory.c: limits of control groups, on trees that look like /proc and /sys of machines that are not this one.
+// Unit tests of src/stream/limits.c and memory.c: limits of control groups, on trees that look like /proc and /sys of machines that are not this one.
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -11,6 +11,7 @@
 #include <cmocka.h>
 
 #include "base/system/file.h"
+#include "stream/limits.h"
 #include "stream/memory.h"
 
 static char root[64], proc[96], groups[96];
@@ -81,6 +82,47 @@ static void test_no_limit(void ** state) {
     assert_true(limit() > left - left / 8 && limit() < left + (1ull << 30));
 }
 
+// What others in the group have taken is gone; what the page cache holds is not.
+static void test_left(void ** state) {
+    (void) state;
+    put("/proc/self/cgroup", "0::/box/job\n");
+    put("/sys/box/memory.max", "1073741824\n");
+    put("/sys/box/memory.current", "1000000000\n");
+    put("/sys/box/memory.stat",
+        "anon 600000000\nactive_file 300000000\ninactive_file 50000000\nworkingset_activate 7\n");
+    put("/sys/box/job/memory.max", "max\n");
+    assert_int_equal(ggs_memory_left(proc, groups), 1073741824 - 650000000);
+    put("/sys/box/job/memory.max", "536870912\n");
+    put("/sys/box/job/memory.current", "500000000\n");
+    put("/sys/box/job/memory.stat", "inactive_file 0\nactive_file 0\n");
+    assert_int_equal(ggs_memory_left(proc, groups), 36870912);
+    put("/sys/box/job/memory.current", "536870913\n");
+    assert_int_equal(ggs_memory_left(proc, groups), 0);
+}
+
+static void test_left_version_1(void ** state) {
+    (void) state;
+    put("/proc/self/cgroup", "4:memory:/a\n");
+    assert_true(ggs_memory_left(proc, groups) == UINT64_MAX);
+    put("/sys/memory/a/memory.limit_in_bytes", "100000000\n");
+    put("/sys/memory/a/memory.usage_in_bytes", "90000000\n");
+    put("/sys/memory/a/memory.stat",
+        "cache 5\ninactive_file 1\ntotal_inactive_file 20000000\ntotal_active_file 30000000\n");
+    assert_int_equal(ggs_memory_left(proc, groups), 60000000);
+}
+
+static void test_stalled(void ** state) {
+    (void) state;
+    put("/proc/self/cgroup", "0::/job\n");
+    assert_true(ggs_memory_stalled(proc, groups) == 0);
+    put("/proc/pressure/memory",
+        "some avg10=9.00 avg60=0.00 avg300=0.00 total=1\nfull avg10=2.50 avg60=0.00 avg300=0.00 total=1\n");
+    assert_true(ggs_memory_stalled(proc, groups) == 2.5);
+    put("/sys/job/memory.pressure",
+        "some avg10=90.00 avg60=0.00 avg300=0.00 total=1\nfull avg10=40.25 avg60=0.00 avg300=0.00 total=1\n");
+    assert_true(ggs_memory_stalled(proc, groups) == 40.25);
+}
+
 static void test_untouched(void ** state) {
     (void) state;
     size_t bytes  = 64 << 12;
@@ -103,6 +145,9 @@ int main(void) {
         cmocka_unit_test_setup_teardown(test_version_1, begin, end),
         cmocka_unit_test_setup_teardown(test_version_2_beside_1, begin, end),
         cmocka_unit_test_setup_teardown(test_no_limit, begin, end),
+        cmocka_unit_test_setup_teardown(test_left, begin, end),
+        cmocka_unit_test_setup_teardown(test_left_version_1, begin, end),
+        cmocka_unit_test_setup_teardown(test_stalled, begin, end),
         cmocka_unit_test(test_untouched),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -610,6 +610,55 @@ static void test_devices(void ** state) {
     assert_int_equal(device->out.bytes, 100); // what stays inside is not moved
     assert_int_equal(device->out.timed, 0);
     assert_true(ggs_device_busy(&t.devices, device) > 0);
+    assert_int_equal(t.estimate.runs, 0); // all runs have op times
+    double to[4] = {0}, from[4] = {0};
+    assert_int_equal(ggs_device_transfers(&trace, 6000, 8000, 4, to, from, &error), 0);
+    assert_true(to[1] == 400 && to[2] == 400 && to[0] == 0 && from[3] == 100 && from[2] == 0);
+    ggs_totals_release(&t);
+    recording_close(&r, &trace);
+}
+
+// A device with op times in one run of three: the others are taken to spend their time alike, but not those of another phase.
+static void test_estimate(void ** state) {
+    (void) state;
+    struct recording  r;
+    struct ggs_trace  trace;
+    struct ggs_totals t;
+    small_recording(&r);
+    struct ggs_device cpu = {.device = 1, .name = recording_string(&r, "CPU"), .type = GGS_DEVICE_CPU},
+                      gpu = {.device = 2, .name = recording_string(&r, "CUDA0"), .type = GGS_DEVICE_GPU};
+    ggs_writer_append(&r.writer, GGS_TABLE_DEVICES, &cpu);
+    ggs_writer_append(&r.writer, GGS_TABLE_DEVICES, &gpu);
+    for (uint64_t i = 0; i < 3; i++) {
+        struct ggs_run run = {.run      = 3 + i,
+                              .graph    = 1,
+                              .step     = 2 + (int64_t) i,
+                              .phase    = i == 2 ? GGS_PHASE_PROMPT : GGS_PHASE_GENERATE,
+                              .slot     = i == 0 ? 1026 : -1,
+                              .begin_ns = 5000 + 5000 * (int64_t) i,
+                              .end_ns   = i == 0 ? 9000 : 5000 + 5000 * (int64_t) i + 2000,
+                              .nodes    = SMALL_NODES,
+                              .executed = i == 0,
+                              .opaque   = i == 0 ? 0 : SMALL_NODES,
+                              .threads  = 1,
+                              .op_runs  = i == 0,
+                              .flags    = i == 0 ? 0 : GGS_RUN_OPAQUE,
+                              .device   = 2};
+        run.first_op_run   = ggs_writer_next_row(&r.writer, GGS_TABLE_OP_RUNS);
+        recording_run(&r, &run);
+        if (i == 0) recording_op_run(&r, 3, 1, 0, 6000, 1000, 0, 0, 0);
+        recording_step(&r, run.step, run.phase, run.run, run.begin_ns, run.end_ns, 1);
+    }
+    recording_done(&r, &trace);
+    assert_int_equal(ggs_totals_compute(&t, &trace, &ggs_totals_all, &error), 0);
+    assert_int_equal(t.estimate.runs, 1); // nothing says what the prompt's run did
+    assert_int_equal(t.estimate.run_ns, 2000);
+    assert_int_equal(t.estimate.from_runs, 1);
+    assert_int_equal(t.estimate.from_ns, 4000);
+    assert_int_equal(t.estimate.n, 1);
+    assert_int_equal(t.estimate.op[0].wall_ns, 1500); // a quarter of 4000 was seen, a quarter of 2000 is estimated
+    assert_true(ggs_spread_quartiles(&t.devices.device[1].timed_run).median == 4000);
+    assert_true(ggs_spread_quartiles(&t.devices.device[1].whole_run).median == 2000);
     ggs_totals_release(&t);
     recording_close(&r, &trace);
 }
@@ -618,6 +667,7 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_kernels_by_name),
         cmocka_unit_test(test_devices),
+        cmocka_unit_test(test_estimate),
         cmocka_unit_test(test_totals),
         cmocka_unit_test(test_totals_of_a_part),
         cmocka_unit_test(test_time_of_opaque_runs_is_a_row),

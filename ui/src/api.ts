@@ -73,6 +73,8 @@ export interface Summary {
     runs: number;
     ops: number;
     op_runs: number;
+    // null: it was never paused and nothing was marked
+    windows: { recorded_ns: number; whole_ns: number; list: { window: number; kind: string; begin_ns: number; end_ns: number; text: string | null }[] } | null;
     lost: number;
     unseen: number;
     interrupted_runs: number;
@@ -182,15 +184,16 @@ export interface OpAnswer {
     node: number;
     token: number | null;
     phase: string;
+    backend: string;
     op: string;
     name: string;
     layer: number | null;
     begin_ns: number;
     duration_ns: number;
     busy_ns: number;
-    wait_ns: number;
+    wait_ns: number | null; // not seen: on a device
     stalled_ns: number | null; // by page faults, part of busy_ns; null: not recorded
-    threads: { thread: number; begin_ns: number; duration_ns: number; wait_ns: number; inner_wait_ns: number; stalled_ns: number | null }[];
+    threads: { thread: number; begin_ns: number; duration_ns: number; wait_ns: number | null; inner_wait_ns: number; submit_ns: number | null; stalled_ns: number | null }[];
     absorbed: { node: number; op: string; name: string }[];
     operands: Operand[];
     experts: { expert: number; rank: number; weight: number | null }[] | null;
@@ -225,6 +228,8 @@ export interface LogRow extends Place {
     duration_ns: number | null;
     busy_ns: number | null;
     wait_ns: number | null;
+    submit_ns: number | null; // on a device: when the host handed it over, and how long that took
+    host_ns: number | null;
     bytes_read: number;
     bytes_written: number;
     bytes_disk: number;

@@ -13,6 +13,7 @@ test("what is written into the address is read back", () => {
         expert: 7,
         lane: 1,
         time: [1_000_000_000_000, 1_000_000_000_001] as [number, number],
+        request: 3,
     };
     expect(read(`#${write("an id", "graph", chosen)}`)).toEqual({ id: "an id", view: "graph", isLibrary: false, selection: chosen });
     expect(read(`#${write("x", "log", { ...nothing })}`)).toEqual({ id: "x", view: "log", isLibrary: false, selection: nothing });

@@ -1,6 +1,6 @@
 // What the page shows: the experiment, the view, and one selection that drives every view. All of it lives in the URL's fragment, so that
 // an address copied from the browser brings another reader to the same place:
-//     #x=ID&view=memory&tokens=3..5&layer=2&tensor=blk.2.attn_q.weight&expert=7&type=MUL_MAT&op=RUN.NODE&region=FILE:BEGIN..END&buffer=4&lane=1&time=BEGIN..END
+//     #x=ID&view=memory&tokens=3..5&layer=2&tensor=blk.2.attn_q.weight&expert=7&type=MUL_MAT&op=RUN.NODE&region=FILE:BEGIN..END&buffer=4&lane=1&time=BEGIN..END&request=3
 // and behind it what each view adds with kept(): its zoom, its order, its switches. #view=library is the list of all experiments.
 import { batch, computed, effect, type Signal, signal } from "@preact/signals";
 import type { Experiment, Summary } from "./api";
@@ -19,6 +19,7 @@ export interface Selection {
     expert: number | null; // of the layer, or of every layer
     lane: number | null; // number of the lane in the summary
     time: [number, number] | null; // ns
+    request: number | null; // of a server
 }
 
 export const nothing: Readonly<Selection> = Object.freeze({
@@ -32,6 +33,7 @@ export const nothing: Readonly<Selection> = Object.freeze({
     expert: null,
     lane: null,
     time: null,
+    request: null,
 });
 
 export const experiments = signal<Experiment[]>([]);
@@ -93,6 +95,11 @@ export function tokensParameter(tokens: [number, number] | null = selection.valu
     return tokens && `${tokens[0]}..${tokens[1]}`;
 }
 
+// The steps that are selected, by number and by request, for answers that can be of those alone.
+export function chosenSteps(): { tokens: string | null; request: number | null } {
+    return { tokens: tokensParameter(), request: selection.value.request };
+}
+
 // ---- the fragment
 
 const range = (pair: readonly [number, number]) => `${pair[0]}..${pair[1]}`;
@@ -111,6 +118,7 @@ export function write(id: string, shown: View, chosen: Selection): string {
         ["expert", chosen.expert === null ? null : String(chosen.expert)],
         ["lane", chosen.lane === null ? null : String(chosen.lane)],
         ["time", chosen.time && range(chosen.time)],
+        ["request", chosen.request === null ? null : String(chosen.request)],
     ];
     return parts
         .filter((part): part is [string, string] => part[1] !== null)
@@ -148,6 +156,7 @@ export function read(fragment: string): { id: string | null; view: View | null; 
             expert: numbers(parameters.get("expert"), /^(\d+)$/)?.[0] ?? null,
             lane: numbers(parameters.get("lane"), /^(\d+)$/)?.[0] ?? null,
             time: ordered(numbers(parameters.get("time"), /^(\d+)\.\.(\d+)$/)),
+            request: numbers(parameters.get("request"), /^(\d+)$/)?.[0] ?? null,
         },
     };
 }

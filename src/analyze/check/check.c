@@ -1,12 +1,10 @@
 #include "analyze/check/check.h"
 
-#include <fcntl.h>
 #include <inttypes.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 #include "analyze/check/check-context.h"
@@ -16,6 +14,7 @@
 #include "base/array.h"
 #include "base/checked.h"
 #include "base/error.h"
+#include "base/system/file.h"
 #include "base/uuid.h"
 #include "gguf/gguf-map.h"
 #include "gguf/gguf.h"
@@ -76,10 +75,9 @@ static void check_identity(struct context * c) {
     char id[GGS_UUID_LENGTH], path[4096];
     ggs_uuid_format(id, ggs_reader_uuid(c->trace->reader));
     snprintf(path, sizeof(path), "%s/experiment.json", c->directory);
-    char        text[4096];
-    struct stat info;
-    int         fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK); // a FIFO must not hold it up
-    ssize_t     n  = fd < 0 || fstat(fd, &info) != 0 || !S_ISREG(info.st_mode) ? -1 : read(fd, text, sizeof(text) - 1);
+    char    text[4096];
+    int     fd = ggs_file_open(path);
+    ssize_t n  = fd < 0 ? -1 : read(fd, text, sizeof(text) - 1);
     if (fd >= 0) close(fd);
     if (n < 0) {
         ggs_checks_add(c->checks, "one experiment", GGS_CHECK_SKIPPED, "no experiment.json beside the trace %s", id);

@@ -57,6 +57,7 @@ struct half {
     int64_t           step;  // newest token step that has it
     uint32_t          times; // how often that step had it: if `order` is 0
     uint64_t          wall, read, written, choice;
+    uint64_t          into; // entry + 1 that it was computed together with in that step; 0: an op of its own
     uint64_t          ops, only, sum_wall, sum_read, sum_written;
     struct ggs_spread spread;
 };
@@ -67,6 +68,7 @@ struct entry {
     uint64_t    bytes_differ;
     uint64_t    together; // entry of all layers
     bool        touched;
+    bool        merged; // in this step: its time is in the entry that it was computed together with
 };
 
 struct side {
@@ -126,6 +128,7 @@ static uint64_t choice_of(const struct ggs_walk * walk, const struct ggs_access_
 static void fill_half(struct half * half, const struct ggs_walk * walk, const struct ggs_access_list * list) {
     const struct ggs_op_seen * op    = &walk->op;
     struct ggs_access_bytes    bytes = ggs_access_sum(list);
+    half->into                       = 0;
     half->wall                       = op->wall_ns;
     half->read = bytes.read, half->written = bytes.written;
     half->choice = ggs_trace_op_kind(walk->trace, op->op) == GGS_KIND_MUL_MAT_ID ? choice_of(walk, list) : 0;
@@ -137,17 +140,14 @@ static bool touch(struct comparison * c, uint64_t number) {
     return ggs_array_push(c->touched, c->n_touched, c->touched_capacity, number);
 }
 
-static int see_op(struct comparison * c, int which, bool prompt, struct ggs_error * error) {
-    struct side *                  side = &c->sides[which];
-    const struct ggs_walk *        walk = side->walk;
-    const struct ggs_access_list * list;
-    uint64_t                       tensor = walk->graph->nodes[walk->op.node].tensor;
-    if (walk->op.op >= side->trace->n_ops) return 0;
-    int status = ggs_walk_accesses(side->walk, &list, error);
-    if (status < 0) return status;
-    struct key key = {
-        .op = side->ops[walk->op.op], .tensor = side->exact[tensor - 1], .layer = walk->op.layer, .prompt = prompt};
-    uint64_t number = find_entry(c, &key);
+// The entry of a node of the op that the walk is at, as one of this step.
+static int note_node(struct comparison * c, int which, bool prompt, const struct ggs_op_seen * op, uint64_t * out,
+                     struct ggs_error * error) {
+    struct side *           side   = &c->sides[which];
+    const struct ggs_walk * walk   = side->walk;
+    uint64_t                tensor = walk->graph->nodes[op->node].tensor;
+    struct key key = {.op = side->ops[op->op], .tensor = side->exact[tensor - 1], .layer = op->layer, .prompt = prompt};
+    uint64_t   number = find_entry(c, &key);
     if (number == UINT64_MAX) return ggs_fail_memory(error);
     struct half * first = &c->entries[number].half[which];
     if (first->step != walk->run.step) first->times = 0;
@@ -162,8 +162,27 @@ static int see_op(struct comparison * c, int which, bool prompt, struct ggs_erro
         c->entries[number].together = together;
     }
     c->entries[number].half[which].step = walk->run.step;
-    fill_half(&c->entries[number].half[which], walk, list);
+    *out                                = number;
     return touch(c, number) ? 0 : ggs_fail_memory(error);
+}
+
+static int see_op(struct comparison * c, int which, bool prompt, struct ggs_error * error) {
+    struct side *                  side = &c->sides[which];
+    struct ggs_walk *              walk = side->walk;
+    const struct ggs_access_list * list;
+    struct ggs_op_seen             part;
+    uint64_t                       number, head;
+    if (walk->op.op >= side->trace->n_ops) return 0;
+    int status = ggs_walk_accesses(walk, &list, error);
+    if (status == 0) status = note_node(c, which, prompt, &walk->op, &head, error);
+    if (status < 0) return status;
+    fill_half(&c->entries[head].half[which], walk, list);
+    for (uint64_t i = 1; status == 0 && i <= walk->op.absorbed && ggs_walk_part(walk, i, &part); i++) {
+        if (part.op >= side->trace->n_ops) continue;
+        status = note_node(c, which, prompt, &part, &number, error);
+        if (status == 0) c->entries[number].half[which].into = head + 1;
+    }
+    return status;
 }
 
 // ---- one token step ----
@@ -176,12 +195,32 @@ static bool add_sample(struct half * sum, const struct half * half) {
     return ggs_spread_add(&sum->spread, half->wall) == 0;
 }
 
+static bool is_op(const struct half * half, int64_t step) {
+    return half->step == step && half->into == 0;
+}
+
+// An op of one side that the other computed together with a node before it is compared as part of that: a device that adds while it
+// multiplies is compared with both.
+static void merge_entry(struct comparison * c, struct entry * entry, int64_t step) {
+    entry->merged = false;
+    for (int i = 0; i < 2; i++) {
+        struct half *half = &entry->half[i], *other = &entry->half[1 - i];
+        if (!is_op(half, step) || other->step != step || other->into == 0) continue;
+        struct half * head = &c->entries[other->into - 1].half[i];
+        if (!is_op(head, step)) continue;
+        head->wall += half->wall, head->read += half->read, head->written += half->written;
+        entry->merged = true;
+        c->diff->fused++;
+    }
+}
+
 static bool settle_entry(struct comparison * c, struct entry * entry, int64_t step) {
     struct half *  halves[2] = {&entry->half[0], &entry->half[1]};
     struct entry * all       = &c->entries[entry->together];
     entry->touched           = false;
+    if (entry->merged || (!is_op(halves[0], step) && !is_op(halves[1], step))) return true;
     for (int i = 0; i < 2; i++) {
-        if (halves[i]->step == step) continue;
+        if (is_op(halves[i], step)) continue;
         halves[1 - i]->only++;
         all->half[1 - i].only++;
         *(i == 1 ? &c->diff->only_a : &c->diff->only_b) += 1;
@@ -257,6 +296,7 @@ static int see_step(struct comparison * c, int64_t step, bool prompt, struct ggs
             if (status == 0 && next_run(side, error) < 0) status = side->more;
         }
     }
+    for (uint64_t i = 0; status == 0 && i < c->n_touched; i++) merge_entry(c, &c->entries[c->touched[i]], step);
     for (uint64_t i = 0; status == 0 && i < c->n_touched; i++) {
         if (!settle_entry(c, &c->entries[c->touched[i]], step)) status = ggs_fail_memory(error);
     }

@@ -3,6 +3,8 @@
 // Ops are aligned by (token step, layer, op, name of the result), and by their order if a step has several such; never by
 // time. Names that the engine made up from a node's number count as no name, so that one op more does not shift all that follow.
 //
+// What one computed together (fused) and the other one by one is compared as one op: the first of them.
+//
 // Bytes and experts are compared exactly. Times are noisy: verdict.h says what counts as a change.
 //
 // Memory grows with the models' graphs, not with the recordings' length.
@@ -45,13 +47,14 @@ struct ggs_diff_times {
 enum { GGS_DIFF_WARNINGS = 8, GGS_DIFF_WARNING = 320 };
 
 struct ggs_diff {
-    bool                   identical; // nothing differs at all, not even times
-    struct ggs_totals      a, b;
-    uint64_t               tokens, tokens_only_a, tokens_only_b; // steps that were compared
-    int64_t                parted;                               // first step that was fed other tokens, -1 for none
-    uint64_t               ops, only_a, only_b;
-    uint64_t               bytes_differ;            // ops
-    uint64_t               choices, choices_differ; // ops on experts; those that took others
+    bool              identical; // nothing differs at all, not even times
+    struct ggs_totals a, b;
+    uint64_t          tokens, tokens_only_a, tokens_only_b; // steps that were compared
+    int64_t           parted;                               // first step that was fed other tokens, -1 for none
+    uint64_t          ops, only_a, only_b;
+    uint64_t fused; // ops of one that the other computed together with another op, and that are compared as part of it
+    uint64_t bytes_differ;            // ops
+    uint64_t choices, choices_differ; // ops on experts; those that took others
     struct ggs_diff_times  prompt, generate;
     double                 shift;   // B's time over A's of the typical kind of op; 1 if there is none
     uint64_t               n_items; // what changed, most time first

@@ -2,6 +2,7 @@
 
 #include <stdlib.h>
 
+#include "analyze/walk/time-bins.h"
 #include "analyze/walk/times.h"
 #include "base/array.h"
 #include "base/error.h"
@@ -54,6 +55,24 @@ static int read_transfers(struct ggs_device_list * list, const struct ggs_trace 
     return status < 0 ? status : 0;
 }
 
+int ggs_device_transfers(const struct ggs_trace * trace, int64_t begin_ns, int64_t end_ns, uint64_t n, double * to,
+                         double * from, struct ggs_error * error) {
+    struct ggs_time_bins in = {begin_ns, end_ns, n, to, sizeof(*to)}, out = {begin_ns, end_ns, n, from, sizeof(*from)};
+    struct ggs_cursor *  cursor;
+    struct ggs_transfer  t;
+    int                  status = ggs_cursor_open(&cursor, trace->reader, GGS_TABLE_TRANSFERS, error);
+    if (status < 0) return status;
+    while ((status = ggs_cursor_next(cursor, &t, error)) > 0) {
+        uint64_t a = device_of_buffer(trace, t.from_buffer), b = device_of_buffer(trace, t.to_buffer);
+        int64_t  end = t.async != 0 ? t.begin_ns : ggs_time_after(t.begin_ns, t.duration_ns);
+        if (a == b) continue; // inside of one memory
+        if (b != 0) ggs_time_bins_add(&in, t.begin_ns, end, (double) t.bytes);
+        if (a != 0) ggs_time_bins_add(&out, t.begin_ns, end, (double) t.bytes);
+    }
+    ggs_cursor_close(cursor);
+    return status;
+}
+
 // The first transfer after which not all have ended at that moment: by `reach`, which ascends.
 static uint64_t first_alive(const struct ggs_device_list * list, int64_t ns) {
     uint64_t low = 0, high = list->n_transfers;
@@ -77,14 +96,15 @@ static void add_overlaps(struct ggs_device_list * list, uint64_t device, int64_t
 
 // ---- busy ----
 
-static void add_bins(const struct ggs_device_list * list, struct ggs_device_totals * device, int64_t begin,
-                     int64_t end) {
+// `share` of the time from begin to end.
+static void add_bins(const struct ggs_device_list * list, struct ggs_device_totals * device, int64_t begin, int64_t end,
+                     double share) {
     uint64_t span = ggs_time_between(list->begin_ns, list->end_ns), width = span / GGS_DEVICE_BINS + 1;
     if (begin < list->begin_ns || end > list->end_ns) return; // a damaged trace
     uint64_t from = (uint64_t) (begin - list->begin_ns), to = (uint64_t) (end - list->begin_ns);
     for (uint64_t bin = from / width; bin < GGS_DEVICE_BINS && from < to; bin++) {
         uint64_t border = (bin + 1) * width < to ? (bin + 1) * width : to;
-        device->bins[bin] += border - from;
+        device->bins[bin] += (uint64_t) (share * (double) (border - from));
         from = border;
     }
 }
@@ -97,10 +117,12 @@ void ggs_device_list_run(struct ggs_device_list * list, const struct ggs_run * r
     struct ggs_device_totals * device = device_of(list, run);
     uint64_t                   ns     = ggs_time_between(run->begin_ns, run->end_ns);
     if (device == NULL || (run->flags & GGS_RUN_INTERRUPTED) != 0) return;
+    bool whole = (run->flags & GGS_RUN_OPAQUE) != 0;
     device->runs++;
     device->run_ns += ns;
     device->peer_runs += ggs_run_is_elsewhere(run);
-    if ((run->flags & GGS_RUN_OPAQUE) != 0) return;
+    if (run->phase == GGS_PHASE_GENERATE) ggs_spread_add(whole ? &device->whole_run : &device->timed_run, ns);
+    if (whole) return;
     device->timed_runs++;
     device->timed_ns += ns;
 }
@@ -108,11 +130,13 @@ void ggs_device_list_run(struct ggs_device_list * list, const struct ggs_run * r
 void ggs_device_list_op(struct ggs_device_list * list, const struct ggs_run * run, const struct ggs_op_seen * op) {
     struct ggs_device_totals * device = device_of(list, run);
     if (device == NULL || op->opaque) return;
+    // A device does not wait for threads: where its kernels are known, time between them is not busy.
+    bool     cpu  = device->row.type == GGS_DEVICE_CPU;
+    uint64_t busy = cpu || op->busy_ns > op->wall_ns ? op->wall_ns : op->busy_ns;
     device->ops++;
-    device->op_ns += op->wall_ns;
-    add_bins(list, device, op->begin_ns, op->end_ns);
-    if (list->n_transfers > 0 && device->row.type != GGS_DEVICE_CPU)
-        add_overlaps(list, run->device - 1, op->begin_ns, op->end_ns);
+    device->op_ns += busy;
+    if (op->wall_ns > 0) add_bins(list, device, op->begin_ns, op->end_ns, (double) busy / (double) op->wall_ns);
+    if (list->n_transfers > 0 && !cpu) add_overlaps(list, run->device - 1, op->begin_ns, op->end_ns);
 }
 
 bool ggs_device_list_is_other(const struct ggs_device_list * list, const struct ggs_run * run) {
@@ -173,6 +197,10 @@ void ggs_device_list_end(struct ggs_device_list * list) {
 }
 
 void ggs_device_list_release(struct ggs_device_list * list) {
+    for (uint64_t i = 0; list->device != NULL && i < list->n; i++) {
+        ggs_spread_release(&list->device[i].timed_run);
+        ggs_spread_release(&list->device[i].whole_run);
+    }
     free(list->device);
     free(list->transfers);
     *list = (struct ggs_device_list){0};

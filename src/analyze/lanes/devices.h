@@ -6,6 +6,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "analyze/diff/spread.h"
 #include "analyze/walk/walk.h"
 
 enum { GGS_DEVICE_BINS = 64 };
@@ -25,7 +26,9 @@ struct ggs_device_totals {
     uint64_t          runs, run_ns;         // begin to results
     uint64_t          timed_runs, timed_ns; // of those the ones whose ops have times
     uint64_t          peer_runs;            // of the runs, those that a server's recording has op by op
-    uint64_t          ops, op_ns;           // ops that have times; op_ns is how long it was busy with them
+    struct ggs_spread timed_run,
+        whole_run;       // of generated tokens: what one takes that has op times, and one that has none
+    uint64_t ops, op_ns; // ops that have times; op_ns is how long it was busy with them
     // Busy nanoseconds in equal parts of begin_ns .. end_ns of the list.
     uint64_t                bins[GGS_DEVICE_BINS];
     struct ggs_device_moved in, out; // of the whole recording, whatever part of it is asked for
@@ -53,6 +56,11 @@ void ggs_device_list_run(struct ggs_device_list * list, const struct ggs_run * r
 void ggs_device_list_op(struct ggs_device_list * list, const struct ggs_run * run, const struct ggs_op_seen * op);
 void ggs_device_list_end(struct ggs_device_list * list);
 void ggs_device_list_release(struct ggs_device_list * list);
+
+// Bytes that were moved to and from devices between two times, spread over `n` bins. An asynchronous transfer counts where it was asked for.
+// `to` and `from` are zeroed before.
+int ggs_device_transfers(const struct ggs_trace * trace, int64_t begin_ns, int64_t end_ns, uint64_t n, double * to,
+                         double * from, struct ggs_error * error);
 
 // How much of the time between the first graph run and the last the device was busy, from 0 to 1; negative if that is not known: some of its runs have no op times.
 double ggs_device_busy(const struct ggs_device_list * list, const struct ggs_device_totals * device);

@@ -76,8 +76,8 @@ int ggs_log_open(struct ggs_log ** out, struct ggs_trace * trace, const struct g
         return status;
     }
     log->walk->sums_only   = filter->thread < 0;
-    log->walk->with_opaque = true;
-    *out                   = log;
+    log->walk->with_opaque = log->walk->with_submits = true;
+    *out                                             = log;
     return 0;
 }
 
@@ -204,9 +204,10 @@ static bool add_times(const struct ggs_log * log, const struct ggs_op_seen * op,
         if (row->thread != (uint64_t) log->filter.thread) continue;
         entry->begin_ns = entry->end_ns = row->begin_ns;
         if (log->part > 0) return true;
-        entry->end_ns  = ggs_time_after(row->begin_ns, row->duration_ns);
-        entry->busy_ns = ggs_op_run_busy(row);
-        entry->wait_ns = ggs_op_run_wait(row);
+        entry->end_ns   = ggs_time_after(row->begin_ns, row->duration_ns);
+        entry->busy_ns  = ggs_op_run_busy(row);
+        entry->wait_ns  = ggs_op_run_wait(row);
+        entry->unwaited = (row->flags & GGS_OP_RUN_WAIT_UNSEEN) != 0;
         return true;
     }
     return false;
@@ -244,17 +245,20 @@ static int make_entry(struct ggs_log * log, const struct ggs_op_seen * op, struc
                       struct ggs_error * error) {
     const struct ggs_run * run = &log->walk->run;
     if (!op_fits(log, op)) return 0;
-    *entry = (struct ggs_log_entry){.run      = run->run,
-                                    .node     = op->node,
-                                    .number   = log->number,
-                                    .absorbed = op->absorbed,
-                                    .fused    = log->part > 0 ? (int64_t) log->walk->op.node : -1,
-                                    .token    = run->step,
-                                    .phase    = run->phase,
-                                    .op       = op->name,
-                                    .layer    = op->layer,
-                                    .cut      = op->cut,
-                                    .opaque   = op->opaque};
+    *entry = (struct ggs_log_entry){.run       = run->run,
+                                    .node      = op->node,
+                                    .number    = log->number,
+                                    .absorbed  = op->absorbed,
+                                    .fused     = log->part > 0 ? (int64_t) log->walk->op.node : -1,
+                                    .token     = run->step,
+                                    .phase     = run->phase,
+                                    .op        = op->name,
+                                    .layer     = op->layer,
+                                    .cut       = op->cut,
+                                    .unwaited  = op->unwaited,
+                                    .submit_ns = op->submit_ns,
+                                    .host_ns   = op->host_ns,
+                                    .opaque    = op->opaque};
     if (!add_times(log, op, entry)) return 0;
     int status    = look_at_bytes(log, entry, error);
     entry->tensor = status <= 0 || op->result == NULL ? "" : ggs_reader_string(log->trace->reader, op->result->name);

@@ -66,9 +66,11 @@ struct ggs_log_entry {
     uint64_t     threads;
     int64_t      begin_ns, end_ns;
     uint64_t     busy_ns, wait_ns;
-    uint64_t     read, written, disk;
-    bool         cut;    // its end was not seen
-    bool         opaque; // its times were not seen: begin and end are those of nothing
+    int64_t submit_ns, host_ns; // on a device: when the host handed it over, and how long that took it; -1 if not known
+    uint64_t read, written, disk;
+    bool     cut;      // its end was not seen
+    bool     unwaited; // how long threads waited for each other was not seen: wait_ns is what was
+    bool     opaque;   // its times were not seen: begin and end are those of nothing
     // The operand that says most about where the op's data is: the one that the filter asked for, else the largest that is
     // read from a file, else the largest that is read, else the result.
     struct ggs_log_operand   main;

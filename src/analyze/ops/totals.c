@@ -45,6 +45,7 @@ void ggs_totals_release(struct ggs_totals * totals) {
     ggs_pattern_release(&totals->pattern);
     ggs_names_free(totals->names);
     ggs_device_list_release(&totals->devices);
+    ggs_estimate_release(&totals->estimate);
     *totals = (struct ggs_totals){0};
 }
 
@@ -137,6 +138,8 @@ static int add_op(struct pass * pass, struct ggs_error * error) {
     totals->disk += fixed.bytes.disk;
     totals->vram += fixed.bytes.vram;
     ggs_device_list_op(&totals->devices, &pass->walk->run, op);
+    if (ggs_device_list_is_other(&totals->devices, &pass->walk->run))
+        ggs_estimate_op(&totals->estimate, &pass->walk->run, op);
     if (sum == NULL) return 0;
     sum->ops++;
     sum->op_runs += op->n_op_runs;
@@ -157,6 +160,7 @@ static int add_run(struct pass * pass, const struct ggs_totals_range * range, st
     t->runs++;
     if (!away) t->run_ns += ns;
     ggs_device_list_run(&t->devices, run);
+    if (ggs_device_list_is_other(&t->devices, run)) ggs_estimate_run(&t->estimate, run);
     if ((run->flags & GGS_RUN_INTERRUPTED) != 0) t->interrupted_runs++;
     if ((run->flags & GGS_RUN_NO_WAITS) != 0) t->runs_without_waits++;
     t->nodes += run->nodes, t->executed += run->executed, t->absorbed += run->absorbed, t->empty += run->empty;
@@ -250,7 +254,9 @@ int ggs_totals_compute(struct ggs_totals * totals, struct ggs_trace * trace, con
     for (uint64_t i = 0; status == 0 && i < trace->n_ops; i++) totals->by_op[i].name = trace->op_names[i];
     if (status == 0) status = ggs_pattern_init(&totals->pattern, trace, error);
     if (status == 0) status = ggs_device_list_begin(&totals->devices, trace, error);
+    if (status == 0) status = ggs_estimate_begin(&totals->estimate, trace, error);
     if (status == 0) status = walk_runs(&pass, trace, range, error);
+    if (status == 0) status = ggs_estimate_end(&totals->estimate, trace, error);
     if (status == 0) status = add_steps(totals, trace, range, error);
     if (status == 0) status = ggs_trace_lost(trace, 0, &totals->dropped, error);
     if (status == 0) status = add_buffers(totals, trace, error);

@@ -8,6 +8,7 @@
 
 #include "analyze/lanes/devices.h"
 #include "analyze/memory/pattern.h"
+#include "analyze/ops/estimate.h"
 #include "analyze/walk/intervals.h"
 #include "analyze/walk/names.h"
 #include "analyze/walk/trace.h"
@@ -53,6 +54,7 @@ struct ggs_totals {
     struct ggs_pattern     pattern;
     struct ggs_names *     names;
     struct ggs_device_list devices;
+    struct ggs_estimate    estimate; // for graph runs of devices that have no op times
 };
 
 // A part of a recording. Counts of graph runs and nodes are those of the token range; a layer narrows the ops.

@@ -7,9 +7,10 @@
 #include <unistd.h>
 
 #include "analyze/paging/opt.h"
+#include "analyze/paging/stream.h"
 #include "base/error.h"
 
-const char * const ggs_paging_policy_names[GGS_PAGING_POLICIES] = {"lru", "linux", "pin-hot", "opt"};
+const char * const ggs_paging_policy_names[GGS_PAGING_POLICIES] = {"lru", "linux", "pin-hot", "opt", "stream"};
 
 void ggs_paging_release(struct ggs_paging * paging) {
     for (unsigned i = 0; i < paging->n_budgets; i++) ggs_paging_pins_release(&paging->budget[i].pins);
@@ -87,12 +88,12 @@ struct parts {
 };
 
 static void list_parts(struct parts * parts) {
-    static const enum ggs_paging_policy others[] = {GGS_PAGING_PIN_HOT, GGS_PAGING_OPT};
+    static const enum ggs_paging_policy others[] = {GGS_PAGING_PIN_HOT, GGS_PAGING_OPT, GGS_PAGING_STREAM};
     const bool *                        wanted   = parts->options->policies;
     for (unsigned budget = 0; budget < parts->paging->n_budgets; budget++) {
         for (unsigned run = 0; wanted[GGS_PAGING_LINUX] && run < LINUX_RUNS; run++)
             parts->part[parts->n++] = (struct part){budget, GGS_PAGING_LINUX, run};
-        for (unsigned i = 0; i < 2; i++) {
+        for (unsigned i = 0; i < 3; i++) {
             if (wanted[others[i]]) parts->part[parts->n++] = (struct part){budget, others[i], 0};
         }
     }
@@ -117,6 +118,9 @@ static int run_part(struct parts * parts, const struct part * part, struct ggs_e
     if (part->policy == GGS_PAGING_LINUX) return run_linux(parts, part, error);
     if (part->policy == GGS_PAGING_OPT)
         return ggs_paging_opt_cost(&parts->opt, &budget->cost[GGS_PAGING_OPT], budget->memory, error);
+    if (part->policy == GGS_PAGING_STREAM)
+        return ggs_paging_stream(&budget->cost[GGS_PAGING_STREAM], &budget->streams, &paging->weights,
+                                 &paging->sequence, budget->memory, error);
     return ggs_paging_pin(&budget->pins, &budget->cost[GGS_PAGING_PIN_HOT], &paging->weights, &paging->sequence,
                           budget->memory, error);
 }
@@ -185,6 +189,8 @@ static int run_budgets(struct ggs_paging * paging, const struct ggs_paging_optio
     }
     for (unsigned i = 0; status == 0 && i < paging->n_budgets; i++) {
         paging->budget[i].cost[GGS_PAGING_LRU] = ggs_paging_lru_cost(&paging->lru, paging->budget[i].memory);
+        if (!paging->budget[i].streams)
+            paging->budget[i].cost[GGS_PAGING_STREAM] = paging->budget[i].cost[GGS_PAGING_LRU];
         if (options->policies[GGS_PAGING_LINUX]) sum_up_linux(paging, &paging->budget[i], parts->linux_cost[i]);
     }
     ggs_paging_opt_release(&parts->opt);
@@ -195,9 +201,10 @@ static int run_budgets(struct ggs_paging * paging, const struct ggs_paging_optio
 
 int ggs_paging_compute(struct ggs_paging * paging, struct ggs_trace * trace, const struct ggs_paging_options * options,
                        struct ggs_error * error) {
-    *paging    = (struct ggs_paging){.page = options->page, .readahead = options->readahead, .cold = options->cold};
-    int status = ggs_paging_gather(&paging->sequence, &paging->facts, trace, options->page, options->first_step,
-                                   options->last_step, error);
+    uint64_t page = options->page > 0 ? options->page : ggs_trace_page_size(trace);
+    *paging       = (struct ggs_paging){.page = page, .readahead = options->readahead, .cold = options->cold};
+    int status    = ggs_paging_gather(&paging->sequence, &paging->facts, trace, page, options->first_step,
+                                      options->last_step, error);
     if (status == 0 && paging->sequence.n_reads > 0) {
         status = ggs_paging_sequence_finish(&paging->sequence, !options->cold, error);
         if (status == 0) status = ggs_paging_lru_compute(&paging->lru, &paging->sequence, error);

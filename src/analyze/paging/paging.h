@@ -3,6 +3,7 @@
 //     lru       least recently used, exact, of every size at once
 //     linux     the page cache of Linux with its readahead (paging-linux.h)
 //     pin-hot   the best fixed set of weights, the rest streamed (paging-pin.h)
+//     stream    what `ggscope stream` would read (stream.h)
 //     opt       Belady's optimum: nothing that reads on demand reads less (paging-opt.h)
 //
 // All begin with what the engine does at load: reading its files once from end to end; with `cold` they begin empty. Warm-up is left
@@ -21,6 +22,7 @@ enum ggs_paging_policy {
     GGS_PAGING_LINUX,
     GGS_PAGING_PIN_HOT,
     GGS_PAGING_OPT,
+    GGS_PAGING_STREAM, // only if it is asked for by name
     GGS_PAGING_POLICIES,
 };
 extern const char * const ggs_paging_policy_names[GGS_PAGING_POLICIES];
@@ -29,7 +31,7 @@ enum { GGS_PAGING_BUDGETS = 64 };
 
 struct ggs_paging_options {
     int64_t  first_step, last_step;
-    uint64_t page;      // bytes: a power of two from 4 KiB to 2 MiB
+    uint64_t page;      // bytes: a power of two from 4 KiB to 2 MiB; 0: as the recorded machine has them
     uint64_t readahead; // bytes, as the device is set
     bool     cold;
     bool     policies[GGS_PAGING_POLICIES];
@@ -45,7 +47,8 @@ struct ggs_paging_budget {
     // Of linux, whose outcome hangs on small differences: the least and the most that runs with slightly more or less memory, and with
     // statistics brought up to date more or less often, read while generating. `cost` is the run in the middle.
     uint64_t               linux_least, linux_most;
-    struct ggs_paging_pins pins; // if pin-hot was asked for
+    struct ggs_paging_pins pins;    // if pin-hot was asked for
+    bool                   streams; // if stream was: it would; else its cost is that of lru
 };
 
 struct ggs_paging {

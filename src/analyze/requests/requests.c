@@ -2,6 +2,7 @@
 
 #include <math.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "analyze/requests/shares.h"
 #include "analyze/walk/times.h"
@@ -50,6 +51,15 @@ static void add_costs(const struct list * list, struct ggs_request * request, co
     request->bytes_disk += share.disk;
 }
 
+// The newest batch of a context is complete.
+static void end_batch(struct ggs_request_context * context) {
+    if (!context->batch.prompt) {
+        context->without_prompt_ns[context->batch.verify] += context->batch.ns;
+        context->parts[context->batch.verify] += context->batch.parts;
+    }
+    memset(&context->batch, 0, sizeof(context->batch));
+}
+
 static bool add_context(struct list * list, const struct ggs_request_step * step) {
     struct ggs_request_context *  context = context_of(list, step->context);
     struct ggs_sequence_context * state   = NULL;
@@ -58,9 +68,15 @@ static bool add_context(struct list * list, const struct ggs_request_step * step
     if (step->phase != GGS_PHASE_WARMUP) {
         context->steps += context->last_step != step->step;
         context->last_step = step->step;
-        if (context->last_decode != step->decode || step->decode == 0)
-            context->compute_ns += ggs_time_between(step->begin_ns, step->end_ns);
+        if (context->last_decode != step->decode || step->decode == 0) {
+            end_batch(context);
+            context->batch.ns = ggs_time_between(step->begin_ns, step->end_ns);
+            context->compute_ns += context->batch.ns;
+        }
         context->last_decode = step->decode;
+        context->batch.prompt |= step->phase == GGS_PHASE_PROMPT;
+        context->batch.verify |= step->phase == GGS_PHASE_VERIFY;
+        context->batch.parts++;
     }
     if (index == 0 || step->part != step->sequences->parts) return true; // once for each batch
     state = step->sequences->contexts[index - 1];
@@ -148,6 +164,19 @@ static int end(void * owner, const struct ggs_sequences * sequences, struct ggs_
 }
 
 // What is left to say when all is seen.
+static void token_times(const struct ggs_requests * r, struct ggs_request_context * context) {
+    uint64_t plain = context->parts[0], drafted = context->parts[1] + context->accepted_tokens;
+    uint64_t ns = context->without_prompt_ns[1];
+    context->ns_per_plain_token =
+        context->target >= 0 || plain == 0 ? -1 : (int64_t) (context->without_prompt_ns[0] / plain);
+    context->ns_per_drafted_token = -1;
+    if (context->parts[1] == 0 || context->target >= 0) return;
+    for (uint64_t i = 0; i < r->n_contexts; i++)
+        if (r->context[i].target == (int64_t) context->context)
+            ns += r->context[i].without_prompt_ns[0] + r->context[i].without_prompt_ns[1];
+    context->ns_per_drafted_token = (int64_t) (ns / drafted);
+}
+
 static void finish(struct list * list) {
     struct ggs_requests * r = list->requests;
     for (uint64_t i = 0; i < r->n; i++) {
@@ -178,7 +207,9 @@ static void finish(struct list * list) {
         struct ggs_request_context * context = &r->context[i];
         uint64_t                     drafts  = context->accepted_tokens + context->rejected_tokens;
         context->acceptance                  = drafts == 0 ? NAN : (double) context->accepted_tokens / (double) drafts;
+        end_batch(context);
     }
+    for (uint64_t i = 0; i < r->n_contexts; i++) token_times(r, &r->context[i]);
 }
 
 int ggs_requests_list(struct ggs_requests * requests, struct ggs_trace * trace, bool costs, struct ggs_error * error) {

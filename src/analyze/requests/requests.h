@@ -90,8 +90,17 @@ struct ggs_request_context {
     uint64_t cells_peak, sequences_peak;      // at once: each cell counted once
     int64_t  cells_peak_ns;
     double   acceptance; // of drafts, NAN if there are none
+    // What a generated token took, on average, in batches that hold no prompt; -1 if there were none. Of a target: where drafts were checked,
+    // with what its draft context took beside; and where none were. Estimated: batches differ in what else they hold.
+    int64_t  ns_per_drafted_token, ns_per_plain_token;
     int64_t  last_step;
     uint64_t last_decode;
+    // the newest batch, and sums of those before it: [0] that check no drafts, [1] that do
+    struct {
+        uint64_t ns, parts;
+        bool     prompt, verify;
+    } batch;
+    uint64_t without_prompt_ns[2], parts[2];
 };
 
 struct ggs_requests {

@@ -456,7 +456,10 @@ int ggs_trace_span(struct ggs_trace * trace, int64_t * begin_ns, int64_t * end_n
 uint64_t ggs_trace_page_size(struct ggs_trace * trace) {
     struct ggs_process process;
     bool               known = ggs_reader_row(trace->reader, GGS_TABLE_PROCESSES, 0, &process, NULL) == 0;
-    return known && process.page_size > 0 ? process.page_size : 4096;
+    // A power of two that some machine has; a file that says otherwise is not believed.
+    bool sane = known && process.page_size >= 4096 && process.page_size <= 2 << 20 &&
+                (process.page_size & (process.page_size - 1)) == 0;
+    return sane ? process.page_size : 4096;
 }
 
 int ggs_trace_check_steps(struct ggs_trace * trace, int64_t first_step, int64_t last_step, struct ggs_error * error) {

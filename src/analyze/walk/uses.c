@@ -174,7 +174,8 @@ static int walk_runs(struct visit * visit, int64_t first, int64_t last, struct g
     int                 status = ggs_cursor_open(&cursor, visit->trace->reader, GGS_TABLE_RUNS, error);
     if (status == 0 && (first != INT64_MIN || last != INT64_MAX)) status = ggs_cursor_steps(cursor, first, last, error);
     while (status >= 0 && (status = ggs_cursor_next(cursor, &run, error)) > 0) {
-        if (run.op_runs > 0 || (run.flags & GGS_RUN_OPAQUE) != 0) status = see_run(visit, &run, error);
+        bool wanted = ggs_trace_has_step(visit->trace, run.step);
+        if (wanted && (run.op_runs > 0 || (run.flags & GGS_RUN_OPAQUE) != 0)) status = see_run(visit, &run, error);
         if (status >= 0) status = ggs_trace_progress(visit->trace, run.op_runs, error);
     }
     ggs_cursor_close(cursor);

@@ -13,7 +13,8 @@ struct ggs_node_sum {
     int64_t  begin_ns, end_ns;
     uint64_t busy_ns, wait_ns;
     uint32_t n, absorbed;
-    bool     cut;
+    bool     cut, unwaited;
+    int64_t  submit_ns;
 };
 
 int ggs_walk_open(struct ggs_walk ** out, struct ggs_trace * trace, int64_t first_step, int64_t last_step,
@@ -50,6 +51,7 @@ void ggs_walk_close(struct ggs_walk * walk) {
     if (walk == NULL) return;
     ggs_cursor_close(walk->runs);
     ggs_cursor_close(walk->op_runs);
+    ggs_cursor_close(walk->submits);
     ggs_access_release(&walk->accesses);
     free(walk->rows);
     free(walk->parts);
@@ -95,6 +97,7 @@ enum {
     INNER_WAIT = COLUMN(inner_wait_ns),
     FLAGS      = COLUMN(flags),
     ABSORBED   = COLUMN(absorbed),
+    SUBMIT     = COLUMN(submit_ns),
     COLUMNS    = sizeof(struct ggs_op_run) / sizeof(uint64_t),
 };
 
@@ -181,6 +184,8 @@ static void sum_columns(struct ggs_walk * walk, uint64_t until) {
         sum->busy_ns += duration - inner;
         sum->wait_ns += words[WAIT][i] + inner;
         sum->cut |= (words[FLAGS][i] & GGS_OP_RUN_ENDED) == 0;
+        sum->submit_ns = (int64_t) words[SUBMIT][i];
+        sum->unwaited |= (words[FLAGS][i] & GGS_OP_RUN_WAIT_UNSEEN) != 0;
     }
     walk->at = until;
 }
@@ -214,6 +219,37 @@ static int gather(struct ggs_walk * walk, struct ggs_error * error) {
     return 0;
 }
 
+// Goes to the first node that the host handed over in this run; runs ascend.
+static int find_submits(struct ggs_walk * walk, struct ggs_error * error) {
+    int more = 1;
+    if (ggs_reader_rows(walk->trace->reader, GGS_TABLE_SUBMITS) == 0) return 0;
+    if (walk->submits == NULL) {
+        more = ggs_cursor_open(&walk->submits, walk->trace->reader, GGS_TABLE_SUBMITS, error);
+        if (more < 0) return more;
+        ggs_cursor_keys(walk->submits, (int64_t) walk->run.run, INT64_MAX);
+        more               = ggs_cursor_next(walk->submits, &walk->submit, error);
+        walk->submit_there = more > 0;
+    }
+    while (walk->submit_there && walk->submit.run < walk->run.run) {
+        more               = ggs_cursor_next(walk->submits, &walk->submit, error);
+        walk->submit_there = more > 0;
+    }
+    return more < 0 ? more : 0;
+}
+
+// When the node was handed over, if it is one that the backend's loop came to.
+static void see_submit(struct ggs_walk * walk) {
+    struct ggs_op_seen * op = &walk->op;
+    struct ggs_error     error;
+    while (walk->submit_there && walk->submit.run == walk->run.run && walk->submit.node <= op->node) {
+        if (walk->submit.node == op->node) {
+            op->submit_ns = walk->submit.submit_ns;
+            op->host_ns   = (int64_t) sane_duration(walk->submit.host_ns);
+        }
+        walk->submit_there = ggs_cursor_next(walk->submits, &walk->submit, &error) > 0;
+    }
+}
+
 int ggs_walk_run(struct ggs_walk * walk, struct ggs_error * error) {
     int more = ggs_cursor_next(walk->runs, &walk->run, error);
     while (more > 0 && !ggs_trace_has_step(walk->trace, walk->run.step))
@@ -236,6 +272,7 @@ int ggs_walk_run(struct ggs_walk * walk, struct ggs_error * error) {
         return 1;
     }
     if (status == 0) status = walk->opaque ? make_room(walk, error) : gather(walk, error);
+    if (status == 0 && walk->opaque && walk->with_submits) status = find_submits(walk, error);
     return status < 0 ? status : 1;
 }
 
@@ -248,6 +285,7 @@ static void sum_up(struct ggs_op_seen * op) {
         op->busy_ns += ggs_op_run_busy(row);
         op->wait_ns += ggs_op_run_wait(row);
         op->cut |= (row->flags & GGS_OP_RUN_ENDED) == 0;
+        op->unwaited |= (row->flags & GGS_OP_RUN_WAIT_UNSEEN) != 0;
     }
     op->wall_ns = (uint64_t) (op->end_ns - op->begin_ns);
 }
@@ -263,7 +301,8 @@ static void see_node(const struct ggs_walk * walk, struct ggs_op_seen * op, uint
     op->layer                    = walk->layers[number];
     op->busy_ns = op->wait_ns = 0;
     op->op_runs               = NULL;
-    op->cut = op->opaque = false;
+    op->submit_ns = op->host_ns = -1;
+    op->cut = op->opaque = op->unwaited = false;
 }
 
 // The next node of a run that was seen as a whole. If some nodes were not computed, a flag says which were.
@@ -280,6 +319,7 @@ static bool next_opaque(struct ggs_walk * walk) {
     walk->op.begin_ns = walk->op.end_ns = walk->run.begin_ns;
     walk->op.wall_ns = walk->op.n_op_runs = 0;
     walk->op.opaque                       = true;
+    if (walk->with_submits) see_submit(walk);
     return true;
 }
 
@@ -295,6 +335,8 @@ static bool next_sum(struct ggs_walk * walk) {
     walk->op.wait_ns   = sum->wait_ns;
     walk->op.n_op_runs = sum->n;
     walk->op.cut       = sum->cut;
+    walk->op.unwaited  = sum->unwaited;
+    walk->op.submit_ns = sum->submit_ns;
     return true;
 }
 
@@ -309,6 +351,7 @@ bool ggs_walk_op(struct ggs_walk * walk) {
     see_node(walk, &walk->op, row->node, row->absorbed);
     walk->op.n_op_runs = n;
     walk->op.op_runs   = row;
+    walk->op.submit_ns = row->submit_ns;
     sum_up(&walk->op);
     return true;
 }
@@ -335,10 +378,11 @@ bool ggs_walk_part(const struct ggs_walk * walk, uint64_t part, struct ggs_op_se
         number = ggs_trace_next_node(walk->trace, walk->graph, number);
     if (number == walk->graph->n_nodes) return false;
     see_node(walk, out, number, 0);
-    out->end_ns  = out->begin_ns;
-    out->wall_ns = 0;
-    out->cut     = walk->op.cut;
-    out->opaque  = walk->op.opaque;
+    out->end_ns   = out->begin_ns;
+    out->wall_ns  = 0;
+    out->cut      = walk->op.cut;
+    out->opaque   = walk->op.opaque;
+    out->unwaited = walk->op.unwaited;
     return true;
 }
 

@@ -28,9 +28,12 @@ struct ggs_op_seen {
     uint64_t                  wall_ns;          // between the two
     uint64_t                  busy_ns, wait_ns; // summed over threads; wait in and after the op
     uint64_t                  n_op_runs;
-    const struct ggs_op_run * op_runs; // by thread
-    bool                      cut;     // some thread's end was not seen
-    bool                      opaque;  // of a run that was seen as a whole only: no times, no op runs
+    const struct ggs_op_run * op_runs;   // by thread
+    bool                      cut;       // some thread's end was not seen
+    bool                      unwaited;  // how long some thread waited for others was not seen: on a device, say
+    bool                      opaque;    // of a run that was seen as a whole only: no times, no op runs
+    int64_t                   submit_ns; // on a device: when the host handed it over; -1 if that is not known
+    int64_t                   host_ns;   // how long that took the host; -1 if that is not known
 };
 
 struct ggs_walk {
@@ -39,11 +42,15 @@ struct ggs_walk {
     const struct ggs_graph * graph; // NULL if the run has no ops
     struct ggs_op_seen       op;
     // Set these after open.
-    bool sums_only;   // op.op_runs is not needed, and NULL: three times as fast
-    bool with_opaque; // also the nodes of runs that were seen as a whole only
+    bool sums_only;    // op.op_runs is not needed, and NULL: three times as fast
+    bool with_opaque;  // also the nodes of runs that were seen as a whole only
+    bool with_submits; // of these also when the host handed them over
     // below: private
     struct ggs_cursor *      runs;
     struct ggs_cursor *      op_runs;
+    struct ggs_cursor *      submits; // NULL before the first run that needs it
+    struct ggs_submit        submit;  // the next one
+    bool                     submit_there;
     const uint64_t * const * words;   // the chunk of op runs, column by column
     uint64_t                 at, end; // of it: the next row, and how many there are
     struct ggs_op_run *      rows;    // of the run, by (node, thread)

@@ -3,6 +3,7 @@
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <stdio_ext.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/file.h>
@@ -17,6 +18,19 @@ int ggs_file_open(const char * path) {
     if (fd < 0 || (fstat(fd, &status) == 0 && S_ISREG(status.st_mode))) return fd;
     close(fd);
     errno = EINVAL;
+    return -1;
+}
+
+int ggs_file_flush(FILE * file) {
+    bool earlier = ferror(file) != 0;
+    clearerr(file);
+    if (earlier) fputc('\0', file); // what went wrong earlier goes wrong again, and says why
+    errno = 0;
+    if (fflush(file) == 0 && !earlier) return 0;
+    int reason = errno != 0 ? errno : EIO;
+    __fpurge(file);
+    clearerr(file);
+    errno = reason;
     return -1;
 }
 
@@ -122,17 +136,6 @@ static int name_file(struct ggs_output * output, const char * unnamed) {
     return linkat(AT_FDCWD, unnamed, AT_FDCWD, output->temporary, AT_SYMLINK_FOLLOW);
 }
 
-// What stdio could not write, if anything. What went wrong earlier goes wrong again, and says why.
-static int write_rest(struct ggs_output * output) {
-    bool earlier = ferror(output->file) != 0;
-    clearerr(output->file);
-    if (earlier) fputc('\0', output->file);
-    errno = 0;
-    if (fflush(output->file) == 0 && !earlier) return 0;
-    if (errno == 0) errno = EIO;
-    return -1;
-}
-
 static int put_in_place(struct ggs_output * output, bool * unchanged, struct ggs_error * error) {
     char unnamed[40];
     snprintf(unnamed, sizeof(unnamed), "/proc/self/fd/%d", fileno(output->file));
@@ -151,7 +154,7 @@ static int put_in_place(struct ggs_output * output, bool * unchanged, struct ggs
 }
 
 int ggs_output_commit_changed(struct ggs_output * output, bool * unchanged, struct ggs_error * error) {
-    int status = write_rest(output) != 0 ? ggs_fail_errno(error, "cannot write %s", output->path) : 0;
+    int status = ggs_file_flush(output->file) != 0 ? ggs_fail_errno(error, "cannot write %s", output->path) : 0;
     if (unchanged != NULL) *unchanged = false;
     if (status == 0 && !output->direct) status = put_in_place(output, unchanged, error);
     FILE * file  = output->file;

@@ -19,6 +19,9 @@ void ggs_mapping_close(struct ggs_mapping * mapping);
 // Opens a regular file for reading; -1 with errno otherwise. A pipe that nobody writes to does not hang us.
 int ggs_file_open(const char * path);
 
+// Writes what stdio holds. -1 with errno if that fails, or something failed to be written before; it is forgotten then.
+int ggs_file_flush(FILE * file);
+
 // A file that appears whole or not at all. If the file system can, it has no name until it is whole, so that a process
 // that is killed leaves nothing behind; else it is written as "PATH.tmp-PID-N" and renamed.
 //     if (ggs_output_open(&output, path, error) < 0) ...

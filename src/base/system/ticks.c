@@ -48,9 +48,7 @@ bool ggs_ticks_plausible(uint64_t ticks, uint64_t ns) {
 #if defined(__x86_64__)
     return ticks / 16 < ns && ns < ticks;
 #elif defined(__aarch64__)
-    uint64_t rate; // per second
-    __asm__ volatile("mrs %0, cntfrq_el0" : "=r"(rate));
-    double expected = (double) ns * (double) rate / 1e9;
+    double expected  = (double) ns * (double) ggs_ticks_rate() / 1e9;
     return (double) ticks > 0.9 * expected && (double) ticks < 1.1 * expected;
 #else
     (void) ticks, (void) ns;

@@ -1,7 +1,7 @@
 // Ticks: the processor's counter if it counts at one rate on all cores, else CLOCK_MONOTONIC in nanoseconds.
 //
 //     x86-64     the time stamp counter, if the processor calls it invariant and the kernel has not distrusted it
-//     AArch64    the virtual counter, which the architecture promises to be so
+//     AArch64    the virtual counter of the generic timer, which the architecture promises to be so
 //
 // Reading it takes half the time of clock_gettime. What a tick is in nanoseconds, only pairs of both tell (ggs_ticks_pair).
 #pragma once
@@ -40,6 +40,15 @@ static inline uint64_t ggs_ticks_now(void) {
 
 // Both clocks at one moment: the tightest of a few tries.
 void ggs_ticks_pair(uint64_t * ticks, uint64_t * monotonic_ns);
+
+#if defined(__aarch64__)
+// Ticks per second, as the counter itself says.
+static inline uint64_t ggs_ticks_rate(void) {
+    uint64_t rate;
+    __asm__ volatile("mrs %0, cntfrq_el0" : "=r"(rate));
+    return rate;
+}
+#endif
 
 // Could `ticks` and `ns` be the same time on this machine's counter? Its rate is known (AArch64), or between 1 and 16 GHz.
 bool ggs_ticks_plausible(uint64_t ticks, uint64_t ns);

@@ -227,18 +227,28 @@ void ggs_device_generates(void) {
     ggs_cuda_generates();
 }
 
+// Events that were recorded, and backends that wait for one; the oldest makes room.
+enum { EVENTS_MOST = 64 };
+static struct event {
+    void *   event;
+    void *   backend; // what it was recorded behind
+    uint64_t run;     // the newest run by then
+    void *   waiting; // the backend that waits for it, NULL for none
+} events[EVENTS_MOST];
+static unsigned n_events;
+
 static bool is_done(const struct ggs_device_run * run, const void * backend, const char * remote) {
     if (remote != NULL) return run->remote[0] != '\0' && strncmp(run->remote, remote, sizeof(run->remote) - 1) == 0;
     return run->backend == backend && (run->remote[0] == '\0' || run->asked);
 }
 
-// Moves the runs of a backend, or of the server of that name, to those that are done, in order.
-static void take_results(const void * backend, const char * remote, uint64_t now) {
+// Moves the runs of a backend, or of the server of that name, up to `last` to those that are done, in order.
+static void take_results(const void * backend, const char * remote, uint64_t last, uint64_t now) {
     struct ggs_device_run ** end = &done;
     while (*end != NULL) end = &(*end)->next;
     for (struct ggs_device_run ** at = &pending; *at != NULL;) {
         struct ggs_device_run * run = *at;
-        if (!is_done(run, backend, remote)) {
+        if (!is_done(run, backend, remote) || run->run > last) {
             at = &run->next;
             continue;
         }
@@ -274,7 +284,12 @@ void ggs_device_results(void * backend) {
     if (__atomic_load_n(&pending, __ATOMIC_RELAXED) == NULL) return;
     uint64_t now = ggs_ticks_monotonic();
     pthread_mutex_lock(&lock);
-    take_results(backend, NULL, now);
+    take_results(backend, NULL, UINT64_MAX, now);
+    for (unsigned i = 0; i < n_events && i < EVENTS_MOST; i++) {
+        if (events[i].waiting != backend) continue;
+        take_results(events[i].backend, NULL, events[i].run, now);
+        events[i].waiting = NULL;
+    }
     pthread_mutex_unlock(&lock);
     write_done(false);
 }
@@ -295,9 +310,45 @@ void ggs_device_answered(void * buffer) {
     if (name == NULL || strncmp(name, "RPC", 3) != 0) return;
     uint64_t now = ggs_ticks_monotonic();
     pthread_mutex_lock(&lock);
-    take_results(NULL, name, now);
+    take_results(NULL, name, UINT64_MAX, now);
     pthread_mutex_unlock(&lock);
     write_done(false);
+}
+
+static struct event * find_event(const void * event) {
+    for (unsigned i = 0; i < n_events && i < EVENTS_MOST; i++) {
+        if (events[i].event == event) return &events[i];
+    }
+    return NULL;
+}
+
+void ggs_device_event_record(void * event, void * backend) {
+    if (!ggs_capture_recording()) return;
+    pthread_mutex_lock(&lock);
+    struct event * known = find_event(event);
+    if (known == NULL) known = &events[n_events++ % EVENTS_MOST];
+    *known = (struct event){.event = event, .backend = backend};
+    for (const struct ggs_device_run * run = pending; run != NULL; run = run->next) {
+        if (run->backend == backend && run->run > known->run) known->run = run->run;
+    }
+    pthread_mutex_unlock(&lock);
+}
+
+void ggs_device_event_results(void * event) {
+    if (__atomic_load_n(&pending, __ATOMIC_RELAXED) == NULL) return;
+    uint64_t now = ggs_ticks_monotonic();
+    pthread_mutex_lock(&lock);
+    const struct event * known = find_event(event);
+    if (known != NULL) take_results(known->backend, NULL, known->run, now);
+    pthread_mutex_unlock(&lock);
+    if (known != NULL) write_done(false);
+}
+
+void ggs_device_event_wait(void * backend, void * event) {
+    pthread_mutex_lock(&lock);
+    struct event * known = find_event(event);
+    if (known != NULL && known->backend != backend) known->waiting = backend;
+    pthread_mutex_unlock(&lock);
 }
 
 void ggs_device_finish(void) {

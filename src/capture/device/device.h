@@ -5,6 +5,7 @@
 //     ggml_is_empty ---> ggs_device_node                             the node whose commands come next
 //                        vulkan.c, cuda.c -> ggs_device_op_*         time stamps around them, on the device's clock
 //     synchronize   ---> ggs_device_results                          everything submitted before has its results
+//     events        ---> ggs_device_event_*                          likewise, what was submitted before the event
 //
 // A backend submits and returns; its times are known later. So a run is kept here until its results are there and its times
 // were read, and is then written to the journal in one record: GGS_JOURNAL_DEVICE_RUN.
@@ -104,5 +105,10 @@ void ggs_device_results(void * backend);
 void ggs_device_asked(const void * backend);
 // Something was read from a buffer: everything submitted before to the server that has it is done.
 void ggs_device_answered(void * buffer);
+// Events: recorded behind what was submitted to `backend`; waited for by the host; waited for by another backend, whose results then
+// are those of what came before the event too.
+void ggs_device_event_record(void * event, void * backend);
+void ggs_device_event_results(void * event);
+void ggs_device_event_wait(void * backend, void * event);
 // The process ends: writes what was put off, and runs whose results nobody waited for, without times.
 void ggs_device_finish(void);

@@ -10,6 +10,28 @@ EXPORT bool ggml_is_empty(const struct abi_tensor * node) {
     return real(node);
 }
 
+// An event stands for everything that was submitted before it was recorded; who waits for it has those results.
+EXPORT void ggml_backend_event_record(void * event, void * backend);
+EXPORT void ggml_backend_event_record(void * event, void * backend) {
+    REAL(ggml_backend_event_record);
+    real(event, backend);
+    ggs_device_event_record(event, backend);
+}
+
+EXPORT void ggml_backend_event_synchronize(void * event);
+EXPORT void ggml_backend_event_synchronize(void * event) {
+    REAL(ggml_backend_event_synchronize);
+    real(event);
+    ggs_device_event_results(event);
+}
+
+EXPORT void ggml_backend_event_wait(void * backend, void * event);
+EXPORT void ggml_backend_event_wait(void * backend, void * event) {
+    REAL(ggml_backend_event_wait);
+    real(backend, event);
+    ggs_device_event_wait(backend, event);
+}
+
 EXPORT void ggml_backend_synchronize(void * backend);
 EXPORT void ggml_backend_synchronize(void * backend) {
     REAL(ggml_backend_synchronize);

@@ -14,6 +14,7 @@
 #include "base/error.h"
 #include "base/number.h"
 #include "base/system/probe.h"
+#include "base/system/ticks.h"
 #include "cli/doctor/cmd-doctor.h"
 
 #include "record/inspect/findings.h"
@@ -21,16 +22,6 @@
 #include "record/observe/faults.h"
 #include "record/observe/limit.h"
 #include "record/observe/requests.h"
-
-static bool read_line(const char * path, char * line, size_t size) {
-    FILE * file = fopen(path, "re");
-    line[0]     = '\0';
-    if (file == NULL) return false;
-    bool good = fgets(line, (int) size, file) != NULL;
-    fclose(file);
-    line[strcspn(line, "\n")] = '\0';
-    return good;
-}
 
 static void check_kernel(struct ggs_findings * report) {
     struct utsname kernel;
@@ -40,16 +31,17 @@ static void check_kernel(struct ggs_findings * report) {
 }
 
 static void check_clock(struct ggs_findings * report) {
-    char sources[256];
-    bool invariant = false;
+    ggs_ticks_choose();
+#if defined(__aarch64__)
+    ggs_findings_add(report, GGS_FINDING_OK, "clock", NULL, "the generic timer counts at %.6g MHz on all cores",
+                     (double) ggs_ticks_rate() / 1e6);
+#else
+    bool     invariant = false;
 #if defined(__x86_64__)
     unsigned a, b, c, d;
     invariant = __get_cpuid(0x80000007, &a, &b, &c, &d) != 0 && (d & 1u << 8) != 0;
 #endif
-    bool trusted =
-        read_line("/sys/devices/system/clocksource/clocksource0/available_clocksource", sources, sizeof(sources)) &&
-        strstr(sources, "tsc") != NULL;
-    if (invariant && trusted) {
+    if (!ggs_ticks_are_ns) {
         ggs_findings_add(report, GGS_FINDING_OK, "clock", NULL,
                          "the time stamp counter is invariant, and the kernel trusts it");
     } else {
@@ -58,6 +50,7 @@ static void check_clock(struct ggs_findings * report) {
             "%s: CLOCK_MONOTONIC is used instead",
             invariant ? "the kernel does not trust the time stamp counter" : "the time stamp counter is not invariant");
     }
+#endif
 }
 
 static void check_memory(struct ggs_findings * report) {

@@ -56,8 +56,8 @@ static int listen_to(char ** argv, char ** environment, int of, char * said, siz
 // ---- ggscope itself ----
 
 static bool check_capture(struct ggs_findings * report, char path[PATH_MAX]) {
-    static char            program[] = "true";
-    char *                 argv[]    = {program, NULL};
+    static char            program[] = "/proc/self/exe", option[] = "--version"; // a program of our kind, for sure
+    char *                 argv[] = {program, option, NULL};
     char                   said[1024];
     struct ggs_error       error;
     struct ggs_environment environment;

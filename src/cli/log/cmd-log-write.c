@@ -120,7 +120,8 @@ static void format_cells(const struct ggs_log_writer * writer, char cells[][SIZE
                          const struct ggs_log_entry * e) {
     uint64_t taken = e->end_ns > e->begin_ns ? (uint64_t) (e->end_ns - e->begin_ns) : 0;
     snprintf(cells[NUMBER], SIZE, "%" PRIu64 ".%" PRIu64, e->run, e->node);
-    double seconds = (double) e->begin_ns / 1e9; // as many digits as fit the column
+    double seconds = (double) (e->opaque && e->submit_ns >= 0 ? e->submit_ns : e->begin_ns) /
+                     1e9; // as many digits as fit the column
     snprintf(cells[TIME], SIZE, "%.*f", seconds < 10 ? 6 : seconds < 100 ? 5 : seconds < 1000 ? 4 : 3, seconds);
     if (e->token < 0) {
         snprintf(cells[TOKEN], SIZE, "%s", e->phase == GGS_PHASE_WARMUP ? "W" : "-");
@@ -138,7 +139,10 @@ static void format_cells(const struct ggs_log_writer * writer, char cells[][SIZE
         snprintf(cells[WAIT], SIZE, "-");
     } else {
         short_time(cells[DURATION], taken);
-        short_time(cells[WAIT], e->wait_ns);
+        if (e->unwaited)
+            snprintf(cells[WAIT], SIZE, "-");
+        else
+            short_time(cells[WAIT], e->wait_ns);
     }
 }
 
@@ -177,7 +181,7 @@ static void write_titles(struct ggs_log_writer * writer) {
 
 static const char csv_titles[] =
     "row,run,node,token,op,name,layer,absorbed,fused_with,threads,bytes_read,bytes_written,bytes_disk,cut,phase,begin_ns,"
-    "duration_ns,busy_ns,wait_ns,source_name,source,file,file_offset,buffer,buffer_offset,origin_file,origin_offset\r\n";
+    "duration_ns,busy_ns,wait_ns,submit_ns,host_ns,source_name,source,file,file_offset,buffer,buffer_offset,origin_file,origin_offset\r\n";
 
 void ggs_csv_field(FILE * file, const char * text, const char * after) {
     bool quoted = strpbrk(text, ",\"\r\n") != NULL;
@@ -222,7 +226,9 @@ static void write_csv(struct ggs_log_writer * writer, uint64_t row, const struct
     ggs_csv_natural(file, e->opaque ? -1 : e->begin_ns, ",");
     ggs_csv_natural(file, e->opaque ? -1 : e->end_ns - e->begin_ns, ",");
     ggs_csv_natural(file, e->opaque ? -1 : (int64_t) e->busy_ns, ",");
-    ggs_csv_natural(file, e->opaque ? -1 : (int64_t) e->wait_ns, ",");
+    ggs_csv_natural(file, e->opaque || e->unwaited ? -1 : (int64_t) e->wait_ns, ",");
+    ggs_csv_natural(file, e->submit_ns, ",");
+    ggs_csv_natural(file, e->host_ns, ",");
     ggs_csv_field(file, t == NULL ? "" : ggs_reader_string(writer->trace->reader, t->name), ",");
     write_place(file, t, e->main.first);
 }

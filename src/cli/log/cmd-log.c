@@ -2,11 +2,13 @@
 #include "cli/log/cmd-log.h"
 
 #include <argp.h>
+#include <inttypes.h>
 #include <string.h>
 
 #include "analyze/ops/log-rows.h"
 #include "analyze/walk/words.h"
 #include "base/error.h"
+#include "base/nearest.h"
 #include "base/number.h"
 #include "cli/commands.h"
 #include "cli/scaffold/verb.h"
@@ -169,11 +171,52 @@ static int print_faults(const struct arguments * arguments, enum ggs_log_form fo
     return ggs_fault_log_print(&log, trace, stdout, error);
 }
 
+// ---- what is asked for is there ----
+
+static int check_op(const struct ggs_trace * trace, const char * op, struct ggs_error * error) {
+    struct ggs_nearest nearest = {.word = op};
+    for (uint64_t i = 0; op != NULL && i < trace->n_ops; i++) {
+        if (strcasecmp(trace->op_names[i], op) == 0) return 0;
+        if (trace->op_names[i][0] != '\0') ggs_nearest_try(&nearest, trace->op_names[i]);
+    }
+    const char * likely = op == NULL ? NULL : ggs_nearest_likely(&nearest);
+    return op == NULL
+               ? 0
+               : ggs_fail(error, GGS_ABSENT, "this recording has no op %s%s%s%s; ggscope stats lists those it has", op,
+                          likely == NULL ? "" : " (did you mean ", likely == NULL ? "" : likely,
+                          likely == NULL ? "" : "?)");
+}
+
+static int check_buffer(const struct ggs_trace * trace, uint64_t buffer, struct ggs_error * error) {
+    if (buffer == 0 || ggs_trace_buffer(trace, buffer) != NULL) return 0;
+    if (trace->n_buffers == 0) return ggs_fail(error, GGS_ABSENT, "this recording has no buffers");
+    return ggs_fail(error, GGS_ABSENT,
+                    "there is no buffer %" PRIu64 ": this recording has buffers %" PRIu64 " to %" PRIu64, buffer,
+                    trace->buffers[0].buffer, trace->buffers[trace->n_buffers - 1].buffer);
+}
+
+static int check_thread(struct ggs_trace * trace, int64_t thread, struct ggs_error * error) {
+    struct ggs_cursor * cursor;
+    struct ggs_lane     lane;
+    uint64_t            most = 0;
+    if (thread < 0 || ggs_reader_rows(trace->reader, GGS_TABLE_LANES) == 0) return 0;
+    int status = ggs_cursor_open(&cursor, trace->reader, GGS_TABLE_LANES, error);
+    while (status >= 0 && (status = ggs_cursor_next(cursor, &lane, error)) > 0)
+        if (lane.queue > most) most = lane.queue;
+    ggs_cursor_close(cursor);
+    if (status < 0 || (uint64_t) thread <= most) return status;
+    return ggs_fail(error, GGS_ABSENT, "there is no thread %" PRId64 ": this recording has threads 0 to %" PRIu64,
+                    thread, most);
+}
+
 static int show(void * input, struct ggs_trace * traces, struct ggs_error * error) {
     struct arguments * arguments = input;
     enum ggs_log_form  form      = arguments->input.json ? GGS_LOG_JSON : arguments->csv ? GGS_LOG_CSV : GGS_LOG_TEXT;
     int status = ggs_trace_check_steps(traces, arguments->filter.first_token, arguments->filter.last_token, error);
     if (status == 0) status = ggs_trace_check_layer(traces, arguments->filter.layer, error);
+    if (status == 0) status = check_op(traces, arguments->filter.op, error);
+    if (status == 0) status = check_buffer(traces, arguments->filter.buffer, error);
+    if (status == 0) status = check_thread(traces, arguments->filter.thread, error);
     if (status < 0) return status;
     if (arguments->faults) return print_faults(arguments, form, traces, error);
     arguments->filter.operands = form == GGS_LOG_JSON;

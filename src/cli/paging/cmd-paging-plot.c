@@ -16,7 +16,7 @@ struct canvas {
     uint64_t      most_memory, most_read;
 };
 
-enum mark { BLANK, CURVE, LINUX, PIN_HOT, OPT, SEVERAL };
+enum mark { BLANK, CURVE, LINUX, PIN_HOT, OPT, STREAM, SEVERAL };
 
 static bool is_utf8(void) {
     static const char * const variables[] = {"LC_ALL", "LC_CTYPE", "LANG"};
@@ -50,7 +50,7 @@ static void measure(struct canvas * canvas, const struct paging_report * report)
 }
 
 static void draw(struct canvas * canvas, const struct paging_report * report) {
-    static const enum mark    marks[] = {CURVE, LINUX, PIN_HOT, OPT};
+    static const enum mark    marks[] = {CURVE, LINUX, PIN_HOT, OPT, STREAM};
     const struct ggs_paging * p       = report->paging;
     for (unsigned c = 0; report->options->policies[GGS_PAGING_LRU] && c < canvas->columns; c++) {
         uint64_t               memory = canvas->most_memory / (canvas->columns - 1) * c;
@@ -78,7 +78,7 @@ static void print_axis(const struct canvas * canvas, bool utf8) {
 }
 
 static void print_legend(const struct paging_report * report, bool utf8) {
-    static const char * const letters[] = {".", "L", "p", "o"};
+    static const char * const letters[] = {".", "L", "p", "o", "s"};
     printf("%*s", MARGIN, "");
     for (unsigned i = 0; i < GGS_PAGING_POLICIES; i++) {
         if (report->options->policies[i])
@@ -88,8 +88,8 @@ static void print_legend(const struct paging_report * report, bool utf8) {
 }
 
 void paging_plot(const struct paging_report * report, unsigned width) {
-    static const char * const ascii[]   = {" ", ".", "L", "p", "o", "*"};
-    static const char * const unicode[] = {" ", "·", "L", "p", "o", "*"};
+    static const char * const ascii[]   = {" ", ".", "L", "p", "o", "s", "*"};
+    static const char * const unicode[] = {" ", "·", "L", "p", "o", "s", "*"};
     bool                      utf8      = is_utf8();
     struct canvas             canvas    = {.columns = width < MARGIN + 20 ? 20 : width - MARGIN};
     char                      a[GGS_NUMBER_LENGTH];

@@ -135,7 +135,8 @@ static int show(void * input, struct ggs_trace * traces, struct ggs_error * erro
     struct ggs_paging *  paging    = calloc(1, sizeof(*paging));
     struct paging_report report    = {traces, paging, &arguments->options, choose_readahead(arguments, traces)};
     if (paging == NULL) return ggs_fail_memory(error);
-    if (arguments->suggest) arguments->options.policies[GGS_PAGING_PIN_HOT] = true;
+    if (arguments->suggest)
+        arguments->options.policies[GGS_PAGING_PIN_HOT] = arguments->options.policies[GGS_PAGING_STREAM] = true;
     arguments->options.progress = show_progress;
     arguments->options.context  = &progress;
 
@@ -154,10 +155,10 @@ int cmd_paging(int argc, char ** argv) {
     static const struct ggs_option options[] = {
         {"memory", 0, "SIZE,...", "With this much memory (default: some sizes up to what was touched)", 1, AT(options),
          take_memory, "at most 64 sizes of at least 4K, such as 64M or 512M,1.5G"},
-        {"policy", 0, "NAME,...", "Only these: lru, linux, pin-hot, opt (default: all)", 1, AT(options.policies),
-         take_policies, "lru, linux, pin-hot and opt"},
-        {"page", 0, "SIZE", "Count in pages of this size (4K)", 1, AT(options.page), take_page,
-         "a power of two from 4K to 2M"},
+        {"policy", 0, "NAME,...", "Only these: lru, linux, pin-hot, opt, stream (default: the first four)", 1,
+         AT(options.policies), take_policies, "lru, linux, pin-hot, opt and stream"},
+        {"page", 0, "SIZE", "Count in pages of this size (that of the recorded machine)", 1, AT(options.page),
+         take_page, "a power of two from 4K to 2M"},
         {"readahead", 0, "SIZE", "The disk's readahead (default: as the model's disk is set here)", 1, AT(readahead),
          take_readahead, "a size of at most 1G, such as 128K, or 0"},
         {"cold", 0, NULL, "Begin with nothing in memory, not with what the load of the model left there", 1,
@@ -173,8 +174,7 @@ int cmd_paging(int argc, char ** argv) {
         GGS_OPENS_ONE, .options = options, .check = check, .run = show,
         .text =
             "Show what it would cost to run with less memory than the model: bytes read from the disk per token, with the page cache of Linux, a least-recently-used cache, the best weights pinned, and at best."};
-    struct arguments arguments = {
-        .options   = {.last_step = INT64_MAX, .page = 4096, .policies = {true, true, true, true}},
-        .readahead = UINT64_MAX};
+    struct arguments arguments = {.options   = {.last_step = INT64_MAX, .policies = {true, true, true, true}},
+                                  .readahead = UINT64_MAX};
     return ggs_verb_run(&verb, argc, argv, &arguments);
 }

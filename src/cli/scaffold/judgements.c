@@ -114,10 +114,12 @@ static void escape(FILE * out, const char * text) {
 
 int ggs_judgements_junit(const char * path, const char * name, const struct ggs_judgement * list, unsigned n,
                          struct ggs_error * error) {
-    char     a[GGS_NUMBER_LENGTH], b[GGS_NUMBER_LENGTH], change[GGS_NUMBER_LENGTH];
-    unsigned failures = 0;
-    FILE *   out      = fopen(path, "we");
-    if (out == NULL) return ggs_fail_errno(error, "cannot write %s", path);
+    char              a[GGS_NUMBER_LENGTH], b[GGS_NUMBER_LENGTH], change[GGS_NUMBER_LENGTH];
+    unsigned          failures = 0;
+    struct ggs_output output;
+    int               status = ggs_output_open(&output, path, error);
+    if (status < 0) return status;
+    FILE * out = output.file;
     for (unsigned i = 0; i < n; i++) failures += list[i].failed;
     fprintf(out, "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n<testsuites>\n<testsuite name=\"ggscope ");
     escape(out, name);
@@ -133,6 +135,5 @@ int ggs_judgements_junit(const char * path, const char * name, const struct ggs_
         fputs(list[i].failed ? "\"/>\n  </testcase>\n" : "</system-out>\n  </testcase>\n", out);
     }
     fputs("</testsuite>\n</testsuites>\n", out);
-    bool bad = ferror(out) != 0;
-    return fclose(out) != 0 || bad ? ggs_fail_errno(error, "cannot write %s", path) : 0;
+    return ggs_output_commit(&output, error);
 }

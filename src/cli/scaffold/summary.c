@@ -71,6 +71,16 @@ static void print_moved(FILE * out, const char * way, const struct ggs_device_mo
     fputs(end, out);
 }
 
+// What seeing every op of a run costs, where some runs were seen so and some were not.
+static void print_price(FILE * out, const struct ggs_device_totals * d) {
+    char                 a[GGS_NUMBER_LENGTH], b[GGS_NUMBER_LENGTH];
+    struct ggs_quartiles with = ggs_spread_quartiles(&d->timed_run), without = ggs_spread_quartiles(&d->whole_run);
+    if (with.n == 0 || without.n == 0 || without.median <= 0) return;
+    fprintf(out, "          a run of a token takes %s with op times, %s without: they cost %.0f %%\n",
+            ggs_format_nanoseconds(a, (uint64_t) with.median), ggs_format_nanoseconds(b, (uint64_t) without.median),
+            100 * (with.median / without.median - 1));
+}
+
 // How busy devices were, and of how much of their time ops are known. Nothing if only the CPU computed.
 static void print_devices(FILE * out, const struct ggs_totals * t) {
     char a[GGS_NUMBER_LENGTH], b[GGS_NUMBER_LENGTH];
@@ -92,6 +102,7 @@ static void print_devices(FILE * out, const struct ggs_totals * t) {
                     ggs_format_count(b, d->timed_runs));
         if (d->runs > d->peer_runs && busy < 0) fprintf(out, " of %s graph runs", ggs_format_count(a, d->runs));
         fputs(d->runs > d->peer_runs && busy >= 0 ? ", op times of all its graph runs\n" : "\n", out);
+        print_price(out, d);
         if (d->in.count + d->out.count == 0) continue;
         print_moved(out, "to", &d->in, "\n");
         print_moved(out, "from", &d->out, "");

@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include "base/nearest.h"
+#include "base/system/file.h"
 #include "base/system/guard.h"
 #include "base/system/terminal.h"
 #include "base/text.h"
@@ -265,9 +266,8 @@ static int open_and_run(const struct ggs_verb * verb, struct ggs_input * input, 
     if (input->json && ggs_json_begun(&json) && status >= 0 && ggs_json_finish(&json) != 0) status = -1;
     input->out = NULL;
     // Writers fail without a sentence: it is always the same one.
-    errno          = 0;
-    bool unwritten = fflush(stdout) != 0 || ferror(stdout);
-    if (errno == 0) errno = EIO;
+    bool unwritten = ggs_file_flush(stdout) != 0;
+    if (!unwritten) errno = EIO;
     if ((unwritten && status >= 0) || (status < 0 && error->text[0] == '\0'))
         status = ggs_fail_errno(error, "cannot write to standard output");
     for (unsigned i = 0; i < opened; i++) ggs_selection_free(traces[i].selection);

@@ -175,6 +175,22 @@ static void print_processes(const struct ggs_process_list * list) {
                ggs_format_percent(b, parts[i].ns, list->wall_ns));
 }
 
+// Never in the table of what was seen.
+static void print_estimate(const struct ggs_estimate * estimate) {
+    enum { SHOWN = 8 };
+    char     a[GGS_NUMBER_LENGTH], b[GGS_NUMBER_LENGTH], c[GGS_NUMBER_LENGTH];
+    uint64_t all = 0;
+    if (estimate->runs == 0) return;
+    for (uint64_t i = 0; i < estimate->n; i++) all += estimate->op[i].wall_ns;
+    printf("\nestimated: %s graph runs of devices (%s) have no op times; with the shares of the %s that have,\n"
+           "ops of devices take in all about\n",
+           ggs_format_count(a, estimate->runs), ggs_format_nanoseconds(b, estimate->run_ns),
+           ggs_format_count(c, estimate->from_runs));
+    for (uint64_t i = 0; i < estimate->n && i < SHOWN; i++)
+        printf("  %-18s ~ %9s %8s\n", estimate->op[i].name, ggs_format_nanoseconds(a, estimate->op[i].wall_ns),
+               ggs_format_percent(b, estimate->op[i].wall_ns, all));
+}
+
 static void print_streamed(const struct ggs_streamed_totals * s) {
     char a[GGS_NUMBER_LENGTH], b[GGS_NUMBER_LENGTH];
     if (s->uses == 0) return;
@@ -212,6 +228,7 @@ int stats_text(const struct ggs_stats * stats, unsigned by) {
             if (print_groups(stats, (enum ggs_by) i) != 0) status = -1;
         }
     }
+    print_estimate(&stats->totals.estimate);
     print_weights(&stats->weights);
     return status != 0 || ferror(stdout) ? -1 : 0;
 }

@@ -12,6 +12,7 @@
 
 #include "base/error.h"
 #include "base/json.h"
+#include "base/system/file.h"
 #include "base/text.h"
 #include "engine/load.h"
 #include "engine/run/run-options.h"
@@ -138,7 +139,7 @@ static int emit(struct run * run, llama_token token, struct ggs_error * error) {
     }
     if (piece != small) free(piece);
     if (run->text.failed) return ggs_fail_memory(error);
-    if (ferror(stdout)) return ggs_fail_errno(error, "cannot write the text to stdout");
+    if (ferror(stdout) && ggs_file_flush(stdout) != 0) return ggs_fail_errno(error, "cannot write the text to stdout");
     return GGS_OK;
 }
 
@@ -264,7 +265,7 @@ static int report_json(const struct run * run, struct ggs_error * error) {
     ggs_json_end(&json);
     int failed = ggs_json_finish(&json);
     fputc('\n', stdout);
-    if (failed != 0 || fflush(stdout) != 0) return ggs_fail_errno(error, "cannot write the result to stdout");
+    if (ggs_file_flush(stdout) != 0 || failed != 0) return ggs_fail_errno(error, "cannot write the result to stdout");
     return GGS_OK;
 }
 

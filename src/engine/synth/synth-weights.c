@@ -1,6 +1,7 @@
 #include "engine/synth/synth-weights.h"
 
 #include "base/error.h"
+#include "engine/synth/synth-blocks.h"
 #include "engine/synth/synth-plan.h"
 
 #include "ggml.h"
@@ -67,22 +68,40 @@ void ggs_synth_weights_release(struct ggs_synth_weights * weights) {
     }
 }
 
-// Types below three bits want to know how important each column is; here all are alike.
+static uint64_t pool_stream(const struct ggs_synth_pool * pool, uint64_t seed) {
+    uint64_t salt;
+    memcpy(&salt, &pool->deviation, sizeof salt);
+    return random_stream(seed, ggml_type_name((enum ggml_type) pool->type), salt);
+}
+
+static void fill_with_blocks(struct ggs_synth_pool * pool, uint64_t seed) {
+    uint64_t state = pool_stream(pool, seed);
+    size_t   size  = pool->count * pool->size;
+    for (size_t at = 0; at < size; at += sizeof(uint64_t)) {
+        uint64_t bits = random_next(&state);
+        for (size_t i = at; i < size && i < at + sizeof(bits); i++, bits >>= 8) pool->data[i] = (uint8_t) bits;
+    }
+    for (size_t i = 0; i < pool->count; i++) ggs_synth_block(pool->type, pool->data + i * pool->size, pool->deviation);
+}
+
+// Floats, and types that are younger than this: those below three bits want to know how important each column is; here all are alike.
 static int fill_pool(struct ggs_synth_pool * pool, uint64_t seed, struct ggs_error * error) {
-    enum ggml_type type       = (enum ggml_type) pool->type;
-    size_t         count      = pool->count * pool->values;
-    float *        values     = malloc(count * sizeof *values);
-    float *        importance = malloc(pool->values * sizeof *importance);
-    int            status     = 0;
+    enum ggml_type type = (enum ggml_type) pool->type;
+    if (ggs_synth_block_known(pool->type)) {
+        fill_with_blocks(pool, seed);
+        return 0;
+    }
+    size_t  count      = pool->count * pool->values;
+    float * values     = malloc(count * sizeof *values);
+    float * importance = malloc(pool->values * sizeof *importance);
+    int     status     = 0;
 
     if (values == NULL || importance == NULL) {
         status = ggs_fail_memory(error);
         goto out;
     }
     for (unsigned i = 0; i < pool->values; i++) importance[i] = 1.0f;
-    uint64_t salt;
-    memcpy(&salt, &pool->deviation, sizeof salt);
-    random_values(values, count, pool->deviation, random_stream(seed, ggml_type_name(type), salt));
+    random_values(values, count, pool->deviation, pool_stream(pool, seed));
     ggml_quantize_chunk(type, values, pool->data, 0, (int64_t) pool->count, pool->values,
                         ggml_quantize_requires_imatrix(type) ? importance : NULL);
 out:

@@ -1,7 +1,7 @@
 // The bytes of synthetic tensors.
 //
-// Quantizing a billion weights would take minutes. Instead a pool of some thousand blocks of random weights is
-// quantized once per type and scale, and a tensor is a random sequence of blocks from its pool: rows and experts
+// Making a billion weights would take minutes. Instead a pool of some thousand random blocks is
+// made once per type and scale (synth-blocks.h), and a tensor is a random sequence of blocks from its pool: rows and experts
 // differ, and writing costs little more than copying. This works for every type because a block always stands for
 // itself. Where a row is one block long, as in `tiny` with its rows of 256, some rows of a large tensor are equal.
 //

@@ -1,4 +1,4 @@
-// The tables of where and when things ran: processes, devices, lanes, kernels, windows.
+// The tables of where and when things ran: processes, devices, lanes, kernels, submits, windows.
 #include "analyze/walk/words.h"
 #include "export/tables/tables.h"
 #include "trace/schema.h"
@@ -125,6 +125,27 @@ const struct ggs_flat_table ggs_table_kernels = {
     GGS_FIELDS(kernels),
     .rows    = GGS_TABLE_KERNELS,
     .foreign = {{"run", "runs", NULL}, {"lane", "lanes", NULL}},
+};
+
+// ---- submits ----
+
+#define SUBMIT(member) GGS_MEMBER(0, struct ggs_submit, member)
+static const struct ggs_field submits[] = {
+    {"submit", GGS_CELL_INTEGER, {.from = GGS_FROM_U64, .part = 1}, "number, from 0"},
+    {"run", GGS_CELL_INTEGER, SUBMIT(run), "graph run: runs.run"},
+    {"node", GGS_CELL_INTEGER, SUBMIT(node), "node; those up to the next row's were handed over with it"},
+    {"submit_ns", GGS_CELL_INTEGER, SUBMIT(submit_ns), "when the host came to it"},
+    {"host_ns", GGS_CELL_INTEGER, SUBMIT(host_ns), "how long it took the host to hand it over"},
+};
+
+const struct ggs_flat_table ggs_table_submits = {
+    .name = "submits",
+    .description =
+        "One row per node that was handed to a device whose op times were not seen, if the backend's loop was.",
+    .keys = 1,
+    GGS_FIELDS(submits),
+    .rows    = GGS_TABLE_SUBMITS,
+    .foreign = {{"run", "runs", NULL}},
 };
 
 // ---- windows ----

@@ -45,7 +45,8 @@ static void tell(struct ggs_findings * report, const struct ggs_library * librar
             file);
     } else {
         ggs_findings_add(report, GGS_FINDING_WARN, "backend", NULL,
-                         "%s: whole graph runs, and the bytes that their graphs address; its ops have no times", file);
+                         "%s: whole graph runs, and the bytes that their graphs address; its ops have no times%s", file,
+                         nodes ? ", but when and how long the host handed each over" : "");
     }
 }
 

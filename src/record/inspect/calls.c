@@ -72,17 +72,50 @@ static bool has(const struct functions * functions, uint64_t begin) {
     return false;
 }
 
-// Calls `see` for every place that may be a call or jump of four bytes' reach: `byte` is its opcode, `to` where it leads.
-static void each_branch(const struct ggs_elf * elf,
-                        void (*see)(void * context, uint64_t at, unsigned opcode, uint64_t to), void * context) {
+// A branch to an address, or through the slot at an address.
+enum branch { CALL, JUMP, CALL_THROUGH, JUMP_THROUGH };
+
+typedef void branch_seen(void * context, uint64_t at, enum branch kind, uint64_t to);
+
+static void each_branch_x86_64(const struct ggs_elf * elf, branch_seen * see, void * context) {
     const uint8_t * code = elf->mapping.data + elf->code.offset;
     for (uint64_t i = 0; i + 6 <= elf->code.size; i++) {
         uint64_t at = elf->code_address + i;
         if (code[i] == 0xe8 || code[i] == 0xe9)
-            see(context, at, code[i], at + 5 + (uint64_t) (int64_t) word_at(elf, elf->code.offset + i + 1));
+            see(context, at, code[i] == 0xe8 ? CALL : JUMP,
+                at + 5 + (uint64_t) (int64_t) word_at(elf, elf->code.offset + i + 1));
         if (code[i] == 0xff && (code[i + 1] == 0x15 || code[i + 1] == 0x25))
-            see(context, at, code[i + 1], at + 6 + (uint64_t) (int64_t) word_at(elf, elf->code.offset + i + 2));
+            see(context, at, code[i + 1] == 0x15 ? CALL_THROUGH : JUMP_THROUGH,
+                at + 6 + (uint64_t) (int64_t) word_at(elf, elf->code.offset + i + 2));
     }
+}
+
+// The low `bits` of a word as a signed number.
+static uint64_t extend(uint64_t word, unsigned bits) {
+    return (uint64_t) ((int64_t) (word << (64 - bits)) >> (64 - bits));
+}
+
+// bl and b reach 26 bits of words. A stub is "adrp x16, the slot's page; ldr x17, [x16, in the page]; ...; br x17".
+static void each_branch_aarch64(const struct ggs_elf * elf, branch_seen * see, void * context) {
+    for (uint64_t i = 0; i + 8 <= elf->code.size; i += 4) {
+        uint64_t at   = elf->code_address + i;
+        uint32_t word = (uint32_t) word_at(elf, elf->code.offset + i),
+                 next = (uint32_t) word_at(elf, elf->code.offset + i + 4);
+        if ((word & 0x7c000000) == 0x14000000)
+            see(context, at, word >> 31 != 0 ? CALL : JUMP, at + 4 * extend(word & 0x3ffffff, 26));
+        if ((word & 0x9f00001f) == 0x90000010 && (next & 0xffc003ff) == 0xf9400211) {
+            uint64_t page = extend((word >> 5 & 0x7ffff) << 2 | (word >> 29 & 3), 21);
+            see(context, at, JUMP_THROUGH, (at & ~0xfffull) + (page << 12) + 8 * (next >> 10 & 0xfff));
+        }
+    }
+}
+
+// Calls `see` for every place that may be a branch.
+static void each_branch(const struct ggs_elf * elf, branch_seen * see, void * context) {
+    if (elf->machine == EM_X86_64)
+        each_branch_x86_64(elf, see, context);
+    else
+        each_branch_aarch64(elf, see, context);
 }
 
 struct search {
@@ -92,21 +125,22 @@ struct search {
     struct functions         callers;
 };
 
-static void see_stub(void * context, uint64_t at, unsigned opcode, uint64_t to) {
+static void see_stub(void * context, uint64_t at, enum branch kind, uint64_t to) {
     struct search * search = context;
-    if (opcode == 0x25 && has_slot(search->target, to) && search->target->n_stubs < MOST_STUBS)
+    if (kind == JUMP_THROUGH && has_slot(search->target, to) && search->target->n_stubs < MOST_STUBS)
         search->target->stubs[search->target->n_stubs++] = at;
 }
 
-static void see_call(void * context, uint64_t at, unsigned opcode, uint64_t to) {
+static void see_call(void * context, uint64_t at, enum branch kind, uint64_t to) {
     struct search * search = context;
-    bool            direct = (opcode == 0xe8 || opcode == 0xe9) && has_stub(search->target, to);
-    if (direct || (opcode == 0x15 && has_slot(search->target, to))) add(&search->callers, function_of(search->elf, at));
+    bool            direct = (kind == CALL || kind == JUMP) && has_stub(search->target, to);
+    if (direct || (kind == CALL_THROUGH && has_slot(search->target, to)))
+        add(&search->callers, function_of(search->elf, at));
 }
 
-static void see_own_call(void * context, uint64_t at, unsigned opcode, uint64_t to) {
+static void see_own_call(void * context, uint64_t at, enum branch kind, uint64_t to) {
     struct search * search = context;
-    if (opcode == 0xe8 && has(search->callees, to)) add(&search->callers, function_of(search->elf, at));
+    if (kind == CALL && has(search->callees, to)) add(&search->callers, function_of(search->elf, at));
 }
 
 // The functions that call `name` through the dynamic linker.
@@ -120,7 +154,7 @@ static struct functions callers_of(const struct ggs_elf * elf, const char * name
 }
 
 enum ggs_elf_answer ggs_elf_calls_beside(const struct ggs_elf * elf, const char * marker, const char * function) {
-    if (elf->machine != EM_X86_64 || elf->code.size == 0) return GGS_ELF_NOT_KNOWN;
+    if ((elf->machine != EM_X86_64 && elf->machine != EM_AARCH64) || elf->code.size == 0) return GGS_ELF_NOT_KNOWN;
     struct functions loop = callers_of(elf, marker);
     if (loop.n == 0) return GGS_ELF_NOT_KNOWN;
     struct search search = {.elf = elf, .callees = &loop};

@@ -481,6 +481,7 @@ int ggs_launch(const struct ggs_launch * launch, struct ggs_launch_result * resu
         result->wait_status  = session->wait_status;
         result->stdout_errno = session->out.copy_errno;
         result->stderr_errno = session->err.copy_errno;
+        result->passed_errno = session->out.to_errno != 0 ? session->out.to_errno : session->err.to_errno;
     }
     close_session(session);
     free(session);

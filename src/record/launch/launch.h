@@ -35,6 +35,7 @@ struct ggs_launch_result {
     int wait_status;  // as waitpid says it
     int stdout_errno; // why a copy is not whole, 0 if it is
     int stderr_errno;
+    int passed_errno; // why not all output reached its destination, 0 if it did or its reader went away
 };
 
 // Returns 0 once the program has ended, however it ended. Fails only if it could not be started.

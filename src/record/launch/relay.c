@@ -14,6 +14,7 @@ void ggs_relay_init(struct ggs_relay * relay, int from, int to, int copy) {
     relay->from_pty    = false;
     relay->held_return = false;
     relay->copy_errno  = 0;
+    relay->to_errno    = 0;
     relay->filled      = 0;
     relay->sent        = 0;
 }
@@ -98,7 +99,9 @@ void ggs_relay_write(struct ggs_relay * relay) {
         return;
     }
     if (errno == EINTR || errno == EAGAIN || errno == EWOULDBLOCK) return;
+    bool gone   = errno == EPIPE;
     relay->to   = -1;
     relay->sent = relay->filled;
-    if (!relay->from_pty) ggs_relay_close(relay);
+    if (!gone) relay->to_errno = errno;
+    if (gone && !relay->from_pty) ggs_relay_close(relay);
 }

@@ -14,6 +14,7 @@ struct ggs_relay {
     bool   from_pty;    // `from` is the master of a pty: see below
     bool   held_return; // a \r that may be the terminal's
     int    copy_errno;  // why the copy is not whole, 0 if it is
+    int    to_errno;    // why not all was written; 0 if it was, or if its reader went away
     size_t filled, sent;
     char   data[65536];
 };
@@ -32,7 +33,8 @@ static inline bool ggs_relay_pending(const struct ggs_relay * relay) {
 // Reads once. Returns false if nothing was there to be read: at the end (then `from` is closed), or for now.
 bool ggs_relay_read(struct ggs_relay * relay);
 // Writes once. A destination that is gone is noted (to = -1), and `from` is closed: the program then gets SIGPIPE or EPIPE,
-// as it would without us. A pty is read on, because a terminal never breaks like a pipe.
+// as it would without us. A pty is read on, because a terminal never breaks like a pipe; and so is everything if the destination
+// cannot take it (a disk is full): the program is not to suffer for what we do with its output.
 void ggs_relay_write(struct ggs_relay * relay);
 // Drops what is pending and closes `from`.
 void ggs_relay_close(struct ggs_relay * relay);

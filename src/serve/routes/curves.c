@@ -1,8 +1,9 @@
-// /api/x/N/curves: over time, bytes that ops read from mapped files, page faults, and what the disk was asked for.
+// /api/x/N/curves: over time, bytes that ops read from mapped files, page faults, what the disk was asked for, and what was moved to and from devices.
 //
 // A wide window takes each graph run as a whole, its bytes spread evenly over its time; in a narrow one every op counts by itself.
 #include <stdlib.h>
 
+#include "analyze/lanes/devices.h"
 #include "analyze/machine/faults.h"
 #include "analyze/machine/requests.h"
 #include "analyze/walk/time-bins.h"
@@ -23,6 +24,8 @@ struct curve {
     // what the machine did, NULL if it was not recorded
     struct ggs_fault_bin *   faults;
     struct ggs_request_bin * requests;
+    // bytes moved to and from devices, NULL if there is only the CPU
+    double *moved_to, *moved_from;
 };
 
 // Adds bytes that were read evenly between two times.
@@ -129,6 +132,18 @@ static int fill_machine(struct curve * curve, struct ggs_error * error) {
     return status;
 }
 
+static int fill_transfers(struct curve * curve, struct ggs_error * error) {
+    const struct ggs_trace * trace = &curve->request->trace;
+    bool                     other = false;
+    for (uint64_t i = 0; i < trace->n_devices; i++) other |= trace->devices[i].type != GGS_DEVICE_CPU;
+    if (!other) return 0;
+    curve->moved_to   = calloc(curve->pixels, sizeof(double));
+    curve->moved_from = calloc(curve->pixels, sizeof(double));
+    if (curve->moved_to == NULL || curve->moved_from == NULL) return ggs_fail_memory(error);
+    return ggs_device_transfers(trace, curve->begin, curve->end, curve->pixels, curve->moved_to, curve->moved_from,
+                                error);
+}
+
 // Columns of the machine's curves; `scratch` has room for one of them, because a column is copied when it is added.
 static void put_machine(const struct curve * curve, struct ggs_columns * columns, double * scratch) {
     for (unsigned which = 0; which < 3; which++) {
@@ -188,6 +203,7 @@ int ggs_route_curves(struct ggs_question * request, struct ggs_error * error) {
     curve.disk                   = calloc(curve.pixels, sizeof(*curve.disk));
     status                       = columns == NULL || curve.disk == NULL ? ggs_fail_memory(error) : fill(&curve, error);
     if (status == 0) status = fill_machine(&curve, error);
+    if (status == 0) status = fill_transfers(&curve, error);
     if (status == 0) {
         ggs_columns_begin(columns, curve.pixels, curve.begin);
         ggs_json_i64(&columns->json, "begin_ns", curve.begin);
@@ -195,10 +211,17 @@ int ggs_route_curves(struct ggs_question * request, struct ggs_error * error) {
         ggs_json_double(&columns->json, "bin_ns", (double) (curve.end - curve.begin) / (double) curve.pixels);
         ggs_columns_add(columns, "bytes_disk", GGS_CELL_F64, curve.disk, sizeof(*curve.disk), curve.pixels);
         put_machine(&curve, columns, curve.disk);
+        if (curve.moved_to != NULL) {
+            ggs_columns_add(columns, "bytes_to_devices", GGS_CELL_F64, curve.moved_to, sizeof(double), curve.pixels);
+            ggs_columns_add(columns, "bytes_from_devices", GGS_CELL_F64, curve.moved_from, sizeof(double),
+                            curve.pixels);
+        }
         status = ggs_columns_end(columns, request->answer, error);
     }
     free(curve.faults);
     free(curve.requests);
+    free(curve.moved_to);
+    free(curve.moved_from);
     free(curve.disk);
     free(columns);
     return status;

@@ -161,7 +161,7 @@ int ggs_route_log(struct ggs_question * request, struct ggs_error * error) {
     int           status = ggs_query_u64(&request->query, "from", 0, INT64_MAX, &asking.page.from, error);
     if (status == 0) status = ggs_query_u64(&request->query, "count", 0, COUNT_MOST, &asking.page.count, error);
     if (status == 0) status = ggs_query_u64(&request->query, "operands", 0, 1, &operands, error);
-    bool plain = status == 0;
+    bool plain = status == 0 && request->trace.selection == NULL;
     for (unsigned i = 0; i < request->query.n; i++) plain &= request->query.pair[i].used;
     if (status == 0) status = take_filter(&request->query, &asking.filter, error);
     if (status == 0) status = take_order(&request->query, &asking.order, error);

@@ -8,14 +8,26 @@
 
 enum { READAHEAD = 128 << 10, READAHEAD_MOST = 1 << 30 };
 
+// Reading the recording is the first half, replaying it the second.
+static void tell(void * context, uint64_t done, uint64_t of) {
+    struct ggs_question * request = context;
+    uint64_t              half    = atomic_load(&request->progress->total) / 2;
+    if (of > 0) atomic_store(&request->progress->watch.done, half + half * done / of);
+}
+
 int ggs_route_paging(struct ggs_question * request, struct ggs_error * error) {
-    struct ggs_paging_options options = {
-        .last_step = INT64_MAX, .page = 4096, .readahead = READAHEAD, .policies = {true, true, true, true}};
-    struct ggs_json json;
-    int             status = ggs_query_u64(&request->query, "readahead", 0, READAHEAD_MOST, &options.readahead, error);
+    struct ggs_paging_options options = {.last_step = INT64_MAX,
+                                         .readahead = READAHEAD,
+                                         .policies  = {true, true, true, true},
+                                         .progress  = tell,
+                                         .context   = request};
+    struct ggs_json           json;
+    int status = ggs_query_u64(&request->query, "readahead", 0, READAHEAD_MOST, &options.readahead, error);
     if (status == 0) status = ggs_query_tokens(&request->query, &options.first_step, &options.last_step, error);
     if (status == 0) status = ggs_query_finish(&request->query, error);
     if (status < 0) return status;
+    uint64_t rows = ggs_reader_rows(request->trace.reader, GGS_TABLE_OP_RUNS);
+    ggs_request_expect(request, 2 * (rows > 1000 ? rows : 1000));
     struct ggs_paging * paging = calloc(1, sizeof(*paging));
     if (paging == NULL) return ggs_fail_memory(error);
     status = ggs_paging_compute(paging, &request->trace, &options, error);

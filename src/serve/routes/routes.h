@@ -42,6 +42,7 @@ int ggs_route_access(struct ggs_question * request, struct ggs_error * error);
 int ggs_route_paging(struct ggs_question * request, struct ggs_error * error);
 int ggs_route_prove(struct ggs_question * request, struct ggs_error * error);
 int ggs_route_choices(struct ggs_question * request, struct ggs_error * error);
+int ggs_route_disk(struct ggs_question * request, struct ggs_error * error);
 int ggs_route_faults(struct ggs_question * request, struct ggs_error * error);
 int ggs_route_aggregate(struct ggs_question * request, struct ggs_error * error);
 int ggs_route_graph(struct ggs_question * request, struct ggs_error * error);

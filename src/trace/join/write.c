@@ -232,9 +232,9 @@ static int copy_rows(struct ggs_join_part * part, enum ggs_trace_table table, st
 }
 
 // A new table is joined here, in merge_rest, or in number.c.
-_Static_assert(GGS_TABLE_COUNT == 36, "every table is joined");
-static const enum ggs_trace_table by_run[] = {GGS_TABLE_RUNS,  GGS_TABLE_OP_RUNS, GGS_TABLE_INDEX,
-                                              GGS_TABLE_PAGES, GGS_TABLE_KERNELS, GGS_TABLE_STREAMED};
+_Static_assert(GGS_TABLE_COUNT == 37, "every table is joined");
+static const enum ggs_trace_table by_run[] = {GGS_TABLE_RUNS,    GGS_TABLE_OP_RUNS,  GGS_TABLE_INDEX,  GGS_TABLE_PAGES,
+                                              GGS_TABLE_KERNELS, GGS_TABLE_STREAMED, GGS_TABLE_SUBMITS};
 enum { BY_RUN = sizeof(by_run) / sizeof(by_run[0]) };
 
 static int write_run(struct writing * w, struct ggs_join_part * part, struct ahead * ahead, struct ggs_error * error) {

@@ -3,6 +3,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/search.h"
+
 // ---- queues ----
 
 // The number of a queue among its device's: engines give them any numbers.
@@ -43,6 +45,26 @@ static uint64_t absorb(struct ggs_runs * runs, const struct ggs_device_ops * dev
     return absorbed;
 }
 
+static int by_node(const void * a, const void * b) {
+    const struct ggs_work *x = a, *y = b;
+    if (x->node != y->node) return x->node < y->node ? -1 : 1;
+    return x->begin_ns < y->begin_ns ? -1 : x->begin_ns > y->begin_ns;
+}
+
+// How long none of the op's kernels ran between its begin and its end. Where no kernels were told that is not known: 0.
+static uint64_t idle(const struct ggs_open_run * open, const struct ggs_op_run * op) {
+    int64_t  end = op->begin_ns + (int64_t) op->duration_ns, until = op->begin_ns;
+    uint64_t none = 0;
+    size_t   at   = ggs_search(open->n_work, i, open->work[i].node < op->node);
+    if (at == open->n_work || open->work[at].node != op->node) return 0;
+    for (; at < open->n_work && open->work[at].node == op->node && until < end; at++) {
+        int64_t from = open->work[at].begin_ns < end ? open->work[at].begin_ns : end;
+        if (from > until) none += (uint64_t) (from - until);
+        if (open->work[at].end_ns > until) until = open->work[at].end_ns;
+    }
+    return until < end ? none + (uint64_t) (end - until) : none;
+}
+
 static bool in_order(const struct ggs_device_ops * device, uint32_t n_nodes) {
     for (uint32_t i = 0; i < device->head.ops; i++) {
         if (device->ops[i].node >= n_nodes || (i > 0 && device->ops[i].node <= device->ops[i - 1].node)) return false;
@@ -50,14 +72,33 @@ static bool in_order(const struct ggs_device_ops * device, uint32_t n_nodes) {
     return true;
 }
 
+// Where ops have no times: when the host came to each, and how long it took.
+static void write_submits(struct ggs_runs * runs, const struct ggs_open_run * open) {
+    const struct ggs_device_ops * device = open->device;
+    for (uint32_t i = 0; i < device->head.ops; i++) {
+        uint64_t until = i + 1 < device->head.ops ? device->ops[i + 1].submit : device->head.submitted;
+        int64_t  begin = ggs_clock_ns(runs->clock, device->ops[i].submit), end = ggs_clock_ns(runs->clock, until);
+        struct ggs_submit row = {.run       = open->row.run,
+                                 .node      = device->ops[i].node,
+                                 .submit_ns = begin,
+                                 .host_ns   = until != 0 && end > begin ? (uint64_t) (end - begin) : 0};
+        ggs_writer_append(runs->writer, GGS_TABLE_SUBMITS, &row);
+    }
+}
+
 void ggs_device_ops_write(struct ggs_runs * runs, struct ggs_open_run * open, const struct ggs_seal_graph * graph) {
     struct ggs_device_ops * device = open->device;
     struct ggs_run *        row    = &open->row;
-    if (device == NULL || device->head.timed == GGS_DEVICE_UNTIMED || graph == NULL) return;
+    if (device == NULL || graph == NULL) return;
     if (!in_order(device, graph->n_nodes)) {
         runs->damaged++;
         return;
     }
+    if (device->head.timed == GGS_DEVICE_UNTIMED) {
+        write_submits(runs, open);
+        return;
+    }
+    if (open->n_work > 0) qsort(open->work, open->n_work, sizeof(*open->work), by_node);
     int64_t covered = 0; // a queue does one op at a time: kernels that overlap are shared out by their ends
     ggs_devices_seen(runs->devices, row->device, GGS_SEEN_OPS);
     row->flags &= ~(uint64_t) GGS_RUN_OPAQUE;
@@ -81,9 +122,10 @@ void ggs_device_ops_write(struct ggs_runs * runs, struct ggs_open_run * open, co
                                    .thread      = queue,
                                    .begin_ns    = begin,
                                    .duration_ns = (uint64_t) (end - begin),
-                                   .flags       = GGS_OP_RUN_ENDED,
+                                   .flags       = GGS_OP_RUN_ENDED | GGS_OP_RUN_WAIT_UNSEEN,
                                    .submit_ns   = ggs_clock_ns(runs->clock, op->submit),
                                    .absorbed    = absorb(runs, device, i, graph)};
+        run.inner_wait_ns       = idle(open, &run);
         if (run.absorbed > 0) run.flags |= GGS_OP_RUN_FUSED;
         runs->nodes[op->node] |= GGS_NODE_RAN;
         ggs_writer_append(runs->writer, GGS_TABLE_OP_RUNS, &run);
@@ -139,10 +181,10 @@ void ggs_runs_kernels(struct ggs_runs * runs, const void * body, size_t length) 
         runs->damaged++;
         return;
     }
-    const struct ggs_open_run * open = ggs_runs_find(runs, head.run);
-    const char *                rows = (const char *) body + sizeof(head);
-    const char *                text = rows + head.count * sizeof(struct ggs_journal_kernel);
-    size_t                      room = length - (size_t) (text - (const char *) body);
+    struct ggs_open_run * open = ggs_runs_find(runs, head.run);
+    const char *          rows = (const char *) body + sizeof(head);
+    const char *          text = rows + head.count * sizeof(struct ggs_journal_kernel);
+    size_t                room = length - (size_t) (text - (const char *) body);
     if (open != NULL) ggs_devices_seen(runs->devices, open->row.device, GGS_SEEN_KERNELS);
     for (uint64_t i = 0; open != NULL && i < head.count; i++) {
         struct ggs_journal_kernel kernel;
@@ -168,5 +210,7 @@ void ggs_runs_kernels(struct ggs_runs * runs, const void * body, size_t length) 
                                        .block_y     = kernel.block[1],
                                        .block_z     = kernel.block[2]};
         ggs_writer_append(runs->writer, GGS_TABLE_KERNELS, &row);
+        if (row.nodes > 0 && ggs_writer_reserve(runs->writer, open->work, open->work_capacity, open->n_work + 1))
+            open->work[open->n_work++] = (struct ggs_work){kernel.node, begin, end > begin ? end : begin};
     }
 }

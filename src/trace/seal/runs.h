@@ -25,6 +25,14 @@ struct ggs_open_run {
     bool                    placed;    // step and phase are known
     uint64_t                scheduler;
     struct ggs_device_ops * device; // NULL on the CPU
+    struct ggs_work *       work;   // kernels that were told of it
+    size_t                  n_work, work_capacity;
+};
+
+// When a kernel ran for a node.
+struct ggs_work {
+    uint32_t node;
+    int64_t  begin_ns, end_ns;
 };
 
 struct ggs_device_queue {
@@ -36,6 +44,11 @@ enum ggs_seen_node { // what became of a node in a run
     GGS_NODE_RAN      = 1,
     GGS_NODE_ABSORBED = 2,
     GGS_NODE_NOTHING  = 4, // the engine came to it and had nothing to do
+};
+
+// What the threads that were looked at say of a node: when the last of them ended it, and when the first of them began the op after it.
+struct ggs_node_edges {
+    int64_t ended_ns, next_ns;
 };
 
 struct ggs_node_begin {
@@ -59,7 +72,8 @@ struct ggs_runs {
     uint64_t *                os_threads;  // of the lanes, by index in the spool
     uint64_t *                unmatched;   // units per lane that belong to no run
     uint8_t *                 nodes;       // scratch: what was seen of each node
-    size_t                    nodes_capacity;
+    struct ggs_node_edges *   edges;       // likewise
+    size_t                    nodes_capacity, edges_capacity;
     struct ggs_device_queue * queues;
     size_t                    n_queues, queues_capacity;
     struct ggs_op_run *       held; // of a run whose barrier was not seen, until all of its begins are known

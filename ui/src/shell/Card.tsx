@@ -4,7 +4,7 @@ import type { Heat, ModelMap, OpAnswer, Operand } from "../api";
 import { useAsk } from "../ask";
 import { opFamily } from "../colours";
 import { bytes, count, plural, shape, share, time } from "../format";
-import { here, select, selection, tokensParameter } from "../state";
+import { here, select, selection, chosenSteps } from "../state";
 import { Progress } from "./Progress";
 import { stepsWord, stepWord } from "../step";
 
@@ -74,12 +74,23 @@ export function OpCard({ run, node }: { run: number; node: number }) {
                     {time(data.duration_ns)} <span class="quiet">from {time(data.begin_ns)}</span>
                 </Row>
                 <Row name="threads">
-                    {data.threads.length}, computing {time(Math.max(0, data.busy_ns - (data.stalled_ns ?? 0)))}, waiting {time(data.wait_ns)}{" "}
-                    <span class="quiet">({share(data.wait_ns, data.busy_ns + data.wait_ns)})</span>
+                    {data.threads.length}, computing {time(Math.max(0, data.busy_ns - (data.stalled_ns ?? 0)))},{" "}
+                    {data.wait_ns === null ? (
+                        "waiting not seen"
+                    ) : (
+                        <>
+                            waiting {time(data.wait_ns)} <span class="quiet">({share(data.wait_ns, data.busy_ns + data.wait_ns)})</span>
+                        </>
+                    )}
                 </Row>
+                {data.threads[0] && data.threads[0].submit_ns !== null && (
+                    <Row name="handed over">
+                        {time(data.begin_ns - data.threads[0].submit_ns)} before it began, on {data.backend}
+                    </Row>
+                )}
                 {data.stalled_ns !== null && data.stalled_ns > 0 && (
                     <Row name="stalled">
-                        {time(data.stalled_ns)} by page faults <span class="quiet">({share(data.stalled_ns, data.busy_ns + data.wait_ns)})</span>
+                        {time(data.stalled_ns)} by page faults <span class="quiet">({share(data.stalled_ns, data.busy_ns + (data.wait_ns ?? 0))})</span>
                     </Row>
                 )}
                 {data.absorbed.length > 0 && <Row name="fused with">{data.absorbed.map((node) => `${node.op} ${node.name}`).join(", ")}</Row>}
@@ -121,7 +132,7 @@ export function OpCard({ run, node }: { run: number; node: number }) {
 
 export function TensorCard({ name }: { name: string }) {
     const map = useAsk<ModelMap>(here("map"));
-    const heat = useAsk<Heat>(here("heat", { tokens: tokensParameter() }), { keep: true });
+    const heat = useAsk<Heat>(here("heat", { ...chosenSteps() }), { keep: true });
     if (map.error) return <p class="problem">{map.error.message}</p>;
     if (!map.data) return <Progress what="the model map" progress={map.progress} />;
     const tensors = map.data.tensors;

@@ -14,6 +14,7 @@ function words(chosen: Selection): [keyof Selection, string][] {
         ["buffer", chosen.buffer === null ? null : `buffer ${chosen.buffer}`],
         ["expert", chosen.expert === null ? null : `expert ${chosen.expert}`],
         ["lane", chosen.lane === null ? null : (summary.value?.lanes.find((one) => one.lane === chosen.lane)?.label ?? `lane ${chosen.lane}`)],
+        ["request", chosen.request === null ? null : `request ${chosen.request}`],
         ["time", chosen.time && `${time(chosen.time[1] - chosen.time[0])} from ${time(chosen.time[0])}`],
     ];
     return chips.filter((chip): chip is [keyof Selection, string] => chip[1] !== null);
@@ -27,7 +28,7 @@ export function Chips() {
             {chips.map(([part, text]) => (
                 <span class="chip" key={part} title={text}>
                     <span>{text}</span>
-                    <button type="button" aria-label={`Deselect ${text}`} onClick={() => select({ [part]: null })}>
+                    <button type="button" aria-label={`Deselect ${text}`} onClick={() => select(part === "request" ? { request: null, time: null } : { [part]: null })}>
                         ×
                     </button>
                 </span>

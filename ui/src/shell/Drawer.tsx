@@ -3,13 +3,13 @@ import { useRef } from "preact/hooks";
 import type { Buffers, Heat } from "../api";
 import { useAsk } from "../ask";
 import { bytes, count, plural, time } from "../format";
-import { here, moving, select, selection, tokensParameter, view } from "../state";
+import { here, moving, select, selection, chosenSteps, view } from "../state";
 import { OpCard, Row, TensorCard } from "./Card";
 import { RangeCard } from "./RangeCard";
 
 function BufferCard({ buffer }: { buffer: number }) {
     const buffers = useAsk<Buffers>(here("buffers"));
-    const heat = useAsk<Heat>(here("heat", { tokens: tokensParameter() }), { keep: true });
+    const heat = useAsk<Heat>(here("heat", { ...chosenSteps() }), { keep: true });
     const one = buffers.data?.buffers.find((candidate) => candidate.buffer === buffer);
     if (!one) return buffers.data ? <p class="problem">There is no buffer {buffer}.</p> : null;
     const i = heat.data?.buffers.buffer.indexOf(buffer) ?? -1;

@@ -1,7 +1,8 @@
 // The two bars that are always there: DISK (the model file by offset) and BUFFER (live allocations), heat of the selected tokens on top.
-import { useMemo } from "preact/hooks";
+import { useMemo, useRef } from "preact/hooks";
 import { bytes, share } from "../format";
 import { select, selection, view } from "../state";
+import { csvOf } from "../views/memory/csv";
 import { useMemory } from "../views/memory/data";
 import type { Unit } from "../views/memory/layout";
 import { useMarks } from "../views/memory/marks";
@@ -9,6 +10,7 @@ import type { Painted } from "../views/memory/model";
 import { type RowPlan, Tracks } from "../views/memory/Tracks";
 import { announce } from "./Announce";
 import { useWidth } from "./Canvas";
+import { Saves } from "./Saves";
 
 const diskHeight = 34;
 const liveHeight = 20;
@@ -55,6 +57,7 @@ function Side({ title, line, paint, more }: { title: string; line: string; paint
 export function MemoryBars() {
     const memory = useMemory("addressed");
     const [box, width] = useWidth();
+    const whole = useRef<HTMLElement>(null);
     const { disk, live, diskPaint, livePaint, heat, map } = memory;
     const diskRows = useMemo<RowPlan[]>(
         () => (disk && diskPaint ? [{ track: disk.whole, entries: disk.entries, painted: diskPaint, top: 0, height: diskHeight }] : []),
@@ -70,8 +73,16 @@ export function MemoryBars() {
     const size = (row: RowPlan) => row.track.units.reduce((sum, unit) => sum + unit.end - unit.begin, 0);
     const isPart = selection.value.tokens !== null;
     return (
-        <section class="tracks" aria-label="Memory">
+        <section class="tracks painted" aria-label="Memory" data-picture="memory-bars" ref={whole}>
             <div class="track">
+                <Saves
+                    title="Memory bars"
+                    file="memory-bars"
+                    root={() => whole.current}
+                    command="ggscope stats --by tensor --json"
+                    computed="The model's files by offset and the live buffers, coloured by how many ops of the selected tokens touch each tensor."
+                    csv={() => csvOf([...diskRows, ...liveRows])}
+                />
                 <Side title="DISK" line={`${modelBytes ? bytes(modelBytes) : "no model file"}${heat ? `, ${share(heat.model.bytes_touched, heat.model.bytes)}${isPart ? " here" : ""}` : ""}`} paint={diskPaint} more="Dots: copied at load" />
                 <div class="picture" ref={box}>
                     {memory.problem && <p class="problem">{memory.problem}</p>}

@@ -7,6 +7,7 @@ import { time, tokenText } from "../format";
 import { registerKeys } from "../keys";
 import { here, select, selection, summary } from "../state";
 import { announce } from "./Announce";
+import { Saves } from "./Saves";
 import { Canvas, canvasFont, textWithin, useWidth } from "./Canvas";
 import { pace, playing, speed, stopPlayback, togglePlayback, opShown } from "./playback";
 import { stepRange, stepsWord, stepWord } from "../step";
@@ -145,7 +146,7 @@ export function Scrubber() {
     const shown = chosen ? stepRange(chosen) : `all ${stepsWord()}`;
     const title = stepsWord().replace(/^./, (letter) => letter.toUpperCase());
     return (
-        <section class="scrubber" aria-label={title}>
+        <section class="scrubber painted" aria-label={title} data-picture="tokens">
             <div class="side">
                 <button type="button" class="play" aria-label={playing.value ? "Pause" : "Play"} title={playing.value ? "Pause (Space)" : "Play (Space)"} onClick={togglePlayback}>
                     <svg viewBox="0 0 14 14" aria-hidden="true">
@@ -166,6 +167,17 @@ export function Scrubber() {
                     <option value="ops 1">ops</option>
                     <option value="ops 8">ops ×8</option>
                 </select>
+                <Saves
+                    title={title}
+                    file="tokens"
+                    root={() => box.current}
+                    command="ggscope stats --by token --json"
+                    computed={`One bar for each ${stepWord()}, as high as it took long: from the begin of its first graph run to the end of its last. Where there are more than pixels, neighbours share a bar.`}
+                    csv={() => ({
+                        columns: ["first_token", "last_token", "phase", "begin_ns", "end_ns", "text"],
+                        rows: Array.from({ length: steps?.rows ?? 0 }, (_, i) => [steps!.first[i]!, steps!.last[i]!, phases[steps!.phase[i]!] ?? "", steps!.begin[i]!, steps!.end[i]!, steps!.texts[i] ?? null]),
+                    })}
+                />
             </div>
             <div class="picture" ref={box} title={name ?? ""}>
                 <Canvas

@@ -94,7 +94,7 @@ function RasterPicture({ layer, experts }: { layer: number; experts: number }) {
         <Picture
             title={`Layer ${layer}: which experts each token took`}
             file={`experts-layer-${layer}`}
-            command={`ggscope experts --layer ${layer} --json`}
+            command={`ggscope sql DIR 'SELECT * FROM experts WHERE layer = ${layer}'`}
             computed="One column per token that went through the layer (a prompt has many), one row per expert; the colour is the routing weight, hatched is not taken. Lines part token steps."
             csv={() => ({
                 columns: ["token", "input", "rank", "expert", "weight", "run", "node"],

@@ -2,7 +2,8 @@
 import { families, opFamily } from "../../colours";
 import { plural } from "../../format";
 import { select } from "../../state";
-import type { Blocks } from "./blocks";
+import { Saves } from "../../shell/Saves";
+import { kinds, type Blocks } from "./blocks";
 import { failure, pending, stopLayouts } from "./layouts";
 import { expanded, setOpen, text, withViews, zoomBy, type Told } from "./state";
 import { stepWord } from "../../step";
@@ -14,12 +15,13 @@ export interface BarProps {
     row: number;
     press(row: number): void;
     fit(): void;
+    root(): Element | null; // what is drawn
 }
 
 export function Bar(props: BarProps) {
     const { graph, made } = props;
     return (
-        <div class="graph-bar">
+        <div class="graph-bar" data-picture="graph">
             <strong>
                 {stepWord()} {graph.token}
             </strong>
@@ -44,6 +46,17 @@ export function Bar(props: BarProps) {
                 </span>
             )}
             <Legend graph={graph} made={made} />
+            <Saves
+                title="Graph"
+                file="graph"
+                root={props.root}
+                command={`ggscope graph --token ${graph.token} --json`}
+                computed="The nodes of one graph run in the order of execution, by layer; the time of a block is the sum of its nodes' wall times. Weights, caches and what many layers share are written into the nodes instead of drawn as edges."
+                csv={() => ({
+                    columns: ["block", "node", "op", "name", "layer", "state", "duration_ns"],
+                    rows: made.blocks.flatMap((block) => block.rows.map((r) => [block.title, graph.node[r]!, graph.ops[graph.op[r]!] ?? "", graph.names[r]!, graph.layer[r]! < 0 ? null : graph.layer[r]!, kinds[graph.kind[r]!]!, graph.time[r]!])),
+                })}
+            />
         </div>
     );
 }

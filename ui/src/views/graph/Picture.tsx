@@ -63,7 +63,7 @@ export function Picture({ graph, made }: { graph: Told; made: Blocks }) {
     const { width, total } = placed;
     return (
         <>
-            <Bar graph={graph} made={made} found={found} row={row} press={press} fit={() => fit(box.current, made)} />
+            <Bar graph={graph} made={made} found={found} row={row} press={press} fit={() => fit(box.current, made)} root={() => box.current} />
             <div
                 class="graph-scroll"
                 ref={box}
@@ -72,6 +72,7 @@ export function Picture({ graph, made }: { graph: Told; made: Blocks }) {
                 aria-label={`Graph of ${stepWord()} ${graph.token}: ${describe(graph, made)}`}
                 onScroll={look}
                 onWheel={zoomWheel}
+                data-picture-of="graph"
                 data-nodes={graph.rows}
                 data-shapes={made.shapes.size}
                 data-laid-out={nodesLaidOut.value}

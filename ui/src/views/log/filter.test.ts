@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
 import { filterQuery, nextSort, parseRange, rangeText, sortQuery, type Filter } from "./filter";
 
-const nothing: Filter = { tokens: null, layer: null, opType: null, tensor: null, region: null, buffer: null, time: null, source: null, thread: null, expert: null };
+const nothing: Filter = { tokens: null, layer: null, opType: null, tensor: null, region: null, buffer: null, time: null, source: null, thread: null, expert: null, request: null };
 
 test("no filter asks for nothing, so that any depth is answered at once", () => {
     expect(filterQuery(nothing)).toBe("");
@@ -21,8 +21,9 @@ test("every part of a filter arrives, escaped, and zero is a value", () => {
             source: "DISK",
             thread: 0,
             expert: 0,
+            request: 0,
         }),
-    ).toBe("&tokens=0..3&layer=0&op=MUL_MAT&tensor=blk.*%26x&source=DISK&region=1%3A10..21&buffer=0&thread=0&expert=0&since=1&until=8");
+    ).toBe("&tokens=0..3&layer=0&op=MUL_MAT&tensor=blk.*%26x&source=DISK&region=1%3A10..21&buffer=0&thread=0&expert=0&request=0&since=1&until=8");
     expect(filterQuery({ ...nothing, layer: -1 })).toBe("&layer=none");
 });
 

@@ -11,6 +11,7 @@ export interface Filter {
     source: string | null; // DISK or BUFFER
     thread: number | null;
     expert: number | null;
+    request: number | null;
 }
 
 export interface Sort {
@@ -30,6 +31,7 @@ export function filterQuery(filter: Filter): string {
     if (filter.buffer !== null) parts.push(["buffer", filter.buffer]);
     if (filter.thread !== null) parts.push(["thread", filter.thread]);
     if (filter.expert !== null) parts.push(["expert", filter.expert]);
+    if (filter.request !== null) parts.push(["request", filter.request]);
     if (filter.time) parts.push(["since", Math.floor(filter.time[0])], ["until", Math.ceil(filter.time[1])]);
     return parts.map(([key, value]) => `&${key}=${encodeURIComponent(value)}`).join("");
 }

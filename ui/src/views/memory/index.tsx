@@ -10,6 +10,7 @@ import { type Table, TableView } from "../../shell/TableView";
 import { asFlag, kept, select, selection, summary } from "../../state";
 import { LogTable } from "../log";
 import { headerHeight } from "./around";
+import { csvOf } from "./csv";
 import { type Memory as Data, shownLayer, useMemory } from "./data";
 import { pixelOf, type Unit } from "./layout";
 import { Legend } from "./Legend";
@@ -241,7 +242,18 @@ export default function Memory() {
     );
     return (
         <div class="memory">
-            <TableView label="Memory" table={() => tableOf(planned.rows)} tools={tools}>
+            <TableView
+                label="Memory"
+                table={() => tableOf(planned.rows)}
+                tools={tools}
+                saved={{
+                    title: "Memory",
+                    file: "memory",
+                    command: layer === "faults" ? "ggscope log --faults --json" : layer === "pages" ? "ggscope prove --json" : "ggscope stats --by tensor --json",
+                    computed: "Every tensor of the model's files where it lies, and every live buffer; a touch is an op that reads or writes bytes of it. Bytes read come from the ranges of each op's operands: rows and experts one by one.",
+                    csv: () => csvOf(planned.rows),
+                }}
+            >
                 <div class="memory-scroll">
                     <div ref={box}>
                         {!data.disk && <Progress what="the memory map" progress={data.progress} />}

@@ -2,6 +2,7 @@
 import { useAsk } from "../../ask";
 import { count, plural, time } from "../../format";
 import { here, select, selection } from "../../state";
+import { Picture } from "../../shell/Picture";
 import { Table, type TableColumn } from "../statistics/Table";
 import { Waiting } from "../statistics/Waiting";
 import { columnsOf, lanesOf, parts, type Request, type Requests } from "./lanes";
@@ -28,8 +29,9 @@ const columns: TableColumn<Request>[] = [
     { key: "rejected_tokens", title: "rejected", value: (r) => r.rejected_tokens, numeric: true, hint: "drafted tokens that were taken back" },
 ];
 
-const isChosen = (r: Request) => selection.value.time?.[0] === r.begin_ns && selection.value.time[1] === r.end_ns;
-const press = (r: Request) => select({ time: isChosen(r) ? null : [r.begin_ns, r.end_ns] });
+const isChosen = (r: Request) => selection.value.request === r.request;
+// Its steps in every view, and its time in the timeline.
+const press = (r: Request) => select(isChosen(r) ? { request: null, time: null } : { request: r.request, time: [r.begin_ns, r.end_ns] });
 const said = (r: Request) =>
     `request ${r.request}, ${r.kind}: prompt ${count(r.prompt_tokens)}, cached ${count(r.cached_tokens)}, ${plural(r.generated_tokens, "token")} in ${time(r.duration_ns)}` +
     (r.time_to_first_ns === null ? "" : `, the first after ${time(r.time_to_first_ns)}`);
@@ -54,7 +56,7 @@ export function RequestsPart() {
                 order={{ key: "request", descending: false }}
                 rowKey={(r) => String(r.request)}
                 press={press}
-                pressHint="select its time in every view"
+                pressHint="select it in every view"
                 isSelected={isChosen}
                 most={40}
             />
@@ -67,14 +69,19 @@ function Lanes({ answer, several }: { answer: Requests; several: boolean }) {
     const composed = columnsOf(answer, begin, end);
     const percent = (share: number) => `${(share * 100).toFixed(3)}%`;
     return (
-        <section class="table-part">
-            <div class="table-head">
-                <h3>Slots over time</h3>
+        <Picture
+            title="Slots over time"
+            file="slots"
+            command="ggscope requests --batches --json"
+            computed="Requests of each sequence from their first prompt token to their last generated one; below, the tokens of each decode, by what they were for."
+            csv={() => ({ columns: ["request", "context", "sequence", "kind", "begin_ns", "first_output_ns", "end_ns"], rows: answer.requests.map((r) => [r.request, r.context, r.sequence, r.kind, r.begin_ns, r.first_output_ns, r.end_ns]) })}
+            tools={
                 <span class="quiet">
                     {time(begin)} to {time(end)}; the paler part of a bar ends with the first output
                     {left > 0 ? `; ${plural(left, "later request")} left out` : ""}
                 </span>
-            </div>
+            }
+        >
             <div class="slots">
                 {lanes.map((lane) => (
                     <div class="slot" key={`${lane.context} ${lane.sequence}`}>
@@ -120,6 +127,6 @@ function Lanes({ answer, several }: { answer: Requests; several: boolean }) {
                     <span class="batch-part prompt_tokens" /> prompt <span class="batch-part generate_tokens" /> generated <span class="batch-part verify_tokens" /> drafts that are checked
                 </p>
             </div>
-        </section>
+        </Picture>
     );
 }

@@ -5,7 +5,7 @@ import { bytes, count, plural, share, time } from "../../format";
 import { useWidth } from "../../shell/Canvas";
 import { Chart } from "../../shell/Chart";
 import { Picture } from "../../shell/Picture";
-import { asOrder, here, kept, select, selection, summary, tokensParameter } from "../../state";
+import { asOrder, here, kept, select, selection, summary, chosenSteps, tokensParameter } from "../../state";
 import { decades, durationsOf, gbytesOf, gflopsOf, intensityOf, type Point, pointsOf, type Rates, roofAt, type Roofline, type RooflineRow } from "./roofline";
 import { type Order, Table } from "./Table";
 import { Waiting } from "./Waiting";
@@ -33,11 +33,18 @@ function RoofPicture({ points, limits }: { points: Point[]; limits: Rates | null
     const size = (p: Point) => 3 + 9 * Math.sqrt(p.row.wall_ns / most);
     const roof = limits && Array.from({ length: 65 }, (_, i) => 10 ** (x0 + ((x1 - x0) * i) / 64)).map((x) => [x, roofAt(limits, x)] as const).filter(([, y]) => y >= 10 ** y0);
     const range = (from: number, to: number) => Array.from({ length: to - from + 1 }, (_, i) => from + i);
+    // The nearest point: many are small.
+    const point = (event: PointerEvent) => {
+        const frame = (event.currentTarget as Element).getBoundingClientRect();
+        const [x, y] = [((event.clientX - frame.left) / frame.width) * width, event.clientY - frame.top];
+        const away = (p: Point) => Math.hypot(px(p.intensity) - x, py(p.gflops) - y);
+        setHover(points.reduce((best, p) => (away(p) < away(best) ? p : best), points[0]!));
+    };
     const isChosen = (p: Point) => selection.value.opType === p.row.op;
     return (
         <div class="chart-box" ref={box}>
             {width > 0 && (
-                <svg class="chart" viewBox={`0 0 ${width} ${height}`} height={height} role="img" aria-label={`Roofline of ${plural(points.length, "group")} of ops`}>
+                <svg class="chart" viewBox={`0 0 ${width} ${height}`} height={height} role="img" aria-label={`Roofline of ${plural(points.length, "group")} of ops`} onPointerMove={point} onPointerLeave={() => setHover(null)}>
                     {range(y0, y1).map((e) => (
                         <g>
                             <line class="grid" x1={left} x2={left + inner} y1={py(10 ** e)} y2={py(10 ** e)} />
@@ -72,8 +79,6 @@ function RoofPicture({ points, limits }: { points: Point[]; limits: Rates | null
                             fill-opacity={0.55}
                             stroke={isChosen(p) ? "var(--ink)" : colourOf(p.row.phase)}
                             stroke-width={isChosen(p) ? 2.5 : 1}
-                            onPointerEnter={() => setHover(p)}
-                            onPointerLeave={() => setHover(null)}
                             onClick={() => select({ opType: selection.value.opType === p.row.op ? null : p.row.op })}
                         />
                     ))}
@@ -250,7 +255,7 @@ function Transfers() {
 }
 
 export function Efficiency() {
-    const answer = useAsk<Roofline>(here("roofline", { tokens: tokensParameter() }), { keep: true });
+    const answer = useAsk<Roofline>(here("roofline", { ...chosenSteps() }), { keep: true });
     if (!answer.data) return <Waiting answer={answer} what="Comparing ops with the machine" />;
     const data = answer.data;
     const points = pointsOf(data.by_op);

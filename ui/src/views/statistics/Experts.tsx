@@ -5,6 +5,7 @@ import { heat, heatInk, heatOf } from "../../colours";
 import { bytes, count, plural, share } from "../../format";
 import { here, select, selection, summary, tokensParameter } from "../../state";
 import { announce } from "../../shell/Announce";
+import { Picture } from "../../shell/Picture";
 import type { Experts, ExpertLayer } from "./answers";
 import { Table, type TableColumn } from "./Table";
 import { Waiting } from "./Waiting";
@@ -102,15 +103,21 @@ function Matrix({ layers }: { layers: ExpertLayer[] }) {
         grid.current?.querySelector<HTMLElement>(`[data-cell="${next[0]} ${next[1]}"]`)?.focus();
     };
     return (
-        <section class="table-part">
-            <div class="table-head">
-                <h3 id="expert-matrix">Expert matrix</h3>
-                <span class="quiet">how often each was chosen; a click selects the expert in every view</span>
-                <span class="table-space" />
-                <Legend most={most} />
-            </div>
+        <Picture
+            title="Expert matrix"
+            file="expert-matrix"
+            command="ggscope experts --json"
+            computed="How often the router of each layer chose each expert, over all tokens of the steps that are selected."
+            csv={() => ({ columns: ["layer", "expert", "times"], rows: layers.flatMap((layer) => layer.counts.map((n, expert) => [layer.layer, expert, n])) })}
+            tools={
+                <>
+                    <span class="quiet">how often each was chosen; a click selects the expert in every view</span>
+                    <Legend most={most} />
+                </>
+            }
+        >
             <div class="table-scroll">
-                <div class="experts" role="grid" aria-labelledby="expert-matrix" ref={grid} onKeyDown={move} style={{ "--experts": String(width) }}>
+                <div class="experts" role="grid" aria-label="Expert matrix" ref={grid} onKeyDown={move} style={{ "--experts": String(width) }}>
                     {layers.map((layer, i) => (
                         <div role="row" class={`experts-row${selection.value.layer === layer.layer ? " selected" : ""}`} key={layer.layer}>
                             <span role="rowheader" class="experts-name">
@@ -146,7 +153,7 @@ function Matrix({ layers }: { layers: ExpertLayer[] }) {
                     ))}
                 </div>
             </div>
-        </section>
+        </Picture>
     );
 }
 

@@ -73,7 +73,17 @@ export function deviceNote(device: Device): [string, string] {
     return [device.busy === null ? "-" : `${(100 * device.busy).toFixed(1)} % busy`, `${known}; ${moved}`];
 }
 
+// For graph runs of devices that have no op times; null if all have.
+export interface Estimated {
+    runs: number;
+    run_ns: number;
+    from_runs: number;
+    from_ns: number;
+    by_op: { op: string; wall_ns: number }[];
+}
+
 export interface Totals {
+    estimated: Estimated | null;
     tokens: number;
     prompt_tokens: number;
     generated_tokens: number;

@@ -4,9 +4,10 @@ import { useAsk } from "../../ask";
 import { bytes, count, plural, share, time } from "../../format";
 import { RequestsPart } from "../requests";
 import { SubTabs } from "../../shell/SubTabs";
-import { asText, here, kept, selection, tokensParameter } from "../../state";
+import { asText, here, kept, selection, chosenSteps } from "../../state";
 import { by, deviceNote, type Stats, type Totals } from "./answers";
 import { Efficiency } from "./Efficiency";
+import { Estimate } from "./Estimate";
 import { ExpertsPart } from "./Experts";
 import { Groups } from "./Groups";
 import { Icicle } from "./Icicle";
@@ -34,7 +35,7 @@ export default function Statistics() {
 }
 
 function Sums() {
-    const answer = useAsk<Stats>(here("stats", { by: by.join(","), tokens: tokensParameter() }), { keep: true });
+    const answer = useAsk<Stats>(here("stats", { by: by.join(","), ...chosenSteps() }), { keep: true });
     const map = useAsk<ModelMap>(here("map"));
     const tokens = selection.value.tokens;
     return (
@@ -51,6 +52,7 @@ function Sums() {
                     <div id="part-time">
                         <Groups stats={answer.data} map={map.data} />
                     </div>
+                    <Estimate estimated={answer.data.estimated} />
                     <div id="part-icicle">
                         <Icicle />
                     </div>

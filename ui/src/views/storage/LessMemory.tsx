@@ -1,10 +1,10 @@
 // What would less memory cost? Bytes from the disk per token over the memory there is, by policy; and what to keep.
-import { useMemo } from "preact/hooks";
+import { useMemo, useState } from "preact/hooks";
 import { useAsk } from "../../ask";
 import { bytes, count, plural, share } from "../../format";
 import { Chart, type Series, steps } from "../../shell/Chart";
 import { Picture } from "../../shell/Picture";
-import { asNumber, kept, select, selection } from "../../state";
+import { asNumber, experiment, kept, select, selection } from "../../state";
 import { Table } from "../statistics/Table";
 import { Waiting } from "../statistics/Waiting";
 import type { Paging } from "./answers";
@@ -135,20 +135,26 @@ export function LessMemory() {
                     </label>
                 </Table>
             )}
+            {budget.suggest && <Paste lines={budget.suggest} />}
             <details class="computed">
-                <summary>Lines to paste</summary>
-                <p>Tensors to place with --override-tensor and byte ranges to lock, for this much memory:</p>
-                <pre>ggscope paging --suggest --memory {budget.memory_bytes} --readahead {data.readahead_bytes / 1024}K DIR</pre>
-                {pins && (
-                    <pre>
-                        {pins.weights
-                            .slice(0, 40)
-                            .map((weight) => `${weight.path} ${weight.file_offset} ${weight.bytes}  # ${weight.name}${weight.expert === null ? "" : ` expert ${weight.expert}`}`)
-                            .join("\n")}
-                        {pins.weights.length > 40 ? `\n# and ${pins.weights.length - 40} more: see the CSV` : ""}
-                    </pre>
-                )}
+                <summary>The same in a terminal</summary>
+                <pre>ggscope paging --suggest --memory {budget.memory_bytes} --readahead {data.readahead_bytes / 1024}K {experiment.value?.directory ?? "DIR"}</pre>
             </details>
         </>
+    );
+}
+
+function Paste({ lines }: { lines: string }) {
+    const [copied, setCopied] = useState(false);
+    return (
+        <section class="paste" aria-label="Lines to paste">
+            <div class="picture-head">
+                <h3>Lines to paste</h3>
+                <button type="button" class="quiet" onClick={() => void navigator.clipboard?.writeText(lines).then(() => setCopied(true), () => undefined)}>
+                    {copied ? "copied" : "copy"}
+                </button>
+            </div>
+            <pre tabIndex={0}>{lines}</pre>
+        </section>
     );
 }

@@ -3,7 +3,7 @@ import { useAsk } from "../../ask";
 import { bytes, count, plural, share, time } from "../../format";
 import { Chart, type Series } from "../../shell/Chart";
 import { Picture } from "../../shell/Picture";
-import { asText, here, kept, select, selection, summary, tokensParameter } from "../../state";
+import { asText, here, kept, select, selection, summary, chosenSteps } from "../../state";
 import { Table } from "../statistics/Table";
 import { Waiting } from "../statistics/Waiting";
 import type { FaultSum, Machine, StorageStats } from "./answers";
@@ -147,7 +147,7 @@ interface Fault {
 const listed = 200;
 
 function Longest() {
-    const answer = useAsk<{ faults: Fault[] }>(here("faults", { tokens: tokensParameter(), count: listed }), { keep: true });
+    const answer = useAsk<{ faults: Fault[] }>(here("faults", { ...chosenSteps(), count: listed }), { keep: true });
     if (!answer.data) return <Waiting answer={answer} what="Looking for the longest stalls" />;
     const { faults } = answer.data;
     const longest = Math.max(1, ...faults.map((fault) => fault.duration_ns));
@@ -161,7 +161,7 @@ function Longest() {
                 { key: "op", title: "op", value: (row) => row.op ?? row.phase },
                 { key: "duration_ns", title: "stalled", value: (row) => row.duration_ns, show: (row) => time(row.duration_ns), numeric: true, bar: (row) => row.duration_ns / longest },
                 { key: "token", title: "token", value: (row) => row.token, show: (row) => row.token ?? "none", numeric: true },
-                { key: "weight", title: "tensor", value: (row) => row.weight ?? (row.file === null ? "memory" : "") },
+                { key: "weight", title: "tensor", value: (row) => row.weight ?? (row.file === null ? "memory" : "(no tensor)") },
                 { key: "file_offset", title: "offset", value: (row) => row.file_offset, show: (row) => (row.file_offset === null ? "" : count(row.file_offset)), numeric: true },
                 { key: "kind", title: "fault", value: (row) => row.kind },
                 { key: "begin_ns", title: "at", value: (row) => row.begin_ns, show: (row) => time(row.begin_ns), numeric: true },
@@ -181,8 +181,52 @@ function Longest() {
     );
 }
 
+interface DiskRequest extends Omit<Fault, "kind" | "duration_ns"> {
+    duration_ns: number | null; // null: not seen
+    write: boolean;
+    sector: number;
+    bytes: number;
+}
+
+function Requests() {
+    const answer = useAsk<{ block_requests: DiskRequest[] }>(here("disk", { ...chosenSteps(), count: listed }), { keep: true });
+    if (!answer.data) return <Waiting answer={answer} what="Looking for the longest disk requests" />;
+    const rows = answer.data.block_requests;
+    const longest = Math.max(1, ...rows.map((row) => row.duration_ns ?? 0));
+    return (
+        <Table
+            caption="The longest disk requests"
+            file="disk-requests"
+            rows={rows}
+            order={{ key: "duration_ns", descending: true }}
+            columns={[
+                { key: "weight", title: "tensor", value: (row) => row.weight ?? (row.file === null ? "another file" : "(no tensor)") },
+                { key: "duration_ns", title: "took", value: (row) => row.duration_ns, show: (row) => (row.duration_ns === null ? "not seen" : time(row.duration_ns)), numeric: true, bar: (row) => (row.duration_ns ?? 0) / longest },
+                { key: "bytes", title: "bytes", value: (row) => row.bytes, show: (row) => bytes(row.bytes), numeric: true },
+                { key: "write", title: "what", value: (row) => (row.write ? "write" : "read") },
+                { key: "file_offset", title: "offset", value: (row) => row.file_offset, show: (row) => (row.file_offset === null ? "" : count(row.file_offset)), numeric: true },
+                { key: "sector", title: "sector", value: (row) => row.sector, show: (row) => count(row.sector), numeric: true },
+                { key: "token", title: "token", value: (row) => row.token, show: (row) => row.token ?? "none", numeric: true },
+                { key: "op", title: "op", value: (row) => row.op ?? row.phase },
+                { key: "begin_ns", title: "at", value: (row) => row.begin_ns, show: (row) => time(row.begin_ns), numeric: true },
+            ]}
+            rowKey={(row) => `${row.begin_ns} ${row.sector} ${row.file_offset}`}
+            press={(row) =>
+                select({
+                    op: row.run !== null && row.node !== null && row.op !== null ? { run: row.run, node: row.node } : null,
+                    region: row.file !== null && row.file_offset !== null ? { file: row.file, begin: row.file_offset, end: row.file_offset + row.bytes } : null,
+                })
+            }
+            pressHint="Select the op and the bytes"
+            most={12}
+        >
+            <span class="quiet">at most {listed} are listed; ggscope sql DIR "SELECT * FROM block_requests" has all</span>
+        </Table>
+    );
+}
+
 export function Stalls() {
-    const answer = useAsk<StorageStats>(here("stats", { by: "token", tokens: tokensParameter() }), { keep: true });
+    const answer = useAsk<StorageStats>(here("stats", { by: "token", ...chosenSteps() }), { keep: true });
     if (!answer.data) return <Waiting answer={answer} what="Adding up stalls and requests" />;
     const { machine } = answer.data;
     const { faults, block_requests: requests } = machine;
@@ -228,6 +272,7 @@ export function Stalls() {
                 </Table>
             )}
             {faults && <Longest />}
+            {requests && <Requests />}
             <div class="columns-2">
                 <Residency machine={machine} />
                 {requests && requests.by_weight.length > 0 && (

@@ -70,6 +70,7 @@ export interface Paging {
         memory_bytes: number;
         policies: Record<string, { bytes_per_token: number; miss_ratio: number; least_bytes_per_token?: number; most_bytes_per_token?: number }>;
         pins: { bytes: number; stream_bytes: number; weights: { name: string; expert: number | null; file_offset: number; bytes: number; file: number; path: string }[] } | null;
+        suggest?: string | null; // the lines of ggscope paging --suggest
     }[];
     lru_curve: { memory_bytes: number; bytes_per_token: number; miss_ratio: number }[];
 }

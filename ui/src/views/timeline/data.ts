@@ -95,6 +95,17 @@ export function fitFor(steps: Steps, bounds: Span): Span {
     return clamp({ begin: begin - air, end: end + air }, bounds);
 }
 
+export function csvOf(held: Held | null, span: Span, lanes: { lane: number; label: string }[]) {
+    const rows: (string | number | null)[][] = [];
+    for (const { lane, label } of lanes)
+        for (const row of held?.data.lanes.get(lane) ?? []) {
+            const op = opAt(held!.data, row);
+            if (op.begin >= span.end || op.begin + held!.data.length(row) <= span.begin) continue;
+            rows.push([label, op.begin, op.op, op.layer === null || op.layer < 0 ? null : op.layer, op.duration, op.stalled, op.wait, op.count]);
+        }
+    return { columns: ["lane", "begin_ns", "op", "layer", "duration_ns", "stalled_ns", "wait_ns", "op_runs"], rows };
+}
+
 export function tableOf(held: Held | null, span: Span, lanes: { lane: number; label: string }[]): Table {
     const rows: (string | number)[][] = [];
     const most = 500;

@@ -1,6 +1,6 @@
 // Draws the timeline. Lanes are pixel strips: each column of pixels is busy up to a height, waiting above it, and the rest idle.
 import { opFamily, type Pattern, type Theme } from "../../colours";
-import { bytes, count, instant, time, tokenText } from "../../format";
+import { bytes, count, instant, share, time, tokenText } from "../../format";
 import { canvasFont, hatch, textWithin } from "../../shell/Canvas";
 import type { Steps } from "../../shell/Scrubber";
 import { phases } from "../../api";
@@ -253,6 +253,38 @@ export function drawLoss(frame: Frame, begin: number, end: number, lost: number,
     context.fillText(text, (a + b - wide) / 2, top + height / 2);
 }
 
+// A time in which nothing was recorded: nothing is known of it.
+export function drawPause(frame: Frame, begin: number, end: number, top: number, bottom: number): void {
+    const { context, colours } = frame;
+    const [a, b] = [Math.max(frame.left, xOf(frame, begin)), Math.min(frame.left + frame.width, xOf(frame, end))];
+    if (b - a < 0.5) return;
+    context.fillStyle = hatch(context, colours.hatch, colours.surface, 10, true);
+    context.globalAlpha = 0.85;
+    context.fillRect(a, top, b - a, bottom - top);
+    context.globalAlpha = 1;
+    context.font = canvasFont(11, 600);
+    context.textBaseline = "middle";
+    const text = "not recorded";
+    const wide = context.measureText(text).width;
+    if (b - a < wide + 10) return;
+    context.fillStyle = colours.surface;
+    context.fillRect((a + b - wide) / 2 - 3, top + 6, wide + 6, 16);
+    context.fillStyle = colours.faint;
+    context.fillText(text, (a + b - wide) / 2, top + 14);
+}
+
+// A moment that somebody marked while it was recorded, with its text.
+export function drawNote(frame: Frame, text: string, at: number, bottom: number): void {
+    const x = xOf(frame, at);
+    if (x < frame.left || x > frame.left + frame.width) return;
+    const { context, colours } = frame;
+    context.fillStyle = colours.accent;
+    context.fillRect(x - 0.5, rulerHeight, 1, bottom - rulerHeight);
+    context.font = canvasFont(11, 600);
+    context.textBaseline = "top";
+    context.fillText(text.slice(0, 40), x + 4, rulerHeight + axisHeight + 2);
+}
+
 export function drawMark(frame: Frame, name: string, at: number, bottom: number): void {
     const x = xOf(frame, at);
     if (x < frame.left || x > frame.left + frame.width) return;
@@ -271,7 +303,7 @@ export function drawMark(frame: Frame, name: string, at: number, bottom: number)
 export interface Curve {
     name: string;
     meaning: string;
-    most: "bytes" | "rate" | "threads" | "count"; // how its values are said; a rate is per step, threads are nanoseconds of them per step
+    most: "bytes" | "rate" | "threads" | "count" | "share"; // how its values are said; a rate is per step, threads are nanoseconds of them per step
     layers: { values: ArrayLike<number>; colour: string }[]; // stacked
     begin: number; // of values[0]
     step: number; // ns from one value to the next
@@ -287,6 +319,7 @@ export function amount(curve: Curve, value: number): string {
             return `${threads < 9.95 ? threads.toFixed(threads < 0.995 ? 2 : 1) : Math.round(threads)} ${threads === 1 ? "thread" : "threads"}`;
         }
         case "count": return count(value);
+        case "share": return share(value, 1);
     }
 }
 

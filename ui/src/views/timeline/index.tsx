@@ -4,7 +4,7 @@ import { useEffect, useLayoutEffect, useMemo, useRef, useState } from "preact/ho
 import type { LogAnswer, OpAnswer, Summary } from "../../api";
 import { type Columns, useAsk } from "../../ask";
 import { theme } from "../../colours";
-import { count, plural } from "../../format";
+import { count, plural, time } from "../../format";
 import { registerKeys } from "../../keys";
 import { useWidth } from "../../shell/Canvas";
 import { Progress } from "../../shell/Progress";
@@ -14,17 +14,18 @@ import { here, moving, selection, summary } from "../../state";
 import { zoom } from "../../zoom";
 import { filterQuery } from "../log/filter";
 import { spanOf } from "../memory/data";
-import { closerPath, countHeight, curvesOf, fitFor, heightsFor, tableOf, useTile } from "./data";
+import { closerPath, countHeight, curvesOf, fitFor, heightsFor, csvOf, tableOf, useTile } from "./data";
+import { busyCurves, transferCurves } from "./devices";
 import { axisHeight, rulerHeight } from "./draw";
 import { fit, handlersOf, keysOf } from "./moves";
 import { paint } from "./paint";
 import { Legend, measure, Shown, Tip } from "./pieces";
 import { groupsOf } from "./processes";
 import type { Hover, Scene, Stage } from "./stage";
-import { around, clamp, panned, type Span, type Tile, tileFor } from "./window";
+import { pausesOf, around, clamp, panned, type Span, type Tile, tileFor } from "./window";
 import "./timeline.css";
 
-const emptyScene = { held: null, ruler: null, curves: [], lanes: [], groups: [], bounds: null, fit: null, op: null, tokens: null, uses: [], moreUses: 0 } satisfies Partial<Scene>;
+const emptyScene = { held: null, ruler: null, curves: [], lanes: [], groups: [], bounds: null, fit: null, op: null, tokens: null, pauses: [], notes: [], uses: [], moreUses: 0 } satisfies Partial<Scene>;
 const noSize = { width: 0, height: 0, left: 0, inner: 0, top: 0, laneHeight: 0, laneStep: 1, lanesBottom: 0, curveHeight: 0 };
 
 function useStage(): Stage {
@@ -90,10 +91,13 @@ function useScene(stage: Stage, about: Summary | null, width: number, room: numb
     const ruler = useMemo<Steps | null>(() => (closer.data && closerPath(steps, tile) ? stepsOf(closer.data) : steps), [closer.data, steps, tile]);
     const { tensor, expert, layer, region } = selection.value;
     const wanted = tensor !== null || expert !== null || region !== null;
-    const query = filterQuery({ tokens: null, layer, opType: null, tensor, region, buffer: null, time: tile ? [tile.begin, tile.end] : null, source: null, thread: null, expert });
+    const query = filterQuery({ tokens: null, layer, opType: null, tensor, region, buffer: null, time: tile ? [tile.begin, tile.end] : null, source: null, thread: null, expert, request: null });
     const uses = useAsk<LogAnswer>(wanted && tile ? `${here("log")}?from=0&count=500${query}` : null, { keep: true });
-    const curves = curvesOf(occupancy.data, curvesAnswer.error ? null : curvesAnswer.data);
     const lanes = about?.lanes ?? [];
+    const curvesData = curvesAnswer.error ? null : curvesAnswer.data;
+    const light = theme().faint;
+    const busy = useMemo(() => busyCurves(held, lanes, light), [held, lanes, light]);
+    const curves = [...busy, ...transferCurves(curvesData), ...curvesOf(occupancy.data, curvesData)];
     const bounds = about && about.end_ns > about.begin_ns ? { begin: about.begin_ns, end: about.end_ns } : null;
     const fitted = bounds && steps ? fitFor(steps, bounds) : null;
     if (bounds && fitted) follow(stage, stage.scene.fit, fitted, bounds);
@@ -109,6 +113,8 @@ function useScene(stage: Stage, about: Summary | null, width: number, room: numb
         op: op ? chosenOp.data : null,
         tokens: spanOf(tokens, stepsAnswer.data),
         uses: wanted && uses.data ? uses.data.ops.flatMap((op) => (op.begin_ns === null || op.fused_with !== null ? [] : [[op.begin_ns, op.begin_ns + (op.duration_ns ?? 0)] as const])) : [],
+        pauses: bounds && about?.windows ? pausesOf(about.windows.list, bounds) : [],
+        notes: (about?.windows?.list ?? []).flatMap((one) => (one.kind === "mark" ? [{ at: one.begin_ns, text: one.text ?? "" }] : [])),
         moreUses: wanted ? Math.max(0, (uses.data?.total ?? 0) - (uses.data?.ops.length ?? 0)) : 0,
     };
     // Playback goes on beyond the window: the window goes with it.
@@ -129,6 +135,8 @@ function useScene(stage: Stage, about: Summary | null, width: number, room: numb
     }, [held]);
     return { held, problem, occupancy: occupancy.data, aim };
 }
+
+const inSeconds = (ns: number | undefined) => ((ns ?? 0) / 1e9).toFixed(6);
 
 export default function Timeline() {
     const about = summary.value;
@@ -189,11 +197,27 @@ export default function Timeline() {
                     ▾ {plural(stage.scene.uses.length, "op")} {stage.scene.uses.length === 1 ? "touches" : "touch"} what is selected{stage.scene.moreUses > 0 ? `, ${count(stage.scene.moreUses)} more are not marked` : ""}
                 </span>
             )}
+            {stage.scene.pauses.length > 0 && about.windows && (
+                <span class="badge" data-pauses={stage.scene.pauses.length} title="Nothing is known of what the program did outside of the recording's windows">
+                    recorded {time(about.windows.recorded_ns)} of {time(about.windows.whole_ns)}
+                </span>
+            )}
             {problem && <span class="problem">{problem}</span>}
         </>
     );
     return (
-        <TableView label="Timeline" tools={tools} table={() => tableOf(held, stage.span.peek() ?? { begin: 0, end: 0 }, lanes)}>
+        <TableView
+            label="Timeline"
+            tools={tools}
+            table={() => tableOf(held, stage.span.peek() ?? { begin: 0, end: 0 }, lanes)}
+            saved={{
+                title: "Timeline",
+                file: "timeline",
+                command: () => `ggscope log --since ${inSeconds(stage.span.peek()?.begin)} --until ${inSeconds(stage.span.peek()?.end)} --json`,
+                computed: "Op runs of each thread or queue from begin to end, waits after them, stalls by page faults inside them. What is too small for a pixel is folded: the op that has most of a stretch stands for it, with the number that begin there.",
+                csv: () => csvOf(held, stage.span.peek() ?? { begin: 0, end: 0 }, lanes),
+            }}
+        >
             <div class="timeline" ref={box}>
                 <canvas
                     ref={(element) => {

@@ -1,7 +1,7 @@
 // Puts the scene on the canvas.
 import { selection, summary } from "../../state";
 import { canvasFont, paintOn } from "../../shell/Canvas";
-import { axisHeight, countStrip, drawAxis, drawBand, drawCurve, drawLoss, drawMark, drawRuler, drawUse, type Frame, inksOf, labelStrip, paintStrip, rulerHeight } from "./draw";
+import { axisHeight, countStrip, drawAxis, drawBand, drawCurve, drawLoss, drawMark, drawNote, drawPause, drawRuler, drawUse, type Frame, inksOf, labelStrip, paintStrip, rulerHeight } from "./draw";
 import { shortLabel } from "./processes";
 import { type Stage, timeAt } from "./stage";
 import { type Answered, type Strip, stripOf } from "./strips";
@@ -17,6 +17,8 @@ export function paint(stage: Stage): void {
         paintLanes(stage, frame);
         if (scene.ruler) drawRuler(frame, scene.ruler, selection.peek().tokens, summary.peek()?.slowest_token?.token ?? -1);
         scene.curves.forEach((curve, i) => drawCurve(frame, curve, scene.lanesBottom + 4 + i * (scene.curveHeight + 5), scene.curveHeight));
+        for (const one of scene.pauses) drawPause(frame, one.begin, one.end, rulerHeight + axisHeight, scene.height);
+        for (const one of scene.notes) drawNote(frame, one.text, one.at, scene.height);
         paintSelection(stage, frame);
         stage.marks.peek().forEach((at, i) => drawMark(frame, String.fromCharCode(65 + i), at, scene.height));
     });

@@ -18,6 +18,8 @@ export interface Scene {
     fit: Span | null; // what "fit" shows
     op: OpAnswer | null; // the selected one
     tokens: [number, number] | null; // when the selected ones ran
+    pauses: Span[]; // when nothing was recorded
+    notes: { at: number; text: string }[]; // moments that were marked in the recording
     uses: (readonly [number, number])[]; // when ops touched the selected tensor, expert or bytes
     moreUses: number; // that are not among them
     width: number; // pixels

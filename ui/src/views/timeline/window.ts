@@ -60,3 +60,17 @@ export function tickStep(span: Span, width: number, room: number): number {
     const power = 10 ** Math.floor(Math.log10(Math.max(1, least)));
     return [1, 2, 5, 10].map((n) => n * power).find((step) => step >= least)!;
 }
+
+// Where a recording was paused: what lies between its windows, inside of the bounds.
+export function pausesOf(windows: readonly { kind: string; begin_ns: number; end_ns: number }[], bounds: Span): Span[] {
+    const recorded = windows.filter((one) => one.kind === "recorded").sort((a, b) => a.begin_ns - b.begin_ns);
+    if (recorded.length === 0) return [];
+    const pauses: Span[] = [];
+    let at = bounds.begin;
+    for (const { begin_ns, end_ns } of recorded) {
+        if (begin_ns > at) pauses.push({ begin: at, end: Math.min(begin_ns, bounds.end) });
+        at = Math.max(at, end_ns);
+    }
+    if (at < bounds.end) pauses.push({ begin: at, end: bounds.end });
+    return pauses.filter((one) => one.end > one.begin);
+}

@@ -1,0 +1,178 @@
+#include "analyze/paging/stream.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/error.h"
+#include "base/stream-plan.h"
+
+enum { BLOCK = 4096, NONE = 0xffffffffu };
+
+// A tensor that holds experts: weights first .. first + n - 1 of the list.
+struct tensor {
+    uint32_t first, n;
+    uint64_t clock;
+};
+
+struct simulation {
+    const struct ggs_paging_weights *  weights;
+    const struct ggs_paging_sequence * sequence;
+    uint32_t *                         weight_of; // by block, NONE for none
+    uint32_t *                         tensor_of; // by weight, NONE for a dense one
+    struct tensor *                    tensors;
+    uint64_t *                         used;  // by weight: the tensor's clock when it was used last; 0: not in a slot
+    uint64_t *                         dense; // sizes of the dense ones that are read whole
+    uint64_t                           n_dense, dense_bytes, n_tensors, slots;
+    double                             streamed;           // share of the dense bytes
+    uint32_t *                         chosen;             // the experts of the op that is being looked at
+    uint32_t                           n_chosen, choosing; // and their tensor
+    struct ggs_paging_cost *           cost;
+};
+
+static uint64_t aligned(uint64_t bytes) {
+    return (bytes + BLOCK - 1) / BLOCK * BLOCK + BLOCK; // begins anywhere in a block
+}
+
+// Are all of its pages read? Of an embedding table some rows are.
+static bool is_whole(const struct simulation * s, const struct ggs_paging_weight * w) {
+    uint64_t pages = 0;
+    for (uint32_t b = w->first_block; b < w->first_block + w->n_blocks; b++)
+        if (s->sequence->touched[b]) pages += ggs_block_pages(s->sequence, b);
+    return pages * s->sequence->page >= w->size - w->size / 16;
+}
+
+static bool same_tensor(const struct ggs_paging_weight * a, const struct ggs_paging_weight * b) {
+    return a->expert >= 0 && b->expert >= 0 && a->file == b->file && strcmp(a->name, b->name) == 0;
+}
+
+static void list(struct simulation * s) {
+    memset(s->weight_of, 0xff, s->sequence->n_blocks * sizeof(*s->weight_of));
+    for (uint32_t i = 0; i < s->weights->n; i++) {
+        const struct ggs_paging_weight * w = &s->weights->weight[i];
+        s->tensor_of[i]                    = NONE;
+        if (w->expert >= 0) {
+            if (i == 0 || !same_tensor(w, w - 1)) s->tensors[s->n_tensors++] = (struct tensor){.first = i};
+            s->tensors[s->n_tensors - 1].n++;
+            s->tensor_of[i] = (uint32_t) s->n_tensors - 1;
+        } else if (w->size >= GGS_STREAM_SMALL && is_whole(s, w)) {
+            s->dense[s->n_dense++] = aligned(w->size);
+            s->dense_bytes += aligned(w->size);
+        } else {
+            continue; // left to the page cache, which holds it
+        }
+        for (uint32_t b = w->first_block; b < w->first_block + w->n_blocks; b++) s->weight_of[b] = i;
+    }
+}
+
+// ---- the reads ----
+
+// The op's experts are known: those that have no slot are read, into the slots that were used longest ago.
+static void settle(struct simulation * s, enum ggs_read_class class_) {
+    if (s->n_chosen == 0) return;
+    struct tensor * t = &s->tensors[s->choosing];
+    t->clock++;
+    if (s->n_chosen > s->slots) { // as a whole; slots stay as they are, or are filled from it
+        uint64_t filled = 0;
+        for (uint32_t i = t->first; i < t->first + t->n; i++) filled += s->used[i] > 0;
+        s->cost->bytes[class_] += t->n * s->weights->weight[t->first].size;
+        for (uint32_t i = 0; i < s->n_chosen && filled < s->slots; i++) {
+            filled += s->used[s->chosen[i]] == 0;
+            s->used[s->chosen[i]] = t->clock;
+        }
+    } else {
+        uint64_t filled = 0, missing = 0;
+        for (uint32_t i = 0; i < s->n_chosen; i++) missing += s->used[s->chosen[i]] == 0;
+        for (uint32_t i = 0; i < s->n_chosen; i++) s->used[s->chosen[i]] = t->clock;
+        s->cost->bytes[class_] += missing * s->weights->weight[t->first].size;
+        for (uint32_t i = t->first; i < t->first + t->n; i++) filled += s->used[i] > 0;
+        for (; filled > s->slots; filled--) {
+            uint32_t oldest = NONE;
+            for (uint32_t i = t->first; i < t->first + t->n; i++)
+                if (s->used[i] > 0 && (oldest == NONE || s->used[i] < s->used[oldest])) oldest = i;
+            s->used[oldest] = 0;
+        }
+    }
+    s->n_chosen = 0;
+}
+
+static void use(struct simulation * s, uint32_t weight, enum ggs_read_class class_) {
+    uint32_t tensor = s->tensor_of[weight];
+    if (tensor == NONE || tensor != s->choosing) settle(s, class_);
+    s->choosing = tensor;
+    if (tensor == NONE) {
+        s->cost->bytes[class_] += (uint64_t) (s->streamed * (double) s->weights->weight[weight].size);
+        return;
+    }
+    for (uint32_t i = 0; i < s->n_chosen; i++)
+        if (s->chosen[i] == weight) return;
+    s->chosen[s->n_chosen++] = weight;
+}
+
+static void walk(struct simulation * s) {
+    uint64_t next = 0;
+    for (uint64_t span = 0; span < s->sequence->n_spans; span++) {
+        enum ggs_read_class class_ = s->sequence->spans[span].class_;
+        for (; next < s->sequence->spans[span].end; next++) {
+            const struct ggs_page_read * read = &s->sequence->reads[next];
+            for (uint32_t b = read->first; b < read->first + read->n && class_ != GGS_READ_LOAD; b++) {
+                uint32_t w = s->weight_of[b];
+                if (w != NONE && b == s->weights->weight[w].first_block) use(s, w, class_);
+            }
+        }
+        settle(s, class_);
+    }
+}
+
+// ---- how memory is divided ----
+
+static bool divide(struct simulation * s, uint64_t memory) {
+    struct ggs_stream_plan plan    = {.dense = s->dense, .n_dense = s->n_dense};
+    uint64_t               reserve = ggs_stream_reserve(memory), experts = 0;
+    for (uint64_t i = 0; i < s->n_tensors; i++) {
+        const struct tensor * t     = &s->tensors[i];
+        uint64_t              slot  = aligned(s->weights->weight[t->first].size) + BLOCK;
+        uint64_t              whole = t->n * s->weights->weight[t->first].size;
+        plan.one_slot_each += slot;
+        plan.least_slots += slot; // at least one token's, which is more
+        experts += whole;
+        if (whole > plan.largest_experts) plan.largest_experts = whole;
+    }
+    if (memory <= reserve || s->dense_bytes + experts + reserve / 2 <= memory) return false;
+    if (!ggs_stream_plan(&plan, memory - reserve)) return false;
+    uint64_t kept = s->dense_bytes < plan.kept ? s->dense_bytes : plan.kept;
+    s->streamed   = s->dense_bytes == 0 ? 0 : 1 - (double) kept / (double) s->dense_bytes;
+    s->slots      = plan.one_slot_each == 0 ? 0 : (memory - reserve - plan.ring - kept) / plan.one_slot_each;
+    s->cost->bytes[GGS_READ_LOAD] = kept;
+    return true;
+}
+
+int ggs_paging_stream(struct ggs_paging_cost * cost, bool * streams, const struct ggs_paging_weights * weights,
+                      const struct ggs_paging_sequence * sequence, uint64_t memory, struct ggs_error * error) {
+    size_t            n = weights->n + (size_t) 1;
+    struct simulation s = {.weights   = weights,
+                           .sequence  = sequence,
+                           .weight_of = malloc((sequence->n_blocks + (size_t) 1) * sizeof(uint32_t)),
+                           .tensor_of = malloc(n * sizeof(uint32_t)),
+                           .tensors   = malloc(n * sizeof(struct tensor)),
+                           .used      = calloc(n, sizeof(uint64_t)),
+                           .dense     = malloc(n * sizeof(uint64_t)),
+                           .chosen    = malloc(n * sizeof(uint32_t)),
+                           .choosing  = NONE,
+                           .cost      = cost};
+    bool ok = s.weight_of != NULL && s.tensor_of != NULL && s.tensors != NULL && s.used != NULL && s.dense != NULL &&
+              s.chosen != NULL;
+    *cost    = (struct ggs_paging_cost){0};
+    *streams = false;
+    if (ok) {
+        list(&s);
+        *streams = divide(&s, memory);
+        if (*streams) walk(&s);
+    }
+    free(s.weight_of);
+    free(s.tensor_of);
+    free(s.tensors);
+    free(s.used);
+    free(s.dense);
+    free(s.chosen);
+    return ok ? 0 : ggs_fail_memory(error);
+}

@@ -1,0 +1,41 @@
+#include "base/stream-plan.h"
+
+enum { LEAST_RING = 1 << 20 };
+
+static const uint64_t MIB = 1 << 20;
+
+uint64_t ggs_stream_reserve(uint64_t limit) {
+    uint64_t share = limit / 32;
+    return 8 * MIB + (share < 256 * MIB ? share : 256 * MIB);
+}
+
+// The ring: large enough for what goes through it while the disk is busy with what comes next, small beside what could be kept instead.
+// The largest weights are kept where they can be, so that it need not hold them. 0 where `budget` is too little.
+static uint64_t ring_for_dense(const struct ggs_stream_plan * plan, uint64_t budget) {
+    uint64_t ring = budget / 5 < 32 * MIB ? budget / 5 : 32 * MIB, large = 0, largest = 0;
+    for (uint64_t i = 0; i < plan->n_dense; i++) {
+        if (2 * plan->dense[i] > ring) large += plan->dense[i];
+        if (plan->dense[i] > largest) largest = plan->dense[i];
+    }
+    if (large <= budget - ring) return ring;
+    if (2 * largest <= budget / 2) return 2 * largest;
+    return largest <= budget - budget / 8 ? largest : 0;
+}
+
+bool ggs_stream_plan(struct ggs_stream_plan * plan, uint64_t budget) {
+    uint64_t dense = 0, slots = plan->least_slots;
+    plan->ring = plan->whole = plan->kept = 0;
+    for (uint64_t i = 0; i < plan->n_dense; i++) dense += plan->dense[i];
+    if (plan->largest_experts > 0) { // two weights at a time where that is little beside the slots it is lent from
+        uint64_t one = plan->largest_experts + MIB;
+        plan->whole  = 2 * one <= budget / 3 ? 2 * one : one;
+        if (slots < plan->whole) slots = plan->whole;
+    }
+    if (slots >= budget) return false;
+    if (plan->largest_experts == 0 || dense + slots > budget) {
+        plan->ring = ring_for_dense(plan, budget - slots);
+        if (plan->ring < LEAST_RING || slots + plan->ring > budget) return false;
+    }
+    plan->kept = budget - plan->ring - slots;
+    return true;
+}

@@ -1,0 +1,28 @@
+// How `ggscope stream` divides memory between weights that are kept, a ring that others go through, and slots of experts: for the library that does it, and for
+// the analysis that predicts it.
+#pragma once
+
+#include <stdbool.h>
+#include <stdint.h>
+
+enum { GGS_STREAM_SMALL = 64 << 10 }; // weights below are left to the page cache
+
+struct ggs_stream_plan {
+    // Given. Bytes include what alignment costs.
+    const uint64_t * dense; // of each weight that every token uses
+    uint64_t         n_dense;
+    uint64_t         largest_experts; // of the largest weight that holds experts, all of them; 0 without experts
+    uint64_t         one_slot_each;   // of one slot in every layer
+    uint64_t         least_slots;     // of the slots that one token needs
+    // Decided.
+    uint64_t ring;  // 0: everything is kept
+    uint64_t whole; // of the slots' memory, lent to a prompt that uses nearly all experts of a layer
+    uint64_t kept;  // at most
+    // The rest is for slots.
+};
+
+// Divides `budget`. False if it is too little to stream with.
+bool ggs_stream_plan(struct ggs_stream_plan * plan, uint64_t budget);
+
+// What is left alone of a limit, for what nobody counts: libraries, page tables, small weights, work memory that grows with the batch.
+uint64_t ggs_stream_reserve(uint64_t limit);

@@ -1,0 +1,144 @@
+#include "stream/limits.h"
+
+#include <fcntl.h>
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "stream/memory.h"
+
+static bool read_text(const char * path, char * text, size_t size) {
+    int fd = open(path, O_RDONLY | O_CLOEXEC);
+    if (fd < 0) return false;
+    ssize_t n = read(fd, text, size - 1);
+    close(fd);
+    if (n <= 0) return false;
+    text[n] = '\0';
+    return true;
+}
+
+static bool read_file(const char * folder, const char * name, char * text, size_t size) {
+    char path[PATH_MAX];
+    return snprintf(path, sizeof(path), "%s/%s", folder, name) < (int) sizeof(path) && read_text(path, text, size);
+}
+
+// A number in a file of its own. "max" and numbers near 2^63 mean none.
+static uint64_t read_number(const char * folder, const char * name) {
+    char text[64];
+    if (!read_file(folder, name, text, sizeof(text)) || text[0] < '0' || text[0] > '9') return UINT64_MAX;
+    uint64_t value = strtoull(text, NULL, 10);
+    return value < (1ull << 60) ? value : UINT64_MAX;
+}
+
+static uint64_t line_of(const char * text, const char * name) {
+    size_t length = strlen(name);
+    for (const char * at = text; at != NULL; at = strchr(at, '\n')) {
+        at += *at == '\n';
+        if (strncmp(at, name, length) == 0 && at[length] == ' ') return strtoull(at + length, NULL, 10);
+    }
+    return 0;
+}
+
+// ---- the groups of the process ----
+
+struct found {
+    uint64_t limit, left;
+    double   stalled;
+    bool     wants_left;
+};
+
+static double stalled(const char * folder, const char * name) {
+    char         text[256];
+    const char * full = read_file(folder, name, text, sizeof(text)) ? strstr(text, "full avg10=") : NULL;
+    return full == NULL ? 0 : strtod(full + 11, NULL);
+}
+
+static void look_at(const char * folder, bool version_2, struct found * found) {
+    uint64_t limit = read_number(folder, version_2 ? "memory.max" : "memory.limit_in_bytes");
+    if (limit == UINT64_MAX) return;
+    if (limit < found->limit) found->limit = limit;
+    if (!found->wants_left) return;
+    char     text[8192];
+    uint64_t used = read_number(folder, version_2 ? "memory.current" : "memory.usage_in_bytes"), cache = 0;
+    if (used == UINT64_MAX) return;
+    if (read_file(folder, "memory.stat", text, sizeof(text)))
+        cache = version_2 ? line_of(text, "inactive_file") + line_of(text, "active_file")
+                          : line_of(text, "total_inactive_file") + line_of(text, "total_active_file");
+    used -= cache < used ? cache : used;
+    uint64_t left = used < limit ? limit - used : 0;
+    if (left < found->left) found->left = left;
+}
+
+// The group and its parents.
+static void walk_up(const char * mount, const char * group, bool version_2, struct found * found) {
+    char folder[PATH_MAX], place[PATH_MAX];
+    snprintf(place, sizeof(place), "%s", group);
+    for (bool own = true;; own = false) {
+        if (snprintf(folder, sizeof(folder), "%s%s", mount, place) < (int) sizeof(folder)) {
+            look_at(folder, version_2, found);
+            double share = own && version_2 && found->wants_left ? stalled(folder, "memory.pressure") : 0;
+            if (share > found->stalled) found->stalled = share;
+        }
+        char * slash = strrchr(place, '/');
+        if (slash == NULL) return;
+        *slash = '\0';
+    }
+}
+
+static bool has_word(const char * words, const char * word) {
+    size_t length = strlen(word);
+    for (const char * at = words; (at = strstr(at, word)) != NULL; at += length) {
+        if ((at == words || at[-1] == ',') && (at[length] == '\0' || at[length] == ',')) return true;
+    }
+    return false;
+}
+
+static struct found look(const char * proc, const char * groups, bool wants_left) {
+    char         mount[PATH_MAX], text[8192];
+    struct found found = {.limit = UINT64_MAX, .left = UINT64_MAX, .wants_left = wants_left};
+    if (!read_file(proc, "self/cgroup", text, sizeof(text))) return found;
+    char * rest = NULL;
+    for (char * line = strtok_r(text, "\n", &rest); line != NULL; line = strtok_r(NULL, "\n", &rest)) {
+        char * controllers = strchr(line, ':');
+        char * group       = controllers == NULL ? NULL : strchr(controllers + 1, ':');
+        if (group == NULL) continue;
+        *group++ = '\0';
+        controllers++;
+        if (strcmp(group, "/") == 0) group = (char *) "";
+        if (controllers[0] == '\0') { // version 2, alone or beside version 1
+            walk_up(groups, group, true, &found);
+            snprintf(mount, sizeof(mount), "%s/unified", groups);
+            walk_up(mount, group, true, &found);
+        } else if (has_word(controllers, "memory")) {
+            snprintf(mount, sizeof(mount), "%s/memory", groups);
+            walk_up(mount, group, false, &found);
+        }
+    }
+    return found;
+}
+
+uint64_t ggs_memory_available(const char * proc) {
+    char text[4096];
+    if (!read_file(proc, "meminfo", text, sizeof(text))) return UINT64_MAX;
+    const char * line = strstr(text, "MemAvailable:");
+    return line == NULL ? UINT64_MAX : strtoull(line + 13, NULL, 10) * 1024;
+}
+
+uint64_t ggs_memory_limit(const char * proc, const char * groups) {
+    uint64_t limit = look(proc, groups, false).limit;
+    uint64_t left  = ggs_memory_available(proc);
+    if (left == UINT64_MAX) return limit;
+    left = left - left / 16 + ggs_memory_anonymous(); // other programs live here too
+    return left < limit ? left : limit;
+}
+
+uint64_t ggs_memory_left(const char * proc, const char * groups) {
+    return look(proc, groups, true).left;
+}
+
+double ggs_memory_stalled(const char * proc, const char * groups) {
+    double group = look(proc, groups, true).stalled, machine = stalled(proc, "pressure/memory");
+    return group > machine ? group : machine;
+}
