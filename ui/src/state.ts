@@ -195,12 +195,18 @@ export const asOrder = {
     write: (value: { key: string; descending: boolean } | null) => (value ? `${value.descending ? "-" : ""}${value.key}` : ""),
     read: (text: string) => (/^-?\w{1,40}$/.test(text) ? { key: text.replace("-", ""), descending: text.startsWith("-") } : undefined),
 };
+export const asSet = { write: (value: ReadonlySet<string>) => [...value].join(","), read: (text: string): ReadonlySet<string> => new Set(text.split(",").filter(Boolean).slice(0, 500)) };
+export const asNumbers = {
+    write: (value: readonly number[]) => value.map(Math.round).join(","),
+    read: (text: string): number[] | undefined => (/^\d{1,15}(,\d{1,15})*$/.test(text) ? text.split(",").map(Number) : undefined),
+};
 export const asAnyText = { write: (value: string) => value, read: (text: string) => text.slice(0, 200) };
 
 export function writeKept(): string {
     return [...everything]
-        .filter(([, one]) => one.signal.value !== one.initial)
-        .map(([key, one]) => `&${key}=${encodeURIComponent(one.write(one.signal.value)).replace(/%3A/g, ":")}`)
+        .map(([key, one]) => [key, one.write(one.signal.value), one.write(one.initial)] as const)
+        .filter(([, value, initial]) => value !== initial)
+        .map(([key, value]) => `&${key}=${encodeURIComponent(value).replace(/%3A|%2C/g, decodeURIComponent)}`)
         .join("");
 }
 
@@ -219,6 +225,7 @@ function forgetKept(): void {
 
 
 function restore(): void {
+    clearTimeout(later);
     const wanted = read(location.hash);
     batch(() => {
         const index = experiments.value.findIndex((candidate) => candidate.experiment_id === wanted.id);
@@ -231,6 +238,22 @@ function restore(): void {
         selection.value = wanted.selection;
         readKept(location.hash);
     });
+}
+
+// What moves with every frame (a zoom, a pan) is written ten times a second at most: browsers refuse more.
+const pause = 100;
+let later = 0;
+let written = 0;
+
+function replaceSoon(fragment: string): void {
+    if (fragment === location.hash) return;
+    const put = () => {
+        written = performance.now();
+        history.replaceState(null, "", fragment);
+    };
+    const wait = written + pause - performance.now();
+    if (wait <= 0) put();
+    else later = window.setTimeout(put, wait);
 }
 
 // Call once, when the experiments are known. A change of the view or the experiment is a step of the browser's history, a change of the
@@ -247,9 +270,10 @@ export function mirrorInAddress(): void {
         const place = library.value ? "view=library" : write(experiment.value?.experiment_id ?? "", view.value, selection.value);
         const fragment = `#${place}${writeKept()}`;
         const here = placeNow();
-        if (fragment === location.hash) return;
-        if (here !== step) history.pushState(null, "", fragment);
-        else history.replaceState(null, "", fragment);
+        clearTimeout(later);
+        if (here !== step) {
+            if (fragment !== location.hash) history.pushState(null, "", fragment);
+        } else replaceSoon(fragment);
         step = here;
     });
 }

@@ -7,7 +7,7 @@ import { announce } from "../../shell/Announce";
 import { steps } from "../../shell/Chart";
 import { Picture } from "../../shell/Picture";
 import { TableView } from "../../shell/TableView";
-import { asRange, experiments, kept, selection, there } from "../../state";
+import { asNumber, asRange, experiments, kept, select, selection, there } from "../../state";
 import { changeText } from "./answers";
 import { keysOf, opsOf, rowAt, within, type Op, type Runs } from "./lanes";
 
@@ -15,6 +15,7 @@ const LANE = 18,
     GAP = 3;
 
 // The part of the token that is shown, ns after its begin; null: all of it.
+const chosenToken = kept<number | null>("lanes-token", null, asNumber);
 const zoomed = kept<[number, number] | null>("lanes", null, asRange);
 
 interface Span {
@@ -60,10 +61,11 @@ function useRuns(index: number, token: number): { runs: Runs | null; span: Span 
 }
 
 export function LinkedLanes({ a, b, last }: { a: number; b: number; last: number }) {
-    const [token, setToken] = useState(() => Math.min(last, selection.value.tokens?.[0] ?? 1));
-    useEffect(() => {
-        if (selection.value.tokens) setToken(Math.min(last, selection.value.tokens[0]));
-    }, [selection.value.tokens, last]);
+    const token = Math.min(last, selection.value.tokens?.[0] ?? chosenToken.value ?? 1);
+    const setToken = (next: number) => {
+        chosenToken.value = next;
+        if (selection.value.tokens) select({ tokens: [next, next] });
+    };
     const [left, right] = [useRuns(a, token), useRuns(b, token)];
     const [marked, setMarked] = useState<string | null>(null);
     const keys = useMemo(() => [left.runs ? keysOf(left.runs) : [], right.runs ? keysOf(right.runs) : []] as const, [left.runs, right.runs]);

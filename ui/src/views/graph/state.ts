@@ -2,13 +2,14 @@
 import { signal } from "@preact/signals";
 import type { GraphAnswer } from "../../api";
 import { shape } from "../../format";
+import { asAnyText, asFlag, asSet, kept } from "../../state";
 import { states, type Graph } from "./blocks";
 
-export const expanded = signal<ReadonlySet<string>>(new Set());
-export const withViews = signal(false);
-export const scale = signal(1);
 export const leastScale = 0.04;
-export const text = signal("");
+export const expanded = kept<ReadonlySet<string>>("open", new Set(), asSet);
+export const withViews = kept("views", false, asFlag);
+export const scale = kept("scale", 1, { write: (value: number) => String(Math.round(value * 1000) / 1000), read: (text) => (Number(text) >= leastScale && Number(text) <= 3 ? Number(text) : undefined) });
+export const text = kept("find", "", asAnyText);
 // A node that was not computed by itself has no card; it is shown as selected together with the op that stands for it.
 export const standsFor = signal<{ run: number; row: number; node: number } | null>(null);
 

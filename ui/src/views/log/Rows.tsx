@@ -1,4 +1,5 @@
 // The rows that are in sight, on a spacer that stands for all of them.
+import { logTop } from "./extras";
 import { useEffect, useRef, useState } from "preact/hooks";
 import type { LogRow, OpAnswer } from "../../api";
 import { useAsk } from "../../ask";
@@ -30,10 +31,24 @@ export function Rows({ pages, rowHeight, ops, sort, setSort, whole }: RowsProps)
     useEffect(() => {
         if (pages.total !== null) pages.want(first, Math.max(1, n));
     }, [pages, first, n, pages.total]);
+    // The address says where one was; another question begins at its top.
+    const asked = useRef(`${pages.path}${pages.query}`);
     useEffect(() => {
+        const question = `${pages.path}${pages.query}`;
+        if (question === asked.current) return;
+        asked.current = question;
         setActive(null);
         go(0);
     }, [pages.path, pages.query]);
+    const isThere = useRef(false);
+    useEffect(() => {
+        if (isThere.current || scroll.rows === 0 || height <= HEAD) return;
+        isThere.current = true;
+        if (logTop.peek() > 0) go(logTop.peek());
+    });
+    useEffect(() => {
+        if (isThere.current) logTop.value = Math.floor(top);
+    }, [top]);
     useFollow(whole, pages, pressed, (row) => {
         setActive(row);
         if (row < top || row + 1 > top + visible(scroll)) go(row - visible(scroll) / 3);

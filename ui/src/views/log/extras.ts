@@ -16,3 +16,6 @@ export function threadOfLane(): number | null {
     const { lane } = selection.value;
     return lane === null ? null : (summary.value?.lanes.find((one) => one.lane === lane)?.thread ?? null);
 }
+
+// The first row in sight.
+export const logTop = kept("top", 0, { write: String, read: (text) => (/^\d{1,12}$/.test(text) ? Number(text) : undefined) });

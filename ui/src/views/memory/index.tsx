@@ -25,6 +25,7 @@ const narrowGutter = 78;
 const gap = 14; // between DISK and BUFFER
 const mostZoom = 4096;
 
+const fullScreen = kept("full", false, asFlag);
 const trueScaled = kept("true-scale", false, asFlag);
 
 declare global {
@@ -133,8 +134,26 @@ function tableOf(rows: RowPlan[]): Table {
 }
 
 // Which part of the rows is in the window: all rows are `zoom` times as wide as it, and `pan` pixels of them lie left of it.
+interface Part {
+    zoom: number;
+    pan: number;
+}
+// In the address: the zoom, and how many widths of the window lie left of it.
+const wholeRows = { zoom: 1, from: 0 };
+const memoryPart = kept("rows", wholeRows, {
+    write: ({ zoom, from }) => `${Number(zoom.toFixed(3))}x${Number(from.toFixed(4))}`,
+    read: (text) => {
+        const match = /^([\d.]{1,12})x([\d.]{1,12})$/.exec(text);
+        return match && Number(match[1]) >= 1 && Number(match[1]) <= mostZoom ? { zoom: Number(match[1]), from: Number(match[2]) } : undefined;
+    },
+});
+
 function usePart(inner: number) {
-    const [part, setPart] = useState({ zoom: 1, pan: 0 });
+    const part = { zoom: memoryPart.value.zoom, pan: memoryPart.value.from * inner };
+    const setPart = (next: Part | ((old: Part) => Part)) => {
+        const { zoom, pan } = typeof next === "function" ? next(part) : next;
+        memoryPart.value = zoom === 1 ? wholeRows : { zoom, from: pan / inner };
+    };
     const within = (zoom: number, pan: number) => ({ zoom, pan: Math.max(0, Math.min(inner * zoom - inner, pan)) });
     const limited = (zoom: number) => Math.max(1, Math.min(mostZoom, zoom));
     return {
@@ -175,7 +194,8 @@ export default function Memory() {
     const [box, width] = useWidth();
     const trueScale = trueScaled.value;
     const [room, setRoom] = useState(0);
-    const [isFull, setFull] = useState(false);
+    const isFull = fullScreen.value;
+    const setFull = (is: boolean) => (fullScreen.value = is);
     const laid = useRef<Row[]>([]);
     const [distorted, setDistorted] = useState(false);
     const planned = useMemo(() => plan(data, room), [data.disk, data.live, data.diskPaint, data.livePaint, room]);

@@ -26,6 +26,15 @@ function useLeaves(token: number): { leaves: Leaf[]; total: number; waiting: Ret
     return { leaves, total: first.data?.total ?? 0, waiting: first };
 }
 
+const allBoxes = { from: 0, to: 1 };
+const boxed = kept("boxes", allBoxes, {
+    write: ({ from, to }) => `${from.toFixed(6)}..${to.toFixed(6)}`,
+    read: (text) => {
+        const match = /^(0\.\d{1,9}|0)\.\.([01]\.\d{1,9}|1)$/.exec(text);
+        return match && Number(match[1]) < Number(match[2]) ? { from: Number(match[1]), to: Number(match[2]) } : undefined;
+    },
+});
+
 export function Icicle() {
     const token = selection.value.tokens?.[0] ?? Math.min(1, Math.max(0, (summary.value?.tokens ?? 1) - 1));
     const { leaves, total, waiting } = useLeaves(token);
@@ -33,11 +42,16 @@ export function Icicle() {
     const boxes = useMemo(() => boxesOf(leaves, by), [leaves, by]);
     const [box, width] = useWidth();
     const canvas = useRef<HTMLCanvasElement>(null);
-    const [zoomed, setZoomed] = useState<{ from: number; to: number }>({ from: 0, to: 1 });
+    const zoomed = boxed.value;
+    const setZoomed = (next: { from: number; to: number }) => (boxed.value = next.from === 0 && next.to === 1 ? allBoxes : next);
+    const shownOf = useRef(`${token} ${by}`);
     const [hover, setHover] = useState<{ x: number; y: number; box: Box } | null>(null);
     const colours = theme();
     const height = 4 * rowHeight;
-    useEffect(() => setZoomed({ from: 0, to: 1 }), [token, by]);
+    useEffect(() => {
+        if (shownOf.current !== `${token} ${by}`) setZoomed(allBoxes); // another token: other boxes
+        shownOf.current = `${token} ${by}`;
+    }, [token, by]);
     const x = (part: number) => ((part - zoomed.from) / (zoomed.to - zoomed.from)) * width;
     useEffect(() => {
         if (!canvas.current || width <= 0) return;

@@ -1,11 +1,28 @@
 // A table of data: sorts by any column, draws bars behind numbers, filters on a click, and leaves as CSV.
 import type { Signal } from "@preact/signals";
 import type { ComponentChildren } from "preact";
-import { useId, useMemo, useState } from "preact/hooks";
+import { useId, useMemo } from "preact/hooks";
 import { count } from "../../format";
+import { asOrder, asSet, kept } from "../../state";
 import { download, toCsv } from "./csv";
 import { sorted, type Value } from "./sort";
 import "./table.css";
+
+// In the address: the order of each table whose header was pressed ("file:-column"), and which tables show all of their rows.
+const orders = kept<Record<string, Order>>("orders", {}, {
+    write: (value) =>
+        Object.entries(value)
+            .map(([file, order]) => `${file}:${asOrder.write(order)}`)
+            .join(","),
+    read: (text) =>
+        Object.fromEntries(
+            text.split(",").flatMap((part) => {
+                const [file, order] = [part.slice(0, part.indexOf(":")), asOrder.read(part.slice(part.indexOf(":") + 1))];
+                return file && order ? [[file, order]] : [];
+            }),
+        ),
+});
+const unfolded = kept<ReadonlySet<string>>("unfolded", new Set(), asSet);
 
 export interface TableColumn<T> {
     key: string; // also the name in the CSV
@@ -42,10 +59,10 @@ export interface TableProps<T> {
 
 export function Table<T>(props: TableProps<T>) {
     const { rows, columns, most = 40 } = props;
-    const [own, setOwn] = useState(props.order ?? null);
-    const order = props.orderIn ? (props.orderIn.value ?? props.order ?? null) : own;
-    const setOrder = (next: Order) => (props.orderIn ? (props.orderIn.value = next) : setOwn(next));
-    const [all, setAll] = useState(false);
+    const order = (props.orderIn ? props.orderIn.value : orders.value[props.file]) ?? props.order ?? null;
+    const setOrder = (next: Order) => (props.orderIn ? (props.orderIn.value = next) : (orders.value = { ...orders.value, [props.file]: next }));
+    const all = unfolded.value.has(props.file);
+    const setAll = () => (unfolded.value = new Set([...unfolded.value, props.file]));
     const caption = useId();
     const inOrder = useMemo(() => {
         const column = columns.find((c) => c.key === order?.key);
@@ -91,7 +108,7 @@ export function Table<T>(props: TableProps<T>) {
                 </div>
             )}
             {inOrder.length > shown.length && (
-                <button type="button" class="quiet" onClick={() => setAll(true)}>
+                <button type="button" class="quiet" onClick={setAll}>
                     Show all {count(inOrder.length)} rows
                 </button>
             )}

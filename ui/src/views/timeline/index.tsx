@@ -10,7 +10,7 @@ import { useWidth } from "../../shell/Canvas";
 import { Progress } from "../../shell/Progress";
 import { type Steps, stepsOf } from "../../shell/Scrubber";
 import { TableView } from "../../shell/TableView";
-import { here, moving, selection, summary } from "../../state";
+import { asNumbers, here, kept, moving, selection, summary } from "../../state";
 import { zoom } from "../../zoom";
 import { filterQuery } from "../log/filter";
 import { spanOf } from "../memory/data";
@@ -24,6 +24,7 @@ import type { Hover, Scene, Stage } from "./stage";
 import { pausesOf, around, clamp, panned, type Span, type Tile, tileFor } from "./window";
 import "./timeline.css";
 
+const keptMarks = kept<number[]>("marks", [], asNumbers);
 const emptyScene = { held: null, ruler: null, curves: [], lanes: [], bounds: null, fit: null, op: null, tokens: null, pauses: [], notes: [], uses: [], moreUses: 0 } satisfies Partial<Scene>;
 const noSize = { width: 0, height: 0, left: 0, inner: 0, top: 0, laneHeight: 0, laneStep: 1, lanesBottom: 0, curveHeight: 0 };
 
@@ -31,7 +32,7 @@ function useStage(): Stage {
     const span = useSignal<Span | null>(null);
     const hover = useSignal<Hover | null>(null);
     const drag = useSignal<Stage["drag"]["value"]>(null);
-    const marks = useSignal<number[]>([]);
+    const marks = keptMarks;
     return useMemo(() => ({ scene: { ...emptyScene, ...noSize }, canvas: null, span, hover, drag, marks, strips: new Map(), cursor: null }), []);
 }
 
