@@ -115,7 +115,7 @@ add_executable(trace-dump tests/engine/trace-dump.c)
 target_link_libraries(trace-dump PRIVATE trace)
 set_target_properties(trace-dump PROPERTIES RUNTIME_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/tests)
 
-add_executable(bench-disk tests/bench/bench-disk.c src/stream/disk.c src/stream/memory.c src/stream/reader.c)
+add_executable(bench-disk tests/bench/bench-disk.c src/stream/memory.c src/stream/reader.c)
 set_target_properties(bench-disk PROPERTIES RUNTIME_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/tests)
 add_executable(bench-seal tests/bench/bench-seal.c)
 target_link_libraries(bench-seal PRIVATE trace base)

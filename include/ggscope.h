@@ -151,7 +151,23 @@ struct ggs_process {
     uint64_t realtime_ns; // UTC at begin_ns
     uint64_t page_size;
     uint64_t ended; // 1: it left main or called exit; 0: it was killed, or is alive
-    uint64_t host;  // string: the machine it ran on; empty for the one that recorded
+    uint64_t host;  // string: the machine it ran on; empty if there is only one
+    // Of experiments that were joined from several (ggscope join): which one it comes from, and how its times came onto the common clock.
+    uint64_t recording; // string: id of the experiment; empty: it was not joined
+    uint64_t boot;      // string: id of the machine's boot; empty if not known
+    uint64_t clock;     // enum ggs_clock_source
+    int64_t  offset_ns; // what was added to its times at its first graph run that both have
+    int64_t  drift_ppb; // and how much more that is per second after it, in ns: its clock is that much slower
+    int64_t  error_ns;  // how far its times may be off on the common clock while there are such runs; -1 if not known
+    uint64_t pairs;     // graph runs that both sides have and that this was found from
+};
+
+enum ggs_clock_source {
+    GGS_CLOCK_OWN   = 0, // not joined, or the one that the others were brought onto
+    GGS_CLOCK_BOOT  = 1, // the same clock of the same machine: exact
+    GGS_CLOCK_RUNS  = 2, // from when a client sent graphs and had their results, and when a server computed them
+    GGS_CLOCK_WALL  = 3, // from the clocks on the wall of two machines
+    GGS_CLOCK_COUNT = 4,
 };
 
 struct ggs_string {
@@ -322,6 +338,7 @@ struct ggs_run {
     uint64_t process;
     uint64_t device;  // that computed it
     int64_t  context; // -1 if not known
+    uint64_t peer;    // the same run in another process: that of the server, or of its client; 0 for none
 };
 
 struct ggs_decode {
@@ -420,6 +437,7 @@ struct ggs_transfer {
     uint64_t file; // the bytes came from a mapping of this file, 0 for none
     uint64_t file_offset;
     uint64_t process;
+    uint64_t peer; // the process at the other end of the wire, 0 for none
 };
 
 struct ggs_load {

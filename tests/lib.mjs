@@ -4,11 +4,12 @@
 import { spawnSync } from "node:child_process";
 import { copyFileSync, existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, renameSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
-import { dirname, join, resolve } from "node:path";
+import { basename, dirname, join, resolve } from "node:path";
 import { fileURLToPath } from "node:url";
 
 export const root = resolve(dirname(fileURLToPath(import.meta.url)), "..");
 export const build = resolve(process.env.GGSCOPE_BUILD ?? join(root, "build"));
+export const sanitized = basename(build) === "asan"; // built with AddressSanitizer, which has needs of its own
 export const bin = (name) => join(build, "bin", name);
 export const ggscope = bin("ggscope");
 export const engine = bin("ggscope-engine");

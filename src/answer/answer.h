@@ -21,6 +21,7 @@
 #include "analyze/check/check.h"
 #include "analyze/diff/diff.h"
 #include "analyze/experts/experts.h"
+#include "analyze/lanes/processes.h"
 #include "analyze/machine/faults.h"
 #include "analyze/machine/machine-heat.h"
 #include "analyze/machine/prove.h"
@@ -112,3 +113,7 @@ void ggs_roofline_write(struct ggs_json * json, const struct ggs_trace * trace, 
 void ggs_streamed_answer(struct ggs_json * json, const struct ggs_streamed_totals * totals);
 
 void ggs_windows_answer(struct ggs_json * json, const struct ggs_trace * trace, const struct ggs_windows * windows);
+
+// The processes of a joined experiment, and where its time went: the member "processes" of docs/schemas/stats.schema.json.
+// null if there is one process.
+void ggs_processes_answer(struct ggs_json * json, const struct ggs_process_list * list);

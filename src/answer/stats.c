@@ -28,6 +28,8 @@ static const char * const by_names[GGS_BY_COUNT] = {
     [GGS_BY_REQUEST]   = "request",
     [GGS_BY_SEQUENCE]  = "sequence",
     [GGS_BY_KERNEL]    = "kernel",
+    [GGS_BY_PROCESS]   = "process",
+    [GGS_BY_HOST]      = "host",
 };
 
 const char * ggs_stats_by_name(enum ggs_by by) {
@@ -129,6 +131,7 @@ int ggs_stats_compute(struct ggs_stats * stats, struct ggs_trace * trace, const 
     if (status == 0) status = ggs_fault_totals_compute(&stats->faults, trace, range, error);
     if (status == 0) status = ggs_request_totals_compute(&stats->requests, trace, range, error);
     if (status == 0) status = ggs_windows_read(&stats->windows, trace, error);
+    if (status == 0) status = ggs_process_list_read(&stats->processes, trace, error);
     if (status == 0) status = ggs_streamed_compute(&stats->streamed, trace, range, error);
     if (status == 0) status = ggs_loading_compute(&stats->loading, trace, error);
     if (status == 0) status = ggs_resident_list(&stats->resident, trace, &stats->totals, error);
@@ -145,6 +148,7 @@ int ggs_stats_compute(struct ggs_stats * stats, struct ggs_trace * trace, const 
 
 void ggs_stats_release(struct ggs_stats * stats) {
     ggs_windows_release(&stats->windows);
+    ggs_process_list_release(&stats->processes);
     ggs_request_totals_release(&stats->requests);
     ggs_fault_totals_release(&stats->faults);
     ggs_resident_release(&stats->resident);
@@ -349,6 +353,7 @@ static void write_groups(struct ggs_json * json, enum ggs_by by, const struct gg
         GGS_FIELD(struct ggs_group, disk, "bytes_disk"),
         {0},
     };
+    static const struct ggs_field name[]                = {GGS_FIELD(struct ggs_group, name, "name"), {0}};
     static const struct ggs_field context[]             = {GGS_FIELD(struct ggs_group, context, "context"), {0}};
     static const struct ggs_field keys[GGS_BY_COUNT][2] = {
         [GGS_BY_OP]        = {GGS_FIELD(struct ggs_group, name, "op")},
@@ -360,6 +365,8 @@ static void write_groups(struct ggs_json * json, enum ggs_by by, const struct gg
         [GGS_BY_KERNEL]    = {GGS_FIELD(struct ggs_group, name, "kernel")},
         [GGS_BY_TOKEN]     = {GGS_FIELD_OR_NULL(struct ggs_group, order, "token")},
         [GGS_BY_CONTEXT]   = {GGS_FIELD_OR_NULL(struct ggs_group, order, "context")},
+        [GGS_BY_PROCESS]   = {GGS_FIELD(struct ggs_group, order, "process")},
+        [GGS_BY_HOST]      = {GGS_FIELD(struct ggs_group, name, "host")},
         [GGS_BY_REQUEST]   = {GGS_FIELD(struct ggs_group, order, "request")},
         [GGS_BY_SEQUENCE]  = {GGS_FIELD(struct ggs_group, order, "sequence")},
     };
@@ -370,6 +377,7 @@ static void write_groups(struct ggs_json * json, enum ggs_by by, const struct gg
         ggs_json_object_inline(json, NULL);
         write_key(json, keys[by], &groups->group[i]);
         if (by == GGS_BY_SEQUENCE) ggs_fields_members(json, context, &groups->group[i]);
+        if (by == GGS_BY_PROCESS) ggs_fields_members(json, name, &groups->group[i]);
         if (by == GGS_BY_SEQUENCE || by == GGS_BY_REQUEST) ggs_json_bool(json, "estimated", true);
         ggs_fields_members(json, times, &groups->group[i]);
         if (groups->has_bytes) ggs_fields_members(json, bytes, &groups->group[i]);
@@ -404,6 +412,7 @@ void ggs_stats_write(struct ggs_json * json, const struct ggs_stats * stats) {
     ggs_streamed_answer(json, &stats->streamed);
     write_totals(json, &stats->totals);
     write_devices(json, stats);
+    ggs_processes_answer(json, &stats->processes);
     write_estimate(json, &stats->totals.estimate);
     write_pattern(json, &stats->totals.pattern);
     ggs_stats_write_machine(json, stats);

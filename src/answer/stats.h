@@ -3,6 +3,7 @@
 
 #include <limits.h>
 
+#include "analyze/lanes/processes.h"
 #include "analyze/machine/conditions.h"
 #include "analyze/machine/faults.h"
 #include "analyze/machine/loading.h"
@@ -36,6 +37,7 @@ struct ggs_stats {
     struct ggs_request_totals  requests;
     struct ggs_windows         windows;
     struct ggs_streamed_totals streamed;
+    struct ggs_process_list    processes;
     struct ggs_rates           rates; // that so many threads can reach on the machine; 0 if nobody measured it
 };
 
@@ -44,7 +46,7 @@ int  ggs_stats_compute(struct ggs_stats * stats, struct ggs_trace * trace, const
 void ggs_stats_release(struct ggs_stats * stats); // a zeroed struct is fine
 void ggs_stats_write(struct ggs_json * json, const struct ggs_stats * stats);
 
-// "op", "layer", "component", "tensor", "thread", "token", "device", "context", "request", "sequence".
+// "op", "layer", "component", "tensor", "thread", "token", "device", "context", "process", "host", "request", "sequence".
 const char * ggs_stats_by_name(enum ggs_by by);
 // "layer,thread" as bits; false if a name is none of them.
 bool ggs_stats_parse_by(const char * text, unsigned * by);

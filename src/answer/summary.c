@@ -10,6 +10,7 @@
 #include "base/json-read.h"
 #include "base/system/file.h"
 #include "base/text.h"
+#include "trace/schema.h"
 
 // ---- experiment.json ----
 
@@ -193,8 +194,7 @@ static void lane_label(char * label, size_t size, const struct ggs_trace * trace
     const char *        name = "";
     if (ggs_cursor_open(&cursor, trace->reader, GGS_TABLE_LANES, NULL) == 0) {
         while (name[0] == '\0' && ggs_cursor_next(cursor, &row, NULL) > 0) {
-            // Devices that are seen as whole graphs share slot -1: there the backend tells.
-            if (row.slot == lane->slot && row.queue == lane->thread && lane->slot >= 0)
+            if (row.slot == lane->slot && (lane->slot < 0 ? row.device == lane->device : row.queue == lane->thread))
                 name = ggs_reader_string(trace->reader, row.name);
         }
         ggs_cursor_close(cursor);
@@ -218,10 +218,31 @@ static void put_lanes(struct ggs_json * json, const struct ggs_trace * trace, co
         ggs_json_u64(json, "lane", i);
         ggs_json_i64(json, "slot", lane->slot);
         ggs_json_u64(json, "thread", lane->thread);
+        ggs_json_u64(json, "process", lane->process);
         ggs_json_string(json, "label", label);
         ggs_json_end(json);
     }
     ggs_json_end(json);
+}
+
+// Whose lanes they are, if there is more than one.
+static void put_processes(struct ggs_json * json, const struct ggs_trace * trace) {
+    struct ggs_process_list list;
+    struct ggs_trace        borrowed = ggs_trace_borrow(trace);
+    if (ggs_process_list_names(&list, &borrowed, NULL) < 0) list = (struct ggs_process_list){0};
+    ggs_json_array(json, "processes");
+    for (uint64_t i = 0; list.n > 1 && i < list.n; i++) {
+        ggs_json_object_inline(json, NULL);
+        ggs_json_u64(json, "process", list.process[i].row.process);
+        ggs_json_string(json, "name", list.process[i].name);
+        ggs_json_string(json, "host", list.process[i].host);
+        ggs_json_string(json, "clock", ggs_clock_source_name(list.process[i].row.clock));
+        ggs_json_natural(json, "error_ns", list.process[i].row.error_ns);
+        ggs_json_end(json);
+    }
+    ggs_json_end(json);
+    ggs_process_list_release(&list);
+    ggs_trace_give_back(&borrowed);
 }
 
 // Which of the tables that a machine has to tell the recording holds.
@@ -295,6 +316,7 @@ static int put_all(struct ggs_json * json, const struct ggs_summary * summary, s
     ggs_trace_give_back(&borrowed);
     put_counts(json, summary->overview);
     put_lanes(json, trace, summary->overview);
+    put_processes(json, trace);
     ggs_json_array_inline(json, "level_ns");
     for (unsigned i = 0; i < summary->n_levels; i++) ggs_json_u64(json, NULL, 1ull << summary->levels[i]);
     ggs_json_end(json);

@@ -26,7 +26,7 @@ struct arguments {
     const char *     output;
     int64_t          tokens[2]; // -1: not given
     struct tables    tables;
-    bool             per_thread, gzip, quiet, list;
+    bool             per_thread, gzip, quiet, list, lake, force;
 };
 #define AT(member) offsetof(struct arguments, member)
 
@@ -46,6 +46,9 @@ static const struct ggs_option options[] = {
     GGS_OPTIONS_SELECTION(2),
     {"table", 0, "NAME", "csv, sqlite, parquet: only this table; may be repeated", 2, AT(tables), take_table,
      "32 tables at most"},
+    {"lake", 0, NULL, "parquet: add the experiment to the lake OUT, as OUT/experiment=ID/table=NAME/", 2, AT(lake),
+     NULL, NULL},
+    {"force", 0, NULL, "With --lake: replace the experiment if it is there already", 2, AT(force), NULL, NULL},
     {"per-thread", 0, NULL, "json: an entry for each thread's share of an op", 2, AT(per_thread), NULL, NULL},
     GGS_OPTION_DAMAGED(2),
     {"gzip", 'z', NULL, "Compress what is written", 3, AT(gzip), NULL, NULL},
@@ -58,6 +61,8 @@ static struct ggs_export_options export_options(struct arguments * a) {
                                        .output     = a->output,
                                        .gzip       = a->gzip,
                                        .per_thread = a->per_thread,
+                                       .lake       = a->lake,
+                                       .force      = a->force,
                                        .steps      = a->tokens[0] >= 0,
                                        .first_step = a->tokens[0],
                                        .last_step  = a->tokens[0] >= 0 ? a->tokens[1] : INT64_MAX,

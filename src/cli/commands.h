@@ -23,6 +23,7 @@ int cmd_gguf(int argc, char ** argv);
 int cmd_record(int argc, char ** argv);
 int cmd_run(int argc, char ** argv);
 int cmd_seal(int argc, char ** argv);
+int cmd_join(int argc, char ** argv);
 int cmd_stream(int argc, char ** argv);
 int cmd_stats(int argc, char ** argv);
 int cmd_control(int argc, char ** argv);

@@ -22,6 +22,7 @@ static const struct ggs_command commands[] = {
     {"control", cmd_control, "start, stop and mark a recording that goes on", false},
     {"top", cmd_top, "what a recording that goes on does just now", false},
     {"seal", cmd_seal, "make the trace of an experiment that has none yet", false},
+    {"join", cmd_join, "several processes or hosts into one experiment", false},
     {"serve", cmd_serve, "show experiments in the browser", false},
     {"note", cmd_note, "keep a line of text beside an experiment", false},
     {"report", cmd_report, "an experiment as one page to share", false},

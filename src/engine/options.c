@@ -48,6 +48,7 @@ const struct ggs_runner_form ggs_runner_forms[GGS_RUN_OPTIONS] = {
                             MOST_TOKENS},
     [GGS_RUN_DEVICE] = {"device", "--device", "-dev", "NAMES", "Use these devices, such as Vulkan0,Vulkan1, or none", 5,
                         TEXT},
+    [GGS_RUN_RPC]    = {"rpc", "--rpc", "--rpc", "HOST:PORT,...", "Use the devices of these rpc-servers, too", 5, TEXT},
     [GGS_RUN_SPLIT_MODE]      = {"split-mode", "--split-mode", "-sm", "MODE",
                                  "How several devices share a model: none, layer or row", 5, TEXT},
     [GGS_RUN_MAIN_GPU]        = {"main-gpu", "--main-gpu", "-mg", "N",

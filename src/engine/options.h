@@ -22,6 +22,7 @@ enum ggs_runner_option {
     GGS_RUN_IGNORE_EOS,
     GGS_RUN_GPU_LAYERS,
     GGS_RUN_DEVICE,
+    GGS_RUN_RPC,
     GGS_RUN_FLASH_ATTN,
     GGS_RUN_SPLIT_MODE,
     GGS_RUN_MAIN_GPU,

@@ -13,6 +13,7 @@
 #include "base/uuid.h"
 #include "export/facts.h"
 #include "export/formats.h"
+#include "export/lake.h"
 #include "export/tables/tables.h"
 
 static const struct ggs_export_format formats[] = {
@@ -164,6 +165,7 @@ static const struct ggs_export_format * find_format(const char * name) {
 
 // One table alone is one stream, although the format writes a file for each.
 static bool is_stream(const struct ggs_export_format * format, const struct ggs_export_options * o) {
+    if (o->lake) return false;
     return format->shape == GGS_EXPORT_FILE ||
            (format->shape == GGS_EXPORT_STEPS && o->steps && o->first_step == o->last_step) ||
            (format->shape == GGS_EXPORT_DIRECTORY && format->tables && o->n_tables == 1);
@@ -176,6 +178,11 @@ int ggs_export_refuse(const struct ggs_export_options * o, struct ggs_error * er
         return ggs_fail(error, GGS_USAGE, "--gzip cannot be used with --format %s", format->name);
     if (o->n_tables > 0 && !format->tables)
         return ggs_fail(error, GGS_USAGE, "--table goes with csv, sqlite and parquet, not with %s", format->name);
+    if (o->lake && strcmp(format->name, "parquet") != 0)
+        return ggs_fail(error, GGS_USAGE, "--lake goes with --format parquet, not with %s", format->name);
+    if (o->force && !o->lake) return ggs_fail(error, GGS_USAGE, "--force goes with --lake");
+    if (o->lake && (o->steps || o->choice.request + o->choice.sequence + o->choice.context > 0))
+        return ggs_fail(error, GGS_USAGE, "a lake has whole experiments: --lake goes without a choice of tokens");
     if (o->per_thread && strcmp(format->name, "json") != 0)
         return ggs_fail(error, GGS_USAGE, "--per-thread goes with --format json, not with %s", format->name);
     if (strcmp(o->output, "-") == 0 && !is_stream(format, o))
@@ -270,9 +277,19 @@ int ggs_export(const struct ggs_export_options * options, const char * directory
         unsigned passes = export.format->passes > 0 ? export.format->passes : ggs_tables_passes(options);
         export.total    = ggs_reader_rows(export.trace.reader, GGS_TABLE_RUNS) * passes;
     }
-    if (status == 0 && !is_stream(export.format, options) && export.format->shape != GGS_EXPORT_DATABASE)
+    struct ggs_lake_entry     entry  = {0};
+    struct ggs_export_options inside = *options;
+    if (status == 0 && options->lake) {
+        status         = ggs_lake_begin(&entry, options->output, export.id, options->force, error);
+        inside.output  = entry.temporary;
+        export.options = &inside;
+    } else if (status == 0 && !is_stream(export.format, options) && export.format->shape != GGS_EXPORT_DATABASE) {
         status = ggs_export_mkdir(&export, NULL, error);
+    }
+    bool begun = status == 0;
     if (status == 0) status = export.format->write(&export, error);
+    if (begun && options->lake) status = ggs_lake_end(&entry, status, error);
+    ggs_lake_release(&entry);
     *result = export.result;
     memcpy(result->warning, export.warning, sizeof(result->warning));
     ggs_export_end(&export);

@@ -38,6 +38,8 @@ struct ggs_export_options {
     struct ggs_asked choice;                // only what belongs to these requests, as with steps
     const char **    tables;                // csv, sqlite, parquet: only these; NULL for all
     unsigned         n_tables;
+    bool             lake;  // parquet: the output is a folder of many experiments (lake.h)
+    bool             force; // lake: an experiment that is there is replaced
     void (*progress)(void * context, uint64_t done, uint64_t total); // may be NULL
     void * context;
 };

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "analyze/lanes/devices.h"
+#include "analyze/lanes/processes.h"
 #include "analyze/ops/windows.h"
 #include "analyze/walk/recent-runs.h"
 #include "analyze/walk/times.h"
@@ -20,7 +21,31 @@ struct timeline {
     struct ggs_timeline_track *  disk;
     uint64_t                     disk_bytes;
     struct ggs_device_list       devices;
+    struct ggs_process_list      processes;
+    char (*process_names)[160]; // with their hosts
 };
+
+// The tracks of the first process have no group; those of others are together, as those of a device are. Groups of devices come first.
+static uint64_t group_of(const struct timeline * t, uint64_t process) {
+    return process < 2 || process > t->processes.n ? 0 : t->export->trace.n_devices + process - 1;
+}
+
+static const char * group_name(const struct timeline * t, uint64_t group) {
+    uint64_t devices = t->export->trace.n_devices;
+    return group > devices && group - devices < t->processes.n ? t->process_names[group - devices]
+                                                               : ggs_trace_device_name(&t->export->trace, group);
+}
+
+static int read_processes(struct timeline * t, struct ggs_error * error) {
+    int status = ggs_process_list_names(&t->processes, &t->export->trace, error);
+    if (status < 0) return status;
+    t->process_names = calloc(t->processes.n + 1, sizeof(*t->process_names));
+    if (t->process_names == NULL) return ggs_fail_memory(error);
+    for (uint64_t i = 0; i < t->processes.n; i++)
+        snprintf(t->process_names[i], sizeof(*t->process_names), "%.60s, %s", t->processes.process[i].host,
+                 t->processes.process[i].name);
+    return 0;
+}
 
 // ---- tracks ----
 
@@ -44,7 +69,7 @@ static int find_track_of(struct timeline * t, uint64_t group, enum ggs_track_kin
                                          .end_ns     = INT64_MIN,
                                          .token      = -1,
                                          .group      = group,
-                                         .group_name = ggs_trace_device_name(&t->export->trace, group)};
+                                         .group_name = group_name(t, group)};
     snprintf(track->name, sizeof(track->name), "%s", name);
     *out = track;
     return 0;
@@ -146,7 +171,8 @@ static int write_tokens(struct timeline * t, struct ggs_error * error) {
         bool tokenless = t->export->trace.tokenless;
         snprintf(name, sizeof(name), tokenless ? "steps, scheduler %" PRIu64 : "tokens, context %" PRIu64,
                  step.context);
-        status = find_track(t, GGS_TRACK_TOKENS, (int64_t) step.context, 0, name, &track, error);
+        status = find_track_of(t, group_of(t, step.process), GGS_TRACK_TOKENS, (int64_t) step.context, 0, name, &track,
+                               error);
         if (status == 0) status = announce(t, track, error);
         if (status < 0) break;
         snprintf(name, sizeof(name), tokenless ? "step %" PRId64 : "token %" PRId64, step.step);
@@ -433,13 +459,14 @@ static int thread_track(struct timeline * t, const struct ggs_walk * walk, const
     if (r->thread >= MOST_THREADS || lanes[r->thread] != NULL) return 0;
     char         name[96];
     const char * backend = ggs_reader_string(walk->trace->reader, walk->run.backend);
-    if (walk->run.slot > 0) {
+    if (walk->run.slot > 0 && t->processes.n < 2) {
         snprintf(name, sizeof(name), "%.48s thread %" PRIu64 ", %" PRId64, backend, r->thread, walk->run.slot);
     } else {
         snprintf(name, sizeof(name), "%.48s thread %" PRIu64, backend, r->thread);
     }
     struct ggs_timeline_track * track;
-    int status = find_track(t, GGS_TRACK_THREAD, walk->run.slot, (int64_t) r->thread, name, &track, error);
+    int status = find_track_of(t, group_of(t, walk->run.process), GGS_TRACK_THREAD, walk->run.slot, (int64_t) r->thread,
+                               name, &track, error);
     if (status < 0) return status;
     if (is_new(track)) track->os_thread = r->os_thread;
     status           = announce(t, track, error);
@@ -484,8 +511,10 @@ static int write_run(struct timeline * t, struct ggs_walk * walk, struct ggs_err
         status = free_track(t, device, GGS_TRACK_BACKEND, 0, "graph runs", walk->run.begin_ns, &track, error);
     } else {
         const char * backend = ggs_reader_string(walk->trace->reader, walk->run.backend);
-        snprintf(name, sizeof(name), "%.64s%s", backend, walk->run.slot > 0 ? ", at the same time" : "");
-        status = find_track(t, GGS_TRACK_BACKEND, (int64_t) walk->run.backend, walk->run.slot, name, &track, error);
+        snprintf(name, sizeof(name), "%.64s%s", backend,
+                 walk->run.slot > 0 && t->processes.n < 2 ? ", at the same time" : "");
+        status = find_track_of(t, group_of(t, walk->run.process), GGS_TRACK_BACKEND, (int64_t) walk->run.backend,
+                               walk->run.slot, name, &track, error);
         if (status == 0) status = announce(t, track, error);
     }
     if (status < 0) return status;
@@ -503,6 +532,7 @@ int ggs_timeline_write(struct ggs_export * export, const struct ggs_timeline * t
     struct timeline   t      = {.export = export, .out = timeline};
     struct ggs_walk * walk   = NULL;
     int               status = ggs_device_list_begin(&t.devices, &export->trace, error);
+    if (status == 0) status = read_processes(&t, error);
     for (uint64_t i = 0; status == 0 && i <= t.devices.n; i++) status = write_buffers(&t, i, error);
     if (status == 0) status = find_track(&t, GGS_TRACK_COUNTER, 1, 0, "bytes read from disk", &t.disk, error);
     if (status == 0) status = announce(&t, t.disk, error);
@@ -519,11 +549,13 @@ int ggs_timeline_write(struct ggs_export * export, const struct ggs_timeline * t
     }
     if (status == 0) status = write_busy(&t, error);
     ggs_device_list_release(&t.devices);
+    ggs_process_list_release(&t.processes);
     for (uint64_t i = 0; i < t.n_tracks; i++) {
         if (status == 0) status = close_token(&t, t.tracks[i], error);
         free(t.tracks[i]);
     }
     free(t.tracks);
+    free(t.process_names);
     ggs_walk_close(walk);
     return status;
 }

@@ -11,7 +11,7 @@
 //     windows, marks         | recorded |      | recorded |                  if recording was paused, or something was marked
 //     bytes requested ...    a counter: what the disk was asked for, if that was recorded
 //
-// Each device but the CPU is a group of tracks of its own:
+// Each device but the CPU, and each process of a joined experiment but the first, is a group of tracks of its own. Of a device:
 //     graph runs             |   run 3            |                          from the call to the results
 //     queue                  | op |op  |   |op |                             the device's own times
 //     kernels                |k|k||k |k|                                     if they were recorded
@@ -53,7 +53,7 @@ struct ggs_timeline_track {
     enum ggs_track_kind kind;
     char                name[96];
     uint64_t            os_thread; // of a thread's track
-    uint64_t            group;     // 0, or the device that it belongs to
+    uint64_t            group;     // 0, or the device or process that it belongs to
     const char *        group_name;
     bool                percent; // a counter of percent, not of bytes
     // private to timeline.c

@@ -65,7 +65,7 @@ static uint64_t nanoseconds(clockid_t clock) {
     return (uint64_t) now.tv_sec * 1000000000u + (uint64_t) now.tv_nsec;
 }
 
-static struct json_object * utc_json(uint64_t realtime_ns) {
+struct json_object * ggs_experiment_utc(uint64_t realtime_ns) {
     char      day[32], text[48];
     time_t    seconds = (time_t) (realtime_ns / 1000000000u);
     struct tm parts;
@@ -284,7 +284,7 @@ int ggs_experiment_take(struct ggs_experiment_json * experiment, struct ggs_erro
 
 // ---- experiment.json ----
 
-static int write_json(const struct ggs_experiment_json * experiment, struct ggs_error * error) {
+int ggs_experiment_write(const struct ggs_experiment_json * experiment, struct ggs_error * error) {
     char              path[PATH_MAX];
     struct ggs_output output;
     path_in(path, experiment->directory, "experiment.json");
@@ -322,7 +322,7 @@ int ggs_experiment_begin(struct ggs_experiment_json * experiment, const struct g
                          struct ggs_error * error) {
     char here[PATH_MAX];
     set_new(experiment);
-    set(experiment, "start_utc", utc_json(nanoseconds(CLOCK_REALTIME)));
+    set(experiment, "start_utc", ggs_experiment_utc(nanoseconds(CLOCK_REALTIME)));
     set(experiment, "start_monotonic_ns", json_object_new_uint64(nanoseconds(CLOCK_MONOTONIC)));
     set(experiment, "command", command_json(start->command));
     if (getcwd(here, sizeof(here)) != NULL) set(experiment, "working_directory", ggs_json_text(here));
@@ -337,7 +337,7 @@ int ggs_experiment_begin(struct ggs_experiment_json * experiment, const struct g
     json_object_object_add(settings, "spool", ggs_json_text(start->spool));
     set(experiment, "settings", settings);
     set(experiment, "machine", start->machine);
-    return write_json(experiment, error);
+    return ggs_experiment_write(experiment, error);
 }
 
 void ggs_experiment_setting(struct ggs_experiment_json * experiment, const char * key, struct json_object * value) {
@@ -461,10 +461,15 @@ static void set_start_from(struct ggs_experiment_json * experiment, const struct
         if (is_key(&line, "argument")) json_object_array_add(command, argument_json(&line));
         if (is_key(&line, "directory")) set(experiment, "working_directory", value_json(&line));
     }
-    set(experiment, "start_utc", utc_json(facts->realtime_ns));
+    set(experiment, "start_utc", ggs_experiment_utc(facts->realtime_ns));
     set(experiment, "start_monotonic_ns", json_object_new_uint64(facts->monotonic_ns));
     set(experiment, "command", command);
-    set(experiment, "host", ggs_host_json());
+    struct json_object * host = ggs_host_json();
+    // Sealed later: is it still the same boot? The two clocks went together since.
+    int64_t apart = (int64_t) (nanoseconds(CLOCK_REALTIME) - nanoseconds(CLOCK_MONOTONIC)) -
+                    (int64_t) (facts->realtime_ns - facts->monotonic_ns);
+    if (apart < -1000000000 || apart > 1000000000) json_object_object_add(host, "boot_id", NULL);
+    set(experiment, "host", host);
     set(experiment, "model", facts->n_files > 0 ? ggs_json_text(facts->files[0]) : NULL);
 }
 
@@ -497,7 +502,7 @@ static void set_end(struct ggs_experiment_json * experiment, int wait_status, co
 
 void ggs_experiment_stop_clock(struct ggs_experiment_json * experiment) {
     uint64_t start = ggs_experiment_start_ns(experiment), now = nanoseconds(CLOCK_MONOTONIC);
-    set(experiment, "end_utc", utc_json(nanoseconds(CLOCK_REALTIME)));
+    set(experiment, "end_utc", ggs_experiment_utc(nanoseconds(CLOCK_REALTIME)));
     set(experiment, "duration_ns", json_object_new_uint64(now > start ? now - start : 0));
 }
 
@@ -515,5 +520,5 @@ int ggs_experiment_complete(struct ggs_experiment_json * experiment, int wait_st
         set(experiment, "threads", json_object_new_uint64(facts->threads));
         set(experiment, "losses", losses_json(facts->losses));
     }
-    return write_json(experiment, error);
+    return ggs_experiment_write(experiment, error);
 }

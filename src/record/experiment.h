@@ -67,6 +67,11 @@ void ggs_experiment_release(struct ggs_experiment_json * experiment);
 int ggs_experiment_begin(struct ggs_experiment_json * experiment, const struct ggs_experiment_start * start,
                          struct ggs_error * error);
 
+// Writes experiment.json as it is.
+int ggs_experiment_write(const struct ggs_experiment_json * experiment, struct ggs_error * error);
+// A time as experiment.json has it.
+struct json_object * ggs_experiment_utc(uint64_t realtime_ns);
+
 // Adds to "settings" what turned out while the program was started; in the file once it is completed. Takes `value`.
 void ggs_experiment_setting(struct ggs_experiment_json * experiment, const char * key, struct json_object * value);
 // The object "machine": what was set on the machine and what the machine did. Lives in `json`.

@@ -50,6 +50,22 @@ static void look_up(const char * path, const char * key, char separator, char * 
     if (file != NULL) fclose(file);
 }
 
+// Which boot of the machine this is: recordings of one boot have one clock. Not told in a time namespace, whose monotonic clock is another.
+static struct json_object * boot_json(void) {
+    char   text[64] = "", clock[32];
+    FILE * file     = fopen("/proc/self/timens_offsets", "re");
+    long   seconds = 0, nanoseconds = 0;
+    bool   own = false;
+    while (file != NULL && fscanf(file, "%31s %ld %ld", clock, &seconds, &nanoseconds) == 3)
+        own |= strcmp(clock, "monotonic") == 0 && (seconds != 0 || nanoseconds != 0);
+    if (file != NULL) fclose(file);
+    file = own ? NULL : fopen("/proc/sys/kernel/random/boot_id", "re");
+    if (file != NULL && fgets(text, sizeof(text), file) == NULL) text[0] = '\0';
+    if (file != NULL) fclose(file);
+    text[strcspn(text, "\n")] = '\0';
+    return text[0] == '\0' ? NULL : ggs_json_text(text);
+}
+
 void ggs_host_cpu(char * name, size_t size) {
     look_up("/proc/cpuinfo", "model name", ':', name, size);
 }
@@ -92,6 +108,7 @@ struct json_object * ggs_host_json(void) {
     }
     look_up("/etc/os-release", "PRETTY_NAME", '=', text, sizeof(text));
     json_object_object_add(host, "os", ggs_json_text(text));
+    json_object_object_add(host, "boot_id", boot_json());
     add_limits(host);
     return host;
 }

@@ -12,7 +12,7 @@ struct json_object * ggs_json_file_read(const char * path);
 
 // "" if it is not known.
 void ggs_host_cpu(char * name, size_t size);
-// {"cpu", "cores", "memory_bytes", "kernel", "os"}, and "limits" if they were measured
+// {"cpu", "cores", "memory_bytes", "kernel", "os", "boot_id"}, and "limits" if they were measured
 struct json_object * ggs_host_json(void);
 // The variables that change what an engine does (GGML_*, LLAMA_*, OMP_*, ...). Those that hold secrets are named only.
 struct json_object * ggs_environment_json(char * const * environment);

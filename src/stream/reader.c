@@ -26,7 +26,7 @@ static struct piece         pieces[PIECES];
 static struct piece *       unused;
 static struct piece *       waiting, **waiting_end = &waiting; // in the order of asking
 static struct piece **      urgent_end = &waiting;             // behind those that somebody waits for
-static uint32_t             in_flight, depth = ENTRIES;
+static uint32_t             in_flight;
 static enum ggs_reader_kind kind;
 
 static void finish(struct piece * piece, bool ok) {
@@ -158,7 +158,7 @@ static void uring_push(struct piece * piece) {
 }
 
 static void uring_submit(void) {
-    while (waiting != NULL && ring.unsubmitted < ENTRIES && in_flight < depth) uring_push(take_waiting());
+    while (waiting != NULL && ring.unsubmitted < ENTRIES && in_flight < ENTRIES) uring_push(take_waiting());
     for (int i = 0; i < 3 && ring.unsubmitted > 0; i++) {
         int n = enter(ring.unsubmitted, 0, 0);
         if (n > 0) ring.unsubmitted -= (uint32_t) n;
@@ -265,10 +265,6 @@ static struct piece * take_unused(void) {
     unused               = piece->next;
     if (kind == GGS_READER_THREADS) pthread_mutex_unlock(&pool.lock);
     return piece;
-}
-
-void ggs_reader_depth(uint32_t reads) {
-    depth = reads < 1 ? 1 : reads < ENTRIES ? reads : ENTRIES;
 }
 
 void ggs_reader_ask(struct ggs_arrival * load, int fd, uint64_t offset, size_t bytes, size_t needed, void * to,

@@ -24,9 +24,6 @@ enum ggs_reader_kind { GGS_READER_NONE, GGS_READER_URING, GGS_READER_THREADS };
 // Starts what this kernel has. `wanted` is "uring", "threads" or NULL for the best. Returns the kind, GGS_READER_NONE where nothing works.
 enum ggs_reader_kind ggs_reader_start(const char * wanted);
 
-// So many reads are handed to the kernel at a time; the others wait, and what is urgent overtakes them.
-void ggs_reader_depth(uint32_t reads);
-
 // Asks for `bytes` at `offset`, of which the first `needed` must be there (a file ends where it ends). `urgent`: an op waits for it, or soon will.
 void ggs_reader_ask(struct ggs_arrival * load, int fd, uint64_t offset, size_t bytes, size_t needed, void * to,
                     bool urgent);

@@ -59,7 +59,14 @@ LIST(processes){U64(process, DELTA),
                 U64(realtime_ns, PLAIN),
                 U64(page_size, PLAIN),
                 U64(ended, PLAIN),
-                STRING(host)};
+                STRING(host),
+                STRING(recording),
+                STRING(boot),
+                U64(clock, PLAIN),
+                I64(offset_ns, PLAIN),
+                I64(drift_ppb, PLAIN),
+                I64(error_ns, PLAIN),
+                U64(pairs, PLAIN)};
 LIST_END(processes, 0);
 #undef ROW
 
@@ -149,7 +156,7 @@ LIST(runs){U64(run, DELTA),          U64(graph, DELTA),    U64(schedule, DELTA),
            U64(empty, PLAIN),        U64(skipped, PLAIN),  U64(opaque, PLAIN),
            U64(unseen, PLAIN),       U64(cut, PLAIN),      U64(first_op_run, DELTA),
            U64(op_runs, PLAIN),      U64(lost, PLAIN),     PROCESS(),
-           U64(device, PLAIN),       I64(context, PLAIN)};
+           U64(device, PLAIN),       I64(context, PLAIN),  U64(peer, DELTA)};
 LIST_END(runs, 0);
 #undef ROW
 
@@ -207,7 +214,8 @@ LIST(transfers){U64(kind, PLAIN),
                 STRING(name),
                 U64(file, PLAIN),
                 U64(file_offset, DELTA),
-                PROCESS()};
+                PROCESS(),
+                U64(peer, PLAIN)};
 LIST_END(transfers, 0);
 #undef ROW
 
@@ -410,4 +418,9 @@ int ggs_schema_role(const struct ggs_schema * schema, enum ggs_role role) {
     for (uint32_t i = 0; i < schema->n_columns; i++)
         if (schema->columns[i].role == role) return (int) i;
     return -1;
+}
+
+const char * ggs_clock_source_name(uint64_t clock) {
+    static const char * const names[GGS_CLOCK_COUNT] = {"own", "same boot", "graph runs", "wall clock"};
+    return clock < GGS_CLOCK_COUNT ? names[clock] : "unknown";
 }

@@ -26,6 +26,10 @@ export const commands = [
     ["paging", "--json", "--readahead", "128K", "{dir}"],
     ["diff", "--json", "{dir}", "{dir}"],
     ["prove", "{dir}"],
+    ["stats", "--by", "device,kernel,context", "{dir}"],
+    ["log", "--faults", "{dir}"],
+    ["log", "--faults", "--json", "{dir}"],
+    ["sql", "{dir}", "select * from devices, windows; select * from requests; select * from faults; select * from kernels; select * from op_totals"],
     ["report", "{dir}", "-o", "{out}"],
     ...["json", "csv", "sqlite", "parquet", "chrome", "perfetto", "dot", "fio", "ggmlviz"]
         .map((format) => ["export", "--quiet", "--format", format, "{dir}", "-o", "{out}"]),

@@ -35,7 +35,7 @@ test(`${traces} traces with wrong values: an answer or an error from every comma
             assert.equal(answer.signal, null, `${where}: ${answer.signal}\n${answer.stderr.slice(0, 2000)}`);
             assert.ok([0, 1].includes(answer.status), `${where}: exit ${answer.status}\n${answer.stderr.slice(0, 2000)}`);
             assert.doesNotMatch(answer.stderr, /AddressSanitizer|runtime error/, where);
-            if (answer.status !== 0) assert.match(answer.stderr, /^ggscope: .+/m, `${where}: no sentence`);
+            if (answer.status !== 0 && !(commands[c][0] === "prove" && answer.stdout)) assert.match(answer.stderr, /^ggscope: .+/m, `${where}: no sentence`); // prove may answer no
             count[answer.status === 0 ? "answered" : "refused"]++;
         }
         const check = run(ggscope, ["check", directory], { timeout: 60_000 });

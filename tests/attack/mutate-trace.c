@@ -1,4 +1,4 @@
-// mutate-trace IN OUT SEED CELLS: copies a trace with CELLS of its values changed, every checksum right. What checksums cannot
+// mutate-trace IN OUT SEED CELLS: copies a trace with CELLS of its values changed and rows in tables that had none, every checksum right. What checksums cannot
 // notice: a file that somebody wrote on purpose, or that an older or wrong program wrote.
 #include <fcntl.h>
 #include <stdio.h>
@@ -76,6 +76,20 @@ static void copy_table(struct ggs_reader * reader, struct ggs_writer * writer, e
     ggs_cursor_close(cursor);
 }
 
+// Rows of a table that the recording has none of: devices, kernels, windows, faults, losses ... of a program that was recorded otherwise.
+static void add_rows(struct ggs_writer * writer, enum ggs_trace_table table) {
+    const struct ggs_schema * schema = ggs_trace_schema(table);
+    uint64_t                  row[GGS_COLUMNS_MAX + 1];
+    if (schema == NULL || schema->n_words > schema->n_columns) return; // bytes of their own
+    for (uint64_t n = 1 + random_number() % 6, i = 0; i < n; i++) {
+        for (uint64_t k = 0; k < schema->n_words; k++)
+            row[k] =
+                random_number() % 4 == 0 ? odd_value(i + 1) : i + 1 + random_number() % 3 * (random_number() % 2000);
+        if (random_number() % 4 != 0) row[0] = i + 1; // most often the number that is expected
+        ggs_writer_append(writer, table, row);
+    }
+}
+
 int main(int argc, char ** argv) {
     struct ggs_reader * reader;
     struct ggs_writer   writer = {0};
@@ -101,6 +115,11 @@ int main(int argc, char ** argv) {
         double   share = random_number() % 2 == 0 ? cells / (double) all : 0;
         if (table == chosen && rows > 0) share = cells / (double) (rows * 8);
         copy_table(reader, &writer, table, share);
+        if (rows > 0) continue;
+        uint64_t before = state; // what a seed does to the other tables does not depend on this
+        state           = before ^ table * 0x9e3779b97f4a7c15ull;
+        if (table == chosen || random_number() % 4 == 0) add_rows(&writer, table);
+        state = before;
     }
     if (ggs_writer_finish(&writer, &error) < 0) fail(&error);
     ggs_writer_release(&writer);

@@ -4,6 +4,8 @@ import assert from "node:assert/strict";
 import { spawn } from "node:child_process";
 import { cpSync, existsSync, readFileSync, statSync, truncateSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
+import { hidingBarrier } from "../engine/traces.mjs";
+import { engine, output } from "../lib.mjs";
 import { cleanUp, finish, ggscope, model, open, recorded, scratch, serve, show, skip, stats } from "./browser.mjs";
 
 after(cleanUp);
@@ -21,6 +23,22 @@ test("a truncated trace shows what is intact and says from where on it is not", 
     await at.locator(".log-count[data-total]").waitFor();
     await finish(at);
     await server.stop();
+});
+
+test("an engine whose barrier is not seen: the page says that waits are not", { skip }, async () => {
+    const directory = scratch("no-waits"), words = ["sh", "-c", 'LD_PRELOAD="$0:$LD_PRELOAD" exec "$@"', hidingBarrier(), engine, "run", "-m", model("tiny"), "-p", "Once", "-n", "2", "-t", "1"];
+    output(ggscope, ["record", "-q", "--no-faults", "-o", directory, "--", ...words]);
+    const server = await serve(directory, recorded("tiny"));
+    const at = await open(server.url);
+    await at.locator(".notice", { hasText: "Waits were not seen" }).waitFor();
+    await finish(at);
+    await server.stop();
+    const other = await serve(recorded("tiny"));
+    const seen = await open(other.url);
+    await seen.locator("#sentence", { hasText: "touched" }).waitFor();
+    assert.equal(await seen.locator(".notice", { hasText: "Waits" }).count(), 0);
+    await finish(seen);
+    await other.stop();
 });
 
 test("files of different experiments in one directory are refused, with the reason", { skip }, async () => {

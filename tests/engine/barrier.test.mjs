@@ -2,31 +2,15 @@
 // library in front of ours takes the calls straight to the engine; tests/full/clang.test.mjs has an engine that was built so.
 import { test } from "node:test";
 import assert from "node:assert/strict";
-import { writeFileSync } from "node:fs";
-import { engine, ggscope, model, output, run, scratch } from "../lib.mjs";
-import { fresh, host, jsonLines, rows } from "./traces.mjs";
+import { engine, ggscope, model, output, run } from "../lib.mjs";
+import { fresh, hidingBarrier, host, jsonLines, rows } from "./traces.mjs";
 
 const NO_WAITS = 8, ENDED = 1, WAIT_UNSEEN = 8, END_BOUND = 16;
-scratch();
-writeFileSync(scratch("hide.c"), `
-    #define _GNU_SOURCE
-    #include <dlfcn.h>
-    #include <stdlib.h>
-    void ggml_barrier(void * pool) {
-        static void (*real)(void *);
-        if (real == NULL) {
-            Dl_info info;
-            if (dladdr(__builtin_return_address(0), &info) == 0) abort();
-            void * library = dlopen(info.dli_fname, RTLD_LAZY | RTLD_NOLOAD);
-            if (library == NULL || (real = (void (*)(void *)) dlsym(library, "ggml_barrier")) == NULL) abort();
-        }
-        real(pool);
-    }`);
-output("gcc", ["-shared", "-fPIC", "-O2", "-o", scratch("hide.so"), scratch("hide.c")]);
+const hide = hidingBarrier();
 
 // The program without us, and recorded: both with the calls hidden.
 function twin(command) {
-    const hidden = (words) => ["sh", "-c", 'LD_PRELOAD="$0${LD_PRELOAD:+:$LD_PRELOAD}" exec "$@"', scratch("hide.so"), ...words];
+    const hidden = (words) => ["sh", "-c", 'LD_PRELOAD="$0${LD_PRELOAD:+:$LD_PRELOAD}" exec "$@"', hide, ...words];
     const [program, ...args] = hidden(command);
     const plain = run(program, args);
     const directory = fresh();
@@ -78,7 +62,7 @@ test("--prove says that it cannot, but with one thread", () => {
     for (const threads of [1, 2]) {
         const directory = fresh();
         const result = run("sh", ["-c", `exec "$0" record -q --no-faults --prove -o "$1" -- sh -c 'LD_PRELOAD="$0:$LD_PRELOAD" exec "$@"' "$2" "$3" run -m "$4" -p Hello -n 2 -t ${threads} --no-repack`,
-            ggscope, directory, scratch("hide.so"), engine, model("tiny")]);
+            ggscope, directory, hide, engine, model("tiny")]);
         assert.equal(result.status, 0, result.stderr);
         assert.equal(/ggscope: this engine's ggml_barrier is not called where it could be seen, so pages can be proved only with one thread/.test(result.stderr), threads > 1, result.stderr);
         if (threads === 1) assert.equal(run(ggscope, ["prove", directory]).status, 0);

@@ -18,7 +18,7 @@ const checks = Object.fromEntries(names.map((name) => [name, ajv.compile(read(na
 // Which schema each of them has. {dir}, {moe}, {dense} and {proved} are recordings; a run, a token and a node that are there are 1, 1 and 5.
 const verbs = [
     ["stats", ["stats", "--json", "{dir}"]],
-    ["stats", ["stats", "--json", "--by", "op,layer,component,tensor,thread,token,device,context,request,sequence", "{dir}"]],
+    ["stats", ["stats", "--json", "--by", "op,layer,component,tensor,thread,token,device,context,process,host,request,sequence", "{dir}"]],
     ["stats", ["stats", "--json", "--token", "1", "--layer", "2", "{dir}"]],
     ["roofline", ["stats", "--json", "--roofline", "{dir}"]],
     ["buffers", ["buffers", "--json", "{dir}"]],
@@ -136,6 +136,14 @@ test("a key too much, one too few and a wrong type are noticed", () => {
     const { count, ...less } = good;
     for (const bad of [{ ...good, more: 1 }, less, { ...good, count: "5" }, { ...good, buffers: [{ ...good.buffers[0], id: 1 }] }])
         assert.throws(() => conforms("buffers", bad, "it"));
+});
+
+test("of a joined experiment too", () => {
+    const joined = scratch("schemas-joined");
+    output(ggscope, ["join", "-q", recording("tiny"), recording("moe"), "-o", joined]);
+    const answer = JSON.parse(output(ggscope, ["stats", "--json", "--by", "process,host", joined]));
+    conforms("stats", answer, "stats of a joined experiment");
+    assert.equal(answer.processes.by_process.length, 2);
 });
 
 test("the recordings have something of everything that can be recorded here", (t) => {

@@ -527,7 +527,7 @@ test("a recording that goes on is seen growing, and nothing is written into its 
     response.on("data", (data) => events.push(...[...String(data).matchAll(/event: (\w+)\ndata: (.*)\n/g)].map(([, name, text]) => [name, JSON.parse(text)])));
     const first = await until(async () => {
         const { status, body } = await get(live, "/api/x/0/summary");
-        return status === 200 && JSON.parse(body).tokens > 0 && JSON.parse(body);
+        return status === 200 && JSON.parse(body).tokens > 0 && JSON.parse(body).ops >= 10 && JSON.parse(body);
     }, "tokens");
     assert.equal(first.live, true);
     assert.equal(first.state, "recording");

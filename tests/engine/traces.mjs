@@ -1,6 +1,6 @@
 // What the tests of the capture library share: recording a program, and looking at the rows of its trace.
 import assert from "node:assert/strict";
-import { readFileSync } from "node:fs";
+import { readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { build, engine, ggscope, output, run, scratch } from "../lib.mjs";
 
@@ -105,4 +105,25 @@ export function accounted(row) {
     const n = (key) => Number(row[key]);
     assert.equal(n("executed") + n("absorbed") + n("empty") + n("skipped"), n("nodes"), JSON.stringify(row));
     assert.ok(n("unseen") === 0 && n("opaque") === 0 && n("lost") === 0 && n("cut") === 0, JSON.stringify(row));
+}
+
+// A library that takes calls of ggml_barrier straight to the engine, so that no hook sees them: preloaded in front of ours, it makes an engine
+// like one whose compiler put the barrier into the loop over the nodes.
+export function hidingBarrier() {
+    writeFileSync(scratch("hide.c"), `
+        #define _GNU_SOURCE
+        #include <dlfcn.h>
+        #include <stdlib.h>
+        void ggml_barrier(void * pool) {
+            static void (*real)(void *);
+            if (real == NULL) {
+                Dl_info info;
+                if (dladdr(__builtin_return_address(0), &info) == 0) abort();
+                void * library = dlopen(info.dli_fname, RTLD_LAZY | RTLD_NOLOAD);
+                if (library == NULL || (real = (void (*)(void *)) dlsym(library, "ggml_barrier")) == NULL) abort();
+            }
+            real(pool);
+        }`);
+    output("gcc", ["-shared", "-fPIC", "-O2", "-o", scratch("hide.so"), scratch("hide.c")]);
+    return scratch("hide.so");
 }

@@ -79,7 +79,8 @@ export interface Summary {
     unseen: number;
     interrupted_runs: number;
     runs_without_waits: number; // the engine's barrier was not seen
-    lanes: { lane: number; slot: number; thread: number; label: string }[];
+    lanes: { lane: number; slot: number; thread: number; process: number; label: string }[];
+    processes: { process: number; name: string; host: string; clock: string; error_ns: number | null }[]; // of a joined experiment, else none
     part: { first_token: number; last_token: number } | null; // of a report that holds only some tokens
     level_ns: number[];
     has: Record<"experts" | "faults" | "block_requests" | "residency" | "pages" | "reads", boolean>;

@@ -120,6 +120,7 @@ void ggs_device_list_run(struct ggs_device_list * list, const struct ggs_run * r
     bool whole = (run->flags & GGS_RUN_OPAQUE) != 0;
     device->runs++;
     device->run_ns += ns;
+    device->peer_runs += ggs_run_is_elsewhere(run);
     if (run->phase == GGS_PHASE_GENERATE) ggs_spread_add(whole ? &device->whole_run : &device->timed_run, ns);
     if (whole) return;
     device->timed_runs++;

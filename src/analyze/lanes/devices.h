@@ -25,6 +25,7 @@ struct ggs_device_totals {
     uint64_t          queues;
     uint64_t          runs, run_ns;         // begin to results
     uint64_t          timed_runs, timed_ns; // of those the ones whose ops have times
+    uint64_t          peer_runs;            // of the runs, those that a server's recording has op by op
     struct ggs_spread timed_run,
         whole_run;       // of generated tokens: what one takes that has op times, and one that has none
     uint64_t ops, op_ns; // ops that have times; op_ns is how long it was busy with them

@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "analyze/lanes/processes.h"
 #include "analyze/walk/times.h"
 #include "analyze/walk/walk.h"
 #include "base/array.h"
@@ -45,8 +46,8 @@ const char * ggs_groups_component(struct ggs_trace * trace, const struct ggs_ten
     return ggs_name_component(buffer, size, &parsed, -1);
 }
 
-static const char * key_of(const struct ggs_walk * walk, enum ggs_by by, const struct ggs_tensor * weight,
-                           char * buffer, size_t size, int64_t * order) {
+static const char * key_of(const struct ggs_walk * walk, const struct ggs_process_list * processes, enum ggs_by by,
+                           const struct ggs_tensor * weight, char * buffer, size_t size, int64_t * order) {
     *order = 0;
     switch (by) {
         case GGS_BY_OP:
@@ -66,6 +67,12 @@ static const char * key_of(const struct ggs_walk * walk, enum ggs_by by, const s
         case GGS_BY_CONTEXT:
             *order = walk->run.context;
             break;
+        case GGS_BY_PROCESS:
+        case GGS_BY_HOST: {
+            const struct ggs_process_totals * process = ggs_process_find(processes, walk->run.process);
+            *order                                    = (int64_t) walk->run.process;
+            return process == NULL ? "not known" : by == GGS_BY_HOST ? process->host : process->name;
+        }
         default:
             *order = walk->run.step;
             break;
@@ -86,19 +93,25 @@ struct known {
 };
 
 struct pass {
-    struct ggs_groups * groups; // one for each of `by`
-    const enum ggs_by * by;
-    unsigned            n;
-    struct ggs_walk *   walk;
-    struct known *      known; // by node
-    uint64_t            capacity;
-    uint64_t            known_of; // the graph
+    struct ggs_groups *     groups; // one for each of `by`
+    const enum ggs_by *     by;
+    unsigned                n;
+    struct ggs_walk *       walk;
+    struct known *          known; // by node
+    uint64_t                capacity;
+    uint64_t                known_of;  // the graph
+    struct ggs_process_list processes; // their names, by process and by host
 };
 
 static void add_bytes(struct ggs_group * group, const struct ggs_access_bytes * bytes) {
     group->read += bytes->read;
     group->written += bytes->written;
     group->disk += bytes->disk;
+}
+
+// Does the run decide, also of a backend that is seen as whole graphs?
+static bool is_of_run(enum ggs_by by) {
+    return by == GGS_BY_TOKEN || by == GGS_BY_CONTEXT || by == GGS_BY_PROCESS || by == GGS_BY_HOST;
 }
 
 static bool is_device(const struct ggs_walk * walk) {
@@ -141,11 +154,12 @@ static int meet_graph(struct pass * pass, struct ggs_error * error) {
 static struct ggs_group * find_group(struct pass * pass, unsigned i, struct known * known) {
     struct ggs_groups * groups = &pass->groups[i];
     uint32_t *          number = &known->group[pass->by[i]];
-    bool    fixed = pass->by[i] != GGS_BY_TOKEN && pass->by[i] != GGS_BY_DEVICE && pass->by[i] != GGS_BY_CONTEXT;
-    char    buffer[128];
-    int64_t order;
+    bool                fixed  = pass->by[i] != GGS_BY_DEVICE && !is_of_run(pass->by[i]);
+    char                buffer[128];
+    int64_t             order;
     if (fixed && *number != 0) return &groups->group[*number - 1];
-    const char *       name  = key_of(pass->walk, pass->by[i], known->weight, buffer, sizeof(buffer), &order);
+    const char * name =
+        key_of(pass->walk, &pass->processes, pass->by[i], known->weight, buffer, sizeof(buffer), &order);
     struct ggs_group * group = group_of(groups, name, order);
     if (group != NULL) *number = (uint32_t) (group - groups->group) + 1;
     return group;
@@ -183,7 +197,7 @@ static int add_op(struct pass * pass, struct ggs_error * error) {
             if (!add_threads(&pass->groups[i], pass->walk)) status = ggs_fail_memory(error);
             continue;
         }
-        bool               whole = op->opaque && by != GGS_BY_TENSOR && by != GGS_BY_TOKEN && by != GGS_BY_CONTEXT;
+        bool               whole = op->opaque && by != GGS_BY_TENSOR && !is_of_run(by);
         struct ggs_group * group = whole ? backend_group(pass, i) : find_group(pass, i, known);
         if (group == NULL) return ggs_fail_memory(error);
         group->ops++;
@@ -199,12 +213,12 @@ static int add_op(struct pass * pass, struct ggs_error * error) {
 // The time of a run that was seen as a whole only.
 static int add_opaque_run(struct pass * pass, struct ggs_error * error) {
     const struct ggs_run * run = &pass->walk->run;
-    char                   buffer[32];
+    char                   buffer[128];
     int64_t                order;
     for (unsigned i = 0; i < pass->n; i++) {
         struct ggs_group * group = NULL;
-        if (pass->by[i] == GGS_BY_TOKEN || pass->by[i] == GGS_BY_CONTEXT) {
-            const char * name = key_of(pass->walk, pass->by[i], NULL, buffer, sizeof(buffer), &order);
+        if (is_of_run(pass->by[i])) {
+            const char * name = key_of(pass->walk, &pass->processes, pass->by[i], NULL, buffer, sizeof(buffer), &order);
             group             = group_of(&pass->groups[i], name, order);
         } else {
             group = backend_group(pass, i);
@@ -236,8 +250,9 @@ static int walk_ops(struct pass * pass, struct ggs_trace * trace, const struct g
         if (pass->by[i] == GGS_BY_THREAD) pass->walk->sums_only = false;
     }
     while (status >= 0 && (status = ggs_walk_run(pass->walk, error)) > 0) {
-        bool opaque = (pass->walk->run.flags & GGS_RUN_OPAQUE) != 0 && range->layer < 0;
-        status      = opaque ? add_opaque_run(pass, error) : 0;
+        bool opaque = (pass->walk->run.flags & GGS_RUN_OPAQUE) != 0 && !ggs_run_is_elsewhere(&pass->walk->run) &&
+                      range->layer < 0;
+        status = opaque ? add_opaque_run(pass, error) : 0;
         if (status == 0) status = meet_graph(pass, error);
         while (status >= 0 && ggs_walk_op(pass->walk)) {
             if (range->layer < 0 || pass->walk->op.layer == range->layer) status = add_op(pass, error);
@@ -250,7 +265,7 @@ static int walk_ops(struct pass * pass, struct ggs_trace * trace, const struct g
 
 void ggs_groups_sort(struct ggs_groups * groups, enum ggs_by by) {
     for (uint64_t i = 0; i < groups->n; i++) groups->group[i].name = ggs_names_text(groups->names, (uint32_t) i);
-    bool numbered = by == GGS_BY_LAYER || by == GGS_BY_THREAD || by == GGS_BY_TOKEN || by == GGS_BY_CONTEXT;
+    bool numbered = by == GGS_BY_LAYER || by == GGS_BY_THREAD || is_of_run(by);
     if (groups->n > 0) qsort(groups->group, groups->n, sizeof(*groups->group), numbered ? by_order : by_wall);
 }
 
@@ -262,7 +277,9 @@ int ggs_groups_compute_several(struct ggs_groups * groups, const enum ggs_by * b
         groups[i] = (struct ggs_groups){.names = ggs_names_new(), .has_bytes = by[i] != GGS_BY_THREAD};
         if (groups[i].names == NULL) status = ggs_fail_memory(error);
     }
+    if (status == 0) status = ggs_process_list_names(&pass.processes, trace, error);
     if (status == 0) status = walk_ops(&pass, trace, range, error);
+    ggs_process_list_release(&pass.processes);
     for (unsigned i = 0; i < n; i++) {
         if (status < 0)
             ggs_groups_release(&groups[i]);

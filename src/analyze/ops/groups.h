@@ -1,4 +1,4 @@
-// Ops added up by op, layer, component, tensor, thread, token, device or context; by request and sequence they are shared out.
+// Ops added up by op, layer, component, tensor, thread, token, device, context, process or host; by request and sequence they are shared out.
 #pragma once
 
 #include <stdint.h>
@@ -16,6 +16,8 @@ enum ggs_by {
     GGS_BY_DEVICE,
     GGS_BY_KERNEL, // not of ops: kernels.h
     GGS_BY_CONTEXT,
+    GGS_BY_PROCESS,
+    GGS_BY_HOST,
     GGS_BY_REQUEST, // these two: by tokens in each step, see analyze/requests/shares.h
     GGS_BY_SEQUENCE,
     GGS_BY_COUNT

@@ -1,5 +1,6 @@
 #include "analyze/ops/overview.h"
 
+#include <stdbool.h>
 #include <stdlib.h>
 
 #include "analyze/ops/steps.h"
@@ -9,6 +10,7 @@
 
 void ggs_overview_release(struct ggs_overview * overview) {
     free(overview->lanes);
+    free(overview->lanes_by_slot);
     free(overview->run);
     *overview = (struct ggs_overview){0};
 }
@@ -17,29 +19,61 @@ void ggs_overview_release(struct ggs_overview * overview) {
 
 enum { MOST_LANES = 4096 };
 
-// Makes the lanes of a slot known up to `threads` of them.
+// Makes the lanes of a slot, or of a device that is seen as whole graphs, known up to `threads` of them.
 static int meet_lanes(struct ggs_overview * o, const struct ggs_run * run, uint64_t threads, struct ggs_error * error) {
-    uint64_t known = 0;
-    int64_t  slot  = (run->flags & GGS_RUN_OPAQUE) != 0 ? -1 : run->slot; // not a thread's lane, whatever the run says
-    for (uint64_t i = 0; i < o->n_lanes; i++) known += o->lanes[i].slot == slot;
+    uint64_t                 known = 0;
+    struct ggs_overview_lane lane  = {run->slot, 0, run->backend, run->process, run->device};
+    if ((run->flags & GGS_RUN_OPAQUE) != 0) lane.slot = -1; // not a thread's lane, whatever the run says
+    for (uint64_t i = 0; i < o->n_lanes; i++)
+        known += o->lanes[i].slot == lane.slot && (lane.slot >= 0 || o->lanes[i].device == lane.device);
     if (threads <= known || o->n_lanes + threads - known > MOST_LANES) return 0;
     if (!ggs_array_reserve(o->lanes, o->lanes_capacity, o->n_lanes + threads - known)) return ggs_fail_memory(error);
-    while (known < threads) o->lanes[o->n_lanes++] = (struct ggs_overview_lane){slot, known++, run->backend};
+    for (lane.thread = known; lane.thread < threads; lane.thread++) o->lanes[o->n_lanes++] = lane;
     return 0;
 }
 
 static int by_lane(const void * a, const void * b) {
     const struct ggs_overview_lane *x = a, *y = b;
     uint64_t                        slot_x = (uint64_t) x->slot, slot_y = (uint64_t) y->slot; // -1 comes last
+    if (x->process != y->process) return x->process < y->process ? -1 : 1;
     if (slot_x != slot_y) return slot_x < slot_y ? -1 : 1;
-    return x->thread < y->thread ? -1 : x->thread > y->thread;
+    if (x->thread != y->thread) return x->thread < y->thread ? -1 : 1;
+    return x->device < y->device ? -1 : x->device > y->device;
 }
 
-int ggs_overview_lane(const struct ggs_overview * overview, int64_t slot, uint64_t thread) {
-    struct ggs_overview_lane key = {.slot = slot, .thread = thread};
-    if (overview->n_lanes == 0) return -1;
-    const struct ggs_overview_lane * lane = bsearch(&key, overview->lanes, overview->n_lanes, sizeof(key), by_lane);
-    return lane == NULL ? -1 : (int) (lane - overview->lanes);
+static bool is_before(const struct ggs_overview_lane * lane, int64_t slot, uint64_t thread) {
+    if (lane->slot != slot) return (uint64_t) lane->slot < (uint64_t) slot;
+    return lane->thread < thread;
+}
+
+// Puts lanes in their order. A few of them: a recording has as many as threads.
+static int sort_lanes(struct ggs_overview * o, struct ggs_error * error) {
+    o->lanes_by_slot = malloc((o->n_lanes + 1) * sizeof(*o->lanes_by_slot));
+    if (o->lanes_by_slot == NULL) return ggs_fail_memory(error);
+    if (o->n_lanes > 0) qsort(o->lanes, o->n_lanes, sizeof(*o->lanes), by_lane);
+    for (uint32_t i = 0; i < o->n_lanes; i++) {
+        uint32_t at = i;
+        for (; at > 0; at--) {
+            const struct ggs_overview_lane * before = &o->lanes[o->lanes_by_slot[at - 1]];
+            if (!is_before(&o->lanes[i], before->slot, before->thread)) break;
+            o->lanes_by_slot[at] = o->lanes_by_slot[at - 1];
+        }
+        o->lanes_by_slot[at] = i;
+    }
+    return 0;
+}
+
+int ggs_overview_lane(const struct ggs_overview * o, int64_t slot, uint64_t thread) {
+    uint64_t i = ggs_search(o->n_lanes, at, is_before(&o->lanes[o->lanes_by_slot[at]], slot, thread));
+    if (i == o->n_lanes) return -1;
+    const struct ggs_overview_lane * lane = &o->lanes[o->lanes_by_slot[i]];
+    return lane->slot == slot && lane->thread == thread ? (int) o->lanes_by_slot[i] : -1;
+}
+
+int ggs_overview_whole(const struct ggs_overview * o, uint64_t device) {
+    for (uint64_t i = 0; i < o->n_lanes; i++)
+        if (o->lanes[i].slot < 0 && o->lanes[i].device == device) return (int) i;
+    return -1;
 }
 
 // ---- runs ----
@@ -69,8 +103,7 @@ static int walk_runs(struct ggs_overview * o, struct ggs_trace * trace, struct g
     while (status >= 0 && o->runs < rows && (status = ggs_cursor_next(cursor, &run, error)) > 0)
         status = add_run(o, &run, error);
     ggs_cursor_close(cursor);
-    if (o->n_lanes > 0) qsort(o->lanes, o->n_lanes, sizeof(*o->lanes), by_lane);
-    return status < 0 ? status : 0;
+    return status < 0 ? status : sort_lanes(o, error);
 }
 
 const struct ggs_overview_run * ggs_overview_find(const struct ggs_overview * o, uint64_t run) {

@@ -9,9 +9,10 @@
 #include "analyze/walk/trace.h"
 
 struct ggs_overview_lane {
-    int64_t  slot; // -1: backends that are seen as whole graphs
+    int64_t  slot; // -1: a device that is seen as whole graphs
     uint64_t thread;
     uint64_t backend; // string
+    uint64_t process, device;
 };
 
 struct ggs_overview_run {
@@ -33,9 +34,10 @@ struct ggs_overview {
     uint64_t                   rows; // of the log of everything: ops, the nodes fused into them, nodes of opaque runs
     uint64_t                   threads;
     int64_t                    begin_ns, end_ns; // first event to the last
-    struct ggs_overview_lane * lanes;            // by slot, then thread; whole graphs last
-    uint64_t                   n_lanes, lanes_capacity;
-    struct ggs_overview_run *  run; // by run
+    struct ggs_overview_lane * lanes;            // by process, slot and thread; whole graphs last
+    uint32_t * lanes_by_slot; // places in `lanes`, by slot and thread: no two processes have the same slots
+    uint64_t   n_lanes, lanes_capacity;
+    struct ggs_overview_run * run; // by run
 };
 
 int  ggs_overview_compute(struct ggs_overview * overview, struct ggs_trace * trace, struct ggs_error * error);
@@ -47,3 +49,5 @@ const struct ggs_overview_run * ggs_overview_find(const struct ggs_overview * ov
 const struct ggs_overview_run * ggs_overview_at(const struct ggs_overview * overview, uint64_t row);
 // The lane's place in `lanes`; -1 if there is none.
 int ggs_overview_lane(const struct ggs_overview * overview, int64_t slot, uint64_t thread);
+// The same for the whole graphs of a device.
+int ggs_overview_whole(const struct ggs_overview * overview, uint64_t device);

@@ -153,18 +153,19 @@ static int add_op(struct pass * pass, struct ggs_error * error) {
 }
 
 static int add_run(struct pass * pass, const struct ggs_totals_range * range, struct ggs_error * error) {
-    struct ggs_totals *    t   = pass->totals;
-    const struct ggs_run * run = &pass->walk->run;
-    uint64_t               ns  = ggs_time_between(run->begin_ns, run->end_ns);
+    struct ggs_totals *    t    = pass->totals;
+    const struct ggs_run * run  = &pass->walk->run;
+    uint64_t               ns   = ggs_time_between(run->begin_ns, run->end_ns);
+    bool                   away = ggs_run_is_elsewhere(run);
     t->runs++;
-    t->run_ns += ns;
+    if (!away) t->run_ns += ns;
     ggs_device_list_run(&t->devices, run);
     if (ggs_device_list_is_other(&t->devices, run)) ggs_estimate_run(&t->estimate, run);
     if ((run->flags & GGS_RUN_INTERRUPTED) != 0) t->interrupted_runs++;
     if ((run->flags & GGS_RUN_NO_WAITS) != 0) t->runs_without_waits++;
     t->nodes += run->nodes, t->executed += run->executed, t->absorbed += run->absorbed, t->empty += run->empty;
     t->skipped += run->skipped, t->opaque += run->opaque, t->unseen += run->unseen, t->cut += run->cut;
-    if ((run->flags & GGS_RUN_OPAQUE) == 0 || range->layer >= 0) return 0;
+    if ((run->flags & GGS_RUN_OPAQUE) == 0 || away || range->layer >= 0) return 0;
     struct ggs_op_totals * row = backend_row(pass);
     if (row == NULL) return ggs_fail_memory(error);
     t->opaque_ns += ns;

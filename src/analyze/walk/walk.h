@@ -67,6 +67,11 @@ struct ggs_walk {
     bool                     opaque;  // the run is, and its nodes are wanted
 };
 
+// Was the run computed by a server whose recording is there too? Its time and its ops are then those of that one: runs.peer.
+static inline bool ggs_run_is_elsewhere(const struct ggs_run * run) {
+    return (run->flags & GGS_RUN_OPAQUE) != 0 && run->peer != 0 && run->opaque == 0;
+}
+
 // Steps first..last (by number, warm-up left out); INT64_MIN and INT64_MAX for everything, warm-up included.
 int ggs_walk_open(struct ggs_walk ** walk, struct ggs_trace * trace, int64_t first_step, int64_t last_step,
                   struct ggs_error * error);

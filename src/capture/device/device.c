@@ -3,6 +3,7 @@
 #include <limits.h>
 #include <pthread.h>
 #include <stdatomic.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -100,6 +101,7 @@ void ggs_device_begin(void * backend, const struct abi_graph * graph) {
     }
     const char * name = ggs_engine.backend_name(backend);
     describe(backend, name);
+    if (strncmp(name, "RPC", 3) == 0) snprintf(run->remote, sizeof(run->remote), "%s", name);
     run->followed      = worth_following(run, name);
     ggs_device_current = run;
 }
@@ -235,13 +237,18 @@ static struct event {
 } events[EVENTS_MOST];
 static unsigned n_events;
 
-// Moves the runs of a backend up to `last` to those that are done, in order.
-static void take_results(void * backend, uint64_t last, uint64_t now) {
+static bool is_done(const struct ggs_device_run * run, const void * backend, const char * remote) {
+    if (remote != NULL) return run->remote[0] != '\0' && strncmp(run->remote, remote, sizeof(run->remote) - 1) == 0;
+    return run->backend == backend && (run->remote[0] == '\0' || run->asked);
+}
+
+// Moves the runs of a backend, or of the server of that name, up to `last` to those that are done, in order.
+static void take_results(const void * backend, const char * remote, uint64_t last, uint64_t now) {
     struct ggs_device_run ** end = &done;
     while (*end != NULL) end = &(*end)->next;
     for (struct ggs_device_run ** at = &pending; *at != NULL;) {
         struct ggs_device_run * run = *at;
-        if (run->backend != backend || run->run > last) {
+        if (!is_done(run, backend, remote) || run->run > last) {
             at = &run->next;
             continue;
         }
@@ -277,12 +284,33 @@ void ggs_device_results(void * backend) {
     if (__atomic_load_n(&pending, __ATOMIC_RELAXED) == NULL) return;
     uint64_t now = ggs_ticks_monotonic();
     pthread_mutex_lock(&lock);
-    take_results(backend, UINT64_MAX, now);
+    take_results(backend, NULL, UINT64_MAX, now);
     for (unsigned i = 0; i < n_events && i < EVENTS_MOST; i++) {
         if (events[i].waiting != backend) continue;
-        take_results(events[i].backend, events[i].run, now);
+        take_results(events[i].backend, NULL, events[i].run, now);
         events[i].waiting = NULL;
     }
+    pthread_mutex_unlock(&lock);
+    write_done(false);
+}
+
+void ggs_device_asked(const void * backend) {
+    if (__atomic_load_n(&pending, __ATOMIC_RELAXED) == NULL) return;
+    pthread_mutex_lock(&lock);
+    for (struct ggs_device_run * run = pending; run != NULL; run = run->next)
+        if (run->backend == backend) run->asked = true;
+    pthread_mutex_unlock(&lock);
+}
+
+void ggs_device_answered(void * buffer) {
+    const struct abi_functions * f = &ggs_engine;
+    if (__atomic_load_n(&pending, __ATOMIC_RELAXED) == NULL || buffer == NULL || f->buffer_type == NULL) return;
+    void *       type = f->buffer_type(buffer);
+    const char * name = type == NULL || f->buffer_type_name == NULL ? NULL : f->buffer_type_name(type);
+    if (name == NULL || strncmp(name, "RPC", 3) != 0) return;
+    uint64_t now = ggs_ticks_monotonic();
+    pthread_mutex_lock(&lock);
+    take_results(NULL, name, UINT64_MAX, now);
     pthread_mutex_unlock(&lock);
     write_done(false);
 }
@@ -311,7 +339,7 @@ void ggs_device_event_results(void * event) {
     uint64_t now = ggs_ticks_monotonic();
     pthread_mutex_lock(&lock);
     const struct event * known = find_event(event);
-    if (known != NULL) take_results(known->backend, known->run, now);
+    if (known != NULL) take_results(known->backend, NULL, known->run, now);
     pthread_mutex_unlock(&lock);
     if (known != NULL) write_done(false);
 }

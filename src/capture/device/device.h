@@ -56,13 +56,15 @@ struct ggs_device_run {
     void *                          clock_state; // stays with the struct, which is used again
     struct ggs_device_op *          ops;
     uint32_t                        n_ops, capacity;
-    uint32_t                        commands;             // that were seen so far
-    bool                            followed;             // its nodes are to be noted
-    bool                            replayed;             // a captured graph ran: the loop did not
-    uint64_t                        clock_error_ns;       // how far device times may be off
-    uint64_t                        begin_ns, results_ns; // CLOCK_MONOTONIC; results_ns 0 while they are not there
-    uint64_t                        submitted;            // ticks, 0 while the call is under way
-    struct ggs_device_run *         next;                 // oldest first
+    uint32_t                        commands; // that were seen so far
+    bool                            followed; // its nodes are to be noted
+    bool                            replayed; // a captured graph ran: the loop did not
+    char                    remote[80];       // on another machine: the name of its backend and of its buffers; else ""
+    bool                    asked;            // remote: something behind it was asked to be read back
+    uint64_t                clock_error_ns;   // how far device times may be off
+    uint64_t                begin_ns, results_ns; // CLOCK_MONOTONIC; results_ns 0 while they are not there
+    uint64_t                submitted;            // ticks, 0 while the call is under way
+    struct ggs_device_run * next;                 // oldest first
 };
 
 // Work that a device did for a node: a kernel, a copy or a set.
@@ -98,6 +100,11 @@ void ggs_device_generates(void);
 
 // Everything submitted to `backend` is done: reads the times and writes the runs to the journal.
 void ggs_device_results(void * backend);
+// RPC's backend only sends: that its queue is empty says nothing of the server. What is read back does, since the server answers in order.
+// A read from the backend was put into its queue: the next ggs_device_results of it is true of the runs before.
+void ggs_device_asked(const void * backend);
+// Something was read from a buffer: everything submitted before to the server that has it is done.
+void ggs_device_answered(void * buffer);
 // Events: recorded behind what was submitted to `backend`; waited for by the host; waited for by another backend, whose results then
 // are those of what came before the event too.
 void ggs_device_event_record(void * event, void * backend);

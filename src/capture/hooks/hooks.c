@@ -105,8 +105,11 @@ EXPORT int ggml_backend_sched_graph_compute(void * scheduler, struct abi_graph *
 static const char * device_of(void * type) {
     const struct abi_functions * f = &ggs_engine;
     if (type == NULL || f->buffer_type_device == NULL || f->device_name == NULL || f->device_type == NULL) return "";
-    void * device = f->buffer_type_device(type);
-    int    kind   = device == NULL ? 0 : f->device_type(device);
+    void *       device = f->buffer_type_device(type);
+    int          kind   = device == NULL ? 0 : f->device_type(device);
+    const char * name   = f->buffer_type_name(type);
+    // Devices of RPC servers are numbered, their backends and buffers named: runs go by the backend's name.
+    if (name != NULL && strncmp(name, "RPC", 3) == 0) return name;
     return kind == 1 || kind == 2 ? f->device_name(device) : "";
 }
 
@@ -168,8 +171,12 @@ EXPORT void ggml_backend_buffer_set_usage(void * buffer, int usage) {
 
 // ---- transfers ----
 
+static void * buffer_of(const struct abi_tensor * t) {
+    return t->view_src != NULL ? t->view_src->buffer : t->buffer;
+}
+
 static uint64_t tensor_buffer(const struct abi_tensor * t) {
-    return ggs_buffer_id(t->view_src != NULL ? t->view_src->buffer : t->buffer);
+    return ggs_buffer_id(buffer_of(t));
 }
 
 static void tell_transfer(struct ggs_journal_transfer * transfer, const struct abi_tensor * tensor) {
@@ -229,6 +236,7 @@ EXPORT void ggml_backend_tensor_get(const struct abi_tensor * tensor, void * dat
     REAL(ggml_backend_tensor_get);
     TRANSFER(GGS_TRANSFER_GET, 0, tensor, (char *) tensor->data + offset, data, tensor_buffer(tensor), 0, size,
              real(tensor, data, offset, size));
+    ggs_device_answered(buffer_of(tensor));
 }
 
 EXPORT void ggml_backend_tensor_set_async(void * backend, struct abi_tensor * tensor, const void * data, size_t offset,
@@ -247,6 +255,7 @@ EXPORT void ggml_backend_tensor_get_async(void * backend, const struct abi_tenso
     REAL(ggml_backend_tensor_get_async);
     TRANSFER(GGS_TRANSFER_GET, 1, tensor, (char *) tensor->data + offset, data, tensor_buffer(tensor), 0, size,
              real(backend, tensor, data, offset, size));
+    ggs_device_asked(backend);
 }
 
 EXPORT void ggml_backend_tensor_copy(struct abi_tensor * from, struct abi_tensor * to);
@@ -254,6 +263,7 @@ EXPORT void ggml_backend_tensor_copy(struct abi_tensor * from, struct abi_tensor
     REAL(ggml_backend_tensor_copy);
     TRANSFER(GGS_TRANSFER_COPY, 0, from, from->data, to->data, tensor_buffer(from), tensor_buffer(to),
              tensor_bytes(from), real(from, to));
+    ggs_device_answered(buffer_of(from));
 }
 
 EXPORT void ggml_backend_tensor_copy_async(void * backend_from, void * backend_to, struct abi_tensor * from,
@@ -263,6 +273,7 @@ EXPORT void ggml_backend_tensor_copy_async(void * backend_from, void * backend_t
     REAL(ggml_backend_tensor_copy_async);
     TRANSFER(GGS_TRANSFER_COPY, 1, from, from->data, to->data, tensor_buffer(from), tensor_buffer(to),
              tensor_bytes(from), real(backend_from, backend_to, from, to));
+    ggs_device_answered(buffer_of(from)); // RPC has no copies that do not wait
 }
 
 // ---- model files ----

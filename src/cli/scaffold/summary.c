@@ -92,20 +92,22 @@ static void print_devices(FILE * out, const struct ggs_totals * t) {
         fprintf(out, "device    %s: ", d->name);
         if (d->runs == 0)
             fputs("has memory, computed nothing", out);
-        else if (busy >= 0)
+        else if (d->peer_runs == d->runs) {
+            fprintf(out, "its %s graph runs are those of a server", ggs_format_count(a, d->runs));
+        } else if (busy >= 0)
             fprintf(out, "busy %.1f %% of %s", 100 * busy,
                     ggs_format_nanoseconds(a, ggs_time_between(t->devices.begin_ns, t->devices.end_ns)));
         else
             fprintf(out, "op times of %s of its time: %s", ggs_format_percent(a, d->timed_ns, d->run_ns),
                     ggs_format_count(b, d->timed_runs));
-        if (d->runs > 0 && busy < 0) fprintf(out, " of %s graph runs", ggs_format_count(a, d->runs));
-        fputs(d->runs > 0 && busy >= 0 ? ", op times of all its graph runs\n" : "\n", out);
+        if (d->runs > d->peer_runs && busy < 0) fprintf(out, " of %s graph runs", ggs_format_count(a, d->runs));
+        fputs(d->runs > d->peer_runs && busy >= 0 ? ", op times of all its graph runs\n" : "\n", out);
         print_price(out, d);
         if (d->in.count + d->out.count == 0) continue;
         print_moved(out, "to", &d->in, "\n");
         print_moved(out, "from", &d->out, "");
         uint64_t ns = d->in.ns + d->out.ns;
-        if (ns > 0)
+        if (ns > 0 && d->peer_runs == 0)
             fprintf(out, ";\n          it computed in %s of their time",
                     ggs_format_percent(a, d->in.overlap_ns + d->out.overlap_ns, ns));
         fputc('\n', out);

@@ -10,6 +10,7 @@
 #include "cli/scaffold/summary.h"
 #include "cli/scaffold/verb.h"
 #include "cli/stats/cmd-stats.h"
+#include "trace/schema.h"
 
 enum { TOP = 5, NAME_COLUMNS = 24 };
 
@@ -122,6 +123,58 @@ static void print_windows(const struct ggs_stats * stats) {
     if (w->n > MOST) printf("            and %" PRIu64 " more\n", w->n - MOST);
 }
 
+// How the times of a process came onto the common clock.
+static void print_clock(const struct ggs_process * row) {
+    char a[GGS_NUMBER_LENGTH];
+    if (row->clock == GGS_CLOCK_OWN)
+        fputs("the clock of all", stdout);
+    else if (row->error_ns < 0)
+        printf("clock by %s: its times may be off", ggs_clock_source_name(row->clock));
+    else if (row->error_ns == 0)
+        printf("the same clock");
+    else
+        printf("clock by %s, off by %s at most", ggs_clock_source_name(row->clock),
+               ggs_format_nanoseconds(a, (uint64_t) row->error_ns));
+}
+
+static void print_link(const struct ggs_process_list * list, const struct ggs_process_link * link) {
+    const struct ggs_process_totals * server = ggs_process_find(list, link->server);
+    char                              a[GGS_NUMBER_LENGTH], b[GGS_NUMBER_LENGTH], c[GGS_NUMBER_LENGTH], name[128];
+    printf("link      %s: ", ggs_verb_fit(name, sizeof(name), link->backend, 40));
+    if (server == NULL)
+        puts("its server was not recorded");
+    else
+        printf("%s\n          %s of %s graph runs are in both: %s there of %s\n", server->name,
+               ggs_format_count(a, link->matched_runs), ggs_format_count(b, link->runs),
+               ggs_format_nanoseconds(c, link->server_ns), ggs_format_nanoseconds(name, link->round_trip_ns));
+    printf("          %s sent, %s of them to load the model; %s received\n", ggs_format_bytes(a, link->bytes_sent),
+           ggs_format_bytes(b, link->bytes_loaded), ggs_format_bytes(c, link->bytes_received));
+}
+
+static void print_processes(const struct ggs_process_list * list) {
+    char a[GGS_NUMBER_LENGTH], b[GGS_NUMBER_LENGTH];
+    if (list->n < 2) return;
+    printf("processes %" PRIu64 " on %" PRIu64 " host%s\n", list->n, list->hosts, list->hosts == 1 ? "" : "s");
+    for (uint64_t i = 0; i < list->n; i++) {
+        const struct ggs_process_totals * p = &list->process[i];
+        printf("            %s, %s: ", p->host, p->name);
+        print_clock(&p->row);
+        putchar('\n');
+    }
+    for (uint64_t i = 0; i < list->n_links; i++) print_link(list, &list->link[i]);
+    const struct {
+        const char * name;
+        uint64_t     ns;
+    } parts[] = {{"client computes", list->client_compute_ns},
+                 {"server computes", list->server_compute_ns},
+                 {"on the wire", list->wire_ns},
+                 {"idle", list->idle_ns}};
+    printf("time      of %s from the first step to the last\n", ggs_format_nanoseconds(a, list->wall_ns));
+    for (size_t i = 0; i < sizeof(parts) / sizeof(parts[0]); i++)
+        printf("            %-16s %10s %8s\n", parts[i].name, ggs_format_nanoseconds(a, parts[i].ns),
+               ggs_format_percent(b, parts[i].ns, list->wall_ns));
+}
+
 // Never in the table of what was seen.
 static void print_estimate(const struct ggs_estimate * estimate) {
     enum { SHOWN = 8 };
@@ -160,6 +213,7 @@ int stats_text(const struct ggs_stats * stats, unsigned by) {
     ggs_summary_totals(&stats->totals, stdout);
     ggs_summary_busy(&stats->conditions, &stats->totals, stdout);
     print_windows(stats);
+    print_processes(&stats->processes);
     print_streamed(&stats->streamed);
     print_pattern(&stats->totals.pattern);
     stats_machine_text(stats);

@@ -124,6 +124,7 @@ int ggs_run_options_parse(struct ggs_run_options * options, int argc, char ** ar
             .gpu_layers      = number_of(&parse, GGS_RUN_GPU_LAYERS, 0),
             .main_gpu        = number_of(&parse, GGS_RUN_MAIN_GPU, 0),
             .device          = values[GGS_RUN_DEVICE],
+            .rpc             = values[GGS_RUN_RPC],
             .split_mode      = values[GGS_RUN_SPLIT_MODE],
             .flash_attn      = values[GGS_RUN_FLASH_ATTN],
             .override_tensor = values[GGS_RUN_OVERRIDE_TENSOR],

@@ -19,6 +19,7 @@ struct ggs_run_options {
     uint32_t     gpu_layers; // layers whose weights go to devices
     uint32_t     main_gpu;
     const char * device;          // names, "," between; "none"; NULL: the engine's choice where gpu_layers is not 0
+    const char * rpc;             // "HOST:PORT,...", or NULL
     const char * flash_attn;      // NULL: the engine's choice
     const char * split_mode;      // NULL: the engine's choice
     const char * override_tensor; // "PATTERN=BUFFER,...", NULL for none

@@ -36,6 +36,31 @@ static ggml_backend_dev_t find_device(const char * name, size_t length) {
     return NULL;
 }
 
+// "HOST:PORT,HOST:PORT": each server's devices become devices of this engine. One that cannot be reached ends the program, with the
+// engine's own words.
+static int add_servers(const char * list, struct ggs_error * error) {
+    typedef ggml_backend_reg_t (*add_server)(const char * endpoint);
+    ggml_backend_reg_t rpc = ggml_backend_reg_by_name("RPC");
+    add_server         add;
+    *(void **) &add = rpc == NULL ? NULL : ggml_backend_reg_get_proc_address(rpc, "ggml_backend_rpc_add_server");
+    if (add == NULL)
+        return ggs_fail(
+            error, GGS_UNSUPPORTED,
+            "--rpc: this engine has no RPC backend; build llama.cpp with -DGGML_RPC=ON and name it with --engine DIR");
+    for (const char * at = list; *at != '\0';) {
+        char   endpoint[280];
+        size_t length = strcspn(at, ",");
+        snprintf(endpoint, sizeof(endpoint), "%.*s", (int) length, at);
+        if (length >= sizeof(endpoint) || strrchr(endpoint, ':') == NULL)
+            return ggs_fail(error, GGS_USAGE, "--rpc takes HOST:PORT,..., not '%s'", endpoint);
+        ggml_backend_reg_t server = add(endpoint);
+        if (server == NULL) return ggs_fail(error, GGS_USAGE, "--rpc: the server %s has no devices", endpoint);
+        ggml_backend_register(server);
+        at += length + (at[length] == ',');
+    }
+    return 0;
+}
+
 // "Vulkan0,Vulkan1", or "none".
 static int choose_devices(struct ggs_placement * placement, const char * list, struct ggs_error * error) {
     size_t n = 0;
@@ -116,7 +141,8 @@ static bool has_device(void) {
 int ggs_placement_apply(struct ggs_placement * placement, const struct ggs_run_options * options,
                         struct llama_model_params * params, struct ggs_error * error) {
     *placement = (struct ggs_placement){0};
-    int status = 0;
+    int status = options->rpc == NULL ? 0 : add_servers(options->rpc, error);
+    if (status < 0) return status;
     if (options->gpu_layers > 0 && !has_device())
         fprintf(
             stderr,

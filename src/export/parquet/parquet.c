@@ -396,8 +396,12 @@ static int put_row(void * context, const struct ggs_cell * cells, struct ggs_err
 static int write_table(struct ggs_export * export, const struct ggs_flat_table * table, struct ggs_error * error) {
     struct parquet p = {.table = table};
     char           name[64];
-    snprintf(name, sizeof(name), "%s.parquet", table->name);
-    int status = ggs_export_open(export, &p.target, export->options->n_tables == 1 ? NULL : name, error);
+    bool           lake = export->options->lake, alone = export->options->n_tables == 1 && !lake;
+    int            status = 0;
+    snprintf(name, sizeof(name), lake ? "table=%s" : "%s.parquet", table->name);
+    if (lake) status = ggs_export_mkdir(export, name, error);
+    if (lake) snprintf(name, sizeof(name), "table=%s/data.parquet", table->name);
+    if (status == 0) status = ggs_export_open(export, &p.target, alone ? NULL : name, error);
     if (status < 0) return status;
     struct ggs_sink sink = {put_row, &p, export, table, 0};
     status               = prepare(&p, error);

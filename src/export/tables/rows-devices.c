@@ -1,6 +1,7 @@
 // The tables of where and when things ran: processes, devices, lanes, kernels, submits, windows.
 #include "analyze/walk/words.h"
 #include "export/tables/tables.h"
+#include "trace/schema.h"
 
 // ---- processes ----
 
@@ -17,7 +18,16 @@ static const struct ggs_field processes[] = {
     {"ended", GGS_CELL_BOOLEAN, GGS_MEMBER_TEST(0, struct ggs_process, ended, UINT64_MAX),
      "it left main or called exit; false: it was killed"},
     {"host", GGS_CELL_TEXT, GGS_MEMBER_STRING_OR_NONE(0, struct ggs_process, host),
-     "the machine it ran on; null for the one that recorded"},
+     "the machine it ran on; null if there is only one"},
+    {"recording", GGS_CELL_TEXT, GGS_MEMBER_STRING_OR_NONE(0, struct ggs_process, recording),
+     "id of the recording it comes from; null if none was joined"},
+    {"clock", GGS_CELL_TEXT, GGS_MEMBER_WORD(0, struct ggs_process, clock, ggs_clock_source_name),
+     "how its times came onto the common clock: own, same boot, graph runs or wall clock"},
+    {"offset_ns", GGS_CELL_INTEGER, PROCESS(offset_ns), "what was added to its times, at its first run that both have"},
+    {"drift_ppb", GGS_CELL_INTEGER, PROCESS(drift_ppb), "how many ns more that is per second after it"},
+    {"error_ns", GGS_CELL_INTEGER, GGS_MEMBER_OR_NONE(0, struct ggs_process, error_ns),
+     "how far its times may be off on the common clock, while there are such runs; null if not known"},
+    {"pairs", GGS_CELL_INTEGER, PROCESS(pairs), "graph runs that both sides have and that this was found from"},
 };
 
 const struct ggs_flat_table ggs_table_processes = {

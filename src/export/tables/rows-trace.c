@@ -39,7 +39,8 @@ static const struct ggs_field runs[] = {
     {"executed", GGS_CELL_INTEGER, RUN(executed), "computed: one op each"},
     {"absorbed", GGS_CELL_INTEGER, RUN(absorbed), "computed together with the node before"},
     {"empty", GGS_CELL_INTEGER, RUN(empty), "views and the like, which compute nothing"},
-    {"skipped", GGS_CELL_INTEGER, RUN(skipped), "not computed by the engine's choice"},
+    {"skipped", GGS_CELL_INTEGER, RUN(skipped),
+     "not computed by the engine's choice; or by a server, whose run is peer"},
     {"opaque", GGS_CELL_INTEGER, RUN(opaque), "on a backend that is seen as a whole only"},
     {"unseen", GGS_CELL_INTEGER, RUN(unseen), "seen by no hook"},
     {"cut", GGS_CELL_INTEGER, RUN(cut), "not reached when the run was interrupted"},
@@ -49,6 +50,8 @@ static const struct ggs_field runs[] = {
     {"process", GGS_CELL_INTEGER, GGS_MEMBER_OR_0(0, struct ggs_run, process), "processes.process"},
     {"device", GGS_CELL_INTEGER, GGS_MEMBER_OR_0(0, struct ggs_run, device), "devices.device that computed it"},
     {"context", GGS_CELL_INTEGER, GGS_MEMBER_OR_NONE(0, struct ggs_run, context), "which of the program's contexts"},
+    {"peer", GGS_CELL_INTEGER, GGS_MEMBER_OR_0(0, struct ggs_run, peer),
+     "the same run in another process: that of the server, or of its client"},
 };
 
 static bool run_wanted(const struct ggs_export * export, const void * row) {
@@ -314,6 +317,8 @@ static const struct ggs_field transfers[] = {
     {"to_buffer", GGS_CELL_INTEGER, TRANSFER_0(to_buffer), "buffers.buffer; null for other memory"},
     {"file", GGS_CELL_INTEGER, TRANSFER_0(file), "the bytes came from a mapping of this file: files.file"},
     {"file_offset", GGS_CELL_INTEGER, GGS_MEMBER_WITH(0, struct ggs_transfer, file_offset, file), "where in that file"},
+    {"process", GGS_CELL_INTEGER, TRANSFER_0(process), "processes.process"},
+    {"peer", GGS_CELL_INTEGER, TRANSFER_0(peer), "the process at the other end of the wire: processes.process"},
 };
 
 const struct ggs_flat_table ggs_table_transfers = {

@@ -49,6 +49,8 @@ struct view {
     struct window               window;
     uint64_t                    level;   // of the bins
     uint64_t *                  in_lane; // op runs that begin in the window, by lane; about
+    uint64_t *                  device;  // by lane of the trace - 1
+    uint64_t                    n_device;
     uint64_t                    op_runs; // all of them
     struct ggs_lane_bins        folded;
     struct bin *                bins;
@@ -83,10 +85,32 @@ static int choose_level(struct view * view, struct ggs_error * error) {
     return 0;
 }
 
+// Whole graphs of several devices have the same slot and thread: there the lane of the trace tells.
+static int lane_of(const struct view * view, const struct ggs_lod * row) {
+    if (row->slot >= 0) return ggs_overview_lane(view->overview, row->slot, row->thread);
+    uint64_t device = row->lane > 0 && row->lane <= view->n_device ? view->device[row->lane - 1] : 0;
+    return ggs_overview_whole(view->overview, device);
+}
+
+static int read_devices(struct view * view, struct ggs_error * error) {
+    struct ggs_reader * reader = view->request->trace.reader;
+    struct ggs_cursor * cursor;
+    struct ggs_lane     row;
+    uint64_t            n      = ggs_reader_rows(reader, GGS_TABLE_LANES);
+    int                 status = ggs_cursor_open(&cursor, reader, GGS_TABLE_LANES, error);
+    if (status < 0) return status;
+    view->device = calloc(n + 1, sizeof(*view->device));
+    if (view->device == NULL) status = ggs_fail_memory(error);
+    while (status >= 0 && view->n_device < n && (status = ggs_cursor_next(cursor, &row, error)) > 0)
+        view->device[view->n_device++] = row.device;
+    ggs_cursor_close(cursor);
+    return status < 0 ? status : 0;
+}
+
 // Adds a bin of the trace. One that is narrower than ours is a part of it.
 static void add_bin(struct view * view, const struct ggs_lod * row) {
     struct ggs_lane_bins * folded = &view->folded;
-    int                    lane   = ggs_overview_lane(view->overview, row->slot, row->thread);
+    int                    lane   = lane_of(view, row);
     if (lane < 0) return;
     view->in_lane[lane] += row->count;
     view->op_runs += row->count;
@@ -110,6 +134,7 @@ static int read_bins(struct view * view, struct ggs_error * error) {
     int64_t             width = 1ll << view->level;
     int status = ggs_lane_bins_init(&view->folded, view->overview->n_lanes, view->window.begin, view->window.end,
                                     (unsigned) view->level, error);
+    if (status == 0) status = read_devices(view, error);
     if (status == 0) status = ggs_cursor_open(&cursor, view->request->trace.reader, GGS_TABLE_LOD, error);
     if (status < 0) return status;
     // Times of rows are those of their begins: what began a bin before reaches into the window.
@@ -139,7 +164,7 @@ static bool finer_level(const struct view * view, uint64_t * level) {
 }
 
 static int add_whole(struct view * view, const struct ggs_run * run, struct ggs_error * error) {
-    int lane = ggs_overview_lane(view->overview, -1, 0);
+    int lane = ggs_overview_whole(view->overview, run->device);
     if (lane < 0) return 0;
     if (!ggs_array_reserve(view->rows, view->rows_capacity, view->n_rows + 1)) return ggs_fail_memory(error);
     view->rows[view->n_rows++] = (struct op_run){.begin    = (double) (run->begin_ns - view->window.begin),
@@ -216,7 +241,7 @@ struct taking {
 
 static int take_whole(const struct taking * taking, const struct ggs_run * run, struct ggs_error * error) {
     if (taking->into == NULL) return add_whole(taking->view, run, error);
-    int               lane = ggs_overview_lane(taking->view->overview, -1, 0);
+    int               lane = ggs_overview_whole(taking->view->overview, run->device);
     struct ggs_op_run all  = {
          .run = run->run, .begin_ns = run->begin_ns, .duration_ns = ggs_time_between(run->begin_ns, run->end_ns)};
     if (lane >= 0) ggs_lane_bins_add(taking->into, (uint64_t) lane, &all);
@@ -495,6 +520,7 @@ int ggs_route_timeline(struct ggs_question * request, struct ggs_error * error) 
     forget_graphs(&view);
     ggs_lane_bins_release(&view.folded);
     free(view.in_lane);
+    free(view.device);
     free(view.bins);
     free(view.rows);
     return status;

@@ -9,8 +9,8 @@ import { stripOf } from "./strips";
 const firstQueue = 1024; // lanes of devices have slots from here on; graph runs that were seen as a whole have none
 const widest = 1024;
 
-// Light: graph runs whose ops were not seen.
-export function busyCurves(held: Held | null, lanes: Summary["lanes"], light: string): Curve[] {
+// Grey: graph runs whose ops were not seen.
+export function busyCurves(held: Held | null, lanes: Summary["lanes"]): Curve[] {
     if (!held) return [];
     const { tile, data } = held;
     const width = Math.min(widest, tile.pixels), step = (tile.end - tile.begin) / width;
@@ -23,11 +23,11 @@ export function busyCurves(held: Held | null, lanes: Summary["lanes"], light: st
     };
     return names.map((name) => ({
         name: `${name} busy`,
-        meaning: "share of each bin in which ops ran on the device; light: graph runs whose ops were not seen",
+        meaning: "share of each bin in which ops ran on the device; grey: graph runs whose ops were not seen",
         most: "share",
         layers: [
             { values: busy(name, (slot) => slot >= firstQueue), colour: opFamily("MUL_MAT").colour },
-            { values: busy(name, (slot) => slot < 0), colour: light },
+            { values: busy(name, (slot) => slot < 0), colour: opFamily("").colour },
         ],
         begin: tile.begin,
         step,

@@ -20,12 +20,13 @@ import { axisHeight, rulerHeight } from "./draw";
 import { fit, handlersOf, keysOf } from "./moves";
 import { paint } from "./paint";
 import { Legend, measure, Shown, Tip } from "./pieces";
+import { groupsOf } from "./processes";
 import type { Hover, Scene, Stage } from "./stage";
 import { pausesOf, around, clamp, panned, type Span, type Tile, tileFor } from "./window";
 import "./timeline.css";
 
 const keptMarks = kept<number[]>("marks", [], asNumbers);
-const emptyScene = { held: null, ruler: null, curves: [], lanes: [], bounds: null, fit: null, op: null, tokens: null, pauses: [], notes: [], uses: [], moreUses: 0 } satisfies Partial<Scene>;
+const emptyScene = { held: null, ruler: null, curves: [], lanes: [], groups: [], bounds: null, fit: null, op: null, tokens: null, pauses: [], notes: [], uses: [], moreUses: 0 } satisfies Partial<Scene>;
 const noSize = { width: 0, height: 0, left: 0, inner: 0, top: 0, laneHeight: 0, laneStep: 1, lanesBottom: 0, curveHeight: 0 };
 
 function useStage(): Stage {
@@ -95,8 +96,7 @@ function useScene(stage: Stage, about: Summary | null, width: number, room: numb
     const uses = useAsk<LogAnswer>(wanted && tile ? `${here("log")}?from=0&count=500${query}` : null, { keep: true });
     const lanes = about?.lanes ?? [];
     const curvesData = curvesAnswer.error ? null : curvesAnswer.data;
-    const light = theme().faint;
-    const busy = useMemo(() => busyCurves(held, lanes, light), [held, lanes, light]);
+    const busy = useMemo(() => busyCurves(held, lanes), [held, lanes]);
     const curves = [...busy, ...transferCurves(curvesData), ...curvesOf(occupancy.data, curvesData)];
     const bounds = about && about.end_ns > about.begin_ns ? { begin: about.begin_ns, end: about.end_ns } : null;
     const fitted = bounds && steps ? fitFor(steps, bounds) : null;
@@ -107,6 +107,7 @@ function useScene(stage: Stage, about: Summary | null, width: number, room: numb
         ruler,
         curves,
         lanes,
+        groups: groupsOf(lanes, about?.processes ?? []),
         bounds,
         fit: fitted,
         op: op ? chosenOp.data : null,
@@ -228,6 +229,7 @@ export default function Timeline() {
                     aria-label={`Timeline: ${plural(lanes.length, "lane")}, ${count(about.op_runs)} op runs. Arrow keys step from op to op and from lane to lane, W and S zoom, A and D pan.`}
                     {...handlers}
                 />
+                {stage.scene.groups.length > 0 && <p class="timeline-processes">{stage.scene.groups.map((group) => group.title).join("; ")}</p>}
                 {!held && !problem && <Progress what="the timeline" progress={null} />}
                 <Tip at={stage.hover} data={held?.data ?? null} curves={stage.scene.curves} />
             </div>

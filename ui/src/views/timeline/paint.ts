@@ -2,6 +2,7 @@
 import { selection, summary } from "../../state";
 import { canvasFont, paintOn } from "../../shell/Canvas";
 import { axisHeight, countStrip, drawAxis, drawBand, drawCurve, drawLoss, drawMark, drawNote, drawPause, drawRuler, drawUse, type Frame, inksOf, labelStrip, paintStrip, rulerHeight } from "./draw";
+import { shortLabel } from "./processes";
 import { type Stage, timeAt } from "./stage";
 import { type Answered, type Strip, stripOf } from "./strips";
 
@@ -53,7 +54,18 @@ function paintLanes({ scene, strips }: Stage, frame: Frame): void {
         context.font = canvasFont(12, isChosen ? 700 : 400);
         context.textBaseline = "middle";
         context.fillStyle = isChosen ? colours.accent : colours.ink;
-        context.fillText(one.label, 2, y + scene.laneHeight / 2, scene.left - 6);
+        const group = scene.groups.find((each) => each.first === i);
+        if (group) {
+            context.fillStyle = colours.ink;
+            context.fillRect(0, y - 2, scene.width, 1);
+            context.font = canvasFont(10, 700);
+            context.textBaseline = "top";
+            context.fillText(`${group.host === null ? "" : `${group.host} · `}${group.name}`, 2, y + 1, scene.left - 6);
+            context.textBaseline = "middle";
+            context.font = canvasFont(12, isChosen ? 700 : 400);
+            context.fillStyle = isChosen ? colours.accent : colours.ink;
+        }
+        context.fillText(shortLabel(one.label, scene.groups.length > 0), 2, y + scene.laneHeight / 2 + (group ? 6 : 0), scene.left - 6);
     });
 }
 

@@ -4,6 +4,7 @@ import type { OpAnswer, Summary } from "../../api";
 import type { Steps } from "../../shell/Scrubber";
 import type { Held } from "./data";
 import type { Curve } from "./draw";
+import type { LaneGroup } from "./processes";
 import type { Strip } from "./strips";
 import type { Span } from "./window";
 
@@ -12,6 +13,7 @@ export interface Scene {
     ruler: Steps | null;
     curves: Curve[];
     lanes: Summary["lanes"];
+    groups: LaneGroup[]; // processes, if there are several
     bounds: Span | null;
     fit: Span | null; // what "fit" shows
     op: OpAnswer | null; // the selected one
