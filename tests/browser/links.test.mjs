@@ -15,7 +15,6 @@ const key = (page, ...codes) => codes.reduce((before, code) => before.then(() =>
 const deeds = {
     "memory, zoomed to true scale": ["view=memory", ".memory canvas", (page) => key(page, "KeyL", "KeyW", "KeyW", "KeyD")],
     "timeline, zoomed and marked": ["view=timeline&layer=3", ".timeline canvas", (page) => key(page, "KeyW", "KeyW", "KeyD", "KeyM")],
-    "timeline, as a table": ["view=timeline", ".timeline canvas", (page) => page.getByRole("button", { name: "View as table" }).last().click()],
     "graph, a layer open, a search": [
         "view=graph&tokens=1..1",
         ".block",
@@ -62,7 +61,7 @@ async function still(page, ready) {
     await page.locator("#sentence", { hasText: "touched" }).waitFor();
     await page.waitForLoadState("networkidle").catch(() => {});
     await page.mouse.move(1, 799);
-    await page.evaluate(() => document.activeElement?.blur());
+    await page.evaluate(() => (document.activeElement?.blur(), document.querySelector("main").scrollTo(0, 0)));
     let before = null;
     for (let i = 0; i < 40; i++) {
         await page.waitForTimeout(150);
@@ -104,14 +103,14 @@ for (const [name, [fragment, ready, act]] of Object.entries(deeds))
         await page.locator("#sentence", { hasText: "touched" }).waitFor();
         await act(page);
         await page.waitForTimeout(500); // the address rests too
-        const wanted = await still(page, name.includes("table") ? ".data-table" : ready);
+        const wanted = await still(page, ready);
         const copied = await page.evaluate(() => location.hash);
         const other = await page.context().newPage();
         await other.setViewportSize(options.viewport);
         await other.goto(`${origin}/${copied}`);
         let [got, differs] = [null, 1];
         for (let i = 0; i < 4 && differs > 0.002; i++) {
-            got = await still(other, name.includes("table") ? ".data-table" : ready);
+            got = await still(other, ready);
             differs = await difference(other, wanted, got);
         }
         if (differs > 0.002) {

@@ -1,11 +1,7 @@
 // A canvas and, one switch away, the same as a table: for readers of screens, for copying, for being sure.
 import type { ComponentChildren } from "preact";
 import { useEffect, useRef, useState } from "preact/hooks";
-import { asSet, kept } from "../state";
 import { type Saved, Saves } from "./Saves";
-
-// Which pictures are shown as tables.
-const tables = kept<ReadonlySet<string>>("tables", new Set(), asSet);
 
 // On a phone, or magnified four times, the picture comes before what explains it.
 function useSmall(): boolean {
@@ -29,8 +25,7 @@ export interface Table {
 // `table` is called only when the table is shown. `tools` are put beside the switch.
 // `saved`: it is a picture by itself, with what every picture has. The CSV is made of the same rows as the table, but of all of them and as numbers.
 export function TableView(properties: { label: string; table: () => Table; tools?: ComponentChildren; saved?: Saved; children: ComponentChildren }) {
-    const asTable = tables.value.has(properties.label);
-    const setAsTable = (is: boolean) => (tables.value = new Set(is ? [...tables.value, properties.label] : [...tables.value].filter((one) => one !== properties.label)));
+    const [asTable, setAsTable] = useState(false);
     const box = useRef<HTMLElement>(null);
     const isSmall = useSmall();
     const { saved } = properties;

@@ -47,7 +47,7 @@ export function Rows({ pages, rowHeight, ops, sort, setSort, whole }: RowsProps)
         if (logTop.peek() > 0) go(logTop.peek());
     });
     useEffect(() => {
-        if (isThere.current) logTop.value = Math.floor(top);
+        if (isThere.current) logTop.value = Math.round(top * 100) / 100;
     }, [top]);
     useFollow(whole, pages, pressed, (row) => {
         setActive(row);

@@ -18,4 +18,4 @@ export function threadOfLane(): number | null {
 }
 
 // The first row in sight.
-export const logTop = kept("top", 0, { write: String, read: (text) => (/^\d{1,12}$/.test(text) ? Number(text) : undefined) });
+export const logTop = kept("top", 0, { write: String, read: (text) => (/^\d{1,12}(\.\d{1,2})?$/.test(text) ? Number(text) : undefined) });
