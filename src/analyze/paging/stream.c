@@ -6,7 +6,7 @@
 #include "base/error.h"
 #include "base/stream-plan.h"
 
-enum { BLOCK = 4096, NONE = 0xffffffffu };
+enum { BLOCK = 4096, SECTOR = 512, NONE = 0xffffffffu };
 
 // A tensor that holds experts: weights first .. first + n - 1 of the list.
 struct tensor {
@@ -130,7 +130,7 @@ static bool divide(struct simulation * s, uint64_t memory) {
     uint64_t               reserve = ggs_stream_reserve(memory), experts = 0;
     for (uint64_t i = 0; i < s->n_tensors; i++) {
         const struct tensor * t     = &s->tensors[i];
-        uint64_t              slot  = aligned(s->weights->weight[t->first].size) + BLOCK;
+        uint64_t              slot  = s->weights->weight[t->first].size + 2 * SECTOR;
         uint64_t              whole = t->n * s->weights->weight[t->first].size;
         plan.one_slot_each += slot;
         plan.least_slots += slot; // at least one token's, which is more
