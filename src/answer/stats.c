@@ -80,16 +80,17 @@ static int copy_by_op(struct ggs_groups * groups, const struct ggs_totals * tota
     groups->has_bytes            = true;
     for (uint64_t i = 0; i < totals->n_by_op; i++) {
         const struct ggs_op_totals * op = &totals->by_op[i];
-        groups->group[i]                = (struct ggs_group){.name    = op->name,
-                                                             .opaque  = op->opaque,
-                                                             .ops     = op->ops,
-                                                             .op_runs = op->op_runs,
-                                                             .wall_ns = op->wall_ns,
-                                                             .busy_ns = op->busy_ns,
-                                                             .wait_ns = op->wait_ns,
-                                                             .read    = op->read,
-                                                             .written = op->written,
-                                                             .disk    = op->disk};
+        groups->group[i]                = (struct ggs_group){.name     = op->name,
+                                                             .opaque   = op->opaque,
+                                                             .ops      = op->ops,
+                                                             .op_runs  = op->op_runs,
+                                                             .wall_ns  = op->wall_ns,
+                                                             .busy_ns  = op->busy_ns,
+                                                             .wait_ns  = op->wait_ns,
+                                                             .unwaited = op->unwaited,
+                                                             .read     = op->read,
+                                                             .written  = op->written,
+                                                             .disk     = op->disk};
     }
     return 0;
 }
@@ -343,9 +344,11 @@ static void write_key(struct ggs_json * json, const struct ggs_field * key, cons
 // Bytes belong to ops: a thread has none.
 static void write_groups(struct ggs_json * json, enum ggs_by by, const struct ggs_groups * groups) {
     static const struct ggs_field times[] = {
-        GGS_FIELD(struct ggs_group, ops, "ops"),         GGS_FIELD(struct ggs_group, op_runs, "op_runs"),
-        GGS_FIELD(struct ggs_group, wall_ns, "wall_ns"), GGS_FIELD(struct ggs_group, busy_ns, "busy_ns"),
-        GGS_FIELD(struct ggs_group, wait_ns, "wait_ns"), {0},
+        GGS_FIELD(struct ggs_group, ops, "ops"),
+        GGS_FIELD(struct ggs_group, op_runs, "op_runs"),
+        GGS_FIELD(struct ggs_group, wall_ns, "wall_ns"),
+        GGS_FIELD(struct ggs_group, busy_ns, "busy_ns"),
+        {0},
     };
     static const struct ggs_field bytes[] = {
         GGS_FIELD(struct ggs_group, read, "bytes_read"),
@@ -380,6 +383,7 @@ static void write_groups(struct ggs_json * json, enum ggs_by by, const struct gg
         if (by == GGS_BY_PROCESS) ggs_fields_members(json, name, &groups->group[i]);
         if (by == GGS_BY_SEQUENCE || by == GGS_BY_REQUEST) ggs_json_bool(json, "estimated", true);
         ggs_fields_members(json, times, &groups->group[i]);
+        ggs_json_natural(json, "wait_ns", groups->group[i].unwaited ? -1 : (int64_t) groups->group[i].wait_ns);
         if (groups->has_bytes) ggs_fields_members(json, bytes, &groups->group[i]);
         ggs_json_end(json);
     }

@@ -159,6 +159,8 @@ maybe("how busy a device was is told, over time too", () => {
     const device = all.devices.find((d) => d.name === "Vulkan0");
     assert.equal(device.runs_with_op_times, device.runs);
     assert.ok(device.busy > 0.1 && device.busy <= 1);
+    const waits = new Map(stats("some layers of a dense model", "--by", "device").by_device.map((d) => [d.device, d.wait_ns]));
+    assert.ok(waits.get("Vulkan0") === null && waits.get("CPU") >= 0, "how long ops of a device wait for others is not seen");
     assert.equal(device.busy_over_time.length, 64);
     const mean = device.busy_over_time.reduce((a, b) => a + b, 0) / 64;
     assert.ok(Math.abs(mean - device.busy) < 0.02, `${mean} on average, ${device.busy} in all`);

@@ -32,7 +32,7 @@ static bool add(struct pass * pass, const struct ggs_kernel * kernel) {
     const char *        name   = ggs_reader_string(pass->trace->reader, kernel->name);
     uint32_t            number = ggs_names_number(groups->names, name, strlen(name));
     if (number == UINT32_MAX || !ggs_array_reserve(groups->group, groups->capacity, number + 1ull)) return false;
-    for (; groups->n <= number; groups->n++) groups->group[groups->n] = (struct ggs_group){0};
+    for (; groups->n <= number; groups->n++) groups->group[groups->n] = (struct ggs_group){.unwaited = true};
     struct ggs_group * group = &groups->group[number];
     group->ops++;
     group->op_runs++;

@@ -137,6 +137,7 @@ static bool add_threads(struct ggs_groups * groups, const struct ggs_walk * walk
         group->wall_ns += row->duration_ns;
         group->busy_ns += ggs_op_run_busy(row);
         group->wait_ns += ggs_op_run_wait(row);
+        group->unwaited |= (row->flags & GGS_OP_RUN_WAIT_UNSEEN) != 0;
     }
     return true;
 }
@@ -205,6 +206,7 @@ static int add_op(struct pass * pass, struct ggs_error * error) {
         group->wall_ns += op->wall_ns;
         group->busy_ns += op->busy_ns;
         group->wait_ns += op->wait_ns;
+        group->unwaited |= op->unwaited || op->opaque;
         add_bytes(group, &known->bytes);
     }
     return status;

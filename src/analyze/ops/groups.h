@@ -30,6 +30,7 @@ struct ggs_group {
     bool         opaque;  // a backend that is seen as whole graphs: wall_ns is the time of its graph runs
     uint64_t     ops, op_runs;
     uint64_t     wall_ns, busy_ns, wait_ns;
+    bool         unwaited;            // waits were not all seen: on a device, say
     uint64_t     read, written, disk; // 0 by thread: bytes belong to ops
 };
 

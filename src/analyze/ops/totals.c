@@ -146,6 +146,7 @@ static int add_op(struct pass * pass, struct ggs_error * error) {
     sum->wall_ns += op->wall_ns;
     sum->busy_ns += op->busy_ns;
     sum->wait_ns += op->wait_ns;
+    sum->unwaited |= op->unwaited || op->opaque;
     sum->read += fixed.bytes.read;
     sum->written += fixed.bytes.written;
     sum->disk += fixed.bytes.disk;

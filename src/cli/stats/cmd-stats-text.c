@@ -53,7 +53,7 @@ static int print_groups(const struct ggs_stats * stats, enum ggs_by by) {
         ggs_table_cell(table, "%s", ggs_format_percent(a, g->wall_ns, all));
         ggs_terminal_bar(bar, sizeof(bar), 6, all == 0 ? 0 : (double) g->wall_ns / (double) all);
         ggs_table_cell(table, "%s", bar);
-        ggs_table_cell(table, "%s", ggs_format_percent(a, g->wait_ns, g->busy_ns + g->wait_ns));
+        ggs_table_cell(table, "%s", g->unwaited ? "-" : ggs_format_percent(a, g->wait_ns, g->busy_ns + g->wait_ns));
         if (!bytes) continue;
         ggs_table_cell(table, "%s", ggs_format_bytes(a, g->read));
         double rate =

@@ -6,7 +6,7 @@ export interface Times {
     op_runs: number;
     wall_ns: number;
     busy_ns: number;
-    wait_ns: number;
+    wait_ns: number | null; // not seen: on a device
 }
 
 export interface Bytes {
