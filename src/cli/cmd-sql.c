@@ -19,6 +19,7 @@
 struct arguments {
     struct ggs_input input;
     bool             csv;
+    bool             partial; // chunks were left out
 };
 #define AT(member) offsetof(struct arguments, member)
 
@@ -179,6 +180,7 @@ static int answer(sqlite3_stmt * statement, const struct arguments * arguments, 
     if (arguments->input.json) {
         ggs_json_init(&json, ggs_json_to_file, stdout, true);
         ggs_json_object(&json, NULL);
+        if (arguments->partial) ggs_json_bool(&json, "partial", true);
         ggs_json_array_inline(&json, "columns");
         for (int i = 0; i < sqlite3_column_count(statement); i++)
             ggs_json_string(&json, NULL, sqlite3_column_name(statement, i));
@@ -231,6 +233,7 @@ static int query(void * input, struct ggs_trace * traces, struct ggs_error * err
     const char *       path      = arguments->input.n > 1 ? arguments->input.paths[0] : arguments->input.newest;
     const char *       sql       = arguments->input.paths[arguments->input.n - 1];
     sqlite3 *          database  = NULL;
+    struct ggs_trace   trace     = {0};
     struct ggs_text    text      = {0};
     int                status    = 0;
     (void) traces;
@@ -242,7 +245,11 @@ static int query(void * input, struct ggs_trace * traces, struct ggs_error * err
         status = read_stdin(&text, error);
         sql    = ggs_text_string(&text);
     }
-    if (status == 0) status = ggs_verb_seal(path, error);
+    if (status == 0) status = ggs_verb_open(&trace, path, &arguments->input, error);
+    if (status == 0) {
+        arguments->partial = trace.damaged > 0;
+        ggs_trace_close(&trace);
+    }
     if (status == 0) status = ggs_virtual_open(&database, path, arguments->input.damaged, error);
     if (status == 0) status = execute(database, sql, arguments, error);
     sqlite3_close(database);

@@ -11,7 +11,7 @@ const tiny = model("tiny");
 scratch(); // so that the directory is there
 let counter = 0;
 const fresh = () => scratch(`d${counter++}`);
-const generate = (...options) => [engine, "run", "-m", tiny, "-p", "Hello world", "-t", "1", ...options];
+const generate = (...options) => [engine, "run", "-m", tiny, "-p", "Hello world", "-t", "1", "--ignore-eos", ...options];
 const quoted = (words) => words.map((word) => `'${word}'`).join(" ");
 const spools = () => readdirSync("/dev/shm").filter((name) => name.startsWith("ggscope-"));
 

@@ -31,8 +31,8 @@ int ggs_verb_seal(const char * path, struct ggs_error * error) {
     return seal(path, false, error);
 }
 
-static int open_trace(struct ggs_trace * trace, const char * path, const struct ggs_input * input,
-                      struct ggs_error * error) {
+int ggs_verb_open(struct ggs_trace * trace, const char * path, const struct ggs_input * input,
+                  struct ggs_error * error) {
     int status = seal(path, input->quiet, error);
     if (status >= 0)
         status = input->damaged ? ggs_trace_open_damaged(trace, path, error) : ggs_trace_open(trace, path, error);
@@ -254,7 +254,7 @@ static int open_and_run(const struct ggs_verb * verb, struct ggs_input * input, 
     int              status              = 0;
     if (verb->least == 0 && !verb->program && !verb->several && input->n == 0) status = take_newest(input, error);
     for (; verb->opens && status == 0 && opened < input->n && opened < MOST_TRACES; opened++)
-        status = open_trace(&traces[opened], input->paths[opened], input, error);
+        status = ggs_verb_open(&traces[opened], input->paths[opened], input, error);
     for (unsigned i = 0; status == 0 && i < opened; i++)
         status = ggs_selection_make(&traces[i].selection, &traces[i], &input->choice, error);
     struct ggs_json json;

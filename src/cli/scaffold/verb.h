@@ -106,6 +106,9 @@ int ggs_verb_run(const struct ggs_verb * verb, int argc, char ** argv, void * ar
 
 // Seals an experiment if that was not done. A trace file is taken as it is.
 int ggs_verb_seal(const char * path, struct ggs_error * error);
+// Seals and opens an experiment; says on stderr what is missing of it.
+int ggs_verb_open(struct ggs_trace * trace, const char * path, const struct ggs_input * input,
+                  struct ggs_error * error);
 // Says on stderr what failed.
 void ggs_verb_complain(const struct ggs_error * error);
 
