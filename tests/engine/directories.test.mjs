@@ -220,9 +220,12 @@ test("a directory that is renamed while it is recorded to is sealed where it is;
         const script = `while [ ! -e ${go} ]; do sleep 0.02; done; exec ${quoted(generate("-n", "3"))}`;
         const recording = start(["-q", "--spool", spools, "-o", directory, "--", "sh", "-c", script]);
         await until(() => existsSync(join(directory, "experiment.json")), "experiment.json");
-        if (removed) rmSync(directory, { recursive: true });
-        else renameSync(directory, elsewhere);
-        writeFileSync(go, "");
+        try {
+            if (removed) rmSync(directory, { recursive: true, maxRetries: 50, retryDelay: 20 }); // the recording may still be making files there
+            else renameSync(directory, elsewhere);
+        } finally {
+            writeFileSync(go, ""); // it ends, whatever became of that
+        }
         assert.equal(await recording.ended, removed ? 1 : 0, recording.said.stderr);
         if (removed) assert.match(recording.said.stderr, /^ggscope: [^\n]+ was removed while it was being recorded to/m);
         else assert.equal(run(ggscope, ["check", elsewhere]).status, 0);
