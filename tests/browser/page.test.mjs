@@ -186,8 +186,12 @@ test("a copied address restores the screen: zoom, order, filters, switches, sele
         timeline: async (at) => {
             await at.locator(".timeline canvas").waitFor();
             await at.locator("#view").focus();
-            for (const key of ["KeyW", "KeyW", "KeyD"]) await at.keyboard.press(key);
-            await at.waitForFunction(() => location.hash.includes("zoom="));
+            // The address follows a moment after each key.
+            for (const key of ["KeyW", "KeyW", "KeyD"]) {
+                const before = new URL(at.url()).hash;
+                await at.keyboard.press(key);
+                await at.waitForFunction((old) => location.hash !== old && location.hash.includes("zoom="), before);
+            }
         },
         memory: async (at) => {
             await at.locator(".memory canvas").first().waitFor();
