@@ -197,6 +197,7 @@ static void write_report(void) {
     N("waits", c->waits);
     N("wait_ns", c->wait_ns);
     N("mapped_uses", c->mapped);
+    N("bytes_given", c->bytes_given);
     N("failed", c->failed);
     N("verified", c->verified);
 #undef N

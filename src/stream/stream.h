@@ -39,6 +39,7 @@ struct ggs_stream_counts {
     uint64_t predicted, predicted_used; // experts read early, and those of them that were chosen then
     uint64_t waits, wait_ns;            // an op had to wait for the disk
     uint64_t mapped;                    // uses that were left to the mapping
+    uint64_t bytes_given;               // back to who needs memory, while graphs ran
     uint64_t failed;                    // reads that failed
     uint64_t verified;                  // bytes compared with the file
 };
