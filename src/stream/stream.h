@@ -53,7 +53,7 @@ static inline int ggs_stream_now(void) {
     return __atomic_load_n(&ggs_stream_state, __ATOMIC_RELAXED);
 }
 
-// Wakes the library up when the engine computes for the first time: checks its layout. Returns whether it may go on.
+// Wakes the library up when the engine computes for the first time: checks its layout. Returns whether it may go on; a model that fits now may not always.
 bool ggs_stream_wake(const void * caller);
 
 __attribute__((format(printf, 1, 2))) void ggs_stream_say(const char * format, ...);

@@ -9,7 +9,7 @@
 
 int main(int argc, char ** argv) {
     if (argc != 3) return 2;
-    size_t          mib   = strtoul(argv[1], NULL, 10), size = (size_t) 1 << 20;
+    size_t          mib = strtoul(argv[1], NULL, 10), size = (size_t) 1 << 20;
     long            pause = strtol(argv[2], NULL, 10) * 1000;
     struct timespec at;
     char            byte;

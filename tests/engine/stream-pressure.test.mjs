@@ -63,7 +63,7 @@ for (const [name, path, tokens] of [["a mixture of experts", () => ownModel("moe
 }
 
 test("a model that fitted is streamed when others have taken its place", { skip }, async () => {
-    const command = words(ownModel("moe"), "-p", "Once upon a time", "-n", "400", "-t", "1"), wanted = stock(command);
+    const command = words(ownModel("moe"), "-p", "Once upon a time", "-n", "250", "-t", "1"), wanted = stock(command);
     const { text, hash, counts } = await besides(command, 220 * MiB, /^ggscope: the model .* fits into memory/m, 110, 1000);
     assert.equal(hash, wanted.logits_hash);
     assert.equal(counts.state, "streamed", text);
