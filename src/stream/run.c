@@ -273,8 +273,9 @@ static void plan_routes(const struct abi_graph * graph) {
 static bool wants_whole(const struct ggs_routing * r) {
     double n = r->group->n_experts, rows = (double) (r->ids->ne[0] * r->ids->ne[1]), none = 1;
     for (int64_t i = 0; i < r->ids->ne[1] && none > 1e-6; i++) none *= 1 - (double) r->ids->ne[0] / n;
-    double expected = n * (1 - none);
-    return rows > r->group->n_slots && expected + 1 >= r->group->n_slots;
+    double   expected = n * (1 - none);
+    uint32_t slots    = r->group->n_slots - r->group->n_gone;
+    return rows > slots && expected + 1 >= slots;
 }
 
 // Takes note of how far the node's result reaches into the engine's memory.
@@ -320,6 +321,13 @@ static bool survey(const struct abi_graph * graph, bool first_look) {
         }
     }
     return true;
+}
+
+// Is memory of slots to be lent that was given back?
+static bool wants_slots_lent(void) {
+    bool any = false;
+    for (uint32_t i = 0; i < run.n_routings; i++) any |= wants_whole(&run.routings[i]);
+    return any && !ggs_queue_borrows();
 }
 
 // Memory of some slots is the ring while whole experts are read.
@@ -390,6 +398,7 @@ static void put_back(void) {
         u->exchanged            = false;
         u->node->src[u->source] = u->before[0];
         if (u->before[1] != NULL) u->node->src[2] = u->before[1];
+        if (u->weight->in_use) ggs_weight_used(u->weight);
         if (u->adopt != NULL) ggs_experts_adopt(u->routing, u->weight->in_group, u->adopt);
     }
     run.first_exchanged = run.end_exchanged;
@@ -534,7 +543,7 @@ static bool prepare(const struct abi_graph * graph) {
         return false;
     }
     if (!survey(graph, ggs_weights_new() > 0 || ggs_weights_total() == 0) || run.n_uses == 0) return false;
-    if (ggs_budget_due(run.grown, run.n_uses < SMALL_RUN)) {
+    if (ggs_budget_due(run.grown, run.n_uses < SMALL_RUN) || (ggs_weights_given() > 0 && wants_slots_lent())) {
         ggs_queue_reset();
         if (!ggs_budget_decide()) return false;
         for (uint32_t i = 0; i < run.n_routings; i++) { // small ones are no use of their own
