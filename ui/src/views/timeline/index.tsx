@@ -207,6 +207,7 @@ export default function Timeline() {
     return (
         <TableView
             label="Timeline"
+            file="timeline"
             tools={tools}
             table={() => tableOf(held, stage.span.peek() ?? { begin: 0, end: 0 }, lanes)}
             saved={{
