@@ -4,6 +4,7 @@
 // and behind it what each view adds with kept(): its zoom, its order, its switches. #view=library is the list of all experiments.
 import { batch, computed, effect, type Signal, signal } from "@preact/signals";
 import type { Experiment, Summary } from "./api";
+import { Later } from "./under-way";
 
 export const views = ["memory", "timeline", "graph", "log", "statistics", "compare", "storage", "experts"] as const;
 export type View = (typeof views)[number];
@@ -223,9 +224,8 @@ function forgetKept(): void {
     for (const one of everything.values()) if (!one.stays) one.signal.value = one.initial;
 }
 
-
 function restore(): void {
-    clearTimeout(later);
+    later.giveUp();
     const wanted = read(location.hash);
     batch(() => {
         const index = experiments.value.findIndex((candidate) => candidate.experiment_id === wanted.id);
@@ -242,7 +242,7 @@ function restore(): void {
 
 // What moves with every frame (a zoom, a pan) is written ten times a second at most: browsers refuse more.
 const pause = 100;
-let later = 0;
+const later = new Later();
 let written = 0;
 
 function replaceSoon(fragment: string): void {
@@ -253,7 +253,7 @@ function replaceSoon(fragment: string): void {
     };
     const wait = written + pause - performance.now();
     if (wait <= 0) put();
-    else later = window.setTimeout(put, wait);
+    else later.set(wait, put);
 }
 
 // Call once, when the experiments are known. A change of the view or the experiment is a step of the browser's history, a change of the
@@ -270,7 +270,7 @@ export function mirrorInAddress(): void {
         const place = library.value ? "view=library" : write(experiment.value?.experiment_id ?? "", view.value, selection.value);
         const fragment = `#${place}${writeKept()}`;
         const here = placeNow();
-        clearTimeout(later);
+        later.giveUp();
         if (here !== step) {
             if (fragment !== location.hash) history.pushState(null, "", fragment);
         } else replaceSoon(fragment);
