@@ -1,7 +1,8 @@
 // What CI asks: diff --fail-if, bench, JUnit and Markdown.
 import { test } from "node:test";
 import assert from "node:assert/strict";
-import { existsSync, readFileSync, readdirSync } from "node:fs";
+import { cpSync, mkdirSync, readFileSync, readdirSync, realpathSync } from "node:fs";
+import { dirname, join } from "node:path";
 import { engine, ggscope, model, run, scratch } from "../lib.mjs";
 import { generate } from "./traces.mjs";
 
@@ -65,6 +66,31 @@ test("bench finds an exact difference, calls the rest noise, and cleans up", () 
     assert.ok(answer.figures.every((f) => !f.differs));
     assert.equal(answer.figures.find((f) => f.figure === "bytes_read").change.ratio, 1);
     for (const name of readdirSync("/tmp").filter((n) => n.startsWith("ggscope-bench-"))) assert.ok(leftovers.includes(name), `${name} was left behind`);
+});
+
+test("bench -b FOLDER runs the same program on two engines", () => {
+    // The stock libraries, once more elsewhere: the recordings tell which ones a run had.
+    const stock = /^engine +(.*)$/m.exec(run(ggscope, ["version"]).stdout)[1], old = scratch("old"), kept = scratch("engines");
+    cpSync(stock, old, { recursive: true, verbatimSymlinks: true });
+    const used = (name) => JSON.parse(readFileSync(join(kept, name, "experiment.json"), "utf8")).engine.libraries.map((library) => library.path).find((path) => /\/libllama\./.test(path));
+    const result = run(ggscope, ["bench", "-r", "2", "-b", old, "--engine", stock, "-o", kept, "--json", "--fail-if", "bytes_read != 0", "--", ...words("tiny")]);
+    assert.equal(result.status, 0, result.stderr);
+    const answer = JSON.parse(result.stdout);
+    assert.equal(answer.baseline, true);
+    assert.equal(answer.figures.find((f) => f.figure === "bytes_read").change.ratio, 1);
+    for (const round of ["001", "002"]) {
+        for (const side of ["a", "control"]) assert.equal(dirname(used(`${side}-${round}`)), realpathSync(old));
+        assert.equal(dirname(used(`b-${round}`)), realpathSync(stock));
+    }
+    // A folder without libraries, and one that is not there, which then is a command.
+    const empty = scratch("empty");
+    mkdirSync(empty);
+    const none = run(ggscope, ["bench", "-r", "2", "-b", empty, "--", ...words("tiny")]);
+    assert.equal(none.status, 1);
+    assert.match(none.stderr, new RegExp(`^ggscope: [^\\n]*no libllama\\.so in ${empty}[^\\n]*\\n$`));
+    const gone = run(ggscope, ["bench", "-r", "2", "-b", scratch("gone"), "--", ...words("tiny")]);
+    assert.equal(gone.status, 1);
+    assert.match(gone.stderr, /^ggscope: [^\n]*gone[^\n]*\n$/);
 });
 
 test("bench says what is wrong with its program", () => {
