@@ -114,15 +114,10 @@ static bool is_of_run(enum ggs_by by) {
     return by == GGS_BY_TOKEN || by == GGS_BY_CONTEXT || by == GGS_BY_PROCESS || by == GGS_BY_HOST;
 }
 
-static bool is_device(const struct ggs_walk * walk) {
-    uint64_t device = walk->run.device;
-    return device != 0 && device <= walk->trace->n_devices && walk->trace->devices[device - 1].type != GGS_DEVICE_CPU;
-}
-
 // A device has queues, which are no threads: all of it is one group, under its name.
 static bool add_threads(struct ggs_groups * groups, const struct ggs_walk * walk) {
     const struct ggs_op_seen * op      = &walk->op;
-    bool                       devices = is_device(walk);
+    bool                       devices = ggs_walk_is_on_device(walk);
     for (uint64_t i = 0; i < op->n_op_runs; i++) {
         const struct ggs_op_run * row = &op->op_runs[i];
         char                      name[32];
@@ -207,6 +202,8 @@ static int add_op(struct pass * pass, struct ggs_error * error) {
         group->busy_ns += op->busy_ns;
         group->wait_ns += op->wait_ns;
         group->unwaited |= op->unwaited || op->opaque;
+        group->untimed += op->opaque;
+        group->on_device |= ggs_walk_is_on_device(pass->walk);
         add_bytes(group, &known->bytes);
     }
     return status;

@@ -94,11 +94,6 @@ static struct ggs_roofline_row * row_of(struct pass * pass, struct known * known
     return &roofline->row[i];
 }
 
-static bool is_device(const struct ggs_walk * walk) {
-    uint64_t device = walk->run.device;
-    return device != 0 && device <= walk->trace->n_devices && walk->trace->devices[device - 1].type != GGS_DEVICE_CPU;
-}
-
 // The last thread to arrive waits for nobody: what it waits is what meeting costs, and the others pay as much. The rest of their waits is
 // because they had less to do.
 static void add_threads(struct ggs_roofline_row * row, const struct ggs_op_seen * op) {
@@ -139,7 +134,7 @@ static int add_op(struct pass * pass, struct ggs_error * error) {
         row->flops = -1;
     row->bins[bin_of(op->wall_ns)]++;
     bool waits = (pass->walk->run.flags & GGS_RUN_NO_WAITS) == 0;
-    if (op->n_op_runs > 1 && waits && !op->cut && !is_device(pass->walk)) add_threads(row, op);
+    if (op->n_op_runs > 1 && waits && !op->cut && !ggs_walk_is_on_device(pass->walk)) add_threads(row, op);
     return 0;
 }
 
