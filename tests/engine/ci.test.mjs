@@ -1,8 +1,12 @@
 // What CI asks: diff --fail-if, bench, JUnit and Markdown.
 import { test } from "node:test";
 import assert from "node:assert/strict";
-import { cpSync, mkdirSync, readFileSync, readdirSync, realpathSync } from "node:fs";
+import { spawn } from "node:child_process";
+import { once } from "node:events";
+import { cpSync, existsSync, mkdirSync, readFileSync, readdirSync, realpathSync } from "node:fs";
+import { constants } from "node:os";
 import { dirname, join } from "node:path";
+import { setTimeout as sleep } from "node:timers/promises";
 import { engine, ggscope, model, run, scratch } from "../lib.mjs";
 import { generate } from "./traces.mjs";
 
@@ -58,14 +62,15 @@ test("bench finds an exact difference, calls the rest noise, and cleans up", () 
     assert.deepEqual(readdirSync(kept).sort(), ["a", "b", "control"].flatMap((side) => [1, 2, 3].map((n) => `${side}-00${n}`)));
     const diff = JSON.parse(run(ggscope, ["diff", "--json", `${kept}/a-001`, `${kept}/b-001`]).stdout);
     assert.ok(diff.totals.bytes_read.b > diff.totals.bytes_read.a);
-    const leftovers = readdirSync("/tmp").filter((name) => name.startsWith("ggscope-bench-"));
-    const again = run(ggscope, ["bench", "-r", "2", "--json", "--", ...words("tiny")]);
+    const temporary = scratch("temporary");
+    mkdirSync(temporary);
+    const again = run(ggscope, ["bench", "-r", "2", "--json", "--", ...words("tiny")], { env: { ...process.env, TMPDIR: temporary } });
     assert.equal(again.status, 0, again.stderr);
     const answer = JSON.parse(again.stdout);
     assert.equal(answer.baseline, false);
     assert.ok(answer.figures.every((f) => !f.differs));
     assert.equal(answer.figures.find((f) => f.figure === "bytes_read").change.ratio, 1);
-    for (const name of readdirSync("/tmp").filter((n) => n.startsWith("ggscope-bench-"))) assert.ok(leftovers.includes(name), `${name} was left behind`);
+    assert.deepEqual(readdirSync(temporary), []);
 });
 
 test("bench -b FOLDER runs the same program on two engines", () => {
@@ -92,6 +97,18 @@ test("bench -b FOLDER runs the same program on two engines", () => {
     assert.equal(gone.status, 1);
     assert.match(gone.stderr, /^ggscope: [^\n]*gone[^\n]*\n$/);
 });
+
+for (const signal of ["SIGINT", "SIGTERM"])
+    test(`bench ends by ${signal} and leaves nothing behind`, async () => {
+        const temporary = scratch(`temporary-${signal}`), kept = scratch(`kept-${signal}`);
+        mkdirSync(temporary);
+        const child = spawn(ggscope, ["bench", "-r", "200", "-o", kept, "--", ...words("tiny")], { stdio: "ignore", env: { ...process.env, TMPDIR: temporary } }), ended = once(child, "exit");
+        while (!existsSync(join(kept, "a-001", "trace.ggs"))) await sleep(10); // it is at work
+        child.kill(signal);
+        assert.deepEqual(await ended, [128 + constants.signals[signal], null]);
+        assert.deepEqual(readdirSync(temporary), []);
+        for (const name of readdirSync(kept)) assert.ok(existsSync(join(kept, name, "trace.ggs")), `${name} is not whole`);
+    });
 
 test("bench says what is wrong with its program", () => {
     const failed = run(ggscope, ["bench", "-r", "2", "--", engine, "run", "-m", "/nowhere.gguf", "-p", "x"]);

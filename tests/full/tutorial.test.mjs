@@ -39,7 +39,7 @@ async function lookAround(url) {
     await page.locator("[data-choices] canvas").first().waitFor();
     const computed = page.locator("details.computed").first();
     await computed.locator("summary").click();
-    assert.match(await computed.locator("pre").innerText(), /^ggscope experts /);
+    assert.match(await computed.locator("pre").innerText(), /^ggscope sql .* FROM experts /);
     // The address, opened by somebody else.
     const other = await open(url, { fragment: new URL(page.url()).hash.slice(1) });
     await other.locator("#tab-experts[aria-selected=true]").waitFor();
