@@ -11,6 +11,7 @@
 #include "analyze/walk/times.h"
 #include "analyze/walk/words.h"
 #include "answer/answer.h"
+#include "answer/requests.h"
 #include "base/error.h"
 #include "base/json-read.h"
 #include "base/limits.h"
@@ -133,6 +134,8 @@ int ggs_stats_compute(struct ggs_stats * stats, struct ggs_trace * trace, const 
     if (status == 0) status = ggs_weights_list(&stats->weights, trace, &stats->totals, error);
     if (status == 0) status = ggs_fault_totals_compute(&stats->faults, trace, range, error);
     if (status == 0) status = ggs_request_totals_compute(&stats->requests, trace, range, error);
+    if (status == 0 && (stats->by >> GGS_BY_CONTEXT & 1) != 0)
+        status = ggs_requests_list(&stats->contexts, trace, false, error);
     if (status == 0) status = ggs_windows_read(&stats->windows, trace, error);
     if (status == 0) status = ggs_process_list_read(&stats->processes, trace, error);
     if (status == 0) status = ggs_streamed_compute(&stats->streamed, trace, range, error);
@@ -151,6 +154,7 @@ int ggs_stats_compute(struct ggs_stats * stats, struct ggs_trace * trace, const 
 
 void ggs_stats_release(struct ggs_stats * stats) {
     ggs_windows_release(&stats->windows);
+    ggs_requests_release(&stats->contexts);
     ggs_process_list_release(&stats->processes);
     ggs_request_totals_release(&stats->requests);
     ggs_fault_totals_release(&stats->faults);
@@ -433,6 +437,7 @@ void ggs_stats_write(struct ggs_json * json, const struct ggs_stats * stats) {
     for (unsigned i = 0; i < GGS_BY_COUNT; i++) {
         if ((stats->by >> i & 1) != 0) write_groups(json, (enum ggs_by) i, &stats->groups[i]);
     }
+    if ((stats->by >> GGS_BY_CONTEXT & 1) != 0) ggs_request_contexts_write(json, &stats->contexts);
     ggs_json_u64(json, "from_trace", stats->weights.unread);
     write_weights(json, &stats->weights);
     ggs_json_end(json);
