@@ -114,7 +114,7 @@ static int free_track(struct timeline * t, uint64_t device, enum ggs_track_kind 
 
 // The device that a run was computed on, 0 for the CPU.
 static uint64_t device_of(const struct timeline * t, const struct ggs_run * run) {
-    return ggs_device_list_is_other(&t->devices, run) ? run->device : 0;
+    return ggs_trace_is_device(&t->export->trace, run->device) ? run->device : 0;
 }
 
 // ---- counters and tokens ----
@@ -302,11 +302,6 @@ static int write_kernels(struct timeline * t, struct ggs_error * error) {
     return status;
 }
 
-static uint64_t device_of_buffer(const struct ggs_trace * trace, uint64_t number) {
-    const struct ggs_buffer * buffer = number == 0 ? NULL : ggs_trace_buffer(trace, number);
-    return buffer == NULL || buffer->device > trace->n_devices ? 0 : buffer->device;
-}
-
 static int write_transfer(struct timeline * t, const struct ggs_transfer * transfer, uint64_t device, bool in,
                           struct ggs_error * error) {
     struct ggs_timeline_track * track;
@@ -330,7 +325,8 @@ static int write_transfers(struct timeline * t, struct ggs_error * error) {
     if (t->export->options->steps || !ggs_device_list_has_other(&t->devices)) return 0;
     int status = ggs_cursor_open(&cursor, trace->reader, GGS_TABLE_TRANSFERS, error);
     while (status >= 0 && (status = ggs_cursor_next(cursor, &transfer, error)) > 0) {
-        uint64_t from = device_of_buffer(trace, transfer.from_buffer), to = device_of_buffer(trace, transfer.to_buffer);
+        uint64_t from = ggs_trace_buffer_device(trace, transfer.from_buffer),
+                 to   = ggs_trace_buffer_device(trace, transfer.to_buffer);
         if (from == to) continue;
         if (to != 0) status = write_transfer(t, &transfer, to, true, error);
         if (status >= 0 && from != 0) status = write_transfer(t, &transfer, from, false, error);

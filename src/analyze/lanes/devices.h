@@ -68,7 +68,5 @@ static inline bool ggs_device_is_timed(const struct ggs_device_totals * device) 
 }
 // How much of the time between the first graph run and the last the device was busy, from 0 to 1; negative if that is not known: some of its runs have no op times.
 double ggs_device_busy(const struct ggs_device_list * list, const struct ggs_device_totals * device);
-// Is the run a device's, not the CPU's?
-bool ggs_device_list_is_other(const struct ggs_device_list * list, const struct ggs_run * run);
 // Another one than the CPU computed, or has memory.
 bool ggs_device_list_has_other(const struct ggs_device_list * list);

@@ -72,12 +72,6 @@ static inline bool ggs_run_is_elsewhere(const struct ggs_run * run) {
     return (run->flags & GGS_RUN_OPAQUE) != 0 && run->peer != 0 && run->opaque == 0;
 }
 
-// Does a device other than the CPU compute the run?
-static inline bool ggs_walk_is_on_device(const struct ggs_walk * walk) {
-    uint64_t device = walk->run.device;
-    return device != 0 && device <= walk->trace->n_devices && walk->trace->devices[device - 1].type != GGS_DEVICE_CPU;
-}
-
 // Steps first..last (by number, warm-up left out); INT64_MIN and INT64_MAX for everything, warm-up included.
 int ggs_walk_open(struct ggs_walk ** walk, struct ggs_trace * trace, int64_t first_step, int64_t last_step,
                   struct ggs_error * error);

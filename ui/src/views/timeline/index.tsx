@@ -11,6 +11,7 @@ import { Progress } from "../../shell/Progress";
 import { type Steps, stepsOf } from "../../shell/Scrubber";
 import { TableView } from "../../shell/TableView";
 import { asNumbers, here, kept, moving, selection, summary } from "../../state";
+import { Later } from "../../under-way";
 import { zoom } from "../../zoom";
 import { filterQuery } from "../log/filter";
 import { spanOf } from "../memory/data";
@@ -53,18 +54,16 @@ function follow({ span }: Stage, before: Span | null, now: Span, bounds: Span): 
 
 // The window is written into the address when it rests, because browsers count changes of addresses.
 function keepZoom(stage: Stage): () => void {
-    let later = 0;
-    return () => {
-        clearTimeout(later);
-        later = window.setTimeout(() => {
+    const later = new Later();
+    return () =>
+        later.set(250, () => {
             const [shown, fitted] = [stage.span.peek(), stage.scene.fit];
             if (!shown || !fitted) return;
             const [begin, end] = [Math.floor(shown.begin), Math.ceil(shown.end)];
             zoom.value = shown.begin === fitted.begin && shown.end === fitted.end ? null : [begin, end];
             // What is shown is what the address says, to the pixel.
             if (zoom.value && (shown.begin !== begin || shown.end !== end)) stage.span.value = { begin, end };
-        }, 250);
-    };
+        });
 }
 
 function sizesFor(width: number, room: number, lanes: number, curves: number) {
@@ -208,6 +207,7 @@ export default function Timeline() {
     return (
         <TableView
             label="Timeline"
+            file="timeline"
             tools={tools}
             table={() => tableOf(held, stage.span.peek() ?? { begin: 0, end: 0 }, lanes)}
             saved={{
