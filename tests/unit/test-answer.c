@@ -80,6 +80,8 @@ static void test_by(void ** state) {
     assert_int_equal(by, 1u << GGS_BY_OP);
     assert_true(ggs_stats_parse_by("thread,layer", &by));
     assert_int_equal(by, 1u << GGS_BY_THREAD | 1u << GGS_BY_LAYER);
+    assert_true(ggs_stats_parse_by("backend", &by)); // has one device, whose name it bears
+    assert_int_equal(by, 1u << GGS_BY_DEVICE);
     static const char * const wrong[] = {"", ",", "op,", ",op", "ops", "layer, op", "Layer"};
     for (size_t i = 0; i < sizeof(wrong) / sizeof(wrong[0]); i++) assert_false(ggs_stats_parse_by(wrong[i], &by));
 }
