@@ -45,6 +45,8 @@ bool ggs_stats_parse_by(const char * text, unsigned * by) {
         for (unsigned i = 0; i < GGS_BY_COUNT; i++) {
             if (strlen(by_names[i]) == length && memcmp(by_names[i], text, length) == 0) found = i;
         }
+        // A backend computes on one device, and both have the same name.
+        if (length == strlen("backend") && memcmp("backend", text, length) == 0) found = GGS_BY_DEVICE;
         if (found == GGS_BY_COUNT) return false;
         *by |= 1u << found;
         if (text[length] == '\0') return true;
