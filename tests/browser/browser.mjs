@@ -180,6 +180,14 @@ export async function becomes(read, wanted, about = "") {
 export const hashOf = (page) => page.evaluate(() => location.hash);
 export const hashed = async (page, pattern) => pattern.exec(await becomes(async () => decodeURIComponent(await hashOf(page)), pattern, "the address:"));
 
+// All rows of a table that grows as one scrolls, as texts of their cells.
+export async function tableRows(page) {
+    const box = page.locator(".data-table");
+    const isWhole = () => box.evaluate((one) => ((one.scrollTop = one.scrollHeight), one.querySelectorAll("tbody tr").length === Number(one.dataset.rows)));
+    await becomes(isWhole, true, "rows are missing");
+    return box.locator("tbody tr").evaluateAll((list) => list.map((row) => [...row.cells].map((cell) => cell.textContent)));
+}
+
 // The rows of a CSV that a button saves, as objects; numbers are numbers.
 export async function savedCsv(page, button) {
     const [file] = await Promise.all([page.waitForEvent("download"), button.click()]);

@@ -1,7 +1,7 @@
 // The memory view: what is drawn is the file, nothing overlaps, the lens finds the smallest tensor, a region filters the log.
 import { after, test } from "node:test";
 import assert from "node:assert/strict";
-import { becomes, cleanUp, finish, hashed, json, model, open, recorded, serve, settled, show, skip } from "./browser.mjs";
+import { becomes, cleanUp, finish, hashed, json, model, open, recorded, serve, settled, show, skip, tableRows } from "./browser.mjs";
 
 let server;
 const page = async (fragment, options) => open((server ??= await serve(recorded("tiny"), recorded("moe"))).url, { fragment, ...options });
@@ -131,8 +131,7 @@ test("view as table: every tensor with its offset and its touches", { skip }, as
     const at = await page("view=memory");
     await cells(at);
     await at.getByRole("button", { name: "View as table" }).first().click();
-    await at.locator(".data-table tbody tr").first().waitFor();
-    const rows = await at.locator(".data-table tbody tr").evaluateAll((list) => list.map((row) => [...row.cells].map((cell) => cell.textContent)));
+    const rows = await tableRows(at);
     for (const tensor of json("gguf", model("tiny")).tensors) {
         const row = rows.find((one) => one[1] === tensor.name);
         assert.ok(row, tensor.name);

@@ -1,7 +1,7 @@
 // Numbers that pictures show: of long ops, stalls, faults and pages, copied weights, experts and split models, against what the verbs say.
 import { after, test } from "node:test";
 import assert from "node:assert/strict";
-import { becomes, cleanUp, columns, finish, hashed, json, model, open, recorded, run, scratch, serve, settled, skip, stats } from "./browser.mjs";
+import { becomes, cleanUp, columns, finish, hashed, json, model, open, recorded, run, scratch, serve, settled, skip, stats, tableRows } from "./browser.mjs";
 import { engine } from "../lib.mjs";
 
 const sum = (list) => list.reduce((total, value) => total + value, 0);
@@ -164,8 +164,7 @@ test("every expert has its own offset, and an op outlines the experts that it to
     const at = await page(recorded("moe"), "view=memory");
     await cells(at);
     await at.getByRole("button", { name: "View as table" }).first().click();
-    await at.locator(".data-table tbody tr").first().waitFor();
-    const rows = await at.locator(".data-table tbody tr").evaluateAll((list) => list.map((row) => [...row.cells].map((cell) => cell.textContent)));
+    const rows = await tableRows(at);
     const experts = json("gguf", model("moe")).tensors.filter((one) => /^blk\.0\.ffn_up_exps\.weight\[\d+\]$/.test(one.name));
     assert.ok(experts.length > 8);
     for (const expert of experts) assert.equal(rows.find((one) => one[1] === expert.name)[4], expert.offset_start.toLocaleString("en"), expert.name);

@@ -1,7 +1,7 @@
 // Every view, opened in the browser on real recordings: the numbers on the screen are those of the command line.
 import { after, test } from "node:test";
 import assert from "node:assert/strict";
-import { becomes, cleanUp, finish, hashed, json, open, recorded, savedCsv, serve, settled, show, skip, stats } from "./browser.mjs";
+import { becomes, cleanUp, finish, hashed, json, open, recorded, savedCsv, serve, settled, show, skip, stats, tableRows } from "./browser.mjs";
 
 const sum = (rows, key) => rows.reduce((total, row) => total + row[key], 0);
 const grouped = (n) => String(n).replace(/\B(?=(\d{3})+(?!\d))/g, ",");
@@ -85,14 +85,29 @@ test("the expert matrix counts what ggscope experts counts; a dense model has no
     const at = await page("view=statistics");
     await at.getByText("No experts: this model is dense").waitFor();
     await choose(at, "moe");
-    await at.locator("[data-cell]").first().waitFor();
+    const canvas = at.getByRole("application", { name: "Expert matrix" });
+    await canvas.waitFor();
     await settled(at);
     const { by_layer: layers } = json("experts", recorded("moe"));
-    const shown = await at.locator(".experts [data-count]").evaluateAll((cells) => cells.map((cell) => [cell.dataset.cell, Number(cell.dataset.count)]));
+    const rows = await savedCsv(at, at.getByRole("button", { name: 'Save "Expert matrix" as CSV' }));
     assert.deepEqual(
-        shown,
-        layers.flatMap((layer, i) => layer.counts.map((n, expert) => [`${i} ${expert}`, n])),
+        rows.map((row) => [row.layer, row.expert, row.times]),
+        layers.flatMap((layer) => layer.counts.map((n, expert) => [layer.layer, expert, n])),
     );
+    // By keyboard: the line that is spoken, the value that is shown, the cell that is selected.
+    await canvas.focus();
+    for (const key of ["ArrowDown", "ArrowDown", "ArrowRight"]) await at.keyboard.press(key);
+    const words = new RegExp(`^layer 2, expert 1: chosen ${layers[2].counts[1]} times? `);
+    await becomes(() => at.locator("#announcer").innerText(), words);
+    await becomes(() => at.locator(".experts [role=tooltip]").innerText(), words);
+    await at.keyboard.press("Enter");
+    await hashed(at, /layer=2&expert=1/);
+    // And as a table, which the address keeps.
+    const part = at.locator('[data-picture="expert-matrix"]');
+    await part.getByRole("button", { name: "View as table" }).click();
+    await hashed(at, /tables=expert-matrix/);
+    const [first] = await tableRows(at);
+    assert.equal(Number(first[2].replaceAll(",", "")), Math.max(...layers.flatMap((layer) => layer.counts)));
     await finish(at);
 });
 
@@ -111,7 +126,6 @@ test("the timeline: all op runs, one op with the times of each thread, a stretch
     await canvas.waitFor();
     await becomes(() => canvas.getAttribute("aria-label"), new RegExp(`2 lanes, ${grouped(stats(directory).op_runs)} op runs`));
     await at.locator(".drawer .card", { hasText: chosen.name }).waitFor();
-    const table = () => at.locator(".data-table tbody tr").evaluateAll((list) => list.map((row) => [...row.cells].map((cell) => cell.textContent)));
     const wanted = [0, 1].map((thread) => json("log", "--token", "2", "--thread", String(thread), directory).ops.find((op) => op.node === chosen.node));
     const hasAll = (rows) =>
         wanted.every((op, thread) =>
@@ -124,7 +138,7 @@ test("the timeline: all op runs, one op with the times of each thread, a stretch
     await hashed(at, /zoom=/);
     await settled(at);
     await at.getByRole("button", { name: "View as table" }).last().click();
-    await becomes(table, hasAll, `${wanted.map((op) => time(op.duration_ns))} is not in the table:`);
+    await becomes(() => tableRows(at), hasAll, `${wanted.map((op) => time(op.duration_ns))} is not in the table:`);
     await at.getByRole("button", { name: "View as picture" }).last().click();
     await settled(at);
 
