@@ -83,16 +83,15 @@ void ggs_log_write_row(struct ggs_json * json, const struct ggs_trace * trace, u
 // `total`: rows that the filter leaves, -1 if they were not counted to the end.
 void ggs_log_write_end(struct ggs_json * json, int64_t total);
 
-// The log of page faults: {experiment_id, faults[]}.
-void ggs_fault_log_write_begin(struct ggs_json * json, const struct ggs_trace * trace);
-void ggs_fault_log_write_row(struct ggs_json * json, const struct ggs_fault * fault,
-                             const struct ggs_whereabouts * where);
-void ggs_fault_log_write_end(struct ggs_json * json);
-// An entry of docs/schemas/disk.schema.json.
-void ggs_request_log_write_row(struct ggs_json * json, const struct ggs_block_request * request,
-                               const struct ggs_whereabouts * where);
+// What the machine did, in order of time: {experiment_id, KEY[]} with page faults ("faults") or block requests ("block_requests").
+void ggs_events_write_begin(struct ggs_json * json, const struct ggs_trace * trace, const char * key);
+void ggs_fault_write_row(struct ggs_json * json, const struct ggs_fault * fault, const struct ggs_whereabouts * where);
+void ggs_block_request_write_row(struct ggs_json * json, const struct ggs_block_request * request,
+                                 const struct ggs_whereabouts * where);
+void ggs_events_write_end(struct ggs_json * json);
 
-// The card of one op: times by thread, operands with their bytes, experts, and the ops before, behind and around it.
+// The card of one op: times by thread, operands with their bytes, experts, and the ops before, behind and around it. A node of a run
+// that is seen as a whole has no times and no threads.
 // Writes the whole object. A node that was computed together with another gives that one's. GGS_ABSENT if there is no such run, or the
 // node was not computed.
 int ggs_op_write(struct ggs_json * json, struct ggs_trace * trace, const struct ggs_overview * overview, uint64_t run,

@@ -66,59 +66,60 @@ void ggs_log_write_row(struct ggs_json * json, const struct ggs_trace * trace, u
     ggs_json_end(json);
 }
 
-// ---- page faults ----
+// ---- what the machine did ----
 
-void ggs_fault_log_write_begin(struct ggs_json * json, const struct ggs_trace * trace) {
+void ggs_events_write_begin(struct ggs_json * json, const struct ggs_trace * trace, const char * key) {
     ggs_json_object(json, NULL);
     ggs_answer_experiment(json, trace);
-    ggs_json_array(json, "faults");
+    ggs_json_array(json, key);
 }
 
-void ggs_fault_log_write_end(struct ggs_json * json) {
+void ggs_events_write_end(struct ggs_json * json) {
     ggs_json_end(json);
     ggs_json_end(json);
 }
 
-void ggs_fault_log_write_row(struct ggs_json * json, const struct ggs_fault * fault,
-                             const struct ggs_whereabouts * where) {
-    bool in_op = where->op != NULL, ran = fault->run != 0, disk = fault->file != 0;
+// The op that an event happened in.
+static void put_op(struct ggs_json * json, int64_t step, uint64_t run, uint64_t node,
+                   const struct ggs_whereabouts * where) {
+    bool in_op = where->op != NULL;
+    ggs_json_natural(json, "token", step);
+    ggs_json_string(json, "phase", ggs_part_name(where->part));
+    ggs_json_natural(json, "run", run != 0 ? (int64_t) run : -1);
+    ggs_json_natural(json, "node", run != 0 ? (int64_t) node : -1);
+    ggs_json_string(json, "op", where->op);
+    ggs_json_string(json, "name", in_op ? where->result : NULL);
+    ggs_json_natural(json, "layer", in_op ? where->layer : -1);
+}
+
+// The bytes that it is about.
+static void put_bytes(struct ggs_json * json, uint64_t file, uint64_t offset, const struct ggs_whereabouts * where) {
+    ggs_json_natural(json, "file", file != 0 ? (int64_t) file : -1);
+    ggs_json_natural(json, "file_offset", file != 0 ? (int64_t) offset : -1);
+    ggs_json_string(json, "weight", where->weight);
+}
+
+void ggs_fault_write_row(struct ggs_json * json, const struct ggs_fault * fault, const struct ggs_whereabouts * where) {
     ggs_json_object_inline(json, NULL);
     ggs_json_i64(json, "begin_ns", fault->begin_ns);
     ggs_json_u64(json, "duration_ns", fault->duration_ns);
     ggs_json_string(json, "kind", ggs_fault_kind_name(fault->kind));
-    ggs_json_natural(json, "token", fault->step);
-    ggs_json_string(json, "phase", ggs_part_name(where->part));
-    ggs_json_natural(json, "run", ran ? (int64_t) fault->run : -1);
-    ggs_json_natural(json, "node", ran ? (int64_t) fault->node : -1);
-    ggs_json_string(json, "op", where->op);
-    ggs_json_string(json, "name", in_op ? where->result : NULL);
-    ggs_json_natural(json, "layer", in_op ? where->layer : -1);
+    put_op(json, fault->step, fault->run, fault->node, where);
     ggs_json_u64(json, "os_thread", fault->os_thread);
     ggs_json_u64(json, "address", fault->address);
-    ggs_json_natural(json, "file", disk ? (int64_t) fault->file : -1);
-    ggs_json_natural(json, "file_offset", disk ? (int64_t) fault->file_offset : -1);
-    ggs_json_string(json, "weight", where->weight);
+    put_bytes(json, fault->file, fault->file_offset, where);
     ggs_json_end(json);
 }
 
-void ggs_request_log_write_row(struct ggs_json * json, const struct ggs_block_request * request,
-                               const struct ggs_whereabouts * where) {
-    bool in_op = where->op != NULL, ran = request->run != 0, disk = request->file != 0;
+void ggs_block_request_write_row(struct ggs_json * json, const struct ggs_block_request * request,
+                                 const struct ggs_whereabouts * where) {
     ggs_json_object_inline(json, NULL);
     ggs_json_i64(json, "begin_ns", request->begin_ns);
     ggs_json_natural(json, "duration_ns", request->duration_ns > 0 ? (int64_t) request->duration_ns : -1);
     ggs_json_bool(json, "write", request->write != 0);
     ggs_json_u64(json, "sector", request->sector);
     ggs_json_u64(json, "bytes", request->bytes);
-    ggs_json_natural(json, "token", request->step);
-    ggs_json_string(json, "phase", ggs_part_name(where->part));
-    ggs_json_natural(json, "run", ran ? (int64_t) request->run : -1);
-    ggs_json_natural(json, "node", ran ? (int64_t) request->node : -1);
-    ggs_json_string(json, "op", where->op);
-    ggs_json_string(json, "name", in_op ? where->result : NULL);
-    ggs_json_natural(json, "layer", in_op ? where->layer : -1);
-    ggs_json_natural(json, "file", disk ? (int64_t) request->file : -1);
-    ggs_json_natural(json, "file_offset", disk ? (int64_t) request->file_offset : -1);
-    ggs_json_string(json, "weight", where->weight);
+    put_op(json, request->step, request->run, request->node, where);
+    put_bytes(json, request->file, request->file_offset, where);
     ggs_json_end(json);
 }

@@ -72,21 +72,18 @@ SEQUENCES(llama_memory)
 SEQUENCES(llama_kv_self)
 SEQUENCES(llama_kv_cache)
 
-EXPORT void llama_memory_clear(void * memory, bool data);
 EXPORT void llama_memory_clear(void * memory, bool data) {
     REAL(llama_memory_clear);
     CALL(real(memory, data));
     tell_clear(memory);
 }
 
-EXPORT void llama_kv_self_clear(void * context);
 EXPORT void llama_kv_self_clear(void * context) {
     REAL(llama_kv_self_clear);
     CALL(real(context));
     tell_clear(context);
 }
 
-EXPORT void llama_kv_cache_clear(void * context);
 EXPORT void llama_kv_cache_clear(void * context) {
     REAL(llama_kv_cache_clear);
     CALL(real(context));
@@ -102,7 +99,6 @@ static void tell_embeddings(const void * context) {
     ggs_journal_numbers(GGS_JOURNAL_EMBEDDINGS, (uint64_t) context, 0, 0, 0, NULL);
 }
 
-EXPORT float * llama_get_embeddings(void * context);
 EXPORT float * llama_get_embeddings(void * context) {
     REAL(llama_get_embeddings);
     float * found = real(context);
@@ -110,7 +106,6 @@ EXPORT float * llama_get_embeddings(void * context) {
     return found;
 }
 
-EXPORT float * llama_get_embeddings_ith(void * context, int32_t i);
 EXPORT float * llama_get_embeddings_ith(void * context, int32_t i) {
     REAL(llama_get_embeddings_ith);
     float * found = real(context, i);
@@ -118,7 +113,6 @@ EXPORT float * llama_get_embeddings_ith(void * context, int32_t i) {
     return found;
 }
 
-EXPORT float * llama_get_embeddings_seq(void * context, int32_t sequence);
 EXPORT float * llama_get_embeddings_seq(void * context, int32_t sequence) {
     REAL(llama_get_embeddings_seq);
     float * found = real(context, sequence);

@@ -114,7 +114,7 @@ static int free_track(struct timeline * t, uint64_t device, enum ggs_track_kind 
 
 // The device that a run was computed on, 0 for the CPU.
 static uint64_t device_of(const struct timeline * t, const struct ggs_run * run) {
-    return ggs_device_list_is_other(&t->devices, run) ? run->device : 0;
+    return ggs_trace_is_device(&t->export->trace, run->device) ? run->device : 0;
 }
 
 // ---- counters and tokens ----
@@ -302,11 +302,6 @@ static int write_kernels(struct timeline * t, struct ggs_error * error) {
     return status;
 }
 
-static uint64_t device_of_buffer(const struct ggs_trace * trace, uint64_t number) {
-    const struct ggs_buffer * buffer = number == 0 ? NULL : ggs_trace_buffer(trace, number);
-    return buffer == NULL || buffer->device > trace->n_devices ? 0 : buffer->device;
-}
-
 static int write_transfer(struct timeline * t, const struct ggs_transfer * transfer, uint64_t device, bool in,
                           struct ggs_error * error) {
     struct ggs_timeline_track * track;
@@ -330,7 +325,8 @@ static int write_transfers(struct timeline * t, struct ggs_error * error) {
     if (t->export->options->steps || !ggs_device_list_has_other(&t->devices)) return 0;
     int status = ggs_cursor_open(&cursor, trace->reader, GGS_TABLE_TRANSFERS, error);
     while (status >= 0 && (status = ggs_cursor_next(cursor, &transfer, error)) > 0) {
-        uint64_t from = device_of_buffer(trace, transfer.from_buffer), to = device_of_buffer(trace, transfer.to_buffer);
+        uint64_t from = ggs_trace_buffer_device(trace, transfer.from_buffer),
+                 to   = ggs_trace_buffer_device(trace, transfer.to_buffer);
         if (from == to) continue;
         if (to != 0) status = write_transfer(t, &transfer, to, true, error);
         if (status >= 0 && from != 0) status = write_transfer(t, &transfer, from, false, error);
@@ -339,7 +335,7 @@ static int write_transfers(struct timeline * t, struct ggs_error * error) {
     return status;
 }
 
-// How busy each device was, from the ops that were walked over.
+// How busy each device was, from the ops that were walked over; not where those of some graph runs have no times.
 static int write_busy(struct timeline * t, struct ggs_error * error) {
     const struct ggs_device_list * list  = &t->devices;
     uint64_t                       width = ggs_time_between(list->begin_ns, list->end_ns) / GGS_DEVICE_BINS + 1;
@@ -347,7 +343,7 @@ static int write_busy(struct timeline * t, struct ggs_error * error) {
     int                            status = 0;
     for (uint64_t i = 0; status == 0 && i < list->n; i++) {
         const struct ggs_device_totals * d = &list->device[i];
-        if (d->row.type == GGS_DEVICE_CPU || d->ops == 0) continue;
+        if (d->row.type == GGS_DEVICE_CPU || d->ops == 0 || !ggs_device_is_timed(d)) continue;
         status = find_track_of(t, i + 1, GGS_TRACK_COUNTER, 1, 0, "busy", &track, error);
         if (status < 0) break;
         track->percent = true;
@@ -507,6 +503,7 @@ static int write_run(struct timeline * t, struct ggs_walk * walk, struct ggs_err
     char                        name[96];
     uint64_t                    device = device_of(t, &walk->run);
     int                         status = 0;
+    ggs_device_list_run(&t->devices, &walk->run);
     if (device != 0) {
         status = free_track(t, device, GGS_TRACK_BACKEND, 0, "graph runs", walk->run.begin_ns, &track, error);
     } else {

@@ -224,9 +224,14 @@ function forgetKept(): void {
     for (const one of everything.values()) if (!one.stays) one.signal.value = one.initial;
 }
 
+// The address as it was read or written last. Another one is the reader's, and its event is on the way: it must not be written over.
+let known = "";
+const isReaders = () => location.hash !== known;
+
 function restore(): void {
     later.giveUp();
-    const wanted = read(location.hash);
+    known = location.hash;
+    const wanted = read(known);
     batch(() => {
         const index = experiments.value.findIndex((candidate) => candidate.experiment_id === wanted.id);
         missing.value = wanted.id !== null && index < 0 ? wanted.id : null;
@@ -236,7 +241,7 @@ function restore(): void {
         if (wanted.view) view.value = wanted.view;
         if (missing.value !== null) return;
         selection.value = wanted.selection;
-        readKept(location.hash);
+        readKept(known);
     });
 }
 
@@ -248,8 +253,10 @@ let written = 0;
 function replaceSoon(fragment: string): void {
     if (fragment === location.hash) return;
     const put = () => {
+        if (isReaders()) return;
         written = performance.now();
         history.replaceState(null, "", fragment);
+        known = location.hash;
     };
     const wait = written + pause - performance.now();
     if (wait <= 0) put();
@@ -271,8 +278,10 @@ export function mirrorInAddress(): void {
         const fragment = `#${place}${writeKept()}`;
         const here = placeNow();
         later.giveUp();
+        if (isReaders()) return;
         if (here !== step) {
             if (fragment !== location.hash) history.pushState(null, "", fragment);
+            known = location.hash;
         } else replaceSoon(fragment);
         step = here;
     });

@@ -9,11 +9,6 @@
 
 // ---- transfers ----
 
-static uint64_t device_of_buffer(const struct ggs_trace * trace, uint64_t number) {
-    const struct ggs_buffer * buffer = number == 0 ? NULL : ggs_trace_buffer(trace, number);
-    return buffer == NULL || buffer->device > trace->n_devices ? 0 : buffer->device;
-}
-
 static bool add_moved(struct ggs_device_list * list, uint64_t device, bool in, const struct ggs_transfer * t) {
     struct ggs_device_moved * moved = in ? &list->device[device - 1].in : &list->device[device - 1].out;
     moved->count++;
@@ -38,7 +33,7 @@ static int read_transfers(struct ggs_device_list * list, const struct ggs_trace 
     int                 status = ggs_cursor_open(&cursor, trace->reader, GGS_TABLE_TRANSFERS, error);
     if (status < 0) return status;
     while ((status = ggs_cursor_next(cursor, &t, error)) > 0) {
-        uint64_t from = device_of_buffer(trace, t.from_buffer), to = device_of_buffer(trace, t.to_buffer);
+        uint64_t from = ggs_trace_buffer_device(trace, t.from_buffer), to = ggs_trace_buffer_device(trace, t.to_buffer);
         if (from == to) continue; // inside of one memory
         if ((to != 0 && !add_moved(list, to, true, &t)) || (from != 0 && !add_moved(list, from, false, &t))) {
             status = ggs_fail_memory(error);
@@ -63,7 +58,7 @@ int ggs_device_transfers(const struct ggs_trace * trace, int64_t begin_ns, int64
     int                  status = ggs_cursor_open(&cursor, trace->reader, GGS_TABLE_TRANSFERS, error);
     if (status < 0) return status;
     while ((status = ggs_cursor_next(cursor, &t, error)) > 0) {
-        uint64_t a = device_of_buffer(trace, t.from_buffer), b = device_of_buffer(trace, t.to_buffer);
+        uint64_t a = ggs_trace_buffer_device(trace, t.from_buffer), b = ggs_trace_buffer_device(trace, t.to_buffer);
         int64_t  end = t.async != 0 ? t.begin_ns : ggs_time_after(t.begin_ns, t.duration_ns);
         if (a == b) continue; // inside of one memory
         if (b != 0) ggs_time_bins_add(&in, t.begin_ns, end, (double) t.bytes);
@@ -139,10 +134,6 @@ void ggs_device_list_op(struct ggs_device_list * list, const struct ggs_run * ru
     if (list->n_transfers > 0 && !cpu) add_overlaps(list, run->device - 1, op->begin_ns, op->end_ns);
 }
 
-bool ggs_device_list_is_other(const struct ggs_device_list * list, const struct ggs_run * run) {
-    return run->device != 0 && run->device <= list->n && list->device[run->device - 1].row.type != GGS_DEVICE_CPU;
-}
-
 // ---- all of it ----
 
 // From the first graph run's begin to the last end.
@@ -208,7 +199,7 @@ void ggs_device_list_release(struct ggs_device_list * list) {
 
 double ggs_device_busy(const struct ggs_device_list * list, const struct ggs_device_totals * device) {
     uint64_t span = ggs_time_between(list->begin_ns, list->end_ns);
-    if (span == 0 || device->timed_runs < device->runs) return -1;
+    if (span == 0 || !ggs_device_is_timed(device)) return -1;
     double share = (double) device->op_ns / (double) span;
     return share > 1 ? 1 : share; // two graph runs at a time
 }

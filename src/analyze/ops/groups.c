@@ -5,8 +5,8 @@
 #include <string.h>
 
 #include "analyze/lanes/processes.h"
+#include "analyze/walk/per-node.h"
 #include "analyze/walk/times.h"
-#include "analyze/walk/walk.h"
 #include "base/array.h"
 #include "base/error.h"
 #include "gguf/gguf-name.h"
@@ -85,8 +85,7 @@ static const char * key_of(const struct ggs_walk * walk, const struct ggs_proces
 
 // What is the same for a node in every run of its graph.
 struct known {
-    bool                      is_known; // false: index data decides
-    uint64_t                  absorbed; // with so many nodes computed together with it
+    struct ggs_node_known     node;
     struct ggs_access_bytes   bytes;
     const struct ggs_tensor * weight;
     uint32_t                  group[GGS_BY_COUNT]; // number + 1, if the node decides which it is
@@ -97,9 +96,7 @@ struct pass {
     const enum ggs_by *     by;
     unsigned                n;
     struct ggs_walk *       walk;
-    struct known *          known; // by node
-    uint64_t                capacity;
-    uint64_t                known_of;  // the graph
+    struct ggs_per_node     nodes;     // struct known
     struct ggs_process_list processes; // their names, by process and by host
 };
 
@@ -114,15 +111,10 @@ static bool is_of_run(enum ggs_by by) {
     return by == GGS_BY_TOKEN || by == GGS_BY_CONTEXT || by == GGS_BY_PROCESS || by == GGS_BY_HOST;
 }
 
-static bool is_device(const struct ggs_walk * walk) {
-    uint64_t device = walk->run.device;
-    return device != 0 && device <= walk->trace->n_devices && walk->trace->devices[device - 1].type != GGS_DEVICE_CPU;
-}
-
 // A device has queues, which are no threads: all of it is one group, under its name.
 static bool add_threads(struct ggs_groups * groups, const struct ggs_walk * walk) {
     const struct ggs_op_seen * op      = &walk->op;
-    bool                       devices = is_device(walk);
+    bool                       devices = ggs_trace_is_device(walk->trace, walk->run.device);
     for (uint64_t i = 0; i < op->n_op_runs; i++) {
         const struct ggs_op_run * row = &op->op_runs[i];
         char                      name[32];
@@ -140,15 +132,6 @@ static bool add_threads(struct ggs_groups * groups, const struct ggs_walk * walk
         group->unwaited |= (row->flags & GGS_OP_RUN_WAIT_UNSEEN) != 0;
     }
     return true;
-}
-
-static int meet_graph(struct pass * pass, struct ggs_error * error) {
-    const struct ggs_graph * graph = pass->walk->graph;
-    if (graph == NULL || pass->known_of == graph->row.graph) return 0;
-    if (!ggs_array_reserve(pass->known, pass->capacity, graph->n_nodes + 1)) return ggs_fail_memory(error);
-    memset(pass->known, 0, (graph->n_nodes + 1) * sizeof(*pass->known));
-    pass->known_of = graph->row.graph;
-    return 0;
 }
 
 // The group of the op the walk is at, found again by number if the node has had it before.
@@ -175,23 +158,20 @@ static struct ggs_group * backend_group(struct pass * pass, unsigned i) {
     return group;
 }
 
-static int know_node(struct pass * pass, struct known * known, struct ggs_error * error) {
-    const struct ggs_op_seen *     op = &pass->walk->op;
+static int know_node(struct known * known, struct ggs_walk * walk, struct ggs_error * error) {
     const struct ggs_access_list * list;
-    if (known->is_known && known->absorbed == op->absorbed) return 0;
-    int status = ggs_walk_accesses(pass->walk, &list, error);
+    if (ggs_node_is_known(&known->node, walk)) return 0;
+    int status = ggs_node_learn(&known->node, walk, &list, error);
     if (status < 0) return status;
-    known->bytes    = ggs_access_sum(list);
-    known->weight   = ggs_groups_weight(list);
-    known->is_known = !ggs_trace_is_indexed(pass->walk->trace, pass->walk->graph, op->node, op->absorbed);
-    known->absorbed = op->absorbed;
+    known->bytes  = ggs_access_sum(list);
+    known->weight = ggs_groups_weight(list);
     return 0;
 }
 
 static int add_op(struct pass * pass, struct ggs_error * error) {
     const struct ggs_op_seen * op     = &pass->walk->op;
-    struct known *             known  = &pass->known[op->node];
-    int                        status = know_node(pass, known, error);
+    struct known *             known  = ggs_per_node(&pass->nodes, pass->walk, sizeof(*known));
+    int                        status = known == NULL ? ggs_fail_memory(error) : know_node(known, pass->walk, error);
     for (unsigned i = 0; status == 0 && i < pass->n; i++) {
         enum ggs_by by = pass->by[i];
         if (by == GGS_BY_THREAD) {
@@ -207,6 +187,8 @@ static int add_op(struct pass * pass, struct ggs_error * error) {
         group->busy_ns += op->busy_ns;
         group->wait_ns += op->wait_ns;
         group->unwaited |= op->unwaited || op->opaque;
+        group->untimed += op->opaque;
+        group->on_device |= ggs_trace_is_device(pass->walk->trace, pass->walk->run.device);
         add_bytes(group, &known->bytes);
     }
     return status;
@@ -255,13 +237,12 @@ static int walk_ops(struct pass * pass, struct ggs_trace * trace, const struct g
         bool opaque = (pass->walk->run.flags & GGS_RUN_OPAQUE) != 0 && !ggs_run_is_elsewhere(&pass->walk->run) &&
                       range->layer < 0;
         status = opaque ? add_opaque_run(pass, error) : 0;
-        if (status == 0) status = meet_graph(pass, error);
         while (status >= 0 && ggs_walk_op(pass->walk)) {
             if (range->layer < 0 || pass->walk->op.layer == range->layer) status = add_op(pass, error);
         }
     }
     ggs_walk_close(pass->walk);
-    free(pass->known);
+    free(pass->nodes.memory);
     return status < 0 ? status : 0;
 }
 

@@ -5,9 +5,11 @@
 #include <string.h>
 #include <strings.h>
 
+#include "analyze/walk/per-node.h"
 #include "analyze/walk/times.h"
-#include "base/array.h"
 #include "base/error.h"
+
+enum verdict { UNKNOWN, NOT_THERE, THERE };
 
 struct ggs_log {
     struct ggs_trace *    trace;
@@ -18,8 +20,7 @@ struct ggs_log {
     uint64_t              number;        // of the entry in its run
     bool *                matches;       // by tensor - 1: its name fits the pattern; NULL without one
     // What is the same in every run of a graph: is a dense op at the place that was asked for?
-    enum verdict { UNKNOWN, NOT_THERE, THERE } * verdicts; // by node
-    uint64_t               verdicts_of, capacity;          // the graph
+    struct ggs_per_node    verdicts;
     struct ggs_log_operand operands[GGS_ACCESS_MOST];
 };
 
@@ -85,7 +86,7 @@ void ggs_log_close(struct ggs_log * log) {
     if (log == NULL) return;
     ggs_walk_close(log->walk);
     free(log->matches);
-    free(log->verdicts);
+    free(log->verdicts.memory);
     free(log);
 }
 
@@ -215,15 +216,9 @@ static bool add_times(const struct ggs_log * log, const struct ggs_op_seen * op,
 
 // Where the verdict on the op that the walk is at is kept; NULL if index data decides, or there is no memory for it.
 static enum verdict * verdict_of(struct ggs_log * log) {
-    const struct ggs_graph *   graph = log->walk->graph;
-    const struct ggs_op_seen * op    = &log->walk->op;
-    if (op->absorbed > 0 || ggs_trace_is_indexed(log->trace, graph, op->node, 0)) return NULL;
-    if (log->verdicts_of != graph->row.graph) {
-        if (!ggs_array_reserve(log->verdicts, log->capacity, graph->n_nodes + 1)) return NULL;
-        memset(log->verdicts, 0, (graph->n_nodes + 1) * sizeof(*log->verdicts));
-        log->verdicts_of = graph->row.graph;
-    }
-    return &log->verdicts[op->node];
+    const struct ggs_op_seen * op = &log->walk->op;
+    if (op->absorbed > 0 || ggs_trace_is_indexed(log->trace, log->walk->graph, op->node, 0)) return NULL;
+    return ggs_per_node(&log->verdicts, log->walk, sizeof(enum verdict));
 }
 
 // The bytes of an op, and whether it is at the place that was asked for: 1, 0 or negative.

@@ -26,7 +26,7 @@ static int meet_lanes(struct ggs_overview * o, const struct ggs_run * run, uint6
     if ((run->flags & GGS_RUN_OPAQUE) != 0) lane.slot = -1; // not a thread's lane, whatever the run says
     for (uint64_t i = 0; i < o->n_lanes; i++)
         known += o->lanes[i].slot == lane.slot && (lane.slot >= 0 || o->lanes[i].device == lane.device);
-    if (threads <= known || o->n_lanes + threads - known > MOST_LANES) return 0;
+    if (threads <= known || threads - known > MOST_LANES - o->n_lanes) return 0;
     if (!ggs_array_reserve(o->lanes, o->lanes_capacity, o->n_lanes + threads - known)) return ggs_fail_memory(error);
     for (lane.thread = known; lane.thread < threads; lane.thread++) o->lanes[o->n_lanes++] = lane;
     return 0;
@@ -74,6 +74,13 @@ int ggs_overview_whole(const struct ggs_overview * o, uint64_t device) {
     for (uint64_t i = 0; i < o->n_lanes; i++)
         if (o->lanes[i].slot < 0 && o->lanes[i].device == device) return (int) i;
     return -1;
+}
+
+const char * ggs_overview_lane_device(const struct ggs_trace * trace, const struct ggs_overview_lane * lane) {
+    bool known = lane->device != 0 && lane->device <= trace->n_devices;
+    if (known && trace->devices[lane->device - 1].type != GGS_DEVICE_CPU)
+        return ggs_reader_string(trace->reader, trace->devices[lane->device - 1].name);
+    return lane->slot < 0 ? ggs_reader_string(trace->reader, lane->backend) : NULL;
 }
 
 // ---- runs ----

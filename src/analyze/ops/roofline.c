@@ -4,8 +4,8 @@
 #include <string.h>
 
 #include "analyze/ops/groups.h"
+#include "analyze/walk/per-node.h"
 #include "analyze/walk/times.h"
-#include "analyze/walk/walk.h"
 #include "base/array.h"
 #include "base/error.h"
 
@@ -38,8 +38,7 @@ int64_t ggs_roofline_flops(const struct ggs_trace * trace, const struct ggs_grap
 // ---- rows ----
 
 struct known { // what is the same for a node in every run of its graph
-    bool                    is_known;
-    uint64_t                absorbed;
+    struct ggs_node_known   node;
     struct ggs_access_bytes bytes;
     int64_t                 flops;
     uint32_t                row[8]; // number + 1, by phase
@@ -49,8 +48,7 @@ struct known { // what is the same for a node in every run of its graph
 struct pass {
     struct ggs_roofline * roofline;
     struct ggs_walk *     walk;
-    struct known *        known; // by node
-    uint64_t              capacity, known_of;
+    struct ggs_per_node   nodes; // struct known
 };
 
 // Lives as long as the rows; NULL when out of memory.
@@ -62,19 +60,15 @@ static const char * component_of(struct pass * pass, const struct ggs_access_lis
 }
 
 static int know_node(struct pass * pass, struct known * known, struct ggs_error * error) {
-    const struct ggs_walk *        walk = pass->walk;
-    const struct ggs_op_seen *     op   = &walk->op;
+    struct ggs_walk *              walk = pass->walk;
     const struct ggs_access_list * list;
-    if (known->is_known && known->absorbed == op->absorbed) return 0;
-    int status = ggs_walk_accesses(pass->walk, &list, error);
+    if (ggs_node_is_known(&known->node, walk)) return 0;
+    int status = ggs_node_learn(&known->node, walk, &list, error);
     if (status < 0) return status;
     known->bytes = ggs_access_sum(list);
+    known->flops = ggs_roofline_flops(walk->trace, walk->graph, walk->op.node);
     if (known->component == NULL) known->component = component_of(pass, list);
-    if (known->component == NULL) return ggs_fail_memory(error);
-    known->flops    = ggs_roofline_flops(walk->trace, walk->graph, op->node);
-    known->is_known = !ggs_trace_is_indexed(walk->trace, walk->graph, op->node, op->absorbed);
-    known->absorbed = op->absorbed;
-    return 0;
+    return known->component == NULL ? ggs_fail_memory(error) : 0;
 }
 
 static struct ggs_roofline_row * row_of(struct pass * pass, struct known * known) {
@@ -92,11 +86,6 @@ static struct ggs_roofline_row * row_of(struct pass * pass, struct known * known
     if (i == roofline->n && !ggs_array_push(roofline->row, roofline->n, roofline->capacity, fresh)) return NULL;
     if (number != NULL) *number = (uint32_t) i + 1;
     return &roofline->row[i];
-}
-
-static bool is_device(const struct ggs_walk * walk) {
-    uint64_t device = walk->run.device;
-    return device != 0 && device <= walk->trace->n_devices && walk->trace->devices[device - 1].type != GGS_DEVICE_CPU;
 }
 
 // The last thread to arrive waits for nobody: what it waits is what meeting costs, and the others pay as much. The rest of their waits is
@@ -124,8 +113,8 @@ static unsigned bin_of(uint64_t ns) {
 
 static int add_op(struct pass * pass, struct ggs_error * error) {
     const struct ggs_op_seen * op     = &pass->walk->op;
-    struct known *             known  = &pass->known[op->node];
-    int                        status = know_node(pass, known, error);
+    struct known *             known  = ggs_per_node(&pass->nodes, pass->walk, sizeof(*known));
+    int                        status = known == NULL ? ggs_fail_memory(error) : know_node(pass, known, error);
     struct ggs_roofline_row *  row    = status < 0 ? NULL : row_of(pass, known);
     if (status < 0) return status;
     if (row == NULL) return ggs_fail_memory(error);
@@ -139,16 +128,8 @@ static int add_op(struct pass * pass, struct ggs_error * error) {
         row->flops = -1;
     row->bins[bin_of(op->wall_ns)]++;
     bool waits = (pass->walk->run.flags & GGS_RUN_NO_WAITS) == 0;
-    if (op->n_op_runs > 1 && waits && !op->cut && !is_device(pass->walk)) add_threads(row, op);
-    return 0;
-}
-
-static int meet_graph(struct pass * pass, struct ggs_error * error) {
-    const struct ggs_graph * graph = pass->walk->graph;
-    if (graph == NULL || pass->known_of == graph->row.graph) return 0;
-    if (!ggs_array_reserve(pass->known, pass->capacity, graph->n_nodes + 1)) return ggs_fail_memory(error);
-    memset(pass->known, 0, (graph->n_nodes + 1) * sizeof(*pass->known));
-    pass->known_of = graph->row.graph;
+    if (op->n_op_runs > 1 && waits && !op->cut && !ggs_trace_is_device(pass->walk->trace, pass->walk->run.device))
+        add_threads(row, op);
     return 0;
 }
 
@@ -168,13 +149,12 @@ int ggs_roofline_compute(struct ggs_roofline * roofline, struct ggs_trace * trac
     if (status == 0) status = ggs_trace_check_layer(trace, range->layer, error);
     if (status == 0) status = ggs_walk_open(&pass.walk, trace, range->first_step, range->last_step, error);
     while (status >= 0 && pass.walk != NULL && (status = ggs_walk_run(pass.walk, error)) > 0) {
-        status = meet_graph(&pass, error);
         while (status >= 0 && ggs_walk_op(pass.walk)) {
             if (range->layer < 0 || pass.walk->op.layer == range->layer) status = add_op(&pass, error);
         }
     }
     ggs_walk_close(pass.walk);
-    free(pass.known);
+    free(pass.nodes.memory);
     if (status < 0) {
         ggs_roofline_release(roofline);
         return status;

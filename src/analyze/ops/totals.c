@@ -5,8 +5,8 @@
 
 #include "analyze/memory/occupancy.h"
 #include "analyze/ops/steps.h"
+#include "analyze/walk/per-node.h"
 #include "analyze/walk/times.h"
-#include "analyze/walk/walk.h"
 #include "base/array.h"
 #include "base/error.h"
 #include "base/text.h"
@@ -15,22 +15,19 @@ enum { FIXED_READS = 2 };
 
 // What is the same for an op in every run of a graph, worked out when the op is met first.
 struct fixed {
+    struct ggs_node_known   node;
     struct ggs_access_bytes bytes;
     struct model_read {
         uint64_t tensor, file, begin, length;
     } reads[FIXED_READS]; // of model bytes, if there are no more
     unsigned n_reads;
-    uint64_t absorbed; // with so many nodes computed together with it
-    bool     known;    // false: not met yet, or index data decides: work it out in every run
-    bool     touched;  // its bytes of the model are in the set already
+    bool     touched; // its bytes of the model are in the set already
 };
 
 struct pass {
     struct ggs_totals * totals;
     struct ggs_walk *   walk;
-    uint64_t            graph; // that `fixed` is about
-    struct fixed *      fixed; // by node
-    uint64_t            capacity;
+    struct ggs_per_node nodes;                         // struct fixed
     uint64_t            by_op_capacity, first_backend; // by_op: ops by number, then backends
 };
 
@@ -70,41 +67,29 @@ static bool note_access(struct ggs_totals * totals, const struct ggs_access * ac
 }
 
 static int bytes_of(struct pass * pass, struct fixed * out, struct ggs_error * error) {
-    struct ggs_walk *          walk  = pass->walk;
-    const struct ggs_op_seen * op    = &walk->op;
-    struct fixed *             fixed = &pass->fixed[op->node];
-    bool                       warm  = walk->run.phase == GGS_PHASE_WARMUP;
-    *out                             = *fixed;
-    if (fixed->known && fixed->absorbed == op->absorbed && (fixed->touched || warm)) {
+    struct ggs_walk * walk  = pass->walk;
+    struct fixed *    fixed = ggs_per_node(&pass->nodes, walk, sizeof(*fixed));
+    bool              warm  = walk->run.phase == GGS_PHASE_WARMUP;
+    if (fixed == NULL) return ggs_fail_memory(error);
+    *out = *fixed;
+    if (ggs_node_is_known(&fixed->node, walk) && (fixed->touched || warm)) {
         for (unsigned i = 0; !warm && i < fixed->n_reads; i++)
             ggs_pattern_read(&pass->totals->pattern, fixed->reads[i].tensor, fixed->reads[i].file,
                              fixed->reads[i].begin, fixed->reads[i].length);
         return 0;
     }
     const struct ggs_access_list * list;
-    int                            status = ggs_walk_accesses(walk, &list, error);
+    int                            status = ggs_node_learn(&fixed->node, walk, &list, error);
     if (status < 0) return status;
-    *out = (struct fixed){.bytes    = ggs_access_sum(list),
-                          .absorbed = op->absorbed,
-                          .known    = !ggs_trace_is_indexed(walk->trace, walk->graph, op->node, op->absorbed),
-                          .touched  = !warm};
+    *out = (struct fixed){.node = fixed->node, .bytes = ggs_access_sum(list), .touched = !warm};
     for (unsigned i = 0; i < list->n; i++)
         if (!note_access(pass->totals, &list->access[i], warm, out)) return ggs_fail_memory(error);
-    if (out->n_reads > FIXED_READS) out->known = false;
+    if (out->n_reads > FIXED_READS) out->node.is_known = false;
     *fixed = *out;
     return 0;
 }
 
 // ---- runs ----
-
-static int meet_graph(struct pass * pass, struct ggs_error * error) {
-    const struct ggs_graph * graph = pass->walk->graph;
-    if (graph == NULL || pass->graph == graph->row.graph) return 0;
-    if (!ggs_array_reserve(pass->fixed, pass->capacity, graph->n_nodes + 1)) return ggs_fail_memory(error);
-    memset(pass->fixed, 0, (graph->n_nodes + 1) * sizeof(*pass->fixed));
-    pass->graph = graph->row.graph;
-    return 0;
-}
 
 // The row of the run's backend; NULL when out of memory.
 static struct ggs_op_totals * backend_row(struct pass * pass) {
@@ -128,18 +113,17 @@ static int add_op(struct pass * pass, struct ggs_error * error) {
                                  : op->op < pass->first_backend ? &totals->by_op[op->op]
                                                                 : NULL;
     if (op->opaque && sum == NULL) return ggs_fail_memory(error);
+    bool is_device = ggs_trace_is_device(pass->walk->trace, pass->walk->run.device);
     totals->ops += !op->opaque;
     totals->op_runs += op->n_op_runs;
-    if (op->n_op_runs > totals->threads && !ggs_device_list_is_other(&totals->devices, &pass->walk->run))
-        totals->threads = op->n_op_runs;
+    if (op->n_op_runs > totals->threads && !is_device) totals->threads = op->n_op_runs;
     totals->op_ns += op->wall_ns;
     totals->read += fixed.bytes.read;
     totals->written += fixed.bytes.written;
     totals->disk += fixed.bytes.disk;
     totals->vram += fixed.bytes.vram;
     ggs_device_list_op(&totals->devices, &pass->walk->run, op);
-    if (ggs_device_list_is_other(&totals->devices, &pass->walk->run))
-        ggs_estimate_op(&totals->estimate, &pass->walk->run, op);
+    if (is_device) ggs_estimate_op(&totals->estimate, &pass->walk->run, op);
     if (sum == NULL) return 0;
     sum->ops++;
     sum->op_runs += op->n_op_runs;
@@ -147,6 +131,7 @@ static int add_op(struct pass * pass, struct ggs_error * error) {
     sum->busy_ns += op->busy_ns;
     sum->wait_ns += op->wait_ns;
     sum->unwaited |= op->unwaited || op->opaque;
+    sum->on_device |= is_device;
     sum->read += fixed.bytes.read;
     sum->written += fixed.bytes.written;
     sum->disk += fixed.bytes.disk;
@@ -161,7 +146,7 @@ static int add_run(struct pass * pass, const struct ggs_totals_range * range, st
     t->runs++;
     if (!away) t->run_ns += ns;
     ggs_device_list_run(&t->devices, run);
-    if (ggs_device_list_is_other(&t->devices, run)) ggs_estimate_run(&t->estimate, run);
+    if (ggs_trace_is_device(pass->walk->trace, run->device)) ggs_estimate_run(&t->estimate, run);
     if ((run->flags & GGS_RUN_INTERRUPTED) != 0) t->interrupted_runs++;
     if ((run->flags & GGS_RUN_NO_WAITS) != 0) t->runs_without_waits++;
     t->nodes += run->nodes, t->executed += run->executed, t->absorbed += run->absorbed, t->empty += run->empty;
@@ -184,14 +169,13 @@ static int walk_runs(struct pass * pass, struct ggs_trace * trace, const struct 
         if (run->begin_ns < first) first = run->begin_ns;
         if (run->end_ns > last) last = run->end_ns;
         status = add_run(pass, range, error);
-        if (status == 0) status = meet_graph(pass, error);
         while (status >= 0 && ggs_walk_op(pass->walk)) {
             if (range->layer < 0 || pass->walk->op.layer == range->layer) status = add_op(pass, error);
         }
     }
     pass->totals->wall_ns = ggs_time_between(first, last);
     ggs_walk_close(pass->walk);
-    free(pass->fixed);
+    free(pass->nodes.memory);
     return status < 0 ? status : 0;
 }
 

@@ -1,10 +1,8 @@
 #include "analyze/paging/gather.h"
 
 #include <stdlib.h>
-#include <string.h>
 
-#include "analyze/walk/walk.h"
-#include "base/array.h"
+#include "analyze/walk/per-node.h"
 #include "base/checked.h"
 #include "base/error.h"
 
@@ -12,10 +10,9 @@ enum { KEPT_READS = 2 };
 
 // The reads of an op, kept if they are the same in every run of a graph.
 struct known {
-    bool     known;
-    uint64_t absorbed; // with so many nodes computed together with it
-    bool     copied;
-    unsigned n;
+    struct ggs_node_known node;
+    bool                  copied;
+    unsigned              n;
     struct model_read {
         uint64_t file, begin, end;
     } reads[KEPT_READS];
@@ -25,9 +22,7 @@ struct gathering {
     struct ggs_paging_sequence * sequence;
     struct ggs_paging_facts *    facts;
     struct ggs_walk *            walk;
-    uint64_t                     graph; // that `known` is about
-    struct known *               known; // by node
-    uint64_t                     capacity;
+    struct ggs_per_node          nodes; // struct known
 };
 
 // ---- files ----
@@ -50,15 +45,6 @@ static uint64_t * file_sizes(const struct ggs_trace * trace) {
 }
 
 // ---- ops ----
-
-static int meet_graph(struct gathering * g, struct ggs_error * error) {
-    const struct ggs_graph * graph = g->walk->graph;
-    if (graph == NULL || g->graph == graph->row.graph) return 0;
-    if (!ggs_array_reserve(g->known, g->capacity, graph->n_nodes + 1)) return ggs_fail_memory(error);
-    memset(g->known, 0, (graph->n_nodes + 1) * sizeof(*g->known));
-    g->graph = graph->row.graph;
-    return 0;
-}
 
 static enum ggs_read_class class_of(const struct ggs_run * run) {
     return run->phase == GGS_PHASE_GENERATE || run->phase == GGS_PHASE_MIXED || run->phase == GGS_PHASE_VERIFY
@@ -106,20 +92,19 @@ static int note_access(struct gathering * g, const struct ggs_access * access, b
 }
 
 static int gather_op(struct gathering * g, struct ggs_error * error) {
-    struct known * known  = &g->known[g->walk->op.node];
+    struct known * known  = ggs_per_node(&g->nodes, g->walk, sizeof(*known));
     int            status = 0;
-    if (known->known && known->absorbed == g->walk->op.absorbed) {
+    if (known == NULL) return ggs_fail_memory(error);
+    if (ggs_node_is_known(&known->node, g->walk)) {
         for (unsigned i = 0; status == 0 && i < known->n; i++) status = note(g, &known->reads[i], known->copied, error);
         return status;
     }
     const struct ggs_access_list * list;
-    const struct ggs_op_seen *     op = &g->walk->op;
-    bool indexed                      = ggs_trace_is_indexed(g->walk->trace, g->walk->graph, op->node, op->absorbed);
-    status                            = ggs_walk_accesses(g->walk, &list, error);
-    *known                            = (struct known){.absorbed = op->absorbed};
+    *known = (struct known){0};
+    status = ggs_node_learn(&known->node, g->walk, &list, error);
     for (unsigned i = 0; status == 0 && i < list->n; i++)
-        status = note_access(g, &list->access[i], indexed, known, error);
-    known->known = !indexed && known->n <= KEPT_READS;
+        status = note_access(g, &list->access[i], !known->node.is_known, known, error);
+    known->node.is_known = known->node.is_known && known->n <= KEPT_READS;
     return status;
 }
 
@@ -129,11 +114,10 @@ static int gather_runs(struct gathering * g, struct ggs_trace * trace, int64_t f
     if (status >= 0) g->walk->sums_only = true;
     while (status >= 0 && (status = ggs_walk_run(g->walk, error)) > 0) {
         if (g->walk->run.phase == GGS_PHASE_WARMUP) continue;
-        status = meet_graph(g, error);
         while (status >= 0 && ggs_walk_op(g->walk)) status = gather_op(g, error);
     }
     ggs_walk_close(g->walk);
-    free(g->known);
+    free(g->nodes.memory);
     return status < 0 ? status : 0;
 }
 

@@ -322,9 +322,18 @@ const struct ggs_buffer * ggs_trace_buffer(const struct ggs_trace * trace, uint6
     return i < trace->n_buffers && trace->buffers[i].buffer == buffer ? &trace->buffers[i] : NULL;
 }
 
+uint64_t ggs_trace_buffer_device(const struct ggs_trace * trace, uint64_t number) {
+    const struct ggs_buffer * buffer = number == 0 ? NULL : ggs_trace_buffer(trace, number);
+    return buffer == NULL || buffer->device > trace->n_devices ? 0 : buffer->device;
+}
+
 const char * ggs_trace_device_name(const struct ggs_trace * trace, uint64_t device) {
     return device == 0 || device > trace->n_devices ? ""
                                                     : ggs_reader_string(trace->reader, trace->devices[device - 1].name);
+}
+
+bool ggs_trace_is_device(const struct ggs_trace * trace, uint64_t device) {
+    return device != 0 && device <= trace->n_devices && trace->devices[device - 1].type != GGS_DEVICE_CPU;
 }
 
 const char * ggs_trace_tensor_name(const struct ggs_trace * trace, uint64_t tensor) {

@@ -91,10 +91,13 @@ int ggs_trace_graph(struct ggs_trace * trace, uint64_t graph, const struct ggs_g
 // NULL if there is no such tensor or buffer, "" if there is no such op.
 const struct ggs_tensor * ggs_trace_tensor(const struct ggs_trace * trace, uint64_t tensor);
 const struct ggs_buffer * ggs_trace_buffer(const struct ggs_trace * trace, uint64_t buffer);
-const char *              ggs_trace_device_name(const struct ggs_trace * trace, uint64_t device); // "" for none
-const char *              ggs_trace_tensor_name(const struct ggs_trace * trace, uint64_t tensor);
-const char *              ggs_trace_op_name(const struct ggs_trace * trace, uint64_t op);
-enum ggs_op_kind          ggs_trace_op_kind(const struct ggs_trace * trace, uint64_t op);
+uint64_t                  ggs_trace_buffer_device(const struct ggs_trace * trace, uint64_t buffer); // 0 for none
+const char *              ggs_trace_device_name(const struct ggs_trace * trace, uint64_t device);   // "" for none
+// Is it one that computes, other than the CPU? Its op runs are those of queues, not of threads.
+bool             ggs_trace_is_device(const struct ggs_trace * trace, uint64_t device);
+const char *     ggs_trace_tensor_name(const struct ggs_trace * trace, uint64_t tensor);
+const char *     ggs_trace_op_name(const struct ggs_trace * trace, uint64_t op);
+enum ggs_op_kind ggs_trace_op_kind(const struct ggs_trace * trace, uint64_t op);
 
 // ---- nodes ----
 

@@ -21,7 +21,6 @@ static inline bool no_run(void) {
     return ggs_window_is_closed() && atomic_load_explicit(&ggs_slots_taken, memory_order_relaxed) == 0;
 }
 
-EXPORT bool ggml_cpu_extra_compute_forward(struct abi_params * params, struct abi_tensor * node);
 EXPORT bool ggml_cpu_extra_compute_forward(struct abi_params * params, struct abi_tensor * node) {
     REAL(ggml_cpu_extra_compute_forward);
     if (!LIKELY(ggs_capture_recording()) || no_run()) {
@@ -38,8 +37,6 @@ EXPORT bool ggml_cpu_extra_compute_forward(struct abi_params * params, struct ab
     return computed;
 }
 
-EXPORT void ggml_compute_forward_rms_norm_mul_fused(struct abi_params * params, struct abi_tensor * norm,
-                                                    struct abi_tensor * mul);
 EXPORT void ggml_compute_forward_rms_norm_mul_fused(struct abi_params * params, struct abi_tensor * norm,
                                                     struct abi_tensor * mul) {
     REAL(ggml_compute_forward_rms_norm_mul_fused);
@@ -62,7 +59,6 @@ static void proving_barrier(void (*real)(void *), void * pool) {
     if (ggs_op_in_flight()) ggs_op_barrier(enter, ggs_ticks_now());
 }
 
-EXPORT void ggml_barrier(void * pool);
 EXPORT void ggml_barrier(void * pool) {
     REAL(ggml_barrier);
     if (ggs_prove_active()) {
@@ -81,7 +77,6 @@ EXPORT void ggml_barrier(void * pool) {
 // ---- graphs ----
 
 // Reached by every graph that the CPU computes, directly or through a backend: here the threads are known.
-EXPORT int ggml_graph_compute(struct abi_graph * graph, struct abi_plan * plan);
 EXPORT int ggml_graph_compute(struct abi_graph * graph, struct abi_plan * plan) {
     REAL(ggml_graph_compute);
     ggs_graph_run_enter(graph, NULL, CALLER);

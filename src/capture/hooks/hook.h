@@ -3,6 +3,9 @@
 
 #include "capture/hooks/resolve.h"
 
+// Hooks have no prototypes: only the engine calls them.
+#pragma GCC diagnostic ignored "-Wmissing-prototypes"
+
 #define EXPORT    __attribute__((visibility("default")))
 #define LIKELY(x) __builtin_expect(!!(x), 1)
 #define CALLER    __builtin_return_address(0)

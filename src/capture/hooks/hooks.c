@@ -29,29 +29,27 @@
 
 static uint64_t n_schedules, n_decodes, n_loads, n_buffers; // counted under the journal's lock
 
-EXPORT int ggml_backend_graph_compute_async(void * backend, struct abi_graph * graph);
+typedef int (*compute_function)(void * computer, struct abi_graph * graph);
+
+static int compute(compute_function real, void * backend, struct abi_graph * graph, const void * caller) {
+    ggs_graph_run_enter(graph, backend, caller);
+    ggs_device_begin(backend, graph);
+    int status = real(backend, graph);
+    ggs_device_end();
+    ggs_graph_run_leave(graph, status);
+    return status;
+}
+
 EXPORT int ggml_backend_graph_compute_async(void * backend, struct abi_graph * graph) {
     REAL(ggml_backend_graph_compute_async);
-    ggs_graph_run_enter(graph, backend, CALLER);
-    ggs_device_begin(backend, graph);
-    int status = real(backend, graph);
-    ggs_device_end();
-    ggs_graph_run_leave(graph, status);
-    return status;
+    return compute(real, backend, graph, CALLER);
 }
 
-EXPORT int ggml_backend_graph_compute(void * backend, struct abi_graph * graph);
 EXPORT int ggml_backend_graph_compute(void * backend, struct abi_graph * graph) {
     REAL(ggml_backend_graph_compute);
-    ggs_graph_run_enter(graph, backend, CALLER);
-    ggs_device_begin(backend, graph);
-    int status = real(backend, graph);
-    ggs_device_end();
-    ggs_graph_run_leave(graph, status);
-    return status;
+    return compute(real, backend, graph, CALLER);
 }
 
-EXPORT uint64_t ggml_graph_next_uid(void);
 EXPORT uint64_t ggml_graph_next_uid(void) {
     REAL(ggml_graph_next_uid);
     uint64_t uid = real();
@@ -78,24 +76,22 @@ static void schedule_leave(bool outermost, int status) {
     ggs_window_leave();
 }
 
-EXPORT int ggml_backend_sched_graph_compute_async(void * scheduler, struct abi_graph * graph);
-EXPORT int ggml_backend_sched_graph_compute_async(void * scheduler, struct abi_graph * graph) {
-    REAL(ggml_backend_sched_graph_compute_async);
+static int schedule(compute_function real, void * scheduler, struct abi_graph * graph, const void * caller) {
     bool outermost = ggs_in.schedule == 0;
-    schedule_enter(scheduler, graph, CALLER);
+    schedule_enter(scheduler, graph, caller);
     int status = real(scheduler, graph);
     schedule_leave(outermost, status);
     return status;
 }
 
-EXPORT int ggml_backend_sched_graph_compute(void * scheduler, struct abi_graph * graph);
+EXPORT int ggml_backend_sched_graph_compute_async(void * scheduler, struct abi_graph * graph) {
+    REAL(ggml_backend_sched_graph_compute_async);
+    return schedule(real, scheduler, graph, CALLER);
+}
+
 EXPORT int ggml_backend_sched_graph_compute(void * scheduler, struct abi_graph * graph) {
     REAL(ggml_backend_sched_graph_compute);
-    bool outermost = ggs_in.schedule == 0;
-    schedule_enter(scheduler, graph, CALLER);
-    int status = real(scheduler, graph);
-    schedule_leave(outermost, status);
-    return status;
+    return schedule(real, scheduler, graph, CALLER);
 }
 
 // ---- buffers ----
@@ -128,7 +124,6 @@ static void tell_buffer(void * buffer) {
 }
 
 // A buffer type may make its buffer from another type's and rename it afterwards: only the outermost allocation knows.
-EXPORT void * ggml_backend_buft_alloc_buffer(void * type, size_t size);
 EXPORT void * ggml_backend_buft_alloc_buffer(void * type, size_t size) {
     REAL(ggml_backend_buft_alloc_buffer);
     ggs_capture_wake(CALLER);
@@ -144,7 +139,6 @@ union interface {
     void * functions[32];
 };
 
-EXPORT void * ggml_backend_buffer_init(void * type, union interface interface, void * context, size_t size);
 EXPORT void * ggml_backend_buffer_init(void * type, union interface interface, void * context, size_t size) {
     REAL(ggml_backend_buffer_init);
     ggs_capture_wake(CALLER);
@@ -153,7 +147,6 @@ EXPORT void * ggml_backend_buffer_init(void * type, union interface interface, v
     return buffer;
 }
 
-EXPORT void ggml_backend_buffer_free(void * buffer);
 EXPORT void ggml_backend_buffer_free(void * buffer) {
     REAL(ggml_backend_buffer_free);
     uint64_t id = buffer == NULL || !ggs_capture_recording() ? 0 : ggs_buffer_remove(buffer);
@@ -161,7 +154,6 @@ EXPORT void ggml_backend_buffer_free(void * buffer) {
     if (id != 0) ggs_journal_numbers(GGS_JOURNAL_BUFFER_FREE, id, 0, 0, 0, NULL);
 }
 
-EXPORT void ggml_backend_buffer_set_usage(void * buffer, int usage);
 EXPORT void ggml_backend_buffer_set_usage(void * buffer, int usage) {
     REAL(ggml_backend_buffer_set_usage);
     real(buffer, usage);
@@ -224,14 +216,12 @@ static uint64_t tensor_bytes(const struct abi_tensor * t) {
     return bytes * (uint64_t) (t->ne[1] * t->ne[2] * t->ne[3]);
 }
 
-EXPORT void ggml_backend_tensor_set(struct abi_tensor * tensor, const void * data, size_t offset, size_t size);
 EXPORT void ggml_backend_tensor_set(struct abi_tensor * tensor, const void * data, size_t offset, size_t size) {
     REAL(ggml_backend_tensor_set);
     TRANSFER(GGS_TRANSFER_SET, 0, tensor, data, (char *) tensor->data + offset, 0, tensor_buffer(tensor), size,
              real(tensor, data, offset, size));
 }
 
-EXPORT void ggml_backend_tensor_get(const struct abi_tensor * tensor, void * data, size_t offset, size_t size);
 EXPORT void ggml_backend_tensor_get(const struct abi_tensor * tensor, void * data, size_t offset, size_t size) {
     REAL(ggml_backend_tensor_get);
     TRANSFER(GGS_TRANSFER_GET, 0, tensor, (char *) tensor->data + offset, data, tensor_buffer(tensor), 0, size,
@@ -240,16 +230,12 @@ EXPORT void ggml_backend_tensor_get(const struct abi_tensor * tensor, void * dat
 }
 
 EXPORT void ggml_backend_tensor_set_async(void * backend, struct abi_tensor * tensor, const void * data, size_t offset,
-                                          size_t size);
-EXPORT void ggml_backend_tensor_set_async(void * backend, struct abi_tensor * tensor, const void * data, size_t offset,
                                           size_t size) {
     REAL(ggml_backend_tensor_set_async);
     TRANSFER(GGS_TRANSFER_SET, 1, tensor, data, (char *) tensor->data + offset, 0, tensor_buffer(tensor), size,
              real(backend, tensor, data, offset, size));
 }
 
-EXPORT void ggml_backend_tensor_get_async(void * backend, const struct abi_tensor * tensor, void * data, size_t offset,
-                                          size_t size);
 EXPORT void ggml_backend_tensor_get_async(void * backend, const struct abi_tensor * tensor, void * data, size_t offset,
                                           size_t size) {
     REAL(ggml_backend_tensor_get_async);
@@ -258,7 +244,6 @@ EXPORT void ggml_backend_tensor_get_async(void * backend, const struct abi_tenso
     ggs_device_asked(backend);
 }
 
-EXPORT void ggml_backend_tensor_copy(struct abi_tensor * from, struct abi_tensor * to);
 EXPORT void ggml_backend_tensor_copy(struct abi_tensor * from, struct abi_tensor * to) {
     REAL(ggml_backend_tensor_copy);
     TRANSFER(GGS_TRANSFER_COPY, 0, from, from->data, to->data, tensor_buffer(from), tensor_buffer(to),
@@ -266,8 +251,6 @@ EXPORT void ggml_backend_tensor_copy(struct abi_tensor * from, struct abi_tensor
     ggs_device_answered(buffer_of(from));
 }
 
-EXPORT void ggml_backend_tensor_copy_async(void * backend_from, void * backend_to, struct abi_tensor * from,
-                                           struct abi_tensor * to);
 EXPORT void ggml_backend_tensor_copy_async(void * backend_from, void * backend_to, struct abi_tensor * from,
                                            struct abi_tensor * to) {
     REAL(ggml_backend_tensor_copy_async);
@@ -283,7 +266,6 @@ struct gguf_params { // small enough to travel in registers
     void * context;
 };
 
-EXPORT void * gguf_init_from_file(const char * path, struct gguf_params params);
 EXPORT void * gguf_init_from_file(const char * path, struct gguf_params params) {
     REAL(gguf_init_from_file);
     if (path != NULL && ggs_capture_wake(CALLER)) {
@@ -316,7 +298,6 @@ static void tell_load_end(uint64_t load, const void * model) {
     ggs_residency_tell(GGS_MOMENT_LOAD);
 }
 
-EXPORT void * llama_model_load_from_file(const char * path, union abi_by_value params);
 EXPORT void * llama_model_load_from_file(const char * path, union abi_by_value params) {
     REAL(llama_model_load_from_file);
     uint64_t load  = ggs_capture_wake(CALLER) ? tell_load(path) : 0;
@@ -325,7 +306,6 @@ EXPORT void * llama_model_load_from_file(const char * path, union abi_by_value p
     return model;
 }
 
-EXPORT void * llama_model_load_from_splits(const char ** paths, size_t n_paths, union abi_by_value params);
 EXPORT void * llama_model_load_from_splits(const char ** paths, size_t n_paths, union abi_by_value params) {
     REAL(llama_model_load_from_splits);
     uint64_t load  = ggs_capture_wake(CALLER) ? tell_load(n_paths > 0 ? paths[0] : "") : 0;
@@ -334,7 +314,6 @@ EXPORT void * llama_model_load_from_splits(const char ** paths, size_t n_paths, 
     return model;
 }
 
-EXPORT void * llama_init_from_model(void * model, union abi_by_value params);
 EXPORT void * llama_init_from_model(void * model, union abi_by_value params) {
     REAL(llama_init_from_model);
     void * context = real(model, params);
@@ -417,19 +396,16 @@ static int decode(int (*real)(void *, union abi_by_value), void * context, union
     return status;
 }
 
-EXPORT int llama_decode(void * context, union abi_by_value batch);
 EXPORT int llama_decode(void * context, union abi_by_value batch) {
     REAL(llama_decode);
     return decode(real, context, &batch, false, CALLER);
 }
 
-EXPORT int llama_encode(void * context, union abi_by_value batch);
 EXPORT int llama_encode(void * context, union abi_by_value batch) {
     REAL(llama_encode);
     return decode(real, context, &batch, true, CALLER);
 }
 
-EXPORT void llama_set_warmup(void * context, bool on);
 EXPORT void llama_set_warmup(void * context, bool on) {
     REAL(llama_set_warmup);
     real(context, on);
@@ -438,7 +414,6 @@ EXPORT void llama_set_warmup(void * context, bool on) {
 
 // ---- the dynamic linker ----
 
-EXPORT int dlclose(void * handle);
 EXPORT int dlclose(void * handle) {
     int result = ggs_resolve_close(handle);
     if (__atomic_load_n(&ggs_capture_state, __ATOMIC_RELAXED) != GGS_CAPTURE_OFF) ggs_resolve_forget();

@@ -120,7 +120,7 @@ static void begin(struct writer * writer, const struct ggs_trace * trace) {
             return;
         case GGS_LOG_JSON:
             ggs_json_init(&writer->json, ggs_json_to_file, writer->file, true);
-            ggs_fault_log_write_begin(&writer->json, trace);
+            ggs_events_write_begin(&writer->json, trace, "faults");
             return;
     }
 }
@@ -134,7 +134,7 @@ static void write_entry(struct writer * writer, const struct entry * entry) {
             write_csv(writer, entry);
             return;
         case GGS_LOG_JSON:
-            ggs_fault_log_write_row(&writer->json, &entry->fault, &entry->where);
+            ggs_fault_write_row(&writer->json, &entry->fault, &entry->where);
             return;
     }
 }
@@ -142,7 +142,7 @@ static void write_entry(struct writer * writer, const struct entry * entry) {
 static int finish(struct writer * writer) {
     bool good = true;
     if (writer->log->form == GGS_LOG_JSON) {
-        ggs_fault_log_write_end(&writer->json);
+        ggs_events_write_end(&writer->json);
         good = ggs_json_finish(&writer->json) == 0;
     }
     good = fflush(writer->file) == 0 && !ferror(writer->file) && good;

@@ -1,4 +1,4 @@
-// The functions that answer, one file each: route-NAME.c.
+// The functions that answer: one file each, where two are not alike.
 #pragma once
 
 #include "serve/experiments.h"

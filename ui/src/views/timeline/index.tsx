@@ -22,7 +22,7 @@ import { fit, handlersOf, keysOf } from "./moves";
 import { paint } from "./paint";
 import { Legend, measure, Shown, Tip } from "./pieces";
 import { groupsOf } from "./processes";
-import type { Hover, Scene, Stage } from "./stage";
+import { timed, type Hover, type Scene, type Stage } from "./stage";
 import { pausesOf, around, clamp, panned, type Span, type Tile, tileFor } from "./window";
 import "./timeline.css";
 
@@ -109,7 +109,7 @@ function useScene(stage: Stage, about: Summary | null, width: number, room: numb
         groups: groupsOf(lanes, about?.processes ?? []),
         bounds,
         fit: fitted,
-        op: op ? chosenOp.data : null,
+        op: op ? timed(chosenOp.data) : null,
         tokens: spanOf(tokens, stepsAnswer.data),
         uses: wanted && uses.data ? uses.data.ops.flatMap((op) => (op.begin_ns === null || op.fused_with !== null ? [] : [[op.begin_ns, op.begin_ns + (op.duration_ns ?? 0)] as const])) : [],
         pauses: bounds && about?.windows ? pausesOf(about.windows.list, bounds) : [],
@@ -118,7 +118,7 @@ function useScene(stage: Stage, about: Summary | null, width: number, room: numb
     };
     // Playback goes on beyond the window: the window goes with it.
     useEffect(() => {
-        const [shown, played] = [stage.span.peek(), op ? chosenOp.data : null];
+        const [shown, played] = [stage.span.peek(), op ? timed(chosenOp.data) : null];
         if (!moving.peek() || !shown || !played || !bounds) return;
         const middle = (shown.begin + shown.end) / 2;
         if (played.begin_ns < shown.begin || played.begin_ns > shown.end) stage.span.value = panned(shown, played.begin_ns - middle, bounds);
@@ -233,7 +233,7 @@ export default function Timeline() {
                 />
                 {stage.scene.groups.length > 0 && <p class="timeline-processes">{stage.scene.groups.map((group) => group.title).join("; ")}</p>}
                 {!held && !problem && <Progress what="the timeline" progress={null} />}
-                <Tip at={stage.hover} data={held?.data ?? null} curves={stage.scene.curves} />
+                <Tip at={stage.hover} data={held?.data ?? null} curves={stage.scene.curves} lanes={lanes} />
             </div>
         </TableView>
     );
