@@ -314,6 +314,7 @@ static int put_all(struct ggs_json * json, const struct ggs_summary * summary, s
     if (status < 0) windows = (struct ggs_windows){0};
     ggs_windows_answer(json, trace, &windows);
     ggs_windows_release(&windows);
+    ggs_json_u64(json, "page_bytes", ggs_trace_page_size(&borrowed));
     ggs_trace_give_back(&borrowed);
     put_counts(json, summary->overview);
     put_lanes(json, trace, summary->overview);

@@ -34,7 +34,7 @@ async function pan(directory, view) {
     const page = await open(server.url, { fragment: `view=${view}` });
     await page.locator("#sentence", { hasText: "touched" }).waitFor({ timeout: 120_000 });
     await page.locator(`#tab-${view}[aria-selected=true]`).waitFor();
-    await settled(page); // what opening asks for is not part of panning
+    await settled(page, 240_000); // what opening asks for is not part of panning
     const { focus, there, back } = moves[view];
     await page.locator(focus).focus();
     for (let i = 0; i < 5; i++) await page.keyboard.press("KeyW");
@@ -88,11 +88,11 @@ async function tasksOf(directory, name) {
             new PerformanceObserver((list) => window.tasks.push(...list.getEntries().map((entry) => entry.duration))).observe({ type: "longtask", buffered: true });
         });
         await page.locator("#sentence", { hasText: "touched" }).waitFor({ timeout: 120_000 });
-        await settled(page);
+        await settled(page, 240_000);
         await page.locator("#view").focus();
         for (let i = 0; i < 5; i++) {
             await page.keyboard.press("ArrowRight");
-            await settled(page);
+            await settled(page, 240_000);
         }
         found.push([view, Math.max(0, ...(await page.evaluate(() => window.tasks)))]);
         await page.context().close();

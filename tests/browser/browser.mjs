@@ -148,7 +148,7 @@ const patience = 20_000;
 
 // The page at rest: every answer is there, the address has followed, and what came is drawn. An answer may lead to the next question, and
 // effects run after a frame: so nothing was under way for some frames on end.
-export async function settled(page) {
+export async function settled(page, limit = 2 * patience) {
     const rests = await page.evaluate(async (most) => {
         const end = performance.now() + most;
         for (let frames = 0; frames < 4;) {
@@ -158,7 +158,7 @@ export async function settled(page) {
             if (performance.now() > end) return false;
         }
         return true;
-    }, 2 * patience);
+    }, limit);
     assert.ok(rests, "the page does not come to rest");
 }
 

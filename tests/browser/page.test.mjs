@@ -336,6 +336,24 @@ test("less memory: the costs of ggscope paging, and what to keep lights up in th
     await finish(at);
 });
 
+test("less memory: how far the replay is stands there until it is done", { skip }, async () => {
+    const at = await page("view=timeline");
+    await at.locator(".timeline canvas").waitFor();
+    // The job is held where it is until its progress was seen.
+    let progress = 0.17;
+    await at.route("**/api/x/0/paging*", (route) => (progress < 1 ? route.fulfill({ status: 202, json: { progress } }) : route.continue()));
+    await at.goto(`${new URL(at.url()).origin}/#view=storage&part=less`);
+    const waiting = at.locator(".waiting[role=status]");
+    await becomes(() => waiting.innerText(), /Replaying the reads with less memory \(17 %\)/);
+    assert.equal(await at.locator("#view").getAttribute("aria-busy"), "true");
+    progress = 0.58;
+    await becomes(() => waiting.locator("progress").getAttribute("value"), "58");
+    progress = 1;
+    await at.locator("[data-tile=paging-opt]").waitFor();
+    await waiting.waitFor({ state: "detached" });
+    await finish(at);
+});
+
 test("experts: the raster has every choice of the layer, and a press selects the expert everywhere", { skip }, async () => {
     const at = await page("view=experts&layer=3");
     const known = json("experts", recorded("moe"));

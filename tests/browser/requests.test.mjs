@@ -45,6 +45,10 @@ test("slots have lanes, requests bars with their first output, and a click selec
         }
     }, first.request);
     assert.equal(heat.model.bytes_touched, mine.model.bytes_touched);
+    // Experts are counted by step: where a model has some, that is said.
+    const about = await at.evaluate(async () => (await fetch("/api/x/0/summary")).json());
+    await show(at, "experts");
+    await at.getByText(about.has.experts ? "experts of all requests" : "No experts: this model is dense").waitFor();
     await at.getByRole("button", { name: `Deselect request ${first.request}` }).click();
     await becomes(() => hashOf(at), (hash) => !/request=|time=/.test(hash), "the address:");
     await finish(at);

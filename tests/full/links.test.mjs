@@ -42,6 +42,7 @@ const deeds = {
             await page.locator(".table-part thead button", { hasText: /^wait/ }).first().click();
         },
     ],
+    "timeline as a table": ["view=timeline&tokens=2..2", ".timeline canvas, .data-table", (page) => page.getByRole("button", { name: "View as table" }).click()],
     "compare, a token, zoomed": [
         "view=compare",
         ".compare-lane canvas",

@@ -64,6 +64,7 @@ export interface Summary {
     prompt: string | null;
     begin_ns: number;
     end_ns: number;
+    page_bytes: number;
     step_kind: "token" | "graph run"; // what a step is
     tokens: number; // steps
     prompt_tokens: number;

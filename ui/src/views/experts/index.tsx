@@ -8,6 +8,7 @@ import { canvasFont, hatch, paintOn, useWidth } from "../../shell/Canvas";
 import { Chart } from "../../shell/Chart";
 import { Picture } from "../../shell/Picture";
 import { here, select, selection, summary, tokensParameter } from "../../state";
+import { OfAllRequests } from "../statistics/Experts";
 import { Table } from "../statistics/Table";
 import { Waiting } from "../statistics/Waiting";
 import { type Raster, rasterOf } from "./raster";
@@ -154,6 +155,7 @@ export default function ExpertsView() {
     return (
         <div class="storage experts-view">
             <h2 class="unseen">Experts</h2>
+            <OfAllRequests />
             <dl class="tiles">
                 {(
                     [

@@ -40,6 +40,10 @@ const layerColumns: TableColumn<ExpertLayer>[] = [
 
 const mostUsed = (layer: ExpertLayer) => layer.counts.indexOf(Math.max(...layer.counts));
 
+export function OfAllRequests() {
+    return selection.value.request === null ? null : <p class="quiet of-all-requests">These are the experts of all requests: choices are counted by token step, which requests share.</p>;
+}
+
 export function ExpertsPart() {
     const dense = summary.value?.has.experts === false;
     const answer = useAsk<Experts>(dense ? null : here("experts", { tokens: tokensParameter() }), { keep: true });
@@ -62,6 +66,7 @@ export function ExpertsPart() {
         );
     return (
         <>
+            <OfAllRequests />
             <Matrix layers={layers} />
             <Table
                 caption="Experts by layer"

@@ -6,6 +6,7 @@ import { Picture } from "../../shell/Picture";
 import { asText, here, kept, select, selection, summary, chosenSteps } from "../../state";
 import { Table } from "../statistics/Table";
 import { Waiting } from "../statistics/Waiting";
+import { pageOf } from "./access";
 import type { FaultSum, Machine, StorageStats } from "./answers";
 
 const kinds = ["tensor", "op", "layer", "phase", "token"] as const;
@@ -170,7 +171,7 @@ function Longest() {
             press={(row) =>
                 select({
                     op: row.run !== null && row.node !== null && row.op !== null ? { run: row.run, node: row.node } : null,
-                    region: row.file !== null && row.file_offset !== null ? { file: row.file, begin: Math.floor(row.file_offset / 4096) * 4096, end: (Math.floor(row.file_offset / 4096) + 1) * 4096 } : null,
+                    region: row.file !== null && row.file_offset !== null ? pageOf(row.file, row.file_offset, summary.value?.page_bytes ?? 4096) : null,
                 })
             }
             pressHint="Select the op and the page"

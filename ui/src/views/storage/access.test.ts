@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 import { build } from "../../columns";
-import { gridOf, strength, zoomRange } from "./access";
+import { gridOf, pageOf, strength, zoomRange } from "./access";
 
 test("the grid has every cell that was sent, by layer", () => {
     const grid = gridOf(
@@ -13,6 +13,11 @@ test("the grid has every cell that was sent, by layer", () => {
     expect([...grid.cells[2]!]).toEqual([0, 0, 0, 0, 1, 0]);
     expect(grid.most).toEqual([7, 0, 1, 0]);
     expect(grid.sums).toEqual([12, 0, 1, 0]);
+});
+
+test("the page of a byte is as large as pages are where it was recorded", () => {
+    expect(pageOf(1, 70000, 4096)).toEqual({ file: 1, begin: 69632, end: 73728 });
+    expect(pageOf(1, 70000, 65536)).toEqual({ file: 1, begin: 65536, end: 131072 });
 });
 
 test("what is read once is still seen", () => {

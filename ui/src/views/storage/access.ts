@@ -9,6 +9,12 @@ export const accessLayers = [
 ] as const;
 export type AccessLayer = (typeof accessLayers)[number][0];
 
+// The page of a file in which a byte lies.
+export function pageOf(file: number, offset: number, page: number): { file: number; begin: number; end: number } {
+    const begin = Math.floor(offset / page) * page;
+    return { file, begin, end: begin + page };
+}
+
 export interface Grid {
     columns: number;
     rows: number;

@@ -9,7 +9,7 @@ import { registerKeys } from "../../keys";
 import { useWidth } from "../../shell/Canvas";
 import { Progress } from "../../shell/Progress";
 import { type Steps, stepsOf } from "../../shell/Scrubber";
-import { TableView } from "../../shell/TableView";
+import { TableView, useAsTable } from "../../shell/TableView";
 import { asNumbers, here, kept, moving, selection, summary } from "../../state";
 import { Later } from "../../under-way";
 import { zoom } from "../../zoom";
@@ -142,7 +142,9 @@ export default function Timeline() {
     const [box, width] = useWidth();
     const [room, setRoom] = useState(0);
     const stage = useStage();
-    const { held, problem, occupancy, aim } = useScene(stage, about, width, room);
+    // Opened as a table there is no picture to measure: the window is nearly as wide.
+    const [asTable] = useAsTable("timeline");
+    const { held, problem, occupancy, aim } = useScene(stage, about, width === 0 && asTable ? window.innerWidth - 32 : width, room);
     const handlers = useMemo(() => handlersOf(stage), []);
 
     const asked = useRef(0);
