@@ -54,6 +54,10 @@ static const struct ggs_field contexts[] = {
     CONTEXT(copied),
     CONTEXT(moved),
     CONTEXT(cleared),
+    CONTEXT(removed_cells),
+    CONTEXT(copied_cells),
+    CONTEXT(moved_cells),
+    CONTEXT(cleared_cells),
     CONTEXT(cells_peak),
     GGS_FIELD_OR_NULL(struct ggs_request_context, cells_peak_ns, "cells_peak_ns"),
     CONTEXT(sequences_peak),
@@ -62,11 +66,40 @@ static const struct ggs_field contexts[] = {
     {0},
 };
 
-#define USE(member) GGS_FIELD(struct ggs_cell_use, member, #member)
+#define USE(member)      GGS_FIELD(struct ggs_cell_use, member, #member)
+#define USE_NULL(member) GGS_FIELD_OR_NULL(struct ggs_cell_use, member, #member)
 
 static const struct ggs_field uses[] = {
-    USE(time_ns),   GGS_FIELD_OR_NULL(struct ggs_cell_use, token, "token"),       USE(context), USE(cells),
-    USE(sequences), GGS_FIELD_OR_NULL(struct ggs_cell_use, attended, "attended"), {0},
+    USE(time_ns),
+    USE_NULL(token),
+    USE(context),
+    USE(cells),
+    USE(sequences),
+    USE_NULL(up_to),
+    USE_NULL(holes),
+    USE_NULL(attended),
+    USE_NULL(attended_in_use),
+    {0},
+};
+
+#define HELD(member)      GGS_FIELD(struct ggs_sequence_use, member, #member)
+#define HELD_NULL(member) GGS_FIELD_OR_NULL(struct ggs_sequence_use, member, #member)
+
+static const struct ggs_field by_sequence[] = {
+    HELD(sequence), HELD(cells), HELD_NULL(first_cell), HELD_NULL(last_cell), HELD_NULL(pieces), {0},
+};
+
+#define PEAK_NULL(member) GGS_FIELD_OR_NULL(struct ggs_cell_peak, member, #member)
+
+static const struct ggs_field peaks[] = {
+    GGS_FIELD(struct ggs_cell_peak, context, "context"),
+    PEAK_NULL(capacity),
+    PEAK_NULL(streams),
+    GGS_FIELD(struct ggs_cell_peak, cells, "cells_peak"),
+    GGS_FIELD_OR_NULL(struct ggs_cell_peak, up_to, "up_to_peak"),
+    GGS_FIELD_OR_NULL(struct ggs_cell_peak, holes, "holes_peak"),
+    GGS_FIELD_OR_NULL(struct ggs_cell_peak, holes_ns, "holes_peak_ns"),
+    {0},
 };
 
 #define BATCH(member) GGS_FIELD(struct ggs_composition, member, #member)
@@ -93,6 +126,24 @@ void ggs_requests_answer_release(struct ggs_requests_answer * answer) {
     ggs_compositions_release(&answer->batches);
 }
 
+void ggs_request_contexts_write(struct ggs_json * json, const struct ggs_requests * requests) {
+    ggs_fields_rows(json, "contexts", contexts, requests->context, sizeof(*requests->context), requests->n_contexts);
+}
+
+static void write_cells(struct ggs_json * json, const struct ggs_cell_uses * cells) {
+    ggs_fields_rows(json, "memories", peaks, cells->peak, sizeof(*cells->peak), cells->n_peaks);
+    ggs_json_array(json, "cells");
+    for (uint64_t i = 0; i < cells->n; i++) {
+        const struct ggs_cell_use * use = &cells->use[i];
+        ggs_json_object(json, NULL);
+        ggs_fields_members(json, uses, use);
+        ggs_fields_rows(json, "by_sequence", by_sequence, use->by_sequence, sizeof(*use->by_sequence),
+                        use->n_sequences);
+        ggs_json_end(json);
+    }
+    ggs_json_end(json);
+}
+
 void ggs_requests_answer_write(struct ggs_json * json, const struct ggs_requests_answer * answer) {
     const struct ggs_requests * list = &answer->list;
     ggs_json_object(json, NULL);
@@ -105,9 +156,8 @@ void ggs_requests_answer_write(struct ggs_json * json, const struct ggs_requests
         ggs_json_end(json);
     }
     ggs_json_end(json);
-    ggs_fields_rows(json, "contexts", contexts, list->context, sizeof(*list->context), list->n_contexts);
-    if (answer->options.cells)
-        ggs_fields_rows(json, "cells", uses, answer->cells.use, sizeof(*answer->cells.use), answer->cells.n);
+    ggs_request_contexts_write(json, list);
+    if (answer->options.cells) write_cells(json, &answer->cells);
     if (answer->options.batches)
         ggs_fields_rows(json, "batches", batches, answer->batches.batch, sizeof(*answer->batches.batch),
                         answer->batches.n);

@@ -25,3 +25,6 @@ int  ggs_requests_answer_compute(struct ggs_requests_answer * answer, struct ggs
                                  const struct ggs_requests_options * options, struct ggs_error * error);
 void ggs_requests_answer_write(struct ggs_json * json, const struct ggs_requests_answer * answer);
 void ggs_requests_answer_release(struct ggs_requests_answer * answer);
+
+// The array "contexts" by itself.
+void ggs_request_contexts_write(struct ggs_json * json, const struct ggs_requests * requests);

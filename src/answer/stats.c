@@ -11,6 +11,7 @@
 #include "analyze/walk/times.h"
 #include "analyze/walk/words.h"
 #include "answer/answer.h"
+#include "answer/requests.h"
 #include "base/error.h"
 #include "base/json-read.h"
 #include "base/limits.h"
@@ -44,6 +45,8 @@ bool ggs_stats_parse_by(const char * text, unsigned * by) {
         for (unsigned i = 0; i < GGS_BY_COUNT; i++) {
             if (strlen(by_names[i]) == length && memcmp(by_names[i], text, length) == 0) found = i;
         }
+        // A backend computes on one device, and both have the same name.
+        if (length == strlen("backend") && memcmp("backend", text, length) == 0) found = GGS_BY_DEVICE;
         if (found == GGS_BY_COUNT) return false;
         *by |= 1u << found;
         if (text[length] == '\0') return true;
@@ -133,6 +136,8 @@ int ggs_stats_compute(struct ggs_stats * stats, struct ggs_trace * trace, const 
     if (status == 0) status = ggs_weights_list(&stats->weights, trace, &stats->totals, error);
     if (status == 0) status = ggs_fault_totals_compute(&stats->faults, trace, range, error);
     if (status == 0) status = ggs_request_totals_compute(&stats->requests, trace, range, error);
+    if (status == 0 && (stats->by >> GGS_BY_CONTEXT & 1) != 0)
+        status = ggs_requests_list(&stats->contexts, trace, false, error);
     if (status == 0) status = ggs_windows_read(&stats->windows, trace, error);
     if (status == 0) status = ggs_process_list_read(&stats->processes, trace, error);
     if (status == 0) status = ggs_streamed_compute(&stats->streamed, trace, range, error);
@@ -151,6 +156,7 @@ int ggs_stats_compute(struct ggs_stats * stats, struct ggs_trace * trace, const 
 
 void ggs_stats_release(struct ggs_stats * stats) {
     ggs_windows_release(&stats->windows);
+    ggs_requests_release(&stats->contexts);
     ggs_process_list_release(&stats->processes);
     ggs_request_totals_release(&stats->requests);
     ggs_fault_totals_release(&stats->faults);
@@ -433,6 +439,7 @@ void ggs_stats_write(struct ggs_json * json, const struct ggs_stats * stats) {
     for (unsigned i = 0; i < GGS_BY_COUNT; i++) {
         if ((stats->by >> i & 1) != 0) write_groups(json, (enum ggs_by) i, &stats->groups[i]);
     }
+    if ((stats->by >> GGS_BY_CONTEXT & 1) != 0) ggs_request_contexts_write(json, &stats->contexts);
     ggs_json_u64(json, "from_trace", stats->weights.unread);
     write_weights(json, &stats->weights);
     ggs_json_end(json);

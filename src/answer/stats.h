@@ -12,6 +12,7 @@
 #include "analyze/machine/streamed.h"
 #include "analyze/ops/groups.h"
 #include "analyze/ops/windows.h"
+#include "analyze/requests/requests.h"
 #include "analyze/walk/weights.h"
 #include "base/limits.h"
 
@@ -38,7 +39,8 @@ struct ggs_stats {
     struct ggs_windows         windows;
     struct ggs_streamed_totals streamed;
     struct ggs_process_list    processes;
-    struct ggs_rates           rates; // that so many threads can reach on the machine; 0 if nobody measured it
+    struct ggs_requests        contexts; // by context: what each of them did, in the whole recording
+    struct ggs_rates           rates;    // that so many threads can reach on the machine; 0 if nobody measured it
 };
 
 int  ggs_stats_compute(struct ggs_stats * stats, struct ggs_trace * trace, const struct ggs_stats_options * options,

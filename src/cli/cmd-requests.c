@@ -1,6 +1,5 @@
 // ggscope requests DIR: what a server answered, one line for each request, as in an access log.
 #include <inttypes.h>
-#include <math.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -9,6 +8,7 @@
 #include "base/system/terminal.h"
 #include "base/table.h"
 #include "cli/commands.h"
+#include "cli/scaffold/summary.h"
 #include "cli/scaffold/verb.h"
 
 enum { TEXT_MOMENTS = 24 };
@@ -95,52 +95,62 @@ static void print_context(const struct ggs_request_context * c) {
            c->context, c->requests, c->requests == 1 ? "" : "s", c->prompt_tokens, c->cached_tokens,
            c->target >= 0 ? "drafted" : "generated", c->generated_tokens, c->steps,
            ggs_format_nanoseconds(number, c->compute_ns));
-    if (c->target >= 0) printf("            drafts tokens for context %" PRId64 "\n", c->target);
-    if (!isnan(c->acceptance))
-        printf("            %" PRIu64 " of %" PRIu64 " drafted tokens accepted (%.0f %%), each of which saved a step\n",
-               c->accepted_tokens, c->accepted_tokens + c->rejected_tokens, 100 * c->acceptance);
-    if (c->ns_per_drafted_token >= 0) {
-        printf("            a token took %s with drafts, what the draft took included, and ",
-               ggs_format_nanoseconds(number, (uint64_t) c->ns_per_drafted_token));
-        if (c->ns_per_plain_token >= 0)
-            printf("%s without (estimated)\n", ggs_format_nanoseconds(number, (uint64_t) c->ns_per_plain_token));
-        else
-            puts("was not seen without");
-    }
-    printf("            at most %" PRIu64 " cells of its memory at once, of %" PRIu64 " sequence%s; calls: %" PRIu64
-           " remove, %" PRIu64 " copy, %" PRIu64 " move, %" PRIu64 " clear\n",
-           c->cells_peak, c->sequences_peak, c->sequences_peak == 1 ? "" : "s", c->removed, c->copied, c->moved,
-           c->cleared);
+    ggs_summary_drafts(c, "            ", stdout);
+    printf("            at most %" PRIu64 " cells of its memory at once, of %" PRIu64 " sequence%s\n", c->cells_peak,
+           c->sequences_peak, c->sequences_peak == 1 ? "" : "s");
+    printf("            calls: %" PRIu64 " remove (%" PRIu64 " cells), %" PRIu64 " copy (%" PRIu64 "), %" PRIu64
+           " move (%" PRIu64 "), %" PRIu64 " clear (%" PRIu64 ")\n",
+           c->removed, c->removed_cells, c->copied, c->copied_cells, c->moved, c->moved_cells, c->cleared,
+           c->cleared_cells);
     if (!c->changes_seen)
         puts("            changes of its sequences were not all seen: positions that go back tell of them");
 }
 
+static void number_or_dash(struct ggs_table * table, int64_t number) {
+    if (number >= 0)
+        ggs_table_cell(table, "%" PRId64, number);
+    else
+        ggs_table_cell(table, "-");
+}
+
+static void print_memory(const struct ggs_cell_peak * peak) {
+    printf("\nmemory of context %" PRIu64 ": ", peak->context);
+    if (peak->capacity > 0) printf("%" PRIu64 " cells", peak->capacity);
+    if (peak->streams > 1) printf(", each of %" PRIu64 " sequences with its own", peak->streams);
+    printf("%sat most %" PRIu64 " in use at once, ", peak->capacity > 0 ? ", " : "", peak->cells);
+    if (peak->up_to >= 0)
+        printf("at most %" PRId64 " up to the last one and %" PRId64 " holes among these\n", peak->up_to, peak->holes);
+    else
+        puts("which ones was not seen");
+}
+
 static void print_cells(const struct ggs_cell_uses * uses, const struct ggs_asked * asked) {
-    char               number[GGS_NUMBER_LENGTH];
-    struct ggs_table * table = ggs_table_new();
-    ggs_table_column(table, "context", GGS_RIGHT);
-    ggs_table_column(table, "at", GGS_RIGHT);
-    ggs_table_column(table, "token", GGS_RIGHT);
-    ggs_table_column(table, "cells", GGS_RIGHT);
-    ggs_table_column(table, "sequences", GGS_RIGHT);
-    ggs_table_column(table, "attended", GGS_RIGHT);
-    ggs_table_column(table, "in use", GGS_RIGHT);
+    static const char * const names[] = {"context", "at",    "token",    "cells", "sequences",
+                                         "up to",   "holes", "attended", "in use"};
+    char                      number[GGS_NUMBER_LENGTH];
+    struct ggs_table *        table = ggs_table_new();
+    bool                      strip = false;
+    for (uint64_t i = 0; i < uses->n_peaks; i++)
+        if (asked->context == 0 || asked->context - 1 == uses->peak[i].context) print_memory(&uses->peak[i]);
+    for (uint64_t i = 0; i < uses->n; i++) strip |= uses->use[i].strip[0] != '\0';
+    for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) ggs_table_column(table, names[i], GGS_RIGHT);
+    if (strip) ggs_table_column(table, "sequence in each cell", GGS_LEFT);
     for (uint64_t i = 0; i < uses->n; i++) {
         const struct ggs_cell_use * use = &uses->use[i];
         if (asked->context > 0 && asked->context - 1 != use->context) continue;
         ggs_table_cell(table, "%" PRIu64, use->context);
         ggs_table_cell(table, "%.3f s", (double) use->time_ns / 1e9);
-        if (use->token >= 0)
-            ggs_table_cell(table, "%" PRId64, use->token);
-        else
-            ggs_table_cell(table, "-");
+        number_or_dash(table, use->token);
         ggs_table_cell(table, "%" PRIu64, use->cells);
         ggs_table_cell(table, "%" PRIu64, use->sequences);
-        if (use->attended > 0)
-            ggs_table_cell(table, "%" PRIu64, use->attended);
-        else
-            ggs_table_cell(table, "-");
-        ggs_table_cell(table, "%s", use->attended > 0 ? ggs_format_percent(number, use->cells, use->attended) : "-");
+        number_or_dash(table, use->up_to);
+        number_or_dash(table, use->holes);
+        number_or_dash(table, use->attended > 0 ? (int64_t) use->attended : -1);
+        ggs_table_cell(table, "%s",
+                       use->attended_in_use >= 0
+                           ? ggs_format_percent(number, (uint64_t) use->attended_in_use, use->attended)
+                           : "-");
+        if (strip) ggs_table_cell(table, "%s", use->strip);
     }
     putchar('\n');
     ggs_table_print(table, stdout, ggs_terminal_limit(stdout));
@@ -239,7 +249,8 @@ int cmd_requests(int argc, char ** argv) {
         {"limit", 'n', "N", "At most N requests", 1, AT(limit), ggs_take_count, "a number of requests"},
         {"costs", 'c', NULL, "Each one's share of op time and bytes, by its tokens in each batch", 1, AT(costs), NULL,
          NULL},
-        {"cells", 0, NULL, "How many cells of the memory were in use over time, and over how many attention went", 1,
+        {"cells", 0, NULL,
+         "Which cells of the memory were in use over time, by whom, holes, and over how many attention went", 1,
          AT(cells), NULL, NULL},
         {"batches", 0, NULL, "What batches were made of over time: tokens of prompts, generated ones, drafted ones", 1,
          AT(batches), NULL, NULL},

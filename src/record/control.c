@@ -2,6 +2,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <glob.h>
 #include <inttypes.h>
 #include <limits.h>
 #include <poll.h>
@@ -19,6 +20,7 @@
 #include <unistd.h>
 
 #include "base/error.h"
+#include "base/system/file.h"
 #include "record/follow.h"
 #include "trace/spool.h"
 
@@ -335,6 +337,28 @@ void ggs_control_close(struct ggs_control * control) {
     if (control->stop >= 0) close(control->stop);
     pthread_mutex_destroy(&control->lock);
     free(control);
+}
+
+// ---- programs that were followed ----
+
+void ggs_control_share(const char * directory) {
+    char               path[PATH_MAX];
+    struct ggs_mapping file;
+    glob_t             found;
+    if (snprintf(path, sizeof(path), "%s/spool/%s", directory, GGS_SPOOL_CONTROL) >= (int) sizeof(path) ||
+        access(path, R_OK) != 0 || ggs_mapping_open(&file, path, NULL) < 0)
+        return;
+    bool many = snprintf(path, sizeof(path), "%s/process-*/spool", directory) < (int) sizeof(path) &&
+                glob(path, GLOB_ONLYDIR, NULL, &found) == 0;
+    for (size_t i = 0; many && i < found.gl_pathc; i++) {
+        if (snprintf(path, sizeof(path), "%s/%s", found.gl_pathv[i], GGS_SPOOL_CONTROL) >= (int) sizeof(path)) continue;
+        int fd = open(path, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
+        if (fd < 0) continue; // it has one
+        if (write(fd, file.data, file.size) != (ssize_t) file.size) unlink(path);
+        close(fd);
+    }
+    if (many) globfree(&found);
+    ggs_mapping_close(&file);
 }
 
 // ---- the other side ----

@@ -43,6 +43,10 @@ void ggs_control_toggle(struct ggs_control * control);
 void ggs_control_freed(struct ggs_control * control, uint64_t bytes);
 void ggs_control_close(struct ggs_control * control);
 
+// Programs that were followed obey the same windows: gives the spool of each (DIR/process-N/spool) a copy of DIR/spool's control file, before that is
+// sealed.
+void ggs_control_share(const char * directory);
+
 // The other side: sends a line to the recording that goes on in `directory`, and gets the answer without its first word. GGS_ABSENT if
 // nobody records there; GGS_USAGE with the sentence if the answer is an error.
 int ggs_control_ask(const char * directory, const char * line, char * answer, size_t size, struct ggs_error * error);

@@ -70,6 +70,43 @@ static bool is_directory(const char * path) {
     return stat(path, &info) == 0 && S_ISDIR(info.st_mode);
 }
 
+// ---- one that was joined already ----
+
+// Where a recording lies that another one was joined from; NULL if it is not there any more. `row` is what source_json wrote.
+static const char * path_of_source(struct json_object * row) {
+    const char *        path = text_of(row, "path");
+    struct ggs_reader * reader;
+    if (path[0] == '\0' || ggs_reader_open(&reader, path, NULL) < 0) return NULL;
+    struct json_object * json = json_tokener_parse(ggs_reader_experiment(reader));
+    bool same = json != NULL && strcmp(text_of(json, "experiment_id"), text_of(row, "experiment_id")) == 0;
+    json_object_put(json);
+    ggs_reader_close(reader);
+    return same ? path : NULL;
+}
+
+// In place of the last recording, if it was joined from others that are all there, these: who joins a joined experiment with more gets what joining
+// all of them gives. Names of hosts stay, numbers are given anew.
+static int take_apart(struct ggs_joined * joined, struct ggs_error * error) {
+    struct ggs_joining_private last = joined->own[joined->n - 1];
+    struct json_object *       list, *row;
+    if (!json_object_object_get_ex(last.json, "joined", &list) || !json_object_is_type(list, json_type_array)) return 0;
+    size_t n = json_object_array_length(list);
+    for (size_t i = 0; i < n; i++)
+        if (path_of_source(json_object_array_get_idx(list, i)) == NULL) return 0; // it is refused as it is
+    ggs_reader_close(joined->sources[--joined->n].reader);
+    int status = 0, number, end;
+    for (size_t i = 0; status == 0 && i < n; i++) {
+        row                = json_object_array_get_idx(list, i);
+        const char * host  = text_of(row, "host");
+        bool         named = host[0] != '\0' && !(sscanf(host, "host %d%n", &number, &end) == 1 && host[end] == '\0');
+        status             = add(joined, text_of(row, "path"), named ? host : NULL, strlen(host), error);
+    }
+    json_object_put(last.json);
+    free(last.path);
+    free(last.host);
+    return status;
+}
+
 // The experiment, sealed if it was not, and those of the programs that it started and that were followed.
 static int add_all(struct ggs_joined * joined, const char * path, const char * host, size_t host_length,
                    struct ggs_error * error) {
@@ -93,7 +130,8 @@ static int add_all(struct ggs_joined * joined, const char * path, const char * h
         globfree(&found);
         return status;
     }
-    return status < 0 ? status : add(joined, path, host, host_length, error);
+    if (status == 0) status = add(joined, path, host, host_length, error);
+    return status < 0 ? status : take_apart(joined, error);
 }
 
 static int take_inputs(struct ggs_joined * joined, const struct ggs_joining * joining, struct ggs_error * error) {
@@ -155,6 +193,9 @@ static struct json_object * source_json(const struct ggs_join_source * source, s
     struct json_object *      row    = json_object_new_object();
     for (size_t i = 0; i < sizeof(kept) / sizeof(kept[0]); i++)
         json_object_object_add(row, kept[i], member(json, kept[i]));
+    char * path = realpath(source->path, NULL);
+    json_object_object_add(row, "path", path == NULL ? NULL : ggs_json_text(path));
+    free(path);
     json_object_object_add(row, "host", ggs_json_text(source->host));
     json_object_object_add(row, "clock", json_object_new_string(ggs_clock_source_name(source->clock)));
     json_object_object_add(row, "offset_ns", json_object_new_int64(source->line.offset_ns));

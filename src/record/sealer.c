@@ -78,7 +78,8 @@ struct ggs_sealer * ggs_sealer_start(const struct ggs_sealer_settings * settings
                                   .stop      = eventfd(0, EFD_CLOEXEC)};
     sigfillset(&all); // signals are for the thread that waits for the program
     pthread_sigmask(SIG_SETMASK, &all, &before);
-    bool started = sealer->directory >= 0 && sealer->stop >= 0 && pthread_create(&sealer->thread, NULL, seal, sealer) == 0;
+    bool started =
+        sealer->directory >= 0 && sealer->stop >= 0 && pthread_create(&sealer->thread, NULL, seal, sealer) == 0;
     pthread_sigmask(SIG_SETMASK, &before, NULL);
     if (started) return sealer;
     release(sealer);

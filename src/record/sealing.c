@@ -41,6 +41,7 @@ int ggs_seal_experiment(const struct ggs_experiment_json * experiment, bool quie
         .progress_context   = &progress,
     };
     ggs_experiment_uuid(experiment, options.uuid);
+    ggs_control_share(experiment->directory);
     ggs_progress_start(&progress, "sealing", 0);
     int status = ggs_seal(experiment->directory, &options, result, error);
     ggs_progress_finish(&progress);

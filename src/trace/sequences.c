@@ -143,6 +143,7 @@ static bool insert_cells(struct ggs_sequence * q, struct ggs_cells cells) {
 static bool move_cells(struct ggs_sequence * q, int64_t from, int64_t to, int64_t delta, bool divide) {
     struct ggs_sequence taken = {0};
     bool                good  = true;
+    q->life                   = 0; // what is computed at these positions from now on are other cells
     for (size_t i = 0; good && i < q->n_cells; i++) {
         struct ggs_cells c = q->cells[i];
         if (c.begin < from) c.origin += from - c.begin, c.begin = from;
@@ -171,6 +172,9 @@ static int by_cell(const void * a, const void * b) {
 bool ggs_sequences_cells(const struct ggs_sequence_context * context, uint64_t * cells) {
     size_t n = 0, k = 0;
     *cells = 0;
+    for (size_t i = 0; context->apart && i < context->n_sequences; i++)
+        *cells += ggs_sequence_cells(&context->sequences[i]);
+    if (context->apart) return true;
     for (size_t i = 0; i < context->n_sequences; i++) n += context->sequences[i].n_cells;
     struct ggs_cells * all = calloc(n + 1, sizeof(*all));
     if (all == NULL) return false;
@@ -237,7 +241,8 @@ static bool copy(struct ggs_sequences * s, struct ggs_sequence_context * context
     struct ggs_sequence * target = get_sequence(context, to_number);
     struct ggs_sequence * source = find_sequence(context, from_number);
     if (source == NULL || target == NULL || source == target) return true;
-    bool had = target->n_cells > 0;
+    bool had     = target->n_cells > 0;
+    source->life = target->life = 0; // either may compute anew what the other one keeps
     for (size_t i = 0; i < source->n_cells; i++) {
         struct ggs_cells c = source->cells[i];
         if (c.begin < from) c.origin += from - c.begin, c.begin = from;
@@ -255,31 +260,65 @@ static bool copy(struct ggs_sequences * s, struct ggs_sequence_context * context
     return true;
 }
 
+// Cells of a sequence at positions [from, to).
+static uint64_t cells_between(const struct ggs_sequence * q, int64_t from, int64_t to) {
+    uint64_t sum = 0;
+    for (size_t i = 0; q != NULL && i < q->n_cells; i++) {
+        int64_t begin = q->cells[i].begin > from ? q->cells[i].begin : from;
+        int64_t end   = q->cells[i].end < to ? q->cells[i].end : to;
+        if (begin < end) sum += (uint64_t) (end - begin);
+    }
+    return sum;
+}
+
+// How many cells a change is about, those of each sequence by themselves.
+static uint64_t cells_of_change(struct ggs_sequence_context * context, const struct ggs_memory_change * change,
+                                int64_t from, int64_t to) {
+    bool     whole = change->kind == GGS_MEMORY_CLEAR || change->kind == GGS_MEMORY_KEEP;
+    uint64_t sum   = 0;
+    if (change->kind == GGS_MEMORY_COPY && change->sequence == change->other) return 0;
+    for (size_t i = 0; i < context->n_sequences; i++) {
+        const struct ggs_sequence * q    = &context->sequences[i];
+        bool                        mine = change->kind == GGS_MEMORY_CLEAR  ? true
+                                           : change->kind == GGS_MEMORY_KEEP ? q->number != change->sequence
+                                           : change->kind == GGS_MEMORY_COPY ? q->number == change->sequence
+                                                                             : change->sequence < 0 || q->number == change->sequence;
+        if (mine) sum += whole ? ggs_sequence_cells(q) : cells_between(q, from, to);
+    }
+    return sum;
+}
+
 bool ggs_sequences_change(struct ggs_sequences * s, const struct ggs_memory_change * change) {
     struct ggs_sequence_context * context = ggs_sequences_context(s, change->context);
     if (context == NULL) return s->n_contexts >= CONTEXTS_MAX;
     int64_t from = change->from < 0 ? 0 : change->from, to = change->to < 0 ? INT64_MAX : change->to;
     if (from > POSITION_MAX) from = POSITION_MAX;
     bool all = change->sequence < 0, good = true;
+    context->changed_cells = cells_of_change(context, change, from, to);
     switch (change->kind) {
         case GGS_MEMORY_CLEAR:
             context->cleared++;
+            context->cleared_cells += context->changed_cells;
             for (size_t i = 0; i < context->n_sequences; i++) empty(s, &context->sequences[i]);
             return true;
         case GGS_MEMORY_KEEP:
             context->removed++;
+            context->removed_cells += context->changed_cells;
             for (size_t i = 0; i < context->n_sequences; i++)
                 if (context->sequences[i].number != change->sequence) empty(s, &context->sequences[i]);
             return true;
         case GGS_MEMORY_COPY:
             context->copied++;
+            context->copied_cells += context->changed_cells;
             return copy(s, context, change->sequence, change->other, from, to);
         case GGS_MEMORY_REMOVE:
             context->removed++;
+            context->removed_cells += context->changed_cells;
             break;
         case GGS_MEMORY_ADD:
         case GGS_MEMORY_DIVIDE:
             context->moved++;
+            context->moved_cells += context->changed_cells;
             if (change->delta == 0 || change->delta < INT32_MIN || change->delta > INT32_MAX) return true;
             break;
         default:

@@ -121,7 +121,10 @@ struct ggs_sequence_context {
     uint64_t              batches;
     enum ggs_phase        phase;                           // of the newest batch
     uint64_t              newest;                          // its mark
+    bool                  apart;                           // sequences share no cells: a copy has cells of its own
     uint64_t              removed, copied, moved, cleared; // calls
+    uint64_t              removed_cells, copied_cells, moved_cells, cleared_cells; // that these were about
+    uint64_t              changed_cells;                                           // by the newest of them
 };
 
 struct ggs_sequences {
@@ -154,6 +157,6 @@ void ggs_sequences_finish(struct ggs_sequences * s);
 
 // The last position of a sequence, -1 if it has none.
 int64_t ggs_sequences_last(struct ggs_sequences * s, uint64_t context, int64_t sequence);
-// Cells of a sequence; those of a context, in whichever sequences, each once.
+// Cells of a sequence; those of a context, in whichever sequences, each once if they can be shared.
 uint64_t ggs_sequence_cells(const struct ggs_sequence * sequence);
 bool     ggs_sequences_cells(const struct ggs_sequence_context * context, uint64_t * cells);

@@ -283,6 +283,38 @@ test("top: one look where there is no terminal; tokens, ops, waits, faults, byte
     assert.match(run(ggscope, ["top", directory]).stderr, /^ggscope: nothing is being recorded into /);
 });
 
+test("programs that are followed have the same windows, as far as they lived then", { skip }, async () => {
+    const script = scratch("followed.sh"), both = [pictures, "run", "-n", "100000", "-s", "2000", "-t", "1"].map((word) => `'${word}'`).join(" ");
+    writeFileSync(script, `${both} & first=$!\nread line\n${both} >&2 & echo second\ntrap 'kill $first $!; wait' TERM\nwait\nwait\n`);
+    const directory = fresh();
+    const child = spawn(ggscope, ["record", "-q", "--no-faults", "--follow", "--paused", "-o", directory, "--", "sh", script], { stdio: ["pipe", "pipe", "pipe"] });
+    running.add(child);
+    child.on("exit", () => running.delete(child));
+    const lines = { stdout: 0, stderr: 0 };
+    for (const name of ["stdout", "stderr"]) child[name].setEncoding("utf8").on("data", (text) => (lines[name] += text.split("\n").length - 1));
+    const more = async (name, n) => { for (const to = lines[name] + n; lines[name] < to; await sleep(5)) assert.equal(child.exitCode, null); };
+    await more("stdout", 5);
+    assert.equal(control(directory, "start").stdout, "recording\n");
+    await more("stdout", 20);
+    assert.equal(control(directory, "mark", "only the first was there").stdout, "marked\n");
+    assert.equal(control(directory, "stop").stdout, "paused\n");
+    child.stdin.end("go on\n");
+    await more("stderr", 5);
+    assert.equal(control(directory, "start").stdout, "recording\n");
+    await more("stderr", 20);
+    assert.equal(control(directory, "stop").stdout, "paused\n");
+    await more("stderr", 20);
+    const ended = new Promise((resolve) => child.on("exit", resolve));
+    child.kill("SIGTERM");
+    await ended;
+    const [other] = readdirSync(directory).filter((name) => name.startsWith("process-"));
+    const first = inWindows(directory), second = inWindows(join(directory, other));
+    assert.deepEqual([first.spans.length, first.marks.length, second.spans.length, second.marks.length], [2, 1, 1, 0]);
+    assert.ok(first.runs.length > 10 && second.runs.length > 10, `${first.runs.length}, ${second.runs.length}`);
+    const begin = (folder) => JSON.parse(readFileSync(join(folder, "experiment.json"), "utf8")).start_monotonic_ns;
+    assert.equal(begin(join(directory, other)) + second.spans[0].begin_ns, begin(directory) + first.spans[1].begin_ns, "it is the same moment");
+});
+
 test("top on a terminal: q and Ctrl-C leave it as it was; it follows the window's size and ends with the recording", { skip }, async () => {
     const at = start([]);
     await at.steps(3);

@@ -55,6 +55,16 @@ function consistent(directory) {
     return { ...t, total };
 }
 
+test("in a time namespace: the kernel's times are put on the program's clock", why, (t) => {
+    const apart = ["-T", "--monotonic=3600", "--fork", "--kill-child"];
+    if (run("unshare", [...apart, "true"]).status !== 0) return t.skip("time namespaces cannot be made here");
+    const directory = fresh(), result = run("unshare", [...apart, ggscope, "record", "-q", "-o", directory, "--", ...command(model("tiny"))]);
+    assert.equal(result.status, 0, result.stderr);
+    const { faults } = consistent(directory), { runs } = rows(directory, "runs");
+    assert.ok(faults.filter((f) => f.run).length > 50, "in ops");
+    assert.ok(faults.every((f) => f.begin_ns >= 0 && f.begin_ns < runs.at(-1).end_ns + 60e9));
+});
+
 test("by default, warm: all are there, none is lost, sums agree", why, () => {
     const directory = recorded([], command(model("tiny")));
     const { faults, total } = consistent(directory);

@@ -1,7 +1,7 @@
 // Several recordings of this machine in one experiment. (With servers and other hosts: tests/full/rpc.test.mjs.)
 import { test, before } from "node:test";
 import assert from "node:assert/strict";
-import { readFileSync, readdirSync, writeFileSync } from "node:fs";
+import { readFileSync, readdirSync, renameSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { engine, ggscope, model, output, run, scratch } from "../lib.mjs";
 import { assertWhole, rows, stats } from "./node/recordings.mjs";
@@ -79,13 +79,28 @@ test("programs that a followed one has started", () => {
     assert.equal(all.tokens, 4);
 });
 
+test("a joined experiment and one more are all of them joined; if one of them is gone, that is said", () => {
+    const c = scratch("c"), of = scratch("of-joined"), all = scratch("of-all"), pair = scratch("pair"), moved = scratch("moved");
+    output(ggscope, ["record", "-q", "-o", c, "--", ...generate(tiny, 2)]);
+    output(ggscope, ["join", "-q", `here=${a}`, c, "-o", pair]);
+    output(ggscope, ["join", "-q", pair, b, "-o", of]);
+    output(ggscope, ["join", "-q", `here=${a}`, c, b, "-o", all]);
+    const figures = (directory) => ({ ...stats(directory), experiment_id: undefined });
+    assert.equal(stats(of).processes.by_process.length, 3);
+    assert.deepEqual(figures(of), figures(all));
+    assert.deepEqual(json(of).joined, json(all).joined);
+    renameSync(c, moved);
+    const answer = run(ggscope, ["join", pair, b, "-o", scratch("y")]);
+    assert.deepEqual([answer.status, answer.stderr], [1, `ggscope: ${pair} was joined already: name the recordings that it was joined from\n`]);
+});
+
 test("what cannot be joined is a sentence", () => {
     for (const [words, status, says] of [
         [["join", a, b], 2, /name the joined experiment with -o DIR/],
         [["join", "-o", scratch("x")], 2, /missing argument/],
         [["join", a, "-o", scratch("x")], 1, /is one recording/],
         [["join", a, a, "-o", scratch("x")], 1, /the same recording/],
-        [["join", a, joined, "-o", scratch("x")], 1, /joined already/],
+        [["join", a, joined, "-o", scratch("x")], 1, /the same recording/],
         [["join", a, scratch("nothing"), "-o", scratch("x")], 1, /nothing/],
         [["join", a, `=${b}`, "-o", scratch("x")], 1, /the name of a host/],
         [["join", a, b, "-o", joined], 1, /exists already/],

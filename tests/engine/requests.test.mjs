@@ -4,7 +4,7 @@ import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { build, ggscope, model, output, run as plainRun, scratch } from "../lib.mjs";
-import { check, jsonLines, record, rows, stats, steps } from "./traces.mjs";
+import { check, graphs, jsonLines, record, rows, stats, steps, values } from "./traces.mjs";
 
 const host = join(build, "tests", "server-host");
 const target = model("tiny"), small = model("tiny", "--layers", "2");
@@ -24,7 +24,7 @@ const told = ({ requests }) => requests.map((r) => ({
     accepted: r.accepted_tokens, rejected: r.rejected_tokens,
 }));
 
-const patterns = ["slots", "cancelled", "cached", "shared", "forks", "forks-in-batch", "embeddings", "perplexity", "echo", "shift", "turns", "warmup",
+const patterns = ["slots", "slots-apart", "cancelled", "cached", "shared", "forks", "forks-apart", "forks-in-batch", "embeddings", "perplexity", "echo", "shift", "turns", "warmup",
     "draft", "draft-behind", "slots-unseen", "cached-unseen"];
 for (const pattern of patterns) {
     test(`${pattern}: every request has the counts that the program tells`, () => {
@@ -113,12 +113,83 @@ test("cells of the memory: shared ones count once, shifted ones are gone", () =>
     assert.equal(shift.requests[0].cells_peak, 24);
 });
 
+// The memory of a context as the engine has it: an array of cells, each with a position and the sequences that have it. What is written where
+// is taken from the ids of SET_ROWS, what happens to sequences from the calls. One entry for each decode.
+function simulate(directory, context) {
+    const t = rows(directory, "runs", "index", "tokens", "tensors", "memory_changes", "decodes"), known = graphs(directory);
+    const root = (tensor) => tensor.view === 0 ? tensor : root(t.tensors[tensor.view - 1]);
+    const cells = new Map(), seen = [];
+    let streams = 1, each = 0;
+    const drop = (wanted) => { for (const [number, cell] of cells) { for (const q of [...cell.sequences]) if (wanted(q, cell.position)) cell.sequences.delete(q); if (cell.sequences.size === 0) cells.delete(number); } };
+    const between = (c) => (p) => p >= Math.max(c.from, 0) && (c.to < 0 || p < c.to);
+    const change = (c) => {
+        const inside = between(c), mine = (q) => c.sequence < 0 || q === c.sequence;
+        if (c.kind === 1) return cells.clear();
+        if (c.kind === 2) return drop((q, p) => mine(q) && inside(p));
+        if (c.kind === 3 && streams > 1) for (let i = 0; i < each; i++) { const cell = cells.get(c.sequence * each + i); if (cell) cells.set(c.other * each + i, { position: cell.position, sequences: new Set([c.other]) }); }
+        else if (c.kind === 3) for (const cell of cells.values()) { if (cell.sequences.has(c.sequence) && inside(cell.position)) cell.sequences.add(c.other); }
+        else if (c.kind === 5) for (const cell of cells.values()) { if ([...cell.sequences].some(mine) && inside(cell.position)) cell.position += c.delta; }
+        else assert.fail(`a change of kind ${c.kind}`);
+    };
+    const changes = t.memory_changes.filter((c) => c.context === context);
+    for (const { decode } of t.decodes.filter((d) => d.context === context)) {
+        while (changes.length > 0 && changes[0].decode < decode) change(changes.shift());
+        const written = [], fed = t.tokens.filter((token) => token.decode === decode);
+        for (const run of t.runs.filter((r) => r.decode === decode)) {
+            const node = known.get(run.graph).find((n) => n.op === "SET_ROWS" && n.name.startsWith("cache_k_l0"));
+            if (!node) continue; // positions are shifted by a graph of its own
+            ({ ne1: each, ne2: streams } = root(node.tensor));
+            written.push(...values(t.index.find((row) => row.run === run.run && row.node === node.node && row.slot === 1)));
+        }
+        assert.equal(written.length, fed.length);
+        for (const number of written) {
+            const i = streams === 1 ? 0 : fed.findIndex((token) => token.sequence === Math.floor(number / each)), [token] = fed.splice(i, 1);
+            assert.ok(!cells.has(number), `cell ${number} is free`);
+            cells.set(number, { position: token.position, sequences: new Set([token.sequence]) });
+        }
+        const upTo = Array.from({ length: streams }, (_, s) => Math.max(0, ...[...cells.keys()].filter((n) => Math.floor(n / each) === s).map((n) => n % each + 1)));
+        const sequences = [...new Set([...cells.values()].flatMap((cell) => [...cell.sequences]))];
+        seen.push({
+            cells: cells.size, up_to: upTo.reduce((a, b) => a + b, 0), holes: upTo.reduce((a, b) => a + b, 0) - cells.size,
+            by_sequence: sequences.map((sequence) => {
+                const own = [...cells].filter(([, cell]) => cell.sequences.has(sequence)).map(([number]) => number).sort((a, b) => a - b);
+                return { sequence, cells: own.length, first_cell: own[0], last_cell: own.at(-1), pieces: own.filter((n, i) => own[i - 1] !== n - 1).length };
+            }).sort((a, b) => a.sequence - b.sequence),
+        });
+    }
+    return { seen, capacity: streams * each, streams };
+}
+
+for (const pattern of ["slots", "slots-apart", "cached", "shared", "forks", "forks-apart", "shift", "turns", "draft"]) {
+    test(`${pattern}: which cells are in use after each decode, by whom, and the holes among them`, () => {
+        const { directory } = run(pattern), found = answer(directory, "--cells");
+        for (const { context, capacity, streams, up_to_peak, holes_peak, cells_peak } of found.memories) {
+            const truth = simulate(directory, context), own = found.cells.filter((use) => use.context === context);
+            assert.deepEqual(own.map(({ cells, up_to, holes, by_sequence }) => ({ cells, up_to, holes, by_sequence: by_sequence.sort((a, b) => a.sequence - b.sequence) })), truth.seen);
+            const most = (key) => Math.max(...truth.seen.map((one) => one[key]));
+            assert.deepEqual([capacity, streams, cells_peak, up_to_peak, holes_peak], [truth.capacity, truth.streams, most("cells"), most("up_to"), most("holes")]);
+            assert.ok(own.every((use) => use.attended_in_use <= use.attended && (streams > 1 || use.attended_in_use === use.cells)));
+            assert.ok(own.some((use) => use.attended_in_use !== null));
+        }
+        assert.equal(found.memories[0].streams > 1, pattern.endsWith("-apart"));
+    });
+}
+
+test("cells: the tables have the number of each token's, and how many a change was about", () => {
+    const { directory } = run("shared"), query = (sql) => output(ggscope, ["sql", "--csv", directory, sql]).trim().split(/\r?\n/).slice(1);
+    const { index } = rows(directory, "index"), written = index.filter((row) => row.width === 8).filter((row, i) => i % 2 === 0).flatMap((row) => values(row));
+    assert.deepEqual(query("SELECT cell FROM inputs ORDER BY token, input").map(Number), written, "keys and values are written to the same cells");
+    assert.deepEqual(query("SELECT kind, cells FROM memory_changes"), [...Array(3).fill("copy,6"), ...[10, 11, 12].flatMap((cells) => [`remove,${cells}`, "copy,6"])]);
+    const [context] = answer(directory).contexts;
+    assert.deepEqual([context.copied, context.copied_cells, context.removed, context.removed_cells], [6, 36, 3, 10 + 11 + 12]);
+});
+
 test("cells over time: what is in use lies within what attention goes over", () => {
     const { directory } = run("slots"), { cells, contexts } = answer(directory, "--cells");
     assert.equal(cells.length, steps(directory).length);
     assert.equal(Math.max(...cells.map((use) => use.cells)), contexts[0].cells_peak);
     for (const use of cells) assert.ok(use.cells <= use.attended && use.attended % 32 === 0, JSON.stringify(use));
-    assert.match(output(ggscope, ["requests", "--cells", directory]), /context +at +token +cells +sequences +attended +in use/);
+    assert.match(output(ggscope, ["requests", "--cells", directory]), /context +at +token +cells +sequences +up to +holes +attended +in use +sequence in each cell/);
 });
 
 test("batches: what decodes were made of adds up to what requests fed", () => {
@@ -144,6 +215,9 @@ test("costs are shared by tokens, and add up to those of the steps", () => {
 test("stats by request and sequence share the steps out, by context they are exact", () => {
     const { directory } = run("draft"), all = JSON.parse(output(ggscope, ["stats", "--json", "--by", "context,request,sequence", directory]));
     assert.deepEqual(all.by_context.map((group) => group.context), [0, 1]);
+    assert.deepEqual(all.contexts, answer(directory).contexts, "what drafts cost and saved is told here too");
+    assert.match(output(ggscope, ["stats", "--by", "context", directory]), /^context 0: \d+ of \d+ drafted tokens accepted .*\ncontext 0: a token took .* with drafts, .* without \(estimated\)\ncontext 1: drafts tokens for context 0$/m);
+    assert.equal(stats(directory).contexts, undefined);
     assert.equal(sum(all.by_context, "ops"), all.ops);
     assert.equal(sum(all.by_context, "bytes_read"), all.bytes_read);
     assert.deepEqual(all.by_sequence.map((group) => `${group.context} ${group.sequence}`).sort(), ["0 0", "0 1", "1 0", "1 1"]);

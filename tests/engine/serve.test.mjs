@@ -537,7 +537,7 @@ test("a recording that goes on is seen growing, and nothing is written into its 
         return s.tokens > first.tokens && s;
     }, "more tokens");
     assert.ok(grown.ops > first.ops);
-    assert.deepEqual(output("ls", [directory]).split("\n").filter((name) => !["control.sock", "experiment.json", "spool", "stderr.txt", "stdout.txt", "trace.ggs", "trace.ggs.tmp", ""].includes(name)), []);
+    assert.deepEqual(output("ls", [directory]).split("\n").filter((name) => !["control.sock", "experiment.json", "spool", "stderr.txt", "stdout.txt", "trace.ggs", "trace.ggs.part", "trace.ggs.tmp", ""].includes(name)), []);
     recording.kill("SIGINT");
     await ended;
     const last = await until(async () => {

@@ -92,7 +92,7 @@ static void seq_rm(llama_memory_t memory, int sequence, int from, int to) {
     if (!done) die("llama_memory_seq_rm");
 }
 
-static struct server open_server(const char * path, int number, bool embeddings) {
+static struct server open_server(const char * path, int number, bool embeddings, bool apart) {
     static ggml_backend_dev_t   no_devices[] = {NULL};
     struct llama_model_params   model        = llama_model_default_params();
     struct llama_context_params params       = llama_context_default_params();
@@ -102,7 +102,7 @@ static struct server open_server(const char * path, int number, bool embeddings)
     params.n_batch                           = 256;
     params.n_seq_max                         = SLOTS;
     params.n_threads = params.n_threads_batch = 1;
-    params.kv_unified                         = true;
+    params.kv_unified                         = !apart;
     params.embeddings                         = embeddings;
     if (embeddings) params.pooling_type = LLAMA_POOLING_TYPE_MEAN;
     struct server server = {.number = number, .model = llama_model_load_from_file(path, model)};
@@ -507,13 +507,15 @@ static const struct {
     const char * name;
     void (*run)(struct server *);
     void (*run_both)(struct server *, struct server *);
-    bool embeddings, past;
+    bool embeddings, past, apart; // apart: each sequence has cells of its own
 } patterns[] = {
     {.name = "slots", .run = run_slots},
+    {.name = "slots-apart", .run = run_slots, .apart = true},
     {.name = "cancelled", .run = run_cancelled},
     {.name = "cached", .run = run_cached},
     {.name = "shared", .run = run_shared},
     {.name = "forks", .run = run_forks},
+    {.name = "forks-apart", .run = run_forks, .apart = true},
     {.name = "forks-in-batch", .run = run_forks_in_batch},
     {.name = "embeddings", .run = run_embeddings, .embeddings = true},
     {.name = "perplexity", .run = run_perplexity},
@@ -535,9 +537,9 @@ int main(int argc, char ** argv) {
         if (strcmp(patterns[i].name, argv[1]) != 0 || argc != (patterns[i].run_both != NULL ? 4 : 3)) continue;
         if (ggs_engine_load(NULL, &error) < 0) die(error.text);
         if (patterns[i].past) go_past();
-        struct server server = open_server(argv[2], 0, patterns[i].embeddings);
+        struct server server = open_server(argv[2], 0, patterns[i].embeddings, patterns[i].apart);
         if (patterns[i].run_both != NULL) {
-            struct server draft = open_server(argv[3], 1, false);
+            struct server draft = open_server(argv[3], 1, false, false);
             patterns[i].run_both(&server, &draft);
             close_server(&draft);
         } else {

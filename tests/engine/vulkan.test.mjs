@@ -309,6 +309,7 @@ maybe("without op times: the order, and how long the host took for each node", (
     assert.deepEqual([whole.busy_ns, whole.wait_ns, weight.wall_ns, weight.busy_ns, device.op_ns, device.busy, device.to_device.overlap_ns], [null, null, null, null, null, null, null]);
     assert.ok(weight.bytes_read > 0 && weight.ops === 3 && weight.ops_untimed === 3);
     assert.doesNotMatch(output(ggscope, ["stats", directory]), /it computed in/);
+    assert.match(run(ggscope, ["diff", directory, directory]).stdout, /nodes of B ran on backends without op times: they are not compared/);
     const counters = JSON.parse(output(ggscope, ["export", directory, "-q", "-f", "chrome", "-o", "-"])).traceEvents.filter((e) => e.ph === "C");
     assert.ok(counters.length > 0 && counters.every((e) => e.name !== "busy"));
 });

@@ -82,11 +82,13 @@ for (const [version, { llama, moe }] of Object.entries(releases)) {
         const script = join(root, "tests", "engine", "node", "sequences.mjs");
         const recorded = run(ggscope, ["record", "-q", "-o", directory, "--", process.execPath, script, release(version), model("tiny")], { env: environment });
         assert.equal(recorded.status, 0, recorded.stderr);
-        const { requests, contexts } = JSON.parse(output(ggscope, ["requests", "--json", directory]));
+        const { requests, contexts, cells } = JSON.parse(output(ggscope, ["requests", "--json", "--cells", directory]));
         const found = requests.filter((r) => r.kind !== "warmup");
         assert.deepEqual(found.map((r) => [r.prompt_tokens, r.generated_tokens]), JSON.parse(recorded.stdout));
         assert.deepEqual(found.map((r) => [r.sequence, r.cached_tokens]), [[0, 0], [1, 0], [0, 0]]);
         assert.ok(contexts.at(-1).removed > 0 && contexts.at(-1).changes_seen, "by whichever name the release has for it");
+        const used = cells.filter((use) => use.token !== null);
+        assert.ok(used.length > 10 && used.every((use) => use.up_to >= use.cells && use.by_sequence.every((own) => own.last_cell >= own.first_cell)), "real cells");
     });
 
     for (const [preset, ...options] of [["tiny"], moe]) {

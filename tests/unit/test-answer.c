@@ -80,6 +80,8 @@ static void test_by(void ** state) {
     assert_int_equal(by, 1u << GGS_BY_OP);
     assert_true(ggs_stats_parse_by("thread,layer", &by));
     assert_int_equal(by, 1u << GGS_BY_THREAD | 1u << GGS_BY_LAYER);
+    assert_true(ggs_stats_parse_by("backend", &by)); // has one device, whose name it bears
+    assert_int_equal(by, 1u << GGS_BY_DEVICE);
     static const char * const wrong[] = {"", ",", "op,", ",op", "ops", "layer, op", "Layer"};
     for (size_t i = 0; i < sizeof(wrong) / sizeof(wrong[0]); i++) assert_false(ggs_stats_parse_by(wrong[i], &by));
 }
@@ -108,6 +110,36 @@ static void has(const struct ggs_text * text, const char * part) {
     if (strstr(text->data, part) == NULL) fail_msg("%s is not in %s", part, text->data);
 }
 
+// In a range of time, what ran on a backend that is seen as a whole counts with its bytes; that its times are not known is said.
+static void test_aggregate(void ** state) {
+    (void) state;
+    struct recording     r;
+    struct ggs_trace     trace;
+    struct ggs_overview  overview;
+    struct ggs_aggregate window;
+    struct ggs_json      json;
+    struct ggs_text      text = {0};
+    small_recording(&r);
+    add_opaque_run(&r);
+    recording_done(&r, &trace);
+    assert_int_equal(ggs_overview_compute(&overview, &trace, &error), 0);
+    assert_int_equal(ggs_aggregate_compute(&window, &trace, &overview, 6000, 7000, &error), 0);
+    assert_true(window.all.bytes_read > 0);
+    ggs_json_init(&json, ggs_json_to_text, &text, false);
+    ggs_aggregate_write(&json, &trace, &window);
+    assert_int_equal(ggs_json_finish(&json), 0);
+    ggs_text_string(&text);
+    has(&text, "\"first_token\":2,\"last_token\":2,\"ops\":5,\"ops_untimed\":5,\"op_runs\":0,\"wall_ns\":1000,"
+               "\"busy_ns\":null,\"wait_ns\":null,");
+    has(&text, "\"by_op\":[{\"op\":null,\"backend\":\"Vulkan0\",\"ops\":5,");
+    has(&text, "{\"lane\":1,\"busy_ns\":0,\"wait_ns\":0,"); // a thread, which did nothing then
+    has(&text, "{\"lane\":2,\"busy_ns\":null,\"wait_ns\":null,\"stalled_ns\":null}");
+    ggs_aggregate_release(&window);
+    ggs_text_release(&text);
+    ggs_overview_release(&overview);
+    recording_close(&r, &trace);
+}
+
 static void test_stats(void ** state) {
     (void) state;
     struct recording         r;
@@ -128,7 +160,8 @@ static void test_stats(void ** state) {
     has(&text, "\"tokens\":3,\"warmup_steps\":0,");
     has(&text, "\"opaque_ns\":3000,");
     has(&text,
-        "\"by_op\":[{\"op\":null,\"backend\":\"Vulkan0\",\"ops\":5,\"ops_untimed\":5,\"op_runs\":0,\"wall_ns\":3000,");
+        "\"by_op\":[{\"op\":null,\"backend\":\"Vulkan0\",\"ops\":5,\"ops_untimed\":5,\"op_runs\":0,\"wall_ns\":3000,"
+        "\"busy_ns\":null,\"wait_ns\":null,");
     has(&text, "{\"op\":\"MUL_MAT\",\"backend\":null,");
     has(&text, "\"by_layer\":[{\"layer\":null,\"backend\":null,");
     has(&text, "{\"layer\":null,\"backend\":\"Vulkan0\",\"ops\":5,");
@@ -205,8 +238,8 @@ static void test_buffers(void ** state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_fields), cmocka_unit_test(test_by),      cmocka_unit_test(test_stats),
-        cmocka_unit_test(test_ranges), cmocka_unit_test(test_buffers),
+        cmocka_unit_test(test_fields), cmocka_unit_test(test_by),     cmocka_unit_test(test_aggregate),
+        cmocka_unit_test(test_stats),  cmocka_unit_test(test_ranges), cmocka_unit_test(test_buffers),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,4 +1,5 @@
 // Slots while many threads use them: a search finds the run that a node belongs to, or none, also while the slot is given to another.
+#include <errno.h>
 #include <pthread.h>
 #include <sched.h>
 #include <setjmp.h>
@@ -14,6 +15,7 @@
 #include "base/system/ticks.h"
 #include "capture/slots.h"
 #include "trace-fixture.h"
+#include "trace/spool.h"
 
 enum { SEARCHERS = 3, OPENERS = 2, RUNS = 600, MOST_NODES = 3000 };
 
@@ -86,7 +88,29 @@ static void test_searching_while_slots_change(void ** state) {
     scratch_remove(folder);
 }
 
+// What was sealed while the program runs, and is gone, is room again; no more than that.
+static void test_room_that_is_freed(void ** state) {
+    (void) state;
+    char *                      folder   = scratch_make();
+    struct ggs_segment_settings settings = {.most_bytes = 2 * GGS_SPOOL_SEGMENT};
+    struct ggs_segment          segment;
+    uint64_t                    freed = 0;
+    snprintf(settings.directory, sizeof(settings.directory), "%s", folder);
+    ggs_segment_configure(&settings);
+    ggs_segment_free(&freed);
+    assert_int_equal(ggs_segment_create(&segment, 0, 0, 0, 0, 0), 0);
+    assert_int_equal(ggs_segment_create(&segment, 0, 1, 0, 0, 0), 0);
+    assert_int_equal(ggs_segment_create(&segment, 0, 2, 0, 0, 0), -1);
+    assert_int_equal(errno, EDQUOT);
+    freed = GGS_SPOOL_SEGMENT + GGS_SPOOL_SEGMENT / 2;
+    assert_int_equal(ggs_segment_create(&segment, 0, 2, 0, 0, 0), 0);
+    assert_int_equal(ggs_segment_create(&segment, 0, 3, 0, 0, 0), -1);
+    ggs_segment_free(NULL);
+    scratch_remove(folder);
+}
+
 int main(void) {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(test_searching_while_slots_change)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(test_room_that_is_freed),
+                                       cmocka_unit_test(test_searching_while_slots_change)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

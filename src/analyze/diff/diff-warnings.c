@@ -137,6 +137,12 @@ static int compare_backends(struct ggs_diff * diff, struct ggs_trace * a, struct
     return status;
 }
 
+// Their ops have no counterpart for that alone.
+static void warn_of_opaque(struct ggs_diff * diff, char side, uint64_t nodes) {
+    if (nodes > 0)
+        warn(diff, "%" PRIu64 " nodes of %c ran on backends without op times: they are not compared", nodes, side);
+}
+
 // ---- tokens ----
 
 // Where the first tokens differ: the step, -1 for none. A recording that is longer than the other does not differ for that.
@@ -175,5 +181,7 @@ int ggs_diff_warn(struct ggs_diff * diff, struct ggs_trace * a, struct ggs_trace
         warn(diff, "the threads differ: %" PRIu64 " and %" PRIu64, diff->a.threads, diff->b.threads);
     if (status == 0) status = compare_engines(diff, a, b, error);
     if (status == 0) status = compare_backends(diff, a, b, error);
+    if (status == 0) warn_of_opaque(diff, 'A', diff->a.opaque);
+    if (status == 0) warn_of_opaque(diff, 'B', diff->b.opaque);
     return status;
 }

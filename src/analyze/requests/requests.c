@@ -153,12 +153,16 @@ static int end(void * owner, const struct ggs_sequences * sequences, struct ggs_
         if (state->batches == 0) continue;
         struct ggs_request_context * context = context_of(owner, state->number);
         if (context == NULL) return ggs_fail_memory(error);
-        context->target       = (int64_t) state->target - 1;
-        context->removed      = state->removed;
-        context->copied       = state->copied;
-        context->moved        = state->moved;
-        context->cleared      = state->cleared;
-        context->changes_seen = !state->unseen;
+        context->target        = (int64_t) state->target - 1;
+        context->removed       = state->removed;
+        context->copied        = state->copied;
+        context->moved         = state->moved;
+        context->cleared       = state->cleared;
+        context->removed_cells = state->removed_cells;
+        context->copied_cells  = state->copied_cells;
+        context->moved_cells   = state->moved_cells;
+        context->cleared_cells = state->cleared_cells;
+        context->changes_seen  = !state->unseen;
     }
     return 0;
 }

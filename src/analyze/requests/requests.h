@@ -22,25 +22,29 @@ const char * ggs_request_kind_name(uint64_t kind);
 
 // What a request has of one batch.
 struct ggs_request_step {
-    uint64_t                         request;
-    int64_t                          step;   // -1: warm-up
-    uint64_t                         decode; // 0 if the call was not seen
-    uint64_t                         context;
-    int64_t                          sequence;
-    uint64_t                         phase; // PROMPT, GENERATE, VERIFY, WARMUP
-    int64_t                          position;
-    uint64_t                         tokens, outputs;
-    uint64_t                         generated;    // of VERIFY as far as is known when it is told: see settle
-    uint64_t                         batch_tokens; // of all sequences
-    uint64_t                         cells;        // of the sequence, after it
-    int64_t                          begin_ns, end_ns;
-    const struct ggs_sequence_part * part;
-    const struct ggs_sequences *     sequences;
+    uint64_t                          request;
+    int64_t                           step;   // -1: warm-up
+    uint64_t                          decode; // 0 if the call was not seen
+    uint64_t                          context;
+    int64_t                           sequence;
+    uint64_t                          phase; // PROMPT, GENERATE, VERIFY, WARMUP
+    int64_t                           position;
+    uint64_t                          tokens, outputs;
+    uint64_t                          generated;    // of VERIFY as far as is known when it is told: see settle
+    uint64_t                          batch_tokens; // of all sequences
+    uint64_t                          cells;        // of the sequence, after it
+    int64_t                           begin_ns, end_ns;
+    const struct ggs_sequence_part *  part;
+    const struct ggs_sequence_batch * batch; // while it is told
+    const struct ggs_sequences *      sequences;
 };
 
 struct ggs_request_visitor {
     // 0, or negative to end the walk with that.
     int (*see)(void * owner, const struct ggs_request_step * step, struct ggs_error * error);
+    // A change of the memory that was just made; its `step` is the number of its row. NULL if nobody asks.
+    int (*change)(void * owner, const struct ggs_memory_change * change, const struct ggs_sequences * sequences,
+                  struct ggs_error * error);
     // How many tokens of a VERIFY batch stayed, the first included; -1 if that was not seen.
     void (*settle)(void * owner, const struct ggs_verify * verify, int64_t kept);
     // The state after the last batch and the last change; NULL if nobody asks.
@@ -87,7 +91,8 @@ struct ggs_request_context {
     uint64_t steps, compute_ns; // of its decodes
     bool     changes_seen;
     uint64_t removed, copied, moved, cleared; // calls that changed its memory
-    uint64_t cells_peak, sequences_peak;      // at once: each cell counted once
+    uint64_t removed_cells, copied_cells, moved_cells, cleared_cells;
+    uint64_t cells_peak, sequences_peak; // at once: each cell counted once
     int64_t  cells_peak_ns;
     double   acceptance; // of drafts, NAN if there are none
     // What a generated token took, on average, in batches that hold no prompt; -1 if there were none. Of a target: where drafts were checked,

@@ -2,6 +2,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "analyze/requests/cell-numbers.h"
 #include "analyze/requests/requests.h"
 #include "base/array.h"
 #include "base/error.h"
@@ -104,6 +105,20 @@ static int read_changes(struct walk * walk, struct ggs_error * error) {
     return 0;
 }
 
+// Where sequences were copied it matters whether both share the cells.
+static int read_streams(struct walk * walk, struct ggs_error * error) {
+    int status = 0;
+    for (uint64_t i = 0; status == 0 && i < walk->n_places; i++) {
+        uint64_t at = i == 0 ? 0 : walk->places[i - 1].end, streams = 0;
+        while (at < walk->places[i].end && walk->changes[at].kind != GGS_MEMORY_COPY) at++;
+        if (at == walk->places[i].end) continue;
+        status = ggs_cell_streams(walk->trace, walk->changes[at].context, &streams, error);
+        struct ggs_sequence_context * context = ggs_sequences_context(&walk->sequences, walk->changes[at].context);
+        if (context != NULL) context->apart = streams > 1;
+    }
+    return status;
+}
+
 // Was recording paused?
 static int read_windows(struct walk * walk, struct ggs_error * error) {
     struct ggs_cursor * cursor;
@@ -130,22 +145,26 @@ static int read_contexts(struct walk * walk, bool * drafts, struct ggs_error * e
         ggs_sequences_draft(&walk->sequences, row.context, row.target - 1);
     }
     ggs_cursor_close(cursor);
-    return status < 0 ? status : read_windows(walk, error);
+    if (status == 0) status = read_windows(walk, error);
+    return status < 0 ? status : read_streams(walk, error);
 }
 
 // ---- walking ----
 
 // Changes of the context before the decode; if its call was not seen, before the time.
-static bool change_until(struct walk * walk, uint64_t context, uint64_t decode, int64_t ns) {
-    uint64_t index = ggs_map_get(&walk->place_of, ggs_map_key_number(context));
-    if (index == 0) return true;
+static int change_until(struct walk * walk, uint64_t context, uint64_t decode, int64_t ns, struct ggs_error * error) {
+    uint64_t index  = ggs_map_get(&walk->place_of, ggs_map_key_number(context));
+    int      status = 0;
+    if (index == 0) return 0;
     struct place * place = &walk->places[index - 1];
-    for (; place->next < place->end; place->next++) {
+    for (; status == 0 && place->next < place->end; place->next++) {
         const struct ggs_memory_change * change = &walk->changes[place->next];
         if (decode != 0 ? change->decode >= decode : change->begin_ns > ns) break;
-        if (!ggs_sequences_change(&walk->sequences, change)) return false;
+        if (!ggs_sequences_change(&walk->sequences, change)) return ggs_fail_memory(error);
+        if (walk->visitor != NULL && walk->visitor->change != NULL)
+            status = walk->visitor->change(walk->visitor->owner, change, &walk->sequences, error);
     }
-    return true;
+    return status;
 }
 
 static int feed(struct walk * walk, const struct ggs_step * step, const struct ggs_token * tokens, uint64_t n,
@@ -168,10 +187,9 @@ static int feed(struct walk * walk, const struct ggs_step * step, const struct g
                                        .sequence   = walk->sequence,
                                        .output     = walk->output};
     enum ggs_phase            phase;
-    if (!change_until(walk, step->context, batch.decode, step->begin_ns) ||
-        !ggs_sequences_batch(&walk->sequences, step->context, &batch, &phase))
-        return ggs_fail_memory(error);
-    int status = 0;
+    int                       status = change_until(walk, step->context, batch.decode, step->begin_ns, error);
+    if (status == 0 && !ggs_sequences_batch(&walk->sequences, step->context, &batch, &phase))
+        status = ggs_fail_memory(error);
     for (size_t i = 0; walk->visitor != NULL && status == 0 && i < walk->sequences.n_parts; i++) {
         const struct ggs_sequence_part * part = &walk->sequences.parts[i];
         struct ggs_request_step          seen = {.request      = part->request,
@@ -189,6 +207,7 @@ static int feed(struct walk * walk, const struct ggs_step * step, const struct g
                                                  .begin_ns     = call != NULL ? call->begin_ns : step->begin_ns,
                                                  .end_ns       = call != NULL ? call->end_ns : step->end_ns,
                                                  .part         = part,
+                                                 .batch        = &batch,
                                                  .sequences    = &walk->sequences};
         // Results of a device come after the call that wants them.
         if (last && step->end_ns > seen.end_ns) seen.end_ns = step->end_ns;
@@ -232,8 +251,7 @@ static int walk_steps(struct walk * walk, struct ggs_error * error) {
     ggs_cursor_close(tokens);
     ggs_cursor_close(steps);
     for (size_t i = 0; status == 0 && i < walk->sequences.n_contexts; i++)
-        if (!change_until(walk, walk->sequences.contexts[i]->number, UINT64_MAX, INT64_MAX))
-            status = ggs_fail_memory(error);
+        status = change_until(walk, walk->sequences.contexts[i]->number, UINT64_MAX, INT64_MAX, error);
     return status;
 }
 

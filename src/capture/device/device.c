@@ -113,7 +113,7 @@ void ggs_device_end(void) {
     if (run->clock != NULL) run->clock->submitted(run);
     ggs_device_current = ggs_device_followed = NULL;
     run->submitted                           = ggs_ticks_now();
-    run->nodes         = NULL; // the engine's, and it may use the memory for another graph now
+    run->nodes                               = NULL; // the engine's, and it may use the memory for another graph now
     pthread_mutex_lock(&lock);
     struct ggs_device_run ** end = &pending;
     while (*end != NULL) end = &(*end)->next;

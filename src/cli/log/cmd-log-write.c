@@ -123,6 +123,7 @@ static void format_cells(const struct ggs_log_writer * writer, char cells[][SIZE
     double seconds = (double) (e->opaque && e->submit_ns >= 0 ? e->submit_ns : e->begin_ns) /
                      1e9; // as many digits as fit the column
     snprintf(cells[TIME], SIZE, "%.*f", seconds < 10 ? 6 : seconds < 100 ? 5 : seconds < 1000 ? 4 : 3, seconds);
+    if (e->opaque && e->submit_ns < 0) snprintf(cells[TIME], SIZE, "-");
     if (e->token < 0) {
         snprintf(cells[TOKEN], SIZE, "%s", e->phase == GGS_PHASE_WARMUP ? "W" : "-");
     } else {

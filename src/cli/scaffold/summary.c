@@ -1,9 +1,11 @@
 #include "cli/scaffold/summary.h"
 
 #include <inttypes.h>
+#include <math.h>
 
 #include "analyze/machine/conditions.h"
 #include "analyze/ops/totals.h"
+#include "analyze/requests/requests.h"
 #include "analyze/walk/times.h"
 #include "answer/notes.h"
 #include "base/error.h"
@@ -39,6 +41,21 @@ static void print_speed(FILE * out, const struct ggs_totals * t) {
         fprintf(out, "drafts    %s of %" PRIu64 " accepted; drafting took %s\n",
                 ggs_format_count(number, t->accepted_tokens), t->accepted_tokens + t->rejected_tokens,
                 ggs_format_nanoseconds(other, t->draft_ns));
+}
+
+void ggs_summary_drafts(const struct ggs_request_context * c, const char * indent, FILE * out) {
+    char number[GGS_NUMBER_LENGTH];
+    if (c->target >= 0) fprintf(out, "%sdrafts tokens for context %" PRId64 "\n", indent, c->target);
+    if (!isnan(c->acceptance))
+        fprintf(out, "%s%" PRIu64 " of %" PRIu64 " drafted tokens accepted (%.0f %%), each of which saved a step\n",
+                indent, c->accepted_tokens, c->accepted_tokens + c->rejected_tokens, 100 * c->acceptance);
+    if (c->ns_per_drafted_token < 0) return;
+    fprintf(out, "%sa token took %s with drafts, what the draft took included, and ", indent,
+            ggs_format_nanoseconds(number, (uint64_t) c->ns_per_drafted_token));
+    if (c->ns_per_plain_token >= 0)
+        fprintf(out, "%s without (estimated)\n", ggs_format_nanoseconds(number, (uint64_t) c->ns_per_plain_token));
+    else
+        fputs("was not seen without\n", out);
 }
 
 static void print_top(FILE * out, const struct ggs_totals * t) {

@@ -5,6 +5,7 @@
 
 struct ggs_conditions;
 struct ggs_error;
+struct ggs_request_context;
 struct ggs_totals;
 
 // The numbers alone.
@@ -15,6 +16,9 @@ void ggs_summary_conditions(const struct ggs_conditions * conditions, FILE * out
 
 // A line if the machine was busy with other things, or threads did little but wait for each other: figures then say little.
 void ggs_summary_busy(const struct ggs_conditions * conditions, const struct ggs_totals * totals, FILE * out);
+
+// What drafts of a context came to, and what they cost and saved: lines behind `indent`; none if it has no drafts.
+void ggs_summary_drafts(const struct ggs_request_context * context, const char * indent, FILE * out);
 
 // `directory` is that of a sealed experiment.
 int ggs_summary_show(const char * directory, FILE * out, struct ggs_error * error);

@@ -70,6 +70,11 @@ static int print_groups(const struct ggs_stats * stats, enum ggs_by by) {
     int status = ggs_table_end(table, stdout, 0);
     if (by == GGS_BY_REQUEST || by == GGS_BY_SEQUENCE)
         puts("estimated: steps are shared out by tokens, though a batch reads its weights once for all");
+    for (uint64_t i = 0; by == GGS_BY_CONTEXT && i < stats->contexts.n_contexts; i++) {
+        char before[32];
+        snprintf(before, sizeof(before), "context %" PRIu64 ": ", stats->contexts.context[i].context);
+        ggs_summary_drafts(&stats->contexts.context[i], before, stdout);
+    }
     return status;
 }
 

@@ -87,9 +87,9 @@ static int show(void * input, struct ggs_trace * traces, struct ggs_error * erro
 int cmd_stats(int argc, char ** argv) {
     static const struct ggs_option options[] = {
         {"by", 0, "WHAT",
-         "Sum up by op (the default), layer, component, tensor, thread, token, device, kernel, process, host, request, sequence or context",
+         "Sum up by op (the default), layer, component, tensor, thread, token, device or backend (the same), kernel, process, host, request, sequence or context",
          1, AT(by), take_by,
-         "op, layer, component, tensor, thread, token, device, kernel, process, host, request, sequence or context"},
+         "op, layer, component, tensor, thread, token, device or backend (the same), kernel, process, host, request, sequence or context"},
         {"token", 0, "A..B", "Only these token steps", 1, AT(range.first_step), ggs_take_tokens, GGS_EXPECTS_TOKENS},
         GGS_OPTIONS_SELECTION(1),
         {"layer", 0, "N", "Only ops of this layer", 1, AT(range.layer), ggs_take_layer, "the number of a layer"},

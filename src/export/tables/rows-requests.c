@@ -200,13 +200,57 @@ static const struct ggs_field memory_changes[] = {
     {"token", GGS_CELL_INTEGER, CHANGE_NONE(step), "the newest token step that had begun"},
     {"decode", GGS_CELL_INTEGER, GGS_MEMBER_OR_0(0, struct ggs_memory_change, decode),
      "the newest llama_decode call that had begun"},
+    {"cells",
+     GGS_CELL_INTEGER,
+     {.from = GGS_FROM_U64, .part = 2},
+     "cells that were dropped, copied or moved, those of each sequence by themselves"},
 };
+
+struct counts {
+    uint64_t * cells; // by row
+    uint64_t   n;
+};
+
+static int count_cells(void * owner, const struct ggs_memory_change * change, const struct ggs_sequences * sequences,
+                       struct ggs_error * error) {
+    struct counts * counts = owner;
+    uint64_t        index  = ggs_map_get(&sequences->numbers, ggs_map_key_number(change->context));
+    (void) error;
+    if (index != 0 && (uint64_t) change->step < counts->n)
+        counts->cells[change->step] = sequences->contexts[index - 1]->changed_cells;
+    return 0;
+}
+
+static int see_nothing(void * owner, const struct ggs_request_step * step, struct ggs_error * error) {
+    (void) owner, (void) step, (void) error;
+    return 0;
+}
+
+static int produce_memory_changes(const struct ggs_sink * sink, struct ggs_error * error) {
+    struct ggs_trace *         trace   = &sink->export->trace;
+    struct counts              counts  = {.n = ggs_reader_rows(trace->reader, GGS_TABLE_MEMORY_CHANGES)};
+    struct ggs_request_visitor visitor = {.see = see_nothing, .change = count_cells, .owner = &counts};
+    struct ggs_cursor *        cursor  = NULL;
+    struct ggs_memory_change   change;
+    counts.cells = calloc(counts.n + 1, sizeof(*counts.cells));
+    if (counts.cells == NULL) return ggs_fail_memory(error);
+    int status = ggs_requests_walk(trace, &visitor, error);
+    if (status == 0) status = ggs_cursor_open(&cursor, trace->reader, GGS_TABLE_MEMORY_CHANGES, error);
+    for (uint64_t row = 0; status >= 0 && (status = ggs_cursor_next(cursor, &change, error)) > 0; row++) {
+        uint64_t cells = row < counts.n ? counts.cells[row] : 0;
+        status         = ggs_sink_put(sink, (const void *[]){&change, &row, &cells}, error);
+        if (status < 0) break;
+    }
+    ggs_cursor_close(cursor);
+    free(counts.cells);
+    return status;
+}
 
 const struct ggs_flat_table ggs_table_memory_changes = {
     .name        = "memory_changes",
     .description = "One row per call that removed, copied or moved sequences in a context's memory.",
     .keys        = 1,
     GGS_FIELDS(memory_changes),
-    .rows    = GGS_TABLE_MEMORY_CHANGES,
+    .produce = produce_memory_changes,
     .foreign = {{"context", "contexts", NULL}},
 };

@@ -1,6 +1,9 @@
 // The tables that a trace has almost as they are: runs, tokens, inputs, tensors, buffers, files, transfers.
+#include <stdlib.h>
 #include <string.h>
 
+#include "analyze/requests/cell-numbers.h"
+#include "base/array.h"
 #include "base/error.h"
 #include "base/text.h"
 #include "export/facts.h"
@@ -145,26 +148,76 @@ static const struct ggs_field inputs[] = {
      "the engine was asked for its output"},
     {"decode", GGS_CELL_INTEGER, GGS_MEMBER_OR_0(0, struct ggs_token, decode), "number of the llama_decode call"},
     {"text", GGS_CELL_TEXT, TEXT, "the token as text"},
+    {"cell",
+     GGS_CELL_INTEGER,
+     {.from = GGS_FROM_I64, .null = GGS_NULL_NEGATIVE, .part = 2},
+     "the cell of the context's memory that its keys were written to; null if that was not seen"},
 };
+
+struct inputs {
+    const struct ggs_sink * sink;
+    struct ggs_text         text;
+    struct ggs_cell_numbers numbers;
+    bool                    cells; // wanted
+    // of a batch
+    struct ggs_token * tokens;
+    uint64_t           n, capacity;
+    int64_t *          position, *sequence;
+    uint64_t           position_capacity, sequence_capacity;
+};
+
+static int find_cells(struct inputs * in, struct ggs_error * error) {
+    if (!ggs_array_reserve(in->position, in->position_capacity, in->n) ||
+        !ggs_array_reserve(in->sequence, in->sequence_capacity, in->n))
+        return ggs_fail_memory(error);
+    for (uint64_t i = 0; i < in->n; i++)
+        in->position[i] = in->tokens[i].position, in->sequence[i] = in->tokens[i].sequence;
+    struct ggs_sequence_batch batch = {.decode   = in->tokens[0].decode,
+                                       .step     = in->tokens[0].step,
+                                       .n        = in->n,
+                                       .position = in->position,
+                                       .sequence = in->sequence};
+    return ggs_cell_numbers_find(&in->numbers, &batch, error);
+}
+
+static int put_inputs(struct inputs * in, struct ggs_error * error) {
+    int status = in->cells && in->n > 0 ? find_cells(in, error) : 0;
+    for (uint64_t i = 0; status == 0 && i < in->n; i++) {
+        int64_t cell = in->cells ? in->numbers.cell[i] : -1;
+        ggs_text_clear(&in->text);
+        int known = ggs_facts_token(in->sink->export->facts, in->tokens[i].token, &in->text);
+        ggs_text_make_valid(&in->text);
+        const char * words = known ? ggs_text_string(&in->text) : NULL;
+        status             = in->text.failed ? ggs_fail_memory(error)
+                                             : ggs_sink_put(in->sink, (const void *[]){&in->tokens[i], &words, &cell}, error);
+    }
+    in->n = 0;
+    return status;
+}
 
 static int produce_inputs(const struct ggs_sink * sink, struct ggs_error * error) {
     const struct ggs_export_options * o      = sink->export->options;
+    struct inputs                     in     = {.sink = sink};
     struct ggs_cursor *               cursor = NULL;
     struct ggs_token                  token;
-    struct ggs_text                   text = {0};
+    in.cells   = sink->columns == 0 || (sink->columns >> (sizeof(inputs) / sizeof(inputs[0]) - 1) & 1) != 0;
     int status = ggs_cursor_open(&cursor, sink->export->trace.reader, GGS_TABLE_TOKENS, error);
+    if (status == 0 && in.cells) status = ggs_cell_numbers_open(&in.numbers, &sink->export->trace, error);
     if (status == 0)
         ggs_cursor_keys(cursor, o->steps && o->first_step > 0 ? o->first_step : 0, o->steps ? o->last_step : INT64_MAX);
     while (status >= 0 && (status = ggs_cursor_next(cursor, &token, error)) > 0) {
         if (!ggs_trace_has_step(&sink->export->trace, token.step)) continue;
-        ggs_text_clear(&text);
-        int known = ggs_facts_token(sink->export->facts, token.token, &text);
-        ggs_text_make_valid(&text);
-        const char * words = known ? ggs_text_string(&text) : NULL;
-        status = text.failed ? ggs_fail_memory(error) : ggs_sink_put(sink, (const void *[]){&token, &words}, error);
+        if (in.n > 0 && (in.tokens[0].decode != token.decode || in.tokens[0].step != token.step))
+            status = put_inputs(&in, error);
+        if (status >= 0 && !ggs_array_push(in.tokens, in.n, in.capacity, token)) status = ggs_fail_memory(error);
     }
+    if (status == 0) status = put_inputs(&in, error);
     ggs_cursor_close(cursor);
-    ggs_text_release(&text);
+    ggs_cell_numbers_close(&in.numbers);
+    ggs_text_release(&in.text);
+    free(in.tokens);
+    free(in.position);
+    free(in.sequence);
     return status;
 }
 

@@ -11,7 +11,9 @@ void ggs_events_release(struct ggs_events * events) {
 }
 
 void ggs_events_add(struct ggs_events * events, const struct ggs_event * event) {
-    if (!ggs_array_push(events->list, events->n, events->capacity, *event)) events->dropped++;
+    struct ggs_event ours = *event;
+    ours.ns += (uint64_t) events->ahead_ns;
+    if (!ggs_array_push(events->list, events->n, events->capacity, ours)) events->dropped++;
 }
 
 static int by_time(const void * a, const void * b) {

@@ -24,7 +24,8 @@ struct ggs_event {
 struct ggs_events {
     struct ggs_event * list;
     size_t             n, capacity;
-    uint64_t           dropped; // out of memory
+    uint64_t           dropped;  // out of memory
+    int64_t            ahead_ns; // our clock of the kernel's, in whose time events come: we may be in a time namespace
 };
 
 void ggs_events_release(struct ggs_events * events);

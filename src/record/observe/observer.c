@@ -5,6 +5,7 @@
 #include <pthread.h>
 #include <signal.h>
 #include <stdbool.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <sys/eventfd.h>
 #include <time.h>
@@ -39,13 +40,25 @@ static uint64_t now(void) {
     return (uint64_t) time.tv_sec * 1000000000u + (uint64_t) time.tv_nsec;
 }
 
+// How far CLOCK_MONOTONIC is ahead of the kernel's here (time_namespaces(7)), which is 0 outside of time namespaces.
+static int64_t ahead_of_kernel(void) {
+    char      line[128];
+    long long seconds, ns, ahead = 0;
+    FILE *    file = fopen("/proc/self/timens_offsets", "re");
+    while (file != NULL && fgets(line, sizeof(line), file) != NULL)
+        if (sscanf(line, "monotonic %lld %lld", &seconds, &ns) == 2) ahead = seconds * 1000000000 + ns;
+    if (file != NULL) fclose(file);
+    return ahead;
+}
+
 int ggs_observer_new(struct ggs_observer ** out, struct ggs_machine_spool * spool, uint64_t max_bytes,
                      struct ggs_error * error) {
     struct ggs_observer * watch = calloc(1, sizeof(*watch));
     *out                        = watch;
     if (watch == NULL) return ggs_fail_memory(error);
-    watch->outbox = (struct ggs_outbox){.spool = spool, .room = max_bytes};
-    watch->stop   = eventfd(0, EFD_CLOEXEC);
+    watch->events.ahead_ns = ahead_of_kernel();
+    watch->outbox          = (struct ggs_outbox){.spool = spool, .room = max_bytes};
+    watch->stop            = eventfd(0, EFD_CLOEXEC);
     if (watch->stop >= 0) return 0;
     free(watch);
     *out = NULL;

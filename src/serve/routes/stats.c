@@ -13,7 +13,7 @@ int ggs_route_stats(struct ggs_question * request, struct ggs_error * error) {
     if (status == 0) status = ggs_query_finish(&request->query, error);
     if (status == 0 && by != NULL && !ggs_stats_parse_by(by, &options.by))
         status = ggs_fail(error, GGS_USAGE,
-                          "by takes op, layer, component, tensor, thread, token, device or kernel, not '%.40s'", by);
+                          "by takes op, layer, component, tensor, thread, token, device, backend or kernel, not '%.40s'", by);
     if (status != 0) return status;
     unsigned walks =
         1 + ((options.by & ~(1u << GGS_BY_OP | 1u << GGS_BY_THREAD)) != 0) + (options.by >> GGS_BY_THREAD & 1);

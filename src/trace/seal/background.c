@@ -27,7 +27,7 @@ struct ggs_background {
     bool                    begun;
     bool                    ended;            // a block
     struct place            anchors, journal; // how far it is read
-    struct ggs_part_lane *  lanes;                      // as the last block has them
+    struct ggs_part_lane *  lanes;            // as the last block has them
     size_t                  n_lanes;
     uint64_t                removed; // bytes of segments
 };
@@ -37,11 +37,11 @@ int ggs_background_open(struct ggs_background ** out, const char * spool, const 
     struct ggs_background * background = calloc(1, sizeof(*background));
     *out                               = background;
     if (background == NULL) return ggs_fail_memory(error);
-    background->fd              = -1;
-    background->spool           = strdup(spool);
-    background->part            = strdup(part);
-    background->options         = (struct ggs_seal_options){.size               = sizeof(background->options),
-                                                            .start_monotonic_ns = start_ns};
+    background->fd    = -1;
+    background->spool = strdup(spool);
+    background->part  = strdup(part);
+    background->options =
+        (struct ggs_seal_options){.size = sizeof(background->options), .start_monotonic_ns = start_ns};
     background->sealing.options = &background->options;
     background->sealing.keep    = &background->keep;
     background->sealing.part.fd = -1;

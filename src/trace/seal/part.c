@@ -93,13 +93,13 @@ int ggs_part_write_block(int fd, struct ggs_part_keep * keep, const struct ggs_l
                                      .left       = lods->n_left,
                                      .lod_lanes  = lods->n_lanes,
                                      .lanes      = n_lanes};
-    uint64_t               bytes  = sizeof(counts) + keep->n_run_bytes + keep->n_placements * sizeof(*keep->placements) +
+    uint64_t               bytes = sizeof(counts) + keep->n_run_bytes + keep->n_placements * sizeof(*keep->placements) +
                      lods->n_left * sizeof(*lods->left) + lods->n_lanes * sizeof(struct ggs_part_lod_lane) +
                      n_lanes * sizeof(*lanes);
-    uint64_t  most = ZSTD_compressBound(bytes);
-    uint8_t * raw = malloc(bytes), *stored = malloc(sizeof(struct ggs_part_block) + most + 8);
-    int       status = -1;
-    errno            = ENOMEM;
+    uint64_t most = ZSTD_compressBound(bytes);
+    uint8_t *raw = malloc(bytes), *stored = malloc(sizeof(struct ggs_part_block) + most + 8);
+    int      status = -1;
+    errno           = ENOMEM;
     if (keep->failed || raw == NULL || stored == NULL) goto done;
     uint8_t * at = join(raw, &counts, sizeof(counts));
     at           = join(at, keep->runs, keep->n_run_bytes);
@@ -215,7 +215,7 @@ static bool keep_lanes(struct ggs_part * part, const struct ggs_part_lane * lane
 
 // Counts the blocks that are whole, and keeps the lanes of the last one.
 static int survey(struct ggs_part * part, struct ggs_error * error) {
-    struct ggs_part_block        block, last = {0};
+    struct ggs_part_block        block, last        = {0};
     const uint8_t *              frame, *last_frame = NULL;
     const struct ggs_part_lane * lanes;
     uint64_t                     at = part->at;
@@ -262,7 +262,8 @@ bool ggs_part_next_block(struct ggs_part * part) {
     part->open = false;
     if (part->next == part->n_blocks) return false;
     part->chunks_at = part->at;
-    if (!find_block(part, &part->at, part->op_runs, &block, &frame) || !unpack(part, &block, frame, &lanes)) return false;
+    if (!find_block(part, &part->at, part->op_runs, &block, &frame) || !unpack(part, &block, frame, &lanes))
+        return false;
     part->n_chunks = block.chunks;
     part->op_runs  = block.op_runs;
     part->next++;
@@ -271,7 +272,8 @@ bool ggs_part_next_block(struct ggs_part * part) {
 }
 
 // Reads the next run of the block, and goes behind it.
-static bool read_run(struct ggs_part * part, struct ggs_part_run * out, const uint8_t ** nodes, const uint8_t ** index) {
+static bool read_run(struct ggs_part * part, struct ggs_part_run * out, const uint8_t ** nodes,
+                     const uint8_t ** index) {
     uint64_t left = (uint64_t) (part->run_end - part->run);
     if (part->runs_left == 0 || left < sizeof(*out)) return false;
     memcpy(out, part->run, sizeof(*out));

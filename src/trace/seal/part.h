@@ -115,20 +115,20 @@ int ggs_part_write_block(int fd, struct ggs_part_keep * keep, const struct ggs_l
 // ---- reading ----
 
 struct ggs_part {
-    int                        fd; // holds the lock
-    struct ggs_mapping         mapping;
-    uint64_t                   at; // of the first chunk of the next block
-    uint64_t                   n_blocks, next;
-    struct ggs_part_lane *     lanes; // of the last block
-    size_t                     n_lanes;
+    int                    fd; // holds the lock
+    struct ggs_mapping     mapping;
+    uint64_t               at; // of the first chunk of the next block
+    uint64_t               n_blocks, next;
+    struct ggs_part_lane * lanes; // of the last block
+    size_t                 n_lanes;
     // the block that is open
-    bool                       open;
-    uint8_t *                  raw;
-    uint64_t                   chunks_at, n_chunks, op_runs;
-    struct ggs_part_counts     counts;
-    const uint8_t *            run; // the next one
-    const uint8_t *            run_end;
-    uint64_t                   runs_left, placements_left;
+    bool                             open;
+    uint8_t *                        raw;
+    uint64_t                         chunks_at, n_chunks, op_runs;
+    struct ggs_part_counts           counts;
+    const uint8_t *                  run; // the next one
+    const uint8_t *                  run_end;
+    uint64_t                         runs_left, placements_left;
     const struct ggs_placement *     placement;
     const struct ggs_lod_bin *       left;
     const struct ggs_part_lod_lane * lod_lanes;
