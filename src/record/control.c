@@ -19,7 +19,7 @@
 #include <unistd.h>
 
 #include "base/error.h"
-#include "record/follow.h"
+#include "record/spool/follow.h"
 #include "trace/spool.h"
 
 enum { LINE = 4096, PATIENCE_MS = 2000, LOOK_MS = 50 };

@@ -1,5 +1,5 @@
 // /api/x/N/stats: what `ggscope stats --json` prints.
-#include "answer/stats.h"
+#include "answer/ops/stats.h"
 
 #include "base/error.h"
 #include "serve/routes/routes.h"
