@@ -90,7 +90,8 @@ void ggs_block_request_write_row(struct ggs_json * json, const struct ggs_block_
                                  const struct ggs_whereabouts * where);
 void ggs_events_write_end(struct ggs_json * json);
 
-// The card of one op: times by thread, operands with their bytes, experts, and the ops before, behind and around it.
+// The card of one op: times by thread, operands with their bytes, experts, and the ops before, behind and around it. A node of a run
+// that is seen as a whole has no times and no threads.
 // Writes the whole object. A node that was computed together with another gives that one's. GGS_ABSENT if there is no such run, or the
 // node was not computed.
 int ggs_op_write(struct ggs_json * json, struct ggs_trace * trace, const struct ggs_overview * overview, uint64_t run,

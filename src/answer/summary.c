@@ -220,6 +220,7 @@ static void put_lanes(struct ggs_json * json, const struct ggs_trace * trace, co
         ggs_json_u64(json, "thread", lane->thread);
         ggs_json_u64(json, "process", lane->process);
         ggs_json_string(json, "label", label);
+        ggs_json_string(json, "device", ggs_overview_lane_device(trace, lane));
         ggs_json_end(json);
     }
     ggs_json_end(json);

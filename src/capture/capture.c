@@ -366,6 +366,7 @@ static void start(void) {
     }
     hold_spool(true);
     ggs_window_begin(first_spool);
+    if (strcmp(spool, first_spool) == 0) ggs_segment_free(ggs_window_freed());
     forget_environment();
     tell_process();
     tell_engine();

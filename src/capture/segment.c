@@ -28,6 +28,7 @@ struct left {
 static struct ggs_segment_settings settings;
 static pthread_mutex_t             lock = PTHREAD_MUTEX_INITIALIZER;
 static uint64_t                    used_bytes;
+static const uint64_t *            freed_bytes;     // of those; NULL: none
 static struct left                 left[MOST_LEFT]; // a ring of its own
 static uint64_t                    first_left, n_left;
 
@@ -41,6 +42,15 @@ static unsigned n_spares;
 
 void ggs_segment_configure(const struct ggs_segment_settings * given) {
     settings = *given;
+}
+
+void ggs_segment_free(const uint64_t * bytes) {
+    freed_bytes = bytes;
+}
+
+static uint64_t kept_bytes(void) {
+    uint64_t freed = freed_bytes == NULL ? 0 : __atomic_load_n(freed_bytes, __ATOMIC_ACQUIRE);
+    return used_bytes > freed ? used_bytes - freed : 0;
 }
 
 static void segment_path(char * path, size_t size, uint32_t lane, uint32_t sequence) {
@@ -71,9 +81,9 @@ static bool give_up_oldest(void) {
 
 // Is there room for `size` more, below the limit and without filling the file system?
 static bool reserve(uint64_t size, bool journal) {
-    while (used_bytes + size > settings.most_bytes) {
+    while (kept_bytes() + size > settings.most_bytes) {
         // The journal is what makes lanes readable: it may go a little over the limit, but lanes may not.
-        if (journal && used_bytes + size <= settings.most_bytes + settings.most_bytes / 8) break;
+        if (journal && kept_bytes() + size <= settings.most_bytes + settings.most_bytes / 8) break;
         if (!settings.ring || !give_up_oldest()) {
             errno = EDQUOT;
             return false;

@@ -21,6 +21,9 @@ struct ggs_segment_settings {
 // Where segments go and how much they may take. Once, before the first.
 void ggs_segment_configure(const struct ggs_segment_settings * settings);
 
+// So many bytes of them are gone again, whenever it is looked at. May be NULL.
+void ggs_segment_free(const uint64_t * bytes);
+
 // Makes the next segment of a stream, of at least `need` bytes behind its header. Returns 0, or -1 if there is no room
 // (errno says why); nothing is left behind then.
 int ggs_segment_create(struct ggs_segment * segment, uint32_t lane, uint32_t sequence, uint32_t slot, uint32_t thread,

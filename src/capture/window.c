@@ -35,6 +35,10 @@ void ggs_window_begin(const char * folder) {
     close(fd);
 }
 
+const uint64_t * ggs_window_freed(void) {
+    return control == NULL ? NULL : &control->freed;
+}
+
 bool ggs_window_enter(void) {
     if (ggs_in.outer++ == 0) {
         ggs_in.skipped = ggs_window_is_closed();

@@ -15,6 +15,8 @@ extern _Atomic bool     ggs_window_gaps;    // there have been some
 
 // Maps the control file of a spool folder; without one the window is open for good.
 void ggs_window_begin(const char * folder);
+// Bytes of that folder's segments that ggscope has sealed and removed; NULL where nobody says.
+const uint64_t * ggs_window_freed(void);
 
 static inline bool ggs_window_is_closed(void) {
     return __builtin_expect(__atomic_load_n(ggs_window_word, __ATOMIC_RELAXED) == 0, 0);

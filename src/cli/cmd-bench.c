@@ -5,8 +5,10 @@
 #include <argp.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <ftw.h>
 #include <inttypes.h>
 #include <math.h>
+#include <signal.h>
 #include <spawn.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -43,8 +45,8 @@ struct arguments {
 
 struct bench {
     const struct arguments * arguments;
-    bool                     compares;   // there is a baseline
-    char                     folder[64]; // of our own, below /tmp
+    bool                     compares;         // there is a baseline
+    char                     folder[PATH_MAX]; // of our own, below TMPDIR
     double                   values[SIDES][MOST_FIGURES][MOST_ROUNDS];
     unsigned                 rounds; // done
 };
@@ -91,6 +93,19 @@ static int command_of(const struct bench * bench, int side, const char * directo
     return n;
 }
 
+// The signal that ends the measurement, or 0. The run under way ends by it too, and what was recorded goes.
+static volatile sig_atomic_t stopped;
+
+static void stop(int signal) {
+    stopped = signal;
+}
+
+static void stop_by_signals(void) {
+    static const int signals[] = {SIGINT, SIGTERM, SIGHUP, SIGQUIT};
+    struct sigaction action    = {.sa_handler = stop}; // a wait ends by it
+    for (size_t i = 0; i < sizeof(signals) / sizeof(signals[0]); i++) sigaction(signals[i], &action, NULL);
+}
+
 // Its output is not ours: only what went wrong is shown.
 static int run_quietly(const char ** words, const char * log, struct ggs_error * error) {
     posix_spawn_file_actions_t actions;
@@ -103,7 +118,11 @@ static int run_quietly(const char ** words, const char * log, struct ggs_error *
     errno = posix_spawn(&child, "/proc/self/exe", &actions, NULL, (char **) words, environ);
     posix_spawn_file_actions_destroy(&actions);
     if (errno != 0) return ggs_fail_errno(error, "cannot start ggscope record");
-    while (waitpid(child, &status, 0) < 0 && errno == EINTR) continue;
+    if (stopped != 0) kill(child, SIGTERM);
+    while (waitpid(child, &status, 0) < 0 && errno == EINTR) {
+        if (stopped != 0) kill(child, SIGTERM);
+    }
+    if (stopped != 0) return ggs_fail(error, GGS_UNSUPPORTED, "interrupted");
     if (WIFEXITED(status) && WEXITSTATUS(status) == 0) return 0;
     char   line[400] = ""; // the first it says is the cause, what follows are consequences
     FILE * file      = fopen(log, "re");
@@ -129,14 +148,14 @@ static int read_figures(struct bench * bench, int side, unsigned round, const ch
     return status;
 }
 
+static int remove_entry(const char * path, const struct stat * info, int type, struct FTW * walk) {
+    (void) info, (void) type, (void) walk;
+    remove(path);
+    return 0;
+}
+
 static void remove_recording(const char * directory) {
-    static const char * const names[] = {"trace.ggs", "experiment.json", "stdout.txt", "stderr.txt"};
-    for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
-        char path[PATH_MAX + 32];
-        snprintf(path, sizeof(path), "%s/%s", directory, names[i]);
-        unlink(path);
-    }
-    rmdir(directory);
+    nftw(directory, remove_entry, 16, FTW_DEPTH | FTW_PHYS);
 }
 
 // Round -1 warms up: files in the page cache, and the first look at whether anything is recorded at all.
@@ -144,14 +163,14 @@ static int measure(struct bench * bench, int side, int round, struct ggs_error *
     static const char * const sides[SIDES] = {"a", "b", "control"};
     const char *              parent       = bench->arguments->keep != NULL ? bench->arguments->keep : bench->folder;
     const char *              words[MOST_WORDS];
-    char                      directory[PATH_MAX], log[PATH_MAX];
+    char                      directory[PATH_MAX], log[PATH_MAX + 8];
     if (snprintf(directory, sizeof(directory), "%s/%s-%03d", parent, sides[side], round + 1) >= (int) sizeof(directory))
         return ggs_fail(error, GGS_USAGE, "the path %s is too long", parent);
     snprintf(log, sizeof(log), "%s/log", bench->folder);
     command_of(bench, side, directory, words);
     int status = run_quietly(words, log, error);
     if (status == 0) status = read_figures(bench, side, round < 0 ? 0 : (unsigned) round, directory, error);
-    if (bench->arguments->keep == NULL || round < 0) remove_recording(directory);
+    if (bench->arguments->keep == NULL || round < 0 || stopped != 0) remove_recording(directory);
     unlink(log);
     return status;
 }
@@ -163,16 +182,16 @@ static int measure_all(struct bench * bench, struct ggs_error * error) {
     ggs_progress_start(&progress, "bench", rounds * (uint64_t) sides);
     for (int side = 0; side < sides - 1 && status == 0; side++) status = measure(bench, side, -1, error);
     for (uint64_t round = 0; round < rounds && status == 0; round++) {
-        for (int turn = 0; turn < sides && status == 0; turn++) {
+        for (int turn = 0; turn < sides && status == 0 && stopped == 0; turn++) {
             int side = (turn + (int) (round % (uint64_t) sides)) % sides;
             // Without a baseline the program is measured against itself.
             status = measure(bench, bench->compares || side == 0 ? side : AGAIN, (int) round, error);
             ggs_progress_update(&progress, round * (uint64_t) sides + (uint64_t) turn + 1);
         }
-        if (status == 0) bench->rounds++;
+        if (status == 0 && stopped == 0) bench->rounds++;
     }
     ggs_progress_finish(&progress);
-    return status;
+    return status == 0 && stopped != 0 ? ggs_fail(error, GGS_UNSUPPORTED, "interrupted") : status;
 }
 
 // ---- what it came to ----
@@ -331,14 +350,19 @@ static int run(void * input, struct ggs_trace * traces, struct ggs_error * error
         return ggs_fail_errno(error, "cannot make the folder %s", arguments->keep);
     struct bench * bench = calloc(1, sizeof(*bench));
     if (bench == NULL) return ggs_fail_memory(error);
-    bench->arguments = arguments;
-    bench->compares  = arguments->baseline != NULL;
-    snprintf(bench->folder, sizeof(bench->folder), "/tmp/ggscope-bench-XXXXXX");
-    int status = mkdtemp(bench->folder) == NULL ? ggs_fail_errno(error, "cannot make a folder in /tmp") : 0;
+    bench->arguments   = arguments;
+    bench->compares    = arguments->baseline != NULL;
+    const char * place = getenv("TMPDIR") != NULL ? getenv("TMPDIR") : "/tmp";
+    int status = snprintf(bench->folder, sizeof(bench->folder), "%s/ggscope-bench-XXXXXX", place) >= PATH_MAX - 32 ||
+                         mkdtemp(bench->folder) == NULL
+                     ? ggs_fail_errno(error, "cannot make a folder in %s", place)
+                     : 0;
     if (status == 0) {
+        stop_by_signals();
         status = measure_all(bench, error);
         rmdir(bench->folder);
     }
+    if (stopped != 0) exit(128 + stopped);
     if (status == 0) status = show(bench, error);
     free(bench);
     return status;

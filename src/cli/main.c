@@ -1,6 +1,7 @@
 // ggscope VERB ARGS...: finds the verb and runs it.
 #include <argp.h>
 #include <errno.h>
+#include <limits.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -96,10 +97,22 @@ static const struct ggs_command * of_path(const char * path) {
 }
 
 static int no_verb(const char * word) {
-    struct ggs_nearest nearest = {.word = word};
-    for (size_t i = 0; i < N_COMMANDS; i++) ggs_nearest_try(&nearest, commands[i].name);
+    static const char * const own[]   = {"--help", "--version", "--no-pager"};
+    struct ggs_nearest        nearest = {.word = word};
+    bool                      option  = word[0] == '-';
+    if (!option && strpbrk(word, "./") != NULL) { // what was meant is a recording or a model
+        char here[PATH_MAX];
+        bool relative = word[0] != '/' && getcwd(here, sizeof(here)) != NULL;
+        fprintf(stderr, "ggscope: there is no %s%s%s\n", relative ? here : "", relative ? "/" : "", word);
+        return 1;
+    }
+    if (option) {
+        for (size_t i = 0; i < sizeof(own) / sizeof(own[0]); i++) ggs_nearest_try(&nearest, own[i]);
+    } else {
+        for (size_t i = 0; i < N_COMMANDS; i++) ggs_nearest_try(&nearest, commands[i].name);
+    }
     const char * likely = ggs_nearest_likely(&nearest);
-    fprintf(stderr, "ggscope: there is no verb '%s'%s%s%s; ggscope --help lists them\n", word,
+    fprintf(stderr, "ggscope: there is no %s '%s'%s%s%s; ggscope --help lists them\n", option ? "option" : "verb", word,
             likely == NULL ? "" : " (did you mean '", likely == NULL ? "" : likely, likely == NULL ? "" : "'?)");
     return 2;
 }

@@ -335,7 +335,7 @@ static int write_transfers(struct timeline * t, struct ggs_error * error) {
     return status;
 }
 
-// How busy each device was, from the ops that were walked over.
+// How busy each device was, from the ops that were walked over; not where those of some graph runs have no times.
 static int write_busy(struct timeline * t, struct ggs_error * error) {
     const struct ggs_device_list * list  = &t->devices;
     uint64_t                       width = ggs_time_between(list->begin_ns, list->end_ns) / GGS_DEVICE_BINS + 1;
@@ -343,7 +343,7 @@ static int write_busy(struct timeline * t, struct ggs_error * error) {
     int                            status = 0;
     for (uint64_t i = 0; status == 0 && i < list->n; i++) {
         const struct ggs_device_totals * d = &list->device[i];
-        if (d->row.type == GGS_DEVICE_CPU || d->ops == 0) continue;
+        if (d->row.type == GGS_DEVICE_CPU || d->ops == 0 || !ggs_device_is_timed(d)) continue;
         status = find_track_of(t, i + 1, GGS_TRACK_COUNTER, 1, 0, "busy", &track, error);
         if (status < 0) break;
         track->percent = true;
@@ -503,6 +503,7 @@ static int write_run(struct timeline * t, struct ggs_walk * walk, struct ggs_err
     char                        name[96];
     uint64_t                    device = device_of(t, &walk->run);
     int                         status = 0;
+    ggs_device_list_run(&t->devices, &walk->run);
     if (device != 0) {
         status = free_track(t, device, GGS_TRACK_BACKEND, 0, "graph runs", walk->run.begin_ns, &track, error);
     } else {

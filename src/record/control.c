@@ -302,6 +302,10 @@ static void wake(const struct ggs_control * control, uint64_t value) {
     } while (n < 0 && errno == EINTR);
 }
 
+void ggs_control_freed(struct ggs_control * control, uint64_t bytes) {
+    __atomic_store_n(&control->words->freed, bytes, __ATOMIC_RELEASE);
+}
+
 void ggs_control_toggle(struct ggs_control * control) {
     char answer[LINE];
     pthread_mutex_lock(&control->lock);

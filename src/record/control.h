@@ -39,6 +39,8 @@ int ggs_control_open(struct ggs_control ** control, const struct ggs_control_set
 void ggs_control_begin(struct ggs_control * control);
 void ggs_control_toggle(struct ggs_control * control);
 // Closes the window and the socket, which is removed. NULL is fine.
+// So many bytes of segments are sealed and gone: the program may write as many more.
+void ggs_control_freed(struct ggs_control * control, uint64_t bytes);
 void ggs_control_close(struct ggs_control * control);
 
 // The other side: sends a line to the recording that goes on in `directory`, and gets the answer without its first word. GGS_ABSENT if

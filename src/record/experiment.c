@@ -24,9 +24,10 @@
 #include "record/model-files.h"
 #include "record/spool/facts.h"
 #include "record/spool/place.h"
+#include "trace/seal/part.h"
 #include "trace/spool-reader.h"
 
-static const char * const ours[] = {"experiment.json", "trace.ggs",  "trace.ggs.tmp",
+static const char * const ours[] = {"experiment.json", "trace.ggs",  "trace.ggs.tmp", GGS_PART_NAME,
                                     "stdout.txt",      "stderr.txt", "notes.txt"};
 enum { N_OURS = sizeof(ours) / sizeof(ours[0]) };
 

@@ -48,6 +48,13 @@ void ggs_observation_pause(struct ggs_observation * observation, bool paused) {
     if (observation->observer != NULL) ggs_observer_pause(observation->observer, paused);
 }
 
+uint64_t ggs_observation_told(struct ggs_observation * observation) {
+    if (observation->observer == NULL) return UINT64_MAX;
+    uint64_t told = ggs_observer_told(observation->observer);
+    ggs_machine_spool_flush(&observation->spool);
+    return told;
+}
+
 void ggs_observation_stop(struct ggs_observation * observation) {
     struct ggs_error error;
     ggs_observer_end(observation->observer);

@@ -29,6 +29,8 @@ struct ggs_observation {
 void ggs_observation_start(void * observation, pid_t program);
 // Stops to observe for a while, and goes on.
 void ggs_observation_pause(struct ggs_observation * observation, bool paused);
+// All that began before this (CLOCK_MONOTONIC) is in the spool's file. For another thread, between start and stop.
+uint64_t ggs_observation_told(struct ggs_observation * observation);
 // Once the program has ended. The spool has everything then.
 void ggs_observation_stop(struct ggs_observation * observation);
 // Notes in experiment.json what was observed: true, false, or the reason why it was not.

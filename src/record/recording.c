@@ -27,6 +27,7 @@
 #include "record/launch/launch.h"
 #include "record/observation.h"
 #include "record/pressure.h"
+#include "record/sealer.h"
 #include "record/settings.h"
 #include "record/spool/facts.h"
 #include "record/spool/place.h"
@@ -169,6 +170,7 @@ struct attempt {
     struct ggs_observation       observation;
     struct ggs_pressure          pressure;
     struct ggs_control *         control;
+    struct ggs_sealer *          sealer;
     bool                         misuse;   // the command line is to blame
     int                          files[2]; // stdout.txt, stderr.txt
 };
@@ -407,6 +409,14 @@ static void on_started(void * context, pid_t program) {
     ggs_pressure_join(&attempt->pressure, program);
     ggs_observation_start(&attempt->observation, program);
     if (attempt->control != NULL) ggs_control_begin(attempt->control);
+    // A ring is never longer than its limit, and what it gives up must not be kept elsewhere.
+    struct ggs_sealer_settings sealer = {.folder      = attempt->place.folder,
+                                         .directory   = attempt->experiment.directory,
+                                         .start_ns    = ggs_experiment_start_ns(&attempt->experiment),
+                                         .observation = &attempt->observation,
+                                         .control     = attempt->control};
+    bool ring = attempt->recording->policy != NULL && strcmp(attempt->recording->policy, "ring") == 0;
+    if (attempt->control != NULL && !ring) attempt->sealer = ggs_sealer_start(&sealer);
 }
 
 // A recording that began paused is opened and closed by SIGUSR2; in all others it is the program's.
@@ -478,6 +488,7 @@ static int run(struct attempt * attempt, struct ggs_error * error) {
     ggs_busy_begin(&busy);
     int status = ggs_control_open(&attempt->control, &windows, error);
     if (status == 0) status = launch_program(attempt, &result, error);
+    ggs_sealer_stop(attempt->sealer);
     ggs_control_close(attempt->control);
     attempt->control = NULL;
     ggs_observation_stop(&attempt->observation);

@@ -9,14 +9,16 @@
 #include "stream/memory.h"
 #include "stream/queue.h"
 #include "stream/stream.h"
+#include "stream/watch.h"
 #include "stream/weights.h"
 
 enum { MIB = 1 << 20 };
 
-static const uint64_t PATIENCE = 50000000, STALL_PATIENCE = 10000000000u; // ns between two looks
+static const uint64_t PATIENCE = 50000000, STALL_PATIENCE = 10000000000u, SETTLED = 1000000000; // ns
 static const double   STALLED = 10; // percent of the time: others need memory more than we do
 
-static double given_up; // share of the memory for weights, because of that
+static double   given_up;              // share of the memory for weights, because of that
+static uint64_t divided, most_divided; // memory for weights, now and at most
 
 static uint64_t limit_now(void) {
     uint64_t limit = ggs_memory_limit("/proc", "/sys/fs/cgroup");
@@ -47,6 +49,18 @@ static bool is_stalled(void) {
     return true;
 }
 
+// Was a good part of the memory given back, and nothing more is asked for since? Then what is left is divided evenly again. Or has memory come back
+// that others had?
+static bool is_settled(uint64_t now) {
+    static uint64_t looked;
+    if (now - ggs_watch_gave() < SETTLED || now - looked < SETTLED) return false;
+    looked = now;
+    if (ggs_weights_given() > divided / 8) return true;
+    uint64_t reserve = ggs_stream_reserve(limit_now()) + ggs_weights_promised() + ggs_memory_untouched();
+    uint64_t left    = divided > most_divided - most_divided / 8 ? 0 : ggs_memory_left("/proc", "/sys/fs/cgroup");
+    return left != UINT64_MAX && left > reserve + most_divided / 8;
+}
+
 bool ggs_budget_due(bool grown, bool piece) {
     static uint64_t seen, looked;
     uint64_t        total = ggs_weights_total();
@@ -56,7 +70,7 @@ bool ggs_budget_due(bool grown, bool piece) {
     uint64_t now = ggs_stream_clock();
     if (!grown && now - looked < PATIENCE) return false;
     looked = now;
-    return is_short() || is_stalled();
+    return is_short() || is_stalled() || is_settled(now);
 }
 
 bool ggs_budget_outgrown(void) {
@@ -107,6 +121,9 @@ bool ggs_budget_decide(void) {
             a);
         return false;
     }
+    divided = weights;
+    if (most_divided < divided) most_divided = divided;
+    ggs_watch(ggs_stream_reserve(limit));
     ggs_files_drop_cache();
     struct ggs_weights_sizes sizes = ggs_weights_sizes();
     ggs_stream_sizes               = sizes;

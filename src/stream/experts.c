@@ -32,7 +32,7 @@ static bool slot_idle(const struct ggs_group * g, const struct ggs_slot * slot) 
 static int32_t find_victim(const struct ggs_group * g, uint64_t not_since) {
     int32_t  best   = -1;
     uint64_t oldest = UINT64_MAX;
-    for (uint32_t s = 0; s < g->n_slots; s++) {
+    for (uint32_t s = 0; s < g->n_slots - g->n_gone; s++) {
         const struct ggs_slot * slot = &g->slot[s];
         if (slot->expert < 0) return (int32_t) s;
         if (slot->used >= not_since || slot->used >= oldest || !slot_idle(g, slot)) continue;
@@ -91,18 +91,13 @@ static uint32_t collect(const struct ggs_routing * r, int32_t * experts, bool * 
     return n;
 }
 
-void ggs_experts_route(struct ggs_routing * r) {
-    static int32_t     experts[MOST_EXPERTS];
-    struct ggs_group * g     = r->group;
-    uint32_t           total = (uint32_t) (r->ids->ne[0] * r->ids->ne[1]);
-    r->fits                  = false;
-    bool ok                  = g->n_experts <= MOST_EXPERTS && make_room(r, total);
-    if (!ok) return;
-    uint32_t n = collect(r, experts, &ok);
-    if (!ok || n > g->n_slots) return;
+// Gives each of `n` experts a slot. Brings those that are not in memory to the front, and returns how many; -1 if there are too few slots.
+static int32_t find_slots(struct ggs_routing * r, int32_t * experts, uint32_t n) {
+    struct ggs_group * g       = r->group;
+    uint32_t           missing = 0;
+    if (n > g->n_slots - g->n_gone) return -1;
     g->clock++;
-    g->warm          = true;
-    uint32_t missing = 0;
+    g->warm = true;
     for (uint32_t i = 0; i < n; i++) {
         int32_t s = g->slot_of[experts[i]];
         if (s < 0) {
@@ -120,16 +115,35 @@ void ggs_experts_route(struct ggs_routing * r) {
     for (uint32_t i = 0; i < missing; i++) {
         int32_t s = find_victim(g, g->clock);
         if (s < 0) { // all others are being read into for a prediction
+            ggs_weights_unlock();
             ggs_reader_drain();
+            ggs_weights_lock();
             s = find_victim(g, g->clock);
             if (s < 0) {
                 while (i-- > 0) forget_slot(g, &g->slot[g->slot_of[experts[i]]]);
-                return;
+                return -1;
             }
         }
         assign(g, s, experts[i]);
         g->slot[s].used = g->clock;
     }
+    return (int32_t) missing;
+}
+
+void ggs_experts_route(struct ggs_routing * r) {
+    static int32_t     experts[MOST_EXPERTS];
+    struct ggs_group * g     = r->group;
+    uint32_t           total = (uint32_t) (r->ids->ne[0] * r->ids->ne[1]);
+    r->fits                  = false;
+    bool ok                  = g->n_experts <= MOST_EXPERTS && make_room(r, total);
+    if (!ok) return;
+    uint32_t n = collect(r, experts, &ok);
+    if (!ok) return;
+    ggs_weights_lock();
+    int32_t found = find_slots(r, experts, n);
+    ggs_weights_unlock(); // what was chosen just now is not given back
+    if (found < 0) return;
+    uint32_t missing = (uint32_t) found;
     for (uint32_t k = 0; k < g->n_weights && missing > 0; k++) { // in order of use
         for (uint32_t i = 0; i < missing; i++) {
             int32_t s = g->slot_of[experts[i]];
@@ -181,7 +195,9 @@ bool ggs_experts_wait(struct ggs_routing * r, uint32_t k) {
         }
         if (load->failed) {
             ggs_stream_note_failure();
+            ggs_weights_lock();
             forget_slot(g, slot);
+            ggs_weights_unlock();
             ok = false;
         } else if (!settle(w, slot, r->needed[i])) {
             ok = false;
@@ -236,7 +252,7 @@ void ggs_experts_predict(const struct ggs_routing * now, struct ggs_routing * ne
     const struct ggs_weight * r    = g->router;
     const struct abi_tensor * h    = now->hidden;
     int                       most = ggs_stream_settings.predict;
-    if (most == 0 || g->lent || r == NULL || !r->ready || h == NULL || g->n_slots <= g->n_used ||
+    if (most == 0 || g->lent || r == NULL || !r->ready || h == NULL || g->n_slots - g->n_gone <= g->n_used ||
         g->n_experts > MOST_EXPERTS || h->ne[1] > MOST_TOKENS_PREDICTED ||
         r->bytes != g->n_experts * (uint64_t) h->ne[0] * sizeof(float) || !worth_predicting())
         return;
@@ -244,6 +260,7 @@ void ggs_experts_predict(const struct ggs_routing * now, struct ggs_routing * ne
     if (n * (uint32_t) h->ne[1] > g->n_slots - 1) n = (g->n_slots - 1) / (uint32_t) h->ne[1];
     const float * matrix = (const void *) (r->kept + ggs_weight_span(r).delta);
     static float  score[MOST_EXPERTS];
+    ggs_weights_lock();
     g->clock++;
     for (int64_t t = 0; t < h->ne[1]; t++) {
         const float * state = (const void *) ((const char *) h->data + t * (int64_t) h->nb[1]);
@@ -255,6 +272,7 @@ void ggs_experts_predict(const struct ggs_routing * now, struct ggs_routing * ne
             read_early(next, (int32_t) best);
         }
     }
+    ggs_weights_unlock();
     ggs_reader_submit();
 }
 
@@ -272,7 +290,8 @@ void ggs_experts_adopt(struct ggs_routing * r, uint32_t k, const char * data) {
                 if (e >= 0 && (uint32_t) e < g->n_experts) count[e]++;
             }
         }
-        for (uint32_t s = 0; s < g->n_slots; s++) {
+        ggs_weights_lock();
+        for (uint32_t s = 0; s < g->n_slots - g->n_gone; s++) {
             uint32_t best = 0;
             for (uint32_t e = 1; e < g->n_experts; e++) best = count[e] > count[best] ? e : best;
             if (count[best] == 0) break;
@@ -282,6 +301,7 @@ void ggs_experts_adopt(struct ggs_routing * r, uint32_t k, const char * data) {
             for (uint32_t j = 0; j < g->n_weights; j++)
                 g->slot[s].load[j] = (struct ggs_arrival){0, true}; // not there yet
         }
+        ggs_weights_unlock();
         g->warm = true;
         r->fits = true; // the other weights follow
     }

@@ -63,7 +63,7 @@ EXPORT int munmap(void * address, size_t length) {
     return real != NULL ? real(address, length) : (int) syscall(SYS_munmap, address, length);
 }
 
-// Advice about a model that does not fit is heard and not followed.
+// Advice to read a model that does not fit is heard and not followed. Other advice reads nothing by itself, and what is left to the mapping may need it.
 static bool ignored(const void * address, size_t length) {
     return !fits && ggs_stream_now() != GGS_STREAM_OFF && ggs_stream_now() != GGS_STREAM_PASSIVE &&
            ggs_files_touches(address, length);
@@ -71,15 +71,13 @@ static bool ignored(const void * address, size_t length) {
 
 EXPORT int madvise(void * address, size_t length, int advice) {
     NEXT(madvise)
-    bool reads =
-        advice == MADV_WILLNEED || advice == MADV_POPULATE_READ || advice == MADV_RANDOM || advice == MADV_SEQUENTIAL;
-    if (reads && ignored(address, length)) return 0;
+    if ((advice == MADV_WILLNEED || advice == MADV_POPULATE_READ) && ignored(address, length)) return 0;
     return real != NULL ? real(address, length, advice) : (int) syscall(SYS_madvise, address, length, advice);
 }
 
 EXPORT int posix_madvise(void * address, size_t length, int advice) {
     NEXT(posix_madvise)
-    if (ignored(address, length)) return 0;
+    if (advice == POSIX_MADV_WILLNEED && ignored(address, length)) return 0;
     return real != NULL ? real(address, length, advice) : ENOSYS;
 }
 
@@ -90,13 +88,13 @@ static bool ignored_file(int fd) {
 
 EXPORT int posix_fadvise(int fd, off_t offset, off_t length, int advice) {
     NEXT(posix_fadvise)
-    if ((advice == POSIX_FADV_SEQUENTIAL || advice == POSIX_FADV_WILLNEED) && ignored_file(fd)) return 0;
+    if (advice == POSIX_FADV_WILLNEED && ignored_file(fd)) return 0;
     return real != NULL ? real(fd, offset, length, advice) : ENOSYS;
 }
 
 EXPORT int posix_fadvise64(int fd, off64_t offset, off64_t length, int advice) {
     NEXT(posix_fadvise64)
-    if ((advice == POSIX_FADV_SEQUENTIAL || advice == POSIX_FADV_WILLNEED) && ignored_file(fd)) return 0;
+    if (advice == POSIX_FADV_WILLNEED && ignored_file(fd)) return 0;
     return real != NULL ? real(fd, offset, length, advice) : ENOSYS;
 }
 

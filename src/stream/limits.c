@@ -41,6 +41,11 @@ static uint64_t line_of(const char * text, const char * name) {
     return 0;
 }
 
+uint64_t ggs_memory_group_cache(const char * stat, bool version_2) {
+    return version_2 ? line_of(stat, "inactive_file") + line_of(stat, "active_file")
+                     : line_of(stat, "total_inactive_file") + line_of(stat, "total_active_file");
+}
+
 // ---- the groups of the process ----
 
 struct found {
@@ -55,32 +60,37 @@ static double stalled(const char * folder, const char * name) {
     return full == NULL ? 0 : strtod(full + 11, NULL);
 }
 
-static void look_at(const char * folder, bool version_2, struct found * found) {
+uint64_t ggs_memory_group_limit(const char * folder, bool version_2) {
     uint64_t limit = read_number(folder, version_2 ? "memory.max" : "memory.limit_in_bytes");
+    uint64_t high  = version_2 ? read_number(folder, "memory.high") : UINT64_MAX; // beyond it everybody is slowed down
+    return limit < high ? limit : high;
+}
+
+static void look_at(const char * folder, bool version_2, bool own, void * context) {
+    struct found * found = context;
+    double         share = own && version_2 && found->wants_left ? stalled(folder, "memory.pressure") : 0;
+    if (share > found->stalled) found->stalled = share;
+    uint64_t limit = ggs_memory_group_limit(folder, version_2);
     if (limit == UINT64_MAX) return;
     if (limit < found->limit) found->limit = limit;
     if (!found->wants_left) return;
     char     text[8192];
-    uint64_t used = read_number(folder, version_2 ? "memory.current" : "memory.usage_in_bytes"), cache = 0;
+    uint64_t used = read_number(folder, version_2 ? "memory.current" : "memory.usage_in_bytes");
     if (used == UINT64_MAX) return;
-    if (read_file(folder, "memory.stat", text, sizeof(text)))
-        cache = version_2 ? line_of(text, "inactive_file") + line_of(text, "active_file")
-                          : line_of(text, "total_inactive_file") + line_of(text, "total_active_file");
+    uint64_t cache = read_file(folder, "memory.stat", text, sizeof(text)) ? ggs_memory_group_cache(text, version_2) : 0;
     used -= cache < used ? cache : used;
     uint64_t left = used < limit ? limit - used : 0;
     if (left < found->left) found->left = left;
 }
 
 // The group and its parents.
-static void walk_up(const char * mount, const char * group, bool version_2, struct found * found) {
+static void walk_up(const char * mount, const char * group, bool version_2, ggs_memory_group_function look,
+                    void * context) {
     char folder[PATH_MAX], place[PATH_MAX];
     snprintf(place, sizeof(place), "%s", group);
     for (bool own = true;; own = false) {
-        if (snprintf(folder, sizeof(folder), "%s%s", mount, place) < (int) sizeof(folder)) {
-            look_at(folder, version_2, found);
-            double share = own && version_2 && found->wants_left ? stalled(folder, "memory.pressure") : 0;
-            if (share > found->stalled) found->stalled = share;
-        }
+        if (snprintf(folder, sizeof(folder), "%s%s", mount, place) < (int) sizeof(folder))
+            look(folder, version_2, own, context);
         char * slash = strrchr(place, '/');
         if (slash == NULL) return;
         *slash = '\0';
@@ -95,10 +105,9 @@ static bool has_word(const char * words, const char * word) {
     return false;
 }
 
-static struct found look(const char * proc, const char * groups, bool wants_left) {
-    char         mount[PATH_MAX], text[8192];
-    struct found found = {.limit = UINT64_MAX, .left = UINT64_MAX, .wants_left = wants_left};
-    if (!read_file(proc, "self/cgroup", text, sizeof(text))) return found;
+void ggs_memory_groups(const char * proc, const char * groups, ggs_memory_group_function look, void * context) {
+    char mount[PATH_MAX], text[8192];
+    if (!read_file(proc, "self/cgroup", text, sizeof(text))) return;
     char * rest = NULL;
     for (char * line = strtok_r(text, "\n", &rest); line != NULL; line = strtok_r(NULL, "\n", &rest)) {
         char * controllers = strchr(line, ':');
@@ -108,22 +117,31 @@ static struct found look(const char * proc, const char * groups, bool wants_left
         controllers++;
         if (strcmp(group, "/") == 0) group = (char *) "";
         if (controllers[0] == '\0') { // version 2, alone or beside version 1
-            walk_up(groups, group, true, &found);
+            walk_up(groups, group, true, look, context);
             snprintf(mount, sizeof(mount), "%s/unified", groups);
-            walk_up(mount, group, true, &found);
+            walk_up(mount, group, true, look, context);
         } else if (has_word(controllers, "memory")) {
             snprintf(mount, sizeof(mount), "%s/memory", groups);
-            walk_up(mount, group, false, &found);
+            walk_up(mount, group, false, look, context);
         }
     }
+}
+
+static struct found look(const char * proc, const char * groups, bool wants_left) {
+    struct found found = {.limit = UINT64_MAX, .left = UINT64_MAX, .wants_left = wants_left};
+    ggs_memory_groups(proc, groups, look_at, &found);
     return found;
+}
+
+uint64_t ggs_memory_available_in(const char * meminfo) {
+    const char * line = strstr(meminfo, "MemAvailable:");
+    return line == NULL ? UINT64_MAX : strtoull(line + 13, NULL, 10) * 1024;
 }
 
 uint64_t ggs_memory_available(const char * proc) {
     char text[4096];
     if (!read_file(proc, "meminfo", text, sizeof(text))) return UINT64_MAX;
-    const char * line = strstr(text, "MemAvailable:");
-    return line == NULL ? UINT64_MAX : strtoull(line + 13, NULL, 10) * 1024;
+    return ggs_memory_available_in(text);
 }
 
 uint64_t ggs_memory_limit(const char * proc, const char * groups) {

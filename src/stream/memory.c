@@ -9,7 +9,7 @@
 #include <time.h>
 #include <unistd.h>
 
-enum { HUGE = 2 << 20, TRIED = 4, SLOW_NS = 5000000, MOST_BUFFERS = 1024 };
+enum { HUGE = 2 << 20, TRIED = 4, SLOW_NS = 5000000, MOST_BUFFERS = 1024, MOST_TAKEN = 16 };
 
 uint64_t ggs_memory_anonymous(void) {
     char    text[128];
@@ -29,6 +29,25 @@ static uint64_t thread_ns(void) {
     return (uint64_t) now.tv_sec * 1000000000u + (uint64_t) now.tv_nsec;
 }
 
+static struct {
+    pthread_mutex_t lock;
+    struct {
+        char * memory;
+        size_t bytes;
+    } part[MOST_TAKEN]; // NULL: not in use
+} taken = {.lock = PTHREAD_MUTEX_INITIALIZER};
+
+static void note_taken(char * memory, size_t bytes, const char * instead_of) {
+    pthread_mutex_lock(&taken.lock);
+    for (unsigned i = 0; i < MOST_TAKEN; i++) {
+        if (taken.part[i].memory != instead_of) continue;
+        taken.part[i].memory = memory;
+        taken.part[i].bytes  = bytes;
+        break;
+    }
+    pthread_mutex_unlock(&taken.lock);
+}
+
 void * ggs_memory_take(size_t bytes) {
     size_t size   = (bytes + HUGE - 1) / HUGE * HUGE + HUGE;
     char * memory = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
@@ -44,11 +63,20 @@ void * ggs_memory_take(size_t bytes) {
     size_t   touch  = (size_t) (end - begin) < (size_t) TRIED * HUGE ? 0 : TRIED;
     for (size_t i = 0; i < touch; i++) *(volatile char *) (begin + i * HUGE) = 0;
     if (thread_ns() - before > TRIED * (uint64_t) SLOW_NS) madvise(begin, (size_t) (end - begin), MADV_NOHUGEPAGE);
+    note_taken(begin, bytes, NULL);
     return begin;
 }
 
 void ggs_memory_give_back(void * memory, size_t bytes) {
-    if (memory != NULL) munmap(memory, (bytes + HUGE - 1) / HUGE * HUGE);
+    if (memory == NULL) return;
+    note_taken(NULL, 0, memory);
+    munmap(memory, (bytes + HUGE - 1) / HUGE * HUGE);
+}
+
+uint64_t ggs_memory_let_go(char * memory, uint64_t bytes) {
+    uintptr_t page = ggs_memory_page(), from = ((uintptr_t) memory + page - 1) / page * page,
+              to = ((uintptr_t) memory + bytes) / page * page;
+    return from < to && madvise((void *) from, to - from, MADV_DONTNEED) == 0 ? to - from : 0;
 }
 
 static struct {
@@ -139,6 +167,16 @@ static uint64_t untouched(const void * address, uint64_t bytes, const uint64_t *
         at += some;
     }
     return missing;
+}
+
+uint64_t ggs_memory_empty(void) {
+    uint64_t pages = 0;
+    pthread_mutex_lock(&taken.lock);
+    for (unsigned i = 0; i < MOST_TAKEN; i++) {
+        if (taken.part[i].memory != NULL) pages += untouched(taken.part[i].memory, taken.part[i].bytes, NULL);
+    }
+    pthread_mutex_unlock(&taken.lock);
+    return pages * ggs_memory_page();
 }
 
 uint64_t ggs_memory_untouched(void) {

@@ -12,6 +12,12 @@ uint64_t ggs_memory_anonymous(void);
 void * ggs_memory_take(size_t bytes);
 void   ggs_memory_give_back(void * memory, size_t bytes);
 
+// Bytes of memory that was taken and has no pages yet, parts that were let go included. From any thread.
+uint64_t ggs_memory_empty(void);
+
+// Lets the pages of a part go; the memory stays. Returns how much that was. Allocates nothing.
+uint64_t ggs_memory_let_go(char * memory, uint64_t bytes);
+
 // The engine's buffers: those that are allocated may still be untouched, and will be. Where graphs compute is reserved for the largest batch
 // that could come; what counts of it is how far graphs have reached. Returns whether this one reaches further than any before.
 void     ggs_memory_buffer(const void * buffer, const void * address, uint64_t bytes);

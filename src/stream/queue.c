@@ -178,10 +178,9 @@ static void ask(struct ggs_arrival * load, const struct ggs_weight * weight, cha
 static bool push(struct ggs_weight * w) {
     if (end - first == ENTRIES) return false;
     struct entry e = {.weight = w, .lap = cursor_lap, .bytes = w->bytes};
-    if (w->place == GGS_PLACE_KEPT) {
-        if (w->asked) return true;
-        if (ahead > AHEAD) return false;
-        w->asked = true;
+    if (w->place == GGS_PLACE_KEPT && w->asked && !w->gone) return true;
+    if (w->place == GGS_PLACE_KEPT && ahead > AHEAD) return false;
+    if (w->place == GGS_PLACE_KEPT && ggs_weight_ask(w, size)) {
         ask(&w->load, w, w->kept);
         ggs_stream_counts.bytes_kept += w->bytes;
         entries[end++ % ENTRIES] = e;
@@ -269,7 +268,8 @@ static uint64_t find(const struct ggs_weight * w) {
 }
 
 char * ggs_queue_take(struct ggs_weight * w) {
-    if (w->place == GGS_PLACE_KEPT && w->ready) return w->kept + ggs_weight_span(w).delta;
+    if (w->place == GGS_PLACE_KEPT && w->ready)
+        return ggs_weight_use(w, size) ? w->kept + ggs_weight_span(w).delta : NULL;
     if (w->place == GGS_PLACE_MAPPED || !(w->place == GGS_PLACE_KEPT || ggs_queue_holds(w))) return NULL;
     uint64_t at = find(w);
     if (at == end && cursor_lap == lap && first == next) { // what was to be used before was not, and is in the way
@@ -283,7 +283,7 @@ char * ggs_queue_take(struct ggs_weight * w) {
     struct entry * e = &entries[next++ % ENTRIES];
     ahead -= e->bytes;
     uint32_t delta = ggs_weight_span(w).delta;
-    if (e->end == e->begin) return wait_for_kept(w) ? w->kept + delta : NULL;
+    if (e->end == e->begin) return wait_for_kept(w) && ggs_weight_use(w, size) ? w->kept + delta : NULL;
     if (!wait_for(&e->load)) return NULL;
     char * data = memory + e->begin % size + delta;
     return ggs_verify(w->file, w->offset, data, w->bytes) ? data : NULL;

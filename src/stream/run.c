@@ -132,22 +132,33 @@ static uint64_t dense_bytes(const struct abi_tensor * t) {
     return bytes;
 }
 
-// Pages that are read here and there: what the kernel would read around them is not wanted.
-static void advise_random(const char * address, uint64_t bytes) {
+// What is left to the page cache of a model that is streamed is read here and there: what the kernel would read around it is not wanted.
+static void advise_random(const struct abi_tensor * t) {
+    uint64_t     offset, bytes = dense_bytes(t);
+    const char * address = t->data;
+    if (address == NULL || bytes == 0 || ggs_files_find(address, bytes, &offset) < 0) return;
     uintptr_t page = ggs_memory_page(), from = (uintptr_t) address & ~(page - 1),
               to = ((uintptr_t) address + bytes + page - 1) & ~(page - 1);
     syscall(SYS_madvise, from, to - from, MADV_RANDOM);
 }
 
-static struct ggs_weight * weight_of(const struct abi_tensor * t, bool * is_small) {
+static void advise_small(const struct abi_graph * graph) {
+    for (int i = 0; i < graph->n_nodes; i++) {
+        const struct abi_tensor * node = graph->nodes[i];
+        for (uint32_t s = 0; s < ABI_SOURCES; s++) {
+            const struct abi_tensor * t = node->src[s];
+            if (t != NULL && (node->op == ops.get_rows || dense_bytes(t) < GGS_STREAM_SMALL)) advise_random(t);
+        }
+    }
+}
+
+static struct ggs_weight * weight_of(const struct abi_tensor * t) {
     uint64_t offset, bytes;
     int      file;
-    *is_small = false;
     if (t == NULL || t->data == NULL || (file = ggs_files_find(t->data, 1, &offset)) < 0) return NULL;
     bytes = dense_bytes(t);
     if (bytes == 0 || ggs_files_find(t->data, bytes, &offset) != file || ggs_files_get(file)->direct < 0) return NULL;
-    *is_small = bytes < GGS_STREAM_SMALL;
-    return *is_small ? NULL : ggs_weight_at(t->data, bytes, file, offset);
+    return bytes < GGS_STREAM_SMALL ? NULL : ggs_weight_at(t->data, bytes, file, offset);
 }
 
 static const struct abi_tensor * root_of(const struct abi_tensor * t) {
@@ -273,8 +284,9 @@ static void plan_routes(const struct abi_graph * graph) {
 static bool wants_whole(const struct ggs_routing * r) {
     double n = r->group->n_experts, rows = (double) (r->ids->ne[0] * r->ids->ne[1]), none = 1;
     for (int64_t i = 0; i < r->ids->ne[1] && none > 1e-6; i++) none *= 1 - (double) r->ids->ne[0] / n;
-    double expected = n * (1 - none);
-    return rows > r->group->n_slots && expected + 1 >= r->group->n_slots;
+    double   expected = n * (1 - none);
+    uint32_t slots    = r->group->n_slots - r->group->n_gone;
+    return rows > slots && expected + 1 >= slots;
 }
 
 // Takes note of how far the node's result reaches into the engine's memory.
@@ -285,7 +297,7 @@ static bool reaches_further(const struct abi_tensor * node) {
     return ggs_memory_reach(node->data, bytes);
 }
 
-static bool survey(const struct abi_graph * graph, bool first_look) {
+static bool survey(const struct abi_graph * graph) {
     bool has_flag = false;
     run.grown     = false;
     run.n_uses = run.n_routings = 0;
@@ -297,17 +309,8 @@ static bool survey(const struct abi_graph * graph, bool first_look) {
         run.grown |= reaches_further(node);
         if (!grow((uint32_t) graph->n_nodes)) return false;
         for (uint32_t s = 0; s < ABI_SOURCES; s++) {
-            bool                is_small;
             struct abi_tensor * t = node->src[s];
-            if (t == NULL) continue;
-            if (node->op == ops.get_rows) {
-                uint64_t offset;
-                if (first_look && t->data != NULL && ggs_files_find(t->data, 1, &offset) >= 0)
-                    advise_random(t->data, dense_bytes(t));
-                continue;
-            }
-            struct ggs_weight * w = weight_of(t, &is_small);
-            if (is_small && first_look) advise_random(t->data, dense_bytes(t));
+            struct ggs_weight * w = t == NULL || node->op == ops.get_rows ? NULL : weight_of(t);
             if (w == NULL) continue;
             if (node->op == ops.mul_mat_id && s == 0) {
                 const struct abi_tensor * ids = node->src[2];
@@ -320,6 +323,13 @@ static bool survey(const struct abi_graph * graph, bool first_look) {
         }
     }
     return true;
+}
+
+// Is memory of slots to be lent that was given back?
+static bool wants_slots_lent(void) {
+    bool any = false;
+    for (uint32_t i = 0; i < run.n_routings; i++) any |= wants_whole(&run.routings[i]);
+    return any && !ggs_queue_borrows();
 }
 
 // Memory of some slots is the ring while whole experts are read.
@@ -390,6 +400,7 @@ static void put_back(void) {
         u->exchanged            = false;
         u->node->src[u->source] = u->before[0];
         if (u->before[1] != NULL) u->node->src[2] = u->before[1];
+        if (u->weight->in_use) ggs_weight_used(u->weight);
         if (u->adopt != NULL) ggs_experts_adopt(u->routing, u->weight->in_group, u->adopt);
     }
     run.first_exchanged = run.end_exchanged;
@@ -533,10 +544,11 @@ static bool prepare(const struct abi_graph * graph) {
         ggs_stream_note_failure();
         return false;
     }
-    if (!survey(graph, ggs_weights_new() > 0 || ggs_weights_total() == 0) || run.n_uses == 0) return false;
-    if (ggs_budget_due(run.grown, run.n_uses < SMALL_RUN)) {
+    if (!survey(graph) || run.n_uses == 0) return false;
+    if (ggs_budget_due(run.grown, run.n_uses < SMALL_RUN) || (ggs_weights_given() > 0 && wants_slots_lent())) {
         ggs_queue_reset();
         if (!ggs_budget_decide()) return false;
+        advise_small(graph);
         for (uint32_t i = 0; i < run.n_routings; i++) { // small ones are no use of their own
             if (run.routings[i].group->router != NULL) ggs_queue_load(run.routings[i].group->router);
         }

@@ -147,7 +147,7 @@ static void start(void) {
 
 bool ggs_stream_wake(const void * caller) {
     int state = __atomic_load_n(&ggs_stream_state, __ATOMIC_ACQUIRE);
-    if (state != GGS_STREAM_ASLEEP) return state == GGS_STREAM_ON;
+    if (state != GGS_STREAM_ASLEEP) return state != GGS_STREAM_OFF;
     static _Thread_local bool inside;
     if (inside) return false;
     inside = true;
@@ -197,6 +197,7 @@ static void write_report(void) {
     N("waits", c->waits);
     N("wait_ns", c->wait_ns);
     N("mapped_uses", c->mapped);
+    N("bytes_given", c->bytes_given);
     N("failed", c->failed);
     N("verified", c->verified);
 #undef N

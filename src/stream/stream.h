@@ -39,6 +39,7 @@ struct ggs_stream_counts {
     uint64_t predicted, predicted_used; // experts read early, and those of them that were chosen then
     uint64_t waits, wait_ns;            // an op had to wait for the disk
     uint64_t mapped;                    // uses that were left to the mapping
+    uint64_t bytes_given;               // back to who needs memory, while graphs ran
     uint64_t failed;                    // reads that failed
     uint64_t verified;                  // bytes compared with the file
 };
@@ -52,7 +53,7 @@ static inline int ggs_stream_now(void) {
     return __atomic_load_n(&ggs_stream_state, __ATOMIC_RELAXED);
 }
 
-// Wakes the library up when the engine computes for the first time: checks its layout. Returns whether it may go on.
+// Wakes the library up when the engine computes for the first time: checks its layout. Returns whether it may go on; a model that fits now may not always.
 bool ggs_stream_wake(const void * caller);
 
 __attribute__((format(printf, 1, 2))) void ggs_stream_say(const char * format, ...);

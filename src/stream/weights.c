@@ -1,5 +1,6 @@
 #include "stream/weights.h"
 
+#include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
@@ -8,7 +9,7 @@
 #include "stream/files.h"
 #include "stream/memory.h"
 
-enum { TABLE = 1 << 15, MOST_WEIGHTS = TABLE / 2, MOST_GROUPS = 1024 };
+enum { TABLE = 1 << 15, MOST_WEIGHTS = TABLE / 2, MOST_GROUPS = 1024, APART = 5, AT_ONCE = 16 << 20 };
 
 static struct ggs_weight * table[TABLE];          // by address and size
 static struct ggs_weight * weights[MOST_WEIGHTS]; // in order of first use
@@ -17,6 +18,8 @@ static struct ggs_group *  groups[MOST_GROUPS];
 static uint32_t            n_groups;
 static char *              kept_memory, *slot_memory;
 static uint64_t            kept_bytes, slot_bytes, whole_bytes; // the last `whole_bytes` of the slots can be lent
+static pthread_mutex_t     lock = PTHREAD_MUTEX_INITIALIZER;
+static uint64_t            given;
 
 // ---- the table ----
 
@@ -100,7 +103,8 @@ static uint64_t room(const struct ggs_weight * w) {
     return (ggs_weight_span(w).bytes + 4095) / 4096 * 4096;
 }
 
-void ggs_weights_drop(void) {
+static void drop(void) {
+    given = 0;
     ggs_memory_give_back(kept_memory, kept_bytes);
     ggs_memory_give_back(slot_memory, slot_bytes);
     kept_memory = slot_memory = NULL;
@@ -108,17 +112,23 @@ void ggs_weights_drop(void) {
     for (uint32_t i = 0; i < n_weights; i++) {
         struct ggs_weight * w = weights[i];
         w->kept = w->slots = NULL;
-        w->asked = w->ready = false;
-        w->load             = (struct ggs_arrival){0, false};
+        w->asked = w->ready = w->in_use = w->gone = false;
+        w->load                                   = (struct ggs_arrival){0, false};
     }
     for (uint32_t i = 0; i < n_groups; i++) {
         free(groups[i]->slot);
         groups[i]->slot    = NULL;
-        groups[i]->n_slots = 0;
-        groups[i]->warm    = false;
-        groups[i]->lent    = false;
+        groups[i]->n_slots = groups[i]->n_gone = 0;
+        groups[i]->warm                        = false;
+        groups[i]->lent                        = false;
         for (uint32_t e = 0; e < groups[i]->n_experts; e++) groups[i]->slot_of[e] = -1;
     }
+}
+
+void ggs_weights_drop(void) {
+    ggs_weights_lock();
+    drop();
+    ggs_weights_unlock();
 }
 
 static uint64_t slot_stride(const struct ggs_weight * w) {
@@ -250,6 +260,7 @@ char * ggs_weights_lend(uint64_t * bytes) {
     char * begin = slot_memory + slot_bytes - whole_bytes;
     *bytes       = whole_bytes;
     if (whole_bytes == 0) return NULL;
+    ggs_weights_lock();
     for (uint32_t i = 0; i < n_groups; i++) {
         struct ggs_group * g = groups[i];
         for (uint32_t k = 0; k < g->n_weights && g->n_slots > 0; k++)
@@ -258,11 +269,130 @@ char * ggs_weights_lend(uint64_t * bytes) {
         for (uint32_t e = 0; e < g->n_experts; e++) g->slot_of[e] = -1;
         for (uint32_t s = 0; s < g->n_slots; s++) g->slot[s].expert = -1;
     }
+    ggs_weights_unlock();
     return begin;
 }
 
 void ggs_weights_lent_back(void) {
+    ggs_weights_lock();
     for (uint32_t i = 0; i < n_groups; i++) groups[i]->lent = false;
+    ggs_weights_unlock();
+}
+
+// ---- giving back ----
+
+void ggs_weights_lock(void) {
+    pthread_mutex_lock(&lock);
+}
+
+void ggs_weights_unlock(void) {
+    pthread_mutex_unlock(&lock);
+}
+
+static bool claim(struct ggs_weight * w, bool * mark, uint64_t ring) {
+    ggs_weights_lock();
+    bool there = !w->gone;
+    if (there) {
+        *mark = true;
+    } else {
+        w->place = room(w) <= ring ? GGS_PLACE_STREAMED : GGS_PLACE_MAPPED;
+        w->gone = w->asked = w->ready = false;
+    }
+    ggs_weights_unlock();
+    return there;
+}
+
+bool ggs_weight_ask(struct ggs_weight * w, uint64_t ring) {
+    return claim(w, &w->asked, ring);
+}
+
+bool ggs_weight_use(struct ggs_weight * w, uint64_t ring) {
+    return claim(w, &w->in_use, ring);
+}
+
+void ggs_weight_used(struct ggs_weight * w) {
+    ggs_weights_lock();
+    w->in_use = false;
+    ggs_weights_unlock();
+}
+
+// Slots are given from the end, so that whole huge pages become free; `least` of them stay. Those of the newest choice are in use, or may be.
+static uint64_t give_slots_of(struct ggs_group * g, uint32_t least, uint64_t bytes) {
+    uint64_t gave = 0;
+    while (!g->lent && gave < bytes && g->n_slots - g->n_gone > least) {
+        uint32_t          s    = g->n_slots - g->n_gone - 1;
+        struct ggs_slot * slot = &g->slot[s];
+        if (slot->expert >= 0 && slot->used >= g->clock) break;
+        for (uint32_t k = 0; k < g->n_weights; k++) {
+            if (!ggs_arrival_done(&slot->load[k])) return gave;
+        }
+        if (slot->expert >= 0) g->slot_of[slot->expert] = -1;
+        slot->expert = -1;
+        g->n_gone++;
+        for (uint32_t k = 0; k < g->n_weights; k++)
+            gave += ggs_memory_let_go(g->weights[k]->slots + s * g->weights[k]->stride, g->weights[k]->stride);
+    }
+    return gave;
+}
+
+static uint64_t give_experts(bool half, uint64_t bytes) {
+    static uint32_t next; // another one each time
+    uint64_t        gave = 0;
+    for (uint32_t i = 0; i < n_groups && gave < bytes; i++) {
+        struct ggs_group * g     = groups[next++ % n_groups];
+        uint32_t           least = g->n_used + 1;
+        if (half && least < g->n_slots / 2) least = g->n_slots / 2;
+        gave += give_slots_of(g, least, bytes - gave);
+    }
+    return gave;
+}
+
+static bool can_go(const struct ggs_weight * w) {
+    if (w->group != NULL || w->place != GGS_PLACE_KEPT || w->kept == NULL || w->gone || w->in_use || w->is_router)
+        return false;
+    return !w->asked || (w->ready && ggs_arrival_done(&w->load));
+}
+
+// One here, one there: what is left stays spread over the graph.
+static uint64_t give_kept(uint64_t bytes) {
+    uint64_t gave = 0;
+    for (uint32_t from = 0; from < APART; from++) {
+        for (uint32_t i = from; i < n_weights && gave < bytes; i += APART) {
+            if (!can_go(weights[i])) continue;
+            weights[i]->gone = true;
+            gave += ggs_memory_let_go(weights[i]->kept, room(weights[i]));
+        }
+    }
+    return gave;
+}
+
+static uint64_t give_some(uint64_t bytes) {
+    uint64_t gave = give_experts(true, bytes);
+    if (gave < bytes) gave += give_kept(bytes - gave);
+    if (gave < bytes) gave += give_experts(false, bytes - gave);
+    return gave;
+}
+
+uint64_t ggs_weights_give(uint64_t bytes) {
+    uint64_t gave = 0, some;
+    do { // the thread that runs the graph must not wait long
+        ggs_weights_lock();
+        some = give_some(bytes - gave < AT_ONCE ? bytes - gave : AT_ONCE);
+        given += some;
+        ggs_weights_unlock();
+        gave += some;
+    } while (some > 0 && gave < bytes);
+    __atomic_add_fetch(&ggs_stream_counts.bytes_given, gave, __ATOMIC_RELAXED);
+    return gave;
+}
+
+uint64_t ggs_weights_given(void) {
+    return __atomic_load_n(&given, __ATOMIC_RELAXED);
+}
+
+uint64_t ggs_weights_promised(void) {
+    uint64_t empty = ggs_memory_empty(), gone = ggs_weights_given();
+    return empty < gone ? 0 : empty - gone;
 }
 
 bool ggs_weights_arrange(uint64_t budget, uint64_t * ring_bytes) {
@@ -278,15 +408,18 @@ bool ggs_weights_arrange(uint64_t budget, uint64_t * ring_bytes) {
          i++) // what is left to the mapping thrashes in the little that the page cache has
         ok = weights[i]->group != NULL || weights[i]->place != GGS_PLACE_MAPPED;
     if (!ok) return false;
+    ggs_weights_lock();
     place_kept(kept);
     if (plan.one_slot_each > 0)
         place_slots((uint32_t) ((budget - plan.ring - kept) / plan.one_slot_each), plan.one_slot_each, plan.whole);
+    ggs_weights_unlock();
     *ring_bytes = plan.ring;
     return true;
 }
 
 void ggs_weights_forget(void) {
-    ggs_weights_drop();
+    ggs_weights_lock();
+    drop();
     for (uint32_t i = 0; i < n_weights; i++) free(weights[i]);
     for (uint32_t i = 0; i < n_groups; i++) {
         free(groups[i]->slot_of);
@@ -294,6 +427,7 @@ void ggs_weights_forget(void) {
     }
     memset(table, 0, sizeof(table));
     n_weights = n_arranged = n_groups = 0;
+    ggs_weights_unlock();
 }
 
 struct ggs_weights_sizes ggs_weights_sizes(void) {

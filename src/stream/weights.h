@@ -32,6 +32,8 @@ struct ggs_weight {
     // where it is kept
     char *             kept; // where its span begins; NULL until memory is given
     bool               asked, ready;
+    bool               in_use; // by the op that runs
+    bool               gone;   // its memory was given back: whoever comes to it next takes note
     struct ggs_arrival load;
     // where it has slots: slot s begins at slots + s * stride, its data at `delta` in it
     char *   slots;
@@ -44,6 +46,7 @@ struct ggs_weight {
 struct ggs_group {
     struct ggs_weight * weights[GGS_GROUP_WEIGHTS];
     uint32_t            n_weights, n_experts, n_used, n_slots;
+    uint32_t            n_gone;  // of the slots, the last ones: their memory was given back
     int32_t *           slot_of; // by expert, -1 where it has none
     struct ggs_slot *   slot;    // n_slots of them
     uint64_t            clock;
@@ -87,6 +90,26 @@ void ggs_weights_drop(void);
 // empties those slots. NULL if there is none. Nothing may be in flight.
 char * ggs_weights_lend(uint64_t * bytes);
 void   ggs_weights_lent_back(void);
+
+// ---- giving memory back while graphs run, from another thread ----
+
+// Held by that thread, and by the one that runs graphs where it changes which weights and slots have memory and which of them are in use. Never while
+// something is waited for.
+void ggs_weights_lock(void);
+void ggs_weights_unlock(void);
+
+// Lets go of memory of weights and slots that no op uses, `bytes` of it if there is so much. Returns how much it was. Allocates nothing.
+uint64_t ggs_weights_give(uint64_t bytes);
+
+// What was given since memory was divided, and what was promised then and has not been touched.
+uint64_t ggs_weights_given(void);
+uint64_t ggs_weights_promised(void);
+
+// A kept weight is asked for, or for the op that begins now: false if its memory was given back, and then it is streamed from here on, or left to the mapping
+// where the ring of `ring` bytes cannot hold it.
+bool ggs_weight_ask(struct ggs_weight * weight, uint64_t ring);
+bool ggs_weight_use(struct ggs_weight * weight, uint64_t ring);
+void ggs_weight_used(struct ggs_weight * weight);
 
 // Decides for all weights with `budget` bytes for them. Nothing may be in flight. Returns the size of the ring, and whether anything is
 // gained by streaming at all.

@@ -83,38 +83,61 @@ static void close_segment(struct ggs_spool_stream * stream) {
     stream->position = stream->end = 0;
 }
 
-// Opens the next segment that is one; false at the end of the stream.
-static bool open_segment(struct ggs_spool_stream * stream) {
-    close_segment(stream);
-    while (stream->next < stream->n_segments) {
-        const struct ggs_spool_segment * segment = &stream->segments[stream->next];
-        uint32_t                expected = stream->next == 0 ? 0 : stream->segments[stream->next - 1].sequence + 1;
-        struct ggs_spool_header header;
-        stream->next++;
-        if (segment->sequence > expected) {
-            stream->missing += segment->sequence - expected;
-            stream->gap = true;
-        }
-        if (ggs_mapping_open(&stream->mapping, segment->path, NULL) != 0) {
-            stream->damaged++;
-            continue;
-        }
-        if (stream->mapping.size >= sizeof(header)) {
-            memcpy(&header, stream->mapping.data, sizeof(header));
-            if (memcmp(header.magic, GGS_SPOOL_MAGIC, sizeof(header.magic)) == 0 &&
-                header.version == GGS_SPOOL_VERSION && header.lane == segment->lane && header.size >= sizeof(header)) {
-                stream->slot     = header.slot;
-                stream->thread   = header.thread;
-                stream->position = sizeof(header);
-                stream->end      = header.size < stream->mapping.size ? header.size : stream->mapping.size;
-                return true;
-            }
-            // The writer died between making the file and writing its header: nothing was lost.
-            static const struct ggs_spool_header blank;
-            if (memcmp(&header, &blank, sizeof(header)) != 0) stream->damaged++;
-        }
-        close_segment(stream);
+enum opened { NO_SEGMENT, BLANK_SEGMENT, SEGMENT };
+
+// Maps the next file of the stream. One without a header or without a record is blank: its writer has not come to it, or died before.
+static enum opened open_file(struct ggs_spool_stream * stream) {
+    static const struct ggs_spool_header blank;
+    const struct ggs_spool_segment *     segment = &stream->segments[stream->next];
+    uint32_t expected = stream->next == 0 ? stream->base : stream->segments[stream->next - 1].sequence + 1, type = 0;
+    struct ggs_spool_header header;
+    stream->next++;
+    if (segment->sequence > expected) {
+        stream->missing += segment->sequence - expected;
+        stream->gap = true;
     }
+    if (ggs_mapping_open(&stream->mapping, segment->path, NULL) != 0) {
+        stream->damaged++;
+        return NO_SEGMENT;
+    }
+    if (stream->mapping.size < sizeof(header)) return NO_SEGMENT;
+    memcpy(&header, stream->mapping.data, sizeof(header));
+    if (memcmp(header.magic, GGS_SPOOL_MAGIC, sizeof(header.magic)) != 0 || header.version != GGS_SPOOL_VERSION ||
+        header.lane != segment->lane || header.size < sizeof(header)) {
+        if (memcmp(&header, &blank, sizeof(header)) == 0) return BLANK_SEGMENT;
+        stream->damaged++;
+        return NO_SEGMENT;
+    }
+    stream->slot     = header.slot;
+    stream->thread   = header.thread;
+    stream->position = sizeof(header);
+    stream->end      = header.size < stream->mapping.size ? header.size : stream->mapping.size;
+    if (stream->end - stream->position >= sizeof(type))
+        memcpy(&type, stream->mapping.data + stream->position, sizeof(type));
+    return type == 0 ? BLANK_SEGMENT : SEGMENT;
+}
+
+// Opens the next segment that holds something. False at the end of the stream, which then stays where it is: its writer may go on there,
+// and blank segments that were made ahead come later.
+static bool open_segment(struct ggs_spool_stream * stream) {
+    struct ggs_spool_stream ahead = *stream;
+    bool                    blank = false;
+    ahead.mapping                 = (struct ggs_mapping){0};
+    while (ahead.next < ahead.n_segments) {
+        enum opened opened = open_file(&ahead);
+        if (opened == SEGMENT) {
+            ahead.consumed += stream->mapping.size;
+            ggs_mapping_close(&stream->mapping);
+            *stream = ahead;
+            return true;
+        }
+        blank |= opened == BLANK_SEGMENT;
+        if (stream->mapping.data == NULL) stream->slot = ahead.slot, stream->thread = ahead.thread;
+        ggs_mapping_close(&ahead.mapping);
+    }
+    if (!blank)
+        stream->next = ahead.next, stream->damaged = ahead.damaged, stream->missing = ahead.missing,
+        stream->gap = ahead.gap;
     return false;
 }
 
@@ -196,6 +219,7 @@ static const struct ggs_journal_record * next_record(struct ggs_spool_stream * s
                     return record;
                 }
                 stream->damaged++;
+                stream->end = stream->position;
             }
         }
         if (!open_segment(stream)) return NULL;
@@ -236,7 +260,10 @@ const struct ggs_spool_op * ggs_spool_stream_unit(struct ggs_spool_stream * stre
             if (unit->type >= GGS_UNIT_OP && unit->type <= GGS_UNIT_THREAD &&
                 ggs_inside(stream->position, unit_bytes(unit), stream->end))
                 return unit;
-            if (unit->type != 0) stream->damaged++;
+            if (unit->type != 0) {
+                stream->damaged++;
+                stream->end = stream->position;
+            }
         }
         if (!open_segment(stream)) return NULL;
     }
@@ -380,7 +407,8 @@ uint64_t ggs_spool_dropped(const struct ggs_spool * spool) {
     for (size_t i = 0; i < spool->n_lanes; i++) {
         const struct ggs_spool_stream * lane    = &spool->lanes[i];
         uint64_t                        written = (uint64_t) lane->segments[lane->n_segments - 1].sequence + 1;
-        if (written > lane->n_segments) dropped += written - lane->n_segments;
+        for (size_t k = 0; k < lane->n_segments; k++) written -= lane->segments[k].sequence >= lane->base;
+        if (written > lane->base) dropped += written - lane->base;
     }
     return dropped * ((GGS_SPOOL_SEGMENT - sizeof(struct ggs_spool_header)) / GGS_SPOOL_UNIT);
 }

@@ -21,6 +21,7 @@ struct ggs_spool_stream {
     const struct ggs_spool_segment * segments; // of this stream, in order
     size_t                           n_segments;
     size_t                           next;         // segment to be opened next
+    uint32_t                         base;         // the first number that is expected: those before are sealed already
     uint32_t                         lane;         // as the file names say
     uint32_t                         slot, thread; // lanes: of the segment that is open
     struct ggs_mapping               mapping;

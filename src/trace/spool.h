@@ -6,7 +6,8 @@
 // zero type ends a segment.
 //
 //     SPOOL/journal-0000.seg journal-0001.seg ...    one stream, in order: everything but op runs
-//     SPOOL/lane-000-0000.seg ...                one stream per lane: op runs and the index data they saw
+//     SPOOL/lane-000-0000.seg ...                one stream per lane: op runs and the index data they saw; those that were sealed
+//                                                while the program runs are gone
 //     SPOOL/machine-0000.seg                     one stream, written by ggscope itself: what the kernel says
 //     SPOOL/free-000000.seg ...                  GGS_SPOOL_SEGMENT zeros each, made ahead by ggscope: the writer takes the
 //                                                next number by renaming it
@@ -79,7 +80,9 @@ struct ggs_spool_control {
     int64_t  steps_left; // the window ends after so many steps; 0 or less: by itself never
     uint64_t ended_ns;   // CLOCK_MONOTONIC, when it did
     uint32_t entries;    // of the list that follows
-    uint8_t  padding[28];
+    uint32_t reserved_2;
+    uint64_t freed; // bytes of segments that are sealed and gone: they do not count for the limit any more
+    uint8_t  padding[16];
 };
 _Static_assert(sizeof(struct ggs_spool_control) == 64, "layout");
 

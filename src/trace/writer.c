@@ -155,7 +155,7 @@ void ggs_writer_flush(struct ggs_writer * writer, enum ggs_trace_table table) {
     if (writer->status != 0 || rows == 0) return;
     if (table == GGS_TABLE_OP_RUNS && writer->helper.started) {
         hand_over(writer, block);
-    } else {
+    } else if (table == GGS_TABLE_OP_RUNS || !writer->op_runs_only) {
         pack(writer, &writer->packer, block, table, writer->rows[table]);
         take_failure(writer, &writer->packer);
     }
@@ -166,29 +166,41 @@ void ggs_writer_flush(struct ggs_writer * writer, enum ggs_trace_table table) {
 
 // ---- making and freeing ----
 
-int ggs_writer_init(struct ggs_writer * writer, int fd, const char * path, const uint8_t uuid[16]) {
-    *writer                        = (struct ggs_writer){.fd = fd, .path = path, .process = 1};
-    writer->packer.zstd            = ZSTD_createCCtx();
-    writer->helper.packer.zstd     = ZSTD_createCCtx();
-    struct ggs_trace_header header = {.version = GGS_TRACE_VERSION, .byte_order = GGS_TRACE_BYTE_ORDER};
-    memcpy(header.magic, GGS_TRACE_MAGIC, sizeof(header.magic));
-    memcpy(header.uuid, uuid, sizeof(header.uuid));
+static void start(struct ggs_writer * writer, int fd, const char * path) {
+    *writer                    = (struct ggs_writer){.fd = fd, .path = path, .process = 1};
+    writer->packer.zstd        = ZSTD_createCCtx();
+    writer->helper.packer.zstd = ZSTD_createCCtx();
     pthread_mutex_init(&writer->helper.lock, NULL);
     pthread_cond_init(&writer->helper.changed, NULL);
     writer->opened = true;
-    if (writer->packer.zstd == NULL || writer->helper.packer.zstd == NULL)
-        ggs_writer_fail_memory(writer);
-    else
-        writer->status = put(writer, &header, sizeof(header), &writer->error);
-    // Where there can be no thread, the caller's does all the work.
-    writer->helper.started = writer->status == 0 && pthread_create(&writer->helper.thread, NULL, help, writer) == 0;
+    if (writer->packer.zstd == NULL || writer->helper.packer.zstd == NULL) ggs_writer_fail_memory(writer);
     for (unsigned i = 1; i < GGS_TABLE_COUNT; i++) {
         writer->blocks[i].schema  = ggs_trace_schema(i);
         writer->process_column[i] = ggs_schema_role(writer->blocks[i].schema, GGS_ROLE_PROCESS);
     }
+}
+
+static int begin(struct ggs_writer * writer) {
+    // Where there can be no thread, the caller's does all the work.
+    writer->helper.started = writer->status == 0 && pthread_create(&writer->helper.thread, NULL, help, writer) == 0;
     ggs_writer_append(writer, GGS_TABLE_STRINGS, &(struct ggs_string){"", 0});
     writer->n_strings = 1;
     return writer->status;
+}
+
+int ggs_writer_init(struct ggs_writer * writer, int fd, const char * path, const uint8_t uuid[16]) {
+    struct ggs_trace_header header = {.version = GGS_TRACE_VERSION, .byte_order = GGS_TRACE_BYTE_ORDER};
+    memcpy(header.magic, GGS_TRACE_MAGIC, sizeof(header.magic));
+    memcpy(header.uuid, uuid, sizeof(header.uuid));
+    start(writer, fd, path);
+    if (writer->status == 0) writer->status = put(writer, &header, sizeof(header), &writer->error);
+    return begin(writer);
+}
+
+int ggs_writer_init_op_runs(struct ggs_writer * writer, int fd, const char * path) {
+    start(writer, fd, path);
+    writer->op_runs_only = true;
+    return begin(writer);
 }
 
 static void release_packer(struct ggs_packer * packer) {
@@ -222,6 +234,10 @@ void ggs_writer_release(struct ggs_writer * writer) {
 void ggs_writer_append(struct ggs_writer * writer, enum ggs_trace_table table, const void * row) {
     struct ggs_block * block = &writer->blocks[table];
     if (writer->status != 0) return;
+    if (writer->counts && table == GGS_TABLE_OP_RUNS) {
+        writer->rows[table]++;
+        return;
+    }
     if (block->rows >= GGS_CHUNK_ROWS && (table != GGS_TABLE_OP_RUNS || block->rows == GGS_CHUNK_ROWS_MAX))
         ggs_writer_flush(writer, table);
     if (block->n_bytes >= GGS_CHUNK_BYTES) ggs_writer_flush(writer, table);
@@ -252,14 +268,44 @@ uint64_t ggs_writer_string(struct ggs_writer * writer, const void * text, uint64
     return *number;
 }
 
-void ggs_writer_checkpoint(struct ggs_writer * writer) {
-    if (writer->blocks[GGS_TABLE_OP_RUNS].rows < GGS_CHUNK_ROWS) return;
+void ggs_writer_close_others(struct ggs_writer * writer) {
     // Levels of detail refer to nothing that is not there yet, and compress better in larger chunks.
     for (unsigned table = 1; table < GGS_TABLE_LOD; table++)
         if (table != GGS_TABLE_OP_RUNS) ggs_writer_flush(writer, table);
     ggs_writer_flush(writer, GGS_TABLE_DEVICES);
     ggs_writer_flush(writer, GGS_TABLE_LANES);
+}
+
+bool ggs_writer_checkpoint(struct ggs_writer * writer) {
+    if (writer->blocks[GGS_TABLE_OP_RUNS].rows < GGS_CHUNK_ROWS) return false;
+    ggs_writer_close_others(writer);
     ggs_writer_flush(writer, GGS_TABLE_OP_RUNS);
+    return true;
+}
+
+void ggs_writer_settle(struct ggs_writer * writer) {
+    await_helper(writer);
+}
+
+// ---- chunks that are there already ----
+
+void ggs_writer_count(struct ggs_writer * writer, bool on) {
+    writer->counts = on;
+}
+
+void ggs_writer_skip(struct ggs_writer * writer, uint64_t op_runs) {
+    writer->rows[GGS_TABLE_OP_RUNS] += op_runs;
+}
+
+void ggs_writer_copy(struct ggs_writer * writer, const void * chunk, uint64_t length) {
+    struct ggs_chunk_header header;
+    if (writer->status != 0) return;
+    memcpy(&header, chunk, sizeof(header));
+    await_helper(writer);
+    if (remember(writer, &header) != 0)
+        ggs_writer_fail_memory(writer);
+    else
+        writer->status = put(writer, chunk, length, &writer->error);
 }
 
 // ---- the end ----

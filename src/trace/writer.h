@@ -49,10 +49,14 @@ struct ggs_writer {
     struct ggs_helper        helper;
     struct ggs_map           strings;
     uint64_t                 n_strings;
+    bool                     op_runs_only; // chunks of all other tables are dropped
+    bool                     counts;       // op runs are only counted: their chunks are there already
 };
 
 // `fd` stays the caller's, `path` must outlive the writer, which must not move. Writes the header.
-int  ggs_writer_init(struct ggs_writer * writer, int fd, const char * path, const uint8_t uuid[16]);
+int ggs_writer_init(struct ggs_writer * writer, int fd, const char * path, const uint8_t uuid[16]);
+// The same for chunks of op runs alone, from where the file is. Rows of other tables go nowhere.
+int  ggs_writer_init_op_runs(struct ggs_writer * writer, int fd, const char * path);
 void ggs_writer_release(struct ggs_writer * writer);
 
 // Out of memory: the first failure, if there was none before.
@@ -71,7 +75,16 @@ uint64_t ggs_writer_string(struct ggs_writer * writer, const void * text, uint64
 // Writes what the table has waiting.
 void ggs_writer_flush(struct ggs_writer * writer, enum ggs_trace_table table);
 // To be called between graph runs: closes the chunk of op runs if it is long enough, and before it the chunks of everything
-// that it refers to, so that a file which is cut anywhere can still be understood.
-void ggs_writer_checkpoint(struct ggs_writer * writer);
+// that it refers to, so that a file which is cut anywhere can still be understood. True if it closed one.
+bool ggs_writer_checkpoint(struct ggs_writer * writer);
+// Waits until all that was closed is in the file.
+void ggs_writer_settle(struct ggs_writer * writer);
+// For op runs whose chunks are there already: from here on they are only counted, until the next call.
+void ggs_writer_count(struct ggs_writer * writer, bool on);
+// So many of them that are not appended one by one.
+void ggs_writer_skip(struct ggs_writer * writer, uint64_t op_runs);
+// What ggs_writer_checkpoint closes beside op runs; then such a chunk, header and padding included.
+void ggs_writer_close_others(struct ggs_writer * writer);
+void ggs_writer_copy(struct ggs_writer * writer, const void * chunk, uint64_t length);
 // Writes what waits, the index and the trailer.
 int ggs_writer_finish(struct ggs_writer * writer, struct ggs_error * error);

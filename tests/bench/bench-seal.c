@@ -1,6 +1,9 @@
 // What sealing costs beside bare compression: seals a spool again and again, and compresses what it wrote with zstd level 1, both as
 // plain columns of integers (what a sealer without an encoding of its own would do) and as the encoded columns that are in the file.
 // Prints one JSON line; the ratios are of medians, all measured in turn.
+//     bench-seal SPOOL TRACE PART
+// seals at the end, then in the background into PART, which takes the spool's segments, and then what is left: the end of a recording that was
+// sealed while it went on.
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -12,6 +15,7 @@
 #include "base/system/file.h"
 #include "trace/format.h"
 #include "trace/reader.h"
+#include "trace/seal/background.h"
 #include "trace/seal/seal.h"
 
 enum { ROUNDS = 9 };
@@ -86,11 +90,56 @@ static double encoded_ms(const char * path) {
     return total;
 }
 
+static double cpu_ms(void) {
+    struct timespec now;
+    clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &now);
+    return (double) now.tv_sec * 1e3 + (double) now.tv_nsec / 1e6;
+}
+
+// Wall and CPU time of sealing what is there.
+static void seal_once(const char * spool, const char * trace, const char * part, struct ggs_seal_result * result,
+                      double ms[2]) {
+    struct ggs_seal_options options = {.size = sizeof(options), .no_sync = true, .part = part};
+    struct ggs_error        error;
+    double                  begin = now_ms(), cpu = cpu_ms();
+    if (ggs_seal_spool(spool, trace, NULL, &options, result, &error) < 0) die(error.text);
+    ms[0] = now_ms() - begin;
+    ms[1] = cpu_ms() - cpu;
+}
+
+static int in_the_background(const char * spool, const char * trace, const char * part) {
+    struct ggs_seal_result  whole, rest;
+    struct ggs_background * background;
+    struct ggs_error        error;
+    double                  at_the_end[2], the_rest[2];
+    int                     status = 1;
+    seal_once(spool, trace, NULL, &whole, at_the_end);
+    double begin = now_ms(), cpu = cpu_ms();
+    if (ggs_background_open(&background, spool, part, 0, &error) < 0) die(error.text);
+    while (status > 0) status = ggs_background_step(background, UINT64_MAX, &error);
+    if (status < 0) die(error.text);
+    ggs_background_close(background);
+    double meanwhile = now_ms() - begin, meanwhile_cpu = cpu_ms() - cpu;
+    seal_once(spool, trace, part, &rest, the_rest);
+    if (rest.op_runs != whole.op_runs || rest.bytes != whole.bytes) die("the trace is not the same");
+    unlink(trace);
+    unlink(part);
+    printf(
+        "{\"op_runs\": %llu, \"runs\": %llu, \"spool_bytes\": %llu, \"spool_bytes_left\": %llu, \"trace_bytes\": %llu, "
+        "\"at_the_end_ms\": %.1f, \"at_the_end_cpu_ms\": %.1f, \"in_the_background_ms\": %.1f, "
+        "\"in_the_background_cpu_ms\": %.1f, \"the_rest_ms\": %.1f, \"the_rest_cpu_ms\": %.1f}\n",
+        (unsigned long long) whole.op_runs, (unsigned long long) whole.runs, (unsigned long long) whole.spool_bytes,
+        (unsigned long long) rest.spool_bytes, (unsigned long long) whole.bytes, at_the_end[0], at_the_end[1],
+        meanwhile, meanwhile_cpu, the_rest[0], the_rest[1]);
+    return 0;
+}
+
 int main(int argc, char ** argv) {
     if (argc < 3) {
-        fprintf(stderr, "usage: bench-seal SPOOL TRACE\n");
+        fprintf(stderr, "usage: bench-seal SPOOL TRACE [PART]\n");
         return 2;
     }
+    if (argc > 3) return in_the_background(argv[1], argv[2], argv[3]);
     double                  seal[ROUNDS], plain[ROUNDS], encoded[ROUNDS];
     struct ggs_seal_result  result  = {0};
     struct ggs_seal_options options = {.size = sizeof(options), .no_sync = true};

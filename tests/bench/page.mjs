@@ -2,7 +2,7 @@
 //     node tests/bench/page.mjs [OP-RUNS] [--tasks]     (default 10000000; --tasks: long tasks alone)
 import { mkdtempSync, rmSync } from "node:fs";
 import { join } from "node:path";
-import { cleanUp, open, serve, skip } from "../browser/browser.mjs";
+import { cleanUp, open, serve, settled, skip } from "../browser/browser.mjs";
 import { build, engine, ggscope, model, output, root } from "../lib.mjs";
 
 if (skip) {
@@ -34,7 +34,7 @@ async function pan(directory, view) {
     const page = await open(server.url, { fragment: `view=${view}` });
     await page.locator("#sentence", { hasText: "touched" }).waitFor({ timeout: 120_000 });
     await page.locator(`#tab-${view}[aria-selected=true]`).waitFor();
-    await page.waitForTimeout(1000); // what opening asks for is not part of panning
+    await settled(page); // what opening asks for is not part of panning
     const { focus, there, back } = moves[view];
     await page.locator(focus).focus();
     for (let i = 0; i < 5; i++) await page.keyboard.press("KeyW");
@@ -88,11 +88,11 @@ async function tasksOf(directory, name) {
             new PerformanceObserver((list) => window.tasks.push(...list.getEntries().map((entry) => entry.duration))).observe({ type: "longtask", buffered: true });
         });
         await page.locator("#sentence", { hasText: "touched" }).waitFor({ timeout: 120_000 });
-        await page.waitForLoadState("networkidle").catch(() => {});
+        await settled(page);
         await page.locator("#view").focus();
         for (let i = 0; i < 5; i++) {
             await page.keyboard.press("ArrowRight");
-            await page.waitForTimeout(150);
+            await settled(page);
         }
         found.push([view, Math.max(0, ...(await page.evaluate(() => window.tasks)))]);
         await page.context().close();

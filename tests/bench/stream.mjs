@@ -4,15 +4,15 @@
 // Prints for each share of the model's size as memory: median ms per token of both, their ratio, the bytes that each read per token (loading and prompt included), and
 // what the streamed run waited for the disk; of the whole command (loading, prompt and tokens) the ratio too. The bound is the larger of the time to compute in memory and the bytes that an optimal cache
 // of that much memory would read (ggscope paging, opt) at the speed of the disk (bench-disk, the best of three). Logits are compared. Needs root and the memory controller of control groups version 1; --disk needs blkio.throttle of version 1.
-import { spawnSync } from "node:child_process";
-import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, rmdirSync, statSync, statfsSync, writeFileSync } from "node:fs";
-import { tmpdir, totalmem } from "node:os";
+import { mkdirSync, rmSync, statSync, statfsSync } from "node:fs";
+import { totalmem } from "node:os";
 import { join } from "node:path";
 import { build, engine, ggscope, model, output } from "../lib.mjs";
+import { command, file, measure, readahead, reason, setDisk, setReadahead } from "./limited.mjs";
 import { median } from "./statistics.mjs";
 
 const MiB = 1 << 20;
-let tokens = 24, runs = 3, shares = [25, 50, 75, 90], disk = 0, readahead = 0, large = false;
+let tokens = 24, runs = 3, shares = [25, 50, 75, 90], disk = 0, ahead = 0, large = false;
 const models = [];
 for (const args = process.argv.slice(2); args.length > 0;) {
     const word = args.shift();
@@ -20,7 +20,7 @@ for (const args = process.argv.slice(2); args.length > 0;) {
     else if (word === "--runs") runs = Number(args.shift());
     else if (word === "--shares") shares = args.shift().split(",").map(Number);
     else if (word === "--large") large = true;
-    else if (word === "--readahead") readahead = Number(args.shift());
+    else if (word === "--readahead") ahead = Number(args.shift());
     else if (word === "--disk") disk = Number(args.shift());
     else models.push(word);
 }
@@ -38,50 +38,13 @@ if (large) {
 }
 if (models.length === 0) models.push(model("tinyllama-1.1b"), model("moe", "--embd", "512", "--ff", "1024"));
 
-const controller = "/sys/fs/cgroup/memory";
-if (process.getuid() !== 0 || !existsSync(join(controller, "memory.limit_in_bytes"))) {
-    console.log("streaming: skipped: this needs root and the memory controller of control groups version 1");
+if (reason) {
+    console.log(`streaming: skipped: ${reason}`);
     process.exit(0);
 }
-const group = join(controller, `ggscope-stream-${process.pid}`), slow = join("/sys/fs/cgroup/blkio", `ggscope-stream-${process.pid}`);
-const work = mkdtempSync(join(tmpdir(), "ggscope-stream-"));
-mkdirSync(group);
-if (disk > 0) {
-    mkdirSync(slow);
-    const device = output("stat", ["-c", "%Hd:%Ld", models[0]]).trim();
-    writeFileSync(join(slow, "blkio.throttle.read_bps_device"), `${device} ${disk}`);
-}
-const device = (path) => `/sys/class/bdi/${output("stat", ["-c", "%Hd:%Ld", path]).trim()}/read_ahead_kb`;
-const usual = (() => { try { return readFileSync(device(models[0]), "utf8").trim(); } catch { return "?"; } })();
-if (readahead > 0) writeFileSync(device(models[0]), String(readahead));
-process.on("exit", () => {
-    if (readahead > 0) writeFileSync(device(models[0]), usual);
-    rmSync(work, { recursive: true, force: true });
-    for (const folder of [group, slow]) {
-        for (let i = 0; i < 100 && existsSync(folder); i++) {
-            try { rmdirSync(folder); } catch { spawnSync("sleep", ["0.1"]); }
-        }
-    }
-});
-for (const signal of ["SIGINT", "SIGTERM"]) process.on(signal, () => process.exit(1));
-
-// One run: ms per token (the median of its tokens), bytes read per token of all the run, the hash of its logits.
-function measure(path, limit, streamed) {
-    output("python3", ["-c", "import os,sys\nf=os.open(sys.argv[1],os.O_RDONLY)\nos.posix_fadvise(f,0,0,os.POSIX_FADV_DONTNEED)", path]);
-    if (limit > 0) writeFileSync(join(group, "memory.limit_in_bytes"), String(limit));
-    const report = join(work, "report.json"), io = join(work, "io");
-    const command = [engine, "run", "-m", path, "-p", "Once upon a time, in a land far away", "-n", String(tokens), "-t", "2", "--no-repack", "--ignore-eos", "--json", "--logits-hash"];
-    const before = streamed ? [ggscope, "stream", "-q", "--report", report, "--"] : [];
-    const enter = `echo $$ > "${join(group, "cgroup.procs")}"; ${disk > 0 ? `echo $$ > "${join(slow, "cgroup.procs")}";` : ""} "$@"; status=$?; cat /proc/$$/io > "${io}"; exit $status`;
-    const began = process.hrtime.bigint();
-    const result = spawnSync("sh", ["-c", enter, "sh", ...before, ...command], { encoding: "utf8", timeout: 900_000 });
-    if (limit > 0) writeFileSync(join(group, "memory.limit_in_bytes"), "-1");
-    if (result.status !== 0) return { failed: `${result.status ?? result.signal} ${result.stderr.trim().split("\n").at(-1)}` };
-    const said = JSON.parse(result.stdout);
-    // What a process has read is added to its parent's account when it ends.
-    const read = Number(/^read_bytes: (\d+)/m.exec(readFileSync(io, "utf8"))[1]);
-    return { wall: Number(process.hrtime.bigint() - began) / 1e6, ms: said.generate_median_ns / 1e6, prompt: said.prompt_ns / 1e6, read: read / tokens, hash: said.logits_hash, counts: streamed ? JSON.parse(readFileSync(report, "utf8")) : undefined };
-}
+setDisk(models[0], disk);
+const usual = readahead(models[0]);
+if (ahead > 0) setReadahead(models[0], ahead);
 
 // Bytes per token that an optimal cache of so much memory would read, of a recording of the model in memory.
 function optimum(recording, memory) {
@@ -90,19 +53,19 @@ function optimum(recording, memory) {
 }
 const fastest = (path) => disk || Math.max(...[1, 2, 3].map(() => JSON.parse(output(join(build, "tests", "bench-disk"), [path])).random));
 
-console.log(`streaming: ${tokens} tokens, median of ${runs} interleaved runs, readahead ${readahead || usual} KiB${disk > 0 ? `, disk held to ${disk / 1e6} MB/s` : ""}`);
+console.log(`streaming: ${tokens} tokens, median of ${runs} interleaved runs, readahead ${ahead || usual} KiB${disk > 0 ? `, disk held to ${disk / 1e6} MB/s` : ""}`);
 console.log("memory      stock ms   streamed ms   ratio   read MiB/token stock -> streamed   wait ms   prompt ms stock -> streamed   whole command   bound ms");
 for (const path of models) {
     const size = statSync(path).size;
-    const fits = size < 0.8 * totalmem(), free = fits ? measure(path, 0, false) : { ms: NaN, hash: undefined };
-    const recording = join(work, "recording"), speed = fastest(path);
-    if (fits) output(ggscope, ["record", "-q", "--force", "-o", recording, "--", engine, "run", "-m", path, "-p", "Once upon a time, in a land far away", "-n", String(tokens), "-t", "2", "--no-repack", "--ignore-eos"]);
+    const fits = size < 0.8 * totalmem(), free = fits ? measure(path, tokens, 0, false) : { ms: NaN, hash: undefined };
+    const recording = file("recording"), speed = fastest(path);
+    if (fits) output(ggscope, ["record", "-q", "--force", "-o", recording, "--", ...command(path, tokens)]);
     console.log(`${path.split("/").at(-1)}, ${(size / MiB).toFixed(0)} MiB; disk ${(speed / 1e9).toFixed(1)} GB/s; in memory ${free.ms.toFixed(1)} ms per token`);
     for (const share of shares) {
         const found = { stock: [], streamed: [] };
         for (let i = 0; i < runs; i++) {
             for (const kind of ["stock", "streamed"]) {
-                const result = measure(path, Math.round((size * share) / 100), kind === "streamed");
+                const result = measure(path, tokens, Math.round((size * share) / 100), kind === "streamed");
                 if (result.failed) console.log(`  ${share} % ${kind} failed: ${result.failed}`);
                 else if (result.hash !== (free.hash ??= result.hash)) console.log(`  ${share} % ${kind}: OTHER LOGITS`);
                 else found[kind].push(result);

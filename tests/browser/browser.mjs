@@ -1,11 +1,13 @@
 // What the tests in a real browser share: the real server on real recordings, Debian's Chromium, and a page that must not complain.
 import assert from "node:assert/strict";
 import { spawn, spawnSync } from "node:child_process";
-import { existsSync } from "node:fs";
+import { createHash } from "node:crypto";
+import { cpSync, existsSync, mkdirSync, renameSync, rmSync, statSync } from "node:fs";
 import { createRequire } from "node:module";
 import { dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
-import { build, ggscope, installed, model, output, root, run, scratch } from "../lib.mjs";
+import { isDeepStrictEqual } from "node:util";
+import { build, engine, ggscope, installed, model, output, root, run, scratch } from "../lib.mjs";
 
 const here = dirname(fileURLToPath(import.meta.url));
 const packages = createRequire(join(installed(here, "browser"), "package.json"));
@@ -21,31 +23,35 @@ export const skip = executablePath ? false : "no Chromium here: scripts/bootstra
 export const prompt = "Once upon a time there was";
 scratch();
 
-// Records once per test file. The name is the directory's, so that the page's own names are known.
+// Recordings are shared by the test files, as long as what made them stays the same: tests read them and write to copies. The name is the
+// directory's, so that the page's own names are known. Those with options of their own depend on the machine and are made once per file.
 const recordings = new Map();
+const hashOfAll = (...parts) => createHash("sha256").update(parts.join()).digest("hex").slice(0, 12);
+const shared = () => join(build, "recordings", hashOfAll(...[ggscope, engine, join(build, "lib", "libggscope-capture.so")].map((path) => statSync(path).mtimeMs)));
 export function recorded(name, { as = name, tokens = 6, threads = 2, options = [], repack = false } = {}) {
     if (!recordings.has(as)) {
-        const directory = scratch(as);
-        output(ggscope, [
-            "run",
-            "-q",
-            "-m",
-            name.includes("/") ? name : model(name),
-            "-p",
-            prompt,
-            "-n",
-            String(tokens),
-            "-t",
-            String(threads),
-            ...(repack ? [] : ["--no-repack"]),
-            "--ignore-eos",
-            ...options,
-            "-o",
-            directory,
-        ]);
+        const file = name.includes("/") ? name : model(name);
+        const isShared = options.length === 0 && file !== name;
+        const directory = isShared ? join(shared(), hashOfAll(file, statSync(file).mtimeMs, tokens, threads, repack), as) : scratch(as);
+        if (!existsSync(directory)) {
+            const words = ["-m", file, "-p", prompt, "-n", String(tokens), "-t", String(threads), ...(repack ? [] : ["--no-repack"]), "--ignore-eos", ...options];
+            const fresh = isShared ? scratch(`new-${as}`) : directory;
+            output(ggscope, ["run", "-q", ...words, "-o", fresh]);
+            if (isShared) keepShared(fresh, directory);
+        }
         recordings.set(as, directory);
     }
     return recordings.get(as);
+}
+
+// Puts it there in one piece, whoever else does the same.
+function keepShared(fresh, directory) {
+    const beside = `${directory}.${process.pid}`;
+    if (!existsSync(shared())) rmSync(dirname(shared()), { recursive: true, force: true }); // those of another build
+    mkdirSync(dirname(directory), { recursive: true });
+    cpSync(fresh, beside, { recursive: true });
+    if (existsSync(directory)) rmSync(beside, { recursive: true });
+    else renameSync(beside, directory);
 }
 
 export const json = (verb, ...args) => {
@@ -134,6 +140,52 @@ export async function finish(page) {
 export async function show(page, view) {
     await page.locator(`#tab-${view}`).click();
     await page.locator(`#tab-${view}[aria-selected="true"]`).waitFor();
+}
+
+// ---- waiting: for the condition that an assertion is about, never for a time
+
+const patience = 20_000;
+
+// The page at rest: every answer is there, the address has followed, and what came is drawn. An answer may lead to the next question, and
+// effects run after a frame: so nothing was under way for some frames on end.
+export async function settled(page) {
+    const rests = await page.evaluate(async (most) => {
+        const end = performance.now() + most;
+        for (let frames = 0; frames < 4;) {
+            await new Promise((resolve) => requestAnimationFrame(() => setTimeout(resolve)));
+            const view = document.querySelector("#view, .library");
+            frames = view && view.getAttribute("aria-busy") !== "true" ? frames + 1 : 0;
+            if (performance.now() > end) return false;
+        }
+        return true;
+    }, 2 * patience);
+    assert.ok(rests, "the page does not come to rest");
+}
+
+// Reads until the value is the one that is wanted: equal to it, matched by it, or accepted by it. Returns what was read.
+export async function becomes(read, wanted, about = "") {
+    const [isPattern, isTest] = [wanted instanceof RegExp, typeof wanted === "function"];
+    const holds = (value) => (isPattern ? wanted.test(value) : isTest ? wanted(value) : isDeepStrictEqual(value, wanted));
+    for (const end = Date.now() + patience; ;) {
+        const value = await read();
+        if (holds(value)) return value;
+        if (Date.now() < end) await new Promise((resolve) => setTimeout(resolve, 20));
+        else if (isPattern) assert.match(value, wanted, about);
+        else if (isTest) assert.fail(`${about} it stays ${JSON.stringify(value)}`);
+        else assert.deepEqual(value, wanted, about);
+    }
+}
+
+// The fragment of the address, as it is; and its match, in plain text, as soon as there is one.
+export const hashOf = (page) => page.evaluate(() => location.hash);
+export const hashed = async (page, pattern) => pattern.exec(await becomes(async () => decodeURIComponent(await hashOf(page)), pattern, "the address:"));
+
+// All rows of a table that grows as one scrolls, as texts of their cells.
+export async function tableRows(page) {
+    const box = page.locator(".data-table");
+    const isWhole = () => box.evaluate((one) => ((one.scrollTop = one.scrollHeight), one.querySelectorAll("tbody tr").length === Number(one.dataset.rows)));
+    await becomes(isWhole, true, "rows are missing");
+    return box.locator("tbody tr").evaluateAll((list) => list.map((row) => [...row.cells].map((cell) => cell.textContent)));
 }
 
 // The rows of a CSV that a button saves, as objects; numbers are numbers.

@@ -2,7 +2,7 @@
 import { after, test } from "node:test";
 import assert from "node:assert/strict";
 import { join } from "node:path";
-import { build, cleanUp, finish, ggscope, model, open, output, recorded, root, scratch, serve, show, skip } from "./browser.mjs";
+import { becomes, build, cleanUp, finish, ggscope, model, open, output, recorded, root, scratch, serve, settled, show, skip } from "./browser.mjs";
 
 after(cleanUp);
 
@@ -10,6 +10,7 @@ test("at most 200 KB before the first paint, all of it from this server", { skip
     const server = await serve(recorded("moe"));
     const at = await open(server.url);
     await at.locator("#sentence", { hasText: "touched" }).waitFor();
+    await at.waitForFunction(() => performance.getEntriesByName("first-contentful-paint").length > 0);
     const before = await at.evaluate(() => {
         const paint = performance.getEntriesByName("first-contentful-paint")[0].startTime;
         const all = [...performance.getEntriesByType("navigation"), ...performance.getEntriesByType("resource")];
@@ -59,22 +60,20 @@ async function openAndPan(directory) {
     };
     page.on("requestfinished", ended);
     page.on("requestfailed", ended);
-    const settled = async () => {
-        for (let quiet = 0; quiet < 4;) {
-            await page.waitForTimeout(150);
-            quiet = under === 0 ? quiet + 1 : 0;
-        }
+    const rests = async () => {
+        await settled(page);
+        await becomes(() => under, 0, "requests under way:");
     };
     await page.reload();
     await page.locator("#sentence", { hasText: "touched" }).waitFor({ timeout: 120_000 });
     await show(page, "timeline");
     await page.locator(".timeline canvas").first().waitFor();
-    await settled();
+    await rests();
     await page.locator("#view").focus();
     for (let i = 0; i < 5; i++) await page.keyboard.press("KeyW");
-    await settled();
+    await rests();
     for (let i = 0; i < 2; i++) await page.keyboard.press("KeyD");
-    await settled();
+    await rests();
     await finish(page);
     await server.stop();
     return { bytes, requests };

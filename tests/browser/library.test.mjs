@@ -3,7 +3,7 @@ import { after, test } from "node:test";
 import assert from "node:assert/strict";
 import { cpSync, mkdirSync } from "node:fs";
 import { join } from "node:path";
-import { cleanUp, finish, ggscope, open, output, prompt, recorded, root, savedCsv, scratch, serve, skip, stats } from "./browser.mjs";
+import { becomes, cleanUp, finish, ggscope, hashed, hashOf, open, output, prompt, recorded, root, savedCsv, scratch, serve, settled, skip, stats } from "./browser.mjs";
 
 after(cleanUp);
 const folder = scratch("library");
@@ -39,29 +39,30 @@ test("a folder opens on its recordings: what ggscope stats says of each, filtere
         assert.match(row.machine, /\d cores/);
     }
     await page.getByRole("button", { name: "recording", exact: true }).click();
-    assert.deepEqual(await names(page), ["first", "second"]);
+    await becomes(() => names(page), ["first", "second"]);
     await page.getByRole("button", { name: "recording", exact: true }).click();
-    assert.deepEqual(await names(page), ["second", "first"]);
+    await becomes(() => names(page), ["second", "first"]);
     await page.keyboard.press("/");
     await page.keyboard.type("SECOND");
     await page.getByText("1 of 2", { exact: true }).waitFor();
-    assert.deepEqual(await names(page), ["second"]);
-    const copied = await page.evaluate(() => location.hash);
+    await becomes(() => names(page), ["second"]);
+    await hashed(page, /list-find=SECOND/);
+    await settled(page);
+    const copied = await hashOf(page);
     const other = await page.context().newPage();
     await other.goto(`${origin}/${copied}`);
     await other.getByText("1 of 2", { exact: true }).waitFor();
-    assert.deepEqual(await names(other), ["second"]);
+    await becomes(() => names(other), ["second"]);
     await other.getByRole("searchbox").fill("");
-    await other.locator("tbody tr").nth(1).waitFor();
-    assert.deepEqual(await names(other), ["second", "first"]);
+    await becomes(() => names(other), ["second", "first"]);
 
     // Into one of them, and back.
     await page.locator(".library .row-name").click();
     await page.locator("#sentence", { hasText: "touched" }).waitFor();
-    assert.match(page.url(), new RegExp(`x=${stats(join(folder, "second")).experiment_id}`));
+    await hashed(page, new RegExp(`x=${stats(join(folder, "second")).experiment_id}`));
     await page.goBack();
     await page.locator(".library").waitFor();
-    assert.deepEqual(await names(page), ["second"]);
+    await becomes(() => names(page), ["second"]);
     await page.goForward();
     await page.locator("#sentence", { hasText: "touched" }).waitFor();
     await page.getByRole("button", { name: "All recordings" }).click();
@@ -73,13 +74,14 @@ test("two that are ticked are compared; a third tick takes the place of the firs
     const { url } = await started();
     const page = await open(url);
     await page.locator('.library[data-loaded="true"]').waitFor();
-    assert.ok(await page.getByRole("button", { name: "Compare two" }).isDisabled());
+    await becomes(() => page.getByRole("button", { name: "Compare two" }).isDisabled(), true);
     await page.getByLabel("Pick second to compare").check();
     await page.getByLabel("Pick first to compare").check();
     await page.getByRole("button", { name: "Compare second with first" }).click();
     await page.locator(".compare-warnings li").first().waitFor();
-    assert.equal(await page.getByLabel("Recording A").evaluate((select) => select.selectedOptions[0].textContent), "second");
-    assert.equal(await page.getByLabel("Recording B").evaluate((select) => select.selectedOptions[0].textContent), "first");
+    const chosen = (which) => page.getByLabel(`Recording ${which}`).evaluate((select) => select.selectedOptions[0].textContent);
+    await becomes(() => chosen("A"), "second");
+    await becomes(() => chosen("B"), "first");
     await finish(page);
 });
 

@@ -1,7 +1,7 @@
 // The memory view: what is drawn is the file, nothing overlaps, the lens finds the smallest tensor, a region filters the log.
 import { after, test } from "node:test";
 import assert from "node:assert/strict";
-import { cleanUp, finish, json, model, open, recorded, serve, show, skip } from "./browser.mjs";
+import { becomes, cleanUp, finish, hashed, json, model, open, recorded, serve, settled, show, skip, tableRows } from "./browser.mjs";
 
 let server;
 const page = async (fragment, options) => open((server ??= await serve(recorded("tiny"), recorded("moe"))).url, { fragment, ...options });
@@ -9,6 +9,7 @@ after(cleanUp);
 const cells = async (at) => {
     await at.locator(".memory canvas").first().waitFor();
     await at.waitForFunction(() => window.__ggscope?.memoryCells().length > 0);
+    await settled(at);
     return at.evaluate(() => window.__ggscope.memoryCells());
 };
 const choose = async (at, name) => at.locator(".page-header select").first().selectOption({ label: name });
@@ -45,6 +46,7 @@ for (const name of ["tiny", "moe"]) {
             const { tensors } = json("gguf", model(name));
             checkCells(await cells(at), tensors);
             await at.keyboard.press("KeyL"); // true scale
+            await hashed(at, /true-scale=1/);
             checkCells(await cells(at), tensors);
             await finish(at);
         });
@@ -64,8 +66,7 @@ test("the lens on the smallest tensor of the file, by mouse and by keyboard", { 
     await canvas.hover({ position: { x: gutter + cell.x + cell.width / 2, y: cell.y + cell.height / 2 } });
     const lens = at.locator(".lens");
     await lens.waitFor();
-    const name = (await lens.locator(".name").innerText()).replace(/ \[\d+\]$/, "");
-    assert.ok(cell.names.includes(name), name);
+    const name = await becomes(async () => (await lens.locator(".name").innerText()).replace(/ \[\d+\]$/, ""), (said) => cell.names.includes(said), "the lens names another:");
     const shown = tensors.find((tensor) => tensor.name === name);
     // It hides nothing of what is pointed at, nor what lies above and below it.
     const [pointer, glass] = [frame.x + gutter + cell.x + cell.width / 2, await lens.boundingBox()];
@@ -75,16 +76,17 @@ test("the lens on the smallest tensor of the file, by mouse and by keyboard", { 
     assert.match(text, /offset/);
 
     await at.mouse.move(5, 5);
+    await lens.waitFor({ state: "detached" });
     await canvas.focus();
     await at.keyboard.press("Home");
-    for (let i = 0; i < 400; i++) {
-        const said = await at.locator("#announcer").innerText();
-        if (said.startsWith(`${smallest.name},`)) break;
+    // The line follows each key in the same turn.
+    const said = () => at.locator("#announcer").innerText();
+    for (let i = 0; i < 400 && !(await said()).startsWith(`${smallest.name},`); i++) {
         await at.keyboard.press(i % 12 === 11 ? "ArrowDown" : "ArrowRight");
         if (i % 12 === 11) await at.keyboard.press("Home");
     }
-    assert.match(await at.locator("#announcer").innerText(), new RegExp(`^${smallest.name.replaceAll(".", "\\.")},`));
-    assert.ok((await lens.innerText()).includes(smallest.name));
+    assert.match(await said(), new RegExp(`^${smallest.name.replaceAll(".", "\\.")},`));
+    await becomes(() => lens.innerText(), (text) => text.includes(smallest.name));
     await finish(at);
 });
 
@@ -101,14 +103,13 @@ test("dragging a region filters the log to the ops that touch these bytes", { sk
     await at.mouse.down();
     await at.mouse.move(frame.x + gutter + middle.x + middle.width / 2, y, { steps: 4 });
     await at.mouse.up();
-    await at.waitForFunction(() => location.hash.includes("region="));
-    const [, begin, end] = /region=\d+:(\d+)\.\.(\d+)/.exec(at.url());
+    const [, begin, end] = await hashed(at, /region=\d+:(\d+)\.\.(\d+)/);
     const { ops } = json("log", "--range", `${begin}..${end}`, recorded("tiny"));
     assert.ok(ops.length > 0);
     await at.locator(`.log-count[data-total="${ops.length}"]`).waitFor();
     await show(at, "log");
     await at.locator(`.log-count[data-total="${ops.length}"]`).waitFor();
-    assert.deepEqual(await at.locator("#log-row-0 [role=gridcell]").nth(5).innerText(), ops[0].name);
+    await becomes(() => at.locator("#log-row-0 [role=gridcell]").nth(5).innerText(), ops[0].name);
     await at.locator("button.log-count").click();
     await at.waitForFunction(() => !location.hash.includes("region="));
     await finish(at);
@@ -120,8 +121,7 @@ test("full screen shows the log below, and Escape leads back", { skip }, async (
     await at.locator("#view").focus();
     await at.keyboard.press("Enter");
     await at.locator("html.memory-full").waitFor();
-    const log = await at.locator(".memory-log").boundingBox();
-    assert.ok(Math.abs(log.y / 900 - 0.7) < 0.1, `the log begins at ${log.y} of 900`);
+    await becomes(async () => (await at.locator(".memory-log").boundingBox()).y, (y) => Math.abs(y / 900 - 0.7) < 0.1, "the log's begin, of 900:");
     await at.keyboard.press("Escape");
     await at.locator("html:not(.memory-full)").waitFor();
     await finish(at);
@@ -131,7 +131,7 @@ test("view as table: every tensor with its offset and its touches", { skip }, as
     const at = await page("view=memory");
     await cells(at);
     await at.getByRole("button", { name: "View as table" }).first().click();
-    const rows = await at.locator(".data-table tbody tr").evaluateAll((list) => list.map((row) => [...row.cells].map((cell) => cell.textContent)));
+    const rows = await tableRows(at);
     for (const tensor of json("gguf", model("tiny")).tensors) {
         const row = rows.find((one) => one[1] === tensor.name);
         assert.ok(row, tensor.name);

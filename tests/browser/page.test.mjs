@@ -2,7 +2,7 @@
 import { after, test } from "node:test";
 import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
-import { cleanUp, finish, ggscope, json, model, open, output, recorded, savedCsv, scratch, serve, show, skip, stats } from "./browser.mjs";
+import { becomes, cleanUp, finish, ggscope, hashed, hashOf, json, model, open, output, recorded, savedCsv, scratch, serve, settled, show, skip, stats } from "./browser.mjs";
 import { pathToFileURL } from "node:url";
 
 const sum = (list) => list.reduce((total, value) => total + value, 0);
@@ -22,6 +22,7 @@ test("the view begins near the top: on a laptop, a large screen, a phone and at 
         for (const view of ["Timeline", "Log", "Storage"]) {
             if (width >= 760) await show(at, view.toLowerCase());
             else await at.getByLabel("View", { exact: true }).selectOption(view.toLowerCase());
+            await settled(at);
             const { y } = await at.locator("#view").boundingBox();
             assert.ok(y <= most, `${view} begins at ${y} of ${height}`);
         }
@@ -32,12 +33,12 @@ test("the view begins near the top: on a laptop, a large screen, a phone and at 
 test("full screen is the view and nothing else", { skip }, async () => {
     const at = await page("view=memory");
     await at.locator(".memory canvas").first().waitFor();
+    await settled(at);
     const before = await at.locator(".memory").boundingBox();
     await at.locator("#view").focus();
     await at.keyboard.press("Enter");
     await at.locator("html.memory-full").waitFor();
-    const full = await at.locator(".memory").boundingBox();
-    assert.ok(full.height >= 780 && full.height - before.height > 90, `${before.height} to ${full.height}`);
+    await becomes(async () => (await at.locator(".memory").boundingBox()).height, (full) => full >= 780 && full - before.height > 90, `from ${before.height}`);
     await at.keyboard.press("Escape");
     await at.locator("html:not(.memory-full)").waitFor();
     await finish(at);
@@ -53,14 +54,15 @@ test("fit shows all layers of the graph", { skip }, async () => {
     const layers = (await at.evaluate(async () => (await fetch("/api/x/0/summary")).json())).model.layers;
     await at.waitForFunction((wanted) => document.querySelectorAll(".block").length >= wanted, layers);
     const box = await at.locator(".graph-scroll").boundingBox();
-    const ends = await at.locator(".block").evaluateAll((blocks) => blocks.map((block) => block.getBoundingClientRect().bottom));
-    assert.ok(Math.max(...ends) <= box.y + box.height + 1, `the last block ends at ${Math.max(...ends)} of ${box.y + box.height}`);
+    const lastEnd = () => at.locator(".block").evaluateAll((blocks) => Math.max(...blocks.map((block) => block.getBoundingClientRect().bottom)));
+    await becomes(lastEnd, (end) => end <= box.y + box.height + 1, `the last block's end, of ${box.y + box.height}:`);
     await finish(at);
 });
 
 test("the log's last column is in sight at 1280 pixels", { skip }, async () => {
     const at = await page("view=log");
     await at.locator("#log-row-0:not(.loading)").waitFor();
+    await settled(at);
     const head = await at.getByRole("columnheader", { name: "wait" }).boundingBox();
     assert.ok(head.x + head.width <= 1280, `it ends at ${head.x + head.width}`);
     await finish(at);
@@ -72,24 +74,25 @@ test("nothing moves under the pointer when a card opens; a double click zooms to
     const at = await page("view=timeline");
     const canvas = at.locator(".timeline canvas");
     await canvas.waitFor();
-    await at.waitForLoadState("networkidle");
+    await settled(at);
     const before = await canvas.boundingBox();
     // What lies where depends on the recording: somewhere in the middle there is an op.
-    const shown = () => at.locator(".drawer").waitFor({ timeout: 1500 }).then(() => true, () => false);
     let x;
     for (let i = 0; i < 12 && !x; i++) {
         const there = before.x + before.width * (0.3 + 0.02 * i);
         await at.mouse.click(there, before.y + 70);
-        if (await shown()) x = there;
+        await settled(at);
+        if (await at.locator(".drawer").isVisible()) x = there;
     }
     assert.ok(x, "no op was found");
     assert.deepEqual(await canvas.boundingBox(), before);
     const drawer = await at.locator(".drawer").boundingBox();
     assert.ok(drawer.x > x || drawer.x + drawer.width < x, "the card lies under the pointer");
-    const op = /op=([\d.]+)/.exec(at.url())[1];
+    const [, op] = await hashed(at, /op=([\d.]+)/);
     await at.mouse.dblclick(x, before.y + 70);
-    await at.waitForFunction(() => location.hash.includes("zoom="));
-    assert.equal(/op=([\d.]+)/.exec(at.url())[1], op);
+    await hashed(at, /zoom=/);
+    await settled(at);
+    assert.equal((await hashed(at, /op=([\d.]+)/))[1], op);
     await finish(at);
 });
 
@@ -103,6 +106,8 @@ test("keys live on after a switch was pressed; one Escape deselects; / searches"
     await at.locator("#tab-timeline[aria-selected=true]").waitFor();
     await at.keyboard.press("Digit1");
     const canvas = at.locator(".memory canvas").first();
+    await canvas.waitFor();
+    await settled(at);
     await canvas.focus();
     await at.keyboard.press("ArrowRight");
     await at.locator(".lens").waitFor();
@@ -123,8 +128,10 @@ test("search finds layers, tensors, experts, ops and tokens, and selects them", 
         await at.keyboard.press("Control+KeyK");
         await at.locator("dialog.search[open] input").fill(text);
         await at.locator("dialog.search [role=option]").first().waitFor();
+        await becomes(() => at.locator("dialog.search [role=option]").first().innerText(), (first) => first.toLowerCase().includes(text.toLowerCase()), `found first for ${text}:`);
         await at.keyboard.press("Enter");
         await at.waitForFunction((wanted) => location.hash.includes(wanted), fragment);
+        await at.locator("dialog.search[open]").waitFor({ state: "detached" });
     };
     await find("layer 7", "layer=7");
     await find("blk.3.ffn_up_exps", "tensor=blk.3.ffn_up_exps.weight");
@@ -161,6 +168,7 @@ test("one token as boxes: token, layer, component, op; all of its time, all of i
     const all = json("log", "--token", "2", recorded("moe")).ops;
     const ops = all.filter((op) => op.fused_with === null);
     await at.locator(`#part-icicle [data-ns="${sum(ops.map((op) => op.duration_ns))}"]`).waitFor();
+    await settled(at);
     const rows = await savedCsv(at, at.getByRole("button", { name: /^Save "Where token 2 spends.*CSV$/ }));
     assert.deepEqual(rows.map((row) => [row.op, row.duration_ns]), ops.map((op) => [op.op, op.duration_ns]));
     assert.equal(sum(rows.map((row) => row.bytes)), sum(all.map((op) => op.bytes_read + op.bytes_written)));
@@ -174,24 +182,14 @@ test("a copied address restores the screen: zoom, order, filters, switches, sele
     const settle = async (at) => {
         await at.locator("main canvas, .log-row:not(.loading), .table-part").first().waitFor();
         await at.locator("#sentence", { hasText: "touched" }).waitFor();
-        await at.waitForLoadState("networkidle");
-    };
-    // The picture is drawn when its data are there, coarse ones first.
-    const same = async (one, another) => {
-        const end = Date.now() + 15000;
-        while (Date.now() < end) if ((await picture(one)) === (await picture(another))) return true;
-        return false;
+        await settled(at);
     };
     const cases = {
         timeline: async (at) => {
             await at.locator(".timeline canvas").waitFor();
             await at.locator("#view").focus();
-            // The address follows a moment after each key.
-            for (const key of ["KeyW", "KeyW", "KeyD"]) {
-                const before = new URL(at.url()).hash;
-                await at.keyboard.press(key);
-                await at.waitForFunction((old) => location.hash !== old && location.hash.includes("zoom="), before);
-            }
+            for (const key of ["KeyW", "KeyW", "KeyD"]) await at.keyboard.press(key);
+            await hashed(at, /zoom=/);
         },
         memory: async (at) => {
             await at.locator(".memory canvas").first().waitFor();
@@ -199,6 +197,7 @@ test("a copied address restores the screen: zoom, order, filters, switches, sele
             await at.getByLabel("order", { exact: true }).check();
             await at.locator("#view").focus();
             await at.keyboard.press("ArrowRight"); // the first token
+            await hashed(at, /tokens=0/);
         },
         log: async (at) => {
             await at.locator("#log-row-0:not(.loading)").waitFor();
@@ -212,16 +211,17 @@ test("a copied address restores the screen: zoom, order, filters, switches, sele
     };
     for (const [view, change] of Object.entries(cases)) {
         const at = await page(`view=${view}`);
+        await settle(at);
         await change(at);
         await at.mouse.move(1, 1);
         await settle(at);
-        const hash = new URL(at.url()).hash;
+        const hash = await hashOf(at);
         const other = await page(hash.slice(1));
         await settle(other);
-        assert.equal(new URL(other.url()).hash, hash, view);
+        assert.equal(await hashOf(other), hash, view);
         if (view === "log") assert.deepEqual(await other.locator(".log-row").allInnerTexts(), await at.locator(".log-row").allInnerTexts());
         else if (view === "statistics") assert.equal(await other.locator("#by-panel").innerText(), await at.locator("#by-panel").innerText());
-        else assert.ok(await same(other, at), `${view} looks different`);
+        else await becomes(async () => (await picture(other)) === (await picture(at)), true, `${view} looks different`);
         await finish(other);
         await finish(at);
     }
@@ -231,10 +231,10 @@ test("a link to an experiment that is not here shows no other one", { skip }, as
     const at = await page("x=00000000-0000-4000-8000-000000000000&view=log&tokens=2..2");
     await at.getByRole("heading", { name: "This experiment is not here" }).waitFor();
     assert.equal(await at.locator("#view").count(), 0);
-    assert.match(at.url(), /x=00000000/);
+    assert.match(await hashOf(at), /x=00000000/);
     await at.getByRole("button", { name: "Show tiny" }).click();
     await at.locator("#sentence", { hasText: "touched" }).waitFor();
-    assert.ok(!at.url().includes("00000000-0000"));
+    await becomes(() => hashOf(at), (hash) => !hash.includes("00000000-0000"), "the address:");
     await finish(at);
 });
 
@@ -246,14 +246,12 @@ test("a report: a selected token has its statistics, and an op's card its bytes"
     const at = await open(pathToFileURL(file).href, { fragment: "view=statistics&tokens=2..2" });
     const all = stats(recorded("tiny"), "--token", "2");
     await at.locator("[data-tile=ops]", { hasText: all.ops.toLocaleString("en") }).waitFor();
-    assert.ok((await at.locator("#by-panel tbody tr").count()) >= 5, "the table is empty");
+    await at.locator("#by-panel tbody tr").nth(4).waitFor();
     const op = json("log", "--op", "MUL_MAT", recorded("tiny")).ops.find((one) => one.bytes_read > 0);
     await at.goto(`${pathToFileURL(file).href}#view=log&op=${op.run}.${op.node}`);
     const card = at.locator(".drawer .card");
-    await card.waitFor();
-    const text = await card.innerText();
     const weight = json("gguf", model("tiny")).tensors.find((one) => one.name === op.source_name);
-    assert.ok(text.includes(size(weight.size_bytes)), `${size(weight.size_bytes)} is not in ${text}`);
+    await becomes(() => card.innerText(), (text) => text.includes(size(weight.size_bytes)), `${size(weight.size_bytes)} is not in the card:`);
     for (const part of ["stalls", "access", "less"]) {
         await at.goto(`${pathToFileURL(file).href}#view=storage&part=${part}`);
         await at.locator(".picture-part").first().waitFor();
@@ -276,6 +274,7 @@ test("storage: tiles and tables are those of ggscope stats, and leave as files",
     const at = await page("view=storage");
     const { machine, by_token } = stats(recorded("moe"), "--by", "token");
     await at.locator("[data-picture=storage-by-token] svg rect").first().waitFor();
+    await settled(at);
     const rows = await savedCsv(at, at.getByRole("button", { name: 'Save "Bytes and stalls per token" as CSV' }));
     assert.deepEqual(
         rows.map((row) => row.bytes_disk),
@@ -288,6 +287,7 @@ test("storage: tiles and tables are those of ggscope stats, and leave as files",
             rows.map((row) => stalled.get(row.token) ?? 0),
         );
         await at.getByRole("combobox", { name: "Stalls by" }).selectOption("op");
+        await settled(at);
         const table = await savedCsv(at, at.getByRole("button", { name: 'Save "Stalls by op" as CSV' }));
         assert.equal(sum(table.map((row) => row.stalled_ns)), machine.faults.in_ops.stalled_ns);
     }
@@ -305,13 +305,15 @@ test("access order: every byte that ops read is in the picture, at any zoom", { 
     const known = stats(recorded("moe"));
     await at.waitForFunction((wanted) => Math.abs(Number(document.querySelector(".access-picture")?.dataset.sum) - wanted) < 1, known.bytes_disk);
     await at.locator("#access-verdict", { hasText: `${known.pattern.jumps.toLocaleString("en")} jumps in ${known.pattern.reads.toLocaleString("en")} reads` }).waitFor();
+    await settled(at);
     const frame = await at.locator(".access-picture canvas").boundingBox();
     await at.mouse.move(frame.x + frame.width * 0.6, frame.y + frame.height * 0.4);
     await at.keyboard.press("KeyW");
     await at.waitForFunction(() => location.hash.includes("bytes="));
     await at.waitForFunction((all) => Number(document.querySelector(".access-picture").dataset.sum) < all, known.bytes_disk);
-    const [, begin, end] = /zoom=(\d+)\.\.(\d+)/.exec(at.url()).map(Number);
+    const [, begin, end] = (await hashed(at, /zoom=(\d+)\.\.(\d+)/)).map(Number);
     assert.ok(end > begin);
+    await settled(at);
     await at.mouse.down();
     await at.mouse.move(frame.x + frame.width * 0.8, frame.y + frame.height * 0.7, { steps: 4 });
     await at.mouse.up();
@@ -339,12 +341,13 @@ test("experts: the raster has every choice of the layer, and a press selects the
     const known = json("experts", recorded("moe"));
     const layer = known.by_layer.find((one) => one.layer === 3);
     await at.locator(`[data-choices="${layer.activations}"]`).waitFor();
-    assert.equal(await at.locator("[data-choices]").getAttribute("data-columns"), String(layer.tokens));
+    await becomes(() => at.locator("[data-choices]").getAttribute("data-columns"), String(layer.tokens));
     await at.locator("[data-tile=experts-used]", { hasText: `${known.distinct} of ${known.experts}` }).waitFor();
     const rows = await savedCsv(at, at.getByRole("button", { name: /^Save "Layer 3.*" as CSV$/ }));
     const counts = layer.counts.map((_, expert) => rows.filter((row) => row.expert === expert).length);
     assert.deepEqual(counts, layer.counts);
     const canvas = at.locator("[data-choices] canvas");
+    await settled(at);
     await canvas.focus();
     await at.keyboard.press("ArrowDown");
     await at.waitForFunction(() => location.hash.includes("expert=0"));

@@ -4,7 +4,7 @@ import assert from "node:assert/strict";
 import { existsSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { pathToFileURL } from "node:url";
-import { cleanUp, finish, ggscope, json, model, open, output, recorded, run, scratch, show, skip, stats } from "./browser.mjs";
+import { becomes, cleanUp, finish, ggscope, json, model, open, output, recorded, run, scratch, show, skip, stats } from "./browser.mjs";
 
 after(cleanUp);
 
@@ -35,8 +35,8 @@ test("the file asks for nothing: no address in it leads elsewhere", { skip }, as
 test("texts of tokens are texts", { skip }, async () => {
     const at = await page();
     await at.locator("#sentence").waitFor();
+    await becomes(() => at.locator(".page-header").innerText(), (text) => text.includes("</script>"));
     assert.equal(await at.evaluate(() => window.broken), undefined);
-    assert.ok((await at.locator(".page-header").innerText()).includes("</script>"));
     await finish(at);
 });
 

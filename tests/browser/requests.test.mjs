@@ -3,7 +3,7 @@ import { after, test } from "node:test";
 import assert from "node:assert/strict";
 import { join } from "node:path";
 import { engine } from "../lib.mjs";
-import { build, cleanUp, finish, ggscope, json, model, open, output, recorded, scratch, serve, show, skip, stats } from "./browser.mjs";
+import { becomes, build, cleanUp, finish, ggscope, hashed, hashOf, json, model, open, output, recorded, scratch, serve, settled, show, skip, stats } from "./browser.mjs";
 
 after(cleanUp);
 
@@ -14,6 +14,7 @@ test("slots have lanes, requests bars with their first output, and a click selec
     const server = await serve(directory);
     const at = await open(server.url, { fragment: "view=statistics" });
     await at.locator(".slot-bar").first().waitFor();
+    await settled(at);
     assert.equal(await at.locator(".slot:has(.slot-bar)").count(), new Set(requests.map((r) => r.sequence)).size);
     assert.equal(await at.locator(".slot-bar").count(), requests.length);
     assert.equal(await at.locator(".slot-first").count(), requests.length);
@@ -22,15 +23,14 @@ test("slots have lanes, requests bars with their first output, and a click selec
     const [first] = requests;
     const bar = at.getByRole("button", { name: new RegExp(`^request ${first.request},.*${first.generated_tokens} tokens`) });
     await bar.click();
-    assert.equal(await bar.getAttribute("aria-pressed"), "true");
-    assert.match(decodeURIComponent(new URL(at.url()).hash), new RegExp(`time=${first.begin_ns}\\.\\.${first.end_ns}`));
+    await becomes(() => bar.getAttribute("aria-pressed"), "true");
+    await hashed(at, new RegExp(`time=${first.begin_ns}\\.\\.${first.end_ns}`));
     const table = at.locator("table", { has: at.locator("th", { hasText: "cached" }) });
-    assert.equal(await table.locator("tbody tr").count(), requests.length);
+    await becomes(() => table.locator("tbody tr").count(), requests.length);
     if (process.env.GGSCOPE_SHOT) await at.locator("#part-requests").screenshot({ path: process.env.GGSCOPE_SHOT });
 
     // The request narrows statistics, log and memory to its steps: the numbers of --request.
-    const hash = decodeURIComponent(new URL(at.url()).hash);
-    assert.match(hash, new RegExp(`request=${first.request}\\b`));
+    await hashed(at, new RegExp(`request=${first.request}\\b`));
     await at.locator(".chip", { hasText: `request ${first.request}` }).waitFor();
     const mine = stats(directory, "--request", String(first.request));
     await at.locator("[data-tile=ops] .tile-value", { hasText: new RegExp(`^${String(mine.ops).replace(/\B(?=(\d{3})+(?!\d))/g, ",")}$`) }).waitFor();
@@ -46,7 +46,7 @@ test("slots have lanes, requests bars with their first output, and a click selec
     }, first.request);
     assert.equal(heat.model.bytes_touched, mine.model.bytes_touched);
     await at.getByRole("button", { name: `Deselect request ${first.request}` }).click();
-    assert.doesNotMatch(at.url(), /request=|time=/);
+    await becomes(() => hashOf(at), (hash) => !/request=|time=/.test(hash), "the address:");
     await finish(at);
     await server.stop();
 });
@@ -59,7 +59,7 @@ test("the timeline shades what was not recorded, and says how much was", { skip 
     const server = await serve(directory);
     const at = await open(server.url, { fragment: "view=timeline" });
     await at.locator("[data-pauses]").waitFor();
-    assert.match(await at.locator("[data-pauses]").innerText(), /^recorded \S+ \S+ of \S+ \S+$/);
+    await becomes(() => at.locator("[data-pauses]").innerText(), /^recorded \S+ \S+ of \S+ \S+$/);
     await finish(at);
     await server.stop();
 });
@@ -68,7 +68,7 @@ test("a program that answered one prompt has no such part", { skip }, async () =
     const server = await serve(recorded("tiny"));
     const at = await open(server.url, { fragment: "view=statistics" });
     await at.locator("#part-requests").waitFor({ state: "attached" });
-    await at.waitForLoadState("networkidle");
+    await settled(at);
     assert.equal(await at.locator(".slot").count(), 0);
     await finish(at);
     await server.stop();

@@ -6,7 +6,7 @@ import { cpSync, existsSync, readFileSync, statSync, truncateSync, writeFileSync
 import { join } from "node:path";
 import { hidingBarrier } from "../engine/traces.mjs";
 import { engine, output } from "../lib.mjs";
-import { cleanUp, finish, ggscope, model, open, recorded, scratch, serve, show, skip, stats } from "./browser.mjs";
+import { becomes, cleanUp, finish, ggscope, model, open, recorded, scratch, serve, settled, show, skip, stats } from "./browser.mjs";
 
 after(cleanUp);
 
@@ -17,8 +17,7 @@ test("a truncated trace shows what is intact and says from where on it is not", 
     truncateSync(trace, Math.floor(statSync(trace).size * 0.8));
     const server = await serve(directory);
     const at = await open(server.url);
-    await at.locator(".notice").first().waitFor();
-    assert.match(await at.locator(".notice").first().innerText(), /\d/);
+    await at.locator(".notice", { hasText: /\d/ }).first().waitFor();
     await show(at, "log");
     await at.locator(".log-count[data-total]").waitFor();
     await finish(at);
@@ -36,6 +35,7 @@ test("an engine whose barrier is not seen: the page says that waits are not", { 
     const other = await serve(recorded("tiny"));
     const seen = await open(other.url);
     await seen.locator("#sentence", { hasText: "touched" }).waitFor();
+    await settled(seen);
     assert.equal(await seen.locator(".notice", { hasText: "Waits" }).count(), 0);
     await finish(seen);
     await other.stop();
@@ -75,20 +75,13 @@ test("a recording that goes on: tokens come while one looks, then it is complete
         const server = await serve(directory);
         const at = await open(server.url);
         await at.locator(".badge.live").waitFor();
-        const tokens = async () => Number(/([\d,]+) tokens?/.exec(await at.locator("#sentence").textContent())[1].replaceAll(",", ""));
-        const until = async (holds) => {
-            for (const end = Date.now() + 60_000; !holds(await tokens());) {
-                assert.ok(Date.now() < end, await at.locator("#sentence").textContent());
-                await at.waitForTimeout(100);
-            }
-        };
-        const first = await tokens();
-        await until((n) => n > first);
+        const tokens = async () => Number(/([\d,]+) tokens?/.exec(await at.locator("#sentence").textContent())?.[1].replaceAll(",", "") ?? NaN);
+        const first = await becomes(tokens, (n) => n >= 0, "tokens:");
+        await becomes(tokens, (n) => n > first, "tokens:");
         child.kill("SIGINT");
         await ended;
         await at.locator(".badge.live").waitFor({ state: "detached" });
-        const recordedTokens = stats(directory).tokens;
-        await until((n) => n === recordedTokens);
+        await becomes(tokens, stats(directory).tokens, "tokens:");
         await finish(at);
         await server.stop();
     } finally {
@@ -103,7 +96,8 @@ test("the server goes away: the view stays, a banner says it", { skip }, async (
         expected: /ERR_CONNECTION_REFUSED|ERR_INCOMPLETE_CHUNKED|ERR_CONNECTION_RESET|ERR_EMPTY_RESPONSE/,
     });
     await at.locator("#log-row-0:not(.loading)").waitFor();
-    await at.locator("#sentence", { hasText: "of time in" }).waitFor(); // nothing is under way any more
+    await at.locator("#sentence", { hasText: "of time in" }).waitFor();
+    await settled(at);
     const text = await at.locator("#log-row-0").innerText();
     await first.stop();
     await at.locator(".notice", { hasText: "does not answer" }).waitFor();

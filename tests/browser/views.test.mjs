@@ -1,7 +1,7 @@
 // Every view, opened in the browser on real recordings: the numbers on the screen are those of the command line.
 import { after, test } from "node:test";
 import assert from "node:assert/strict";
-import { cleanUp, finish, json, open, recorded, savedCsv, serve, show, skip, stats } from "./browser.mjs";
+import { becomes, cleanUp, finish, hashed, json, open, recorded, savedCsv, serve, settled, show, skip, stats, tableRows } from "./browser.mjs";
 
 const sum = (rows, key) => rows.reduce((total, row) => total + row[key], 0);
 const grouped = (n) => String(n).replace(/\B(?=(\d{3})+(?!\d))/g, ",");
@@ -16,6 +16,7 @@ test("the first line says what the recording is", { skip }, async () => {
         all = stats(recorded("tiny"));
     await at.locator("#sentence", { hasText: "touched" }).waitFor();
     await at.locator("#sentence", { hasText: "of time in" }).waitFor();
+    await settled(at);
     const sentence = await at.locator("#sentence").innerText();
     assert.match(sentence, new RegExp(`\\b${all.tokens} tokens\\b`));
     const top = all.by_op[0];
@@ -31,6 +32,7 @@ for (const name of ["tiny", "moe"]) {
         if (name !== "tiny") await choose(at, name);
         await show(at, "statistics");
         await at.locator("[data-tile=ops]").waitFor();
+        await settled(at);
         const all = stats(directory);
         const tile = async (key) => at.locator(`[data-tile=${key}]`).innerText();
         assert.match(
@@ -71,9 +73,9 @@ test("statistics of some tokens, and a click that filters every view", { skip },
     await at.locator(".statistics-scope", { hasText: "Tokens 2 to 3" }).waitFor();
     const some = stats(recorded("tiny"), "--token", "2..3", "--by", "op");
     const row = at.locator(".table-part tr", { hasText: "MUL_MAT" }).first();
-    assert.equal(await row.locator("td").first().innerText(), grouped(some.by_op.find((g) => g.op === "MUL_MAT").ops));
+    await becomes(() => row.locator("td").first().innerText(), grouped(some.by_op.find((g) => g.op === "MUL_MAT").ops));
     await row.getByRole("button").click();
-    assert.match(at.url(), /type=MUL_MAT/);
+    await hashed(at, /type=MUL_MAT/);
     await show(at, "log");
     await at.locator(`[data-total="${some.by_op.find((g) => g.op === "MUL_MAT").ops}"]`).waitFor();
     await finish(at);
@@ -83,13 +85,29 @@ test("the expert matrix counts what ggscope experts counts; a dense model has no
     const at = await page("view=statistics");
     await at.getByText("No experts: this model is dense").waitFor();
     await choose(at, "moe");
-    await at.locator("[data-cell]").first().waitFor();
+    const canvas = at.getByRole("application", { name: "Expert matrix" });
+    await canvas.waitFor();
+    await settled(at);
     const { by_layer: layers } = json("experts", recorded("moe"));
-    const shown = await at.locator(".experts [data-count]").evaluateAll((cells) => cells.map((cell) => [cell.dataset.cell, Number(cell.dataset.count)]));
+    const rows = await savedCsv(at, at.getByRole("button", { name: 'Save "Expert matrix" as CSV' }));
     assert.deepEqual(
-        shown,
-        layers.flatMap((layer, i) => layer.counts.map((n, expert) => [`${i} ${expert}`, n])),
+        rows.map((row) => [row.layer, row.expert, row.times]),
+        layers.flatMap((layer) => layer.counts.map((n, expert) => [layer.layer, expert, n])),
     );
+    // By keyboard: the line that is spoken, the value that is shown, the cell that is selected.
+    await canvas.focus();
+    for (const key of ["ArrowDown", "ArrowDown", "ArrowRight"]) await at.keyboard.press(key);
+    const words = new RegExp(`^layer 2, expert 1: chosen ${layers[2].counts[1]} times? `);
+    await becomes(() => at.locator("#announcer").innerText(), words);
+    await becomes(() => at.locator(".experts [role=tooltip]").innerText(), words);
+    await at.keyboard.press("Enter");
+    await hashed(at, /layer=2&expert=1/);
+    // And as a table, which the address keeps.
+    const part = at.locator('[data-picture="expert-matrix"]');
+    await part.getByRole("button", { name: "View as table" }).click();
+    await hashed(at, /tables=expert-matrix/);
+    const [first] = await tableRows(at);
+    assert.equal(Number(first[2].replaceAll(",", "")), Math.max(...layers.flatMap((layer) => layer.counts)));
     await finish(at);
 });
 
@@ -106,39 +124,37 @@ test("the timeline: all op runs, one op with the times of each thread, a stretch
     const at = await page(`view=timeline&op=${chosen.run}.${chosen.node}`);
     const canvas = at.locator(".timeline canvas").first();
     await canvas.waitFor();
-    assert.match(await canvas.getAttribute("aria-label"), new RegExp(`2 lanes, ${grouped(stats(directory).op_runs)} op runs`));
+    await becomes(() => canvas.getAttribute("aria-label"), new RegExp(`2 lanes, ${grouped(stats(directory).op_runs)} op runs`));
     await at.locator(".drawer .card", { hasText: chosen.name }).waitFor();
-    const table = async () => {
-        await at.locator("#view").focus();
-        await at.keyboard.press("KeyF");
-        await at.getByRole("button", { name: "View as table" }).last().click();
-        const rows = await at.locator(".data-table tbody tr").evaluateAll((list) => list.map((row) => [...row.cells].map((cell) => cell.textContent)));
-        await at.getByRole("button", { name: "View as picture" }).last().click();
-        return rows;
-    };
     const wanted = [0, 1].map((thread) => json("log", "--token", "2", "--thread", String(thread), directory).ops.find((op) => op.node === chosen.node));
     const hasAll = (rows) =>
         wanted.every((op, thread) =>
             rows.some((row) => row[0] === `CPU thread ${thread}` && row[2] === op.op && row[3] === String(op.layer ?? "") && row[4] === time(op.duration_ns)),
         );
     // Op runs come as soon as they fit into the window; until they are there the folded ones are shown.
-    let rows = [];
-    for (let i = 0; i < 100 && !hasAll(rows); i++) rows = await table();
-    assert.ok(hasAll(rows), `${wanted.map((op) => time(op.duration_ns))} is not in ${rows.map((row) => row.join(" ")).join("\n")}`);
+    await settled(at);
+    await at.locator("#view").focus();
+    await at.keyboard.press("KeyF");
+    await hashed(at, /zoom=/);
+    await settled(at);
+    await at.getByRole("button", { name: "View as table" }).last().click();
+    await becomes(() => tableRows(at), hasAll, `${wanted.map((op) => time(op.duration_ns))} is not in the table:`);
+    await at.getByRole("button", { name: "View as picture" }).last().click();
+    await settled(at);
 
     await canvas.focus();
     await at.keyboard.press("ArrowRight");
     await at.keyboard.press("ArrowRight");
+    await becomes(() => at.locator("#announcer").innerText(), /^CPU thread 0, [A-Z_]+/);
     await at.locator(".drawer .card").waitFor();
-    assert.match(await at.locator("#announcer").innerText(), /^CPU thread 0, [A-Z_]+/);
+    await settled(at);
 
     const frame = await canvas.boundingBox();
     await at.mouse.move(frame.x + frame.width * 0.4, frame.y + 100);
     await at.mouse.down();
     await at.mouse.move(frame.x + frame.width * 0.6, frame.y + 100, { steps: 4 });
     await at.mouse.up();
-    await at.waitForFunction(() => location.hash.includes("time="));
-    const [, begin, end] = /time=(\d+)\.\.(\d+)/.exec(at.url()).map(Number);
+    const [, begin, end] = (await hashed(at, /time=(\d+)\.\.(\d+)/)).map(Number);
     const inside = json("log", directory).ops.filter((op) => op.begin_ns < end && op.begin_ns + op.duration_ns > begin);
     await show(at, "log");
     await at.locator(`[data-total="${inside.length}"]`).waitFor();
@@ -161,11 +177,12 @@ test("the log has every op, in order, sorts and scrolls to its end", { skip }, a
     assert.deepEqual((await cells(last)).slice(4, 6), [ops[last].op, ops[last].name]);
     await at.keyboard.press("Enter");
     await at.locator(".drawer .card", { hasText: ops[last].name }).waitFor();
-    assert.match(at.url(), new RegExp(`op=${ops[last].run}\\.${ops[last].node}`));
+    await hashed(at, new RegExp(`op=${ops[last].run}\\.${ops[last].node}`));
     await at.getByRole("columnheader", { name: "duration" }).getByRole("button").click();
     const longest = Math.max(...ops.map((op) => op.duration_ns));
     const slowest = ops.find((op) => op.duration_ns === longest);
     await at.locator("#log-row-0", { hasText: slowest.name }).waitFor();
+    await settled(at);
     const rows = await savedCsv(at, at.getByRole("button", { name: "CSV: Save these rows" }));
     assert.deepEqual(
         rows.map((row) => row.duration_ns),
@@ -204,7 +221,8 @@ test("the graph: collapsed to layers with their time, opened in place, searched,
         [{ nodes }] = json("graph", "--token", "1", recorded("tiny")).graphs;
     const box = at.locator(".graph-scroll");
     await box.waitFor();
-    assert.equal(Number(await box.getAttribute("data-nodes")), nodes.length);
+    await becomes(async () => Number(await box.getAttribute("data-nodes")), nodes.length);
+    await settled(at);
     const blocks = await at.locator(".graph-scroll").evaluate(async (scroller) => {
         const seen = new Map();
         for (let y = 0; y <= scroller.scrollHeight; y += scroller.clientHeight / 2) {
@@ -242,6 +260,8 @@ test("the graph: collapsed to layers with their time, opened in place, searched,
     await at.locator(".node.selected", { hasText: /ffn_norm-7|ffn_gate-7|ffn_up-7/ }).waitFor();
 
     await at.getByRole("button", { name: "expand all" }).click();
+    await becomes(async () => Number(await box.getAttribute("data-laid-out")), (n) => n > 0, "laid out:");
+    await settled(at);
     await at.locator('.graph-scroll[data-pending="0"]').waitFor();
     const laidOut = Number(await box.getAttribute("data-laid-out")),
         shapes = Number(await box.getAttribute("data-shapes"));
@@ -254,10 +274,10 @@ test("compare: two runs with other threads, the warning, the verdicts, the lanes
     const at = await page("view=compare");
     await at.getByLabel("Recording B").selectOption({ label: "tiny-one-thread" });
     const told = json("diff", recorded("tiny"), recorded("tiny-one-thread"));
-    await at.locator(".compare-warnings li").first().waitFor();
-    assert.deepEqual(await at.locator(".compare-warnings li").allInnerTexts(), told.warnings);
+    await becomes(() => at.locator(".compare-warnings li").allInnerTexts(), told.warnings);
     await at.getByLabel("also what is within the noise").check();
     await at.getByLabel("hide changes below").fill("0");
+    await settled(at);
     const rows = await savedCsv(at, at.getByRole("button", { name: /Save "What changed/ }));
     const wanted = told.changes.filter((change) => change.all_layers && change.a.ops > 0);
     assert.equal(rows.length, wanted.length);
@@ -271,6 +291,7 @@ test("compare: two runs with other threads, the warning, the verdicts, the lanes
     await at.locator(".linked [role=status]", { hasText: /: A .*, B / }).waitFor();
     for (let i = 0; i < 12; i++) { // A ran on two lanes, B on one: every op of A is there in B, whatever lane it is on
         await at.keyboard.press("ArrowRight");
+        await settled(at);
         assert.doesNotMatch(await at.locator(".linked [role=status]").innerText(), /not there/);
     }
     await at.getByLabel("Recording B").selectOption({ label: "tiny" });

@@ -1,7 +1,7 @@
 // By keyboard alone, by the token strip, by playback, and by an address that somebody sent.
 import { after, test } from "node:test";
 import assert from "node:assert/strict";
-import { cleanUp, finish, json, open, recorded, serve, show, skip, stats } from "./browser.mjs";
+import { becomes, cleanUp, finish, hashed, hashOf, json, open, recorded, serve, settled, show, skip, stats } from "./browser.mjs";
 
 let server;
 const page = async (fragment, options) => open((server ??= await serve(recorded("tiny"), recorded("moe"))).url, { fragment, ...options });
@@ -14,6 +14,7 @@ test("the keyboard reaches every view, and everything in it that can be reached 
     for (const [i, view] of views.entries()) {
         await at.keyboard.press(`Digit${i + 1}`);
         await at.locator(`#tab-${view}[aria-selected="true"]`).waitFor();
+        await settled(at);
         await at.locator("#view").focus();
         const reached = new Set();
         for (let n = 0; n < 12; n++) {
@@ -58,9 +59,10 @@ test("keys: search, help, op by op, deselect; none of them inside an input", { s
     await at.keyboard.press("Slash");
     await at.locator("dialog.search[open] input").waitFor();
     await at.keyboard.type("1 3 ?");
+    await becomes(() => at.evaluate(() => document.activeElement.value), "1 3 ?");
     assert.equal(await at.locator("#tab-log").getAttribute("aria-selected"), "true");
-    assert.equal(await at.evaluate(() => document.activeElement.value), "1 3 ?");
     await at.keyboard.press("Escape");
+    await at.waitForFunction(() => !document.querySelector("dialog[open]"));
     await at.keyboard.press("Shift+Slash");
     await at.locator("dialog[open]", { hasText: "the keys" }).waitFor();
     await at.keyboard.press("Escape");
@@ -72,6 +74,7 @@ test("scrubbing: arrow keys and the strip choose tokens, and every number follow
     const at = await page("view=statistics");
     await at.locator("[data-tile=ops]").waitFor();
     const strip = at.getByRole("slider");
+    await settled(at);
     const frame = await strip.boundingBox();
     const steps = stats(recorded("tiny")).tokens;
     const middle = (token) => frame.x + (frame.width * (token + 0.5)) / steps;
@@ -135,19 +138,16 @@ test("an address brings another reader to the same place; one of another experim
     await at.locator(`[data-total="${ops.length}"]`).waitFor();
     await at.locator("#log-row-1:not(.loading)").click();
     await at.locator(".drawer .card").waitFor();
-    const fragment = new URL(at.url()).hash.slice(1);
+    await hashed(at, /op=\d/);
+    await settled(at);
+    const fragment = (await hashOf(at)).slice(1);
 
     const other = await page(fragment);
     await other.locator(`[data-total="${ops.length}"]`).waitFor();
     await other.locator("#tab-log[aria-selected=true]").waitFor();
     await other.locator(".drawer .card", { hasText: ops[1].name }).waitFor();
-    assert.equal(
-        await other
-            .locator(".page-header select")
-            .first()
-            .evaluate((select) => select.selectedOptions[0].textContent),
-        "moe",
-    );
+    const shown = other.locator(".page-header select").first();
+    await becomes(() => shown.evaluate((select) => select.selectedOptions[0].textContent), "moe");
     await other.goBack();
     await finish(other);
     await at.goBack();

@@ -1,7 +1,12 @@
 // What CI asks: diff --fail-if, bench, JUnit and Markdown.
 import { test } from "node:test";
 import assert from "node:assert/strict";
-import { existsSync, readFileSync, readdirSync } from "node:fs";
+import { spawn } from "node:child_process";
+import { once } from "node:events";
+import { cpSync, existsSync, mkdirSync, readFileSync, readdirSync, realpathSync } from "node:fs";
+import { constants } from "node:os";
+import { dirname, join } from "node:path";
+import { setTimeout as sleep } from "node:timers/promises";
 import { engine, ggscope, model, run, scratch } from "../lib.mjs";
 import { generate } from "./traces.mjs";
 
@@ -57,15 +62,53 @@ test("bench finds an exact difference, calls the rest noise, and cleans up", () 
     assert.deepEqual(readdirSync(kept).sort(), ["a", "b", "control"].flatMap((side) => [1, 2, 3].map((n) => `${side}-00${n}`)));
     const diff = JSON.parse(run(ggscope, ["diff", "--json", `${kept}/a-001`, `${kept}/b-001`]).stdout);
     assert.ok(diff.totals.bytes_read.b > diff.totals.bytes_read.a);
-    const leftovers = readdirSync("/tmp").filter((name) => name.startsWith("ggscope-bench-"));
-    const again = run(ggscope, ["bench", "-r", "2", "--json", "--", ...words("tiny")]);
+    const temporary = scratch("temporary");
+    mkdirSync(temporary);
+    const again = run(ggscope, ["bench", "-r", "2", "--json", "--", ...words("tiny")], { env: { ...process.env, TMPDIR: temporary } });
     assert.equal(again.status, 0, again.stderr);
     const answer = JSON.parse(again.stdout);
     assert.equal(answer.baseline, false);
     assert.ok(answer.figures.every((f) => !f.differs));
     assert.equal(answer.figures.find((f) => f.figure === "bytes_read").change.ratio, 1);
-    for (const name of readdirSync("/tmp").filter((n) => n.startsWith("ggscope-bench-"))) assert.ok(leftovers.includes(name), `${name} was left behind`);
+    assert.deepEqual(readdirSync(temporary), []);
 });
+
+test("bench -b FOLDER runs the same program on two engines", () => {
+    // The stock libraries, once more elsewhere: the recordings tell which ones a run had.
+    const stock = /^engine +(.*)$/m.exec(run(ggscope, ["version"]).stdout)[1], old = scratch("old"), kept = scratch("engines");
+    cpSync(stock, old, { recursive: true, verbatimSymlinks: true });
+    const used = (name) => JSON.parse(readFileSync(join(kept, name, "experiment.json"), "utf8")).engine.libraries.map((library) => library.path).find((path) => /\/libllama\./.test(path));
+    const result = run(ggscope, ["bench", "-r", "2", "-b", old, "--engine", stock, "-o", kept, "--json", "--fail-if", "bytes_read != 0", "--", ...words("tiny")]);
+    assert.equal(result.status, 0, result.stderr);
+    const answer = JSON.parse(result.stdout);
+    assert.equal(answer.baseline, true);
+    assert.equal(answer.figures.find((f) => f.figure === "bytes_read").change.ratio, 1);
+    for (const round of ["001", "002"]) {
+        for (const side of ["a", "control"]) assert.equal(dirname(used(`${side}-${round}`)), realpathSync(old));
+        assert.equal(dirname(used(`b-${round}`)), realpathSync(stock));
+    }
+    // A folder without libraries, and one that is not there, which then is a command.
+    const empty = scratch("empty");
+    mkdirSync(empty);
+    const none = run(ggscope, ["bench", "-r", "2", "-b", empty, "--", ...words("tiny")]);
+    assert.equal(none.status, 1);
+    assert.match(none.stderr, new RegExp(`^ggscope: [^\\n]*no libllama\\.so in ${empty}[^\\n]*\\n$`));
+    const gone = run(ggscope, ["bench", "-r", "2", "-b", scratch("gone"), "--", ...words("tiny")]);
+    assert.equal(gone.status, 1);
+    assert.match(gone.stderr, /^ggscope: [^\n]*gone[^\n]*\n$/);
+});
+
+for (const signal of ["SIGINT", "SIGTERM"])
+    test(`bench ends by ${signal} and leaves nothing behind`, async () => {
+        const temporary = scratch(`temporary-${signal}`), kept = scratch(`kept-${signal}`);
+        mkdirSync(temporary);
+        const child = spawn(ggscope, ["bench", "-r", "200", "-o", kept, "--", ...words("tiny")], { stdio: "ignore", env: { ...process.env, TMPDIR: temporary } }), ended = once(child, "exit");
+        while (!existsSync(join(kept, "a-001", "trace.ggs"))) await sleep(10); // it is at work
+        child.kill(signal);
+        assert.deepEqual(await ended, [128 + constants.signals[signal], null]);
+        assert.deepEqual(readdirSync(temporary), []);
+        for (const name of readdirSync(kept)) assert.ok(existsSync(join(kept, name, "trace.ggs")), `${name} is not whole`);
+    });
 
 test("bench says what is wrong with its program", () => {
     const failed = run(ggscope, ["bench", "-r", "2", "--", engine, "run", "-m", "/nowhere.gguf", "-p", "x"]);

@@ -49,6 +49,11 @@ test("a directory without a verb is summed up, a model is shown", () => {
     assert.match(text, /^lost +nothing$/m);
     assert.equal(output(ggscope, [join(recording, "trace.ggs")]).split("\n")[0], text.split("\n")[0]);
     assert.equal(output(ggscope, [tiny]), output(ggscope, ["gguf", tiny]));
+    for (const path of ["gone.gguf", "sub/gone"]) {
+        const gone = run(ggscope, [path], { cwd: home });
+        assert.deepEqual([gone.status, gone.stderr], [1, `ggscope: there is no ${join(home, path)}\n`]);
+    }
+    assert.equal(run(ggscope, ["--verison"]).stderr, "ggscope: there is no option '--verison' (did you mean '--version'?); ggscope --help lists them\n");
     const empty = scratch("nothing-here");
     mkdirSync(empty);
     const refused = run(ggscope, [empty]);

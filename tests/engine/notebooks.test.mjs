@@ -1,9 +1,9 @@
 // ggscope.py, and the recipes of docs/notebooks.md.
 import { test } from "node:test";
 import assert from "node:assert/strict";
-import { existsSync, mkdirSync, readFileSync, statSync, writeFileSync } from "node:fs";
+import { mkdirSync, readFileSync, statSync, symlinkSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
-import { build, ggscope, model, root, run, scratch } from "../lib.mjs";
+import { build, ggscope, installed, model, output, root, run, scratch } from "../lib.mjs";
 import { generate, rows } from "./traces.mjs";
 
 const { directory } = generate(model("tiny"), "-n", "5", "-t", "2");
@@ -59,3 +59,15 @@ for (const [, title, recipe] of readFileSync(join(root, "docs/notebooks.md"), "u
         for (const [, picture] of recipe.matchAll(/savefig\("([^"]+)"\)/g)) assert.ok(statSync(join(here, picture)).size > 1000, picture);
         if (/print/.test(recipe)) assert.match(result.stdout, /\d/);
     });
+
+test("recipe: DuckDB on Parquet", () => {
+    const [, recipe] = /^## DuckDB on Parquet\n[^]*?```js\n([^]*?)```/m.exec(readFileSync(join(root, "docs/notebooks.md"), "utf8"));
+    output(ggscope, ["export", directory, "--format", "parquet", "-q", "-o", join(here, "tables")]);
+    symlinkSync(join(installed(join(root, "tests/export"), "export-readers"), "node_modules"), join(here, "node_modules"));
+    writeFileSync(join(here, "recipe.mjs"), recipe);
+    const said = output(process.execPath, ["recipe.mjs"], { cwd: here });
+    const expected = JSON.parse(output(ggscope, ["sql", directory, "SELECT layer, sum(duration_ns) / 1e6 FROM ops WHERE layer IS NOT NULL GROUP BY layer", "--json"])).rows;
+    const bars = [...readFileSync(join(here, "layers.svg"), "utf8").matchAll(/<title>layer (\d+): ([\d.]+) ms<\/title>/g)].map(([, layer, ms]) => [+layer, +ms]);
+    assert.deepEqual(bars, expected.map(([layer, ms]) => [layer, +ms.toFixed(2)]));
+    assert.equal(said.trimEnd().split("\n").length, expected.length + 4);
+});

@@ -302,6 +302,15 @@ maybe("without op times: the order, and how long the host took for each node", (
     const { ops } = JSON.parse(output(ggscope, ["log", "--json", "--token", "1", directory]));
     const seen = ops.filter((o) => o.submit_ns !== null);
     assert.ok(seen.length > 20 && seen.every((o) => o.begin_ns === null && o.duration_ns === null && o.wait_ns === null && o.host_ns >= 0));
+    // No figure of it is 0 where it means not known.
+    const { by_op, by_tensor, devices } = JSON.parse(output(ggscope, ["stats", "--json", "--by", "tensor", directory]));
+    const whole = by_op.find((g) => g.backend === "Vulkan0"), weight = by_tensor.find((g) => g.name === "blk.1.ffn_down.weight"), device = devices.find((d) => d.name === "Vulkan0");
+    assert.ok(whole.wall_ns > 0 && whole.ops_untimed === whole.ops);
+    assert.deepEqual([whole.busy_ns, whole.wait_ns, weight.wall_ns, weight.busy_ns, device.op_ns, device.busy, device.to_device.overlap_ns], [null, null, null, null, null, null, null]);
+    assert.ok(weight.bytes_read > 0 && weight.ops === 3 && weight.ops_untimed === 3);
+    assert.doesNotMatch(output(ggscope, ["stats", directory]), /it computed in/);
+    const counters = JSON.parse(output(ggscope, ["export", directory, "-q", "-f", "chrome", "-o", "-"])).traceEvents.filter((e) => e.ph === "C");
+    assert.ok(counters.length > 0 && counters.every((e) => e.name !== "busy"));
 });
 
 maybe("how long an op on a device waited is not known, and not zero", () => {

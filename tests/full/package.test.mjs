@@ -1,9 +1,10 @@
 // The Debian package on a clean Debian 12, `make install` and `make uninstall`, and the source archive.
-import { test, after } from "node:test";
+import { test } from "node:test";
 import assert from "node:assert/strict";
-import { copyFileSync, cpSync, existsSync, mkdirSync, readFileSync, readdirSync, rmSync, symlinkSync } from "node:fs";
+import { copyFileSync, existsSync, mkdirSync, readFileSync, symlinkSync } from "node:fs";
 import { join } from "node:path";
-import { build, output, root, run, scratch } from "../lib.mjs";
+import { build, output, root, scratch } from "../lib.mjs";
+import { debian, unable } from "./debian.mjs";
 
 const version = /project\(ggscope VERSION ([0-9.]+)/.exec(readFileSync(join(root, "CMakeLists.txt"), "utf8"))[1];
 const make = (...args) => output("make", ["-s", ...args], { cwd: root, timeout: 900_000 });
@@ -25,41 +26,36 @@ test("make install puts everything in place, make uninstall takes it back", () =
 });
 
 test("the package installs with apt on a clean Debian 12, records, and goes without a trace", (t) => {
-    if (process.getuid() !== 0) return t.skip("a chroot needs root");
-    if (run("sh", ["-c", "command -v debootstrap && command -v dpkg-shlibdeps"]).status !== 0) return t.skip("debootstrap and dpkg-dev are not installed");
-    const base = join(build, "debian-12"), debian = scratch("debian");
-    if (!existsSync(join(base, "etc/debian_version"))) {
-        rmSync(base, { recursive: true, force: true });
-        const made = run("debootstrap", ["--variant=minbase", "bookworm", base, "http://deb.debian.org/debian"], { timeout: 900_000 });
-        if (made.status !== 0) return t.skip(`debootstrap failed: ${made.stdout.trim().split("\n").pop()}`);
-    }
-    output("cp", ["-a", base, debian]);
+    const why = unable();
+    if (why) return t.skip(why);
     make("deb");
-    copyFileSync(join(build, `ggscope_${version}_amd64.deb`), join(debian, "tmp/ggscope.deb"));
-    copyFileSync("/etc/resolv.conf", join(debian, "etc/resolv.conf"));
-    // Mounts that end with the command.
-    const inside = (command) => run("unshare", ["-m", "sh", "-c", `mount -t proc proc '${debian}/proc' && mount -t tmpfs tmpfs '${debian}/dev/shm' && exec chroot '${debian}' sh -c "$1"`, "sh", command],
-        { timeout: 900_000, env: { ...process.env, PATH: "/usr/sbin:/usr/bin:/sbin:/bin", HOME: "/root", DEBIAN_FRONTEND: "noninteractive", LC_ALL: "C.UTF-8" } });
-    const good = (command) => {
-        const result = inside(command);
-        assert.equal(result.status, 0, `${command}\n${result.stdout}${result.stderr}`);
-        return result.stdout;
-    };
-    const before = new Set(files(debian));
+    const { folder, good, run } = debian("debian");
+    copyFileSync(join(build, `ggscope_${version}_amd64.deb`), join(folder, "tmp/ggscope.deb"));
+    const before = new Set(files(folder));
     good("apt-get update -qq && apt-get install -y -qq --no-install-recommends /tmp/ggscope.deb");
     assert.match(good("ggscope version"), new RegExp(`^ggscope ${version.replaceAll(".", "\\.")}[^]*capture +/usr/lib/ggscope/libggscope-capture.so\nengine +/usr/lib/ggscope/engine\n`));
-    good("cd /tmp && ggscope-engine synth tiny -o tiny.gguf && ggscope run -m tiny.gguf -p 'Once upon a time' -n 3 -t 1 -q");
-    assert.match(good("cd /tmp && ggscope check"), /ok/);
-    assert.match(good("cd /tmp && ggscope sql -q --csv 'SELECT count(*) > 1000 AS many FROM ops'"), /^many\r\n1\r\n$/);
-    assert.match(good("cd /tmp && ggscope report -q -o page.html && head -c 200 page.html"), /<!doctype html>/i);
+    good("ggscope-engine synth tiny -o tiny.gguf && ggscope run -m tiny.gguf -p 'Once upon a time' -n 3 -t 1 -q", "/tmp");
+    assert.match(good("ggscope check", "/tmp"), /ok/);
+    assert.match(good("ggscope sql -q --csv 'SELECT count(*) > 1000 AS many FROM ops'", "/tmp"), /^many\r\n1\r\n$/);
+    assert.match(good("ggscope report -q -o page.html && head -c 200 page.html", "/tmp"), /<!doctype html>/i);
     assert.match(good("bash -c '. /usr/share/bash-completion/completions/ggscope && complete -p ggscope'"), /_ggscope ggscope/);
     // Without the engine of the package: one that lies elsewhere is found, and none is a sentence.
     good("mkdir -p /opt/llama.cpp && mv /usr/lib/ggscope/engine /opt/llama.cpp/lib");
     assert.match(good("ggscope version"), /engine +\/opt\/llama\.cpp\/lib\n/);
-    good("cd /tmp && ggscope run -m tiny.gguf -p Hello -n 2 -t 1 -q");
-    good("mv /opt/llama.cpp/lib /usr/lib/ggscope/engine");
+    good("ggscope run -m tiny.gguf -p Hello -n 2 -t 1 -q", "/tmp");
+    // What pkg-config knows comes before the usual prefixes.
+    good("apt-get install -y -qq --no-install-recommends pkg-config && cp -a /opt/llama.cpp/lib /srv/llama && mkdir -p /usr/share/pkgconfig");
+    good("printf 'libdir=/srv/llama\nName: llama\nDescription: as llama.cpp installs it\nVersion: 0.0.0\nLibs: -L${libdir} -lllama\n' >/usr/share/pkgconfig/llama.pc");
+    assert.match(good("ggscope version"), /engine +\/srv\/llama\n/);
+    good("ggscope run -m tiny.gguf -p Hello -n 2 -t 1 -q -o found", "/tmp");
+    assert.match(readFileSync(join(folder, "tmp/found/experiment.json"), "utf8"), /"\/srv\/llama\/libllama\./);
+    good("rm -rf /srv/llama /opt/llama.cpp/lib /usr/share/pkgconfig/llama.pc");
+    const none = run("ggscope run -m tiny.gguf -p Hello -n 2 -q -o none", "/tmp");
+    assert.equal(none.status, 1);
+    assert.match(none.stderr, /^ggscope[^\n]*: no llama\.cpp libraries: looked in [^\n]+; name their directory with --engine DIR or GGSCOPE_ENGINE\n$/);
+    assert.equal(run("ls none", "/tmp").status, 2, "what did not begin leaves no folder");
     good("apt-get remove -y -qq --purge ggscope && rm -rf /tmp/* /opt/llama.cpp");
-    const left = files(debian).filter((name) => !before.has(name) && /ggscope/.test(name));
+    const left = files(folder).filter((name) => !before.has(name) && /ggscope/.test(name));
     assert.deepEqual(left, []);
 });
 

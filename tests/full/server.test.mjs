@@ -1,34 +1,21 @@
-// llama-server itself, built from the release's source: what its answers say of their tokens is what the recording says.
-// GGSCOPE_TEST_SERVER names a llama-server that is there already.
+// llama-server itself: what its answers say of their tokens is what the recording says.
 import { test } from "node:test";
 import assert from "node:assert/strict";
 import { spawn } from "node:child_process";
 import { once } from "node:events";
 import { createServer } from "node:net";
-import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
-import { ggscope, model, output, root, run, scratch } from "../lib.mjs";
-import { assertWhole, checkout, environment, newest, release, sourceBundle, stats } from "../engine/node/recordings.mjs";
+import { ggscope, model, output, scratch } from "../lib.mjs";
+import { buildServer, unbuildable } from "./llama-server.mjs";
+import { assertWhole, environment, stats } from "../engine/node/recordings.mjs";
 
-const only = process.arch === "x64" ? {} : { skip: `the release's source bundle comes with libraries for x64, this is ${process.arch}` };
 const target = model("tiny"), small = model("tiny", "--layers", "2");
 scratch();
 
-// Takes minutes the first time. Not optimised for this machine: compilers know instructions that hypervisors do not let pass.
-function buildServer() {
-    const folder = join(root, "build", "server"), source = join(folder, "source"), tree = join(folder, "build");
-    checkout(sourceBundle(release(newest)), source);
-    const options = ["-DCMAKE_BUILD_TYPE=Release", "-DCMAKE_CXX_FLAGS_RELEASE=-O1 -DNDEBUG", "-DBUILD_SHARED_LIBS=ON", "-DGGML_NATIVE=OFF", "-DGGML_OPENMP=OFF",
-        "-DGGML_CCACHE=OFF", "-DLLAMA_OPENSSL=OFF", "-DLLAMA_BUILD_TESTS=OFF", "-DLLAMA_BUILD_EXAMPLES=OFF"];
-    output("nice", ["cmake", "-G", "Ninja", "-S", source, "-B", tree, ...options]);
-    output("nice", ["cmake", "--build", tree, "--target", "llama-server"], { timeout: 7_200_000 });
-    return join(tree, "bin", "llama-server");
-}
-
-let program = process.env.GGSCOPE_TEST_SERVER, unusable = "";
-test("llama-server builds from source", only, (t) => {
-    if (program) return;
-    if (run("sh", ["-c", "command -v g++"]).status !== 0) return t.skip(unusable = "there is no g++ to build it with");
+let program, unusable = "";
+test("llama-server builds from source", (t) => {
+    unusable = unbuildable();
+    if (unusable) return t.skip(unusable);
     unusable = "it was not built";
     program = buildServer();
     unusable = "";
@@ -110,7 +97,7 @@ function compare(directory, answers, streamed) {
     return { all, contexts, cancelled };
 }
 
-test("concurrent, cached, streamed and cancelled requests", only, async (t) => {
+test("concurrent, cached, streamed and cancelled requests", async (t) => {
     if (unusable) return t.skip(unusable);
     const answers = [];
     let streamed;
@@ -120,7 +107,7 @@ test("concurrent, cached, streamed and cancelled requests", only, async (t) => {
     assertWhole(directory);
 });
 
-test("several samples of one prompt", only, async (t) => {
+test("several samples of one prompt", async (t) => {
     if (unusable) return t.skip(unusable);
     let answers;
     const directory = await serving([], async ({ ask }) => { answers = await ask(text(0, 9), 7, { n_cmpl: 3 }); });
@@ -131,7 +118,7 @@ test("several samples of one prompt", only, async (t) => {
     assert.deepEqual(samples.map((r) => [r.prompt_tokens, r.cached_tokens].join(" ")).sort(), [`0 ${prompt}`, `0 ${prompt}`, `${prompt} 0`], "it is computed once");
 });
 
-test("a draft model: what was drafted and accepted, for each request", only, async (t) => {
+test("a draft model: what was drafted and accepted, for each request", async (t) => {
     if (unusable) return t.skip(unusable);
     const answers = [];
     let streamed;
@@ -145,7 +132,7 @@ test("a draft model: what was drafted and accepted, for each request", only, asy
     assert.equal(drafted, contexts[0].accepted_tokens + contexts[0].rejected_tokens);
 });
 
-test("embeddings are no generated tokens", only, async (t) => {
+test("embeddings are no generated tokens", async (t) => {
     if (unusable) return t.skip(unusable);
     let answer;
     const directory = await serving(["--embeddings", "--pooling", "mean"], async ({ post }) => {

@@ -127,13 +127,15 @@ static void test_stats(void ** state) {
     ggs_text_string(&text);
     has(&text, "\"tokens\":3,\"warmup_steps\":0,");
     has(&text, "\"opaque_ns\":3000,");
-    has(&text, "\"by_op\":[{\"op\":null,\"backend\":\"Vulkan0\",\"ops\":5,\"op_runs\":0,\"wall_ns\":3000,");
+    has(&text,
+        "\"by_op\":[{\"op\":null,\"backend\":\"Vulkan0\",\"ops\":5,\"ops_untimed\":5,\"op_runs\":0,\"wall_ns\":3000,");
     has(&text, "{\"op\":\"MUL_MAT\",\"backend\":null,");
     has(&text, "\"by_layer\":[{\"layer\":null,\"backend\":null,");
     has(&text, "{\"layer\":null,\"backend\":\"Vulkan0\",\"ops\":5,");
-    has(&text, "\"by_device\":[{\"device\":null,\"backend\":\"Vulkan0\",\"ops\":5,\"op_runs\":0,\"wall_ns\":3000,");
+    has(&text,
+        "\"by_device\":[{\"device\":null,\"backend\":\"Vulkan0\",\"ops\":5,\"ops_untimed\":5,\"op_runs\":0,\"wall_ns\":3000,");
     has(&text, "{\"device\":\"CPU\",\"backend\":null,\"ops\":8,");
-    has(&text, "\"by_thread\":[{\"thread\":0,\"backend\":null,\"ops\":8,\"op_runs\":8,");
+    has(&text, "\"by_thread\":[{\"thread\":0,\"backend\":null,\"ops\":8,\"ops_untimed\":0,\"op_runs\":8,");
     has(&text,
         "\"machine\":{\"faults\":null,\"block_requests\":null,\"memory\":null,\"cold\":null,\"bytes_read\":null,");
     has(&text, "\"from_trace\":1,"); // the file is gone

@@ -174,6 +174,55 @@ static void test_card_of_a_fused_node(void ** state) {
     recording_close(&r, &trace);
 }
 
+// A node of a backend that is seen as a whole has a card: its operands and bytes are known, its times are not.
+static void test_card_of_an_opaque_node(void ** state) {
+    struct recording    r;
+    struct ggs_trace    trace;
+    struct ggs_overview overview;
+    struct ggs_text     text = {0};
+    struct ggs_json     json;
+    (void) state;
+    small_recording(&r);
+    recording_run(&r, &(struct ggs_run){.run      = 3,
+                                        .graph    = 1,
+                                        .step     = 2,
+                                        .phase    = GGS_PHASE_GENERATE,
+                                        .backend  = recording_string(&r, "Vulkan0"),
+                                        .slot     = -1,
+                                        .begin_ns = 5000,
+                                        .end_ns   = 8000,
+                                        .flags    = GGS_RUN_OPAQUE,
+                                        .nodes    = SMALL_NODES,
+                                        .empty    = 1,
+                                        .opaque   = 5});
+    recording_row(&r, GGS_TABLE_SUBMITS, &(struct ggs_submit){.run = 3, .node = 3, .submit_ns = 5100, .host_ns = 40});
+    recording_step(&r, 2, GGS_PHASE_GENERATE, 3, 5000, 8000, 1);
+    recording_done(&r, &trace);
+    assert_int_equal(ggs_overview_compute(&overview, &trace, &error), 0);
+    ggs_json_init(&json, ggs_json_to_text, &text, false);
+    assert_int_equal(ggs_op_write(&json, &trace, &overview, 3, 3, &error), 0);
+    assert_int_equal(ggs_json_finish(&json), 0);
+    const char * card = ggs_text_string(&text);
+    assert_non_null(strstr(card, "\"row\":13,\"run\":3,\"node\":3,")); // five of each run before, three nodes before it
+    assert_non_null(strstr(card, "\"backend\":\"Vulkan0\","));
+    assert_non_null(strstr(card,
+                           "\"begin_ns\":null,\"duration_ns\":null,\"busy_ns\":null,\"wait_ns\":null,"
+                           "\"submit_ns\":5100,\"host_ns\":40,\"stalled_ns\":null,\"threads\":[],\"absorbed\":[],"));
+    assert_non_null(strstr(card, "\"name\":\"blk.0.attn_q.weight\""));
+    assert_non_null(strstr(card, "\"producers\":[2],\"consumers\":[5],\"previous\":{\"run\":3,\"node\":2},"
+                                 "\"next\":{\"run\":3,\"node\":5}"));
+    ggs_text_release(&text);
+    // From the last op of the run before one comes to its first, and a view has none.
+    ggs_json_init(&json, ggs_json_to_text, &text, false);
+    assert_int_equal(ggs_op_write(&json, &trace, &overview, 2, 5, &error), 0);
+    assert_int_equal(ggs_json_finish(&json), 0);
+    assert_non_null(strstr(ggs_text_string(&text), "\"next\":{\"run\":3,\"node\":0}"));
+    assert_int_equal(ggs_op_write(&json, &trace, &overview, 3, 4, &error), GGS_ABSENT);
+    ggs_text_release(&text);
+    ggs_overview_release(&overview);
+    recording_close(&r, &trace);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_nodes),
@@ -181,6 +230,7 @@ int main(void) {
         cmocka_unit_test(test_several_runs),
         cmocka_unit_test(test_wrong_tensors),
         cmocka_unit_test(test_card_of_a_fused_node),
+        cmocka_unit_test(test_card_of_an_opaque_node),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,4 +1,4 @@
-// Unit tests of src/stream/limits.c and memory.c: limits of control groups, on trees that look like /proc and /sys of machines that are not this one.
+// Unit tests of src/stream/limits.c, pressure.c and memory.c: limits of control groups, on trees that look like /proc and /sys of machines that are not this one.
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -13,6 +13,7 @@
 #include "base/system/file.h"
 #include "stream/limits.h"
 #include "stream/memory.h"
+#include "stream/pressure.h"
 
 static char root[64], proc[96], groups[96];
 
@@ -57,6 +58,8 @@ static void test_version_2(void ** state) {
     assert_int_equal(limit(), 1 << 30);
     put("/sys/user.slice/job.scope/memory.max", "536870912\n");
     assert_int_equal(limit(), 1 << 29);
+    put("/sys/user.slice/job.scope/memory.high", "268435456\n"); // from there on everybody is slowed down
+    assert_int_equal(limit(), 1 << 28);
 }
 
 static void test_version_1(void ** state) {
@@ -123,6 +126,48 @@ static void test_stalled(void ** state) {
     assert_true(ggs_memory_stalled(proc, groups) == 40.25);
 }
 
+// What is kept open tells the same as what is opened anew, also of a group that has nothing to wait for.
+static void test_pressure(void ** state) {
+    (void) state;
+    struct ggs_pressure pressure;
+    bool                told = true;
+    put("/proc/self/cgroup", "0::/box\n");
+    put("/proc/meminfo", "MemTotal: 67108864 kB\nMemAvailable:   33554432 kB\n");
+    put("/sys/box/memory.max", "1073741824\n");
+    put("/sys/box/memory.current", "1000000000\n");
+    put("/sys/box/memory.stat", "anon 600000000\nactive_file 300000000\ninactive_file 50000000\n");
+    put("/sys/box/memory.events", "low 0\nhigh 0\nmax 0\n");
+    ggs_pressure_open(&pressure, proc, groups, 1 << 20);
+    assert_int_equal(pressure.n_groups, 1);
+    assert_int_equal(ggs_pressure_left(&pressure, &told), 1073741824 - 650000000);
+    assert_false(told); // version 2 has no thresholds: it has to be looked at
+    put("/sys/box/memory.current", "1073741824\n");
+    put("/sys/box/memory.stat", "anon 1073741824\nactive_file 0\ninactive_file 0\n");
+    assert_int_equal(ggs_pressure_left(&pressure, &told), 0);
+    put("/proc/meminfo", "MemTotal: 67108864 kB\nMemAvailable:   1024 kB\n");
+    put("/sys/box/memory.current", "1000000\n");
+    put("/sys/box/memory.stat", "anon 1000000\nactive_file 0\ninactive_file 0\n");
+    assert_int_equal(ggs_pressure_left(&pressure, &told), 1 << 20); // the machine has less than the group
+    assert_false(ggs_pressure_wait(&pressure, 0));
+    ggs_pressure_close(&pressure);
+}
+
+static void test_let_go(void ** state) {
+    (void) state;
+    size_t   bytes  = 8 << 20;
+    uint64_t empty  = ggs_memory_empty();
+    char *   memory = ggs_memory_take(bytes);
+    assert_non_null(memory);
+    memset(memory, 7, bytes);
+    assert_int_equal(ggs_memory_empty(), empty);
+    assert_int_equal(ggs_memory_let_go(memory + 1, 3 << 20), (3 << 20) - 4096); // whole pages
+    assert_int_equal(ggs_memory_empty(), empty + (3 << 20) - 4096);
+    assert_int_equal(memory[0], 7);
+    assert_int_equal(memory[bytes - 1], 7);
+    ggs_memory_give_back(memory, bytes);
+    assert_int_equal(ggs_memory_empty(), empty);
+}
+
 static void test_untouched(void ** state) {
     (void) state;
     size_t bytes  = 64 << 12;
@@ -148,6 +193,8 @@ int main(void) {
         cmocka_unit_test_setup_teardown(test_left, begin, end),
         cmocka_unit_test_setup_teardown(test_left_version_1, begin, end),
         cmocka_unit_test_setup_teardown(test_stalled, begin, end),
+        cmocka_unit_test_setup_teardown(test_pressure, begin, end),
+        cmocka_unit_test(test_let_go),
         cmocka_unit_test(test_untouched),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -79,7 +79,7 @@ export interface Summary {
     unseen: number;
     interrupted_runs: number;
     runs_without_waits: number; // the engine's barrier was not seen
-    lanes: { lane: number; slot: number; thread: number; process: number; label: string }[];
+    lanes: { lane: number; slot: number; thread: number; process: number; label: string; device: string | null }[]; // of a device waits are not known
     processes: { process: number; name: string; host: string; clock: string; error_ns: number | null }[]; // of a joined experiment, else none
     part: { first_token: number; last_token: number } | null; // of a report that holds only some tokens
     level_ns: number[];
@@ -188,10 +188,12 @@ export interface OpAnswer {
     op: string;
     name: string;
     layer: number | null;
-    begin_ns: number;
-    duration_ns: number;
-    busy_ns: number;
+    begin_ns: number | null; // null: not seen, as the next two, on a backend that is seen as a whole
+    duration_ns: number | null;
+    busy_ns: number | null;
     wait_ns: number | null; // not seen: on a device
+    submit_ns: number | null; // when the host handed it to a device, and how long that took
+    host_ns: number | null;
     stalled_ns: number | null; // by page faults, part of busy_ns; null: not recorded
     threads: { thread: number; begin_ns: number; duration_ns: number; wait_ns: number | null; inner_wait_ns: number; submit_ns: number | null; stalled_ns: number | null }[];
     absorbed: { node: number; op: string; name: string }[];

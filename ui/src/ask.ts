@@ -8,6 +8,7 @@ import { useEffect, useState } from "preact/hooks";
 import { type Columns, parse } from "./columns";
 import { reportAnswer } from "./data-report";
 import type { Reply as EngineReply } from "./engine";
+import { begins } from "./under-way";
 
 declare const REPORT: boolean; // set by build.mjs
 
@@ -81,14 +82,19 @@ function pause(milliseconds: number, abort?: AbortSignal): Promise<void> {
 // Answers when the result is there, however long the job takes. `onProgress` hears numbers from 0 to 1 on the way.
 export async function askJob<T>(path: string, onProgress?: (progress: number) => void, abort?: AbortSignal): Promise<T> {
     const asked = revision.peek();
-    for (let patience = busyTries; ; patience--) {
-        const reply = await request(path, patience, onProgress, abort);
-        if (reply.done) {
-            if (asked === revision.peek()) keep(path, reply.answer);
-            return reply.answer as T;
+    const over = begins();
+    try {
+        for (let patience = busyTries; ; patience--) {
+            const reply = await request(path, patience, onProgress, abort);
+            if (reply.done) {
+                if (asked === revision.peek()) keep(path, reply.answer);
+                return reply.answer as T;
+            }
+            onProgress?.(reply.progress);
+            await pause(jobPause, abort);
         }
-        onProgress?.(reply.progress);
-        await pause(jobPause, abort);
+    } finally {
+        over();
     }
 }
 

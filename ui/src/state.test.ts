@@ -1,5 +1,5 @@
-import { expect, test } from "vitest";
-import { asFlag, asNumber, asRange, asText, clearSelection, here, isSelected, kept, nothing, read, readKept, select, selection, tokensParameter, write, writeKept } from "./state";
+import { expect, test, vi } from "vitest";
+import { asFlag, asNumber, asRange, asText, clearSelection, here, isSelected, kept, mirrorInAddress, nothing, read, readKept, select, selection, tokensParameter, view, write, writeKept } from "./state";
 
 test("what is written into the address is read back", () => {
     const chosen = {
@@ -54,4 +54,24 @@ test("what a view keeps stands in the address while it is not what it was at fir
     expect([scale.value, zoom.value, flag.value, number.value]).toEqual(["true", [12, 100], true, 3]);
     readKept("#test-scale=odd&test-zoom=9..3&test-flag=x&test-number=-4");
     expect(writeKept()).toBe("");
+});
+
+test("an address that the reader has just set is not written over", () => {
+    const place = { hash: "#view=log" };
+    const put = (_state: unknown, _title: string, to: string) => (place.hash = to);
+    vi.stubGlobal("location", place);
+    vi.stubGlobal("history", { replaceState: put, pushState: put });
+    vi.stubGlobal("window", { addEventListener: () => {}, setTimeout: (act: () => void, ms: number) => setTimeout(act, ms) });
+    vi.useFakeTimers();
+    mirrorInAddress();
+    select({ layer: 2 });
+    vi.runAllTimers();
+    expect(place.hash).toBe("#view=log&layer=2");
+    select({ layer: 3 }); // is written a moment later
+    place.hash = "#view=graph&layer=5"; // its event has not come yet
+    vi.runAllTimers();
+    view.value = "memory";
+    expect(place.hash).toBe("#view=graph&layer=5");
+    vi.useRealTimers();
+    vi.unstubAllGlobals();
 });

@@ -4,6 +4,7 @@
 // and behind it what each view adds with kept(): its zoom, its order, its switches. #view=library is the list of all experiments.
 import { batch, computed, effect, type Signal, signal } from "@preact/signals";
 import type { Experiment, Summary } from "./api";
+import { Later } from "./under-way";
 
 export const views = ["memory", "timeline", "graph", "log", "statistics", "compare", "storage", "experts"] as const;
 export type View = (typeof views)[number];
@@ -223,10 +224,14 @@ function forgetKept(): void {
     for (const one of everything.values()) if (!one.stays) one.signal.value = one.initial;
 }
 
+// The address as it was read or written last. Another one is the reader's, and its event is on the way: it must not be written over.
+let known = "";
+const isReaders = () => location.hash !== known;
 
 function restore(): void {
-    clearTimeout(later);
-    const wanted = read(location.hash);
+    later.giveUp();
+    known = location.hash;
+    const wanted = read(known);
     batch(() => {
         const index = experiments.value.findIndex((candidate) => candidate.experiment_id === wanted.id);
         missing.value = wanted.id !== null && index < 0 ? wanted.id : null;
@@ -236,24 +241,26 @@ function restore(): void {
         if (wanted.view) view.value = wanted.view;
         if (missing.value !== null) return;
         selection.value = wanted.selection;
-        readKept(location.hash);
+        readKept(known);
     });
 }
 
 // What moves with every frame (a zoom, a pan) is written ten times a second at most: browsers refuse more.
 const pause = 100;
-let later = 0;
+const later = new Later();
 let written = 0;
 
 function replaceSoon(fragment: string): void {
     if (fragment === location.hash) return;
     const put = () => {
+        if (isReaders()) return;
         written = performance.now();
         history.replaceState(null, "", fragment);
+        known = location.hash;
     };
     const wait = written + pause - performance.now();
     if (wait <= 0) put();
-    else later = window.setTimeout(put, wait);
+    else later.set(wait, put);
 }
 
 // Call once, when the experiments are known. A change of the view or the experiment is a step of the browser's history, a change of the
@@ -270,9 +277,11 @@ export function mirrorInAddress(): void {
         const place = library.value ? "view=library" : write(experiment.value?.experiment_id ?? "", view.value, selection.value);
         const fragment = `#${place}${writeKept()}`;
         const here = placeNow();
-        clearTimeout(later);
+        later.giveUp();
+        if (isReaders()) return;
         if (here !== step) {
             if (fragment !== location.hash) history.pushState(null, "", fragment);
+            known = location.hash;
         } else replaceSoon(fragment);
         step = here;
     });

@@ -199,7 +199,7 @@ void ggs_device_list_release(struct ggs_device_list * list) {
 
 double ggs_device_busy(const struct ggs_device_list * list, const struct ggs_device_totals * device) {
     uint64_t span = ggs_time_between(list->begin_ns, list->end_ns);
-    if (span == 0 || device->timed_runs < device->runs) return -1;
+    if (span == 0 || !ggs_device_is_timed(device)) return -1;
     double share = (double) device->op_ns / (double) span;
     return share > 1 ? 1 : share; // two graph runs at a time
 }

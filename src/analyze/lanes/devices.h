@@ -62,6 +62,10 @@ void ggs_device_list_release(struct ggs_device_list * list);
 int ggs_device_transfers(const struct ggs_trace * trace, int64_t begin_ns, int64_t end_ns, uint64_t n, double * to,
                          double * from, struct ggs_error * error);
 
+// Are the times of ops of all its graph runs known?
+static inline bool ggs_device_is_timed(const struct ggs_device_totals * device) {
+    return device->timed_runs == device->runs;
+}
 // How much of the time between the first graph run and the last the device was busy, from 0 to 1; negative if that is not known: some of its runs have no op times.
 double ggs_device_busy(const struct ggs_device_list * list, const struct ggs_device_totals * device);
 // Another one than the CPU computed, or has memory.

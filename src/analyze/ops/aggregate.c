@@ -27,7 +27,9 @@ static void add_op_run(struct ggs_aggregate * window, struct ggs_aggregate_op * 
     uint64_t busy = inside(window, row->begin_ns, computed), wait = inside(window, computed, done);
     sum->op_runs++;
     sum->busy_ns += busy, sum->wait_ns += wait;
+    sum->unwaited |= (row->flags & GGS_OP_RUN_WAIT_UNSEEN) != 0;
     if (lane == NULL) return;
+    lane->unwaited |= (row->flags & GGS_OP_RUN_WAIT_UNSEEN) != 0;
     lane->busy_ns += (double) busy;
     lane->wait_ns += (double) wait;
 }
@@ -62,6 +64,12 @@ static int add_bytes(struct ggs_aggregate * window, struct ggs_aggregate_op * su
     return status;
 }
 
+static void meet_step(struct ggs_aggregate * window, int64_t step) {
+    if (step < 0) return;
+    if (window->first_token < 0 || step < window->first_token) window->first_token = step;
+    if (step > window->last_token) window->last_token = step;
+}
+
 static int add_op(struct ggs_aggregate * window, struct ggs_walk * walk, const struct ggs_overview * overview,
                   struct ggs_error * error) {
     const struct ggs_op_seen * op = &walk->op;
@@ -74,11 +82,35 @@ static int add_op(struct ggs_aggregate * window, struct ggs_walk * walk, const s
         int lane = ggs_overview_lane(overview, walk->run.slot, op->op_runs[i].thread);
         add_op_run(window, sum, lane < 0 ? NULL : &window->by_lane[lane], &op->op_runs[i]);
     }
-    if (walk->run.step >= 0) {
-        if (window->first_token < 0 || walk->run.step < window->first_token) window->first_token = walk->run.step;
-        if (walk->run.step > window->last_token) window->last_token = walk->run.step;
-    }
+    meet_step(window, walk->run.step);
     return add_bytes(window, sum, walk, error);
+}
+
+// The row of a backend, behind those of ops; NULL when out of memory.
+static struct ggs_aggregate_op * backend_row(struct ggs_aggregate * window, const char * backend, uint64_t n_ops) {
+    uint64_t i = n_ops;
+    while (i < window->n_by_op && window->by_op[i].backend != backend) i++;
+    struct ggs_aggregate_op fresh = {.op = "", .backend = backend, .unwaited = true};
+    if (i == window->n_by_op && !ggs_array_push(window->by_op, window->n_by_op, window->by_op_capacity, fresh))
+        return NULL;
+    return &window->by_op[i];
+}
+
+// A graph run that is seen as a whole: its time, and what its nodes read and write.
+static int add_whole(struct ggs_aggregate * window, struct ggs_walk * walk, struct ggs_error * error) {
+    const struct ggs_run * run = &walk->run;
+    if (run->begin_ns >= window->end_ns || (run->end_ns <= window->begin_ns && run->begin_ns < window->begin_ns))
+        return 0;
+    const char *              backend = ggs_reader_string(walk->trace->reader, run->backend);
+    struct ggs_aggregate_op * sum     = backend_row(window, backend, walk->trace->n_ops);
+    int                       status  = sum == NULL ? ggs_fail_memory(error) : 0;
+    if (status == 0) sum->wall_ns += inside(window, run->begin_ns, run->end_ns);
+    while (status == 0 && ggs_walk_op(walk)) {
+        sum->ops++, sum->untimed++;
+        status = add_bytes(window, sum, walk, error);
+    }
+    meet_step(window, run->step);
+    return status;
 }
 
 // The graph runs that touch the window, by number.
@@ -106,8 +138,11 @@ static int add_ops(struct ggs_aggregate * window, struct ggs_trace * trace, cons
     if (status < 0 || first > last) return status;
     status = ggs_walk_open_runs(&walk, trace, first, last, error);
     if (status < 0) return status;
-    while (status >= 0 && (status = ggs_walk_run(walk, error)) > 0)
+    walk->with_opaque = true;
+    while (status >= 0 && (status = ggs_walk_run(walk, error)) > 0) {
+        if (walk->run.op_runs == 0 && walk->run.opaque > 0) status = add_whole(window, walk, error);
         while (status >= 0 && ggs_walk_op(walk)) status = add_op(window, walk, overview, error);
+    }
     ggs_walk_close(walk);
     return status;
 }
@@ -144,7 +179,7 @@ static int add_machine(struct ggs_aggregate * window, struct ggs_trace * trace, 
 static int by_time(const void * a, const void * b) {
     const struct ggs_aggregate_op *x = a, *y = b;
     if (x->wall_ns != y->wall_ns) return x->wall_ns > y->wall_ns ? -1 : 1;
-    return strcmp(x->op, y->op);
+    return strcmp(x->backend != NULL ? x->backend : x->op, y->backend != NULL ? y->backend : y->op);
 }
 
 static int by_bytes(const void * a, const void * b) {
@@ -153,18 +188,28 @@ static int by_bytes(const void * a, const void * b) {
     return strcmp(x->name, y->name);
 }
 
-static void sum_up(struct ggs_aggregate * window, uint64_t n_ops) {
-    struct ggs_aggregate_op * all = &window->all;
-    for (uint64_t i = 0; i < n_ops; i++) {
+static void sum_up(struct ggs_aggregate * window) {
+    struct ggs_aggregate_op * all  = &window->all;
+    uint64_t                  rows = window->n_by_op;
+    window->n_by_op                = 0;
+    for (uint64_t i = 0; i < rows; i++) {
         const struct ggs_aggregate_op * op = &window->by_op[i];
         if (op->ops == 0) continue;
-        all->ops += op->ops, all->op_runs += op->op_runs;
+        all->ops += op->ops, all->op_runs += op->op_runs, all->untimed += op->untimed;
+        all->unwaited |= op->unwaited;
         all->wall_ns += op->wall_ns, all->busy_ns += op->busy_ns, all->wait_ns += op->wait_ns;
         all->bytes_read += op->bytes_read, all->bytes_written += op->bytes_written, all->bytes_disk += op->bytes_disk;
         window->by_op[window->n_by_op++] = *op;
     }
     if (window->n_by_op > 1) qsort(window->by_op, window->n_by_op, sizeof(*window->by_op), by_time);
     if (window->n_by_tensor > 1) qsort(window->by_tensor, window->n_by_tensor, sizeof(*window->by_tensor), by_bytes);
+}
+
+static struct ggs_aggregate_lane lane_of(const struct ggs_trace * trace, const struct ggs_overview * overview,
+                                         uint64_t i) {
+    const struct ggs_overview_lane * lane   = &overview->lanes[i];
+    bool                             device = ggs_overview_lane_device(trace, lane) != NULL;
+    return (struct ggs_aggregate_lane){.lane = i, .whole = lane->slot < 0, .device = device, .unwaited = device};
 }
 
 int ggs_aggregate_compute(struct ggs_aggregate * window, struct ggs_trace * trace, const struct ggs_overview * overview,
@@ -176,15 +221,16 @@ int ggs_aggregate_compute(struct ggs_aggregate * window, struct ggs_trace * trac
                                              .n_by_lane   = overview->n_lanes,
                                              .names       = ggs_names_new()};
     window->by_op   = calloc(trace->n_ops + 1, sizeof(*window->by_op));
+    window->n_by_op = trace->n_ops, window->by_op_capacity = trace->n_ops + 1;
     window->by_lane = calloc(overview->n_lanes + 1, sizeof(*window->by_lane));
     int status = window->names == NULL || window->by_op == NULL || window->by_lane == NULL ? ggs_fail_memory(error) : 0;
-    for (uint64_t i = 0; status == 0 && i < overview->n_lanes; i++) window->by_lane[i].lane = i;
+    for (uint64_t i = 0; status == 0 && i < overview->n_lanes; i++) window->by_lane[i] = lane_of(trace, overview, i);
     if (status == 0) status = add_ops(window, trace, overview, error);
     if (status == 0) status = add_machine(window, trace, overview, error);
     if (status < 0)
         ggs_aggregate_release(window);
     else
-        sum_up(window, trace->n_ops);
+        sum_up(window);
     return status;
 }
 

@@ -187,6 +187,8 @@ static int add_op(struct pass * pass, struct ggs_error * error) {
         group->busy_ns += op->busy_ns;
         group->wait_ns += op->wait_ns;
         group->unwaited |= op->unwaited || op->opaque;
+        group->untimed += op->opaque;
+        group->on_device |= ggs_trace_is_device(pass->walk->trace, pass->walk->run.device);
         add_bytes(group, &known->bytes);
     }
     return status;

@@ -29,10 +29,21 @@ struct ggs_group {
     int64_t      context; // by sequence: the context that it is of
     bool         opaque;  // a backend that is seen as whole graphs: wall_ns is the time of its graph runs
     uint64_t     ops, op_runs;
+    uint64_t     untimed; // ops whose times were not seen: of busy_ns, and by tensor of wall_ns, theirs is missing
     uint64_t     wall_ns, busy_ns, wait_ns;
     bool         unwaited;            // waits were not all seen: on a device, say
+    bool         on_device;           // some were computed by a device: the host's limits are not theirs
     uint64_t     read, written, disk; // 0 by thread: bytes belong to ops
 };
+
+// Is its wall time known? The time of a run that was seen as a whole is the token's or the backend's, but no tensor's.
+static inline bool ggs_group_has_wall(const struct ggs_group * group, enum ggs_by by) {
+    return by != GGS_BY_TENSOR || group->untimed < group->ops;
+}
+// Do bytes over wall time say how fast they were moved?
+static inline bool ggs_group_has_rate(const struct ggs_group * group, enum ggs_by by) {
+    return by != GGS_BY_TENSOR || group->untimed == 0;
+}
 
 struct ggs_groups {
     struct ggs_group * group; // longest wall time first; what has a number by that

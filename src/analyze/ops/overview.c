@@ -76,6 +76,13 @@ int ggs_overview_whole(const struct ggs_overview * o, uint64_t device) {
     return -1;
 }
 
+const char * ggs_overview_lane_device(const struct ggs_trace * trace, const struct ggs_overview_lane * lane) {
+    bool known = lane->device != 0 && lane->device <= trace->n_devices;
+    if (known && trace->devices[lane->device - 1].type != GGS_DEVICE_CPU)
+        return ggs_reader_string(trace->reader, trace->devices[lane->device - 1].name);
+    return lane->slot < 0 ? ggs_reader_string(trace->reader, lane->backend) : NULL;
+}
+
 // ---- runs ----
 
 static int add_run(struct ggs_overview * o, const struct ggs_run * run, struct ggs_error * error) {

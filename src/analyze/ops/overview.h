@@ -51,3 +51,5 @@ const struct ggs_overview_run * ggs_overview_at(const struct ggs_overview * over
 int ggs_overview_lane(const struct ggs_overview * overview, int64_t slot, uint64_t thread);
 // The same for the whole graphs of a device.
 int ggs_overview_whole(const struct ggs_overview * overview, uint64_t device);
+// The device whose queue or whole graphs a lane is; NULL for a thread.
+const char * ggs_overview_lane_device(const struct ggs_trace * trace, const struct ggs_overview_lane * lane);

@@ -131,6 +131,7 @@ static int add_op(struct pass * pass, struct ggs_error * error) {
     sum->busy_ns += op->busy_ns;
     sum->wait_ns += op->wait_ns;
     sum->unwaited |= op->unwaited || op->opaque;
+    sum->on_device |= is_device;
     sum->read += fixed.bytes.read;
     sum->written += fixed.bytes.written;
     sum->disk += fixed.bytes.disk;

@@ -17,10 +17,11 @@ struct ggs_op_totals {
     const char * name;   // ggml's own, or "Vulkan0, as a whole"; lives as long as the totals
     bool         opaque; // a backend that is seen as whole graphs: ops are nodes, wall_ns is the time of its graph runs
     uint64_t     ops, op_runs;
-    uint64_t     wall_ns;  // first begin to last end, summed over ops
-    uint64_t     busy_ns;  // summed over threads, without waits
-    uint64_t     wait_ns;  // summed over threads, in and after ops
-    bool         unwaited; // not all of that was seen: on a device, say
+    uint64_t     wall_ns;   // first begin to last end, summed over ops
+    uint64_t     busy_ns;   // summed over threads, without waits
+    uint64_t     wait_ns;   // summed over threads, in and after ops
+    bool         unwaited;  // not all of that was seen: on a device, say
+    bool         on_device; // some were computed by a device: the host's limits are not theirs
     uint64_t     read, written, disk;
 };
 

@@ -57,7 +57,7 @@ bool ggs_step_costs_share(const struct ggs_step_costs * costs, int64_t step, uin
     if (part > 1) part = 1;
 #define PART(member) (uint64_t)((double) g->member * part + 0.5)
     *share = (struct ggs_step_share){g->ops,     g->op_runs,    PART(wall_ns), PART(busy_ns), PART(wait_ns),
-                                     PART(read), PART(written), PART(disk),    g->unwaited};
+                                     PART(read), PART(written), PART(disk),    g->unwaited,   g->untimed};
 #undef PART
     return true;
 }
@@ -95,6 +95,7 @@ static int see(void * owner, const struct ggs_request_step * step, struct ggs_er
     group->ops += share.ops, group->op_runs += share.op_runs;
     group->wall_ns += share.wall_ns, group->busy_ns += share.busy_ns, group->wait_ns += share.wait_ns;
     group->unwaited |= share.unwaited;
+    group->untimed += share.untimed;
     group->read += share.read, group->written += share.written, group->disk += share.disk;
     return 0;
 }

@@ -19,6 +19,7 @@ struct ggs_step_costs {
 struct ggs_step_share {
     uint64_t ops, op_runs, wall_ns, busy_ns, wait_ns, read, written, disk;
     bool     unwaited; // of wait_ns not all was seen
+    uint64_t untimed;  // ops of those whose times were not seen
 };
 
 int  ggs_step_costs_compute(struct ggs_step_costs * costs, struct ggs_trace * trace,

@@ -32,6 +32,12 @@ static const char * name_of(const struct card * card, uint64_t node) {
     return tensor == NULL ? "" : ggs_reader_string(card->trace->reader, tensor->name);
 }
 
+// node + 1 of the op that computed a node, 0 if none did. Of a run that is seen as a whole it is not known what was computed together.
+static uint32_t head_of(const struct card * card, uint64_t node) {
+    const struct ggs_node_view * view = &card->view.nodes[node];
+    return view->state == GGS_NODE_OPAQUE ? (uint32_t) node + 1 : view->head;
+}
+
 // ---- finding it ----
 
 // The first or the last op of the nearest run that has any, going `step` from the run at `place`.
@@ -43,8 +49,9 @@ static int find_in_neighbour(const struct card * card, int64_t place, int step, 
     for (place += step; place >= 0 && (uint64_t) place < card->overview->runs; place += step) {
         const struct ggs_overview_run * at = &card->overview->run[place];
         uint64_t rows = (uint64_t) place + 1 < card->overview->runs ? at[1].first_row : card->overview->rows;
-        if (rows == at->first_row) continue; // nothing was computed there one by one
+        if (rows == at->first_row) continue; // nothing was computed there
         status = ggs_walk_open_runs(&walk, &trace, at->run, at->run, error);
+        if (status >= 0) walk->with_opaque = true;
         if (status >= 0) status = ggs_walk_run(walk, error);
         while (status > 0 && ggs_walk_op(walk)) {
             *neighbour = (struct neighbour){at->run, walk->op.node, true};
@@ -64,8 +71,8 @@ static int look_at_run(struct card * card, struct ggs_error * error) {
     int              status = ggs_graph_runs(card->trace, -1, card->run, &runs, &n, error);
     if (status == 0) status = ggs_graph_view_compute(&card->view, card->trace, &runs[0], false, error);
     free(runs);
-    if (status == 0 && card->node < card->view.graph->n_nodes && card->view.nodes[card->node].head != 0)
-        card->node = card->view.nodes[card->node].head - 1;
+    uint32_t head = status == 0 && card->node < card->view.graph->n_nodes ? head_of(card, card->node) : 0;
+    if (head != 0) card->node = head - 1;
     return status;
 }
 
@@ -73,7 +80,8 @@ static int look_at_run(struct card * card, struct ggs_error * error) {
 static int find_op(struct card * card, struct ggs_error * error) {
     int status = ggs_walk_open_runs(&card->walk, card->trace, card->run, card->run, error);
     if (status < 0) return status;
-    status = ggs_walk_run(card->walk, error);
+    card->walk->with_opaque = card->walk->with_submits = true;
+    status                                             = ggs_walk_run(card->walk, error);
     while (status > 0 && ggs_walk_op(card->walk)) {
         if (card->walk->op.node == card->node) return 0;
         card->previous = (struct neighbour){card->run, card->walk->op.node, true};
@@ -104,13 +112,26 @@ static void put_neighbour(struct ggs_json * json, const char * key, const struct
         ggs_json_null(json, key);
 }
 
+// Null where they were not seen, as in the log.
+static void put_times(struct ggs_json * json, const struct ggs_op_seen * op) {
+    if (op->opaque)
+        ggs_json_null(json, "begin_ns");
+    else
+        ggs_json_i64(json, "begin_ns", op->begin_ns);
+    ggs_json_natural(json, "duration_ns", op->opaque ? -1 : op->end_ns - op->begin_ns);
+    ggs_json_natural(json, "busy_ns", op->opaque ? -1 : (int64_t) op->busy_ns);
+    ggs_json_natural(json, "wait_ns", op->opaque || op->unwaited ? -1 : (int64_t) op->wait_ns);
+    ggs_json_natural(json, "submit_ns", op->submit_ns);
+    ggs_json_natural(json, "host_ns", op->host_ns);
+}
+
 static void put_head(const struct card * card, struct ggs_json * json) {
-    static const struct ggs_field fields[] = {
-        GGS_FIELD(struct ggs_op_seen, name, "op"),           GGS_FIELD_OR_NULL(struct ggs_op_seen, layer, "layer"),
-        GGS_FIELD(struct ggs_op_seen, begin_ns, "begin_ns"), GGS_FIELD(struct ggs_op_seen, busy_ns, "busy_ns"),
-        GGS_FIELD(struct ggs_op_seen, cut, "cut"),           {0}};
-    const struct ggs_op_seen * op  = &card->walk->op;
-    const struct ggs_run *     run = &card->walk->run;
+    static const struct ggs_field fields[] = {GGS_FIELD(struct ggs_op_seen, name, "op"),
+                                              GGS_FIELD_OR_NULL(struct ggs_op_seen, layer, "layer"),
+                                              GGS_FIELD(struct ggs_op_seen, cut, "cut"),
+                                              {0}};
+    const struct ggs_op_seen *    op       = &card->walk->op;
+    const struct ggs_run *        run      = &card->walk->run;
     ggs_json_u64(json, "row", ggs_overview_find(card->overview, card->run)->first_row + card->number);
     ggs_json_u64(json, "run", card->run);
     ggs_json_u64(json, "node", card->node);
@@ -119,8 +140,7 @@ static void put_head(const struct card * card, struct ggs_json * json) {
     ggs_json_string(json, "backend", ggs_reader_string(card->trace->reader, run->backend));
     ggs_json_string(json, "name", name_of(card, card->node));
     ggs_fields_members(json, fields, op);
-    ggs_json_natural(json, "wait_ns", op->unwaited ? -1 : (int64_t) op->wait_ns);
-    ggs_json_i64(json, "duration_ns", op->end_ns - op->begin_ns);
+    put_times(json, op);
 }
 
 // How long page faults held up each of the op's threads; as op->op_runs. NULL where faults were not recorded.
@@ -166,7 +186,7 @@ static int put_threads(const struct card * card, struct ggs_json * json, struct 
     const struct ggs_op_seen *    op       = &card->walk->op;
     uint64_t *                    stalls;
     int                           status = find_stalls(card, &stalls, error);
-    put_stalled(json, stalls, op->n_op_runs);
+    put_stalled(json, op->opaque ? NULL : stalls, op->n_op_runs);
     ggs_json_array(json, "threads");
     for (uint64_t i = 0; i < op->n_op_runs; i++) {
         ggs_json_object_inline(json, NULL);
@@ -186,7 +206,7 @@ static void put_absorbed(const struct card * card, struct ggs_json * json) {
     const struct ggs_graph * graph = card->view.graph;
     ggs_json_array(json, "absorbed");
     for (uint64_t i = card->node + 1; i < graph->n_nodes; i++) {
-        if (card->view.nodes[i].head != card->node + 1) continue;
+        if (head_of(card, i) != card->node + 1) continue;
         ggs_json_object_inline(json, NULL);
         ggs_json_u64(json, "node", i);
         ggs_json_string(json, "op", ggs_trace_op_name(card->trace, graph->nodes[i].op));
@@ -252,7 +272,7 @@ static void put_ops(const struct card * card, struct ggs_json * json, const char
     unsigned n_told = 0;
     ggs_json_array_inline(json, key);
     for (unsigned i = 0; i < n; i++) {
-        uint32_t head  = card->view.nodes[nodes[i]].head;
+        uint32_t head  = head_of(card, nodes[i]);
         bool     known = head == 0 || head - 1 == card->node;
         for (unsigned k = 0; k < n_told; k++) known |= told[k] == head;
         if (known) continue;
@@ -268,7 +288,7 @@ static void put_edges(const struct card * card, struct ggs_json * json) {
     unsigned n    = 0;
     uint64_t last = card->node;
     for (uint64_t i = card->node; i < card->view.graph->n_nodes; i++) {
-        if (card->view.nodes[i].head != card->node + 1) continue;
+        if (head_of(card, i) != card->node + 1) continue;
         unsigned found = ggs_graph_view_producers(&card->view, i, more);
         for (unsigned k = 0; k < found && n < GGS_NEIGHBOURS_MOST; k++) nodes[n++] = more[k];
         last = i;

@@ -80,17 +80,19 @@ static int copy_by_op(struct ggs_groups * groups, const struct ggs_totals * tota
     groups->has_bytes            = true;
     for (uint64_t i = 0; i < totals->n_by_op; i++) {
         const struct ggs_op_totals * op = &totals->by_op[i];
-        groups->group[i]                = (struct ggs_group){.name     = op->name,
-                                                             .opaque   = op->opaque,
-                                                             .ops      = op->ops,
-                                                             .op_runs  = op->op_runs,
-                                                             .wall_ns  = op->wall_ns,
-                                                             .busy_ns  = op->busy_ns,
-                                                             .wait_ns  = op->wait_ns,
-                                                             .unwaited = op->unwaited,
-                                                             .read     = op->read,
-                                                             .written  = op->written,
-                                                             .disk     = op->disk};
+        groups->group[i]                = (struct ggs_group){.name      = op->name,
+                                                             .opaque    = op->opaque,
+                                                             .ops       = op->ops,
+                                                             .op_runs   = op->op_runs,
+                                                             .wall_ns   = op->wall_ns,
+                                                             .busy_ns   = op->busy_ns,
+                                                             .wait_ns   = op->wait_ns,
+                                                             .untimed   = op->opaque ? op->ops : 0,
+                                                             .unwaited  = op->unwaited,
+                                                             .on_device = op->on_device,
+                                                             .read      = op->read,
+                                                             .written   = op->written,
+                                                             .disk      = op->disk};
     }
     return 0;
 }
@@ -213,17 +215,18 @@ static void write_totals(struct ggs_json * json, const struct ggs_totals * t) {
     ggs_fields_object(json, "model", model, t);
 }
 
-static void write_moved(struct ggs_json * json, const char * key, const struct ggs_device_moved * moved) {
+// `known`: when the device computed.
+static void write_moved(struct ggs_json * json, const char * key, const struct ggs_device_moved * moved, bool known) {
     static const struct ggs_field fields[] = {
         GGS_FIELD(struct ggs_device_moved, count, "count"),
         GGS_FIELD(struct ggs_device_moved, bytes, "bytes"),
         GGS_FIELD(struct ggs_device_moved, timed_bytes, "bytes_timed"),
         GGS_FIELD(struct ggs_device_moved, ns, "duration_ns"),
-        GGS_FIELD(struct ggs_device_moved, overlap_ns, "overlap_ns"),
         {0},
     };
     ggs_json_object_inline(json, key);
     ggs_fields_members(json, fields, moved);
+    ggs_json_natural(json, "overlap_ns", known ? (int64_t) moved->overlap_ns : -1);
     ggs_json_end(json);
 }
 
@@ -261,8 +264,6 @@ static void write_devices(struct ggs_json * json, const struct ggs_stats * stats
         GGS_FIELD(struct ggs_device_totals, timed_runs, "runs_with_op_times"),
         GGS_FIELD(struct ggs_device_totals, timed_ns, "run_ns_with_op_times"),
         GGS_FIELD(struct ggs_device_totals, ops, "ops"),
-        GGS_FIELD(struct ggs_device_totals, op_ns, "op_ns"),
-        GGS_FIELD(struct ggs_device_totals, queues, "queues"),
         {0},
     };
     const struct ggs_device_list * list  = &stats->totals.devices;
@@ -283,6 +284,8 @@ static void write_devices(struct ggs_json * json, const struct ggs_stats * stats
         else
             ggs_json_u64(json, "memory_bytes", d->row.memory);
         ggs_fields_members(json, fields, d);
+        ggs_json_natural(json, "op_ns", d->runs > 0 && d->timed_runs == 0 ? -1 : (int64_t) d->op_ns);
+        ggs_json_u64(json, "queues", d->queues);
         if (busy < 0)
             ggs_json_null(json, "busy");
         else
@@ -293,8 +296,8 @@ static void write_devices(struct ggs_json * json, const struct ggs_stats * stats
         ggs_json_end(json);
         write_median(json, "run_median_ns_with_op_times", &d->timed_run);
         write_median(json, "run_median_ns_without", &d->whole_run);
-        write_moved(json, "to_device", &d->in);
-        write_moved(json, "from_device", &d->out);
+        write_moved(json, "to_device", &d->in, ggs_device_is_timed(d));
+        write_moved(json, "from_device", &d->out, ggs_device_is_timed(d));
         ggs_json_end(json);
     }
     ggs_json_end(json);
@@ -341,13 +344,19 @@ static void write_key(struct ggs_json * json, const struct ggs_field * key, cons
     ggs_json_string_n(json, "backend", group->name, length);
 }
 
+// Null where they were not seen. Of a tensor whose ops have times in some graph runs only, these are what is known.
+static void write_times(struct ggs_json * json, enum ggs_by by, const struct ggs_group * group) {
+    ggs_json_natural(json, "wall_ns", ggs_group_has_wall(group, by) ? (int64_t) group->wall_ns : -1);
+    ggs_json_natural(json, "busy_ns", group->untimed > 0 ? -1 : (int64_t) group->busy_ns);
+    ggs_json_natural(json, "wait_ns", group->unwaited ? -1 : (int64_t) group->wait_ns);
+}
+
 // Bytes belong to ops: a thread has none.
 static void write_groups(struct ggs_json * json, enum ggs_by by, const struct ggs_groups * groups) {
-    static const struct ggs_field times[] = {
+    static const struct ggs_field counts[] = {
         GGS_FIELD(struct ggs_group, ops, "ops"),
+        GGS_FIELD(struct ggs_group, untimed, "ops_untimed"),
         GGS_FIELD(struct ggs_group, op_runs, "op_runs"),
-        GGS_FIELD(struct ggs_group, wall_ns, "wall_ns"),
-        GGS_FIELD(struct ggs_group, busy_ns, "busy_ns"),
         {0},
     };
     static const struct ggs_field bytes[] = {
@@ -382,8 +391,8 @@ static void write_groups(struct ggs_json * json, enum ggs_by by, const struct gg
         if (by == GGS_BY_SEQUENCE) ggs_fields_members(json, context, &groups->group[i]);
         if (by == GGS_BY_PROCESS) ggs_fields_members(json, name, &groups->group[i]);
         if (by == GGS_BY_SEQUENCE || by == GGS_BY_REQUEST) ggs_json_bool(json, "estimated", true);
-        ggs_fields_members(json, times, &groups->group[i]);
-        ggs_json_natural(json, "wait_ns", groups->group[i].unwaited ? -1 : (int64_t) groups->group[i].wait_ns);
+        ggs_fields_members(json, counts, &groups->group[i]);
+        write_times(json, by, &groups->group[i]);
         if (groups->has_bytes) ggs_fields_members(json, bytes, &groups->group[i]);
         ggs_json_end(json);
     }

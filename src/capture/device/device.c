@@ -14,6 +14,7 @@
 #include "capture/journal.h"
 
 _Thread_local struct ggs_device_run * ggs_device_current;
+_Thread_local struct ggs_device_run * ggs_device_followed;
 
 // Runs whose results are not there yet, oldest first, and runs to be used again.
 static pthread_mutex_t         lock = PTHREAD_MUTEX_INITIALIZER;
@@ -102,16 +103,16 @@ void ggs_device_begin(void * backend, const struct abi_graph * graph) {
     const char * name = ggs_engine.backend_name(backend);
     describe(backend, name);
     if (strncmp(name, "RPC", 3) == 0) snprintf(run->remote, sizeof(run->remote), "%s", name);
-    run->followed      = worth_following(run, name);
-    ggs_device_current = run;
+    ggs_device_followed = worth_following(run, name) ? run : NULL;
+    ggs_device_current  = run;
 }
 
 void ggs_device_end(void) {
     struct ggs_device_run * run = ggs_device_current;
     if (run == NULL || ggs_in.depth != 1) return;
     if (run->clock != NULL) run->clock->submitted(run);
-    ggs_device_current = NULL;
-    run->submitted     = ggs_ticks_now();
+    ggs_device_current = ggs_device_followed = NULL;
+    run->submitted                           = ggs_ticks_now();
     run->nodes         = NULL; // the engine's, and it may use the memory for another graph now
     pthread_mutex_lock(&lock);
     struct ggs_device_run ** end = &pending;
@@ -131,7 +132,7 @@ static void put_spare(struct ggs_device_run * run) {
 void ggs_device_cancel(void) {
     if (ggs_device_current == NULL) return;
     put_spare(ggs_device_current);
-    ggs_device_current = NULL;
+    ggs_device_current = ggs_device_followed = NULL;
 }
 
 // ---- which node ----
@@ -147,7 +148,7 @@ static bool find_node(struct ggs_device_run * run, const struct abi_tensor * nod
 }
 
 void ggs_device_node(const struct abi_tensor * node, const void * caller) {
-    struct ggs_device_run * run = ggs_device_current;
+    struct ggs_device_run * run = ggs_device_followed;
     if (run->commands == 0 && node == run->nodes[0]) {
         run->loop   = caller;
         run->cursor = run->n_ops = 0;

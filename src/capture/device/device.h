@@ -57,7 +57,6 @@ struct ggs_device_run {
     struct ggs_device_op *          ops;
     uint32_t                        n_ops, capacity;
     uint32_t                        commands; // that were seen so far
-    bool                            followed; // its nodes are to be noted
     bool                            replayed; // a captured graph ran: the loop did not
     char                    remote[80];       // on another machine: the name of its backend and of its buffers; else ""
     bool                    asked;            // remote: something behind it was asked to be read back
@@ -80,8 +79,9 @@ struct ggs_device_kernel {
 // Writes them to the journal; before the run itself.
 void ggs_device_write_kernels(const struct ggs_device_run * run, const struct ggs_device_kernel * kernels, uint32_t n);
 
-// The run under way on the calling thread, NULL for none.
+// The run under way on the calling thread, NULL for none; and the same if its nodes are to be noted.
 extern _Thread_local struct ggs_device_run * ggs_device_current;
+extern _Thread_local struct ggs_device_run * ggs_device_followed;
 
 // Does the backend compute on a GPU? False until its first run was seen.
 bool ggs_device_is_gpu(const void * backend);

@@ -149,10 +149,13 @@ static void remember(struct ggs_hook * hook, const struct object * object, void 
     pthread_mutex_unlock(&lock);
 }
 
-static void * find_known(const struct ggs_hook * hook, const void * caller) {
+static void * find_known(struct ggs_hook * hook, const void * caller) {
     unsigned n = __atomic_load_n(&hook->n_bindings, __ATOMIC_ACQUIRE);
-    for (unsigned i = 0; i < n; i++)
-        if (ggs_binding_of(&hook->bindings[i], caller)) return hook->bindings[i].function;
+    for (unsigned i = 0; i < n; i++) {
+        if (!ggs_binding_of(&hook->bindings[i], caller)) continue;
+        __atomic_store_n(&hook->last, i, __ATOMIC_RELAXED);
+        return hook->bindings[i].function;
+    }
     return NULL;
 }
 

@@ -19,10 +19,11 @@ struct ggs_binding {
 struct ggs_hook {
     _Alignas(64) const char * name;
     unsigned           n_bindings;
+    unsigned           last; // the binding that was needed last: a backend's library calls hundreds of times in a row
     struct ggs_binding bindings[GGS_HOOK_BINDINGS];
 };
 
-// For a caller that is not the first one: finds and remembers. NULL only if the function exists nowhere.
+// For a caller that is not the last one: finds and remembers. NULL only if the function exists nowhere.
 void * ggs_resolve_slow(struct ggs_hook * hook, const void * caller);
 
 // A library may have been unloaded, and another may come to lie where it was: drops what is gone.
@@ -51,9 +52,9 @@ static inline void * ggs_resolve(struct ggs_hook * hook, const void * caller) {
         if ((uintptr_t) caller - ggs_resolve_other[0] < ggs_resolve_other[1]) caller = ggscope_caller;
         ggscope_caller = caller;
     }
-    void * function =
-        ggs_binding_of(&hook->bindings[0], caller) ? hook->bindings[0].function : ggs_resolve_slow(hook, caller);
-    ggs_resolve_last = function;
+    const struct ggs_binding * last = &hook->bindings[__atomic_load_n(&hook->last, __ATOMIC_RELAXED)];
+    void * function                 = ggs_binding_of(last, caller) ? last->function : ggs_resolve_slow(hook, caller);
+    ggs_resolve_last                = function;
     return function;
 }
 

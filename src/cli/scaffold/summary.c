@@ -107,7 +107,7 @@ static void print_devices(FILE * out, const struct ggs_totals * t) {
         print_moved(out, "to", &d->in, "\n");
         print_moved(out, "from", &d->out, "");
         uint64_t ns = d->in.ns + d->out.ns;
-        if (ns > 0 && d->peer_runs == 0)
+        if (ns > 0 && d->peer_runs == 0 && ggs_device_is_timed(d))
             fprintf(out, ";\n          it computed in %s of their time",
                     ggs_format_percent(a, d->in.overlap_ns + d->out.overlap_ns, ns));
         fputc('\n', out);

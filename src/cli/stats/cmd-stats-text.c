@@ -49,8 +49,9 @@ static int print_groups(const struct ggs_stats * stats, enum ggs_by by) {
         const struct ggs_group * g = &groups->group[i];
         ggs_table_cell(table, "%s", ggs_verb_fit(name, sizeof(name), g->name, NAME_COLUMNS));
         ggs_table_cell(table, "%s", ggs_format_count(a, g->ops));
-        ggs_table_cell(table, "%s", ggs_format_nanoseconds(a, g->wall_ns));
-        ggs_table_cell(table, "%s", ggs_format_percent(a, g->wall_ns, all));
+        bool wall = ggs_group_has_wall(g, by);
+        ggs_table_cell(table, "%s", wall ? ggs_format_nanoseconds(a, g->wall_ns) : "-");
+        ggs_table_cell(table, "%s", wall ? ggs_format_percent(a, g->wall_ns, all) : "-");
         ggs_terminal_bar(bar, sizeof(bar), 6, all == 0 ? 0 : (double) g->wall_ns / (double) all);
         ggs_table_cell(table, "%s", bar);
         ggs_table_cell(table, "%s", g->unwaited ? "-" : ggs_format_percent(a, g->wait_ns, g->busy_ns + g->wait_ns));
@@ -58,7 +59,9 @@ static int print_groups(const struct ggs_stats * stats, enum ggs_by by) {
         ggs_table_cell(table, "%s", ggs_format_bytes(a, g->read));
         double rate =
             g->wall_ns == 0 ? 0 : (double) (g->read + g->written) / (double) g->wall_ns; // bytes per ns = GB/s
-        if (limit > 0) {
+        if (!ggs_group_has_rate(g, by) || (limit > 0 && g->on_device)) {
+            ggs_table_cell(table, "-"); // the limit is the host's
+        } else if (limit > 0) {
             ggs_table_cell(table, "%.0f %%", 1e11 * rate / (double) limit);
         } else {
             ggs_table_cell(table, "%.2f", rate);

@@ -49,6 +49,12 @@ void ggs_machine_spool_append(struct ggs_machine_spool * spool, uint32_t type, u
     pthread_mutex_unlock(&spool->lock);
 }
 
+void ggs_machine_spool_flush(struct ggs_machine_spool * spool) {
+    pthread_mutex_lock(&spool->lock);
+    flush(spool);
+    pthread_mutex_unlock(&spool->lock);
+}
+
 int ggs_machine_spool_close(struct ggs_machine_spool * spool, struct ggs_error * error) {
     if (spool->fd < 0) return 0;
     flush(spool);

@@ -22,5 +22,7 @@ int ggs_machine_spool_open(struct ggs_machine_spool * spool, const char * folder
 // Appends a record of enum ggs_journal_type; `body` is a fixed structure of a multiple of 8 bytes, and small.
 void ggs_machine_spool_append(struct ggs_machine_spool * spool, uint32_t type, uint64_t monotonic_ns, const void * body,
                               size_t bytes);
+// Writes what waits.
+void ggs_machine_spool_flush(struct ggs_machine_spool * spool);
 // Writes what waits and closes. Fails if anything could not be written.
 int ggs_machine_spool_close(struct ggs_machine_spool * spool, struct ggs_error * error);

@@ -25,6 +25,7 @@ struct ggs_observer {
     struct ggs_events   events;
     struct ggs_outbox   outbox;
     uint64_t            pass_ns; // when the last pass over the rings began
+    uint64_t            told_ns; // what began before is in the spool
     int                 stop;    // eventfd
     pthread_t           thread;
     bool                running;
@@ -86,8 +87,10 @@ static void pass(struct ggs_observer * watch) {
     ggs_faults_drain(&watch->faults, &watch->events);
     ggs_requests_drain(&watch->requests, &watch->events);
     ggs_events_take(&watch->events, watch->pass_ns, see, watch);
-    uint64_t open = sooner(ggs_faults_oldest(&watch->faults), ggs_requests_oldest(&watch->requests));
-    ggs_outbox_flush(&watch->outbox, sooner(open, watch->pass_ns));
+    uint64_t open  = sooner(ggs_faults_oldest(&watch->faults), ggs_requests_oldest(&watch->requests));
+    uint64_t floor = sooner(open, watch->pass_ns);
+    ggs_outbox_flush(&watch->outbox, floor);
+    __atomic_store_n(&watch->told_ns, floor, __ATOMIC_RELEASE);
     watch->pass_ns = begin;
 }
 
@@ -102,6 +105,10 @@ static void * follow(void * context) {
             if (watch->fds[i].revents & (POLLHUP | POLLERR | POLLNVAL)) watch->fds[i].fd = -1;
     }
     return NULL;
+}
+
+uint64_t ggs_observer_told(const struct ggs_observer * watch) {
+    return __atomic_load_n(&watch->told_ns, __ATOMIC_ACQUIRE);
 }
 
 int ggs_observer_begin(struct ggs_observer * watch, struct ggs_error * error) {

@@ -26,5 +26,7 @@ int ggs_observer_requests(struct ggs_observer * observer, struct ggs_error * err
 // Nothing is counted while it is paused.
 void ggs_observer_pause(struct ggs_observer * observer, bool paused);
 int  ggs_observer_begin(struct ggs_observer * observer, struct ggs_error * error);
+// All that began before this (CLOCK_MONOTONIC) and has ended was handed to the spool. Any thread may ask.
+uint64_t ggs_observer_told(const struct ggs_observer * observer);
 // Stops, takes what is left, and frees. NULL is fine.
 void ggs_observer_end(struct ggs_observer * observer);

@@ -4,6 +4,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -11,6 +12,7 @@
 #include "base/error.h"
 #include "record/spool/live.h"
 #include "record/spool/place.h"
+#include "trace/seal/part.h"
 #include "trace/spool-reader.h"
 
 enum { MOST_TALKS = 4096, IDLE_NS = 250000000 };
@@ -351,6 +353,16 @@ static struct ggs_follow * make(struct ggs_error * error) {
     return NULL;
 }
 
+// Of segments that are gone: what they took more than what they have become, and that.
+static uint64_t sealed_bytes(const char * directory, const struct ggs_spool_control * control) {
+    char        path[PATH_MAX];
+    struct stat info;
+    bool        part =
+        snprintf(path, sizeof(path), "%s/%s", directory, GGS_PART_NAME) < (int) sizeof(path) && stat(path, &info) == 0;
+    return (control == NULL ? 0 : __atomic_load_n(&control->freed, __ATOMIC_RELAXED)) +
+           (part ? (uint64_t) info.st_size : 0);
+}
+
 int ggs_follow_open(struct ggs_follow ** out, const char * directory, struct ggs_error * error) {
     struct ggs_follow * follow = make(error);
     *out                       = follow;
@@ -378,7 +390,7 @@ int ggs_follow_read(struct ggs_follow * follow, struct ggs_error * error) {
     if (own->folder[0] == '\0' || ggs_spool_open(&spool, own->folder, NULL) != 0) return 0; // nothing yet
     const struct ggs_spool_control * control = (const void *) spool.control.data;
     follow->paused                           = control != NULL && control->recording == 0;
-    follow->now.spool_bytes                  = spool.bytes;
+    follow->now.spool_bytes                  = spool.bytes + sealed_bytes(own->directory, control);
     read_journal(follow, &spool);
     for (size_t i = 0; i < spool.n_lanes; i++) read_lane(follow, &spool.lanes[i]);
     ggs_spool_release(&spool);

@@ -9,6 +9,7 @@
 #include "base/error.h"
 #include "record/experiment.h"
 #include "record/spool/place.h"
+#include "trace/seal/part.h"
 #include "trace/seal/seal.h"
 #include "trace/spool-reader.h"
 
@@ -42,9 +43,10 @@ bool ggs_live_going_on(void * context, const char * directory, uint64_t * units)
 int ggs_live_copy(void * context, const char * directory, const char * path, struct ggs_error * error) {
     struct ggs_live_context *  live = context;
     struct ggs_experiment_json experiment;
-    char                       folder[PATH_MAX], json[PATH_MAX];
+    char                       folder[PATH_MAX], json[PATH_MAX], part[PATH_MAX];
     if (!folder_of(directory, folder)) return ggs_fail(error, GGS_ABSENT, "%s has no spool", directory);
-    if (snprintf(json, sizeof(json), "%s/experiment.json", directory) >= (int) sizeof(json))
+    if (snprintf(json, sizeof(json), "%s/experiment.json", directory) >= (int) sizeof(json) ||
+        snprintf(part, sizeof(part), "%s/%s", directory, GGS_PART_NAME) >= (int) sizeof(part))
         return ggs_fail(error, GGS_USAGE, "the path %s is too long", directory);
     int status = ggs_experiment_open(&experiment, directory, error);
     if (status < 0) return status;
@@ -55,7 +57,8 @@ int ggs_live_copy(void * context, const char * directory, const char * path, str
                                        .origin             = ggs_model_files_find,
                                        .origin_context     = &live->files,
                                        .token_text         = ggs_model_files_token,
-                                       .token_text_context = &live->files};
+                                       .token_text_context = &live->files,
+                                       .part               = part};
     ggs_experiment_uuid(&experiment, options.uuid);
     ggs_experiment_release(&experiment);
     return ggs_seal_spool(folder, path, json, &options, NULL, error);

@@ -3,25 +3,21 @@
 #include "base/search.h"
 #include "base/system/ticks.h"
 
-void ggs_clock_init(struct ggs_clock * clock) {
-    *clock = (struct ggs_clock){.spacing_ns = 100000000};
-}
+enum { SPACING_NS = 100000000, SHARE = 512 };
 
-// Drops every second anchor.
-static void thin(struct ggs_clock * clock) {
-    uint32_t kept = 0;
-    for (uint32_t i = 0; i < clock->n_anchors; i += 2) clock->anchors[kept++] = clock->anchors[i];
-    clock->n_anchors = kept;
-    clock->spacing_ns *= 2;
+void ggs_clock_init(struct ggs_clock * clock) {
+    *clock = (struct ggs_clock){0};
 }
 
 void ggs_clock_anchor(struct ggs_clock * clock, uint64_t ticks, uint64_t monotonic_ns) {
     if (clock->n_anchors > 0 && (ticks <= clock->last.ticks || monotonic_ns <= clock->last.ns)) return;
     clock->last = (struct ggs_anchor){ticks, monotonic_ns};
-    if (clock->n_anchors > 0 && monotonic_ns - clock->anchors[clock->n_anchors - 1].ns < clock->spacing_ns) return;
+    if (clock->n_anchors > 0) {
+        uint64_t since = monotonic_ns - clock->anchors[clock->n_anchors - 1].ns;
+        if (since < SPACING_NS || since < (monotonic_ns - clock->anchors[0].ns) / SHARE) return;
+    }
     // One place stays free for the last anchor.
-    if (clock->n_anchors == GGS_CLOCK_ANCHORS - 1) thin(clock);
-    clock->anchors[clock->n_anchors++] = clock->last;
+    if (clock->n_anchors < GGS_CLOCK_ANCHORS - 1) clock->anchors[clock->n_anchors++] = clock->last;
 }
 
 // A process that was killed before its first graph run left one anchor only. Spools are read on the machine that wrote them, so
@@ -54,13 +50,29 @@ static void use(struct ggs_clock * clock, uint32_t first) {
     unsigned __int128 rate = ((unsigned __int128) (a[1].ns - a->ns) << 40) / (a[1].ticks - a->ticks);
     // More than 2^16 ns per tick is no clock but damage; a bound keeps the products within 128 bits.
     clock->rate = rate > 1ull << 56 ? 1ull << 56 : (uint64_t) rate;
-    if (first + 2 < clock->n_anchors) clock->to_ticks = a[1].ticks;
+    if (first + 2 < clock->n_anchors && !(clock->limited && first == clock->limit)) clock->to_ticks = a[1].ticks;
+}
+
+// The piece that has the ticks.
+static uint32_t find(const struct ggs_clock * clock, uint64_t ticks) {
+    uint32_t at = (uint32_t) ggs_search(clock->n_anchors, i, clock->anchors[i].ticks <= ticks);
+    if (at > 0) at--; // the last anchor at or before `ticks`
+    return at + 1 == clock->n_anchors && at > 0 ? at - 1 : at;
+}
+
+void ggs_clock_reach(struct ggs_clock * clock, uint64_t ticks) {
+    if (clock->limited && (clock->limit + 2 >= clock->n_anchors || ticks < clock->anchors[clock->limit + 1].ticks))
+        return;
+    uint32_t at = find(clock, ticks);
+    if (clock->limited && at <= clock->limit) return;
+    clock->limited    = true;
+    clock->limit      = at;
+    clock->from_ticks = clock->to_ticks = 0; // the piece that was used last may have become longer or shorter
 }
 
 int64_t ggs_clock_slow(struct ggs_clock * clock, uint64_t ticks) {
-    uint32_t at = (uint32_t) ggs_search(clock->n_anchors, i, clock->anchors[i].ticks <= ticks);
-    if (at > 0) at--; // the last anchor at or before `ticks`
-    if (at + 1 == clock->n_anchors && at > 0) at--;
+    uint32_t at = find(clock, ticks);
+    if (clock->limited && at > clock->limit) at = clock->limit;
     use(clock, at);
     if (ticks >= clock->from_ticks && ticks < clock->to_ticks) return ggs_clock_ns(clock, ticks);
     if (ticks >= clock->to_ticks) return INT64_MAX; // the one number that no piece reaches

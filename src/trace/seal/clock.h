@@ -4,14 +4,17 @@
 // between the nearest two. Anchors that go backwards are ignored, so the result never does; it is never negative.
 //
 // There are two anchors per graph run, millions in a long trace, each with the jitter of reading two clocks one after the
-// other. So anchors are kept at least a tenth of a second apart, twice that once there are GGS_CLOCK_ANCHORS, and so on; the first and
-// the last always count.
+// other. So anchors are kept at least a tenth of a second apart, and 1/512 of the time since the first; the first and the last always
+// count. What was kept stays: the time between two kept anchors does not change with what comes later.
+//
+// A record's ticks are as far as the clock is known when it is read (ggs_clock_reach): times beyond, of a thread that left the last barrier
+// late, go by the piece that the record is in. So a recording has the same times whether it is sealed while it goes on or at its end.
 #pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
 
-enum { GGS_CLOCK_ANCHORS = 1024 };
+enum { GGS_CLOCK_ANCHORS = 8192 }; // enough for years
 
 struct ggs_anchor {
     uint64_t ticks, ns;
@@ -20,10 +23,11 @@ struct ggs_anchor {
 struct ggs_clock {
     struct ggs_anchor anchors[GGS_CLOCK_ANCHORS];
     uint32_t          n_anchors;
-    uint64_t          spacing_ns;
     struct ggs_anchor last;       // the newest anchor of all, kept or not
     bool              tick_is_ns; // only matters if there is a single anchor
     uint64_t          start_ns;   // CLOCK_MONOTONIC that counts as 0
+    bool              limited;    // ggs_clock_reach was called
+    uint32_t          limit;      // then: the last piece that is used
     // the piece that the last conversion used: ns = base_ns + (ticks - base_ticks) * rate / 2^40
     uint64_t from_ticks, to_ticks;
     uint64_t base_ticks, base_ns, rate;
@@ -32,7 +36,9 @@ struct ggs_clock {
 void ggs_clock_init(struct ggs_clock * clock);
 void ggs_clock_anchor(struct ggs_clock * clock, uint64_t ticks, uint64_t monotonic_ns);
 // Call once after the last anchor and before the first conversion. Without `start_ns` (0) time starts at the first anchor.
-void    ggs_clock_finish(struct ggs_clock * clock, uint64_t start_ns);
+void ggs_clock_finish(struct ggs_clock * clock, uint64_t start_ns);
+// Nothing beyond the piece that has `ticks` is used until the next call; it never goes back.
+void    ggs_clock_reach(struct ggs_clock * clock, uint64_t ticks);
 int64_t ggs_clock_slow(struct ggs_clock * clock, uint64_t ticks); // finds the piece first
 
 static inline int64_t ggs_clock_ns(struct ggs_clock * clock, uint64_t ticks) {

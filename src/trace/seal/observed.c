@@ -5,27 +5,81 @@
 
 #include "base/search.h"
 
-int ggs_observed_init(struct ggs_observed * observed, const struct ggs_clock * clock, struct ggs_error * error) {
-    observed->more = ggs_spool_stream_record(&observed->spool->machine, &observed->ahead);
-    if (!observed->more) return 0;
-    observed->clock   = *clock;
+static void close_lanes(struct ggs_observed * observed) {
+    for (size_t i = 0; i < observed->n_lanes; i++) ggs_mapping_close(&observed->lanes[i].stream.mapping);
+    free(observed->lanes);
+    observed->lanes   = NULL;
+    observed->n_lanes = 0;
+}
+
+bool ggs_observed_lanes(struct ggs_observed * observed) {
+    if (!observed->active) return true;
+    close_lanes(observed);
+    observed->lanes = calloc(observed->spool->n_lanes + 1, sizeof(*observed->lanes));
+    if (observed->lanes == NULL) return false;
     observed->n_lanes = observed->spool->n_lanes;
-    observed->lanes   = calloc(observed->n_lanes + 1, sizeof(*observed->lanes));
-    if (observed->lanes == NULL) return ggs_fail_memory(error);
     for (size_t i = 0; i < observed->n_lanes; i++) {
         const struct ggs_spool_stream * lane = &observed->spool->lanes[i];
-        observed->lanes[i].stream =
-            (struct ggs_spool_stream){.segments = lane->segments, .n_segments = lane->n_segments, .lane = lane->lane};
+        observed->lanes[i].stream            = (struct ggs_spool_stream){
+                       .segments = lane->segments, .n_segments = lane->n_segments, .lane = lane->lane, .base = lane->base};
     }
-    observed->active = true;
-    return 0;
+    return true;
+}
+
+static void read_ahead(struct ggs_observed * observed) {
+    observed->ahead_position = ggs_spool_stream_tell(&observed->spool->machine, &observed->ahead_sequence);
+    observed->more           = ggs_spool_stream_record(&observed->spool->machine, &observed->ahead);
+}
+
+void ggs_observed_reopen(struct ggs_observed * observed) {
+    if (!observed->active) return;
+    ggs_spool_stream_seek(&observed->spool->machine, observed->ahead_sequence, observed->ahead_position);
+    read_ahead(observed);
+}
+
+int ggs_observed_init(struct ggs_observed * observed, const struct ggs_clock * clock, struct ggs_error * error) {
+    observed->active = observed->spool->machine.n_segments > 0;
+    if (!observed->active) return 0;
+    observed->clock = *clock;
+    read_ahead(observed);
+    return ggs_observed_lanes(observed) ? 0 : ggs_fail_memory(error);
 }
 
 void ggs_observed_release(struct ggs_observed * observed) {
-    for (size_t i = 0; i < observed->n_lanes; i++) ggs_mapping_close(&observed->lanes[i].stream.mapping);
-    free(observed->lanes);
+    close_lanes(observed);
     free(observed->runs);
     *observed = (struct ggs_observed){0};
+}
+
+void ggs_observed_save(const struct ggs_observed * observed, size_t lane, struct ggs_part_lane * out) {
+    if (!observed->active) {
+        out->seen_sequence = UINT32_MAX;
+        return;
+    }
+    const struct ggs_observed_lane * from = &observed->lanes[lane];
+    uint32_t                         sequence;
+    out->seen_position    = ggs_spool_stream_tell(&from->stream, &sequence);
+    out->seen_sequence    = sequence;
+    out->seen_thread      = from->os_thread;
+    out->seen_next_thread = from->next_thread;
+    out->seen_run         = from->run;
+    out->seen_node        = from->node;
+    out->seen_begin_ns    = from->begin_ns;
+    out->seen_end_ns      = from->end_ns;
+    out->seen_exact       = from->exact;
+}
+
+void ggs_observed_load(struct ggs_observed * observed, size_t lane, const struct ggs_part_lane * saved) {
+    if (!observed->active) return;
+    struct ggs_observed_lane * to = &observed->lanes[lane];
+    ggs_spool_stream_seek(&to->stream, (uint32_t) saved->seen_sequence, saved->seen_position);
+    to->os_thread   = saved->seen_thread;
+    to->next_thread = saved->seen_next_thread;
+    to->run         = saved->seen_run;
+    to->node        = saved->seen_node;
+    to->begin_ns    = saved->seen_begin_ns;
+    to->end_ns      = saved->seen_end_ns;
+    to->exact       = saved->seen_exact != 0;
 }
 
 // ---- who was doing what ----
@@ -71,17 +125,24 @@ static bool computes(const struct ggs_observed * observed, const struct ggs_obse
     return lane->end_ns == INT64_MAX || (run->bounded && !lane->exact);
 }
 
-// The lane of the thread if that computes, else, if `any`, the first one that does; NULL for none.
-static const struct ggs_observed_lane * find_lane(struct ggs_observed * observed, uint64_t os_thread, int64_t ns,
-                                                  bool any) {
-    const struct ggs_observed_lane * found = NULL;
+// What the thread computed just then, and what the first thread did that computed anything.
+static struct ggs_placement find_lanes(struct ggs_observed * observed, uint64_t os_thread, int64_t ns) {
+    struct ggs_placement found = {0};
     for (size_t i = 0; i < observed->n_lanes; i++) {
         struct ggs_observed_lane * lane = &observed->lanes[i];
         advance(observed, lane, ns);
         if (!computes(observed, lane, ns)) continue;
-        if (lane->os_thread == os_thread) return lane;
-        if (any && found == NULL) found = lane;
+        if (found.run == 0 && lane->os_thread == os_thread) found.run = lane->run, found.node = lane->node;
+        if (found.any_run == 0) found.any_run = lane->run, found.any_node = lane->node;
     }
+    return found;
+}
+
+// Once per record, and in their order.
+static struct ggs_placement locate(struct ggs_observed * observed, uint64_t os_thread, int64_t ns) {
+    if (observed->part != NULL) return ggs_part_take_placement(observed->part);
+    struct ggs_placement found = find_lanes(observed, os_thread, ns);
+    if (observed->keep != NULL) ggs_part_keep_placement(observed->keep, found);
     return found;
 }
 
@@ -98,12 +159,14 @@ struct place {
     int64_t  step;
 };
 
-static struct place place_of(struct ggs_observed * observed, uint64_t os_thread, int64_t ns, bool any) {
-    const struct ggs_observed_lane * lane  = find_lane(observed, os_thread, ns, any);
-    const struct ggs_observed_run *  run   = lane == NULL ? NULL : find_run(observed, lane->run);
-    struct place                     place = {0, 0, -1};
+static struct place place_of(const struct ggs_observed * observed, const struct ggs_placement * found, int64_t ns,
+                             bool any) {
+    bool                            own   = found->run != 0 || !any;
+    uint64_t                        at    = own ? found->run : found->any_run;
+    const struct ggs_observed_run * run   = at == 0 ? NULL : find_run(observed, at);
+    struct place                    place = {0, 0, -1};
     if (run != NULL) {
-        place = (struct place){run->run, lane->node, run->step};
+        place = (struct place){run->run, own ? found->node : found->any_node, run->step};
     } else if ((run = run_at(observed, ns)) != NULL) {
         place.step = run->step; // between ops, or on a thread that helps
     }
@@ -123,17 +186,18 @@ static uint64_t span(uint64_t begin_ns, uint64_t end_ns) {
 
 static void tell_fault(struct ggs_observed * observed, const struct ggs_journal_fault * fault) {
     if (fault->pid != observed->pid) return; // of a program that it started, or of what started it
-    int64_t          ns    = since_start(observed, fault->begin_ns);
-    struct place     place = place_of(observed, fault->os_thread, ns, false);
-    struct ggs_fault row   = {.begin_ns    = ns,
-                              .duration_ns = span(fault->begin_ns, fault->end_ns),
-                              .kind        = fault->kind <= GGS_FAULT_MAJOR ? fault->kind : GGS_FAULT_OPEN,
-                              .os_thread   = fault->os_thread,
-                              .address     = fault->address,
-                              .run         = place.run,
-                              .node        = place.node,
-                              .step        = place.step};
-    row.file               = ggs_places_known(observed->places, fault->address, ns, &row.file_offset);
+    int64_t              ns    = since_start(observed, fault->begin_ns);
+    struct ggs_placement found = locate(observed, fault->os_thread, ns);
+    struct place         place = place_of(observed, &found, ns, false);
+    struct ggs_fault     row   = {.begin_ns    = ns,
+                                  .duration_ns = span(fault->begin_ns, fault->end_ns),
+                                  .kind        = fault->kind <= GGS_FAULT_MAJOR ? fault->kind : GGS_FAULT_OPEN,
+                                  .os_thread   = fault->os_thread,
+                                  .address     = fault->address,
+                                  .run         = place.run,
+                                  .node        = place.node,
+                                  .step        = place.step};
+    row.file                   = ggs_places_known(observed->places, fault->address, ns, &row.file_offset);
     ggs_writer_append(observed->writer, GGS_TABLE_FAULTS, &row);
 }
 
@@ -144,6 +208,7 @@ static void tell_request(struct ggs_observed * observed, const struct ggs_journa
     const char * const *            paths   = (const char * const *) observed->places->paths;
     uint64_t                        done    = 0, offset;
     int64_t                         ns      = since_start(observed, request->begin_ns);
+    struct ggs_placement            found   = locate(observed, request->os_thread, ns);
     if (options->disk == NULL) return;
     if (request->bytes > MOST_BYTES || request->sector > UINT64_MAX / SECTOR / 2) {
         observed->damaged++;
@@ -158,7 +223,7 @@ static void tell_request(struct ggs_observed * observed, const struct ggs_journa
         bool     ours  = where == GGS_DISK_FILE && piece.file < observed->places->n_files;
         uint64_t bytes = piece.length < request->bytes - done ? piece.length : request->bytes - done;
         // What another program reads has nothing to do with what was computed meanwhile.
-        struct place             place = place_of(observed, request->os_thread, ns, ours && request->write == 0);
+        struct place             place = place_of(observed, &found, ns, ours && request->write == 0);
         struct ggs_block_request row   = {.begin_ns    = ns,
                                           .duration_ns = span(request->begin_ns, request->end_ns),
                                           .device      = request->device,
@@ -223,7 +288,10 @@ void ggs_observed_tell(struct ggs_observed * observed, int64_t ns) {
     while (observed->more && observed->writer->status == 0) {
         if (ns != INT64_MAX && since_start(observed, observed->ahead.ticks) >= ns) break;
         tell(observed, &observed->ahead);
-        observed->more = ggs_spool_stream_record(&observed->spool->machine, &observed->ahead);
+        read_ahead(observed);
     }
-    if (ns != INT64_MAX) forget(observed, ns);
+    if (ns == INT64_MAX) return;
+    // What comes later is later: nobody asks for ops before this any more.
+    for (size_t i = 0; observed->part == NULL && i < observed->n_lanes; i++) advance(observed, &observed->lanes[i], ns);
+    forget(observed, ns);
 }

@@ -9,6 +9,7 @@
 #include <stdint.h>
 
 #include "trace/seal/clock.h"
+#include "trace/seal/part.h"
 #include "trace/seal/places.h"
 #include "trace/spool-reader.h"
 #include "trace/writer.h"
@@ -41,15 +42,28 @@ struct ggs_observed {
     size_t                          n_lanes;
     struct ggs_observed_run *       runs; // by number
     size_t                          n_runs, capacity;
-    struct ggs_record               ahead;  // the next record
-    bool                            more;   // there is one
-    bool                            active; // there was one
-    uint64_t                        damaged;
+    struct ggs_part *      part;  // where the places of records are sealed already, while there are any; or NULL
+    struct ggs_part_keep * keep;  // for sealing in the background; or NULL
+    struct ggs_record      ahead; // the next record
+    uint32_t               ahead_sequence; // and where it is in the stream
+    uint64_t               ahead_position;
+    bool                   more;   // there is one
+    bool                   active; // there is a stream for them
+    uint64_t               damaged;
 };
 
 // After pass 1, with `writer`, `places`, `options` and `spool` set.
 int  ggs_observed_init(struct ggs_observed * observed, const struct ggs_clock * clock, struct ggs_error * error);
 void ggs_observed_release(struct ggs_observed * observed);
+
+// Readers for the spool's lanes as they are now, all at the beginning. False when out of memory.
+bool ggs_observed_lanes(struct ggs_observed * observed);
+// Where the reader of a lane is, by its index in the spool; and back.
+void ggs_observed_save(const struct ggs_observed * observed, size_t lane, struct ggs_part_lane * out);
+void ggs_observed_load(struct ggs_observed * observed, size_t lane, const struct ggs_part_lane * saved);
+
+// The spool's streams were opened again, and may have more.
+void ggs_observed_reopen(struct ggs_observed * observed);
 
 // A run was written.
 void ggs_observed_run(struct ggs_observed * observed, const struct ggs_run * run);

@@ -119,24 +119,26 @@ static bool see_context(struct survey * survey, uint64_t context, uint64_t memor
     return add_life(survey, context, memory) != NULL && ggs_sequences_change(&survey->sequences, &cleared);
 }
 
-static bool see(struct ggs_sealing * sealing, struct survey * survey, const struct ggs_record * record) {
+void ggs_sealing_anchor(struct ggs_sealing * sealing, const struct ggs_record * record) {
     const struct ggs_journal_process * process = record->body;
     const struct ggs_journal_run *     run     = record->body;
     const struct ggs_journal_run_end * end     = record->body;
-    const struct ggs_journal_number *  number  = record->body;
-    const struct ggs_journal_loss *    loss    = record->body;
+    if (record->type == GGS_JOURNAL_PROCESS) {
+        sealing->clock.tick_is_ns = process->tick_is_ns != 0;
+        ggs_clock_anchor(&sealing->clock, process->ticks, process->monotonic_ns);
+    } else if (record->type == GGS_JOURNAL_RUN) {
+        ggs_clock_anchor(&sealing->clock, run->ticks, run->monotonic_ns);
+    } else if (record->type == GGS_JOURNAL_RUN_END) {
+        ggs_clock_anchor(&sealing->clock, end->ticks, end->monotonic_ns);
+    }
+}
+
+static bool see(struct ggs_sealing * sealing, struct survey * survey, const struct ggs_record * record) {
+    const struct ggs_journal_number * number = record->body;
+    const struct ggs_journal_loss *   loss   = record->body;
     if (!ggs_spool_facts_take(&sealing->facts, record)) return false;
+    ggs_sealing_anchor(sealing, record);
     switch (record->type) {
-        case GGS_JOURNAL_PROCESS:
-            sealing->clock.tick_is_ns = process->tick_is_ns != 0;
-            ggs_clock_anchor(&sealing->clock, process->ticks, process->monotonic_ns);
-            return true;
-        case GGS_JOURNAL_RUN:
-            ggs_clock_anchor(&sealing->clock, run->ticks, run->monotonic_ns);
-            return true;
-        case GGS_JOURNAL_RUN_END:
-            ggs_clock_anchor(&sealing->clock, end->ticks, end->monotonic_ns);
-            return true;
         case GGS_JOURNAL_GRAPH:
             sealing->tokens |= memmem(record->body, record->length, "inp_tokens", 10) != NULL ||
                                memmem(record->body, record->length, "token_embd.weight", 17) != NULL;

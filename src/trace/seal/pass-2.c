@@ -374,19 +374,28 @@ static void connect(struct ggs_sealing * sealing) {
                                                       .lods     = &sealing->lods,
                                                       .devices  = &sealing->devices,
                                                       .observed = &sealing->observed,
+                                                      .part     = sealing->part.n_blocks > 0 ? &sealing->part : NULL,
+                                                      .keep     = sealing->keep,
                                                       .lossy    = sealing->lossy};
-    sealing->observed             = (struct ggs_observed){
-                    .writer = &sealing->writer, .places = &sealing->places, .options = sealing->options, .spool = &sealing->spool};
-    sealing->machine = (struct ggs_machine){.writer    = &sealing->writer,
-                                            .clock     = &sealing->clock,
-                                            .places    = &sealing->places,
-                                            .page_size = 4096,
-                                            .step      = -1};
+    sealing->observed             = (struct ggs_observed){.writer  = &sealing->writer,
+                                                          .places  = &sealing->places,
+                                                          .options = sealing->options,
+                                                          .spool   = &sealing->spool,
+                                                          .keep    = sealing->keep};
+    sealing->machine              = (struct ggs_machine){.writer    = &sealing->writer,
+                                                         .clock     = &sealing->clock,
+                                                         .places    = &sealing->places,
+                                                         .page_size = 4096,
+                                                         .step      = -1};
     ggs_lods_init(&sealing->lods, &sealing->writer, &sealing->devices, ggs_spool_estimate(&sealing->spool),
                   (uint64_t) ggs_clock_ns(&sealing->clock, sealing->clock.last.ticks), sealing->spool.n_lanes);
+    ggs_lods_leave_open(&sealing->lods);
+    sealing->lods.keeps = sealing->keep != NULL;
 }
 
 static void finish(struct ggs_sealing * sealing) {
+    ggs_clock_reach(&sealing->clock, UINT64_MAX);
+    ggs_clock_reach(&sealing->observed.clock, UINT64_MAX);
     ggs_runs_finish(&sealing->runs, sealing->last_ns, sealing->ended);
     ggs_observed_tell(&sealing->observed, INT64_MAX);
     ggs_steps_finish(&sealing->steps, sealing->last_ns);
@@ -410,19 +419,32 @@ static void finish(struct ggs_sealing * sealing) {
     ggs_writer_append(&sealing->writer, GGS_TABLE_PROCESSES, &sealing->process);
 }
 
+int ggs_sealing_begin(struct ggs_sealing * sealing, struct ggs_error * error) {
+    connect(sealing);
+    int status = ggs_runs_init(&sealing->runs, error);
+    if (status == 0) status = ggs_observed_init(&sealing->observed, &sealing->clock, error);
+    if (status == 0) ggs_runs_begin_part(&sealing->runs);
+    return status;
+}
+
+void ggs_sealing_record(struct ggs_sealing * sealing, const struct ggs_record * record) {
+    ggs_clock_reach(&sealing->clock, record->ticks);
+    ggs_clock_reach(&sealing->observed.clock, record->ticks);
+    int64_t ns = ggs_clock_ns(&sealing->clock, record->ticks);
+    if (ns > sealing->last_ns) sealing->last_ns = ns;
+    sealing->lods.limit_ns = sealing->last_ns > INT64_MAX / 4 ? INT64_MAX / 2 : 2 * sealing->last_ns;
+    if (handlers[record->type] != NULL) handlers[record->type](sealing, record, ns);
+}
+
 int ggs_sealing_pass_2(struct ggs_sealing * sealing, struct ggs_error * error) {
     const struct ggs_seal_options * options = sealing->options;
     struct ggs_record               record;
     ggs_clock_finish(&sealing->clock, options->start_monotonic_ns);
-    connect(sealing);
-    int status = ggs_runs_init(&sealing->runs, error);
-    if (status == 0) status = ggs_observed_init(&sealing->observed, &sealing->clock, error);
+    int status = ggs_sealing_begin(sealing, error);
     if (status != 0) return status;
     for (uint64_t n = 0; sealing->writer.status == 0 && ggs_spool_stream_record(&sealing->spool.journal, &record);
          n++) {
-        int64_t ns = ggs_clock_ns(&sealing->clock, record.ticks);
-        if (ns > sealing->last_ns) sealing->last_ns = ns;
-        if (handlers[record.type] != NULL) handlers[record.type](sealing, &record, ns);
+        ggs_sealing_record(sealing, &record);
         if (options->progress != NULL && n % 64 == 0)
             options->progress(options->progress_context, ggs_spool_done(&sealing->spool), sealing->spool.bytes);
     }
@@ -447,6 +469,7 @@ void ggs_sealing_release(struct ggs_sealing * sealing) {
     ggs_places_release(&sealing->places);
     ggs_writer_release(&sealing->writer);
     ggs_spool_release(&sealing->spool);
+    ggs_part_release(&sealing->part);
     ggs_spool_facts_release(&sealing->facts);
     free(sealing->schedules);
 }

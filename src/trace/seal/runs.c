@@ -24,6 +24,51 @@ void ggs_runs_release(struct ggs_runs * runs) {
     free(runs->queues);
 }
 
+// ---- where lanes are ----
+
+struct ggs_part_lane * ggs_runs_save(const struct ggs_runs * runs) {
+    struct ggs_part_lane * lanes = calloc(runs->spool->n_lanes + 1, sizeof(*lanes));
+    for (size_t i = 0; lanes != NULL && i < runs->spool->n_lanes; i++) {
+        const struct ggs_spool_stream * stream = &runs->spool->lanes[i];
+        uint32_t                        sequence;
+        lanes[i]          = (struct ggs_part_lane){.lane      = stream->lane,
+                                                   .position  = ggs_spool_stream_tell(stream, &sequence),
+                                                   .missing   = stream->missing,
+                                                   .damaged   = stream->damaged,
+                                                   .gap       = stream->gap,
+                                                   .os_thread = runs->os_threads[i],
+                                                   .unmatched = runs->unmatched[i]};
+        lanes[i].sequence = sequence;
+        ggs_observed_save(runs->observed, i, &lanes[i]);
+    }
+    return lanes;
+}
+
+int ggs_runs_load(struct ggs_runs * runs, const struct ggs_part_lane * lanes, size_t n) {
+    struct ggs_spool * spool      = runs->spool;
+    uint64_t *         os_threads = calloc(spool->n_lanes + 1, sizeof(*os_threads));
+    uint64_t *         unmatched  = calloc(spool->n_lanes + 1, sizeof(*unmatched));
+    bool               good       = os_threads != NULL && unmatched != NULL && ggs_observed_lanes(runs->observed);
+    free(runs->os_threads);
+    free(runs->unmatched);
+    runs->os_threads = os_threads;
+    runs->unmatched  = unmatched;
+    for (size_t i = 0; good && i < spool->n_lanes; i++) {
+        struct ggs_spool_stream * stream = &spool->lanes[i];
+        size_t                    at     = 0;
+        while (at < n && lanes[at].lane != stream->lane) at++;
+        if (at == n) continue;
+        ggs_spool_stream_seek(stream, (uint32_t) lanes[at].sequence, lanes[at].position);
+        stream->missing += lanes[at].missing;
+        stream->damaged += lanes[at].damaged;
+        stream->gap |= lanes[at].gap != 0;
+        os_threads[i] = lanes[at].os_thread;
+        unmatched[i]  = lanes[at].unmatched;
+        ggs_observed_load(runs->observed, i, &lanes[at]);
+    }
+    return good ? 0 : GGS_MEMORY;
+}
+
 // ---- what one run's lanes hold ----
 
 // A run while its units are read.
@@ -36,6 +81,7 @@ struct pull {
     struct ggs_lod_lane *         lod;
     struct ggs_node_edges *       before;  // of the thread's op before; NULL for none
     int64_t                       last_ns; // latest time seen
+    uint64_t                      damaged; // op runs
     struct ggs_batch              batch;   // what index data says of tokens; owned
     bool                          outputs; // which of them have outputs was seen
 };
@@ -86,7 +132,7 @@ static void pull_op(struct pull * pull, const struct ggs_spool_op * unit) {
     enum { KEPT = GGS_OP_RUN_ENDED | GGS_OP_RUN_FUSED | GGS_OP_RUN_EXTRA | GGS_OP_RUN_WAIT_UNSEEN };
     struct ggs_runs * runs = pull->runs;
     if (unit->shift > 31 || (pull->graph != NULL && unit->node >= pull->graph->n_nodes)) {
-        runs->damaged++;
+        pull->damaged++;
         return;
     }
     struct ggs_op_run row = {.run       = pull->row->run,
@@ -198,6 +244,7 @@ static void pull_lane(struct pull * pull, struct ggs_spool_stream * lane) {
             uint64_t     length;
             const void * payload = ggs_spool_stream_payload(lane, &length);
             pull_index(pull, (const struct ggs_spool_index *) unit, payload, length);
+            if (pull->runs->keep != NULL) ggs_part_keep_index(pull->runs->keep, (const void *) unit, payload);
         }
         if (lane->gap && unit->type != GGS_UNIT_THREAD && unit->run == run) {
             pull->row->flags |= GGS_RUN_PARTIAL;
@@ -305,6 +352,76 @@ static void guess(struct pull * pull) {
     if (batch->n > 0 && pull->graph != NULL && pull->graph->root->outputs.node < 0) memset(batch->output, 1, batch->n);
 }
 
+// ---- what is sealed already ----
+
+// Takes from the part what pull_lane would take from the lanes.
+static void take_sealed(struct pull * pull) {
+    struct ggs_runs *   runs = pull->runs;
+    struct ggs_part_run sealed;
+    const uint8_t *     nodes, *index;
+    if (!ggs_part_take_run(runs->part, pull->row->run, &sealed, &nodes, &index)) return;
+    ggs_writer_skip(runs->writer, sealed.op_runs);
+    pull->row->op_runs += sealed.op_runs;
+    pull->row->flags |= sealed.flags & GGS_RUN_PARTIAL;
+    pull->last_ns = sealed.last_ns;
+    pull->damaged = sealed.damaged;
+    if (pull->graph != NULL && sealed.nodes == pull->graph->n_nodes) memcpy(runs->nodes, nodes, sealed.nodes);
+    for (uint64_t i = 0; i < sealed.index; i++) {
+        struct ggs_spool_index unit;
+        memcpy(&unit, index, sizeof(unit));
+        pull_index(pull, &unit, index + sizeof(unit), unit.bytes);
+        index += sizeof(unit) + (unit.bytes + 7ull) / 8 * 8;
+    }
+}
+
+static void keep_sealed(struct pull * pull) {
+    struct ggs_part_run run = {.run     = pull->row->run,
+                               .op_runs = pull->row->op_runs,
+                               .last_ns = pull->last_ns,
+                               .flags   = pull->row->flags & GGS_RUN_PARTIAL,
+                               .damaged = pull->damaged,
+                               .nodes   = pull->graph == NULL ? 0 : pull->graph->n_nodes};
+    ggs_part_keep_run(pull->runs->keep, run, pull->runs->nodes);
+}
+
+static void begin_block(struct ggs_runs * runs) {
+    bool more            = ggs_part_next_block(runs->part);
+    runs->lods->replays  = more;
+    runs->observed->part = more ? runs->part : NULL;
+    ggs_writer_count(runs->writer, more);
+    if (more) {
+        runs->lods->level  = (unsigned) runs->part->counts.level;
+        runs->lods->levels = GGS_LOD_LEVELS;
+        runs->lods->open   = false;
+        return;
+    }
+    if (runs->part->n_lanes > 0 && ggs_runs_load(runs, runs->part->lanes, runs->part->n_lanes) != 0)
+        ggs_writer_fail_memory(runs->writer);
+    runs->part = NULL;
+}
+
+void ggs_runs_begin_part(struct ggs_runs * runs) {
+    if (runs->part != NULL) begin_block(runs);
+}
+
+// The open block's last run is written: its chunks follow, and its bins.
+static void end_block(struct ggs_runs * runs) {
+    struct ggs_part * part = runs->part;
+    struct ggs_lods * lods = runs->lods;
+    uint64_t          at = 0, n = 0, length;
+    const void *      chunk;
+    ggs_writer_close_others(runs->writer);
+    while ((chunk = ggs_part_chunk(part, &at, &n, &length)) != NULL) ggs_writer_copy(runs->writer, chunk, length);
+    runs->writer->rows[GGS_TABLE_OP_RUNS] = part->op_runs;
+    for (uint64_t i = 0; i < part->counts.left; i++) ggs_lods_replay(lods, &part->left[i]);
+    for (uint64_t i = 0; i < part->counts.lod_lanes; i++) {
+        const struct ggs_part_lod_lane * lane = &part->lod_lanes[i];
+        ggs_lods_resume(lods, lane->device, lane->slot, lane->thread, lane->covered_ns, &lane->bin);
+    }
+    lods->credit = part->counts.credit;
+    begin_block(runs);
+}
+
 static void write_run(struct ggs_runs * runs, struct ggs_open_run * open) {
     struct ggs_run * row  = &open->row;
     struct pull      pull = {.runs = runs, .row = row, .graph = ggs_graphs_get(runs->graphs, row->graph)};
@@ -318,9 +435,12 @@ static void write_run(struct ggs_runs * runs, struct ggs_open_run * open) {
         pull.thread = runs->spool->lanes[i].thread;
         pull.before = NULL;
         pull.lod    = ggs_lods_lane(runs->lods, device, row->slot, pull.thread);
-        pull_lane(&pull, &runs->spool->lanes[i]);
+        if (runs->part == NULL) pull_lane(&pull, &runs->spool->lanes[i]);
     }
     write_held(runs, row, device);
+    if (runs->part != NULL) take_sealed(&pull);
+    if (runs->keep != NULL) keep_sealed(&pull);
+    runs->damaged += pull.damaged;
     ggs_device_ops_write(runs, open, pull.graph);
     if (row->flags & GGS_RUN_INTERRUPTED) {
         row->flags &= ~(uint64_t) GGS_RUN_OPAQUE;
@@ -351,7 +471,12 @@ static void write_run(struct ggs_runs * runs, struct ggs_open_run * open) {
     if (open->device != NULL) free(open->device->ops);
     free(open->device);
     free(open->work);
-    ggs_writer_checkpoint(runs->writer);
+    if (runs->part != NULL) {
+        if (runs->part->runs_left == 0) end_block(runs);
+    } else if (ggs_writer_checkpoint(runs->writer)) {
+        ggs_lods_choose(runs->lods);
+        if (runs->whole != NULL) runs->whole(runs->whole_context);
+    }
 }
 
 static void write_front(struct ggs_runs * runs) {
@@ -466,6 +591,7 @@ void ggs_runs_finish(struct ggs_runs * runs, int64_t ns, bool ended) {
         }
     }
     write_front(runs);
+    while (runs->part != NULL) end_block(runs); // of a journal that tells of fewer runs: damage
     for (size_t i = 0; i < runs->spool->n_lanes; i++) {
         struct ggs_spool_stream *   lane = &runs->spool->lanes[i];
         const struct ggs_spool_op * unit;

@@ -13,6 +13,7 @@
 #include "trace/seal/graphs.h"
 #include "trace/seal/lods.h"
 #include "trace/seal/observed.h"
+#include "trace/seal/part.h"
 #include "trace/seal/steps.h"
 #include "trace/spool-reader.h"
 
@@ -79,12 +80,21 @@ struct ggs_runs {
     struct ggs_op_run *       held; // of a run whose barrier was not seen, until all of its begins are known
     struct ggs_node_begin *   begins;
     size_t                    n_held, held_capacity, begins_capacity;
-    bool                      lossy; // op runs were lost, and it is not known whose
-    uint64_t                  count, interrupted, unseen, damaged, lost;
+    struct ggs_part *         part; // what of the lanes is sealed already; NULL when all of that is done
+    struct ggs_part_keep *    keep; // for sealing in the background: what beside op runs is to be kept; or NULL
+    void (*whole)(void * context);  // with `keep`: a chunk of op runs is closed, between two runs
+    void *   whole_context;
+    bool     lossy; // op runs were lost, and it is not known whose
+    uint64_t count, interrupted, unseen, damaged, lost;
 };
 
 int  ggs_runs_init(struct ggs_runs * runs, struct ggs_error * error); // after `spool` was set
+void ggs_runs_begin_part(struct ggs_runs * runs);                     // and `observed` is ready: if there is a part
 void ggs_runs_release(struct ggs_runs * runs);
+// Where every lane is, and what is known of it, for a block of a part (part.h): an array of spool->n_lanes that the caller frees, NULL
+// when out of memory. And back, also if the spool has other lanes by now.
+struct ggs_part_lane * ggs_runs_save(const struct ggs_runs * runs);
+int                    ggs_runs_load(struct ggs_runs * runs, const struct ggs_part_lane * lanes, size_t n);
 
 void ggs_runs_begin(struct ggs_runs * runs, const struct ggs_journal_run * run, const char * backend, size_t length,
                     uint64_t scheduler);

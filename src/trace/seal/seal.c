@@ -52,6 +52,15 @@ static int write_trace(struct ggs_sealing * sealing, int fd, const char * path, 
     return status;
 }
 
+// Segments of which nothing is to be read any more are not missed.
+static void pass_sealed(struct ggs_sealing * sealing) {
+    for (size_t i = 0; i < sealing->spool.n_lanes; i++) {
+        struct ggs_spool_stream * stream = &sealing->spool.lanes[i];
+        for (size_t k = 0; k < sealing->part.n_lanes; k++)
+            if (sealing->part.lanes[k].lane == stream->lane) stream->base = ggs_part_base(&sealing->part.lanes[k]);
+    }
+}
+
 int ggs_seal_spool(const char * spool, const char * trace, const char * experiment,
                    const struct ggs_seal_options * options, struct ggs_seal_result * result, struct ggs_error * error) {
     struct ggs_seal_options given     = {0};
@@ -64,7 +73,10 @@ int ggs_seal_spool(const char * spool, const char * trace, const char * experime
         return ggs_fail_memory(error);
     }
     sealing->options = &given;
-    status           = ggs_spool_open(&sealing->spool, spool, error);
+    sealing->part.fd = -1;
+    status           = ggs_part_open(&sealing->part, given.part, given.start_monotonic_ns, error);
+    if (status == 0) status = ggs_spool_open(&sealing->spool, spool, error);
+    if (status == 0) pass_sealed(sealing);
     if (status != 0) goto done;
     fd = open(temporary, O_RDWR | O_CREAT | O_TRUNC | O_CLOEXEC | O_NOFOLLOW, 0600);
     if (fd < 0) {
@@ -97,28 +109,34 @@ static bool is_sealed(const char * trace) {
     return whole;
 }
 
-static int seal_locked(const char * directory, char * const names[3], const struct ggs_seal_options * options,
+enum { TRACE, SPOOL, EXPERIMENT, PART, NAMES };
+
+static int seal_locked(const char * directory, char * const names[NAMES], const struct ggs_seal_options * options,
                        struct ggs_seal_result * result, struct ggs_error * error) {
-    const char *trace = names[0], *spool = names[1], *experiment = names[2];
-    int         status = 0;
-    if (is_sealed(trace)) {
+    struct ggs_seal_options given  = {0};
+    int                     status = 0;
+    if (options != NULL) memcpy(&given, options, options->size < sizeof(given) ? options->size : sizeof(given));
+    given.size = sizeof(given);
+    given.part = names[PART];
+    if (is_sealed(names[TRACE])) {
         if (result != NULL) *result = (struct ggs_seal_result){.already = true};
     } else {
-        status = ggs_seal_spool(spool, trace, experiment, options, result, error);
+        status = ggs_seal_spool(names[SPOOL], names[TRACE], names[EXPERIMENT], &given, result, error);
         if (status == GGS_ABSENT)
             return ggs_fail(error, GGS_ABSENT, "%s holds neither a trace nor a spool to make one of", directory);
     }
-    bool keep = options != NULL && options->size > offsetof(struct ggs_seal_options, keep_spool) && options->keep_spool;
-    return status == 0 && !keep ? ggs_spool_remove(spool, error) : status;
+    if (status != 0 || given.keep_spool) return status;
+    if (unlink(names[PART]) != 0 && errno != ENOENT) return ggs_fail_errno(error, "cannot remove %s", names[PART]);
+    return ggs_spool_remove(names[SPOOL], error);
 }
 
 int ggs_seal(const char * directory, const struct ggs_seal_options * options, struct ggs_seal_result * result,
              struct ggs_error * error) {
-    static const char * const files[3] = {"trace.ggs", "spool", "experiment.json"};
-    char *                    names[3] = {NULL, NULL, NULL};
-    int                       status   = 0;
+    static const char * const files[NAMES] = {"trace.ggs", "spool", "experiment.json", GGS_PART_NAME};
+    char *                    names[NAMES] = {NULL};
+    int                       status       = 0;
     if (result != NULL) *result = (struct ggs_seal_result){0};
-    for (unsigned i = 0; i < 3; i++) {
+    for (unsigned i = 0; i < NAMES; i++) {
         if (asprintf(&names[i], "%s/%s", directory, files[i]) >= 0) continue;
         names[i] = NULL;
         status   = ggs_fail_memory(error);
@@ -129,6 +147,6 @@ int ggs_seal(const char * directory, const struct ggs_seal_options * options, st
         status = ggs_fail_errno(error, "cannot open %s", directory);
     if (status == 0) status = seal_locked(directory, names, options, result, error);
     if (lock >= 0) close(lock);
-    for (unsigned i = 0; i < 3; i++) free(names[i]);
+    for (unsigned i = 0; i < NAMES; i++) free(names[i]);
     return status;
 }

@@ -1,6 +1,8 @@
 // Seal: turns the spool that the capture library left into trace.ggs.
 //
-//     DIR/spool/*.seg  ->  DIR/trace.ggs.tmp  ->  DIR/trace.ggs, and the spool is gone
+//     DIR/spool/*.seg (and DIR/trace.ggs.part)  ->  DIR/trace.ggs.tmp  ->  DIR/trace.ggs, and the spool is gone
+//
+// What was sealed while the recording went on (background.h) is in the part; the trace is the same as without.
 //
 // DIR/spool may be a link to a folder elsewhere, which is then removed too. Seal may die at any moment and be run again: the
 // spool is removed only when the trace has its name. Two seals of one directory at the same time wait for each other.
@@ -51,6 +53,8 @@ struct ggs_seal_options {
     void * facts_context;
     void (*progress)(void * context, uint64_t done, uint64_t total); // may be NULL
     void * progress_context;
+    // What was sealed in the background lies here, if there is such a file. ggs_seal fills it in. May be NULL.
+    const char * part;
 };
 
 struct ggs_seal_result {

@@ -27,6 +27,8 @@ struct ggs_sealing {
     struct ggs_runs                 runs;
     struct ggs_machine              machine;
     struct ggs_observed             observed;
+    struct ggs_part                 part;      // what was sealed in the background
+    struct ggs_part_keep *          keep;      // this is the background; or NULL
     struct ggs_schedule *           schedules; // that have begun and not ended
     size_t                          n_schedules, schedules_capacity;
     struct ggs_open_load *          loads; // all
@@ -41,6 +43,11 @@ struct ggs_sealing {
 };
 
 int ggs_sealing_pass_1(struct ggs_sealing * sealing, struct ggs_error * error);
+// What a record says of the clock.
+void ggs_sealing_anchor(struct ggs_sealing * sealing, const struct ggs_record * record);
 // Writes all tables but the experiment's.
-int  ggs_sealing_pass_2(struct ggs_sealing * sealing, struct ggs_error * error);
+int ggs_sealing_pass_2(struct ggs_sealing * sealing, struct ggs_error * error);
+// The parts of pass 2, for a journal that goes on: what comes before the first record, and a record.
+int  ggs_sealing_begin(struct ggs_sealing * sealing, struct ggs_error * error);
+void ggs_sealing_record(struct ggs_sealing * sealing, const struct ggs_record * record);
 void ggs_sealing_release(struct ggs_sealing * sealing);

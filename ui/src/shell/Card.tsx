@@ -54,6 +54,46 @@ function OperandItem({ operand }: { operand: Operand }) {
     );
 }
 
+// A node of a backend that is seen as a whole has no times of its own.
+function Times({ of: op }: { of: OpAnswer }) {
+    if (op.begin_ns === null || op.busy_ns === null)
+        return (
+            <>
+                <Row name="took">
+                    time not seen <span class="quiet">{op.backend} is seen as a whole</span>
+                </Row>
+                {op.submit_ns !== null && (
+                    <Row name="handed over">
+                        at {time(op.submit_ns)}
+                        {op.host_ns !== null && `, which took the host ${time(op.host_ns)}`}
+                    </Row>
+                )}
+            </>
+        );
+    return (
+        <>
+            <Row name="took">
+                {time(op.duration_ns ?? 0)} <span class="quiet">from {time(op.begin_ns)}</span>
+            </Row>
+            <Row name={op.submit_ns === null ? "threads" : "queues"}>
+                {op.threads.length}, computing {time(Math.max(0, op.busy_ns - (op.stalled_ns ?? 0)))},{" "}
+                {op.wait_ns === null ? (
+                    "waiting not seen"
+                ) : (
+                    <>
+                        waiting {time(op.wait_ns)} <span class="quiet">({share(op.wait_ns, op.busy_ns + op.wait_ns)})</span>
+                    </>
+                )}
+            </Row>
+            {op.submit_ns !== null && (
+                <Row name="handed over">
+                    {time(op.begin_ns - op.submit_ns)} before it began, on {op.backend}
+                </Row>
+            )}
+        </>
+    );
+}
+
 export function OpCard({ run, node }: { run: number; node: number }) {
     const { data, error, progress } = useAsk<OpAnswer>(here("op", { run, node }));
     if (error) return <p class="problem">{error.message}</p>;
@@ -70,27 +110,10 @@ export function OpCard({ run, node }: { run: number; node: number }) {
                     {data.token === null ? "none" : data.token} {data.phase && <span class="quiet">{data.phase}</span>}
                 </Row>
                 <Row name="layer">{data.layer === null || data.layer < 0 ? "none" : data.layer}</Row>
-                <Row name="took">
-                    {time(data.duration_ns)} <span class="quiet">from {time(data.begin_ns)}</span>
-                </Row>
-                <Row name="threads">
-                    {data.threads.length}, computing {time(Math.max(0, data.busy_ns - (data.stalled_ns ?? 0)))},{" "}
-                    {data.wait_ns === null ? (
-                        "waiting not seen"
-                    ) : (
-                        <>
-                            waiting {time(data.wait_ns)} <span class="quiet">({share(data.wait_ns, data.busy_ns + data.wait_ns)})</span>
-                        </>
-                    )}
-                </Row>
-                {data.threads[0] && data.threads[0].submit_ns !== null && (
-                    <Row name="handed over">
-                        {time(data.begin_ns - data.threads[0].submit_ns)} before it began, on {data.backend}
-                    </Row>
-                )}
+                <Times of={data} />
                 {data.stalled_ns !== null && data.stalled_ns > 0 && (
                     <Row name="stalled">
-                        {time(data.stalled_ns)} by page faults <span class="quiet">({share(data.stalled_ns, data.busy_ns + (data.wait_ns ?? 0))})</span>
+                        {time(data.stalled_ns)} by page faults <span class="quiet">({share(data.stalled_ns, (data.busy_ns ?? 0) + (data.wait_ns ?? 0))})</span>
                     </Row>
                 )}
                 {data.absorbed.length > 0 && <Row name="fused with">{data.absorbed.map((node) => `${node.op} ${node.name}`).join(", ")}</Row>}

@@ -8,7 +8,7 @@ import { copiedOf } from "../views/memory/data";
 
 interface Stats {
     tokens: number;
-    by_op: { op: string | null; backend: string | null; wall_ns: number; busy_ns: number }[];
+    by_op: { op: string | null; backend: string | null; wall_ns: number; busy_ns: number | null }[];
     machine: { faults: { in_ops: { stalled_ns: number } } | null; block_requests: { by_phase: { phase: string; bytes: number }[] } | null };
 }
 
@@ -27,7 +27,7 @@ export function ofBytes(part: number, whole: number): string {
 
 // What takes the time: a disk that is waited for, else the op that computes longest.
 function timeOf(stats: Stats): string[] {
-    const busy = stats.by_op.reduce((sum, row) => sum + row.busy_ns, 0);
+    const busy = stats.by_op.reduce((sum, row) => sum + (row.busy_ns ?? 0), 0);
     const wall = stats.by_op.reduce((sum, row) => sum + row.wall_ns, 0);
     const stalled = stats.machine.faults?.in_ops.stalled_ns ?? 0;
     const generated = stats.machine.block_requests?.by_phase.find((row) => row.phase === "generate");

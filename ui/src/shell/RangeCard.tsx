@@ -9,10 +9,11 @@ import { Progress } from "./Progress";
 
 interface Sums {
     ops: number;
+    ops_untimed: number; // of a backend that is seen as a whole
     op_runs: number;
     wall_ns: number;
-    busy_ns: number;
-    wait_ns: number;
+    busy_ns: number | null; // null: not seen
+    wait_ns: number | null;
     bytes_read: number;
     bytes_written: number;
     bytes_disk: number;
@@ -25,10 +26,10 @@ export interface WindowAnswer extends Sums {
     last_token: number | null;
     faults: { minor: number; major: number; stalled_ns: number } | null;
     block_requests: { count: number; bytes: number } | null;
-    by_op: ({ op: string } & Sums)[];
+    by_op: ({ op: string | null; backend: string | null } & Sums)[]; // a backend that is seen as a whole instead of an op
     tensors: number;
     by_tensor: { name: string; reads: number; bytes_read: number }[];
-    by_lane: { lane: number; busy_ns: number; wait_ns: number; stalled_ns: number | null }[];
+    by_lane: { lane: number; busy_ns: number | null; wait_ns: number | null; stalled_ns: number | null }[];
 }
 
 const most = 12;
@@ -45,7 +46,7 @@ function Bar({ part, children }: { part: number; children: preact.ComponentChild
 
 function save(data: WindowAnswer): void {
     const rows = [
-        ...data.by_op.map((row) => ["op", row.op, row.ops, row.wall_ns, row.busy_ns, row.wait_ns, null, row.bytes_read, row.bytes_written]),
+        ...data.by_op.map((row) => [row.op === null ? "backend" : "op", row.op ?? row.backend, row.ops, row.wall_ns, row.busy_ns, row.wait_ns, null, row.bytes_read, row.bytes_written]),
         ...data.by_tensor.map((row) => ["tensor", row.name, row.reads, null, null, null, null, row.bytes_read, null]),
         ...data.by_lane.map((row) => ["lane", row.lane, null, null, row.busy_ns, row.wait_ns, row.stalled_ns, null, null]),
     ];
@@ -68,7 +69,9 @@ export function RangeCard({ range }: { range: [number, number] }) {
                 {data.first_token !== null && `, ${data.first_token === data.last_token ? `token ${data.first_token}` : `tokens ${data.first_token} to ${data.last_token}`}`}
             </p>
             <dl>
-                <Row name="ops">{count(data.ops)}</Row>
+                <Row name="ops">
+                    {count(data.ops)} {data.ops_untimed > 0 && <span class="quiet">times of {count(data.ops_untimed)} not seen</span>}
+                </Row>
                 <Row name="read">
                     {bytes(data.bytes_read)} <span class="quiet">{bytes(data.bytes_disk)} of mapped files</span>
                 </Row>
@@ -87,11 +90,15 @@ export function RangeCard({ range }: { range: [number, number] }) {
             <table>
                 <tbody>
                     {data.by_op.slice(0, most).map((row) => (
-                        <tr class={selection.value.opType === row.op ? "selected" : ""}>
+                        <tr class={row.op !== null && selection.value.opType === row.op ? "selected" : ""}>
                             <th scope="row">
-                                <button type="button" class="link" onClick={() => select({ opType: selection.value.opType === row.op ? null : row.op })}>
-                                    <OpName op={row.op} />
-                                </button>
+                                {row.op === null ? (
+                                    `${row.backend}, as a whole`
+                                ) : (
+                                    <button type="button" class="link" onClick={() => select({ opType: selection.value.opType === row.op ? null : row.op })}>
+                                        <OpName op={row.op} />
+                                    </button>
+                                )}
                             </th>
                             <td class="number">{count(row.ops)}×</td>
                             <td class="number">
@@ -113,8 +120,8 @@ export function RangeCard({ range }: { range: [number, number] }) {
                                 </button>
                             </th>
                             <td>
-                                computing {share(Math.max(0, row.busy_ns - (row.stalled_ns ?? 0)), end - begin)}
-                                {row.stalled_ns !== null && `, stalled ${share(row.stalled_ns, end - begin)}`}, waiting {share(row.wait_ns, end - begin)}
+                                {row.busy_ns === null ? "computing not seen" : `computing ${share(Math.max(0, row.busy_ns - (row.stalled_ns ?? 0)), end - begin)}`}
+                                {row.stalled_ns !== null && `, stalled ${share(row.stalled_ns, end - begin)}`}, {row.wait_ns === null ? "waiting not seen" : `waiting ${share(row.wait_ns, end - begin)}`}
                             </td>
                         </tr>
                     ))}

@@ -5,6 +5,7 @@ import type { OpAnswer } from "../api";
 import { ask, revision } from "../ask";
 import { registerKeys } from "../keys";
 import { clearSelection, current, experiment, experiments, here, isSelected, library, missing, select, selection, summary, view, views, type View } from "../state";
+import { isBusy } from "../under-way";
 import { Announcer, announce } from "./Announce";
 import { Library } from "../views/library";
 import { Chips } from "./Chips";
@@ -150,7 +151,7 @@ export function Shell({ components }: { components: Record<View, ComponentType> 
                     <Tabs />
                     <div class="work">
                         <main>
-                            <div id="view" role="tabpanel" aria-labelledby={`tab-${view.value}`} tabIndex={-1}>
+                            <div id="view" role="tabpanel" aria-labelledby={`tab-${view.value}`} aria-busy={isBusy} tabIndex={-1}>
                                 <Shown key={index} />
                             </div>
                         </main>

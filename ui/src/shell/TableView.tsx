@@ -1,6 +1,8 @@
 // A canvas and, one switch away, the same as a table: for readers of screens, for copying, for being sure.
 import type { ComponentChildren } from "preact";
 import { useEffect, useRef, useState } from "preact/hooks";
+import { count } from "../format";
+import { asSet, kept } from "../state";
 import { type Saved, Saves } from "./Saves";
 
 // On a phone, or magnified four times, the picture comes before what explains it.
@@ -15,6 +17,22 @@ function useSmall(): boolean {
     return is;
 }
 
+// Which pictures are shown as tables, in the address.
+const tables = kept<ReadonlySet<string>>("tables", new Set(), asSet);
+
+export function useAsTable(file: string): [boolean, () => void] {
+    const is = tables.value.has(file);
+    return [is, () => (tables.value = new Set(is ? [...tables.value].filter((one) => one !== file) : [...tables.value, file]))];
+}
+
+export function TableSwitch({ asTable, toggle }: { asTable: boolean; toggle(): void }) {
+    return (
+        <button type="button" class="quiet" aria-pressed={asTable} onClick={toggle}>
+            {asTable ? "View as picture" : "View as table"}
+        </button>
+    );
+}
+
 export interface Table {
     caption: string;
     columns: string[];
@@ -24,8 +42,8 @@ export interface Table {
 
 // `table` is called only when the table is shown. `tools` are put beside the switch.
 // `saved`: it is a picture by itself, with what every picture has. The CSV is made of the same rows as the table, but of all of them and as numbers.
-export function TableView(properties: { label: string; table: () => Table; tools?: ComponentChildren; saved?: Saved; children: ComponentChildren }) {
-    const [asTable, setAsTable] = useState(false);
+export function TableView(properties: { label: string; file: string; table: () => Table; tools?: ComponentChildren; saved?: Saved; children: ComponentChildren }) {
+    const [asTable, toggle] = useAsTable(properties.file);
     const box = useRef<HTMLElement>(null);
     const isSmall = useSmall();
     const { saved } = properties;
@@ -40,9 +58,7 @@ export function TableView(properties: { label: string; table: () => Table; tools
                 ) : (
                     <div class="tools-left">{properties.tools}</div>
                 )}
-                <button type="button" class="quiet" aria-pressed={asTable} onClick={() => setAsTable(!asTable)}>
-                    {asTable ? "View as picture" : "View as table"}
-                </button>
+                <TableSwitch asTable={asTable} toggle={toggle} />
                 {saved && <Saves {...saved} root={() => box.current} />}
             </div>
             {asTable ? <DataTable {...properties.table()} /> : properties.children}
@@ -50,10 +66,18 @@ export function TableView(properties: { label: string; table: () => Table; tools
     );
 }
 
+// A long table grows as one scrolls: a thousand rows at once would keep the page from answering.
+const slice = 150;
+
 export function DataTable({ caption, columns, rows, more }: Table) {
+    const [shown, setShown] = useState(slice);
+    const grow = (event: Event) => {
+        const box = event.currentTarget as HTMLElement;
+        if (shown < rows.length && box.scrollTop + 2 * box.clientHeight > box.scrollHeight) setShown(shown + slice);
+    };
     return (
-        <div class="data-table" tabIndex={0} role="region" aria-label={caption}>
-            <table>
+        <div class="data-table" tabIndex={0} role="region" aria-label={caption} onScroll={grow} data-rows={rows.length}>
+            <table aria-rowcount={rows.length + 1}>
                 <caption>{caption}</caption>
                 <thead>
                     <tr>
@@ -63,8 +87,8 @@ export function DataTable({ caption, columns, rows, more }: Table) {
                     </tr>
                 </thead>
                 <tbody>
-                    {rows.map((row) => (
-                        <tr>
+                    {rows.slice(0, shown).map((row, i) => (
+                        <tr key={i}>
                             {row.map((cell) => (
                                 <td class={typeof cell === "number" ? "number" : ""}>{cell}</td>
                             ))}
@@ -72,7 +96,8 @@ export function DataTable({ caption, columns, rows, more }: Table) {
                     ))}
                 </tbody>
             </table>
-            {more ? <p class="quiet">and {more} more: narrow the selection to see them.</p> : null}
+            {shown < rows.length && <p class="quiet">{count(rows.length - shown)} more below: scroll on.</p>}
+            {more ? <p class="quiet">and {count(more)} more: narrow the selection to see them.</p> : null}
         </div>
     );
 }

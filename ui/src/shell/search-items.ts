@@ -39,7 +39,7 @@ export function itemsOf({ steps, map, graph, ops, layers, lanes }: Sources): Fou
     for (let expert = 0; expert < experts; expert++) items.push({ kind: "expert", name: `expert ${expert}`, more: "of every layer", selects: { expert, tensor: null, op: null } });
     const one = graph?.graphs[0];
     for (const node of one?.nodes ?? []) {
-        if (node.state !== "executed") continue;
+        if (node.state !== "executed" && node.state !== "opaque") continue;
         items.push({ kind: "op", name: node.name, more: `${node.op}, token ${graph!.token ?? "none"}`, selects: { op: { run: one!.run, node: node.node } } });
     }
     return items;

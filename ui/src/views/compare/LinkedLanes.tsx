@@ -115,7 +115,7 @@ export function LinkedLanes({ a, b, last }: { a: number; b: number; last: number
                     </span>
                 }
             >
-                <TableView label="Lanes of both recordings" table={() => tableOf(ops[0], ops[1])}>
+                <TableView label="Lanes of both recordings" file="compare-lanes" table={() => tableOf(ops[0], ops[1])}>
                     <Lane name="A" runs={left.runs} keys={keys[0]} shown={shown} show={show} marked={marked} mark={say} />
                     <Lane name="B" runs={right.runs} keys={keys[1]} shown={shown} show={show} marked={marked} mark={say} />
                     <Axis shown={shown} />

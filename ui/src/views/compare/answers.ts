@@ -41,6 +41,7 @@ export interface Comparison {
     tokens: number;
     ops_only_a: number;
     ops_only_b: number;
+    ops_fused: number; // compared as parts of ops of the other, which computes them together
     shift: number;
     prompt: Step | null;
     generate: Step | null;

@@ -158,6 +158,7 @@ function Steps({ result }: { result: Comparison }) {
                         {result.ops_only_a + result.ops_only_b === 0
                             ? "every op has its counterpart"
                             : `${count(result.ops_only_a)} ops only in A, ${count(result.ops_only_b)} only in B`}
+                        {result.ops_fused > 0 && `; ${count(result.ops_fused)} are fused with others on one side, and compared as part of those`}
                     </dd>
                 </div>
             </dl>

@@ -54,7 +54,7 @@ export function Bar(props: BarProps) {
                 computed="The nodes of one graph run in the order of execution, by layer; the time of a block is the sum of its nodes' wall times. Weights, caches and what many layers share are written into the nodes instead of drawn as edges."
                 csv={() => ({
                     columns: ["block", "node", "op", "name", "layer", "state", "duration_ns"],
-                    rows: made.blocks.flatMap((block) => block.rows.map((r) => [block.title, graph.node[r]!, graph.ops[graph.op[r]!] ?? "", graph.names[r]!, graph.layer[r]! < 0 ? null : graph.layer[r]!, kinds[graph.kind[r]!]!, graph.time[r]!])),
+                    rows: made.blocks.flatMap((block) => block.rows.map((r) => [block.title, graph.node[r]!, graph.ops[graph.op[r]!] ?? "", graph.names[r]!, graph.layer[r]! < 0 ? null : graph.layer[r]!, kinds[graph.kind[r]!]!, graph.kind[r] === 0 ? graph.time[r]! : null])),
                 })}
             />
         </div>

@@ -27,8 +27,9 @@ export interface BlockProps {
 }
 
 function BlockHeader(props: BlockProps) {
-    const { block, made, expanded, longest, matches, toggle, filter } = props;
-    const text = `${block.title}: ${plural(block.rows.length, "node")}, ${time(block.time)}, ${share(block.time, made.time)} of the ${stepWord()}'s time`;
+    const { graph, block, made, expanded, longest, matches, toggle, filter } = props;
+    const seen = block.executed > 0 || !block.rows.some((row) => kinds[graph.kind[row]!] === "opaque");
+    const text = `${block.title}: ${plural(block.rows.length, "node")}, ${seen ? `${time(block.time)}, ${share(block.time, made.time)} of the ${stepWord()}'s time` : "time not seen"}`;
     return (
         <div class="block-header">
             <button
@@ -47,8 +48,8 @@ function BlockHeader(props: BlockProps) {
                 <span class="block-bar" aria-hidden="true">
                     <Families {...props} scale={longest} />
                 </span>
-                <span class="block-time">{time(block.time)}</span>
-                <span class="block-share">{share(block.time, made.time)}</span>
+                <span class="block-time">{seen ? time(block.time) : "not seen"}</span>
+                <span class="block-share">{seen && share(block.time, made.time)}</span>
                 <span class="block-count quiet">{plural(block.rows.length, "node")}</span>
                 {matches > 0 && <span class="block-matches">{plural(matches, "match", "matches")}</span>}
             </button>

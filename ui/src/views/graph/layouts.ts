@@ -1,5 +1,6 @@
 // Layouts of shapes, made once each and kept: by a worker, which can be stopped at any time, or in the page where there is none (a report).
 import { signal } from "@preact/signals";
+import { begins } from "../../under-way";
 import type { Shape } from "./blocks";
 import type { Layout } from "./layout";
 
@@ -7,7 +8,7 @@ declare const REPORT: boolean; // set by build.mjs
 
 const made = new Map<string, Layout>();
 let worker: Worker | null = null;
-const waiting = new Set<string>();
+const waiting = new Map<string, () => void>(); // what ends it
 
 // Grows with every layout that is there; `pending` is how many are not.
 export const arrived = signal(0);
@@ -24,7 +25,7 @@ export function wantLayouts(shapes: Iterable<Shape>): void {
     );
     if (missing.length === 0) return;
     failure.value = null;
-    for (const shape of missing) waiting.add(shape.signature);
+    for (const shape of missing) waiting.set(shape.signature, begins());
     pending.value = waiting.size;
     if (REPORT) void layOutHere(missing);
     else theWorker().postMessage(missing);
@@ -35,16 +36,20 @@ export function stopLayouts(): void {
     if (waiting.size === 0) return;
     worker?.terminate();
     worker = null;
+    waiting.forEach((over) => over());
     waiting.clear();
     pending.value = 0;
 }
 
 function keep(signature: string, layout: Layout): void {
-    if (!waiting.delete(signature)) return;
+    const over = waiting.get(signature);
+    if (!over) return;
+    waiting.delete(signature);
     made.set(signature, layout);
     nodesLaidOut.value += layout.x.length;
     pending.value = waiting.size;
     arrived.value++;
+    over();
 }
 
 function fail(message: string): void {

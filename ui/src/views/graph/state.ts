@@ -31,7 +31,7 @@ export function told(answer: GraphAnswer): Told {
         layer: nodes.map((node) => node.layer ?? -1),
         kind: nodes.map((node) => states.indexOf(node.state as (typeof states)[number])),
         time: nodes.map((node) => node.duration_ns ?? 0),
-        head: nodes.map((node) => (node.state === "executed" ? node.node : (node.fused_with ?? -1))),
+        head: nodes.map((node) => (node.state === "executed" || node.state === "opaque" ? node.node : (node.fused_with ?? -1))),
         source: edges.map((edge) => edge.source_node ?? nodes.length + (edge.leaf ?? leaves.length)),
         target: edges.map((edge) => edge.node),
         ops,
@@ -54,8 +54,9 @@ export function rowOf(graph: Graph, node: number): number {
 export function computedWith(graph: Told, row: number): number {
     const head = graph.head[row]!;
     if (head >= 0) return rowOf(graph, head);
-    for (let at = row; at >= 0; at--) if (graph.kind[at] === 0) return at;
-    for (let at = row; at < graph.rows; at++) if (graph.kind[at] === 0) return at;
+    const computes = (at: number) => graph.head[at] === graph.node[at];
+    for (let at = row; at >= 0; at--) if (computes(at)) return at;
+    for (let at = row; at < graph.rows; at++) if (computes(at)) return at;
     return row;
 }
 

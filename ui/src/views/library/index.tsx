@@ -7,6 +7,7 @@ import { bytes, count, plural } from "../../format";
 import { Logo } from "../../shell/Header";
 import { listNews } from "../../shell/live";
 import { asAnyText, asOrder, experiments, kept, show } from "../../state";
+import { isBusy } from "../../under-way";
 import { compareTwo } from "../compare";
 import { type Order, Table, type TableColumn } from "../statistics/Table";
 import { machineOf, matches, notesOf, type Row, rowsOf, settingsOf, when } from "./rows";
@@ -122,7 +123,7 @@ export function Library({ onHelp }: { onHelp(): void }) {
                     ?
                 </button>
             </header>
-            <main class="library" data-loaded={entries !== null}>
+            <main class="library" data-loaded={entries !== null} aria-busy={isBusy}>
                 <Table
                     caption="Recordings"
                     file="recordings"

@@ -264,6 +264,7 @@ export default function Memory() {
         <div class="memory">
             <TableView
                 label="Memory"
+                file="memory"
                 table={() => tableOf(planned.rows)}
                 tools={tools}
                 saved={{

@@ -16,7 +16,8 @@ function columnsOf(kind: By, rows: readonly Group[]): TableColumn<Group>[] {
             rows.reduce((sum, g) => sum + value(g), 0),
         );
     const most = (value: (g: Group) => number) => Math.max(1, ...rows.map(value));
-    const [wall, longest] = [whole((g) => g.wall_ns), most((g) => g.wall_ns)];
+    const [wall, longest] = [whole((g) => g.wall_ns ?? 0), most((g) => g.wall_ns ?? 0)];
+    const seen = (ns: number | null, text: (ns: number) => string) => (ns === null ? "not seen" : text(ns));
     const times: TableColumn<Group>[] = [
         {
             key: kind,
@@ -30,20 +31,20 @@ function columnsOf(kind: By, rows: readonly Group[]): TableColumn<Group>[] {
             key: "wall_ns",
             title: "wall time",
             value: (g) => g.wall_ns,
-            show: (g) => time(g.wall_ns),
+            show: (g) => seen(g.wall_ns, time),
             numeric: true,
-            bar: (g) => g.wall_ns / longest,
+            bar: (g) => (g.wall_ns ?? 0) / longest,
             hint:
                 kind === "thread"
                     ? "time of this thread between begin and end of its ops"
                     : "from the first thread's begin to the last thread's end, summed over ops",
         },
-        { key: "share", title: "share", value: (g) => g.wall_ns / wall, show: (g) => share(g.wall_ns, wall), numeric: true },
+        { key: "share", title: "share", value: (g) => g.wall_ns && g.wall_ns / wall, show: (g) => (g.wall_ns === null ? "-" : share(g.wall_ns, wall)), numeric: true },
         {
             key: "busy_ns",
             title: "self time",
             value: (g) => g.busy_ns,
-            show: (g) => time(g.busy_ns),
+            show: (g) => seen(g.busy_ns, time),
             numeric: true,
             hint: "in ops, summed over threads, stalls included: with N threads up to N times the wall time",
         },
@@ -53,7 +54,7 @@ function columnsOf(kind: By, rows: readonly Group[]): TableColumn<Group>[] {
                       key: "stalled_ns",
                       title: "stalled",
                       value: (g: Group) => g.stalled_ns ?? null,
-                      show: (g: Group) => (g.stalled_ns === undefined ? "-" : g.stalled_ns === 0 ? "0" : `${time(g.stalled_ns)} (${share(g.stalled_ns, g.busy_ns)})`),
+                      show: (g: Group) => (g.stalled_ns === undefined ? "-" : g.stalled_ns === 0 ? "0" : `${time(g.stalled_ns)} (${share(g.stalled_ns, g.busy_ns ?? 0)})`),
                       numeric: true,
                       hint: "of the self time, held up by page faults",
                   } satisfies TableColumn<Group>,
@@ -63,9 +64,9 @@ function columnsOf(kind: By, rows: readonly Group[]): TableColumn<Group>[] {
             key: "wait_ns",
             title: "waiting",
             value: (g) => g.wait_ns,
-            show: (g) => (g.wait_ns === null ? "not seen" : `${time(g.wait_ns)} (${share(g.wait_ns, g.busy_ns + g.wait_ns)})`),
+            show: (g) => (g.wait_ns === null ? "not seen" : `${time(g.wait_ns)} (${share(g.wait_ns, (g.busy_ns ?? 0) + g.wait_ns)})`),
             numeric: true,
-            bar: (g) => (g.wait_ns ?? 0) / Math.max(1, g.busy_ns + (g.wait_ns ?? 0)),
+            bar: (g) => (g.wait_ns ?? 0) / Math.max(1, (g.busy_ns ?? 0) + (g.wait_ns ?? 0)),
             barClass: "bar-wait",
             hint: "at barriers for other threads, summed over threads",
         },

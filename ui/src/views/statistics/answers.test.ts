@@ -20,12 +20,16 @@ test("bins of powers of two, without the empty ends", () => {
 });
 
 test("a rate needs time", () => {
-    expect(rate({ bytes_read: 3, bytes_written: 1, wall_ns: 2 })).toBe(2);
-    expect(rate({ bytes_read: 3, bytes_written: 1, wall_ns: 0 })).toBe(null);
+    const moved = { bytes_read: 3, bytes_written: 1, ops: 2, ops_untimed: 0 };
+    expect(rate({ ...moved, wall_ns: 2 })).toBe(2);
+    expect(rate({ ...moved, wall_ns: 0 })).toBe(null);
+    expect(rate({ ...moved, wall_ns: null, ops_untimed: 2 })).toBe(null);
+    expect(rate({ ...moved, wall_ns: 2, ops_untimed: 1 })).toBe(null); // a tensor: the time of the other op is missing
+    expect(rate({ ...moved, wall_ns: 2, ops_untimed: 2, backend: "Vulkan0" })).toBe(2); // as a whole
 });
 
 test("rows are known by what they are summed up by, and a thread has no bytes", () => {
-    const times = { ops: 1, op_runs: 2, wall_ns: 3, busy_ns: 4, wait_ns: 5 };
+    const times = { ops: 1, ops_untimed: 0, op_runs: 2, wall_ns: 3, busy_ns: 4, wait_ns: 5 };
     const bytes = { ...times, bytes_read: 6, bytes_written: 7, bytes_disk: 8 };
     const stats = {
         by_op: [

@@ -3,9 +3,10 @@ import { bytes, plural } from "../../format";
 
 export interface Times {
     ops: number;
+    ops_untimed: number; // of those, without times: on a backend that is seen as a whole
     op_runs: number;
-    wall_ns: number;
-    busy_ns: number;
+    wall_ns: number | null; // null: not seen, of a tensor that only such ops read
+    busy_ns: number | null;
     wait_ns: number | null; // not seen: on a device
 }
 
@@ -163,9 +164,9 @@ export interface Experts {
     by_layer: ExpertLayer[];
 }
 
-// Bytes moved per second, in billions: read and written over wall time.
-export const rate = (group: Pick<TimesAndBytes, "bytes_read" | "bytes_written" | "wall_ns">) =>
-    group.wall_ns > 0 ? (group.bytes_read + group.bytes_written) / group.wall_ns : null;
+// Bytes moved per second, in billions: read and written over wall time. Not where the times of some are missing in it: a backend's own row has all.
+export const rate = (group: Pick<TimesAndBytes, "bytes_read" | "bytes_written" | "wall_ns" | "ops" | "ops_untimed"> & { backend?: string | null }) =>
+    group.wall_ns && (group.ops_untimed === 0 || group.backend) ? (group.bytes_read + group.bytes_written) / group.wall_ns : null;
 
 // Of weights with bytes that no op touched, as the terminal says it: those that were never touched, and those touched in part.
 export function coldNote(cold: readonly Weight[]): string {

@@ -39,7 +39,7 @@ function Sums() {
     const map = useAsk<ModelMap>(here("map"));
     const tokens = selection.value.tokens;
     return (
-        <div aria-busy={answer.progress !== null}>
+        <div>
             <Waiting answer={answer} what="Counting ops and bytes" />
             {answer.data && (
                 <>

@@ -44,7 +44,7 @@ function isChosen(kind: Kind, row: StallRow): boolean {
 
 function Tiles({ stats }: { stats: StorageStats }) {
     const { machine } = stats;
-    const busy = stats.by_op.reduce((sum, row) => sum + row.busy_ns, 0);
+    const busy = stats.by_op.reduce((sum, row) => sum + (row.busy_ns ?? 0), 0);
     const { faults, block_requests: requests, memory, load, cold } = machine;
     const tiles: [string, string, string, string][] = [];
     if (faults) tiles.push(["stalled", "stalled by page faults", time(faults.in_ops.stalled_ns), `${share(faults.in_ops.stalled_ns, busy)} of ${time(busy)} computing, over all threads`]);

@@ -55,8 +55,8 @@ export interface Machine {
 export interface StorageStats {
     tokens: number;
     machine: Machine;
-    by_op: { op: string | null; busy_ns: number }[];
-    by_token: { token: number | null; wall_ns: number; busy_ns: number; bytes_disk: number }[];
+    by_op: { op: string | null; busy_ns: number | null }[];
+    by_token: { token: number | null; wall_ns: number; busy_ns: number | null; bytes_disk: number }[];
 }
 
 export interface Paging {

@@ -1,5 +1,6 @@
 // What the timeline asks for, and what it makes of the answers.
 import { useEffect, useState } from "preact/hooks";
+import type { Summary } from "../../api";
 import { ask, type Columns, revision } from "../../ask";
 import { opFamily, theme } from "../../colours";
 import { time } from "../../format";
@@ -95,26 +96,26 @@ export function fitFor(steps: Steps, bounds: Span): Span {
     return clamp({ begin: begin - air, end: end + air }, bounds);
 }
 
-export function csvOf(held: Held | null, span: Span, lanes: { lane: number; label: string }[]) {
+export function csvOf(held: Held | null, span: Span, lanes: Summary["lanes"]) {
     const rows: (string | number | null)[][] = [];
-    for (const { lane, label } of lanes)
+    for (const { lane, label, device } of lanes)
         for (const row of held?.data.lanes.get(lane) ?? []) {
             const op = opAt(held!.data, row);
             if (op.begin >= span.end || op.begin + held!.data.length(row) <= span.begin) continue;
-            rows.push([label, op.begin, op.op, op.layer === null || op.layer < 0 ? null : op.layer, op.duration, op.stalled, op.wait, op.count]);
+            rows.push([label, op.begin, op.op, op.layer === null || op.layer < 0 ? null : op.layer, op.duration, device === null ? op.stalled : null, device === null ? op.wait : null, op.count]);
         }
     return { columns: ["lane", "begin_ns", "op", "layer", "duration_ns", "stalled_ns", "wait_ns", "op_runs"], rows };
 }
 
-export function tableOf(held: Held | null, span: Span, lanes: { lane: number; label: string }[]): Table {
+export function tableOf(held: Held | null, span: Span, lanes: Summary["lanes"]): Table {
     const rows: (string | number)[][] = [];
     const most = 500;
     let more = 0;
-    for (const { lane, label } of lanes) {
+    for (const { lane, label, device } of lanes) {
         for (const row of held?.data.lanes.get(lane) ?? []) {
             const op = opAt(held!.data, row);
             if (op.begin >= span.end || op.begin + held!.data.length(row) <= span.begin) continue;
-            if (rows.length < most) rows.push([label, time(op.begin), op.op, op.layer === null || op.layer < 0 ? "" : op.layer, time(op.duration), time(op.stalled), time(op.wait), op.count]);
+            if (rows.length < most) rows.push([label, time(op.begin), op.op, op.layer === null || op.layer < 0 ? "" : op.layer, time(op.duration), device === null ? time(op.stalled) : "-", device === null ? time(op.wait) : "not seen", op.count]);
             else more++;
         }
     }

@@ -14,9 +14,9 @@ test("a device is busy while its ops run, and what was seen as a whole is apart"
         duration_ns: [400, 100, 100], wait_ns: [0, 0, 0], inner_wait_ns: [0, 0, 0], token: [0, 0, 0], flags: [1, 1, 1],
     }, { level: -1, ops: ["ADD"] });
     const lanes = [
-        { lane: 1, slot: 0, thread: 0, process: 1, label: "CPU thread 0" },
-        { lane: 2, slot: 1026, thread: 0, process: 1, label: "CUDA0" },
-        { lane: 3, slot: -1, thread: 0, process: 1, label: "CUDA0" },
+        { lane: 1, slot: 0, thread: 0, process: 1, label: "CPU thread 0", device: null },
+        { lane: 2, slot: 1026, thread: 0, process: 1, label: "CUDA0", device: "CUDA0" },
+        { lane: 3, slot: -1, thread: 0, process: 1, label: "CUDA0", device: "CUDA0" },
     ];
     const [curve, ...others] = busyCurves({ tile: { begin: 0, end: 400, pixels: 4 }, data: answered(answer), revision: 0 }, lanes);
     expect(others).toEqual([]);

@@ -11,6 +11,7 @@ import { Progress } from "../../shell/Progress";
 import { type Steps, stepsOf } from "../../shell/Scrubber";
 import { TableView } from "../../shell/TableView";
 import { asNumbers, here, kept, moving, selection, summary } from "../../state";
+import { Later } from "../../under-way";
 import { zoom } from "../../zoom";
 import { filterQuery } from "../log/filter";
 import { spanOf } from "../memory/data";
@@ -21,7 +22,7 @@ import { fit, handlersOf, keysOf } from "./moves";
 import { paint } from "./paint";
 import { Legend, measure, Shown, Tip } from "./pieces";
 import { groupsOf } from "./processes";
-import type { Hover, Scene, Stage } from "./stage";
+import { timed, type Hover, type Scene, type Stage } from "./stage";
 import { pausesOf, around, clamp, panned, type Span, type Tile, tileFor } from "./window";
 import "./timeline.css";
 
@@ -53,18 +54,16 @@ function follow({ span }: Stage, before: Span | null, now: Span, bounds: Span): 
 
 // The window is written into the address when it rests, because browsers count changes of addresses.
 function keepZoom(stage: Stage): () => void {
-    let later = 0;
-    return () => {
-        clearTimeout(later);
-        later = window.setTimeout(() => {
+    const later = new Later();
+    return () =>
+        later.set(250, () => {
             const [shown, fitted] = [stage.span.peek(), stage.scene.fit];
             if (!shown || !fitted) return;
             const [begin, end] = [Math.floor(shown.begin), Math.ceil(shown.end)];
             zoom.value = shown.begin === fitted.begin && shown.end === fitted.end ? null : [begin, end];
             // What is shown is what the address says, to the pixel.
             if (zoom.value && (shown.begin !== begin || shown.end !== end)) stage.span.value = { begin, end };
-        }, 250);
-    };
+        });
 }
 
 function sizesFor(width: number, room: number, lanes: number, curves: number) {
@@ -110,7 +109,7 @@ function useScene(stage: Stage, about: Summary | null, width: number, room: numb
         groups: groupsOf(lanes, about?.processes ?? []),
         bounds,
         fit: fitted,
-        op: op ? chosenOp.data : null,
+        op: op ? timed(chosenOp.data) : null,
         tokens: spanOf(tokens, stepsAnswer.data),
         uses: wanted && uses.data ? uses.data.ops.flatMap((op) => (op.begin_ns === null || op.fused_with !== null ? [] : [[op.begin_ns, op.begin_ns + (op.duration_ns ?? 0)] as const])) : [],
         pauses: bounds && about?.windows ? pausesOf(about.windows.list, bounds) : [],
@@ -119,7 +118,7 @@ function useScene(stage: Stage, about: Summary | null, width: number, room: numb
     };
     // Playback goes on beyond the window: the window goes with it.
     useEffect(() => {
-        const [shown, played] = [stage.span.peek(), op ? chosenOp.data : null];
+        const [shown, played] = [stage.span.peek(), op ? timed(chosenOp.data) : null];
         if (!moving.peek() || !shown || !played || !bounds) return;
         const middle = (shown.begin + shown.end) / 2;
         if (played.begin_ns < shown.begin || played.begin_ns > shown.end) stage.span.value = panned(shown, played.begin_ns - middle, bounds);
@@ -208,6 +207,7 @@ export default function Timeline() {
     return (
         <TableView
             label="Timeline"
+            file="timeline"
             tools={tools}
             table={() => tableOf(held, stage.span.peek() ?? { begin: 0, end: 0 }, lanes)}
             saved={{
@@ -231,7 +231,7 @@ export default function Timeline() {
                 />
                 {stage.scene.groups.length > 0 && <p class="timeline-processes">{stage.scene.groups.map((group) => group.title).join("; ")}</p>}
                 {!held && !problem && <Progress what="the timeline" progress={null} />}
-                <Tip at={stage.hover} data={held?.data ?? null} curves={stage.scene.curves} />
+                <Tip at={stage.hover} data={held?.data ?? null} curves={stage.scene.curves} lanes={lanes} />
             </div>
         </TableView>
     );

@@ -1,5 +1,6 @@
 // The timeline's legend, and what is written beside and over it.
 import type { Signal } from "@preact/signals";
+import type { Summary } from "../../api";
 import type { Columns } from "../../ask";
 import { families, opFamily } from "../../colours";
 import { plural, share, time } from "../../format";
@@ -70,14 +71,14 @@ export function Shown({ span, bounds, fitted, onFit }: { span: Signal<Span | nul
     );
 }
 
-export function Tip({ at, data, curves }: { at: Signal<Hover | null>; data: Answered | null; curves: Curve[] }) {
+export function Tip({ at, data, curves, lanes }: { at: Signal<Hover | null>; data: Answered | null; curves: Curve[]; lanes: Summary["lanes"] }) {
     const hover = at.value;
     const curve = hover ? curves[hover.curve] : undefined;
     if (!hover || (hover.row < 0 && !curve)) return null;
     const isRight = hover.x > window.innerWidth - 260;
     return (
         <div class="float" role="tooltip" style={{ left: `${isRight ? hover.x - 250 : hover.x + 14}px`, top: `${Math.min(hover.y + 16, window.innerHeight - 150)}px` }}>
-            {curve ? <CurveTip curve={curve} ns={hover.time} /> : data && <OpTip op={opAt(data, hover.row)} />}
+            {curve ? <CurveTip curve={curve} ns={hover.time} /> : data && <OpTip op={opAt(data, hover.row)} waits={!lanes.some((one) => one.lane === hover.lane && one.device !== null)} />}
         </div>
     );
 }
@@ -95,7 +96,7 @@ function CurveTip({ curve, ns }: { curve: Curve; ns: number }) {
     );
 }
 
-function OpTip({ op }: { op: OpAt }) {
+function OpTip({ op, waits }: { op: OpAt; waits: boolean }) {
     const { bin } = op;
     return (
         <>
@@ -111,7 +112,8 @@ function OpTip({ op }: { op: OpAt }) {
             {bin && (
                 <div>
                     these {time(bin.ns)}: computing {share(Math.max(0, bin.busy - op.stalled), bin.ns)}
-                    {op.stalled > 0 ? `, stalled by page faults ${share(Math.min(op.stalled, bin.busy), bin.ns)}` : ""}, waiting {share(op.wait, bin.ns)}
+                    {op.stalled > 0 ? `, stalled by page faults ${share(Math.min(op.stalled, bin.busy), bin.ns)}` : ""}
+                    {waits && `, waiting ${share(op.wait, bin.ns)}`}
                 </div>
             )}
             {bin && op.run !== 0 && <div class="quiet">{op.count > 1 ? `the longest of ${plural(op.count, "op run")} here` : op.count === 0 ? "began before" : ""}</div>}

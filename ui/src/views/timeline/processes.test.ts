@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
 import { groupsOf, shortLabel } from "./processes";
 
-const lane = (process: number, thread = 0) => ({ lane: 0, slot: process, thread, process, label: `h p ${process}: CPU thread ${thread}` });
+const lane = (process: number, thread = 0) => ({ lane: 0, slot: process, thread, process, label: `h p ${process}: CPU thread ${thread}`, device: null });
 const process = (number: number, host: string, clock = "graph runs", error_ns: number | null = 41_500) => ({ process: number, name: `p ${number}`, host, clock, error_ns });
 
 test("a process begins at its first lane, a host at its first process", () => {

@@ -8,6 +8,9 @@ import type { LaneGroup } from "./processes";
 import type { Strip } from "./strips";
 import type { Span } from "./window";
 
+export type TimedOp = OpAnswer & { begin_ns: number; duration_ns: number };
+export const timed = (op: OpAnswer | null | undefined): TimedOp | null => (op && op.begin_ns !== null && op.duration_ns !== null ? (op as TimedOp) : null);
+
 export interface Scene {
     held: Held | null;
     ruler: Steps | null;
@@ -16,7 +19,7 @@ export interface Scene {
     groups: LaneGroup[]; // processes, if there are several
     bounds: Span | null;
     fit: Span | null; // what "fit" shows
-    op: OpAnswer | null; // the selected one
+    op: TimedOp | null; // the selected one, if its times were seen
     tokens: [number, number] | null; // when the selected ones ran
     pauses: Span[]; // when nothing was recorded
     notes: { at: number; text: string }[]; // moments that were marked in the recording

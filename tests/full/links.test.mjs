@@ -4,7 +4,7 @@ import { after, test } from "node:test";
 import assert from "node:assert/strict";
 import { writeFileSync, mkdirSync } from "node:fs";
 import { join } from "node:path";
-import { cleanUp, finish, open, recorded, screenshots, serve, skip } from "./browser.mjs";
+import { becomes, cleanUp, finish, hashOf, open, recorded, screenshots, serve, settled, skip } from "../browser/browser.mjs";
 
 after(cleanUp);
 let server;
@@ -59,17 +59,10 @@ const deeds = {
 async function still(page, ready) {
     await page.locator(ready).first().waitFor();
     await page.locator("#sentence", { hasText: "touched" }).waitFor();
-    await page.waitForLoadState("networkidle").catch(() => {});
     await page.mouse.move(1, 799);
     await page.evaluate(() => (document.activeElement?.blur(), document.querySelector("main").scrollTo(0, 0)));
-    let before = null;
-    for (let i = 0; i < 40; i++) {
-        await page.waitForTimeout(150);
-        const now = await page.screenshot({ animations: "disabled", caret: "hide" });
-        if (before?.equals(now)) return now;
-        before = now;
-    }
-    return before;
+    await settled(page);
+    return page.screenshot({ animations: "disabled", caret: "hide" });
 }
 
 // The share of pixels that differ noticeably.
@@ -101,23 +94,20 @@ for (const [name, [fragment, ready, act]] of Object.entries(deeds))
         const page = await open(url, { fragment, ...options });
         await page.locator(ready).first().waitFor();
         await page.locator("#sentence", { hasText: "touched" }).waitFor();
+        await settled(page);
         await act(page);
-        await page.waitForTimeout(500); // the address rests too
         const wanted = await still(page, ready);
-        const copied = await page.evaluate(() => location.hash);
+        const copied = await hashOf(page);
         const other = await page.context().newPage();
         await other.setViewportSize(options.viewport);
         await other.goto(`${origin}/${copied}`);
-        let [got, differs] = [null, 1];
-        for (let i = 0; i < 4 && differs > 0.002; i++) {
-            got = await still(other, ready);
-            differs = await difference(other, wanted, got);
-        }
+        const got = await still(other, ready);
+        const differs = await difference(other, wanted, got);
         if (differs > 0.002) {
             mkdirSync(screenshots, { recursive: true });
             for (const [which, image] of [["wanted", wanted], ["got", got]]) writeFileSync(join(screenshots, `link-${name.replaceAll(/\W+/g, "-")}-${which}.png`), image);
         }
         assert.ok(differs <= 0.002, `${copied} shows another screen (${(100 * differs).toFixed(2)} % of its pixels): see build/screenshots/link-*`);
-        assert.equal(await other.evaluate(() => location.hash), copied);
+        await becomes(() => hashOf(other), copied);
         await finish(page);
     });

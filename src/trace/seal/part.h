@@ -1,0 +1,148 @@
+// trace.ggs.part: what of a recording is sealed while it goes on.
+//
+//     0      struct ggs_part_header
+//     then   chunks of op runs exactly as they stand in trace.ggs, and behind those that belong together
+//            struct ggs_part_block and one zstd frame: what sealing learned from the lanes beside op runs
+//     ...
+//
+// A block ends where a chunk of op runs ends between two graph runs. Everything that the lanes said up to there is in the chunks and blocks, and
+// the last block says where each lane is to be read on; so segments before that place can go. The journal and the machine's records stay in the
+// spool: sealing goes through them as it always does (pass-1.c, pass-2.c), and takes from here what it would have taken from the lanes.
+// A file that ends in the middle of something is read up to its last whole block.
+//
+// Who reads a recording that goes on holds a shared lock on the file; segments are only removed under an exclusive one.
+#pragma once
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/system/file.h"
+#include "trace/seal/lods.h"
+#include "trace/spool.h"
+
+struct ggs_error;
+
+#define GGS_PART_NAME  "trace.ggs.part"
+#define GGS_PART_MAGIC "GGSPART1"
+#define GGS_PART_BLOCK "PART"
+
+struct ggs_part_header {
+    char     magic[8];
+    uint32_t version; // GGS_SPOOL_VERSION
+    uint32_t reserved;
+    uint64_t start_ns; // CLOCK_MONOTONIC that counts as 0
+    uint8_t  padding[40];
+};
+_Static_assert(sizeof(struct ggs_part_header) == 64, "layout");
+
+struct ggs_part_block {
+    char     id[4];  // GGS_PART_BLOCK
+    uint32_t chunks; // of op runs before it that are its own
+    uint64_t stored, raw;
+    uint64_t checksum; // of the stored bytes
+    uint64_t op_runs;  // in the file so far
+    uint64_t reserved[2];
+    uint64_t header_checksum; // of the 56 bytes before
+};
+_Static_assert(sizeof(struct ggs_part_block) == 64, "layout");
+
+// What a frame holds: this, and behind it the bytes of runs, and the arrays in the order of their counts.
+struct ggs_part_counts {
+    uint64_t level, credit; // of lods.h
+    uint64_t run_bytes;
+    uint64_t runs, placements, left, lod_lanes, lanes;
+};
+
+// A graph run: behind it `nodes` bytes, what became of each (runs.h), padded to 8; and `index` units with their payloads as in a lane.
+struct ggs_part_run {
+    uint64_t run, op_runs; // those from lanes
+    int64_t  last_ns;
+    uint64_t flags, damaged;
+    uint64_t nodes, index;
+};
+
+// Where a record of the machine belongs: what its own thread computed, and what any thread did; run 0 for nothing.
+struct ggs_placement {
+    uint64_t run, node, any_run, any_node;
+};
+
+struct ggs_part_lod_lane {
+    uint64_t       device;
+    int64_t        slot;
+    uint64_t       thread;
+    int64_t        covered_ns;
+    struct ggs_lod bin; // the open one of the finest level
+};
+
+// Where a lane is to be read on, by the runs and by the machine's records, and what is known of it.
+struct ggs_part_lane {
+    uint64_t lane, sequence, position, missing, damaged, gap, os_thread, unmatched;
+    uint64_t seen_sequence, seen_position, seen_thread, seen_next_thread, seen_run, seen_node;
+    int64_t  seen_begin_ns, seen_end_ns;
+    uint64_t seen_exact;
+};
+
+// The first segment of the lane that is still to be read.
+static inline uint32_t ggs_part_base(const struct ggs_part_lane * lane) {
+    return (uint32_t) (lane->sequence < lane->seen_sequence ? lane->sequence : lane->seen_sequence);
+}
+
+// ---- writing ----
+
+// What has come since the last block. All of it is freed by ggs_part_keep_release.
+struct ggs_part_keep {
+    uint8_t *              runs; // struct ggs_part_run and what belongs to each
+    size_t                 n_run_bytes, run_capacity;
+    uint8_t *              index; // units of the run that is being read
+    size_t                 n_index_bytes, index_capacity;
+    uint64_t               n_runs, n_index;
+    struct ggs_placement * placements;
+    size_t                 n_placements, placements_capacity;
+    bool                   failed; // out of memory
+};
+
+void ggs_part_keep_release(struct ggs_part_keep * keep);
+void ggs_part_keep_index(struct ggs_part_keep * keep, const struct ggs_spool_index * unit, const void * payload);
+void ggs_part_keep_run(struct ggs_part_keep * keep, struct ggs_part_run run, const uint8_t * nodes);
+void ggs_part_keep_placement(struct ggs_part_keep * keep, struct ggs_placement placement);
+
+int ggs_part_write_header(int fd, uint64_t start_ns);
+// Writes a block for what was kept, which is empty afterwards. Its chunks are in the file already. 0, or -1 with errno.
+int ggs_part_write_block(int fd, struct ggs_part_keep * keep, const struct ggs_lods * lods, uint64_t chunks,
+                         uint64_t op_runs, const struct ggs_part_lane * lanes, size_t n_lanes);
+
+// ---- reading ----
+
+struct ggs_part {
+    int                        fd; // holds the lock
+    struct ggs_mapping         mapping;
+    uint64_t                   at; // of the first chunk of the next block
+    uint64_t                   n_blocks, next;
+    struct ggs_part_lane *     lanes; // of the last block
+    size_t                     n_lanes;
+    // the block that is open
+    bool                       open;
+    uint8_t *                  raw;
+    uint64_t                   chunks_at, n_chunks, op_runs;
+    struct ggs_part_counts     counts;
+    const uint8_t *            run; // the next one
+    const uint8_t *            run_end;
+    uint64_t                   runs_left, placements_left;
+    const struct ggs_placement *     placement;
+    const struct ggs_lod_bin *       left;
+    const struct ggs_part_lod_lane * lod_lanes;
+};
+
+// A file that is not there, or is another recording's, has no blocks. Takes the lock.
+int  ggs_part_open(struct ggs_part * part, const char * path, uint64_t start_ns, struct ggs_error * error);
+void ggs_part_release(struct ggs_part * part);
+// The next block; false when there is none, or no memory for it.
+bool ggs_part_next_block(struct ggs_part * part);
+// What the open block has of the run; false for nothing. `nodes` and `index` point into the block.
+bool ggs_part_take_run(struct ggs_part * part, uint64_t run, struct ggs_part_run * out, const uint8_t ** nodes,
+                       const uint8_t ** index);
+// The next record's place, run 0 where the block has none left.
+struct ggs_placement ggs_part_take_placement(struct ggs_part * part);
+// The chunk of op runs at *at, which goes on to the next; NULL when the block has no more.
+const void * ggs_part_chunk(const struct ggs_part * part, uint64_t * at, uint64_t * n, uint64_t * length);

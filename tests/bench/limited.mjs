@@ -1,0 +1,64 @@
+// What the measurements of streaming share: one run of the engine under a limit on memory and on the speed of the disk, from a cold page cache.
+import { spawnSync } from "node:child_process";
+import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, rmdirSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { engine, ggscope, output } from "../lib.mjs";
+
+const controller = "/sys/fs/cgroup/memory", throttles = "/sys/fs/cgroup/blkio";
+export const reason = process.getuid() !== 0 || !existsSync(join(controller, "memory.limit_in_bytes")) ? "this needs root and the memory controller of control groups version 1" : undefined;
+const group = join(controller, `ggscope-stream-${process.pid}`), slow = join(throttles, `ggscope-stream-${process.pid}`);
+const work = mkdtempSync(join(tmpdir(), "ggscope-stream-"));
+export const file = (name) => join(work, name);
+const restore = []; // what was set, to be set back
+process.on("exit", () => {
+    for (const undo of restore) undo();
+    rmSync(work, { recursive: true, force: true });
+    for (const folder of [group, slow]) {
+        for (let i = 0; i < 100 && existsSync(folder); i++) {
+            try { rmdirSync(folder); } catch { spawnSync("sleep", ["0.1"]); }
+        }
+    }
+});
+for (const signal of ["SIGINT", "SIGTERM"]) process.on(signal, () => process.exit(1));
+
+const deviceOf = (path) => output("stat", ["-c", "%Hd:%Ld", path]).trim();
+const readaheadOf = (path) => `/sys/class/bdi/${deviceOf(path)}/read_ahead_kb`;
+
+// KiB that the kernel reads ahead on the device of a file; "?" where it does not say.
+export const readahead = (path) => { try { return readFileSync(readaheadOf(path), "utf8").trim(); } catch { return "?"; } };
+export function setReadahead(path, kib) {
+    const before = readahead(path);
+    restore.push(() => writeFileSync(readaheadOf(path), before));
+    writeFileSync(readaheadOf(path), String(kib));
+}
+
+// Holds reads of the device of a file to so many bytes a second; 0 for none.
+let held = false;
+export function setDisk(path, bytes) {
+    if (!held && bytes === 0) return;
+    mkdirSync(slow, { recursive: true });
+    writeFileSync(join(slow, "blkio.throttle.read_bps_device"), `${deviceOf(path)} ${bytes}`);
+    held = true;
+}
+
+export const command = (path, tokens) => [engine, "run", "-m", path, "-p", "Once upon a time, in a land far away", "-n", String(tokens), "-t", "2", "--no-repack", "--ignore-eos"];
+
+// One run: ms per token (the median of its tokens), of its prompt and of the whole command, bytes read per token of all the run, the hash of its logits. `limit` 0: none.
+export function measure(path, tokens, limit, streamed) {
+    output("python3", ["-c", "import os,sys\nf=os.open(sys.argv[1],os.O_RDONLY)\nos.posix_fadvise(f,0,0,os.POSIX_FADV_DONTNEED)", path]);
+    mkdirSync(group, { recursive: true });
+    writeFileSync(join(group, "memory.limit_in_bytes"), String(limit || -1));
+    const report = file("report.json"), io = file("io");
+    const before = streamed ? [ggscope, "stream", "-q", "--report", report, "--"] : [];
+    const enter = `echo $$ > "${join(group, "cgroup.procs")}"; ${held ? `echo $$ > "${join(slow, "cgroup.procs")}";` : ""} "$@"; status=$?; cat /proc/$$/io > "${io}"; exit $status`;
+    const began = process.hrtime.bigint();
+    const result = spawnSync("sh", ["-c", enter, "sh", ...before, ...command(path, tokens), "--json", "--logits-hash"], { encoding: "utf8", timeout: 900_000 });
+    const wall = Number(process.hrtime.bigint() - began) / 1e6;
+    writeFileSync(join(group, "memory.limit_in_bytes"), "-1");
+    if (result.status !== 0) return { failed: `${result.status ?? result.signal} ${result.stderr.trim().split("\n").at(-1)}` };
+    const said = JSON.parse(result.stdout);
+    // What a process has read is added to its parent's account when it ends.
+    const read = Number(/^read_bytes: (\d+)/m.exec(readFileSync(io, "utf8"))[1]);
+    return { wall, ms: said.generate_median_ns / 1e6, prompt: said.prompt_ns / 1e6, read: read / tokens, hash: said.logits_hash, counts: streamed ? JSON.parse(readFileSync(report, "utf8")) : undefined };
+}

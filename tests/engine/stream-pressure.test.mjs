@@ -1,0 +1,71 @@
+// ggscope stream beside a program that takes memory in the same control group: memory is given back in time, and the output is the same.
+import { test } from "node:test";
+import assert from "node:assert/strict";
+import { spawn } from "node:child_process";
+import { once } from "node:events";
+import { existsSync, mkdirSync, readFileSync, rmdirSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { build, ggscope, sanitized, scratch } from "../lib.mjs";
+import { ownModel } from "./pressure.mjs";
+import { MiB, stock, words } from "./streaming.mjs";
+
+const controller = "/sys/fs/cgroup/memory";
+const skip = sanitized ? "AddressSanitizer takes more than the limit" : process.getuid() !== 0 || !existsSync(join(controller, "memory.limit_in_bytes"))
+    ? "this needs root and the memory controller of control groups version 1" : undefined;
+const group = join(controller, `ggscope-pressure-${process.pid}`);
+const number = (name) => Number(readFileSync(join(group, name), "utf8"));
+const killed = () => Number(/^oom_kill (\d+)$/m.exec(readFileSync(join(group, "memory.oom_control"), "utf8"))[1]);
+const inside = (command, options) => spawn("sh", ["-c", `echo $$ > "${join(group, "cgroup.procs")}"; exec "$@"`, "sh", ...command], options);
+
+// Runs a command, streamed, in a group of so much memory. Once `line` has been said, another program takes `mib` there, a MiB each so many microseconds; it has all
+// of it before the command ends, or this fails.
+async function besides(command, limit, line, mib, microseconds) {
+    const report = scratch("report.json");
+    mkdirSync(group);
+    try {
+        writeFileSync(join(group, "memory.limit_in_bytes"), String(limit));
+        const program = inside([ggscope, "stream", "--report", report, "--", ...command], { stdio: ["ignore", "pipe", "pipe"] });
+        const closed = once(program, "close"), said = { out: "", text: "" };
+        let ended = false;
+        closed.then(() => (ended = true));
+        program.stdout.setEncoding("utf8").on("data", (text) => (said.out += text));
+        program.stderr.setEncoding("utf8").on("data", (text) => (said.text += text));
+        while (!line.test(said.text) && !ended) await Promise.race([once(program.stderr, "data"), closed]);
+        const grower = inside([join(build, "tests", "grow"), String(mib), String(microseconds)], { stdio: ["pipe", "pipe", "inherit"] });
+        const gone = once(grower, "close");
+        let grown = "";
+        grower.stdout.setEncoding("utf8").on("data", (text) => (grown += text));
+        while (!/full/.test(grown) && grower.exitCode === null && grower.signalCode === null) await Promise.race([once(grower.stdout, "data"), gone]);
+        const early = ended;
+        const [status, signal] = await closed;
+        grower.stdin.end();
+        await gone;
+        assert.deepEqual([status, signal, killed(), grown], [0, null, 0, "begun\nfull\n"], said.text);
+        assert.ok(!early, "the command ended before the other program had its memory");
+        assert.ok(number("memory.max_usage_in_bytes") <= limit);
+        return { text: said.text, hash: JSON.parse(said.out).logits_hash, counts: JSON.parse(readFileSync(report, "utf8")) };
+    } finally {
+        for (let i = 0; i < 100 && existsSync(group); i++) {
+            try { rmdirSync(group); } catch { await new Promise((done) => setTimeout(done, 20)); }
+        }
+    }
+}
+
+// 100 MB/s, which are more than the reserve while a few tokens are computed.
+for (const [name, path, tokens] of [["a mixture of experts", () => ownModel("moe"), 250], ["a dense model", () => ownModel("tiny", "--embd", "768", "--ff", "3072"), 60]]) {
+    test(`${name} gives back what another program takes`, { skip }, async () => {
+        const command = words(path(), "-p", "Once upon a time", "-n", String(tokens), "-t", "1"), wanted = stock(command);
+        const { text, hash, counts } = await besides(command, 120 * MiB, /^ggscope: streaming /m, 40, 10000);
+        assert.equal(hash, wanted.logits_hash);
+        assert.equal(counts.state, "streamed", text);
+        assert.ok(counts.bytes_given > 16 * MiB, JSON.stringify(counts));
+    });
+}
+
+test("a model that fitted is streamed when others have taken its place", { skip }, async () => {
+    const command = words(ownModel("moe"), "-p", "Once upon a time", "-n", "250", "-t", "1"), wanted = stock(command);
+    const { text, hash, counts } = await besides(command, 220 * MiB, /^ggscope: the model .* fits into memory/m, 110, 1000);
+    assert.equal(hash, wanted.logits_hash);
+    assert.equal(counts.state, "streamed", text);
+    assert.ok(counts.uses > 0, JSON.stringify(counts));
+});

@@ -1,0 +1,94 @@
+// Goes through docs/tutorial.md as its reader does: every command as it stands there, in order, in one directory. What runs until Ctrl-C is started, and
+// ended where the text says so.
+import { after, test } from "node:test";
+import assert from "node:assert/strict";
+import { spawn } from "node:child_process";
+import { once } from "node:events";
+import { mkdirSync, readFileSync } from "node:fs";
+import { createServer } from "node:net";
+import { dirname, join } from "node:path";
+import { build, root, run, scratch } from "./lib.mjs";
+
+const page = readFileSync(join(root, "docs", "tutorial.md"), "utf8");
+// [{ title, parts: [{ kind: "sh" | "text" | "prose", text }] }]
+export const sections = page.split(/^## /m).slice(1).map((section) => ({
+    title: section.slice(0, section.indexOf("\n")),
+    parts: section.slice(section.indexOf("\n")).split(/^(```(?:sh|text)\n[^]*?^```\n)/m).filter((part) => part.trim() !== "").map((part) => {
+        const [, kind, text] = /^```(sh|text)\n([^]*?)^```\n$/m.exec(part) ?? [null, "prose", part];
+        return { kind, text };
+    }),
+}));
+
+async function freePort() {
+    const server = createServer().listen(0, "127.0.0.1");
+    await once(server, "listening");
+    const { port } = server.address();
+    server.close();
+    await once(server, "close");
+    return port;
+}
+
+const until = [[/^ggscope serve /, /http:\/\/\S+token=\S+/], [/ llama-server /, /listening on http/]]; // what stays, and what it says when it is ready
+const words = (line) => line.replace(/[\d.,▏▎▍▌▋▊▉█]+/g, " ").replace(/\b(us|ms|ns|s|B|KiB|MiB|GiB|K|M)\b/g, " ").replace(/[-+]+ /g, " ").replace(/\s+/g, " ").trim();
+
+// A test for each command of the sections that `wanted` takes. `meanwhile(said)` is called while something that stays is running, before it is ended, with its command and
+// what it said when it was ready.
+export function follow({ wanted = () => true, path = [], meanwhile = async () => {} } = {}) {
+    const directory = scratch("tutorial");
+    mkdirSync(directory);
+    const env = { ...process.env, PATH: [...path.map((program) => dirname(program)), join(build, "bin"), process.env.PATH].join(":"), NO_COLOR: "1" };
+    let running = null, said = new Set(), quoted = [], port;
+    after(() => running && process.kill(-running.child.pid, "SIGKILL"));
+
+    async function start(command, ready) {
+        const child = spawn("bash", ["-c", `exec ${command}`], { cwd: directory, env, detached: true, stdio: ["ignore", "pipe", "pipe"] });
+        running = { child, command, text: "", ended: once(child, "close") };
+        await new Promise((resolve, reject) => {
+            for (const stream of [child.stdout, child.stderr])
+                stream.setEncoding("utf8").on("data", (chunk) => {
+                    running.text += chunk;
+                    if (ready.test(running.text)) resolve();
+                });
+            child.on("close", (code) => reject(new Error(`${command} ended with ${code}: ${running.text}`)));
+        });
+    }
+    async function interrupt() {
+        const { child, command, ended } = running;
+        child.kill("SIGINT"); // ggscope passes it on
+        const [code, signal] = await ended;
+        assert.deepEqual([command, code, signal], [command, 0, null]);
+        running = null;
+    }
+
+    for (const { title, parts } of sections.filter((section) => wanted(section.title)))
+        for (const { kind, text } of parts) {
+            if (kind === "text") quoted.push(...text.trimEnd().split("\n").map(words).filter(Boolean));
+            else if (kind === "prose" && /Ctrl-C/.test(text))
+                test(`${title}: Ctrl-C`, async () => {
+                    assert.ok(running, "something runs");
+                    try {
+                        await meanwhile(running.command, running.text);
+                    } finally {
+                        await interrupt();
+                    }
+                });
+            if (kind !== "sh") continue;
+            for (const line of text.trim().split("\n"))
+                test(line, async () => {
+                    port ??= await freePort(); // not everybody's 8080 is free
+                    const command = line.replaceAll("8080", port);
+                    const stays = until.find(([which]) => which.test(command));
+                    if (stays) return start(command, stays[1]);
+                    const result = run("bash", ["-c", command], { cwd: directory, env });
+                    assert.equal(result.status, 0, result.stderr);
+                    if (/^ggscope (stats|log|experts|check|requests|top|bench|diff)/.test(command)) assert.ok(result.stdout.length > 100, result.stdout);
+                    for (const one of result.stdout.split("\n")) said.add(words(one));
+                });
+        }
+    test("what the tutorial quotes is what the commands say, numbers apart", () => {
+        // Times decide the order of rows, which ops are the slowest and what is noise, so each quoted line is looked for on its own; most must be there.
+        assert.ok(quoted.length >= 40);
+        const missing = quoted.filter((line) => !said.has(line));
+        assert.ok(missing.length <= quoted.length / 8, missing.join("\n"));
+    });
+}
