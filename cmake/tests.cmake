@@ -46,8 +46,8 @@ endif()
 if(TARGET test-locate)
     target_compile_definitions(test-locate PRIVATE ${GGSCOPE_ENGINE_DEFINITIONS})
 endif()
-if(TARGET test-gguf)
-    target_include_directories(test-gguf SYSTEM PRIVATE ${GGSCOPE_ENGINE_INCLUDES})
+if(TARGET test-gguf-names)
+    target_include_directories(test-gguf-names SYSTEM PRIVATE ${GGSCOPE_ENGINE_INCLUDES})
 endif()
 
 # What the engine's own reader says of a GGUF file.

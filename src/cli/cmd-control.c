@@ -11,8 +11,8 @@
 #include "cli/commands.h"
 #include "cli/scaffold/verb.h"
 #include "record/control.h"
-#include "record/live.h"
-#include "record/spool-place.h"
+#include "record/spool/live.h"
+#include "record/spool/place.h"
 
 struct arguments {
     struct ggs_input input;

@@ -7,7 +7,7 @@
 #include "base/table.h"
 #include "cli/commands.h"
 #include "cli/scaffold/verb.h"
-#include "record/joining.h"
+#include "record/spool/joining.h"
 #include "trace/schema.h"
 
 struct arguments {

@@ -8,7 +8,7 @@
 #include <unistd.h>
 
 #include "base/error.h"
-#include "base/spelling.h"
+#include "base/options/spelling.h"
 #include "cli/commands.h"
 #include "cli/scaffold/exports.h"
 #include "cli/scaffold/summary.h"

@@ -4,7 +4,7 @@
 #include "base/number.h"
 #include "cli/commands.h"
 #include "cli/scaffold/verb.h"
-#include "record/sealing.h"
+#include "record/spool/sealing.h"
 
 struct arguments {
     struct ggs_input input;

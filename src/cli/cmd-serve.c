@@ -20,8 +20,8 @@
 #include "cli/commands.h"
 #include "cli/scaffold/verb.h"
 #include "record/experiment.h"
-#include "record/live.h"
-#include "record/spool-place.h"
+#include "record/spool/live.h"
+#include "record/spool/place.h"
 #include "serve/server.h"
 
 enum { MOST_PATHS = 64 };

@@ -16,7 +16,7 @@
 #include "base/text.h"
 #include "cli/commands.h"
 #include "cli/scaffold/verb.h"
-#include "record/follow.h"
+#include "record/spool/follow.h"
 
 struct arguments {
     struct ggs_input input;

@@ -9,7 +9,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "base/nearest.h"
+#include "base/options/nearest.h"
 #include "base/system/file.h"
 #include "cli/commands.h"
 #include "cli/scaffold/complete.h"

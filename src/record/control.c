@@ -21,7 +21,7 @@
 
 #include "base/error.h"
 #include "base/system/file.h"
-#include "record/follow.h"
+#include "record/spool/follow.h"
 #include "trace/spool.h"
 
 enum { LINE = 4096, PATIENCE_MS = 2000, LOOK_MS = 50 };

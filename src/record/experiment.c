@@ -22,8 +22,8 @@
 #include "base/uuid.h"
 #include "record/host.h"
 #include "record/model-files.h"
-#include "record/spool-facts.h"
-#include "record/spool-place.h"
+#include "record/spool/facts.h"
+#include "record/spool/place.h"
 #include "trace/seal/part.h"
 #include "trace/spool-reader.h"
 

@@ -28,10 +28,10 @@
 #include "record/observation.h"
 #include "record/pressure.h"
 #include "record/sealer.h"
-#include "record/sealing.h"
 #include "record/settings.h"
-#include "record/spool-facts.h"
-#include "record/spool-place.h"
+#include "record/spool/facts.h"
+#include "record/spool/place.h"
+#include "record/spool/sealing.h"
 #include "trace/spool-reader.h"
 
 // Less than this holds no recording: the journal and the first lane take a segment each.

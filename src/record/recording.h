@@ -6,7 +6,7 @@
 #include <stdint.h>
 #include <stdio.h>
 
-#include "base/options.h"
+#include "base/options/options.h"
 #include "record/launch/streaming.h"
 
 struct ggs_recording {

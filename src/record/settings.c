@@ -11,8 +11,8 @@
 #include <unistd.h>
 
 #include "base/error.h"
-#include "base/nearest.h"
 #include "base/number.h"
+#include "base/options/nearest.h"
 #include "base/system/file.h"
 
 #define EXPERIMENT "experiment"

@@ -5,7 +5,7 @@
 #include <string.h>
 #include <sys/stat.h>
 
-#include "answer/stats.h"
+#include "answer/ops/stats.h"
 #include "base/json.h"
 #include "base/number.h"
 #include "base/system/file.h"

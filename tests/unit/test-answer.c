@@ -8,7 +8,7 @@
 
 #include "answer/answer.h"
 #include "answer/buffers.h"
-#include "answer/stats.h"
+#include "answer/ops/stats.h"
 #include "base/error.h"
 #include "base/text.h"
 #include "recording-fixture.h"

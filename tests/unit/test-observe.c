@@ -14,36 +14,26 @@
 #include "record/observe/machine-spool.h"
 #include "record/observe/observer.h"
 #include "record/observe/requests.h"
-#include "trace-fixture.h"
+#include "sealing-fixture.h"
 #include "trace/spool-reader.h"
 
-static char *                   folder;
-static struct spool_fixture     f;
 static struct ggs_machine_spool machine;
 static struct ggs_outbox        outbox;
 
 static int setup(void ** state) {
-    (void) state;
     struct ggs_error error;
-    folder       = scratch_make();
-    char * spool = scratch_path(folder, "spool");
-    fixture_open(&f, spool);
-    free(spool);
+    sealing_setup(state);
     if (ggs_machine_spool_open(&machine, f.directory, &error) != 0) fail_msg("%s", error.text);
     outbox = (struct ggs_outbox){.spool = &machine, .room = UINT64_MAX};
     return 0;
 }
 
 static int teardown(void ** state) {
-    (void) state;
     ggs_outbox_release(&outbox);
     ggs_machine_spool_close(&machine, NULL);
     fixture_close(&f);
-    scratch_remove(folder);
-    return 0;
+    return sealing_teardown(state);
 }
-
-#define READ(reader, table, type, n) ((struct type *) read_all(reader, table, sizeof(struct type), n))
 
 // What the machine's stream holds, in order; `n` records of one type.
 static void * records(uint32_t type, size_t bytes, size_t * n) {

@@ -7,30 +7,18 @@
 
 #include <cmocka.h>
 
-#include "trace-fixture.h"
+#include "sealing-fixture.h"
 
-static char *               folder;
-static struct spool_fixture f;
-static uint64_t             next_decode, next_run;
+static uint64_t next_decode, next_run;
 
 static uint64_t unseen_graph; // that unseen_decode computes
 
 static int setup(void ** state) {
-    (void) state;
-    folder       = scratch_make();
-    char * spool = scratch_path(folder, "spool");
-    fixture_open(&f, spool);
-    free(spool);
+    sealing_setup(state);
     fixture_process(&f);
     tiny_graph(&f, 1);
     unseen_graph = 1;
     next_decode = next_run = 1;
-    return 0;
-}
-
-static int teardown(void ** state) {
-    (void) state;
-    scratch_remove(folder);
     return 0;
 }
 
@@ -359,7 +347,7 @@ static void test_many_steps_beside_an_idle_context(void ** state) {
     ggs_reader_close(reader);
 }
 
-#define TEST(name) cmocka_unit_test_setup_teardown(test_##name, setup, teardown)
+#define TEST(name) cmocka_unit_test_setup_teardown(test_##name, setup, sealing_teardown)
 
 int main(void) {
     const struct CMUnitTest tests[] = {

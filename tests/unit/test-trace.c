@@ -11,27 +11,9 @@
 #include <cmocka.h>
 
 #include "base/system/file.h"
-#include "trace-fixture.h"
+#include "sealing-fixture.h"
 #include "trace/block.h"
 #include "trace/seal/clock.h"
-
-static char *               folder;
-static struct spool_fixture f;
-
-static int setup(void ** state) {
-    (void) state;
-    folder       = scratch_make();
-    char * spool = scratch_path(folder, "spool");
-    fixture_open(&f, spool);
-    free(spool);
-    return 0;
-}
-
-static int teardown(void ** state) {
-    (void) state;
-    scratch_remove(folder);
-    return 0;
-}
 
 // ---- columns ----
 
@@ -388,8 +370,8 @@ static uint64_t realistic_size(uint32_t runs) {
 
 static void test_size_per_op_run(void ** state) {
     uint64_t small = realistic_size(200);
-    teardown(state);
-    setup(state);
+    sealing_teardown(state);
+    sealing_setup(state);
     uint64_t large = realistic_size(400);
     double   bytes = (double) (large - small) / (200 * 760);
     if (bytes > 8) fail_msg("a further op run costs %.2f bytes", bytes);
@@ -586,7 +568,7 @@ static void test_manual(void ** state) {
     ggs_mapping_close(&page);
 }
 
-#define TEST(name) cmocka_unit_test_setup_teardown(test_##name, setup, teardown)
+#define TEST(name) cmocka_unit_test_setup_teardown(test_##name, sealing_setup, sealing_teardown)
 
 int main(void) {
     const struct CMUnitTest tests[] = {

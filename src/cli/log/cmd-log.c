@@ -8,8 +8,8 @@
 #include "analyze/ops/log-rows.h"
 #include "analyze/walk/words.h"
 #include "base/error.h"
-#include "base/nearest.h"
 #include "base/number.h"
+#include "base/options/nearest.h"
 #include "cli/commands.h"
 #include "cli/scaffold/verb.h"
 

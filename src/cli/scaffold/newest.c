@@ -12,7 +12,7 @@
 #include "base/error.h"
 #include "record/experiment.h"
 #include "record/settings.h"
-#include "record/spool-place.h"
+#include "record/spool/place.h"
 
 struct candidate {
     char *          path;

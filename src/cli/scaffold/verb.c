@@ -9,13 +9,13 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "base/nearest.h"
+#include "base/options/nearest.h"
 #include "base/system/file.h"
 #include "base/system/guard.h"
 #include "base/system/terminal.h"
 #include "base/text.h"
 #include "cli/scaffold/newest.h"
-#include "record/sealing.h"
+#include "record/spool/sealing.h"
 
 // ---- experiments ----
 

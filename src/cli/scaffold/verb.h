@@ -30,7 +30,7 @@
 #include "analyze/walk/trace.h"
 #include "base/error.h"
 #include "base/json.h"
-#include "base/options.h"
+#include "base/options/options.h"
 
 struct argp_state;
 

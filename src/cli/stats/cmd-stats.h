@@ -1,7 +1,7 @@
 // What the files of `ggscope stats` share.
 #pragma once
 
-#include "answer/stats.h"
+#include "answer/ops/stats.h"
 
 struct ggs_roofline;
 // What ops reach. Returns 0, or -1 if it could not be written.

@@ -7,7 +7,7 @@
 
 #include "base/error.h"
 #include "base/number.h"
-#include "base/spelling.h"
+#include "base/options/spelling.h"
 #include "engine/options.h"
 
 #include "ggml.h"

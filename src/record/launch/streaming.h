@@ -4,7 +4,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "base/options.h"
+#include "base/options/options.h"
 
 struct ggs_environment;
 struct ggs_error;

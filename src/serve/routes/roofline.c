@@ -2,7 +2,7 @@
 #include "analyze/ops/roofline.h"
 
 #include "answer/answer.h"
-#include "answer/stats.h"
+#include "answer/ops/stats.h"
 #include "serve/routes/routes.h"
 
 int ggs_route_roofline(struct ggs_question * request, struct ggs_error * error) {

@@ -1,5 +1,5 @@
 // /api/x/N/stats: what `ggscope stats --json` prints.
-#include "answer/stats.h"
+#include "answer/ops/stats.h"
 
 #include "base/error.h"
 #include "serve/routes/routes.h"
@@ -12,8 +12,9 @@ int ggs_route_stats(struct ggs_question * request, struct ggs_error * error) {
     int status = ggs_query_tokens(&request->query, &options.range.first_step, &options.range.last_step, error);
     if (status == 0) status = ggs_query_finish(&request->query, error);
     if (status == 0 && by != NULL && !ggs_stats_parse_by(by, &options.by))
-        status = ggs_fail(error, GGS_USAGE,
-                          "by takes op, layer, component, tensor, thread, token, device, backend or kernel, not '%.40s'", by);
+        status = ggs_fail(
+            error, GGS_USAGE,
+            "by takes op, layer, component, tensor, thread, token, device, backend or kernel, not '%.40s'", by);
     if (status != 0) return status;
     unsigned walks =
         1 + ((options.by & ~(1u << GGS_BY_OP | 1u << GGS_BY_THREAD)) != 0) + (options.by >> GGS_BY_THREAD & 1);

@@ -1,4 +1,4 @@
-#include "base/options.h"
+#include "base/options/options.h"
 
 #include <limits.h>
 #include <stdlib.h>

@@ -1,4 +1,4 @@
-#include "base/nearest.h"
+#include "base/options/nearest.h"
 
 #include <stddef.h>
 #include <string.h>

@@ -7,7 +7,7 @@
 #include "analyze/ops/graph-view.h"
 #include "analyze/walk/walk.h"
 #include "analyze/walk/words.h"
-#include "answer/operand.h"
+#include "answer/ops/operand.h"
 #include "base/error.h"
 
 enum { EXPERTS_MOST = 4096 };

@@ -1,4 +1,4 @@
-#include "record/spool-place.h"
+#include "record/spool/place.h"
 
 #include <dirent.h>
 #include <errno.h>

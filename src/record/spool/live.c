@@ -1,4 +1,4 @@
-#include "record/live.h"
+#include "record/spool/live.h"
 
 #include <limits.h>
 #include <stdio.h>
@@ -8,7 +8,7 @@
 
 #include "base/error.h"
 #include "record/experiment.h"
-#include "record/spool-place.h"
+#include "record/spool/place.h"
 #include "trace/seal/part.h"
 #include "trace/seal/seal.h"
 #include "trace/spool-reader.h"

@@ -1,4 +1,4 @@
-#include "record/joining.h"
+#include "record/spool/joining.h"
 
 #include <glob.h>
 #include <json-c/json.h>
@@ -13,7 +13,7 @@
 #include "base/error.h"
 #include "record/experiment.h"
 #include "record/host.h"
-#include "record/sealing.h"
+#include "record/spool/sealing.h"
 #include "trace/schema.h"
 
 // What belongs to a source, beside what joining needs of it.

@@ -1,4 +1,4 @@
-#include "answer/operand.h"
+#include "answer/ops/operand.h"
 
 #include "analyze/walk/words.h"
 #include "answer/answer.h"

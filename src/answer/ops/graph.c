@@ -3,7 +3,7 @@
 #include <string.h>
 
 #include "analyze/walk/words.h"
-#include "answer/operand.h"
+#include "answer/ops/operand.h"
 #include "gguf/gguf-name.h"
 
 void ggs_graph_write_begin(struct ggs_json * json, struct ggs_trace * trace, const struct ggs_run * runs, uint64_t n) {

@@ -1,4 +1,4 @@
-#include "record/spool-facts.h"
+#include "record/spool/facts.h"
 
 #include <string.h>
 

@@ -1,6 +1,6 @@
 // The machine's part of stats: the conditions of a recording, page faults, block requests, how models were loaded, what was in memory.
 #include "answer/answer.h"
-#include "answer/stats.h"
+#include "answer/ops/stats.h"
 
 bool ggs_stats_has_faults(const struct ggs_stats * stats) {
     const struct ggs_fault_sum * all = &stats->faults.all;

@@ -1,4 +1,4 @@
-#include "answer/stats.h"
+#include "answer/ops/stats.h"
 
 #include <limits.h>
 #include <stdio.h>

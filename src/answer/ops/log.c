@@ -1,7 +1,7 @@
 #include "answer/answer.h"
 
 #include "analyze/walk/words.h"
-#include "answer/operand.h"
+#include "answer/ops/operand.h"
 
 void ggs_log_write_begin(struct ggs_json * json, const struct ggs_trace * trace, uint64_t of, uint64_t from) {
     ggs_json_object(json, NULL);

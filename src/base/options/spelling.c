@@ -1,4 +1,4 @@
-#include "base/spelling.h"
+#include "base/options/spelling.h"
 
 #include <stdbool.h>
 #include <stddef.h>

@@ -1,4 +1,4 @@
-#include "record/follow.h"
+#include "record/spool/follow.h"
 
 #include <inttypes.h>
 #include <stdio.h>
@@ -10,8 +10,8 @@
 
 #include "base/array.h"
 #include "base/error.h"
-#include "record/live.h"
-#include "record/spool-place.h"
+#include "record/spool/live.h"
+#include "record/spool/place.h"
 #include "trace/seal/part.h"
 #include "trace/spool-reader.h"
 

@@ -1,4 +1,4 @@
-#include "record/sealing.h"
+#include "record/spool/sealing.h"
 
 #include "base/error.h"
 #include "base/system/progress.h"
@@ -6,8 +6,8 @@
 #include "record/experiment.h"
 #include "record/model-files.h"
 #include "record/observe/disks.h"
-#include "record/spool-facts.h"
-#include "record/spool-place.h"
+#include "record/spool/facts.h"
+#include "record/spool/place.h"
 #include <glob.h>
 #include <limits.h>
 #include <stdio.h>
