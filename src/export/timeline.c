@@ -383,12 +383,13 @@ static int begin_run(struct timeline * t, struct ggs_timeline_track * track, con
     return status < 0 ? status : t->out->begin(t->out->context, track, &slice, error);
 }
 
-// One thread's share of an op, and its wait behind it, clipped to [the track's last end, the run's end].
+// One thread's share of an op, and its wait behind it, clipped to [the track's last end, the run's end]. An op that took less than the clock
+// can show has 1 ns: readers take a slice without a length that another one follows at once for one that does not end.
 static int write_op_run(struct timeline * t, struct ggs_timeline_track * track, const struct ggs_walk * walk,
                         const struct ggs_access_list * accesses, const struct ggs_op_run * r, int64_t run_end,
                         struct ggs_error * error) {
     int64_t                   begin = sooner(later(r->begin_ns, track->end_ns), run_end);
-    int64_t                   end   = sooner(later(r->begin_ns + (int64_t) r->duration_ns, begin), run_end);
+    int64_t                   end   = sooner(later(r->begin_ns + (int64_t) r->duration_ns, begin + 1), run_end);
     int64_t                   wait  = sooner(end + (int64_t) r->wait_ns, run_end);
     struct ggs_timeline_slice op    = {.kind     = GGS_SLICE_OP,
                                        .name     = walk->op.name,

@@ -248,6 +248,36 @@ static void test_chrome(void ** state) {
     free(text);
 }
 
+// Readers take an op without a length, which its wait follows at once, for one that does not end.
+static void test_op_without_length(void ** state) {
+    (void) state;
+    struct recording r;
+    struct ggs_run   run = {.run      = 1,
+                            .graph    = 1,
+                            .phase    = GGS_PHASE_GENERATE,
+                            .begin_ns = 1000,
+                            .end_ns   = 1500,
+                            .threads  = 1,
+                            .nodes    = SMALL_NODES,
+                            .executed = 1,
+                            .op_runs  = 1};
+    recording_open(&r);
+    small_graph(&r, 1);
+    recording_run(&r, &run);
+    recording_op_run(&r, 1, 0, 0, 1100, 0, 10, 0, 0);
+    recording_step(&r, 0, GGS_PHASE_GENERATE, 1, 1000, 1500, 1);
+    recording_write(&r);
+    struct recording shared = recording;
+    recording               = r; // what exported() exports
+    char * text             = exported("chrome", NULL, NULL);
+    recording               = shared;
+    // 1100 to 1101 to 1111 ns in steps of 1/1024 us, rounded up: 1127, 1128, 1138.
+    assert_has(text, "\"ts\": 1.1005859375, \"dur\": 0.0009765625, \"cat\": \"op\"");
+    assert_has(text, "\"ts\": 1.1015625, \"dur\": 0.009765625, \"cat\": \"wait\"");
+    free(text);
+    recording_close(&r, NULL);
+}
+
 static void test_perfetto(void ** state) {
     (void) state;
     size_t size, at = 0, packets = 0;
@@ -411,12 +441,19 @@ static void test_schema(void ** state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_csv),     cmocka_unit_test(test_sqlite),
-        cmocka_unit_test(test_parquet), cmocka_unit_test(test_json),
-        cmocka_unit_test(test_chrome),  cmocka_unit_test(test_perfetto),
-        cmocka_unit_test(test_ggmlviz), cmocka_unit_test(test_buffers_of_a_layer),
-        cmocka_unit_test(test_fio),     cmocka_unit_test(test_dot),
-        cmocka_unit_test(test_schema),  cmocka_unit_test(test_wrong_numbers),
+        cmocka_unit_test(test_csv),
+        cmocka_unit_test(test_sqlite),
+        cmocka_unit_test(test_parquet),
+        cmocka_unit_test(test_json),
+        cmocka_unit_test(test_op_without_length),
+        cmocka_unit_test(test_chrome),
+        cmocka_unit_test(test_perfetto),
+        cmocka_unit_test(test_ggmlviz),
+        cmocka_unit_test(test_buffers_of_a_layer),
+        cmocka_unit_test(test_fio),
+        cmocka_unit_test(test_dot),
+        cmocka_unit_test(test_schema),
+        cmocka_unit_test(test_wrong_numbers),
     };
     return cmocka_run_group_tests(tests, make, destroy);
 }
