@@ -98,10 +98,18 @@ void ggs_lane_index(struct ggs_slot_lane * lane, uint32_t run, uint32_t node, un
 
 // ---- slots ----
 
-static struct ggs_slot * take_slot(void) {
+// A lane holds runs in the order of their numbers, in which it is read. A run that got its number and then waited for a processor may find
+// a slot free that a later one was done with meanwhile: that is none for it.
+static struct ggs_slot * take_slot(uint32_t run) {
     for (unsigned i = 0; i < GGS_SLOTS; i++) {
-        bool free_slot = false;
-        if (atomic_compare_exchange_strong(&ggs_slots[i].taken, &free_slot, true)) return &ggs_slots[i];
+        struct ggs_slot * slot      = &ggs_slots[i];
+        bool              free_slot = false;
+        if (!atomic_compare_exchange_strong(&slot->taken, &free_slot, true)) continue;
+        if (slot->newest <= run) {
+            slot->newest = run;
+            return slot;
+        }
+        atomic_store_explicit(&slot->taken, false, memory_order_release);
     }
     return NULL;
 }
@@ -128,7 +136,7 @@ static bool copy_nodes(struct ggs_slot * slot, const struct abi_graph * graph) {
 
 struct ggs_slot * ggs_slot_open(uint32_t run, const struct abi_graph * nodes, const struct ggs_known_graph * graph,
                                 void * pool, int lanes) {
-    struct ggs_slot * slot = take_slot();
+    struct ggs_slot * slot = take_slot(run);
     if (slot == NULL || lanes > GGS_SLOT_LANES) {
         if (slot != NULL) atomic_store(&slot->taken, false);
         errno = EBUSY;

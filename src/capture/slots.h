@@ -42,7 +42,8 @@ struct ggs_slot_nodes {
 struct ggs_slot {
     _Atomic uint32_t                 number; // of the run, 0: nobody may attach
     _Atomic bool                     taken;
-    _Atomic uint32_t                 lost; // op runs for which there was no room
+    uint32_t                         newest; // run that it was taken for
+    _Atomic uint32_t                 lost;   // op runs for which there was no room
     _Atomic(struct ggs_slot_nodes *) nodes;
     const struct ggs_known_graph *   graph;
     _Atomic(void *)                  pool; // the CPU's thread pool, NULL until known

@@ -88,6 +88,32 @@ static void test_searching_while_slots_change(void ** state) {
     scratch_remove(folder);
 }
 
+static unsigned opened(uint32_t run) {
+    struct abi_tensor *    node  = node_of(run, 0);
+    uint8_t                copy  = 0;
+    struct abi_graph       graph = {.n_nodes = 1, .nodes = &node};
+    struct ggs_known_graph known = {.id = 1, .n_nodes = 1, .copies = &copy};
+    struct ggs_slot *      slot  = ggs_slot_open(run, &graph, &known, NULL, 1);
+    assert_non_null(slot);
+    ggs_slot_close(slot);
+    return ggs_slot_number(slot);
+}
+
+// A run that is late, because its thread had to wait for a processor, does not come behind a later one in the same lane.
+static void test_lanes_in_order(void ** state) {
+    (void) state;
+    char *                      folder   = scratch_make();
+    struct ggs_segment_settings settings = {.most_bytes = 1 << 30};
+    snprintf(settings.directory, sizeof(settings.directory), "%s", folder);
+    ggs_segment_configure(&settings);
+    ggs_ticks_choose();
+    unsigned first = opened(1000006);
+    assert_int_not_equal(opened(1000005), first);
+    assert_int_equal(opened(1000006), first);
+    assert_int_equal(opened(1000007), first);
+    scratch_remove(folder);
+}
+
 // What was sealed while the program runs, and is gone, is room again; no more than that.
 static void test_room_that_is_freed(void ** state) {
     (void) state;
@@ -111,6 +137,7 @@ static void test_room_that_is_freed(void ** state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {cmocka_unit_test(test_room_that_is_freed),
-                                       cmocka_unit_test(test_searching_while_slots_change)};
+                                       cmocka_unit_test(test_searching_while_slots_change),
+                                       cmocka_unit_test(test_lanes_in_order)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
