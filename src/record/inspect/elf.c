@@ -172,13 +172,6 @@ int ggs_elf_open(struct ggs_elf * elf, const char * path, struct ggs_error * err
     return status;
 }
 
-int ggs_elf_open_memory(struct ggs_elf * elf, const void * data, size_t size, const char * label,
-                        struct ggs_error * error) {
-    *elf         = (struct ggs_elf){0};
-    elf->mapping = (struct ggs_mapping){data, size};
-    return parse(elf, label, error);
-}
-
 void ggs_elf_close(struct ggs_elf * elf) {
     ggs_mapping_close(&elf->mapping);
     *elf = (struct ggs_elf){0};

@@ -37,8 +37,6 @@ struct ggs_elf {
 
 // GGS_FORMAT if it is no ELF file, GGS_UNSUPPORTED if it is one of another kind (32 bits, big endian).
 int  ggs_elf_open(struct ggs_elf * elf, const char * path, struct ggs_error * error);
-int  ggs_elf_open_memory(struct ggs_elf * elf, const void * data, size_t size, const char * label,
-                         struct ggs_error * error);
 void ggs_elf_close(struct ggs_elf * elf);
 
 enum ggs_elf_definition {
