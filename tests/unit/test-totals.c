@@ -615,6 +615,13 @@ static void test_devices(void ** state) {
     assert_int_equal(ggs_device_transfers(&trace, 6000, 8000, 4, to, from, &error), 0);
     assert_true(to[1] == 400 && to[2] == 400 && to[0] == 0 && from[3] == 100 && from[2] == 0);
     ggs_totals_release(&t);
+    // The host computed the same op in the same phase: that is another row, because only its limits are known.
+    struct ggs_roofline roofline;
+    assert_int_equal(ggs_roofline_compute(&roofline, &trace, &ggs_totals_all, &error), 0);
+    assert_int_equal(roofline.n, 9);
+    assert_true(roofline.row[0].on_device && roofline.row[0].wall_ns == 1000);
+    for (uint64_t i = 1; i < roofline.n; i++) assert_false(roofline.row[i].on_device);
+    ggs_roofline_release(&roofline);
     recording_close(&r, &trace);
 }
 

@@ -41,7 +41,7 @@ struct known { // what is the same for a node in every run of its graph
     struct ggs_node_known   node;
     struct ggs_access_bytes bytes;
     int64_t                 flops;
-    uint32_t                row[8]; // number + 1, by phase
+    uint32_t                row[2][8]; // number + 1, by where it was computed and phase
     const char *            component;
 };
 
@@ -75,14 +75,19 @@ static struct ggs_roofline_row * row_of(struct pass * pass, struct known * known
     struct ggs_roofline *      roofline = pass->roofline;
     const struct ggs_op_seen * op       = &pass->walk->op;
     uint64_t                   phase    = pass->walk->run.phase;
-    uint32_t *                 number   = phase < 8 ? &known->row[phase] : NULL;
+    bool                       device   = ggs_trace_is_device(pass->walk->trace, pass->walk->run.device);
+    uint32_t *                 number   = phase < 8 ? &known->row[device][phase] : NULL;
     if (number != NULL && *number != 0) return &roofline->row[*number - 1];
     uint64_t i = 0;
-    while (i < roofline->n && (roofline->row[i].phase != phase || strcmp(roofline->row[i].op, op->name) != 0 ||
-                               strcmp(roofline->row[i].component, known->component) != 0))
+    while (i < roofline->n &&
+           (roofline->row[i].phase != phase || roofline->row[i].on_device != device ||
+            strcmp(roofline->row[i].op, op->name) != 0 || strcmp(roofline->row[i].component, known->component) != 0))
         i++;
-    struct ggs_roofline_row fresh = {
-        .phase = phase, .op = op->name, .component = known->component, .flops = known->flops < 0 ? -1 : 0};
+    struct ggs_roofline_row fresh = {.phase     = phase,
+                                     .op        = op->name,
+                                     .component = known->component,
+                                     .on_device = device,
+                                     .flops     = known->flops < 0 ? -1 : 0};
     if (i == roofline->n && !ggs_array_push(roofline->row, roofline->n, roofline->capacity, fresh)) return NULL;
     if (number != NULL) *number = (uint32_t) i + 1;
     return &roofline->row[i];
@@ -128,8 +133,7 @@ static int add_op(struct pass * pass, struct ggs_error * error) {
         row->flops = -1;
     row->bins[bin_of(op->wall_ns)]++;
     bool waits = (pass->walk->run.flags & GGS_RUN_NO_WAITS) == 0;
-    if (op->n_op_runs > 1 && waits && !op->cut && !ggs_trace_is_device(pass->walk->trace, pass->walk->run.device))
-        add_threads(row, op);
+    if (op->n_op_runs > 1 && waits && !op->cut && !row->on_device) add_threads(row, op);
     return 0;
 }
 

@@ -1,5 +1,6 @@
 // What ops reach: bytes and floating point operations a second, how long each lasts, how evenly threads share the work, and what barriers cost.
-// By phase, op and component, because the same op is bound by arithmetic in a prompt and by memory for one token.
+// By phase, op and component, because the same op is bound by arithmetic in a prompt and by memory for one token; what devices computed apart,
+// because the limits that are known are those of the host.
 #pragma once
 
 #include <stdbool.h>
@@ -14,6 +15,7 @@ struct ggs_roofline_row {
     uint64_t     phase;         // enum ggs_phase
     const char * op;            // ggml's name
     const char * component;     // of the weight that it reads, as in groups.h
+    bool         on_device;     // a device computed them
     uint64_t     ops, op_runs;  // with times
     uint64_t     wall_ns;       // first thread's begin to last thread's end
     uint64_t     busy_ns;       // summed over threads

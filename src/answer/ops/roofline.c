@@ -17,6 +17,7 @@ static void put_row(struct ggs_json * json, const struct ggs_roofline_row * row)
         GGS_FIELD_WORD(struct ggs_roofline_row, phase, "phase", ggs_word_phase),
         GGS_FIELD(struct ggs_roofline_row, op, "op"),
         GGS_FIELD(struct ggs_roofline_row, component, "component"),
+        GGS_FIELD(struct ggs_roofline_row, on_device, "on_device"),
         GGS_FIELD(struct ggs_roofline_row, ops, "ops"),
         GGS_FIELD(struct ggs_roofline_row, op_runs, "op_runs"),
         GGS_FIELD(struct ggs_roofline_row, wall_ns, "wall_ns"),

@@ -24,18 +24,18 @@ static void print_row(struct ggs_table * table, const struct ggs_roofline_row * 
     char   a[GGS_NUMBER_LENGTH];
     double bytes = (double) (row->read + row->written), memory = per_ns(bytes, row->wall_ns);
     ggs_table_cell(table, "%s", ggs_word_phase(row->phase));
-    ggs_table_cell(table, "%s", row->op);
+    ggs_table_cell(table, row->on_device ? "%s, on a device" : "%s", row->op);
     ggs_table_cell(table, "%s", row->component);
     ggs_table_cell(table, "%s", ggs_format_count(a, row->ops));
     ggs_table_cell(table, "%s", ggs_format_nanoseconds(a, row->wall_ns));
     ggs_table_cell(table, "%.2f", memory);
-    cell_rate(table, memory, rates->memory_bytes_per_second);
+    cell_rate(table, memory, row->on_device ? 0 : rates->memory_bytes_per_second); // the limits are the host's
     if (row->flops < 0) {
         for (int i = 0; i < 3; i++) ggs_table_cell(table, "–");
     } else {
         double flops = per_ns((double) row->flops, row->wall_ns);
         ggs_table_cell(table, "%.2f", flops);
-        cell_rate(table, flops, rates->flops_per_second);
+        cell_rate(table, flops, row->on_device ? 0 : rates->flops_per_second);
         ggs_table_cell(table, bytes > 0 ? "%.2f" : "–", (double) row->flops / bytes);
     }
     uint64_t all = row->shared_ns + row->uneven_ns + row->barrier_ns;

@@ -130,7 +130,7 @@ function Rows({ data }: { data: Roofline }) {
     const of = (row: RooflineRow, part: "uneven_ns" | "barrier_ns") => (row.shared && waits(row)! > 0 ? row.shared[part] / waits(row)! : null);
     const percent = (value: number | null) => (value === null ? "–" : `${(100 * value).toFixed(1)} %`);
     const optional = (value: number | null) => (value === null ? "–" : three(value));
-    const limited = (value: number | null, limit: number | undefined) => (value === null || !limit ? null : (value * 1e9) / limit);
+    const limited = (row: RooflineRow, value: number | null, limit: number | undefined) => (value === null || !limit || row.on_device ? null : (value * 1e9) / limit);
     return (
         <Table
             caption="Rates and waits by op"
@@ -139,20 +139,20 @@ function Rows({ data }: { data: Roofline }) {
             order={{ key: "wall_ns", descending: true }}
             orderIn={order}
             columns={[
-                { key: "op", title: "op", value: (row) => row.op },
+                { key: "op", title: "op", value: (row) => (row.on_device ? `${row.op}, on a device` : row.op) },
                 { key: "component", title: "component", value: (row) => row.component },
                 { key: "phase", title: "phase", value: (row) => row.phase, show: (row) => row.phase.toLowerCase() },
                 { key: "ops", title: "ops", numeric: true, value: (row) => row.ops, show: (row) => count(row.ops) },
                 { key: "wall_ns", title: "wall", numeric: true, value: (row) => row.wall_ns, show: (row) => time(row.wall_ns), bar: (row) => row.wall_ns / most },
                 { key: "gbytes_per_second", title: "GB/s", numeric: true, value: gbytesOf, show: (row) => three(gbytesOf(row)) },
-                ...(limits ? [{ key: "of_memory", title: "of memory", numeric: true, value: (row: RooflineRow) => limited(gbytesOf(row), limits.memory_bytes_per_second), show: (row: RooflineRow) => percent(limited(gbytesOf(row), limits.memory_bytes_per_second)), hint: "of what the memory delivers" }] : []),
+                ...(limits ? [{ key: "of_memory", title: "of memory", numeric: true, value: (row: RooflineRow) => limited(row, gbytesOf(row), limits.memory_bytes_per_second), show: (row: RooflineRow) => percent(limited(row, gbytesOf(row), limits.memory_bytes_per_second)), hint: "of what the memory delivers" }] : []),
                 { key: "gflops_per_second", title: "Gflop/s", numeric: true, value: gflopsOf, show: (row) => optional(gflopsOf(row)) },
-                ...(limits && limits.flops_per_second > 0 ? [{ key: "of_peak", title: "of peak", numeric: true, value: (row: RooflineRow) => limited(gflopsOf(row), limits.flops_per_second), show: (row: RooflineRow) => percent(limited(gflopsOf(row), limits.flops_per_second)), hint: "of the peak for 32-bit numbers" }] : []),
+                ...(limits && limits.flops_per_second > 0 ? [{ key: "of_peak", title: "of peak", numeric: true, value: (row: RooflineRow) => limited(row, gflopsOf(row), limits.flops_per_second), show: (row: RooflineRow) => percent(limited(row, gflopsOf(row), limits.flops_per_second)), hint: "of the peak for 32-bit numbers" }] : []),
                 { key: "flops_per_byte", title: "flop/byte", numeric: true, value: intensityOf, show: (row) => optional(intensityOf(row)) },
                 { key: "uneven", title: "uneven", numeric: true, value: (row) => of(row, "uneven_ns"), show: (row) => percent(of(row, "uneven_ns")), hint: "of the threads' time: waiting because another thread had more to do" },
                 { key: "barrier", title: "barrier", numeric: true, value: (row) => of(row, "barrier_ns"), show: (row) => percent(of(row, "barrier_ns")), hint: "of the threads' time: what meeting costs, beyond waiting for the last one" },
             ]}
-            rowKey={(row) => `${row.phase} ${row.op} ${row.component}`}
+            rowKey={(row) => `${row.phase} ${row.op} ${row.component} ${row.on_device}`}
             press={(row) => select({ opType: selection.value.opType === row.op ? null : row.op })}
             isSelected={(row) => selection.value.opType === row.op}
         />

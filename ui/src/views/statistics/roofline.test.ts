@@ -5,6 +5,7 @@ const row = (more: Partial<RooflineRow> = {}): RooflineRow => ({
     phase: "GENERATE",
     op: "MUL_MAT",
     component: "FFN Up",
+    on_device: false,
     ops: 2,
     op_runs: 4,
     wall_ns: 1000,
@@ -17,8 +18,8 @@ const row = (more: Partial<RooflineRow> = {}): RooflineRow => ({
     ...more,
 });
 
-test("a point is at flop per byte and flop per ns; ops without flops have none", () => {
-    expect(pointsOf([row(), row({ flops: null }), row({ wall_ns: 0 })])).toEqual([{ row: row(), intensity: 2, gflops: 10, gbytes: 5 }]);
+test("a point is at flop per byte and flop per ns; ops without flops and those of devices have none", () => {
+    expect(pointsOf([row(), row({ flops: null }), row({ wall_ns: 0 }), row({ on_device: true })])).toEqual([{ row: row(), intensity: 2, gflops: 10, gbytes: 5 }]);
 });
 
 test("the roof is the memory's slope up to the peak", () => {

@@ -4,6 +4,7 @@ export interface RooflineRow {
     phase: string;
     op: string;
     component: string;
+    on_device: boolean; // a device computed them: the limits are not its
     ops: number;
     op_runs: number;
     wall_ns: number;
@@ -40,6 +41,7 @@ export const intensityOf = (row: RooflineRow) => (row.flops !== null && row.byte
 
 export function pointsOf(rows: readonly RooflineRow[]): Point[] {
     return rows.flatMap((row) => {
+        if (row.on_device) return []; // the roof is the host's
         const [intensity, gflops] = [intensityOf(row), gflopsOf(row)];
         return intensity !== null && gflops !== null && intensity > 0 && gflops > 0 ? [{ row, intensity, gflops, gbytes: gbytesOf(row) }] : [];
     });
