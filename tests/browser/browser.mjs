@@ -2,7 +2,7 @@
 import assert from "node:assert/strict";
 import { spawn, spawnSync } from "node:child_process";
 import { createHash } from "node:crypto";
-import { cpSync, existsSync, mkdirSync, renameSync, rmSync, statSync } from "node:fs";
+import { cpSync, existsSync, mkdirSync, readdirSync, renameSync, rmSync, statSync } from "node:fs";
 import { createRequire } from "node:module";
 import { dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
@@ -44,14 +44,18 @@ export function recorded(name, { as = name, tokens = 6, threads = 2, options = [
     return recordings.get(as);
 }
 
-// Puts it there in one piece, whoever else does the same.
+// Puts it there in one piece, whoever else does the same, and removes those of another build.
 function keepShared(fresh, directory) {
-    const beside = `${directory}.${process.pid}`;
-    if (!existsSync(shared())) rmSync(dirname(shared()), { recursive: true, force: true }); // those of another build
+    const beside = `${directory}.${process.pid}`, all = dirname(shared());
     mkdirSync(dirname(directory), { recursive: true });
+    for (const other of readdirSync(all)) if (join(all, other) !== shared()) rmSync(join(all, other), { recursive: true, force: true });
     cpSync(fresh, beside, { recursive: true });
-    if (existsSync(directory)) rmSync(beside, { recursive: true });
-    else renameSync(beside, directory);
+    try {
+        renameSync(beside, directory);
+    } catch (error) {
+        if (!existsSync(directory)) throw error;
+        rmSync(beside, { recursive: true }); // another file's tests were first
+    }
 }
 
 export const json = (verb, ...args) => {
