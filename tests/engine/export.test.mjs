@@ -403,11 +403,11 @@ test("speedscope's own importer has nothing to complain of", async () => {
         const { profiles, complaints } = await importSpeedscope("recording.json", text);
         assert.deepEqual(complaints.slice(0, 3), []);
         assert.equal(profiles.length, new Set(slices.map((s) => s.track)).size);
-        // It may drop a slice of the shortest length, and takes two that are alike and touch for one.
-        const calls = profiles.reduce((n, p) => n + p.calls, 0), shortest = slices.filter((s) => s.dur <= 1 / 512).length;
+        // It has no place for a slice that begins and ends at the same time, and takes two that are alike and touch, such as page faults, for one.
+        const calls = profiles.reduce((n, p) => n + p.calls, 0), instant = slices.filter((s) => s.dur === 0).length;
         const ends = new Set(slices.map((s) => `${s.track} ${s.ts + s.dur} ${s.name} ${JSON.stringify(s.args)}`));
         const touching = slices.filter((s) => s.dur > 0 && ends.has(`${s.track} ${s.ts} ${s.name} ${JSON.stringify(s.args)}`)).length;
-        assert.ok(calls <= slices.length && calls >= slices.length - shortest - touching, `it found ${calls} of ${slices.length} slices, ${shortest} of them as short as can be, ${touching} touching one alike`);
+        assert.ok(calls <= slices.length && calls >= slices.length - instant - touching, `it found ${calls} of ${slices.length} slices, ${instant} of them without length, ${touching} touching one alike`);
         for (const p of profiles) assert.ok(p.deepest <= 3, `${p.name}: token, graph run, op`);
         assert.ok(profiles.some((p) => p.deepest === 3 && p.name.includes("CPU thread 0")));
         assert.ok(tracks.size >= profiles.length);
