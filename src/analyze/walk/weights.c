@@ -33,10 +33,11 @@ static void add_place(struct ggs_weights * weights, struct ggs_trace * trace, co
         return;
     }
     const struct ggs_intervals * touched = &totals->touched[place->file - 1];
-    struct ggs_weight            weight  = {.name = place->name,
+    struct ggs_weight_totals     weight  = {.name = place->name,
                                             .file = ggs_reader_string(trace->reader, trace->files[place->file - 1].path),
                                             .size = place->bytes,
-                                            .touched = ggs_intervals_inside(touched, place->offset, place->offset + place->bytes)};
+                                            .touched =
+                                                ggs_intervals_inside(touched, place->offset, place->offset + place->bytes)};
     uint64_t may = ggs_intervals_inside(&totals->unknown[place->file - 1], place->offset, place->offset + place->bytes);
     weight.unknown                = may < weight.size - weight.touched ? may : weight.size - weight.touched;
     weights->weight[weights->n++] = weight;
@@ -56,14 +57,15 @@ static void add_place(struct ggs_weights * weights, struct ggs_trace * trace, co
 }
 
 static int by_cold(const void * a, const void * b) {
-    const struct ggs_weight *x = *(const struct ggs_weight *const *) a, *y = *(const struct ggs_weight *const *) b;
-    uint64_t                 cold_x = x->size - x->touched, cold_y = y->size - y->touched;
+    const struct ggs_weight_totals *x = *(const struct ggs_weight_totals *const *) a,
+                                   *y = *(const struct ggs_weight_totals *const *) b;
+    uint64_t cold_x = x->size - x->touched, cold_y = y->size - y->touched;
     if (cold_x != cold_y) return cold_x > cold_y ? -1 : 1;
     return strcmp(x->name, y->name);
 }
 
 static int by_use(const void * a, const void * b) {
-    const struct ggs_weight *x = a, *y = b;
+    const struct ggs_weight_totals *x = a, *y = b;
     if (x->bytes != y->bytes) return x->bytes > y->bytes ? -1 : 1;
     return by_cold(&x, &y);
 }
@@ -76,7 +78,7 @@ int ggs_weights_list(struct ggs_weights * weights, struct ggs_trace * trace, con
     const struct ggs_model_map * map    = &weights->map;
     uint64_t *                   places = calloc(map->n + 1, sizeof(*places));
     weights->weight                     = calloc(map->n + 1, sizeof(*weights->weight));
-    weights->cold                       = malloc((map->n + 1) * sizeof(const struct ggs_weight *));
+    weights->cold                       = malloc((map->n + 1) * sizeof(const struct ggs_weight_totals *));
     weights->unread                     = map->from_trace;
     if (places == NULL || weights->weight == NULL || weights->cold == NULL) {
         free(places);
@@ -90,6 +92,6 @@ int ggs_weights_list(struct ggs_weights * weights, struct ggs_trace * trace, con
     for (uint64_t i = 0; i < weights->n; i++)
         if (weights->weight[i].touched + weights->weight[i].unknown < weights->weight[i].size)
             weights->cold[weights->n_cold++] = &weights->weight[i];
-    if (weights->n_cold > 1) qsort(weights->cold, weights->n_cold, sizeof(const struct ggs_weight *), by_cold);
+    if (weights->n_cold > 1) qsort(weights->cold, weights->n_cold, sizeof(const struct ggs_weight_totals *), by_cold);
     return 0;
 }

@@ -6,24 +6,24 @@
 
 #include "analyze/walk/trace.h"
 
-// Parts of a recording, by time.
-enum ggs_part {
-    GGS_PART_LOAD,     // before the first token step: the program starts, the model is loaded
-    GGS_PART_WARMUP,   // in a warm-up step
-    GGS_PART_PROMPT,   // in a step that feeds prompt
-    GGS_PART_GENERATE, // in a step that generates, or does both
-    GGS_PART_GRAPH,    // in a graph run of a program without tokens
-    GGS_PART_BETWEEN,  // between steps and after the last: sampling, output, the end
-    GGS_PARTS,
+// Stages of a recording, by time.
+enum ggs_stage {
+    GGS_STAGE_LOAD,     // before the first token step: the program starts, the model is loaded
+    GGS_STAGE_WARMUP,   // in a warm-up step
+    GGS_STAGE_PROMPT,   // in a step that feeds prompt
+    GGS_STAGE_GENERATE, // in a step that generates, or does both
+    GGS_STAGE_GRAPH,    // in a graph run of a program without tokens
+    GGS_STAGE_BETWEEN,  // between steps and after the last: sampling, output, the end
+    GGS_STAGES,
 };
-const char * ggs_part_name(enum ggs_part part); // "load", "warm-up", ...
+const char * ggs_stage_name(enum ggs_stage stage); // "load", "warm-up", ...
 
 struct ggs_whereabouts {
-    const char *  op;     // NULL for none
-    const char *  result; // name of what it computes, "" for none
-    int           layer;  // of the op, -1 for none
-    const char *  weight; // whose bytes lie at that offset of the file, NULL for none
-    enum ggs_part part;
+    const char *   op;     // NULL for none
+    const char *   result; // name of what it computes, "" for none
+    int            layer;  // of the op, -1 for none
+    const char *   weight; // whose bytes lie at that offset of the file, NULL for none
+    enum ggs_stage stage;
 };
 
 struct ggs_where;

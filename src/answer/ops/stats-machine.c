@@ -45,10 +45,10 @@ static void write_faults(struct ggs_json * json, const struct ggs_fault_totals *
     ggs_fields_object(json, "model", fault_fields, &faults->model);
     ggs_fields_object(json, "in_ops", fault_fields, &faults->in_ops);
     ggs_json_array(json, "by_phase");
-    for (int i = 0; i < GGS_PARTS; i++) {
+    for (int i = 0; i < GGS_STAGES; i++) {
         ggs_json_object_inline(json, NULL);
-        ggs_json_string(json, "phase", ggs_part_name((enum ggs_part) i));
-        ggs_fields_members(json, fault_fields, &faults->parts[i]);
+        ggs_json_string(json, "phase", ggs_stage_name((enum ggs_stage) i));
+        ggs_fields_members(json, fault_fields, &faults->stages[i]);
         ggs_json_end(json);
     }
     ggs_json_end(json);
@@ -100,10 +100,10 @@ static void write_requests(struct ggs_json * json, const struct ggs_request_tota
     write_quartiles(json, "bytes", &r->sizes);
     write_quartiles(json, "duration_ns", &r->latencies);
     ggs_json_array(json, "by_phase");
-    for (int i = 0; i < GGS_PARTS; i++) {
+    for (int i = 0; i < GGS_STAGES; i++) {
         ggs_json_object_inline(json, NULL);
-        ggs_json_string(json, "phase", ggs_part_name((enum ggs_part) i));
-        ggs_fields_members(json, request_fields, &r->parts[i]);
+        ggs_json_string(json, "phase", ggs_stage_name((enum ggs_stage) i));
+        ggs_fields_members(json, request_fields, &r->stages[i]);
         ggs_json_end(json);
     }
     ggs_json_end(json);

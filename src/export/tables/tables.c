@@ -40,7 +40,7 @@ static const struct ggs_flat_table * const tables[] = {
 };
 enum { N_TABLES = sizeof(tables) / sizeof(tables[0]) };
 
-const struct ggs_flat_table * ggs_table(unsigned i) {
+const struct ggs_flat_table * ggs_flat_table_at(unsigned i) {
     return i < N_TABLES ? tables[i] : NULL;
 }
 
@@ -65,7 +65,7 @@ unsigned ggs_tables_passes(const struct ggs_export_options * options) {
     return passes;
 }
 
-bool ggs_field_nullable(const struct ggs_field * field) {
+bool ggs_table_field_nullable(const struct ggs_table_field * field) {
     return field->value.null != GGS_NULL_NEVER;
 }
 
@@ -88,7 +88,7 @@ static void fill_number(struct ggs_cell * cell, const struct ggs_value * value, 
     if (value->word != NULL) ggs_cell_text(cell, value->word((uint64_t) number));
 }
 
-static void fill(struct ggs_export * export, const struct ggs_field * field, const void * const * parts,
+static void fill(struct ggs_export * export, const struct ggs_table_field * field, const void * const * parts,
                  struct ggs_cell * cell) {
     const struct ggs_value * value = &field->value;
     const void * at = value->from < GGS_FROM_CALL ? (const char *) parts[value->part] + value->offset : NULL;
@@ -155,7 +155,7 @@ int ggs_sink_put(const struct ggs_sink * sink, const void * const * parts, struc
             continue;
         }
         fill(sink->export, &sink->table->fields[i], parts, &cells[i]);
-        if (cells[i].null && !ggs_field_nullable(&sink->table->fields[i])) ggs_cell_text(&cells[i], "");
+        if (cells[i].null && !ggs_table_field_nullable(&sink->table->fields[i])) ggs_cell_text(&cells[i], "");
     }
     return sink->row(sink->context, cells, error);
 }
@@ -222,9 +222,9 @@ void ggs_tables_describe(struct ggs_text * text) {
         ggs_text_puts(text, table->keys > 0 ? ".\n\n" : "\n\n");
         ggs_text_puts(text, "| column | type | what it is |\n|---|---|---|\n");
         for (unsigned f = 0; f < table->n_fields; f++) {
-            const struct ggs_field * field = &table->fields[f];
+            const struct ggs_table_field * field = &table->fields[f];
             ggs_text_printf(text, "| %s | %s%s | %s |\n", field->name, types[field->type],
-                            ggs_field_nullable(field) ? " or null" : "", field->description);
+                            ggs_table_field_nullable(field) ? " or null" : "", field->description);
         }
     }
 }

@@ -467,7 +467,7 @@ static int make_tables(sqlite3 * database, struct ggs_error * error) {
     struct ggs_text               sql     = {0};
     struct ggs_export_options     options = {.format = "sqlite"};
     const struct ggs_flat_table * flat;
-    for (unsigned i = 0; (flat = ggs_table(i)) != NULL; i++)
+    for (unsigned i = 0; (flat = ggs_flat_table_at(i)) != NULL; i++)
         ggs_text_printf(&sql, "CREATE VIRTUAL TABLE \"%s\" USING ggscope;\n", flat->name);
     ggs_sql_views(&sql, &options);
     int status = 0;

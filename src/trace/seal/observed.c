@@ -126,8 +126,8 @@ static bool computes(const struct ggs_observed * observed, const struct ggs_obse
 }
 
 // What the thread computed just then, and what the first thread did that computed anything.
-static struct ggs_placement find_lanes(struct ggs_observed * observed, uint64_t os_thread, int64_t ns) {
-    struct ggs_placement found = {0};
+static struct ggs_part_place find_lanes(struct ggs_observed * observed, uint64_t os_thread, int64_t ns) {
+    struct ggs_part_place found = {0};
     for (size_t i = 0; i < observed->n_lanes; i++) {
         struct ggs_observed_lane * lane = &observed->lanes[i];
         advance(observed, lane, ns);
@@ -139,9 +139,9 @@ static struct ggs_placement find_lanes(struct ggs_observed * observed, uint64_t 
 }
 
 // Once per record, and in their order.
-static struct ggs_placement locate(struct ggs_observed * observed, uint64_t os_thread, int64_t ns) {
+static struct ggs_part_place locate(struct ggs_observed * observed, uint64_t os_thread, int64_t ns) {
     if (observed->part != NULL) return ggs_part_take_placement(observed->part);
-    struct ggs_placement found = find_lanes(observed, os_thread, ns);
+    struct ggs_part_place found = find_lanes(observed, os_thread, ns);
     if (observed->keep != NULL) ggs_part_keep_placement(observed->keep, found);
     return found;
 }
@@ -159,7 +159,7 @@ struct place {
     int64_t  step;
 };
 
-static struct place place_of(const struct ggs_observed * observed, const struct ggs_placement * found, int64_t ns,
+static struct place place_of(const struct ggs_observed * observed, const struct ggs_part_place * found, int64_t ns,
                              bool any) {
     bool                            own   = found->run != 0 || !any;
     uint64_t                        at    = own ? found->run : found->any_run;
@@ -186,18 +186,18 @@ static uint64_t span(uint64_t begin_ns, uint64_t end_ns) {
 
 static void tell_fault(struct ggs_observed * observed, const struct ggs_journal_fault * fault) {
     if (fault->pid != observed->pid) return; // of a program that it started, or of what started it
-    int64_t              ns    = since_start(observed, fault->begin_ns);
-    struct ggs_placement found = locate(observed, fault->os_thread, ns);
-    struct place         place = place_of(observed, &found, ns, false);
-    struct ggs_fault     row   = {.begin_ns    = ns,
-                                  .duration_ns = span(fault->begin_ns, fault->end_ns),
-                                  .kind        = fault->kind <= GGS_FAULT_MAJOR ? fault->kind : GGS_FAULT_OPEN,
-                                  .os_thread   = fault->os_thread,
-                                  .address     = fault->address,
-                                  .run         = place.run,
-                                  .node        = place.node,
-                                  .step        = place.step};
-    row.file                   = ggs_places_known(observed->places, fault->address, ns, &row.file_offset);
+    int64_t               ns    = since_start(observed, fault->begin_ns);
+    struct ggs_part_place found = locate(observed, fault->os_thread, ns);
+    struct place          place = place_of(observed, &found, ns, false);
+    struct ggs_fault      row   = {.begin_ns    = ns,
+                                   .duration_ns = span(fault->begin_ns, fault->end_ns),
+                                   .kind        = fault->kind <= GGS_FAULT_MAJOR ? fault->kind : GGS_FAULT_OPEN,
+                                   .os_thread   = fault->os_thread,
+                                   .address     = fault->address,
+                                   .run         = place.run,
+                                   .node        = place.node,
+                                   .step        = place.step};
+    row.file                    = ggs_places_known(observed->places, fault->address, ns, &row.file_offset);
     ggs_writer_append(observed->writer, GGS_TABLE_FAULTS, &row);
 }
 
@@ -208,7 +208,7 @@ static void tell_request(struct ggs_observed * observed, const struct ggs_journa
     const char * const *            paths   = (const char * const *) observed->places->paths;
     uint64_t                        done    = 0, offset;
     int64_t                         ns      = since_start(observed, request->begin_ns);
-    struct ggs_placement            found   = locate(observed, request->os_thread, ns);
+    struct ggs_part_place           found   = locate(observed, request->os_thread, ns);
     if (options->disk == NULL) return;
     if (request->bytes > MOST_BYTES || request->sector > UINT64_MAX / SECTOR / 2) {
         observed->damaged++;
