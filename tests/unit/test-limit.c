@@ -12,7 +12,6 @@
 
 #include "base/error.h"
 #include "base/system/file.h"
-#include "base/text.h"
 #include "record/observe/limit-group.h"
 
 static char root[64];

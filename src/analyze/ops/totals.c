@@ -9,7 +9,6 @@
 #include "analyze/walk/times.h"
 #include "base/array.h"
 #include "base/error.h"
-#include "base/text.h"
 
 enum { FIXED_READS = 2 };
 

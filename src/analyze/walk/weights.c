@@ -28,10 +28,7 @@ static void add_reads(struct ggs_weights * weights, const struct ggs_trace * tra
 
 static void add_place(struct ggs_weights * weights, struct ggs_trace * trace, const struct ggs_totals * totals,
                       const struct ggs_model_place * place, uint64_t * number) {
-    if (place->n_dims == 0) {
-        weights->other_bytes += place->bytes;
-        return;
-    }
+    if (place->n_dims == 0) return;
     const struct ggs_intervals * touched = &totals->touched[place->file - 1];
     struct ggs_weight_totals     weight  = {.name = place->name,
                                             .file = ggs_reader_string(trace->reader, trace->files[place->file - 1].path),

@@ -26,7 +26,6 @@ struct ggs_weights {
     uint64_t                          never, never_bytes; // tensors that were not touched at all
     uint64_t             partial, untouched_bytes;        // touched in part: how many, and the bytes that were not
     uint64_t             unknown, unknown_bytes;          // read, but not known which part: neither of the two above
-    uint64_t             other_bytes;                     // of the files, that are no tensor's
     uint64_t             unread; // files that are not there any more: only what graphs name is known of them
     struct ggs_model_map map;
 };

@@ -2,12 +2,12 @@
 #include "answer/answer.h"
 #include "answer/ops/stats.h"
 
-bool ggs_stats_has_faults(const struct ggs_stats * stats) {
+static bool has_faults(const struct ggs_stats * stats) {
     const struct ggs_fault_sum * all = &stats->faults.all;
     return all->minor + all->major + all->open + stats->faults.lost > 0;
 }
 
-bool ggs_stats_has_requests(const struct ggs_stats * stats) {
+static bool has_requests(const struct ggs_stats * stats) {
     const struct ggs_request_totals * r = &stats->requests;
     return r->model.requests + r->other.requests + r->writes.requests + r->lost > 0;
 }
@@ -239,12 +239,12 @@ static void write_residency(struct ggs_json * json, const struct ggs_stats * sta
 
 void ggs_stats_write_machine(struct ggs_json * json, const struct ggs_stats * stats) {
     ggs_json_object(json, "machine");
-    if (ggs_stats_has_faults(stats)) {
+    if (has_faults(stats)) {
         write_faults(json, &stats->faults);
     } else {
         ggs_json_null(json, "faults");
     }
-    if (ggs_stats_has_requests(stats)) {
+    if (has_requests(stats)) {
         write_requests(json, &stats->requests);
     } else {
         ggs_json_null(json, "block_requests");

@@ -76,7 +76,8 @@ bool ggs_export_has_step(const struct ggs_export * export, int64_t step) {
 
 // ---- rows ----
 
-void ggs_cell_text(struct ggs_cell * cell, const char * text) {
+// NULL gives null.
+static void set_text(struct ggs_cell * cell, const char * text) {
     cell->text   = text;
     cell->null   = text == NULL;
     cell->length = text == NULL ? 0 : strlen(text);
@@ -85,7 +86,7 @@ void ggs_cell_text(struct ggs_cell * cell, const char * text) {
 static void fill_number(struct ggs_cell * cell, const struct ggs_value * value, int64_t number) {
     cell->integer = number;
     cell->null    = value->null == GGS_NULL_ZERO ? number == 0 : value->null == GGS_NULL_NEGATIVE && number < 0;
-    if (value->word != NULL) ggs_cell_text(cell, value->word((uint64_t) number));
+    if (value->word != NULL) set_text(cell, value->word((uint64_t) number));
 }
 
 static void fill(struct ggs_export * export, const struct ggs_table_field * field, const void * const * parts,
@@ -118,16 +119,16 @@ static void fill(struct ggs_export * export, const struct ggs_table_field * fiel
             cell->real = *(const double *) at;
             break;
         case GGS_FROM_TEXT:
-            ggs_cell_text(cell, *(const char * const *) at);
+            set_text(cell, *(const char * const *) at);
             break;
         case GGS_FROM_CHARS:
-            ggs_cell_text(cell, value->null == GGS_NULL_TEXT && *(const char *) at == '\0' ? NULL : at);
+            set_text(cell, value->null == GGS_NULL_TEXT && *(const char *) at == '\0' ? NULL : at);
             break;
         case GGS_FROM_STRING:
             memcpy(&number, at, sizeof(number));
-            ggs_cell_text(cell, number == 0 && value->null == GGS_NULL_TEXT
-                                    ? NULL
-                                    : ggs_export_valid(export, ggs_reader_string(export->trace.reader, number)));
+            set_text(cell, number == 0 && value->null == GGS_NULL_TEXT
+                               ? NULL
+                               : ggs_export_valid(export, ggs_reader_string(export->trace.reader, number)));
             break;
         case GGS_FROM_TEST:
             memcpy(&number, at, sizeof(number));
@@ -139,7 +140,7 @@ static void fill(struct ggs_export * export, const struct ggs_table_field * fiel
             break;
         case GGS_FROM_FACT:
             if (field->type == GGS_CELL_TEXT) {
-                ggs_cell_text(cell, ggs_facts_text(export->facts, value->fact));
+                set_text(cell, ggs_facts_text(export->facts, value->fact));
             } else {
                 cell->null = !ggs_facts_number(export->facts, value->fact, &cell->integer);
             }
@@ -155,7 +156,7 @@ int ggs_sink_put(const struct ggs_sink * sink, const void * const * parts, struc
             continue;
         }
         fill(sink->export, &sink->table->fields[i], parts, &cells[i]);
-        if (cells[i].null && !ggs_table_field_nullable(&sink->table->fields[i])) ggs_cell_text(&cells[i], "");
+        if (cells[i].null && !ggs_table_field_nullable(&sink->table->fields[i])) set_text(&cells[i], "");
     }
     return sink->row(sink->context, cells, error);
 }

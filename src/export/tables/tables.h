@@ -122,15 +122,11 @@ struct ggs_table_field {
 #define GGS_MEMBER_TEST(part_, type_, member_, mask_) \
     { .from = GGS_FROM_TEST, .part = (part_), .offset = offsetof(type_, member_), .mask = (mask_) }
 // What a function of the parts says. It fills the cell, which is all 0 when it is called.
-#define GGS_CALL(call_) \
-    { .from = GGS_FROM_CALL, .call = (call_) }
 #define GGS_CALL_OR_NONE(call_) \
     { .from = GGS_FROM_CALL, .null = GGS_NULL_TEXT, .call = (call_) }
 
 #define GGS_FACT(fact_) \
     { .from = GGS_FROM_FACT, .null = GGS_NULL_TEXT, .fact = (fact_) }
-
-void ggs_cell_text(struct ggs_cell * cell, const char * text); // NULL gives null
 
 // ---- tables ----
 
