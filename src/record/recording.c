@@ -25,7 +25,7 @@
 #include "record/inspect/program.h"
 #include "record/launch/environment.h"
 #include "record/launch/launch.h"
-#include "record/memory-conditions.h"
+#include "record/memory/conditions.h"
 #include "record/observation.h"
 #include "record/sealer.h"
 #include "record/settings.h"

@@ -9,7 +9,7 @@
 #include "base/json-read.h"
 #include "base/system/file.h"
 #include "base/uuid.h"
-#include "trace/seal/lods.h"
+#include "trace/seal/runs/lods.h"
 
 // ---- identity ----
 

@@ -10,11 +10,11 @@
 #include "analyze/lanes/kernels.h"
 #include "analyze/memory/heat.h"
 #include "analyze/memory/occupancy.h"
+#include "analyze/memory/weights.h"
 #include "analyze/ops/groups.h"
 #include "analyze/ops/overview.h"
 #include "analyze/ops/roofline.h"
 #include "analyze/ops/totals.h"
-#include "analyze/walk/weights.h"
 #include "base/limits.h"
 #include "recording-fixture.h"
 

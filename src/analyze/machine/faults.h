@@ -4,9 +4,9 @@
 
 #include <stdint.h>
 
+#include "analyze/machine/where.h"
 #include "analyze/ops/totals.h"
 #include "analyze/walk/names.h"
-#include "analyze/walk/where.h"
 
 struct ggs_fault_sum {
     uint64_t minor, major, open; // open: their end was not seen, and they count no time

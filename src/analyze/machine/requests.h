@@ -3,10 +3,10 @@
 
 #include <stdint.h>
 
+#include "analyze/machine/where.h"
 #include "analyze/ops/histogram.h"
 #include "analyze/ops/totals.h"
 #include "analyze/walk/names.h"
-#include "analyze/walk/where.h"
 
 struct ggs_request_sum {
     uint64_t requests, bytes;

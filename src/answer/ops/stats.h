@@ -10,10 +10,10 @@
 #include "analyze/machine/requests.h"
 #include "analyze/machine/residency.h"
 #include "analyze/machine/streamed.h"
+#include "analyze/memory/weights.h"
 #include "analyze/ops/groups.h"
 #include "analyze/ops/windows.h"
 #include "analyze/requests/requests.h"
-#include "analyze/walk/weights.h"
 #include "base/limits.h"
 
 struct ggs_json;

@@ -19,9 +19,9 @@
 
 #include "record/inspect/findings.h"
 #include "record/limits-cache.h"
+#include "record/memory/limit.h"
 #include "record/observe/block-requests.h"
 #include "record/observe/faults.h"
-#include "record/observe/limit.h"
 
 static void check_kernel(struct ggs_findings * report) {
     struct utsname kernel;

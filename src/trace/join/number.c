@@ -6,7 +6,7 @@
 #include "base/map.h"
 #include "base/text.h"
 #include "trace/join/merge.h"
-#include "trace/seal/lods.h"
+#include "trace/seal/runs/lods.h"
 
 void ggs_join_part_release(struct ggs_join_part * part) {
     free(part->strings);

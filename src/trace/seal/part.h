@@ -18,7 +18,7 @@
 #include <stdint.h>
 
 #include "base/system/file.h"
-#include "trace/seal/lods.h"
+#include "trace/seal/runs/lods.h"
 #include "trace/spool.h"
 
 struct ggs_error;

@@ -7,7 +7,9 @@
 #include "trace/sequences.h"
 #include "trace/spool.h"
 
-// Arrays of n, owned by the code that filled it.
+struct ggs_seal_graph;
+
+// Arrays of n; ggs_batch_release frees them.
 struct ggs_batch {
     uint64_t  decode; // 0 if the call was not seen
     bool      encode;
@@ -29,6 +31,11 @@ int  ggs_batch_read(struct ggs_batch * batch, struct ggs_journal_decode * decode
 void ggs_batch_release(struct ggs_batch * batch);
 // Positions that were not given go on from the sequence's last one; outputs that were not given mean the last token.
 void ggs_batch_complete(struct ggs_batch * batch, struct ggs_sequences * sequences, uint64_t context);
+
+// If the decode was not seen: takes tokens, positions and wanted outputs from the index data of a graph. False when out of memory.
+bool ggs_batch_learn(struct ggs_batch * batch, const struct ggs_seal_graph * graph, const struct ggs_index * index);
+// Such a batch lacks sequences, which are not in the graph: a token that follows the one before it is of the same sequence, else of a new one.
+void ggs_batch_guess(struct ggs_batch * batch, const struct ggs_seal_graph * graph);
 
 struct ggs_sequence_batch ggs_batch_fed(const struct ggs_batch * batch);
 

@@ -1,7 +1,9 @@
-#include "trace/seal/batches.h"
+#include "trace/seal/runs/batches.h"
 
 #include <stdlib.h>
 #include <string.h>
+
+#include "trace/seal/runs/graphs.h"
 
 void ggs_batch_release(struct ggs_batch * batch) {
     free(batch->token);
@@ -12,6 +14,20 @@ void ggs_batch_release(struct ggs_batch * batch) {
     *batch = (struct ggs_batch){0};
 }
 
+static bool make_arrays(struct ggs_batch * batch, uint64_t n, uint64_t more) {
+    *batch    = (struct ggs_batch){.n        = n,
+                                   .token    = calloc(n + 1, sizeof(*batch->token)),
+                                   .position = calloc(n + 1, sizeof(*batch->position)),
+                                   .sequence = calloc(n + 1, sizeof(*batch->sequence)),
+                                   .output   = calloc(n + 1, sizeof(*batch->output)),
+                                   .n_more   = more,
+                                   .more     = calloc(more + 1, sizeof(*batch->more))};
+    bool made = batch->token != NULL && batch->position != NULL && batch->sequence != NULL && batch->output != NULL &&
+                batch->more != NULL;
+    if (!made) ggs_batch_release(batch);
+    return made;
+}
+
 int ggs_batch_read(struct ggs_batch * batch, struct ggs_journal_decode * decode, const void * body, size_t length) {
     const uint8_t * arrays = (const uint8_t *) body + sizeof(*decode);
     *batch                 = (struct ggs_batch){0};
@@ -20,22 +36,11 @@ int ggs_batch_read(struct ggs_batch * batch, struct ggs_journal_decode * decode,
     length -= sizeof(*decode);
     uint64_t n = decode->tokens, more = decode->more;
     if (13 * n + 8 * more > length) return GGS_FORMAT;
-    *batch = (struct ggs_batch){.decode       = decode->decode,
-                                .encode       = decode->encode != 0,
-                                .has_position = (decode->has & 2) != 0,
-                                .has_output   = (decode->has & 8) != 0,
-                                .n            = n,
-                                .token        = calloc(n + 1, sizeof(int64_t)),
-                                .position     = calloc(n + 1, sizeof(int64_t)),
-                                .sequence     = calloc(n + 1, sizeof(int64_t)),
-                                .output       = calloc(n + 1, 1),
-                                .n_more       = more,
-                                .more         = calloc(more + 1, sizeof(*batch->more))};
-    if (batch->token == NULL || batch->position == NULL || batch->sequence == NULL || batch->output == NULL ||
-        batch->more == NULL) {
-        ggs_batch_release(batch);
-        return GGS_MEMORY;
-    }
+    if (!make_arrays(batch, n, more)) return GGS_MEMORY;
+    batch->decode       = decode->decode;
+    batch->encode       = decode->encode != 0;
+    batch->has_position = (decode->has & 2) != 0;
+    batch->has_output   = (decode->has & 8) != 0;
     for (uint64_t i = 0; i < n; i++) {
         int32_t value[3];
         for (unsigned k = 0; k < 3; k++) memcpy(&value[k], arrays + 4 * (k * n + i), 4);
@@ -66,6 +71,44 @@ void ggs_batch_complete(struct ggs_batch * batch, struct ggs_sequences * sequenc
                                              : ggs_sequences_last(sequences, context, batch->sequence[i]) + 1;
     }
     batch->has_position = batch->has_output = true;
+}
+
+static int64_t element(const uint8_t * data, uint64_t width, uint64_t i) {
+    int32_t narrow;
+    int64_t wide;
+    if (width == 8) {
+        memcpy(&wide, data + 8 * i, 8);
+        return wide;
+    }
+    memcpy(&narrow, data + 4 * i, 4);
+    return narrow;
+}
+
+bool ggs_batch_learn(struct ggs_batch * batch, const struct ggs_seal_graph * graph, const struct ggs_index * index) {
+    if (index->width != 4 && index->width != 8) return true;
+    uint64_t n    = index->length / index->width;
+    int64_t  node = (int64_t) index->node;
+    if (batch->token == NULL && node == graph->tokens.node && index->slot == graph->tokens.slot && n > 0) {
+        if (!make_arrays(batch, n, 0)) return false;
+        for (uint64_t i = 0; i < n; i++) batch->token[i] = element(index->data, index->width, i);
+        for (uint64_t i = 0; i < n; i++) batch->position[i] = (int64_t) i;
+    } else if (node == graph->positions.node && index->slot == graph->positions.slot) {
+        // Some models have several positions per token; the first one of all tokens comes first.
+        for (uint64_t i = 0; i < n && i < batch->n; i++) batch->position[i] = element(index->data, index->width, i);
+    }
+    if (node == graph->outputs.node && index->slot == graph->outputs.slot) {
+        for (uint64_t i = 0; i < n; i++) {
+            int64_t which = element(index->data, index->width, i);
+            if (which >= 0 && (uint64_t) which < batch->n) batch->output[which] = 1;
+        }
+    }
+    return true;
+}
+
+void ggs_batch_guess(struct ggs_batch * batch, const struct ggs_seal_graph * graph) {
+    for (uint64_t i = 1; i < batch->n; i++)
+        batch->sequence[i] = batch->sequence[i - 1] + (batch->position[i] == batch->position[i - 1] + 1 ? 0 : 1);
+    if (batch->n > 0 && graph->outputs.node < 0) memset(batch->output, 1, batch->n);
 }
 
 struct ggs_sequence_batch ggs_batch_fed(const struct ggs_batch * batch) {

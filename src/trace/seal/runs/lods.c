@@ -1,4 +1,4 @@
-#include "trace/seal/lods.h"
+#include "trace/seal/runs/lods.h"
 
 #include <inttypes.h>
 #include <stdbool.h>

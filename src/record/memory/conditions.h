@@ -8,10 +8,10 @@
 #include <sys/resource.h>
 #include <sys/types.h>
 
-#include "record/observe/ahead.h"
-#include "record/observe/cold.h"
-#include "record/observe/copies.h"
-#include "record/observe/limit.h"
+#include "record/memory/ahead.h"
+#include "record/memory/cold.h"
+#include "record/memory/copies.h"
+#include "record/memory/limit.h"
 
 struct ggs_error;
 struct json_object;

@@ -13,8 +13,8 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "trace/seal/batches.h"
 #include "trace/seal/clock.h"
+#include "trace/seal/runs/batches.h"
 #include "trace/seal/seal.h"
 #include "trace/spool.h"
 #include "trace/writer.h"

@@ -8,7 +8,7 @@
 
 #include <stdint.h>
 
-#include "trace/seal/devices.h"
+#include "trace/seal/runs/devices.h"
 #include "trace/writer.h"
 
 enum { GGS_LOD_LEVELS = 8, GGS_LOD_SHIFT = 2 };

@@ -1,4 +1,4 @@
-#include "record/memory-conditions.h"
+#include "record/memory/conditions.h"
 
 #include <errno.h>
 #include <json-c/json.h>

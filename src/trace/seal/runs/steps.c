@@ -1,4 +1,4 @@
-#include "trace/seal/steps.h"
+#include "trace/seal/runs/steps.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -1,4 +1,4 @@
-#include "analyze/walk/where.h"
+#include "analyze/machine/where.h"
 
 #include <stdlib.h>
 

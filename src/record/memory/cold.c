@@ -1,4 +1,4 @@
-#include "record/observe/cold.h"
+#include "record/memory/cold.h"
 
 #include <dirent.h>
 #include <errno.h>

@@ -1,4 +1,4 @@
-#include "analyze/walk/weights.h"
+#include "analyze/memory/weights.h"
 
 #include <stdlib.h>
 #include <string.h>
