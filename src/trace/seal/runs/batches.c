@@ -5,32 +5,33 @@
 
 #include "trace/seal/runs/graphs.h"
 
-void ggs_batch_release(struct ggs_batch * batch) {
+void ggs_seal_batch_release(struct ggs_seal_batch * batch) {
     free(batch->token);
     free(batch->position);
     free(batch->sequence);
     free(batch->output);
     free(batch->more);
-    *batch = (struct ggs_batch){0};
+    *batch = (struct ggs_seal_batch){0};
 }
 
-static bool make_arrays(struct ggs_batch * batch, uint64_t n, uint64_t more) {
-    *batch    = (struct ggs_batch){.n        = n,
-                                   .token    = calloc(n + 1, sizeof(*batch->token)),
-                                   .position = calloc(n + 1, sizeof(*batch->position)),
-                                   .sequence = calloc(n + 1, sizeof(*batch->sequence)),
-                                   .output   = calloc(n + 1, sizeof(*batch->output)),
-                                   .n_more   = more,
-                                   .more     = calloc(more + 1, sizeof(*batch->more))};
+static bool make_arrays(struct ggs_seal_batch * batch, uint64_t n, uint64_t more) {
+    *batch    = (struct ggs_seal_batch){.n        = n,
+                                        .token    = calloc(n + 1, sizeof(*batch->token)),
+                                        .position = calloc(n + 1, sizeof(*batch->position)),
+                                        .sequence = calloc(n + 1, sizeof(*batch->sequence)),
+                                        .output   = calloc(n + 1, sizeof(*batch->output)),
+                                        .n_more   = more,
+                                        .more     = calloc(more + 1, sizeof(*batch->more))};
     bool made = batch->token != NULL && batch->position != NULL && batch->sequence != NULL && batch->output != NULL &&
                 batch->more != NULL;
-    if (!made) ggs_batch_release(batch);
+    if (!made) ggs_seal_batch_release(batch);
     return made;
 }
 
-int ggs_batch_read(struct ggs_batch * batch, struct ggs_journal_decode * decode, const void * body, size_t length) {
+int ggs_seal_batch_read(struct ggs_seal_batch * batch, struct ggs_journal_decode * decode, const void * body,
+                        size_t length) {
     const uint8_t * arrays = (const uint8_t *) body + sizeof(*decode);
-    *batch                 = (struct ggs_batch){0};
+    *batch                 = (struct ggs_seal_batch){0};
     if (length < sizeof(*decode)) return GGS_FORMAT;
     memcpy(decode, body, sizeof(*decode));
     length -= sizeof(*decode);
@@ -53,7 +54,7 @@ int ggs_batch_read(struct ggs_batch * batch, struct ggs_journal_decode * decode,
         int32_t pair[2];
         memcpy(pair, arrays + 13 * n + 8 * i, 8);
         if (pair[0] < 0 || (uint64_t) pair[0] >= n) {
-            ggs_batch_release(batch);
+            ggs_seal_batch_release(batch);
             return GGS_FORMAT;
         }
         batch->more[i] = (struct ggs_more){pair[0], pair[1]};
@@ -61,7 +62,7 @@ int ggs_batch_read(struct ggs_batch * batch, struct ggs_journal_decode * decode,
     return 0;
 }
 
-void ggs_batch_complete(struct ggs_batch * batch, struct ggs_sequences * sequences, uint64_t context) {
+void ggs_seal_batch_complete(struct ggs_seal_batch * batch, struct ggs_sequences * sequences, uint64_t context) {
     if (!batch->has_output && batch->n > 0) batch->output[batch->n - 1] = 1;
     for (uint64_t i = 0; !batch->has_position && i < batch->n; i++) {
         uint64_t before = i; // the token before it in its sequence, mostly its neighbour
@@ -84,7 +85,8 @@ static int64_t element(const uint8_t * data, uint64_t width, uint64_t i) {
     return narrow;
 }
 
-bool ggs_batch_learn(struct ggs_batch * batch, const struct ggs_seal_graph * graph, const struct ggs_index * index) {
+bool ggs_seal_batch_learn(struct ggs_seal_batch * batch, const struct ggs_seal_graph * graph,
+                          const struct ggs_index * index) {
     if (index->width != 4 && index->width != 8) return true;
     uint64_t n    = index->length / index->width;
     int64_t  node = (int64_t) index->node;
@@ -105,13 +107,13 @@ bool ggs_batch_learn(struct ggs_batch * batch, const struct ggs_seal_graph * gra
     return true;
 }
 
-void ggs_batch_guess(struct ggs_batch * batch, const struct ggs_seal_graph * graph) {
+void ggs_seal_batch_guess(struct ggs_seal_batch * batch, const struct ggs_seal_graph * graph) {
     for (uint64_t i = 1; i < batch->n; i++)
         batch->sequence[i] = batch->sequence[i - 1] + (batch->position[i] == batch->position[i - 1] + 1 ? 0 : 1);
     if (batch->n > 0 && graph->outputs.node < 0) memset(batch->output, 1, batch->n);
 }
 
-struct ggs_sequence_batch ggs_batch_fed(const struct ggs_batch * batch) {
+struct ggs_sequence_batch ggs_seal_batch_fed(const struct ggs_seal_batch * batch) {
     return (struct ggs_sequence_batch){.decode   = batch->decode,
                                        .step     = -1,
                                        .encode   = batch->encode,
@@ -123,7 +125,7 @@ struct ggs_sequence_batch ggs_batch_fed(const struct ggs_batch * batch) {
 }
 
 // Pairs come by token; those of one further sequence become ranges.
-bool ggs_batch_copy(const struct ggs_batch * batch, uint64_t * at, struct ggs_memory_change * change) {
+bool ggs_seal_batch_copy(const struct ggs_seal_batch * batch, uint64_t * at, struct ggs_memory_change * change) {
     for (; *at < batch->n_more; ++*at) {
         const struct ggs_more * first = &batch->more[*at];
         if (first->sequence < 0) continue; // part of a range already

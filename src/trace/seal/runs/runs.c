@@ -37,7 +37,7 @@ struct pull {
     struct ggs_node_edges *       before;  // of the thread's op before; NULL for none
     int64_t                       last_ns; // latest time seen
     uint64_t                      damaged; // op runs
-    struct ggs_batch              batch;   // what index data says of tokens; owned
+    struct ggs_seal_batch         batch;   // what index data says of tokens; owned
 };
 
 static int64_t forward(int64_t from, int64_t to) {
@@ -133,7 +133,7 @@ static void pull_index(struct pull * pull, const struct ggs_spool_index * unit, 
                             .data   = payload,
                             .length = length > GGS_BYTES_MAX ? GGS_BYTES_MAX : length};
     ggs_writer_append(pull->runs->writer, GGS_TABLE_INDEX, &row);
-    if (pull->graph != NULL && !ggs_batch_learn(&pull->batch, pull->graph->root, &row))
+    if (pull->graph != NULL && !ggs_seal_batch_learn(&pull->batch, pull->graph->root, &row))
         ggs_writer_fail_memory(pull->runs->writer);
 }
 
@@ -321,7 +321,7 @@ static void write_run(struct ggs_runs * runs, struct ggs_open_run * open) {
     if (row->lost > 0) row->flags |= GGS_RUN_PARTIAL;
     if (pull.graph != NULL) cover(&pull);
     if (!open->placed) {
-        if (pull.graph != NULL) ggs_batch_guess(&pull.batch, pull.graph->root);
+        if (pull.graph != NULL) ggs_seal_batch_guess(&pull.batch, pull.graph->root);
         ggs_steps_run_alone(runs->steps, row, open->scheduler, &pull.batch);
     }
     ggs_writer_append(runs->writer, GGS_TABLE_RUNS, row);
@@ -330,7 +330,7 @@ static void write_run(struct ggs_runs * runs, struct ggs_open_run * open) {
     runs->count++;
     runs->unseen += row->unseen;
     if (row->flags & GGS_RUN_INTERRUPTED) runs->interrupted++;
-    ggs_batch_release(&pull.batch);
+    ggs_seal_batch_release(&pull.batch);
     if (open->device != NULL) free(open->device->ops);
     free(open->device);
     free(open->work);
