@@ -75,12 +75,20 @@ struct ggs_part_lod_lane {
     struct ggs_lod bin; // the open one of the finest level
 };
 
+// The op that the reader for the machine's records is at (observed.h).
+struct ggs_part_op {
+    uint64_t os_thread;
+    uint64_t next_thread; // of the ops that follow
+    uint64_t run, node;   // run 0: none yet
+    int64_t  begin_ns, end_ns;
+    uint64_t exact; // the end was seen, if the engine's barrier was
+};
+
 // Where a lane is to be read on, by the runs and by the machine's records, and what is known of it.
 struct ggs_part_lane {
-    uint64_t lane, sequence, position, missing, damaged, gap, os_thread, unmatched;
-    uint64_t seen_sequence, seen_position, seen_thread, seen_next_thread, seen_run, seen_node;
-    int64_t  seen_begin_ns, seen_end_ns;
-    uint64_t seen_exact;
+    uint64_t           lane, sequence, position, missing, damaged, gap, os_thread, unmatched;
+    uint64_t           seen_sequence, seen_position;
+    struct ggs_part_op seen;
 };
 
 // The first segment of the lane that is still to be read.
