@@ -9,7 +9,6 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "base/array.h"
 #include "base/error.h"
 #include "record/experiment.h"
 #include "record/host.h"

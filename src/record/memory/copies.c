@@ -1,4 +1,4 @@
-#include "record/observe/copies.h"
+#include "record/memory/copies.h"
 
 #include <string.h>
 #if defined(__x86_64__)

@@ -1,4 +1,4 @@
-#include "trace/seal/graphs.h"
+#include "trace/seal/runs/graphs.h"
 
 #include <stdlib.h>
 #include <string.h>

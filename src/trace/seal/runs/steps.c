@@ -1,4 +1,4 @@
-#include "trace/seal/steps.h"
+#include "trace/seal/runs/steps.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -13,7 +13,7 @@ static void free_step(struct ggs_open_step * step) {
 
 void ggs_steps_release(struct ggs_steps * steps) {
     for (size_t i = 0; i < steps->n_contexts; i++) free(steps->contexts[i]);
-    for (size_t i = 0; i < steps->n_decodes; i++) ggs_batch_release(&steps->decodes[i].batch);
+    for (size_t i = 0; i < steps->n_decodes; i++) ggs_seal_batch_release(&steps->decodes[i].batch);
     for (size_t i = 0; i < steps->n_queue; i++) free_step(steps->queue[i]);
     free(steps->contexts);
     free(steps->decodes);
@@ -119,8 +119,8 @@ static void find_target(struct ggs_steps * steps, struct ggs_seal_context * cont
 
 // The batch's phase, and whether a sequence starts again in it.
 static enum ggs_phase classify(struct ggs_steps * steps, struct ggs_seal_context * context,
-                               const struct ggs_batch * batch, bool warmup, bool * restart) {
-    struct ggs_sequence_batch fed = ggs_batch_fed(batch);
+                               const struct ggs_seal_batch * batch, bool warmup, bool * restart) {
+    struct ggs_sequence_batch fed = ggs_seal_batch_fed(batch);
     enum ggs_phase            phase;
     fed.warmup     = warmup;
     fed.embeddings = ggs_map_get(&steps->embeddings, ggs_map_key_number(batch->decode)) != 0;
@@ -190,7 +190,7 @@ static struct ggs_open_step * add_step(struct ggs_steps * steps, struct ggs_seal
 
 // Makes the batch a step, or part of the context's newest one.
 static struct ggs_open_step * take(struct ggs_steps * steps, struct ggs_seal_context * context,
-                                   const struct ggs_batch * batch, bool warmup, int64_t ns) {
+                                   const struct ggs_seal_batch * batch, bool warmup, int64_t ns) {
     bool                   restart = false;
     struct ggs_open_step * step    = context->step;
     enum ggs_phase         phase   = classify(steps, context, batch, warmup, &restart);
@@ -210,7 +210,7 @@ static struct ggs_open_step * take(struct ggs_steps * steps, struct ggs_seal_con
                                                             .output   = batch->output[i],
                                                             .decode   = batch->decode};
     struct ggs_memory_change change;
-    for (uint64_t at = 0; ggs_batch_copy(batch, &at, &change);) {
+    for (uint64_t at = 0; ggs_seal_batch_copy(batch, &at, &change);) {
         change.step     = step->row.step;
         change.begin_ns = ns;
         change_one(steps, context, &change);
@@ -232,13 +232,13 @@ void ggs_steps_decode(struct ggs_steps * steps, const void * body, size_t length
     struct ggs_journal_decode decode;
     struct ggs_open_decode    open = {0};
     if (!ggs_writer_reserve(steps->writer, steps->decodes, steps->decodes_capacity, steps->n_decodes + 1)) return;
-    int status = ggs_batch_read(&open.batch, &decode, body, length);
+    int status = ggs_seal_batch_read(&open.batch, &decode, body, length);
     if (status == GGS_FORMAT) steps->damaged++;
     if (status == GGS_MEMORY) ggs_writer_fail_memory(steps->writer);
     if (status < 0) return;
     open.context = get_context(steps, decode.context, ns);
     if (open.context == NULL) {
-        ggs_batch_release(&open.batch);
+        ggs_seal_batch_release(&open.batch);
         return;
     }
     steps->newest_decode  = decode.decode;
@@ -266,7 +266,7 @@ static struct ggs_open_decode * find_decode(struct ggs_steps * steps, uint64_t n
 static void take_decode(struct ggs_steps * steps, struct ggs_open_decode * decode) {
     if (decode->taken) return;
     decode->taken = true;
-    ggs_batch_complete(&decode->batch, &steps->sequences, decode->context->number);
+    ggs_seal_batch_complete(&decode->batch, &steps->sequences, decode->context->number);
     decode->step = take(steps, decode->context, &decode->batch, decode->warmup, decode->row.begin_ns);
     if (decode->step != NULL) decode->row.step = decode->step->row.step;
 }
@@ -275,7 +275,7 @@ static void end_decode(struct ggs_steps * steps, struct ggs_open_decode * decode
     if (decode->step != NULL && decode->row.end_ns > decode->step->row.end_ns)
         decode->step->row.end_ns = decode->row.end_ns;
     ggs_writer_append(steps->writer, GGS_TABLE_DECODES, &decode->row);
-    ggs_batch_release(&decode->batch);
+    ggs_seal_batch_release(&decode->batch);
     *decode = steps->decodes[--steps->n_decodes];
 }
 
@@ -313,7 +313,8 @@ static struct ggs_seal_context * context_of(struct ggs_steps * steps, uint64_t s
     return NULL;
 }
 
-void ggs_steps_run_alone(struct ggs_steps * steps, struct ggs_run * run, uint64_t scheduler, struct ggs_batch * batch) {
+void ggs_steps_run_alone(struct ggs_steps * steps, struct ggs_run * run, uint64_t scheduler,
+                         struct ggs_seal_batch * batch) {
     struct ggs_seal_context * context = batch->n > 0 ? context_of(steps, scheduler) : find_scheduler(steps, scheduler);
     struct ggs_open_step *    step    = NULL;
     if (context != NULL && run->schedule != 0 && run->schedule == context->schedule) step = context->step;

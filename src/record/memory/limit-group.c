@@ -1,4 +1,4 @@
-#include "record/observe/limit-group.h"
+#include "record/memory/limit-group.h"
 
 #include <errno.h>
 #include <fcntl.h>

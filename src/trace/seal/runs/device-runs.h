@@ -1,7 +1,7 @@
 // Graph runs on devices: what the journal's DEVICE_RUN and KERNELS say, as op runs and kernels. Part of sealing.
 #pragma once
 
-#include "trace/seal/runs.h"
+#include "trace/seal/runs/runs.h"
 
 // What a run on a device waits for. Owned by its ggs_open_run.
 struct ggs_device_ops {

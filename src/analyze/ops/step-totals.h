@@ -5,7 +5,7 @@
 
 #include "analyze/walk/trace.h"
 
-struct ggs_steps {
+struct ggs_step_totals {
     uint64_t steps, warmup_steps;
     uint64_t requests; // that began, but for those of contexts that draft
     uint64_t prompt_tokens,
@@ -23,5 +23,5 @@ struct ggs_steps {
 };
 
 // Steps first..last, by number.
-int ggs_steps_sum(struct ggs_steps * steps, struct ggs_trace * trace, int64_t first_step, int64_t last_step,
-                  struct ggs_error * error);
+int ggs_step_totals_compute(struct ggs_step_totals * steps, struct ggs_trace * trace, int64_t first_step,
+                            int64_t last_step, struct ggs_error * error);

@@ -9,12 +9,12 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "trace/seal/devices.h"
-#include "trace/seal/graphs.h"
-#include "trace/seal/lods.h"
 #include "trace/seal/observed.h"
 #include "trace/seal/part.h"
-#include "trace/seal/steps.h"
+#include "trace/seal/runs/devices.h"
+#include "trace/seal/runs/graphs.h"
+#include "trace/seal/runs/lods.h"
+#include "trace/seal/runs/steps.h"
 #include "trace/spool-reader.h"
 
 struct ggs_device_ops;
@@ -89,12 +89,20 @@ struct ggs_runs {
 };
 
 int  ggs_runs_init(struct ggs_runs * runs, struct ggs_error * error); // after `spool` was set
-void ggs_runs_begin_part(struct ggs_runs * runs);                     // and `observed` is ready: if there is a part
 void ggs_runs_release(struct ggs_runs * runs);
+
+// ---- runs-part.c: what was sealed in the background ----
+
+// If there is a part: opens its first block, after `observed` was set up.
+void ggs_runs_begin_part(struct ggs_runs * runs);
+// The open block's last run is written: copies its chunks and bins, and opens the next block.
+void ggs_runs_end_block(struct ggs_runs * runs);
 // Where every lane is, and what is known of it, for a block of a part (part.h): an array of spool->n_lanes that the caller frees, NULL
 // when out of memory. And back, also if the spool has other lanes by now.
 struct ggs_part_lane * ggs_runs_save(const struct ggs_runs * runs);
 int                    ggs_runs_load(struct ggs_runs * runs, const struct ggs_part_lane * lanes, size_t n);
+
+// ---- runs.c ----
 
 void ggs_runs_begin(struct ggs_runs * runs, const struct ggs_journal_run * run, const char * backend, size_t length,
                     uint64_t scheduler);

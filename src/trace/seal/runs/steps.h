@@ -13,8 +13,8 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "trace/seal/batches.h"
 #include "trace/seal/clock.h"
+#include "trace/seal/runs/batches.h"
 #include "trace/seal/seal.h"
 #include "trace/spool.h"
 #include "trace/writer.h"
@@ -51,7 +51,7 @@ struct ggs_open_decode {
     struct ggs_decode         row;
     uint64_t                  number; // as in the journal
     struct ggs_seal_context * context;
-    struct ggs_batch          batch;
+    struct ggs_seal_batch     batch;
     bool                      warmup;
     bool                      taken; // it has become (part of) a step
     struct ggs_open_step *    step;
@@ -95,7 +95,8 @@ void ggs_steps_decode_end(struct ggs_steps * steps, uint64_t decode, int64_t sta
 bool ggs_steps_run(struct ggs_steps * steps, struct ggs_run * run);
 // A graph run without a known decode, when it is complete; `batch` holds what its index data said, n == 0 for nothing.
 // `scheduler` tells contexts apart.
-void ggs_steps_run_alone(struct ggs_steps * steps, struct ggs_run * run, uint64_t scheduler, struct ggs_batch * batch);
+void ggs_steps_run_alone(struct ggs_steps * steps, struct ggs_run * run, uint64_t scheduler,
+                         struct ggs_seal_batch * batch);
 
 // A run of a step was submitted to a device, and ends later: then its results are there, at `ns`. The step ends no earlier.
 void ggs_steps_submitted(struct ggs_steps * steps, const struct ggs_run * run);

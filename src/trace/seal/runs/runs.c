@@ -1,10 +1,10 @@
-#include "trace/seal/runs.h"
+#include "trace/seal/runs/runs.h"
 
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/search.h"
-#include "trace/seal/device-runs.h"
+#include "trace/seal/runs/device-runs.h"
 
 int ggs_runs_init(struct ggs_runs * runs, struct ggs_error * error) {
     runs->newest_step = -1;
@@ -24,51 +24,6 @@ void ggs_runs_release(struct ggs_runs * runs) {
     free(runs->queues);
 }
 
-// ---- where lanes are ----
-
-struct ggs_part_lane * ggs_runs_save(const struct ggs_runs * runs) {
-    struct ggs_part_lane * lanes = calloc(runs->spool->n_lanes + 1, sizeof(*lanes));
-    for (size_t i = 0; lanes != NULL && i < runs->spool->n_lanes; i++) {
-        const struct ggs_spool_stream * stream = &runs->spool->lanes[i];
-        uint32_t                        sequence;
-        lanes[i]          = (struct ggs_part_lane){.lane      = stream->lane,
-                                                   .position  = ggs_spool_stream_tell(stream, &sequence),
-                                                   .missing   = stream->missing,
-                                                   .damaged   = stream->damaged,
-                                                   .gap       = stream->gap,
-                                                   .os_thread = runs->os_threads[i],
-                                                   .unmatched = runs->unmatched[i]};
-        lanes[i].sequence = sequence;
-        ggs_observed_save(runs->observed, i, &lanes[i]);
-    }
-    return lanes;
-}
-
-int ggs_runs_load(struct ggs_runs * runs, const struct ggs_part_lane * lanes, size_t n) {
-    struct ggs_spool * spool      = runs->spool;
-    uint64_t *         os_threads = calloc(spool->n_lanes + 1, sizeof(*os_threads));
-    uint64_t *         unmatched  = calloc(spool->n_lanes + 1, sizeof(*unmatched));
-    bool               good       = os_threads != NULL && unmatched != NULL && ggs_observed_lanes(runs->observed);
-    free(runs->os_threads);
-    free(runs->unmatched);
-    runs->os_threads = os_threads;
-    runs->unmatched  = unmatched;
-    for (size_t i = 0; good && i < spool->n_lanes; i++) {
-        struct ggs_spool_stream * stream = &spool->lanes[i];
-        size_t                    at     = 0;
-        while (at < n && lanes[at].lane != stream->lane) at++;
-        if (at == n) continue;
-        ggs_spool_stream_seek(stream, (uint32_t) lanes[at].sequence, lanes[at].position);
-        stream->missing += lanes[at].missing;
-        stream->damaged += lanes[at].damaged;
-        stream->gap |= lanes[at].gap != 0;
-        os_threads[i] = lanes[at].os_thread;
-        unmatched[i]  = lanes[at].unmatched;
-        ggs_observed_load(runs->observed, i, &lanes[at]);
-    }
-    return good ? 0 : GGS_MEMORY;
-}
-
 // ---- what one run's lanes hold ----
 
 // A run while its units are read.
@@ -82,8 +37,7 @@ struct pull {
     struct ggs_node_edges *       before;  // of the thread's op before; NULL for none
     int64_t                       last_ns; // latest time seen
     uint64_t                      damaged; // op runs
-    struct ggs_batch              batch;   // what index data says of tokens; owned
-    bool                          outputs; // which of them have outputs was seen
+    struct ggs_seal_batch         batch;   // what index data says of tokens; owned
 };
 
 static int64_t forward(int64_t from, int64_t to) {
@@ -164,49 +118,6 @@ static void pull_op(struct pull * pull, const struct ggs_spool_op * unit) {
         runs->held[runs->n_held++] = row;
 }
 
-static int64_t element(const uint8_t * data, uint64_t width, uint64_t i) {
-    int32_t narrow;
-    int64_t wide;
-    if (width == 8) {
-        memcpy(&wide, data + 8 * i, 8);
-        return wide;
-    }
-    memcpy(&narrow, data + 4 * i, 4);
-    return narrow;
-}
-
-// Takes tokens, positions and wanted outputs from index data, for runs whose decode was not seen.
-static void learn(struct pull * pull, const struct ggs_index * index) {
-    const struct ggs_seal_graph * root  = pull->graph == NULL ? NULL : pull->graph->root;
-    struct ggs_batch *            batch = &pull->batch;
-    if (root == NULL || (index->width != 4 && index->width != 8)) return;
-    uint64_t n     = index->length / index->width;
-    int64_t  node  = (int64_t) index->node;
-    bool     fresh = batch->token == NULL;
-    if (fresh && node == root->tokens.node && index->slot == root->tokens.slot && n > 0) {
-        batch->token    = calloc(n, sizeof(*batch->token));
-        batch->position = calloc(n, sizeof(*batch->position));
-        batch->sequence = calloc(n, sizeof(*batch->sequence));
-        batch->output   = calloc(n, sizeof(*batch->output));
-        if (batch->token == NULL || batch->position == NULL || batch->sequence == NULL || batch->output == NULL) {
-            ggs_writer_fail_memory(pull->runs->writer);
-            return;
-        }
-        batch->n = n;
-        for (uint64_t i = 0; i < n; i++) batch->token[i] = element(index->data, index->width, i);
-        for (uint64_t i = 0; i < n; i++) batch->position[i] = (int64_t) i;
-    } else if (node == root->positions.node && index->slot == root->positions.slot) {
-        // Some models have several positions per token; the first one of all tokens comes first.
-        for (uint64_t i = 0; i < n && i < batch->n; i++) batch->position[i] = element(index->data, index->width, i);
-    }
-    if (node == root->outputs.node && index->slot == root->outputs.slot) {
-        for (uint64_t i = 0; i < n; i++) {
-            int64_t which = element(index->data, index->width, i);
-            if (which >= 0 && (uint64_t) which < batch->n) batch->output[which] = 1;
-        }
-    }
-}
-
 static void pull_index(struct pull * pull, const struct ggs_spool_index * unit, const void * payload, uint64_t length) {
     if (pull->graph != NULL && unit->node >= pull->graph->n_nodes) {
         pull->runs->damaged++;
@@ -222,7 +133,8 @@ static void pull_index(struct pull * pull, const struct ggs_spool_index * unit, 
                             .data   = payload,
                             .length = length > GGS_BYTES_MAX ? GGS_BYTES_MAX : length};
     ggs_writer_append(pull->runs->writer, GGS_TABLE_INDEX, &row);
-    learn(pull, &row);
+    if (pull->graph != NULL && !ggs_seal_batch_learn(&pull->batch, pull->graph->root, &row))
+        ggs_writer_fail_memory(pull->runs->writer);
 }
 
 // Takes from a lane what belongs to the run. What belongs to none before it is counted.
@@ -344,14 +256,6 @@ static bool prepare_nodes(struct ggs_runs * runs, const struct ggs_seal_graph * 
     return true;
 }
 
-// Sequences are not in the graph: a token that follows the one before it is of the same sequence, else it is of a new one.
-static void guess(struct pull * pull) {
-    struct ggs_batch * batch = &pull->batch;
-    for (uint64_t i = 1; i < batch->n; i++)
-        batch->sequence[i] = batch->sequence[i - 1] + (batch->position[i] == batch->position[i - 1] + 1 ? 0 : 1);
-    if (batch->n > 0 && pull->graph != NULL && pull->graph->root->outputs.node < 0) memset(batch->output, 1, batch->n);
-}
-
 // ---- what is sealed already ----
 
 // Takes from the part what pull_lane would take from the lanes.
@@ -382,44 +286,6 @@ static void keep_sealed(struct pull * pull) {
                                .damaged = pull->damaged,
                                .nodes   = pull->graph == NULL ? 0 : pull->graph->n_nodes};
     ggs_part_keep_run(pull->runs->keep, run, pull->runs->nodes);
-}
-
-static void begin_block(struct ggs_runs * runs) {
-    bool more            = ggs_part_next_block(runs->part);
-    runs->lods->replays  = more;
-    runs->observed->part = more ? runs->part : NULL;
-    ggs_writer_count(runs->writer, more);
-    if (more) {
-        runs->lods->level  = (unsigned) runs->part->counts.level;
-        runs->lods->levels = GGS_LOD_LEVELS;
-        runs->lods->open   = false;
-        return;
-    }
-    if (runs->part->n_lanes > 0 && ggs_runs_load(runs, runs->part->lanes, runs->part->n_lanes) != 0)
-        ggs_writer_fail_memory(runs->writer);
-    runs->part = NULL;
-}
-
-void ggs_runs_begin_part(struct ggs_runs * runs) {
-    if (runs->part != NULL) begin_block(runs);
-}
-
-// The open block's last run is written: its chunks follow, and its bins.
-static void end_block(struct ggs_runs * runs) {
-    struct ggs_part * part = runs->part;
-    struct ggs_lods * lods = runs->lods;
-    uint64_t          at = 0, n = 0, length;
-    const void *      chunk;
-    ggs_writer_close_others(runs->writer);
-    while ((chunk = ggs_part_chunk(part, &at, &n, &length)) != NULL) ggs_writer_copy(runs->writer, chunk, length);
-    runs->writer->rows[GGS_TABLE_OP_RUNS] = part->op_runs;
-    for (uint64_t i = 0; i < part->counts.left; i++) ggs_lods_replay(lods, &part->left[i]);
-    for (uint64_t i = 0; i < part->counts.lod_lanes; i++) {
-        const struct ggs_part_lod_lane * lane = &part->lod_lanes[i];
-        ggs_lods_resume(lods, lane->device, lane->slot, lane->thread, lane->covered_ns, &lane->bin);
-    }
-    lods->credit = part->counts.credit;
-    begin_block(runs);
 }
 
 static void write_run(struct ggs_runs * runs, struct ggs_open_run * open) {
@@ -455,7 +321,7 @@ static void write_run(struct ggs_runs * runs, struct ggs_open_run * open) {
     if (row->lost > 0) row->flags |= GGS_RUN_PARTIAL;
     if (pull.graph != NULL) cover(&pull);
     if (!open->placed) {
-        guess(&pull);
+        if (pull.graph != NULL) ggs_seal_batch_guess(&pull.batch, pull.graph->root);
         ggs_steps_run_alone(runs->steps, row, open->scheduler, &pull.batch);
     }
     ggs_writer_append(runs->writer, GGS_TABLE_RUNS, row);
@@ -464,15 +330,12 @@ static void write_run(struct ggs_runs * runs, struct ggs_open_run * open) {
     runs->count++;
     runs->unseen += row->unseen;
     if (row->flags & GGS_RUN_INTERRUPTED) runs->interrupted++;
-    free(pull.batch.token);
-    free(pull.batch.position);
-    free(pull.batch.sequence);
-    free(pull.batch.output);
+    ggs_seal_batch_release(&pull.batch);
     if (open->device != NULL) free(open->device->ops);
     free(open->device);
     free(open->work);
     if (runs->part != NULL) {
-        if (runs->part->runs_left == 0) end_block(runs);
+        if (runs->part->runs_left == 0) ggs_runs_end_block(runs);
     } else if (ggs_writer_checkpoint(runs->writer)) {
         ggs_lods_choose(runs->lods);
         if (runs->whole != NULL) runs->whole(runs->whole_context);
@@ -591,7 +454,7 @@ void ggs_runs_finish(struct ggs_runs * runs, int64_t ns, bool ended) {
         }
     }
     write_front(runs);
-    while (runs->part != NULL) end_block(runs); // of a journal that tells of fewer runs: damage
+    while (runs->part != NULL) ggs_runs_end_block(runs); // of a journal that tells of fewer runs: damage
     for (size_t i = 0; i < runs->spool->n_lanes; i++) {
         struct ggs_spool_stream *   lane = &runs->spool->lanes[i];
         const struct ggs_spool_op * unit;

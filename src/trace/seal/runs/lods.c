@@ -1,4 +1,4 @@
-#include "trace/seal/lods.h"
+#include "trace/seal/runs/lods.h"
 
 #include <inttypes.h>
 #include <stdbool.h>
@@ -23,12 +23,7 @@ static unsigned count_levels(const struct ggs_lods * lods, uint64_t span_ns) {
 
 void ggs_lods_init(struct ggs_lods * lods, struct ggs_writer * writer, const struct ggs_devices * devices,
                    uint64_t op_runs, uint64_t span_ns, uint64_t lanes) {
-    *lods          = (struct ggs_lods){.writer     = writer,
-                                       .devices    = devices,
-                                       .credit     = MOST_EMPTY,
-                                       .expected   = op_runs,
-                                       .span_ns    = span_ns,
-                                       .n_expected = lanes};
+    *lods          = (struct ggs_lods){.writer = writer, .devices = devices, .credit = MOST_EMPTY, .span_ns = span_ns};
     lods->limit_ns = span_ns > INT64_MAX / 4 ? INT64_MAX / 2 : 2 * (int64_t) span_ns;
     set_level(lods, op_runs, span_ns, lanes);
     lods->levels = count_levels(lods, span_ns);

@@ -8,15 +8,15 @@
 #include <sys/resource.h>
 #include <sys/types.h>
 
-#include "record/observe/ahead.h"
-#include "record/observe/cold.h"
-#include "record/observe/copies.h"
-#include "record/observe/limit.h"
+#include "record/memory/ahead.h"
+#include "record/memory/cold.h"
+#include "record/memory/copies.h"
+#include "record/memory/limit.h"
 
 struct ggs_error;
 struct json_object;
 
-struct ggs_pressure {
+struct ggs_memory_conditions {
     // what is asked for
     uint64_t       memory; // 0: no limit
     bool           cold;
@@ -32,19 +32,20 @@ struct ggs_pressure {
 };
 
 // Before anything is made: is it possible? GGS_USAGE if the command line is to blame. Says on stderr what the user should know.
-int ggs_pressure_check(struct ggs_pressure * pressure, struct ggs_error * error);
+int ggs_memory_conditions_check(struct ggs_memory_conditions * conditions, struct ggs_error * error);
 // Bytes of the recording that are to be left free for segments made ahead.
-uint64_t ggs_pressure_reserve(const struct ggs_pressure * pressure, const char * spool, uint64_t max_bytes);
+uint64_t ggs_memory_conditions_reserve(const struct ggs_memory_conditions * conditions, const char * spool,
+                                       uint64_t max_bytes);
 // Drops the model and gets room for the recording ready in the folder of the spool, as late as possible.
-int ggs_pressure_apply(struct ggs_pressure * pressure, const char * spool, uint64_t max_bytes,
-                       struct ggs_error * error);
+int ggs_memory_conditions_apply(struct ggs_memory_conditions * conditions, const char * spool, uint64_t max_bytes,
+                                struct ggs_error * error);
 // The program exists and waits to begin. One that cannot be held to the limit is ended.
-void ggs_pressure_join(struct ggs_pressure * pressure, pid_t program);
+void ggs_memory_conditions_join(struct ggs_memory_conditions * conditions, pid_t program);
 // Undoes everything. Again is fine.
-void ggs_pressure_end(struct ggs_pressure * pressure);
+void ggs_memory_conditions_end(struct ggs_memory_conditions * conditions);
 
 // What was set, for "machine"; and what came of it.
-void ggs_pressure_note_begin(const struct ggs_pressure * pressure, struct json_object * machine);
-void ggs_pressure_note_end(const struct ggs_pressure * pressure, struct json_object * machine);
+void ggs_memory_conditions_note_begin(const struct ggs_memory_conditions * conditions, struct json_object * machine);
+void ggs_memory_conditions_note_end(const struct ggs_memory_conditions * conditions, struct json_object * machine);
 // Says why the program was ended, where that was the limit. False if it was not.
-bool ggs_pressure_explain(const struct ggs_pressure * pressure, int wait_status);
+bool ggs_memory_conditions_explain(const struct ggs_memory_conditions * conditions, int wait_status);

@@ -1,4 +1,4 @@
-#include "trace/seal/devices.h"
+#include "trace/seal/runs/devices.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -1,4 +1,4 @@
-#include "record/observe/requests.h"
+#include "record/observe/block-requests.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -16,7 +16,7 @@ static const char * const point_names[EVENTS] = {[ISSUE] = "block_rq_issue", [CO
 
 // ---- opening ----
 
-static int read_points(struct ggs_requests * requests, struct ggs_error * error) {
+static int read_points(struct ggs_block_requests * requests, struct ggs_error * error) {
     int folder = ggs_trace_points_folder();
     int status = folder < 0 ? GGS_UNSUPPORTED : 0;
     for (int i = 0; i < EVENTS && status == 0; i++) {
@@ -36,10 +36,10 @@ static int read_points(struct ggs_requests * requests, struct ggs_error * error)
     return status;
 }
 
-int ggs_requests_open(struct ggs_requests * requests, struct ggs_error * error) {
+int ggs_block_requests_open(struct ggs_block_requests * requests, struct ggs_error * error) {
     struct perf_event_attr attributes[EVENTS];
     struct ggs_error       reason;
-    *requests = (struct ggs_requests){0};
+    *requests = (struct ggs_block_requests){0};
     if (read_points(requests, &reason) != 0) {
         if (geteuid() == 0) return ggs_fail(error, GGS_UNSUPPORTED, "the kernel's block trace points cannot be read");
         return ggs_fail(error, GGS_UNSUPPORTED, "reading the kernel's block trace points takes root");
@@ -67,16 +67,16 @@ int ggs_requests_open(struct ggs_requests * requests, struct ggs_error * error) 
     return GGS_UNSUPPORTED;
 }
 
-void ggs_requests_close(struct ggs_requests * requests) {
+void ggs_block_requests_close(struct ggs_block_requests * requests) {
     ggs_rings_close(&requests->rings);
     free(requests->open);
-    *requests = (struct ggs_requests){0};
+    *requests = (struct ggs_block_requests){0};
 }
 
-int ggs_requests_probe(struct ggs_error * error) {
-    struct ggs_requests requests;
-    int                 status = ggs_requests_open(&requests, error);
-    if (status == 0) ggs_requests_close(&requests);
+int ggs_block_requests_probe(struct ggs_error * error) {
+    struct ggs_block_requests requests;
+    int                       status = ggs_block_requests_open(&requests, error);
+    if (status == 0) ggs_block_requests_close(&requests);
     return status;
 }
 
@@ -90,8 +90,8 @@ struct sample {
 } __attribute__((packed));
 
 struct drain {
-    struct ggs_requests * requests;
-    struct ggs_events *   events;
+    struct ggs_block_requests * requests;
+    struct ggs_events *         events;
 };
 
 static uint64_t number(const struct ggs_trace_field * field, const uint8_t * data, size_t bytes) {
@@ -130,26 +130,26 @@ static void see_sample(void * context, unsigned event, const void * body, size_t
     if (found.bytes > 0) ggs_events_add(drain->events, &found);
 }
 
-void ggs_requests_drain(struct ggs_requests * requests, struct ggs_events * events) {
+void ggs_block_requests_drain(struct ggs_block_requests * requests, struct ggs_events * events) {
     struct drain drain = {requests, events};
     ggs_rings_drain(&requests->rings, see_sample, &drain);
 }
 
 // ---- pairing ----
 
-static void let_go(struct ggs_requests * requests, size_t i, struct ggs_outbox * outbox) {
+static void let_go(struct ggs_block_requests * requests, size_t i, struct ggs_outbox * outbox) {
     ggs_outbox_request(outbox, &requests->open[i].row);
     requests->open[i] = requests->open[--requests->n_open];
 }
 
-static size_t oldest(const struct ggs_requests * requests) {
+static size_t oldest(const struct ggs_block_requests * requests) {
     size_t first = 0;
     for (size_t i = 1; i < requests->n_open; i++)
         if (requests->open[i].row.begin_ns < requests->open[first].row.begin_ns) first = i;
     return first;
 }
 
-static void issue(struct ggs_requests * requests, const struct ggs_event * event, struct ggs_outbox * outbox) {
+static void issue(struct ggs_block_requests * requests, const struct ggs_event * event, struct ggs_outbox * outbox) {
     if (requests->n_open == MOST_OPEN) let_go(requests, oldest(requests), outbox);
     struct open_request request = {.row    = {.begin_ns  = event->ns,
                                               .sector    = event->sector,
@@ -163,7 +163,8 @@ static void issue(struct ggs_requests * requests, const struct ggs_event * event
         ggs_outbox_request(outbox, &request.row);
 }
 
-void ggs_requests_see(struct ggs_requests * requests, const struct ggs_event * event, struct ggs_outbox * outbox) {
+void ggs_block_requests_see(struct ggs_block_requests * requests, const struct ggs_event * event,
+                            struct ggs_outbox * outbox) {
     size_t i = 0;
     while (i < requests->n_open &&
            (requests->open[i].sector != event->sector || requests->open[i].row.device != event->device))
@@ -184,11 +185,11 @@ void ggs_requests_see(struct ggs_requests * requests, const struct ggs_event * e
     }
 }
 
-uint64_t ggs_requests_oldest(const struct ggs_requests * requests) {
+uint64_t ggs_block_requests_oldest(const struct ggs_block_requests * requests) {
     return requests->n_open == 0 ? UINT64_MAX : requests->open[oldest(requests)].row.begin_ns;
 }
 
-uint64_t ggs_requests_finish(struct ggs_requests * requests, struct ggs_outbox * outbox) {
+uint64_t ggs_block_requests_finish(struct ggs_block_requests * requests, struct ggs_outbox * outbox) {
     while (requests->n_open > 0) let_go(requests, requests->n_open - 1, outbox);
     return ggs_rings_lost(&requests->rings, ISSUE);
 }

@@ -1,4 +1,4 @@
-#include "analyze/ops/steps.h"
+#include "analyze/ops/step-totals.h"
 
 #include "analyze/requests/requests.h"
 #include "analyze/requests/selection.h"
@@ -7,14 +7,14 @@
 // ---- tokens ----
 
 struct counting {
-    struct ggs_steps *           sum;
+    struct ggs_step_totals *     sum;
     int64_t                      first_step, last_step;
     const struct ggs_selection * selection;
 };
 
 static int count(void * owner, const struct ggs_request_step * step, struct ggs_error * error) {
-    const struct counting * counting = owner;
-    struct ggs_steps *      sum      = counting->sum;
+    const struct counting *  counting = owner;
+    struct ggs_step_totals * sum      = counting->sum;
     (void) error;
     if (!ggs_selection_wants(counting->selection, step)) return 0;
     if (step->phase == GGS_PHASE_WARMUP || step->step < counting->first_step || step->step > counting->last_step)
@@ -34,7 +34,7 @@ static int count(void * owner, const struct ggs_request_step * step, struct ggs_
 
 static void settle(void * owner, const struct ggs_verify * verify, int64_t kept) {
     const struct counting *      counting = owner;
-    struct ggs_steps *           sum      = counting->sum;
+    struct ggs_step_totals *     sum      = counting->sum;
     const struct ggs_selection * s        = counting->selection;
     if (s != NULL && ((s->request > 0 && s->request - 1 != verify->request) ||
                       (s->sequence > 0 && (int64_t) s->sequence - 1 != verify->sequence) ||
@@ -50,7 +50,7 @@ static void settle(void * owner, const struct ggs_verify * verify, int64_t kept)
 
 // ---- steps ----
 
-static void add(struct ggs_steps * sum, const struct ggs_step * step, bool drafts) {
+static void add(struct ggs_step_totals * sum, const struct ggs_step * step, bool drafts) {
     uint64_t ns = ggs_time_between(step->begin_ns, step->end_ns);
     sum->steps++;
     if (drafts) {
@@ -80,8 +80,8 @@ static bool is_draft(struct ggs_trace * trace, uint64_t number) {
            ggs_reader_row(trace->reader, GGS_TABLE_CONTEXTS, number, &context, NULL) == 0 && context.target != 0;
 }
 
-int ggs_steps_sum(struct ggs_steps * steps, struct ggs_trace * trace, int64_t first_step, int64_t last_step,
-                  struct ggs_error * error) {
+int ggs_step_totals_compute(struct ggs_step_totals * steps, struct ggs_trace * trace, int64_t first_step,
+                            int64_t last_step, struct ggs_error * error) {
     struct counting            counting = {steps, first_step, last_step, trace->selection};
     struct ggs_request_visitor visitor  = {.see = count, .settle = settle, .owner = &counting};
     struct ggs_cursor *        cursor;
@@ -89,7 +89,7 @@ int ggs_steps_sum(struct ggs_steps * steps, struct ggs_trace * trace, int64_t fi
     uint64_t                   known  = UINT64_MAX; // context, and whether it drafts
     bool                       drafts = false;
     int                        status = ggs_cursor_open(&cursor, trace->reader, GGS_TABLE_STEPS, error);
-    *steps                            = (struct ggs_steps){.slowest_step = -1};
+    *steps                            = (struct ggs_step_totals){.slowest_step = -1};
     if (status < 0) return status;
     while ((status = ggs_cursor_next(cursor, &step, error)) > 0) {
         if (step.context != known) known = step.context, drafts = is_draft(trace, known);

@@ -22,6 +22,3 @@ struct ggs_cold {
 
 // Drops the files of a GGUF model, every one of a split model's.
 int ggs_cold_drop(struct ggs_cold * cold, const char * model, struct ggs_error * error);
-
-// Bytes of an open file that are in memory. False if the kernel would not say.
-bool ggs_cold_resident(int fd, uint64_t * bytes);

@@ -8,7 +8,7 @@
 
 #include <stdint.h>
 
-#include "trace/seal/devices.h"
+#include "trace/seal/runs/devices.h"
 #include "trace/writer.h"
 
 enum { GGS_LOD_LEVELS = 8, GGS_LOD_SHIFT = 2 };
@@ -47,8 +47,8 @@ struct ggs_lods {
     bool                 open;   // the level is not chosen yet
     struct ggs_lod_op *  early;  // until then
     size_t               n_early, early_capacity;
-    uint64_t             expected, span_ns, n_expected; // as told to ggs_lods_init
-    bool                 keeps;                         // bins that are left, for a recording that goes on
+    uint64_t             span_ns; // as told to ggs_lods_init
+    bool                 keeps;   // bins that are left, for a recording that goes on
     struct ggs_lod_bin * left;
     size_t               n_left, left_capacity;
     bool                 replays; // bins come from ggs_lods_replay

@@ -17,7 +17,7 @@ struct ggs_trace_point {
     struct ggs_trace_field device, sector, sectors, kind;
 };
 
-struct ggs_requests {
+struct ggs_block_requests {
     struct ggs_rings       rings;
     struct ggs_trace_point points[2]; // issue, complete
     struct open_request {
@@ -28,13 +28,15 @@ struct ggs_requests {
 };
 
 // The sentence of a failure names the permission that is missing.
-int  ggs_requests_open(struct ggs_requests * requests, struct ggs_error * error);
-void ggs_requests_close(struct ggs_requests * requests); // a zeroed struct is fine
+int  ggs_block_requests_open(struct ggs_block_requests * requests, struct ggs_error * error);
+void ggs_block_requests_close(struct ggs_block_requests * requests); // a zeroed struct is fine
 // Could requests be observed here?
-int ggs_requests_probe(struct ggs_error * error);
+int ggs_block_requests_probe(struct ggs_error * error);
 
-void ggs_requests_drain(struct ggs_requests * requests, struct ggs_events * events);
+void ggs_block_requests_drain(struct ggs_block_requests * requests, struct ggs_events * events);
 // Pairs issues with completions; events in order of time.
-void     ggs_requests_see(struct ggs_requests * requests, const struct ggs_event * event, struct ggs_outbox * outbox);
-uint64_t ggs_requests_oldest(const struct ggs_requests * requests);
-uint64_t ggs_requests_finish(struct ggs_requests * requests, struct ggs_outbox * outbox); // returns how many were lost
+void     ggs_block_requests_see(struct ggs_block_requests * requests, const struct ggs_event * event,
+                                struct ggs_outbox * outbox);
+uint64_t ggs_block_requests_oldest(const struct ggs_block_requests * requests);
+uint64_t ggs_block_requests_finish(struct ggs_block_requests * requests,
+                                   struct ggs_outbox *         outbox); // returns how many were lost

@@ -1,4 +1,4 @@
-#include "trace/seal/device-runs.h"
+#include "trace/seal/runs/device-runs.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -1,4 +1,4 @@
-#include "record/observe/ahead.h"
+#include "record/memory/ahead.h"
 
 #include <errno.h>
 #include <fcntl.h>

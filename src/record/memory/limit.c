@@ -1,4 +1,4 @@
-#include "record/observe/limit.h"
+#include "record/memory/limit.h"
 
 #include <errno.h>
 #include <fcntl.h>

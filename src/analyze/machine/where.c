@@ -1,4 +1,4 @@
-#include "analyze/walk/where.h"
+#include "analyze/machine/where.h"
 
 #include <stdlib.h>
 
@@ -24,9 +24,9 @@ struct ggs_where {
     int64_t                first_ns; // begin of the first step
 };
 
-const char * ggs_part_name(enum ggs_part part) {
-    static const char * const names[GGS_PARTS] = {"load", "warm-up", "prompt", "generate", "graph runs", "between"};
-    return part < GGS_PARTS ? names[part] : "";
+const char * ggs_stage_name(enum ggs_stage stage) {
+    static const char * const names[GGS_STAGES] = {"load", "warm-up", "prompt", "generate", "graph runs", "between"};
+    return stage < GGS_STAGES ? names[stage] : "";
 }
 
 // ---- weights ----
@@ -72,12 +72,12 @@ static const char * weight_at(const struct ggs_where * where, uint64_t file, uin
 
 // ---- runs and steps ----
 
-static int part_at(struct ggs_where * where, int64_t ns, enum ggs_part * part, struct ggs_error * error) {
-    static const enum ggs_part parts[GGS_PHASE_COUNT] = {
-        [GGS_PHASE_NONE] = GGS_PART_BETWEEN,      [GGS_PHASE_PROMPT] = GGS_PART_PROMPT,
-        [GGS_PHASE_GENERATE] = GGS_PART_GENERATE, [GGS_PHASE_MIXED] = GGS_PART_GENERATE,
-        [GGS_PHASE_WARMUP] = GGS_PART_WARMUP,     [GGS_PHASE_VERIFY] = GGS_PART_GENERATE,
-        [GGS_PHASE_GRAPH] = GGS_PART_GRAPH};
+static int stage_at(struct ggs_where * where, int64_t ns, enum ggs_stage * stage, struct ggs_error * error) {
+    static const enum ggs_stage stages[GGS_PHASE_COUNT] = {
+        [GGS_PHASE_NONE] = GGS_STAGE_BETWEEN,      [GGS_PHASE_PROMPT] = GGS_STAGE_PROMPT,
+        [GGS_PHASE_GENERATE] = GGS_STAGE_GENERATE, [GGS_PHASE_MIXED] = GGS_STAGE_GENERATE,
+        [GGS_PHASE_WARMUP] = GGS_STAGE_WARMUP,     [GGS_PHASE_VERIFY] = GGS_STAGE_GENERATE,
+        [GGS_PHASE_GRAPH] = GGS_STAGE_GRAPH};
     int more = 1;
     while (more > 0 && (!where->has_step || where->step.end_ns < ns)) {
         more = ggs_cursor_next(where->steps, &where->step, error);
@@ -86,11 +86,11 @@ static int part_at(struct ggs_where * where, int64_t ns, enum ggs_part * part, s
         where->first_seen = where->has_step = true;
     }
     if (ns < where->first_ns)
-        *part = GGS_PART_LOAD;
+        *stage = GGS_STAGE_LOAD;
     else if (ns < where->step.begin_ns || where->step.phase >= GGS_PHASE_COUNT)
-        *part = GGS_PART_BETWEEN;
+        *stage = GGS_STAGE_BETWEEN;
     else
-        *part = parts[where->step.phase];
+        *stage = stages[where->step.phase];
     return more < 0 ? more : 0;
 }
 
@@ -125,7 +125,7 @@ int ggs_where_find(struct ggs_where * where, int64_t ns, uint64_t run, uint64_t 
     const struct ggs_run *   row = NULL;
     const struct ggs_graph * graph;
     *out       = (struct ggs_whereabouts){.result = "", .layer = -1};
-    int status = part_at(where, ns, &out->part, error);
+    int status = stage_at(where, ns, &out->stage, error);
     if (status == 0 && file != 0) out->weight = weight_at(where, file, offset);
     if (status == 0 && run != 0) status = ggs_recent_runs_find(&where->runs, run, &row, error);
     if (status < 0 || row == NULL) return status;

@@ -12,7 +12,7 @@
 #include <stdbool.h>
 #include <sys/types.h>
 
-#include "record/observe/limit-group.h"
+#include "record/memory/limit-group.h"
 
 enum { GGS_LIMIT_PREFIX = 16 };
 

@@ -1,4 +1,4 @@
-#include "record/observe/cold.h"
+#include "record/memory/cold.h"
 
 #include <dirent.h>
 #include <errno.h>
@@ -18,7 +18,8 @@
 
 enum { PAGES_AT_ONCE = 65536 };
 
-bool ggs_cold_resident(int fd, uint64_t * bytes) {
+// Bytes of an open file that are in memory. False if the kernel does not say.
+static bool resident_bytes(int fd, uint64_t * bytes) {
     struct stat info;
     uint64_t    page = (uint64_t) sysconf(_SC_PAGESIZE), n_resident = 0;
     *bytes = 0;
@@ -52,11 +53,11 @@ static int drop_file(struct ggs_cold * cold, const char * path, struct ggs_error
         if (fd >= 0) close(fd);
         return status;
     }
-    bool known  = ggs_cold_resident(fd, &before);
+    bool known  = resident_bytes(fd, &before);
     int  synced = fdatasync(fd); // where that fails, what is dirty stays, and is counted
     (void) synced;
     int refused = posix_fadvise(fd, 0, 0, POSIX_FADV_DONTNEED);
-    known       = ggs_cold_resident(fd, &after) && known;
+    known       = resident_bytes(fd, &after) && known;
     close(fd);
     if (refused != 0) {
         errno = refused;

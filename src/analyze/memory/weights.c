@@ -1,4 +1,4 @@
-#include "analyze/walk/weights.h"
+#include "analyze/memory/weights.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -28,15 +28,13 @@ static void add_reads(struct ggs_weights * weights, const struct ggs_trace * tra
 
 static void add_place(struct ggs_weights * weights, struct ggs_trace * trace, const struct ggs_totals * totals,
                       const struct ggs_model_place * place, uint64_t * number) {
-    if (place->n_dims == 0) {
-        weights->other_bytes += place->bytes;
-        return;
-    }
+    if (place->n_dims == 0) return;
     const struct ggs_intervals * touched = &totals->touched[place->file - 1];
-    struct ggs_weight            weight  = {.name = place->name,
+    struct ggs_weight_totals     weight  = {.name = place->name,
                                             .file = ggs_reader_string(trace->reader, trace->files[place->file - 1].path),
                                             .size = place->bytes,
-                                            .touched = ggs_intervals_inside(touched, place->offset, place->offset + place->bytes)};
+                                            .touched =
+                                                ggs_intervals_inside(touched, place->offset, place->offset + place->bytes)};
     uint64_t may = ggs_intervals_inside(&totals->unknown[place->file - 1], place->offset, place->offset + place->bytes);
     weight.unknown                = may < weight.size - weight.touched ? may : weight.size - weight.touched;
     weights->weight[weights->n++] = weight;
@@ -56,14 +54,15 @@ static void add_place(struct ggs_weights * weights, struct ggs_trace * trace, co
 }
 
 static int by_cold(const void * a, const void * b) {
-    const struct ggs_weight *x = *(const struct ggs_weight *const *) a, *y = *(const struct ggs_weight *const *) b;
-    uint64_t                 cold_x = x->size - x->touched, cold_y = y->size - y->touched;
+    const struct ggs_weight_totals *x = *(const struct ggs_weight_totals *const *) a,
+                                   *y = *(const struct ggs_weight_totals *const *) b;
+    uint64_t cold_x = x->size - x->touched, cold_y = y->size - y->touched;
     if (cold_x != cold_y) return cold_x > cold_y ? -1 : 1;
     return strcmp(x->name, y->name);
 }
 
 static int by_use(const void * a, const void * b) {
-    const struct ggs_weight *x = a, *y = b;
+    const struct ggs_weight_totals *x = a, *y = b;
     if (x->bytes != y->bytes) return x->bytes > y->bytes ? -1 : 1;
     return by_cold(&x, &y);
 }
@@ -76,7 +75,7 @@ int ggs_weights_list(struct ggs_weights * weights, struct ggs_trace * trace, con
     const struct ggs_model_map * map    = &weights->map;
     uint64_t *                   places = calloc(map->n + 1, sizeof(*places));
     weights->weight                     = calloc(map->n + 1, sizeof(*weights->weight));
-    weights->cold                       = malloc((map->n + 1) * sizeof(const struct ggs_weight *));
+    weights->cold                       = malloc((map->n + 1) * sizeof(const struct ggs_weight_totals *));
     weights->unread                     = map->from_trace;
     if (places == NULL || weights->weight == NULL || weights->cold == NULL) {
         free(places);
@@ -90,6 +89,6 @@ int ggs_weights_list(struct ggs_weights * weights, struct ggs_trace * trace, con
     for (uint64_t i = 0; i < weights->n; i++)
         if (weights->weight[i].touched + weights->weight[i].unknown < weights->weight[i].size)
             weights->cold[weights->n_cold++] = &weights->weight[i];
-    if (weights->n_cold > 1) qsort(weights->cold, weights->n_cold, sizeof(const struct ggs_weight *), by_cold);
+    if (weights->n_cold > 1) qsort(weights->cold, weights->n_cold, sizeof(const struct ggs_weight_totals *), by_cold);
     return 0;
 }
