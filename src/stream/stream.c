@@ -135,14 +135,15 @@ static void start(void) {
         ggs_stream_give_up("this ggml (%s) is not laid out as expected (%s): nothing is streamed", version, problem);
         return;
     }
-    reader = ggs_reader_start(ggs_stream_settings.reader[0] == '\0' ? NULL : ggs_stream_settings.reader);
-    if (reader == GGS_READER_NONE) {
-        ggs_stream_give_up("neither io_uring nor threads can be had: nothing is streamed");
-        return;
-    }
     forget_environment();
     ggs_cut_watch();
     __atomic_store_n(&ggs_stream_state, GGS_STREAM_ON, __ATOMIC_RELEASE);
+}
+
+bool ggs_stream_start_reader(void) {
+    reader = ggs_reader_start(ggs_stream_settings.reader[0] == '\0' ? NULL : ggs_stream_settings.reader);
+    if (reader == GGS_READER_NONE) ggs_stream_give_up("neither io_uring nor threads can be had: nothing is streamed");
+    return reader != GGS_READER_NONE;
 }
 
 bool ggs_stream_wake(const void * caller) {
@@ -198,6 +199,7 @@ static void write_report(void) {
     N("wait_ns", c->wait_ns);
     N("mapped_uses", c->mapped);
     N("bytes_given", c->bytes_given);
+    N("looks", c->looks);
     N("failed", c->failed);
     N("verified", c->verified);
 #undef N

@@ -3,7 +3,7 @@ import { test } from "node:test";
 import assert from "node:assert/strict";
 import { spawn } from "node:child_process";
 import { once } from "node:events";
-import { readFileSync, truncateSync, utimesSync } from "node:fs";
+import { readFileSync, readdirSync, truncateSync, utimesSync } from "node:fs";
 import { join } from "node:path";
 import { build, engine, ggscope, model, output, run, sanitized, scratch } from "../lib.mjs";
 import { check, fresh, host, rows } from "./traces.mjs";
@@ -83,6 +83,27 @@ test("a model that fits is left alone; too little memory too; both are said in o
         assert.equal(result.counts.state, state);
         assert.equal(JSON.parse(result.stdout).logits_hash, wanted.logits_hash);
     }
+});
+
+// Not a timing: what would cost time is counted.
+test("a model that fits is loaded, repacked and computed as without us: no thread, and one look at memory a second", async () => {
+    const began = Date.now(), child = spawn(ggscope, ["stream", "-q", "--report", report, "--", engine, "run", "-m", dense, "-p", "Once upon a time", "-n", "2000", "-t", "1", "--ignore-eos"], { stdio: ["ignore", "pipe", "ignore"] });
+    const closed = once(child, "close");
+    await Promise.race([once(child.stdout, "data"), closed]); // the first token
+    const threads = readdirSync(`/proc/${child.pid}/task`).length, maps = readFileSync(`/proc/${child.pid}/smaps`, "utf8");
+    child.stdout.resume();
+    await Promise.race([once(child.stdout, "data"), closed]); // some more
+    child.kill("SIGINT");
+    assert.deepEqual(await closed, [130, null]);
+    const counts = JSON.parse(readFileSync(report, "utf8")), seconds = (Date.now() - began) / 1000;
+    if (!sanitized) assert.equal(threads, 1);
+    assert.equal(counts.state, "fits");
+    assert.ok(counts.looks <= seconds, `${counts.looks} looks in ${seconds} s`);
+    // What the program has the kernel read when it maps the file was read.
+    const mapped = [...maps.matchAll(/^\S+ r--\S* .*\.gguf\nSize: +(\d+) kB\n(?:.*\n)*?Rss: +(\d+) kB$/gm)];
+    assert.ok(mapped.length > 0 && mapped.every(([, size, rss]) => Number(rss) > 0.99 * Number(size)), maps);
+    const plain = ["run", "-m", dense, "--json", "--logits-hash", ...short];
+    assert.equal(JSON.parse(stream([engine, ...plain], 1 << 30).stdout).logits_hash, stock([engine, ...plain]).logits_hash);
 });
 
 test("weights are not repacked where the model does not fit", () => {
