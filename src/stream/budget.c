@@ -5,6 +5,7 @@
 #include <time.h>
 
 #include "base/stream-plan.h"
+#include "stream/experts.h"
 #include "stream/files.h"
 #include "stream/limits.h"
 #include "stream/memory.h"
@@ -116,13 +117,24 @@ static void size_text(char * text, size_t size, uint64_t bytes) {
     }
 }
 
+// What reading from this disk is like, once: how much at a time, and whether it has time for guesses.
+static void look_at_disk(uint64_t room) {
+    static bool                    looked;
+    const struct ggs_stream_file * file = ggs_files_largest();
+    if (looked || file == NULL || room < 2 * GGS_DISK_MEMORY) return;
+    looked = true;
+    if (!ggs_disk_know(file->direct, file->size, &ggs_stream_disk)) return;
+    ggs_reader_set_piece(ggs_stream_disk.piece);
+    ggs_experts_note_disk(ggs_stream_disk.random);
+}
+
 bool ggs_budget_decide(void) {
     ggs_weights_drop();
     ggs_queue_resize(0);
     uint64_t limit = limit_now(), engine = ggs_memory_anonymous() + ggs_memory_untouched();
     uint64_t model = ggs_files_total(), left = ggs_memory_left("/proc", "/sys/fs/cgroup"), ring = 0;
     if (left < limit && limit - left > engine) engine = limit - left; // others in the group
-    char a[32], b[32], c[32];
+    char a[32], b[32], c[32], d[96] = "not measured";
     ggs_stream_sizes        = (struct ggs_weights_sizes){0};
     ggs_stream_sizes.limit  = limit;
     ggs_stream_sizes.engine = engine;
@@ -138,6 +150,7 @@ bool ggs_budget_decide(void) {
     uint64_t taken   = engine + ggs_stream_reserve(limit);
     uint64_t weights = limit <= taken ? 0 : (uint64_t) ((double) (limit - taken) * (1 - given_up));
     if (weights > 0 && !ggs_stream_start_reader()) return false;
+    look_at_disk(weights);
     if (weights == 0 || !ggs_weights_arrange(weights, &ring) || !ggs_queue_resize(ring)) {
         ggs_stream_sizes.too_little = true;
         ggs_weights_drop();
@@ -156,11 +169,15 @@ bool ggs_budget_decide(void) {
     ggs_stream_sizes.ring          = ring;
     ggs_stream_sizes.limit         = limit;
     ggs_stream_sizes.engine        = engine;
+    if (ggs_stream_disk.random > 0)
+        snprintf(d, sizeof(d), "%.1f GB/s (%.1f in order) with %u reads of %u KiB at a time",
+                 (double) ggs_stream_disk.random / 1e9, (double) ggs_stream_disk.sequential / 1e9,
+                 ggs_stream_disk.depth, ggs_stream_disk.piece >> 10);
     if (!ggs_stream_settings.quiet)
         ggs_stream_say(
             "streaming %s of weights within %s of memory: engine %s, kept %.0f MiB, slots %.0f MiB, ring %.0f MiB, "
-            "left to the mapping %.0f MiB",
+            "left to the mapping %.0f MiB; disk %s",
             a, b, c, (double) sizes.kept / MIB, (double) sizes.slots / MIB, (double) ring / MIB,
-            (double) sizes.mapped / MIB);
+            (double) sizes.mapped / MIB, d);
     return true;
 }

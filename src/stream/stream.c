@@ -22,6 +22,7 @@ int                        ggs_stream_state = GGS_STREAM_OFF; // until the const
 struct ggs_stream_settings ggs_stream_settings;
 struct ggs_stream_counts   ggs_stream_counts;
 struct abi_functions       ggs_engine;
+struct ggs_disk            ggs_stream_disk;
 struct ggs_weights_sizes   ggs_stream_sizes;
 
 static pthread_mutex_t      lock = PTHREAD_MUTEX_INITIALIZER;
@@ -185,6 +186,10 @@ static void write_report(void) {
     N("limit", sizes->limit);
     N("engine", sizes->engine);
     N("mapped", sizes->mapped);
+    N("disk_sequential", ggs_stream_disk.sequential);
+    N("disk_random", ggs_stream_disk.random);
+    N("disk_depth", ggs_stream_disk.depth);
+    N("disk_piece", ggs_stream_disk.piece);
     N("runs", c->runs);
     N("uses", c->uses);
     N("bytes_streamed", c->bytes_streamed);

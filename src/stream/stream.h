@@ -9,6 +9,7 @@
 #include <stdint.h>
 
 #include "capture/ggml-abi.h"
+#include "stream/disk.h"
 
 enum ggs_stream_state {
     GGS_STREAM_OFF,     // not wanted, or given up: every call is forwarded
@@ -49,6 +50,7 @@ extern int                        ggs_stream_state;
 extern struct ggs_stream_settings ggs_stream_settings;
 extern struct ggs_stream_counts   ggs_stream_counts;
 extern struct abi_functions       ggs_engine;
+extern struct ggs_disk            ggs_stream_disk; // zeros where it is not known
 
 static inline int ggs_stream_now(void) {
     return __atomic_load_n(&ggs_stream_state, __ATOMIC_RELAXED);
