@@ -14,7 +14,8 @@
 #include "capture/thread.h"
 #include "capture/window.h"
 
-static uint64_t n_runs; // counted under the journal's lock
+static uint64_t n_runs;       // counted under the journal's lock
+static uint64_t newest_graph; // that has been run
 
 // Which graph it really is, after a guess.
 static void look_again(const struct abi_graph * graph) {
@@ -49,6 +50,10 @@ void ggs_graph_run_enter(const struct abi_graph * graph, void * backend, const v
     if (ggs_in.graph == NULL) {
         ggs_capture_stop_full();
         return;
+    }
+    if (__builtin_expect(ggs_in.graph->id > __atomic_load_n(&newest_graph, __ATOMIC_RELAXED), 0)) {
+        __atomic_store_n(&newest_graph, ggs_in.graph->id, __ATOMIC_RELAXED);
+        ggs_capture_tell_libraries();
     }
     const char *           name = backend == NULL ? "CPU" : ggs_engine.backend_name(backend);
     struct ggs_journal_run run  = {.graph     = ggs_in.graph->id,
