@@ -4,7 +4,7 @@ import { useAsk } from "../../ask";
 import { bytes, count, plural, share, time } from "../../format";
 import { RequestsPart } from "../requests";
 import { SubTabs } from "../../shell/SubTabs";
-import { asText, here, kept, selection, chosenSteps } from "../../state";
+import { asText, here, kept, selection, chosenSteps, statsPath } from "../../state";
 import { by, deviceNote, type Stats, type Totals } from "./answers";
 import { Efficiency } from "./Efficiency";
 import { Estimate } from "./Estimate";
@@ -35,7 +35,7 @@ export default function Statistics() {
 }
 
 function Sums() {
-    const answer = useAsk<Stats>(here("stats", { by: by.join(","), ...chosenSteps() }), { keep: true });
+    const answer = useAsk<Stats>(statsPath(by.join(","), chosenSteps()), { keep: true });
     const map = useAsk<ModelMap>(here("map"));
     const tokens = selection.value.tokens;
     return (
