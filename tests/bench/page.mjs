@@ -82,7 +82,7 @@ const addresses = {
 function longestTask(trace) {
     const { traceEvents } = JSON.parse(trace);
     const key = (event) => `${event.pid} ${event.tid}`;
-    const mains = new Set(traceEvents.filter((event) => event.name === "thread_name" && event.args.name === "CrRendererMain").map(key));
+    const mains = new Set(traceEvents.filter((event) => event.name === "EvaluateScript" && event.args.data?.url?.endsWith("/app.js")).map(key)); // Chromium has pages of its own
     const tasks = traceEvents.filter((event) => event.ph === "X" && event.name.endsWith("RunTask") && mains.has(key(event)) && event.tdur !== undefined);
     if (tasks.length === 0) throw new Error("the trace of Chromium has no tasks of the page");
     return Math.max(...tasks.map((event) => event.tdur)) / 1000;
@@ -94,7 +94,7 @@ async function tasksOf(directory, name) {
     const found = [];
     const browser = await launch();
     for (const [view, fragment] of Object.entries(addresses)) {
-        await browser.startTracing(undefined, { categories: ["toplevel"] });
+        await browser.startTracing(undefined, { categories: ["toplevel", "devtools.timeline"] });
         const begin = Date.now();
         const page = await open(server.url, { fragment });
         await page.locator("#sentence", { hasText: "touched" }).waitFor({ timeout: 120_000 });
