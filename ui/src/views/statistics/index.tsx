@@ -37,17 +37,18 @@ export default function Statistics() {
 function Sums() {
     const answer = useAsk<Stats>(statsPath(by.join(","), chosenSteps()), { keep: true });
     const map = useAsk<ModelMap>(here("map"));
-    const tokens = selection.value.tokens;
+    const { tokens, request } = selection.value;
     return (
         <div>
             <Waiting answer={answer} what="Counting ops and bytes" />
             {answer.data && (
                 <>
                     <p class="quiet statistics-scope">
-                        {(tokens ? stepRange(tokens) : `All ${stepsWord()}${stepWord() === "token" ? ", warm-up left out" : ""}`).replace(/^./, (letter) => letter.toUpperCase())}
+                        {(tokens ? stepRange(tokens) : request !== null ? `Steps of request ${request}` : `All ${stepsWord()}${stepWord() === "token" ? ", warm-up left out" : ""}`).replace(/^./, (letter) => letter.toUpperCase())}
+                        {tokens && request !== null ? ` that request ${request} took part in` : ""}
                         . A click on a row filters every view; another click lets go.
                     </p>
-                    <Parts />
+                    <Parts isServer={answer.data.requests > 1} />
                     <Tiles totals={answer.data} />
                     <div id="part-time">
                         <Groups stats={answer.data} map={map.data} />
@@ -83,10 +84,10 @@ const parts = [
     ["experts", "experts"],
 ] as const;
 
-function Parts() {
+function Parts({ isServer }: { isServer: boolean }) {
     return (
         <nav class="statistics-parts" aria-label="Parts of this page">
-            {parts.map(([key, name]) => (
+            {[...parts, ...(isServer ? [["requests", "requests, keys and values"] as const] : [])].map(([key, name]) => (
                 <button type="button" class="link" key={key} onClick={() => document.getElementById(`part-${key}`)?.scrollIntoView()}>
                     {name}
                 </button>

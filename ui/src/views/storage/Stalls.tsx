@@ -248,7 +248,7 @@ export function Stalls() {
     return (
         <>
             <p class="quiet">
-                {selection.value.tokens ? "The selected tokens" : "All of the recording"}.{" "}
+                {selection.value.tokens ? "The selected tokens" : selection.value.request !== null ? `Steps of request ${selection.value.request}` : "All of the recording"}.{" "}
                 {!faults && "Page faults were not recorded: that needs perf events (ggscope doctor says more). "}
                 {!requests && "Disk requests were not recorded: record with --io. "}
                 {!machine.residency && "What was in memory was not recorded: record with --residency."}
