@@ -6,7 +6,6 @@
 #include "record/experiment.h"
 #include "record/model-files.h"
 #include "record/observe/disks.h"
-#include "record/spool/facts.h"
 #include "record/spool/place.h"
 #include <glob.h>
 #include <limits.h>

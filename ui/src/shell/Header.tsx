@@ -2,7 +2,7 @@
 import type { Heat, ModelMap, Summary } from "../api";
 import { useAsk } from "../ask";
 import { bytes, count, share, time } from "../format";
-import { current, experiment, experiments, here, library, missing, show, summary } from "../state";
+import { current, experiment, experiments, here, library, missing, show, statsPath, summary } from "../state";
 import { stepsWord, stepWord } from "../step";
 import { copiedOf } from "../views/memory/data";
 
@@ -43,7 +43,7 @@ function timeOf(stats: Stats): string[] {
 function Sentence({ about }: { about: Summary }) {
     const heat = useAsk<Heat>(about.model ? here("heat") : null, { keep: true });
     const map = useAsk<ModelMap>(about.model ? here("map") : null, { keep: true });
-    const stats = useAsk<Stats>(about.ops > 0 ? here("stats") : null, { keep: true });
+    const stats = useAsk<Stats>(about.ops > 0 ? statsPath() : null, { keep: true });
     const copies = map.data && copiedOf(map.data);
     const parts = [
         about.model ? `${about.model.name}${about.model.quantization ? ` ${about.model.quantization}` : ""}` : about.name,
