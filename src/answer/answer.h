@@ -46,8 +46,6 @@ void ggs_aggregate_write(struct ggs_json * json, const struct ggs_trace * trace,
 // What `ggscope check` found.
 void ggs_checks_write(struct ggs_json * json, const struct ggs_checks * checks);
 
-// "same", "noise", "uncertain", "slower", "faster", "stalls", "fewer stalls"
-const char * ggs_verdict_word(enum ggs_verdict verdict);
 // What changed between two recordings: the answer of `ggscope diff --json` and of the server.
 void ggs_diff_write(struct ggs_json * json, const struct ggs_trace * a, const struct ggs_trace * b,
                     const struct ggs_diff * diff);

@@ -193,7 +193,7 @@ __attribute__((constructor)) static void constructor(void) {
 static void tell_losses(void) {
     for (unsigned reason = 1; reason < GGS_LOSS_COUNT; reason++) {
         struct ggs_losses loss = ggs_losses_get(reason);
-        if (loss.count > 0) ggs_journal_loss(reason, loss.count, 0, loss.begin, loss.end);
+        if (loss.count > 0) ggs_journal_write_loss(reason, loss.count, 0, loss.begin, loss.end);
     }
 }
 
@@ -325,19 +325,44 @@ static void add_command_line(struct text * text) {
     }
 }
 
+static unsigned long long n_loaded; // libraries that were ever loaded, when the engine was told last
+
+static int count_loaded(struct dl_phdr_info * info, size_t size, void * data) {
+    (void) size;
+    *(unsigned long long *) data = info->dlpi_adds;
+    return 1;
+}
+
+// Where the program began and with which words, asked for once: later it may be elsewhere, and in a sandbox.
+static const char * beginning(void) {
+    static struct text text; // under the lock
+    char               here[PATH_MAX];
+    if (text.used > 0) return text.data;
+    if (getcwd(here, sizeof(here)) != NULL) add(&text, "directory=%s\n", here);
+    add_command_line(&text);
+    return text.data;
+}
+
 static void tell_engine(void) {
     static struct text text; // under the lock
     text.used = 0;
-    char here[PATH_MAX];
     add(&text, "capture=%s\n", GGSCOPE_VERSION);
     add(&text, "ggml_version=%s\n", ggs_engine.version == NULL ? "unknown" : ggs_engine.version());
     add(&text, "ggml_commit=%s\n", ggs_engine.commit == NULL ? "unknown" : ggs_engine.commit());
     const char * (*llama_version)(void) = (const char * (*) (void) ) find_in_engine("llama_version");
     if (llama_version != NULL) add(&text, "llama_version=%s\n", llama_version());
     dl_iterate_phdr(add_library, &text);
-    if (getcwd(here, sizeof(here)) != NULL) add(&text, "directory=%s\n", here);
-    add_command_line(&text);
+    add(&text, "%s", beginning());
     ggs_journal_text(GGS_JOURNAL_ENGINE, text.data);
+    dl_iterate_phdr(count_loaded, &n_loaded);
+}
+
+void ggs_capture_tell_libraries(void) {
+    unsigned long long now = 0;
+    pthread_mutex_lock(&lock);
+    dl_iterate_phdr(count_loaded, &now);
+    if (now != n_loaded && ggs_capture_recording()) tell_engine();
+    pthread_mutex_unlock(&lock);
 }
 
 static void start(void) {

@@ -32,6 +32,9 @@ static inline bool ggs_capture_full(void) {
     return __atomic_load_n(&ggs_capture_state, __ATOMIC_RELAXED) == GGS_CAPTURE_FULL;
 }
 
+// Tells the engine's libraries again if some were loaded since: backends come after the program's first call.
+void ggs_capture_tell_libraries(void);
+
 // Stops tracing for good and says why, once.
 __attribute__((format(printf, 1, 2))) void ggs_capture_give_up(const char * format, ...);
 

@@ -14,7 +14,8 @@
 #include "capture/thread.h"
 #include "capture/window.h"
 
-static uint64_t n_runs; // counted under the journal's lock
+static uint64_t n_runs;       // counted under the journal's lock
+static uint64_t newest_graph; // that has been run
 
 // Which graph it really is, after a guess.
 static void look_again(const struct abi_graph * graph) {
@@ -50,6 +51,10 @@ void ggs_graph_run_enter(const struct abi_graph * graph, void * backend, const v
         ggs_capture_stop_full();
         return;
     }
+    if (__builtin_expect(ggs_in.graph->id > __atomic_load_n(&newest_graph, __ATOMIC_RELAXED), 0)) {
+        __atomic_store_n(&newest_graph, ggs_in.graph->id, __ATOMIC_RELAXED);
+        ggs_capture_tell_libraries();
+    }
     const char *           name = backend == NULL ? "CPU" : ggs_engine.backend_name(backend);
     struct ggs_journal_run run  = {.graph     = ggs_in.graph->id,
                                    .schedule  = ggs_in.schedule,
@@ -84,7 +89,7 @@ void ggs_graph_run_leave(const struct abi_graph * graph, int64_t status) {
 }
 
 void ggs_graph_run_lost(unsigned reason, uint64_t count, uint64_t begin) {
-    if (ggs_in.run == 0 || ggs_journal_loss(reason, count, ggs_in.run, begin, ggs_ticks_now()) != 0)
+    if (ggs_in.run == 0 || ggs_journal_write_loss(reason, count, ggs_in.run, begin, ggs_ticks_now()) != 0)
         ggs_losses_count(reason, count);
 }
 

@@ -88,14 +88,11 @@ struct ggs_gguf {
     size_t                   n_kvs;
     struct ggs_gguf_tensor * tensors; // in the order of the file's tensor infos
     size_t                   n_tensors;
-    uint8_t *                metadata; // owned where the file was opened by path, else NULL
+    uint8_t *                metadata; // what keys, values and names point to
 };
 
-// Opens a file by name, or bytes in memory (which must outlive the result; `label` stands for the path in messages).
 // On failure *out is NULL and the error names the file and the offset.
 int  ggs_gguf_open(struct ggs_gguf ** out, const char * path, struct ggs_error * error);
-int  ggs_gguf_open_memory(struct ggs_gguf ** out, const void * data, size_t size, const char * label,
-                          struct ggs_error * error);
 void ggs_gguf_free(struct ggs_gguf * gguf); // NULL is fine
 
 // One value, widened: integers in `i64` or `u64` (by `type`), floats in `f64`, bool in `u64`.

@@ -48,7 +48,7 @@ int ggs_limits_cache_write(const struct ggs_limits * limits, struct ggs_error * 
     snprintf(folder, sizeof(folder), "%.*s", (int) (strrchr(path, '/') - path), path);
     status = ggs_make_directories(folder, error);
     if (status == 0) status = ggs_output_open(&output, path, error);
-    if (status < 0) return status;
+    if (status != 0) return status;
     ggs_json_init(&json, ggs_json_to_file, output.file, true);
     ggs_json_object(&json, NULL);
     ggs_limits_write(&json, "limits", limits);

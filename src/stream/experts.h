@@ -10,7 +10,7 @@
 
 // What one graph run knows about a group.
 struct ggs_routing {
-    struct ggs_group *        group;
+    struct ggs_expert_group * group;
     const struct abi_tensor * ids;    // the experts of each token
     const struct abi_tensor * hidden; // what the router saw, or NULL
     bool                      whole;  // more than there are slots for: the weights are read as a whole
@@ -34,6 +34,9 @@ void ggs_experts_predict(const struct ggs_routing * now, struct ggs_routing * ne
 
 // Fills empty slots from a weight that lies in memory as a whole, with the experts that were chosen most.
 void ggs_experts_adopt(struct ggs_routing * routing, uint32_t k, const char * data);
+
+// What the disk reads in a second: one that is slow begins without prediction, until it is known whether it has time for it.
+void ggs_experts_note_disk(uint64_t rate);
 
 // The waiting share of the time spent in runs, told after each.
 void ggs_experts_note_run(uint64_t wait_ns, uint64_t run_ns);

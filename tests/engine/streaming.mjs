@@ -5,6 +5,7 @@ import { engine, ggscope, output, run, scratch } from "../lib.mjs";
 import { jsonLines } from "./traces.mjs";
 
 export const MiB = 1 << 20;
+export const cache = (process.env.XDG_CACHE_HOME = scratch("cache")); // disks are measured anew
 export const words = (path, ...options) => [engine, "run", "-m", path, "--json", "--logits-hash", "--ignore-eos", "--no-repack", ...options];
 export const stock = (command, options) => JSON.parse(output(command[0], command.slice(1), options));
 export const report = scratch("report.json");

@@ -175,7 +175,7 @@ static int see_op(struct comparison * c, int which, bool prompt, struct ggs_erro
     if (walk->op.op >= side->trace->n_ops) return 0;
     int status = ggs_walk_accesses(walk, &list, error);
     if (status == 0) status = note_node(c, which, prompt, &walk->op, &head, error);
-    if (status < 0) return status;
+    if (status != 0) return status;
     fill_half(&c->entries[head].half[which], walk, list);
     for (uint64_t i = 1; status == 0 && i <= walk->op.absorbed && ggs_walk_part(walk, i, &part); i++) {
         if (part.op >= side->trace->n_ops) continue;

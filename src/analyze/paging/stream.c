@@ -153,7 +153,7 @@ int ggs_paging_stream(struct ggs_paging_cost * cost, bool * streams, const struc
                            .sequence  = sequence,
                            .weight_of = malloc((sequence->n_blocks + (size_t) 1) * sizeof(uint32_t)),
                            .tensor_of = malloc(n * sizeof(uint32_t)),
-                           .tensors   = malloc(n * sizeof(struct tensor)),
+                           .tensors   = calloc(n, sizeof(struct tensor)),
                            .used      = calloc(n, sizeof(uint64_t)),
                            .dense     = malloc(n * sizeof(uint64_t)),
                            .chosen    = malloc(n * sizeof(uint32_t)),

@@ -44,8 +44,9 @@ struct gathering {
     bool                    again;
 };
 
+// Cells of a stream, at least 1.
 static uint64_t each_of(const struct memory * m) {
-    return m->streams == 0 ? 0 : m->n / m->streams;
+    return m->streams == 0 || m->n < m->streams ? 1 : m->n / m->streams;
 }
 
 static struct ggs_map_key place_key(uint64_t life, int64_t origin, uint64_t stream) {
@@ -87,7 +88,7 @@ static struct memory * memory_of(struct gathering * g, uint64_t context) {
 static bool set_size(struct memory * m, uint64_t cells, uint64_t streams) {
     enum { CELLS_MOST = 1 << 26, STREAMS_MOST = 1 << 12 }; // beyond these a trace is wrong
     if (cells == m->n && streams == m->streams) return true;
-    if (cells > CELLS_MOST || streams > STREAMS_MOST || streams == 0 || cells % streams != 0) {
+    if (cells > CELLS_MOST || streams > STREAMS_MOST || streams == 0 || cells < streams || cells % streams != 0) {
         m->unseen = true;
         return true;
     }

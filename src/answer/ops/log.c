@@ -84,7 +84,7 @@ static void put_op(struct ggs_json * json, int64_t step, uint64_t run, uint64_t 
                    const struct ggs_whereabouts * where) {
     bool in_op = where->op != NULL;
     ggs_json_natural(json, "token", step);
-    ggs_json_string(json, "phase", ggs_part_name(where->part));
+    ggs_json_string(json, "phase", ggs_stage_name(where->stage));
     ggs_json_natural(json, "run", run != 0 ? (int64_t) run : -1);
     ggs_json_natural(json, "node", run != 0 ? (int64_t) node : -1);
     ggs_json_string(json, "op", where->op);

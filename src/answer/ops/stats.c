@@ -407,13 +407,13 @@ static void write_groups(struct ggs_json * json, enum ggs_by by, const struct gg
 
 static void write_weights(struct ggs_json * json, const struct ggs_weights * weights) {
     static const struct ggs_field fields[] = {
-        GGS_FIELD(struct ggs_weight, name, "name"),
-        GGS_FIELD(struct ggs_weight, file, "path"),
-        GGS_FIELD(struct ggs_weight, size, "bytes"),
-        GGS_FIELD(struct ggs_weight, touched, "bytes_touched"),
-        GGS_FIELD(struct ggs_weight, unknown, "bytes_unknown"),
-        GGS_FIELD(struct ggs_weight, reads, "reads"),
-        GGS_FIELD(struct ggs_weight, bytes, "bytes_read"),
+        GGS_FIELD(struct ggs_weight_totals, name, "name"),
+        GGS_FIELD(struct ggs_weight_totals, file, "path"),
+        GGS_FIELD(struct ggs_weight_totals, size, "bytes"),
+        GGS_FIELD(struct ggs_weight_totals, touched, "bytes_touched"),
+        GGS_FIELD(struct ggs_weight_totals, unknown, "bytes_unknown"),
+        GGS_FIELD(struct ggs_weight_totals, reads, "reads"),
+        GGS_FIELD(struct ggs_weight_totals, bytes, "bytes_read"),
         {0},
     };
     ggs_fields_rows(json, "weights", fields, weights->weight, sizeof(*weights->weight), weights->n);

@@ -10,10 +10,10 @@
 #include "analyze/machine/requests.h"
 #include "analyze/machine/residency.h"
 #include "analyze/machine/streamed.h"
+#include "analyze/memory/weights.h"
 #include "analyze/ops/groups.h"
 #include "analyze/ops/windows.h"
 #include "analyze/requests/requests.h"
-#include "analyze/walk/weights.h"
 #include "base/limits.h"
 
 struct ggs_json;
@@ -55,8 +55,6 @@ const char * ggs_stats_by_name(enum ggs_by by);
 // "layer,thread" as bits; false if a name is none of them.
 bool ggs_stats_parse_by(const char * text, unsigned * by);
 
-bool ggs_stats_has_faults(const struct ggs_stats * stats);   // were any recorded?
-bool ggs_stats_has_requests(const struct ggs_stats * stats); // likewise
 // Is this snapshot the last one of its token step?
 bool ggs_stats_ends_token(const struct ggs_resident_list * list, uint64_t snapshot);
 

@@ -27,7 +27,7 @@
 
 // ---- graph runs ----
 
-static uint64_t n_schedules, n_decodes, n_loads, n_buffers; // counted under the journal's lock
+static uint64_t n_schedules, n_loads, n_buffers; // counted under the journal's lock
 
 typedef int (*compute_function)(void * computer, struct abi_graph * graph);
 
@@ -279,7 +279,7 @@ EXPORT void * gguf_init_from_file(const char * path, struct gguf_params params) 
     return real(path, params);
 }
 
-// ---- models, contexts, decodes ----
+// ---- models, contexts ----
 
 static uint64_t tell_load(const char * path) {
     struct ggs_journal_number numbers  = {{0, 0, 0, 0}};
@@ -323,93 +323,6 @@ EXPORT void * llama_init_from_model(void * model, union abi_by_value params) {
         ggs_journal_numbers(GGS_JOURNAL_CONTEXT, (uint64_t) context, (uint64_t) model, (uint64_t) memory, 0, NULL);
     }
     return context;
-}
-
-enum { MORE_SEQUENCES_MAX = 1 << 20 };
-
-// The last position that a context holds of sequence 0: positions that a program leaves to the engine go on from there. -2: not known.
-static int32_t last_position(void * context, const void * caller) {
-    void * (*get_memory)(void *) = (void * (*) (void *) ) ggs_resolve_name("llama_get_memory", caller);
-    int32_t (*last)(void * memory, int32_t) =
-        (int32_t(*)(void *, int32_t)) ggs_resolve_name("llama_memory_seq_pos_max", caller);
-    void * memory = get_memory == NULL || last == NULL ? NULL : get_memory(context);
-    return memory == NULL ? -2 : last(memory, 0);
-}
-
-static uint64_t tell_decode(void * context, const struct abi_batch * batch, bool encode, const void * caller) {
-    uint32_t                  n    = batch->n_tokens < 0 ? 0 : (uint32_t) batch->n_tokens;
-    struct ggs_journal_decode head = {.context = (uint64_t) context, .tokens = n, .encode = encode};
-    head.has = (batch->token != NULL ? 1u : 0) | (batch->pos != NULL ? 2u : 0) | (batch->seq_id != NULL ? 4u : 0) |
-               (batch->logits != NULL ? 8u : 0);
-    // What was decoded outside of windows is not in the journal, which positions could go on from.
-    int32_t last = -2;
-    if (batch->pos == NULL && !encode && atomic_load_explicit(&ggs_window_gaps, memory_order_relaxed))
-        last = last_position(context, caller);
-    if (last > -2) head.has |= 2u;
-    uint64_t more = 0; // sequences beyond a token's first
-    for (uint32_t i = 0; batch->seq_id != NULL && batch->n_seq_id != NULL && i < n; i++)
-        if (batch->seq_id[i] != NULL && batch->n_seq_id[i] > 1) more += (uint64_t) batch->n_seq_id[i] - 1;
-    if (more > MORE_SEQUENCES_MAX) more = 0;
-    int32_t * numbers = calloc(n + 1, 3 * sizeof(int32_t) + 1);
-    int32_t * pairs   = more > 0 ? calloc(more, 2 * sizeof(int32_t)) : NULL;
-    if (numbers == NULL) {
-        free(pairs);
-        return 0;
-    }
-    for (uint32_t i = 0; pairs != NULL && i < n; i++) {
-        for (int32_t k = 1; batch->seq_id[i] != NULL && k < batch->n_seq_id[i]; k++) {
-            pairs[2 * head.more]     = (int32_t) i;
-            pairs[2 * head.more + 1] = batch->seq_id[i][k];
-            head.more++;
-        }
-    }
-    int32_t * tokens = numbers, *positions = numbers + n, *sequences = numbers + 2 * n;
-    uint8_t * outputs = (uint8_t *) (numbers + 3 * n);
-    for (uint32_t i = 0; i < n; i++) {
-        if (batch->token != NULL) tokens[i] = batch->token[i];
-        positions[i] = batch->pos != NULL ? batch->pos[i] : last > -2 ? last + 1 + (int32_t) i : 0;
-        if (batch->seq_id != NULL && batch->seq_id[i] != NULL && (batch->n_seq_id == NULL || batch->n_seq_id[i] > 0))
-            sequences[i] = batch->seq_id[i][0];
-        if (batch->logits != NULL) outputs[i] = batch->logits[i] != 0;
-    }
-    struct ggs_piece pieces[] = {{&head, sizeof(head)},
-                                 {numbers, n * (3 * sizeof(int32_t) + 1)},
-                                 {pairs, 2 * sizeof(int32_t) * (uint64_t) head.more}};
-    int result = ggs_journal_append_next(GGS_JOURNAL_DECODE, pieces, head.more > 0 ? 3 : 2, &head.decode, &n_decodes);
-    free(numbers);
-    free(pairs);
-    return result == 0 ? head.decode : 0;
-}
-
-// What llama_decode and llama_encode have in common.
-static int decode(int (*real)(void *, union abi_by_value), void * context, union abi_by_value * batch, bool encode,
-                  const void * caller) {
-    if (ggs_in.decode != 0 || !ggs_capture_wake(caller)) return real(context, *batch);
-    if (batch->batch.n_tokens == 1) ggs_device_generates();
-    ggs_in.embeddings_of = NULL;
-    if (ggs_window_enter()) ggs_in.decode = tell_decode(context, &batch->batch, encode, caller);
-    int status = real(context, *batch);
-    if (ggs_in.decode != 0 && ggs_capture_recording())
-        ggs_journal_numbers(GGS_JOURNAL_DECODE_END, ggs_in.decode, (uint64_t) (int64_t) status, 0, 0, NULL);
-    ggs_in.decode = 0;
-    ggs_window_leave();
-    return status;
-}
-
-EXPORT int llama_decode(void * context, union abi_by_value batch) {
-    REAL(llama_decode);
-    return decode(real, context, &batch, false, CALLER);
-}
-
-EXPORT int llama_encode(void * context, union abi_by_value batch) {
-    REAL(llama_encode);
-    return decode(real, context, &batch, true, CALLER);
-}
-
-EXPORT void llama_set_warmup(void * context, bool on) {
-    REAL(llama_set_warmup);
-    real(context, on);
-    if (ggs_capture_recording()) ggs_journal_numbers(GGS_JOURNAL_WARMUP, (uint64_t) context, on, 0, 0, NULL);
 }
 
 // ---- the dynamic linker ----

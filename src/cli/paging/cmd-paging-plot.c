@@ -1,4 +1,5 @@
 // Bytes read per token against memory, drawn with characters.
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -14,6 +15,7 @@ struct canvas {
     unsigned char cell[ROWS][MOST_COLUMNS];
     unsigned      columns;
     uint64_t      most_memory, most_read;
+    uint64_t least_read; // of a logarithmic scale: on the second row from the bottom, what is less below it; 0: linear
 };
 
 enum mark { BLANK, CURVE, LINUX, PIN_HOT, OPT, STREAM, SEVERAL };
@@ -28,9 +30,25 @@ static bool is_utf8(void) {
     return false;
 }
 
+// The row of an amount, from the top; ROWS or more if there is none.
+static uint64_t row_of(const struct canvas * canvas, uint64_t read) {
+    if (canvas->least_read == 0) return ROWS - 1 - (read * (ROWS - 1) + canvas->most_read / 2) / canvas->most_read;
+    if (read < canvas->least_read) return ROWS - 1;
+    double share = log((double) read / (double) canvas->least_read) /
+                   log((double) canvas->most_read / (double) canvas->least_read);
+    return (uint64_t) lround((1 - share) * (ROWS - 2));
+}
+
+static uint64_t amount_at(const struct canvas * canvas, unsigned row) {
+    if (canvas->least_read == 0) return canvas->most_read * (ROWS - 1 - row) / (ROWS - 1);
+    double share = 1 - row / (double) (ROWS - 2);
+    return row == ROWS - 1 ? 0
+                           : (uint64_t) ((double) canvas->least_read *
+                                         pow((double) canvas->most_read / (double) canvas->least_read, share));
+}
+
 static void put(struct canvas * canvas, uint64_t memory, uint64_t read, enum mark mark) {
-    uint64_t column = memory * (canvas->columns - 1) / canvas->most_memory;
-    uint64_t row    = ROWS - 1 - (read * (ROWS - 1) + canvas->most_read / 2) / canvas->most_read;
+    uint64_t column = memory * (canvas->columns - 1) / canvas->most_memory, row = row_of(canvas, read);
     if (column >= canvas->columns || row >= ROWS) return;
     unsigned char * cell = &canvas->cell[row][column];
     *cell                = *cell == BLANK || *cell == CURVE ? mark : SEVERAL;
@@ -47,6 +65,9 @@ static void measure(struct canvas * canvas, const struct paging_report * report)
         }
     }
     if (canvas->most_read == 0) canvas->most_read = 1;
+    // One policy that reads many times what ops ask for would press all others onto the lowest row.
+    uint64_t demand = ggs_paging_demand(p);
+    if (demand >= 64 && canvas->most_read / demand >= 4) canvas->least_read = demand / 64;
 }
 
 static void draw(struct canvas * canvas, const struct paging_report * report) {
@@ -55,8 +76,7 @@ static void draw(struct canvas * canvas, const struct paging_report * report) {
     for (unsigned c = 0; report->options->policies[GGS_PAGING_LRU] && c < canvas->columns; c++) {
         uint64_t               memory = canvas->most_memory / (canvas->columns - 1) * c;
         struct ggs_paging_cost cost   = ggs_paging_lru_cost(&p->lru, memory);
-        uint64_t               row =
-            ROWS - 1 - (ggs_paging_per_token(p, &cost) * (ROWS - 1) + canvas->most_read / 2) / canvas->most_read;
+        uint64_t               row    = row_of(canvas, ggs_paging_per_token(p, &cost));
         if (row < ROWS) canvas->cell[row][c] = CURVE;
     }
     for (unsigned k = 0; k < p->n_budgets; k++) {
@@ -96,10 +116,11 @@ void paging_plot(const struct paging_report * report, unsigned width) {
     if (canvas.columns > MOST_COLUMNS) canvas.columns = MOST_COLUMNS;
     measure(&canvas, report);
     draw(&canvas, report);
-    printf("\nread per %s, against memory:\n", ggs_word_step(report->trace));
+    printf("\nread per %s, against memory%s:\n", ggs_word_step(report->trace),
+           canvas.least_read > 0 ? " (logarithmic)" : "");
     for (unsigned row = 0; row < ROWS; row++) {
         bool     labelled = row == 0 || row == ROWS / 2 || row == ROWS - 1;
-        uint64_t value    = canvas.most_read * (ROWS - 1 - row) / (ROWS - 1);
+        uint64_t value    = amount_at(&canvas, row);
         unsigned end      = canvas.columns;
         while (end > 0 && canvas.cell[row][end - 1] == BLANK) end--;
         printf("%*s %s", MARGIN - 2, labelled ? ggs_format_bytes(a, value) : "", utf8 ? "│" : "|");

@@ -109,8 +109,6 @@ int ggs_verb_seal(const char * path, struct ggs_error * error);
 // Seals and opens an experiment; says on stderr what is missing of it.
 int ggs_verb_open(struct ggs_trace * trace, const char * path, const struct ggs_input * input,
                   struct ggs_error * error);
-// Says on stderr what failed.
-void ggs_verb_complain(const struct ggs_error * error);
 
 // Where the sentence names `path` and that is relative, it names it from the root on.
 void ggs_verb_resolve(struct ggs_error * error, const char * path);

@@ -36,7 +36,7 @@ static ggml_backend_dev_t find_device(const char * name, size_t length) {
     return NULL;
 }
 
-void ggml_backend_register(ggml_backend_reg_t reg); // all releases have it, headers only those of 2026
+void ggml_backend_register(ggml_backend_reg_t reg); // NOLINT: all releases have it, headers only those of 2026
 
 // "HOST:PORT,HOST:PORT": each server's devices become devices of this engine. One that cannot be reached ends the program, with the
 // engine's own words.

@@ -26,7 +26,6 @@ struct ggs_elf {
     const char *         interpreter; // the dynamic linker, NULL if there is none: a static program or a library
     bool                 dynamic;     // has a dynamic section
     bool                 symbolic;    // -Bsymbolic: the library's own definitions come first
-    const char *         soname;      // NULL for none
     const char *         runpath;     // DT_RUNPATH, else DT_RPATH; NULL for none
     struct ggs_elf_table dynamic_entries, dynamic_symbols, dynamic_strings;
     struct ggs_elf_table symbols, strings; // .symtab, where the file is not stripped

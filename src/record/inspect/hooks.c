@@ -87,7 +87,7 @@ static void check_hook(struct ggs_findings * report, const struct ggs_libraries 
     const struct loss * loss = loss_of(function);
     if (loss == NULL) return; // not the engine's: dlclose
     struct names defined = {0}, called = {0}, blind = {0};
-    bool         programs = strncmp(function, "llama_", 6) == 0; // called by programs, not by the engine
+    bool         programs = strncmp(function, "llama_", 6) == 0 || strncmp(function, "gguf_", 5) == 0; // call it, too
     bool         local = false, elsewhere = called_elsewhere(engine, function);
     for (size_t i = 0; i < engine->count; i++) {
         const struct ggs_library * library    = &engine->items[i];

@@ -48,12 +48,30 @@ static int add_folder(struct ggs_libraries * libraries, const char * folder, con
     return status;
 }
 
+// Debian keeps backends in a folder of their own below that of ggml.
+static int add_folders(struct ggs_libraries * libraries, const char * folder, const char * prefix) {
+    char   path[PATH_MAX];
+    int    status  = add_folder(libraries, folder, prefix);
+    bool   fits    = snprintf(path, sizeof(path), "%s/ggml", folder) < (int) sizeof(path);
+    DIR *  entries = status == 0 && fits ? opendir(path) : NULL;
+    size_t length  = strlen(path);
+    if (entries == NULL) return status;
+    const struct dirent * entry;
+    while (status == 0 && (entry = readdir(entries)) != NULL) {
+        if (strncmp(entry->d_name, "backends", 8) != 0) continue;
+        if (snprintf(path + length, sizeof(path) - length, "/%s", entry->d_name) < (int) (sizeof(path) - length))
+            status = add_folder(libraries, path, prefix);
+    }
+    closedir(entries);
+    return status;
+}
+
 int ggs_libraries_add_backends(struct ggs_libraries * libraries, const char * folder) {
-    return add_folder(libraries, folder, "libggml-cpu");
+    return add_folders(libraries, folder, "libggml-cpu");
 }
 
 int ggs_libraries_add_ggml(struct ggs_libraries * libraries, const char * folder) {
-    return add_folder(libraries, folder, "libggml");
+    return add_folders(libraries, folder, "libggml");
 }
 
 // Is there FOLDER/NAME? `$ORIGIN` in the folder stands for the folder of `origin`.

@@ -19,9 +19,9 @@ struct ggs_libraries {
 
 // Adds a file; one that is there already, or is no ELF file, is left out. Returns 0, or GGS_MEMORY.
 int ggs_libraries_add(struct ggs_libraries * libraries, const char * path);
-// Adds every libggml-cpu*.so of a folder.
+// Adds every libggml-cpu*.so of a folder, and of the folders below it that backends may have to themselves.
 int ggs_libraries_add_backends(struct ggs_libraries * libraries, const char * folder);
-// Adds every libggml*.so of a folder.
+// Likewise every libggml*.so.
 int ggs_libraries_add_ggml(struct ggs_libraries * libraries, const char * folder);
 // Adds what `elf`, which lies at `path`, needs of ggml and llama.cpp, and what that needs, and the backends beside it.
 int  ggs_libraries_add_needed(struct ggs_libraries * libraries, const struct ggs_elf * elf, const char * path);

@@ -1,0 +1,198 @@
+#include "capture/batches.h"
+
+#include <stdatomic.h>
+#include <stddef.h>
+#include <stdlib.h>
+
+#include "capture/capture.h"
+#include "capture/hooks/hook.h"
+
+// ---- tokens ----
+
+// ENLARGE(array, capacity): to `capacity` elements; false if there is no memory.
+#define ENLARGE(array, capacity) enlarge((void **) &(array), (capacity) * sizeof(*(array)))
+
+static bool enlarge(void ** array, size_t bytes) {
+    void * larger = realloc(*array, bytes);
+    if (larger != NULL) *array = larger;
+    return larger != NULL;
+}
+
+bool ggs_batch_add(struct ggs_batch * b, int32_t token, int32_t sequence) {
+    if (b->n == b->capacity) {
+        uint32_t capacity = b->capacity == 0 ? 64 : 2 * b->capacity;
+        if (capacity < b->capacity || !ENLARGE(b->token, capacity) || !ENLARGE(b->position, capacity) ||
+            !ENLARGE(b->sequence, capacity) || !ENLARGE(b->output, capacity))
+            return false;
+        b->capacity = capacity;
+    }
+    b->token[b->n]    = token;
+    b->position[b->n] = 0;
+    b->sequence[b->n] = sequence;
+    b->output[b->n]   = 0;
+    b->n++;
+    return true;
+}
+
+bool ggs_batch_add_sequence(struct ggs_batch * b, uint32_t index, int32_t sequence) {
+    if (b->n_more == b->more_capacity) {
+        uint32_t capacity = b->more_capacity == 0 ? 64 : 2 * b->more_capacity;
+        if (capacity < b->more_capacity || !ENLARGE(b->more, capacity)) return false;
+        b->more_capacity = capacity;
+    }
+    b->more[b->n_more][0] = (int32_t) index;
+    b->more[b->n_more][1] = sequence;
+    b->n_more++;
+    return true;
+}
+
+void ggs_batch_release(struct ggs_batch * b) {
+    free(b->token);
+    free(b->position);
+    free(b->sequence);
+    free(b->output);
+    free(b->more);
+}
+
+// ---- the engine's batches ----
+
+// What one holds. Entries are never freed, only taken again; no lock, because a program may fork at any time. A batch is
+// one thread's at a time, as the engine asks for.
+struct noted {
+    _Atomic(const void *) address; // NULL: free to take
+    struct noted *        next;
+    struct ggs_batch      batch;
+    bool                  partly; // something was put into it unseen
+};
+
+static _Atomic(struct noted *) all;
+
+static struct noted * find(const void * address) {
+    struct noted * entry = atomic_load_explicit(&all, memory_order_acquire);
+    while (entry != NULL && atomic_load_explicit(&entry->address, memory_order_acquire) != address) entry = entry->next;
+    return entry;
+}
+
+static void empty(struct noted * entry) {
+    entry->batch.n = entry->batch.n_more = 0;
+    entry->partly                        = false;
+}
+
+static void take(const void * address) {
+    struct noted * entry = find(address);
+    for (const void * none = NULL; entry == NULL; none = NULL) {
+        struct noted * unused = find(NULL);
+        if (unused == NULL) break;
+        if (atomic_compare_exchange_strong(&unused->address, &none, address)) entry = unused;
+    }
+    if (entry != NULL) {
+        empty(entry);
+        return;
+    }
+    entry = calloc(1, sizeof(*entry));
+    if (entry == NULL) return;
+    atomic_store_explicit(&entry->address, address, memory_order_relaxed);
+    entry->next = atomic_load_explicit(&all, memory_order_relaxed);
+    while (!atomic_compare_exchange_weak(&all, &entry->next, entry)) {}
+}
+
+const struct ggs_batch * ggs_batch_at(const void * address) {
+    const struct noted * entry = find(address);
+    return entry == NULL || entry->partly ? NULL : &entry->batch;
+}
+
+// The engine has put it at `index`, or refused it: -2 has left something in the batch.
+static void added(const void * address, int32_t index, int32_t token, int32_t sequence) {
+    struct noted * entry = find(address);
+    if (entry == NULL || index == -1 || index == -3) return;
+    if (index < 0 || (uint32_t) index != entry->batch.n || !ggs_batch_add(&entry->batch, token, sequence))
+        entry->partly = true;
+}
+
+// The batch, if it has such a token.
+static struct ggs_batch * with_token(const void * address, bool done, int32_t index) {
+    struct noted * entry = done ? find(address) : NULL;
+    return entry == NULL || index < 0 || (uint32_t) index >= entry->batch.n ? NULL : &entry->batch;
+}
+
+EXPORT void * llama_batch_ext_init(void * context) {
+    REAL(llama_batch_ext_init);
+    void * batch = real(context);
+    if (batch != NULL && ggs_capture_wake(CALLER)) take(batch);
+    return batch;
+}
+
+EXPORT void llama_batch_ext_free(void * batch) {
+    REAL(llama_batch_ext_free);
+    struct noted * entry = batch == NULL ? NULL : find(batch);
+    if (entry != NULL) atomic_store_explicit(&entry->address, NULL, memory_order_release);
+    real(batch);
+}
+
+EXPORT void llama_batch_ext_clear(void * batch) {
+    REAL(llama_batch_ext_clear);
+    struct noted * entry = find(batch);
+    if (entry != NULL) empty(entry);
+    real(batch);
+}
+
+EXPORT int32_t llama_batch_ext_add(void * batch, int32_t sequence) {
+    REAL(llama_batch_ext_add);
+    int32_t index = real(batch, sequence);
+    added(batch, index, -1, sequence);
+    return index;
+}
+
+EXPORT int32_t llama_batch_ext_add_token(void * batch, int32_t sequence, int32_t token) {
+    REAL(llama_batch_ext_add_token);
+    int32_t index = real(batch, sequence, token);
+    added(batch, index, token, sequence);
+    return index;
+}
+
+struct embedding { // passed by value, in memory
+    const float * data;
+    size_t        n_rows, n_embd;
+};
+
+EXPORT int32_t llama_batch_ext_add_embd(void * batch, int32_t sequence, struct embedding embedding) {
+    REAL(llama_batch_ext_add_embd);
+    int32_t index = real(batch, sequence, embedding);
+    added(batch, index, -1, sequence);
+    return index;
+}
+
+EXPORT bool llama_batch_ext_add_seq(void * batch, int32_t index, int32_t sequence) {
+    REAL(llama_batch_ext_add_seq);
+    bool               done = real(batch, index, sequence);
+    struct ggs_batch * b    = with_token(batch, done, index);
+    if (b != NULL && b->sequence[index] != sequence) ggs_batch_add_sequence(b, (uint32_t) index, sequence);
+    return done;
+}
+
+EXPORT bool llama_batch_ext_set_pos(void * batch, int32_t index, const int32_t * positions) {
+    REAL(llama_batch_ext_set_pos);
+    bool               done = real(batch, index, positions);
+    struct ggs_batch * b    = with_token(batch, done, index);
+    if (b != NULL) b->position[index] = positions[0]; // of several, the one in the cache
+    return done;
+}
+
+static void set_output(const void * batch, bool done, int32_t index, bool value) {
+    struct ggs_batch * b = with_token(batch, done, index);
+    if (b != NULL) b->output[index] = value;
+}
+
+EXPORT bool llama_batch_ext_set_output_logits(void * batch, int32_t index, bool value) {
+    REAL(llama_batch_ext_set_output_logits);
+    bool done = real(batch, index, value);
+    set_output(batch, done, index, value);
+    return done;
+}
+
+EXPORT bool llama_batch_ext_set_output_embd(void * batch, int32_t index, bool value) {
+    REAL(llama_batch_ext_set_output_embd);
+    bool done = real(batch, index, value);
+    set_output(batch, done, index, value);
+    return done;
+}

@@ -1,0 +1,130 @@
+// Decodes: what a program asks the engine to compute, token by token.
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "capture/batches.h"
+#include "capture/capture.h"
+#include "capture/device/device.h"
+#include "capture/ggml-abi.h"
+#include "capture/graph-run.h"
+#include "capture/hooks/hook.h"
+#include "capture/journal.h"
+#include "capture/window.h"
+#include "trace/spool.h"
+
+static uint64_t n_decodes; // counted under the journal's lock
+
+enum { HAS_TOKEN = 1, HAS_POSITION = 2, HAS_SEQUENCE = 4, HAS_OUTPUT = 8 };
+
+// Returns the decode's number, or 0 if it could not be told.
+static uint64_t tell(const void * context, const struct ggs_batch * b, uint32_t has, bool encode) {
+    struct ggs_journal_decode head = {
+        .context = (uint64_t) context, .tokens = b->n, .encode = encode, .has = has, .more = b->n_more};
+    uint64_t         numbers  = b->n * sizeof(int32_t);
+    struct ggs_piece pieces[] = {{&head, sizeof(head)},  {b->token, numbers}, {b->position, numbers},
+                                 {b->sequence, numbers}, {b->output, b->n},   {b->more, b->n_more * sizeof(*b->more)}};
+    unsigned         n        = sizeof(pieces) / sizeof(pieces[0]);
+    return ggs_journal_append_next(GGS_JOURNAL_DECODE, pieces, n, &head.decode, &n_decodes) == 0 ? head.decode : 0;
+}
+
+// The decode is under way on this thread, if it is the outermost. Returns whether it is.
+static bool enter(const void * caller, uint32_t n_tokens) {
+    if (ggs_in.decode != 0 || !ggs_capture_wake(caller)) return false;
+    if (n_tokens == 1) ggs_device_generates();
+    ggs_in.embeddings_of = NULL;
+    return true;
+}
+
+static void leave(int status) {
+    if (ggs_in.decode != 0 && ggs_capture_recording())
+        ggs_journal_numbers(GGS_JOURNAL_DECODE_END, ggs_in.decode, (uint64_t) (int64_t) status, 0, 0, NULL);
+    ggs_in.decode = 0;
+    ggs_window_leave();
+}
+
+// ---- batches that the program fills itself ----
+
+// The last position that a context holds of sequence 0: positions that a program leaves to the engine go on from there. -2: not known.
+static int32_t last_position(void * context, const void * caller) {
+    void * (*get_memory)(void *) = (void * (*) (void *) ) ggs_resolve_name("llama_get_memory", caller);
+    int32_t (*last)(void * memory, int32_t) =
+        (int32_t(*)(void *, int32_t)) ggs_resolve_name("llama_memory_seq_pos_max", caller);
+    void * memory = get_memory == NULL || last == NULL ? NULL : get_memory(context);
+    return memory == NULL ? -2 : last(memory, 0);
+}
+
+enum { MORE_SEQUENCES_MAX = 1 << 20 };
+
+static bool read_batch(struct ggs_batch * out, const struct abi_batch * batch, int32_t first_position) {
+    for (int32_t i = 0; i < batch->n_tokens; i++) {
+        const int32_t * of   = batch->seq_id == NULL ? NULL : batch->seq_id[i];
+        int32_t         n_of = of == NULL ? 0 : batch->n_seq_id == NULL ? 1 : batch->n_seq_id[i];
+        if (!ggs_batch_add(out, batch->token == NULL ? 0 : batch->token[i], n_of > 0 ? of[0] : 0)) return false;
+        out->position[i] = batch->pos != NULL ? batch->pos[i] : first_position >= 0 ? first_position + i : 0;
+        out->output[i]   = batch->logits != NULL && batch->logits[i] != 0;
+        for (int32_t k = 1; k < n_of && out->n_more < MORE_SEQUENCES_MAX; k++)
+            if (!ggs_batch_add_sequence(out, (uint32_t) i, of[k])) return false;
+    }
+    return true;
+}
+
+static uint64_t tell_batch(void * context, const struct abi_batch * batch, bool encode, const void * caller) {
+    struct ggs_batch b   = {0};
+    uint32_t         has = (batch->token != NULL ? HAS_TOKEN : 0u) | (batch->pos != NULL ? HAS_POSITION : 0u) |
+                   (batch->seq_id != NULL ? HAS_SEQUENCE : 0u) | (batch->logits != NULL ? HAS_OUTPUT : 0u);
+    // What was decoded outside of windows is not in the journal, which positions could go on from.
+    int32_t first = -1;
+    if (batch->pos == NULL && !encode && atomic_load_explicit(&ggs_window_gaps, memory_order_relaxed))
+        first = last_position(context, caller) + 1;
+    if (first >= 0) has |= HAS_POSITION;
+    uint64_t decode = read_batch(&b, batch, first) ? tell(context, &b, has, encode) : 0;
+    ggs_batch_release(&b);
+    return decode;
+}
+
+// What llama_decode and llama_encode have in common.
+static int decode(int (*real)(void *, union abi_by_value), void * context, union abi_by_value * batch, bool encode,
+                  const void * caller) {
+    if (!enter(caller, (uint32_t) batch->batch.n_tokens)) return real(context, *batch);
+    if (ggs_window_enter()) ggs_in.decode = tell_batch(context, &batch->batch, encode, caller);
+    int status = real(context, *batch);
+    leave(status);
+    return status;
+}
+
+EXPORT int llama_decode(void * context, union abi_by_value batch) {
+    REAL(llama_decode);
+    return decode(real, context, &batch, false, CALLER);
+}
+
+EXPORT int llama_encode(void * context, union abi_by_value batch) {
+    REAL(llama_encode);
+    return decode(real, context, &batch, true, CALLER);
+}
+
+// ---- batches of the engine ----
+
+static uint64_t tell_noted(const void * context, const struct ggs_batch * b, bool encode) {
+    uint32_t has = HAS_POSITION | HAS_SEQUENCE | HAS_OUTPUT;
+    for (uint32_t i = 0; i < b->n; i++)
+        if (b->token[i] >= 0) has |= HAS_TOKEN;
+    return tell(context, b, has, encode);
+}
+
+EXPORT int llama_process(void * context, int type, void * batch) {
+    enum { ENCODE = 0 };
+    REAL(llama_process);
+    const struct ggs_batch * seen = ggs_batch_at(batch);
+    if (!enter(CALLER, seen == NULL ? 0 : seen->n)) return real(context, type, batch);
+    if (ggs_window_enter() && seen != NULL) ggs_in.decode = tell_noted(context, seen, type == ENCODE);
+    int status = real(context, type, batch);
+    leave(status);
+    return status;
+}
+
+EXPORT void llama_set_warmup(void * context, bool on) {
+    REAL(llama_set_warmup);
+    real(context, on);
+    if (ggs_capture_recording()) ggs_journal_numbers(GGS_JOURNAL_WARMUP, (uint64_t) context, on, 0, 0, NULL);
+}
