@@ -87,6 +87,7 @@ export interface Totals {
     estimated: Estimated | null;
     tokens: number;
     requests: number;
+    requests: number;
     prompt_tokens: number;
     generated_tokens: number;
     threads: number;
