@@ -87,7 +87,6 @@ export interface Totals {
     estimated: Estimated | null;
     tokens: number;
     requests: number;
-    requests: number;
     prompt_tokens: number;
     generated_tokens: number;
     threads: number;
