@@ -2,8 +2,10 @@
 
 #include <stdio.h>
 #include <string.h>
+#include <time.h>
 
 #include "base/stream-plan.h"
+#include "stream/experts.h"
 #include "stream/files.h"
 #include "stream/limits.h"
 #include "stream/memory.h"
@@ -15,7 +17,8 @@
 enum { MIB = 1 << 20 };
 
 static const uint64_t PATIENCE = 50000000, STALL_PATIENCE = 10000000000u, SETTLED = 1000000000; // ns
-static const double   STALLED = 10; // percent of the time: others need memory more than we do
+static const uint64_t DEAR    = 5000; // a look at memory takes less than a 5000th of the time
+static const double   STALLED = 10;   // percent of the time: others need memory more than we do
 
 static double   given_up;              // share of the memory for weights, because of that
 static uint64_t divided, most_divided; // memory for weights, now and at most
@@ -73,14 +76,37 @@ bool ggs_budget_due(bool grown, bool piece) {
     return is_short() || is_stalled() || is_settled(now);
 }
 
+static uint64_t next_look; // whether a model that fits still does
+
+static uint64_t coarse_clock(void) {
+    struct timespec now;
+    clock_gettime(CLOCK_MONOTONIC_COARSE, &now);
+    return (uint64_t) now.tv_sec * 1000000000u + (uint64_t) now.tv_nsec;
+}
+
+bool ggs_budget_is_time(void) {
+    return coarse_clock() >= __atomic_load_n(&next_look, __ATOMIC_RELAXED);
+}
+
+// The next look comes in a second, or later where this one took so long that it would be felt.
+static void plan_look(uint64_t took) {
+    uint64_t patience = took * DEAR < SETTLED ? SETTLED : took * DEAR;
+    __atomic_store_n(&next_look, ggs_stream_sizes.too_little ? UINT64_MAX : coarse_clock() + patience,
+                     __ATOMIC_RELAXED);
+}
+
 bool ggs_budget_outgrown(void) {
-    static uint64_t looked;
-    uint64_t        now = ggs_stream_clock(), limit, left;
-    if (ggs_stream_sizes.too_little || now - looked < 10 * PATIENCE) return false;
-    looked = now;
-    limit  = limit_now();
-    left   = ggs_memory_left("/proc", "/sys/fs/cgroup");
-    return left < limit && ggs_files_total() > left;
+    uint64_t began = ggs_stream_clock(), limit = limit_now(), left = ggs_memory_left("/proc", "/sys/fs/cgroup");
+    bool     outgrown = left < limit && ggs_files_total() > left;
+    ggs_stream_counts.looks++;
+    plan_look(ggs_stream_clock() - began);
+    return outgrown;
+}
+
+// Nothing is streamed, until memory becomes short or another model is mapped.
+static void leave_alone(void) {
+    plan_look(0);
+    __atomic_store_n(&ggs_stream_state, GGS_STREAM_PASSIVE, __ATOMIC_RELAXED);
 }
 
 static void size_text(char * text, size_t size, uint64_t bytes) {
@@ -91,13 +117,24 @@ static void size_text(char * text, size_t size, uint64_t bytes) {
     }
 }
 
+// What reading from this disk is like, once: how much at a time, and whether it has time for guesses.
+static void look_at_disk(uint64_t room) {
+    static bool                    looked;
+    const struct ggs_stream_file * file = ggs_files_largest();
+    if (looked || file == NULL || room < 2 * GGS_DISK_MEMORY) return;
+    looked = true;
+    if (!ggs_disk_know(file->direct, file->size, &ggs_stream_disk)) return;
+    ggs_reader_set_piece(ggs_stream_disk.piece);
+    ggs_experts_note_disk(ggs_stream_disk.random);
+}
+
 bool ggs_budget_decide(void) {
     ggs_weights_drop();
     ggs_queue_resize(0);
     uint64_t limit = limit_now(), engine = ggs_memory_anonymous() + ggs_memory_untouched();
     uint64_t model = ggs_files_total(), left = ggs_memory_left("/proc", "/sys/fs/cgroup"), ring = 0;
     if (left < limit && limit - left > engine) engine = limit - left; // others in the group
-    char a[32], b[32], c[32];
+    char a[32], b[32], c[32], d[96] = "not measured";
     ggs_stream_sizes        = (struct ggs_weights_sizes){0};
     ggs_stream_sizes.limit  = limit;
     ggs_stream_sizes.engine = engine;
@@ -105,17 +142,19 @@ bool ggs_budget_decide(void) {
     size_text(b, sizeof(b), limit);
     size_text(c, sizeof(c), engine);
     if (model + engine + ggs_stream_reserve(limit) / 2 <= limit) {
-        __atomic_store_n(&ggs_stream_state, GGS_STREAM_PASSIVE, __ATOMIC_RELAXED);
+        leave_alone();
         if (!ggs_stream_settings.quiet)
             ggs_stream_say("the model (%s) fits into memory (%s, %s of it the engine's): nothing is streamed", a, b, c);
         return false;
     }
     uint64_t taken   = engine + ggs_stream_reserve(limit);
     uint64_t weights = limit <= taken ? 0 : (uint64_t) ((double) (limit - taken) * (1 - given_up));
+    if (weights > 0 && !ggs_stream_start_reader()) return false;
+    look_at_disk(weights);
     if (weights == 0 || !ggs_weights_arrange(weights, &ring) || !ggs_queue_resize(ring)) {
         ggs_stream_sizes.too_little = true;
         ggs_weights_drop();
-        __atomic_store_n(&ggs_stream_state, GGS_STREAM_PASSIVE, __ATOMIC_RELAXED);
+        leave_alone();
         ggs_stream_say(
             "%s of memory, %s of it the engine's, are too little to stream this model (%s): nothing is streamed", b, c,
             a);
@@ -130,11 +169,15 @@ bool ggs_budget_decide(void) {
     ggs_stream_sizes.ring          = ring;
     ggs_stream_sizes.limit         = limit;
     ggs_stream_sizes.engine        = engine;
+    if (ggs_stream_disk.random > 0)
+        snprintf(d, sizeof(d), "%.1f GB/s (%.1f in order) with %u reads of %u KiB at a time",
+                 (double) ggs_stream_disk.random / 1e9, (double) ggs_stream_disk.sequential / 1e9,
+                 ggs_stream_disk.depth, ggs_stream_disk.piece >> 10);
     if (!ggs_stream_settings.quiet)
         ggs_stream_say(
             "streaming %s of weights within %s of memory: engine %s, kept %.0f MiB, slots %.0f MiB, ring %.0f MiB, "
-            "left to the mapping %.0f MiB",
+            "left to the mapping %.0f MiB; disk %s",
             a, b, c, (double) sizes.kept / MIB, (double) sizes.slots / MIB, (double) ring / MIB,
-            (double) sizes.mapped / MIB);
+            (double) sizes.mapped / MIB, d);
     return true;
 }

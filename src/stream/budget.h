@@ -11,7 +11,10 @@ bool ggs_budget_fits_early(uint64_t model_bytes);
 // `piece`: the graph is a small part of one that is run in pieces, which shows its weights one by one; then it is waited until no more come.
 bool ggs_budget_due(bool grown, bool piece);
 
-// The model was found to fit: does it no longer, because others took memory? Looked at once in a while.
+// The model was found to fit. Is it time to look whether it still does? Once a second; cheap, from any thread.
+bool ggs_budget_is_time(void);
+
+// Does it no longer, because others took memory? One thread at a time.
 bool ggs_budget_outgrown(void);
 
 // Takes it. False if nothing is to be streamed, which it says. Nothing may be in flight or in use.

@@ -10,6 +10,8 @@
 
 enum { MOST_EXPERTS = 4096, MOST_TOKENS_PREDICTED = 4 };
 
+static const uint64_t SLOW_DISK = 1000000000; // bytes a second
+
 static double waiting = 0; // share of the time, lately
 
 static void ask(const struct ggs_weight * w, struct ggs_expert_slot * slot, uint32_t s, uint32_t expert, bool urgent) {
@@ -207,6 +209,10 @@ bool ggs_experts_wait(struct ggs_routing * r, uint32_t k) {
 }
 
 // ---- prediction ----
+
+void ggs_experts_note_disk(uint64_t rate) {
+    if (rate < SLOW_DISK) waiting = 1;
+}
 
 void ggs_experts_note_run(uint64_t wait_ns, uint64_t run_ns) {
     if (run_ns > 0) waiting = 0.9 * waiting + 0.1 * ((double) wait_ns / (double) run_ns);

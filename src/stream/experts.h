@@ -35,5 +35,8 @@ void ggs_experts_predict(const struct ggs_routing * now, struct ggs_routing * ne
 // Fills empty slots from a weight that lies in memory as a whole, with the experts that were chosen most.
 void ggs_experts_adopt(struct ggs_routing * routing, uint32_t k, const char * data);
 
+// What the disk reads in a second: one that is slow begins without prediction, until it is known whether it has time for it.
+void ggs_experts_note_disk(uint64_t rate);
+
 // The waiting share of the time spent in runs, told after each.
 void ggs_experts_note_run(uint64_t wait_ns, uint64_t run_ns);

@@ -160,6 +160,15 @@ struct ggs_stream_file * ggs_files_get(int file) {
     return &files[file];
 }
 
+const struct ggs_stream_file * ggs_files_largest(void) {
+    const struct ggs_stream_file * largest = NULL;
+    for (int i = 0; i < n_files; i++) {
+        if (files[i].mappings > 0 && files[i].direct >= 0 && (largest == NULL || files[i].size > largest->size))
+            largest = &files[i];
+    }
+    return largest;
+}
+
 int ggs_files_changed(uint64_t * size) {
     for (int i = 0; i < n_files; i++) {
         struct stat status;

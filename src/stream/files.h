@@ -34,6 +34,9 @@ int ggs_files_find(const void * address, uint64_t bytes, uint64_t * offset);
 
 struct ggs_stream_file * ggs_files_get(int file);
 
+// The largest file that can be read directly; NULL if there is none.
+const struct ggs_stream_file * ggs_files_largest(void);
+
 // Has a file been changed or cut since it was mapped? Its number and the size it has now, or -1.
 int ggs_files_changed(uint64_t * size);
 

@@ -28,6 +28,7 @@ static struct piece *       waiting, **waiting_end = &waiting; // in the order o
 static struct piece **      urgent_end = &waiting;             // behind those that somebody waits for
 static uint32_t             in_flight;
 static enum ggs_reader_kind kind;
+static size_t               most = GGS_READ_PIECE; // bytes of one read
 
 static void finish(struct piece * piece, bool ok) {
     struct ggs_arrival * load = piece->load;
@@ -252,6 +253,14 @@ enum ggs_reader_kind ggs_reader_start(const char * wanted) {
     return kind;
 }
 
+uint32_t ggs_reader_depth(void) {
+    return kind == GGS_READER_URING ? ENTRIES : THREADS;
+}
+
+void ggs_reader_set_piece(uint32_t bytes) {
+    most = bytes;
+}
+
 static struct piece * take_unused(void) {
     if (kind == GGS_READER_THREADS) pthread_mutex_lock(&pool.lock);
     while (unused == NULL) {
@@ -269,8 +278,8 @@ static struct piece * take_unused(void) {
 
 void ggs_reader_ask(struct ggs_arrival * load, int fd, uint64_t offset, size_t bytes, size_t needed, void * to,
                     bool urgent) {
-    for (size_t at = 0; at < bytes; at += GGS_READ_PIECE) {
-        size_t         size  = bytes - at < GGS_READ_PIECE ? bytes - at : GGS_READ_PIECE;
+    for (size_t at = 0; at < bytes; at += most) {
+        size_t         size  = bytes - at < most ? bytes - at : most;
         size_t         must  = needed <= at ? 0 : needed - at < size ? needed - at : size;
         struct piece * piece = take_unused();
         *piece               = (struct piece){

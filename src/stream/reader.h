@@ -24,6 +24,12 @@ enum ggs_reader_kind { GGS_READER_NONE, GGS_READER_URING, GGS_READER_THREADS };
 // Starts what this kernel has. `wanted` is "uring", "threads" or NULL for the best. Returns the kind, GGS_READER_NONE where nothing works.
 enum ggs_reader_kind ggs_reader_start(const char * wanted);
 
+// How many reads can be under way at a time.
+uint32_t ggs_reader_depth(void);
+
+// How large one read may be at most: GGS_READ_PIECE, or less. Nothing may be in flight.
+void ggs_reader_set_piece(uint32_t bytes);
+
 // Asks for `bytes` at `offset`, of which the first `needed` must be there (a file ends where it ends). `urgent`: an op waits for it, or soon will.
 void ggs_reader_ask(struct ggs_arrival * load, int fd, uint64_t offset, size_t bytes, size_t needed, void * to,
                     bool urgent);

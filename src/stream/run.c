@@ -27,8 +27,7 @@ enum {
 };
 
 static struct {
-    pthread_mutex_t lock; // held while a graph runs, and while what runs depend on is changed
-    bool            running;
+    pthread_mutex_t lock;     // held while a graph runs, and while what runs depend on is changed
     uint32_t        capacity; // of the three that follow, as many as there may be uses
     char (*shadows)[2][TENSOR_BYTES];
     struct ggs_journal_streamed_use * told;    // what became of each use, where a recording wants it
@@ -39,6 +38,8 @@ static struct {
     uint32_t                          n_told, n_order;
     uint64_t                          began, waited_before;
 } run = {.lock = PTHREAD_MUTEX_INITIALIZER};
+
+bool ggs_run_running;
 
 static _Thread_local bool is_thread_0; // of the run
 
@@ -278,8 +279,7 @@ void ggs_run_soon(void) {
         syscall(SYS_futex, &run.ready, FUTEX_WAKE_PRIVATE, INT_MAX, NULL, NULL, 0);
 }
 
-void ggs_run_op(struct abi_tensor * node) {
-    if (!__atomic_load_n(&run.running, __ATOMIC_ACQUIRE)) return;
+void ggs_run_exchange(struct abi_tensor * node) {
     if (is_thread_0) {
         begin_op(node);
     } else {
@@ -315,8 +315,9 @@ static bool prepare(const struct abi_graph * graph) {
 }
 
 bool ggs_run_enter(const struct abi_graph * graph) {
-    if (graph == NULL || graph->n_nodes <= 0 || is_thread_0 || pthread_mutex_trylock(&run.lock) != 0) return false;
     int passive = GGS_STREAM_PASSIVE;
+    if (ggs_stream_now() == passive && !ggs_budget_is_time()) return false;
+    if (graph == NULL || graph->n_nodes <= 0 || is_thread_0 || pthread_mutex_trylock(&run.lock) != 0) return false;
     if (ggs_stream_now() == passive && ggs_budget_outgrown())
         __atomic_compare_exchange_n(&ggs_stream_state, &passive, GGS_STREAM_ON, false, __ATOMIC_ACQ_REL,
                                     __ATOMIC_RELAXED);
@@ -329,7 +330,7 @@ bool ggs_run_enter(const struct abi_graph * graph) {
     run.began         = ggs_stream_clock();
     run.waited_before = ggs_stream_counts.wait_ns;
     is_thread_0       = true;
-    __atomic_store_n(&run.running, true, __ATOMIC_RELEASE);
+    __atomic_store_n(&ggs_run_running, true, __ATOMIC_RELEASE);
     return true;
 }
 
@@ -340,7 +341,7 @@ void ggs_run_leave(void) {
     ggs_queue_end();
     ggs_queue_fill();
     ggs_experts_note_run(ggs_stream_counts.wait_ns - run.waited_before, ggs_stream_clock() - run.began);
-    __atomic_store_n(&run.running, false, __ATOMIC_RELEASE);
+    __atomic_store_n(&ggs_run_running, false, __ATOMIC_RELEASE);
     is_thread_0 = false;
     pthread_mutex_unlock(&run.lock);
 }
@@ -364,6 +365,6 @@ void ggs_run_child(void) {
         u->node->src[u->source] = u->before[0];
         if (u->before[1] != NULL) u->node->src[2] = u->before[1];
     }
-    run.running = false;
-    is_thread_0 = false;
+    ggs_run_running = false;
+    is_thread_0     = false;
 }

@@ -15,7 +15,11 @@ bool ggs_run_enter(const struct abi_graph * graph);
 void ggs_run_leave(void);
 
 // The thread is about to compute `node`. Whether anything is done about it depends on the run alone, which all its threads see alike.
-void ggs_run_op(struct abi_tensor * node);
+extern bool        ggs_run_running; // a graph runs that is streamed
+void               ggs_run_exchange(struct abi_tensor * node);
+static inline void ggs_run_op(struct abi_tensor * node) {
+    if (__builtin_expect(__atomic_load_n(&ggs_run_running, __ATOMIC_ACQUIRE), 0)) ggs_run_exchange(node);
+}
 
 // A range that belongs to a model is about to be unmapped.
 void ggs_run_unmap(const void * address, size_t length);

@@ -22,6 +22,7 @@ int                        ggs_stream_state = GGS_STREAM_OFF; // until the const
 struct ggs_stream_settings ggs_stream_settings;
 struct ggs_stream_counts   ggs_stream_counts;
 struct abi_functions       ggs_engine;
+struct ggs_disk            ggs_stream_disk;
 struct ggs_weights_sizes   ggs_stream_sizes;
 
 static pthread_mutex_t      lock = PTHREAD_MUTEX_INITIALIZER;
@@ -135,14 +136,15 @@ static void start(void) {
         ggs_stream_give_up("this ggml (%s) is not laid out as expected (%s): nothing is streamed", version, problem);
         return;
     }
-    reader = ggs_reader_start(ggs_stream_settings.reader[0] == '\0' ? NULL : ggs_stream_settings.reader);
-    if (reader == GGS_READER_NONE) {
-        ggs_stream_give_up("neither io_uring nor threads can be had: nothing is streamed");
-        return;
-    }
     forget_environment();
     ggs_cut_watch();
     __atomic_store_n(&ggs_stream_state, GGS_STREAM_ON, __ATOMIC_RELEASE);
+}
+
+bool ggs_stream_start_reader(void) {
+    reader = ggs_reader_start(ggs_stream_settings.reader[0] == '\0' ? NULL : ggs_stream_settings.reader);
+    if (reader == GGS_READER_NONE) ggs_stream_give_up("neither io_uring nor threads can be had: nothing is streamed");
+    return reader != GGS_READER_NONE;
 }
 
 bool ggs_stream_wake(const void * caller) {
@@ -184,6 +186,10 @@ static void write_report(void) {
     N("limit", sizes->limit);
     N("engine", sizes->engine);
     N("mapped", sizes->mapped);
+    N("disk_sequential", ggs_stream_disk.sequential);
+    N("disk_random", ggs_stream_disk.random);
+    N("disk_depth", ggs_stream_disk.depth);
+    N("disk_piece", ggs_stream_disk.piece);
     N("runs", c->runs);
     N("uses", c->uses);
     N("bytes_streamed", c->bytes_streamed);
@@ -198,6 +204,7 @@ static void write_report(void) {
     N("wait_ns", c->wait_ns);
     N("mapped_uses", c->mapped);
     N("bytes_given", c->bytes_given);
+    N("looks", c->looks);
     N("failed", c->failed);
     N("verified", c->verified);
 #undef N

@@ -9,6 +9,7 @@
 #include <stdint.h>
 
 #include "capture/ggml-abi.h"
+#include "stream/disk.h"
 
 enum ggs_stream_state {
     GGS_STREAM_OFF,     // not wanted, or given up: every call is forwarded
@@ -40,6 +41,7 @@ struct ggs_stream_counts {
     uint64_t waits, wait_ns;            // an op had to wait for the disk
     uint64_t mapped;                    // uses that were left to the mapping
     uint64_t bytes_given;               // back to who needs memory, while graphs ran
+    uint64_t looks;                     // at memory, while the model fits
     uint64_t failed;                    // reads that failed
     uint64_t verified;                  // bytes compared with the file
 };
@@ -48,6 +50,7 @@ extern int                        ggs_stream_state;
 extern struct ggs_stream_settings ggs_stream_settings;
 extern struct ggs_stream_counts   ggs_stream_counts;
 extern struct abi_functions       ggs_engine;
+extern struct ggs_disk            ggs_stream_disk; // zeros where it is not known
 
 static inline int ggs_stream_now(void) {
     return __atomic_load_n(&ggs_stream_state, __ATOMIC_RELAXED);
@@ -55,6 +58,9 @@ static inline int ggs_stream_now(void) {
 
 // Wakes the library up when the engine computes for the first time: checks its layout. Returns whether it may go on; a model that fits now may not always.
 bool ggs_stream_wake(const void * caller);
+
+// Starts what reads, when something is to be streamed for the first time. False if there is none: then it has given up, and said so.
+bool ggs_stream_start_reader(void);
 
 __attribute__((format(printf, 1, 2))) void ggs_stream_say(const char * format, ...);
 

@@ -376,6 +376,8 @@ struct ggs_journal_read {
 struct ggs_journal_filled {
     uint64_t address, bytes;
     uint64_t offset; // in the file
+    uint64_t
+        before; // bytes of the file just before, read into memory of the program's own: what precedes the address may come from there
 };
 
 struct ggs_journal_resident {

@@ -36,6 +36,7 @@ export function setReadahead(path, kib) {
 // Holds reads of the device of a file to so many bytes a second; 0 for none.
 let held = false;
 export function setDisk(path, bytes) {
+    process.env.XDG_CACHE_HOME = file(`cache-${bytes}`); // the library knows the disk by its first measurement
     if (!held && bytes === 0) return;
     mkdirSync(slow, { recursive: true });
     writeFileSync(join(slow, "blkio.throttle.read_bps_device"), `${deviceOf(path)} ${bytes}`);

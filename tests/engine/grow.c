@@ -1,29 +1,37 @@
-// A program that takes memory and keeps it: a MiB every so often, up to so many.
-//     grow MIB MICROSECONDS
-// Writes a line when it has begun and one when it has all of it, and ends when its standard input does.
+// A program that takes memory and keeps it: a MiB for so many microseconds that another process computes, up to so many.
+//     grow MIB MICROSECONDS PROCESS
+// By the other's clock, so that it takes nothing while that one gets no processor and can do nothing about it. Writes a line when it has begun and one when it
+// has all of it, and ends when its standard input does.
+#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
 #include <unistd.h>
 
+// What the process has computed, in nanoseconds; UINT64_MAX when it is gone.
+static uint64_t computed(clockid_t clock) {
+    struct timespec now;
+    if (clock_gettime(clock, &now) != 0) return UINT64_MAX;
+    return (uint64_t) now.tv_sec * 1000000000u + (uint64_t) now.tv_nsec;
+}
+
 int main(int argc, char ** argv) {
-    if (argc != 3) return 2;
-    size_t          mib = strtoul(argv[1], NULL, 10), size = (size_t) 1 << 20;
-    long            pause = strtol(argv[2], NULL, 10) * 1000;
-    struct timespec at;
-    char            byte;
+    if (argc != 4) return 2;
+    size_t                mib = strtoul(argv[1], NULL, 10), size = (size_t) 1 << 20;
+    uint64_t              pause     = strtoul(argv[2], NULL, 10) * 1000;
+    const struct timespec half_a_ms = {0, 500000};
+    clockid_t             clock;
+    char                  byte;
+    if (clock_getcpuclockid((pid_t) strtol(argv[3], NULL, 10), &clock) != 0) return 1;
     puts("begun");
     fflush(stdout);
-    clock_gettime(CLOCK_MONOTONIC, &at);
     for (size_t i = 0; i < mib; i++) {
-        char * more = malloc(size);
-        if (more == NULL) return 1;
+        char *   more = malloc(size);
+        uint64_t at   = computed(clock);
+        if (more == NULL || at == UINT64_MAX) return 1;
         memset(more, 1, size);
-        at.tv_nsec += pause;
-        at.tv_sec += at.tv_nsec / 1000000000;
-        at.tv_nsec %= 1000000000;
-        clock_nanosleep(CLOCK_MONOTONIC, TIMER_ABSTIME, &at, NULL);
+        while (computed(clock) < at + pause) nanosleep(&half_a_ms, NULL);
     }
     puts("full");
     fflush(stdout);

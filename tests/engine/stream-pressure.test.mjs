@@ -17,7 +17,7 @@ const number = (name) => Number(readFileSync(join(group, name), "utf8"));
 const killed = () => Number(/^oom_kill (\d+)$/m.exec(readFileSync(join(group, "memory.oom_control"), "utf8"))[1]);
 const inside = (command, options) => spawn("sh", ["-c", `echo $$ > "${join(group, "cgroup.procs")}"; exec "$@"`, "sh", ...command], options);
 
-// Runs a command, streamed, in a group of so much memory. Once `line` has been said, another program takes `mib` there, a MiB each so many microseconds; it has all
+// Runs a command, streamed, in a group of so much memory. Once `line` has been said, another program takes `mib` there, a MiB for so many microseconds that the command computes; it has all
 // of it before the command ends, or this fails.
 async function besides(command, limit, line, mib, microseconds) {
     const report = scratch("report.json");
@@ -31,7 +31,7 @@ async function besides(command, limit, line, mib, microseconds) {
         program.stdout.setEncoding("utf8").on("data", (text) => (said.out += text));
         program.stderr.setEncoding("utf8").on("data", (text) => (said.text += text));
         while (!line.test(said.text) && !ended) await Promise.race([once(program.stderr, "data"), closed]);
-        const grower = inside([join(build, "tests", "grow"), String(mib), String(microseconds)], { stdio: ["pipe", "pipe", "inherit"] });
+        const grower = inside([join(build, "tests", "grow"), String(mib), String(microseconds), String(program.pid)], { stdio: ["pipe", "pipe", "inherit"] });
         const gone = once(grower, "close");
         let grown = "";
         grower.stdout.setEncoding("utf8").on("data", (text) => (grown += text));
@@ -51,7 +51,7 @@ async function besides(command, limit, line, mib, microseconds) {
     }
 }
 
-// 100 MB/s, which are more than the reserve while a few tokens are computed.
+// 100 MB for each second of computing, which are more than the reserve while a few tokens are computed.
 for (const [name, path, tokens] of [["a mixture of experts", () => ownModel("moe"), 250], ["a dense model", () => ownModel("tiny", "--embd", "768", "--ff", "3072"), 60]]) {
     test(`${name} gives back what another program takes`, { skip }, async () => {
         const command = words(path(), "-p", "Once upon a time", "-n", String(tokens), "-t", "1"), wanted = stock(command);
@@ -63,7 +63,7 @@ for (const [name, path, tokens] of [["a mixture of experts", () => ownModel("moe
 }
 
 test("a model that fitted is streamed when others have taken its place", { skip }, async () => {
-    const command = words(ownModel("moe"), "-p", "Once upon a time", "-n", "250", "-t", "1"), wanted = stock(command);
+    const command = words(ownModel("moe"), "-p", "Once upon a time", "-n", "600", "-t", "1"), wanted = stock(command);
     const { text, hash, counts } = await besides(command, 220 * MiB, /^ggscope: the model .* fits into memory/m, 110, 1000);
     assert.equal(hash, wanted.logits_hash);
     assert.equal(counts.state, "streamed", text);

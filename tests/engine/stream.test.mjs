@@ -3,12 +3,12 @@ import { test } from "node:test";
 import assert from "node:assert/strict";
 import { spawn } from "node:child_process";
 import { once } from "node:events";
-import { readFileSync, truncateSync, utimesSync } from "node:fs";
+import { readFileSync, readdirSync, rmSync, truncateSync, utimesSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { build, engine, ggscope, model, output, run, sanitized, scratch } from "../lib.mjs";
 import { check, fresh, host, rows } from "./traces.mjs";
 import { machine, noLimit, ownModel } from "./pressure.mjs";
-import { MiB, budget, report, same, sameProgram, sizes, stock, stream, words } from "./streaming.mjs";
+import { MiB, budget, cache, report, same, sameProgram, sizes, stock, stream, words } from "./streaming.mjs";
 
 const moe = model("moe"), dense = model("tiny", "--embd", "512", "--ff", "1024");
 const half = model("moe", "--types", "f16", "--embd", "96", "--ff", "136", "--heads", "6", "--kv-heads", "2"); // experts that are no multiple of a block, and never repacked
@@ -48,11 +48,7 @@ test("a split model", () => {
     const path = scratch("split.gguf");
     output(engine, ["synth", "moe", "--split", "3", "-o", path]);
     const parts = [1, 2, 3].map((i) => scratch(`split-0000${i}-of-00003.gguf`));
-    const command = words(parts[0], ...short), wanted = stock(command);
-    const engineBytes = stream(command, 16 * MiB).counts.engine;
-    const result = stream(command, engineBytes + 9 * MiB + 0.5 * parts.reduce((sum, part) => sum + sizes(part), 0));
-    assert.equal(result.counts.state, "streamed", result.stderr);
-    assert.equal(JSON.parse(result.stdout).logits_hash, wanted.logits_hash);
+    same(parts[0], 0.5, short, { size: parts.reduce((sum, part) => sum + sizes(part), 0) });
 });
 
 test("--verify compares everything that was read", () => {
@@ -83,6 +79,46 @@ test("a model that fits is left alone; too little memory too; both are said in o
         assert.equal(result.counts.state, state);
         assert.equal(JSON.parse(result.stdout).logits_hash, wanted.logits_hash);
     }
+});
+
+// Not a timing: what would cost time is counted.
+test("a model that fits is loaded, repacked and computed as without us: no thread, and one look at memory a second", async () => {
+    const began = Date.now(), child = spawn(ggscope, ["stream", "-q", "--report", report, "--", engine, "run", "-m", dense, "-p", "Once upon a time", "-n", "2000", "-t", "1", "--ignore-eos"], { stdio: ["ignore", "pipe", "ignore"] });
+    const closed = once(child, "close");
+    await Promise.race([once(child.stdout, "data"), closed]); // the first token
+    const threads = readdirSync(`/proc/${child.pid}/task`).length, maps = readFileSync(`/proc/${child.pid}/smaps`, "utf8");
+    child.stdout.resume();
+    await Promise.race([once(child.stdout, "data"), closed]); // some more
+    child.kill("SIGINT");
+    assert.deepEqual(await closed, [130, null]);
+    const counts = JSON.parse(readFileSync(report, "utf8")), seconds = (Date.now() - began) / 1000;
+    if (!sanitized) assert.equal(threads, 1);
+    assert.equal(counts.state, "fits");
+    assert.ok(counts.looks <= seconds, `${counts.looks} looks in ${seconds} s`);
+    // What the program has the kernel read when it maps the file was read.
+    const mapped = [...maps.matchAll(/^\S+ r--\S* .*\.gguf\nSize: +(\d+) kB\n(?:.*\n)*?Rss: +(\d+) kB$/gm)];
+    assert.ok(mapped.length > 0 && mapped.every(([, size, rss]) => Number(rss) > 0.99 * Number(size)), maps);
+    const plain = ["run", "-m", dense, "--json", "--logits-hash", ...short];
+    assert.equal(JSON.parse(stream([engine, ...plain], 1 << 30).stdout).logits_hash, stock([engine, ...plain]).logits_hash);
+});
+
+test("the disk is measured once and kept; a file that was damaged is made anew", () => {
+    const command = words(dense, ...short), bytes = budget(command, dense, 0.5), folder = join(cache, "ggscope");
+    const known = () => { const [name, ...others] = readdirSync(folder); return assert.deepEqual(others, []), { path: join(folder, name), text: readFileSync(join(folder, name), "utf8") }; };
+    rmSync(folder, { recursive: true, force: true });
+    const first = stream(command, bytes), { path, text } = known(), disk = JSON.parse(text);
+    assert.match(first.stderr, /; disk [\d.]+ GB\/s \([\d.]+ in order\) with \d+ reads of \d+ KiB at a time\n$/);
+    assert.ok(disk.random > 1e6 && disk.sequential > 1e6 && / \S/.test(disk.device), text);
+    const told = ({ counts }) => ["sequential", "random", "depth", "piece"].map((key) => counts[`disk_${key}`]), kept = ["sequential", "random", "depth", "piece"].map((key) => disk[key]);
+    assert.deepEqual(told(first), kept);
+    writeFileSync(path, text.replace(/"random":\d+/, '"random":123456789'));
+    assert.equal(told(stream(command, bytes))[1], 123456789); // it is not measured again
+    writeFileSync(path, text.slice(0, 40));
+    const again = stream(command, bytes);
+    assert.deepEqual(told(again), ["sequential", "random", "depth", "piece"].map((key) => JSON.parse(known().text)[key]));
+    assert.equal(JSON.parse(again.stdout).logits_hash, stock(command).logits_hash);
+    // Nowhere to keep it: it is streamed all the same.
+    assert.equal(stream(command, bytes, { env: { ...process.env, XDG_CACHE_HOME: "/proc/no-such-folder" } }).counts.state, "streamed");
 });
 
 test("weights are not repacked where the model does not fit", () => {

@@ -5,6 +5,7 @@ import { engine, ggscope, output, run, scratch } from "../lib.mjs";
 import { jsonLines } from "./traces.mjs";
 
 export const MiB = 1 << 20;
+export const cache = (process.env.XDG_CACHE_HOME = scratch("cache")); // disks are measured anew
 export const words = (path, ...options) => [engine, "run", "-m", path, "--json", "--logits-hash", "--ignore-eos", "--no-repack", ...options];
 export const stock = (command, options) => JSON.parse(output(command[0], command.slice(1), options));
 export const report = scratch("report.json");
@@ -18,15 +19,15 @@ export function stream(command, budget, { options = [], ...rest } = {}) {
 }
 
 // A budget that leaves `share` of the model's size to its weights. What the engine takes is what a run that has too little says.
-export function budget(command, path, share, rest = {}) {
+export function budget(command, path, share, { size = sizes(path), ...rest } = {}) {
     const { counts, stderr } = stream(command, 16 * MiB, rest);
     assert.ok(counts.engine > MiB, stderr);
-    return (counts.engine + 8 * MiB + share * sizes(path)) * 32 / 31;
+    return (counts.engine + 8 * MiB + share * size) * 32 / 31;
 }
 
-export function same(path, share, options, more = {}) {
+export function same(path, share, options, { size, ...more } = {}) {
     const command = words(path, ...options), wanted = stock(command, { env: more.env });
-    const result = stream(command, budget(command, path, share, { env: more.env }), more);
+    const result = stream(command, budget(command, path, share, { size, env: more.env }), more);
     assert.equal(result.status, 0, result.stderr);
     assert.equal(result.counts.state, "streamed", result.stderr);
     assert.equal(JSON.parse(result.stdout).logits_hash, wanted.logits_hash);

@@ -322,16 +322,21 @@ static void test_places(void ** state) {
 
 // ---- weights that were read by hand ----
 
-static void fill(uint64_t address, uint64_t bytes, uint64_t offset, const char * path) {
-    struct ggs_journal_filled filled = {address, bytes, offset};
+static void fill_after(uint64_t before, uint64_t address, uint64_t bytes, uint64_t offset, const char * path) {
+    struct ggs_journal_filled filled = {address, bytes, offset, before};
     fixture_record(&f, GGS_JOURNAL_FILLED, &filled, sizeof(filled), path);
+}
+
+static void fill(uint64_t address, uint64_t bytes, uint64_t offset, const char * path) {
+    fill_after(0, address, bytes, offset, path);
 }
 
 static void test_fills(void ** state) {
     (void) state;
-    enum { COUNT = 6 };
-    static const char * const names[COUNT]     = {"a", "b", "c", "d", "e", "f"};
-    static const uint64_t     addresses[COUNT] = {0x500000, 0x500040, 0x500080, 0x500100, 0x500200, 0x600000};
+    enum { COUNT = 9 };
+    static const char * const names[COUNT]     = {"a", "b", "c", "d", "e", "f", "g", "h", "i"};
+    static const uint64_t     addresses[COUNT] = {0x500000, 0x500040, 0x500080, 0x500100, 0x500200,
+                                                  0x600000, 0x500400, 0x500480, 0x500500};
     struct ggs_journal_tensor list[COUNT];
     fixture_process(&f);
     add_buffer(1, 0x500000, 0x10000, 0, 1, "CPU");
@@ -341,7 +346,10 @@ static void test_fills(void ** state) {
     fill(0x500100, 0x40, 0x2000, "/data/one");
     fill(0x500300, 0x40, 0x3000, "/data/one");
     fill(0x600000, 0x40, 0x4000, "/data/one");
-    fill(0x900000, 0x40, 0x5000, "/data/one"); // no buffer's
+    fill(0x900000, 0x40, 0x5000, "/data/one");             // no buffer's
+    fill_after(0x20, 0x500410, 0x10, 0x6010, "/data/one"); // a stream had the first bytes of g already
+    fill_after(0x99, 0x5004c0, 0x10, 0x7000, "/data/one"); // h ends before
+    fill_after(0x08, 0x500510, 0x10, 0x8000, "/data/one"); // not all that is missing of i
     struct ggs_journal_transfer set = {
         .kind = GGS_TRANSFER_SET, .from = 0x10, .to = 0x500100, .to_buffer = 1, .bytes = 64};
     fixture_record(&f, GGS_JOURNAL_TRANSFER, &set, sizeof(set), "d"); // something else is there now
@@ -354,8 +362,8 @@ static void test_fills(void ** state) {
     struct ggs_reader *   reader = seal_and_open(&f, folder, NULL, NULL);
     size_t                n;
     struct ggs_tensor *   tensors        = READ(reader, GGS_TABLE_TENSORS, ggs_tensor, &n);
-    static const uint64_t files[COUNT]   = {1, 1, 2, 0, 0, 0};
-    static const uint64_t offsets[COUNT] = {0x1000, 0x1040, 0x9000, 0, 0, 0};
+    static const uint64_t files[COUNT]   = {1, 1, 2, 0, 0, 0, 1, 0, 0};
+    static const uint64_t offsets[COUNT] = {0x1000, 0x1040, 0x9000, 0, 0, 0, 0x6000, 0, 0};
     assert_int_equal(n, COUNT);
     for (int i = 0; i < COUNT; i++) {
         assert_int_equal(tensors[i].origin_file, files[i]);

@@ -1,4 +1,4 @@
-// Unit tests of src/stream/limits.c, pressure.c and memory.c: limits of control groups, on trees that look like /proc and /sys of machines that are not this one.
+// Unit tests of src/stream/limits.c, pressure.c, memory.c and disk.c: limits of control groups, on trees that look like /proc and /sys of machines that are not this one.
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -6,11 +6,14 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
+#include <sys/sysmacros.h>
 #include <unistd.h>
 
 #include <cmocka.h>
 
 #include "base/system/file.h"
+#include "stream/disk.h"
 #include "stream/limits.h"
 #include "stream/memory.h"
 #include "stream/pressure.h"
@@ -184,6 +187,77 @@ static void test_untouched(void ** state) {
     ggs_memory_give_back(memory, bytes);
 }
 
+// ---- disks ----
+
+static void test_disk_identity(void ** state) {
+    (void) state;
+    char   before[512], text[512], line[256], place[160];
+    FILE * file = fopen("/proc/self/exe", "re");
+    assert_non_null(file);
+    struct stat status;
+    assert_int_equal(fstat(fileno(file), &status), 0);
+    unsigned a = major(status.st_dev), b = minor(status.st_dev);
+    snprintf(line, sizeof(line),
+             "1 0 0:99 / / rw - tmpfs none rw\n27 1 %u:%u / /data rw,relatime shared:1 - ext4 /dev/sd\"a1 rw\n", a, b);
+    put("/proc/self/mountinfo", line);
+    snprintf(place, sizeof(place), "/sys/dev/block/%u:%u/size", a, b);
+    put(place, "1000\n");
+    ggs_disk_identity(fileno(file), proc, groups, before, sizeof(before));
+    assert_non_null(strstr(before, " ext4 /dev/sd_a1 1000")); // nothing that JSON would mind
+    // The same numbers, another disk.
+    snprintf(place, sizeof(place), "/sys/dev/block/%u:%u/device/serial", a, b);
+    put(place, "S3X9\n");
+    ggs_disk_identity(fileno(file), proc, groups, text, sizeof(text));
+    assert_non_null(strstr(text, " S3X9"));
+    assert_string_not_equal(text, before);
+    // A partition's disk is the one around it.
+    snprintf(place, sizeof(place), "/sys/dev/block/%u:%u/partition", a, b);
+    put(place, "1\n");
+    put("/sys/dev/block/serial", "WHOLE\n");
+    ggs_disk_identity(fileno(file), proc, groups, text, sizeof(text));
+    assert_non_null(strstr(text, " WHOLE"));
+    fclose(file);
+}
+
+static void test_disk_file(void ** state) {
+    (void) state;
+    char            path[PATH_MAX], other[PATH_MAX];
+    struct ggs_disk disk = {.sequential = 3000000000u, .random = 2500000000u, .depth = 8, .piece = 1 << 20}, found;
+    setenv("XDG_CACHE_HOME", root, 1);
+    assert_true(ggs_disk_path("host ext4 /dev/sda1 1000", path));
+    assert_true(ggs_disk_path("host ext4 /dev/sda1 1001", other));
+    assert_string_not_equal(path, other);
+    assert_false(ggs_disk_read(path, "host ext4 /dev/sda1 1000", &found));
+    assert_true(ggs_disk_write(path, "host ext4 /dev/sda1 1000", &disk));
+    assert_true(ggs_disk_read(path, "host ext4 /dev/sda1 1000", &found));
+    assert_memory_equal(&found, &disk, sizeof(disk));
+    assert_false(ggs_disk_read(path, "host ext4 /dev/sda1 1001", &found)); // another device
+    // Every damage is seen: what it begins with, and numbers that cannot be.
+    char   text[512];
+    FILE * file = fopen(path, "re");
+    size_t size = fread(text, 1, sizeof(text), file);
+    fclose(file);
+    for (size_t cut = 0; cut < size; cut++) {
+        file = fopen(path, "we");
+        fwrite(text, 1, cut, file);
+        fclose(file);
+        assert_false(ggs_disk_read(path, "host ext4 /dev/sda1 1000", &found));
+    }
+    const struct ggs_disk bad[] = {{0, 1, 8, 1 << 20}, {1, 0, 8, 1 << 20}, {1, 1, 0, 1 << 20}, {1, 1, 1000, 1 << 20},
+                                   {1, 1, 8, 0},       {1, 1, 8, 1000000}, {1, 1, 8, 1 << 30}};
+    for (size_t i = 0; i < sizeof(bad) / sizeof(bad[0]); i++) {
+        assert_true(ggs_disk_write(path, "host ext4 /dev/sda1 1000", &bad[i]));
+        assert_false(ggs_disk_read(path, "host ext4 /dev/sda1 1000", &found));
+    }
+    setenv("XDG_CACHE_HOME", "relative", 1); // is not one
+    setenv("HOME", "/nowhere", 1);
+    assert_true(ggs_disk_path("x", path));
+    assert_int_equal(strncmp(path, "/nowhere/.cache/ggscope/disk-", 29), 0);
+    assert_false(ggs_disk_write(path, "x", &disk));
+    unsetenv("HOME");
+    assert_false(ggs_disk_path("x", path));
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(test_version_2, begin, end),
@@ -194,6 +268,8 @@ int main(void) {
         cmocka_unit_test_setup_teardown(test_left_version_1, begin, end),
         cmocka_unit_test_setup_teardown(test_stalled, begin, end),
         cmocka_unit_test_setup_teardown(test_pressure, begin, end),
+        cmocka_unit_test_setup_teardown(test_disk_identity, begin, end),
+        cmocka_unit_test_setup_teardown(test_disk_file, begin, end),
         cmocka_unit_test(test_let_go),
         cmocka_unit_test(test_untouched),
     };

@@ -503,7 +503,7 @@ static bool taking_over(void) {
 
 EXPORT VKAPI_ATTR PFN_vkVoidFunction VKAPI_CALL vkGetDeviceProcAddr(VkDevice handle, const char * name);
 EXPORT VKAPI_ATTR PFN_vkVoidFunction VKAPI_CALL vkGetDeviceProcAddr(VkDevice handle, const char * name) {
-    static struct ggs_hook  hook     = {.name = "vkGetDeviceProcAddr"};
+    static struct ggs_hook  hook     = GGS_HOOK(hook, "vkGetDeviceProcAddr");
     PFN_vkGetDeviceProcAddr real     = (PFN_vkGetDeviceProcAddr) ggs_resolve(&hook, CALLER);
     PFN_vkVoidFunction      function = real == NULL ? NULL : real(handle, name);
     PFN_vkVoidFunction      own = function == NULL || !taking_over() || device_of(handle) == NULL ? NULL : ours(name);
@@ -512,7 +512,7 @@ EXPORT VKAPI_ATTR PFN_vkVoidFunction VKAPI_CALL vkGetDeviceProcAddr(VkDevice han
 
 EXPORT VKAPI_ATTR PFN_vkVoidFunction VKAPI_CALL vkGetInstanceProcAddr(VkInstance instance, const char * name);
 EXPORT VKAPI_ATTR PFN_vkVoidFunction VKAPI_CALL vkGetInstanceProcAddr(VkInstance instance, const char * name) {
-    static struct ggs_hook    hook = {.name = "vkGetInstanceProcAddr"};
+    static struct ggs_hook    hook = GGS_HOOK(hook, "vkGetInstanceProcAddr");
     PFN_vkGetInstanceProcAddr real = (PFN_vkGetInstanceProcAddr) ggs_resolve(&hook, CALLER);
     if (real == NULL) return NULL;
     if (taking_over() && strcmp(name, "vkGetDeviceProcAddr") == 0) return (PFN_vkVoidFunction) vkGetDeviceProcAddr;

@@ -35,12 +35,18 @@ static int file_behind(int fd) {
     return ggs_files_find_open(fd);
 }
 
-static void tell(uint64_t to, uint64_t bytes, uint64_t offset, int number) {
+static void tell(uint64_t to, uint64_t bytes, uint64_t offset, uint64_t before, int number) {
     const struct ggs_model_file * file = ggs_file_get(number);
     if (file == NULL || !ggs_capture_recording()) return;
-    struct ggs_journal_filled filled   = {.address = to, .bytes = bytes, .offset = offset};
+    struct ggs_journal_filled filled   = {.address = to, .bytes = bytes, .offset = offset, .before = before};
     struct ggs_piece          pieces[] = {{&filled, sizeof(filled)}, {file->path, strlen(file->path) + 1}};
     ggs_journal_append(GGS_JOURNAL_FILLED, pieces, 2);
+}
+
+// Streams take the first bytes of a large read from what they had read ahead.
+static uint64_t read_before(const struct read * read) {
+    const struct read * previous = &last[(n_last + LAST_READS - 1) % LAST_READS];
+    return previous->file == read->file && previous->offset + previous->bytes == read->offset ? previous->bytes : 0;
 }
 
 void ggs_fills_read(const void * to, size_t bytes, int fd, int64_t offset) {
@@ -48,7 +54,7 @@ void ggs_fills_read(const void * to, size_t bytes, int fd, int64_t offset) {
     if (file < 0) return;
     struct read read = {(uint64_t) to, bytes, (uint64_t) offset, file};
     if (ggs_buffer_holds(read.to))
-        tell(read.to, bytes, read.offset, file);
+        tell(read.to, bytes, read.offset, read_before(&read), file);
     else
         last[n_last++ % LAST_READS] = read;
 }
@@ -59,7 +65,7 @@ void ggs_fills_set(uint64_t to, const void * data, size_t bytes) {
         const struct read * read = &last[(n_last + LAST_READS - 1 - i) % LAST_READS]; // the newest first
         if (from < read->to || from - read->to >= read->bytes) continue;
         uint64_t skipped = from - read->to, rest = read->bytes - skipped;
-        tell(to, bytes < rest ? bytes : rest, read->offset + skipped, read->file);
+        tell(to, bytes < rest ? bytes : rest, read->offset + skipped, 0, read->file);
         return;
     }
 }

@@ -170,13 +170,6 @@ const struct ggs_flat_table ggs_table_request_steps = {
 
 // ---- memory_changes ----
 
-static const char * change_word(uint64_t kind) {
-    static const char * const words[GGS_MEMORY_COUNT] = {
-        [GGS_MEMORY_CLEAR] = "clear", [GGS_MEMORY_REMOVE] = "remove", [GGS_MEMORY_COPY] = "copy",
-        [GGS_MEMORY_KEEP] = "keep",   [GGS_MEMORY_ADD] = "add",       [GGS_MEMORY_DIVIDE] = "divide"};
-    return kind < GGS_MEMORY_COUNT && words[kind] != NULL ? words[kind] : "";
-}
-
 static void change_delta(struct ggs_export * export, const void * const * parts, struct ggs_cell * cell) {
     const struct ggs_memory_change * change = parts[0];
     (void) export;
@@ -188,7 +181,7 @@ static void change_delta(struct ggs_export * export, const void * const * parts,
 static const struct ggs_table_field memory_changes[] = {
     {"memory_change", GGS_CELL_INTEGER, {.from = GGS_FROM_U64, .part = 1}, "number, from 0, in order of time"},
     {"context", GGS_CELL_INTEGER, GGS_MEMBER(0, struct ggs_memory_change, context), "contexts.context"},
-    {"kind", GGS_CELL_TEXT, GGS_MEMBER_WORD(0, struct ggs_memory_change, kind, change_word),
+    {"kind", GGS_CELL_TEXT, GGS_MEMBER_WORD(0, struct ggs_memory_change, kind, ggs_word_memory_change),
      "clear: everything was dropped; remove, copy: cells of the sequence; keep: all but the sequence were dropped; add, divide: "
      "positions were moved"},
     {"sequence", GGS_CELL_INTEGER, CHANGE_NONE(sequence), "sequence; null for all of them"},

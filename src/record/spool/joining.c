@@ -37,12 +37,12 @@ static struct json_object * member(struct json_object * json, const char * key) 
 
 static int add(struct ggs_joined * joined, const char * path, const char * host, size_t host_length,
                struct ggs_error * error) {
-    uint64_t                   n = joined->n, m = joined->n;
+    uint64_t                   n      = joined->n;
     struct ggs_join_source     source = {.boot = "", .host = "", .experiment = ""};
     struct ggs_joining_private own = {.path = strdup(path), .host = host == NULL ? NULL : strndup(host, host_length)};
     struct ggs_join_source *   sources = realloc(joined->sources, (n + 1) * sizeof(*sources));
     if (sources != NULL) joined->sources = sources;
-    struct ggs_joining_private * owns = realloc(joined->own, (m + 1) * sizeof(*owns));
+    struct ggs_joining_private * owns = realloc(joined->own, (n + 1) * sizeof(*owns));
     if (owns != NULL) joined->own = owns;
     if (sources == NULL || owns == NULL || own.path == NULL) {
         free(own.path);

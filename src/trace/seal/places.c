@@ -235,7 +235,7 @@ static size_t clear_fills(struct ggs_places * places, uint64_t start, uint64_t e
 void ggs_places_filled(struct ggs_places * places, const struct ggs_journal_filled * filled, const char * path,
                        size_t length) {
     const struct ggs_live_buffer * buffer = by_address(places, filled->address, 1);
-    struct ggs_fill                fill   = {.start = filled->address, .offset = filled->offset};
+    struct ggs_fill fill = {.start = filled->address, .offset = filled->offset, .before = filled->before};
     if (buffer == NULL || filled->bytes == 0 || !ggs_add(filled->address, filled->bytes, &fill.end)) return;
     fill.buffer = buffer->row.buffer;
     fill.file   = ggs_places_file(places, path, length);
@@ -249,12 +249,22 @@ void ggs_places_filled(struct ggs_places * places, const struct ggs_journal_fill
 
 // Not in buffers of a scheduler or allocator: graphs write there what nobody tells us of.
 static bool origin_by_fill(const struct ggs_places * places, const struct ggs_live_buffer * buffer, uint64_t address,
-                           struct ggs_place * place) {
+                           uint64_t bytes, struct ggs_place * place) {
     enum { COMPUTE = 2 };
-    size_t n = buffer->row.usage == COMPUTE ? 0 : fills_until(places, address);
-    if (n == 0 || places->fills[n - 1].buffer != place->buffer || address >= places->fills[n - 1].end) return false;
-    place->origin_file   = places->fills[n - 1].file;
-    place->origin_offset = places->fills[n - 1].offset + (address - places->fills[n - 1].start);
+    size_t                  n    = buffer->row.usage == COMPUTE ? 0 : fills_until(places, address);
+    const struct ggs_fill * fill = NULL;
+    if (n > 0 && address < places->fills[n - 1].end) {
+        fill = &places->fills[n - 1];
+    } else if (buffer->row.usage != COMPUTE && n < places->n_fills) {
+        // A stream had read its first bytes ahead: they come from just before the rest.
+        const struct ggs_fill * next = &places->fills[n];
+        if (next->start - address < bytes && next->start - address <= next->before &&
+            next->start - address <= next->offset)
+            fill = next;
+    }
+    if (fill == NULL || fill->buffer != place->buffer) return false;
+    place->origin_file   = fill->file;
+    place->origin_offset = fill->offset + (address - fill->start);
     return true;
 }
 
@@ -347,8 +357,8 @@ struct ggs_place ggs_places_find(struct ggs_places * places, const struct ggs_jo
     if (origin != 0) {
         place.origin_file   = (origin - 1) & 0xffff;
         place.origin_offset = (origin - 1) >> 16;
-    } else if (!origin_by_fill(places, buffer, address, &place) && buffer->row.usage == 1 &&
-               places->options->origin != NULL && tensor->view < 0 && name[0] != '\0') {
+    } else if (!origin_by_fill(places, buffer, address, (uint64_t) tensor->ne[3] * tensor->nb[3], &place) &&
+               buffer->row.usage == 1 && places->options->origin != NULL && tensor->view < 0 && name[0] != '\0') {
         origin_by_name(places, buffer->row.load, name, &place);
     }
     return place;

@@ -28,6 +28,7 @@ struct ggs_live_buffer {
 struct ggs_fill { // bytes of a file that were read into a buffer
     uint64_t start, end;
     uint64_t buffer, file, offset;
+    uint64_t before; // as in the record
 };
 
 struct ggs_places {

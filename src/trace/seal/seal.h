@@ -42,7 +42,9 @@ struct ggs_seal_options {
     // What a token reads as in the vocabulary of a model's file: fills at most `size` bytes and returns how many; 0 if unknown.
     // May be NULL.
     size_t (*token_text)(void * context, const char * path, int64_t token, char * buffer, size_t size);
-    void * token_text_context;
+    // The tokens that begin and end a text there; false if unknown. May be NULL.
+    bool (*text_ends)(void * context, const char * path, int64_t * begin, int64_t * end);
+    void * token_text_context; // of both
     // Which of the files has its bytes at an offset of a disk. May be NULL: then no request is kept.
     enum ggs_disk_place (*disk)(void * context, const char * const * paths, size_t n_paths, uint64_t device,
                                 uint64_t offset, struct ggs_disk_piece * piece);

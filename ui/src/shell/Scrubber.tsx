@@ -116,8 +116,9 @@ export function Scrubber() {
         // The prompt takes far longer than a token: the scale is made for the tokens, and the prompt's bar is cut at the top.
         const usual = lengths.filter((_, i) => phases[steps.phase[i]!] === "GENERATE");
         const most = Math.max(1, ...(usual.length ? usual : lengths));
-        // The mark stands over the tallest bar that is to scale: the slowest of the generated tokens.
-        const slowest = usual.length > 1 ? lengths.findIndex((length, i) => length === most && phases[steps.phase[i]!] === "GENERATE") : -1;
+        // The same token as in the timeline and in the terminal, also where several are one bar.
+        const token = usual.length > 1 ? (summary.value?.slowest_token?.token ?? -1) : -1;
+        const slowest = token < 0 ? -1 : Array.from({ length: steps.rows }, (_, i) => i).findIndex((i) => steps.first[i]! <= token && token <= steps.last[i]!);
         const each = w / steps.rows;
         let slowestAt = -1;
         for (let i = 0; i < steps.rows; i++) {

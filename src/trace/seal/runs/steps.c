@@ -313,6 +313,19 @@ static struct ggs_seal_context * context_of(struct ggs_steps * steps, uint64_t s
     return NULL;
 }
 
+// Before anything else, programs on llama.cpp's own start-up code compute the two tokens that begin and end a text, then token 0 twice, and
+// clear the memory each time. Where decodes are not seen, clearing is not either; but no text is like that.
+static bool is_probe(const struct ggs_steps * steps, const struct ggs_seal_context * context,
+                     const struct ggs_seal_batch * batch) {
+    int64_t begin, end;
+    if (context->began || batch->n != 2 || batch->position[0] != 0 || batch->position[1] != 1) return false;
+    if (batch->token[0] == 0 && batch->token[1] == 0) return true;
+    const char * path = steps->model_file(steps->owner, context->model);
+    return path != NULL && steps->options != NULL && steps->options->text_ends != NULL &&
+           steps->options->text_ends(steps->options->token_text_context, path, &begin, &end) &&
+           batch->token[0] == begin && batch->token[1] == end;
+}
+
 void ggs_steps_run_alone(struct ggs_steps * steps, struct ggs_run * run, uint64_t scheduler,
                          struct ggs_seal_batch * batch) {
     struct ggs_seal_context * context = batch->n > 0 ? context_of(steps, scheduler) : find_scheduler(steps, scheduler);
@@ -321,8 +334,10 @@ void ggs_steps_run_alone(struct ggs_steps * steps, struct ggs_run * run, uint64_
     if (step == NULL && (batch->n > 0 || steps->no_tokens)) {
         if (context == NULL) context = add_context(steps, scheduler, 0, 0, run->begin_ns);
         if (context == NULL) return;
-        step              = batch->n > 0 ? take(steps, context, batch, context->warmup, run->begin_ns)
-                                         : add_step(steps, context, GGS_PHASE_GRAPH, run->begin_ns);
+        bool probe = batch->n > 0 && is_probe(steps, context, batch);
+        step       = batch->n > 0 ? take(steps, context, batch, context->warmup || probe, run->begin_ns)
+                                  : add_step(steps, context, GGS_PHASE_GRAPH, run->begin_ns);
+        context->began |= !probe && !context->warmup;
         context->schedule = run->schedule;
     }
     if (step == NULL) return;

@@ -2,7 +2,7 @@
 //
 // What a decode does to its sequences, trace/sequences.h says. All prompt: PROMPT, and consecutive ones are one step unless the memory was
 // cleared or a sequence started again. Each other one is a step of its own. Under llama_set_warmup, or if a context's first decodes are
-// followed by clearing its memory (pass 1): WARMUP, which takes no number.
+// followed by clearing its memory (pass 1): WARMUP, which takes no number. Where neither is seen, the tokens tell (see is_probe).
 //
 // Decodes come from the llama_decode hook; if that was not passed, a scheduler call whose graph looks up tokens counts as one.
 //
@@ -38,6 +38,7 @@ struct ggs_seal_context {
     uint64_t               target;   // number + 1 of the context that it drafts for
     bool                   warmup;   // under llama_set_warmup
     bool                   cleared;  // since the last decode
+    bool                   began;    // something else than probes was computed
     struct ggs_open_step * step;     // the newest one, NULL if it was written already
     uint64_t               schedule; // the scheduler call that became part of it, if no decode was seen
 };
