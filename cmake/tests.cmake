@@ -80,12 +80,13 @@ target_link_libraries(prove-shifted PRIVATE cli)
 set_target_properties(prove-shifted PROPERTIES RUNTIME_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/tests)
 
 # Programs that use the engine in odd ways and as servers do, bound as ggscope-engine is (see CMakeLists.txt) and written for the pinned
-# release; and one that shows the rows of a trace.
-if(NOT GGSCOPE_ENGINE)
+# release; and one that shows the rows of a trace. Another release's names are in older-releases.h; GGSCOPE_TEST_HOSTS says which it has.
+set(GGSCOPE_TEST_HOSTS "" CACHE STRING "OLDER_... definitions: build the test hosts for another llama.cpp")
+if(NOT GGSCOPE_ENGINE OR GGSCOPE_TEST_HOSTS)
     foreach(name host server-host)
         add_executable(${name} tests/engine/${name}.c src/engine/load.c src/engine/locate.c)
         target_include_directories(${name} SYSTEM PRIVATE ${GGSCOPE_ENGINE_INCLUDES})
-        target_compile_definitions(${name} PRIVATE ${GGSCOPE_ENGINE_DEFINITIONS})
+        target_compile_definitions(${name} PRIVATE ${GGSCOPE_ENGINE_DEFINITIONS} ${GGSCOPE_TEST_HOSTS})
         target_link_libraries(${name} PRIVATE base ${CMAKE_DL_LIBS})
         target_link_options(${name} PRIVATE -rdynamic -Wl,-z,lazy -Wl,--unresolved-symbols=ignore-all)
         set_target_properties(${name} PROPERTIES RUNTIME_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/tests)
@@ -93,11 +94,15 @@ if(NOT GGSCOPE_ENGINE)
 
     # Programs on ggml alone: one that loads its backends, one that is linked with the CPU's.
     foreach(name whisper-host diffusion-host)
+        file(GLOB plain ${GGSCOPE_ENGINE_LIBRARY_DIR}/libggml-cpu-x64.so ${GGSCOPE_ENGINE_LIBRARY_DIR}/libggml-cpu-armv8.0*.so)
+        if(name STREQUAL diffusion-host AND NOT plain)
+            continue()
+        endif()
         add_executable(${name} tests/engine/${name}.c)
         target_include_directories(${name} SYSTEM PRIVATE ${GGSCOPE_ENGINE_INCLUDES})
+        target_compile_definitions(${name} PRIVATE ${GGSCOPE_TEST_HOSTS})
         file(GLOB libraries ${GGSCOPE_ENGINE_LIBRARY_DIR}/libggml.* ${GGSCOPE_ENGINE_LIBRARY_DIR}/libggml-base.*)
         if(name STREQUAL diffusion-host)
-            file(GLOB plain ${GGSCOPE_ENGINE_LIBRARY_DIR}/libggml-cpu-x64.so ${GGSCOPE_ENGINE_LIBRARY_DIR}/libggml-cpu-armv8.0*.so)
             list(GET plain 0 plain)
             list(APPEND libraries ${plain})
         endif()
