@@ -4,7 +4,7 @@
 #include "analyze/walk/words.h"
 #include "base/uuid.h"
 
-const char * ggs_verdict_word(enum ggs_verdict verdict) {
+static const char * verdict_word(enum ggs_verdict verdict) {
     static const char * const words[] = {[GGS_SAME]         = "same",
                                          [GGS_WITHIN_NOISE] = "noise",
                                          [GGS_UNCERTAIN]    = "uncertain",
@@ -75,7 +75,7 @@ static void put_steps(struct ggs_json * json, const char * key, const struct ggs
         put_quartiles(json, i == 0 ? times->a_ns : times->b_ns, quartiles);
         ggs_json_end(json);
     }
-    ggs_json_string(json, "verdict", ggs_verdict_word(times->verdict));
+    ggs_json_string(json, "verdict", verdict_word(times->verdict));
     ggs_json_end(json);
 }
 
@@ -98,7 +98,7 @@ static void put_change(struct ggs_json * json, const struct ggs_diff_item * item
     ggs_json_natural(json, "layer", item->layer);
     ggs_json_string(json, "op", item->op);
     ggs_json_string(json, "name", item->tensor);
-    ggs_json_string(json, "verdict", ggs_verdict_word(item->verdict));
+    ggs_json_string(json, "verdict", verdict_word(item->verdict));
     ggs_json_u64(json, "ops_bytes_differ", item->bytes_differ);
     put_side(json, "a", &item->a);
     put_side(json, "b", &item->b);

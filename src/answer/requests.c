@@ -1,5 +1,6 @@
 #include "answer/requests.h"
 
+#include "analyze/walk/words.h"
 #include "answer/answer.h"
 
 #define ROW(member)   GGS_FIELD(struct ggs_request, member, #member)
@@ -102,6 +103,21 @@ static const struct ggs_field peaks[] = {
     {0},
 };
 
+#define CHANGE(member)      GGS_FIELD(struct ggs_cell_change, member, #member)
+#define CHANGE_NULL(member) GGS_FIELD_OR_NULL(struct ggs_cell_change, member, #member)
+
+static const struct ggs_field changes[] = {
+    CHANGE(begin_ns),
+    CHANGE(end_ns),
+    CHANGE(context),
+    GGS_FIELD_WORD(struct ggs_cell_change, kind, "kind", ggs_word_memory_change),
+    CHANGE_NULL(sequence),
+    CHANGE_NULL(other),
+    CHANGE(calls),
+    CHANGE(cells),
+    {0},
+};
+
 #define BATCH(member) GGS_FIELD(struct ggs_composition, member, #member)
 
 static const struct ggs_field batches[] = {
@@ -132,6 +148,7 @@ void ggs_request_contexts_write(struct ggs_json * json, const struct ggs_request
 
 static void write_cells(struct ggs_json * json, const struct ggs_cell_uses * cells) {
     ggs_fields_rows(json, "memories", peaks, cells->peak, sizeof(*cells->peak), cells->n_peaks);
+    ggs_fields_rows(json, "changes", changes, cells->change, sizeof(*cells->change), cells->n_changes);
     ggs_json_array(json, "cells");
     for (uint64_t i = 0; i < cells->n; i++) {
         const struct ggs_cell_use * use = &cells->use[i];

@@ -193,7 +193,7 @@ __attribute__((constructor)) static void constructor(void) {
 static void tell_losses(void) {
     for (unsigned reason = 1; reason < GGS_LOSS_COUNT; reason++) {
         struct ggs_losses loss = ggs_losses_get(reason);
-        if (loss.count > 0) ggs_journal_loss(reason, loss.count, 0, loss.begin, loss.end);
+        if (loss.count > 0) ggs_journal_write_loss(reason, loss.count, 0, loss.begin, loss.end);
     }
 }
 

@@ -89,7 +89,7 @@ void ggs_graph_run_leave(const struct abi_graph * graph, int64_t status) {
 }
 
 void ggs_graph_run_lost(unsigned reason, uint64_t count, uint64_t begin) {
-    if (ggs_in.run == 0 || ggs_journal_loss(reason, count, ggs_in.run, begin, ggs_ticks_now()) != 0)
+    if (ggs_in.run == 0 || ggs_journal_write_loss(reason, count, ggs_in.run, begin, ggs_ticks_now()) != 0)
         ggs_losses_count(reason, count);
 }
 

@@ -78,7 +78,7 @@ int ggs_journal_numbers(uint32_t type, uint64_t a, uint64_t b, uint64_t c, uint6
     return ggs_journal_append(type, pieces, 2);
 }
 
-int ggs_journal_loss(uint64_t reason, uint64_t count, uint64_t run, uint64_t begin, uint64_t end) {
+int ggs_journal_write_loss(uint64_t reason, uint64_t count, uint64_t run, uint64_t begin, uint64_t end) {
     struct ggs_journal_loss loss = {
         .reason = reason, .lane = GGS_SPOOL_JOURNAL, .count = count, .run = run, .begin = begin, .end = end};
     struct ggs_piece piece = {&loss, sizeof(loss)};

@@ -32,4 +32,4 @@ int ggs_journal_append_next(uint32_t type, const struct ggs_piece * pieces, unsi
 int ggs_journal_numbers(uint32_t type, uint64_t a, uint64_t b, uint64_t c, uint64_t d, const char * text);
 int ggs_journal_text(uint32_t type, const char * text);
 // Op runs of all threads that are missing; run 0 if it is not known. `begin` and `end` are ticks.
-int ggs_journal_loss(uint64_t reason, uint64_t count, uint64_t run, uint64_t begin, uint64_t end);
+int ggs_journal_write_loss(uint64_t reason, uint64_t count, uint64_t run, uint64_t begin, uint64_t end);

@@ -128,6 +128,7 @@ static bool copy_nodes(struct ggs_slot * slot, const struct abi_graph * graph) {
         nodes->capacity = capacity;
         nodes->older    = older;
     }
+#pragma GCC unroll 8 // atomic stores are not made wider
     for (uint32_t i = 0; i < n; i++) atomic_store_explicit(&nodes->node[i], graph->nodes[i], memory_order_relaxed);
     atomic_store_explicit(&nodes->n, n, memory_order_relaxed);
     atomic_store_explicit(&slot->nodes, nodes, memory_order_release);

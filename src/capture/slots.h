@@ -40,7 +40,7 @@ struct ggs_slot_nodes {
 };
 
 struct ggs_slot {
-    _Atomic uint32_t                 number; // of the run, 0: nobody may attach
+    _Atomic uint32_t                 number; // of the run, 0: no thread may attach
     _Atomic bool                     taken;
     uint32_t                         newest; // run that it was taken for
     _Atomic uint32_t                 lost;   // op runs for which there was no room
@@ -69,27 +69,32 @@ void ggs_slots_prepare(unsigned n);
 // slot is given to another run.
 uint32_t ggs_slot_search(struct ggs_slot * slot, const struct abi_tensor * node, uint32_t * index);
 
-// The same for a thread that takes part in the run, from *index on.
-static inline bool ggs_slot_find(const struct ggs_slot_nodes * nodes, const struct abi_tensor * node,
-                                 uint32_t * index) {
-    uint32_t n = atomic_load_explicit(&nodes->n, memory_order_relaxed), i = *index;
-    while (i < n && atomic_load_explicit(&nodes->node[i], memory_order_relaxed) != node) i++;
-    *index = i;
-    return i < n;
+// The same for a thread that takes part in the run: the node's index, from `first` on.
+enum { GGS_SLOT_NO_NODE = UINT32_MAX };
+static inline uint32_t ggs_slot_find(const struct ggs_slot_nodes * nodes, const struct abi_tensor * node,
+                                     uint32_t first) {
+    uint32_t n = atomic_load_explicit(&nodes->n, memory_order_relaxed);
+    for (uint32_t i = first; i < n; i++)
+        if (atomic_load_explicit(&nodes->node[i], memory_order_relaxed) == node) return i;
+    return GGS_SLOT_NO_NODE;
 }
+
+// The first four bytes of a unit are written at once: its type makes the rest valid.
+typedef uint32_t __attribute__((may_alias)) ggs_lane_head;
+enum { GGS_HEAD_FLAGS = 8, GGS_HEAD_SHIFT = 16, GGS_HEAD_COUNT = 24 };
 
 // NULL if the lane has no more room. `absorbed`: nodes computed together with it.
 static inline struct ggs_spool_op * ggs_lane_begin(struct ggs_slot_lane * lane, uint32_t run, uint32_t node,
                                                    uint64_t begin, unsigned absorbed) {
     struct ggs_spool_op * op = lane->next;
     if (__builtin_expect(op >= lane->end, 0)) return NULL;
-    lane->next = op + 1;
-    op->begin  = begin;
-    op->node   = node;
-    op->run    = run;
-    op->flags  = absorbed > 0 ? GGS_OP_RUN_FUSED : 0;
-    op->count  = (uint8_t) absorbed;
-    __atomic_store_n(&op->type, GGS_UNIT_OP, __ATOMIC_RELEASE);
+    lane->next     = op + 1;
+    op->begin      = begin;
+    op->node       = node;
+    op->run        = run;
+    uint32_t flags = absorbed > 0 ? GGS_OP_RUN_FUSED : 0;
+    __atomic_store_n((ggs_lane_head *) op, GGS_UNIT_OP | flags << GGS_HEAD_FLAGS | absorbed << GGS_HEAD_COUNT,
+                     __ATOMIC_RELEASE);
     return op;
 }
 
@@ -97,13 +102,13 @@ static inline struct ggs_spool_op * ggs_lane_begin(struct ggs_slot_lane * lane, 
 static inline void ggs_lane_end(struct ggs_spool_op * op, uint64_t duration, uint64_t wait, uint64_t inner_wait,
                                 unsigned flags) {
     unsigned shift = 0;
-    while (((duration | wait | inner_wait) >> shift) > UINT32_MAX) shift++;
+    while (__builtin_expect(((duration | wait | inner_wait) >> shift) > UINT32_MAX, 0)) shift++;
     op->duration   = (uint32_t) (duration >> shift);
     op->wait       = (uint32_t) (wait >> shift);
     op->inner_wait = (uint32_t) (inner_wait >> shift);
-    op->shift      = (uint8_t) shift;
-    flags |= (op->flags & ~(unsigned) GGS_OP_RUN_WAIT_UNSEEN) | GGS_OP_RUN_ENDED;
-    __atomic_store_n(&op->flags, (uint8_t) flags, __ATOMIC_RELEASE);
+    uint32_t kept  = *(ggs_lane_head *) op & ~(0xffu << GGS_HEAD_SHIFT | GGS_OP_RUN_WAIT_UNSEEN << GGS_HEAD_FLAGS);
+    __atomic_store_n((ggs_lane_head *) op,
+                     kept | (flags | GGS_OP_RUN_ENDED) << GGS_HEAD_FLAGS | shift << GGS_HEAD_SHIFT, __ATOMIC_RELEASE);
 }
 
 // Copies the values of a small tensor that decides which rows or experts `node` takes. Types that are no indices are left out.

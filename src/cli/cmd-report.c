@@ -3,7 +3,6 @@
 #include <stdio.h>
 
 #include "base/error.h"
-#include "base/number.h"
 #include "base/system/file.h"
 #include "base/system/progress.h"
 #include "cli/commands.h"

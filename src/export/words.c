@@ -9,7 +9,6 @@
 #include "base/text.h"
 #include "base/utf8.h"
 #include "export/export.h"
-#include "gguf/gguf-name.h"
 
 // ---- text ----
 

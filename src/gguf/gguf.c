@@ -16,12 +16,11 @@
 // Bytes fetched at a time: a vocabulary fits into a few of them.
 enum { CHUNK = 1 << 20 };
 
-// Where the parser stands. Bytes [0, filled) of the file are at `data`; the rest is fetched from `fd` on demand, up
-// to `limit`. `data` never moves, so that keys and names can point into it.
+// Where the parser stands. Bytes [0, filled) of the file are at gguf->metadata; the rest is fetched from `fd` on demand, up
+// to `limit`. They never move, so that keys and names can point to them.
 struct cursor {
     struct ggs_gguf *  gguf;
     struct ggs_error * error;
-    const uint8_t *    data;
     uint64_t           filled;
     uint64_t           limit;
     uint64_t           position;
@@ -76,7 +75,7 @@ static const uint8_t * take(struct cursor * cursor, uint64_t length, const char 
         if (cursor->status < 0) return NULL;
     }
     cursor->position += length;
-    return cursor->data + at;
+    return cursor->gguf->metadata + at;
 }
 
 static bool take_u32(struct cursor * cursor, const char * what, uint32_t * value) {
@@ -191,7 +190,7 @@ static int read_elements(struct cursor * cursor, struct ggs_gguf_kv * kv) {
             if (!take_string(cursor, "a string", &string, &length)) return cursor->status;
         }
     }
-    kv->data = cursor->data + begin;
+    kv->data = cursor->gguf->metadata + begin;
     kv->size = cursor->position - begin;
     return 0;
 }
@@ -450,35 +449,21 @@ static int parse(struct cursor * cursor) {
 }
 
 static int open_parsed(struct ggs_gguf ** out, struct cursor * cursor, const char * path, uint64_t size) {
-    *out                   = NULL;
     struct ggs_gguf * gguf = calloc(1, sizeof *gguf);
     if (gguf == NULL) return ggs_fail_memory(cursor->error);
     cursor->gguf  = gguf;
     cursor->limit = size < GGS_GGUF_METADATA_MAX ? size : GGS_GGUF_METADATA_MAX;
     gguf->size    = size;
     gguf->path    = strdup(path);
-    int status    = gguf->path == NULL ? ggs_fail_memory(cursor->error) : 0;
-    if (status == 0 && cursor->fd >= 0) {
-        // Untouched pages of a large block cost nothing: only what is read becomes memory.
-        gguf->metadata = malloc(cursor->limit + 1);
-        cursor->data   = gguf->metadata;
-        if (gguf->metadata == NULL) status = ggs_fail_memory(cursor->error);
-    }
-    if (status == 0) status = parse(cursor);
+    // Untouched pages of a large block cost nothing: only what is read becomes memory.
+    gguf->metadata = malloc(cursor->limit + 1);
+    int status     = gguf->path == NULL || gguf->metadata == NULL ? ggs_fail_memory(cursor->error) : parse(cursor);
     if (status < 0) {
         ggs_gguf_free(gguf);
         return status;
     }
     *out = gguf;
     return 0;
-}
-
-int ggs_gguf_open_memory(struct ggs_gguf ** out, const void * data, size_t size, const char * label,
-                         struct ggs_error * error) {
-    static const uint8_t nothing;
-    struct cursor        cursor = {.error = error, .data = data == NULL ? &nothing : data, .fd = -1};
-    cursor.filled               = size;
-    return open_parsed(out, &cursor, label, size);
 }
 
 static int refuse_irregular(const char * path, mode_t mode, struct ggs_error * error) {

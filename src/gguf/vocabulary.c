@@ -55,10 +55,6 @@ void ggs_vocabulary_free(struct ggs_vocabulary * vocabulary) {
     free(vocabulary);
 }
 
-uint64_t ggs_vocabulary_size(const struct ggs_vocabulary * vocabulary) {
-    return vocabulary->n;
-}
-
 static int hex_digit(char c) {
     if (c >= '0' && c <= '9') return c - '0';
     if (c >= 'A' && c <= 'F') return c - 'A' + 10;

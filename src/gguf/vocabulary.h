@@ -19,7 +19,5 @@ struct ggs_vocabulary;
 int  ggs_vocabulary_open(struct ggs_vocabulary ** out, const struct ggs_gguf * gguf, struct ggs_error * error);
 void ggs_vocabulary_free(struct ggs_vocabulary * vocabulary); // NULL is fine
 
-uint64_t ggs_vocabulary_size(const struct ggs_vocabulary * vocabulary);
-
 // Appends the text of a token; nothing for a number that is none. A piece may hold part of a character only.
 void ggs_vocabulary_append(const struct ggs_vocabulary * vocabulary, int64_t token, struct ggs_text * text);

@@ -131,6 +131,17 @@ size_t ggs_model_files_token(void * context, const char * path, int64_t token, c
     return length;
 }
 
+bool ggs_model_files_ends(void * context, const char * path, int64_t * begin, int64_t * end) {
+    const struct model_file * file = file_of(context, path);
+    uint64_t                  ids[2];
+    if (file == NULL || file->gguf == NULL || !ggs_gguf_get_u64(file->gguf, "tokenizer.ggml.bos_token_id", &ids[0]) ||
+        !ggs_gguf_get_u64(file->gguf, "tokenizer.ggml.eos_token_id", &ids[1]))
+        return false;
+    *begin = (int64_t) ids[0];
+    *end   = (int64_t) ids[1];
+    return true;
+}
+
 void ggs_model_files_release(struct ggs_model_files * files) {
     for (size_t i = 0; i < files->n_files; i++) {
         free(files->files[i].path);

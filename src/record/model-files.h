@@ -22,4 +22,5 @@ bool ggs_model_files_find(void * context, const char * const * paths, size_t n_p
                           uint64_t * offset);
 // What a token reads as; also as struct ggs_seal_options wants it.
 size_t ggs_model_files_token(void * context, const char * path, int64_t token, char * buffer, size_t size);
+bool   ggs_model_files_ends(void * context, const char * path, int64_t * begin, int64_t * end);
 void   ggs_model_files_release(struct ggs_model_files * files);

@@ -25,8 +25,8 @@
 #include "record/inspect/program.h"
 #include "record/launch/environment.h"
 #include "record/launch/launch.h"
+#include "record/memory/conditions.h"
 #include "record/observation.h"
-#include "record/pressure.h"
 #include "record/sealer.h"
 #include "record/settings.h"
 #include "record/spool/facts.h"
@@ -111,8 +111,8 @@ const struct ggs_option ggs_recording_options[] = {
     {"paused", 0, NULL, "Record nothing until ggscope control DIR start, or SIGUSR2", 0, AT(paused), NULL, NULL},
     {"for", 0, "TIME", "Record for this long, such as 30s, 500ms or 2m; the program runs on", 0, AT(length_ns),
      take_length, "a time such as 30s, 500ms, 2m or 1h"},
-    {"steps", 0, "N", "Record N decodes (graph runs where there are none); the program runs on", 0, AT(steps),
-     take_steps, "a number of at least 1"},
+    {"steps", 0, "N", "Record N decodes (graph runs if there are none); the program runs on", 0, AT(steps), take_steps,
+     "a number of at least 1"},
     {"requests", 0, "N", "Record until N requests have ended, as servers have them; the program runs on", 0,
      AT(requests), take_steps, "a number of at least 1"},
     {"quiet", 'q', NULL, "No summary", 0, AT(quiet), NULL, NULL},
@@ -168,7 +168,7 @@ struct attempt {
     struct ggs_spool_place       place;
     struct ggs_environment       environment;
     struct ggs_observation       observation;
-    struct ggs_pressure          pressure;
+    struct ggs_memory_conditions conditions;
     struct ggs_control *         control;
     struct ggs_sealer *          sealer;
     bool                         misuse;   // the command line is to blame
@@ -181,13 +181,13 @@ static const char * model_of(const struct ggs_recording * recording) {
 
 static int check_pressure(struct attempt * attempt, struct ggs_error * error) {
     const struct ggs_recording * recording = attempt->recording;
-    attempt->pressure =
-        (struct ggs_pressure){.memory  = recording->memory,
-                              .cold    = recording->cold,
-                              .model   = recording->cold_model != NULL ? recording->cold_model : model_of(recording),
-                              .command = recording->command};
-    int status      = ggs_pressure_check(&attempt->pressure, error);
-    attempt->misuse = status == GGS_USAGE;
+    attempt->conditions                    = (struct ggs_memory_conditions){.memory = recording->memory,
+                                                                            .cold   = recording->cold,
+                                                                            .model  = recording->cold_model != NULL ? recording->cold_model
+                                                                                                                    : model_of(recording),
+                                                                            .command = recording->command};
+    int status                             = ggs_memory_conditions_check(&attempt->conditions, error);
+    attempt->misuse                        = status == GGS_USAGE;
     return status;
 }
 
@@ -220,7 +220,8 @@ static int make_environment(struct attempt * attempt, struct ggs_error * error) 
     const struct ggs_recording * recording   = attempt->recording;
     struct ggs_environment *     environment = &attempt->environment;
     char                         number[GGS_NUMBER_LENGTH];
-    uint64_t reserved = ggs_pressure_reserve(&attempt->pressure, attempt->place.folder, attempt->place.max_bytes);
+    uint64_t                     reserved =
+        ggs_memory_conditions_reserve(&attempt->conditions, attempt->place.folder, attempt->place.max_bytes);
     snprintf(number, sizeof(number), "%llu", (unsigned long long) (attempt->place.max_bytes - reserved));
     ggs_environment_copy(environment, environ);
     ggs_environment_prepend(environment, "LD_PRELOAD", attempt->capture);
@@ -262,7 +263,8 @@ static int prepare(struct attempt * attempt, struct ggs_error * error) {
     if (status == 0) status = open_copy(attempt, "stdout.txt", &attempt->files[0], error);
     if (status == 0) status = open_copy(attempt, "stderr.txt", &attempt->files[1], error);
     if (status == 0)
-        status = ggs_pressure_apply(&attempt->pressure, attempt->place.folder, attempt->place.max_bytes, error);
+        status =
+            ggs_memory_conditions_apply(&attempt->conditions, attempt->place.folder, attempt->place.max_bytes, error);
     struct ggs_experiment_start start = {.command  = recording->command,
                                          .model    = model,
                                          .max_size = attempt->place.max_bytes,
@@ -271,14 +273,14 @@ static int prepare(struct attempt * attempt, struct ggs_error * error) {
                                          .prove    = recording->prove,
                                          .spool    = attempt->place.folder,
                                          .machine  = json_object_new_object()};
-    ggs_pressure_note_begin(&attempt->pressure, start.machine);
+    ggs_memory_conditions_note_begin(&attempt->conditions, start.machine);
     if (status == 0) {
         status = ggs_experiment_begin(&attempt->experiment, &start, error);
     } else {
         json_object_put(start.machine);
     }
     if (status != 0) {
-        ggs_pressure_end(&attempt->pressure); // its segments lie in the spool
+        ggs_memory_conditions_end(&attempt->conditions); // its segments lie in the spool
         ggs_lock_release(&attempt->place.lock);
         ggs_experiment_discard(&attempt->experiment);
     }
@@ -406,7 +408,7 @@ static int exit_status(int wait_status) {
 
 static void on_started(void * context, pid_t program) {
     struct attempt * attempt = context;
-    ggs_pressure_join(&attempt->pressure, program);
+    ggs_memory_conditions_join(&attempt->conditions, program);
     ggs_observation_start(&attempt->observation, program);
     if (attempt->control != NULL) ggs_control_begin(attempt->control);
     // A ring is never longer than its limit, and what it gives up must not be kept elsewhere.
@@ -435,7 +437,7 @@ static void on_window(void * context, bool recording) {
 // If systemd sets the limit, it starts the program.
 static char ** words_to_run(const struct attempt * attempt, const char ** path) {
     const struct ggs_recording * recording = attempt->recording;
-    const char * const *         prefix    = attempt->pressure.limit.prefix;
+    const char * const *         prefix    = attempt->conditions.limit.prefix;
     size_t                       n_prefix = 0, n_words = 0, n = 0;
     while (prefix[n_prefix] != NULL) n_prefix++;
     while (recording->command[n_words] != NULL) n_words++;
@@ -492,7 +494,7 @@ static int run(struct attempt * attempt, struct ggs_error * error) {
     ggs_control_close(attempt->control);
     attempt->control = NULL;
     ggs_observation_stop(&attempt->observation);
-    ggs_pressure_end(&attempt->pressure);
+    ggs_memory_conditions_end(&attempt->conditions);
     if (status != 0) {
         ggs_lock_release(&attempt->place.lock);
         ggs_experiment_discard(&attempt->experiment);
@@ -505,7 +507,7 @@ static int run(struct attempt * attempt, struct ggs_error * error) {
         ggs_spool_remove(attempt->place.folder, NULL);
         return -1;
     }
-    ggs_pressure_note_end(&attempt->pressure, ggs_experiment_machine(&attempt->experiment));
+    ggs_memory_conditions_note_end(&attempt->conditions, ggs_experiment_machine(&attempt->experiment));
     // The reader of our messages may be gone; the recording is sealed all the same.
     signal(SIGPIPE, SIG_IGN);
     ggs_experiment_stop_clock(&attempt->experiment);
@@ -516,7 +518,7 @@ static int run(struct attempt * attempt, struct ggs_error * error) {
     if (result.passed_errno != 0)
         fprintf(stderr, "ggscope: not all of the program's output could be written: %s\n",
                 strerror(result.passed_errno));
-    bool limited = ggs_pressure_explain(&attempt->pressure, result.wait_status);
+    bool limited = ggs_memory_conditions_explain(&attempt->conditions, result.wait_status);
     if (WIFSIGNALED(result.wait_status) && !limited)
         fprintf(stderr, "ggscope: the program was ended by signal %d (%s)\n", WTERMSIG(result.wait_status),
                 strsignal(WTERMSIG(result.wait_status)));
@@ -527,7 +529,7 @@ static int run(struct attempt * attempt, struct ggs_error * error) {
 }
 
 static void release(struct attempt * attempt) {
-    ggs_pressure_end(&attempt->pressure);
+    ggs_memory_conditions_end(&attempt->conditions);
     for (int i = 0; i < 2; i++) {
         if (attempt->files[i] >= 0) close(attempt->files[i]);
     }

@@ -13,7 +13,6 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "base/error.h"
 #include "record/control.h"
 #include "record/observation.h"
 #include "trace/seal/background.h"

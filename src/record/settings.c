@@ -11,7 +11,6 @@
 #include <unistd.h>
 
 #include "base/error.h"
-#include "base/number.h"
 #include "base/options/nearest.h"
 #include "base/system/file.h"
 

@@ -9,7 +9,7 @@
 #include "base/json-read.h"
 #include "base/system/file.h"
 #include "base/uuid.h"
-#include "trace/seal/lods.h"
+#include "trace/seal/runs/lods.h"
 
 // ---- identity ----
 
@@ -39,6 +39,23 @@ static int check_identity(const struct ggs_snapshot * snapshot, const char * dir
 
 // ---- life ----
 
+static void free_snapshot(struct ggs_snapshot * snapshot) {
+    if (snapshot == NULL) return;
+    ggs_overview_release(&snapshot->overview);
+    ggs_model_map_release(&snapshot->map);
+    for (uint64_t i = 0; i < snapshot->n_node_ops; i++) {
+        if (snapshot->node_ops[i].owned) free(snapshot->node_ops[i].ops);
+    }
+    free(snapshot->node_ops);
+    free(snapshot->disk);
+    ggs_log_cache_release(&snapshot->log_cache);
+    ggs_trace_close(&snapshot->trace);
+    pthread_mutex_destroy(&snapshot->lock);
+    pthread_mutex_destroy(&snapshot->disk_lock);
+    free(snapshot->directory);
+    free(snapshot);
+}
+
 int ggs_snapshot_open(struct ggs_snapshot ** out, const char * directory, const char * path, bool damaged,
                       struct ggs_error * error) {
     struct ggs_snapshot * snapshot = calloc(1, sizeof(*snapshot));
@@ -57,32 +74,15 @@ int ggs_snapshot_open(struct ggs_snapshot ** out, const char * directory, const 
         status = check_identity(snapshot, directory, error);
     }
     if (status < 0) {
-        ggs_snapshot_free(snapshot);
+        free_snapshot(snapshot);
         return status;
     }
     *out = snapshot;
     return 0;
 }
 
-void ggs_snapshot_free(struct ggs_snapshot * snapshot) {
-    if (snapshot == NULL) return;
-    ggs_overview_release(&snapshot->overview);
-    ggs_model_map_release(&snapshot->map);
-    for (uint64_t i = 0; i < snapshot->n_node_ops; i++) {
-        if (snapshot->node_ops[i].owned) free(snapshot->node_ops[i].ops);
-    }
-    free(snapshot->node_ops);
-    free(snapshot->disk);
-    ggs_log_cache_release(&snapshot->log_cache);
-    ggs_trace_close(&snapshot->trace);
-    pthread_mutex_destroy(&snapshot->lock);
-    pthread_mutex_destroy(&snapshot->disk_lock);
-    free(snapshot->directory);
-    free(snapshot);
-}
-
 void ggs_snapshot_give_back(struct ggs_snapshot * snapshot) {
-    if (snapshot != NULL && atomic_fetch_sub(&snapshot->holders, 1) == 1) ggs_snapshot_free(snapshot);
+    if (snapshot != NULL && atomic_fetch_sub(&snapshot->holders, 1) == 1) free_snapshot(snapshot);
 }
 
 // ---- what is made when it is wanted first ----

@@ -1,13 +1,12 @@
-// Opening and closing snapshots, for experiments.c.
+// Opening snapshots, for experiments.c.
 #pragma once
 
 #include "serve/experiments.h"
 
 // Opens the trace at `path` as the experiment in `directory`. Files of different experiments in one directory are refused.
 // `damaged`: what is intact of a damaged trace, which is refused otherwise.
-int  ggs_snapshot_open(struct ggs_snapshot ** out, const char * directory, const char * path, bool damaged,
-                       struct ggs_error * error);
-void ggs_snapshot_free(struct ggs_snapshot * snapshot);
+int ggs_snapshot_open(struct ggs_snapshot ** out, const char * directory, const char * path, bool damaged,
+                      struct ggs_error * error);
 
 // A member of a directory's experiment.json, "" if it is missing.
 void ggs_snapshot_read_fact(const char * directory, const char * key, char * text, size_t size);

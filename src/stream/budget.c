@@ -162,7 +162,7 @@ bool ggs_budget_decide(void) {
     }
     divided = weights;
     if (most_divided < divided) most_divided = divided;
-    ggs_watch(ggs_stream_reserve(limit));
+    ggs_watch_start(ggs_stream_reserve(limit));
     ggs_files_drop_cache();
     struct ggs_weights_sizes sizes = ggs_weights_sizes();
     ggs_stream_sizes               = sizes;

@@ -14,7 +14,7 @@ static const uint64_t SLOW_DISK = 1000000000; // bytes a second
 
 static double waiting = 0; // share of the time, lately
 
-static void ask(const struct ggs_weight * w, struct ggs_slot * slot, uint32_t s, uint32_t expert, bool urgent) {
+static void ask(const struct ggs_weight * w, struct ggs_expert_slot * slot, uint32_t s, uint32_t expert, bool urgent) {
     struct ggs_span      span = ggs_expert_span(w, expert);
     struct ggs_arrival * load = &slot->load[w->in_group];
     *load                     = (struct ggs_arrival){0, false};
@@ -23,7 +23,7 @@ static void ask(const struct ggs_weight * w, struct ggs_slot * slot, uint32_t s,
                    urgent);
 }
 
-static bool slot_idle(const struct ggs_group * g, const struct ggs_slot * slot) {
+static bool slot_idle(const struct ggs_expert_group * g, const struct ggs_expert_slot * slot) {
     for (uint32_t k = 0; k < g->n_weights; k++) {
         if (!ggs_arrival_done(&slot->load[k])) return false;
     }
@@ -31,11 +31,11 @@ static bool slot_idle(const struct ggs_group * g, const struct ggs_slot * slot) 
 }
 
 // The slot that was used longest ago, of those not used since `not_since`. -1 if there is none.
-static int32_t find_victim(const struct ggs_group * g, uint64_t not_since) {
+static int32_t find_victim(const struct ggs_expert_group * g, uint64_t not_since) {
     int32_t  best   = -1;
     uint64_t oldest = UINT64_MAX;
     for (uint32_t s = 0; s < g->n_slots - g->n_gone; s++) {
-        const struct ggs_slot * slot = &g->slot[s];
+        const struct ggs_expert_slot * slot = &g->slot[s];
         if (slot->expert < 0) return (int32_t) s;
         if (slot->used >= not_since || slot->used >= oldest || !slot_idle(g, slot)) continue;
         oldest = slot->used;
@@ -44,15 +44,15 @@ static int32_t find_victim(const struct ggs_group * g, uint64_t not_since) {
     return best;
 }
 
-static void assign(struct ggs_group * g, int32_t s, int32_t expert) {
-    struct ggs_slot * slot = &g->slot[s];
+static void assign(struct ggs_expert_group * g, int32_t s, int32_t expert) {
+    struct ggs_expert_slot * slot = &g->slot[s];
     if (slot->expert >= 0) g->slot_of[slot->expert] = -1;
     slot->expert       = expert;
     slot->predicted    = false;
     g->slot_of[expert] = s;
 }
 
-static void forget_slot(struct ggs_group * g, struct ggs_slot * slot) {
+static void forget_slot(struct ggs_expert_group * g, struct ggs_expert_slot * slot) {
     if (slot->expert >= 0) g->slot_of[slot->expert] = -1;
     slot->expert = -1;
 }
@@ -95,8 +95,8 @@ static uint32_t collect(const struct ggs_routing * r, int32_t * experts, bool * 
 
 // Gives each of `n` experts a slot. Brings those that are not in memory to the front, and returns how many; -1 if there are too few slots.
 static int32_t find_slots(struct ggs_routing * r, int32_t * experts, uint32_t n) {
-    struct ggs_group * g       = r->group;
-    uint32_t           missing = 0;
+    struct ggs_expert_group * g       = r->group;
+    uint32_t                  missing = 0;
     if (n > g->n_slots - g->n_gone) return -1;
     g->clock++;
     g->warm = true;
@@ -106,8 +106,8 @@ static int32_t find_slots(struct ggs_routing * r, int32_t * experts, uint32_t n)
             experts[missing++] = experts[i];
             continue;
         }
-        struct ggs_slot * slot = &g->slot[s];
-        slot->used             = g->clock;
+        struct ggs_expert_slot * slot = &g->slot[s];
+        slot->used                    = g->clock;
         r->hits++;
         r->predicted_used += slot->predicted;
         if (slot->predicted) ggs_stream_counts.predicted_used++;
@@ -133,11 +133,11 @@ static int32_t find_slots(struct ggs_routing * r, int32_t * experts, uint32_t n)
 }
 
 void ggs_experts_route(struct ggs_routing * r) {
-    static int32_t     experts[MOST_EXPERTS];
-    struct ggs_group * g     = r->group;
-    uint32_t           total = (uint32_t) (r->ids->ne[0] * r->ids->ne[1]);
-    r->fits                  = false;
-    bool ok                  = g->n_experts <= MOST_EXPERTS && make_room(r, total);
+    static int32_t            experts[MOST_EXPERTS];
+    struct ggs_expert_group * g     = r->group;
+    uint32_t                  total = (uint32_t) (r->ids->ne[0] * r->ids->ne[1]);
+    r->fits                         = false;
+    bool ok                         = g->n_experts <= MOST_EXPERTS && make_room(r, total);
     if (!ok) return;
     uint32_t n = collect(r, experts, &ok);
     if (!ok) return;
@@ -167,22 +167,22 @@ void ggs_experts_route(struct ggs_routing * r) {
 }
 
 // Brings an expert that began in the middle of a block to the slot's begin, and checks it where that is wanted.
-static bool settle(const struct ggs_weight * w, struct ggs_slot * slot, int32_t s) {
+static bool settle(const struct ggs_weight * w, struct ggs_expert_slot * slot, int32_t s) {
     if (slot->moved[w->in_group]) return true;
     char *          begin = w->slots + (uint64_t) s * w->stride;
     struct ggs_span span  = ggs_expert_span(w, (uint32_t) slot->expert);
     if (w->uneven && span.delta > 0) memmove(begin, begin + span.delta, w->expert_bytes);
     slot->moved[w->in_group] = true;
-    return ggs_verify(w->file, w->offset + (uint64_t) slot->expert * w->expert_bytes, begin + w->delta,
-                      w->expert_bytes);
+    return ggs_queue_verify(w->file, w->offset + (uint64_t) slot->expert * w->expert_bytes, begin + w->delta,
+                            w->expert_bytes);
 }
 
 bool ggs_experts_wait(struct ggs_routing * r, uint32_t k) {
-    struct ggs_group *  g  = r->group;
-    struct ggs_weight * w  = g->weights[k];
-    bool                ok = true;
+    struct ggs_expert_group * g  = r->group;
+    struct ggs_weight *       w  = g->weights[k];
+    bool                      ok = true;
     for (uint32_t i = 0; i < r->n_needed; i++) {
-        struct ggs_slot * slot = &g->slot[r->needed[i]];
+        struct ggs_expert_slot * slot = &g->slot[r->needed[i]];
         if (slot->expert < 0) { // it failed for another weight of the group
             ok = false;
             continue;
@@ -235,7 +235,7 @@ static float dot(const float * a, const float * b, int64_t n) {
 }
 
 static void read_early(struct ggs_routing * r, int32_t expert) {
-    struct ggs_group * g = r->group;
+    struct ggs_expert_group * g = r->group;
     if (g->slot_of[expert] >= 0) {
         g->slot[g->slot_of[expert]].used = g->clock; // it stays
         return;
@@ -254,7 +254,7 @@ static void read_early(struct ggs_routing * r, int32_t expert) {
 }
 
 void ggs_experts_predict(const struct ggs_routing * now, struct ggs_routing * next) {
-    struct ggs_group *        g    = next->group;
+    struct ggs_expert_group * g    = next->group;
     const struct ggs_weight * r    = g->router;
     const struct abi_tensor * h    = now->hidden;
     int                       most = ggs_stream_settings.predict;
@@ -285,8 +285,8 @@ void ggs_experts_predict(const struct ggs_routing * now, struct ggs_routing * ne
 // ---- prompts ----
 
 void ggs_experts_adopt(struct ggs_routing * r, uint32_t k, const char * data) {
-    struct ggs_group * g = r->group;
-    static uint32_t    count[MOST_EXPERTS];
+    struct ggs_expert_group * g = r->group;
+    static uint32_t           count[MOST_EXPERTS];
     if (g->n_slots == 0 || g->lent || g->n_experts > MOST_EXPERTS || (g->warm && k == 0)) return;
     if (k == 0) { // which ones is decided once, for all weights of the group
         memset(count, 0, g->n_experts * sizeof(*count));

@@ -10,7 +10,7 @@
 
 // What one graph run knows about a group.
 struct ggs_routing {
-    struct ggs_group *        group;
+    struct ggs_expert_group * group;
     const struct abi_tensor * ids;    // the experts of each token
     const struct abi_tensor * hidden; // what the router saw, or NULL
     bool                      whole;  // more than there are slots for: the weights are read as a whole

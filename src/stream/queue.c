@@ -27,21 +27,21 @@ static struct {
     uint64_t size;
     bool     away; // something borrowed is in its place
 } own;
-static uint64_t              ahead; // bytes asked for and not used
-static uint64_t              lap, cursor_lap;
-static struct ggs_sequence * assumed[LAPS];    // by lap: the sequence that reading ahead took for it
-static struct ggs_sequence * running, *cursor; // of the run, and where reading ahead is
-static uint32_t              cursor_at;
+static uint64_t                     ahead; // bytes asked for and not used
+static uint64_t                     lap, cursor_lap;
+static struct ggs_weight_sequence * assumed[LAPS];    // by lap: the sequence that reading ahead took for it
+static struct ggs_weight_sequence * running, *cursor; // of the run, and where reading ahead is
+static uint32_t                     cursor_at;
 
 struct known {
-    struct ggs_sequence sequence;
-    struct known *      before;
+    struct ggs_weight_sequence sequence;
+    struct known *             before;
 };
 static struct known * known;
 
 // ---- sequences ----
 
-struct ggs_sequence * ggs_sequence_of(struct ggs_weight ** weights, uint32_t n) {
+struct ggs_weight_sequence * ggs_weight_sequence_of(struct ggs_weight ** weights, uint32_t n) {
     uint64_t hash = n;
     for (uint32_t i = 0; i < n; i++) hash = (hash ^ (uint64_t) weights[i]) * 0x9e3779b97f4a7c15u, hash ^= hash >> 29;
     for (struct known * k = known; k != NULL; k = k->before) {
@@ -142,14 +142,14 @@ bool ggs_queue_borrows(void) {
     return own.away;
 }
 
-static void cursor_to(struct ggs_sequence * sequence, uint64_t of_lap) {
+static void cursor_to(struct ggs_weight_sequence * sequence, uint64_t of_lap) {
     cursor                 = sequence;
     cursor_at              = 0;
     cursor_lap             = of_lap;
     assumed[of_lap % LAPS] = sequence;
 }
 
-void ggs_queue_begin(struct ggs_sequence * sequence) {
+void ggs_queue_begin(struct ggs_weight_sequence * sequence) {
     if (running != NULL) running->next = sequence;
     running = sequence;
     lap++;
@@ -212,7 +212,7 @@ void ggs_queue_fill(void) {
     ggs_reader_submit();
 }
 
-bool ggs_verify(int file, uint64_t offset, const char * data, uint64_t bytes) {
+bool ggs_queue_verify(int file, uint64_t offset, const char * data, uint64_t bytes) {
     if (!ggs_stream_settings.verify) return true;
     char buffer[65536];
     int  fd = ggs_files_get(file)->plain;
@@ -245,7 +245,7 @@ static bool wait_for(struct ggs_arrival * load) {
 }
 
 static bool wait_for_kept(struct ggs_weight * w) {
-    bool ok  = wait_for(&w->load) && ggs_verify(w->file, w->offset, w->kept + ggs_weight_span(w).delta, w->bytes);
+    bool ok  = wait_for(&w->load) && ggs_queue_verify(w->file, w->offset, w->kept + ggs_weight_span(w).delta, w->bytes);
     w->ready = ok;
     if (!ok) w->place = GGS_PLACE_MAPPED;
     return ok;
@@ -286,7 +286,7 @@ char * ggs_queue_take(struct ggs_weight * w) {
     if (e->end == e->begin) return wait_for_kept(w) && ggs_weight_use(w, size) ? w->kept + delta : NULL;
     if (!wait_for(&e->load)) return NULL;
     char * data = memory + e->begin % size + delta;
-    return ggs_verify(w->file, w->offset, data, w->bytes) ? data : NULL;
+    return ggs_queue_verify(w->file, w->offset, data, w->bytes) ? data : NULL;
 }
 
 void ggs_queue_release(void) {

@@ -10,15 +10,15 @@
 
 #include "stream/weights.h"
 
-struct ggs_sequence {
-    uint64_t              hash;
-    uint32_t              n;
-    struct ggs_weight **  weights;
-    struct ggs_sequence * next; // what came after it
+struct ggs_weight_sequence {
+    uint64_t                     hash;
+    uint32_t                     n;
+    struct ggs_weight **         weights;
+    struct ggs_weight_sequence * next; // what came after it
 };
 
 // The sequence of these weights. NULL if there is no memory for a new one.
-struct ggs_sequence * ggs_sequence_of(struct ggs_weight ** weights, uint32_t n);
+struct ggs_weight_sequence * ggs_weight_sequence_of(struct ggs_weight ** weights, uint32_t n);
 
 // Takes memory for the ring, in place of what it had. False if there is none.
 bool ggs_queue_resize(uint64_t bytes);
@@ -33,8 +33,8 @@ bool ggs_queue_holds(const struct ggs_weight * weight);
 // Forgets all sequences and what was read for them.
 void ggs_queue_reset(void);
 
-void ggs_queue_begin(struct ggs_sequence * sequence); // a run begins
-void ggs_queue_end(void);                             // it ended: what was read for it and not used is dropped
+void ggs_queue_begin(struct ggs_weight_sequence * sequence); // a run begins
+void ggs_queue_end(void);                                    // it ended: what was read for it and not used is dropped
 
 // Asks for as much of what comes next as there is room for.
 void ggs_queue_fill(void);
@@ -49,4 +49,4 @@ void ggs_queue_load(struct ggs_weight * weight);
 void ggs_queue_release(void);
 
 // Has what was read the same bytes as the file? Only with --verify; counts, and says where it has not.
-bool ggs_verify(int file, uint64_t offset, const char * data, uint64_t bytes);
+bool ggs_queue_verify(int file, uint64_t offset, const char * data, uint64_t bytes);

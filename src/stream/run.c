@@ -95,7 +95,7 @@ static void lend_slots(bool wanted) {
 }
 
 // The order of weights for the queue: all dense ones, and those experts that will be read as a whole.
-static struct ggs_sequence * order_weights(void) {
+static struct ggs_weight_sequence * order_weights(void) {
     run.n_order = 0;
     bool any    = false;
     for (uint32_t i = 0; i < ggs_uses.n_routings; i++)
@@ -108,7 +108,7 @@ static struct ggs_sequence * order_weights(void) {
         if (u->routing != NULL && !ggs_queue_holds(u->weight)) continue;
         run.order[run.n_order++] = u->weight;
     }
-    return run.n_order == 0 ? NULL : ggs_sequence_of(run.order, run.n_order);
+    return run.n_order == 0 ? NULL : ggs_weight_sequence_of(run.order, run.n_order);
 }
 
 // ---- exchange ----
@@ -305,7 +305,7 @@ static bool prepare(const struct abi_graph * graph) {
         }
     }
     ggs_uses_plan_routes(graph);
-    struct ggs_sequence * sequence = order_weights();
+    struct ggs_weight_sequence * sequence = order_weights();
     run.ready = run.first_exchanged = run.end_exchanged = run.n_told = 0;
     if (sequence != NULL) {
         ggs_queue_begin(sequence);

@@ -123,14 +123,14 @@ static struct ggs_routing * routing_of(const struct abi_tensor * ids, struct ggs
         if (ggs_uses.routings[i].ids == ids) r = &ggs_uses.routings[i];
     }
     if (r != NULL) {
-        if (w->group == NULL && !ggs_group_add(r->group, w)) return NULL;
+        if (w->group == NULL && !ggs_expert_group_add(r->group, w)) return NULL;
         return w->group == r->group ? r : NULL;
     }
     if (ggs_uses.n_routings == GGS_USES_GROUPS) return NULL;
-    struct ggs_group * g = w->group;
+    struct ggs_expert_group * g = w->group;
     if (g == NULL) {
-        g = ggs_group_new(n_experts, (uint32_t) ids->ne[0]);
-        if (g == NULL || !ggs_group_add(g, w)) return NULL;
+        g = ggs_expert_group_new(n_experts, (uint32_t) ids->ne[0]);
+        if (g == NULL || !ggs_expert_group_add(g, w)) return NULL;
     }
     r         = &ggs_uses.routings[ggs_uses.n_routings++];
     r->group  = g;

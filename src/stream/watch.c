@@ -65,7 +65,7 @@ static void * work(void * unused) {
     return NULL;
 }
 
-void ggs_watch(uint64_t reserve) {
+void ggs_watch_start(uint64_t reserve) {
     __atomic_store_n(&watch.reserve, reserve, __ATOMIC_RELAXED);
     __atomic_add_fetch(&watch.division, 1, __ATOMIC_RELEASE);
     if (watch.started) return;

@@ -11,15 +11,15 @@
 
 enum { TABLE = 1 << 15, MOST_WEIGHTS = TABLE / 2, MOST_GROUPS = 1024, APART = 5, AT_ONCE = 16 << 20 };
 
-static struct ggs_weight * table[TABLE];          // by address and size
-static struct ggs_weight * weights[MOST_WEIGHTS]; // in order of first use
-static uint32_t            n_weights, n_arranged; // those behind have not been decided on
-static struct ggs_group *  groups[MOST_GROUPS];
-static uint32_t            n_groups;
-static char *              kept_memory, *slot_memory;
-static uint64_t            kept_bytes, slot_bytes, whole_bytes; // the last `whole_bytes` of the slots can be lent
-static pthread_mutex_t     lock = PTHREAD_MUTEX_INITIALIZER;
-static uint64_t            given;
+static struct ggs_weight *       table[TABLE];          // by address and size
+static struct ggs_weight *       weights[MOST_WEIGHTS]; // in order of first use
+static uint32_t                  n_weights, n_arranged; // those behind have not been decided on
+static struct ggs_expert_group * groups[MOST_GROUPS];
+static uint32_t                  n_groups;
+static char *                    kept_memory, *slot_memory;
+static uint64_t                  kept_bytes, slot_bytes, whole_bytes; // the last `whole_bytes` of the slots can be lent
+static pthread_mutex_t           lock = PTHREAD_MUTEX_INITIALIZER;
+static uint64_t                  given;
 
 // ---- the table ----
 
@@ -43,9 +43,9 @@ struct ggs_weight * ggs_weight_at(const char * address, uint64_t bytes, int file
     return w;
 }
 
-struct ggs_group * ggs_group_new(uint32_t n_experts, uint32_t n_used) {
+struct ggs_expert_group * ggs_expert_group_new(uint32_t n_experts, uint32_t n_used) {
     if (n_groups == MOST_GROUPS) return NULL;
-    struct ggs_group * g = calloc(1, sizeof(*g));
+    struct ggs_expert_group * g = calloc(1, sizeof(*g));
     if (g == NULL) return NULL;
     g->n_experts = n_experts;
     g->n_used    = n_used;
@@ -58,7 +58,7 @@ struct ggs_group * ggs_group_new(uint32_t n_experts, uint32_t n_used) {
     return g;
 }
 
-bool ggs_group_add(struct ggs_group * group, struct ggs_weight * weight) {
+bool ggs_expert_group_add(struct ggs_expert_group * group, struct ggs_weight * weight) {
     if (group->n_weights == GGS_GROUP_WEIGHTS) return false;
     weight->group                      = group;
     weight->in_group                   = group->n_weights;
@@ -208,7 +208,7 @@ static uint64_t choose_kept(uint64_t most, uint64_t ring) {
     return used;
 }
 
-static bool give_slots(struct ggs_group * g, uint32_t n, char ** memory) {
+static bool give_slots(struct ggs_expert_group * g, uint32_t n, char ** memory) {
     g->slot = calloc(n, sizeof(*g->slot));
     if (g->slot == NULL) return false;
     g->n_slots = n;
@@ -262,7 +262,7 @@ char * ggs_weights_lend(uint64_t * bytes) {
     if (whole_bytes == 0) return NULL;
     ggs_weights_lock();
     for (uint32_t i = 0; i < n_groups; i++) {
-        struct ggs_group * g = groups[i];
+        struct ggs_expert_group * g = groups[i];
         for (uint32_t k = 0; k < g->n_weights && g->n_slots > 0; k++)
             g->lent |= g->weights[k]->slots + g->weights[k]->stride * g->n_slots > begin;
         if (!g->lent) continue;
@@ -317,11 +317,11 @@ void ggs_weight_used(struct ggs_weight * w) {
 }
 
 // Slots are given from the end, so that whole huge pages become free; `least` of them stay. Those of the newest choice are in use, or may be.
-static uint64_t give_slots_of(struct ggs_group * g, uint32_t least, uint64_t bytes) {
+static uint64_t give_slots_of(struct ggs_expert_group * g, uint32_t least, uint64_t bytes) {
     uint64_t gave = 0;
     while (!g->lent && gave < bytes && g->n_slots - g->n_gone > least) {
-        uint32_t          s    = g->n_slots - g->n_gone - 1;
-        struct ggs_slot * slot = &g->slot[s];
+        uint32_t                 s    = g->n_slots - g->n_gone - 1;
+        struct ggs_expert_slot * slot = &g->slot[s];
         if (slot->expert >= 0 && slot->used >= g->clock) break;
         for (uint32_t k = 0; k < g->n_weights; k++) {
             if (!ggs_arrival_done(&slot->load[k])) return gave;
@@ -339,8 +339,8 @@ static uint64_t give_experts(bool half, uint64_t bytes) {
     static uint32_t next; // another one each time
     uint64_t        gave = 0;
     for (uint32_t i = 0; i < n_groups && gave < bytes; i++) {
-        struct ggs_group * g     = groups[next++ % n_groups];
-        uint32_t           least = g->n_used + 1;
+        struct ggs_expert_group * g     = groups[next++ % n_groups];
+        uint32_t                  least = g->n_used + 1;
         if (half && least < g->n_slots / 2) least = g->n_slots / 2;
         gave += give_slots_of(g, least, bytes - gave);
     }

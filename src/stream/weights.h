@@ -13,7 +13,7 @@
 
 enum { GGS_GROUP_WEIGHTS = 4 };
 
-enum ggs_place {
+enum ggs_weight_place {
     GGS_PLACE_MAPPED,   // left to the mapping
     GGS_PLACE_STREAMED, // through the ring
     GGS_PLACE_KEPT,     // in memory of its own, once it was read
@@ -21,14 +21,14 @@ enum ggs_place {
 };
 
 struct ggs_weight {
-    const char *       address; // in the mapping
-    uint64_t           offset, bytes;
-    int                file;
-    enum ggs_place     place;
-    uint32_t           order;     // of first use
-    struct ggs_group * group;     // NULL for a dense weight
-    uint32_t           in_group;  // which of the group's weights
-    bool               is_router; // small, and used for predictions too
+    const char *              address; // in the mapping
+    uint64_t                  offset, bytes;
+    int                       file;
+    enum ggs_weight_place     place;
+    uint32_t                  order;     // of first use
+    struct ggs_expert_group * group;     // NULL for a dense weight
+    uint32_t                  in_group;  // which of the group's weights
+    bool                      is_router; // small, and used for predictions too
     // where it is kept
     char *             kept; // where its span begins; NULL until memory is given
     bool               asked, ready;
@@ -43,19 +43,19 @@ struct ggs_weight {
 };
 
 // The weights whose experts are chosen together: gate, up and down of a layer.
-struct ggs_group {
-    struct ggs_weight * weights[GGS_GROUP_WEIGHTS];
-    uint32_t            n_weights, n_experts, n_used, n_slots;
-    uint32_t            n_gone;  // of the slots, the last ones: their memory was given back
-    int32_t *           slot_of; // by expert, -1 where it has none
-    struct ggs_slot *   slot;    // n_slots of them
-    uint64_t            clock;
-    bool                warm; // slots were filled at least once
-    bool                lent; // their memory serves as a ring just now
-    struct ggs_weight * router;
+struct ggs_expert_group {
+    struct ggs_weight *      weights[GGS_GROUP_WEIGHTS];
+    uint32_t                 n_weights, n_experts, n_used, n_slots;
+    uint32_t                 n_gone;  // of the slots, the last ones: their memory was given back
+    int32_t *                slot_of; // by expert, -1 where it has none
+    struct ggs_expert_slot * slot;    // n_slots of them
+    uint64_t                 clock;
+    bool                     warm; // slots were filled at least once
+    bool                     lent; // their memory serves as a ring just now
+    struct ggs_weight *      router;
 };
 
-struct ggs_slot {
+struct ggs_expert_slot {
     int32_t            expert; // -1: empty
     bool               predicted;
     uint64_t           used; // the group's clock
@@ -73,8 +73,8 @@ struct ggs_span {
 struct ggs_weight * ggs_weight_at(const char * address, uint64_t bytes, int file, uint64_t offset);
 
 // Makes a group of weights of `n_experts` experts each.
-struct ggs_group * ggs_group_new(uint32_t n_experts, uint32_t n_used);
-bool               ggs_group_add(struct ggs_group * group, struct ggs_weight * weight);
+struct ggs_expert_group * ggs_expert_group_new(uint32_t n_experts, uint32_t n_used);
+bool                      ggs_expert_group_add(struct ggs_expert_group * group, struct ggs_weight * weight);
 
 struct ggs_span ggs_weight_span(const struct ggs_weight * weight);
 struct ggs_span ggs_expert_span(const struct ggs_weight * weight, uint32_t expert);

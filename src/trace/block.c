@@ -21,7 +21,8 @@ void ggs_block_release(struct ggs_block * block) {
     *block = (struct ggs_block){0};
 }
 
-int ggs_block_reserve(struct ggs_block * block, const struct ggs_schema * schema, uint32_t rows) {
+// Makes room for `rows` rows of the schema. Existing rows stay.
+static int reserve(struct ggs_block * block, const struct ggs_schema * schema, uint32_t rows) {
     block->schema = schema;
     if (rows <= block->capacity) return 0;
     // Columns a power of two apart would fight for the same lines of the cache.
@@ -51,8 +52,7 @@ static int reserve_bytes(struct ggs_block * block, uint64_t needed) {
 int ggs_block_append(struct ggs_block * block, const void * row) {
     const struct ggs_schema * schema = block->schema;
     const uint64_t *          word   = row;
-    if (block->rows == block->capacity &&
-        ggs_block_reserve(block, schema, block->capacity == 0 ? 64 : 2 * block->capacity) != 0)
+    if (block->rows == block->capacity && reserve(block, schema, block->capacity == 0 ? 64 : 2 * block->capacity) != 0)
         return GGS_MEMORY;
     for (uint32_t i = 0; i < schema->n_words; i++) block->words[i][block->rows] = word[i];
     if (schema->n_words > schema->n_columns) {
@@ -259,7 +259,7 @@ int ggs_block_decode(struct ggs_block * block, const struct ggs_schema * schema,
     memcpy(counts, data, sizeof(counts));
     uint64_t position = sizeof(counts) + counts[0] * (uint64_t) sizeof(struct ggs_column_header);
     if (counts[1] != rows || rows == 0 || rows > GGS_CHUNK_ROWS_MAX || position > size) return GGS_FORMAT;
-    if (ggs_block_reserve(block, schema, rows) != 0) return GGS_MEMORY;
+    if (reserve(block, schema, rows) != 0) return GGS_MEMORY;
     block->rows = rows;
 
     uint64_t seen = 0, follow_base = 0;

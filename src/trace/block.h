@@ -20,8 +20,6 @@ struct ggs_block {
 };
 
 void ggs_block_release(struct ggs_block * block);
-// Makes room for `rows` rows of the schema. Existing rows stay.
-int ggs_block_reserve(struct ggs_block * block, const struct ggs_schema * schema, uint32_t rows);
 // Adds one row, copying its bytes. The pointer word of a BYTES column holds an offset until ggs_block_encode.
 int ggs_block_append(struct ggs_block * block, const void * row);
 

@@ -7,7 +7,6 @@
 #include <unistd.h>
 
 #include "trace/format.h"
-#include "trace/reader.h"
 #include "trace/writer.h"
 
 static uint64_t state;

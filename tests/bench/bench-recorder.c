@@ -8,7 +8,6 @@
 #include "capture/cpu/ops.h"
 #include "capture/graphs.h"
 #include "capture/segment.h"
-#include "trace/spool.h"
 
 enum { NODES = 700, RUNS = 400, ROUNDS = 15 };
 

@@ -38,7 +38,7 @@ function grown(opRuns) {
     return directory;
 }
 
-// Opens the timeline, zooms in tenfold and pans; returns the bytes that came over the wire.
+// Opens the timeline, zooms in tenfold and pans, then opens storage; returns the bytes that came over the wire.
 async function openAndPan(directory) {
     const server = await serve(directory);
     const page = await open(server.url, { fragment: "view=memory" });
@@ -73,6 +73,9 @@ async function openAndPan(directory) {
     for (let i = 0; i < 5; i++) await page.keyboard.press("KeyW");
     await rests();
     for (let i = 0; i < 2; i++) await page.keyboard.press("KeyD");
+    await rests();
+    await show(page, "storage");
+    await page.locator(".storage svg.chart").first().waitFor({ timeout: 60_000 });
     await rests();
     await finish(page);
     await server.stop();

@@ -3,7 +3,7 @@ import { after, test } from "node:test";
 import assert from "node:assert/strict";
 import { join } from "node:path";
 import { engine } from "../lib.mjs";
-import { becomes, build, cleanUp, finish, ggscope, hashed, hashOf, json, model, open, output, recorded, scratch, serve, settled, show, skip, stats } from "./browser.mjs";
+import { becomes, build, cleanUp, finish, ggscope, hashed, hashOf, json, model, open, output, recorded, savedCsv, scratch, serve, settled, show, skip, stats } from "./browser.mjs";
 
 after(cleanUp);
 
@@ -15,11 +15,32 @@ test("slots have lanes, requests bars with their first output, and a click selec
     const at = await open(server.url, { fragment: "view=statistics" });
     await at.locator(".slot-bar").first().waitFor();
     await settled(at);
+    const { requests: served, tokens: steps } = stats(directory);
+    await becomes(() => at.locator("#sentence").innerText(), (text) => text.includes(`${served} requests in ${steps} steps`), "the headline");
     assert.equal(await at.locator(".slot:has(.slot-bar)").count(), new Set(requests.map((r) => r.sequence)).size);
     assert.equal(await at.locator(".slot-bar").count(), requests.length);
     assert.equal(await at.locator(".slot-first").count(), requests.length);
     const batches = json("requests", "--batches", directory).batches;
     assert.equal(await at.locator(".batch").count(), batches.length);
+    // Cells of keys and values: a layer for each sequence, marks for calls, and the numbers of ggscope requests --cells.
+    const known = json("requests", "--cells", directory);
+    const cells = at.locator('[data-picture="kv-cells"]');
+    const held = new Set(known.cells.flatMap((use) => use.by_sequence.map((one) => one.sequence)));
+    assert.deepEqual(new Set(await cells.locator(".cells-layer[data-sequence]").evaluateAll((all) => all.map((one) => Number(one.dataset.sequence)))), held);
+    const [memory] = known.memories;
+    assert.match(await cells.locator("[data-memory]").innerText(), new RegExp(`^at most ${memory.cells_peak} in use of ${memory.capacity}; holes: at most ${memory.holes_peak},`));
+    const calls = await cells.locator(".cells-mark").evaluateAll((all) => all.map((one) => [one.dataset.kind, Number(one.dataset.calls)]));
+    const sum = (rows) => rows.reduce((all, [kind, n]) => ({ ...all, [kind]: (all[kind] ?? 0) + n }), {});
+    assert.deepEqual(sum(calls), sum(known.changes.map((one) => [one.kind, one.calls])));
+    assert.equal(known.changes.reduce((all, one) => all + one.calls, 0), known.contexts[0].removed);
+    const saved = await savedCsv(at, cells.getByRole("button", { name: /as CSV$/ }));
+    assert.deepEqual(
+        saved.map((row) => [row.time_ns, row.cells, row.holes, row.sequence, row.sequence_cells]),
+        known.cells.flatMap((use) => use.by_sequence.map((one) => [use.time_ns, use.cells, use.holes, one.sequence, one.cells])),
+    );
+    await cells.locator("svg.cells-chart").focus();
+    await at.keyboard.press("ArrowRight");
+    await becomes(() => cells.getByRole("tooltip").innerText(), (text) => text.includes(`in use: ${known.cells[0].cells}\n`), "the first moment:");
     const [first] = requests;
     const bar = at.getByRole("button", { name: new RegExp(`^request ${first.request},.*${first.generated_tokens} tokens`) });
     await bar.click();

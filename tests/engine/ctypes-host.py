@@ -1,5 +1,6 @@
 # Generates a few tokens through ctypes, which finds the engine's functions with dlsym: no hook sees its calls of llama_decode.
-#     ctypes-host.py LIBRARIES MODEL SIZES TOKENS      SIZES: what `host sizes` prints; TOKENS: of the prompt
+#     ctypes-host.py LIBRARIES MODEL SIZES TOKENS [PROBES]     SIZES: what `host sizes` prints; TOKENS: of the prompt; PROBES: [[1, 2], ...], decoded
+#                                                              first, with the memory cleared after each
 # Prints a JSON line per decode, as host does.
 import ctypes
 import glob
@@ -51,6 +52,14 @@ put(params, "n_threads", 1)
 put(params, "n_threads_batch", 1)
 context = llama.llama_init_from_model(model, params)
 vocabulary = llama.llama_vocab_n_tokens(llama.llama_model_get_vocab(model))
+
+llama.llama_get_memory.restype = ctypes.c_void_p
+llama.llama_get_memory.argtypes = [ctypes.c_void_p]
+llama.llama_memory_clear.argtypes = [ctypes.c_void_p, ctypes.c_bool]
+for probe in json.loads(sys.argv[5]) if len(sys.argv) > 5 else []:
+    if llama.llama_decode(context, llama.llama_batch_get_one((ctypes.c_int32 * len(probe))(*probe), len(probe))) != 0:
+        sys.exit("llama_decode failed")
+    llama.llama_memory_clear(llama.llama_get_memory(context), True)
 
 position = 0
 tokens = [3 + 37 * i % 5000 for i in range(int(sys.argv[4]))]

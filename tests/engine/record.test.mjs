@@ -397,6 +397,63 @@ test("wrapper scripts work, with and without #!", () => {
 
 // ---- ends of all kinds ----
 
+test("a signal reaches the program once: sent to ggscope, to the whole process group, by timeout(1)", async () => {
+    // Says each signal that comes; SIGUSR1 ends it.
+    writeFileSync(scratch("count.c"), `
+        #include <signal.h>
+        #include <unistd.h>
+        static void say(int number) { if (write(1, number == SIGINT ? "I" : "T", 1) < 0) _exit(1); }
+        static void end(int number) { (void) number; _exit(0); }
+        int main(void) {
+            signal(SIGINT, say), signal(SIGTERM, say), signal(SIGUSR1, end);
+            if (write(1, "ready ", 6) < 0) return 1;
+            for (;;) pause();
+        }`);
+    output("gcc", ["-o", scratch("count"), scratch("count.c")]);
+    const start = async (before = []) => {
+        const words = [...before, ggscope, "record", "-q", "--no-faults", "-o", fresh(), "--", scratch("count")];
+        const child = spawn(words[0], words.slice(1), { detached: true, stdio: ["ignore", "pipe", "ignore"] });
+        const at = { child, said: "", closed: once(child, "close") };
+        child.stdout.setEncoding("utf8").on("data", (text) => { at.said += text; });
+        // Signals are passed on in their order: at this one's end all before it are decided.
+        at.says = async (text) => { while (at.said !== text) { assert.ok(text.startsWith(at.said), at.said); await once(child.stdout, "data", { signal: AbortSignal.timeout(60_000) }); } };
+        await at.says("ready ");
+        return at;
+    };
+    const at = await start();
+    // Two signals that wait for the same program are one: ggscope is stopped until the program has had the first.
+    const toAll = async (signal, text) => {
+        process.kill(at.child.pid, "SIGSTOP");
+        while (!/\) T /.test(readFileSync(`/proc/${at.child.pid}/stat`, "latin1"))) await new Promise((resolve) => setTimeout(resolve, 5));
+        process.kill(-at.child.pid, signal);
+        const program = Number(readFileSync(`/proc/${at.child.pid}/task/${at.child.pid}/children`, "utf8").split(" ")[0]);
+        const caught = () => readFileSync(`/proc/${program}/status`, "latin1").match(/ShdPnd:\s*(\w+)/)[1];
+        while (parseInt(caught(), 16) !== 0) await new Promise((resolve) => setTimeout(resolve, 5));
+        process.kill(at.child.pid, "SIGCONT");
+        await at.says(text);
+    };
+    await toAll("SIGINT", "ready I");
+    process.kill(at.child.pid, "SIGTERM");
+    await at.says("ready IT");
+    process.kill(at.child.pid, "SIGINT");
+    await at.says("ready ITI");
+    await toAll("SIGTERM", "ready ITIT");
+    const children = readFileSync(`/proc/${at.child.pid}/task/${at.child.pid}/children`, "utf8").trim().split(" ");
+    const named = children.map((pid) => ["cmdline", "comm"].map((file) => readFileSync(`/proc/${pid}/${file}`, "latin1").replace(/\0+$/, "").trim()));
+    assert.deepEqual(named, [[scratch("count"), "count"], ["group-watch", "group-watch"]], "pkill -f 'ggscope record' means ggscope alone");
+    process.kill(at.child.pid, "SIGUSR1");
+    await at.closed;
+    assert.equal(at.said, "ready ITIT");
+
+    // What comes to timeout(1) goes to ggscope first, then to the group.
+    const timed = await start(["timeout", "600"]);
+    process.kill(timed.child.pid, "SIGINT");
+    await timed.says("ready I");
+    process.kill(Number(readFileSync(`/proc/${timed.child.pid}/task/${timed.child.pid}/children`, "utf8").split(" ")[0]), "SIGUSR1");
+    await timed.closed;
+    assert.equal(timed.said, "ready I");
+});
+
 test("Ctrl-C reaches the engine, and what it did is sealed", async () => {
     const directory = fresh();
     const child = spawn(ggscope, ["record", "-o", directory, "--", ...generate("-n", "100000", "--ctx", "100100", "--ignore-eos")]);

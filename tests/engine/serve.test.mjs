@@ -211,6 +211,21 @@ test("stats are those of ggscope stats --json, to the last digit", async () => {
     }
 });
 
+test("rows by token that are folded have the sums of their tokens", async () => {
+    const known = JSON.parse(output(ggscope, ["stats", "--json", "--by", "token", tiny]));
+    const folded = await ask(server, "/api/x/0/stats?by=token&fold=3");
+    const row = (token) => (token === null ? null : token - (token % 3));
+    const tokens = [...new Set(known.by_token.map((one) => row(one.token)))];
+    assert.ok(tokens.length > 1 && tokens.length < known.by_token.length);
+    assert.deepEqual(folded.by_token.map((one) => one.token), tokens);
+    for (const one of folded.by_token) {
+        const parts = known.by_token.filter((part) => row(part.token) === one.token);
+        for (const key of ["ops", "op_runs", "wall_ns", "busy_ns", "wait_ns", "bytes_read", "bytes_written", "bytes_disk"])
+            assert.equal(one[key], parts.reduce((sum, part) => sum + part[key], 0), `${key} of ${one.token}`);
+    }
+    assert.deepEqual({ ...folded, by_token: null, machine: null }, { ...known, by_token: null, machine: null });
+});
+
 test("heat counts what ggscope stats counts, without walking over op runs", async () => {
     for (const [index, directory] of [tiny, moe].entries())
         for (const tokens of ["", "0..0", "2..3"]) {

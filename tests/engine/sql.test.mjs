@@ -44,6 +44,20 @@ test("views, filters, groups and joins give the same", () => {
         assert.ok(same(sql) > 0, sql);
 });
 
+test("what would change a table is refused in one sentence; temporary tables may be made, changed and dropped", () => {
+    for (const sql of [
+        "DROP TABLE ops", "DROP VIEW op_totals", "INSERT INTO tokens (token) VALUES (1)", "UPDATE ops SET layer = 1", "DELETE FROM ops", "ALTER TABLE ops RENAME TO x",
+        "CREATE TABLE x (a)", "CREATE VIEW x AS SELECT 1", "CREATE INDEX i ON ops (op)", "SELECT 1; DROP TABLE ops",
+    ]) {
+        const refused = run(ggscope, ["sql", moe, sql, "--csv"]);
+        assert.equal(refused.status, 1, sql);
+        // SQLite's own sentence where it refuses before it asks.
+        assert.match(refused.stderr, /^ggscope: (the tables of a recording are read-only; CREATE TEMP TABLE makes one for the statements that follow|table ops may not be modified|virtual tables may not be (altered|indexed))\n$/, sql);
+    }
+    const own = "CREATE TEMP TABLE x AS SELECT run FROM runs; INSERT INTO x VALUES (-1); UPDATE x SET run = -2 WHERE run = -1; DELETE FROM x WHERE run > 0; CREATE TEMP VIEW y AS SELECT * FROM x; CREATE INDEX temp.i ON x (run); SELECT * FROM y; DROP TABLE x";
+    assert.equal(output(ggscope, ["sql", moe, own, "--csv"]), "run\r\n-2\r\n");
+});
+
 test("box, csv, several statements, standard input and mistakes", () => {
     const box = output(ggscope, ["sql", moe, "SELECT op, count(*) AS n, NULL AS none FROM ops GROUP BY op ORDER BY op LIMIT 1"]);
     assert.match(box, /^┌─+┬─+┬─+┐\n│ op +│ n +│ none │\n├─+┼─+┼─+┤\n│ ADD +│ +\d+ │ +│\n└─+┴─+┴─+┘\n$/);

@@ -1,23 +1,27 @@
-// Roots of Debian 12, made by debootstrap once and copied for each use.
+// Roots of Debian, made by debootstrap once for each suite and copied for each use.
 import { copyFileSync, cpSync, existsSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { build, output, run, scratch } from "../lib.mjs";
 
+const bases = { bookworm: "debian-12", testing: "debian-testing" };
+
 // Why there can be none here, or "".
-export function unable() {
+export function unable(suite = "bookworm") {
     if (process.getuid() !== 0) return "a chroot needs root";
     if (run("sh", ["-c", "command -v debootstrap && command -v dpkg-shlibdeps"]).status !== 0) return "debootstrap and dpkg-dev are not installed";
-    const base = join(build, "debian-12");
+    const base = join(build, bases[suite]);
     if (existsSync(join(base, "etc/debian_version"))) return "";
     rmSync(base, { recursive: true, force: true });
-    const made = run("debootstrap", ["--variant=minbase", "bookworm", base, "http://deb.debian.org/debian"], { timeout: 900_000 });
+    const made = run("debootstrap", ["--variant=minbase", suite, base, "http://deb.debian.org/debian"], { timeout: 900_000 });
     return made.status === 0 ? "" : `debootstrap failed: ${made.stdout.trim().split("\n").pop()}`;
 }
 
 // A fresh root: { folder, run(command, directory), good(command, directory) }. `run` returns what lib.mjs's does; `good` must succeed and returns its stdout.
-export function debian(name) {
+export function debian(name, suite = "bookworm") {
     const folder = scratch(name);
-    output("cp", ["-a", join(build, "debian-12"), folder]);
+    output("cp", ["-a", join(build, bases[suite]), folder]);
+    // A mirror that is a snapshot is older than its own limit.
+    writeFileSync(join(folder, "etc/apt/apt.conf.d/valid"), 'Acquire::Check-Valid-Until "false";\n');
     copyFileSync("/etc/resolv.conf", join(folder, "etc/resolv.conf"));
     writeFileSync(join(folder, "etc/dpkg/dpkg.cfg.d/speedup"), "force-unsafe-io\n"); // as Docker's images of Debian have it
     // What this machine trusts besides (a proxy's certificate), ca-certificates takes up when it is installed.

@@ -7,8 +7,11 @@
 #include "gguf/gguf-type.h"
 #include "gguf/gguf.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
 
 int LLVMFuzzerTestOneInput(const uint8_t * data, size_t size);
 
@@ -73,7 +76,13 @@ static void walk_map(const struct ggs_gguf * gguf) {
 int LLVMFuzzerTestOneInput(const uint8_t * data, size_t size) {
     struct ggs_gguf * gguf  = NULL;
     struct ggs_error  error = {0};
-    if (ggs_gguf_open_memory(&gguf, data, size, "input", &error) < 0) {
+    char              path[64];
+    int               fd = memfd_create("input", MFD_CLOEXEC);
+    require(write(fd, data, size) == (ssize_t) size);
+    snprintf(path, sizeof(path), "/proc/self/fd/%d", fd);
+    int status = ggs_gguf_open(&gguf, path, &error);
+    close(fd);
+    if (status < 0) {
         require(gguf == NULL && error.status < 0 && error.text[0] != '\0');
         return 0;
     }

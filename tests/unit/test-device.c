@@ -69,6 +69,36 @@ static void wrote(unsigned n, uint64_t last) {
     if (n > 0) assert_int_equal(written[n - 1], last);
 }
 
+// Device 0 is the CPU, the other a GPU.
+static void * device_of(void * backend) {
+    return backend;
+}
+
+static int type_of(void * device) {
+    return device == &backends[0] ? 0 : 1;
+}
+
+// The CPU asks of every node while it plans: nothing of that is noted, and takes no time.
+static void test_cpu(void ** state) {
+    (void) state;
+    static struct abi_tensor   tensor;
+    static struct abi_tensor * nodes[] = {&tensor};
+    struct abi_graph           graph   = {.n_nodes = 1, .nodes = nodes};
+    ggs_engine.backend_device          = device_of;
+    ggs_engine.device_type             = type_of;
+    for (unsigned i = 0; i < 2; i++) {
+        ggs_in.run   = 31 + i;
+        ggs_in.depth = 1;
+        ggs_device_begin(&backends[i], &graph);
+        assert_non_null(ggs_device_current);
+        assert_int_equal(ggs_device_followed != NULL, i == 1);
+        ggs_device_cancel();
+        assert_null(ggs_device_current);
+        ggs_in.depth = 0;
+    }
+    wrote(0, 0);
+}
+
 static int set_up(void ** state) {
     (void) state;
     ggs_engine.backend_name = name_of;
@@ -119,8 +149,9 @@ static void test_wait(void ** state) {
 }
 
 int main(void) {
-    const struct CMUnitTest tests[] = {cmocka_unit_test_setup(test_synchronize, set_up),
-                                       cmocka_unit_test_setup(test_event, set_up),
-                                       cmocka_unit_test_setup(test_wait, set_up)};
+    // The first: what a backend computes on is asked once.
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test_setup(test_cpu, set_up), cmocka_unit_test_setup(test_synchronize, set_up),
+        cmocka_unit_test_setup(test_event, set_up), cmocka_unit_test_setup(test_wait, set_up)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

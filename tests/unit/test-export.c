@@ -420,7 +420,7 @@ static void test_wrong_numbers(void ** state) {
 static void test_schema(void ** state) {
     (void) state;
     const struct ggs_flat_table * table;
-    for (unsigned i = 0; (table = ggs_table(i)) != NULL; i++) {
+    for (unsigned i = 0; (table = ggs_flat_table_at(i)) != NULL; i++) {
         assert_true(table->n_fields > 0 && table->n_fields <= GGS_FIELDS_MOST && table->keys <= table->n_fields);
         for (unsigned f = 0; f < table->n_fields; f++) {
             assert_true(strlen(table->fields[f].description) > 0);

@@ -30,7 +30,7 @@ static uint64_t syndrome(unsigned class, unsigned bits) {
     return (uint64_t) class << 26 | 1u << 25 | bits;
 }
 
-static enum ggs_access access_of(unsigned class, unsigned bits) {
+static enum ggs_fault_access access_of(unsigned class, unsigned bits) {
     struct frame frame = {0};
     put(&frame, FPSIMD, 528, 0);
     put(&frame, SYNDROME, 16, syndrome(class, bits));

@@ -16,7 +16,6 @@
 #include "gguf/extents.h"
 #include "gguf/gguf-entry.h"
 #include "gguf/gguf-map.h"
-#include "gguf/gguf-slice.h"
 #include "gguf/gguf-split.h"
 #include "gguf/gguf-type.h"
 

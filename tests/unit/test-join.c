@@ -14,7 +14,6 @@
 #include "base/error.h"
 #include "trace-fixture.h"
 #include "trace/join/join.h"
-#include "trace/schema.h"
 #include "trace/writer.h"
 
 // ---- clocks ----

@@ -1,4 +1,4 @@
-// Unit tests of src/record/observe/limit-group.c, on trees that look like /proc and /sys of machines that are not this one.
+// Unit tests of src/record/memory/limit-group.c, on trees that look like /proc and /sys of machines that are not this one.
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -12,8 +12,7 @@
 
 #include "base/error.h"
 #include "base/system/file.h"
-#include "base/text.h"
-#include "record/observe/limit-group.h"
+#include "record/memory/limit-group.h"
 
 static char root[64];
 

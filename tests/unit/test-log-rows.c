@@ -87,7 +87,9 @@ static void test_filters_and_orders(void ** state) {
 
 static void test_columns_have_names(void ** state) {
     (void) state;
-    for (unsigned i = 0; i < GGS_LOG_COLUMNS; i++) assert_int_equal(ggs_log_column_find(ggs_log_columns[i]), i);
+    assert_int_equal(ggs_log_column_find("row"), GGS_LOG_ROW);
+    assert_int_equal(ggs_log_column_find("bytes_read"), GGS_LOG_READ);
+    assert_int_equal(ggs_log_column_find("node"), GGS_LOG_NODE);
     assert_int_equal(ggs_log_column_find("colour"), GGS_LOG_COLUMNS);
 }
 

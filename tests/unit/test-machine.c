@@ -11,7 +11,6 @@
 #include "analyze/machine/machine-heat.h"
 #include "analyze/machine/stalls.h"
 #include "analyze/memory/access-map.h"
-#include "analyze/memory/heat.h"
 #include "analyze/ops/aggregate.h"
 #include "analyze/walk/time-bins.h"
 #include "recording-fixture.h"

@@ -10,10 +10,10 @@
 
 #include <cmocka.h>
 
+#include "record/observe/block-requests.h"
 #include "record/observe/faults.h"
 #include "record/observe/machine-spool.h"
 #include "record/observe/observer.h"
-#include "record/observe/requests.h"
 #include "sealing-fixture.h"
 #include "trace/spool-reader.h"
 
@@ -110,12 +110,13 @@ static void test_requests_are_paired(void ** state) {
         {.ns = 30, .kind = GGS_EVENT_COMPLETE, .device = 2, .sector = 16, .bytes = 4096},
         {.ns = 40, .kind = GGS_EVENT_COMPLETE, .device = 1, .sector = 8, .bytes = 4096},
     };
-    struct ggs_requests requests = {0};
-    size_t              n;
-    for (size_t i = 0; i < sizeof(events) / sizeof(events[0]); i++) ggs_requests_see(&requests, &events[i], &outbox);
-    assert_int_equal(ggs_requests_oldest(&requests), UINT64_MAX);
+    struct ggs_block_requests requests = {0};
+    size_t                    n;
+    for (size_t i = 0; i < sizeof(events) / sizeof(events[0]); i++)
+        ggs_block_requests_see(&requests, &events[i], &outbox);
+    assert_int_equal(ggs_block_requests_oldest(&requests), UINT64_MAX);
     ggs_outbox_flush(&outbox, UINT64_MAX);
-    ggs_requests_close(&requests);
+    ggs_block_requests_close(&requests);
     struct ggs_journal_request * list = records(GGS_JOURNAL_REQUEST, sizeof(*list), &n);
     assert_int_equal(n, 2);
     assert_int_equal(list[0].begin_ns, 10);

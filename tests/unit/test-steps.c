@@ -33,8 +33,7 @@ static void decode(uint64_t context, uint32_t n, int32_t position, int32_t seque
 }
 
 // A decode that nobody saw: a graph run under a scheduler, with index data.
-static void unseen_decode(uint64_t scheduler, uint32_t n, int32_t position) {
-    int32_t                tokens[64];
+static void unseen_tokens(uint64_t scheduler, uint32_t n, const int32_t * tokens, int32_t position) {
     uint64_t               schedule = 1000 + next_run;
     struct ggs_journal_run run      = {.run          = next_run,
                                        .graph        = unseen_graph,
@@ -43,7 +42,6 @@ static void unseen_decode(uint64_t scheduler, uint32_t n, int32_t position) {
                                        .monotonic_ns = fixture_ns(&f),
                                        .os_thread    = 5,
                                        .host         = 1};
-    for (uint32_t i = 0; i < n; i++) tokens[i] = (int32_t) (100 * n + i);
     fixture_numbers(&f, GGS_JOURNAL_SCHEDULE, schedule, scheduler, 0, TINY_NODES, NULL);
     fixture_record(&f, GGS_JOURNAL_RUN, &run, sizeof(run), "CPU");
     fixture_numbers(&f, GGS_JOURNAL_RUN_THREADS, next_run, 1, 0, 0, NULL);
@@ -54,14 +52,29 @@ static void unseen_decode(uint64_t scheduler, uint32_t n, int32_t position) {
     fixture_advance(&f, 1000);
 }
 
+static void unseen_decode(uint64_t scheduler, uint32_t n, int32_t position) {
+    int32_t tokens[64];
+    for (uint32_t i = 0; i < n; i++) tokens[i] = (int32_t) (100 * n + i);
+    unseen_tokens(scheduler, n, tokens, position);
+}
+
 struct expected {
     int64_t  step;
     uint64_t phase, context, runs, tokens;
 };
 
+// A vocabulary in which 1 begins and 2 ends a text.
+static bool text_ends(void * context, const char * path, int64_t * begin, int64_t * end) {
+    (void) context;
+    *begin = 1, *end = 2;
+    return strcmp(path, "/models/some.gguf") == 0;
+}
+
 static void expect(const struct expected * expected, size_t count) {
-    size_t              n, n_runs, n_tokens;
-    struct ggs_reader * reader = seal_and_open(&f, folder, NULL, NULL);
+    size_t                        n, n_runs, n_tokens;
+    const struct ggs_seal_options options = {.size = sizeof(options), .text_ends = text_ends};
+
+    struct ggs_reader * reader = seal_and_open(&f, folder, &options, NULL);
     struct ggs_step *   steps  = read_all(reader, GGS_TABLE_STEPS, sizeof(*steps), &n);
     struct ggs_run *    runs   = read_all(reader, GGS_TABLE_RUNS, sizeof(*runs), &n_runs);
     struct ggs_token *  tokens = read_all(reader, GGS_TABLE_TOKENS, sizeof(*tokens), &n_tokens);
@@ -258,6 +271,30 @@ static void test_steps_from_graphs_alone(void ** state) {
            {4, GENERATE, 1, 1, 1});
 }
 
+// What programs compute first of all, where nothing tells that the memory is cleared afterwards.
+static void test_probes_from_graphs_alone(void ** state) {
+    (void) state;
+    static const int32_t empty[] = {1, 2}, zeros[] = {0, 0}, text[] = {1, 7};
+    fixture_record(&f, GGS_JOURNAL_FILE, NULL, 0, "/models/some.gguf");
+    unseen_tokens(50, 2, empty, 0);
+    unseen_tokens(50, 2, zeros, 0);
+    unseen_tokens(50, 2, text, 0);
+    unseen_tokens(50, 2, empty, 0); // too late to be one
+    unseen_tokens(60, 2, text, 0);  // another context
+    unseen_tokens(60, 2, empty, 2);
+    EXPECT({-1, WARMUP, 0, 1, 2}, {-1, WARMUP, 0, 1, 2}, {0, PROMPT, 0, 1, 2}, {1, PROMPT, 0, 1, 2},
+           {2, PROMPT, 1, 2, 4});
+}
+
+// Without a vocabulary the tokens of a text's ends are not known.
+static void test_probes_without_vocabulary(void ** state) {
+    (void) state;
+    static const int32_t empty[] = {1, 2}, zeros[] = {0, 0};
+    unseen_tokens(50, 2, zeros, 0);
+    unseen_tokens(50, 2, empty, 0);
+    EXPECT({-1, WARMUP, 0, 1, 2}, {0, PROMPT, 0, 1, 2});
+}
+
 static void test_tokens_from_graphs_alone(void ** state) {
     (void) state;
     size_t n;
@@ -367,6 +404,8 @@ int main(void) {
         TEST(steps_from_graphs_alone),
         TEST(tokens_from_graphs_alone),
         TEST(inputs_without_names),
+        TEST(probes_from_graphs_alone),
+        TEST(probes_without_vocabulary),
         TEST(runs_of_one_scheduler_call),
         TEST(many_steps_beside_an_idle_context),
     };

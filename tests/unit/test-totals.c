@@ -10,11 +10,11 @@
 #include "analyze/lanes/kernels.h"
 #include "analyze/memory/heat.h"
 #include "analyze/memory/occupancy.h"
+#include "analyze/memory/weights.h"
 #include "analyze/ops/groups.h"
 #include "analyze/ops/overview.h"
 #include "analyze/ops/roofline.h"
 #include "analyze/ops/totals.h"
-#include "analyze/walk/weights.h"
 #include "base/limits.h"
 #include "recording-fixture.h"
 
@@ -559,17 +559,21 @@ static void test_kernels_by_name(void ** state) {
     recording_close(&r, &trace);
 }
 
+static void small_recording_with_gpu(struct recording * r, const char * name) {
+    small_recording(r);
+    struct ggs_device cpu = {.device = 1, .name = recording_string(r, "CPU"), .type = GGS_DEVICE_CPU},
+                      gpu = {.device = 2, .name = recording_string(r, name), .type = GGS_DEVICE_GPU};
+    ggs_writer_append(&r->writer, GGS_TABLE_DEVICES, &cpu);
+    ggs_writer_append(&r->writer, GGS_TABLE_DEVICES, &gpu);
+}
+
 // A device that computes one op from 6000 to 7000, and transfers of which half lies inside of it.
 static void test_devices(void ** state) {
     (void) state;
     struct recording  r;
     struct ggs_trace  trace;
     struct ggs_totals t;
-    small_recording(&r);
-    struct ggs_device cpu = {.device = 1, .name = recording_string(&r, "CPU"), .type = GGS_DEVICE_CPU},
-                      gpu = {.device = 2, .name = recording_string(&r, "Vulkan0"), .type = GGS_DEVICE_GPU};
-    ggs_writer_append(&r.writer, GGS_TABLE_DEVICES, &cpu);
-    ggs_writer_append(&r.writer, GGS_TABLE_DEVICES, &gpu);
+    small_recording_with_gpu(&r, "Vulkan0");
     uint64_t          number = r.n_buffers + 1;
     struct ggs_buffer buffer = {.buffer = number, .size = 4096, .begin_ns = 0, .end_ns = -1, .device = 2};
     ggs_writer_append(&r.writer, GGS_TABLE_BUFFERS, &buffer);
@@ -631,11 +635,7 @@ static void test_estimate(void ** state) {
     struct recording  r;
     struct ggs_trace  trace;
     struct ggs_totals t;
-    small_recording(&r);
-    struct ggs_device cpu = {.device = 1, .name = recording_string(&r, "CPU"), .type = GGS_DEVICE_CPU},
-                      gpu = {.device = 2, .name = recording_string(&r, "CUDA0"), .type = GGS_DEVICE_GPU};
-    ggs_writer_append(&r.writer, GGS_TABLE_DEVICES, &cpu);
-    ggs_writer_append(&r.writer, GGS_TABLE_DEVICES, &gpu);
+    small_recording_with_gpu(&r, "CUDA0");
     for (uint64_t i = 0; i < 3; i++) {
         struct ggs_run run = {.run      = 3 + i,
                               .graph    = 1,

@@ -10,7 +10,6 @@
 
 #include "analyze/walk/walk.h"
 #include "recording-fixture.h"
-#include "trace-fixture.h"
 
 static struct ggs_error error;
 

@@ -101,6 +101,18 @@ export function chosenSteps(): { tokens: string | null; request: number | null }
     return { tokens: tokensParameter(), request: selection.value.request };
 }
 
+// Sums by token come in at most so many rows: of a long recording each is of several tokens, this many. The first of a row stands for it.
+const rowsByToken = 256;
+export function tokensPerRow(tokens: [number, number] | null = selection.value.tokens): number {
+    const all = summary.value?.tokens ?? 0;
+    return Math.max(1, Math.ceil((tokens ? Math.min(tokens[1], all) - tokens[0] + 1 : all) / rowsByToken));
+}
+// The sums of stats, as every part of the page asks for them: of the whole recording, or of what is chosen and `by` what.
+export function statsPath(by: string | null = null, chosen: { tokens?: string | null; request?: number | null } = {}): string {
+    const fold = tokensPerRow(chosen.tokens ? selection.value.tokens : null);
+    return here("stats", { by, ...chosen, fold: fold > 1 ? fold : null });
+}
+
 // ---- the fragment
 
 const range = (pair: readonly [number, number]) => `${pair[0]}..${pair[1]}`;

@@ -6,6 +6,7 @@
 #include "analyze/walk/times.h"
 #include "base/array.h"
 #include "base/error.h"
+#include "base/search.h"
 
 // ---- transfers ----
 
@@ -70,15 +71,7 @@ int ggs_device_transfers(const struct ggs_trace * trace, int64_t begin_ns, int64
 
 // The first transfer after which not all have ended at that moment: by `reach`, which ascends.
 static uint64_t first_alive(const struct ggs_device_list * list, int64_t ns) {
-    uint64_t low = 0, high = list->n_transfers;
-    while (low < high) {
-        uint64_t middle = low + (high - low) / 2;
-        if (list->transfers[middle].reach_ns <= ns)
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    return low;
+    return ggs_search(list->n_transfers, at, list->transfers[at].reach_ns <= ns);
 }
 
 static void add_overlaps(struct ggs_device_list * list, uint64_t device, int64_t begin, int64_t end) {

@@ -107,7 +107,7 @@ static bool add_fault(struct ggs_fault_totals * totals, const struct ggs_fault_w
     const struct ggs_whereabouts * where = &walk->where;
     bool                           good  = true;
     add(&totals->all, fault);
-    add(&totals->parts[where->part], fault);
+    add(&totals->stages[where->stage], fault);
     if (fault->file != 0) {
         add(&totals->model, fault);
         good = add_named(&totals->by_weight, totals->weight_names, where->weight == NULL ? "" : where->weight, fault);

@@ -4,9 +4,9 @@
 
 #include <stdint.h>
 
+#include "analyze/machine/where.h"
 #include "analyze/ops/totals.h"
 #include "analyze/walk/names.h"
-#include "analyze/walk/where.h"
 
 struct ggs_fault_sum {
     uint64_t minor, major, open; // open: their end was not seen, and they count no time
@@ -28,7 +28,7 @@ struct ggs_fault_totals {
     struct ggs_fault_sum    all;
     struct ggs_fault_sum    model;  // in the files of the recording
     struct ggs_fault_sum    in_ops; // while an op was computed
-    struct ggs_fault_sum    parts[GGS_PARTS];
+    struct ggs_fault_sum    stages[GGS_STAGES];
     struct ggs_fault_groups by_op, by_weight;   // longest stall first
     struct ggs_fault_groups by_layer, by_token; // by number
     uint64_t                lost;               // samples that the kernel had no room for

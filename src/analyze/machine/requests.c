@@ -85,7 +85,7 @@ static int add_read(struct pass * pass, const struct ggs_block_request * request
                     struct ggs_error * error) {
     struct ggs_request_totals * t = pass->totals;
     add(&t->model, request);
-    add(&t->parts[where->part], request);
+    add(&t->stages[where->stage], request);
     if (request->device == pass->device && request->sector == pass->sector) t->sequential += request->bytes;
     pass->device = request->device;
     pass->sector = request->sector + request->bytes / SECTOR;

@@ -3,10 +3,10 @@
 
 #include <stdint.h>
 
+#include "analyze/machine/where.h"
 #include "analyze/ops/histogram.h"
 #include "analyze/ops/totals.h"
 #include "analyze/walk/names.h"
-#include "analyze/walk/where.h"
 
 struct ggs_request_sum {
     uint64_t requests, bytes;
@@ -24,7 +24,7 @@ struct ggs_request_totals {
     struct ggs_request_sum     model;  // reads of the recording's files; what follows is about these
     struct ggs_request_sum     other;  // other reads of the same disks
     struct ggs_request_sum     writes; // to the same disks
-    struct ggs_request_sum     parts[GGS_PARTS];
+    struct ggs_request_sum     stages[GGS_STAGES];
     uint64_t                   sequential; // bytes of requests that begin where the one before them on their disk ended
     struct ggs_histogram       sizes, latencies;
     int64_t                    bin_begin_ns; // bandwidth over time: bytes asked for in each bin

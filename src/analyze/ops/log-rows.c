@@ -6,28 +6,28 @@
 #include "base/array.h"
 #include "base/error.h"
 
-const char * const ggs_log_columns[GGS_LOG_COLUMNS] = {[GGS_LOG_ROW]      = "row",
-                                                       [GGS_LOG_BEGIN]    = "begin_ns",
-                                                       [GGS_LOG_TOKEN]    = "token",
-                                                       [GGS_LOG_PHASE]    = "phase",
-                                                       [GGS_LOG_OP]       = "op",
-                                                       [GGS_LOG_NAME]     = "name",
-                                                       [GGS_LOG_LAYER]    = "layer",
-                                                       [GGS_LOG_THREADS]  = "threads",
-                                                       [GGS_LOG_READ]     = "bytes_read",
-                                                       [GGS_LOG_WRITTEN]  = "bytes_written",
-                                                       [GGS_LOG_BYTES]    = "bytes",
-                                                       [GGS_LOG_SOURCE]   = "source",
-                                                       [GGS_LOG_DURATION] = "duration_ns",
-                                                       [GGS_LOG_WAIT]     = "wait_ns",
-                                                       [GGS_LOG_RUN]      = "run",
-                                                       [GGS_LOG_NODE]     = "node"};
+static const char * const column_names[GGS_LOG_COLUMNS] = {[GGS_LOG_ROW]      = "row",
+                                                           [GGS_LOG_BEGIN]    = "begin_ns",
+                                                           [GGS_LOG_TOKEN]    = "token",
+                                                           [GGS_LOG_PHASE]    = "phase",
+                                                           [GGS_LOG_OP]       = "op",
+                                                           [GGS_LOG_NAME]     = "name",
+                                                           [GGS_LOG_LAYER]    = "layer",
+                                                           [GGS_LOG_THREADS]  = "threads",
+                                                           [GGS_LOG_READ]     = "bytes_read",
+                                                           [GGS_LOG_WRITTEN]  = "bytes_written",
+                                                           [GGS_LOG_BYTES]    = "bytes",
+                                                           [GGS_LOG_SOURCE]   = "source",
+                                                           [GGS_LOG_DURATION] = "duration_ns",
+                                                           [GGS_LOG_WAIT]     = "wait_ns",
+                                                           [GGS_LOG_RUN]      = "run",
+                                                           [GGS_LOG_NODE]     = "node"};
 
 enum { PLACES_MOST = 1 << 24, READ_AT_ONCE = 1 << 18, RUNS_APART = 8 };
 
 enum ggs_log_column ggs_log_column_find(const char * name) {
     unsigned i = 0;
-    while (i < GGS_LOG_COLUMNS && strcmp(name, ggs_log_columns[i]) != 0) i++;
+    while (i < GGS_LOG_COLUMNS && strcmp(name, column_names[i]) != 0) i++;
     return (enum ggs_log_column) i;
 }
 

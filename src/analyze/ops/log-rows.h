@@ -29,8 +29,7 @@ enum ggs_log_column {
     GGS_LOG_NODE,
     GGS_LOG_COLUMNS
 };
-extern const char * const ggs_log_columns[GGS_LOG_COLUMNS]; // "row", "begin_ns", ...
-// GGS_LOG_COLUMNS if there is none of that name.
+// "row", "begin_ns", ...; GGS_LOG_COLUMNS if there is none of that name.
 enum ggs_log_column ggs_log_column_find(const char * name);
 
 struct ggs_log_order {

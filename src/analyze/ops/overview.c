@@ -3,7 +3,7 @@
 #include <stdbool.h>
 #include <stdlib.h>
 
-#include "analyze/ops/steps.h"
+#include "analyze/ops/step-totals.h"
 #include "base/array.h"
 #include "base/error.h"
 #include "base/search.h"
@@ -126,8 +126,8 @@ const struct ggs_overview_run * ggs_overview_at(const struct ggs_overview * o, u
 // ---- the rest ----
 
 static int add_steps(struct ggs_overview * o, struct ggs_trace * trace, struct ggs_error * error) {
-    struct ggs_steps s      = {0};
-    int              status = ggs_steps_sum(&s, trace, INT64_MIN, INT64_MAX, error);
+    struct ggs_step_totals s      = {0};
+    int                    status = ggs_step_totals_compute(&s, trace, INT64_MIN, INT64_MAX, error);
     o->steps = s.steps, o->warmup_steps = s.warmup_steps, o->generate_steps = s.generate_steps;
     o->prompt_tokens = s.prompt_tokens, o->generated_tokens = s.generated_tokens, o->generate_ns = s.generate_ns;
     o->decoded_tokens = s.decoded_tokens, o->drafting_ns = s.drafting_ns;

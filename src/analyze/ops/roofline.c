@@ -19,7 +19,8 @@ static int64_t product(const int64_t * factors, unsigned n) {
     return all;
 }
 
-int64_t ggs_roofline_flops(const struct ggs_trace * trace, const struct ggs_graph * graph, uint64_t node) {
+// Floating point operations of a node: two for each multiply-add of matrix products and attention; -1 for other ops.
+static int64_t flops_of(const struct ggs_trace * trace, const struct ggs_graph * graph, uint64_t node) {
     const struct ggs_tensor * result = ggs_trace_tensor(trace, graph->nodes[node].tensor);
     const struct ggs_tensor * first  = ggs_trace_tensor(trace, ggs_trace_source(graph, node, 0));
     const struct ggs_tensor * second = ggs_trace_tensor(trace, ggs_trace_source(graph, node, 1));
@@ -66,7 +67,7 @@ static int know_node(struct pass * pass, struct known * known, struct ggs_error 
     int status = ggs_node_learn(&known->node, walk, &list, error);
     if (status < 0) return status;
     known->bytes = ggs_access_sum(list);
-    known->flops = ggs_roofline_flops(walk->trace, walk->graph, walk->op.node);
+    known->flops = flops_of(walk->trace, walk->graph, walk->op.node);
     if (known->component == NULL) known->component = component_of(pass, list);
     return known->component == NULL ? ggs_fail_memory(error) : 0;
 }

@@ -35,10 +35,6 @@ struct ggs_roofline {
     struct ggs_names *        names;
 };
 
-// Floating point operations of a node: two for each multiply-add of matrix products and attention; -1 for other ops.
-struct ggs_graph;
-int64_t ggs_roofline_flops(const struct ggs_trace * trace, const struct ggs_graph * graph, uint64_t node);
-
 int  ggs_roofline_compute(struct ggs_roofline * roofline, struct ggs_trace * trace,
                           const struct ggs_totals_range * range, struct ggs_error * error);
 void ggs_roofline_release(struct ggs_roofline * roofline);

@@ -4,12 +4,11 @@
 #include <string.h>
 
 #include "analyze/memory/occupancy.h"
-#include "analyze/ops/steps.h"
+#include "analyze/ops/step-totals.h"
 #include "analyze/walk/per-node.h"
 #include "analyze/walk/times.h"
 #include "base/array.h"
 #include "base/error.h"
-#include "base/text.h"
 
 enum { FIXED_READS = 2 };
 
@@ -183,8 +182,8 @@ static int walk_runs(struct pass * pass, struct ggs_trace * trace, const struct 
 
 static int add_steps(struct ggs_totals * t, struct ggs_trace * trace, const struct ggs_totals_range * range,
                      struct ggs_error * error) {
-    struct ggs_steps s      = {0};
-    int              status = ggs_steps_sum(&s, trace, range->first_step, range->last_step, error);
+    struct ggs_step_totals s      = {0};
+    int                    status = ggs_step_totals_compute(&s, trace, range->first_step, range->last_step, error);
     t->steps = s.steps, t->warmup_steps = s.warmup_steps, t->generate_steps = s.generate_steps;
     t->requests      = s.requests;
     t->prompt_tokens = s.prompt_tokens, t->generated_tokens = s.generated_tokens;

@@ -3,7 +3,6 @@
 #include <stdlib.h>
 
 #include "analyze/requests/requests.h"
-#include "analyze/requests/selection.h"
 #include "base/array.h"
 #include "base/error.h"
 

@@ -13,6 +13,7 @@ void ggs_cell_uses_release(struct ggs_cell_uses * uses) {
     for (uint64_t i = 0; i < uses->n; i++) free(uses->use[i].by_sequence);
     free(uses->use);
     free(uses->peak);
+    free(uses->change);
     *uses = (struct ggs_cell_uses){0};
 }
 
@@ -39,6 +40,7 @@ struct gathering {
     struct memory *         memories;
     uint64_t                n_memories, memories_capacity;
     uint64_t                most;
+    uint64_t                together_ns; // calls so close in time are one row
     bool                    again;
 };
 
@@ -175,13 +177,61 @@ static bool place_batch(struct gathering * g, struct memory * m, const struct gg
     return true;
 }
 
+// ---- what was done to them ----
+
+// Adds it to the row of the same kind that it is close to, if there is one among the newest.
+static bool join_change(struct ggs_cell_uses * uses, struct ggs_cell_change one, uint64_t together_ns) {
+    int64_t width = (int64_t) together_ns;
+    for (uint64_t i = uses->n_changes; width > 0 && i-- > 0;) {
+        struct ggs_cell_change * row = &uses->change[i];
+        if (row->begin_ns / width != one.begin_ns / width) return false;
+        if (row->context != one.context || row->kind != one.kind) continue;
+        if (row->sequence != one.sequence) row->sequence = -1;
+        if (row->other != one.other) row->other = -1;
+        row->end_ns = one.end_ns;
+        row->calls += one.calls, row->cells += one.cells;
+        return true;
+    }
+    return false;
+}
+
+static int keep_change(struct gathering * g, struct ggs_cell_change one, struct ggs_error * error) {
+    struct ggs_cell_uses * uses = g->uses;
+    while (uses->n_changes >= 2 * g->most && g->together_ns < INT64_MAX / 4) {
+        uint64_t n      = uses->n_changes;
+        g->together_ns  = g->together_ns == 0 ? 1024 : 2 * g->together_ns;
+        uses->n_changes = 0;
+        for (uint64_t i = 0; i < n; i++) {
+            struct ggs_cell_change row = uses->change[i];
+            if (!join_change(uses, row, g->together_ns)) uses->change[uses->n_changes++] = row;
+        }
+    }
+    if (join_change(uses, one, g->together_ns)) return 0;
+    return ggs_array_push(uses->change, uses->n_changes, uses->changes_capacity, one) ? 0 : ggs_fail_memory(error);
+}
+
+static int see_calls(struct gathering * g, const struct ggs_memory_change * change,
+                     const struct ggs_sequences * sequences, struct ggs_error * error) {
+    uint64_t               index = ggs_map_get(&sequences->numbers, ggs_map_key_number(change->context));
+    struct ggs_cell_change one   = {.begin_ns = change->begin_ns,
+                                    .end_ns   = change->begin_ns,
+                                    .context  = change->context,
+                                    .kind     = change->kind,
+                                    .sequence = change->sequence < 0 ? -1 : change->sequence,
+                                    .other    = change->other < 0 ? -1 : change->other,
+                                    .calls    = 1};
+    if (index != 0) one.cells = sequences->contexts[index - 1]->changed_cells;
+    return g->again ? 0 : keep_change(g, one, error);
+}
+
 // The engine copies a stream cell by cell.
 static int see_change(void * owner, const struct ggs_memory_change * change, const struct ggs_sequences * sequences,
                       struct ggs_error * error) {
     struct gathering * g = owner;
     struct memory *    m = memory_of(g, change->context);
-    (void) sequences;
     if (m == NULL) return ggs_fail_memory(error);
+    int status = see_calls(g, change, sequences, error);
+    if (status < 0) return status;
     if (change->kind == GGS_MEMORY_CLEAR) {
         forget(m);
         m->unseen = false;

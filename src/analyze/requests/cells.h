@@ -26,7 +26,17 @@ struct ggs_cell_use {
     int64_t  attended_in_use; // of these; -1 if it was not seen
     struct ggs_sequence_use * by_sequence;
     uint64_t                  n_sequences, sequences_capacity;
-    char strip[GGS_CELL_STRIP + 1]; // who has which cell, from 0 to the peak of up_to; "" where streams are apart
+    char                      strip[GGS_CELL_STRIP +
+               1]; // who has which cell, from 0 to the peak of up_to; "" if sequences have streams of their own
+};
+
+// What the program did to sequences. Of a long recording a row may stand for several calls of one kind that are close in time.
+struct ggs_cell_change {
+    int64_t  begin_ns, end_ns; // of the first and the last call
+    uint64_t context;
+    uint64_t kind;            // enum ggs_memory_change_kind
+    int64_t  sequence, other; // -1 for all of them, for none, and where calls differ
+    uint64_t calls, cells;    // cells that were dropped, copied or moved
 };
 
 // What is left of it over all the time.
@@ -43,9 +53,12 @@ struct ggs_cell_uses {
     uint64_t               n, capacity;
     struct ggs_cell_peak * peak; // by context
     uint64_t               n_peaks, peaks_capacity;
+
+    struct ggs_cell_change * change; // in order of time for each context
+    uint64_t                 n_changes, changes_capacity;
 };
 
-// At most `most` of them: of neighbours, the one with the most cells stays.
+// At most `most` of them, and of changes: of neighbours, the one with the most cells stays.
 int  ggs_cell_uses_compute(struct ggs_cell_uses * uses, struct ggs_trace * trace, uint64_t most,
                            struct ggs_error * error);
 void ggs_cell_uses_release(struct ggs_cell_uses * uses);

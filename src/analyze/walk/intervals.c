@@ -73,12 +73,6 @@ bool ggs_intervals_add_ranges(struct ggs_intervals * set, uint64_t base, const s
     return true;
 }
 
-bool ggs_intervals_covers(const struct ggs_intervals * set, uint64_t begin, uint64_t end) {
-    if (begin >= end) return true;
-    uint64_t i = find(set, begin + 1);
-    return i < set->n && set->data[i].begin <= begin && set->data[i].end >= end;
-}
-
 uint64_t ggs_intervals_bytes(const struct ggs_intervals * set) {
     uint64_t sum = 0;
     for (uint64_t i = 0; i < set->n; i++) sum += set->data[i].end - set->data[i].begin;

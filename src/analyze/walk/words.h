@@ -11,6 +11,7 @@ const char * ggs_word_source(uint64_t source);              // "DISK", "BUFFER",
 const char * ggs_word_class(uint64_t class_);               // "weights", "kv", "compute", "io", "other"
 const char * ggs_word_usage(uint64_t usage);                // "any", "weights", "compute"
 const char * ggs_word_window(uint64_t kind);                // "recorded", "mark"
+const char * ggs_word_memory_change(uint64_t kind);         // "clear", "remove", "copy", "keep", "add", "divide"
 const char * ggs_word_streamed(uint64_t place);             // "mapping", "ring", "kept", "slots"
 const char * ggs_word_transfer(uint64_t transfer);          // "host to tensor", "tensor to host", "tensor to tensor"
 const char * ggs_word_device(uint64_t type);                // "cpu", "gpu", "accelerator", "unknown"

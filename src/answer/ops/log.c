@@ -17,7 +17,7 @@ void ggs_log_write_end(struct ggs_json * json, int64_t total) {
     ggs_json_end(json);
 }
 
-// Null where they were not seen: nodes of a backend that is seen as a whole only, and waits on a device.
+// Null if they were not seen: nodes of a backend that is seen as a whole only, and waits on a device.
 static void put_times(struct ggs_json * json, const struct ggs_log_entry * e) {
     if (e->opaque)
         ggs_json_null(json, "begin_ns");
@@ -84,7 +84,7 @@ static void put_op(struct ggs_json * json, int64_t step, uint64_t run, uint64_t 
                    const struct ggs_whereabouts * where) {
     bool in_op = where->op != NULL;
     ggs_json_natural(json, "token", step);
-    ggs_json_string(json, "phase", ggs_part_name(where->part));
+    ggs_json_string(json, "phase", ggs_stage_name(where->stage));
     ggs_json_natural(json, "run", run != 0 ? (int64_t) run : -1);
     ggs_json_natural(json, "node", run != 0 ? (int64_t) node : -1);
     ggs_json_string(json, "op", where->op);

@@ -2,12 +2,12 @@
 #include "answer/answer.h"
 #include "answer/ops/stats.h"
 
-bool ggs_stats_has_faults(const struct ggs_stats * stats) {
+static bool has_faults(const struct ggs_stats * stats) {
     const struct ggs_fault_sum * all = &stats->faults.all;
     return all->minor + all->major + all->open + stats->faults.lost > 0;
 }
 
-bool ggs_stats_has_requests(const struct ggs_stats * stats) {
+static bool has_requests(const struct ggs_stats * stats) {
     const struct ggs_request_totals * r = &stats->requests;
     return r->model.requests + r->other.requests + r->writes.requests + r->lost > 0;
 }
@@ -45,10 +45,10 @@ static void write_faults(struct ggs_json * json, const struct ggs_fault_totals *
     ggs_fields_object(json, "model", fault_fields, &faults->model);
     ggs_fields_object(json, "in_ops", fault_fields, &faults->in_ops);
     ggs_json_array(json, "by_phase");
-    for (int i = 0; i < GGS_PARTS; i++) {
+    for (int i = 0; i < GGS_STAGES; i++) {
         ggs_json_object_inline(json, NULL);
-        ggs_json_string(json, "phase", ggs_part_name((enum ggs_part) i));
-        ggs_fields_members(json, fault_fields, &faults->parts[i]);
+        ggs_json_string(json, "phase", ggs_stage_name((enum ggs_stage) i));
+        ggs_fields_members(json, fault_fields, &faults->stages[i]);
         ggs_json_end(json);
     }
     ggs_json_end(json);
@@ -100,10 +100,10 @@ static void write_requests(struct ggs_json * json, const struct ggs_request_tota
     write_quartiles(json, "bytes", &r->sizes);
     write_quartiles(json, "duration_ns", &r->latencies);
     ggs_json_array(json, "by_phase");
-    for (int i = 0; i < GGS_PARTS; i++) {
+    for (int i = 0; i < GGS_STAGES; i++) {
         ggs_json_object_inline(json, NULL);
-        ggs_json_string(json, "phase", ggs_part_name((enum ggs_part) i));
-        ggs_fields_members(json, request_fields, &r->parts[i]);
+        ggs_json_string(json, "phase", ggs_stage_name((enum ggs_stage) i));
+        ggs_fields_members(json, request_fields, &r->stages[i]);
         ggs_json_end(json);
     }
     ggs_json_end(json);
@@ -239,12 +239,12 @@ static void write_residency(struct ggs_json * json, const struct ggs_stats * sta
 
 void ggs_stats_write_machine(struct ggs_json * json, const struct ggs_stats * stats) {
     ggs_json_object(json, "machine");
-    if (ggs_stats_has_faults(stats)) {
+    if (has_faults(stats)) {
         write_faults(json, &stats->faults);
     } else {
         ggs_json_null(json, "faults");
     }
-    if (ggs_stats_has_requests(stats)) {
+    if (has_requests(stats)) {
         write_requests(json, &stats->requests);
     } else {
         ggs_json_null(json, "block_requests");

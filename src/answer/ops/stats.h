@@ -10,10 +10,10 @@
 #include "analyze/machine/requests.h"
 #include "analyze/machine/residency.h"
 #include "analyze/machine/streamed.h"
+#include "analyze/memory/weights.h"
 #include "analyze/ops/groups.h"
 #include "analyze/ops/windows.h"
 #include "analyze/requests/requests.h"
-#include "analyze/walk/weights.h"
 #include "base/limits.h"
 
 struct ggs_json;
@@ -40,12 +40,14 @@ struct ggs_stats {
     struct ggs_streamed_totals streamed;
     struct ggs_process_list    processes;
     struct ggs_requests        contexts; // by context: what each of them did, in the whole recording
-    struct ggs_rates           rates;    // that so many threads can reach on the machine; 0 if nobody measured it
+    struct ggs_rates           rates;    // that so many threads can reach on the machine; 0 if not measured
 };
 
 int  ggs_stats_compute(struct ggs_stats * stats, struct ggs_trace * trace, const struct ggs_stats_options * options,
                        struct ggs_error * error);
 void ggs_stats_release(struct ggs_stats * stats); // a zeroed struct is fine
+// So many tokens in each row by token, under the number of the first: what is drawn does not grow with the recording.
+void ggs_stats_fold(struct ggs_stats * stats, uint64_t per_row);
 void ggs_stats_write(struct ggs_json * json, const struct ggs_stats * stats);
 
 // "op", "layer", "component", "tensor", "thread", "token", "device", "context", "process", "host", "request", "sequence".
@@ -53,8 +55,6 @@ const char * ggs_stats_by_name(enum ggs_by by);
 // "layer,thread" as bits; false if a name is none of them.
 bool ggs_stats_parse_by(const char * text, unsigned * by);
 
-bool ggs_stats_has_faults(const struct ggs_stats * stats);   // were any recorded?
-bool ggs_stats_has_requests(const struct ggs_stats * stats); // likewise
 // Is this snapshot the last one of its token step?
 bool ggs_stats_ends_token(const struct ggs_resident_list * list, uint64_t snapshot);
 

@@ -20,6 +20,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/search.h"
 #include "base/system/ticks.h"
 #include "capture/capture.h"
 #include "capture/device/cupti.h"
@@ -184,16 +185,9 @@ static void on_callback(void * user, int domain, uint32_t id, const void * data)
 
 static struct traced * find_run(uint32_t correlation, uint32_t * node) {
     for (struct traced * traced = under_way; traced != NULL; traced = traced->next) {
-        uint32_t low = 0, high = traced->n_launches; // ids ascend
-        while (low < high) {
-            uint32_t middle = low + (high - low) / 2;
-            if (traced->launches[middle].correlation < correlation)
-                low = middle + 1;
-            else
-                high = middle;
-        }
-        if (low == traced->n_launches || traced->launches[low].correlation != correlation) continue;
-        *node = traced->launches[low].node;
+        uint64_t i = ggs_search(traced->n_launches, at, traced->launches[at].correlation < correlation); // ids ascend
+        if (i == traced->n_launches || traced->launches[i].correlation != correlation) continue;
+        *node = traced->launches[i].node;
         return traced;
     }
     return NULL;
@@ -388,15 +382,8 @@ static int by_begin(const void * a, const void * b) {
 
 // A replay has come to no node: its ops are the nodes that its kernels belong to. Ops are in the order of their nodes either way.
 static struct ggs_device_op * op_of(struct ggs_device_run * run, uint32_t node) {
-    uint32_t low = 0, high = run->n_ops;
-    while (low < high) {
-        uint32_t middle = low + (high - low) / 2;
-        if (run->ops[middle].node < node)
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    return low < run->n_ops && run->ops[low].node == node ? &run->ops[low] : NULL;
+    uint64_t i = ggs_search(run->n_ops, at, run->ops[at].node < node);
+    return i < run->n_ops && run->ops[i].node == node ? &run->ops[i] : NULL;
 }
 
 // Asking CUPTI for its records costs as much as half a token, so it is done for several runs at once.

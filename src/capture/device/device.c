@@ -36,16 +36,20 @@ static struct ggs_device_run * take_spare(void) {
 enum { BACKENDS_MOST = 64 };
 static struct {
     const void * backend;
-    bool         gpu;
+    uint32_t     type; // 0 while it is not known
 } backends[BACKENDS_MOST];
 
-bool ggs_device_is_gpu(const void * backend) {
+static uint32_t type_of(const void * backend) {
     for (unsigned i = 0; backend != NULL && i < BACKENDS_MOST; i++) {
         const void * known = __atomic_load_n(&backends[i].backend, __ATOMIC_RELAXED);
-        if (known == NULL) return false;
-        if (known == backend) return __atomic_load_n(&backends[i].gpu, __ATOMIC_RELAXED);
+        if (known == NULL) return 0;
+        if (known == backend) return __atomic_load_n(&backends[i].type, __ATOMIC_RELAXED);
     }
-    return false;
+    return 0;
+}
+
+bool ggs_device_is_gpu(const void * backend) {
+    return type_of(backend) == GGS_DEVICE_GPU;
 }
 
 // Tells of the device that a backend computes on, once.
@@ -69,7 +73,7 @@ static void describe(void * backend, const char * name) {
     int                       type = f->device_type == NULL ? -1 : f->device_type(device);
     // Releases before the GPU that shares memory got a number of its own have the accelerator at 2.
     if (type >= 0 && type < 4) record.type = types[type];
-    if (i < BACKENDS_MOST) __atomic_store_n(&backends[i].gpu, record.type == GGS_DEVICE_GPU, __ATOMIC_RELAXED);
+    if (i < BACKENDS_MOST) __atomic_store_n(&backends[i].type, record.type, __ATOMIC_RELAXED);
     if (f->device_memory != NULL) f->device_memory(device, &unused, &memory);
     record.memory             = memory;
     const char *     text     = f->device_description == NULL ? "" : f->device_description(device);
@@ -77,8 +81,10 @@ static void describe(void * backend, const char * name) {
     ggs_journal_append(GGS_JOURNAL_DEVICE, pieces, 4);
 }
 
-// Follows the nodes of the run, unless its clock says that this is not worth its price.
+// Follows the nodes of the run, unless its clock says that this is not worth its price. The CPU has no queue: it asks of each node while it
+// plans the run, where nothing of it is known yet, and what it computes other hooks see.
 static bool worth_following(struct ggs_device_run * run, const char * name) {
+    if (type_of(run->backend) == GGS_DEVICE_CPU) return false;
     return strncmp(name, "CUDA", 4) != 0 || ggs_cuda_begin(run);
 }
 

@@ -2,7 +2,7 @@
 #include "capture/device/device.h"
 #include "capture/hooks/hook.h"
 
-static struct ggs_hook is_empty = {.name = "ggml_is_empty"};
+static struct ggs_hook is_empty = GGS_HOOK(is_empty, "ggml_is_empty");
 
 static __attribute__((noinline)) bool see_node(const struct abi_tensor * node, const void * caller) {
     bool (*real)(const struct abi_tensor *) = (bool (*)(const struct abi_tensor *)) ggs_resolve(&is_empty, caller);
@@ -14,7 +14,7 @@ static __attribute__((noinline)) bool see_node(const struct abi_tensor * node, c
 // comparisons and a jump. It calls no other function and our other library does not take it over, so nobody asks who called it.
 EXPORT bool ggml_is_empty(const struct abi_tensor * node);
 EXPORT bool ggml_is_empty(const struct abi_tensor * node) {
-    const struct ggs_binding * last = &is_empty.bindings[__atomic_load_n(&is_empty.last, __ATOMIC_RELAXED)];
+    const struct ggs_binding * last = __atomic_load_n(&is_empty.last, __ATOMIC_RELAXED);
     if (LIKELY(ggs_binding_of(last, CALLER)) && LIKELY(ggs_device_followed == NULL))
         return ((bool (*)(const struct abi_tensor *)) last->function)(node);
     return see_node(node, CALLER);

@@ -7,7 +7,7 @@
 // bottom before it, to its own bottom.
 //
 // Stamps are queries of one pool per device, handed out to runs in blocks. They are read without waiting, after the engine itself has
-// waited for the results, and reset by the host; where the device cannot do that, by a command before each use.
+// waited for the results, and reset by the host; if the device cannot do that, by a command before each use.
 #include <dlfcn.h>
 #include <pthread.h>
 #include <stdlib.h>
@@ -503,7 +503,7 @@ static bool taking_over(void) {
 
 EXPORT VKAPI_ATTR PFN_vkVoidFunction VKAPI_CALL vkGetDeviceProcAddr(VkDevice handle, const char * name);
 EXPORT VKAPI_ATTR PFN_vkVoidFunction VKAPI_CALL vkGetDeviceProcAddr(VkDevice handle, const char * name) {
-    static struct ggs_hook  hook     = {.name = "vkGetDeviceProcAddr"};
+    static struct ggs_hook  hook     = GGS_HOOK(hook, "vkGetDeviceProcAddr");
     PFN_vkGetDeviceProcAddr real     = (PFN_vkGetDeviceProcAddr) ggs_resolve(&hook, CALLER);
     PFN_vkVoidFunction      function = real == NULL ? NULL : real(handle, name);
     PFN_vkVoidFunction      own = function == NULL || !taking_over() || device_of(handle) == NULL ? NULL : ours(name);
@@ -512,7 +512,7 @@ EXPORT VKAPI_ATTR PFN_vkVoidFunction VKAPI_CALL vkGetDeviceProcAddr(VkDevice han
 
 EXPORT VKAPI_ATTR PFN_vkVoidFunction VKAPI_CALL vkGetInstanceProcAddr(VkInstance instance, const char * name);
 EXPORT VKAPI_ATTR PFN_vkVoidFunction VKAPI_CALL vkGetInstanceProcAddr(VkInstance instance, const char * name) {
-    static struct ggs_hook    hook = {.name = "vkGetInstanceProcAddr"};
+    static struct ggs_hook    hook = GGS_HOOK(hook, "vkGetInstanceProcAddr");
     PFN_vkGetInstanceProcAddr real = (PFN_vkGetInstanceProcAddr) ggs_resolve(&hook, CALLER);
     if (real == NULL) return NULL;
     if (taking_over() && strcmp(name, "vkGetDeviceProcAddr") == 0) return (PFN_vkVoidFunction) vkGetDeviceProcAddr;

@@ -11,6 +11,6 @@
 #define CALLER    __builtin_return_address(0)
 
 // REAL(function): declares `real`, the function behind the hook `function`, as the library that called finds it.
-#define REAL(function)                                               \
-    static struct ggs_hook hook_of_##function = {.name = #function}; \
+#define REAL(function)                                                                   \
+    static struct ggs_hook hook_of_##function = GGS_HOOK(hook_of_##function, #function); \
     __typeof__(&function)  real               = (__typeof__(&function)) ggs_resolve(&hook_of_##function, CALLER)

@@ -153,7 +153,7 @@ static void * find_known(struct ggs_hook * hook, const void * caller) {
     unsigned n = __atomic_load_n(&hook->n_bindings, __ATOMIC_ACQUIRE);
     for (unsigned i = 0; i < n; i++) {
         if (!ggs_binding_of(&hook->bindings[i], caller)) continue;
-        __atomic_store_n(&hook->last, i, __ATOMIC_RELAXED);
+        __atomic_store_n(&hook->last, &hook->bindings[i], __ATOMIC_RELAXED);
         return hook->bindings[i].function;
     }
     return NULL;

@@ -18,10 +18,15 @@ struct ggs_binding {
 // What a call mostly needs, the first binding, lies in one cache line.
 struct ggs_hook {
     _Alignas(64) const char * name;
+    const struct ggs_binding *
+                       last; // that was needed last: a backend's library calls hundreds of times in a row. Never NULL
     unsigned           n_bindings;
-    unsigned           last; // the binding that was needed last: a backend's library calls hundreds of times in a row
     struct ggs_binding bindings[GGS_HOOK_BINDINGS];
 };
+
+// struct ggs_hook HOOK = GGS_HOOK(HOOK, "function");
+#define GGS_HOOK(hook, function) \
+    { .name = (function), .last = (hook).bindings }
 
 // For a caller that is not the last one: finds and remembers. NULL only if the function exists nowhere.
 void * ggs_resolve_slow(struct ggs_hook * hook, const void * caller);
@@ -52,7 +57,7 @@ static inline void * ggs_resolve(struct ggs_hook * hook, const void * caller) {
         if ((uintptr_t) caller - ggs_resolve_other[0] < ggs_resolve_other[1]) caller = ggscope_caller;
         ggscope_caller = caller;
     }
-    const struct ggs_binding * last = &hook->bindings[__atomic_load_n(&hook->last, __ATOMIC_RELAXED)];
+    const struct ggs_binding * last = __atomic_load_n(&hook->last, __ATOMIC_RELAXED);
     void * function                 = ggs_binding_of(last, caller) ? last->function : ggs_resolve_slow(hook, caller);
     ggs_resolve_last                = function;
     return function;

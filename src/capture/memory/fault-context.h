@@ -8,11 +8,11 @@
 #include <string.h>
 #include <ucontext.h>
 
-enum ggs_access { GGS_ACCESS_UNKNOWN, GGS_ACCESS_READ, GGS_ACCESS_WRITE };
+enum ggs_fault_access { GGS_ACCESS_UNKNOWN, GGS_ACCESS_READ, GGS_ACCESS_WRITE };
 
 // AArch64: a signal frame ends in records, each with a magic number and its size, until one of magic 0. That of the exception
 // syndrome may be missing: emulators leave it out. (This is compiled everywhere, so that it is tested everywhere.)
-static inline enum ggs_access ggs_fault_access_aarch64(const void * records, size_t size) {
+static inline enum ggs_fault_access ggs_fault_access_aarch64(const void * records, size_t size) {
     enum { SYNDROME = 0x45535201, DATA_ABORT = 0x24, WRITE = 1 << 6, MAINTENANCE = 1 << 8 }; // linux: ESR_MAGIC
     struct {
         uint32_t magic, size;
@@ -34,7 +34,7 @@ static inline enum ggs_access ggs_fault_access_aarch64(const void * records, siz
 }
 
 // `context` is the third argument of a signal handler.
-static inline enum ggs_access ggs_fault_access(const void * context) {
+static inline enum ggs_fault_access ggs_fault_access(const void * context) {
     const ucontext_t * user = context;
 #if defined(__x86_64__)
     return (user->uc_mcontext.gregs[REG_ERR] & 2) != 0 ? GGS_ACCESS_WRITE
@@ -47,8 +47,8 @@ static inline enum ggs_access ggs_fault_access(const void * context) {
 #endif
 }
 
-// An access that faults on a page which was opened for it is one that the page does not allow: a write where the processor does not
-// say so, or a jump. Each thread keeps the last page that it was given; `generation` is another whenever pages were closed again, and odd while
+// An access that faults on a page which was opened for it is one that the page does not allow: a write that the processor does not
+// report as one, or a jump. Each thread keeps the last page that it was given; `generation` is another whenever pages were closed again, and odd while
 // that goes on.
 struct ggs_fault_last {
     uintptr_t page;

@@ -12,7 +12,7 @@ static struct ggs_model_file * files[GGS_FILES_MOST];
 static int                     n_files; // published with release order
 static pthread_mutex_t         lock = PTHREAD_MUTEX_INITIALIZER;
 
-int ggs_files_find(uint64_t device, uint64_t inode) {
+int ggs_files_find_inode(uint64_t device, uint64_t inode) {
     int n = __atomic_load_n(&n_files, __ATOMIC_ACQUIRE);
     for (int i = 0; i < n; i++) {
         if (files[i]->inode == inode && files[i]->device == device) return i;
@@ -23,14 +23,14 @@ int ggs_files_find(uint64_t device, uint64_t inode) {
 int ggs_files_find_open(int fd) {
     struct stat info;
     if (fd < 0 || __atomic_load_n(&n_files, __ATOMIC_RELAXED) == 0 || fstat(fd, &info) != 0) return -1;
-    return ggs_files_find(info.st_dev, info.st_ino);
+    return ggs_files_find_inode(info.st_dev, info.st_ino);
 }
 
 void ggs_files_add(const char * path) {
     struct stat info;
     if (ggs_sandboxed() || stat(path, &info) != 0 || !S_ISREG(info.st_mode)) return;
     pthread_mutex_lock(&lock);
-    if (n_files < GGS_FILES_MOST && ggs_files_find(info.st_dev, info.st_ino) < 0) {
+    if (n_files < GGS_FILES_MOST && ggs_files_find_inode(info.st_dev, info.st_ino) < 0) {
         struct ggs_model_file * file = calloc(1, sizeof(*file));
         if (file != NULL) {
             file->device = info.st_dev;

@@ -16,7 +16,7 @@ struct ggs_model_file {
 // One more, if it is not known yet.
 void ggs_files_add(const char * path);
 // Its number, -1 if it is none of them.
-int ggs_files_find(uint64_t device, uint64_t inode);
+int ggs_files_find_inode(uint64_t device, uint64_t inode);
 int ggs_files_find_open(int fd);
 // NULL beyond the last one.
 const struct ggs_model_file * ggs_file_get(int number);

@@ -157,7 +157,8 @@ void ggs_prove_thread(void) {
 // A mapping of a file that the program opened as a model, or that is called like one.
 static bool is_model(unsigned major, unsigned minor, uint64_t inode, const char * path) {
     size_t length = strlen(path);
-    return ggs_files_find(makedev(major, minor), inode) >= 0 || (length > 5 && strcmp(path + length - 5, ".gguf") == 0);
+    return ggs_files_find_inode(makedev(major, minor), inode) >= 0 ||
+           (length > 5 && strcmp(path + length - 5, ".gguf") == 0);
 }
 
 static bool provide_bits(struct area * area) {

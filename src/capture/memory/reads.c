@@ -300,7 +300,7 @@ static void note_range(uint32_t kind, const void * address, size_t length, uint6
                 6 ||
             inode == 0 || to <= low || from >= high)
             continue;
-        int file = ggs_files_find(makedev(major_number, minor_number), inode);
+        int file = ggs_files_find_inode(makedev(major_number, minor_number), inode);
         if (file < 0) continue;
         uint64_t first = low > from ? low : from, behind = high < to ? high : to;
         uint64_t at = offset + (first - from), size = ggs_file_get(file)->size;

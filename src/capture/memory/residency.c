@@ -50,7 +50,7 @@ static void find_ranges(void) {
         if (sscanf(line, "%llx-%llx %*s %llx %x:%x %llu", &from, &to, &offset, &major_number, &minor_number, &inode) !=
             6)
             continue;
-        int file = inode == 0 ? -1 : ggs_files_find(makedev(major_number, minor_number), inode);
+        int file = inode == 0 ? -1 : ggs_files_find_inode(makedev(major_number, minor_number), inode);
         if (file < 0) continue;
         state.mapped[file]             = true;
         state.ranges[state.n_ranges++] = (struct range){file, from, to - from, offset};

@@ -19,9 +19,9 @@
 
 #include "record/inspect/findings.h"
 #include "record/limits-cache.h"
+#include "record/memory/limit.h"
+#include "record/observe/block-requests.h"
 #include "record/observe/faults.h"
-#include "record/observe/limit.h"
-#include "record/observe/requests.h"
 
 static void check_kernel(struct ggs_findings * report) {
     struct utsname kernel;
@@ -83,7 +83,7 @@ static void check_faults(struct ggs_findings * report) {
 
 static void check_io(struct ggs_findings * report) {
     struct ggs_error error;
-    if (ggs_requests_probe(&error) == 0) {
+    if (ggs_block_requests_probe(&error) == 0) {
         ggs_findings_add(report, GGS_FINDING_OK, "io", NULL, "block requests can be observed (--io)");
     } else {
         ggs_findings_add(report, GGS_FINDING_WARN, "io", "recordings go on without them",

@@ -6,7 +6,6 @@
 #include "base/system/terminal.h"
 #include "cli/commands.h"
 #include "cli/scaffold/verb.h"
-#include "gguf/gguf.h"
 
 #include <argp.h>
 #include <stdio.h>

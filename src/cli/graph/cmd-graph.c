@@ -6,7 +6,6 @@
 
 #include "answer/answer.h"
 #include "base/error.h"
-#include "base/number.h"
 #include "cli/commands.h"
 #include "cli/scaffold/verb.h"
 

@@ -84,7 +84,7 @@ static void write_text(struct writer * writer, const struct entry * e) {
             : seconds < 1000 ? 4
                              : 3,
             seconds, token, ggs_fault_kind_name(e->fault.kind), stall, (int) writer->offset, source,
-            e->where.op == NULL ? ggs_part_name(e->where.part) : ggs_verb_fit(op, sizeof(op), e->where.op, 10), layer,
+            e->where.op == NULL ? ggs_stage_name(e->where.stage) : ggs_verb_fit(op, sizeof(op), e->where.op, 10), layer,
             ggs_verb_fit(name, sizeof(name), what, writer->name));
 }
 
@@ -96,7 +96,7 @@ static void write_csv(struct writer * writer, const struct entry * e) {
     fprintf(file, "%" PRId64 ",%" PRIu64 ",%s,", e->fault.begin_ns, e->fault.duration_ns,
             ggs_fault_kind_name(e->fault.kind));
     ggs_csv_natural(file, e->fault.step, ",");
-    fprintf(file, "%s,", ggs_part_name(e->where.part));
+    fprintf(file, "%s,", ggs_stage_name(e->where.stage));
     ggs_csv_natural(file, ran ? (int64_t) e->fault.run : -1, ",");
     ggs_csv_natural(file, ran ? (int64_t) e->fault.node : -1, ",");
     ggs_csv_field(file, in_op ? e->where.op : "", ",");

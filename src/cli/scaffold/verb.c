@@ -45,10 +45,6 @@ int ggs_verb_open(struct ggs_trace * trace, const char * path, const struct ggs_
     return 0;
 }
 
-void ggs_verb_complain(const struct ggs_error * error) {
-    fprintf(stderr, "ggscope: %s\n", error->text);
-}
-
 // ---- the command line ----
 
 enum { MOST_OPTIONS = 64, MOST_TITLES = 3, FIRST_KEY = 256 };
@@ -281,7 +277,7 @@ int ggs_verb_run(const struct ggs_verb * verb, int argc, char ** argv, void * ar
     struct parsing   parsing = {.verb = verb, .arguments = arguments, .input = arguments};
     if (parse_command_line(&parsing, argc, argv) != 0) return 2;
     int status = open_and_run(verb, arguments, arguments, &error);
-    if (status < 0) ggs_verb_complain(&error);
+    if (status < 0) fprintf(stderr, "ggscope: %s\n", error.text);
     return status < 0 ? 1 : status;
 }
 

@@ -18,11 +18,11 @@ static void print_fault_parts(const struct ggs_fault_totals * faults) {
     char         a[GGS_NUMBER_LENGTH], b[GGS_NUMBER_LENGTH];
     const char * before = "          ";
     unsigned     column = 0;
-    for (int i = 0; i < GGS_PARTS; i++) {
-        const struct ggs_fault_sum * sum = &faults->parts[i];
+    for (int i = 0; i < GGS_STAGES; i++) {
+        const struct ggs_fault_sum * sum = &faults->stages[i];
         if (count_of(sum) == 0) continue;
         if (column == 2) before = ",\n          ", column = 0;
-        printf("%s%s %s in %s", before, ggs_part_name((enum ggs_part) i), ggs_format_count(a, count_of(sum)),
+        printf("%s%s %s in %s", before, ggs_stage_name((enum ggs_stage) i), ggs_format_count(a, count_of(sum)),
                ggs_format_nanoseconds(b, sum->stalled_ns));
         before = ", ";
         column++;
@@ -71,13 +71,13 @@ static void print_requests(const struct ggs_stats * stats) {
                r->model.requests == 1 ? "" : "s", ggs_format_bytes(b, r->model.bytes));
     }
     const char * before = "          ";
-    for (int i = 0; i < GGS_PARTS; i++) {
-        if (r->parts[i].requests == 0) continue;
-        printf("%s%s %s", before, ggs_part_name((enum ggs_part) i), ggs_format_bytes(a, r->parts[i].bytes));
+    for (int i = 0; i < GGS_STAGES; i++) {
+        if (r->stages[i].requests == 0) continue;
+        printf("%s%s %s", before, ggs_stage_name((enum ggs_stage) i), ggs_format_bytes(a, r->stages[i].bytes));
         before = ", ";
     }
     if (r->model.requests > 0) putchar('\n');
-    uint64_t generated = r->parts[GGS_PART_GENERATE].bytes;
+    uint64_t generated = r->stages[GGS_STAGE_GENERATE].bytes;
     if (generated > 0 && stats->totals.generate_steps > 0)
         printf("          %s for each generated token\n",
                ggs_format_bytes(a, generated / stats->totals.generate_steps));

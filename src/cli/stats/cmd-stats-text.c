@@ -87,7 +87,7 @@ static void print_cold(const struct ggs_weights * weights) {
                weights->partial);
     putchar('\n');
     for (uint64_t i = 0; i < weights->n_cold && i < TOP; i++) {
-        const struct ggs_weight * w = weights->cold[i];
+        const struct ggs_weight_totals * w = weights->cold[i];
         printf("  %-40s %10s  of %s\n", ggs_verb_fit(name, sizeof(name), w->name, 40),
                ggs_format_bytes(a, w->size - w->touched), ggs_format_bytes(b, w->size));
     }
@@ -102,7 +102,7 @@ static void print_weights(const struct ggs_weights * weights) {
     if (weights->n == 0) return;
     puts("\nhot: most bytes read");
     for (uint64_t i = 0; i < weights->n && i < TOP && weights->weight[i].bytes > 0; i++) {
-        const struct ggs_weight * w = &weights->weight[i];
+        const struct ggs_weight_totals * w = &weights->weight[i];
         printf("  %-40s %10s  %" PRIu64 " read%s\n", ggs_verb_fit(name, sizeof(name), w->name, 40),
                ggs_format_bytes(a, w->bytes), w->reads, w->reads == 1 ? "" : "s");
     }

@@ -2,7 +2,7 @@
 
 #include <string.h>
 
-void ggs_put_varint(struct ggs_text * out, uint64_t value) {
+static void put_varint(struct ggs_text * out, uint64_t value) {
     char   bytes[10];
     size_t n = 0;
     while (value >= 0x80) {
@@ -52,7 +52,7 @@ static void put_block(struct ggs_text * out, const int64_t * values, uint64_t n,
     }
     for (uint64_t i = 0; i < n; i++) delta[i] -= (uint64_t) least;
     for (uint64_t i = n; i < BLOCK; i++) delta[i] = 0;
-    ggs_put_varint(out, zigzag(least));
+    put_varint(out, zigzag(least));
     for (unsigned m = 0; m < MINIBLOCKS; m++) {
         uint64_t all = 0;
         for (unsigned i = 0; i < MINIBLOCK; i++) all |= delta[m * MINIBLOCK + i];
@@ -64,16 +64,16 @@ static void put_block(struct ggs_text * out, const int64_t * values, uint64_t n,
 }
 
 void ggs_put_delta(struct ggs_text * out, const int64_t * values, uint64_t n) {
-    ggs_put_varint(out, BLOCK);
-    ggs_put_varint(out, MINIBLOCKS);
-    ggs_put_varint(out, n);
-    ggs_put_varint(out, zigzag(n == 0 ? 0 : values[0]));
+    put_varint(out, BLOCK);
+    put_varint(out, MINIBLOCKS);
+    put_varint(out, n);
+    put_varint(out, zigzag(n == 0 ? 0 : values[0]));
     for (uint64_t at = 1; at < n; at += BLOCK)
         put_block(out, values + at, n - at < BLOCK ? n - at : BLOCK, values[at - 1]);
 }
 
 static void put_repeated(struct ggs_text * out, uint32_t value, uint64_t n, unsigned width) {
-    ggs_put_varint(out, n << 1);
+    put_varint(out, n << 1);
     for (unsigned shift = 0; shift < width; shift += 8) ggs_text_putc(out, (char) (value >> shift));
 }
 
@@ -84,7 +84,7 @@ void ggs_put_hybrid(struct ggs_text * out, const uint32_t * values, uint64_t n, 
         put_repeated(out, n == 0 ? 0 : values[0], n, width);
         return;
     }
-    ggs_put_varint(out, (n + 7) / 8 << 1 | 1);
+    put_varint(out, (n + 7) / 8 << 1 | 1);
     for (uint64_t at = 0; at < n; at += 8) {
         uint64_t eight[8] = {0};
         for (uint64_t i = 0; i < 8 && at + i < n; i++) eight[i] = values[at + i];
@@ -109,7 +109,7 @@ static void put_field(struct ggs_thrift * t, int id, enum ggs_thrift_type type) 
         ggs_text_putc(t->out, (char) ((id - *last) << 4 | (int) type));
     } else {
         ggs_text_putc(t->out, (char) type);
-        ggs_put_varint(t->out, zigzag(id));
+        put_varint(t->out, zigzag(id));
     }
     *last = id;
 }
@@ -130,17 +130,17 @@ void ggs_thrift_true(struct ggs_thrift * t, int id) {
 
 void ggs_thrift_i32(struct ggs_thrift * t, int id, int32_t value) {
     put_field(t, id, GGS_THRIFT_I32);
-    ggs_put_varint(t->out, zigzag(value));
+    put_varint(t->out, zigzag(value));
 }
 
 void ggs_thrift_i64(struct ggs_thrift * t, int id, int64_t value) {
     put_field(t, id, GGS_THRIFT_I64);
-    ggs_put_varint(t->out, zigzag(value));
+    put_varint(t->out, zigzag(value));
 }
 
 void ggs_thrift_binary(struct ggs_thrift * t, int id, const void * data, uint64_t length) {
     put_field(t, id, GGS_THRIFT_BINARY);
-    ggs_put_varint(t->out, length);
+    put_varint(t->out, length);
     ggs_text_append(t->out, data, length);
 }
 
@@ -150,6 +150,6 @@ void ggs_thrift_list(struct ggs_thrift * t, int id, enum ggs_thrift_type of, uin
         ggs_text_putc(t->out, (char) (n << 4 | (unsigned) of));
     } else {
         ggs_text_putc(t->out, (char) (0xf0 | of));
-        ggs_put_varint(t->out, n);
+        put_varint(t->out, n);
     }
 }

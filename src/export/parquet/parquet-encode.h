@@ -8,8 +8,6 @@
 
 #include "base/text.h"
 
-void ggs_put_varint(struct ggs_text * out, uint64_t value);
-
 // ---- pages ----
 
 // PLAIN for 64-bit numbers: they are copied as they stand, so the machine must be little endian.

@@ -83,10 +83,10 @@ static int prepare(struct parquet * p, struct ggs_error * error) {
     if (p->zstd == NULL) return ggs_fail_memory(error);
     ZSTD_CCtx_setParameter(p->zstd, ZSTD_c_compressionLevel, 1);
     for (unsigned i = 0; i < p->table->n_fields; i++) {
-        struct column *          c     = &p->columns[i];
-        const struct ggs_field * field = &p->table->fields[i];
-        c->values                      = malloc(GROUP_ROWS * (field->type == GGS_CELL_TEXT ? 4 : 8));
-        bool nullable                  = ggs_field_nullable(field);
+        struct column *                c     = &p->columns[i];
+        const struct ggs_table_field * field = &p->table->fields[i];
+        c->values                            = malloc(GROUP_ROWS * (field->type == GGS_CELL_TEXT ? 4 : 8));
+        bool nullable                        = ggs_table_field_nullable(field);
         if (nullable) c->defined = malloc(GROUP_ROWS * sizeof(*c->defined));
         if (c->values == NULL || (nullable && c->defined == NULL)) return ggs_fail_memory(error);
     }
@@ -236,10 +236,10 @@ static void put_statistics(struct ggs_thrift * t, const struct parquet * p, cons
 }
 
 static int put_column(struct parquet * p, unsigned i, struct ggs_thrift * t, uint64_t * raw, struct ggs_error * error) {
-    struct column *          c     = &p->columns[i];
-    const struct ggs_field * field = &p->table->fields[i];
-    uint64_t                 begin = p->position, dictionary = 0, bytes = 0;
-    int                      status = 0;
+    struct column *                c     = &p->columns[i];
+    const struct ggs_table_field * field = &p->table->fields[i];
+    uint64_t                       begin = p->position, dictionary = 0, bytes = 0;
+    int                            status = 0;
     if (field->type == GGS_CELL_TEXT) {
         dictionary = p->position;
         ggs_text_clear(&p->page);
@@ -305,10 +305,10 @@ static void put_schema(struct ggs_thrift * t, const struct ggs_flat_table * tabl
     ggs_thrift_i32(t, 5, (int32_t) table->n_fields);
     ggs_thrift_end(t);
     for (unsigned i = 0; i < table->n_fields; i++) {
-        const struct ggs_field * field = &table->fields[i];
+        const struct ggs_table_field * field = &table->fields[i];
         ggs_thrift_begin(t, 0);
         ggs_thrift_i32(t, 1, kinds[field->type].type);
-        ggs_thrift_i32(t, 3, ggs_field_nullable(field)); // REQUIRED or OPTIONAL
+        ggs_thrift_i32(t, 3, ggs_table_field_nullable(field)); // REQUIRED or OPTIONAL
         ggs_thrift_binary(t, 4, field->name, strlen(field->name));
         if (field->type == GGS_CELL_TEXT) {
             ggs_thrift_i32(t, 6, 0); // UTF8
@@ -416,7 +416,7 @@ static int write_table(struct ggs_export * export, const struct ggs_flat_table *
 int ggs_export_parquet(struct ggs_export * export, struct ggs_error * error) {
     int                           status = 0;
     const struct ggs_flat_table * table;
-    for (unsigned i = 0; status >= 0 && (table = ggs_table(i)) != NULL; i++) {
+    for (unsigned i = 0; status >= 0 && (table = ggs_flat_table_at(i)) != NULL; i++) {
         if (ggs_table_wanted(export->options, table)) status = write_table(export, table, error);
     }
     return status;

@@ -140,8 +140,8 @@ static void load_sqlite(struct ggs_text * sql, const struct ggs_flat_table * tab
                     table->name, ".csv", extension[0] == '\0' ? "" : ".gz\"", table->name);
     const char * separator = "";
     for (unsigned i = 0; i < table->n_fields; i++) {
-        const struct ggs_field * field = &table->fields[i];
-        if (!ggs_field_nullable(field)) continue;
+        const struct ggs_table_field * field = &table->fields[i];
+        if (!ggs_table_field_nullable(field)) continue;
         if (separator[0] == '\0') ggs_text_printf(sql, "UPDATE \"%s\" SET ", table->name);
         ggs_text_printf(sql, "%s\"%s\" = nullif(\"%s\", '')", separator, field->name, field->name);
         separator = ", ";
@@ -157,7 +157,7 @@ static int write_schema(struct ggs_export * export, struct ggs_error * error) {
     ggs_text_printf(&schema, "-- The tables of experiment %s, for DuckDB and for SQLite.\n", export->id);
     ggs_text_puts(&duckdb, "-- duckdb recording.duckdb < load-duckdb.sql, in this directory\n.read schema.sql\n");
     ggs_text_puts(&sqlite, "-- sqlite3 recording.sqlite < load-sqlite.sql, in this directory\n.read schema.sql\n");
-    for (unsigned i = 0; (table = ggs_table(i)) != NULL; i++) {
+    for (unsigned i = 0; (table = ggs_flat_table_at(i)) != NULL; i++) {
         if (!ggs_table_wanted(o, table)) continue;
         ggs_sql_table(&schema, table, o, false);
         ggs_text_printf(&duckdb, "COPY \"%s\" FROM '%s.csv%s' (HEADER);\n", table->name, table->name, extension);
@@ -177,7 +177,7 @@ int ggs_export_csv(struct ggs_export * export, struct ggs_error * error) {
     struct csv * csv = calloc(1, sizeof(*csv));
     if (csv == NULL) return ggs_fail_memory(error);
     int status = 0;
-    for (unsigned i = 0; status >= 0 && (csv->table = ggs_table(i)) != NULL; i++) {
+    for (unsigned i = 0; status >= 0 && (csv->table = ggs_flat_table_at(i)) != NULL; i++) {
         if (ggs_table_wanted(export->options, csv->table)) status = write_table(export, csv, error);
     }
     free(csv);

@@ -6,14 +6,13 @@
 // ---- processes ----
 
 #define PROCESS(member) GGS_MEMBER(0, struct ggs_process, member)
-static const struct ggs_field processes[] = {
+static const struct ggs_table_field processes[] = {
     {"process", GGS_CELL_INTEGER, PROCESS(process), "process, from 1"},
     {"pid", GGS_CELL_INTEGER, PROCESS(pid), "the operating system's number"},
     {"executable", GGS_CELL_TEXT, GGS_MEMBER_STRING(0, struct ggs_process, executable), "path of the program"},
     {"begin_ns", GGS_CELL_INTEGER, PROCESS(begin_ns), "begin"},
     {"end_ns", GGS_CELL_INTEGER, GGS_MEMBER_OR_NONE(0, struct ggs_process, end_ns), "of the last thing that was seen"},
-    {"begin_utc", GGS_CELL_TIME, GGS_MEMBER_OR_0(0, struct ggs_process, realtime_ns),
-     "begin, by the clock on the wall"},
+    {"begin_utc", GGS_CELL_TIME, GGS_MEMBER_OR_0(0, struct ggs_process, realtime_ns), "begin, UTC"},
     {"page_size", GGS_CELL_INTEGER, PROCESS(page_size), "bytes of a page"},
     {"ended", GGS_CELL_BOOLEAN, GGS_MEMBER_TEST(0, struct ggs_process, ended, UINT64_MAX),
      "it left main or called exit; false: it was killed"},
@@ -41,7 +40,7 @@ const struct ggs_flat_table ggs_table_processes = {
 // ---- devices ----
 
 #define DEVICE(member) GGS_MEMBER(0, struct ggs_device, member)
-static const struct ggs_field devices[] = {
+static const struct ggs_table_field devices[] = {
     {"device", GGS_CELL_INTEGER, DEVICE(device), "device, from 1"},
     {"process", GGS_CELL_INTEGER, GGS_MEMBER_OR_0(0, struct ggs_device, process), "processes.process"},
     {"name", GGS_CELL_TEXT, GGS_MEMBER_STRING(0, struct ggs_device, name), "as the engine names it: CPU, CUDA0"},
@@ -73,7 +72,7 @@ static const char * word_of_lane(uint64_t kind) {
 }
 
 #define LANE(member) GGS_MEMBER(0, struct ggs_lane, member)
-static const struct ggs_field lanes[] = {
+static const struct ggs_table_field lanes[] = {
     {"lane", GGS_CELL_INTEGER, LANE(lane), "lane, from 1"},
     {"process", GGS_CELL_INTEGER, GGS_MEMBER_OR_0(0, struct ggs_lane, process), "processes.process"},
     {"device", GGS_CELL_INTEGER, GGS_MEMBER_OR_0(0, struct ggs_lane, device), "devices.device"},
@@ -98,7 +97,7 @@ const struct ggs_flat_table ggs_table_lanes = {
 
 #define KERNEL(member)   GGS_MEMBER(0, struct ggs_kernel, member)
 #define KERNEL_0(member) GGS_MEMBER_OR_0(0, struct ggs_kernel, member)
-static const struct ggs_field kernels[] = {
+static const struct ggs_table_field kernels[] = {
     {"kernel", GGS_CELL_INTEGER, {.from = GGS_FROM_U64, .part = 1}, "number, from 0"},
     {"run", GGS_CELL_INTEGER, KERNEL(run), "graph run: runs.run"},
     {"node", GGS_CELL_INTEGER, GGS_MEMBER_WITH(0, struct ggs_kernel, node, nodes),
@@ -130,7 +129,7 @@ const struct ggs_flat_table ggs_table_kernels = {
 // ---- submits ----
 
 #define SUBMIT(member) GGS_MEMBER(0, struct ggs_submit, member)
-static const struct ggs_field submits[] = {
+static const struct ggs_table_field submits[] = {
     {"submit", GGS_CELL_INTEGER, {.from = GGS_FROM_U64, .part = 1}, "number, from 0"},
     {"run", GGS_CELL_INTEGER, SUBMIT(run), "graph run: runs.run"},
     {"node", GGS_CELL_INTEGER, SUBMIT(node), "node; those up to the next row's were handed over with it"},
@@ -151,10 +150,10 @@ const struct ggs_flat_table ggs_table_submits = {
 // ---- windows ----
 
 #define WINDOW(member) GGS_MEMBER(0, struct ggs_window, member)
-static const struct ggs_field windows[] = {
+static const struct ggs_table_field windows[] = {
     {"window", GGS_CELL_INTEGER, WINDOW(window), "number, from 1"},
     {"kind", GGS_CELL_TEXT, GGS_MEMBER_WORD(0, struct ggs_window, kind, ggs_word_window),
-     "recorded: graph runs that began in it are there; mark: a moment that somebody named"},
+     "recorded: graph runs that began in it are there; mark: a moment with a name"},
     {"begin_ns", GGS_CELL_INTEGER, WINDOW(begin_ns), "begin"},
     {"end_ns", GGS_CELL_INTEGER, GGS_MEMBER_OR_NONE(0, struct ggs_window, end_ns),
      "end; null if it was open to the end"},

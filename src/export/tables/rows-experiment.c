@@ -15,7 +15,7 @@ static void start_of(struct ggs_export * export, const void * const * parts, str
 }
 
 #define ROW_(member) GGS_MEMBER_OR_NONE(0, struct experiment_row, member)
-static const struct ggs_field experiment[] = {
+static const struct ggs_table_field experiment[] = {
     {"experiment_id", GGS_CELL_TEXT, GGS_MEMBER(0, struct experiment_row, id), "UUID"},
     {"ggscope_version", GGS_CELL_TEXT, GGS_FACT("ggscope_version"), "that recorded it"},
     {"state", GGS_CELL_TEXT, GGS_FACT("state"), "complete, or what else became of it"},

@@ -24,7 +24,7 @@ static int each_graph(const struct ggs_sink * sink,
 }
 
 #define GRAPH(member) GGS_MEMBER(0, struct ggs_graph, member)
-static const struct ggs_field graphs[] = {
+static const struct ggs_table_field graphs[] = {
     {"graph", GGS_CELL_INTEGER, GRAPH(row.graph), "graph, from 1"},
     {"base", GGS_CELL_INTEGER, GGS_MEMBER_OR_0(0, struct ggs_graph, row.base),
      "the graph that it differs from only in addresses"},
@@ -80,7 +80,7 @@ static void put_hex(char * text, size_t size, const uint8_t * data, uint64_t len
 }
 
 #define NODE(member) GGS_MEMBER(0, struct node_row, member)
-static const struct ggs_field nodes[] = {
+static const struct ggs_table_field nodes[] = {
     {"graph", GGS_CELL_INTEGER, NODE(graph), "graphs.graph"},
     {"node", GGS_CELL_INTEGER, NODE(node), "number in the graph, from 0, in the order of execution"},
     {"op", GGS_CELL_TEXT, NODE(op), "ggml's name of the operation"},
@@ -137,7 +137,7 @@ struct edge_row {
 };
 
 #define EDGE(member) GGS_MEMBER(0, struct edge_row, edge.member)
-static const struct ggs_field edges[] = {
+static const struct ggs_table_field edges[] = {
     {"graph", GGS_CELL_INTEGER, GGS_MEMBER(1, struct ggs_graph, row.graph), "graphs.graph"},
     {"node", GGS_CELL_INTEGER, EDGE(node), "the node that reads"},
     {"slot", GGS_CELL_INTEGER, EDGE(slot), "which of its sources, from 0"},

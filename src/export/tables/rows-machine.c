@@ -13,7 +13,7 @@
 // ---- faults ----
 
 #define FAULT(member) GGS_MEMBER(0, struct ggs_fault, member)
-static const struct ggs_field faults[] = {
+static const struct ggs_table_field faults[] = {
     {"fault", GGS_CELL_INTEGER, NUMBER, "number, from 0, in order of time"},
     {"begin_ns", GGS_CELL_INTEGER, FAULT(begin_ns), "begin"},
     {"duration_ns", GGS_CELL_INTEGER, FAULT(duration_ns), "how long the thread was held up; 0 if the end was not seen"},
@@ -47,7 +47,7 @@ const struct ggs_flat_table ggs_table_faults = {
 // ---- requests ----
 
 #define REQUEST(member) GGS_MEMBER(0, struct ggs_block_request, member)
-static const struct ggs_field block_requests[] = {
+static const struct ggs_table_field block_requests[] = {
     {"block_request", GGS_CELL_INTEGER, NUMBER, "number, from 0, in order of time"},
     {"begin_ns", GGS_CELL_INTEGER, REQUEST(begin_ns), "issued to the disk"},
     {"duration_ns", GGS_CELL_INTEGER, REQUEST(duration_ns),
@@ -94,7 +94,7 @@ const struct ggs_flat_table ggs_table_block_requests = {
 // ---- reads ----
 
 #define READ(member) GGS_MEMBER(0, struct ggs_read, member)
-static const struct ggs_field reads[] = {
+static const struct ggs_table_field reads[] = {
     {"read", GGS_CELL_INTEGER, NUMBER, "number, from 0"},
     {"kind", GGS_CELL_TEXT, GGS_MEMBER_WORD(0, struct ggs_read, kind, ggs_loading_name),
      "read, populate (mmap that reads ahead), advice (madvise that does), lock (mlock)"},
@@ -126,7 +126,7 @@ static const char * word_of_moment(uint64_t moment) {
 }
 
 #define AREA(member) GGS_MEMBER(0, struct ggs_residency, member)
-static const struct ggs_field residency[] = {
+static const struct ggs_table_field residency[] = {
     {"snapshot", GGS_CELL_INTEGER, AREA(snapshot), "number, from 1"},
     {"file", GGS_CELL_INTEGER, AREA(file), "files.file"},
     {"page", GGS_CELL_INTEGER, AREA(page), "first page of the area, in units of the machine's page size"},
@@ -148,7 +148,7 @@ const struct ggs_flat_table ggs_table_residency = {
 // ---- streamed ----
 
 #define STREAMED(member) GGS_MEMBER(0, struct ggs_streamed, member)
-static const struct ggs_field streamed[] = {
+static const struct ggs_table_field streamed[] = {
     {"run", GGS_CELL_INTEGER, STREAMED(run), "graph run: runs.run"},
     {"node", GGS_CELL_INTEGER, STREAMED(node), "with run: the op, ops.(run, node)"},
     {"source", GGS_CELL_INTEGER, STREAMED(source), "which of the node's sources the weight is"},

@@ -16,7 +16,7 @@ static void context_target(struct ggs_export * export, const void * const * part
 }
 
 #define CONTEXT(member) GGS_MEMBER(0, struct ggs_context, member)
-static const struct ggs_field contexts[] = {
+static const struct ggs_table_field contexts[] = {
     {"context", GGS_CELL_INTEGER, CONTEXT(context), "context, from 0"},
     {"target", GGS_CELL_INTEGER, GGS_CALL_OR_NONE(context_target), "the context that it drafts tokens for"},
     {"begin_ns", GGS_CELL_INTEGER, CONTEXT(begin_ns), "when it was made, or first seen"},
@@ -36,7 +36,7 @@ const struct ggs_flat_table ggs_table_contexts = {
 
 #define REQUEST(member)      GGS_MEMBER(0, struct ggs_request, member)
 #define REQUEST_NONE(member) GGS_MEMBER_OR_NONE(0, struct ggs_request, member)
-static const struct ggs_field requests[] = {
+static const struct ggs_table_field requests[] = {
     {"request", GGS_CELL_INTEGER, REQUEST(request), "request, from 1, in the order of begins"},
     {"context", GGS_CELL_INTEGER, REQUEST(context), "contexts.context"},
     {"sequence", GGS_CELL_INTEGER, REQUEST(sequence), "sequence in its context; servers call it a slot"},
@@ -93,7 +93,7 @@ struct step_row {
 };
 
 #define STEP(member) GGS_MEMBER(0, struct step_row, step.member)
-static const struct ggs_field request_steps[] = {
+static const struct ggs_table_field request_steps[] = {
     {"request", GGS_CELL_INTEGER, STEP(request), "requests.request"},
     {"token", GGS_CELL_INTEGER, GGS_MEMBER_OR_NONE(0, struct step_row, step.step), "token step: tokens.token"},
     {"decode", GGS_CELL_INTEGER, GGS_MEMBER_OR_0(0, struct step_row, step.decode), "number of the llama_decode call"},
@@ -170,13 +170,6 @@ const struct ggs_flat_table ggs_table_request_steps = {
 
 // ---- memory_changes ----
 
-static const char * change_word(uint64_t kind) {
-    static const char * const words[GGS_MEMORY_COUNT] = {
-        [GGS_MEMORY_CLEAR] = "clear", [GGS_MEMORY_REMOVE] = "remove", [GGS_MEMORY_COPY] = "copy",
-        [GGS_MEMORY_KEEP] = "keep",   [GGS_MEMORY_ADD] = "add",       [GGS_MEMORY_DIVIDE] = "divide"};
-    return kind < GGS_MEMORY_COUNT && words[kind] != NULL ? words[kind] : "";
-}
-
 static void change_delta(struct ggs_export * export, const void * const * parts, struct ggs_cell * cell) {
     const struct ggs_memory_change * change = parts[0];
     (void) export;
@@ -185,10 +178,10 @@ static void change_delta(struct ggs_export * export, const void * const * parts,
 }
 
 #define CHANGE_NONE(member) GGS_MEMBER_OR_NONE(0, struct ggs_memory_change, member)
-static const struct ggs_field memory_changes[] = {
+static const struct ggs_table_field memory_changes[] = {
     {"memory_change", GGS_CELL_INTEGER, {.from = GGS_FROM_U64, .part = 1}, "number, from 0, in order of time"},
     {"context", GGS_CELL_INTEGER, GGS_MEMBER(0, struct ggs_memory_change, context), "contexts.context"},
-    {"kind", GGS_CELL_TEXT, GGS_MEMBER_WORD(0, struct ggs_memory_change, kind, change_word),
+    {"kind", GGS_CELL_TEXT, GGS_MEMBER_WORD(0, struct ggs_memory_change, kind, ggs_word_memory_change),
      "clear: everything was dropped; remove, copy: cells of the sequence; keep: all but the sequence were dropped; add, divide: "
      "positions were moved"},
     {"sequence", GGS_CELL_INTEGER, CHANGE_NONE(sequence), "sequence; null for all of them"},

@@ -23,7 +23,7 @@ static void run_utc(struct ggs_export * export, const void * const * parts, stru
 }
 
 #define RUN(member) GGS_MEMBER(0, struct ggs_run, member)
-static const struct ggs_field runs[] = {
+static const struct ggs_table_field runs[] = {
     {"run", GGS_CELL_INTEGER, RUN(run), "graph run, from 1"},
     {"graph", GGS_CELL_INTEGER, RUN(graph), "graphs.graph"},
     {"token", GGS_CELL_INTEGER, GGS_MEMBER_OR_NONE(0, struct ggs_run, step), "token step: tokens.token"},
@@ -34,7 +34,7 @@ static const struct ggs_field runs[] = {
     {"os_thread", GGS_CELL_INTEGER, RUN(os_thread), "the thread that called for it"},
     {"begin_ns", GGS_CELL_INTEGER, RUN(begin_ns), "begin"},
     {"end_ns", GGS_CELL_INTEGER, RUN(end_ns), "end"},
-    {"begin_utc", GGS_CELL_TIME, GGS_CALL_OR_NONE(run_utc), "begin, by the clock on the wall"},
+    {"begin_utc", GGS_CELL_TIME, GGS_CALL_OR_NONE(run_utc), "begin, UTC"},
     {"status", GGS_CELL_INTEGER, RUN(status), "what the engine returned"},
     {"interrupted", GGS_CELL_BOOLEAN, GGS_MEMBER_TEST(0, struct ggs_run, flags, GGS_RUN_INTERRUPTED),
      "cut off, no end was seen"},
@@ -83,7 +83,7 @@ static void step_utc(struct ggs_export * export, const void * const * parts, str
 #define STEP(member) GGS_MEMBER(0, struct ggs_step, member)
 #define TEXT \
     { .from = GGS_FROM_TEXT, .null = GGS_NULL_TEXT, .part = 1 }
-static const struct ggs_field tokens[] = {
+static const struct ggs_table_field tokens[] = {
     {"token", GGS_CELL_INTEGER, STEP(step),
      "token step: 0 is the prompt; in programs without tokens (phase GRAPH) a graph run"},
     {"phase", GGS_CELL_TEXT, GGS_MEMBER_WORD(0, struct ggs_step, phase, ggs_word_phase),
@@ -91,7 +91,7 @@ static const struct ggs_field tokens[] = {
     {"context", GGS_CELL_INTEGER, STEP(context), "which of the program's contexts, from 0"},
     {"begin_ns", GGS_CELL_INTEGER, STEP(begin_ns), "begin"},
     {"end_ns", GGS_CELL_INTEGER, STEP(end_ns), "end"},
-    {"begin_utc", GGS_CELL_TIME, GGS_CALL_OR_NONE(step_utc), "begin, by the clock on the wall"},
+    {"begin_utc", GGS_CELL_TIME, GGS_CALL_OR_NONE(step_utc), "begin, UTC"},
     {"runs", GGS_CELL_INTEGER, STEP(runs), "graph runs that belong to it"},
     {"inputs", GGS_CELL_INTEGER, STEP(tokens), "tokens that were fed: rows of inputs"},
     {"decodes", GGS_CELL_INTEGER, STEP(decodes), "llama_decode calls"},
@@ -137,7 +137,7 @@ const struct ggs_flat_table ggs_table_tokens = {
 // ---- inputs ----
 
 #define INPUT(member) GGS_MEMBER(0, struct ggs_token, member)
-static const struct ggs_field inputs[] = {
+static const struct ggs_table_field inputs[] = {
     {"token", GGS_CELL_INTEGER, INPUT(step), "token step: tokens.token"},
     {"input", GGS_CELL_INTEGER, INPUT(index), "which token of the step, from 0"},
     {"id", GGS_CELL_INTEGER, GGS_MEMBER_OR_NONE(0, struct ggs_token, token),
@@ -243,7 +243,7 @@ struct tensor_row {
 #define TENSOR_0(member)           GGS_MEMBER_OR_0(0, struct ggs_tensor, member)
 #define TENSOR_WITH(member, other) GGS_MEMBER_WITH(0, struct ggs_tensor, member, other)
 #define NAMED(member)              GGS_MEMBER(1, struct tensor_row, member)
-static const struct ggs_field tensors[] = {
+static const struct ggs_table_field tensors[] = {
     {"tensor", GGS_CELL_INTEGER, TENSOR(tensor), "tensor, from 1"},
     {"name", GGS_CELL_TEXT, NAMED(name), "name"},
     {"type", GGS_CELL_TEXT, NAMED(type), "ggml's name of the type: f32, q4_K"},
@@ -307,7 +307,7 @@ const struct ggs_flat_table ggs_table_tensors = {
 
 #define BUFFER(member)   GGS_MEMBER(0, struct ggs_buffer, member)
 #define BUFFER_0(member) GGS_MEMBER_OR_0(0, struct ggs_buffer, member)
-static const struct ggs_field buffers[] = {
+static const struct ggs_table_field buffers[] = {
     {"buffer", GGS_CELL_INTEGER, BUFFER(buffer), "buffer, from 1"},
     {"type", GGS_CELL_TEXT, GGS_MEMBER_STRING(0, struct ggs_buffer, type), "ggml's name of the buffer type"},
     {"class", GGS_CELL_TEXT, GGS_MEMBER_WORD(0, struct ggs_buffer, class_, ggs_word_class),
@@ -334,7 +334,7 @@ const struct ggs_flat_table ggs_table_buffers = {
     .foreign = {{"file", "files", NULL}, {"process", "processes", NULL}, {"device", "devices", NULL}},
 };
 
-static const struct ggs_field files[] = {
+static const struct ggs_table_field files[] = {
     {"file", GGS_CELL_INTEGER, GGS_MEMBER(0, struct ggs_file, file), "file, from 1"},
     {"path", GGS_CELL_TEXT, GGS_MEMBER_STRING(0, struct ggs_file, path), "path"},
     {"bytes", GGS_CELL_INTEGER, GGS_MEMBER(0, struct ggs_file, size), "size when the trace was sealed"},
@@ -355,7 +355,7 @@ const struct ggs_flat_table ggs_table_files = {
 
 #define TRANSFER(member)   GGS_MEMBER(0, struct ggs_transfer, member)
 #define TRANSFER_0(member) GGS_MEMBER_OR_0(0, struct ggs_transfer, member)
-static const struct ggs_field transfers[] = {
+static const struct ggs_table_field transfers[] = {
     {"transfer", GGS_CELL_INTEGER, {.from = GGS_FROM_U64, .part = 1}, "number, from 0"},
     {"kind", GGS_CELL_TEXT, GGS_MEMBER_WORD(0, struct ggs_transfer, kind, ggs_word_transfer),
      "host to tensor, tensor to host, tensor to tensor"},

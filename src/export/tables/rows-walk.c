@@ -37,7 +37,7 @@ struct op_row {
 #define TOKEN(part) GGS_MEMBER_OR_NONE(part, struct ggs_walk, run.step)
 #define OP(member)  GGS_MEMBER(1, struct op_row, member)
 #define OP_(member) GGS_MEMBER_OR_NONE(1, struct op_row, member)
-static const struct ggs_field ops[] = {
+static const struct ggs_table_field ops[] = {
     {"run", GGS_CELL_INTEGER, RUN(run), "graph run: runs.run"},
     {"node", GGS_CELL_INTEGER, OP(node), "node of the run's graph: nodes.node"},
     {"graph", GGS_CELL_INTEGER, RUN(graph), "graphs.graph"},
@@ -134,7 +134,7 @@ static void wait_of(struct ggs_export * export, const void * const * parts, stru
     *cell = (struct ggs_cell){.null = (r->flags & GGS_OP_RUN_WAIT_UNSEEN) != 0, .integer = (int64_t) r->wait_ns};
 }
 
-static const struct ggs_field op_runs[] = {
+static const struct ggs_table_field op_runs[] = {
     {"run", GGS_CELL_INTEGER, OP_RUN(run), "graph run: runs.run"},
     {"node", GGS_CELL_INTEGER, OP_RUN(node), "with run: the op, ops.(run, node)"},
     {"thread", GGS_CELL_INTEGER, OP_RUN(thread), "index in the engine's pool"},
@@ -197,7 +197,7 @@ static void buffer_offset_of(struct ggs_export * export, const void * const * pa
     *cell = (struct ggs_cell){.null = tensor->buffer == 0, .integer = (int64_t) row->buffer_offset};
 }
 
-static const struct ggs_field accesses[] = {
+static const struct ggs_table_field accesses[] = {
     {"run", GGS_CELL_INTEGER, RUN(run), "graph run: runs.run"},
     {"node", GGS_CELL_INTEGER, RANGE(node), "with run: the op, ops.(run, node)"},
     {"token", GGS_CELL_INTEGER, TOKEN(0), "token step: tokens.token"},
@@ -295,7 +295,7 @@ static void probability_of(struct ggs_export * export, const void * const * part
 }
 
 #define EXPERT(member) GGS_MEMBER(2, struct expert_row, member)
-static const struct ggs_field experts[] = {
+static const struct ggs_table_field experts[] = {
     {"run", GGS_CELL_INTEGER, RUN(run), "graph run: runs.run"},
     {"node", GGS_CELL_INTEGER, GGS_MEMBER(1, struct ggs_choice, node),
      "the first MUL_MAT_ID node that uses the choice"},

@@ -15,7 +15,7 @@ void ggs_sql_table(struct ggs_text * sql, const struct ggs_flat_table * table,
     ggs_text_printf(sql, "CREATE TABLE \"%s\" (", table->name);
     for (unsigned i = 0; i < table->n_fields; i++)
         ggs_text_printf(sql, "%s\"%s\" %s%s", i == 0 ? "" : ", ", table->fields[i].name, types[table->fields[i].type],
-                        ggs_field_nullable(&table->fields[i]) ? "" : " NOT NULL");
+                        ggs_table_field_nullable(&table->fields[i]) ? "" : " NOT NULL");
     for (unsigned i = 0; keys && i < table->keys; i++)
         ggs_text_printf(sql, "%s\"%s\"%s", i == 0 ? ", PRIMARY KEY (" : ", ", table->fields[i].name,
                         i + 1 == table->keys ? ")" : "");

@@ -76,7 +76,7 @@ static int write_all(struct ggs_export * export, struct database * db, struct gg
                          "PRAGMA journal_mode = OFF; PRAGMA synchronous = OFF; PRAGMA locking_mode = EXCLUSIVE;"
                          "PRAGMA cache_size = -32768; BEGIN",
                          error);
-    for (unsigned i = 0; status >= 0 && (db->table = ggs_table(i)) != NULL; i++) {
+    for (unsigned i = 0; status >= 0 && (db->table = ggs_flat_table_at(i)) != NULL; i++) {
         if (ggs_table_wanted(export->options, db->table)) status = write_table(export, db, error);
     }
     if (status == 0 && ggs_table_wanted(export->options, ggs_table_find("accesses")))

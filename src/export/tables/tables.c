@@ -40,7 +40,7 @@ static const struct ggs_flat_table * const tables[] = {
 };
 enum { N_TABLES = sizeof(tables) / sizeof(tables[0]) };
 
-const struct ggs_flat_table * ggs_table(unsigned i) {
+const struct ggs_flat_table * ggs_flat_table_at(unsigned i) {
     return i < N_TABLES ? tables[i] : NULL;
 }
 
@@ -65,7 +65,7 @@ unsigned ggs_tables_passes(const struct ggs_export_options * options) {
     return passes;
 }
 
-bool ggs_field_nullable(const struct ggs_field * field) {
+bool ggs_table_field_nullable(const struct ggs_table_field * field) {
     return field->value.null != GGS_NULL_NEVER;
 }
 
@@ -76,7 +76,8 @@ bool ggs_export_has_step(const struct ggs_export * export, int64_t step) {
 
 // ---- rows ----
 
-void ggs_cell_text(struct ggs_cell * cell, const char * text) {
+// NULL gives null.
+static void set_text(struct ggs_cell * cell, const char * text) {
     cell->text   = text;
     cell->null   = text == NULL;
     cell->length = text == NULL ? 0 : strlen(text);
@@ -85,10 +86,10 @@ void ggs_cell_text(struct ggs_cell * cell, const char * text) {
 static void fill_number(struct ggs_cell * cell, const struct ggs_value * value, int64_t number) {
     cell->integer = number;
     cell->null    = value->null == GGS_NULL_ZERO ? number == 0 : value->null == GGS_NULL_NEGATIVE && number < 0;
-    if (value->word != NULL) ggs_cell_text(cell, value->word((uint64_t) number));
+    if (value->word != NULL) set_text(cell, value->word((uint64_t) number));
 }
 
-static void fill(struct ggs_export * export, const struct ggs_field * field, const void * const * parts,
+static void fill(struct ggs_export * export, const struct ggs_table_field * field, const void * const * parts,
                  struct ggs_cell * cell) {
     const struct ggs_value * value = &field->value;
     const void * at = value->from < GGS_FROM_CALL ? (const char *) parts[value->part] + value->offset : NULL;
@@ -118,16 +119,16 @@ static void fill(struct ggs_export * export, const struct ggs_field * field, con
             cell->real = *(const double *) at;
             break;
         case GGS_FROM_TEXT:
-            ggs_cell_text(cell, *(const char * const *) at);
+            set_text(cell, *(const char * const *) at);
             break;
         case GGS_FROM_CHARS:
-            ggs_cell_text(cell, value->null == GGS_NULL_TEXT && *(const char *) at == '\0' ? NULL : at);
+            set_text(cell, value->null == GGS_NULL_TEXT && *(const char *) at == '\0' ? NULL : at);
             break;
         case GGS_FROM_STRING:
             memcpy(&number, at, sizeof(number));
-            ggs_cell_text(cell, number == 0 && value->null == GGS_NULL_TEXT
-                                    ? NULL
-                                    : ggs_export_valid(export, ggs_reader_string(export->trace.reader, number)));
+            set_text(cell, number == 0 && value->null == GGS_NULL_TEXT
+                               ? NULL
+                               : ggs_export_valid(export, ggs_reader_string(export->trace.reader, number)));
             break;
         case GGS_FROM_TEST:
             memcpy(&number, at, sizeof(number));
@@ -139,7 +140,7 @@ static void fill(struct ggs_export * export, const struct ggs_field * field, con
             break;
         case GGS_FROM_FACT:
             if (field->type == GGS_CELL_TEXT) {
-                ggs_cell_text(cell, ggs_facts_text(export->facts, value->fact));
+                set_text(cell, ggs_facts_text(export->facts, value->fact));
             } else {
                 cell->null = !ggs_facts_number(export->facts, value->fact, &cell->integer);
             }
@@ -155,7 +156,7 @@ int ggs_sink_put(const struct ggs_sink * sink, const void * const * parts, struc
             continue;
         }
         fill(sink->export, &sink->table->fields[i], parts, &cells[i]);
-        if (cells[i].null && !ggs_field_nullable(&sink->table->fields[i])) ggs_cell_text(&cells[i], "");
+        if (cells[i].null && !ggs_table_field_nullable(&sink->table->fields[i])) set_text(&cells[i], "");
     }
     return sink->row(sink->context, cells, error);
 }
@@ -222,9 +223,9 @@ void ggs_tables_describe(struct ggs_text * text) {
         ggs_text_puts(text, table->keys > 0 ? ".\n\n" : "\n\n");
         ggs_text_puts(text, "| column | type | what it is |\n|---|---|---|\n");
         for (unsigned f = 0; f < table->n_fields; f++) {
-            const struct ggs_field * field = &table->fields[f];
+            const struct ggs_table_field * field = &table->fields[f];
             ggs_text_printf(text, "| %s | %s%s | %s |\n", field->name, types[field->type],
-                            ggs_field_nullable(field) ? " or null" : "", field->description);
+                            ggs_table_field_nullable(field) ? " or null" : "", field->description);
         }
     }
 }

@@ -4,7 +4,7 @@
 // gives the sink the structs that a row is made of (its parts); the cells are filled from the columns, so that a row can
 // neither miss a cell nor swap two.
 //
-//     static const struct ggs_field fields[] = {
+//     static const struct ggs_table_field fields[] = {
 //         {"run", INTEGER, GGS_MEMBER(0, struct ggs_run, run), "graph run, from 1"},
 //         {"token", INTEGER, GGS_MEMBER_OR_NONE(0, struct ggs_run, step), "token step: tokens.token"},
 //     };
@@ -74,7 +74,7 @@ struct ggs_value {
     const char * fact; // "host.cores"
 };
 
-struct ggs_field {
+struct ggs_table_field {
     const char *       name;
     enum ggs_cell_type type;
     struct ggs_value   value;
@@ -122,15 +122,11 @@ struct ggs_field {
 #define GGS_MEMBER_TEST(part_, type_, member_, mask_) \
     { .from = GGS_FROM_TEST, .part = (part_), .offset = offsetof(type_, member_), .mask = (mask_) }
 // What a function of the parts says. It fills the cell, which is all 0 when it is called.
-#define GGS_CALL(call_) \
-    { .from = GGS_FROM_CALL, .call = (call_) }
 #define GGS_CALL_OR_NONE(call_) \
     { .from = GGS_FROM_CALL, .null = GGS_NULL_TEXT, .call = (call_) }
 
 #define GGS_FACT(fact_) \
     { .from = GGS_FROM_FACT, .null = GGS_NULL_TEXT, .fact = (fact_) }
-
-void ggs_cell_text(struct ggs_cell * cell, const char * text); // NULL gives null
 
 // ---- tables ----
 
@@ -139,12 +135,12 @@ enum { GGS_FIELDS_MOST = 32, GGS_FOREIGN_MOST = 7 };
 struct ggs_sink;
 
 struct ggs_flat_table {
-    const char *             name;
-    const char *             description;
-    unsigned                 keys;  // the first so many fields tell rows apart, and rows ascend by them; 0: none do
-    bool                     walks; // goes over all runs
-    const struct ggs_field * fields;
-    unsigned                 n_fields;
+    const char * name;
+    const char * description;
+    unsigned     keys;  // the first so many fields tell rows apart, and rows ascend by them; 0: none do
+    bool         walks; // goes over all runs
+    const struct ggs_table_field * fields;
+    unsigned                       n_fields;
     // Where its rows come from: a function, or a table of the trace, row by row (part 0 is its struct, part 1 its number, a uint64_t),
     // all of them or those that are wanted.
     int (*produce)(const struct ggs_sink * sink, struct ggs_error * error);
@@ -168,13 +164,13 @@ extern const struct ggs_flat_table ggs_table_contexts, ggs_table_requests, ggs_t
     ggs_table_memory_changes;
 extern const struct ggs_flat_table ggs_table_experiment;
 
-const struct ggs_flat_table * ggs_table(unsigned i); // NULL beyond the last
+const struct ggs_flat_table * ggs_flat_table_at(unsigned i); // NULL beyond the last
 const struct ggs_flat_table * ggs_table_find(const char * name);
 // Was this table asked for?
 bool     ggs_table_wanted(const struct ggs_export_options * options, const struct ggs_flat_table * table);
 unsigned ggs_tables_passes(const struct ggs_export_options * options);
 // May this column be null?
-bool ggs_field_nullable(const struct ggs_field * field);
+bool ggs_table_field_nullable(const struct ggs_table_field * field);
 // All tables and columns as Markdown.
 void ggs_tables_describe(struct ggs_text * text);
 

@@ -9,6 +9,7 @@
 
 #include "base/array.h"
 #include "base/error.h"
+#include "base/search.h"
 #include "base/text.h"
 #include "export/tables/tables.h"
 
@@ -227,25 +228,19 @@ static void lay_out(struct cursor * cursor, uint64_t columns) {
     }
 }
 
+static int compare(const struct cursor * cursor, const struct ggs_cell * row, const int64_t * keys, unsigned n) {
+    int order = 0;
+    for (unsigned i = 0; i < n && order == 0; i++) {
+        const struct ggs_cell * cell = &row[cursor->slot[i]];
+        order                        = cell->null || cell->integer < keys[i] ? -1 : cell->integer > keys[i];
+    }
+    return order;
+}
+
 // The first row that is not below the keys, or above them: rows ascend by key.
 static uint64_t search(const struct cursor * cursor, const int64_t * keys, unsigned n, bool above) {
     const struct rows * rows = &table_of(cursor)->kept.rows;
-    uint64_t            low = 0, high = rows->n;
-    while (low < high) {
-        uint64_t                middle = low + (high - low) / 2;
-        const struct ggs_cell * row    = &rows->cells[middle * cursor->width];
-        int                     order  = 0;
-        for (unsigned i = 0; i < n && order == 0; i++) {
-            const struct ggs_cell * cell = &row[cursor->slot[i]];
-            order                        = cell->null || cell->integer < keys[i] ? -1 : cell->integer > keys[i];
-        }
-        if (order < 0 || (above && order == 0)) {
-            low = middle + 1;
-        } else {
-            high = middle;
-        }
-    }
-    return low;
+    return ggs_search(rows->n, at, compare(cursor, &rows->cells[at * cursor->width], keys, n) < above);
 }
 
 // ---- the module ----
@@ -467,7 +462,7 @@ static int make_tables(sqlite3 * database, struct ggs_error * error) {
     struct ggs_text               sql     = {0};
     struct ggs_export_options     options = {.format = "sqlite"};
     const struct ggs_flat_table * flat;
-    for (unsigned i = 0; (flat = ggs_table(i)) != NULL; i++)
+    for (unsigned i = 0; (flat = ggs_flat_table_at(i)) != NULL; i++)
         ggs_text_printf(&sql, "CREATE VIRTUAL TABLE \"%s\" USING ggscope;\n", flat->name);
     ggs_sql_views(&sql, &options);
     int status = 0;

@@ -96,7 +96,7 @@ static struct ggs_elf_table dynamic_table(const struct ggs_elf * elf, const Elf6
     return clip(elf, offset, size);
 }
 
-// How many dynamic symbols there are is nowhere said. Section headers tell (read_sections, afterwards); where a file has none,
+// How many dynamic symbols there are is nowhere said. Section headers tell (read_sections, afterwards); if a file has none,
 // the symbols are taken to reach to their names, which linkers put right behind them. What is read is checked anyway.
 static uint64_t guess_symbols(const struct ggs_elf * elf, const Elf64_Ehdr * header) {
     uint64_t from, to;
@@ -115,7 +115,6 @@ static void read_dynamic(struct ggs_elf * elf, const Elf64_Ehdr * header) {
     elf->dynamic_symbols = dynamic_table(elf, header, DT_SYMTAB, guess_symbols(elf, header));
     elf->relocations[0]  = dynamic_table(elf, header, DT_JMPREL, dynamic_value(elf, DT_PLTRELSZ));
     elf->relocations[1]  = dynamic_table(elf, header, DT_RELA, dynamic_value(elf, DT_RELASZ));
-    elf->soname          = dynamic_string(elf, DT_SONAME);
     elf->runpath         = dynamic_string(elf, DT_RUNPATH);
     if (elf->runpath == NULL) elf->runpath = dynamic_string(elf, DT_RPATH);
     elf->symbolic = (dynamic_value(elf, DT_FLAGS) & DF_SYMBOLIC) != 0;

@@ -15,6 +15,7 @@
 #include <unistd.h>
 
 #include "base/error.h"
+#include "record/launch/group-watch.h"
 #include "record/launch/raw-terminal.h"
 #include "record/launch/relay.h"
 
@@ -38,6 +39,7 @@ struct session {
     int                       wait_status;
     bool                      ended;
     bool                      stays; // a process of ours passes on what comes later
+    struct ggs_group_watch    group; // while the program is in ours
     sigset_t                  mask_before;
     struct sigaction          child_before;
 };
@@ -151,7 +153,7 @@ static bool wait_for_start(const struct session * session) {
     return n == 1;
 }
 
-// In the child: becomes the program. What went wrong is written to `failure`, which closes by itself where nothing did.
+// In the child: becomes the program. What went wrong is written to `failure`, which closes by itself if nothing did.
 __attribute__((noreturn)) static void become(const struct session * session, const struct ggs_launch * launch,
                                              int failure) {
     for (int i = 0; i < 3; i++) {
@@ -241,6 +243,7 @@ static int start(struct session * session, const struct ggs_launch * launch, str
         } while (n < 0 && errno == EINTR);
     }
     close(failure[0]);
+    if (reason == 0 && !on_pty) ggs_group_watch_start(&session->group);
     if (reason == 0) return 0;
     errno      = reason;
     int status = ggs_fail_errno(error, "cannot run %s", launch->path);
@@ -323,8 +326,10 @@ static void on_signal(struct session * session, const struct signalfd_siginfo * 
     if (session->launch->keeps != NULL && session->launch->keeps(session->launch->context, number)) return;
     // What the terminal sends goes to its whole foreground group: a program that is in ours has it already.
     bool to_group = info->ssi_code == SI_KERNEL;
-    if (to_group && session->reports < 0) return;
-    kill(to_group ? -session->program : session->program, number);
+    bool in_ours  = session->reports < 0 && getpgid(session->program) == getpgrp();
+    if (in_ours && (to_group || (info->ssi_code == SI_USER && ggs_group_watch_had(&session->group, number)))) return;
+    bool leads = getpgid(session->program) == session->program;
+    kill(to_group && leads ? -session->program : session->program, number);
 }
 
 static void read_signals(struct session * session) {
@@ -343,7 +348,7 @@ static void serve_relay(struct ggs_relay * relay, const struct pollfd * fd) {
     if (ggs_relay_pending(relay)) {
         ggs_relay_write(relay);
     } else if (ggs_relay_read(relay)) {
-        // Most of the time there is room, and a question is saved; where there is not, the next poll finds out.
+        // Most of the time there is room, and a question is saved; if there is not, the next poll finds out.
         struct pollfd ready = {.fd = relay->to, .events = POLLOUT};
         if (relay->to >= 0 && poll(&ready, 1, 0) == 1) ggs_relay_write(relay);
     }
@@ -449,6 +454,7 @@ static void follow(struct session * session) {
 }
 
 static void close_session(struct session * session) {
+    ggs_group_watch_stop(&session->group);
     ggs_raw_terminal_leave();
     close_child_ends(session);
     ggs_relay_close(&session->out);

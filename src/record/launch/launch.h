@@ -1,4 +1,4 @@
-// Starts a program, stands in the middle of its terminal, pipes and signals as if we were not there, and waits for it.
+// Starts a program, relays its terminal, pipes and signals as if we were not there, and waits for it.
 //
 //     stdin       stdout, stderr      the program gets
 //     any         no terminal         our stdin, a pipe for each; it stays in our process group
@@ -8,7 +8,8 @@
 // What the program writes is passed on at once, byte by byte the same, and copied to a file. On a pty keys mean what the
 // program wants them to mean: Ctrl-C, Ctrl-D and Ctrl-Z work as they do without us, and its window is as large as ours.
 //
-// Signals that are sent to us (INT, TERM, HUP, QUIT, USR1, USR2) reach the program once. We return when the
+// Signals that are sent to us (INT, TERM, HUP, QUIT, USR1, USR2) reach the program once, also those to our whole process group
+// (group-watch.h). We return when the
 // program has ended. If a child of its own still holds its pipes or its terminal, a small process stays and passes on what comes.
 #pragma once
 

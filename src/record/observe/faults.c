@@ -8,7 +8,6 @@
 #include <unistd.h>
 
 #include "base/array.h"
-#include "trace/reader.h"
 
 enum { BEGIN, MAJOR, MINOR, EVENTS };
 enum { RING_BYTES = 4 << 20, MOST_OPEN = 4096 };

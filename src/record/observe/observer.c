@@ -12,26 +12,26 @@
 #include <unistd.h>
 
 #include "base/error.h"
+#include "record/observe/block-requests.h"
 #include "record/observe/events.h"
 #include "record/observe/faults.h"
 #include "record/observe/machine-spool.h"
 #include "record/observe/outbox.h"
-#include "record/observe/requests.h"
 
 enum { PATIENCE_MS = 500 }; // rings are read so often even where little happens
 
 struct ggs_observer {
-    struct ggs_faults   faults;
-    struct ggs_requests requests;
-    struct ggs_events   events;
-    struct ggs_outbox   outbox;
-    uint64_t            pass_ns; // when the last pass over the rings began
-    uint64_t            told_ns; // what began before is in the spool
-    int                 stop;    // eventfd
-    pthread_t           thread;
-    bool                running;
-    struct pollfd *     fds;
-    unsigned            n_fds;
+    struct ggs_faults         faults;
+    struct ggs_block_requests requests;
+    struct ggs_events         events;
+    struct ggs_outbox         outbox;
+    uint64_t                  pass_ns; // when the last pass over the rings began
+    uint64_t                  told_ns; // what began before is in the spool
+    int                       stop;    // eventfd
+    pthread_t                 thread;
+    bool                      running;
+    struct pollfd *           fds;
+    unsigned                  n_fds;
 };
 
 static uint64_t now(void) {
@@ -76,7 +76,7 @@ void ggs_observer_pause(struct ggs_observer * watch, bool paused) {
 }
 
 int ggs_observer_requests(struct ggs_observer * watch, struct ggs_error * error) {
-    return ggs_requests_open(&watch->requests, error);
+    return ggs_block_requests_open(&watch->requests, error);
 }
 
 // ---- the thread ----
@@ -84,7 +84,7 @@ int ggs_observer_requests(struct ggs_observer * watch, struct ggs_error * error)
 static void see(void * context, const struct ggs_event * event) {
     struct ggs_observer * watch = context;
     if (event->kind == GGS_EVENT_ISSUE || event->kind == GGS_EVENT_COMPLETE)
-        ggs_requests_see(&watch->requests, event, &watch->outbox);
+        ggs_block_requests_see(&watch->requests, event, &watch->outbox);
     else
         ggs_faults_see(&watch->faults, event, &watch->outbox);
 }
@@ -98,9 +98,9 @@ static uint64_t sooner(uint64_t a, uint64_t b) {
 static void pass(struct ggs_observer * watch) {
     uint64_t begin = now();
     ggs_faults_drain(&watch->faults, &watch->events);
-    ggs_requests_drain(&watch->requests, &watch->events);
+    ggs_block_requests_drain(&watch->requests, &watch->events);
     ggs_events_take(&watch->events, watch->pass_ns, see, watch);
-    uint64_t open  = sooner(ggs_faults_oldest(&watch->faults), ggs_requests_oldest(&watch->requests));
+    uint64_t open  = sooner(ggs_faults_oldest(&watch->faults), ggs_block_requests_oldest(&watch->requests));
     uint64_t floor = sooner(open, watch->pass_ns);
     ggs_outbox_flush(&watch->outbox, floor);
     __atomic_store_n(&watch->told_ns, floor, __ATOMIC_RELEASE);
@@ -161,13 +161,13 @@ void ggs_observer_end(struct ggs_observer * watch) {
         pass(watch);
         ggs_events_take(&watch->events, UINT64_MAX, see, watch);
         uint64_t faults   = ggs_faults_finish(&watch->faults, &watch->outbox);
-        uint64_t requests = ggs_requests_finish(&watch->requests, &watch->outbox);
+        uint64_t requests = ggs_block_requests_finish(&watch->requests, &watch->outbox);
         ggs_outbox_flush(&watch->outbox, UINT64_MAX);
         tell_loss(watch, GGS_LOSS_FAULTS, faults + watch->outbox.refused_faults + watch->events.dropped);
         tell_loss(watch, GGS_LOSS_BLOCK_REQUESTS, requests + watch->outbox.refused_requests);
     }
     ggs_faults_close(&watch->faults);
-    ggs_requests_close(&watch->requests);
+    ggs_block_requests_close(&watch->requests);
     ggs_events_release(&watch->events);
     ggs_outbox_release(&watch->outbox);
     close(watch->stop);

@@ -10,6 +10,7 @@
 
 #include "base/array.h"
 #include "base/error.h"
+#include "base/search.h"
 #include "record/spool/live.h"
 #include "record/spool/place.h"
 #include "trace/seal/part.h"
@@ -86,15 +87,8 @@ static void take_ops(struct ggs_follow * follow, const struct ggs_record * recor
 }
 
 static const struct ops_of_graph * find_graph(const struct ggs_follow_private * own, uint64_t graph) {
-    size_t low = 0, high = own->n_graphs;
-    while (low < high) {
-        size_t middle = (low + high) / 2;
-        if (own->graphs[middle].graph < graph)
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    return low < own->n_graphs && own->graphs[low].graph == graph ? &own->graphs[low] : NULL;
+    size_t i = ggs_search(own->n_graphs, at, own->graphs[at].graph < graph);
+    return i < own->n_graphs && own->graphs[i].graph == graph ? &own->graphs[i] : NULL;
 }
 
 static void add_graph(struct ggs_follow_private * own, struct ops_of_graph graph) {

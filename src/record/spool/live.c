@@ -57,6 +57,7 @@ int ggs_live_copy(void * context, const char * directory, const char * path, str
                                        .origin             = ggs_model_files_find,
                                        .origin_context     = &live->files,
                                        .token_text         = ggs_model_files_token,
+                                       .text_ends          = ggs_model_files_ends,
                                        .token_text_context = &live->files,
                                        .part               = part};
     ggs_experiment_uuid(&experiment, options.uuid);

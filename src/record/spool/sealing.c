@@ -6,7 +6,6 @@
 #include "record/experiment.h"
 #include "record/model-files.h"
 #include "record/observe/disks.h"
-#include "record/spool/facts.h"
 #include "record/spool/place.h"
 #include <glob.h>
 #include <limits.h>
@@ -32,6 +31,7 @@ int ggs_seal_experiment(const struct ggs_experiment_json * experiment, bool quie
         .origin             = ggs_model_files_find,
         .origin_context     = &files,
         .token_text         = ggs_model_files_token,
+        .text_ends          = ggs_model_files_ends,
         .token_text_context = &files,
         .disk               = ggs_disks_find,
         .disk_context       = &disks,

@@ -45,10 +45,10 @@ static int write_cells(const struct ggs_access_map * map, struct ggs_question * 
         ggs_json_object_inline(&columns->json, "sums");
         for (unsigned i = 0; i < GGS_ACCESS_LAYERS; i++) ggs_json_double(&columns->json, names[i], map->sums[i]);
         ggs_json_end(&columns->json);
-        ggs_columns_add(columns, "layer", GGS_CELL_U8, &first->layer, sizeof(*first), n);
-        ggs_columns_add(columns, "column", GGS_CELL_U16, &first->column, sizeof(*first), n);
-        ggs_columns_add(columns, "row", GGS_CELL_U16, &first->row, sizeof(*first), n);
-        ggs_columns_add(columns, "amount", GGS_CELL_F64, &first->amount, sizeof(*first), n);
+        ggs_columns_add(columns, "layer", GGS_COLUMNS_U8, &first->layer, sizeof(*first), n);
+        ggs_columns_add(columns, "column", GGS_COLUMNS_U16, &first->column, sizeof(*first), n);
+        ggs_columns_add(columns, "row", GGS_COLUMNS_U16, &first->row, sizeof(*first), n);
+        ggs_columns_add(columns, "amount", GGS_COLUMNS_F64, &first->amount, sizeof(*first), n);
         status = ggs_columns_end(columns, request->answer, error);
     }
     free(cells);

@@ -56,7 +56,7 @@ static int write_curve(struct ggs_question * request, const struct ggs_occupancy
     ggs_json_i64(&columns->json, "end_ns", o->end_ns);
     ggs_json_u64(&columns->json, "peak_bytes", o->peak_bytes);
     for (int c = 0; c < GGS_CLASSES; c++)
-        ggs_columns_add(columns, ggs_word_class(c), GGS_CELL_F64, &bins[0].bytes[c], sizeof(*bins), n);
+        ggs_columns_add(columns, ggs_word_class(c), GGS_COLUMNS_F64, &bins[0].bytes[c], sizeof(*bins), n);
     int status = ggs_columns_end(columns, request->answer, error);
     free(columns);
     return status;

@@ -10,7 +10,7 @@
 enum { CHOICES_MOST = 40000 };
 
 struct row {
-    double   begin, weight; // weight: NaN where it is not known
+    double   begin, weight; // weight: NaN if it is not known
     uint32_t run, node;
     int32_t  token;
     uint32_t input; // of the token step: a prompt has many
@@ -74,13 +74,13 @@ static int write_rows(const struct list * list, struct ggs_question * request, i
     ggs_columns_begin(columns, list->n, 0);
     ggs_json_i64(&columns->json, "layer", layer);
     ggs_json_u64(&columns->json, "total", list->total);
-    ggs_columns_add(columns, "token", GGS_CELL_I32, &first->token, sizeof(*first), list->n);
-    ggs_columns_add(columns, "input", GGS_CELL_U32, &first->input, sizeof(*first), list->n);
-    ggs_columns_add(columns, "rank", GGS_CELL_U16, &first->rank, sizeof(*first), list->n);
-    ggs_columns_add(columns, "expert", GGS_CELL_I16, &first->expert, sizeof(*first), list->n);
-    ggs_columns_add(columns, "weight", GGS_CELL_F64, &first->weight, sizeof(*first), list->n);
-    ggs_columns_add(columns, "run", GGS_CELL_U32, &first->run, sizeof(*first), list->n);
-    ggs_columns_add(columns, "node", GGS_CELL_U32, &first->node, sizeof(*first), list->n);
+    ggs_columns_add(columns, "token", GGS_COLUMNS_I32, &first->token, sizeof(*first), list->n);
+    ggs_columns_add(columns, "input", GGS_COLUMNS_U32, &first->input, sizeof(*first), list->n);
+    ggs_columns_add(columns, "rank", GGS_COLUMNS_U16, &first->rank, sizeof(*first), list->n);
+    ggs_columns_add(columns, "expert", GGS_COLUMNS_I16, &first->expert, sizeof(*first), list->n);
+    ggs_columns_add(columns, "weight", GGS_COLUMNS_F64, &first->weight, sizeof(*first), list->n);
+    ggs_columns_add(columns, "run", GGS_COLUMNS_U32, &first->run, sizeof(*first), list->n);
+    ggs_columns_add(columns, "node", GGS_COLUMNS_U32, &first->node, sizeof(*first), list->n);
     int status = ggs_columns_end(columns, request->answer, error);
     free(columns);
     return status;

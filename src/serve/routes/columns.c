@@ -7,8 +7,8 @@
 static const struct {
     const char * name;
     size_t       size;
-} cells[] = {[GGS_CELL_U8] = {"u8", 1},   [GGS_CELL_U16] = {"u16", 2}, [GGS_CELL_I16] = {"i16", 2},
-             [GGS_CELL_U32] = {"u32", 4}, [GGS_CELL_I32] = {"i32", 4}, [GGS_CELL_F64] = {"f64", 8}};
+} cells[] = {[GGS_COLUMNS_U8] = {"u8", 1},   [GGS_COLUMNS_U16] = {"u16", 2}, [GGS_COLUMNS_I16] = {"i16", 2},
+             [GGS_COLUMNS_U32] = {"u32", 4}, [GGS_COLUMNS_I32] = {"i32", 4}, [GGS_COLUMNS_F64] = {"f64", 8}};
 
 void ggs_columns_begin(struct ggs_columns * columns, uint64_t rows, int64_t base_ns) {
     columns->n      = 0;
@@ -20,7 +20,7 @@ void ggs_columns_begin(struct ggs_columns * columns, uint64_t rows, int64_t base
     ggs_json_i64(&columns->json, "base_ns", base_ns);
 }
 
-void ggs_columns_add(struct ggs_columns * columns, const char * name, enum ggs_cell cell, const void * first,
+void ggs_columns_add(struct ggs_columns * columns, const char * name, enum ggs_columns_type cell, const void * first,
                      size_t stride, uint64_t rows) {
     if (columns->n == GGS_COLUMNS_MOST) {
         columns->body.failed = true;

@@ -155,7 +155,7 @@ static void put_machine(const struct curve * curve, struct ggs_columns * columns
                                                  : which == 1 ? fault->stalled_ns
                                                               : curve->requests[i].model;
         }
-        ggs_columns_add(columns, names[which], GGS_CELL_F64, scratch, sizeof(*scratch), curve->pixels);
+        ggs_columns_add(columns, names[which], GGS_COLUMNS_F64, scratch, sizeof(*scratch), curve->pixels);
     }
 }
 
@@ -209,11 +209,11 @@ int ggs_route_curves(struct ggs_question * request, struct ggs_error * error) {
         ggs_json_i64(&columns->json, "begin_ns", curve.begin);
         ggs_json_i64(&columns->json, "end_ns", curve.end);
         ggs_json_double(&columns->json, "bin_ns", (double) (curve.end - curve.begin) / (double) curve.pixels);
-        ggs_columns_add(columns, "bytes_disk", GGS_CELL_F64, curve.disk, sizeof(*curve.disk), curve.pixels);
+        ggs_columns_add(columns, "bytes_disk", GGS_COLUMNS_F64, curve.disk, sizeof(*curve.disk), curve.pixels);
         put_machine(&curve, columns, curve.disk);
         if (curve.moved_to != NULL) {
-            ggs_columns_add(columns, "bytes_to_devices", GGS_CELL_F64, curve.moved_to, sizeof(double), curve.pixels);
-            ggs_columns_add(columns, "bytes_from_devices", GGS_CELL_F64, curve.moved_from, sizeof(double),
+            ggs_columns_add(columns, "bytes_to_devices", GGS_COLUMNS_F64, curve.moved_to, sizeof(double), curve.pixels);
+            ggs_columns_add(columns, "bytes_from_devices", GGS_COLUMNS_F64, curve.moved_from, sizeof(double),
                             curve.pixels);
         }
         status = ggs_columns_end(columns, request->answer, error);

@@ -1,4 +1,4 @@
-// /api/x/N/stats: what `ggscope stats --json` prints.
+// /api/x/N/stats: what `ggscope stats --json` prints; `fold` tokens in each row by token.
 #include "answer/ops/stats.h"
 
 #include "base/error.h"
@@ -9,7 +9,9 @@ int ggs_route_stats(struct ggs_question * request, struct ggs_error * error) {
     const char *             by      = ggs_query_text(&request->query, "by");
     struct ggs_stats         stats;
     struct ggs_json          json;
+    uint64_t                 fold = 1;
     int status = ggs_query_tokens(&request->query, &options.range.first_step, &options.range.last_step, error);
+    if (status == 0) status = ggs_query_u64(&request->query, "fold", 1, UINT32_MAX, &fold, error);
     if (status == 0) status = ggs_query_finish(&request->query, error);
     if (status == 0 && by != NULL && !ggs_stats_parse_by(by, &options.by))
         status = ggs_fail(
@@ -21,6 +23,7 @@ int ggs_route_stats(struct ggs_question * request, struct ggs_error * error) {
     ggs_request_expect(request, walks * ggs_reader_rows(request->trace.reader, GGS_TABLE_OP_RUNS));
     status = ggs_stats_compute(&stats, &request->trace, &options, error);
     if (status < 0) return status;
+    ggs_stats_fold(&stats, fold);
     ggs_reply_open(request->answer, &json);
     ggs_stats_write(&json, &stats);
     ggs_stats_release(&stats);

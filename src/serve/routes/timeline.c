@@ -428,31 +428,31 @@ static int put_losses(struct view * view, struct ggs_json * json, struct ggs_err
 }
 
 static void add_bins(struct ggs_columns * columns, const struct bin * bins, uint64_t n) {
-    ggs_columns_add(columns, "lane", GGS_CELL_U16, &bins->lane, sizeof(*bins), n);
-    ggs_columns_add(columns, "begin_ns", GGS_CELL_F64, &bins->begin, sizeof(*bins), n);
-    ggs_columns_add(columns, "busy_ns", GGS_CELL_F64, &bins->busy, sizeof(*bins), n);
-    ggs_columns_add(columns, "wait_ns", GGS_CELL_F64, &bins->wait, sizeof(*bins), n);
-    ggs_columns_add(columns, "stalled_ns", GGS_CELL_F64, &bins->stalled, sizeof(*bins), n);
-    ggs_columns_add(columns, "count", GGS_CELL_U32, &bins->count, sizeof(*bins), n);
-    ggs_columns_add(columns, "longest_ns", GGS_CELL_F64, &bins->longest_ns, sizeof(*bins), n);
-    ggs_columns_add(columns, "longest_op", GGS_CELL_U16, &bins->longest_op, sizeof(*bins), n);
-    ggs_columns_add(columns, "longest_run", GGS_CELL_U32, &bins->longest_run, sizeof(*bins), n);
-    ggs_columns_add(columns, "longest_node", GGS_CELL_U32, &bins->longest_node, sizeof(*bins), n);
+    ggs_columns_add(columns, "lane", GGS_COLUMNS_U16, &bins->lane, sizeof(*bins), n);
+    ggs_columns_add(columns, "begin_ns", GGS_COLUMNS_F64, &bins->begin, sizeof(*bins), n);
+    ggs_columns_add(columns, "busy_ns", GGS_COLUMNS_F64, &bins->busy, sizeof(*bins), n);
+    ggs_columns_add(columns, "wait_ns", GGS_COLUMNS_F64, &bins->wait, sizeof(*bins), n);
+    ggs_columns_add(columns, "stalled_ns", GGS_COLUMNS_F64, &bins->stalled, sizeof(*bins), n);
+    ggs_columns_add(columns, "count", GGS_COLUMNS_U32, &bins->count, sizeof(*bins), n);
+    ggs_columns_add(columns, "longest_ns", GGS_COLUMNS_F64, &bins->longest_ns, sizeof(*bins), n);
+    ggs_columns_add(columns, "longest_op", GGS_COLUMNS_U16, &bins->longest_op, sizeof(*bins), n);
+    ggs_columns_add(columns, "longest_run", GGS_COLUMNS_U32, &bins->longest_run, sizeof(*bins), n);
+    ggs_columns_add(columns, "longest_node", GGS_COLUMNS_U32, &bins->longest_node, sizeof(*bins), n);
 }
 
 static void add_rows(struct ggs_columns * columns, const struct op_run * rows, uint64_t n) {
-    ggs_columns_add(columns, "lane", GGS_CELL_U16, &rows->lane, sizeof(*rows), n);
-    ggs_columns_add(columns, "run", GGS_CELL_U32, &rows->run, sizeof(*rows), n);
-    ggs_columns_add(columns, "node", GGS_CELL_U32, &rows->node, sizeof(*rows), n);
-    ggs_columns_add(columns, "op", GGS_CELL_U16, &rows->op, sizeof(*rows), n);
-    ggs_columns_add(columns, "layer", GGS_CELL_I16, &rows->layer, sizeof(*rows), n);
-    ggs_columns_add(columns, "begin_ns", GGS_CELL_F64, &rows->begin, sizeof(*rows), n);
-    ggs_columns_add(columns, "duration_ns", GGS_CELL_F64, &rows->duration, sizeof(*rows), n);
-    ggs_columns_add(columns, "wait_ns", GGS_CELL_F64, &rows->wait, sizeof(*rows), n);
-    ggs_columns_add(columns, "inner_wait_ns", GGS_CELL_F64, &rows->inner, sizeof(*rows), n);
-    ggs_columns_add(columns, "stalled_ns", GGS_CELL_F64, &rows->stalled, sizeof(*rows), n);
-    ggs_columns_add(columns, "token", GGS_CELL_I32, &rows->token, sizeof(*rows), n);
-    ggs_columns_add(columns, "flags", GGS_CELL_U8, &rows->flags, sizeof(*rows), n);
+    ggs_columns_add(columns, "lane", GGS_COLUMNS_U16, &rows->lane, sizeof(*rows), n);
+    ggs_columns_add(columns, "run", GGS_COLUMNS_U32, &rows->run, sizeof(*rows), n);
+    ggs_columns_add(columns, "node", GGS_COLUMNS_U32, &rows->node, sizeof(*rows), n);
+    ggs_columns_add(columns, "op", GGS_COLUMNS_U16, &rows->op, sizeof(*rows), n);
+    ggs_columns_add(columns, "layer", GGS_COLUMNS_I16, &rows->layer, sizeof(*rows), n);
+    ggs_columns_add(columns, "begin_ns", GGS_COLUMNS_F64, &rows->begin, sizeof(*rows), n);
+    ggs_columns_add(columns, "duration_ns", GGS_COLUMNS_F64, &rows->duration, sizeof(*rows), n);
+    ggs_columns_add(columns, "wait_ns", GGS_COLUMNS_F64, &rows->wait, sizeof(*rows), n);
+    ggs_columns_add(columns, "inner_wait_ns", GGS_COLUMNS_F64, &rows->inner, sizeof(*rows), n);
+    ggs_columns_add(columns, "stalled_ns", GGS_COLUMNS_F64, &rows->stalled, sizeof(*rows), n);
+    ggs_columns_add(columns, "token", GGS_COLUMNS_I32, &rows->token, sizeof(*rows), n);
+    ggs_columns_add(columns, "flags", GGS_COLUMNS_U8, &rows->flags, sizeof(*rows), n);
 }
 
 static int write_view(struct view * view, bool raw, struct ggs_error * error) {

@@ -1,4 +1,4 @@
-// /api/x/N/tokens: the token steps, neighbours folded where there are more than wanted.
+// /api/x/N/tokens: the token steps, neighbours folded if there are more than wanted.
 #include <stdlib.h>
 #include <string.h>
 
@@ -124,12 +124,12 @@ static int write_columns(struct ggs_question * request, const struct row * rows,
     if (columns == NULL) return ggs_fail_memory(error);
     ggs_columns_begin(columns, n, 0);
     int status = put_texts(request, &columns->json, rows, n, error);
-    ggs_columns_add(columns, "first_token", GGS_CELL_U32, &rows[0].first, sizeof(*rows), n);
-    ggs_columns_add(columns, "last_token", GGS_CELL_U32, &rows[0].last, sizeof(*rows), n);
-    ggs_columns_add(columns, "begin_ns", GGS_CELL_F64, &rows[0].begin, sizeof(*rows), n);
-    ggs_columns_add(columns, "end_ns", GGS_CELL_F64, &rows[0].end, sizeof(*rows), n);
-    ggs_columns_add(columns, "phase", GGS_CELL_U8, &rows[0].phase, sizeof(*rows), n);
-    ggs_columns_add(columns, "count", GGS_CELL_U32, &rows[0].count, sizeof(*rows), n);
+    ggs_columns_add(columns, "first_token", GGS_COLUMNS_U32, &rows[0].first, sizeof(*rows), n);
+    ggs_columns_add(columns, "last_token", GGS_COLUMNS_U32, &rows[0].last, sizeof(*rows), n);
+    ggs_columns_add(columns, "begin_ns", GGS_COLUMNS_F64, &rows[0].begin, sizeof(*rows), n);
+    ggs_columns_add(columns, "end_ns", GGS_COLUMNS_F64, &rows[0].end, sizeof(*rows), n);
+    ggs_columns_add(columns, "phase", GGS_COLUMNS_U8, &rows[0].phase, sizeof(*rows), n);
+    ggs_columns_add(columns, "count", GGS_COLUMNS_U32, &rows[0].count, sizeof(*rows), n);
     if (status < 0)
         ggs_columns_discard(columns);
     else

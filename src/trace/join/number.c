@@ -2,12 +2,11 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/array.h"
 #include "base/error.h"
 #include "base/map.h"
 #include "base/text.h"
 #include "trace/join/merge.h"
-#include "trace/seal/lods.h"
+#include "trace/seal/runs/lods.h"
 
 void ggs_join_part_release(struct ggs_join_part * part) {
     free(part->strings);

@@ -3,7 +3,7 @@
 
 #include "base/search.h"
 #include "trace/join/merge.h"
-#include "trace/seal/lods.h"
+#include "trace/seal/runs/lods.h"
 
 enum meaning {
     PLAIN,

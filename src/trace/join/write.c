@@ -9,7 +9,7 @@
 #include "base/array.h"
 #include "base/error.h"
 #include "trace/join/merge.h"
-#include "trace/seal/lods.h"
+#include "trace/seal/runs/lods.h"
 
 // One row of a table ahead.
 struct ahead {

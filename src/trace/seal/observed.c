@@ -58,42 +58,30 @@ void ggs_observed_save(const struct ggs_observed * observed, size_t lane, struct
     }
     const struct ggs_observed_lane * from = &observed->lanes[lane];
     uint32_t                         sequence;
-    out->seen_position    = ggs_spool_stream_tell(&from->stream, &sequence);
-    out->seen_sequence    = sequence;
-    out->seen_thread      = from->os_thread;
-    out->seen_next_thread = from->next_thread;
-    out->seen_run         = from->run;
-    out->seen_node        = from->node;
-    out->seen_begin_ns    = from->begin_ns;
-    out->seen_end_ns      = from->end_ns;
-    out->seen_exact       = from->exact;
+    out->seen_position = ggs_spool_stream_tell(&from->stream, &sequence);
+    out->seen_sequence = sequence;
+    out->seen          = from->op;
 }
 
 void ggs_observed_load(struct ggs_observed * observed, size_t lane, const struct ggs_part_lane * saved) {
     if (!observed->active) return;
     struct ggs_observed_lane * to = &observed->lanes[lane];
     ggs_spool_stream_seek(&to->stream, (uint32_t) saved->seen_sequence, saved->seen_position);
-    to->os_thread   = saved->seen_thread;
-    to->next_thread = saved->seen_next_thread;
-    to->run         = saved->seen_run;
-    to->node        = saved->seen_node;
-    to->begin_ns    = saved->seen_begin_ns;
-    to->end_ns      = saved->seen_end_ns;
-    to->exact       = saved->seen_exact != 0;
+    to->op = saved->seen;
 }
 
 // ---- who was doing what ----
 
 static void take_op(struct ggs_observed * observed, struct ggs_observed_lane * lane, const struct ggs_spool_op * unit,
                     int64_t begin_ns) {
-    lane->os_thread = lane->next_thread;
-    lane->run       = unit->run;
-    lane->node      = unit->node;
-    lane->begin_ns  = begin_ns;
-    lane->end_ns    = INT64_MAX; // if it was cut off
-    lane->exact     = (unit->flags & GGS_OP_RUN_WAIT_UNSEEN) != 0;
+    lane->op.os_thread = lane->op.next_thread;
+    lane->op.run       = unit->run;
+    lane->op.node      = unit->node;
+    lane->op.begin_ns  = begin_ns;
+    lane->op.end_ns    = INT64_MAX; // if it was cut off
+    lane->op.exact     = (unit->flags & GGS_OP_RUN_WAIT_UNSEEN) != 0;
     if ((unit->flags & GGS_OP_RUN_ENDED) != 0 && unit->shift <= 31)
-        lane->end_ns = ggs_clock_ns(&observed->clock, unit->begin + ((uint64_t) unit->duration << unit->shift));
+        lane->op.end_ns = ggs_clock_ns(&observed->clock, unit->begin + ((uint64_t) unit->duration << unit->shift));
 }
 
 // Moves to the last op that began at `ns` or before.
@@ -101,7 +89,7 @@ static void advance(struct ggs_observed * observed, struct ggs_observed_lane * l
     const struct ggs_spool_op * unit;
     while ((unit = ggs_spool_stream_unit(&lane->stream)) != NULL) {
         if (unit->type == GGS_UNIT_THREAD) {
-            lane->next_thread = unit->node;
+            lane->op.next_thread = unit->node;
         } else if (unit->type == GGS_UNIT_OP) {
             int64_t begin_ns = ggs_clock_ns(&observed->clock, unit->begin);
             if (begin_ns > ns) return;
@@ -118,30 +106,30 @@ static const struct ggs_observed_run * find_run(const struct ggs_observed * obse
 
 // Is the lane at an op? If the engine's barrier was not seen, an op lasts until the next one or the end of the run.
 static bool computes(const struct ggs_observed * observed, const struct ggs_observed_lane * lane, int64_t ns) {
-    if (lane->run == 0 || lane->begin_ns > ns) return false;
-    if (ns < lane->end_ns && lane->end_ns != INT64_MAX) return true;
-    const struct ggs_observed_run * run = find_run(observed, lane->run);
+    if (lane->op.run == 0 || lane->op.begin_ns > ns) return false;
+    if (ns < lane->op.end_ns && lane->op.end_ns != INT64_MAX) return true;
+    const struct ggs_observed_run * run = find_run(observed, lane->op.run);
     if (run == NULL || ns > run->end_ns) return false;
-    return lane->end_ns == INT64_MAX || (run->bounded && !lane->exact);
+    return lane->op.end_ns == INT64_MAX || (run->bounded && !lane->op.exact);
 }
 
 // What the thread computed just then, and what the first thread did that computed anything.
-static struct ggs_placement find_lanes(struct ggs_observed * observed, uint64_t os_thread, int64_t ns) {
-    struct ggs_placement found = {0};
+static struct ggs_part_place find_lanes(struct ggs_observed * observed, uint64_t os_thread, int64_t ns) {
+    struct ggs_part_place found = {0};
     for (size_t i = 0; i < observed->n_lanes; i++) {
         struct ggs_observed_lane * lane = &observed->lanes[i];
         advance(observed, lane, ns);
         if (!computes(observed, lane, ns)) continue;
-        if (found.run == 0 && lane->os_thread == os_thread) found.run = lane->run, found.node = lane->node;
-        if (found.any_run == 0) found.any_run = lane->run, found.any_node = lane->node;
+        if (found.run == 0 && lane->op.os_thread == os_thread) found.run = lane->op.run, found.node = lane->op.node;
+        if (found.any_run == 0) found.any_run = lane->op.run, found.any_node = lane->op.node;
     }
     return found;
 }
 
 // Once per record, and in their order.
-static struct ggs_placement locate(struct ggs_observed * observed, uint64_t os_thread, int64_t ns) {
+static struct ggs_part_place locate(struct ggs_observed * observed, uint64_t os_thread, int64_t ns) {
     if (observed->part != NULL) return ggs_part_take_placement(observed->part);
-    struct ggs_placement found = find_lanes(observed, os_thread, ns);
+    struct ggs_part_place found = find_lanes(observed, os_thread, ns);
     if (observed->keep != NULL) ggs_part_keep_placement(observed->keep, found);
     return found;
 }
@@ -159,7 +147,7 @@ struct place {
     int64_t  step;
 };
 
-static struct place place_of(const struct ggs_observed * observed, const struct ggs_placement * found, int64_t ns,
+static struct place place_of(const struct ggs_observed * observed, const struct ggs_part_place * found, int64_t ns,
                              bool any) {
     bool                            own   = found->run != 0 || !any;
     uint64_t                        at    = own ? found->run : found->any_run;
@@ -186,18 +174,18 @@ static uint64_t span(uint64_t begin_ns, uint64_t end_ns) {
 
 static void tell_fault(struct ggs_observed * observed, const struct ggs_journal_fault * fault) {
     if (fault->pid != observed->pid) return; // of a program that it started, or of what started it
-    int64_t              ns    = since_start(observed, fault->begin_ns);
-    struct ggs_placement found = locate(observed, fault->os_thread, ns);
-    struct place         place = place_of(observed, &found, ns, false);
-    struct ggs_fault     row   = {.begin_ns    = ns,
-                                  .duration_ns = span(fault->begin_ns, fault->end_ns),
-                                  .kind        = fault->kind <= GGS_FAULT_MAJOR ? fault->kind : GGS_FAULT_OPEN,
-                                  .os_thread   = fault->os_thread,
-                                  .address     = fault->address,
-                                  .run         = place.run,
-                                  .node        = place.node,
-                                  .step        = place.step};
-    row.file                   = ggs_places_known(observed->places, fault->address, ns, &row.file_offset);
+    int64_t               ns    = since_start(observed, fault->begin_ns);
+    struct ggs_part_place found = locate(observed, fault->os_thread, ns);
+    struct place          place = place_of(observed, &found, ns, false);
+    struct ggs_fault      row   = {.begin_ns    = ns,
+                                   .duration_ns = span(fault->begin_ns, fault->end_ns),
+                                   .kind        = fault->kind <= GGS_FAULT_MAJOR ? fault->kind : GGS_FAULT_OPEN,
+                                   .os_thread   = fault->os_thread,
+                                   .address     = fault->address,
+                                   .run         = place.run,
+                                   .node        = place.node,
+                                   .step        = place.step};
+    row.file                    = ggs_places_known(observed->places, fault->address, ns, &row.file_offset);
     ggs_writer_append(observed->writer, GGS_TABLE_FAULTS, &row);
 }
 
@@ -208,7 +196,7 @@ static void tell_request(struct ggs_observed * observed, const struct ggs_journa
     const char * const *            paths   = (const char * const *) observed->places->paths;
     uint64_t                        done    = 0, offset;
     int64_t                         ns      = since_start(observed, request->begin_ns);
-    struct ggs_placement            found   = locate(observed, request->os_thread, ns);
+    struct ggs_part_place           found   = locate(observed, request->os_thread, ns);
     if (options->disk == NULL) return;
     if (request->bytes > MOST_BYTES || request->sector > UINT64_MAX / SECTOR / 2) {
         observed->damaged++;

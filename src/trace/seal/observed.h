@@ -17,11 +17,7 @@
 // A reader of a lane beside that of the runs, and the op that it is at.
 struct ggs_observed_lane {
     struct ggs_spool_stream stream;
-    uint64_t                os_thread;
-    uint64_t                next_thread; // of the ops that follow
-    uint64_t                run, node;   // run 0: none yet
-    int64_t                 begin_ns, end_ns;
-    bool                    exact; // the end was seen, if the engine's barrier was
+    struct ggs_part_op      op;
 };
 
 // A run that is written, and that records may still fall into.

@@ -55,7 +55,7 @@ void ggs_part_keep_run(struct ggs_part_keep * keep, struct ggs_part_run run, con
     keep->n_index_bytes = 0;
 }
 
-void ggs_part_keep_placement(struct ggs_part_keep * keep, struct ggs_placement placement) {
+void ggs_part_keep_placement(struct ggs_part_keep * keep, struct ggs_part_place placement) {
     if (!ggs_array_push(keep->placements, keep->n_placements, keep->placements_capacity, placement))
         keep->failed = true;
 }
@@ -189,7 +189,7 @@ static bool unpack(struct ggs_part * part, const struct ggs_part_block * block, 
     memcpy(counts, part->raw, sizeof(*counts));
     uint64_t left = block->raw - sizeof(*counts);
     if (counts->level > 60 || counts->run_bytes % 8 != 0 || !take(&left, counts->run_bytes, 1) ||
-        !take(&left, counts->placements, sizeof(struct ggs_placement)) ||
+        !take(&left, counts->placements, sizeof(struct ggs_part_place)) ||
         !take(&left, counts->left, sizeof(struct ggs_lod_bin)) ||
         !take(&left, counts->lod_lanes, sizeof(struct ggs_part_lod_lane)) ||
         !take(&left, counts->lanes, sizeof(struct ggs_part_lane)) || left != 0)
@@ -314,8 +314,8 @@ bool ggs_part_take_run(struct ggs_part * part, uint64_t run, struct ggs_part_run
     }
 }
 
-struct ggs_placement ggs_part_take_placement(struct ggs_part * part) {
-    if (part->placements_left == 0) return (struct ggs_placement){0};
+struct ggs_part_place ggs_part_take_placement(struct ggs_part * part) {
+    if (part->placements_left == 0) return (struct ggs_part_place){0};
     part->placements_left--;
     return *part->placement++;
 }

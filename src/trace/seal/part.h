@@ -10,7 +10,7 @@
 // spool: sealing goes through them as it always does (pass-1.c, pass-2.c), and takes from here what it would have taken from the lanes.
 // A file that ends in the middle of something is read up to its last whole block.
 //
-// Who reads a recording that goes on holds a shared lock on the file; segments are only removed under an exclusive one.
+// A reader of a recording that goes on holds a shared lock on the file; segments are only removed under an exclusive one.
 #pragma once
 
 #include <stdbool.h>
@@ -18,7 +18,7 @@
 #include <stdint.h>
 
 #include "base/system/file.h"
-#include "trace/seal/lods.h"
+#include "trace/seal/runs/lods.h"
 #include "trace/spool.h"
 
 struct ggs_error;
@@ -63,7 +63,7 @@ struct ggs_part_run {
 };
 
 // Where a record of the machine belongs: what its own thread computed, and what any thread did; run 0 for nothing.
-struct ggs_placement {
+struct ggs_part_place {
     uint64_t run, node, any_run, any_node;
 };
 
@@ -75,12 +75,20 @@ struct ggs_part_lod_lane {
     struct ggs_lod bin; // the open one of the finest level
 };
 
+// The op that the reader for the machine's records is at (observed.h).
+struct ggs_part_op {
+    uint64_t os_thread;
+    uint64_t next_thread; // of the ops that follow
+    uint64_t run, node;   // run 0: none yet
+    int64_t  begin_ns, end_ns;
+    uint64_t exact; // the end was seen, if the engine's barrier was
+};
+
 // Where a lane is to be read on, by the runs and by the machine's records, and what is known of it.
 struct ggs_part_lane {
-    uint64_t lane, sequence, position, missing, damaged, gap, os_thread, unmatched;
-    uint64_t seen_sequence, seen_position, seen_thread, seen_next_thread, seen_run, seen_node;
-    int64_t  seen_begin_ns, seen_end_ns;
-    uint64_t seen_exact;
+    uint64_t           lane, sequence, position, missing, damaged, gap, os_thread, unmatched;
+    uint64_t           seen_sequence, seen_position;
+    struct ggs_part_op seen;
 };
 
 // The first segment of the lane that is still to be read.
@@ -92,20 +100,20 @@ static inline uint32_t ggs_part_base(const struct ggs_part_lane * lane) {
 
 // What has come since the last block. All of it is freed by ggs_part_keep_release.
 struct ggs_part_keep {
-    uint8_t *              runs; // struct ggs_part_run and what belongs to each
-    size_t                 n_run_bytes, run_capacity;
-    uint8_t *              index; // units of the run that is being read
-    size_t                 n_index_bytes, index_capacity;
-    uint64_t               n_runs, n_index;
-    struct ggs_placement * placements;
-    size_t                 n_placements, placements_capacity;
-    bool                   failed; // out of memory
+    uint8_t *               runs; // struct ggs_part_run and what belongs to each
+    size_t                  n_run_bytes, run_capacity;
+    uint8_t *               index; // units of the run that is being read
+    size_t                  n_index_bytes, index_capacity;
+    uint64_t                n_runs, n_index;
+    struct ggs_part_place * placements;
+    size_t                  n_placements, placements_capacity;
+    bool                    failed; // out of memory
 };
 
 void ggs_part_keep_release(struct ggs_part_keep * keep);
 void ggs_part_keep_index(struct ggs_part_keep * keep, const struct ggs_spool_index * unit, const void * payload);
 void ggs_part_keep_run(struct ggs_part_keep * keep, struct ggs_part_run run, const uint8_t * nodes);
-void ggs_part_keep_placement(struct ggs_part_keep * keep, struct ggs_placement placement);
+void ggs_part_keep_placement(struct ggs_part_keep * keep, struct ggs_part_place placement);
 
 int ggs_part_write_header(int fd, uint64_t start_ns);
 // Writes a block for what was kept, which is empty afterwards. Its chunks are in the file already. 0, or -1 with errno.
@@ -129,7 +137,7 @@ struct ggs_part {
     const uint8_t *                  run; // the next one
     const uint8_t *                  run_end;
     uint64_t                         runs_left, placements_left;
-    const struct ggs_placement *     placement;
+    const struct ggs_part_place *    placement;
     const struct ggs_lod_bin *       left;
     const struct ggs_part_lod_lane * lod_lanes;
 };
@@ -142,7 +150,7 @@ bool ggs_part_next_block(struct ggs_part * part);
 // What the open block has of the run; false for nothing. `nodes` and `index` point into the block.
 bool ggs_part_take_run(struct ggs_part * part, uint64_t run, struct ggs_part_run * out, const uint8_t ** nodes,
                        const uint8_t ** index);
-// The next record's place, run 0 where the block has none left.
-struct ggs_placement ggs_part_take_placement(struct ggs_part * part);
+// The next record's place, run 0 if the block has none left.
+struct ggs_part_place ggs_part_take_placement(struct ggs_part * part);
 // The chunk of op runs at *at, which goes on to the next; NULL when the block has no more.
 const void * ggs_part_chunk(const struct ggs_part * part, uint64_t * at, uint64_t * n, uint64_t * length);

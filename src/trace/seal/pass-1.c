@@ -57,8 +57,8 @@ static bool end_life(struct ggs_sealing * sealing, struct life * life) {
 
 static bool see_decode(struct ggs_sealing * sealing, struct survey * survey, const struct ggs_record * record) {
     struct ggs_journal_decode decode;
-    struct ggs_batch          batch;
-    int                       status = ggs_batch_read(&batch, &decode, record->body, record->length);
+    struct ggs_seal_batch     batch;
+    int                       status = ggs_seal_batch_read(&batch, &decode, record->body, record->length);
     if (status == GGS_FORMAT) return true; // pass 2 counts it
     struct life *  life = status < 0 ? NULL : find_life(survey, decode.context);
     enum ggs_phase phase;
@@ -66,8 +66,8 @@ static bool see_decode(struct ggs_sealing * sealing, struct survey * survey, con
     bool good = life != NULL;
     if (good && life->cleared) good = end_life(sealing, life);
     if (good) {
-        ggs_batch_complete(&batch, &survey->sequences, decode.context);
-        struct ggs_sequence_batch fed = ggs_batch_fed(&batch);
+        ggs_seal_batch_complete(&batch, &survey->sequences, decode.context);
+        struct ggs_sequence_batch fed = ggs_seal_batch_fed(&batch);
         good                          = ggs_sequences_batch(&survey->sequences, decode.context, &fed, &phase);
         life->newest                  = decode.decode;
         life->tokens += batch.n;
@@ -78,7 +78,7 @@ static bool see_decode(struct ggs_sealing * sealing, struct survey * survey, con
         else
             life->over = true;
     }
-    ggs_batch_release(&batch);
+    ggs_seal_batch_release(&batch);
     return good;
 }
 

@@ -2,7 +2,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "trace/seal/device-runs.h"
+#include "trace/seal/runs/device-runs.h"
 #include "trace/seal/sealing.h"
 #include "trace/seal/windows.h"
 

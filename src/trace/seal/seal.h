@@ -1,6 +1,6 @@
 // Seal: turns the spool that the capture library left into trace.ggs.
 //
-//     DIR/spool/*.seg (and DIR/trace.ggs.part)  ->  DIR/trace.ggs.tmp  ->  DIR/trace.ggs, and the spool is gone
+//     DIR/spool/*.seg (and DIR/trace.ggs.part)  ->  DIR/trace.ggs.tmp  ->  DIR/trace.ggs, and the spool is removed
 //
 // What was sealed while the recording went on (background.h) is in the part; the trace is the same as without.
 //
@@ -42,7 +42,9 @@ struct ggs_seal_options {
     // What a token reads as in the vocabulary of a model's file: fills at most `size` bytes and returns how many; 0 if unknown.
     // May be NULL.
     size_t (*token_text)(void * context, const char * path, int64_t token, char * buffer, size_t size);
-    void * token_text_context;
+    // The tokens that begin and end a text there; false if unknown. May be NULL.
+    bool (*text_ends)(void * context, const char * path, int64_t * begin, int64_t * end);
+    void * token_text_context; // of both
     // Which of the files has its bytes at an offset of a disk. May be NULL: then no request is kept.
     enum ggs_disk_place (*disk)(void * context, const char * const * paths, size_t n_paths, uint64_t device,
                                 uint64_t offset, struct ggs_disk_piece * piece);
@@ -68,7 +70,7 @@ struct ggs_seal_result {
     uint64_t unseen;  // nodes that no hook saw
 };
 
-// `options` may be NULL, and so may `result`. Where there is neither spool nor trace: GGS_ABSENT.
+// `options` may be NULL, and so may `result`. If there is neither spool nor trace: GGS_ABSENT.
 int ggs_seal(const char * directory, const struct ggs_seal_options * options, struct ggs_seal_result * result,
              struct ggs_error * error);
 // The same for a spool and a trace anywhere; the spool stays. For tests.

@@ -4,7 +4,7 @@
 
 #include "trace/seal/facts.h"
 #include "trace/seal/machine.h"
-#include "trace/seal/runs.h"
+#include "trace/seal/runs/runs.h"
 #include "trace/seal/seal.h"
 
 struct ggs_open_load {

@@ -16,13 +16,12 @@ export interface ChartProps {
     label: string;
     height?: number;
     series: Series[];
-    x: { from: number; to: number; ticks: number[]; text(x: number): string; name: string };
+    x: { from: number; to: number; ticks: number[]; text(x: number): string; name: string; tip?(x: number): string; step?: number }; // tip: where one points; step: from one bar to the next, 1 unless told
     at?: number | null; // what is chosen: a line
     onPick?(x: number): void;
 }
 
 const left = 64;
-const right = 64;
 const top = 8;
 const bottom = 30;
 
@@ -34,13 +33,14 @@ export function steps(most: number, about = 4, isBytes = false): number[] {
     if (unit > 1) return steps(most / unit, about).map((step) => step * unit);
     const rough = most / about;
     const power = 10 ** Math.floor(Math.log10(rough));
-    const step = [1, 2, 5, 10].map((n) => n * power).find((one) => one >= rough)!;
+    const step = (power >= 10 ? [1, 2, 2.5, 5, 10] : [1, 2, 5, 10]).map((n) => n * power).find((one) => one >= rough)!;
     return Array.from({ length: Math.floor(most / step + 1e-9) + 1 }, (_, i) => i * step);
 }
 
 export function Chart({ label, height = 200, series, x, at, onPick }: ChartProps) {
     const [box, width] = useWidth();
     const [hover, setHover] = useState<number | null>(null);
+    const right = series.some((one) => one.scale === "right") ? 64 : 16;
     const inner = Math.max(10, width - left - right);
     const plot = height - top - bottom;
     const most = (scale: "left" | "right") => Math.max(0, ...series.filter((one) => (one.scale ?? "left") === scale).flatMap((one) => one.points.map((p) => Math.max(p.y ?? 0, p.high ?? 0))));
@@ -49,7 +49,7 @@ export function Chart({ label, height = 200, series, x, at, onPick }: ChartProps
     const py = (value: number, scale: "left" | "right" = "left") => top + plot - (value / tops[scale]) * plot;
     const bars = series.filter((one) => one.kind === "bar");
     const slots = Math.max(1, ...bars.map((one) => one.points.length));
-    const slot = inner / Math.max(1, x.to - x.from);
+    const slot = (inner / Math.max(1, x.to - x.from)) * (x.step ?? 1);
     const barWidth = Math.max(1, Math.min(40, (slot * 0.8) / Math.max(1, bars.length)));
     const places = [...new Set(series.flatMap((one) => one.points.map((p) => p.x)))].sort((a, b) => a - b);
     const nearest = (value: number) => places.reduce((best, one) => (Math.abs(one - value) < Math.abs(best - value) ? one : best), places[0] ?? 0);
@@ -82,13 +82,15 @@ export function Chart({ label, height = 200, series, x, at, onPick }: ChartProps
                     <text x={left + inner / 2} y={height - 3} text-anchor="middle">
                         {x.name}
                     </text>
-                    {bars.map((one, k) =>
-                        one.points.map((p) => {
-                            if (p.y === null) return null;
-                            const y = py(p.y, one.scale);
-                            return <rect x={px(p.x) - (barWidth * bars.length) / 2 + k * barWidth} y={y} width={barWidth} height={Math.max(0, top + plot - y)} fill={one.colour} />;
-                        }),
-                    )}
+                    {bars.map((one, k) => (
+                        <path
+                            fill={one.colour}
+                            d={one.points
+                                .filter((p) => p.y !== null)
+                                .map((p) => `M${(px(p.x) - (barWidth * bars.length) / 2 + k * barWidth).toFixed(1)} ${top + plot}V${py(p.y!, one.scale).toFixed(1)}h${barWidth.toFixed(1)}V${top + plot}z`)
+                                .join("")}
+                        />
+                    ))}
                     {series
                         .filter((one) => one.kind === "line")
                         .map((one) => (
@@ -133,7 +135,7 @@ export function Chart({ label, height = 200, series, x, at, onPick }: ChartProps
             {hover !== null && (
                 <div class="chart-tip" role="tooltip" style={px(hover) > width / 2 ? { right: `${width - px(hover) + 8}px` } : { left: `${px(hover) + 8}px` }}>
                     <b>
-                        {x.name} {x.text(hover)}
+                        {x.name} {(x.tip ?? x.text)(hover)}
                     </b>
                     {series.map((one) => {
                         const p = one.points.find((candidate) => candidate.x === hover);

@@ -10,7 +10,7 @@ import { announce } from "./Announce";
 import { Saves } from "./Saves";
 import { Canvas, canvasFont, textWithin, useWidth } from "./Canvas";
 import { pace, playing, speed, stopPlayback, togglePlayback, opShown } from "./playback";
-import { stepRange, stepsWord, stepWord } from "../step";
+import { shortStepsWord, stepRange, stepWord, stepsWord } from "../step";
 
 const height = 38;
 const textHeight = 13;
@@ -116,8 +116,9 @@ export function Scrubber() {
         // The prompt takes far longer than a token: the scale is made for the tokens, and the prompt's bar is cut at the top.
         const usual = lengths.filter((_, i) => phases[steps.phase[i]!] === "GENERATE");
         const most = Math.max(1, ...(usual.length ? usual : lengths));
-        // The mark stands over the tallest bar that is to scale: the slowest of the generated tokens.
-        const slowest = usual.length > 1 ? lengths.findIndex((length, i) => length === most && phases[steps.phase[i]!] === "GENERATE") : -1;
+        // The same token as in the timeline and in the terminal, also where several are one bar.
+        const token = usual.length > 1 ? (summary.value?.slowest_token?.token ?? -1) : -1;
+        const slowest = token < 0 ? -1 : Array.from({ length: steps.rows }, (_, i) => i).findIndex((i) => steps.first[i]! <= token && token <= steps.last[i]!);
         const each = w / steps.rows;
         let slowestAt = -1;
         for (let i = 0; i < steps.rows; i++) {
@@ -162,8 +163,8 @@ export function Scrubber() {
                         speed.value = Number(fast);
                     }}
                 >
-                    <option value="tokens 1">{stepsWord()}</option>
-                    <option value="tokens 4">{stepsWord()} ×4</option>
+                    <option value="tokens 1">{shortStepsWord()}</option>
+                    <option value="tokens 4">{shortStepsWord()} ×4</option>
                     <option value="ops 1">ops</option>
                     <option value="ops 8">ops ×8</option>
                 </select>

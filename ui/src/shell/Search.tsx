@@ -4,7 +4,7 @@ import { useEffect, useMemo, useRef, useState } from "preact/hooks";
 import type { GraphAnswer, ModelMap } from "../api";
 import { type Columns, useAsk } from "../ask";
 import { count } from "../format";
-import { here, select, selection, summary } from "../state";
+import { here, select, selection, statsPath, summary } from "../state";
 import { announce } from "./Announce";
 import { stepsOf } from "./Scrubber";
 import { find, type Found, itemsOf } from "./search-items";
@@ -24,7 +24,7 @@ function useItems(): Found[] {
     const steps = useAsk<Columns>(here("tokens", { bins: 1000 }));
     const map = useAsk<ModelMap>(about?.model ? here("map") : null);
     const graph = useAsk<GraphAnswer>(about && about.ops > 0 ? here("graph", { token }) : null);
-    const stats = useAsk<{ by_op: { op: string | null }[] }>(about && about.ops > 0 ? here("stats") : null);
+    const stats = useAsk<{ by_op: { op: string | null }[] }>(about && about.ops > 0 ? statsPath() : null);
     return useMemo(
         () =>
             itemsOf({

@@ -215,6 +215,7 @@ export default function ExpertsView() {
                         { key: "b", title: "and", value: (row) => row.b, numeric: true },
                         { key: "times", title: "times", value: (row) => row.times, show: (row) => count(row.times), numeric: true },
                         { key: "expected", title: "by chance", value: (row) => row.expected, show: (row) => row.expected.toFixed(2), numeric: true, hint: "if experts were taken independently of each other" },
+                        { key: "against", title: "times chance", value: (row) => (row.expected > 0 ? row.times / row.expected : null), show: (row) => (row.expected > 0 ? `${(row.times / row.expected).toFixed(2)} ×` : "–"), numeric: true, hint: "above 1: more often than by chance" },
                     ]}
                     rowKey={(row) => `${row.layer} ${row.a} ${row.b}`}
                     press={(row) => select({ layer: row.layer, expert: row.a, tensor: null, op: null })}

@@ -5,10 +5,12 @@ import { here, select, selection } from "../../state";
 import { Picture } from "../../shell/Picture";
 import { Table, type TableColumn } from "../statistics/Table";
 import { Waiting } from "../statistics/Waiting";
+import { CellsPictures } from "./CellsPicture";
 import { columnsOf, lanesOf, parts, type Request, type Requests } from "./lanes";
 import "./requests.css";
 
 const most = 400; // bars
+const nameWidth = () => 9 * parseFloat(getComputedStyle(document.documentElement).fontSize); // as the style sheet has it
 const maybe = (ns: number | null) => (ns === null ? "-" : time(ns));
 
 const columns: TableColumn<Request>[] = [
@@ -41,6 +43,7 @@ export function RequestsPart() {
     const all = answer.data?.requests ?? [];
     if (answer.data && all.filter((r) => r.kind !== "warmup" && r.kind !== "draft").length < 2) return null;
     if (!answer.data) return <Waiting answer={answer} what="Looking for requests" />;
+    const { begin, end } = lanesOf(all, most);
     const several = new Set(all.map((r) => r.context)).size > 1;
     return (
         <>
@@ -48,6 +51,7 @@ export function RequestsPart() {
             {answer.data.contexts.some((context) => !context.changes_seen) && (
                 <p class="quiet">Changes of sequences were not all seen: positions that go back tell of them.</p>
             )}
+            <CellsPictures span={[begin, end]} left={nameWidth()} />
             <Table
                 caption="Requests"
                 file="requests"

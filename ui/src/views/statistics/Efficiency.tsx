@@ -7,6 +7,7 @@ import { Chart } from "../../shell/Chart";
 import { Picture } from "../../shell/Picture";
 import { asOrder, here, kept, select, selection, summary, chosenSteps, tokensParameter } from "../../state";
 import { decades, durationsOf, gbytesOf, gflopsOf, intensityOf, type Point, pointsOf, type Rates, roofAt, type Roofline, type RooflineRow } from "./roofline";
+import { CellsPictures } from "../requests/CellsPicture";
 import { type Order, Table } from "./Table";
 import { Waiting } from "./Waiting";
 
@@ -184,37 +185,6 @@ function Durations({ data }: { data: Roofline }) {
     );
 }
 
-interface Cells {
-    cells?: { time_ns: number; token: number | null; context: number; cells: number; sequences: number; attended: number }[];
-}
-
-function Occupancy() {
-    const answer = useAsk<Cells>(here("requests", { cells: 1 }), { keep: true });
-    const rows = (answer.data?.cells ?? []).filter((row) => row.token !== null && row.context === (answer.data!.cells![0]?.context ?? 0));
-    if (rows.length === 0) return <Waiting answer={answer} what="Counting cells" />;
-    const points = (value: (row: (typeof rows)[number]) => number) => rows.map((row) => ({ x: row.token!, y: value(row) }));
-    return (
-        <Picture
-            title="Keys and values: cells in use"
-            file="kv-cells"
-            command="ggscope requests --cells --json"
-            computed="Cells of the cache that hold a token after each step, and cells that attention went over: the graph is built for more than are in use."
-            csv={() => ({ columns: ["token", "time_ns", "cells", "attended", "sequences"], rows: rows.map((row) => [row.token, row.time_ns, row.cells, row.attended, row.sequences]) })}
-        >
-            <Chart
-                label={`Cells in use over ${plural(rows.length, "step")}`}
-                height={170}
-                series={[
-                    { name: "in use", colour: "var(--kv)", kind: "line", points: points((row) => row.cells), text: count },
-                    { name: "attended", colour: "var(--wait)", kind: "line", points: points((row) => row.attended), text: count },
-                ]}
-                x={{ from: rows[0]!.token! - 0.5, to: rows[rows.length - 1]!.token! + 0.5, ticks: rows.map((row) => row.token!).filter((_, i) => i % Math.ceil(rows.length / 16) === 0), text: String, name: "token" }}
-                onPick={(token) => select({ tokens: [token, token] })}
-            />
-        </Picture>
-    );
-}
-
 interface Transfer {
     kind: string;
     from_buffer: number | null;
@@ -272,10 +242,8 @@ export function Efficiency() {
                 {points.length > 0 ? <RoofPicture points={points} limits={data.limits} /> : <p class="quiet">No product of matrices and no attention among these ops{summary.value && summary.value.ops === 0 ? ": no op was recorded" : ""}.</p>}
             </Picture>
             <Rows data={data} />
-            <div class="columns-2">
-                <Durations data={data} />
-                <Occupancy />
-            </div>
+            <Durations data={data} />
+            <CellsPictures />
             <Transfers />
         </>
     );

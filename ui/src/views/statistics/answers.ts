@@ -86,6 +86,7 @@ export interface Estimated {
 export interface Totals {
     estimated: Estimated | null;
     tokens: number;
+    requests: number;
     prompt_tokens: number;
     generated_tokens: number;
     threads: number;

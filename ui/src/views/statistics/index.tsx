@@ -4,7 +4,7 @@ import { useAsk } from "../../ask";
 import { bytes, count, plural, share, time } from "../../format";
 import { RequestsPart } from "../requests";
 import { SubTabs } from "../../shell/SubTabs";
-import { asText, here, kept, selection, chosenSteps } from "../../state";
+import { asText, here, kept, selection, chosenSteps, statsPath } from "../../state";
 import { by, deviceNote, type Stats, type Totals } from "./answers";
 import { Efficiency } from "./Efficiency";
 import { Estimate } from "./Estimate";
@@ -35,19 +35,20 @@ export default function Statistics() {
 }
 
 function Sums() {
-    const answer = useAsk<Stats>(here("stats", { by: by.join(","), ...chosenSteps() }), { keep: true });
+    const answer = useAsk<Stats>(statsPath(by.join(","), chosenSteps()), { keep: true });
     const map = useAsk<ModelMap>(here("map"));
-    const tokens = selection.value.tokens;
+    const { tokens, request } = selection.value;
     return (
         <div>
             <Waiting answer={answer} what="Counting ops and bytes" />
             {answer.data && (
                 <>
                     <p class="quiet statistics-scope">
-                        {(tokens ? stepRange(tokens) : `All ${stepsWord()}${stepWord() === "token" ? ", warm-up left out" : ""}`).replace(/^./, (letter) => letter.toUpperCase())}
+                        {(tokens ? stepRange(tokens) : request !== null ? `Steps of request ${request}` : `All ${stepsWord()}${stepWord() === "token" ? ", warm-up left out" : ""}`).replace(/^./, (letter) => letter.toUpperCase())}
+                        {tokens && request !== null ? ` that request ${request} took part in` : ""}
                         . A click on a row filters every view; another click lets go.
                     </p>
-                    <Parts />
+                    <Parts isServer={answer.data.requests > 1} />
                     <Tiles totals={answer.data} />
                     <div id="part-time">
                         <Groups stats={answer.data} map={map.data} />
@@ -83,10 +84,10 @@ const parts = [
     ["experts", "experts"],
 ] as const;
 
-function Parts() {
+function Parts({ isServer }: { isServer: boolean }) {
     return (
         <nav class="statistics-parts" aria-label="Parts of this page">
-            {parts.map(([key, name]) => (
+            {[...parts, ...(isServer ? [["requests", "requests, keys and values"] as const] : [])].map(([key, name]) => (
                 <button type="button" class="link" key={key} onClick={() => document.getElementById(`part-${key}`)?.scrollIntoView()}>
                     {name}
                 </button>
@@ -101,7 +102,7 @@ function Tiles({ totals }: { totals: Totals }) {
     const unknown = totals.model.bytes_unknown > 0 ? `; of ${bytes(totals.model.bytes_unknown)} it was not seen which rows or experts` : "";
     const tiles: [string, string, string, string][] = [
         stepWord() === "token"
-            ? ["tokens", count(totals.tokens), `${plural(totals.prompt_tokens, "prompt token")}, ${count(totals.generated_tokens)} generated`, "tokens"]
+            ? [totals.requests > 1 ? "steps" : "tokens", count(totals.tokens), `${totals.requests > 1 ? `${plural(totals.requests, "request")}, ` : ""}${plural(totals.prompt_tokens, "prompt token")}, ${count(totals.generated_tokens)} generated`, "tokens"]
             : [stepsWord(), count(totals.tokens), totals.tokens > 0 ? `${time(totals.run_ns / totals.tokens)} each` : "", "tokens"],
         ["ops", count(totals.ops), `${plural(totals.op_runs, "op run")} on ${plural(totals.threads, "thread")}${queues > 0 ? ` and in ${plural(queues, "queue")}` : ""}`, "ops"],
         [

@@ -9,7 +9,7 @@ import { announce } from "../../shell/Announce";
 import { canvasFont, paintOn, textWithin, useWidth } from "../../shell/Canvas";
 import { Picture } from "../../shell/Picture";
 import { type Steps, stepsOf } from "../../shell/Scrubber";
-import { asRange, asText, here, kept, select, selection, summary } from "../../state";
+import { asRange, asText, here, kept, select, selection, statsPath, summary } from "../../state";
 import { zoom } from "../../zoom";
 import { spanOf } from "../memory/data";
 import { shortName } from "../memory/draw";
@@ -142,7 +142,7 @@ export function AccessOrder() {
     const [drag, setDrag] = useState<{ x0: number; y0: number; x1: number; y1: number } | null>(null);
     const map = useAsk<ModelMap>(here("map"));
     const stepsAnswer = useAsk<Columns>(here("tokens", { bins: 1000 }), { keep: true });
-    const stats = useAsk<{ pattern: Pattern }>(here("stats"), { keep: true });
+    const stats = useAsk<{ pattern: Pattern }>(statsPath(), { keep: true });
     const disk = useMemo(() => (map.data ? diskOf(map.data) : null), [map.data]);
     const steps = useMemo(() => (stepsAnswer.data ? stepsOf(stepsAnswer.data) : null), [stepsAnswer.data]);
     const axis = map.data?.files.reduce((sum, file) => sum + file.bytes, 0) ?? 0;

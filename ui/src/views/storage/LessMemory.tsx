@@ -4,11 +4,11 @@ import { useAsk } from "../../ask";
 import { bytes, count, plural, share } from "../../format";
 import { Chart, type Series, steps } from "../../shell/Chart";
 import { Picture } from "../../shell/Picture";
-import { asNumber, experiment, kept, select, selection } from "../../state";
+import { asNumber, experiment, kept, select, selection, summary } from "../../state";
 import { Table } from "../statistics/Table";
 import { Waiting } from "../statistics/Waiting";
 import type { Paging } from "./answers";
-import { pagingPath, pinned } from "./paging";
+import { pagingPath, pinned, replayedTokens, replaysAll } from "./paging";
 
 const chosen = kept<number | null>("budget", null, asNumber);
 
@@ -57,6 +57,8 @@ export function LessMemory() {
         chosen.value = sizes[i]!;
         if (pinned.value !== null) pinned.value = sizes[i]!;
     };
+    const tokens = replayedTokens();
+    const option = tokens ? ` --token ${tokens[0]}..${tokens[1]}` : "";
     const nearest = (x: number) => sizes.reduce((best, size, i) => (Math.abs(size - x) < Math.abs(sizes[best]! - x) ? i : best), 0);
     const pins = budget.pins;
     const largest = Math.max(1, ...(pins?.weights.map((weight) => weight.bytes) ?? []));
@@ -65,8 +67,8 @@ export function LessMemory() {
             <Picture
                 title="What would less memory cost?"
                 file="less-memory"
-                command={`ggscope paging --readahead ${data.readahead_bytes / 1024}K`}
-                computed={`The reads of ${selection.value.tokens ? "the selected tokens" : "the recording"}, in pages of ${bytes(data.page_bytes)}, served by caches of every size. Linux is simulated with ${bytes(data.readahead_bytes)} of readahead, its bar is the range over small differences; the optimum is Belady's. Copied weights (${bytes(data.copied_bytes)}) count at their origin.`}
+                command={`ggscope paging --readahead ${data.readahead_bytes / 1024}K${option}`}
+                computed={`The reads of ${selection.value.tokens ? "the selected tokens" : tokens ? `tokens ${tokens[0]} to ${tokens[1]}` : "the recording"}, in pages of ${bytes(data.page_bytes)}, served by caches of every size. Linux is simulated with ${bytes(data.readahead_bytes)} of readahead, its bar is the range over small differences; the optimum is Belady's. Copied weights (${bytes(data.copied_bytes)}) count at their origin.`}
                 csv={() => ({
                     columns: ["memory_bytes", ...policies.flatMap(([key]) => [`${key}_bytes_per_token`]), "linux_least", "linux_most"],
                     rows: data.budgets.map((one) => [one.memory_bytes, ...policies.map(([key]) => one.policies[key]?.bytes_per_token), one.policies["linux"]?.least_bytes_per_token, one.policies["linux"]?.most_bytes_per_token]),
@@ -81,6 +83,11 @@ export function LessMemory() {
                     onPick={(x) => take(nearest(x))}
                 />
             </Picture>
+            {!selection.value.tokens && (tokens !== null || replaysAll.value) && (
+                <label class="quiet">
+                    <input type="checkbox" checked={replaysAll.value} onChange={(event) => (replaysAll.value = event.currentTarget.checked)} /> all {count(summary.value!.tokens)} tokens, not the last ones alone (takes longer)
+                </label>
+            )}
             <div class="budget">
                 <label>
                     with <b>{bytes(budget.memory_bytes)}</b>{" "}
@@ -138,7 +145,7 @@ export function LessMemory() {
             {budget.suggest && <Paste lines={budget.suggest} />}
             <details class="computed">
                 <summary>The same in a terminal</summary>
-                <pre>ggscope paging --suggest --memory {budget.memory_bytes} --readahead {data.readahead_bytes / 1024}K {experiment.value?.directory ?? "DIR"}</pre>
+                <pre>ggscope paging --suggest --memory {budget.memory_bytes} --readahead {data.readahead_bytes / 1024}K{option} {experiment.value?.directory ?? "DIR"}</pre>
             </details>
         </>
     );

@@ -3,7 +3,7 @@ import { useAsk } from "../../ask";
 import { bytes, count, plural, share, time } from "../../format";
 import { Chart, type Series } from "../../shell/Chart";
 import { Picture } from "../../shell/Picture";
-import { asText, here, kept, select, selection, summary, chosenSteps } from "../../state";
+import { asText, here, kept, select, selection, statsPath, summary, chosenSteps, tokensPerRow } from "../../state";
 import { Table } from "../statistics/Table";
 import { Waiting } from "../statistics/Waiting";
 import { pageOf } from "./access";
@@ -14,6 +14,16 @@ type Kind = (typeof kinds)[number];
 const shown = kept<Kind>("stalls", "tensor", asText(kinds));
 
 type StallRow = FaultSum & { name: string };
+
+// A row by token is of this one, or of several, as far as they are chosen.
+const rowOf = (token: number): [number, number] => {
+    const [first, last] = selection.value.tokens ?? [0, (summary.value?.tokens ?? 1) - 1];
+    return [Math.max(first, token), Math.min(Math.max(last, token), token + tokensPerRow() - 1)];
+};
+const rowText = (token: number): string => {
+    const [first, last] = rowOf(token);
+    return first < last ? `${first}..${last}` : String(first);
+};
 
 function rowsOf(faults: NonNullable<Machine["faults"]>, kind: Kind): StallRow[] {
     const named = <T extends FaultSum>(rows: T[], name: (row: T) => string | number | null) => rows.map((row) => ({ ...row, name: String(name(row) ?? "none") }));
@@ -35,7 +45,7 @@ function pressRow(kind: Kind, row: StallRow): void {
     if (kind === "tensor" && row.name !== "none") select({ tensor: selection.value.tensor === row.name ? null : row.name, expert: null });
     else if (kind === "op" && row.name !== "none") select({ opType: selection.value.opType === row.name ? null : row.name });
     else if (kind === "layer" && row.name !== "none") select({ layer: selection.value.layer === Number(row.name) ? null : Number(row.name) });
-    else if (kind === "token" && row.name !== "none") select({ tokens: [Number(row.name), Number(row.name)] });
+    else if (kind === "token" && row.name !== "none") select({ tokens: rowOf(Number(row.name)) });
 }
 
 function isChosen(kind: Kind, row: StallRow): boolean {
@@ -83,21 +93,22 @@ function Tokens({ stats }: { stats: StorageStats }) {
         ...(faults ? [{ name: "threads stalled", colour: "var(--stall)", kind: "line" as const, points: points((token) => stalled.get(token) ?? 0), text: time, scale: "right" as const }] : []),
     ];
     const [first, last] = [tokens[0] ?? 0, tokens[tokens.length - 1] ?? 0];
+    const step = tokensPerRow();
     const ticks = tokens.filter((_, i) => i % Math.ceil(tokens.length / 16) === 0);
     return (
         <Picture
-            title="Bytes and stalls per token"
+            title={step > 1 ? `Bytes and stalls per ${step} tokens` : "Bytes and stalls per token"}
             file="storage-by-token"
             command="ggscope stats --by token --json"
-            computed="Bytes that ops read from mapped files, bytes of block requests of the model's files that were issued while the token was computed, and the stalls of its page faults, summed over threads."
-            csv={() => ({ columns: ["token", "bytes_disk", "bytes_requested", "stalled_ns"], rows: tokens.map((token) => [token, of.get(token)?.bytes_disk, requests ? (read.get(token) ?? 0) : null, faults ? (stalled.get(token) ?? 0) : null]) })}
+            computed={`Bytes that ops read from mapped files, bytes of block requests of the model's files that were issued while the token was computed, and the stalls of its page faults, summed over threads.${step > 1 ? ` Each bar is of ${step} tokens.` : ""}`}
+            csv={() => ({ columns: [step > 1 ? "first_token" : "token", "bytes_disk", "bytes_requested", "stalled_ns"], rows: tokens.map((token) => [token, of.get(token)?.bytes_disk, requests ? (read.get(token) ?? 0) : null, faults ? (stalled.get(token) ?? 0) : null]) })}
         >
             <Chart
-                label={`Bytes and stalls of ${plural(tokens.length, "token")}`}
+                label={`Bytes and stalls of ${plural(stats.tokens, "token")}`}
                 series={series}
-                x={{ from: first - 0.6, to: last + 0.6, ticks, text: String, name: "token" }}
+                x={{ from: first - 0.6 * step, to: last + 0.6 * step, ticks, text: String, tip: rowText, name: "token", step }}
                 at={selection.value.tokens && selection.value.tokens[0] === selection.value.tokens[1] ? selection.value.tokens[0] : null}
-                onPick={(token) => select({ tokens: [token, token] })}
+                onPick={(token) => select({ tokens: rowOf(token) })}
             />
         </Picture>
     );
@@ -123,7 +134,7 @@ function Residency({ machine }: { machine: Machine }) {
                     { name: "in memory", colour: "var(--kv)", kind: "line", points: points((row) => row.bytes), text: bytes },
                     { name: "of these, never read by an op", colour: "var(--wait)", kind: "line", points: points((row) => row.bytes_untouched), text: bytes },
                 ]}
-                x={{ from: (tokens[0]?.token ?? 0) - 0.6, to: (tokens[tokens.length - 1]?.token ?? 0) + 0.6, ticks: tokens.map((row) => row.token).filter((_, i) => i % Math.ceil(tokens.length / 16) === 0), text: String, name: "token" }}
+                x={{ from: (tokens[0]?.token ?? 0) - 0.6, to: (tokens[tokens.length - 1]?.token ?? 0) + 0.6, ticks: tokens.map((row) => row.token).filter((_, i) => i % Math.ceil(tokens.length / 16) === 0), text: String, tip: rowText, name: "token" }}
             />
         </Picture>
     );
@@ -227,7 +238,7 @@ function Requests() {
 }
 
 export function Stalls() {
-    const answer = useAsk<StorageStats>(here("stats", { by: "token", ...chosenSteps() }), { keep: true });
+    const answer = useAsk<StorageStats>(statsPath("token", chosenSteps()), { keep: true });
     if (!answer.data) return <Waiting answer={answer} what="Adding up stalls and requests" />;
     const { machine } = answer.data;
     const { faults, block_requests: requests } = machine;
@@ -237,7 +248,7 @@ export function Stalls() {
     return (
         <>
             <p class="quiet">
-                {selection.value.tokens ? "The selected tokens" : "All of the recording"}.{" "}
+                {selection.value.tokens ? "The selected tokens" : selection.value.request !== null ? `Steps of request ${selection.value.request}` : "All of the recording"}.{" "}
                 {!faults && "Page faults were not recorded: that needs perf events (ggscope doctor says more). "}
                 {!requests && "Disk requests were not recorded: record with --io. "}
                 {!machine.residency && "What was in memory was not recorded: record with --residency."}
@@ -252,7 +263,7 @@ export function Stalls() {
                     rows={rows}
                     order={kind === "layer" || kind === "token" ? { key: kind, descending: false } : { key: "stalled_ns", descending: true }}
                     columns={[
-                        { key: kind, title: kind, value: (row) => (kind === "layer" || kind === "token" ? (row.name === "none" ? -1 : Number(row.name)) : row.name), show: (row) => row.name, ascending: true },
+                        { key: kind, title: kind, value: (row) => (kind === "layer" || kind === "token" ? (row.name === "none" ? -1 : Number(row.name)) : row.name), show: (row) => (kind === "token" && row.name !== "none" ? rowText(Number(row.name)) : row.name), ascending: true },
                         { key: "stalled_ns", title: "stalled", value: (row) => row.stalled_ns, show: (row) => time(row.stalled_ns), numeric: true, bar: (row) => row.stalled_ns / longest, hint: "summed over threads" },
                         { key: "share", title: "share", value: (row) => row.stalled_ns / Math.max(1, faults.stalled_ns), show: (row) => share(row.stalled_ns, faults.stalled_ns), numeric: true },
                         { key: "minor", title: "minor", value: (row) => row.minor, show: (row) => count(row.minor), numeric: true },

@@ -1,7 +1,19 @@
 // What less memory would cost is asked by the storage view and, for what to keep, by the memory view.
-import { asNumber, here, kept, tokensParameter } from "../../state";
+import { asFlag, asNumber, here, kept, selection, summary } from "../../state";
 
 // The budget whose pins are lit in the memory view; null: none.
 export const pinned = kept<number | null>("pins", null, asNumber);
 
-export const pagingPath = () => here("paging", { tokens: tokensParameter() });
+// Replaying takes longer the more tokens there are: of a long recording the last ones are replayed, unless all of them are wanted.
+const replayed = 400;
+export const replaysAll = kept<boolean>("replay-all", false, asFlag);
+// The tokens that are replayed, or null for all of them.
+export function replayedTokens(): [number, number] | null {
+    const all = summary.value?.tokens ?? 0;
+    return selection.value.tokens ?? (all > replayed && !replaysAll.value ? [all - replayed, all - 1] : null);
+}
+
+export function pagingPath(): string {
+    const tokens = replayedTokens();
+    return here("paging", { tokens: tokens && `${tokens[0]}..${tokens[1]}` });
+}

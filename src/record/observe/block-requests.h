@@ -1,0 +1,42 @@
+// Requests to block devices, as the kernel's trace points tell them: device, sector, bytes, thread, issue and completion.
+//
+// Takes root (CAP_PERFMON, and tracefs, which need not be mounted). All devices are watched; which requests belong to the
+// recording is found out afterwards (disks.h).
+#pragma once
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "record/observe/events.h"
+#include "record/observe/outbox.h"
+#include "record/observe/rings.h"
+#include "record/observe/trace-point.h"
+
+struct ggs_trace_point {
+    uint64_t               id;
+    struct ggs_trace_field device, sector, sectors, kind;
+};
+
+struct ggs_block_requests {
+    struct ggs_rings       rings;
+    struct ggs_trace_point points[2]; // issue, complete
+    struct open_request {
+        struct ggs_journal_request row;
+        uint64_t                   sector, left; // what is not completed yet, in sectors
+    } * open;
+    size_t n_open, capacity;
+};
+
+// The sentence of a failure names the permission that is missing.
+int  ggs_block_requests_open(struct ggs_block_requests * requests, struct ggs_error * error);
+void ggs_block_requests_close(struct ggs_block_requests * requests); // a zeroed struct is fine
+// Could requests be observed here?
+int ggs_block_requests_probe(struct ggs_error * error);
+
+void ggs_block_requests_drain(struct ggs_block_requests * requests, struct ggs_events * events);
+// Pairs issues with completions; events in order of time.
+void     ggs_block_requests_see(struct ggs_block_requests * requests, const struct ggs_event * event,
+                                struct ggs_outbox * outbox);
+uint64_t ggs_block_requests_oldest(const struct ggs_block_requests * requests);
+uint64_t ggs_block_requests_finish(struct ggs_block_requests * requests,
+                                   struct ggs_outbox *         outbox); // returns how many were lost

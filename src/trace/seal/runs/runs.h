@@ -1,0 +1,117 @@
+// Graph runs: joins what the journal says of a run with the units in the lanes of its slot, writes op runs and index data, and
+// counts what became of every node.
+//
+// Runs are written in the order of their numbers. A run that has ended waits for the ones before it; its units stay in the
+// spool meanwhile, since no two runs share a slot at the same time. A run whose slot or thread begins another one without
+// having ended will never end: it is interrupted.
+#pragma once
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "trace/seal/observed.h"
+#include "trace/seal/part.h"
+#include "trace/seal/runs/devices.h"
+#include "trace/seal/runs/graphs.h"
+#include "trace/seal/runs/lods.h"
+#include "trace/seal/runs/steps.h"
+#include "trace/spool-reader.h"
+
+struct ggs_device_ops;
+
+struct ggs_open_run {
+    struct ggs_run          row;
+    bool                    done;      // its end was seen, or it never will be
+    bool                    submitted; // on a device: the call has returned, results are still to come
+    bool                    placed;    // step and phase are known
+    uint64_t                scheduler;
+    struct ggs_device_ops * device; // NULL on the CPU
+    struct ggs_work *       work;   // kernels that were told of it
+    size_t                  n_work, work_capacity;
+};
+
+// When a kernel ran for a node.
+struct ggs_work {
+    uint32_t node;
+    int64_t  begin_ns, end_ns;
+};
+
+struct ggs_device_queue {
+    uint64_t device;
+    uint32_t queue; // as the engine numbers it
+};
+
+enum ggs_seen_node { // what became of a node in a run
+    GGS_NODE_WAS_EXECUTED = 1,
+    GGS_NODE_WAS_ABSORBED = 2,
+    GGS_NODE_WAS_SKIPPED  = 4, // the engine came to it and had nothing to do
+};
+
+// What the threads that were looked at say of a node: when the last of them ended it, and when the first of them began the op after it.
+struct ggs_node_edges {
+    int64_t ended_ns, next_ns;
+};
+
+struct ggs_node_begin {
+    uint64_t node;
+    int64_t  begin_ns;
+};
+
+struct ggs_runs {
+    struct ggs_writer *       writer;
+    struct ggs_clock *        clock;
+    struct ggs_spool *        spool;
+    struct ggs_graphs *       graphs;
+    struct ggs_steps *        steps;
+    struct ggs_lods *         lods;
+    struct ggs_devices *      devices;
+    struct ggs_observed *     observed;
+    struct ggs_open_run *     open; // by number
+    size_t                    n_open, capacity;
+    uint64_t                  last;        // number of the newest run
+    int64_t                   newest_step; // of the run that was written last
+    uint64_t *                os_threads;  // of the lanes, by index in the spool
+    uint64_t *                unmatched;   // units per lane that belong to no run
+    uint8_t *                 nodes;       // scratch: what was seen of each node
+    struct ggs_node_edges *   edges;       // likewise
+    size_t                    nodes_capacity, edges_capacity;
+    struct ggs_device_queue * queues;
+    size_t                    n_queues, queues_capacity;
+    struct ggs_op_run *       held; // of a run whose barrier was not seen, until all of its begins are known
+    struct ggs_node_begin *   begins;
+    size_t                    n_held, held_capacity, begins_capacity;
+    struct ggs_part *         part; // what of the lanes is sealed already; NULL when all of that is done
+    struct ggs_part_keep *    keep; // for sealing in the background: what beside op runs is to be kept; or NULL
+    void (*whole)(void * context);  // with `keep`: a chunk of op runs is closed, between two runs
+    void *   whole_context;
+    bool     lossy; // op runs were lost, and it is not known whose
+    uint64_t count, interrupted, unseen, damaged, lost;
+};
+
+int  ggs_runs_init(struct ggs_runs * runs, struct ggs_error * error); // after `spool` was set
+void ggs_runs_release(struct ggs_runs * runs);
+
+// ---- runs-part.c: what was sealed in the background ----
+
+// If there is a part: opens its first block, after `observed` was set up.
+void ggs_runs_begin_part(struct ggs_runs * runs);
+// The open block's last run is written: copies its chunks and bins, and opens the next block.
+void ggs_runs_end_block(struct ggs_runs * runs);
+// Where every lane is, and what is known of it, for a block of a part (part.h): an array of spool->n_lanes that the caller frees, NULL
+// when out of memory. And back, also if the spool has other lanes by now.
+struct ggs_part_lane * ggs_runs_save(const struct ggs_runs * runs);
+int                    ggs_runs_load(struct ggs_runs * runs, const struct ggs_part_lane * lanes, size_t n);
+
+// ---- runs.c ----
+
+void ggs_runs_begin(struct ggs_runs * runs, const struct ggs_journal_run * run, const char * backend, size_t length,
+                    uint64_t scheduler);
+void ggs_runs_threads(struct ggs_runs * runs, uint64_t run, uint64_t threads, uint64_t slot, uint64_t flags);
+void ggs_runs_lost(struct ggs_runs * runs, uint64_t run, uint64_t count);
+void ggs_runs_end(struct ggs_runs * runs, const struct ggs_journal_run_end * end);
+// For device-runs.c: the run with that number that is not done, NULL for none; and a run whose end was seen.
+struct ggs_open_run * ggs_runs_find(struct ggs_runs * runs, uint64_t run);
+void                  ggs_runs_done(struct ggs_runs * runs, struct ggs_open_run * open);
+// The journal is over: what has not ended was interrupted, and what is left in the lanes belongs to nothing. Writes losses. `ended`: the
+// program came to its end.
+void ggs_runs_finish(struct ggs_runs * runs, int64_t ns, bool ended);
