@@ -10,7 +10,7 @@ uint64_t ggs_stream_reserve(uint64_t limit) {
 }
 
 // The ring: large enough for what goes through it while the disk is busy with what comes next, small beside what could be kept instead.
-// The largest weights are kept where they can be, so that it need not hold them. 0 where `budget` is too little.
+// The largest weights are kept if they can be, so that it need not hold them. 0 if `budget` is too little.
 static uint64_t ring_for_dense(const struct ggs_stream_plan * plan, uint64_t budget) {
     uint64_t most = plan->in_flight == 0 || 4 * plan->in_flight > MOST_RING ? MOST_RING : 4 * plan->in_flight;
     if (most < 8 * MIB) most = 8 * MIB;
@@ -28,7 +28,7 @@ bool ggs_stream_plan(struct ggs_stream_plan * plan, uint64_t budget) {
     uint64_t dense = 0, slots = plan->least_slots;
     plan->ring = plan->whole = plan->kept = 0;
     for (uint64_t i = 0; i < plan->n_dense; i++) dense += plan->dense[i];
-    if (plan->largest_experts > 0) { // two weights at a time where that is little beside the slots it is lent from
+    if (plan->largest_experts > 0) { // two weights at a time if that is little beside the slots it is lent from
         uint64_t one = plan->largest_experts + MIB;
         plan->whole  = 2 * one <= budget / 3 ? 2 * one : one;
         if (slots < plan->whole) slots = plan->whole;

@@ -25,5 +25,5 @@ struct ggs_stream_plan {
 // Divides `budget`. False if it is too little to stream with.
 bool ggs_stream_plan(struct ggs_stream_plan * plan, uint64_t budget);
 
-// What is left alone of a limit, for what nobody counts: libraries, page tables, small weights, work memory that grows with the batch.
+// What is left alone of a limit, for what is not counted: libraries, page tables, small weights, work memory that grows with the batch.
 uint64_t ggs_stream_reserve(uint64_t limit);
