@@ -22,7 +22,6 @@ export interface ChartProps {
 }
 
 const left = 64;
-const right = 64;
 const top = 8;
 const bottom = 30;
 
@@ -34,13 +33,14 @@ export function steps(most: number, about = 4, isBytes = false): number[] {
     if (unit > 1) return steps(most / unit, about).map((step) => step * unit);
     const rough = most / about;
     const power = 10 ** Math.floor(Math.log10(rough));
-    const step = [1, 2, 5, 10].map((n) => n * power).find((one) => one >= rough)!;
+    const step = (power >= 10 ? [1, 2, 2.5, 5, 10] : [1, 2, 5, 10]).map((n) => n * power).find((one) => one >= rough)!;
     return Array.from({ length: Math.floor(most / step + 1e-9) + 1 }, (_, i) => i * step);
 }
 
 export function Chart({ label, height = 200, series, x, at, onPick }: ChartProps) {
     const [box, width] = useWidth();
     const [hover, setHover] = useState<number | null>(null);
+    const right = series.some((one) => one.scale === "right") ? 64 : 16;
     const inner = Math.max(10, width - left - right);
     const plot = height - top - bottom;
     const most = (scale: "left" | "right") => Math.max(0, ...series.filter((one) => (one.scale ?? "left") === scale).flatMap((one) => one.points.map((p) => Math.max(p.y ?? 0, p.high ?? 0))));

@@ -8,6 +8,7 @@ import { copiedOf } from "../views/memory/data";
 
 interface Stats {
     tokens: number;
+    requests: number;
     by_op: { op: string | null; backend: string | null; wall_ns: number; busy_ns: number | null }[];
     machine: { faults: { in_ops: { stalled_ns: number } } | null; block_requests: { by_phase: { phase: string; bytes: number }[] } | null };
 }
@@ -25,19 +26,32 @@ export function ofBytes(part: number, whole: number): string {
     return `${a.endsWith(` ${unit}`) ? a.slice(0, -unit.length - 1) : a} of ${b}`;
 }
 
-// What takes the time: a disk that is waited for, else the op that computes longest.
-function timeOf(stats: Stats): string[] {
+// "1.84 of 1.95 s", likewise.
+function ofTime(part: number, whole: number): string {
+    const [a, b] = [time(part), time(whole)];
+    const unit = ` ${b.split(" ")[1]!}`;
+    return `${a.endsWith(unit) ? a.slice(0, -unit.length) : a} of ${b}`;
+}
+
+// What takes the time: a disk that is waited for, which comes before all else, or the op that computes longest.
+function timeOf(stats: Stats): { disk: string[]; op: string[] } {
     const busy = stats.by_op.reduce((sum, row) => sum + (row.busy_ns ?? 0), 0);
     const wall = stats.by_op.reduce((sum, row) => sum + row.wall_ns, 0);
     const stalled = stats.machine.faults?.in_ops.stalled_ns ?? 0;
     const generated = stats.machine.block_requests?.by_phase.find((row) => row.phase === "generate");
     const steps = stats.tokens - 1;
-    const parts: string[] = [];
-    if (busy > 0 && stalled > 0.05 * busy) parts.push(`${time(stalled)} of ${time(busy)} stalled by page faults`);
-    if (generated && steps > 0 && generated.bytes > 0) parts.push(`${bytes(generated.bytes / steps)} from the disk per token`);
+    const [disk, op]: [string[], string[]] = [[], []];
+    if (busy > 0 && stalled > 0.05 * busy) disk.push(`${ofTime(stalled, busy)} stalled by page faults`);
+    if (generated && steps > 0 && generated.bytes > 0) disk.push(`${bytes(generated.bytes / steps)} per token from the disk`);
     const top = stats.by_op.reduce<Stats["by_op"][number] | null>((best, row) => (best && best.wall_ns >= row.wall_ns ? best : row), null);
-    if (top && wall > 0 && parts.length < 2) parts.push(`${share(top.wall_ns, wall)} of time in ${top.op ?? top.backend}`);
-    return parts;
+    if (top && wall > 0 && disk.length < 2) op.push(`${share(top.wall_ns, wall)} of time in ${top.op ?? top.backend}`);
+    return { disk, op };
+}
+
+// Of a server a step is no token: each has one of several requests, or a piece of a prompt.
+function stepsOf(about: Summary, requests: number): string {
+    const steps = `${count(about.tokens)} ${requests > 1 ? "steps" : about.tokens === 1 ? stepWord() : stepsWord()}`;
+    return requests > 1 ? `${count(requests)} requests in ${steps}` : steps;
 }
 
 function Sentence({ about }: { about: Summary }) {
@@ -45,11 +59,13 @@ function Sentence({ about }: { about: Summary }) {
     const map = useAsk<ModelMap>(about.model ? here("map") : null, { keep: true });
     const stats = useAsk<Stats>(about.ops > 0 ? statsPath() : null, { keep: true });
     const copies = map.data && copiedOf(map.data);
+    const took = stats.data && timeOf(stats.data);
     const parts = [
         about.model ? `${about.model.name}${about.model.quantization ? ` ${about.model.quantization}` : ""}` : about.name,
-        `${count(about.tokens)} ${about.tokens === 1 ? stepWord() : stepsWord()}`,
+        ...(took?.disk ?? []),
+        stepsOf(about, stats.data?.requests ?? 0),
         speedOf(about),
-        ...(stats.data ? timeOf(stats.data) : []),
+        ...(took?.op ?? []),
         heat.data ? `${ofBytes(heat.data.model.bytes_touched, heat.data.model.bytes)} touched` : null,
         copies && copies.copied > 0 ? `${share(copies.copied, copies.bytes)} copied at load` : null,
     ].filter((part): part is string => Boolean(part));

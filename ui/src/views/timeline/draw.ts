@@ -373,6 +373,6 @@ export function drawCurve(frame: Frame, curve: Curve, top: number, height: numbe
     const isRoomy = height >= 44;
     textWithin(context, curve.name, 2, top + height / 2 - (isRoomy ? 14 : 7), left - 8);
     context.fillStyle = colours.faint;
-    textWithin(context, `up to ${amount(curve, most)}`, 2, top + height / 2 + (isRoomy ? 0 : 7), left - 8);
+    textWithin(context, `${left < 120 ? "≤" : "up to"} ${amount(curve, most)}`, 2, top + height / 2 + (isRoomy ? 0 : 7), left - 8);
     if (isRoomy) textWithin(context, `per ${time(curve.step)}`, 2, top + height / 2 + 14, left - 8);
 }
