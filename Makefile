@@ -4,7 +4,7 @@
 #   make test       a build with -Werror, unit and golden tests with sanitizers, every test; ends with one line "N passed, N failed"
 #   make test-full  also what takes long (ten minutes of fuzzing, other engines, all attacks)
 #   make test-matrix   of those only the stock releases of llama.cpp, old and new
-#   make test-cuda  ops and kernels on an NVIDIA GPU; says why where that is not possible
+#   make test-cuda  ops and kernels on an NVIDIA GPU; says why if that is not possible
 #   make check      format, tidy, cppcheck, gcc and clang with -Werror, ASan+UBSan tests, fuzz smoke
 #   make bench      measurements, each as a ratio
 #   make install PREFIX=/usr/local [DESTDIR=]      make uninstall [DESTDIR=] takes back what the last install put there

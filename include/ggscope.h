@@ -517,7 +517,7 @@ struct ggs_loss {
     uint64_t process;
 };
 
-// What a lane did between begin_ns and begin_ns + 2^level. Levels are two apart; bins where nothing happened have no row.
+// What a lane did between begin_ns and begin_ns + 2^level. Levels are two apart; bins in which nothing happened have no row.
 struct ggs_lod {
     uint64_t level;
     int64_t  slot; // -1: backends that are seen as whole graphs
@@ -608,11 +608,11 @@ struct ggs_submit {
 
 enum ggs_window_kind {
     GGS_WINDOW_RECORDED = 1, // graph runs that began in it are in the trace
-    GGS_WINDOW_MARK     = 2, // a moment that somebody named
+    GGS_WINDOW_MARK     = 2, // a moment with a name
     GGS_WINDOW_COUNT    = 3,
 };
 
-// Where there are rows, recording was paused: what happened outside of the windows is not in the trace. Without any, all of it is.
+// If there are rows, recording was paused: what happened outside of the windows is not in the trace. Without any, all of it is.
 struct ggs_window {
     uint64_t window; // from 1, marks included
     uint64_t kind;   // enum ggs_window_kind

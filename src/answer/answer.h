@@ -1,6 +1,6 @@
-// Where an analysis becomes JSON: what `--json` prints, what the server sends and what a report embeds is one object, written by one function.
+// Writes analyses as JSON: what `--json` prints, what the server sends and what a report embeds is one object, written by one function.
 //
-// One file per subject. What one analysis answers is declared below. Where several make up an answer, it has a header of its own with a struct
+// One file per subject. What one analysis answers is declared below. If several make up an answer, it has a header of its own with a struct
 // that holds them all, so that text is written from the same numbers:
 //
 //     ggs_SUBJECT_compute(&subject, trace, &options, &error)     asks the analyzers
@@ -10,12 +10,12 @@
 // docs/schemas/SUBJECT.schema.json is the contract for scripts: it allows no key that it does not name, and a test compares it with the
 // output of every verb and every route. Keys follow these rules:
 //
-//   - Where docs/tables.md has a column, the key is its name: bytes_read, begin_ns, wait_ns, buffer, tensor, run, node, layer, thread, ...
-//     `token` is the number of a token step (of a graph run where `step_kind` says so), `name` the name of a tensor, `op` the name of an operation. A sum has the name of what is summed.
+//   - If docs/tables.md has a column for it, the key is the column's name: bytes_read, begin_ns, wait_ns, buffer, tensor, run, node, layer, thread, ...
+//     `token` is the number of a token step (of a graph run if `step_kind` says so), `name` the name of a tensor, `op` the name of an operation. A sum has the name of what is summed.
 //   - Times are integers in nanoseconds and end in _ns; sizes are integers in bytes: `bytes`, or bytes_WHAT.
 //   - Words of enums are those of analyze/walk/words.h.
 //   - A list of what is summed up by something is by_SOMETHING, and each of its entries says under the key `something` which one it is.
-//   - What was not seen, or does not apply, is null. A key is left out only where nobody asked for it.
+//   - What was not seen, or does not apply, is null. A key is left out only if it was not asked for.
 #pragma once
 
 #include "analyze/check/check.h"
@@ -37,7 +37,7 @@
 
 // "experiment_id": the first member of every answer about an experiment; "partial": true after it if damaged chunks were left out.
 void ggs_answer_experiment(struct ggs_json * json, const struct ggs_trace * trace);
-// "tokens_per_second" of so many steps in so much time; null where there was none.
+// "tokens_per_second" of so many steps in so much time; null if there was none.
 void ggs_answer_speed(struct ggs_json * json, uint64_t steps, uint64_t ns);
 
 // What happened in a window of time: docs/schemas/aggregate.schema.json.
@@ -75,7 +75,7 @@ void ggs_heat_write(struct ggs_json * json, const struct ggs_trace * trace, cons
 // The log: {experiment_id, of, from, ops[], total}. A stream, because it may be long: begin, a row at a time, end.
 // `of`: rows without a filter. `from`: how many rows of the answer are left out before the first.
 void ggs_log_write_begin(struct ggs_json * json, const struct ggs_trace * trace, uint64_t of, uint64_t from);
-// `row`: its number in the log of everything. With its operands where the filter asked for them.
+// `row`: its number in the log of everything. With its operands if the filter asked for them.
 void ggs_log_write_row(struct ggs_json * json, const struct ggs_trace * trace, uint64_t row,
                        const struct ggs_log_entry * entry, bool operands);
 // `total`: rows that the filter leaves, -1 if they were not counted to the end.

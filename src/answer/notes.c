@@ -47,7 +47,7 @@ int ggs_notes_read(struct ggs_notes * notes, const char * directory, struct ggs_
     int status = ggs_mapping_open(&file, path, error);
     if (status < 0) return errno == ENOENT || errno == ENOTDIR ? 0 : status;
     if (file.size > GGS_NOTES_MOST)
-        status = ggs_fail(error, GGS_FORMAT, "%s is larger than notes are: 1 MiB", path);
+        status = ggs_fail(error, GGS_FORMAT, "%s is larger than 1 MiB, the most that notes may take", path);
     else if ((notes->data = calloc(1, (size_t) file.size + 1)) == NULL)
         status = ggs_fail_memory(error);
     else if (file.size > 0)

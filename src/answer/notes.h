@@ -1,8 +1,8 @@
-// What people wrote about an experiment: DIR/notes.txt, a line each, with the time at which it was written in front:
+// Notes on an experiment: DIR/notes.txt, a line each, with the time at which it was written in front:
 //
 //     2026-11-15T20:42:31Z warm page cache, governor set to performance
 //
-// The file is for people too: a line without a time in front is a note whose time is not known.
+// People may edit the file: a line without a time in front is a note whose time is not known.
 #pragma once
 
 #include <stdint.h>

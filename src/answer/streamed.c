@@ -2,7 +2,7 @@
 
 #include "answer/fields.h"
 
-// Absent where nothing was streamed.
+// Absent if nothing was streamed.
 void ggs_streamed_answer(struct ggs_json * json, const struct ggs_streamed_totals * totals) {
     static const struct ggs_field fields[] = {
         GGS_FIELD(struct ggs_streamed_totals, runs, "runs"),

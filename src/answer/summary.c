@@ -14,7 +14,7 @@
 
 // ---- experiment.json ----
 
-// A string of the file, null where there is none.
+// A string of the file, null if there is none.
 static void put_text(struct ggs_json * json, const char * key, struct ggs_json_value object, const char * from) {
     struct ggs_text text  = {0};
     bool            found = ggs_json_append_to(ggs_json_member(object, from), &text);

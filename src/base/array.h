@@ -28,5 +28,5 @@
 #define ggs_array_push(array, count, capacity, ...) \
     (ggs_array_reserve((array), (capacity), (uint64_t) (count) + 1) && ((array)[(count)++] = (__VA_ARGS__), true))
 
-// The memory, moved where it had to be and *capacity set; the old memory with *capacity as it was where it could not grow.
+// The memory, moved if it had to be and *capacity set; the old memory with *capacity as it was if it could not grow.
 void * ggs_array_grow(void * memory, uint64_t * capacity, uint64_t needed, size_t size);

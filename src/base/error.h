@@ -1,6 +1,6 @@
 // How every library function of ggscope reports failure.
 //
-// A function that can fail returns 0 on success or a negative ggs_status and, where the caller
+// A function that can fail returns 0 on success or a negative ggs_status and, if the caller
 // passed one, fills a struct ggs_error with ONE finished sentence for a human: what was being done,
 // to which file, at which offset, what to do about it. No newline, no program name in front.
 // Library code never prints and never exits; only the command line programs do.
@@ -23,7 +23,7 @@ enum ggs_status {
 
 struct ggs_error {
     int  status;    // a ggs_status, 0 while nothing failed
-    char text[768]; // a finished sentence, cut (never overrun) where it is longer
+    char text[768]; // a finished sentence, cut (never overrun) if it is longer
 };
 
 // Fills `error` (may be NULL) and gives `status`, so that `return ggs_fail(...)` reads well. Macros, so that a reader of the

@@ -26,7 +26,7 @@ struct ggs_json_value ggs_json_read(const char * text, size_t length);
 
 // A member of an object. Keys are compared as they are written: one with escapes is not found. Of equal keys the first counts.
 struct ggs_json_value ggs_json_member(struct ggs_json_value object, const char * key);
-// The element after `element`, or the first one where that is absent. False at the end, and for what is no array.
+// The element after `element`, or the first one if that is absent. False at the end, and for what is no array.
 bool ggs_json_next(struct ggs_json_value array, struct ggs_json_value * element);
 
 bool ggs_json_is_there(struct ggs_json_value value); // null is not there
@@ -35,5 +35,5 @@ bool ggs_json_is_true(struct ggs_json_value value);
 bool ggs_json_to_u64(struct ggs_json_value value, uint64_t * number);
 // Appends a string, decoded. False for what is no string. Half of a surrogate pair becomes U+FFFD.
 bool ggs_json_append_to(struct ggs_json_value value, struct ggs_text * text);
-// The same into a buffer: "" for what is no string, cut where it does not fit.
+// The same into a buffer: "" for what is no string, cut if it does not fit.
 void ggs_json_to_buffer(struct ggs_json_value value, char * buffer, size_t size);

@@ -57,7 +57,7 @@ void ggs_json_null(struct ggs_json * json, const char * key);
 
 // Was an object or array begun?
 bool ggs_json_begun(const struct ggs_json * json);
-// Flushes, adds a final newline where pretty, returns 0 or -1 if any byte was lost.
+// Flushes, adds a final newline if pretty, returns 0 or -1 if any byte was lost.
 int ggs_json_finish(struct ggs_json * json);
 
 // Ready-made sinks: context is a FILE * or a struct ggs_text *.

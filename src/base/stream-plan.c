@@ -2,7 +2,7 @@
 
 enum { LEAST_RING = 1 << 20 };
 
-static const uint64_t MIB = 1 << 20, MOST_RING = 32 << 20;
+static const uint64_t MIB = 1 << 20;
 
 uint64_t ggs_stream_reserve(uint64_t limit) {
     uint64_t share = limit / 32;
@@ -10,11 +10,9 @@ uint64_t ggs_stream_reserve(uint64_t limit) {
 }
 
 // The ring: large enough for what goes through it while the disk is busy with what comes next, small beside what could be kept instead.
-// The largest weights are kept where they can be, so that it need not hold them. 0 where `budget` is too little.
+// The largest weights are kept if they can be, so that it need not hold them. 0 if `budget` is too little.
 static uint64_t ring_for_dense(const struct ggs_stream_plan * plan, uint64_t budget) {
-    uint64_t most = plan->in_flight == 0 || 4 * plan->in_flight > MOST_RING ? MOST_RING : 4 * plan->in_flight;
-    if (most < 8 * MIB) most = 8 * MIB;
-    uint64_t ring = budget / 5 < most ? budget / 5 : most, large = 0, largest = 0;
+    uint64_t ring = budget / 5 < 32 * MIB ? budget / 5 : 32 * MIB, large = 0, largest = 0;
     for (uint64_t i = 0; i < plan->n_dense; i++) {
         if (2 * plan->dense[i] > ring) large += plan->dense[i];
         if (plan->dense[i] > largest) largest = plan->dense[i];
@@ -28,7 +26,7 @@ bool ggs_stream_plan(struct ggs_stream_plan * plan, uint64_t budget) {
     uint64_t dense = 0, slots = plan->least_slots;
     plan->ring = plan->whole = plan->kept = 0;
     for (uint64_t i = 0; i < plan->n_dense; i++) dense += plan->dense[i];
-    if (plan->largest_experts > 0) { // two weights at a time where that is little beside the slots it is lent from
+    if (plan->largest_experts > 0) { // two weights at a time if that is little beside the slots it is lent from
         uint64_t one = plan->largest_experts + MIB;
         plan->whole  = 2 * one <= budget / 3 ? 2 * one : one;
         if (slots < plan->whole) slots = plan->whole;

@@ -14,7 +14,7 @@ void               ggs_table_column(struct ggs_table * table, const char * title
 void                                       ggs_table_columns(struct ggs_table * table, const char * titles);
 __attribute__((format(printf, 2, 3))) void ggs_table_cell(struct ggs_table * table, const char * format, ...);
 void                                       ggs_table_rule(struct ggs_table * table); // a thin line before the next row
-// Prints to `file`. Columns are separated by two blanks, the header is bold where there is colour, and
+// Prints to `file`. Columns are separated by two blanks, the header is bold if there is colour, and
 // left-aligned columns are shortened in the middle ("blk.0.ffn…eight") until the table fits `width`
 // (0: never shorten). Returns 0, or -1 if a cell could not be kept or written.
 int ggs_table_print(const struct ggs_table * table, FILE * file, unsigned width);

@@ -1,4 +1,4 @@
-// The capture library's life: asleep until the engine shows itself, then recording, or off for good.
+// The state of the capture library: asleep until an engine is seen, then recording, or off for good.
 //
 // Nothing here may stop, slow or change the host. On any failure one line goes to stderr, tracing is off, and every call
 // is forwarded.
@@ -19,15 +19,15 @@ enum ggs_capture_state {
 extern int                  ggs_capture_state; // read relaxed; only ever moves down this list
 extern struct abi_functions ggs_engine;        // of the engine, valid while recording
 
-// Is this process recording? Called first in every hook that is not on the hot path; wakes the library up when the engine shows
-// itself for the first time. `caller`: the hook's return address, or any address inside the engine.
+// Is this process recording? Called first in every hook that is not on the hot path; wakes the library up when an engine is
+// seen for the first time. `caller`: the hook's return address, or any address inside the engine.
 bool ggs_capture_wake(const void * caller);
 
 static inline bool ggs_capture_recording(void) {
     return __atomic_load_n(&ggs_capture_state, __ATOMIC_RELAXED) == GGS_CAPTURE_RECORDING;
 }
 
-// Did recording end for want of room?
+// Did recording end because there was no more room?
 static inline bool ggs_capture_full(void) {
     return __atomic_load_n(&ggs_capture_state, __ATOMIC_RELAXED) == GGS_CAPTURE_FULL;
 }
@@ -41,7 +41,7 @@ __attribute__((format(printf, 1, 2))) void ggs_capture_give_up(const char * form
 // One line to stderr, for what the user should know though recording goes on.
 __attribute__((format(printf, 1, 2))) void ggs_capture_note(const char * format, ...);
 
-// There is no more room (errno says why): recording ends here, which is said once; the program runs on.
+// There is no more room (errno says why): recording ends, with one line on stderr; the program runs on.
 void ggs_capture_stop_full(void);
 
 // The folder that segments go to.

@@ -476,17 +476,22 @@ static void find_ops(const struct abi_functions * f) {
     };
 }
 
-// Graphs by where they lie: a scheduler keeps its own in one place for many runs.
-enum { PLACES = 64 };
+// Graphs by where they lie: a scheduler keeps its own in one place for many runs. It has several for a token, side by side: if two took
+// turns in one entry, both would be looked at in every run, before the device has anything to do.
+enum { PLACES = 1024, PLACES_EACH = 8 };
 struct place {
     const struct abi_graph *       graph;
     const struct ggs_known_graph * known;
     uint64_t                       uid; // the engine's own number of the graph, 0 for none
 };
-static struct place places[PLACES];
+static struct place places[PLACES + PLACES_EACH - 1];
 
+// Its entry, else a free one, else the first that may be its. Entries are never freed, so it is not behind a free one.
 static struct place * place_of(const struct abi_graph * graph) {
-    return &places[(((uint64_t) graph * 0x9e3779b97f4a7c15u) >> 32) % PLACES];
+    struct place * first = &places[fold(fold((uint64_t) graph, 0x9e3779b97f4a7c15u), 0xc0ac29b7c97c50ddu) % PLACES];
+    for (struct place * place = first; place < first + PLACES_EACH; place++)
+        if (place->graph == graph || place->graph == NULL) return place;
+    return first;
 }
 
 static const struct ggs_known_graph * known_at(const struct place * place, const struct abi_graph * graph) {

@@ -27,7 +27,7 @@ const struct ggs_known_graph * ggs_graphs_identify(const struct abi_graph *     
                                                    const struct abi_functions * functions);
 
 // `engine` (any address that stands for it) handed out a number for a graph: one that still has the number it had before needs not be looked
-// at. Where several engines do, all graphs are looked at.
+// at. If several engines do, all graphs are looked at.
 void ggs_graphs_numbered(const void * engine, uint64_t uid);
 
 // What was identified last in the same place, without looking at the nodes: the next run is mostly the same. NULL if nothing was.

@@ -1,5 +1,5 @@
 // Losses whose run is not known: counted, and told when the program ends. Those of a known run are told at its end
-// (ggs_journal_loss). Thread-safe.
+// (ggs_journal_write_loss). Thread-safe.
 #pragma once
 
 #include <stdint.h>

@@ -40,7 +40,7 @@ struct ggs_slot_nodes {
 };
 
 struct ggs_slot {
-    _Atomic uint32_t                 number; // of the run, 0: nobody may attach
+    _Atomic uint32_t                 number; // of the run, 0: no thread may attach
     _Atomic bool                     taken;
     uint32_t                         newest; // run that it was taken for
     _Atomic uint32_t                 lost;   // op runs for which there was no room

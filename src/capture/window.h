@@ -15,7 +15,7 @@ extern _Atomic bool     ggs_window_gaps;    // there have been some
 
 // Maps the control file of a spool folder; without one the window is open for good.
 void ggs_window_begin(const char * folder);
-// Bytes of that folder's segments that ggscope has sealed and removed; NULL where nobody says.
+// Bytes of that folder's segments that ggscope has sealed and removed; NULL if not known.
 const uint64_t * ggs_window_freed(void);
 
 static inline bool ggs_window_is_closed(void) {

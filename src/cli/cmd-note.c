@@ -33,7 +33,7 @@ static int lock_notes(int * lock, const char * path, struct ggs_error * error) {
         struct stat mine, there;
         int         fd = open(path, O_RDWR | O_CREAT | O_CLOEXEC | O_NONBLOCK, 0600);
         if (fd < 0) return ggs_fail_errno(error, "cannot write %s", path);
-        flock(fd, LOCK_EX); // where there are no locks, the last one wins
+        flock(fd, LOCK_EX); // if there are no locks, the last one wins
         if (fstat(fd, &mine) == 0 && stat(path, &there) == 0 && mine.st_dev == there.st_dev &&
             mine.st_ino == there.st_ino) {
             *lock = fd;
@@ -69,7 +69,7 @@ static int rewrite(const struct arguments * arguments, const char * path, struct
         strftime(when, sizeof(when), "%Y-%m-%dT%H:%M:%SZ", &parts);
         if (arguments->input.n > 1) write_line(output.file, when, arguments->input.paths[1]);
         if (ftell(output.file) > GGS_NOTES_MOST) {
-            status = ggs_fail(error, GGS_USAGE, "%s would grow beyond 1 MiB, which is more than notes are", path);
+            status = ggs_fail(error, GGS_USAGE, "%s would grow beyond 1 MiB, the most that notes may take", path);
             ggs_output_discard(&output);
         } else {
             status = ggs_output_commit(&output, error);

@@ -16,7 +16,7 @@ static const char * file_path(const struct ggs_trace * trace, uint64_t file) {
     return file == 0 || file > trace->n_files ? "" : ggs_reader_string(trace->reader, trace->files[file - 1].path);
 }
 
-// 100 % is said only where nothing is missing.
+// 100 % is said only if nothing is missing.
 static void percent_cell(struct ggs_table * table, uint64_t part, uint64_t whole) {
     if (whole == 0) {
         ggs_table_cell(table, "-");
@@ -54,7 +54,7 @@ static void print_surprises(const struct ggs_proof * proof, const struct ggs_tra
         puts("\nEvery page that was touched had been predicted.");
         return;
     }
-    printf("\ntouched, but predicted by nobody: %" PRIu64 " pages\n", proof->surprise_pages);
+    printf("\ntouched, but not predicted: %" PRIu64 " pages\n", proof->surprise_pages);
     for (uint64_t i = 0; i < proof->n_surprises && i < MOST_SHOWN && i < GGS_PROOF_SURPRISES; i++) {
         const struct ggs_surprise * s = &proof->surprises[i];
         printf("  token %-4" PRId64 " run %-5" PRIu64 " node %-5" PRIu64 " %-14s %-*s page %" PRIu64 "%s%" PRIu64
@@ -102,7 +102,7 @@ int cmd_prove(int argc, char ** argv) {
                GGS_OPENS_ONE, .options = options, .run = prove,
                .text =
                    "Compare the pages that each op really touched with those that the trace says it reads, in a recording made with --prove. "
-                          "Exit 1 if an op touched a page that nobody predicted."};
+                          "Exit 1 if an op touched a page that was not predicted."};
     struct ggs_input input = {0};
     return ggs_verb_run(&verb, argc, argv, &input);
 }

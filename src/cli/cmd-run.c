@@ -45,7 +45,7 @@ static const struct ggs_option * list_options(void) {
     static struct ggs_option options[GGS_RUN_OPTIONS + 3] = {
         [GGS_RUN_OPTIONS] = {"settings", 0, "FILE", "Take what is not given here from a settings file", 1,
                              AT(settings_file), ggs_take_text, NULL},
-        {"stream", 0, NULL, "Read weights ahead of use where the model does not fit into memory", 3,
+        {"stream", 0, NULL, "Read weights ahead of use if the model does not fit into memory", 3,
          AT(recording.streaming.wanted), NULL, NULL},
     };
     for (int i = 0; i < GGS_RUN_OPTIONS; i++) {

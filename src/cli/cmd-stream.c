@@ -1,4 +1,4 @@
-// ggscope stream -- PROGRAM ARGS...: runs a program that uses ggml, with weights read ahead of use where its model does not fit into memory.
+// ggscope stream -- PROGRAM ARGS...: runs a program that uses ggml, with weights read ahead of use if its model does not fit into memory.
 #include <argp.h>
 #include <limits.h>
 #include <unistd.h>
@@ -76,7 +76,7 @@ int cmd_stream(int argc, char ** argv) {
         .run      = stream,
         .text =
             "Run PROGRAM, which uses the shared libraries of ggml or llama.cpp with a model that does not fit into memory. Weights are read from the disk "
-            "ahead of use instead of page by page when they are touched; what it computes is the same. Where the model fits, nothing is changed."};
+            "ahead of use instead of page by page when they are touched; what it computes is the same. If the model fits, nothing is changed."};
     struct request request = {.recording = {.summarise = ggs_summary_print, .streaming = {.wanted = true}}};
     return ggs_verb_run(&verb, argc, argv, &request);
 }

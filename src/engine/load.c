@@ -58,7 +58,7 @@ static void on_log(enum ggml_log_level level, const char * text, void * context)
 
 // ---- opening -------------------------------------------------------------------------------------
 
-// Opens a library, and what it needs from the same folders where it does not find that by itself: a folder
+// Opens a library, and what it needs from the same folders if it does not find that by itself: a folder
 // of copied libraries often has lost its run path. Returns NULL with dlerror's words in `reason`.
 static void * open_library(const struct ggs_engine_paths * paths, const char * path, char reason[256]) {
     enum { MOST_DEPENDENCIES = 32 };
@@ -108,7 +108,7 @@ static const char * ask_version(void * library, const char * function) {
     return text != NULL && text[0] != '\0' ? text : "unknown";
 }
 
-// The size that the library gives a parameter struct, or `expected` where that cannot be found out. The
+// The size that the library gives a parameter struct, or `expected` if that cannot be found out. The
 // function is called with a buffer of ours as the place for its result, which the x86-64 calling convention
 // takes like a first argument; how far it writes is how large its struct is. This catches revisions of
 // one version number that differ, and releases that have no version number.

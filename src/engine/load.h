@@ -8,7 +8,7 @@
 // Three rules follow for all code of this folder:
 // - call nothing of the engine before ggs_engine_open() has succeeded;
 // - never take the address of an engine function, never name an engine variable: both are bound
-//   when the program starts, where the engine is not there yet;
+//   when the program starts, if the engine is not there yet;
 // - the link needs -rdynamic (else GNU ld drops the undefined functions), -z lazy and no -fno-plt; the
 //   gold linker cannot do it. A LD_BIND_NOW in the environment ends the program before main with the
 //   dynamic linker's own message, "symbol lookup error: undefined symbol: ...".
@@ -31,7 +31,7 @@ struct ggs_engine_log {
 struct ggs_engine {
     struct ggs_engine_paths paths;
     struct ggs_engine_log   log;
-    const char *            version;             // of llama.cpp, "unknown" where the release cannot tell
+    const char *            version;             // of llama.cpp, "unknown" if the release cannot tell
     const char *            ggml_version;        // of ggml, likewise
     const char *            commit;              // of the build, likewise
     size_t                  model_params_size;   // what the library takes these two structs for; they are

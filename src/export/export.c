@@ -27,7 +27,7 @@ static const struct ggs_export_format formats[] = {
     {"perfetto", "a timeline for Perfetto", GGS_EXPORT_FILE, true, false, 1, ggs_export_perfetto},
     {"dot", "the graphs for Graphviz, one for each token", GGS_EXPORT_STEPS, true, false, 1, ggs_export_dot},
     {"fio", "the reads of mapped files, for fio to replay", GGS_EXPORT_FILE, true, false, 1, ggs_export_fio},
-    {"buffers", "births and deaths of buffers as JSON lines", GGS_EXPORT_FILE, true, false, 1, ggs_export_buffers},
+    {"buffers", "allocations and frees of buffers as JSON lines", GGS_EXPORT_FILE, true, false, 1, ggs_export_buffers},
     {"ggmlviz", "events as ggml-viz reads them", GGS_EXPORT_FILE, true, false, 1, ggs_export_ggmlviz},
 };
 enum { N_FORMATS = sizeof(formats) / sizeof(formats[0]) };
@@ -182,7 +182,8 @@ int ggs_export_refuse(const struct ggs_export_options * o, struct ggs_error * er
         return ggs_fail(error, GGS_USAGE, "--lake goes with --format parquet, not with %s", format->name);
     if (o->force && !o->lake) return ggs_fail(error, GGS_USAGE, "--force goes with --lake");
     if (o->lake && (o->steps || o->choice.request + o->choice.sequence + o->choice.context > 0))
-        return ggs_fail(error, GGS_USAGE, "a lake has whole experiments: --lake goes without a choice of tokens");
+        return ggs_fail(error, GGS_USAGE,
+                        "a lake holds whole experiments: --lake cannot be combined with a choice of tokens");
     if (o->per_thread && strcmp(format->name, "json") != 0)
         return ggs_fail(error, GGS_USAGE, "--per-thread goes with --format json, not with %s", format->name);
     if (strcmp(o->output, "-") == 0 && !is_stream(format, o))
@@ -200,7 +201,7 @@ int ggs_export_refuse(const struct ggs_export_options * o, struct ggs_error * er
     return 0;
 }
 
-// What 0 ns is by the clock on the wall, of the first process.
+// The UTC time of 0 ns, of the first process.
 static int64_t start_utc(struct ggs_reader * reader) {
     struct ggs_process process;
     if (ggs_reader_rows(reader, GGS_TABLE_PROCESSES) == 0) return -1;

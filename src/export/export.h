@@ -95,7 +95,7 @@ struct ggs_export {
     uint64_t                 done, total; // runs, over all passes
 };
 
-// Opens the recording for whoever reads tables without writing a format; `options` stay where they are. End it whatever was returned.
+// Opens the recording to read its tables without writing a format. `options` must outlive it. End it whatever was returned.
 int  ggs_export_begin(struct ggs_export * export, const struct ggs_export_options * options, const char * directory,
                       struct ggs_error * error);
 void ggs_export_end(struct ggs_export * export);

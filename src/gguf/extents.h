@@ -12,7 +12,7 @@ struct ggs_error;
 
 struct ggs_extent {
     uint64_t logical;  // offset in the file
-    uint64_t physical; // offset on the device; meaningless where `placed` is false
+    uint64_t physical; // offset on the device; meaningless if `placed` is false
     uint64_t length;
     bool     placed; // false: not on the device yet, or stored inside the filesystem's own metadata
 };

@@ -1,4 +1,4 @@
-// The lines of a memory map: the tensors of a file in the order in which they lie there, experts one by one where asked for.
+// The lines of a memory map: the tensors of a file in the order in which they lie there, experts one by one if asked for.
 //
 //     struct ggs_entries entries = ggs_entries(gguf, &map, true);
 //     struct ggs_entry   entry;

@@ -5,8 +5,8 @@
 //
 //     | header | key-values | tensor infos | padding | tensor | padding | tensor | ... | trailing |
 //
-// Padding reaches to the next multiple of the file's alignment and no further. Tensors may lie in any order. Where two
-// overlap, where one is not aligned, or where bytes between them belong to nobody, there is no such
+// Padding reaches to the next multiple of the file's alignment and no further. Tensors may lie in any order. If two
+// overlap, if one is not aligned, or if bytes between them belong to none, there is no such
 // list: that is an error which names the tensors. Bytes behind the last tensor and its padding are a region of
 // their own ("trailing"), since nothing claims them and nothing is hurt.
 #pragma once

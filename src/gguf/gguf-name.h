@@ -10,7 +10,7 @@
 //     decoder.blocks.7.mlp.0.weight likewise in models that name layers so
 //     output_norm.weight            no layer, norm, "Output Norm"
 //
-// This is the only place that knows them. A name that is not known is "Other", with its layer where it has one.
+// This is the only place that knows them. A name that is not known is "Other", with its layer if it has one.
 #pragma once
 
 #include <stdbool.h>
@@ -36,7 +36,7 @@ struct ggs_name {
     const char *      component; // "attn_q", "ffn_down_exps": part of the name given, not NUL-terminated
     size_t            component_length;
     bool              experts;          // one tensor for all experts of its layer, a slice for each
-    unsigned          expert_dimension; // where `experts`: the dimension that counts them
+    unsigned          expert_dimension; // if `experts`: the dimension that counts them
     int               expert;           // the number of the expert whose own tensor this is; -1: not such a tensor
 };
 
@@ -54,7 +54,7 @@ const char * ggs_category_name(enum ggs_category category); // "input", "attenti
 enum { GGS_COMPONENT_LENGTH = 64 };
 char * ggs_name_component(char * buffer, size_t size, const struct ggs_name * name, int64_t expert);
 
-// How many experts a tensor holds, 0 if it holds none or where its bytes do not divide evenly among them.
+// How many experts a tensor holds, 0 if it holds none or if its bytes do not divide evenly among them.
 // Expert i of n lies at tensor->offset + i * (tensor->size / n).
 enum { GGS_EXPERTS_MAX = 4096 }; // more are not believed: the largest models have some hundreds
 uint32_t ggs_name_experts(const struct ggs_name * name, const struct ggs_gguf_tensor * tensor);

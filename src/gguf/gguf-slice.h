@@ -7,7 +7,7 @@
 struct ggs_slice {
     const char * data; // not NUL-terminated
     size_t       length;
-    uint64_t     tag; // whatever the owner wants to find again
+    uint64_t     tag; // for the owner
 };
 
 // Sorts `slices` by contents (ties by tag) and returns the first of two neighbours that are equal, or NULL.

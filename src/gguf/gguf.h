@@ -8,7 +8,7 @@
 //     16    i64              number of key-values
 //     24    key-values       each: string key, i32 type, value
 //           tensor infos     each: string name, u32 n_dims, i64 ne[n_dims], i32 type, u64 offset from data
-//           padding          to a multiple of general.alignment (32 where the file does not say)
+//           padding          to a multiple of general.alignment (32 if the file does not say)
 //     data  tensors          each begins at a multiple of the alignment
 //
 //     string = u64 length, bytes (no NUL)       array = i32 element type, u64 count, elements
@@ -29,7 +29,7 @@ struct ggs_error;
 
 enum {
     GGS_GGUF_HEADER_SIZE  = 24,
-    GGS_GGUF_ALIGNMENT    = 32,        // where general.alignment is absent
+    GGS_GGUF_ALIGNMENT    = 32,        // if general.alignment is absent
     GGS_GGUF_METADATA_MAX = 256 << 20, // key-values and tensor infos together; real files have some 20 MB at most
     GGS_GGUF_DIMS_MAX     = 4,
 };
@@ -50,19 +50,19 @@ enum ggs_gguf_value_type {
     GGS_GGUF_F64    = 12,
 };
 
-// One key-value. `type` is the type of the elements where it is an array.
+// One key-value. `type` is the type of the elements if it is an array.
 struct ggs_gguf_kv {
     const char *             key; // not NUL-terminated
     size_t                   key_length;
     enum ggs_gguf_value_type type;
     bool                     array;
-    uint64_t                 count;  // elements: 1 where it is no array
+    uint64_t                 count;  // elements: 1 if it is no array
     const uint8_t *          data;   // the value as the file has it: walk it with ggs_gguf_values
     uint64_t                 size;   // bytes of `data`
     uint64_t                 offset; // where the entry begins in the file
 };
 
-// One tensor. [offset, offset + size) lies inside the file; whether tensors overlap or leave gaps is the business of
+// One tensor. [offset, offset + size) lies inside the file; whether tensors overlap or leave gaps is checked by
 // gguf-map.h.
 struct ggs_gguf_tensor {
     const char * name; // not NUL-terminated
@@ -105,7 +105,7 @@ struct ggs_gguf_value {
     size_t                   length;
 };
 
-// Walks the elements of a key-value (one element where it is no array).
+// Walks the elements of a key-value (one element if it is no array).
 //     struct ggs_gguf_values values = ggs_gguf_values(kv);
 //     while (ggs_gguf_next(&values, &value)) ...
 struct ggs_gguf_values {
@@ -123,7 +123,7 @@ unsigned     ggs_gguf_value_width(enum ggs_gguf_value_type type);     // bytes o
 const struct ggs_gguf_kv * ggs_gguf_find(const struct ggs_gguf * gguf, const char * key);
 bool                       ggs_gguf_get_u64(const struct ggs_gguf * gguf, const char * key, uint64_t * value);
 bool ggs_gguf_get_string(const struct ggs_gguf * gguf, const char * key, const char ** string, size_t * length);
-// The same for a key below the architecture's name: "block_count" finds "llama.block_count". Where the value is an
+// The same for a key below the architecture's name: "block_count" finds "llama.block_count". If the value is an
 // array of integers (one per layer) the largest is returned.
 bool ggs_gguf_get_hparam(const struct ggs_gguf * gguf, const char * key, uint64_t * value);
 

@@ -1,7 +1,7 @@
 // Windows of a recording: when graph runs are recorded and when they are not, decided from outside while the program runs.
 //
-// The program knows only a word in shared memory (struct ggs_spool_control of trace/spool.h). Who may write to DIR/control.sock, the
-// owner, tells us what to do, a line for each connection:
+// The program looks at one word in shared memory (struct ggs_spool_control of trace/spool.h). Commands come through DIR/control.sock, which
+// only the owner may write to, one line for each connection:
 //
 //     start        open a window            stop         close it           toggle      the other one of the two
 //     mark TEXT    note a moment            status       which it is
@@ -48,5 +48,5 @@ void ggs_control_close(struct ggs_control * control);
 void ggs_control_share(const char * directory);
 
 // The other side: sends a line to the recording that goes on in `directory`, and gets the answer without its first word. GGS_ABSENT if
-// nobody records there; GGS_USAGE with the sentence if the answer is an error.
+// nothing is recorded there; GGS_USAGE with the sentence if the answer is an error.
 int ggs_control_ask(const char * directory, const char * line, char * answer, size_t size, struct ggs_error * error);

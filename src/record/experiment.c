@@ -205,7 +205,7 @@ static int create_named(struct ggs_experiment_json * experiment, const char * pa
     return status;
 }
 
-// PARENT/<date-time>-<subject>, with a number behind it where that is taken.
+// PARENT/<date-time>-<subject>, with a number behind it if that is taken.
 static int create_unnamed(struct ggs_experiment_json * experiment, const char * parent, const char * subject,
                           struct ggs_error * error) {
     char      when[32], path[GGS_EXPERIMENT_PATH], suffix[16] = "";

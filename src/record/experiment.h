@@ -4,7 +4,7 @@
 //     DIR/trace.ggs         once it is sealed
 //     DIR/stdout.txt        what the program wrote
 //     DIR/stderr.txt
-//     DIR/notes.txt         what people noted about it (answer/notes.h)
+//     DIR/notes.txt         notes on it (answer/notes.h)
 //     DIR/spool             while it is recorded, and until it is sealed
 //
 // Prompts are private: the directory has mode 0700, files have 0600.
@@ -32,7 +32,7 @@ struct ggs_experiment_json {
 
 struct ggs_experiment_place {
     const char * directory; // where the user wants it, or NULL
-    const char * parent;    // else below this one, which is made where it is missing
+    const char * parent;    // else below this one, which is made if it is missing
     const char * subject;   // as <date-time>-<subject>
     bool         force;     // an experiment that is there is replaced
 };
@@ -48,14 +48,14 @@ struct ggs_experiment_start {
     struct json_object * machine; // what is set on the machine; taken over
 };
 
-// Makes the directory and takes it, in one step: of two who want the same one is refused. Until it is released nobody else records to it,
-// replaces or seals it. One that exists and is not empty is refused; with `force` it is emptied of the files above, but only
-// where it is an experiment. A directory that is being recorded to is always refused.
+// Makes the directory and takes it, in one step: of two processes that want the same one, one is refused. Until it is released no other process
+// records to it, replaces or seals it. One that exists and is not empty is refused; with `force` it is emptied of the files above, but only
+// if it is an experiment. A directory that is being recorded to is always refused.
 int ggs_experiment_create(struct ggs_experiment_json * experiment, const struct ggs_experiment_place * place,
                           struct ggs_error * error);
 // Does the directory hold an experiment, sealed or not?
 bool ggs_experiment_is_one(const char * directory);
-// Is somebody recording to the directory, or sealing it? From the first moment to the last.
+// Is the directory being recorded to, or sealed?
 bool ggs_experiment_is_taken(const char * directory);
 // Takes a directory that is there, waiting for others who seal it. One that is being recorded to is refused.
 int ggs_experiment_take(struct ggs_experiment_json * experiment, struct ggs_error * error);
@@ -79,9 +79,9 @@ struct json_object * ggs_experiment_machine(struct ggs_experiment_json * experim
 
 // Notes the time at which the program ended: now.
 void ggs_experiment_stop_clock(struct ggs_experiment_json * experiment);
-// Finds the directory again that was taken: somebody may have renamed it meanwhile. GGS_ABSENT if it was removed.
+// Finds the directory again that was taken: it may have been renamed meanwhile. GGS_ABSENT if it was removed.
 int ggs_experiment_find(struct ggs_experiment_json * experiment, struct ggs_error * error);
-// How the program ended, as waitpid says it, or that nobody knows.
+// How the program ended, as waitpid says it, or that it is not known.
 enum { GGS_END_UNKNOWN = -1 };
 // Completes experiment.json from what the spool says. Must happen before the spool is sealed: the trace holds a copy.
 int ggs_experiment_complete(struct ggs_experiment_json * experiment, int wait_status,
@@ -94,5 +94,5 @@ void     ggs_experiment_uuid(const struct ggs_experiment_json * experiment, uint
 const char * ggs_experiment_state(const struct ggs_experiment_json * experiment);
 
 // Removes what is in the list above, and the directories that we made: for a program that could not be started. Only for one that was
-// created, with its spool released: a spool that somebody else writes to stays, and everything with it.
+// created, with its spool released: a spool that another process writes to stays, and everything with it.
 void ggs_experiment_discard(struct ggs_experiment_json * experiment);

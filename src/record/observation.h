@@ -1,4 +1,4 @@
-// What is observed of a program from outside while it is recorded: page faults, and block requests where asked for.
+// What is observed of a program from outside while it is recorded: page faults, and block requests if asked for.
 #pragma once
 
 #include <stdbool.h>
@@ -15,7 +15,7 @@ struct ggs_observer;
 struct ggs_observation {
     bool                     faults, io;   // wanted
     bool                     paused;       // at first
-    bool                     faults_asked; // by name: say so where it does not work
+    bool                     faults_asked; // by name: say so if it does not work
     const char *             folder;       // of the spool
     uint64_t                 max_bytes;
     struct ggs_machine_spool spool;

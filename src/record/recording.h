@@ -34,7 +34,7 @@ struct ggs_recording {
     uint64_t             steps;      // of a window; likewise
     uint64_t             requests;   // of a window; likewise
     struct ggs_streaming streaming;  // weights are read ahead of use
-    bool                 discard; // where the program fails and computed nothing, it has said why: leave no directory
+    bool                 discard;    // if the program fails and computed nothing, it has said why: leave no directory
     void (*summarise)(const char * directory, FILE * out); // called at the end unless quiet; NULL: no summary
     // what is recorded
     char **      command; // NULL at the end
@@ -43,7 +43,7 @@ struct ggs_recording {
 
 extern const struct ggs_option ggs_recording_options[], ggs_machine_options[]; // of the members above
 
-// Returns the exit status of ggscope: that of the program (128 + signal where one ended it), or 1 where ggscope itself has to
-// report a failure and the program has none. Prints what people need to know to stderr.
+// Returns the exit status of ggscope: that of the program (128 + signal if one ended it), or 1 if ggscope itself has to
+// report a failure and the program has none. Prints what the user needs to know to stderr.
 // `directory`, of `size` bytes, gets where the experiment is, "" if there is none; may be NULL.
 int ggs_recording_make(const struct ggs_recording * recording, char * directory, size_t size);

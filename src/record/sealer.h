@@ -1,4 +1,4 @@
-// Seals a recording while it goes on, in a thread of its own at idle priority (trace/seal/background.h). Where the machine has no time for that it
+// Seals a recording while it goes on, in a thread of its own at idle priority (trace/seal/background.h). If the machine has no time for that it
 // falls behind, and the rest is done at the end.
 #pragma once
 

@@ -14,7 +14,7 @@
 //       "experiment": {"model_path": "models/tiny.gguf", "prompt": "Hello", "tokens_to_generate": 8}
 //     }
 //
-// Relative paths start at the folder of the file; model_path starts at llama_cpp_dir where that is given. llama_binary
+// Relative paths start at the folder of the file; model_path starts at llama_cpp_dir if that is given. llama_binary
 // may start at either. The names that llama.cpp's own programs have for a key (n_predict, n_ctx, ...) are known, and comments from
 // // to the end of a line are skipped.
 #pragma once
@@ -49,5 +49,5 @@ int ggs_settings_config(struct ggs_settings * settings, struct ggs_error * error
 // Gives `settings` what only `defaults` have; of prompt and prompt_file either of its own keeps both out.
 int ggs_settings_complete(struct ggs_settings * settings, const struct ggs_settings * defaults,
                           struct ggs_error * error);
-// The folder that recordings are made in where nothing is said: the config file's output_dir, else "experiments". folder[PATH_MAX].
+// The folder that recordings are made in if nothing is said: the config file's output_dir, else "experiments". folder[PATH_MAX].
 int ggs_settings_folder(char * folder, struct ggs_error * error);

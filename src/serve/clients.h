@@ -1,4 +1,4 @@
-// The connections there are, and since when: so that those who send nothing, or take nothing, do not stay for ever.
+// The open connections, and since when: those that send nothing, or take nothing, are closed.
 #pragma once
 
 #include <pthread.h>

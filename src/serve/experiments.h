@@ -68,7 +68,7 @@ struct ggs_experiments_state { // of one experiment, for lists
     char     state[24]; // "recording", "complete", "interrupted", ...; "gone", "refused"
     bool     live;
     char     error[768]; // "" if it can be shown
-    bool     found;      // below a folder that is served: nobody named it
+    bool     found;      // found below a folder that is served, not named
     uint64_t generation;
 };
 
@@ -106,6 +106,6 @@ int ggs_snapshot_overview(struct ggs_snapshot * snapshot, const struct ggs_overv
 int ggs_snapshot_map(struct ggs_snapshot * snapshot, const struct ggs_model_map ** out, struct ggs_error * error);
 // Levels of detail that the timeline has, finest first.
 int ggs_snapshot_levels(struct ggs_snapshot * snapshot, uint64_t levels[64], unsigned * n, struct ggs_error * error);
-// The op of a node; UINT16_MAX where it is not known. Call ggs_snapshot_ops first.
+// The op of a node; UINT16_MAX if it is not known. Call ggs_snapshot_ops first.
 int      ggs_snapshot_ops(struct ggs_snapshot * snapshot, struct ggs_error * error);
 uint16_t ggs_snapshot_op(const struct ggs_snapshot * snapshot, uint32_t graph, uint64_t node);

@@ -238,7 +238,7 @@ struct ggs_reply * ggs_jobs_collect(struct ggs_jobs * jobs, struct ggs_waiter * 
     return reply;
 }
 
-// Takes those out of a job's list who have waited long enough; all of them where `everybody`.
+// Takes those out of a job's list who have waited long enough; all of them if `everybody`.
 static struct ggs_waiter * take_tired(struct ggs_job * job, uint64_t now, bool everybody, struct ggs_waiter * tired) {
     for (struct ggs_waiter ** at = &job->waiters; *at != NULL;) {
         struct ggs_waiter * waiter = *at;

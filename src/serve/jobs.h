@@ -1,4 +1,4 @@
-// Requests are worked on in other threads than the one that talks to clients, and answers are cached.
+// Answers are computed by other threads than the one that talks to clients, and cached.
 //
 // A job is named by its key. Quick jobs are waited for; slow ones have threads of their own, and a client that asks for one gets its
 // progress after a moment and asks again. A slow job that no client asks for any more before its turn comes is dropped.

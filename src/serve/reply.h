@@ -28,7 +28,7 @@ void ggs_reply_refuse(struct ggs_reply * reply, unsigned status, const char * te
 // The same with the status that fits what failed.
 void ggs_reply_fail(struct ggs_reply * reply, const struct ggs_error * error);
 
-// Compresses the body where that is worth it.
+// Compresses the body if that is worth it.
 void ggs_reply_compress(struct ggs_reply * reply);
 // Puts the text packed by gzip in its place if that is worth it; false if the text is as it was.
 bool ggs_deflate(struct ggs_text * text);

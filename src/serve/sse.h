@@ -12,7 +12,7 @@ void ggs_sse_free(struct ggs_sse * events); // NULL is fine; after the daemon ha
 // A response that streams to the connection; NULL if there are too many already. `greeting` goes first: events in their form on the wire.
 struct MHD_Response * ggs_sse_listen(struct ggs_sse * events, struct MHD_Connection * connection,
                                      const char * greeting);
-// Tells everybody. A listener that does not read is let go.
+// Sends an event to all streams. One whose client does not read is closed.
 void ggs_sse_tell(struct ggs_sse * events, const char * event, const char * data);
 // A sign of life, so that nothing between here and there closes the stream.
 void ggs_sse_comment(struct ggs_sse * events);

@@ -1,4 +1,4 @@
-// trace.ggs, byte by byte. (docs/man/ggscope-trace.5 says the same to people who write other readers.)
+// trace.ggs, byte by byte. (docs/man/ggscope-trace.5 is the specification for other readers.)
 //
 //     0           struct ggs_trace_header   64 bytes
 //     64          chunk, chunk, ...         each begins at a multiple of 8

@@ -18,7 +18,7 @@
 // of the target's do what the target's did; behind a VERIFY batch, what it is fed is VERIFY too. Which contexts draft is found on
 // the way, but must be known at the begin: give the batches twice, and say with ggs_sequences_draft what the first time found.
 //
-// Where recording was paused, a single token with an output at a position that follows nothing known is one that was generated.
+// If recording was paused, a single token with an output at a position that follows nothing known is one that was generated.
 //
 // If changes were not seen (a program that finds the functions by dlsym), positions that go back tell of them.
 #pragma once
@@ -135,7 +135,7 @@ struct ggs_sequences {
     size_t                         n_parts, parts_capacity;
     uint64_t                       requests, lives, marks;
     bool                           gaps; // recording was paused: batches are missing
-    // Called when it is known how many tokens of a VERIFY batch stayed; -1: it never will be. NULL for nobody.
+    // Called when it is known how many tokens of a VERIFY batch stayed; -1: it never will be. May be NULL.
     void (*settle)(void * owner, const struct ggs_verify * verify, int64_t kept);
     void * owner;
 };

@@ -61,7 +61,7 @@ _Static_assert(sizeof(struct ggs_spool_header) == 64, "layout");
 // ---- control ----
 //
 // SPOOL/control, made by ggscope before the program starts: whether graph runs are recorded just now, and when they were. The program
-// maps the first part of it and writes only where `steps_left` ends a window; the list behind it is ggscope's.
+// maps the first part of it and writes only if `steps_left` ends a window; the list behind it is ggscope's.
 
 #define GGS_SPOOL_CONTROL "control"
 #define GGS_CONTROL_MAGIC "GGSCTRL1"

@@ -181,7 +181,7 @@ static void start(struct ggs_writer * writer, int fd, const char * path) {
 }
 
 static int begin(struct ggs_writer * writer) {
-    // Where there can be no thread, the caller's does all the work.
+    // If there can be no thread, the caller's does all the work.
     writer->helper.started = writer->status == 0 && pthread_create(&writer->helper.thread, NULL, help, writer) == 0;
     ggs_writer_append(writer, GGS_TABLE_STRINGS, &(struct ggs_string){"", 0});
     writer->n_strings = 1;

@@ -269,7 +269,7 @@ static size_t read_literals(struct decoder * d, const uint8_t * data, size_t siz
 struct codes { // a code stands for base + that many bits
     unsigned        n, log, log_most;
     const uint8_t * bits;
-    const int16_t * usual; // the distribution where none is told
+    const int16_t * usual; // the distribution if none is told
 };
 
 static const uint8_t length_bits[36]     = {0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0,  0,  0,  0,  0,  1,  1,

@@ -9,7 +9,7 @@
 
 #define GGS_ZSTD_FAILED SIZE_MAX
 
-// What the frame says that it holds; UINT64_MAX if it does not say, UINT64_MAX - 1 where it is no frame.
+// What the frame says that it holds; UINT64_MAX if it does not say, UINT64_MAX - 1 if it is no frame.
 uint64_t ggs_zstd_content_size(const void * frame, size_t size);
 
 // Returns how many bytes were written, or GGS_ZSTD_FAILED: damaged, larger than `capacity`, or out of memory.

@@ -63,6 +63,6 @@ test("what is no note and no experiment is refused with one sentence", () => {
     }
     assert.deepEqual(readdirSync(folder), []);
     writeFileSync(join(directory, "notes.txt"), "x".repeat(2 << 20));
-    assert.match(run(ggscope, ["note", directory]).stderr, /larger than notes are/);
+    assert.match(run(ggscope, ["note", directory]).stderr, /larger than 1 MiB/);
     assert.equal(readFileSync(join(directory, "notes.txt"), "utf8").length, 2 << 20);
 });

@@ -73,7 +73,7 @@ test("a wrong prediction is caught", () => {
     assert.deepEqual([...new Set(answer.unpredicted.map((u) => u.op))], ["GET_ROWS"], "the first op with model bytes is the one that is wrong");
     const text = run(shifted, ["prove", directory]);
     assert.equal(text.status, 1);
-    assert.match(text.stdout, /predicted by nobody: \d+ pages\n.*GET_ROWS/);
+    assert.match(text.stdout, /not predicted: \d+ pages\n.*GET_ROWS/);
 });
 
 test("where weights are not mapped it says so", () => {

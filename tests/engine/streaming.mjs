@@ -19,15 +19,15 @@ export function stream(command, budget, { options = [], ...rest } = {}) {
 }
 
 // A budget that leaves `share` of the model's size to its weights. What the engine takes is what a run that has too little says.
-export function budget(command, path, share, rest = {}) {
+export function budget(command, path, share, { size = sizes(path), ...rest } = {}) {
     const { counts, stderr } = stream(command, 16 * MiB, rest);
     assert.ok(counts.engine > MiB, stderr);
-    return (counts.engine + 8 * MiB + share * sizes(path)) * 32 / 31;
+    return (counts.engine + 8 * MiB + share * size) * 32 / 31;
 }
 
-export function same(path, share, options, more = {}) {
+export function same(path, share, options, { size, ...more } = {}) {
     const command = words(path, ...options), wanted = stock(command, { env: more.env });
-    const result = stream(command, budget(command, path, share, { env: more.env }), more);
+    const result = stream(command, budget(command, path, share, { size, env: more.env }), more);
     assert.equal(result.status, 0, result.stderr);
     assert.equal(result.counts.state, "streamed", result.stderr);
     assert.equal(JSON.parse(result.stdout).logits_hash, wanted.logits_hash);

@@ -41,7 +41,7 @@ test("cli and record take only locate.h and options.h from the engine's folder",
         for (const [, header] of read(file).matchAll(/^#include "engine\/([^"]+)"/gm)) assert.ok(["locate.h", "options.h"].includes(header), file);
 });
 
-test("one name, one thing: no struct, enum or function is defined twice", () => {
+test("one name, one thing: no struct, enum, value or function is defined twice", () => {
     // A function may have the name of the struct that it fills, in its own folder. Code that is linked in another's place has its names.
     const folder = (file) => file.replace(/[^/]*$/, "").replace("src/wasm/", "src/serve/").replace("include/", "src/base/");
     const twice = (texts) => {
@@ -49,6 +49,7 @@ test("one name, one thing: no struct, enum or function is defined twice", () => 
         for (const [file, text] of texts) {
             const code = text.replace(/\/\/.*$/gm, "");
             for (const [, name] of code.matchAll(/^\s*(?:typedef )?(?:struct|enum|union) (ggs_\w+)\s*\{/gm)) add(name, file);
+            for (const [, values] of code.matchAll(/\benum(?: \w+)?\s*\{([^}]*)\}/g)) for (const [, name] of values.matchAll(/(?:^|,)\s*(GGS_\w+)/g)) add(name, file);
             for (const [, name] of code.matchAll(/^(?!static\b|return\b)[A-Za-z][^;{}#=]*?\b(ggs_\w+)\([^;{}#]*\)\s*\{/gm)) add(name, file);
         }
         return [...found].map(([name, at]) => [name, ...new Set([...at].map(folder))]).filter((places) => places.length > 2).map((places) => places.join(" "));
@@ -57,6 +58,13 @@ test("one name, one thing: no struct, enum or function is defined twice", () => 
     assert.deepEqual(twice([["src/a/x.c", "int ggs_x(int a,\n  int b) {\n}"], ["src/b/x.c", "struct ggs_y * ggs_x(void) {"]]), ["ggs_x src/a/ src/b/"]);
     assert.deepEqual(twice([["src/a/x.c", "int ggs_x(void) {\n    return ggs_y(1);\n}"], ["src/b/x.h", "int ggs_x(void);\nstruct ggs_y * y;"]]), []);
     assert.deepEqual(twice(sources.map((file) => [file, read(file)])), []);
+});
+
+test("headers and sources that comments name are there", () => {
+    for (const file of sources)
+        for (const [, comment] of read(file).matchAll(/\/\/(.*)$/gm))
+            for (const [, name] of comment.matchAll(/(?<![\w./-])([\w/-]+\.[ch])\b/g))
+                if (!/VERB|^ggml/.test(name)) assert.ok(sources.some((other) => `/${other}`.endsWith(`/${name}`)), `${file} names ${name}, which is not there`);
 });
 
 test("no banned functions", () => {

@@ -157,12 +157,22 @@ static void test_several_engines(void ** state) {
     assert_int_not_equal(identify(), known);
 }
 
+// A scheduler has the graphs of a token side by side, and each must be known in its place: their nodes are not looked at then.
+static void test_neighbours(void ** state) {
+    (void) state;
+    enum { GRAPHS = 50, STRIDE = 128 };
+    static uint8_t room[GRAPHS * STRIDE] __attribute__((aligned(64)));
+    for (unsigned i = 0; i < GRAPHS; i++) {
+        memcpy(room + i * STRIDE, &numbered, sizeof(numbered));
+        assert_non_null(ggs_graphs_identify((struct abi_graph *) (room + i * STRIDE), &functions));
+    }
+    for (unsigned i = 0; i < GRAPHS; i++) assert_non_null(ggs_graphs_guess((struct abi_graph *) (room + i * STRIDE)));
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_looked_at),
-        cmocka_unit_test(test_not_believed),
-        cmocka_unit_test(test_believed),
-        cmocka_unit_test(test_several_engines),
+        cmocka_unit_test(test_looked_at),       cmocka_unit_test(test_not_believed), cmocka_unit_test(test_believed),
+        cmocka_unit_test(test_several_engines), cmocka_unit_test(test_neighbours),
     };
     return cmocka_run_group_tests_name("graphs", tests, make, NULL);
 }

@@ -66,7 +66,7 @@ static void check_bytes(struct context * c) {
         // Sealing writes a trace under another name until it is complete: one without an end is a copy that was cut off.
         ggs_checks_add(c->checks, "checksums", GGS_CHECK_FAIL, "%s", warning);
     } else {
-        ggs_checks_add(c->checks, "checksums", GGS_CHECK_OK, "every chunk of %" PRIu64 " bytes",
+        ggs_checks_add(c->checks, "checksums", GGS_CHECK_OK, "all chunks, %" PRIu64 " bytes",
                        ggs_reader_size(c->trace->reader));
     }
 }

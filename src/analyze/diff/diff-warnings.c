@@ -169,7 +169,8 @@ static int compare_tokens(struct ggs_diff * diff, struct ggs_trace * a, struct g
         warn(diff, "the prompts differ: %" PRIu64 " and %" PRIu64 " tokens", diff->a.prompt_tokens,
              diff->b.prompt_tokens);
     if (status == 0 && diff->parted > 0)
-        warn(diff, "the texts part at token %" PRId64 "; what follows was computed for other tokens", diff->parted);
+        warn(diff, "the texts differ from token %" PRId64 " on; what follows was computed for other tokens",
+             diff->parted);
     return status;
 }
 

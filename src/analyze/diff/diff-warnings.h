@@ -3,5 +3,5 @@
 
 #include "analyze/diff/diff.h"
 
-// Needs diff->a and diff->b. Fills in the warnings and where the tokens part.
+// Needs diff->a and diff->b. Fills in the warnings, and the first step whose tokens differ.
 int ggs_diff_warn(struct ggs_diff * diff, struct ggs_trace * a, struct ggs_trace * b, struct ggs_error * error);

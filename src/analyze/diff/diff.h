@@ -3,7 +3,7 @@
 // Ops are aligned by (token step, layer, op, name of the result), and by their order if a step has several such; never by
 // time. Names that the engine made up from a node's number count as no name, so that one op more does not shift all that follow.
 //
-// What one computed together (fused) and the other one by one is compared as one op: the first of them.
+// If one recording fused ops that the other computed one by one, they are compared as one op: the first of them.
 //
 // Bytes and experts are compared exactly. Times are noisy: verdict.h says what counts as a change.
 //

@@ -44,7 +44,7 @@ struct ggs_judgement {
     const struct ggs_condition * condition;
     double                       a, b;
     double                       change; // in percent or the figure's unit; NaN: not seen
-    bool                         failed; // the condition holds, or nobody can tell
+    bool                         failed; // the condition holds, or a figure was not seen
     const char *                 note;   // "", or what to keep in mind
 };
 

@@ -128,7 +128,7 @@ static struct sequence * find_sequence(struct ggs_expert_tokens * tokens, int64_
     for (unsigned i = 0; i < tokens->n_sequences; i++) {
         if (tokens->sequences[i].number == number) return &tokens->sequences[i];
     }
-    // Where there are more than fit, the oldest is forgotten.
+    // If there are more than fit, the oldest is forgotten.
     bool              room = tokens->n_sequences < MOST_SEQUENCES;
     struct sequence * sequence =
         &tokens->sequences[room ? tokens->n_sequences : tokens->next_sequence++ % MOST_SEQUENCES];

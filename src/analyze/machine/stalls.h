@@ -1,7 +1,7 @@
 // Stalls: page faults while a thread computed, with the lane that was held up.
 //
 // A fault names the graph run, the node and the OS thread; which thread of the engine's pool that is, the op runs of the graph run say.
-// They are asked once per OS thread: a worker keeps its place in its pool, and Linux does not use the number of a thread again soon.
+// They are looked up once per OS thread: a worker keeps its index in its pool, and Linux does not soon use the id of a thread again.
 #pragma once
 
 #include <stdbool.h>

@@ -1,7 +1,7 @@
 // What ops of a device take in graph runs that have no op times, estimated from those that have: on CUDA only the runs of a window have them.
 //
 // A run without op times is taken to spend its time on ops as the runs of the same device and phase that have them do, so tracing that
-// makes everything slower does not count. Where there is no such run, nothing is estimated. All of it is an estimate and is shown as one.
+// makes everything slower does not count. If there is no such run, nothing is estimated. All of it is an estimate and is shown as one.
 #pragma once
 
 #include <stdint.h>

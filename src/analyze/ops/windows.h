@@ -1,4 +1,4 @@
-// When a recording was made: windows between which it was paused, and moments that somebody marked.
+// When a recording was made: windows between which it was paused, and moments that were marked.
 #pragma once
 
 #include <stdint.h>

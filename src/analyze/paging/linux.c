@@ -325,7 +325,7 @@ static void read_around(struct cache * c, uint32_t page) {
     read_window(c, ra);
 }
 
-// A marked folio was touched: the next window. Where the mark is not the one of the last window, it begins with the next page
+// A marked folio was touched: the next window. If the mark is not the one of the last window, it begins with the next page
 // that is missing.
 static void read_ahead(struct cache * c, uint32_t page, unsigned order) {
     struct readahead * ra    = &c->readahead[c->file];

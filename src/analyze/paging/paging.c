@@ -147,7 +147,7 @@ static void * help(void * context) {
     return NULL;
 }
 
-// The thread that calls does its share, and all of it where no other can be had.
+// The thread that calls does its share, and all of it if no other can be had.
 static void run_in_threads(struct parts * parts) {
     pthread_t helpers[MOST_THREADS - 1];
     long      processors = sysconf(_SC_NPROCESSORS_ONLN);

@@ -1,10 +1,10 @@
 // What would so much memory cost? The reads of a recording, served by caches of several sizes and policies.
 //
 //     lru       least recently used, exact, of every size at once
-//     linux     the page cache of Linux with its readahead (paging-linux.h)
-//     pin-hot   the best fixed set of weights, the rest streamed (paging-pin.h)
+//     linux     the page cache of Linux with its readahead (linux.h)
+//     pin-hot   the best fixed set of weights, the rest streamed (pin.h)
 //     stream    what `ggscope stream` would read (stream.h)
-//     opt       Belady's optimum: nothing that reads on demand reads less (paging-opt.h)
+//     opt       Belady's optimum: nothing that reads on demand reads less (opt.h)
 //
 // All begin with what the engine does at load: reading its files once from end to end; with `cold` they begin empty. Warm-up is left
 // out. Parts run side by side in a few threads. Time grows linearly with the recording; memory with the model's pages, and for the optimum by some bytes per read.
@@ -44,7 +44,7 @@ struct ggs_paging_options {
 struct ggs_paging_budget {
     uint64_t               memory;
     struct ggs_paging_cost cost[GGS_PAGING_POLICIES]; // of those that were asked for
-    // Of linux, whose outcome hangs on small differences: the least and the most that runs with slightly more or less memory, and with
+    // Of linux, whose result depends on small differences: the least and the most that runs with slightly more or less memory, and with
     // statistics brought up to date more or less often, read while generating. `cost` is the run in the middle.
     uint64_t               linux_least, linux_most;
     struct ggs_paging_pins pins;    // if pin-hot was asked for

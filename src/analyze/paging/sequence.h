@@ -56,8 +56,8 @@ void ggs_paging_sequence_release(struct ggs_paging_sequence * sequence); // a ze
 // Bytes [begin, end) of a file (from 0). What lies behind the file's end is left out.
 int ggs_paging_sequence_read(struct ggs_paging_sequence * sequence, uint64_t file, uint64_t begin, uint64_t end,
                              enum ggs_read_class class_, struct ggs_error * error);
-// No more reads: cuts into blocks. With `load` a read of everything, class LOAD, comes before all others. Refuses what nobody could wait for: a
-// file of some kilobytes can claim more reads than any program makes.
+// No more reads: cuts into blocks. With `load` a read of everything, class LOAD, comes before all others. Refuses more reads than can be
+// simulated: a damaged file of some kilobytes can claim any number of them.
 int ggs_paging_sequence_finish(struct ggs_paging_sequence * sequence, bool load, struct ggs_error * error);
 
 static inline uint32_t ggs_block_pages(const struct ggs_paging_sequence * sequence, uint32_t block) {

@@ -26,7 +26,8 @@ struct ggs_cell_use {
     int64_t  attended_in_use; // of these; -1 if it was not seen
     struct ggs_sequence_use * by_sequence;
     uint64_t                  n_sequences, sequences_capacity;
-    char strip[GGS_CELL_STRIP + 1]; // who has which cell, from 0 to the peak of up_to; "" where streams are apart
+    char                      strip[GGS_CELL_STRIP +
+               1]; // who has which cell, from 0 to the peak of up_to; "" if sequences have streams of their own
 };
 
 // What the program did to sequences. Of a long recording a row may stand for several calls of one kind that are close in time.

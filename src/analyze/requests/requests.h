@@ -42,12 +42,12 @@ struct ggs_request_step {
 struct ggs_request_visitor {
     // 0, or negative to end the walk with that.
     int (*see)(void * owner, const struct ggs_request_step * step, struct ggs_error * error);
-    // A change of the memory that was just made; its `step` is the number of its row. NULL if nobody asks.
+    // A change of the memory that was just made; its `step` is the number of its row. May be NULL.
     int (*change)(void * owner, const struct ggs_memory_change * change, const struct ggs_sequences * sequences,
                   struct ggs_error * error);
     // How many tokens of a VERIFY batch stayed, the first included; -1 if that was not seen.
     void (*settle)(void * owner, const struct ggs_verify * verify, int64_t kept);
-    // The state after the last batch and the last change; NULL if nobody asks.
+    // The state after the last batch and the last change; May be NULL.
     int (*end)(void * owner, const struct ggs_sequences * sequences, struct ggs_error * error);
     void * owner;
 };
@@ -95,8 +95,8 @@ struct ggs_request_context {
     uint64_t cells_peak, sequences_peak; // at once: each cell counted once
     int64_t  cells_peak_ns;
     double   acceptance; // of drafts, NAN if there are none
-    // What a generated token took, on average, in batches that hold no prompt; -1 if there were none. Of a target: where drafts were checked,
-    // with what its draft context took beside; and where none were. Estimated: batches differ in what else they hold.
+    // What a generated token took, on average, in batches that hold no prompt; -1 if there were none. Of a target context: drafted, in batches that
+    // check drafts, with the time of its draft context; plain, in batches that check none. Estimated: batches differ in what else they hold.
     int64_t  ns_per_drafted_token, ns_per_plain_token;
     int64_t  last_step;
     uint64_t last_decode;

@@ -4,18 +4,24 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "analyze/walk/model-type.h"
 #include "base/array.h"
 #include "base/error.h"
 #include "base/search.h"
 #include "gguf/gguf-map.h"
 #include "gguf/gguf-name.h"
+#include "gguf/gguf-type.h"
 #include "gguf/gguf.h"
 
 void ggs_model_map_release(struct ggs_model_map * map) {
     ggs_names_free(map->names);
     free(map->places);
     *map = (struct ggs_model_map){0};
+}
+
+// "Q4_K"
+static void type_name(char buffer[GGS_TYPE_NAME_LENGTH], uint32_t type) {
+    ggs_type_name(buffer, GGS_TYPE_NAME_LENGTH, type);
+    for (char * c = buffer; *c != '\0'; c++) *c = (char) toupper((unsigned char) *c);
 }
 
 static const char * keep(struct ggs_model_map * map, const char * text, size_t length) {
@@ -32,7 +38,7 @@ static int add(struct ggs_model_map * map, const struct ggs_model_place * place,
 
 static struct ggs_model_place tensor_place(struct ggs_model_map * map, uint64_t file,
                                            const struct ggs_gguf_tensor * tensor) {
-    char                   component[GGS_COMPONENT_LENGTH], type[GGS_MODEL_TYPE_LENGTH];
+    char                   component[GGS_COMPONENT_LENGTH], type[GGS_TYPE_NAME_LENGTH];
     struct ggs_name        name  = ggs_name_parse(tensor->name, tensor->name_length);
     struct ggs_model_place place = {.name     = keep(map, tensor->name, tensor->name_length),
                                     .kind     = "tensor",
@@ -44,7 +50,7 @@ static struct ggs_model_place tensor_place(struct ggs_model_map * map, uint64_t 
                                     .layer    = name.layer,
                                     .experts  = ggs_name_experts(&name, tensor)};
     ggs_name_component(component, sizeof(component), &name, -1);
-    ggs_model_type(type, tensor->type);
+    type_name(type, tensor->type);
     place.component = keep(map, component, strlen(component));
     place.type      = keep(map, type, strlen(type));
     memcpy(place.ne, tensor->ne, sizeof(place.ne));
@@ -110,9 +116,9 @@ static struct ggs_model_place seen_place(struct ggs_model_map * map, struct ggs_
                                          const struct ggs_tensor * t) {
     char            component[GGS_COMPONENT_LENGTH];
     const char *    name = ggs_reader_string(trace->reader, t->name);
-    char            type[GGS_MODEL_TYPE_LENGTH];
+    char            type[GGS_TYPE_NAME_LENGTH];
     struct ggs_name parsed = ggs_name_parse(name, strlen(name));
-    ggs_model_type(type, t->type > UINT32_MAX ? UINT32_MAX : (uint32_t) t->type);
+    type_name(type, t->type > UINT32_MAX ? UINT32_MAX : (uint32_t) t->type);
     struct ggs_model_place place = {.name     = keep(map, name, strlen(name)),
                                     .kind     = "tensor",
                                     .type     = keep(map, type, strlen(type)),

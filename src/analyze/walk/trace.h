@@ -59,7 +59,7 @@ struct ggs_trace {
     int *                  layers;    // by tensor - 1: the layer in its name, -1 for none
     bool                   tokenless; // the program has no tokens: a step is a graph run
     struct ggs_graph *     graph;     // the one that ggs_trace_graph gave last
-    struct ggs_watch *     watch;     // NULL if nobody watches
+    struct ggs_watch *     watch;     // may be NULL
     uint64_t               damaged;   // chunks that were left out: every figure is partial
     struct ggs_selection * selection; // NULL: everything; borrowed
 };

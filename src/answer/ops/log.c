@@ -17,7 +17,7 @@ void ggs_log_write_end(struct ggs_json * json, int64_t total) {
     ggs_json_end(json);
 }
 
-// Null where they were not seen: nodes of a backend that is seen as a whole only, and waits on a device.
+// Null if they were not seen: nodes of a backend that is seen as a whole only, and waits on a device.
 static void put_times(struct ggs_json * json, const struct ggs_log_entry * e) {
     if (e->opaque)
         ggs_json_null(json, "begin_ns");

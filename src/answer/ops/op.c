@@ -112,7 +112,7 @@ static void put_neighbour(struct ggs_json * json, const char * key, const struct
         ggs_json_null(json, key);
 }
 
-// Null where they were not seen, as in the log.
+// Null if they were not seen, as in the log.
 static void put_times(struct ggs_json * json, const struct ggs_op_seen * op) {
     if (op->opaque)
         ggs_json_null(json, "begin_ns");
@@ -143,7 +143,7 @@ static void put_head(const struct card * card, struct ggs_json * json) {
     put_times(json, op);
 }
 
-// How long page faults held up each of the op's threads; as op->op_runs. NULL where faults were not recorded.
+// How long page faults held up each of the op's threads; as op->op_runs. NULL if faults were not recorded.
 static int find_stalls(const struct card * card, uint64_t ** out, struct ggs_error * error) {
     const struct ggs_op_seen * op = &card->walk->op;
     struct ggs_cursor *        cursor;

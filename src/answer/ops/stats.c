@@ -241,7 +241,7 @@ static void write_median(struct ggs_json * json, const char * key, const struct 
     ggs_json_natural(json, key, q.n == 0 ? -1 : (int64_t) q.median);
 }
 
-// What ops take in all, where some graph runs of devices have no op times; null if all have, or none to estimate from.
+// What ops take in all, if some graph runs of devices have no op times; null if all have, or none to estimate from.
 static void write_estimate(struct ggs_json * json, const struct ggs_estimate * estimate) {
     static const struct ggs_field fields[] = {GGS_FIELD(struct ggs_estimate, runs, "runs"),
                                               GGS_FIELD(struct ggs_estimate, run_ns, "run_ns"),
@@ -262,7 +262,7 @@ static void write_estimate(struct ggs_json * json, const struct ggs_estimate * e
     ggs_json_end(json);
 }
 
-// Busy shares in equal parts of the recording; null where some graph run's ops are not known.
+// Busy shares in equal parts of the recording; null if some graph run's ops are not known.
 static void write_devices(struct ggs_json * json, const struct ggs_stats * stats) {
     static const struct ggs_field fields[] = {
         GGS_FIELD(struct ggs_device_totals, runs, "runs"),
@@ -350,7 +350,7 @@ static void write_key(struct ggs_json * json, const struct ggs_field * key, cons
     ggs_json_string_n(json, "backend", group->name, length);
 }
 
-// Null where they were not seen. Of a tensor whose ops have times in some graph runs only, these are what is known.
+// Null if they were not seen. Of a tensor whose ops have times in some graph runs only, these are what is known.
 static void write_times(struct ggs_json * json, enum ggs_by by, const struct ggs_group * group) {
     ggs_json_natural(json, "wall_ns", ggs_group_has_wall(group, by) ? (int64_t) group->wall_ns : -1);
     ggs_json_natural(json, "busy_ns", group->untimed > 0 ? -1 : (int64_t) group->busy_ns);

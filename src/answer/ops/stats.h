@@ -40,7 +40,7 @@ struct ggs_stats {
     struct ggs_streamed_totals streamed;
     struct ggs_process_list    processes;
     struct ggs_requests        contexts; // by context: what each of them did, in the whole recording
-    struct ggs_rates           rates;    // that so many threads can reach on the machine; 0 if nobody measured it
+    struct ggs_rates           rates;    // that so many threads can reach on the machine; 0 if not measured
 };
 
 int  ggs_stats_compute(struct ggs_stats * stats, struct ggs_trace * trace, const struct ggs_stats_options * options,

@@ -16,7 +16,7 @@ struct ggs_mapping {
 int  ggs_mapping_open(struct ggs_mapping * mapping, const char * path, struct ggs_error * error);
 void ggs_mapping_close(struct ggs_mapping * mapping);
 
-// Opens a regular file for reading; -1 with errno otherwise. A pipe that nobody writes to does not hang us.
+// Opens a regular file for reading; -1 with errno otherwise. Never waits for the writer of a pipe.
 int ggs_file_open(const char * path);
 
 // Writes what stdio holds. -1 with errno if that fails, or something failed to be written before; it is forgotten then.

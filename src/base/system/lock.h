@@ -1,7 +1,7 @@
-// Marks on directories that die with their holder: who records into an experiment, who writes to a spool.
+// Locks on directories that end with their holder: one for the process that records into an experiment, one for each that writes to a spool.
 //
 // A mark belongs to an open file, not to a process: it is seen from other PID namespaces and containers, a number that is used again means
-// nothing, and the kernel takes it away when its holder is killed. Asking for it takes nothing, so that no question can disturb a holder.
+// nothing, and the kernel takes it away when its holder is killed. Looking for a mark takes no lock, so it cannot disturb a holder.
 // If the file system has no such locks (some network file systems), marks are neither kept nor seen.
 #pragma once
 
@@ -15,8 +15,8 @@ static inline bool ggs_lock_mark(int fd) {
     return fcntl(fd, F_OFD_SETLK, &lock) == 0;
 }
 
-// The mark of one who may come to write: a program that was started to be recorded, before an engine is seen in it. Whoever asks before taking
-// the directory sees it; whoever asks for writers does not.
+// The mark of a program that was started to be recorded and may come to write, before an engine is seen in it: ggs_lock_take and
+// ggs_lock_is_held see it, ggs_lock_is_written does not.
 static inline bool ggs_lock_expect(int fd) {
     struct flock lock = {.l_type = F_RDLCK, .l_whence = SEEK_SET, .l_start = 1, .l_len = 1};
     return fcntl(fd, F_OFD_SETLK, &lock) == 0;
@@ -27,7 +27,7 @@ static inline bool ggs_lock_expect(int fd) {
 int  ggs_lock_take(const char * directory);
 void ggs_lock_release(int * fd); // also for those who inherited it; -1 is fine, and what is left
 
-// Is the directory marked by anybody, in whatever way? One that is not there is not.
+// Is the directory marked at all? One that is not there is not.
 bool ggs_lock_is_held(const char * directory);
-// Does anybody else write to it?
+// Does another process write to it?
 bool ggs_lock_is_written(int fd);

@@ -1,4 +1,4 @@
-// A progress line on stderr: nothing at all where stderr is not a terminal. Redraws at most 10 times a
+// A progress line on stderr: nothing at all if stderr is not a terminal. Redraws at most 10 times a
 // second; finish erases it. `label` must outlive the struct.
 #pragma once
 

@@ -10,13 +10,13 @@
 
 // Is `file` a terminal, or on its way to one through a pager?
 bool ggs_terminal_is(FILE * file);
-// Colour where `file` is a terminal, TERM is not "dumb" and NO_COLOR is unset or empty.
+// Colour if `file` is a terminal, TERM is not "dumb" and NO_COLOR is unset or empty.
 bool ggs_terminal_colour(FILE * file);
 // $COLUMNS, else the columns of the terminal behind `file`, else 80: for plots.
 unsigned ggs_terminal_width(FILE * file);
-// How wide a line may be before it is cut: the terminal's width; 0, never, where it is none, because others read it.
+// How wide a line may be before it is cut: the terminal's width; 0, never, if it is none, because programs read it.
 unsigned ggs_terminal_limit(FILE * file);
-// Does the user's locale (LC_ALL, LC_CTYPE, LANG) say C or POSIX, where a terminal shows ASCII only?
+// Does the user's locale (LC_ALL, LC_CTYPE, LANG) say C or POSIX? Then a terminal shows ASCII only.
 bool ggs_terminal_ascii(void);
 // Columns that a UTF-8 string takes (wide and combining characters counted properly, escape sequences not counted).
 size_t ggs_terminal_columns(const char * string);

@@ -1,7 +1,7 @@
 // Is the engine's barrier seen? Some compilers put ggml_barrier into the loop over a graph's nodes instead of calling it: then no call
 // tells that an op ended. What is left is the plan's abort callback, which thread 0 asks after each node and before the barrier.
 //
-// Each copy of the engine in the process is watched until one of its graph runs has shown how it was built. The program's own callback
+// Each copy of the engine in the process is watched until one of its graph runs shows how it was compiled. The program's own callback
 // is called through.
 #pragma once
 

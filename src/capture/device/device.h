@@ -68,7 +68,7 @@ struct ggs_device_run {
 
 // Work that a device did for a node: a kernel, a copy or a set.
 struct ggs_device_kernel {
-    uint32_t     node; // GGS_DEVICE_NO_NODE where it is not known
+    uint32_t     node; // GGS_DEVICE_NO_NODE if it is not known
     uint32_t     stream;
     uint64_t     begin_ns, end_ns;
     uint64_t     bytes;
@@ -100,7 +100,7 @@ void ggs_device_generates(void);
 
 // Everything submitted to `backend` is done: reads the times and writes the runs to the journal.
 void ggs_device_results(void * backend);
-// RPC's backend only sends: that its queue is empty says nothing of the server. What is read back does, since the server answers in order.
+// RPC's backend only sends, so an empty queue says nothing of the server. What is read back does, since the server answers in order.
 // A read from the backend was put into its queue: the next ggs_device_results of it is true of the runs before.
 void ggs_device_asked(const void * backend);
 // Something was read from a buffer: everything submitted before to the server that has it is done.
@@ -110,5 +110,5 @@ void ggs_device_answered(void * buffer);
 void ggs_device_event_record(void * event, void * backend);
 void ggs_device_event_results(void * event);
 void ggs_device_event_wait(void * backend, void * event);
-// The process ends: writes what was put off, and runs whose results nobody waited for, without times.
+// The process ends: writes what was put off, and runs whose results were never waited for, without times.
 void ggs_device_finish(void);

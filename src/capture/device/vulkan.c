@@ -7,7 +7,7 @@
 // bottom before it, to its own bottom.
 //
 // Stamps are queries of one pool per device, handed out to runs in blocks. They are read without waiting, after the engine itself has
-// waited for the results, and reset by the host; where the device cannot do that, by a command before each use.
+// waited for the results, and reset by the host; if the device cannot do that, by a command before each use.
 #include <dlfcn.h>
 #include <pthread.h>
 #include <stdlib.h>

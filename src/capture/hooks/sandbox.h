@@ -2,7 +2,7 @@
 //
 // Filters are noticed when they are installed, and what is needed later is prepared before: segments for every lane and for the journal.
 // From then on nothing here opens, maps or prints. When the segments are full, recording ends and what is lost is counted. If no
-// engine has shown itself by then, nothing is recorded.
+// engine was seen by then, nothing is recorded.
 #pragma once
 
 #include <stdbool.h>

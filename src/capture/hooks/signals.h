@@ -1,5 +1,5 @@
 // Signals that a call of ours may raise and that would end the program: SIGXFSZ (a file beyond RLIMIT_FSIZE), SIGPIPE (stderr is a pipe
-// that nobody reads). Held back around such calls; one that our call has raised is taken, so the program never sees it.
+// without a reader). Held back around such calls; one that our call has raised is taken, so the program never sees it.
 #pragma once
 
 #include <pthread.h>

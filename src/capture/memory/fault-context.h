@@ -47,8 +47,8 @@ static inline enum ggs_fault_access ggs_fault_access(const void * context) {
 #endif
 }
 
-// An access that faults on a page which was opened for it is one that the page does not allow: a write where the processor does not
-// say so, or a jump. Each thread keeps the last page that it was given; `generation` is another whenever pages were closed again, and odd while
+// An access that faults on a page which was opened for it is one that the page does not allow: a write that the processor does not
+// report as one, or a jump. Each thread keeps the last page that it was given; `generation` is another whenever pages were closed again, and odd while
 // that goes on.
 struct ggs_fault_last {
     uintptr_t page;

@@ -1,8 +1,8 @@
 // Page truth: which pages of the mapped model does an op really touch?
 //
 // During a graph run the mappings of model files are PROT_NONE. The first touch of a page raises SIGSEGV; the handler notes
-// the page and opens it. In the barrier that ends an op, while all threads stand still, the thread that leads the run tells
-// the journal which pages were opened, and closes them again:
+// the page and opens it. In the barrier that ends an op, while all threads wait, the thread that leads the run writes
+// to the journal which pages were opened, and closes them again:
 //
 //     op on all threads -> barrier -> lead: tell, protect -> barrier -> next op
 //
@@ -10,7 +10,7 @@
 // nothing is protected and the handler is not installed: the program's own SIGSEGV handler is put back, and while a run goes on
 // it gets every signal that is not about a protected page. A page is exact: the machine's page size, whatever size the kernel maps it with.
 //
-// Where the engine's barrier is not seen (cpu/barrier.h), a run of one thread is told of after each node instead.
+// If the engine's barrier is not seen (cpu/barrier.h), pages of a run of one thread are written after each node instead.
 //
 // What fails in a proving run that does not otherwise: a system call that reads the model's memory (EFAULT instead of a signal).
 #pragma once

@@ -28,7 +28,7 @@
 
 // ---- running a program for what it says ----
 
-// The output of a program (stdout, or stderr where `of` is 2), cut to `size`. Returns its exit status, -1 if it did not run.
+// The output of a program (stdout, or stderr if `of` is 2), cut to `size`. Returns its exit status, -1 if it did not run.
 static int listen_to(char ** argv, char ** environment, int of, char * said, size_t size) {
     int                        ends[2], status = -1;
     pid_t                      child;
@@ -160,7 +160,7 @@ static void check_contents(struct ggs_findings * report, const struct ggs_elf * 
     if (ggs_libraries_add_needed(libraries, elf, path) != 0) report->failed = true;
     if (inside != GGS_ELF_UNDEFINED || (libraries->count == 0 && ggs_elf_contains(elf, "GGML_ASSERT("))) {
         ggs_findings_add(report, GGS_FINDING_FAIL, "program", shared_fix,
-                         "ggml is linked into %s itself%s, where its calls cannot be seen", path,
+                         "ggml is linked into %s itself%s, so its calls cannot be seen", path,
                          inside == GGS_ELF_UNDEFINED ? " (which is stripped)" : "");
     } else if (libraries->count == 0) {
         ggs_findings_add(report, GGS_FINDING_WARN, "program", "name the engine that it loads with --engine DIR",

@@ -16,7 +16,7 @@ struct gguf_report {
     const struct ggs_gguf_map * maps; // one for each file of the model; NULL for the metadata reports
     bool                        experts;
     bool                        full;  // --csv: with shape, type and file
-    unsigned                    width; // of the terminal, 0 where lines must not be shortened
+    unsigned                    width; // of the terminal, 0 if lines must not be shortened
 };
 
 // cmd-gguf-text.c

@@ -99,7 +99,7 @@ static void print_waste(const struct paging_report * report) {
     }
     if (worst == NULL || demand == 0 || most < demand + demand / 4) return;
     printf("\nwaste     with %s Linux reads %.1f times what ops ask for:\n"
-           "          its readahead brings in what nobody reads\n",
+           "          its readahead brings in what no op reads\n",
            ggs_format_bytes(a, worst->memory), (double) most / (double) demand);
 }
 

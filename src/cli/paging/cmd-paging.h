@@ -13,7 +13,7 @@ struct paging_report {
     const char *                      readahead_from; // where its value is from, for the reader
 };
 
-// Each returns 0, or negative if the output could not be written or, with the sentence in `error`, where something failed.
+// Each returns 0, or negative if the output could not be written or, with the sentence in `error`, if something failed.
 int paging_text(const struct paging_report * report);
 int paging_csv(const struct paging_report * report);
 int paging_suggest(const struct paging_report * report, struct ggs_error * error);

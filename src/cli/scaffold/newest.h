@@ -1,4 +1,4 @@
-// The recording that is meant where none is named.
+// The recording that is meant if none is named.
 #pragma once
 
 #include <limits.h>

@@ -88,7 +88,7 @@ static void print_moved(FILE * out, const char * way, const struct ggs_device_mo
     fputs(end, out);
 }
 
-// What seeing every op of a run costs, where some runs were seen so and some were not.
+// What seeing every op of a run costs, if some runs were seen so and some were not.
 static void print_price(FILE * out, const struct ggs_device_totals * d) {
     char                 a[GGS_NUMBER_LENGTH], b[GGS_NUMBER_LENGTH];
     struct ggs_quartiles with = ggs_spread_quartiles(&d->timed_run), without = ggs_spread_quartiles(&d->whole_run);

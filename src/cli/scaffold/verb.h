@@ -110,7 +110,7 @@ int ggs_verb_seal(const char * path, struct ggs_error * error);
 int ggs_verb_open(struct ggs_trace * trace, const char * path, const struct ggs_input * input,
                   struct ggs_error * error);
 
-// Where the sentence names `path` and that is relative, it names it from the root on.
+// If the sentence names `path` and that is relative, makes it absolute.
 void ggs_verb_resolve(struct ggs_error * error, const char * path);
 
 // A name from a file for stdout: on a terminal it cannot drive it and is at most `columns` columns wide, shortened in the middle; in a pipe

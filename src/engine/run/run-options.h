@@ -8,7 +8,7 @@ struct ggs_error;
 
 struct ggs_run_options {
     const char * model;
-    const char * prompt;      // NULL where prompt_file is set
+    const char * prompt;      // NULL if prompt_file is set
     const char * prompt_file; // "-" is stdin
     const char * engine;      // a directory, or NULL
     uint32_t     tokens;      // to generate
@@ -18,7 +18,7 @@ struct ggs_run_options {
     uint32_t     ubatch;     // likewise
     uint32_t     gpu_layers; // layers whose weights go to devices
     uint32_t     main_gpu;
-    const char * device;          // names, "," between; "none"; NULL: the engine's choice where gpu_layers is not 0
+    const char * device;          // names, "," between; "none"; NULL: the engine's choice if gpu_layers is not 0
     const char * rpc;             // "HOST:PORT,...", or NULL
     const char * flash_attn;      // NULL: the engine's choice
     const char * split_mode;      // NULL: the engine's choice
@@ -34,6 +34,6 @@ struct ggs_run_options {
     bool         verbose;
 };
 
-// Fills `options`. A command line that is no command line (unknown option, missing -m) is argp's business: it
+// Fills `options`. For a wrong command line (unknown option, missing -m) argp
 // prints and exits with argp_err_exit_status. Values that are out of range give GGS_USAGE and a sentence.
 int ggs_run_options_parse(struct ggs_run_options * options, int argc, char ** argv, struct ggs_error * error);

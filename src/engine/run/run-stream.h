@@ -17,5 +17,5 @@ struct ggs_stream {
 void ggs_stream_init(struct ggs_stream * stream, FILE * file);
 // Writes what is complete and flushes.
 void ggs_stream_write(struct ggs_stream * stream, const char * piece, size_t length);
-// Writes what is held back, ends the line where it is open. Returns 0, or -1 if anything was lost.
+// Writes what is held back, ends the line if it is open. Returns 0, or -1 if anything was lost.
 int ggs_stream_finish(struct ggs_stream * stream);

@@ -186,7 +186,7 @@ static double milliseconds(uint64_t ns) {
     return (double) ns / 1e6;
 }
 
-// The first token is the prompt's; NAN where there is no other one.
+// The first token is the prompt's; NAN if there is no other one.
 static double generate_ms_per_token(const struct run * run) {
     return run->generated > 1 ? milliseconds(run->generate_ns) / (run->generated - 1) : NAN;
 }

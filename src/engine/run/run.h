@@ -6,6 +6,6 @@
 // run-stream.c    token pieces in, whole UTF-8 characters out
 #pragma once
 
-// argv[0] is the name to show in messages ("ggscope-engine run"). Returns the exit status: 0, 1 where the work
-// failed, 2 for a wrong command line, 130 where SIGINT ended it.
+// argv[0] is the name to show in messages ("ggscope-engine run"). Returns the exit status: 0, 1 if the work
+// failed, 2 for a wrong command line, 130 if SIGINT ended it.
 int ggs_run_main(int argc, char ** argv);

@@ -9,5 +9,5 @@
 
 // Makes a block of `size` bytes of a type out of random bytes. False if the type is none of those that are known here: then nothing has changed.
 bool ggs_synth_block(int type, uint8_t * block, double deviation);
-// Is it?
+// Is the type known here?
 bool ggs_synth_block_known(int type);

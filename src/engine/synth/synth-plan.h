@@ -12,7 +12,7 @@ enum { GGS_SYNTH_ALIGNMENT = 32 }; // of tensor data; GGUF's default, so no key 
 // How a tensor gets its type; see synth-types.h.
 enum ggs_synth_class {
     GGS_SYNTH_MATRIX, // --types decides
-    GGS_SYNTH_APART,  // --types decides where it names the component; `default=` leaves it alone
+    GGS_SYNTH_APART,  // --types decides if it names the component; `default=` leaves it alone
     GGS_SYNTH_FIXED,  // always f32: norms, biases, routers
 };
 
@@ -21,7 +21,7 @@ struct ggs_synth_tensor {
     char component[32]; // "attn_v"
     int  layer;         // 3; -1 outside of the layers
     enum ggs_synth_class class;
-    bool     precise; // q6_k instead of q4_k where nobody asked for a type
+    bool     precise; // q6_k instead of q4_k unless a type was asked for
     unsigned dimensions;
     uint64_t shape[3];  // innermost first; 1 beyond `dimensions`
     double   deviation; // of the random weights; 0: every value is `constant`
@@ -42,7 +42,7 @@ struct ggs_synth_plan {
 // A zeroed plan is empty.
 void ggs_synth_plan_release(struct ggs_synth_plan * plan);
 
-// Each appends one tensor and returns it (a scratch one where memory ran out) until the next append;
+// Each appends one tensor and returns it (a scratch one if memory ran out) until the next append;
 // `layer` is -1 for tensors outside of the layers. Sizes are in values.
 // A matrix that maps `in` values to `out`; weights are scaled so that unit input gives unit output.
 struct ggs_synth_tensor * ggs_synth_plan_matrix(struct ggs_synth_plan * plan, int layer, const char * component,

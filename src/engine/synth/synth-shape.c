@@ -63,10 +63,9 @@ static int check_experts(const struct ggs_synth_shape * shape, const struct ggs_
                         shape->experts);
     }
     if (shape->experts_used > shape->experts && shape->experts > 0) {
-        return ggs_fail(
-            error, GGS_USAGE,
-            "%u experts cannot be used at a time where there are %u: lower --experts-used or raise --experts",
-            shape->experts_used, shape->experts);
+        return ggs_fail(error, GGS_USAGE,
+                        "%u experts cannot be used at a time: the model has %u; lower --experts-used or raise --experts",
+                        shape->experts_used, shape->experts);
     }
     return 0;
 }
@@ -85,7 +84,7 @@ static int check_attention(const struct ggs_synth_shape * shape, const struct gg
             shape->embd, shape->heads, shape->embd / shape->heads);
     }
     if (shape->arch->latent_attention && options->kv_heads >= 0 && options->kv_heads != 1) {
-        return ggs_fail(error, GGS_USAGE, "%s keeps one latent head in its KV cache: leave --kv-heads away",
+        return ggs_fail(error, GGS_USAGE, "%s keeps one latent head in its KV cache: omit --kv-heads",
                         shape->arch->name);
     }
     if (shape->heads % shape->kv_heads != 0) {
@@ -96,7 +95,7 @@ static int check_attention(const struct ggs_synth_shape * shape, const struct gg
     return 0;
 }
 
-// KV heads that nobody asked for follow the heads: as many heads per KV head as in the preset where that works.
+// KV heads that nobody asked for follow the heads: as many heads per KV head as in the preset if that works.
 static uint32_t default_kv_heads(const struct ggs_synth_shape * shape, const struct preset * preset) {
     if (shape->arch->latent_attention) return 1;
     if (shape->arch->full_attention) return shape->heads;

@@ -31,7 +31,7 @@ struct ggs_synth_shape {
     const struct ggs_synth_arch * arch;
     uint32_t                      layers;
     uint32_t                      embd;
-    uint32_t                      ff; // width of the feed-forward net; of one expert where there are experts
+    uint32_t                      ff; // width of the feed-forward net; of one expert if there are experts
     uint32_t                      heads;
     uint32_t                      kv_heads;
     uint32_t                      head;    // values per head: embd / heads

@@ -11,7 +11,7 @@
 
 enum {
     POOL_BLOCKS = 4096,
-    SHORT_BLOCK = 32, // types of shorter blocks (f16 has 1) are tiled by so many values where a row allows it
+    SHORT_BLOCK = 32, // types of shorter blocks (f16 has 1) are tiled by so many values if a row allows it
 };
 
 // Blocks of one type and scale. A "block" here may be several blocks of the type.

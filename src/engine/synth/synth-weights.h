@@ -3,7 +3,7 @@
 // Making a billion weights would take minutes. Instead a pool of some thousand random blocks is
 // made once per type and scale (synth-blocks.h), and a tensor is a random sequence of blocks from its pool: rows and experts
 // differ, and writing costs little more than copying. This works for every type because a block always stands for
-// itself. Where a row is one block long, as in `tiny` with its rows of 256, some rows of a large tensor are equal.
+// itself. If a row is one block long, as in `tiny` with its rows of 256, some rows of a large tensor are equal.
 //
 // Which blocks, and what is in them, follows from the seed, the tensor's name, type and scale, computed in integers:
 // same seed, same bytes, on every machine.
@@ -33,7 +33,7 @@ struct ggs_synth_stream {
 
 enum { GGS_SYNTH_PIECE_MINIMUM = 4096 }; // bytes; more than a block of any type has
 
-// The tensor must have its type. Fails only where memory runs out.
+// The tensor must have its type. Fails only if memory runs out.
 int ggs_synth_stream_open(struct ggs_synth_stream * stream, struct ggs_synth_weights * weights,
                           const struct ggs_synth_tensor * tensor, struct ggs_error * error);
 // Fills at most `size` bytes (at least GGS_SYNTH_PIECE_MINIMUM); returns how many, 0 at the end.

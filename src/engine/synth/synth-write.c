@@ -58,7 +58,7 @@ static uint64_t padded(uint64_t size) {
 }
 
 // Walks over the plan and begins a new file whenever one has `minimum` bytes; the last file takes what remains.
-// Returns how many files reach the minimum; notes the cuts where `parts` is not NULL.
+// Returns how many files reach the minimum; notes the cuts if `parts` is not NULL.
 static size_t cut(const struct ggs_synth_plan * plan, uint64_t minimum, size_t count, struct part * parts) {
     size_t   full = 0, first = 0;
     uint64_t size = 0;

@@ -7,7 +7,7 @@
 struct ggs_error;
 struct ggs_synth_metadata;
 
-// Where the vocabulary `name` ("ggml-vocab-gpt-2.gguf") lies: `chosen` where that is not NULL, else in the
+// Where the vocabulary `name` ("ggml-vocab-gpt-2.gguf") lies: `chosen` if that is not NULL, else in the
 // directory that GGSCOPE_VOCAB_DIR names, else beside this program, in its build tree or where it was installed.
 // GGS_ABSENT with a sentence that says where it was looked for.
 int ggs_vocabulary_find(char path[PATH_MAX], const char * chosen, const char * name, struct ggs_error * error);

@@ -1,4 +1,4 @@
-// buffer-timeline.json: the engine's buffers, and their births and deaths; and the format "buffers", the same as JSON lines.
+// buffer-timeline.json: the engine's buffers, when they were allocated and freed; and the format "buffers", the same as JSON lines.
 #include <stdio.h>
 #include <stdlib.h>
 

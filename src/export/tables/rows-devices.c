@@ -12,8 +12,7 @@ static const struct ggs_table_field processes[] = {
     {"executable", GGS_CELL_TEXT, GGS_MEMBER_STRING(0, struct ggs_process, executable), "path of the program"},
     {"begin_ns", GGS_CELL_INTEGER, PROCESS(begin_ns), "begin"},
     {"end_ns", GGS_CELL_INTEGER, GGS_MEMBER_OR_NONE(0, struct ggs_process, end_ns), "of the last thing that was seen"},
-    {"begin_utc", GGS_CELL_TIME, GGS_MEMBER_OR_0(0, struct ggs_process, realtime_ns),
-     "begin, by the clock on the wall"},
+    {"begin_utc", GGS_CELL_TIME, GGS_MEMBER_OR_0(0, struct ggs_process, realtime_ns), "begin, UTC"},
     {"page_size", GGS_CELL_INTEGER, PROCESS(page_size), "bytes of a page"},
     {"ended", GGS_CELL_BOOLEAN, GGS_MEMBER_TEST(0, struct ggs_process, ended, UINT64_MAX),
      "it left main or called exit; false: it was killed"},
@@ -154,7 +153,7 @@ const struct ggs_flat_table ggs_table_submits = {
 static const struct ggs_table_field windows[] = {
     {"window", GGS_CELL_INTEGER, WINDOW(window), "number, from 1"},
     {"kind", GGS_CELL_TEXT, GGS_MEMBER_WORD(0, struct ggs_window, kind, ggs_word_window),
-     "recorded: graph runs that began in it are there; mark: a moment that somebody named"},
+     "recorded: graph runs that began in it are there; mark: a moment with a name"},
     {"begin_ns", GGS_CELL_INTEGER, WINDOW(begin_ns), "begin"},
     {"end_ns", GGS_CELL_INTEGER, GGS_MEMBER_OR_NONE(0, struct ggs_window, end_ns),
      "end; null if it was open to the end"},

@@ -96,7 +96,7 @@ static struct ggs_elf_table dynamic_table(const struct ggs_elf * elf, const Elf6
     return clip(elf, offset, size);
 }
 
-// How many dynamic symbols there are is nowhere said. Section headers tell (read_sections, afterwards); where a file has none,
+// How many dynamic symbols there are is nowhere said. Section headers tell (read_sections, afterwards); if a file has none,
 // the symbols are taken to reach to their names, which linkers put right behind them. What is read is checked anyway.
 static uint64_t guess_symbols(const struct ggs_elf * elf, const Elf64_Ehdr * header) {
     uint64_t from, to;

@@ -1,8 +1,8 @@
 // Reads ELF files: what a program or a library defines, calls and needs. For saying, before or after a recording, why calls
 // can or cannot be seen.
 //
-// A call to an exported function can be taken over by a preloaded library where it goes through a relocation of
-// the dynamic linker: a slot of the PLT, or an address in the global offset table. Where a library calls its own function
+// A call to an exported function can be taken over by a preloaded library if it goes through a relocation of
+// the dynamic linker: a slot of the PLT, or an address in the global offset table. If a library calls its own function
 // directly (static functions, -Bsymbolic-functions, link-time optimisation) there is none.
 //
 // Only 64-bit little-endian files are read. Files are untrusted: every offset and count is checked before it is used.
@@ -28,7 +28,7 @@ struct ggs_elf {
     bool                 symbolic;    // -Bsymbolic: the library's own definitions come first
     const char *         runpath;     // DT_RUNPATH, else DT_RPATH; NULL for none
     struct ggs_elf_table dynamic_entries, dynamic_symbols, dynamic_strings;
-    struct ggs_elf_table symbols, strings; // .symtab, where the file is not stripped
+    struct ggs_elf_table symbols, strings; // .symtab, if the file is not stripped
     struct ggs_elf_table relocations[2];   // DT_JMPREL and DT_RELA
     struct ggs_elf_table code, frames; // the largest executable segment, and the sorted table of where functions begin
     uint64_t             code_address, frames_address;
@@ -54,7 +54,7 @@ enum ggs_elf_answer { GGS_ELF_NOT_KNOWN, GGS_ELF_NO, GGS_ELF_YES };
 enum ggs_elf_answer ggs_elf_calls_beside(const struct ggs_elf * elf, const char * marker, const char * function);
 // The i-th library that it needs, NULL beyond the last.
 const char * ggs_elf_needs(const struct ggs_elf * elf, size_t i);
-// The name of the i-th exported function, or NULL where symbol i is none; false beyond the last symbol.
+// The name of the i-th exported function, or NULL if symbol i is none; false beyond the last symbol.
 bool ggs_elf_exports(const struct ggs_elf * elf, size_t i, const char ** name);
 // Do these bytes occur anywhere in the file? For programs without symbols.
 bool ggs_elf_contains(const struct ggs_elf * elf, const char * text);

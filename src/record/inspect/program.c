@@ -238,7 +238,7 @@ static void explain_elf(const struct ggs_elf * elf, const char * path, int wait_
     if (inside || (libraries.count == 0 && ggs_elf_contains(elf, "GGML_ASSERT("))) {
         ggs_text_printf(
             reason,
-            "ggml is linked into %s itself, where its calls cannot be seen; build it with shared libraries (cmake -DBUILD_SHARED_LIBS=ON)",
+            "ggml is linked into %s itself, so its calls cannot be seen; build it with shared libraries (cmake -DBUILD_SHARED_LIBS=ON)",
             path);
     } else if (libraries.count > 0 && !can_be_seen(&libraries)) {
         ggs_text_printf(

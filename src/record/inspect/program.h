@@ -12,7 +12,7 @@ struct ggs_program {
     char interpreter[PATH_MAX]; // of a script ("#!"), "" if it is none
 };
 
-// Finds `name` as a shell does, in PATH where it has no slash.
+// Finds `name` as a shell does, in PATH if it has no slash.
 int ggs_program_find(struct ggs_program * program, const char * name, struct ggs_error * error);
 
 // The dynamic linker loads our library into a program unless that is static, of another machine, or runs with more

@@ -15,7 +15,7 @@
 
 enum { SIGNALS = GGS_WATCHED_SIGNALS };
 
-static const int64_t ms = 1000000, patience = 40 * ms, late = 100 * ms, old = 1000 * ms;
+static const int64_t ms = 1000000, patience = 40 * ms, late = 100 * ms, old = 10000 * ms;
 
 static const char name[] = "group-watch";
 

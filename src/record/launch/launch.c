@@ -153,7 +153,7 @@ static bool wait_for_start(const struct session * session) {
     return n == 1;
 }
 
-// In the child: becomes the program. What went wrong is written to `failure`, which closes by itself where nothing did.
+// In the child: becomes the program. What went wrong is written to `failure`, which closes by itself if nothing did.
 __attribute__((noreturn)) static void become(const struct session * session, const struct ggs_launch * launch,
                                              int failure) {
     for (int i = 0; i < 3; i++) {
@@ -348,7 +348,7 @@ static void serve_relay(struct ggs_relay * relay, const struct pollfd * fd) {
     if (ggs_relay_pending(relay)) {
         ggs_relay_write(relay);
     } else if (ggs_relay_read(relay)) {
-        // Most of the time there is room, and a question is saved; where there is not, the next poll finds out.
+        // Most of the time there is room, and a question is saved; if there is not, the next poll finds out.
         struct pollfd ready = {.fd = relay->to, .events = POLLOUT};
         if (relay->to >= 0 && poll(&ready, 1, 0) == 1) ggs_relay_write(relay);
     }

@@ -1,4 +1,4 @@
-// Starts a program, stands in the middle of its terminal, pipes and signals as if we were not there, and waits for it.
+// Starts a program, relays its terminal, pipes and signals as if we were not there, and waits for it.
 //
 //     stdin       stdout, stderr      the program gets
 //     any         no terminal         our stdin, a pipe for each; it stays in our process group

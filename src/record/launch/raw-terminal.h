@@ -4,8 +4,8 @@
 
 #include <stdbool.h>
 
-// Puts the terminal behind `fd` in raw mode where we are in its foreground. Returns whether it is raw now; calling again is
+// Puts the terminal behind `fd` in raw mode if we are in its foreground. Returns whether it is raw now; calling again is
 // fine. The first call remembers the settings that are restored later.
 bool ggs_raw_terminal_enter(int fd);
-// Restores it, where it is raw.
+// Restores it if it is raw.
 void ggs_raw_terminal_leave(void);

@@ -9,7 +9,7 @@
 
 struct ggs_relay {
     int    from;        // -1: at its end
-    int    to;          // -1: nobody wants it any more
+    int    to;          // -1: its reader is gone
     int    copy;        // -1: none
     bool   from_pty;    // `from` is the master of a pty: see below
     bool   held_return; // a \r that may be the terminal's
@@ -19,7 +19,7 @@ struct ggs_relay {
     char   data[65536];
 };
 
-// Where `from` is a pty the copy holds what the program wrote: a terminal turns \n into \r\n on the way out, and that is
+// If `from` is a pty, the copy holds what the program wrote: a terminal turns \n into \r\n on the way out, and that is
 // undone, exactly, as long as the terminal does it.
 //
 // `from` must not block; `to` may (it is shared with other processes, so its flags are left alone): after poll has said
@@ -34,7 +34,7 @@ static inline bool ggs_relay_pending(const struct ggs_relay * relay) {
 bool ggs_relay_read(struct ggs_relay * relay);
 // Writes once. A destination that is gone is noted (to = -1), and `from` is closed: the program then gets SIGPIPE or EPIPE,
 // as it would without us. A pty is read on, because a terminal never breaks like a pipe; and so is everything if the destination
-// cannot take it (a disk is full): the program is not to suffer for what we do with its output.
+// cannot take it (a disk is full): the program must not fail because its output cannot be kept.
 void ggs_relay_write(struct ggs_relay * relay);
 // Drops what is pending and closes `from`.
 void ggs_relay_close(struct ggs_relay * relay);

@@ -41,11 +41,11 @@ int ggs_memory_conditions_apply(struct ggs_memory_conditions * conditions, const
                                 struct ggs_error * error);
 // The program exists and waits to begin. One that cannot be held to the limit is ended.
 void ggs_memory_conditions_join(struct ggs_memory_conditions * conditions, pid_t program);
-// Undoes everything. Again is fine.
+// Undoes everything. May be called again.
 void ggs_memory_conditions_end(struct ggs_memory_conditions * conditions);
 
 // What was set, for "machine"; and what came of it.
 void ggs_memory_conditions_note_begin(const struct ggs_memory_conditions * conditions, struct json_object * machine);
 void ggs_memory_conditions_note_end(const struct ggs_memory_conditions * conditions, struct json_object * machine);
-// Says why the program was ended, where that was the limit. False if it was not.
+// Says why the program was ended, if that was the limit. False if it was not.
 bool ggs_memory_conditions_explain(const struct ggs_memory_conditions * conditions, int wait_status);

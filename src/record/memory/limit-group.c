@@ -56,7 +56,7 @@ static bool has_word(const char * text, const char * word, const char * separato
 
 // ---- where we are ----
 
-// What /proc/<process>/cgroup says: the path of the group in the hierarchy that accounts memory. Version 1 wins where both are there,
+// What /proc/<process>/cgroup says: the path of the group in the hierarchy that accounts memory. Version 1 wins if both are there,
 // because a controller belongs to one hierarchy only, and then the other one cannot have it.
 static bool find_group(const char * root, const char * process, int version, char group[PATH_MAX]) {
     char path[PATH_MAX], line[PATH_MAX + 256];
@@ -168,7 +168,7 @@ int ggs_limit_group_set(const char * group, int version, uint64_t bytes, struct 
     snprintf(number, sizeof(number), "%" PRIu64, bytes);
     errno = put(group, version == 1 ? "memory.limit_in_bytes" : "memory.max", number);
     if (errno != 0) return ggs_fail_errno(error, "cannot limit the memory of the control group %s", group);
-    // Swap would make room where there is none. Kernels without it lack the files; one limit on both would be met first, and not counted.
+    // Swap would make room if there is none. Kernels without it lack the files; one limit on both would be met first, and not counted.
     if (version == 1) {
         if (put(group, "memory.swappiness", "0") != 0) put(group, "memory.memsw.limit_in_bytes", number);
     } else {

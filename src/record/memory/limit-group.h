@@ -27,7 +27,7 @@ struct ggs_limit_use {
 // we may make a group in them shows when we try.
 size_t ggs_limit_places(const char * root, struct ggs_limit_place * places, size_t most);
 
-// Holds the group to `bytes`, without swap where that can be told.
+// Holds the group to `bytes`, without swap if that can be told.
 int ggs_limit_group_set(const char * group, int version, uint64_t bytes, struct ggs_error * error);
 // Moves a process; 0 is the one that asks. Returns 0 or an errno.
 int ggs_limit_group_join(const char * group, pid_t process);

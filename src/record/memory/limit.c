@@ -60,7 +60,7 @@ static int start_guardian(struct ggs_limit * limit, const char * group, struct g
     return ggs_fail_errno(error, "cannot start a process that looks after the memory limit");
 }
 
-// It ends by itself; where that is soon (the group is gone, or was empty) nothing of it is left for init.
+// It ends by itself; if that is soon (the group is gone, or was empty) nothing of it is left for init.
 static void dismiss_guardian(struct ggs_limit * limit, bool soon) {
     if (limit->leash >= 0) close(limit->leash);
     limit->leash = -1;

@@ -1,10 +1,10 @@
 // Holds a program to an amount of memory, its page cache included, and watches how much it uses.
 //
-//     make    a control group of its own: version 2, else version 1; where we may make none, a scope of systemd
+//     make    a control group of its own: version 2, else version 1; if we may make none, a scope of systemd
 //     join    moves the program into it, while the program waits to begin
 //     end     reads what was used, and removes the group
 //
-// Whatever happens to us, the group goes: a guardian process waits for our end and for the group to be empty. systemd removes its
+// The group is removed even if ggscope is killed: a guardian process waits for our end and for the group to be empty. systemd removes its
 // scopes itself.
 #pragma once
 
@@ -34,9 +34,9 @@ struct ggs_limit {
     int                    stop; // eventfd
 };
 
-// Fails with a sentence where nothing permits it; nothing is left behind then. `bytes` of 0 gives no limit.
+// Fails with a sentence if nothing permits it; nothing is left behind then. `bytes` of 0 gives no limit.
 int ggs_limit_make(struct ggs_limit * limit, uint64_t bytes, struct ggs_error * error);
 // If systemd makes the group, `program` is the one with the prefix.
 int ggs_limit_join(struct ggs_limit * limit, pid_t program, struct ggs_error * error);
-// Once the program has ended; again is fine, and so is one that was never made. `use` stays.
+// Once the program has ended. May be called again, and for a limit that was never made. `use` stays.
 void ggs_limit_end(struct ggs_limit * limit);

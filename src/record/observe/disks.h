@@ -30,5 +30,5 @@ void ggs_disks_release(struct ggs_disks * disks);
 // For ggs_seal_options.disk; the context is a struct ggs_disks. Files are looked at when they are met first.
 enum ggs_disk_place ggs_disks_find(void * context, const char * const * paths, size_t n_paths, uint64_t device,
                                    uint64_t offset, struct ggs_disk_piece * piece);
-// Can requests be told back to this file? GGS_UNSUPPORTED with the reason where they cannot.
+// Can requests be told back to this file? GGS_UNSUPPORTED with the reason if they cannot.
 int ggs_disks_check(const char * path, struct ggs_error * error);

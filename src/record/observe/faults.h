@@ -1,6 +1,6 @@
 // Page faults of a program, as the kernel's software events tell them: address, thread, begin and end.
 //
-// Unprivileged where kernel.perf_event_paranoid is at most 2. What it does not see: faults that the kernel takes itself while it copies
+// Needs no privilege if kernel.perf_event_paranoid is at most 2. What it does not see: faults that the kernel takes itself while it copies
 // for a system call, and pages that are mapped ahead (MAP_POPULATE, MADV_POPULATE_READ).
 #pragma once
 

@@ -31,7 +31,7 @@ struct ggs_rings {
 // A record that begins with PERF_SAMPLE_IDENTIFIER; `body` is what follows that number, `bytes` of it. It lives until `see` returns.
 typedef void (*ggs_rings_see)(void * context, unsigned event, const void * body, size_t bytes);
 
-// Opens `n` events of one process (-1: all) on every CPU. Fails with errno as the kernel set it: EACCES and EPERM where that is
+// Opens `n` events of one process (-1: all) on every CPU. Fails with errno as the kernel set it: EACCES and EPERM if that is
 // not permitted. Rings are as large as the kernel lets us lock, `most` bytes at most.
 int  ggs_rings_open(struct ggs_rings * rings, const struct perf_event_attr * attributes, unsigned n, pid_t process,
                     size_t most, struct ggs_error * error);

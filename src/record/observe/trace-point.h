@@ -15,8 +15,8 @@ struct ggs_trace_format {
     char     text[8192]; // of the format file
 };
 
-// A folder of tracefs, open; where it is not mounted, a mount of our own that nobody else sees and that goes when the folder is
-// closed. Negative where neither can be had.
+// A folder of tracefs, open; if it is not mounted, a private mount that goes when the folder is
+// closed. Negative if neither can be had.
 int ggs_trace_points_folder(void);
 
 int ggs_trace_format_read(struct ggs_trace_format * format, int folder, const char * group, const char * name,

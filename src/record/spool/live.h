@@ -17,7 +17,7 @@ bool ggs_live_going_on(void * context, const char * directory, uint64_t * units)
 int  ggs_live_copy(void * context, const char * directory, const char * path, struct ggs_error * error);
 void ggs_live_release(struct ggs_live_context * context);
 
-// Is somebody about to record into the directory, who has not written anything yet?
+// Is a program about to record into the directory that has not written anything yet?
 bool ggs_live_is_starting(const char * directory);
 // Is there something to show: a trace, or a recording that is going on or about to begin? Looks only.
 bool ggs_live_can_be_shown(const char * directory);

@@ -1,7 +1,7 @@
 // Where the segments of a recording lie while it is made.
 //
 // Best is memory: writing there neither waits for a disk nor shows up in the I/O of the program. So a folder of our own in
-// /dev/shm is used where that is a tmpfs with room enough; else DIR/spool itself. Wherever it is, DIR/spool leads there, so
+// /dev/shm is used if that is a tmpfs with room enough; else DIR/spool itself. Wherever it is, DIR/spool leads there, so
 // that a recording whose ggscope was killed is found again through its directory.
 #pragma once
 

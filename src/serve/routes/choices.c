@@ -10,7 +10,7 @@
 enum { CHOICES_MOST = 40000 };
 
 struct row {
-    double   begin, weight; // weight: NaN where it is not known
+    double   begin, weight; // weight: NaN if it is not known
     uint32_t run, node;
     int32_t  token;
     uint32_t input; // of the token step: a prompt has many

@@ -1,7 +1,7 @@
 // The parameters of a request: "a=1&b=x%20y".
 //
-// They come from the network: their number and length are limited, what cannot be decoded is refused, and so is a parameter that nobody asked
-// for, so that a misspelt one is not silently without effect. A getter leaves its result alone where the parameter is absent.
+// They come from the network: their number and length are limited, what cannot be decoded is refused, and so is a parameter that the route
+// does not know, so that a misspelt one is not ignored. A getter leaves its result alone if the parameter is absent.
 #pragma once
 
 #include <stdbool.h>

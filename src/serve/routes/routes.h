@@ -1,4 +1,4 @@
-// The functions that answer: one file each, where two are not alike.
+// The functions that answer requests, mostly one file each.
 #pragma once
 
 #include "serve/experiments.h"

@@ -1,4 +1,4 @@
-// /api/x/N/tokens: the token steps, neighbours folded where there are more than wanted.
+// /api/x/N/tokens: the token steps, neighbours folded if there are more than wanted.
 #include <stdlib.h>
 #include <string.h>
 

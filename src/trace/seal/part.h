@@ -10,7 +10,7 @@
 // spool: sealing goes through them as it always does (pass-1.c, pass-2.c), and takes from here what it would have taken from the lanes.
 // A file that ends in the middle of something is read up to its last whole block.
 //
-// Who reads a recording that goes on holds a shared lock on the file; segments are only removed under an exclusive one.
+// A reader of a recording that goes on holds a shared lock on the file; segments are only removed under an exclusive one.
 #pragma once
 
 #include <stdbool.h>
@@ -150,7 +150,7 @@ bool ggs_part_next_block(struct ggs_part * part);
 // What the open block has of the run; false for nothing. `nodes` and `index` point into the block.
 bool ggs_part_take_run(struct ggs_part * part, uint64_t run, struct ggs_part_run * out, const uint8_t ** nodes,
                        const uint8_t ** index);
-// The next record's place, run 0 where the block has none left.
+// The next record's place, run 0 if the block has none left.
 struct ggs_part_place ggs_part_take_placement(struct ggs_part * part);
 // The chunk of op runs at *at, which goes on to the next; NULL when the block has no more.
 const void * ggs_part_chunk(const struct ggs_part * part, uint64_t * at, uint64_t * n, uint64_t * length);

@@ -1,6 +1,6 @@
 // Seal: turns the spool that the capture library left into trace.ggs.
 //
-//     DIR/spool/*.seg (and DIR/trace.ggs.part)  ->  DIR/trace.ggs.tmp  ->  DIR/trace.ggs, and the spool is gone
+//     DIR/spool/*.seg (and DIR/trace.ggs.part)  ->  DIR/trace.ggs.tmp  ->  DIR/trace.ggs, and the spool is removed
 //
 // What was sealed while the recording went on (background.h) is in the part; the trace is the same as without.
 //
@@ -70,7 +70,7 @@ struct ggs_seal_result {
     uint64_t unseen;  // nodes that no hook saw
 };
 
-// `options` may be NULL, and so may `result`. Where there is neither spool nor trace: GGS_ABSENT.
+// `options` may be NULL, and so may `result`. If there is neither spool nor trace: GGS_ABSENT.
 int ggs_seal(const char * directory, const struct ggs_seal_options * options, struct ggs_seal_result * result,
              struct ggs_error * error);
 // The same for a spool and a trace anywhere; the spool stays. For tests.

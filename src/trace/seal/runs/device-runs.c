@@ -38,8 +38,8 @@ static uint64_t absorb(struct ggs_runs * runs, const struct ggs_device_ops * dev
     uint64_t absorbed = 0;
     for (uint32_t n = device->ops[i].node + 1; n < end && n < graph->n_nodes; n++) {
         uint8_t kind = graph->root->kinds[n];
-        if ((kind & GGS_NODE_EMPTY) || (runs->graphs->computes && !(kind & GGS_NODE_COMPUTE))) continue;
-        runs->nodes[n] |= GGS_NODE_ABSORBED;
+        if ((kind & GGS_NODE_IS_EMPTY) || (runs->graphs->computes && !(kind & GGS_NODE_IS_COMPUTE))) continue;
+        runs->nodes[n] |= GGS_NODE_WAS_ABSORBED;
         absorbed++;
     }
     return absorbed;
@@ -51,7 +51,7 @@ static int by_node(const void * a, const void * b) {
     return x->begin_ns < y->begin_ns ? -1 : x->begin_ns > y->begin_ns;
 }
 
-// How long none of the op's kernels ran between its begin and its end. Where no kernels were told that is not known: 0.
+// How long none of the op's kernels ran between its begin and its end. If no kernels were told that is not known: 0.
 static uint64_t idle(const struct ggs_open_run * open, const struct ggs_op_run * op) {
     int64_t  end = op->begin_ns + (int64_t) op->duration_ns, until = op->begin_ns;
     uint64_t none = 0;
@@ -108,7 +108,7 @@ void ggs_device_ops_write(struct ggs_runs * runs, struct ggs_open_run * open, co
         const struct ggs_journal_device_op * op = &device->ops[i];
         if (op->end_ns == 0) {
             // The loop came to it and recorded nothing: there was nothing to do. In a replay it was fused.
-            if (device->head.timed == GGS_DEVICE_TIMED) runs->nodes[op->node] |= GGS_NODE_NOTHING;
+            if (device->head.timed == GGS_DEVICE_TIMED) runs->nodes[op->node] |= GGS_NODE_WAS_SKIPPED;
             continue;
         }
         int64_t begin = ggs_clock_since_start(runs->clock, op->begin_ns),
@@ -127,7 +127,7 @@ void ggs_device_ops_write(struct ggs_runs * runs, struct ggs_open_run * open, co
                                    .absorbed    = absorb(runs, device, i, graph)};
         run.inner_wait_ns       = idle(open, &run);
         if (run.absorbed > 0) run.flags |= GGS_OP_RUN_FUSED;
-        runs->nodes[op->node] |= GGS_NODE_RAN;
+        runs->nodes[op->node] |= GGS_NODE_WAS_EXECUTED;
         ggs_writer_append(runs->writer, GGS_TABLE_OP_RUNS, &run);
         struct ggs_lod_lane * lane = lane_of(runs, row, queue);
         if (lane != NULL) ggs_lods_add(runs->lods, lane, &run);

@@ -288,8 +288,9 @@ static void write_root(struct ggs_graphs * graphs, struct ggs_seal_graph * graph
         write_node(graphs, graph->id, i, node, graph->ids[i]);
         for (uint32_t s = 0; s < GGS_GRAPH_SOURCES; s++)
             if (node->source[s] >= 0) write_edge(graphs, graph->id, i, s, graph->ids[node->source[s]]);
-        bool computes   = (node->flags & 16) != 0; // GGML_TENSOR_FLAG_COMPUTE, in releases that have it
-        graph->kinds[i] = (uint8_t) ((is_empty(graphs, node) ? GGS_NODE_EMPTY : 0) | (computes ? GGS_NODE_COMPUTE : 0));
+        bool computes = (node->flags & 16) != 0; // GGML_TENSOR_FLAG_COMPUTE, in releases that have it
+        graph->kinds[i] =
+            (uint8_t) ((is_empty(graphs, node) ? GGS_NODE_IS_EMPTY : 0) | (computes ? GGS_NODE_IS_COMPUTE : 0));
         graph->computes |= computes;
     }
     graphs->computes |= graph->computes;

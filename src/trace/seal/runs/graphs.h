@@ -8,8 +8,8 @@
 #include "trace/seal/places.h"
 
 enum ggs_node_kind {
-    GGS_NODE_EMPTY   = 1, // nothing to compute: a view, or a shape with a 0
-    GGS_NODE_COMPUTE = 2, // its compute flag is on
+    GGS_NODE_IS_EMPTY   = 1, // nothing to compute: a view, or a shape with a 0
+    GGS_NODE_IS_COMPUTE = 2, // its compute flag is on
 };
 
 // Where a graph takes its tokens, positions and wanted outputs from: index data of (node, slot). node -1: nowhere.

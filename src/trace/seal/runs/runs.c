@@ -101,14 +101,14 @@ static void pull_op(struct pull * pull, const struct ggs_spool_op * unit) {
     if (unit->flags & GGS_OP_RUN_FUSED) row.absorbed = unit->count;
     if (end_ns > pull->last_ns) pull->last_ns = end_ns;
     // Old releases visit empty nodes too; nothing is computed there.
-    if (pull->graph != NULL && (pull->graph->root->kinds[unit->node] & GGS_NODE_EMPTY)) return;
+    if (pull->graph != NULL && (pull->graph->root->kinds[unit->node] & GGS_NODE_IS_EMPTY)) return;
     if (pull->graph != NULL) {
-        runs->nodes[unit->node] |= GGS_NODE_RAN;
+        runs->nodes[unit->node] |= GGS_NODE_WAS_EXECUTED;
         if (unit->flags & GGS_OP_RUN_ENDED) keep_order(pull, &row);
         uint32_t left = (uint32_t) row.absorbed;
         for (uint32_t i = unit->node + 1; left > 0 && i < pull->graph->n_nodes; i++) {
-            if (pull->graph->root->kinds[i] & GGS_NODE_EMPTY) continue;
-            runs->nodes[i] |= GGS_NODE_ABSORBED;
+            if (pull->graph->root->kinds[i] & GGS_NODE_IS_EMPTY) continue;
+            runs->nodes[i] |= GGS_NODE_WAS_ABSORBED;
             left--;
         }
     }
@@ -220,16 +220,16 @@ static void cover(struct pull * pull) {
     row->nodes                         = root->n_nodes;
     for (uint32_t i = 0; i < root->n_nodes; i++) {
         uint8_t seen = pull->runs->nodes[i], kind = root->kinds[i];
-        if (seen & GGS_NODE_RAN)
+        if (seen & GGS_NODE_WAS_EXECUTED)
             row->executed++;
-        else if (seen & GGS_NODE_ABSORBED)
+        else if (seen & GGS_NODE_WAS_ABSORBED)
             row->absorbed++;
-        else if (kind & GGS_NODE_EMPTY)
+        else if (kind & GGS_NODE_IS_EMPTY)
             row->empty++;
-        else if (seen & GGS_NODE_NOTHING)
+        else if (seen & GGS_NODE_WAS_SKIPPED)
             row->skipped++;
         // A release that has compute flags has them on in most nodes; without any the flag means nothing.
-        else if (pull->runs->graphs->computes && !(kind & GGS_NODE_COMPUTE))
+        else if (pull->runs->graphs->computes && !(kind & GGS_NODE_IS_COMPUTE))
             row->skipped++;
         else if (row->flags & (GGS_RUN_INTERRUPTED | GGS_RUN_PARTIAL) || row->status != 0)
             row->cut++;

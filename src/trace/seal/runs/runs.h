@@ -42,9 +42,9 @@ struct ggs_device_queue {
 };
 
 enum ggs_seen_node { // what became of a node in a run
-    GGS_NODE_RAN      = 1,
-    GGS_NODE_ABSORBED = 2,
-    GGS_NODE_NOTHING  = 4, // the engine came to it and had nothing to do
+    GGS_NODE_WAS_EXECUTED = 1,
+    GGS_NODE_WAS_ABSORBED = 2,
+    GGS_NODE_WAS_SKIPPED  = 4, // the engine came to it and had nothing to do
 };
 
 // What the threads that were looked at say of a node: when the last of them ended it, and when the first of them began the op after it.
