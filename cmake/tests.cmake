@@ -65,7 +65,7 @@ if(EXISTS ${PROJECT_SOURCE_DIR}/tests/engine/gguf-oracle.c)
 endif()
 
 add_executable(bench-recorder tests/bench/bench-recorder.c src/capture/cpu/ops.c src/capture/slots.c src/capture/losses.c
-               src/capture/segment.c src/capture/window.c src/base/system/ticks.c tests/unit/no-sandbox.c)
+               src/capture/segment.c src/capture/window.c src/base/system/room.c src/base/system/ticks.c tests/unit/no-sandbox.c)
 target_compile_options(bench-recorder PRIVATE -O3 -ftls-model=initial-exec)
 set_target_properties(bench-recorder PROPERTIES RUNTIME_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/tests)
 add_executable(bench-vulkan tests/bench/bench-vulkan.c src/capture/device/device.c src/capture/device/hooks.c
