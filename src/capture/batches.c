@@ -67,6 +67,7 @@ struct noted {
 
 static _Atomic(struct noted *) all;
 
+// The entry of a batch, or with NULL one that is free to take.
 static struct noted * find(const void * address) {
     struct noted * entry = atomic_load_explicit(&all, memory_order_acquire);
     while (entry != NULL && atomic_load_explicit(&entry->address, memory_order_acquire) != address) entry = entry->next;
@@ -97,7 +98,7 @@ static void take(const void * address) {
 }
 
 const struct ggs_batch * ggs_batch_at(const void * address) {
-    const struct noted * entry = find(address);
+    const struct noted * entry = address == NULL ? NULL : find(address);
     return entry == NULL || entry->partly ? NULL : &entry->batch;
 }
 
@@ -109,10 +110,10 @@ static void added(const void * address, int32_t index, int32_t token, int32_t se
         entry->partly = true;
 }
 
-// The batch, if it has such a token.
-static struct ggs_batch * with_token(const void * address, bool done, int32_t index) {
+// Of a batch that has such a token, if the engine took what it was given.
+static struct noted * with_token(const void * address, bool done, int32_t index) {
     struct noted * entry = done ? find(address) : NULL;
-    return entry == NULL || index < 0 || (uint32_t) index >= entry->batch.n ? NULL : &entry->batch;
+    return entry == NULL || index < 0 || (uint32_t) index >= entry->batch.n ? NULL : entry;
 }
 
 EXPORT void * llama_batch_ext_init(void * context) {
@@ -164,23 +165,25 @@ EXPORT int32_t llama_batch_ext_add_embd(void * batch, int32_t sequence, struct e
 
 EXPORT bool llama_batch_ext_add_seq(void * batch, int32_t index, int32_t sequence) {
     REAL(llama_batch_ext_add_seq);
-    bool               done = real(batch, index, sequence);
-    struct ggs_batch * b    = with_token(batch, done, index);
-    if (b != NULL && b->sequence[index] != sequence) ggs_batch_add_sequence(b, (uint32_t) index, sequence);
+    bool           done  = real(batch, index, sequence);
+    struct noted * entry = with_token(batch, done, index);
+    if (entry != NULL && entry->batch.sequence[index] != sequence &&
+        !ggs_batch_add_sequence(&entry->batch, (uint32_t) index, sequence))
+        entry->partly = true;
     return done;
 }
 
 EXPORT bool llama_batch_ext_set_pos(void * batch, int32_t index, const int32_t * positions) {
     REAL(llama_batch_ext_set_pos);
-    bool               done = real(batch, index, positions);
-    struct ggs_batch * b    = with_token(batch, done, index);
-    if (b != NULL) b->position[index] = positions[0]; // of several, the one in the cache
+    bool           done  = real(batch, index, positions);
+    struct noted * entry = with_token(batch, done, index);
+    if (entry != NULL) entry->batch.position[index] = positions[0]; // of several, the one in the cache
     return done;
 }
 
 static void set_output(const void * batch, bool done, int32_t index, bool value) {
-    struct ggs_batch * b = with_token(batch, done, index);
-    if (b != NULL) b->output[index] = value;
+    struct noted * entry = with_token(batch, done, index);
+    if (entry != NULL) entry->batch.output[index] = value;
 }
 
 EXPORT bool llama_batch_ext_set_output_logits(void * batch, int32_t index, bool value) {

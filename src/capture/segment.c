@@ -2,17 +2,15 @@
 
 #include <errno.h>
 #include <fcntl.h>
-#include <linux/magic.h>
 #include <pthread.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
-#include <sys/statfs.h>
 #include <sys/statvfs.h>
-#include <sys/uio.h>
 #include <unistd.h>
 
+#include "base/system/room.h"
 #include "capture/hooks/sandbox.h"
 #include "capture/hooks/signals.h"
 #include "trace/spool.h"
@@ -122,32 +120,13 @@ static int take_free(const char * path) {
     return -1;
 }
 
-// Allocated in full: a hole in a full file system would be a SIGBUS in somebody else's program. In memory, writing takes two thirds of the time of
-// allocating and touching, because each page is filled once.
-static int allocate(int fd, uint64_t size) {
-    enum { PIECES = 64 };
-    static const char zeros[4096];
-    struct iovec      pieces[PIECES];
-    struct statfs     space;
-    if (fstatfs(fd, &space) != 0 || space.f_type != TMPFS_MAGIC) return posix_fallocate(fd, 0, (off_t) size);
-    for (unsigned i = 0; i < PIECES; i++) pieces[i] = (struct iovec){(void *) zeros, sizeof(zeros)};
-    for (uint64_t at = 0; at < size;) {
-        uint64_t pages = (size - at) / sizeof(zeros);
-        if (pages == 0) pieces[0].iov_len = size - at;
-        ssize_t n = pwritev(fd, pieces, pages == 0 ? 1 : pages < PIECES ? (int) pages : PIECES, (off_t) at);
-        if (n <= 0) return n < 0 ? errno : ENOSPC;
-        at += (uint64_t) n;
-    }
-    return 0;
-}
-
 static uint8_t * make_file(const char * path, uint64_t size) {
     int fd     = size == GGS_SPOOL_SEGMENT ? take_free(path) : -1;
     int result = 0;
     if (fd < 0) {
         fd = open(path, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
         if (fd < 0) return NULL;
-        result = allocate(fd, size);
+        result = ggs_room_take(fd, size);
     }
     void * data = MAP_FAILED;
     if (result == 0) {

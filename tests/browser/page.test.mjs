@@ -227,6 +227,28 @@ test("a copied address restores the screen: zoom, order, filters, switches, sele
     }
 });
 
+test("a copied address restores where a view is scrolled to, and another view begins at its top", { skip }, async () => {
+    const places = { statistics: "main", graph: ".graph-scroll", storage: "main" };
+    const topOf = (at, box) => at.locator(box).first().evaluate((one) => one.scrollTop);
+    for (const [view, box] of Object.entries(places)) {
+        const at = await page(`view=${view}`, { viewport: { width: 1000, height: 600 } });
+        await at.locator("#sentence", { hasText: "touched" }).waitFor();
+        await settled(at);
+        await at.locator(box).first().hover();
+        await at.mouse.wheel(0, 260);
+        await becomes(() => topOf(at, box), 260);
+        await hashed(at, /at=\S*:0\.260\b/);
+        const other = await page((await hashOf(at)).slice(1), { viewport: { width: 1000, height: 600 } });
+        await other.locator("#sentence", { hasText: "touched" }).waitFor();
+        await settled(other);
+        await becomes(() => topOf(other, box), 260, `${view}:`);
+        await show(other, "experts");
+        await becomes(() => topOf(other, "main"), 0, "another view:");
+        await finish(other);
+        await finish(at);
+    }
+});
+
 test("a link to an experiment that is not here shows no other one", { skip }, async () => {
     const at = await page("x=00000000-0000-4000-8000-000000000000&view=log&tokens=2..2");
     await at.getByRole("heading", { name: "This experiment is not here" }).waitFor();

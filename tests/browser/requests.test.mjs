@@ -15,6 +15,8 @@ test("slots have lanes, requests bars with their first output, and a click selec
     const at = await open(server.url, { fragment: "view=statistics" });
     await at.locator(".slot-bar").first().waitFor();
     await settled(at);
+    const { requests: served, tokens: steps } = stats(directory);
+    await becomes(() => at.locator("#sentence").innerText(), (text) => text.includes(`${served} requests in ${steps} steps`), "the headline");
     assert.equal(await at.locator(".slot:has(.slot-bar)").count(), new Set(requests.map((r) => r.sequence)).size);
     assert.equal(await at.locator(".slot-bar").count(), requests.length);
     assert.equal(await at.locator(".slot-first").count(), requests.length);

@@ -172,6 +172,13 @@ for (const pattern of ["slots", "slots-apart", "cached", "shared", "forks", "for
             assert.ok(own.some((use) => use.attended_in_use !== null));
         }
         assert.equal(found.memories[0].streams > 1, pattern.endsWith("-apart"));
+        for (const context of found.contexts) {
+            const of = (key, ...kinds) => found.changes.filter((one) => one.context === context.context && kinds.includes(one.kind)).reduce((sum, one) => sum + one[key], 0);
+            assert.deepEqual(["calls", "cells"].map((key) => [of(key, "remove", "keep"), of(key, "copy"), of(key, "add", "divide"), of(key, "clear")]), [
+                [context.removed, context.copied, context.moved, context.cleared],
+                [context.removed_cells, context.copied_cells, context.moved_cells, context.cleared_cells],
+            ]);
+        }
     });
 }
 

@@ -19,6 +19,8 @@
 #include "ggml-backend.h"
 #include "llama.h"
 
+#include "older-releases.h"
+
 enum { MOST = 256, SLOTS = 4, CHUNK = 8 };
 
 __attribute__((noreturn)) static void die(const char * what) {

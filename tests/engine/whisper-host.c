@@ -16,6 +16,8 @@
 #include "ggml-backend.h"
 #include "gguf.h"
 
+#include "older-releases.h"
+
 enum {
     MELS    = 16,
     FRAMES  = 48, // of sound; the second convolution halves them

@@ -1,7 +1,9 @@
 // The engine matrix: stock releases from llama.cpp b4753 to v0.5.0, recorded through their own Node.js binding and through
-// ggscope-engine compiled against each one's headers.
+// ggscope-engine and small programs compiled against each one's headers: servers, drafts, windows, ggml alone, joined recordings.
 import { test } from "node:test";
 import assert from "node:assert/strict";
+import { spawn } from "node:child_process";
+import { once } from "node:events";
 import { existsSync, symlinkSync } from "node:fs";
 import { join } from "node:path";
 import { ggscope, model, output, root, run, scratch } from "../lib.mjs";
@@ -11,26 +13,28 @@ import {
 } from "../engine/node/recordings.mjs";
 
 const TOKENS = 5;
-// b4753 does not know the architecture of `moe`; with that of llama it loads the same experts.
+// b4753 does not know the architecture of `moe`; with that of llama it loads the same experts. `older`: see tests/engine/older-releases.h.
 const releases = {
-    "3.6.0": { llama: "b4753", moe: ["moe", "--arch", "llama"] },
-    "3.10.0": { llama: "b5640", moe: ["moe"] },
+    "3.6.0": { llama: "b4753", moe: ["moe", "--arch", "llama"], older: ["OLDER_MEMORY", "OLDER_CELLS", "OLDER_GGML"] },
+    "3.10.0": { llama: "b5640", moe: ["moe"], older: ["OLDER_CELLS"] },
     "3.18.1": { llama: "b8390", moe: ["moe"] },
     [newest]: { llama: "v0.5.0", moe: ["moe"] },
 };
+// Of the patterns of tests/engine/server-host.c those that releases could treat differently.
+const patterns = ["slots", "cached", "forks", "perplexity", "shift", "turns", "warmup", "embeddings", "draft"];
 const only = process.arch === "x64" ? {} : { skip: `npm has these libraries for x64, this is ${process.arch}` };
 scratch();
 
-// A tree as llama.cpp's own builds leave it: headers, version files, libraries in bin/. Returns the compiled runner.
-function compileRunner(folder) {
+// A tree as llama.cpp's own builds leave it: headers, version files, libraries in bin/. Returns the folder of what was compiled.
+function compilePrograms(folder, older = ["OTHER_RELEASE"]) {
     const tree = join(folder, "engine"), binary = join(folder, "build");
     checkout(sourceBundle(folder), tree, ["/include/", "/ggml/include/", "/CMakeLists.txt", "/ggml/CMakeLists.txt"]);
     if (!existsSync(join(tree, "bin"))) symlinkSync(libraries(folder), join(tree, "bin"));
     const env = { ...process.env, GGSCOPE_ENGINE: tree };
-    output("cmake", ["-G", "Ninja", "-S", root, "-B", binary, "-DCMAKE_BUILD_TYPE=Release", "-DGGSCOPE_WERROR=ON"], { env });
-    const compiled = run("cmake", ["--build", binary, "--target", "ggscope-engine"], { env });
+    output("cmake", ["-G", "Ninja", "-S", root, "-B", binary, "-DCMAKE_BUILD_TYPE=Release", "-DGGSCOPE_WERROR=ON", `-DGGSCOPE_TEST_HOSTS=${older.join(";")}`], { env });
+    const compiled = run("cmake", ["--build", binary, "--target", "ggscope-engine", "server-host", "whisper-host"], { env });
     assert.equal(compiled.status, 0, compiled.stdout + compiled.stderr);
-    return join(binary, "bin", "ggscope-engine");
+    return binary;
 }
 
 // The parts of the runner's answer that must not depend on whether it is recorded.
@@ -56,9 +60,54 @@ function assertExperts(directory) {
     assert.equal(new Set([...choices.values()].map((layers) => layers.join("; "))).size, choices.size, "routing differs");
 }
 
-for (const [version, { llama, moe }] of Object.entries(releases)) {
+// Records a program that must succeed. `options` are of ggscope record.
+let counter = 0;
+function record(command, ...options) {
+    const directory = scratch(`recorded-${counter++}`);
+    const result = run(ggscope, ["record", "-q", "--no-faults", ...options, "-o", directory, "--", ...command], { env: environment });
+    assert.equal(result.status, 0, result.stderr);
+    return { directory, stdout: result.stdout };
+}
+
+// What a program says of its requests, and what the recording says.
+function assertRequests(directory, truth) {
+    const { requests, contexts } = JSON.parse(output(ggscope, ["requests", "--json", directory]));
+    assert.deepEqual(requests.map((r) => ({
+        kind: r.kind, context: r.context, sequence: r.sequence, prompt: r.prompt_tokens, cached: r.cached_tokens, generated: r.generated_tokens,
+        accepted: r.accepted_tokens, rejected: r.rejected_tokens,
+    })), truth);
+    assert.ok(contexts.every((context) => context.changes_seen), "by whichever names the release has for the memory functions");
+    const totals = stats(directory), counted = truth.filter((r) => !["draft", "warmup"].includes(r.kind)), sum = (key) => counted.reduce((so, r) => so + r[key], 0);
+    assert.deepEqual([totals.prompt_tokens, totals.generated_tokens], [sum("prompt"), sum("generated")]);
+    return contexts;
+}
+
+// A program that runs on, recorded from `start` to `stop`: what is between is generated tokens, and nothing else is there.
+async function recordWindow(command) {
+    const directory = scratch(`window-${counter++}`);
+    const child = spawn(ggscope, ["record", "-q", "--no-faults", "--paused", "-o", directory, "--", ...command], { env: environment, stdio: ["ignore", "pipe", "ignore"] });
+    const ended = once(child, "exit"), control = (...words) => output(ggscope, ["control", directory, ...words]);
+    try {
+        await once(child.stdout, "data"); // it generates
+        child.stdout.resume();
+        assert.equal(control("start"), "recording\n");
+        for (let recorded = 0; recorded < 3;) {
+            const snapshot = scratch(`snapshot-${counter++}`);
+            control("snapshot", "-o", snapshot);
+            recorded = stats(snapshot).tokens;
+        }
+        assert.equal(control("stop"), "paused\n");
+    } finally {
+        child.kill("SIGTERM");
+        await ended;
+    }
+    return directory;
+}
+
+for (const [version, { llama, moe, older }] of Object.entries(releases)) {
     const name = (what) => `${version} (${llama}): ${what}`;
-    let folder, runner;
+    const single = new Map(); // preset -> a recording with one thread
+    let folder, runner, hosts;
 
     test(name("installs, and ggscope doctor finds everything that it needs"), only, () => {
         folder = release(version);
@@ -70,8 +119,10 @@ for (const [version, { llama, moe }] of Object.entries(releases)) {
         }
     });
 
-    test(name("ggscope-engine compiles against it without a warning"), only, () => {
-        runner = compileRunner(folder ?? assert.fail("it is not installed"));
+    test(name("ggscope-engine and the hosts compile against it without a warning"), only, () => {
+        const binary = compilePrograms(folder ?? assert.fail("it is not installed"), older);
+        runner = join(binary, "bin", "ggscope-engine");
+        hosts = join(binary, "tests");
         const [, versions, directory] = output(runner, ["version"], { env: environment }).trimEnd().split("\n");
         assert.match(versions, /^llama\.cpp /);
         assert.equal(directory, libraries(folder));
@@ -114,8 +165,54 @@ for (const [version, { llama, moe }] of Object.entries(releases)) {
                         assertSteps(directory, said.prompt ?? promptTokens, generated);
                     });
                     if (preset === "moe") await t.test("experts", () => assertExperts(directory));
+                    if (driver === "ggscope-engine" && threads === 1) single.set(preset, directory);
                 });
             }
         }
     }
+
+    test(name("servers: every request has the counts that the program tells"), only, async (t) => {
+        assert.ok(hosts, "it is not compiled");
+        for (const pattern of patterns) {
+            await t.test(pattern, () => {
+                const small = model("tiny", "--layers", "2"), models = pattern === "draft" ? [model("tiny"), small] : [small];
+                const { directory, stdout } = record([join(hosts, "server-host"), pattern, ...models]);
+                const contexts = assertRequests(directory, JSON.parse(stdout.trim().split("\n").at(-1)).requests);
+                if (pattern !== "draft") return;
+                assert.deepEqual(contexts.map((context) => context.target), [null, 0], "the draft's context names its target");
+                const { by_context: by, ops } = JSON.parse(output(ggscope, ["stats", "--json", "--by", "context", directory]));
+                assert.equal(by.length, 2);
+                assert.equal(by[0].ops + by[1].ops, ops, "every op belongs to one of the two");
+            });
+        }
+    });
+
+    test(name("ggml without llama.cpp: graph runs are the steps, and every node is seen"), only, () => {
+        const program = join(hosts ?? assert.fail("it is not compiled"), "whisper-host"), file = scratch(`speech-${version}.gguf`);
+        output(program, ["make", file]);
+        const command = [program, "run", file, "-b", libraries(folder), "-t", "1"], lines = (text) => text.trim().split("\n").map((line) => JSON.parse(line));
+        const { directory, stdout } = record(command), told = lines(stdout);
+        assert.deepEqual(told, lines(output(command[0], command.slice(1))), "it computes what it computes alone");
+        const totals = assertWhole(directory);
+        assert.deepEqual([totals.step_kind, totals.tokens, totals.prompt_tokens], ["graph run", told.length, 0]);
+        assert.deepEqual(rows(directory, "runs").map((r) => r.nodes), told.map((line) => line.nodes));
+    });
+
+    test(name("windows: so many steps, and from start to stop while it runs"), only, async () => {
+        const generate = (count) => [runner ?? assert.fail("it is not compiled"), "run", "-m", model("tiny", "--layers", "2"), "-p", "Once upon a time", "-n", String(count), "--ctx", "100100", "-t", "1", "--ignore-eos"];
+        const few = record(generate(8), "--steps", "3").directory;
+        assert.deepEqual([stats(few).tokens, rows(few, "windows").length], [3, 1]);
+        const window = await recordWindow(generate(100_000)), { tokens, prompt_tokens: prompt, generated_tokens: generated } = stats(window);
+        assert.deepEqual([prompt, generated], [0, tokens]);
+        const [span] = rows(window, "windows");
+        assert.ok(rows(window, "runs").every((r) => r.begin_ns >= span.begin_ns && r.begin_ns <= span.end_ns));
+    });
+
+    test(name("two recordings joined: every count is the sum of theirs"), only, () => {
+        assert.equal(single.size, 2, "the recordings before are there");
+        const parts = [...single.values()], joined = scratch(`joined-${version}`);
+        output(ggscope, ["join", "-q", ...parts, "-o", joined]);
+        const all = assertWhole(joined), each = parts.map(stats);
+        for (const key of ["tokens", "prompt_tokens", "generated_tokens", "runs", "nodes", "ops", "op_runs", "bytes_read"]) assert.equal(all[key], each[0][key] + each[1][key], key);
+    });
 }

@@ -2,6 +2,7 @@ import { render } from "preact";
 import { watchTheme } from "./colours";
 import { listenForKeys } from "./keys";
 import { listenForDrops } from "./shell/drop";
+import { listenForScrolls } from "./shell/scrolls";
 import { listenForNews, loadExperiments } from "./shell/live";
 import { Shell } from "./shell/Shell";
 import { mirrorInAddress } from "./state";
@@ -28,6 +29,7 @@ async function start(): Promise<void> {
     }
     mirrorInAddress();
     listenForKeys();
+    listenForScrolls();
     listenForNews();
     listenForDrops();
     render(<Shell components={components} />, place);

@@ -3,6 +3,9 @@ import { summary } from "./state";
 
 export const stepWord = (): string => summary.value?.step_kind ?? "token";
 export const stepsWord = (): string => `${stepWord()}s`;
+// Where there is little room: "tokens", "runs"; in tables "token", "step".
+export const shortStepsWord = (): string => stepsWord().split(" ").pop()!;
+export const stepColumn = (): string => (stepWord() === "token" ? "token" : "step");
 
 // "token 3", "tokens 3 to 5"
 export const stepRange = ([first, last]: [number, number]): string =>

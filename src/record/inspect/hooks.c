@@ -20,7 +20,8 @@ struct loss {
 static const struct loss losses[] = {
     {"ggml_cpu_extra_compute_forward", GGS_FINDING_FAIL, "ops",
      "single operations are not seen, only whole graph runs"},
-    {"ggml_barrier", GGS_FINDING_FAIL, "ops", "the end of an operation and its waits are not seen, only its begin"},
+    {"ggml_barrier", GGS_FINDING_WARN, "ops",
+     "an operation's wait is not seen, and its end only as far as the next one's begin tells"},
     {"ggml_compute_forward_", GGS_FINDING_WARN, "ops", "fused operations are reported as not seen"},
     {"ggml_graph_compute", GGS_FINDING_FAIL, "graphs",
      "graphs on the CPU are seen only as a whole, if a backend runs them"},
@@ -88,6 +89,7 @@ static void check_hook(struct ggs_findings * report, const struct ggs_libraries 
     if (loss == NULL) return; // not the engine's: dlclose
     struct names defined = {0}, called = {0}, blind = {0};
     bool         programs = strncmp(function, "llama_", 6) == 0 || strncmp(function, "gguf_", 5) == 0; // call it, too
+    bool         alone    = false; // in a library of another name: a program's or an addon's, which alone calls it
     bool         local = false, elsewhere = called_elsewhere(engine, function);
     for (size_t i = 0; i < engine->count; i++) {
         const struct ggs_library * library    = &engine->items[i];
@@ -97,7 +99,8 @@ static void check_hook(struct ggs_findings * report, const struct ggs_libraries 
         if (calls) add_name(&called, library->path);
         if (definition != GGS_ELF_EXPORTED) continue;
         add_name(&defined, library->path);
-        if (library->elf.symbolic || !(calls || elsewhere || programs)) add_name(&blind, library->path);
+        if (!ggs_library_is_engine(ggs_file_name(library->path))) alone = true;
+        if (library->elf.symbolic || !(calls || elsewhere || (programs && !alone))) add_name(&blind, library->path);
     }
     const char * where = finish_names(&defined);
     const char * by    = finish_names(&called);
@@ -109,7 +112,7 @@ static void check_hook(struct ggs_findings * report, const struct ggs_libraries 
                          "%s cannot be taken over in %s, which calls it directly: %s", function, not, loss->lost);
     } else if (where[0] != '\0') {
         ggs_findings_add(report, GGS_FINDING_OK, loss->topic, NULL, "%s: in %s, called by %s%s%s", function, where, by,
-                         programs && by[0] != '\0' ? " and " : "", programs ? "programs" : "");
+                         programs && !alone && by[0] != '\0' ? " and " : "", programs && !alone ? "programs" : "");
     } else if (local) {
         ggs_findings_add(report, loss->level, loss->topic, fix, "%s is there but not exported: %s", function,
                          loss->lost);

@@ -11,7 +11,7 @@
 #include "base/array.h"
 #include "base/error.h"
 
-static bool is_engine_library(const char * name) {
+bool ggs_library_is_engine(const char * name) {
     return strncmp(name, "libggml", 7) == 0 || strncmp(name, "libllama", 8) == 0;
 }
 
@@ -112,7 +112,7 @@ static int add_direct(struct ggs_libraries * libraries, const struct ggs_elf * e
     int          status = 0;
     for (size_t i = 0; status == 0 && (name = ggs_elf_needs(elf, i)) != NULL; i++) {
         char path[PATH_MAX];
-        if (is_engine_library(name) && find(path, elf, origin, name)) status = ggs_libraries_add(libraries, path);
+        if (ggs_library_is_engine(name) && find(path, elf, origin, name)) status = ggs_libraries_add(libraries, path);
     }
     return status;
 }

@@ -17,6 +17,9 @@ struct ggs_libraries {
     size_t               count, capacity;
 };
 
+// By its file name: is it one of ggml's or llama.cpp's own?
+bool ggs_library_is_engine(const char * name);
+
 // Adds a file; one that is there already, or is no ELF file, is left out. Returns 0, or GGS_MEMORY.
 int ggs_libraries_add(struct ggs_libraries * libraries, const char * path);
 // Adds every libggml-cpu*.so of a folder, and of the folders below it that backends may have to themselves.

@@ -15,6 +15,7 @@
 #include <unistd.h>
 
 #include "base/error.h"
+#include "base/system/room.h"
 #include "trace/spool.h"
 
 enum { MOST_SEGMENTS = 24, SHARE = 8 };
@@ -31,17 +32,16 @@ unsigned ggs_ahead_idle_segments(const char * folder, uint64_t max_bytes) {
     return (uint64_t) space.f_bavail * (uint64_t) space.f_frsize < PLENTY ? 0 : ggs_ahead_segments(max_bytes);
 }
 
-// Allocated and touched under another name: the library must never take half a segment. Returns 0 or an errno.
+// Made under another name: the library must never take half a segment. Returns 0 or an errno.
 static int make_segment(struct ggs_ahead * ahead) {
     char temporary[PATH_MAX + 32], path[PATH_MAX + 32];
     snprintf(temporary, sizeof(temporary), "%s/" GGS_SPOOL_FREE ".tmp", ahead->folder, ahead->made);
     snprintf(path, sizeof(path), "%s/" GGS_SPOOL_FREE ".seg", ahead->folder, ahead->made);
     int fd = open(temporary, O_RDWR | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
     if (fd < 0) return errno;
-    int    result = posix_fallocate(fd, 0, GGS_SPOOL_SEGMENT);
+    int    result = ggs_room_take(fd, GGS_SPOOL_SEGMENT);
     void * data   = MAP_FAILED;
-    if (result == 0) {
-        // On a disk, allocated is not yet in memory.
+    if (result == 0 && !ggs_room_is_memory(fd)) {
         data   = mmap(NULL, GGS_SPOOL_SEGMENT, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_POPULATE, fd, 0);
         result = data == MAP_FAILED ? errno : 0;
     }

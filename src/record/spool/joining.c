@@ -140,6 +140,8 @@ static int take_inputs(struct ggs_joined * joined, const struct ggs_joining * jo
         const char * equals = access(input, F_OK) == 0 ? NULL : strchr(input, '=');
         if (equals == input)
             return ggs_fail(error, GGS_USAGE, "%s: what stands before = is the name of a host, and it is empty", input);
+        if (equals != NULL && equals[1] == '\0')
+            return ggs_fail(error, GGS_USAGE, "%s: the recording that is to stand behind = is missing", input);
         status = equals == NULL ? add_all(joined, input, NULL, 0, error)
                                 : add_all(joined, equals + 1, input, (size_t) (equals - input), error);
     }

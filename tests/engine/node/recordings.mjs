@@ -50,10 +50,9 @@ export const rows = (directory, table) =>
 // Every node of every graph run is accounted for, every promise of `ggscope check` holds.
 export function assertWhole(directory) {
     const answer = run(ggscope, ["check", "--json", directory]);
-    // Another program may have had the processor between two ops of a run of a millisecond: that is the machine's, and a warning.
-    const idle = (check) => check.name === "time in ops" && check.result === "warning";
-    const failed = JSON.parse(answer.stdout).checks.filter((check) => check.result !== "ok" && !idle(check));
-    assert.deepEqual(failed.filter((check) => check.result !== "skipped"), []);
+    const failed = JSON.parse(answer.stdout).checks.filter((check) => check.result !== "ok");
+    // How much of the time of graph runs is in ops depends on what else the machine does: a thread that waits for a core is in none.
+    assert.deepEqual(failed.filter((check) => check.result !== "skipped" && !(check.name === "time in ops" && check.result === "warning")), []);
     assert.equal(answer.status, 0);
     const totals = stats(directory);
     assert.ok(totals.nodes > 0 && totals.runs > 0);

@@ -8,6 +8,7 @@ import { copiedOf } from "../views/memory/data";
 
 interface Stats {
     tokens: number;
+    requests: number;
     by_op: { op: string | null; backend: string | null; wall_ns: number; busy_ns: number | null }[];
     machine: { faults: { in_ops: { stalled_ns: number } } | null; block_requests: { by_phase: { phase: string; bytes: number }[] } | null };
 }
@@ -47,6 +48,12 @@ function timeOf(stats: Stats): { disk: string[]; op: string[] } {
     return { disk, op };
 }
 
+// Of a server a step is no token: each has one of several requests, or a piece of a prompt.
+function stepsOf(about: Summary, requests: number): string {
+    const steps = `${count(about.tokens)} ${requests > 1 ? "steps" : about.tokens === 1 ? stepWord() : stepsWord()}`;
+    return requests > 1 ? `${count(requests)} requests in ${steps}` : steps;
+}
+
 function Sentence({ about }: { about: Summary }) {
     const heat = useAsk<Heat>(about.model ? here("heat") : null, { keep: true });
     const map = useAsk<ModelMap>(about.model ? here("map") : null, { keep: true });
@@ -56,7 +63,7 @@ function Sentence({ about }: { about: Summary }) {
     const parts = [
         about.model ? `${about.model.name}${about.model.quantization ? ` ${about.model.quantization}` : ""}` : about.name,
         ...(took?.disk ?? []),
-        `${count(about.tokens)} ${about.tokens === 1 ? stepWord() : stepsWord()}`,
+        stepsOf(about, stats.data?.requests ?? 0),
         speedOf(about),
         ...(took?.op ?? []),
         heat.data ? `${ofBytes(heat.data.model.bytes_touched, heat.data.model.bytes)} touched` : null,

@@ -10,7 +10,7 @@ import { announce } from "./Announce";
 import { Saves } from "./Saves";
 import { Canvas, canvasFont, textWithin, useWidth } from "./Canvas";
 import { pace, playing, speed, stopPlayback, togglePlayback, opShown } from "./playback";
-import { stepRange, stepsWord, stepWord } from "../step";
+import { shortStepsWord, stepRange, stepWord, stepsWord } from "../step";
 
 const height = 38;
 const textHeight = 13;
@@ -163,8 +163,8 @@ export function Scrubber() {
                         speed.value = Number(fast);
                     }}
                 >
-                    <option value="tokens 1">{stepsWord()}</option>
-                    <option value="tokens 4">{stepsWord()} ×4</option>
+                    <option value="tokens 1">{shortStepsWord()}</option>
+                    <option value="tokens 4">{shortStepsWord()} ×4</option>
                     <option value="ops 1">ops</option>
                     <option value="ops 8">ops ×8</option>
                 </select>

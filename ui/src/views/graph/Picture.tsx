@@ -66,6 +66,7 @@ export function Picture({ graph, made }: { graph: Told; made: Blocks }) {
             <Bar graph={graph} made={made} found={found} row={row} press={press} fit={() => fit(box.current, made)} root={() => box.current} />
             <div
                 class="graph-scroll"
+                data-scroll="blocks"
                 ref={box}
                 tabIndex={0}
                 role="group"

@@ -2,6 +2,7 @@
 import { useEffect, useState } from "preact/hooks";
 import { bytes, time } from "../../format";
 import { select, selection, summary } from "../../state";
+import { stepColumn, stepsWord } from "../../step";
 import { logSource } from "./extras";
 import { parseRange, rangeText } from "./filter";
 
@@ -12,13 +13,13 @@ export function FilterBar({ ops }: { ops: string[] }) {
     return (
         <form class="log-filter" aria-label="Filter the log" onSubmit={(event) => event.preventDefault()}>
             <Field
-                label="token"
+                label={stepColumn()}
                 value={rangeText(chosen.tokens)}
                 placeholder="3 or 3..7"
                 size={7}
                 change={(text) => {
                     const range = parseRange(text, last);
-                    if (range === undefined) return `"${text}" is no range of tokens: write 3 or 3..7`;
+                    if (range === undefined) return `"${text}" is no range of ${stepsWord()}: write 3 or 3..7`;
                     select({ tokens: range });
                     return null;
                 }}

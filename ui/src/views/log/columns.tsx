@@ -1,4 +1,5 @@
 // The columns of the log.
+import { stepColumn, stepWord } from "../../step";
 import type { ComponentChildren } from "preact";
 import type { LogRow } from "../../api";
 import { opFamily } from "../../colours";
@@ -28,7 +29,7 @@ function place(row: LogRow): string {
 export const columns: readonly LogColumn[] = [
     { key: "row", title: "#", hint: "row, in the order of execution", width: "4.5rem", numeric: true, show: (r) => count(r.row) },
     { key: "begin_ns", title: "time", hint: "since the experiment's start", width: "6.3rem", numeric: true, show: (r) => moment(r.begin_ns) },
-    { key: "token", title: "token", hint: "token step", width: "3.3rem", numeric: true, show: (r) => r.token ?? "–" },
+    { key: "token", get title() { return stepColumn(); }, get hint() { return `${stepWord()}, counted from 0`; }, width: "3.3rem", numeric: true, show: (r) => r.token ?? "–" },
     { key: "phase", title: "phase", hint: "prompt or generated token", width: "5rem", show: (r) => r.phase.toLowerCase() },
     {
         key: "op",

@@ -275,7 +275,7 @@ export default function Memory() {
                     csv: () => csvOf(planned.rows),
                 }}
             >
-                <div class="memory-scroll">
+                <div class="memory-scroll" data-scroll="rows">
                     <div ref={box}>
                         {!data.disk && <Progress what="the memory map" progress={data.progress} />}
                         {width > 0 && room > 0 && planned.rows.length > 0 && (

@@ -103,7 +103,8 @@ export function diskOf(map: ModelMap): Disk {
         rows.get(key)!.push(...units);
     });
     const layers = [...rows.keys()].filter((key) => key.startsWith("layer ")).sort((a, b) => Number(a.slice(6)) - Number(b.slice(6)));
-    const track = (key: string, units: Unit[]): Track => ({ key, title: key, note: "", units, place: "disk" });
+    const title = (key: string) => (key === "output" && layers.length === 0 ? "weights" : key); // names that tell of no layers tell of no output either
+    const track = (key: string, units: Unit[]): Track => ({ key, title: title(key), note: "", units, place: "disk" });
     return {
         entries,
         bases,
@@ -143,7 +144,7 @@ export interface Painted {
 }
 
 // The two ends of the log scale; below one touch per byte there is nothing to tell apart.
-const ends = (most: number) => (most <= 1.05 ? { least: "", most: "at most once" } : { least: "1×", most: times(most) });
+const ends = (most: number) => (most <= 1.05 ? { least: "", most: "1×" } : { least: "1×", most: times(most) });
 const times = (n: number) => `${n < 9.95 ? Number(n.toFixed(1)) : count(n)}×`;
 
 const largest = (units: readonly Unit[], amount: (unit: Unit) => number) => units.reduce((most, unit) => Math.max(most, amount(unit) / (unit.end - unit.begin)), 0);

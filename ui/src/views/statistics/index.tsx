@@ -102,7 +102,7 @@ function Tiles({ totals }: { totals: Totals }) {
     const unknown = totals.model.bytes_unknown > 0 ? `; of ${bytes(totals.model.bytes_unknown)} it was not seen which rows or experts` : "";
     const tiles: [string, string, string, string][] = [
         stepWord() === "token"
-            ? ["tokens", count(totals.tokens), `${plural(totals.prompt_tokens, "prompt token")}, ${count(totals.generated_tokens)} generated`, "tokens"]
+            ? [totals.requests > 1 ? "steps" : "tokens", count(totals.tokens), `${totals.requests > 1 ? `${plural(totals.requests, "request")}, ` : ""}${plural(totals.prompt_tokens, "prompt token")}, ${count(totals.generated_tokens)} generated`, "tokens"]
             : [stepsWord(), count(totals.tokens), totals.tokens > 0 ? `${time(totals.run_ns / totals.tokens)} each` : "", "tokens"],
         ["ops", count(totals.ops), `${plural(totals.op_runs, "op run")} on ${plural(totals.threads, "thread")}${queues > 0 ? ` and in ${plural(queues, "queue")}` : ""}`, "ops"],
         [

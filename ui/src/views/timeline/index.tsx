@@ -220,7 +220,7 @@ export default function Timeline() {
                 csv: () => csvOf(held, stage.span.peek() ?? { begin: 0, end: 0 }, lanes),
             }}
         >
-            <div class="timeline" ref={box}>
+            <div class="timeline" data-scroll="lanes" ref={box}>
                 <canvas
                     ref={(element) => {
                         stage.canvas = element;

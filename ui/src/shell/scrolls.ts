@@ -1,0 +1,83 @@
+// Where views are scrolled to, in the address: a copied one shows the same part of them. (The log has a place of its own, by row.)
+import { effect } from "@preact/signals";
+import { kept, library, summary, view } from "../state";
+import { isBusy } from "../under-way";
+
+type Places = Record<string, readonly [left: number, top: number]>;
+
+// "statistics" is the view itself, "graph-blocks" a box in it. Only those of the view that is shown are written.
+const isShown = (name: string) => name.split("-")[0] === view.value;
+export const asPlaces = {
+    write: (places: Places): string =>
+        Object.entries(places)
+            .filter(([name, [left, top]]) => isShown(name) && (left > 0 || top > 0))
+            .map(([name, [left, top]]) => `${name}:${Math.round(left)}.${Math.round(top)}`)
+            .sort()
+            .join(","),
+    read: (text: string): Places | undefined => {
+        const parts = text.split(",").map((part) => /^([a-z]+(?:-[a-z]+)?):(\d{1,8})\.(\d{1,8})$/.exec(part));
+        return parts.every(Boolean) ? Object.fromEntries(parts.map((part) => [part![1]!, [Number(part![2]), Number(part![3])] as const])) : undefined;
+    },
+};
+const places = kept<Places>("at", {}, asPlaces);
+
+function nameOf(target: EventTarget | null): string | null {
+    if (target === document) return `${view.value}-page`;
+    if (!(target instanceof HTMLElement)) return null;
+    return target.tagName === "MAIN" ? view.value : target.dataset.scroll ? `${view.value}-${target.dataset.scroll}` : null;
+}
+
+const boxes = (): [string, Element][] =>
+    [document.scrollingElement!, ...document.querySelectorAll("main, [data-scroll]")].map((box) => [nameOf(box === document.scrollingElement ? document : box)!, box]);
+
+// Until what was asked for is there, or the reader moves: answers come one by one, and the view grows with them. A view without a place
+// begins at its top.
+let isRestoring = false;
+function restore(): void {
+    let frames = 0;
+    const put = (isFirst: boolean) => {
+        const wanted = places.peek();
+        let isWanted = false;
+        for (const [name, box] of boxes()) {
+            const [left, top] = wanted[name] ?? [0, 0];
+            isWanted ||= left > 0 || top > 0;
+            if ((isFirst || left > 0 || top > 0) && (box.scrollLeft !== left || box.scrollTop !== top)) box.scrollTo({ left, top, behavior: "instant" });
+        }
+        return isWanted;
+    };
+    const step = () => {
+        if (!isRestoring) return;
+        const isWanted = put(frames === 0);
+        frames = isBusy.peek() || summary.peek() === null ? 1 : frames + 1;
+        if (frames < 4 && (isWanted || summary.peek() === null)) requestAnimationFrame(step);
+        else isRestoring = false;
+    };
+    if (isRestoring) return;
+    isRestoring = true;
+    requestAnimationFrame(step);
+}
+
+// Call once.
+export function listenForScrolls(): void {
+    let [before, written] = ["", ""];
+    effect(() => {
+        // Another view, or an address that the reader gave. What scrolling writes is where the boxes are already.
+        const now = library.value ? "" : `${view.value} ${asPlaces.write(places.value)}`;
+        if (now === before) return;
+        before = now;
+        if (now !== "" && now !== written) restore();
+    });
+    for (const kind of ["wheel", "pointerdown", "keydown", "touchstart"]) addEventListener(kind, () => (isRestoring = false), { capture: true, passive: true });
+    document.addEventListener(
+        "scroll",
+        (event) => {
+            const name = nameOf(event.target);
+            if (name === null || isRestoring || library.value) return;
+            const box = event.target === document ? document.scrollingElement! : (event.target as Element);
+            const next = { ...places.peek(), [name]: [box.scrollLeft, box.scrollTop] as const };
+            written = `${view.value} ${asPlaces.write(next)}`;
+            places.value = next;
+        },
+        { capture: true, passive: true },
+    );
+}
