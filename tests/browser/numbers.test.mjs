@@ -230,7 +230,11 @@ test("dragging over a range opens its aggregate: the numbers of the log between 
     const card = at.locator(".range-card");
     await card.waitFor();
     const [, begin, end] = (await hashed(at, /time=(\d+)\.\.(\d+)/)).map(Number);
-    const rows = json("log", directory).ops.filter((op) => op.begin_ns < end && (op.begin_ns + op.duration_ns > begin || op.begin_ns >= begin));
+    const { ops } = json("log", directory), heads = new Map(ops.map((op) => [`${op.run} ${op.node}`, op]));
+    const rows = ops.filter((op) => {
+        const { begin_ns, duration_ns } = op.fused_with === null ? op : heads.get(`${op.run} ${op.fused_with}`); // what was fused into another was computed with it
+        return begin_ns < end && (begin_ns + duration_ns > begin || begin_ns >= begin);
+    });
     const answer = await at.evaluate(async (path) => {
         for (;;) {
             const got = await fetch(path);
