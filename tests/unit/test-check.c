@@ -131,6 +131,20 @@ static void test_waits_that_were_not_seen(void ** state) {
     end(&r, &c);
 }
 
+// A device's run that nobody waited for: its end is that of the call that submitted it.
+static void test_results_that_were_not_seen(void ** state) {
+    (void) state;
+    struct recording  r;
+    struct ggs_checks c;
+    good_recording(&r);
+    recording_run(&r, &(struct ggs_run){.run = 3, .graph = 1, .step = -1, .flags = GGS_RUN_RESULTS_UNSEEN});
+    run_checks(&r, &c);
+    assert_int_equal(result(&c, "results")->status, GGS_CHECK_WARNING);
+    assert_non_null(strstr(result(&c, "results")->text, "the results of 1 of 3 graph runs"));
+    assert_false(c.failed);
+    end(&r, &c);
+}
+
 // The file has 10,000 bytes and ends in the middle of a page, which can be touched as a whole.
 static void test_faults_at_the_end_of_a_file(void ** state) {
     (void) state;
@@ -273,6 +287,7 @@ int main(void) {
         cmocka_unit_test(test_losses),
         cmocka_unit_test(test_shares_of_less_than_all_time),
         cmocka_unit_test(test_waits_that_were_not_seen),
+        cmocka_unit_test(test_results_that_were_not_seen),
         cmocka_unit_test(test_faults_at_the_end_of_a_file),
         cmocka_unit_test(test_what_is_wrong),
         cmocka_unit_test(test_fifo_beside_the_trace),

@@ -95,7 +95,7 @@ static void check_identity(struct context * c) {
 // ---- coverage, losses ----
 
 struct coverage {
-    uint64_t runs, interrupted, nodes, unseen, opaque, cut, wrong, no_waits;
+    uint64_t runs, interrupted, nodes, unseen, opaque, cut, wrong, no_waits, no_results;
 };
 
 static void see_run(void * state, const void * row) {
@@ -105,6 +105,7 @@ static void see_run(void * state, const void * row) {
     s->runs++;
     s->interrupted += (run->flags & GGS_RUN_INTERRUPTED) != 0;
     s->no_waits += (run->flags & GGS_RUN_NO_WAITS) != 0;
+    s->no_results += (run->flags & (GGS_RUN_RESULTS_UNSEEN | GGS_RUN_INTERRUPTED)) == GGS_RUN_RESULTS_UNSEEN;
     s->nodes += run->nodes;
     s->unseen += run->unseen;
     s->opaque += run->opaque;
@@ -142,6 +143,11 @@ static void check_coverage(struct context * c) {
                        " graph runs the engine's barrier was not seen: waits are not known, "
                        "and ops end before or when the next one begins",
                        s.no_waits, s.runs);
+    if (s.no_results > 0)
+        ggs_checks_add(c->checks, "results", GGS_CHECK_WARNING,
+                       "nobody waited for the results of %" PRIu64 " of %" PRIu64
+                       " graph runs: when they ended is not known, only when they were submitted",
+                       s.no_results, s.runs);
 }
 
 static void check_losses(struct context * c) {
