@@ -381,11 +381,12 @@ struct ggs_token {
 };
 
 enum ggs_op_run_flags {
-    GGS_OP_RUN_ENDED       = 1,  // without it the op was cut off, and its times are 0
-    GGS_OP_RUN_FUSED       = 2,  // computed together with the `absorbed` nodes that follow
-    GGS_OP_RUN_EXTRA       = 4,  // computed by an extra buffer type (repack, AMX)
-    GGS_OP_RUN_WAIT_UNSEEN = 8,  // how long the thread waited for others was not seen: wait_ns is 0
-    GGS_OP_RUN_END_BOUND   = 16, // the end was not seen: it lies at begin_ns + duration_ns or before
+    GGS_OP_RUN_ENDED        = 1,  // without it the op was cut off, and its times are 0
+    GGS_OP_RUN_FUSED        = 2,  // computed together with the `absorbed` nodes that follow
+    GGS_OP_RUN_EXTRA        = 4,  // computed by an extra buffer type (repack, AMX)
+    GGS_OP_RUN_WAIT_UNSEEN  = 8,  // how long the thread waited for others was not seen: wait_ns is 0
+    GGS_OP_RUN_END_BOUND    = 16, // the end was not seen: it lies at begin_ns + duration_ns or before
+    GGS_OP_RUN_INNER_UNSEEN = 32, // of what it consists was not seen: inner_wait_ns is 0
 };
 
 struct ggs_op_run {

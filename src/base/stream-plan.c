@@ -2,7 +2,7 @@
 
 enum { LEAST_RING = 1 << 20 };
 
-static const uint64_t MIB = 1 << 20, MOST_RING = 32 << 20;
+static const uint64_t MIB = 1 << 20;
 
 uint64_t ggs_stream_reserve(uint64_t limit) {
     uint64_t share = limit / 32;
@@ -12,9 +12,7 @@ uint64_t ggs_stream_reserve(uint64_t limit) {
 // The ring: large enough for what goes through it while the disk is busy with what comes next, small beside what could be kept instead.
 // The largest weights are kept if they can be, so that it need not hold them. 0 if `budget` is too little.
 static uint64_t ring_for_dense(const struct ggs_stream_plan * plan, uint64_t budget) {
-    uint64_t most = plan->in_flight == 0 || 4 * plan->in_flight > MOST_RING ? MOST_RING : 4 * plan->in_flight;
-    if (most < 8 * MIB) most = 8 * MIB;
-    uint64_t ring = budget / 5 < most ? budget / 5 : most, large = 0, largest = 0;
+    uint64_t ring = budget / 5 < 32 * MIB ? budget / 5 : 32 * MIB, large = 0, largest = 0;
     for (uint64_t i = 0; i < plan->n_dense; i++) {
         if (2 * plan->dense[i] > ring) large += plan->dense[i];
         if (plan->dense[i] > largest) largest = plan->dense[i];

@@ -14,7 +14,6 @@ struct ggs_stream_plan {
     uint64_t         largest_experts; // of the largest weight that holds experts, all of them; 0 without experts
     uint64_t         one_slot_each;   // of one slot in every layer
     uint64_t         least_slots;     // of the slots that one token needs
-    uint64_t         in_flight;       // that the disk is as fast with as it gets, 0: not known
     // Decided.
     uint64_t ring;  // 0: everything is kept
     uint64_t whole; // of the slots' memory, lent to a prompt that uses nearly all experts of a layer

@@ -45,12 +45,23 @@ static void leave(int status) {
 
 // ---- batches that the program fills itself ----
 
+// The same in releases whose contexts stand for their memory. 0 is the first token there, or none.
+static int32_t older_last_position(void * context, const void * caller) {
+    static const char * const names[] = {"llama_kv_self_seq_pos_max", "llama_kv_cache_seq_pos_max"};
+    int32_t (*last)(void *, int32_t)  = NULL;
+    for (size_t i = 0; last == NULL && i < sizeof(names) / sizeof(names[0]); i++)
+        last = (int32_t(*)(void *, int32_t)) ggs_resolve_name(names[i], caller);
+    int32_t found = last == NULL ? 0 : last(context, 0);
+    return found > 0 ? found : -2;
+}
+
 // The last position that a context holds of sequence 0: positions that a program leaves to the engine go on from there. -2: not known.
 static int32_t last_position(void * context, const void * caller) {
     void * (*get_memory)(void *) = (void * (*) (void *) ) ggs_resolve_name("llama_get_memory", caller);
     int32_t (*last)(void * memory, int32_t) =
         (int32_t(*)(void *, int32_t)) ggs_resolve_name("llama_memory_seq_pos_max", caller);
-    void * memory = get_memory == NULL || last == NULL ? NULL : get_memory(context);
+    if (get_memory == NULL || last == NULL) return older_last_position(context, caller);
+    void * memory = get_memory(context);
     return memory == NULL ? -2 : last(memory, 0);
 }
 

@@ -55,7 +55,8 @@ static uint64_t rate(int fd, uint64_t size, char * memory, uint64_t piece, uint3
 
 // The better of two: somebody else may have had the disk, or the processor.
 static uint64_t better_rate(int fd, uint64_t size, char * memory, uint64_t piece, uint32_t depth, bool in_order) {
-    uint64_t a = rate(fd, size, memory, piece, depth, in_order), b = a == 0 ? 0 : rate(fd, size, memory, piece, depth, in_order);
+    uint64_t a = rate(fd, size, memory, piece, depth, in_order),
+             b = a == 0 ? 0 : rate(fd, size, memory, piece, depth, in_order);
     return a == 0 || b == 0 ? 0 : a > b ? a : b;
 }
 
@@ -67,7 +68,8 @@ bool ggs_disk_measure(int fd, uint64_t size, char * memory, size_t bytes, struct
     if (deepest > MOST_DEPTH) deepest = MOST_DEPTH;
     memset(memory, 0, bytes); // the kernel's time for giving it is not the disk's
     for (uint32_t piece = GGS_READ_PIECE; piece >= LEAST_PIECE; piece /= 4) {
-        for (uint32_t depth = LEAST_DEPTH; depth <= deepest && (uint64_t) depth * piece <= bytes && n < 16; depth *= 2) {
+        for (uint32_t depth = LEAST_DEPTH; depth <= deepest && (uint64_t) depth * piece <= bytes && n < 16;
+             depth *= 2) {
             if (n > 0 && now_ns() - begin > LONGEST) break;
             uint64_t random = better_rate(fd, size, memory, piece, depth, false);
             if (random == 0) return false;
@@ -106,7 +108,8 @@ static void append_mount(char * text, size_t size, const char * proc, unsigned m
     char     path[PATH_MAX], *line = NULL, type[128], source[512];
     size_t   room = 0;
     unsigned a, b;
-    FILE *   file = snprintf(path, sizeof(path), "%s/self/mountinfo", proc) < (int) sizeof(path) ? fopen(path, "re") : NULL;
+    FILE *   file =
+        snprintf(path, sizeof(path), "%s/self/mountinfo", proc) < (int) sizeof(path) ? fopen(path, "re") : NULL;
     while (file != NULL && getline(&line, &room, file) > 0) {
         const char * behind = strstr(line, " - ");
         if (behind == NULL || sscanf(line, "%*u %*u %u:%u", &a, &b) != 2 || a != major || b != minor) continue;
@@ -133,7 +136,8 @@ void ggs_disk_identity(int fd, const char * proc, const char * sys, char * text,
     append_file(text, size, folder, "size");
     // A partition says little of itself: the disk around it does.
     snprintf(parent, sizeof(parent), "%s/partition", folder);
-    if (access(parent, F_OK) == 0) snprintf(folder, sizeof(folder), "%s/dev/block/%u:%u/..", sys, numbers[0], numbers[1]);
+    if (access(parent, F_OK) == 0)
+        snprintf(folder, sizeof(folder), "%s/dev/block/%u:%u/..", sys, numbers[0], numbers[1]);
     for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) append_file(text, size, folder, names[i]);
 }
 
@@ -157,8 +161,8 @@ bool ggs_disk_read(const char * path, const char * identity, struct ggs_disk * d
     if (file == NULL) return false;
     text[fread(text, 1, sizeof(text) - 1, file)] = '\0';
     fclose(file);
-    int n = sscanf(text, "{\"device\":\"%2047[^\"]\",\"sequential\":%llu,\"random\":%llu,\"depth\":%u,\"piece\":%u}%n", device,
-                   &sequential, &random, &disk->depth, &disk->piece, &end);
+    int n = sscanf(text, "{\"device\":\"%2047[^\"]\",\"sequential\":%llu,\"random\":%llu,\"depth\":%u,\"piece\":%u}%n",
+                   device, &sequential, &random, &disk->depth, &disk->piece, &end);
     disk->sequential = sequential;
     disk->random     = random;
     return n == 5 && end > 0 && strcmp(text + end, "\n") == 0 && strcmp(device, identity) == 0 && sequential > 0 &&
@@ -168,7 +172,7 @@ bool ggs_disk_read(const char * path, const char * identity, struct ggs_disk * d
 
 bool ggs_disk_write(const char * path, const char * identity, const struct ggs_disk * disk) {
     char   folder[PATH_MAX], other[PATH_MAX];
-    int    n = snprintf(folder, sizeof(folder), "%.*s", (int) (strrchr(path, '/') - path), path);
+    int    n      = snprintf(folder, sizeof(folder), "%.*s", (int) (strrchr(path, '/') - path), path);
     char * parent = strrchr(folder, '/');
     if (n <= 0 || parent == NULL) return false;
     *parent = '\0';
@@ -178,9 +182,9 @@ bool ggs_disk_write(const char * path, const char * identity, const struct ggs_d
     if (snprintf(other, sizeof(other), "%s.%d", path, (int) getpid()) >= (int) sizeof(other)) return false;
     int fd = open(other, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
     if (fd < 0) return false;
-    bool ok = dprintf(fd, "{\"device\":\"%s\",\"sequential\":%llu,\"random\":%llu,\"depth\":%u,\"piece\":%u}\n", identity,
-                      (unsigned long long) disk->sequential, (unsigned long long) disk->random, disk->depth,
-                      disk->piece) > 0;
+    bool ok =
+        dprintf(fd, "{\"device\":\"%s\",\"sequential\":%llu,\"random\":%llu,\"depth\":%u,\"piece\":%u}\n", identity,
+                (unsigned long long) disk->sequential, (unsigned long long) disk->random, disk->depth, disk->piece) > 0;
     ok &= close(fd) == 0;
     ok = ok && rename(other, path) == 0;
     if (!ok) unlink(other);
@@ -194,7 +198,8 @@ bool ggs_disk_know(int fd, uint64_t size, struct ggs_disk * disk) {
     ggs_disk_identity(fd, "/proc", "/sys", identity, sizeof(identity));
     bool kept = ggs_disk_path(identity, path);
     if (kept && ggs_disk_read(path, identity, disk)) return true;
-    bool ok = (memory = ggs_memory_take(GGS_DISK_MEMORY)) != NULL && ggs_disk_measure(fd, size, memory, GGS_DISK_MEMORY, disk);
+    bool ok = (memory = ggs_memory_take(GGS_DISK_MEMORY)) != NULL &&
+              ggs_disk_measure(fd, size, memory, GGS_DISK_MEMORY, disk);
     ggs_memory_give_back(memory, GGS_DISK_MEMORY);
     if (!ok) *disk = (struct ggs_disk){0};
     if (ok && kept) ggs_disk_write(path, identity, disk);

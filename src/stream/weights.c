@@ -138,8 +138,7 @@ static uint64_t slot_stride(const struct ggs_weight * w) {
 
 // What there is to divide memory among. `dense` has room for all weights.
 static struct ggs_stream_plan total_up(uint64_t * dense) {
-    struct ggs_stream_plan plan = {.dense     = dense,
-                                   .in_flight = (uint64_t) ggs_stream_disk.depth * ggs_stream_disk.piece};
+    struct ggs_stream_plan plan = {.dense = dense};
     for (uint32_t i = 0; i < n_weights; i++) {
         uint64_t bytes = room(weights[i]);
         if (weights[i]->group == NULL) {

@@ -1,5 +1,6 @@
 // What the measurements of streaming share: one run of the engine under a limit on memory and on the speed of the disk, from a cold page cache.
-import { spawnSync } from "node:child_process";
+import { spawn, spawnSync } from "node:child_process";
+import { once } from "node:events";
 import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, rmdirSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -12,6 +13,7 @@ const work = mkdtempSync(join(tmpdir(), "ggscope-stream-"));
 export const file = (name) => join(work, name);
 const restore = []; // what was set, to be set back
 process.on("exit", () => {
+    if (child !== undefined) try { process.kill(-child.pid, "SIGKILL"); } catch { /* it has just ended */ }
     for (const undo of restore) undo();
     rmSync(work, { recursive: true, force: true });
     for (const folder of [group, slow]) {
@@ -46,19 +48,24 @@ export function setDisk(path, bytes) {
 export const command = (path, tokens) => [engine, "run", "-m", path, "-p", "Once upon a time, in a land far away", "-n", String(tokens), "-t", "2", "--no-repack", "--ignore-eos"];
 
 // One run: ms per token (the median of its tokens), of its prompt and of the whole command, bytes read per token of all the run, the hash of its logits. `limit` 0: none.
-export function measure(path, tokens, limit, streamed) {
+// Other than in a synchronous call a signal is heard meanwhile, and what was set is set back.
+let child;
+export async function measure(path, tokens, limit, streamed) {
     output("python3", ["-c", "import os,sys\nf=os.open(sys.argv[1],os.O_RDONLY)\nos.posix_fadvise(f,0,0,os.POSIX_FADV_DONTNEED)", path]);
     mkdirSync(group, { recursive: true });
     writeFileSync(join(group, "memory.limit_in_bytes"), String(limit || -1));
     const report = file("report.json"), io = file("io");
     const before = streamed ? [ggscope, "stream", "-q", "--report", report, "--"] : [];
-    const enter = `echo $$ > "${join(group, "cgroup.procs")}"; ${held ? `echo $$ > "${join(slow, "cgroup.procs")}";` : ""} "$@"; status=$?; cat /proc/$$/io > "${io}"; exit $status`;
+    const enter = `echo $$ > "${join(group, "cgroup.procs")}"; ${held ? `echo $$ > "${join(slow, "cgroup.procs")}";` : ""} "$@"; status=$?; cat /proc/$$/io > "${io}"; exit $status`, outputs = { stdout: "", stderr: "" };
     const began = process.hrtime.bigint();
-    const result = spawnSync("sh", ["-c", enter, "sh", ...before, ...command(path, tokens), "--json", "--logits-hash"], { encoding: "utf8", timeout: 900_000 });
+    child = spawn("sh", ["-c", enter, "sh", ...before, ...command(path, tokens), "--json", "--logits-hash"], { stdio: ["ignore", "pipe", "pipe"], timeout: 900_000, detached: true });
+    for (const name of ["stdout", "stderr"]) child[name].setEncoding("utf8").on("data", (text) => (outputs[name] += text));
+    const [status, signal] = await once(child, "close");
+    child = undefined;
     const wall = Number(process.hrtime.bigint() - began) / 1e6;
     writeFileSync(join(group, "memory.limit_in_bytes"), "-1");
-    if (result.status !== 0) return { failed: `${result.status ?? result.signal} ${result.stderr.trim().split("\n").at(-1)}` };
-    const said = JSON.parse(result.stdout);
+    if (status !== 0) return { failed: `${status ?? signal} ${outputs.stderr.trim().split("\n").at(-1)}` };
+    const said = JSON.parse(outputs.stdout);
     // What a process has read is added to its parent's account when it ends.
     const read = Number(/^read_bytes: (\d+)/m.exec(readFileSync(io, "utf8"))[1]);
     return { wall, ms: said.generate_median_ns / 1e6, prompt: said.prompt_ns / 1e6, read: read / tokens, hash: said.logits_hash, counts: streamed ? JSON.parse(readFileSync(report, "utf8")) : undefined };

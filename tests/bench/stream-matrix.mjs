@@ -46,7 +46,7 @@ for (const path of models) {
             let failed;
             for (let i = 0; i < rounds; i++) {
                 for (const turn of [0, 1, 2]) {
-                    const result = measure(path, tokens, limit, turn === 1);
+                    const result = await measure(path, tokens, limit, turn === 1);
                     if (!result.failed && result.hash !== (hash ??= result.hash)) result.failed = "OTHER LOGITS";
                     if (result.failed) failed = `${turn === 1 ? "streamed" : "stock"}: ${result.failed}`;
                     else found[turn].push(result);

@@ -57,7 +57,7 @@ console.log(`streaming: ${tokens} tokens, median of ${runs} interleaved runs, re
 console.log("memory      stock ms   streamed ms   ratio   read MiB/token stock -> streamed   wait ms   prompt ms stock -> streamed   whole command   bound ms");
 for (const path of models) {
     const size = statSync(path).size;
-    const fits = size < 0.8 * totalmem(), free = fits ? measure(path, tokens, 0, false) : { ms: NaN, hash: undefined };
+    const fits = size < 0.8 * totalmem(), free = fits ? await measure(path, tokens, 0, false) : { ms: NaN, hash: undefined };
     const recording = file("recording"), speed = fastest(path);
     if (fits) output(ggscope, ["record", "-q", "--force", "-o", recording, "--", ...command(path, tokens)]);
     console.log(`${path.split("/").at(-1)}, ${(size / MiB).toFixed(0)} MiB; disk ${(speed / 1e9).toFixed(1)} GB/s; in memory ${free.ms.toFixed(1)} ms per token`);
@@ -65,7 +65,7 @@ for (const path of models) {
         const found = { stock: [], streamed: [] };
         for (let i = 0; i < runs; i++) {
             for (const kind of ["stock", "streamed"]) {
-                const result = measure(path, tokens, Math.round((size * share) / 100), kind === "streamed");
+                const result = await measure(path, tokens, Math.round((size * share) / 100), kind === "streamed");
                 if (result.failed) console.log(`  ${share} % ${kind} failed: ${result.failed}`);
                 else if (result.hash !== (free.hash ??= result.hash)) console.log(`  ${share} % ${kind}: OTHER LOGITS`);
                 else found[kind].push(result);

@@ -135,7 +135,7 @@ test("Ctrl-C and SIGKILL in the middle leave a trace and nothing else", async ()
         const directory = fresh();
         const child = spawn(ggscope, ["run", "-q", "--prove", "-o", directory, "-m", tiny, "-p", "Once", "-n", "100000", "--ctx", "100100", "--ignore-eos", "--no-repack"], { stdio: ["ignore", "pipe", "ignore"] });
         await once(child.stdout, "data"); // it generates
-        const program = Number(output("pgrep", ["-P", String(child.pid)]));
+        const program = Number(output("pgrep", ["-P", String(child.pid), "-x", "ggscope-engine"]));
         process.kill(signal === "SIGKILL" ? program : child.pid, signal);
         const [status] = await once(child, "exit");
         assert.equal(status, signal === "SIGINT" ? 130 : 137);

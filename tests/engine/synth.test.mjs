@@ -229,7 +229,7 @@ for (const [status, pattern, ...options] of [
     [2, /256 values cannot be divided among 3 heads/, "tiny", "--heads", "3"],
     [2, /even/, "tiny", "--embd", "12", "--heads", "4"],
     [2, /4 heads cannot share 3 KV heads/, "tiny", "--kv-heads", "3"],
-    [2, /5 experts at a time of 4/, "tiny", "--experts", "4", "--experts-used", "5"],
+    [2, /5 experts .* the model has 4/, "tiny", "--experts", "4", "--experts-used", "5"],
     [2, /--experts-used must be at least 1/, "tiny", "--experts", "4", "--experts-used", "0"],
     [2, /needs a model with experts/, "tiny", "--experts-used", "2"],
     [2, /need experts/, "moe", "--experts", "0"],

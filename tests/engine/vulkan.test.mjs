@@ -309,6 +309,11 @@ maybe("without op times: the order, and how long the host took for each node", (
     assert.deepEqual([whole.busy_ns, whole.wait_ns, weight.wall_ns, weight.busy_ns, device.op_ns, device.busy, device.to_device.overlap_ns], [null, null, null, null, null, null, null]);
     assert.ok(weight.bytes_read > 0 && weight.ops === 3 && weight.ops_untimed === 3);
     assert.doesNotMatch(output(ggscope, ["stats", directory]), /it computed in/);
+    // Bytes addressed by graphs count whatever the backend, in the tables too.
+    const all = JSON.parse(output(ggscope, ["stats", "--json", directory])), nodes = table(directory, "ops"), bytes = (key) => nodes.reduce((total, o) => total + Number(o[key]), 0);
+    assert.deepEqual([bytes("bytes_read"), bytes("bytes_written")], [all.bytes_read, all.bytes_written]);
+    const untimed = nodes.filter((o) => runs.has(o.run));
+    assert.ok(untimed.length === all.opaque && untimed.every((o) => [o.begin_ns, o.duration_ns, o.busy_ns, o.wait_ns].every((ns) => ns === "")));
     assert.match(run(ggscope, ["diff", directory, directory]).stdout, /nodes of B ran on backends without op times: they are not compared/);
     const counters = JSON.parse(output(ggscope, ["export", directory, "-q", "-f", "chrome", "-o", "-"])).traceEvents.filter((e) => e.ph === "C");
     assert.ok(counters.length > 0 && counters.every((e) => e.name !== "busy"));
@@ -319,6 +324,7 @@ maybe("how long an op on a device waited is not known, and not zero", () => {
     const { ops } = JSON.parse(output(ggscope, ["log", "--json", "--token", "1", directory]));
     for (const o of ops.filter((o) => o.fused_with === null)) assert.equal(o.wait_ns === null, o.submit_ns !== null, JSON.stringify(o));
     assert.ok(ops.some((o) => o.submit_ns === null) && ops.some((o) => o.submit_ns !== null));
+    for (const o of table(directory, "op_runs")) assert.equal(o.inner_wait_ns === "", o.submit_ns !== "", JSON.stringify(o));
 });
 
 maybe("compared with the CPU node by node: what the device computes together is compared with all of it", () => {

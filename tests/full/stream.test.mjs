@@ -3,7 +3,7 @@ import { test } from "node:test";
 import assert from "node:assert/strict";
 import { existsSync, readFileSync } from "node:fs";
 import { join } from "node:path";
-import { build, engine, ggscope, model, output, root, scratch } from "../lib.mjs";
+import { build, ggscope, model, output, root } from "../lib.mjs";
 import { fresh, host } from "../engine/traces.mjs";
 import { env as vulkan, maybe } from "../engine/vulkan.mjs";
 import { environment, generateScript, newest, release } from "../engine/node/recordings.mjs";
@@ -32,13 +32,6 @@ for (const batch of [1, 2, 7, 32, 128, 512]) {
         for (const path of [dense, moe]) same(path, 0.4, ["-p", sentence.repeat(batch > 32 ? 24 : 2), "-n", "2", "-t", "2", "--batch", String(batch), "--ubatch", String(batch)]);
     });
 }
-
-test("8 threads with batches of 512, of a split model too", () => {
-    const options = ["-p", sentence.repeat(27), "-n", "2", "-t", "8", "--batch", "512", "--ubatch", "512"], parts = [1, 2, 3, 4].map((i) => scratch(`split-0000${i}-of-00004.gguf`));
-    for (const path of [dense, moe]) same(path, 0.4, options);
-    output(engine, ["synth", "moe", "--split", "4", "-o", scratch("split.gguf")]);
-    same(parts[0], 0.4, options, { size: parts.reduce((sum, part) => sum + sizes(part), 0) });
-});
 
 test("contexts, models, sequences, forks, a model that is loaded twice, a library that is opened anew", () => {
     for (const [mode, ...models] of [["contexts", half], ["models", half, dense], ["sequences", half], ["fork", half], ["twice", half], ["reopen", dense]]) {

@@ -180,7 +180,6 @@ static int put_threads(const struct card * card, struct ggs_json * json, struct 
                                               GGS_FIELD(struct ggs_op_run, os_thread, "os_thread"),
                                               GGS_FIELD(struct ggs_op_run, begin_ns, "begin_ns"),
                                               GGS_FIELD(struct ggs_op_run, duration_ns, "duration_ns"),
-                                              GGS_FIELD(struct ggs_op_run, inner_wait_ns, "inner_wait_ns"),
                                               GGS_FIELD_OR_NULL(struct ggs_op_run, submit_ns, "submit_ns"),
                                               {0}};
     const struct ggs_op_seen *    op       = &card->walk->op;
@@ -192,6 +191,8 @@ static int put_threads(const struct card * card, struct ggs_json * json, struct 
         ggs_json_object_inline(json, NULL);
         ggs_fields_members(json, fields, &op->op_runs[i]);
         bool unseen = (op->op_runs[i].flags & GGS_OP_RUN_WAIT_UNSEEN) != 0;
+        bool whole  = (op->op_runs[i].flags & GGS_OP_RUN_INNER_UNSEEN) != 0;
+        ggs_json_natural(json, "inner_wait_ns", whole ? -1 : (int64_t) op->op_runs[i].inner_wait_ns);
         ggs_json_natural(json, "wait_ns", unseen ? -1 : (int64_t) op->op_runs[i].wait_ns);
         put_stalled(json, stalls == NULL ? NULL : &stalls[i], 1);
         ggs_json_bool(json, "cut", (op->op_runs[i].flags & GGS_OP_RUN_ENDED) == 0);

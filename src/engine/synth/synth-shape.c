@@ -64,7 +64,7 @@ static int check_experts(const struct ggs_synth_shape * shape, const struct ggs_
     }
     if (shape->experts_used > shape->experts && shape->experts > 0) {
         return ggs_fail(error, GGS_USAGE,
-                        "cannot use %u experts at a time of %u: lower --experts-used or raise --experts",
+                        "%u experts cannot be used at a time: the model has %u; lower --experts-used or raise --experts",
                         shape->experts_used, shape->experts);
     }
     return 0;

@@ -10,6 +10,7 @@ static int each_run(const struct ggs_sink * sink,
     struct ggs_walk * walk;
     int               status = ggs_export_walk(sink->export, &walk, error);
     if (status < 0) return status;
+    walk->with_opaque = true;
     while ((status = ggs_walk_run(walk, error)) > 0) {
         status = see(sink, walk, state, error);
         if (status < 0) break;
@@ -26,9 +27,9 @@ struct op_row {
     const char * name;
     uint64_t     node, tensor, absorbed, threads;
     int          layer;
-    int64_t      fused_into; // -1: it is no fused node
-    int64_t      begin_ns;
-    int64_t      duration_ns, busy_ns, wait_ns; // -1 for a fused node
+    int64_t      fused_into;                    // -1: it is no fused node
+    int64_t      begin_ns;                      // -1 where no times were seen
+    int64_t      duration_ns, busy_ns, wait_ns; // -1 there, and for a fused node
     int64_t      bytes_read, bytes_written, bytes_disk;
     bool         cut;
 };
@@ -52,7 +53,8 @@ static const struct ggs_table_field ops[] = {
      "the node that it was computed together with, which has the time of both; null for an op of its own"},
     {"absorbed", GGS_CELL_INTEGER, OP(absorbed), "nodes that were fused into this one"},
     {"threads", GGS_CELL_INTEGER, OP(threads), "op runs that it consists of"},
-    {"begin_ns", GGS_CELL_INTEGER, OP(begin_ns), "first thread's begin"},
+    {"begin_ns", GGS_CELL_INTEGER, OP_(begin_ns),
+     "first thread's begin; null if it ran on a backend that is seen as a whole only, as the next three"},
     {"duration_ns", GGS_CELL_INTEGER, OP_(duration_ns),
      "first thread's begin to last thread's end; null for a fused node, as the next two"},
     {"busy_ns", GGS_CELL_INTEGER, OP_(busy_ns), "sum over threads, without waits"},
@@ -72,6 +74,7 @@ static int put_op(const struct ggs_sink * sink, struct ggs_walk * walk, const st
     int                            status = ggs_walk_part_accesses(walk, part, &list, error);
     if (status < 0) return status;
     struct ggs_access_bytes bytes = ggs_access_sum(list);
+    bool                    timed = part == 0 && !op->opaque;
     struct op_row           row   = {.op            = op->name,
                                      .name          = op->result == NULL ? "" : ggs_tensor_name(sink->export, op->result),
                                      .node          = op->node,
@@ -80,10 +83,10 @@ static int put_op(const struct ggs_sink * sink, struct ggs_walk * walk, const st
                                      .threads       = part == 0 ? op->n_op_runs : 0,
                                      .layer         = op->layer,
                                      .fused_into    = part == 0 ? -1 : (int64_t) walk->op.node,
-                                     .begin_ns      = op->begin_ns,
-                                     .duration_ns   = part == 0 ? op->end_ns - op->begin_ns : -1,
-                                     .busy_ns       = part == 0 ? (int64_t) op->busy_ns : -1,
-                                     .wait_ns       = part == 0 ? (int64_t) op->wait_ns : -1,
+                                     .begin_ns      = op->opaque ? -1 : op->begin_ns,
+                                     .duration_ns   = timed ? op->end_ns - op->begin_ns : -1,
+                                     .busy_ns       = timed ? (int64_t) op->busy_ns : -1,
+                                     .wait_ns       = timed ? (int64_t) op->wait_ns : -1,
                                      .bytes_read    = (int64_t) bytes.read,
                                      .bytes_written = (int64_t) bytes.written,
                                      .bytes_disk    = (int64_t) bytes.disk,
@@ -112,7 +115,7 @@ static int produce_ops(const struct ggs_sink * sink, struct ggs_error * error) {
 const struct ggs_flat_table ggs_table_ops = {
     .name = "ops",
     .description =
-        "One row per op: one node that was executed in one graph run, by itself or fused into the one before.",
+        "One row per op: one node that was executed in one graph run, by itself or fused into the one before; also the nodes of backends that are seen as a whole only, whose times are null.",
     .keys  = 2,
     .walks = true,
     GGS_FIELDS(ops),
@@ -134,6 +137,12 @@ static void wait_of(struct ggs_export * export, const void * const * parts, stru
     *cell = (struct ggs_cell){.null = (r->flags & GGS_OP_RUN_WAIT_UNSEEN) != 0, .integer = (int64_t) r->wait_ns};
 }
 
+static void inner_wait_of(struct ggs_export * export, const void * const * parts, struct ggs_cell * cell) {
+    const struct ggs_op_run * r = parts[1];
+    (void) export;
+    *cell = (struct ggs_cell){.null = (r->flags & GGS_OP_RUN_INNER_UNSEEN) != 0, .integer = (int64_t) r->inner_wait_ns};
+}
+
 static const struct ggs_table_field op_runs[] = {
     {"run", GGS_CELL_INTEGER, OP_RUN(run), "graph run: runs.run"},
     {"node", GGS_CELL_INTEGER, OP_RUN(node), "with run: the op, ops.(run, node)"},
@@ -143,8 +152,8 @@ static const struct ggs_table_field op_runs[] = {
     {"begin_ns", GGS_CELL_INTEGER, OP_RUN(begin_ns), "begin of the thread's share"},
     {"duration_ns", GGS_CELL_INTEGER, OP_RUN(duration_ns), "to its end, waits inside included"},
     {"wait_ns", GGS_CELL_INTEGER, GGS_CALL_OR_NONE(wait_of), "in the barrier after the end; null if that was not seen"},
-    {"inner_wait_ns", GGS_CELL_INTEGER, OP_RUN(inner_wait_ns),
-     "in barriers inside, or between the kernels of an op; part of duration_ns"},
+    {"inner_wait_ns", GGS_CELL_INTEGER, GGS_CALL_OR_NONE(inner_wait_of),
+     "in barriers inside, or between the kernels of an op; part of duration_ns; null if that was not seen"},
     {"ended", GGS_CELL_BOOLEAN, OP_RUN_IS(GGS_OP_RUN_ENDED), "false: it was cut off and its times are 0"},
     {"fused", GGS_CELL_BOOLEAN, OP_RUN_IS(GGS_OP_RUN_FUSED), "computed together with nodes that follow"},
     {"extra", GGS_CELL_BOOLEAN, OP_RUN_IS(GGS_OP_RUN_EXTRA),

@@ -126,6 +126,7 @@ void ggs_device_ops_write(struct ggs_runs * runs, struct ggs_open_run * open, co
                                    .submit_ns   = ggs_clock_ns(runs->clock, op->submit),
                                    .absorbed    = absorb(runs, device, i, graph)};
         run.inner_wait_ns       = idle(open, &run);
+        if (open->n_work == 0) run.flags |= GGS_OP_RUN_INNER_UNSEEN; // Vulkan: no kernels
         if (run.absorbed > 0) run.flags |= GGS_OP_RUN_FUSED;
         runs->nodes[op->node] |= GGS_NODE_WAS_EXECUTED;
         ggs_writer_append(runs->writer, GGS_TABLE_OP_RUNS, &run);
