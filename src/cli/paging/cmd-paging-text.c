@@ -19,7 +19,7 @@ static void print_summary(const struct paging_report * report) {
     char                      a[GGS_NUMBER_LENGTH], b[GGS_NUMBER_LENGTH];
     bool                      prompt = ggs_paging_class(p) == GGS_READ_PROMPT;
     uint64_t                  steps  = p->facts.steps[ggs_paging_class(p)];
-    printf("model     %s of %s are read by ops\n", ggs_format_bytes(a, p->touched_bytes),
+    printf("model     %s of %s are read by ops from mapped files\n", ggs_format_bytes(a, p->touched_bytes),
            ggs_format_bytes(b, p->model_bytes));
     if (report->trace->tokenless)
         printf("graph run reads %s, mean of %" PRIu64 "\n", ggs_format_bytes(a, ggs_paging_demand(p)), steps);
