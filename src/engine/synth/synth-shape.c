@@ -63,9 +63,10 @@ static int check_experts(const struct ggs_synth_shape * shape, const struct ggs_
                         shape->experts);
     }
     if (shape->experts_used > shape->experts && shape->experts > 0) {
-        return ggs_fail(error, GGS_USAGE,
-                        "%u experts cannot be used at a time: the model has %u; lower --experts-used or raise --experts",
-                        shape->experts_used, shape->experts);
+        return ggs_fail(
+            error, GGS_USAGE,
+            "%u experts cannot be used at a time: the model has %u; lower --experts-used or raise --experts",
+            shape->experts_used, shape->experts);
     }
     return 0;
 }
