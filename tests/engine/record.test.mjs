@@ -413,6 +413,7 @@ test("a signal reaches the program once: sent to ggscope, to the whole process g
     const start = async (before = []) => {
         const words = [...before, ggscope, "record", "-q", "--no-faults", "-o", fresh(), "--", scratch("count")];
         const child = spawn(words[0], words.slice(1), { detached: true, stdio: ["ignore", "pipe", "ignore"] });
+        process.on("exit", () => { try { process.kill(-child.pid, "SIGKILL"); } catch { /* it is gone */ } }); // whatever happens
         const at = { child, said: "", closed: once(child, "close") };
         child.stdout.setEncoding("utf8").on("data", (text) => { at.said += text; });
         // Signals are passed on in their order: at this one's end all before it are decided.
