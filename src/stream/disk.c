@@ -73,7 +73,7 @@ bool ggs_disk_measure(int fd, uint64_t size, char * memory, size_t bytes, struct
             if (n > 0 && now_ns() - begin > LONGEST) break;
             uint64_t random = better_rate(fd, size, memory, piece, depth, false);
             if (random == 0) return false;
-            if (random > found[best].random || n == 0) best = n;
+            if (n == 0 || random > found[best].random) best = n;
             found[n++] = (struct ggs_disk){.random = random, .depth = depth, .piece = piece};
         }
     }
