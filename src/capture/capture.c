@@ -237,10 +237,8 @@ static void tell_process(void) {
     if (readlink("/proc/self/exe", executable, sizeof(executable) - 1) < 0) executable[0] = '\0';
     struct ggs_journal_process process = {
         .pid = (uint32_t) getpid(), .tick_is_ns = ggs_ticks_are_ns, .page_size = (uint32_t) sysconf(_SC_PAGESIZE)};
-    struct timespec utc;
     ggs_ticks_pair(&process.ticks, &process.monotonic_ns);
-    clock_gettime(CLOCK_REALTIME, &utc);
-    process.realtime_ns       = (uint64_t) utc.tv_sec * 1000000000u + (uint64_t) utc.tv_nsec;
+    process.realtime_ns       = ggs_ticks_utc(process.monotonic_ns);
     struct ggs_piece pieces[] = {{&process, sizeof(process)}, {executable, strlen(executable) + 1}};
     ggs_journal_append(GGS_JOURNAL_PROCESS, pieces, 2);
 }

@@ -19,6 +19,7 @@
 #include "base/error.h"
 #include "base/system/file.h"
 #include "base/system/lock.h"
+#include "base/system/ticks.h"
 #include "base/uuid.h"
 #include "record/host.h"
 #include "record/model-files.h"
@@ -323,8 +324,9 @@ int ggs_experiment_begin(struct ggs_experiment_json * experiment, const struct g
                          struct ggs_error * error) {
     char here[PATH_MAX];
     set_new(experiment);
-    set(experiment, "start_utc", ggs_experiment_utc(nanoseconds(CLOCK_REALTIME)));
-    set(experiment, "start_monotonic_ns", json_object_new_uint64(nanoseconds(CLOCK_MONOTONIC)));
+    uint64_t now = ggs_ticks_monotonic();
+    set(experiment, "start_utc", ggs_experiment_utc(ggs_ticks_utc(now)));
+    set(experiment, "start_monotonic_ns", json_object_new_uint64(now));
     set(experiment, "command", command_json(start->command));
     if (getcwd(here, sizeof(here)) != NULL) set(experiment, "working_directory", ggs_json_text(here));
     set(experiment, "environment", ggs_environment_json(environ));

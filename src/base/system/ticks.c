@@ -44,6 +44,20 @@ void ggs_ticks_pair(uint64_t * ticks, uint64_t * monotonic_ns) {
     }
 }
 
+uint64_t ggs_ticks_utc(uint64_t monotonic_ns) {
+    uint64_t best = UINT64_MAX, apart = 0;
+    for (int i = 0; i < 5; i++) {
+        struct timespec utc;
+        uint64_t        before = ggs_ticks_monotonic();
+        clock_gettime(CLOCK_REALTIME, &utc);
+        uint64_t took = ggs_ticks_monotonic() - before;
+        if (took >= best) continue;
+        best  = took;
+        apart = (uint64_t) utc.tv_sec * 1000000000u + (uint64_t) utc.tv_nsec - (before + took / 2);
+    }
+    return monotonic_ns + apart;
+}
+
 bool ggs_ticks_plausible(uint64_t ticks, uint64_t ns) {
 #if defined(__x86_64__)
     return ticks / 16 < ns && ns < ticks;

@@ -44,6 +44,10 @@ static inline uint64_t ggs_ticks_now(void) {
 // Both clocks at one moment: the tightest of a few tries.
 void ggs_ticks_pair(uint64_t * ticks, uint64_t * monotonic_ns);
 
+// UTC when CLOCK_MONOTONIC was `monotonic_ns`, not long ago: both clocks at one moment now, likewise the tightest of a few tries, because a
+// process that loses the processor between two readings has them milliseconds apart.
+uint64_t ggs_ticks_utc(uint64_t monotonic_ns);
+
 #if defined(__aarch64__)
 // Ticks per second, as the counter itself says.
 static inline uint64_t ggs_ticks_rate(void) {
