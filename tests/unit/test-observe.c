@@ -104,9 +104,10 @@ static void test_requests_are_paired(void ** state) {
     static const struct ggs_event events[] = {
         {.ns = 10, .kind = GGS_EVENT_ISSUE, .device = 1, .sector = 8, .bytes = 4096, .os_thread = 5},
         {.ns = 11, .kind = GGS_EVENT_ISSUE, .device = 2, .sector = 8, .bytes = 8192, .write = 1}, // another disk
-        {.ns = 12, .kind = GGS_EVENT_ISSUE, .device = 1, .sector = 8, .bytes = 4096},    // put back and issued again
-        {.ns = 20, .kind = GGS_EVENT_COMPLETE, .device = 2, .sector = 8, .bytes = 4096}, // its first half
-        {.ns = 21, .kind = GGS_EVENT_COMPLETE, .device = 3, .sector = 8, .bytes = 4096}, // nobody's
+        {.ns = 12, .kind = GGS_EVENT_REQUEUE, .device = 1, .sector = 8, .bytes = 4096},           // put back
+        {.ns = 13, .kind = GGS_EVENT_ISSUE, .device = 1, .sector = 8, .bytes = 4096},             // and issued again
+        {.ns = 20, .kind = GGS_EVENT_COMPLETE, .device = 2, .sector = 8, .bytes = 4096},          // its first half
+        {.ns = 21, .kind = GGS_EVENT_COMPLETE, .device = 3, .sector = 8, .bytes = 4096},          // nobody's
         {.ns = 30, .kind = GGS_EVENT_COMPLETE, .device = 2, .sector = 16, .bytes = 4096},
         {.ns = 40, .kind = GGS_EVENT_COMPLETE, .device = 1, .sector = 8, .bytes = 4096},
     };
@@ -126,6 +127,36 @@ static void test_requests_are_paired(void ** state) {
     assert_int_equal(list[1].end_ns, 30);
     assert_int_equal(list[1].bytes, 8192);
     assert_int_equal(list[1].write, 1);
+    free(list);
+}
+
+// The same place is read again and again, and the end of the first time is not seen: it is a request of its own.
+static void test_a_request_whose_end_is_not_seen(void ** state) {
+    (void) state;
+    static const struct ggs_event events[] = {
+        {.ns = 10, .kind = GGS_EVENT_ISSUE, .device = 1, .sector = 8, .bytes = 4096},
+        {.ns = 50, .kind = GGS_EVENT_ISSUE, .device = 1, .sector = 8, .bytes = 4096},
+        {.ns = 60, .kind = GGS_EVENT_COMPLETE, .device = 1, .sector = 8, .bytes = 4096},
+        {.ns = 70, .kind = GGS_EVENT_ISSUE, .device = 1, .sector = 16, .bytes = 4096},
+        {.ns = 80, .kind = GGS_EVENT_ISSUE, .device = 1, .sector = 24, .bytes = 4096},
+    };
+    struct ggs_block_requests requests = {0};
+    size_t                    n;
+    for (size_t i = 0; i < sizeof(events) / sizeof(events[0]); i++)
+        ggs_block_requests_see(&requests, &events[i], &outbox);
+    assert_int_equal(ggs_block_requests_oldest(&requests), 70);
+    ggs_block_requests_give_up(&requests, 75, &outbox);
+    assert_int_equal(ggs_block_requests_oldest(&requests), 80);
+    ggs_outbox_flush(&outbox, UINT64_MAX);
+    ggs_block_requests_close(&requests);
+    struct ggs_journal_request * list = records(GGS_JOURNAL_REQUEST, sizeof(*list), &n);
+    assert_int_equal(n, 3);
+    assert_int_equal(list[2].begin_ns, 70);
+    assert_int_equal(list[2].end_ns, 0);
+    assert_int_equal(list[0].begin_ns, 10);
+    assert_int_equal(list[0].end_ns, 0);
+    assert_int_equal(list[1].begin_ns, 50);
+    assert_int_equal(list[1].end_ns, 60);
     free(list);
 }
 
@@ -450,6 +481,7 @@ int main(int argc, char ** argv) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(test_faults_are_paired_and_in_order, setup, teardown),
         cmocka_unit_test_setup_teardown(test_requests_are_paired, setup, teardown),
+        cmocka_unit_test_setup_teardown(test_a_request_whose_end_is_not_seen, setup, teardown),
         cmocka_unit_test_setup_teardown(test_a_full_spool_is_counted, setup, teardown),
         cmocka_unit_test_setup_teardown(test_fields_of_a_trace_point, setup, teardown),
         cmocka_unit_test_setup_teardown(test_every_fault_of_a_program_is_seen, setup, teardown),

@@ -90,6 +90,8 @@ static void print_requests(const struct ggs_stats * stats) {
         printf(" in ");
         print_quartiles(&r->latencies, ggs_format_nanoseconds);
         putchar('\n');
+        if (r->latencies.n < r->model.requests)
+            printf("          the end of %s was not seen\n", ggs_format_count(a, r->model.requests - r->latencies.n));
     }
     if (r->other.bytes > 0)
         printf("          meanwhile %s were read from the same disk by or for others\n",

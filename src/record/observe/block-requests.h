@@ -4,6 +4,7 @@
 // recording is found out afterwards (disks.h).
 #pragma once
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -19,10 +20,11 @@ struct ggs_trace_point {
 
 struct ggs_block_requests {
     struct ggs_rings       rings;
-    struct ggs_trace_point points[2]; // issue, complete
+    struct ggs_trace_point points[3]; // issue, requeue, complete
     struct open_request {
         struct ggs_journal_request row;
         uint64_t                   sector, left; // what is not completed yet, in sectors
+        bool                       put_back;     // it will be issued again
     } * open;
     size_t n_open, capacity;
 };
@@ -35,8 +37,10 @@ int ggs_block_requests_probe(struct ggs_error * error);
 
 void ggs_block_requests_drain(struct ggs_block_requests * requests, struct ggs_events * events);
 // Pairs issues with completions; events in order of time.
-void     ggs_block_requests_see(struct ggs_block_requests * requests, const struct ggs_event * event,
-                                struct ggs_outbox * outbox);
+void ggs_block_requests_see(struct ggs_block_requests * requests, const struct ggs_event * event,
+                            struct ggs_outbox * outbox);
+// Those issued before `ns` wait for their end no longer.
+void     ggs_block_requests_give_up(struct ggs_block_requests * requests, uint64_t ns, struct ggs_outbox * outbox);
 uint64_t ggs_block_requests_oldest(const struct ggs_block_requests * requests);
 uint64_t ggs_block_requests_finish(struct ggs_block_requests * requests,
                                    struct ggs_outbox *         outbox); // returns how many were lost

@@ -9,7 +9,8 @@ enum ggs_event_kind {
     GGS_EVENT_MINOR    = 2, // and ends
     GGS_EVENT_MAJOR    = 3,
     GGS_EVENT_ISSUE    = 4, // a request goes to its disk
-    GGS_EVENT_COMPLETE = 5,
+    GGS_EVENT_REQUEUE  = 5, // is put back, to be issued again
+    GGS_EVENT_COMPLETE = 6,
 };
 
 struct ggs_event {

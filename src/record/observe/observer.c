@@ -18,7 +18,8 @@
 #include "record/observe/machine-spool.h"
 #include "record/observe/outbox.h"
 
-enum { PATIENCE_MS = 500 }; // rings are read so often even where little happens
+enum { PATIENCE_MS = 500 };                      // rings are read so often even where little happens
+#define LONGEST_REQUEST_NS UINT64_C(10000000000) // one that takes longer is told of without its end
 
 struct ggs_observer {
     struct ggs_faults         faults;
@@ -83,7 +84,7 @@ int ggs_observer_requests(struct ggs_observer * watch, struct ggs_error * error)
 
 static void see(void * context, const struct ggs_event * event) {
     struct ggs_observer * watch = context;
-    if (event->kind == GGS_EVENT_ISSUE || event->kind == GGS_EVENT_COMPLETE)
+    if (event->kind >= GGS_EVENT_ISSUE)
         ggs_block_requests_see(&watch->requests, event, &watch->outbox);
     else
         ggs_faults_see(&watch->faults, event, &watch->outbox);
@@ -100,6 +101,8 @@ static void pass(struct ggs_observer * watch) {
     ggs_faults_drain(&watch->faults, &watch->events);
     ggs_block_requests_drain(&watch->requests, &watch->events);
     ggs_events_take(&watch->events, watch->pass_ns, see, watch);
+    if (watch->pass_ns > LONGEST_REQUEST_NS)
+        ggs_block_requests_give_up(&watch->requests, watch->pass_ns - LONGEST_REQUEST_NS, &watch->outbox);
     uint64_t open  = sooner(ggs_faults_oldest(&watch->faults), ggs_block_requests_oldest(&watch->requests));
     uint64_t floor = sooner(open, watch->pass_ns);
     ggs_outbox_flush(&watch->outbox, floor);
