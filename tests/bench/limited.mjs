@@ -30,9 +30,9 @@ const readaheadOf = (path) => `/sys/class/bdi/${deviceOf(path)}/read_ahead_kb`;
 // KiB that the kernel reads ahead on the device of a file; "?" where it does not say.
 export const readahead = (path) => { try { return readFileSync(readaheadOf(path), "utf8").trim(); } catch { return "?"; } };
 export function setReadahead(path, kib) {
-    const before = readahead(path);
-    restore.push(() => writeFileSync(readaheadOf(path), before));
-    writeFileSync(readaheadOf(path), String(kib));
+    const [before, setting] = [readahead(path), readaheadOf(path)]; // the file may be gone by then
+    restore.push(() => writeFileSync(setting, before));
+    writeFileSync(setting, String(kib));
 }
 
 // Holds reads of the device of a file to so many bytes a second; 0 for none.

@@ -1,7 +1,7 @@
 // Numbers that pictures show: of long ops, stalls, faults and pages, copied weights, experts and split models, against what the verbs say.
 import { after, test } from "node:test";
 import assert from "node:assert/strict";
-import { becomes, cleanUp, columns, finish, hashed, json, model, open, recorded, run, scratch, serve, settled, skip, stats, tableRows } from "./browser.mjs";
+import { becomes, cleanUp, columns, finish, ggscope, hashed, json, model, open, recorded, run, scratch, serve, settled, skip, stats, tableRows } from "./browser.mjs";
 import { engine } from "../lib.mjs";
 
 const sum = (list) => list.reduce((total, value) => total + value, 0);
@@ -53,6 +53,43 @@ test("every bin that is busy says its op, and stalls add up to those of ggscope 
         assert.ok(answer.header.bin_ns <= Math.max(4 * width, 1024) || sum(answer.count) > 400_000, `${answer.header.bin_ns} ns for ${width} ns`);
     }
     await finish(at);
+});
+
+// More graph runs than are looked at one by one in a wide window.
+function streamed() {
+    const directory = scratch("streamed");
+    const command = [engine, "run", "-m", model("moe"), "-p", "Once upon a time", "-n", "72", "-t", "2", "--ignore-eos", "--no-repack"];
+    const result = run(ggscope, ["stream", "--record", "-q", "-o", directory, "--budget", "60M", "--", ...command]);
+    assert.equal(result.status, 0, result.stderr);
+    return directory;
+}
+
+test("waits for the disk of a streamed run are those of the table, in lanes, curves, first line and storage", { skip }, async () => {
+    const directory = streamed();
+    const known = stats(directory).streamed;
+    assert.ok(known.wait_ns > 0 && known.runs > 64, JSON.stringify(known));
+    const at = await page(directory, "view=timeline");
+    await becomes(() => at.locator("#sentence").innerText(), /waiting for the disk/);
+    await becomes(() => at.locator(".legend").first().innerText(), /waiting for the disk/);
+    const lanes = await at.evaluate(async () => (await (await fetch("/api/x/0/summary")).json()).lanes.filter((one) => one.thread === 0).map((one) => one.lane));
+    const near = (value, wanted, what, off = 1e-6) => assert.ok(Math.abs(value - wanted) <= 1 + wanted * off, `${value} of ${wanted} ${what}`);
+    const inLane = (answer) => sum(answer.disk_wait_ns.filter((_, i) => lanes.includes(answer.lane[i])));
+    // Spread evenly over each graph run, also where no op of it ran: such bins are left out.
+    for (const pixels of [40, 4096]) near(inLane(await columns(at, `/api/x/0/timeline?pixels=${pixels}`)), known.wait_ns, `at ${pixels} pixels`, 0.1);
+    near(sum((await columns(at, "/api/x/0/curves?pixels=100")).disk_wait_ns), 2 * known.wait_ns, "in the curve of two threads");
+    // The prompt alone: op by op. Each op run has its own wait, at its begin.
+    const { rows } = json("sql", directory, "SELECT begin_ns, end_ns, (SELECT sum(s.wait_ns) FROM streamed s JOIN runs r ON r.run = s.run WHERE r.token = 0) FROM tokens WHERE token = 0");
+    const [begin, end, waited] = rows[0];
+    const prompt = await columns(at, `/api/x/0/timeline?begin=${begin}&end=${end}&pixels=4096`);
+    assert.equal(prompt.header.level, -1);
+    near(inLane(prompt), waited, "in the prompt");
+    assert.ok(prompt.disk_wait_ns.every((wait, i) => wait <= prompt.duration_ns[i]));
+    await finish(at);
+    const storage = await page(directory, "view=storage");
+    await becomes(() => storage.locator('[data-tile="storage-waited"]').innerText(), /waited for the disk[^]*of graph runs/);
+    await storage.locator('[data-tile="storage-streamed"]').waitFor();
+    await storage.locator('[data-tile="storage-experts"]').waitFor();
+    await finish(storage);
 });
 
 test("a click into the middle of the longest op opens its card, with what of it was stalled", { skip }, async (t) => {

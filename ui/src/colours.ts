@@ -89,7 +89,7 @@ export const slower = "var(--slower)";
 
 // ---- themes
 
-const names = ["surface", "raised", "sunken", "ink", "faint", "line", "accent", "chosen", "focus", "hatch", "empty", "wait", "stall", "faster", "slower", "kv", "compute", "weights", "io", "other", "warn"] as const;
+const names = ["surface", "raised", "sunken", "ink", "faint", "line", "accent", "chosen", "focus", "hatch", "empty", "wait", "stall", "diskwait", "faster", "slower", "kv", "compute", "weights", "io", "other", "warn"] as const;
 export type Theme = Record<(typeof names)[number], string> & { dark: boolean; forced: boolean };
 
 // Any colour that CSS knows, system colours too, as #rrggbb: pixel strips need the numbers.

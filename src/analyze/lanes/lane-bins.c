@@ -41,11 +41,16 @@ static double inside(const struct ggs_lane_bins * bins, uint64_t bin, int64_t fr
     return (double) ((to < end ? to : end) - (from > begin ? from : begin));
 }
 
-static void spread(struct ggs_lane_bins * bins, uint64_t lane, int64_t from, int64_t to, size_t member) {
+static void spread_part(struct ggs_lane_bins * bins, uint64_t lane, int64_t from, int64_t to, size_t member,
+                        double part) {
     uint64_t first, last;
     if (!reach(bins, from, to, &first, &last)) return;
     for (uint64_t i = first; i < last; i++)
-        *(double *) (void *) ((char *) &bins->bins[lane * bins->n + i] + member) += inside(bins, i, from, to);
+        *(double *) (void *) ((char *) &bins->bins[lane * bins->n + i] + member) += part * inside(bins, i, from, to);
+}
+
+static void spread(struct ggs_lane_bins * bins, uint64_t lane, int64_t from, int64_t to, size_t member) {
+    spread_part(bins, lane, from, to, member, 1);
 }
 
 void ggs_lane_bins_add(struct ggs_lane_bins * bins, uint64_t lane, const struct ggs_op_run * op) {
@@ -70,4 +75,11 @@ void ggs_lane_bins_add(struct ggs_lane_bins * bins, uint64_t lane, const struct 
 
 void ggs_lane_bins_stall(struct ggs_lane_bins * bins, uint64_t lane, int64_t begin_ns, uint64_t duration_ns) {
     spread(bins, lane, begin_ns, ggs_time_after(begin_ns, duration_ns), offsetof(struct ggs_lane_bin, stalled_ns));
+}
+
+void ggs_lane_bins_disk_wait(struct ggs_lane_bins * bins, uint64_t lane, int64_t begin_ns, int64_t end_ns,
+                             uint64_t wait_ns) {
+    if (end_ns > begin_ns)
+        spread_part(bins, lane, begin_ns, end_ns, offsetof(struct ggs_lane_bin, disk_wait_ns),
+                    (double) wait_ns / (double) (end_ns - begin_ns));
 }

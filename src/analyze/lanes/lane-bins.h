@@ -10,6 +10,7 @@
 struct ggs_lane_bin {
     double   busy_ns, wait_ns; // busy: in ops, stalls included
     double   stalled_ns;       // held up by page faults
+    double   disk_wait_ns;     // until ggscope stream had brought the weights
     double   longest_ns;       // of the op that has most of the bin: its whole duration
     uint64_t longest_run, longest_node;
     uint64_t count; // op runs that begin in it
@@ -28,4 +29,7 @@ int  ggs_lane_bins_init(struct ggs_lane_bins * bins, uint64_t lanes, int64_t beg
                         struct ggs_error * error);
 void ggs_lane_bins_release(struct ggs_lane_bins * bins);
 void ggs_lane_bins_add(struct ggs_lane_bins * bins, uint64_t lane, const struct ggs_op_run * op);
+// `wait_ns` of the time between the two.
+void ggs_lane_bins_disk_wait(struct ggs_lane_bins * bins, uint64_t lane, int64_t begin_ns, int64_t end_ns,
+                             uint64_t wait_ns);
 void ggs_lane_bins_stall(struct ggs_lane_bins * bins, uint64_t lane, int64_t begin_ns, uint64_t duration_ns);

@@ -4,6 +4,7 @@
 #include <stdlib.h>
 
 #include "analyze/lanes/devices.h"
+#include "analyze/machine/disk-waits.h"
 #include "analyze/machine/faults.h"
 #include "analyze/machine/requests.h"
 #include "analyze/walk/time-bins.h"
@@ -24,6 +25,7 @@ struct curve {
     // what the machine did, NULL if it was not recorded
     struct ggs_fault_bin *   faults;
     struct ggs_request_bin * requests;
+    double *                 disk_waits;
     // bytes moved to and from devices, NULL if there is only the CPU
     double *moved_to, *moved_from;
 };
@@ -132,6 +134,20 @@ static int fill_machine(struct curve * curve, struct ggs_error * error) {
     return status;
 }
 
+static void add_disk_wait(void * context, const struct ggs_disk_wait * wait) {
+    const struct curve * curve = context;
+    struct ggs_time_bins bins  = {curve->begin, curve->end, curve->pixels, curve->disk_waits,
+                                  sizeof(*curve->disk_waits)};
+    ggs_time_bins_add(&bins, wait->begin_ns, wait->end_ns, (double) wait->wait_ns);
+}
+
+static int fill_disk_waits(struct curve * curve, struct ggs_error * error) {
+    if (!recorded(curve, GGS_TABLE_STREAMED)) return 0;
+    curve->disk_waits = calloc(curve->pixels, sizeof(*curve->disk_waits));
+    if (curve->disk_waits == NULL) return ggs_fail_memory(error);
+    return ggs_disk_waits_visit(&curve->request->trace, curve->begin, curve->end, add_disk_wait, curve, error);
+}
+
 static int fill_transfers(struct curve * curve, struct ggs_error * error) {
     const struct ggs_trace * trace = &curve->request->trace;
     bool                     other = false;
@@ -203,6 +219,7 @@ int ggs_route_curves(struct ggs_question * request, struct ggs_error * error) {
     curve.disk                   = calloc(curve.pixels, sizeof(*curve.disk));
     status                       = columns == NULL || curve.disk == NULL ? ggs_fail_memory(error) : fill(&curve, error);
     if (status == 0) status = fill_machine(&curve, error);
+    if (status == 0) status = fill_disk_waits(&curve, error);
     if (status == 0) status = fill_transfers(&curve, error);
     if (status == 0) {
         ggs_columns_begin(columns, curve.pixels, curve.begin);
@@ -211,6 +228,8 @@ int ggs_route_curves(struct ggs_question * request, struct ggs_error * error) {
         ggs_json_double(&columns->json, "bin_ns", (double) (curve.end - curve.begin) / (double) curve.pixels);
         ggs_columns_add(columns, "bytes_disk", GGS_COLUMNS_F64, curve.disk, sizeof(*curve.disk), curve.pixels);
         put_machine(&curve, columns, curve.disk);
+        if (curve.disk_waits != NULL)
+            ggs_columns_add(columns, "disk_wait_ns", GGS_COLUMNS_F64, curve.disk_waits, sizeof(double), curve.pixels);
         if (curve.moved_to != NULL) {
             ggs_columns_add(columns, "bytes_to_devices", GGS_COLUMNS_F64, curve.moved_to, sizeof(double), curve.pixels);
             ggs_columns_add(columns, "bytes_from_devices", GGS_COLUMNS_F64, curve.moved_from, sizeof(double),
@@ -220,6 +239,7 @@ int ggs_route_curves(struct ggs_question * request, struct ggs_error * error) {
     }
     free(curve.faults);
     free(curve.requests);
+    free(curve.disk_waits);
     free(curve.moved_to);
     free(curve.moved_from);
     free(curve.disk);

@@ -6,6 +6,7 @@
 
 #include "analyze/lanes/gaps.h"
 #include "analyze/lanes/lane-bins.h"
+#include "analyze/machine/disk-waits.h"
 #include "analyze/machine/stalls.h"
 #include "analyze/walk/times.h"
 #include "base/array.h"
@@ -21,13 +22,13 @@ struct window {
 };
 
 struct bin {
-    double   begin, busy, wait, stalled, longest_ns;
+    double   begin, busy, wait, stalled, disk_wait, longest_ns;
     uint32_t count, longest_run, longest_node;
     uint16_t lane, longest_op;
 };
 
 struct op_run {
-    double   begin, duration, wait, inner, stalled; // wait: after the op; inner and stalled: inside it
+    double   begin, duration, wait, inner, stalled, disk_wait; // wait: after the op; the others: inside it
     uint32_t run, node;
     int32_t  token;
     uint16_t lane, op, thread;
@@ -354,25 +355,44 @@ static int by_op(const void * a, const void * b) {
     return x->thread < y->thread ? -1 : x->thread > y->thread;
 }
 
+static struct op_run * find_op_run(const struct view * view, uint64_t run, uint64_t node, uint64_t thread) {
+    struct op_run key = {.run = (uint32_t) run, .node = (uint32_t) node, .thread = (uint16_t) thread};
+    return view->n_rows == 0 ? NULL : bsearch(&key, view->rows, view->n_rows, sizeof(key), by_op);
+}
+
 static int add_stalls(struct view * view, bool raw, struct ggs_error * error) {
     struct ggs_stall_walk walk;
     if (ggs_reader_rows(view->request->trace.reader, GGS_TABLE_FAULTS) == 0) return 0;
     int more, status = ggs_stall_walk_open(&walk, &view->request->trace, view->window.begin, view->window.end, error);
     if (status < 0) return status;
-    if (raw && view->n_rows > 1) qsort(view->rows, view->n_rows, sizeof(*view->rows), by_op);
     while ((more = ggs_stall_walk_next(&walk, error)) > 0) {
         int lane = ggs_overview_lane(view->overview, walk.slot, walk.thread);
-        if (raw && view->n_rows > 0) {
-            struct op_run key = {
-                .run = (uint32_t) walk.fault.run, .node = (uint32_t) walk.fault.node, .thread = (uint16_t) walk.thread};
-            struct op_run * row = bsearch(&key, view->rows, view->n_rows, sizeof(key), by_op);
+        if (raw) {
+            struct op_run * row = find_op_run(view, walk.fault.run, walk.fault.node, walk.thread);
             if (row != NULL) row->stalled += (double) walk.fault.duration_ns;
-        } else if (!raw && lane >= 0) {
+        } else if (lane >= 0) {
             ggs_lane_bins_stall(&view->folded, (uint64_t) lane, walk.fault.begin_ns, walk.fault.duration_ns);
         }
     }
     ggs_stall_walk_close(&walk);
     return more;
+}
+
+struct disk_waits {
+    struct view * view;
+    bool          raw;
+};
+
+static void add_disk_wait(void * context, const struct ggs_disk_wait * wait) {
+    const struct disk_waits * waits = context;
+    struct view *             view  = waits->view;
+    int                       lane  = ggs_overview_lane(view->overview, wait->slot, wait->thread);
+    if (waits->raw) {
+        struct op_run * row = find_op_run(view, wait->run, wait->node, wait->thread);
+        if (row != NULL) row->disk_wait += (double) wait->wait_ns;
+    } else if (lane >= 0) {
+        ggs_lane_bins_disk_wait(&view->folded, (uint64_t) lane, wait->begin_ns, wait->end_ns, wait->wait_ns);
+    }
 }
 
 // ---- the answer ----
@@ -392,6 +412,7 @@ static int list_bins(struct view * view, struct ggs_error * error) {
             .busy         = bin->busy_ns,
             .wait         = bin->wait_ns,
             .stalled      = bin->stalled_ns,
+            .disk_wait    = bin->disk_wait_ns,
             .count        = (uint32_t) bin->count,
             .longest_ns   = bin->longest_ns,
             .longest_run  = (uint32_t) bin->longest_run,
@@ -433,6 +454,7 @@ static void add_bins(struct ggs_columns * columns, const struct bin * bins, uint
     ggs_columns_add(columns, "busy_ns", GGS_COLUMNS_F64, &bins->busy, sizeof(*bins), n);
     ggs_columns_add(columns, "wait_ns", GGS_COLUMNS_F64, &bins->wait, sizeof(*bins), n);
     ggs_columns_add(columns, "stalled_ns", GGS_COLUMNS_F64, &bins->stalled, sizeof(*bins), n);
+    ggs_columns_add(columns, "disk_wait_ns", GGS_COLUMNS_F64, &bins->disk_wait, sizeof(*bins), n);
     ggs_columns_add(columns, "count", GGS_COLUMNS_U32, &bins->count, sizeof(*bins), n);
     ggs_columns_add(columns, "longest_ns", GGS_COLUMNS_F64, &bins->longest_ns, sizeof(*bins), n);
     ggs_columns_add(columns, "longest_op", GGS_COLUMNS_U16, &bins->longest_op, sizeof(*bins), n);
@@ -451,6 +473,7 @@ static void add_rows(struct ggs_columns * columns, const struct op_run * rows, u
     ggs_columns_add(columns, "wait_ns", GGS_COLUMNS_F64, &rows->wait, sizeof(*rows), n);
     ggs_columns_add(columns, "inner_wait_ns", GGS_COLUMNS_F64, &rows->inner, sizeof(*rows), n);
     ggs_columns_add(columns, "stalled_ns", GGS_COLUMNS_F64, &rows->stalled, sizeof(*rows), n);
+    ggs_columns_add(columns, "disk_wait_ns", GGS_COLUMNS_F64, &rows->disk_wait, sizeof(*rows), n);
     ggs_columns_add(columns, "token", GGS_COLUMNS_I32, &rows->token, sizeof(*rows), n);
     ggs_columns_add(columns, "flags", GGS_COLUMNS_U8, &rows->flags, sizeof(*rows), n);
 }
@@ -502,7 +525,13 @@ static int fill(struct view * view, bool * raw, struct ggs_error * error) {
     }
     if (status == 0 && !*raw)
         status = finer_level(view, &level) ? fold_op_runs(view, level, error) : carry_ops(view, error);
+    if (status == 0 && *raw && view->n_rows > 1) qsort(view->rows, view->n_rows, sizeof(*view->rows), by_op);
     if (status == 0) status = add_stalls(view, *raw, error);
+    if (status == 0) {
+        struct disk_waits waits = {view, *raw};
+        status = ggs_disk_waits_visit(&view->request->trace, view->window.begin, view->window.end, add_disk_wait,
+                                      &waits, error);
+    }
     if (status == 0 && !*raw) status = list_bins(view, error);
     return status;
 }

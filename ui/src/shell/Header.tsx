@@ -10,6 +10,7 @@ interface Stats {
     tokens: number;
     requests: number;
     by_op: { op: string | null; backend: string | null; wall_ns: number; busy_ns: number | null }[];
+    streamed?: { run_ns: number; wait_ns: number }; // absent: nothing was streamed
     machine: { faults: { in_ops: { stalled_ns: number } } | null; block_requests: { by_phase: { phase: string; bytes: number }[] } | null };
 }
 
@@ -41,6 +42,7 @@ function timeOf(stats: Stats): { disk: string[]; op: string[] } {
     const generated = stats.machine.block_requests?.by_phase.find((row) => row.phase === "generate");
     const steps = stats.tokens - 1;
     const [disk, op]: [string[], string[]] = [[], []];
+    if (stats.streamed) disk.push(`${ofTime(stats.streamed.wait_ns, stats.streamed.run_ns)} waiting for the disk`);
     if (busy > 0 && stalled > 0.05 * busy) disk.push(`${ofTime(stalled, busy)} stalled by page faults`);
     if (generated && steps > 0 && generated.bytes > 0) disk.push(`${bytes(generated.bytes / steps)} per token from the disk`);
     const top = stats.by_op.reduce<Stats["by_op"][number] | null>((best, row) => (best && best.wall_ns >= row.wall_ns ? best : row), null);

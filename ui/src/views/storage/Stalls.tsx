@@ -54,12 +54,15 @@ function isChosen(kind: Kind, row: StallRow): boolean {
 }
 
 function Tiles({ stats }: { stats: StorageStats }) {
-    const { machine } = stats;
+    const { machine, streamed } = stats;
     const busy = stats.by_op.reduce((sum, row) => sum + (row.busy_ns ?? 0), 0);
     const { faults, block_requests: requests, memory, load, cold } = machine;
     const tiles: [string, string, string, string][] = [];
     if (faults) tiles.push(["stalled", "stalled by page faults", time(faults.in_ops.stalled_ns), `${share(faults.in_ops.stalled_ns, busy)} of ${time(busy)} computing, over all threads`]);
     if (faults) tiles.push(["faults", "page faults", count(faults.minor + faults.major), `${count(faults.major)} major, ${count(faults.model.minor + faults.model.major)} in model files${faults.lost ? `, ${count(faults.lost)} lost` : ""}`]);
+    if (streamed) tiles.push(["streamed", "streamed", bytes(streamed.bytes_read + streamed.bytes_early), `${plural(streamed.runs, "graph run")}, ${bytes(streamed.bytes_early)} of it early by prediction`]);
+    if (streamed) tiles.push(["waited", "waited for the disk", time(streamed.wait_ns), `${share(streamed.wait_ns, streamed.run_ns)} of ${time(streamed.run_ns)} of graph runs, ${plural(streamed.waits, "time")}`]);
+    if (streamed && streamed.hits + streamed.misses > 0) tiles.push(["experts", "experts there when chosen", share(streamed.hits, streamed.hits + streamed.misses), `${share(streamed.predicted_used, Math.max(1, streamed.predicted))} of those read early were used`]);
     if (requests) tiles.push(["read", "read from the disk", bytes(requests.model.bytes), `${plural(requests.model.count, "request")}, ${share(requests.bytes_sequential, requests.model.bytes)} sequential`]);
     if (requests) tiles.push(["size", "request size, median", bytes(requests.bytes.median), `half are ${bytes(requests.bytes.quarter)} to ${bytes(requests.bytes.three_quarters)}`]);
     if (requests) tiles.push(["latency", "latency, median", time(requests.duration_ns.median), `half are ${time(requests.duration_ns.quarter)} to ${time(requests.duration_ns.three_quarters)}`]);

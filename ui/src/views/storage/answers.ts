@@ -55,6 +55,7 @@ export interface Machine {
 export interface StorageStats {
     tokens: number;
     machine: Machine;
+    streamed?: { runs: number; run_ns: number; bytes_read: number; bytes_early: number; hits: number; misses: number; predicted: number; predicted_used: number; waits: number; wait_ns: number }; // absent: nothing was
     by_op: { op: string | null; busy_ns: number | null }[];
     by_token: { token: number | null; wall_ns: number; busy_ns: number | null; bytes_disk: number }[];
 }

@@ -69,6 +69,7 @@ export function curvesOf(occupancy: Columns | null, curves: Columns | null): Cur
         one("bytes_requested", "disk reads", "bytes of the model's files that the disk was asked for, spread until they came", "rate", opFamily("ARGSORT").colour);
         one("faults", "page faults", "page faults that begin in each bin", "count", opFamily("RMS_NORM").colour);
         one("stalled_ns", "stalled", "threads held up by page faults, on average over each bin", "threads", colours.stall);
+        one("disk_wait_ns", "disk waits", "threads that waited for weights that were being streamed, on average over each bin", "threads", colours.diskwait);
     }
     return list;
 }
@@ -102,9 +103,9 @@ export function csvOf(held: Held | null, span: Span, lanes: Summary["lanes"]) {
         for (const row of held?.data.lanes.get(lane) ?? []) {
             const op = opAt(held!.data, row);
             if (op.begin >= span.end || op.begin + held!.data.length(row) <= span.begin) continue;
-            rows.push([label, op.begin, op.op, op.layer === null || op.layer < 0 ? null : op.layer, op.duration, device === null ? op.stalled : null, device === null ? op.wait : null, op.count]);
+            rows.push([label, op.begin, op.op, op.layer === null || op.layer < 0 ? null : op.layer, op.duration, device === null ? op.stalled : null, device === null ? op.diskWait : null, device === null ? op.wait : null, op.count]);
         }
-    return { columns: ["lane", "begin_ns", "op", "layer", "duration_ns", "stalled_ns", "wait_ns", "op_runs"], rows };
+    return { columns: ["lane", "begin_ns", "op", "layer", "duration_ns", "stalled_ns", "disk_wait_ns", "wait_ns", "op_runs"], rows };
 }
 
 export function tableOf(held: Held | null, span: Span, lanes: Summary["lanes"]): Table {

@@ -67,6 +67,7 @@ export interface Inks {
     hits: Uint8Array[]; // by op: the pattern
     wait: number;
     stall: number;
+    diskWait: number;
     idle: number;
     line: number;
 }
@@ -81,6 +82,7 @@ export function inksOf(ops: string[], colours: Theme, isFaint: (op: number) => b
         hits: ops.map((op) => hitsOf(opFamily(op).pattern)),
         wait: packed(colours.wait),
         stall: packed(colours.stall),
+        diskWait: packed(colours.diskwait),
         idle,
         line: packed(colours.surface),
     };
@@ -114,11 +116,14 @@ export function paintStrip(frame: Frame, strip: Strip, top: number, height: numb
             const [colour, dark, table, column] = [inks.colour[op]!, inks.dark[op]!, inks.hits[op]!, x % period];
             for (let y = busyTop; y < h; y++) pixels[y * w + x] = table[(y % period) * period + column] ? dark : colour;
         }
-        // Time in which the op stood still lies on top of its own, as a grid of another colour.
-        const held = Math.min(busy, strip.stalled[x]!);
+        // Time in which the op stood still lies on top of its own: as lines where it waited for the disk, as a grid where pages had to be faulted in.
+        const waited = Math.min(busy, strip.diskWait[x]!);
+        const waitedEnd = busyTop + (waited > 0 ? Math.max(1, Math.round(waited * h)) : 0);
+        for (let y = busyTop; y < Math.min(h, waitedEnd); y++) pixels[y * w + x] = y % 4 < 2 ? inks.diskWait : inks.idle;
+        const held = Math.min(busy - waited, strip.stalled[x]!);
         if (held <= 0) continue;
-        const heldEnd = busyTop + Math.max(1, Math.round(held * h));
-        for (let y = busyTop; y < Math.min(h, heldEnd); y++) pixels[y * w + x] = x % 4 === 0 || y % 4 === 0 ? inks.stall : inks.idle;
+        const heldEnd = waitedEnd + Math.max(1, Math.round(held * h));
+        for (let y = waitedEnd; y < Math.min(h, heldEnd); y++) pixels[y * w + x] = x % 4 === 0 || y % 4 === 0 ? inks.stall : inks.idle;
     }
     frame.context.putImageData(image, Math.round(frame.left * frame.ratio), Math.round(top * frame.ratio));
 }

@@ -248,5 +248,5 @@ function walk(stage: Stage, event: KeyboardEvent): void {
     if (op.run !== 0) select({ op: { run: op.run, node: op.node } });
     const label = scene.lanes.find((one) => one.lane === next.lane)?.label ?? "";
     const layer = op.layer !== null && op.layer >= 0 ? `, layer ${op.layer}` : "";
-    announce(`${label}, ${op.op}${layer}, ${time(op.duration)}${op.count > 1 ? `, longest of ${plural(op.count, "op run")}` : ""}${op.stalled > 0 ? `, stalled ${time(op.stalled)}` : ""}`);
+    announce(`${label}, ${op.op}${layer}, ${time(op.duration)}${op.count > 1 ? `, longest of ${plural(op.count, "op run")}` : ""}${op.stalled > 0 ? `, stalled ${time(op.stalled)}` : ""}${op.diskWait > 0 ? `, waiting for the disk ${time(op.diskWait)}` : ""}`);
 }

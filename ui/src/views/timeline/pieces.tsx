@@ -34,6 +34,12 @@ export function Legend({ data, occupancy }: { data: Answered | null; occupancy: 
                     stalled by page faults
                 </span>
             )}
+            {data?.of["disk_wait_ns"]?.some((ns) => ns > 0) && (
+                <span>
+                    <i class="swatch pattern-diskwait" />
+                    waiting for the disk
+                </span>
+            )}
             {occupancy && (
                 <span class="buffers">
                     buffers:
@@ -106,13 +112,15 @@ function OpTip({ op, waits }: { op: OpAt; waits: boolean }) {
                 <div>
                     {time(op.duration)}
                     {!bin && op.stalled > 0 ? `, of which stalled by page faults ${time(op.stalled)} (${share(op.stalled, op.duration)})` : ""}
+                    {!bin && op.diskWait > 0 ? `, of which waiting for the disk ${time(op.diskWait)} (${share(op.diskWait, op.duration)})` : ""}
                     {!bin && op.wait > 0 ? `, then waiting ${time(op.wait)}` : ""}
                 </div>
             )}
             {bin && (
                 <div>
-                    these {time(bin.ns)}: computing {share(Math.max(0, bin.busy - op.stalled), bin.ns)}
+                    these {time(bin.ns)}: computing {share(Math.max(0, bin.busy - op.stalled - op.diskWait), bin.ns)}
                     {op.stalled > 0 ? `, stalled by page faults ${share(Math.min(op.stalled, bin.busy), bin.ns)}` : ""}
+                    {op.diskWait > 0 ? `, waiting for the disk ${share(Math.min(op.diskWait, bin.busy), bin.ns)}` : ""}
                     {waits && `, waiting ${share(op.wait, bin.ns)}`}
                 </div>
             )}

@@ -62,6 +62,30 @@ test("a wait within the op is no wait after it, and no wait reaches over the nex
     expect(strip.wait[70]).toBe(0);
 });
 
+test("an op waits for the disk before it computes", () => {
+    const data = answered(
+        build(
+            {
+                lane: Uint16Array.of(0),
+                run: Uint32Array.of(1),
+                node: Uint32Array.of(0),
+                op: Uint16Array.of(0),
+                layer: Int16Array.of(0),
+                begin_ns: Float64Array.of(100),
+                duration_ns: Float64Array.of(400),
+                wait_ns: Float64Array.of(0),
+                disk_wait_ns: Float64Array.of(300),
+                token: Int32Array.of(0),
+                flags: Uint8Array.of(0),
+            },
+            { level: -1, ops: ["MUL_MAT"] },
+        ),
+    );
+    const strip = stripOf(data, 0, { begin: 0, end: 1000 }, 100);
+    expect([strip.diskWait[9], strip.diskWait[10], strip.diskWait[39], strip.diskWait[40]]).toEqual([0, 1, 1, 0]);
+    expect(opAt(data, 0).diskWait).toBe(300);
+});
+
 test("zooming in unfolds", () => {
     const strip = stripOf(raw, 0, { begin: 1495, end: 1515 }, 200);
     expect(strip.wide.length).toBe(2);
@@ -82,6 +106,7 @@ test("bins keep their busy share and their counts", () => {
                 longest_run: Uint32Array.of(1, 1),
                 longest_node: Uint32Array.of(3, 4),
                 stalled_ns: Float64Array.of(16, 0),
+                disk_wait_ns: Float64Array.of(0, 48),
             },
             { level: 6, bin_ns: 64, ops: ["MUL_MAT", "ADD"] },
         ),
@@ -91,6 +116,7 @@ test("bins keep their busy share and their counts", () => {
     expect([...strip.busy]).toEqual([0.5, 1]);
     expect([...strip.wait]).toEqual([0.25, 0]);
     expect([...strip.stalled]).toEqual([0.25, 0]);
+    expect([...strip.diskWait]).toEqual([0, 0.75]);
     expect([...strip.folded]).toEqual([7, 5]);
     expect([...strip.op]).toEqual([1, 0]);
 });

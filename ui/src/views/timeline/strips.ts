@@ -10,7 +10,7 @@ export interface Loss {
     count: number;
 }
 
-const rawNames = ["run", "node", "op", "layer", "duration_ns", "wait_ns", "inner_wait_ns", "stalled_ns", "token", "flags"];
+const rawNames = ["run", "node", "op", "layer", "duration_ns", "wait_ns", "inner_wait_ns", "stalled_ns", "disk_wait_ns", "token", "flags"];
 const foldedNames = ["busy_ns", "count", "longest_ns", "longest_op", "longest_run", "longest_node"];
 
 // One answer of /timeline, with its rows by lane and in order of time.
@@ -67,6 +67,7 @@ export interface Strip {
     busy: Float32Array; // 0 to 1 per pixel
     wait: Float32Array;
     stalled: Float32Array; // part of busy
+    diskWait: Float32Array; // likewise: weights were still on their way from the disk
     op: Int16Array; // index into ops of the longest, -1: none
     row: Int32Array; // the row that it came from
     folded: Float64Array; // ops that begin in the pixel and are too short to be seen by themselves
@@ -95,6 +96,7 @@ export function stripOf(data: Answered, lane: number, span: Span, width: number)
         busy: new Float32Array(width),
         wait: new Float32Array(width),
         stalled: new Float32Array(width),
+        diskWait: new Float32Array(width),
         op: new Int16Array(width).fill(-1),
         row: new Int32Array(width).fill(-1),
         folded: new Float64Array(width),
@@ -139,6 +141,8 @@ function addRun(strip: Strip, data: Answered, row: number, next: number, x: numb
     const done = end + wait * scale;
     const idle = duration > 0 ? inner / duration : 0;
     const held = duration > 0 ? Math.min(1 - idle, (data.of["stalled_ns"]?.[row] ?? 0) / duration) : 0;
+    const waits = x + Math.min(duration - inner, data.of["disk_wait_ns"]?.[row] ?? 0) * scale; // it comes first
+    spread(strip.diskWait, x, waits, 1, width);
     if (end - x >= widest) {
         const [x0, x1] = [Math.round(x), Math.max(Math.round(x) + 1, Math.round(end))];
         for (let i = Math.max(0, x0); i < Math.min(width, x1); i++) {
@@ -168,6 +172,7 @@ function addBin(strip: Strip, data: Answered, row: number, x: number, scale: num
     spread(strip.busy, x, end, Math.min(1, of["busy_ns"]![row]! / binNs), width);
     spread(strip.wait, x, end, Math.min(1, of["wait_ns"]![row]! / binNs), width);
     spread(strip.stalled, x, end, Math.min(of["busy_ns"]![row]!, of["stalled_ns"]?.[row] ?? 0) / binNs, width);
+    spread(strip.diskWait, x, end, Math.min(of["busy_ns"]![row]!, of["disk_wait_ns"]?.[row] ?? 0) / binNs, width);
     // A bin of waiting alone has no op.
     const op = of["longest_run"]![row] ? of["longest_op"]![row]! : -1;
     for (let i = Math.max(0, Math.floor(x)); i < Math.min(width, Math.ceil(end)); i++) {
@@ -186,15 +191,16 @@ export interface OpAt {
     duration: number;
     wait: number;
     stalled: number; // by page faults
+    diskWait: number; // for weights that were streamed
     layer: number | null;
     count: number; // op runs that begin there
-    bin: { ns: number; busy: number } | null; // of folded ones: wait and stalled are of the bin then
+    bin: { ns: number; busy: number } | null; // of folded ones: wait, stalled and diskWait are of the bin then
 }
 
 // The op under a pixel: of raw op runs the one that is there, of folded ones the one that has most of the bin.
 export function opAt(data: Answered, row: number): OpAt {
     const of = (name: string) => data.of[name]![row]!;
-    const common = { begin: data.base + data.begin[row]!, wait: of("wait_ns"), stalled: data.of["stalled_ns"]?.[row] ?? 0 };
+    const common = { begin: data.base + data.begin[row]!, wait: of("wait_ns"), stalled: data.of["stalled_ns"]?.[row] ?? 0, diskWait: data.of["disk_wait_ns"]?.[row] ?? 0 };
     if (data.isRaw) return { ...common, run: of("run"), node: of("node"), op: data.ops[of("op")] ?? "?", duration: of("duration_ns"), layer: of("layer"), count: 1, bin: null };
     const run = of("longest_run");
     return {
