@@ -107,6 +107,55 @@ for (const [view, drawn] of [["timeline", ".timeline canvas"], ["memory", ".memo
     });
 }
 
+const windows = [{ width: 1280, height: 800 }, { width: 390, height: 844 }, { width: 320, height: 256 }];
+
+test("what stands beside the bars is whole, in windows of every size", { skip }, async () => {
+    const at = await page("view=timeline", { viewport: windows[0] });
+    await at.locator("#sentence", { hasText: "touched" }).waitFor();
+    for (const [colorScheme, viewport] of ["light", "dark"].flatMap((scheme) => windows.map((size) => [scheme, size]))) {
+        await at.emulateMedia({ colorScheme });
+        await at.setViewportSize(viewport);
+        await settled(at);
+        const labels = await at.locator(".track .side").evaluateAll((list) =>
+            list.map((side) => {
+                const words = document.createRange();
+                words.selectNodeContents(side.firstElementChild);
+                const [box, frame] = [words.getBoundingClientRect(), side.getBoundingClientRect()];
+                const shown = [...side.querySelectorAll("b, .size")].map((one) => one.textContent).join(" ");
+                return { shown, cut: box.right > frame.right + 0.5 || box.bottom > frame.bottom + 2 || box.top < frame.top - 2 }; // above and below letters is air
+            }),
+        );
+        assert.ok(labels.length >= 2);
+        for (const { shown, cut } of labels) {
+            assert.match(shown, /^(DISK|BUFFER) [\d.]+ [KMG]iB$/);
+            assert.ok(!cut, `"${shown}" is cut at ${viewport.width} x ${viewport.height}`);
+        }
+    }
+    await finish(at);
+});
+
+test("access order says what its colours mean, in windows of every size", { skip }, async () => {
+    const at = await page("view=storage&part=access", { viewport: windows[0] });
+    const legend = at.locator("#access-legend");
+    const said = async () => (await legend.innerText()).replaceAll("\u00a0", " ");
+    await settled(at);
+    // The strongest colour is the largest amount of a cell.
+    const path = await at.evaluate(() => performance.getEntriesByType("resource").map((one) => one.name).filter((name) => name.includes("/access?")).at(-1));
+    const { amount, layer } = await columns(at, path.slice(path.indexOf("/api/")));
+    const most = Math.max(...amount.filter((_, i) => layer[i] === 0));
+    const [, value, unit] = /([\d.]+) ([KMG]iB)\s+read by ops/.exec(await said());
+    assert.ok(Math.abs(value * { KiB: 1024, MiB: 2 ** 20, GiB: 2 ** 30 }[unit] - most) <= most * 0.006, `${value} ${unit} for ${most}`);
+    for (const [colorScheme, viewport] of ["light", "dark"].flatMap((scheme) => windows.map((size) => [scheme, size]))) {
+        await at.emulateMedia({ colorScheme });
+        await at.setViewportSize(viewport);
+        await settled(at);
+        await becomes(said, /^\D*[\d.]+ (B|KiB|MiB)\s*[\d.]+ (KiB|MiB|GiB)[^]*read by ops from mapped files, in [\d.]+ (us|ms|s) × [\d.]+ (KiB|MiB)[^]*nothing$/);
+        const [scale, all] = [await legend.locator(".heat-scale").boundingBox(), await legend.boundingBox()];
+        assert.ok(scale.width >= 40 && all.x >= 0 && all.x + all.width <= viewport.width, JSON.stringify({ scale, all, viewport }));
+    }
+    await finish(at);
+});
+
 test("two fingers zoom the timeline, one that taps selects an op", { skip }, async () => {
     const at = await page("view=timeline", { viewport: { width: 390, height: 844 }, hasTouch: true, isMobile: true });
     const canvas = at.locator(".timeline canvas").first();

@@ -37,11 +37,12 @@ export function selectRegion(row: RowPlan, bases: Map<number, number>, begin: nu
     announce(`Region of ${bytes(region.end - region.begin)} from ${region.begin} selected`);
 }
 
-function Side({ title, line, paint, more }: { title: string; line: string; paint: Painted | null; more: string }) {
+function Side({ title, line, detail = "", paint, more }: { title: string; line: string; detail?: string; paint: Painted | null; more: string }) {
     return (
-        <div class="side" title={`${line}. ${paint ? `${paint.meaning}: ${paint.least} to ${paint.most}. ` : ""}${more}. Hatched: untouched.`}>
+        <div class="side" title={`${title} ${line}${detail && `, ${detail}`}. ${paint ? `${paint.meaning}: ${paint.least} to ${paint.most}. ` : ""}${more}. Hatched: untouched.`}>
             <span>
-                <b>{title}</b> {line}
+                <b>{title}</b> <span class="size">{line}</span>
+                {detail && <span class="more">, {detail}</span>}
             </span>
             {more && paint && (
                 <span class="quiet more">
@@ -83,7 +84,7 @@ export function MemoryBars() {
                     computed="The model's files by offset and the live buffers, coloured by how many ops of the selected tokens touch each tensor."
                     csv={() => csvOf([...diskRows, ...liveRows])}
                 />
-                <Side title="DISK" line={`${modelBytes ? bytes(modelBytes) : "no model file"}${heat ? `, ${share(heat.model.bytes_touched, heat.model.bytes)}${isPart ? " here" : ""}` : ""}`} paint={diskPaint} more="Dots: copied at load" />
+                <Side title="DISK" line={modelBytes ? bytes(modelBytes) : "no model file"} detail={heat ? `${share(heat.model.bytes_touched, heat.model.bytes)}${isPart ? " here" : ""}` : ""} paint={diskPaint} more="Dots: copied at load" />
                 <div class="picture" ref={box}>
                     {memory.problem && <p class="problem">{memory.problem}</p>}
                     {width > 0 && diskRows.length > 0 && (

@@ -18,7 +18,7 @@ import { diskOf, type Disk } from "../memory/model";
 import type { Pattern } from "../statistics/answers";
 import { fitFor } from "../timeline/data";
 import { tickStep } from "../timeline/window";
-import { type AccessLayer, accessLayers, type Grid, gridOf, strength, zoomRange } from "./access";
+import { type AccessLayer, accessLayers, type Grid, gridOf, least, strength, zoomRange } from "./access";
 
 const shownBytes = kept<[number, number] | null>("bytes", null, asRange);
 const shownAccess = kept<AccessLayer>("access", "mapped", asText(accessLayers.map(([key]) => key)));
@@ -127,6 +127,28 @@ function drawSelection(context: CanvasRenderingContext2D, disk: Disk, steps: Col
             if (unit.end > shown.bytes[0] && unit.begin < shown.bytes[1]) box(left, y(unit.begin), right, y(unit.end));
         }
     } else if (span) box(left, 0, right, height - axisHeight);
+}
+
+// What the colours mean: how much of the layer lies in a cell of the grid.
+function Legend({ grid, layer, amount }: { grid: Grid; layer: number; amount(value: number): string }) {
+    const most = grid.most[layer]!;
+    const whole = (value: number) => amount(value).replace(" ", "\u00a0"); // in one line
+    const cell = `${time((grid.end - grid.begin) / grid.columns)} × ${bytes((grid.last - grid.first) / grid.rows)}`;
+    return (
+        <div class="legend" id="access-legend">
+            {most > 0 && (
+                <span>
+                    {least(most) < 1 ? "" : "≤\u00a0"}
+                    {whole(Math.max(1, least(most)))}
+                    <i class="heat-scale" />
+                    {whole(most)} <span class="quiet">&nbsp;{accessLayers[layer]![1]}, in {cell}</span>
+                </span>
+            )}
+            <span>
+                <i class="swatch" style={{ "--swatch": "var(--empty)" }} /> nothing
+            </span>
+        </div>
+    );
 }
 
 const verdict = (pattern: Pattern) => {
@@ -250,6 +272,7 @@ export function AccessOrder() {
                                 <input type="radio" name="access" checked={shownAccess.value === key} onChange={() => (shownAccess.value = key)} /> {name}
                             </label>
                         ))}
+                    {grid && <Legend grid={grid} layer={layer} amount={amount} />}
                     {(zoom.value || shownBytes.value) && (
                         <button type="button" onClick={fit} title="0">
                             Fit

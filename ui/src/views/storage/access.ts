@@ -43,9 +43,11 @@ export function gridOf(answer: Columns): Grid {
 }
 
 // How strong a cell is, from 0 to 1 on a log scale over four decades: what is read once is still seen beside what is read all the time.
+const decades = 4;
+export const least = (most: number) => most / 10 ** decades; // what this and less looks like is the scale's dark end
 export function strength(amount: number, most: number): number {
     if (!(amount > 0) || !(most > 0)) return 0;
-    return Math.min(1, Math.max(0.04, 1 + Math.log10(amount / most) / 4));
+    return Math.min(1, Math.max(0.04, 1 + Math.log10(amount / most) / decades));
 }
 
 // A window of the axis around a fixed point, within its bounds.
