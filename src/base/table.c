@@ -1,6 +1,7 @@
 #include "base/table.h"
 
 #include <stdarg.h>
+#include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -14,6 +15,7 @@ struct ggs_table {
     size_t         n_columns;
     char *         titles[MOST_COLUMNS];
     enum ggs_align align[MOST_COLUMNS];
+    bool           spare[MOST_COLUMNS];
     size_t         n_cells, capacity;
     char **        cells; // row by row; a NULL cell stands for a rule at the start of a row
     bool           failed;
@@ -53,12 +55,15 @@ void ggs_table_column(struct ggs_table * table, const char * title, enum ggs_ali
 
 void ggs_table_columns(struct ggs_table * table, const char * titles) {
     for (;;) {
+        bool spare = titles[0] == '~';
+        if (spare) titles++;
         enum ggs_align align = titles[0] == '>' ? GGS_RIGHT : GGS_LEFT;
         if (align == GGS_RIGHT) titles++;
         size_t length = strcspn(titles, "|");
         char   title[64];
         snprintf(title, sizeof(title), "%.*s", (int) length, titles);
         ggs_table_column(table, title, align);
+        if (table != NULL && !table->failed) table->spare[table->n_columns - 1] = spare;
         if (titles[length] == '\0') return;
         titles += length + 1;
     }
@@ -100,14 +105,23 @@ static void measure(const struct ggs_table * table, size_t * widths) {
     }
 }
 
-// Takes columns from the widest left-aligned column until the table fits.
+#define LEFT_OUT SIZE_MAX // as a width
+
+static size_t total_of(const struct ggs_table * table, const size_t * widths) {
+    size_t total = 0;
+    for (size_t c = 0; c < table->n_columns; c++) total += widths[c] == LEFT_OUT ? 0 : widths[c] + 2;
+    return total - 2;
+}
+
+// Leaves out what can be spared, then takes columns from the widest left-aligned column until the table fits.
 static void shrink(const struct ggs_table * table, size_t * widths, unsigned limit) {
-    size_t total = 2 * (table->n_columns - 1);
-    for (size_t c = 0; c < table->n_columns; c++) total += widths[c];
+    for (size_t c = table->n_columns; c-- > 1 && total_of(table, widths) > limit;)
+        if (table->spare[c]) widths[c] = LEFT_OUT;
+    size_t total = total_of(table, widths);
     while (total > limit) {
         size_t widest = table->n_columns;
         for (size_t c = 0; c < table->n_columns; c++) {
-            bool candidate = table->align[c] == GGS_LEFT && widths[c] > LEAST_WIDTH;
+            bool candidate = table->align[c] == GGS_LEFT && widths[c] != LEFT_OUT && widths[c] > LEAST_WIDTH;
             if (candidate && (widest == table->n_columns || widths[c] > widths[widest])) widest = c;
         }
         if (widest == table->n_columns) return;
@@ -140,6 +154,7 @@ static const char * tail_of_columns(const char * s, size_t columns) {
 }
 
 static void print_cell(struct ggs_text * line, const char * cell, size_t width, enum ggs_align align, bool last) {
+    if (width == LEFT_OUT) return;
     size_t          columns = ggs_terminal_columns(cell);
     struct ggs_text shorter = {0};
     if (columns > width) {
@@ -166,17 +181,19 @@ int ggs_table_print(const struct ggs_table * table, FILE * file, unsigned width)
 
     bool            colour = ggs_terminal_colour(file);
     size_t          n      = table->n_columns;
+    size_t          last   = n - 1;
     struct ggs_text line   = {0};
+    while (widths[last] == LEFT_OUT) last--;
     if (colour) ggs_text_puts(&line, "\x1b[1m");
-    for (size_t c = 0; c < n; c++) print_cell(&line, table->titles[c], widths[c], table->align[c], c + 1 == n);
+    for (size_t c = 0; c < n; c++) print_cell(&line, table->titles[c], widths[c], table->align[c], c == last);
     ggs_text_puts(&line, colour ? "\x1b[0m\n" : "\n");
     for (size_t i = 0; i < table->n_cells; i += n) {
         for (size_t c = 0; c < n && i + c < table->n_cells; c++) {
             const char * cell = table->cells[i + c];
             if (cell == NULL) {
-                ggs_text_repeat(&line, "─", widths[c] + (c + 1 == n ? 0 : 2));
+                ggs_text_repeat(&line, "─", widths[c] == LEFT_OUT ? 0 : widths[c] + (c == last ? 0 : 2));
             } else {
-                print_cell(&line, cell, widths[c], table->align[c], c + 1 == n);
+                print_cell(&line, cell, widths[c], table->align[c], c == last);
             }
         }
         ggs_text_putc(&line, '\n');

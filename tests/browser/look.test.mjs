@@ -143,13 +143,13 @@ test("access order says what its colours mean, in windows of every size", { skip
     const path = await at.evaluate(() => performance.getEntriesByType("resource").map((one) => one.name).filter((name) => name.includes("/access?")).at(-1));
     const { amount, layer } = await columns(at, path.slice(path.indexOf("/api/")));
     const most = Math.max(...amount.filter((_, i) => layer[i] === 0));
-    const [, value, unit] = /([\d.]+) ([KMG]iB)\s+read by ops/.exec(await said());
+    const [, value, unit] = /([\d.]+) ([KMG]iB)\s+in [\d.]+ [mu]?s ×/.exec(await said());
     assert.ok(Math.abs(value * { KiB: 1024, MiB: 2 ** 20, GiB: 2 ** 30 }[unit] - most) <= most * 0.006, `${value} ${unit} for ${most}`);
     for (const [colorScheme, viewport] of ["light", "dark"].flatMap((scheme) => windows.map((size) => [scheme, size]))) {
         await at.emulateMedia({ colorScheme });
         await at.setViewportSize(viewport);
         await settled(at);
-        await becomes(said, /^\D*[\d.]+ (B|KiB|MiB)\s*[\d.]+ (KiB|MiB|GiB)[^]*read by ops from mapped files, in [\d.]+ (us|ms|s) × [\d.]+ (KiB|MiB)[^]*nothing$/);
+        await becomes(said, /^\D*[\d.]+ (B|KiB|MiB)\s*[\d.]+ (KiB|MiB|GiB)\s+in [\d.]+ (us|ms|s) × [\d.]+ (KiB|MiB)[^]*nothing$/);
         const [scale, all] = [await legend.locator(".heat-scale").boundingBox(), await legend.boundingBox()];
         assert.ok(scale.width >= 40 && all.x >= 0 && all.x + all.width <= viewport.width, JSON.stringify({ scale, all, viewport }));
     }

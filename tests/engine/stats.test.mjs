@@ -85,6 +85,15 @@ test("text fits a terminal of 80 columns; threads have no bytes", () => {
     }
 });
 
+test("on a narrow terminal the table leaves columns out; names, times and bytes stay", () => {
+    for (const [columns, heading] of [[80, "op +ops +wall +share +wait +read +GB/s"], [40, "op +wall +share +read"]]) {
+        const lines = terminal(columns, ggscope, ["stats", recorded("moe")]).split("\n");
+        const at = lines.findIndex((line) => new RegExp(`^${heading}$`).test(line));
+        assert.ok(at > 0, lines.join("\n"));
+        for (const line of lines.slice(at, lines.indexOf("", at))) assert.ok([...line].length <= columns, line);
+    }
+});
+
 test("some tokens: no word of a prompt that is not among them", () => {
     const first = (...options) => output(ggscope, ["stats", ...options, recorded("moe")]).split("\n")[0];
     assert.match(first(), /^tokens +6 steps: prompt of 5 in \S+ \S+, then \S+ \S+ each \(\S+ tokens\/s\)$/);

@@ -563,8 +563,32 @@ static void test_table(void ** state) {
     assert_int_equal(ggs_table_print(NULL, stdout, 0), -1);
 }
 
+static void test_columns_that_can_be_spared(void ** state) {
+    (void) state;
+    struct ggs_table * table = ggs_table_new();
+    ggs_table_columns(table, "name|~>ops|>wall|~>rate");
+    for (int i = 0; i < 4; i++) ggs_table_cell(table, "%s", (const char *[]){"token_embd", "12", "3 ms", "4.5"}[i]);
+    static const struct {
+        unsigned     width;
+        const char * text;
+    } expected[] = {
+        {0, "name        ops  wall  rate\ntoken_embd   12  3 ms   4.5\n"},
+        {27, "name        ops  wall  rate\ntoken_embd   12  3 ms   4.5\n"},
+        {26, "name        ops  wall\ntoken_embd   12  3 ms\n"},
+        {20, "name        wall\ntoken_embd  3 ms\n"},
+        {15, "name       wall\ntoke…embd  3 ms\n"},
+    };
+    for (size_t i = 0; i < sizeof(expected) / sizeof(expected[0]); i++) {
+        char * text = printed(table, expected[i].width);
+        assert_string_equal(text, expected[i].text);
+        free(text);
+    }
+    ggs_table_free(table);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_columns_that_can_be_spared),
         cmocka_unit_test(test_error_sentence),
         cmocka_unit_test(test_error_is_cut_not_overrun),
         cmocka_unit_test(test_checked),

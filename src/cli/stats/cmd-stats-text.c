@@ -42,9 +42,8 @@ static int print_groups(const struct ggs_stats * stats, enum ggs_by by) {
         return 0;
     }
     ggs_table_column(table, by == GGS_BY_TOKEN ? ggs_word_step(stats->trace) : ggs_stats_by_name(by), GGS_LEFT);
-    ggs_table_columns(table, by == GGS_BY_KERNEL ? ">times|>wall|>share||>wait" : ">ops|>wall|>share||>wait");
-    if (bytes) ggs_table_column(table, "read", GGS_RIGHT);
-    if (bytes) ggs_table_column(table, limit > 0 ? "of limit" : "GB/s", GGS_RIGHT);
+    ggs_table_columns(table, by == GGS_BY_KERNEL ? "~>times|>wall|>share|~|~>wait" : "~>ops|>wall|>share|~|~>wait");
+    if (bytes) ggs_table_columns(table, limit > 0 ? ">read|~>of limit" : ">read|~>GB/s");
     for (uint64_t i = 0; i < groups->n; i++) {
         const struct ggs_group * g = &groups->group[i];
         ggs_table_cell(table, "%s", ggs_verb_fit(name, sizeof(name), g->name, NAME_COLUMNS));
@@ -67,7 +66,7 @@ static int print_groups(const struct ggs_stats * stats, enum ggs_by by) {
             ggs_table_cell(table, "%.2f", rate);
         }
     }
-    int status = ggs_table_end(table, stdout, 0);
+    int status = ggs_table_end(table, stdout, ggs_terminal_limit(stdout));
     if (by == GGS_BY_REQUEST || by == GGS_BY_SEQUENCE)
         puts("estimated: steps are shared out by tokens, though a batch reads its weights once for all");
     for (uint64_t i = 0; by == GGS_BY_CONTEXT && i < stats->contexts.n_contexts; i++) {
