@@ -141,7 +141,7 @@ function Legend({ grid, layer, amount }: { grid: Grid; layer: number; amount(val
                     {least(most) < 1 ? "" : "≤\u00a0"}
                     {whole(Math.max(1, least(most)))}
                     <i class="heat-scale" />
-                    {whole(most)} <span class="quiet">&nbsp;{accessLayers[layer]![1]}, in {cell}</span>
+                    {whole(most)} <span class="quiet">&nbsp;in {cell}</span>
                 </span>
             )}
             <span>
