@@ -2,10 +2,10 @@
 find_program(WASM_CLANG NAMES clang clang-19 clang-18 clang-17 clang-16 clang-15 clang-14)
 set(wasm_folder ${CMAKE_BINARY_DIR}/wasm)
 set(wasm_module ${wasm_folder}/ggscope.wasm)
-set(wasm_flags --target=wasm32-wasi -Oz -flto -std=c11 -fno-strict-aliasing -fwrapv -fvisibility=hidden -D_GNU_SOURCE -DXXH_INLINE_ALL
+set(wasm_flags --target=wasm32-wasi -Oz -flto -mbulk-memory -msign-ext -mnontrapping-fptoint -std=c11 -fno-strict-aliasing -fwrapv -fvisibility=hidden -D_GNU_SOURCE -DXXH_INLINE_ALL
     -DGGSCOPE_VERSION="${PROJECT_VERSION}" -Wall -Wextra -Wshadow -Wstrict-prototypes -Wmissing-prototypes -Werror=implicit-function-declaration
     -I${PROJECT_SOURCE_DIR}/src/wasm/include -I${PROJECT_SOURCE_DIR}/src -I${PROJECT_SOURCE_DIR}/include)
-set(wasm_link -mexec-model=reactor -Wl,--gc-sections,--strip-all,-z,stack-size=1048576)
+set(wasm_link -mexec-model=reactor -Wl,--lto-O1,--gc-sections,--strip-all,-z,stack-size=1048576) # O1: the smallest once it is compressed
 if(GGSCOPE_WERROR)
     list(APPEND wasm_flags -Werror)
 endif()
