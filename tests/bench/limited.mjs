@@ -68,5 +68,5 @@ export async function measure(path, tokens, limit, streamed) {
     const said = JSON.parse(outputs.stdout);
     // What a process has read is added to its parent's account when it ends.
     const read = Number(/^read_bytes: (\d+)/m.exec(readFileSync(io, "utf8"))[1]);
-    return { wall, ms: said.generate_median_ns / 1e6, prompt: said.prompt_ns / 1e6, read: read / tokens, hash: said.logits_hash, counts: streamed ? JSON.parse(readFileSync(report, "utf8")) : undefined };
+    return { wall, ms: said.generate_median_ns / 1e6, prompt: said.prompt_ns / 1e6, first: (said.load_ns + said.prompt_ns) / 1e6, read: read / tokens, hash: said.logits_hash, counts: streamed ? JSON.parse(readFileSync(report, "utf8")) : undefined };
 }
