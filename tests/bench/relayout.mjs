@@ -1,5 +1,5 @@
 // Is a model larger than memory faster if its file has the tensors in order of use? The same tensors in several orders, stock and streamed, in turns, from a cold page cache.
-//     node tests/bench/relayout.mjs [--tokens N] [--rounds N] [--shares 25,50,75] [--readahead KIB] [--disk 500M] [--kinds stock,streamed] [--from RECORDING] [--layouts own,names,use] [--seconds N] [MODEL...]
+//     node tests/bench/relayout.mjs [--tokens N] [--rounds N] [--shares 25,50,75] [--readahead KIB] [--disk 500M] [--kinds stock,streamed] [--from RECORDING] [--layouts own,names,use] [--seconds N] [--raw FILE] [MODEL...]
 //
 // Layouts: own     as the file is
 //          names   by name, as older converters wrote it: blk.0, blk.1, blk.10, ..., within a layer attn_k, attn_norm, ..., ffn_down, ...; alignment 32
@@ -8,15 +8,15 @@
 // NAME:N is the same with alignment N. All are written anew, the first one twice: its two files against each other (A/A) are this machine's scatter, places on the disk included. What is in a tensor
 // stays as it is, so the experts of one tensor keep their order; those of a layer come to lie side by side by tensor (gate, up, down). Every tensor is compared with the model's, and so are logits.
 // Prints medians of ms per token, and ratios (each layout / the last one; above 1 the last is faster) per token, for the prompt and of the whole command, with 95 % intervals.
-// --seconds: no round is begun after so many.
-import { closeSync, fdatasyncSync, ftruncateSync, mkdirSync, openSync, readSync, renameSync, rmSync, statSync, writeSync } from "node:fs";
+// --seconds: no round is begun after so many. --raw: adds a line of JSON for each run to this file.
+import { appendFileSync, closeSync, fdatasyncSync, ftruncateSync, mkdirSync, openSync, readSync, renameSync, rmSync, statSync, writeSync } from "node:fs";
 import { join } from "node:path";
 import { build, ggscope, model, output } from "../lib.mjs";
-import { command, file, measure, readahead, reason, setDisk, setReadahead } from "./limited.mjs";
-import { median, ratioOfMedians } from "./statistics.mjs";
+import { command, drop, file, measure, readahead, reason, setDisk, setReadahead } from "./limited.mjs";
+import { median, random, ratioOfMedians } from "./statistics.mjs";
 
 const MiB = 1 << 20;
-let tokens = 8, rounds = 5, shares = [25, 50, 75], disk = "0", ahead = 0, kinds = ["stock", "streamed"], from, layouts = ["own", "names", "use"], seconds = Infinity;
+let tokens = 8, rounds = 5, shares = [25, 50, 75], disk = "0", ahead = 0, kinds = ["stock", "streamed"], from, layouts = ["own", "names", "use"], seconds = Infinity, raw;
 const models = [];
 for (const args = process.argv.slice(2); args.length > 0;) {
     const word = args.shift();
@@ -29,6 +29,7 @@ for (const args = process.argv.slice(2); args.length > 0;) {
     else if (word === "--from") from = args.shift();
     else if (word === "--layouts") layouts = args.shift().split(",");
     else if (word === "--seconds") seconds = Number(args.shift());
+    else if (word === "--raw") raw = args.shift();
     else models.push(word);
 }
 const began = Date.now();
@@ -161,6 +162,7 @@ mkdirSync(folder, { recursive: true });
 const usual = readahead(models[0]);
 if (ahead > 0) setReadahead(models[0], ahead);
 setDisk(models[0], Number.parseFloat(disk) * { M: 1e6, G: 1e9 }[disk.at(-1)] || 0);
+const next = random(1), shuffled = (list) => list.map((one) => [next(), one]).sort(([a], [b]) => a - b).map(([, one]) => one);
 const last = layouts.at(-1), columns = [...layouts.slice(0, -1).map((layout) => `${layout} / ${last}`), "A/A"];
 console.log(`tensors in order of use: ${tokens} tokens, medians of interleaved rounds, readahead ${ahead || usual} KiB, disk ${disk === "0" ? "free" : `held to ${disk}B/s`}`);
 
@@ -178,12 +180,13 @@ for (const path of models) {
         const found = Object.fromEntries(kinds.map((kind) => [kind, copies.map(() => [])])), turns = kinds.flatMap((kind) => copies.map((copy, i) => [kind, copy, i]));
         let round = 0;
         for (; round < rounds && (Date.now() - began) / 1000 < seconds; round++) {
-            for (let i = 0; i < turns.length; i++) {
-                const [kind, copy, layout] = turns[(i + round) % turns.length];
+            for (const [kind, copy, layout] of shuffled(turns)) { // else each would always follow the same one
+                drop(...copies);
                 const result = await measure(copy, tokens, Math.round((size * share) / 100), kind === "streamed");
                 if (result.failed) throw new Error(`${share} % ${kind}, ${layouts[layout] ?? layouts[0]}: ${result.failed}`);
                 if (result.hash !== hash) throw new Error(`${share} % ${kind}, ${layouts[layout] ?? layouts[0]}: OTHER LOGITS`);
                 found[kind][layout].push(result);
+                if (raw) appendFileSync(raw, `${JSON.stringify({ model: path.split("/").at(-1), readahead: ahead || usual, disk, share, kind, round, layout: layouts[layout] ?? "control", ms: result.ms, prompt: result.prompt, wall: result.wall, read: result.read })}\n`);
             }
         }
         if (round < 2) continue;
