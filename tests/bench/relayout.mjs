@@ -1,22 +1,22 @@
 // Is a model larger than memory faster if its file has the tensors in order of use? The same tensors in several orders, stock and streamed, in turns, from a cold page cache.
-//     node tests/bench/relayout.mjs [--tokens N] [--rounds N] [--shares 25,50,75] [--readahead KIB] [--disk 500M] [--kinds stock,streamed] [--from RECORDING] [--layouts own,names,use] [--seconds N] [--raw FILE] [MODEL...]
+//     node tests/bench/relayout.mjs [--tokens N] [--rounds N] [--shares 25,50,75] [--readahead KIB] [--disk 500M] [--kinds stock,streamed] [--from RECORDING] [--layouts own,names,layers,use] [--seconds N] [--raw FILE] [MODEL...]
 //
 // Layouts: own     as the file is
-//          names   by name, as older converters wrote it: blk.0, blk.1, blk.10, ..., within a layer attn_k, attn_norm, ..., ffn_down, ...; alignment 32
-//          layers  by layer, then by name, as llama-quantize writes it; alignment 32
-//          use     in the order in which the ops of a generated token read them (from a recording, made here if none is given); alignment 4096
-// NAME:N is the same with alignment N. All are written anew, the first one twice: its two files against each other (A/A) are this machine's scatter, places on the disk included. What is in a tensor
-// stays as it is, so the experts of one tensor keep their order; those of a layer come to lie side by side by tensor (gate, up, down). Every tensor is compared with the model's, and so are logits.
+//          names   by name, as older converters wrote it: blk.0, blk.1, blk.10, ..., within a layer attn_k, attn_norm, ..., ffn_down, ...
+//          layers  by layer, then by name, as llama-quantize writes it
+//          use     as ggscope relayout writes it, from a recording that is made here if none is given
+// All are written anew, the first one twice: its two files against each other (A/A) are this machine's scatter, places on the disk included. Every tensor is compared with the
+// model's, and so are logits.
 // Prints medians of ms per token, and ratios (each layout / the last one; above 1 the last is faster) per token, for the prompt and of the whole command, with 95 % intervals.
 // --seconds: no round is begun after so many. --raw: adds a line of JSON for each run to this file.
-import { appendFileSync, closeSync, fdatasyncSync, ftruncateSync, mkdirSync, openSync, readSync, renameSync, rmSync, statSync, writeSync } from "node:fs";
+import { appendFileSync, closeSync, fdatasyncSync, ftruncateSync, mkdirSync, openSync, readSync, rmSync, statSync, writeSync } from "node:fs";
 import { join } from "node:path";
 import { build, ggscope, model, output } from "../lib.mjs";
 import { command, drop, file, measure, readahead, reason, setDisk, setReadahead } from "./limited.mjs";
 import { median, random, ratioOfMedians } from "./statistics.mjs";
 
 const MiB = 1 << 20;
-let tokens = 8, rounds = 5, shares = [25, 50, 75], disk = "0", ahead = 0, kinds = ["stock", "streamed"], from, layouts = ["own", "names", "use"], seconds = Infinity, raw;
+let tokens = 8, rounds = 5, shares = [25, 50, 75], disk = "0", ahead = 0, kinds = ["stock", "streamed"], from, layouts = ["own", "names", "layers", "use"], seconds = Infinity, raw;
 const models = [];
 for (const args = process.argv.slice(2); args.length > 0;) {
     const word = args.shift();
@@ -51,7 +51,6 @@ function read(fd, offset, bytes, into = Buffer.alloc(bytes)) {
 }
 const write = (fd, bytes, offset) => { for (let done = 0; done < bytes.length;) done += writeSync(fd, bytes, done, bytes.length - done, offset + done); };
 const u64 = (value) => { const bytes = Buffer.alloc(8); bytes.writeBigUInt64LE(BigInt(value)); return bytes; };
-const u32 = (value) => { const bytes = Buffer.alloc(4); bytes.writeUInt32LE(value); return bytes; };
 const padded = (at, alignment) => Math.ceil(at / alignment) * alignment;
 
 // A model: its header and key-values as bytes; of each tensor its name, its place, and its info as bytes without the offset.
@@ -71,38 +70,28 @@ function opened(path) {
     return { path, fd, header: part("header"), keyValues: part("key-values"), alignment: answer.files[0].alignment, tensors };
 }
 
-// The new file of the tensors in this order, one after the other. Returns its path.
-function written(source, tensors, alignment, path) {
-    const key = Buffer.concat([u64(17), Buffer.from("general.alignment"), u32(4)]), header = Buffer.from(source.header), at = source.keyValues.indexOf(key);
-    let keyValues = Buffer.from(source.keyValues);
-    if (at >= 0) keyValues.writeUInt32LE(alignment, at + key.length);
-    else if (alignment !== 32) {
-        keyValues = Buffer.concat([keyValues, key, u32(alignment)]);
-        header.writeBigUInt64LE(header.readBigUInt64LE(16) + 1n, 16);
-    }
-    const infos = [], buffer = Buffer.alloc(4 * MiB), temporary = `${path}.${process.pid}`;
+// Writes the tensors in this order, one after the other, with the alignment that the model has.
+function written({ fd, header, keyValues, alignment }, tensors, path) {
+    const infos = [], buffer = Buffer.alloc(4 * MiB);
     let end = 0;
     for (const tensor of tensors) {
         infos.push(tensor.info, u64(end));
         end = padded(end + tensor.bytes, alignment);
     }
-    const metadata = Buffer.concat([header, keyValues, ...infos]), to = openSync(temporary, "w");
+    const metadata = Buffer.concat([header, keyValues, ...infos]), to = openSync(path, "w");
     try {
         write(to, metadata, 0);
         let offset = padded(metadata.length, alignment);
         for (const tensor of tensors) {
             for (let done = 0; done < tensor.bytes;) {
                 const bytes = Math.min(buffer.length, tensor.bytes - done);
-                write(to, read(source.fd, tensor.offset + done, bytes, buffer).subarray(0, bytes), offset + done);
+                write(to, read(fd, tensor.offset + done, bytes, buffer).subarray(0, bytes), offset + done);
                 done += bytes;
             }
             offset = padded(offset + tensor.bytes, alignment);
         }
         ftruncateSync(to, offset); // padding behind the last tensor too
-        fdatasyncSync(to); // else it is not dropped from the page cache
     } finally { closeSync(to); }
-    renameSync(temporary, path);
-    return path;
 }
 
 // Has the new file every tensor of the model, with the same bytes, and nothing else?
@@ -123,40 +112,29 @@ function same(source, path) {
 
 // ---- orders ----
 
-// Tensors as the ops of the last generated token read them; those of which only rows are read first, those that no op reads last.
-function inOrderOfUse(source, recording) {
-    const ask = (sql) => JSON.parse(output(ggscope, ["sql", "--json", recording, sql])).rows, size = statSync(source.path).size;
-    const files = ask("SELECT file FROM files WHERE gguf AND bytes = " + size);
-    if (files.length !== 1) throw new Error(`${recording} is not a recording of ${source.path}: it has no model of ${size} bytes`);
-    const reads = ask(`SELECT a.file_offset, min(CASE WHEN o.op = 'GET_ROWS' THEN -1 ELSE a.node END), max(o.op <> 'GET_ROWS') FROM accesses a JOIN ops o ON o.run = a.run AND o.node = a.node
-        WHERE a.token = (SELECT max(token) FROM tokens) AND a.file = ${files[0][0]} AND NOT a.write GROUP BY a.file_offset, o.op = 'GET_ROWS' ORDER BY 2`);
-    const used = new Map();
-    for (const [offset, node, whole] of reads) {
-        const tensor = source.tensors.find((one) => one.offset <= offset && offset < one.offset + one.bytes);
-        if (tensor === undefined) throw new Error(`${recording} is not a recording of ${source.path}: an op reads ${offset}, where no tensor is`);
-        if (!used.has(tensor) || (used.get(tensor) < 0 && whole)) used.set(tensor, node);
-    }
-    return source.tensors.toSorted((a, b) => (used.get(a) ?? Infinity) - (used.get(b) ?? Infinity) || 0); // Infinity - Infinity is NaN: they stay as they are
-}
 const byName = (a, b) => (a.name < b.name ? -1 : 1), layerOf = ({ name }) => Number(/^blk\.(\d+)\./.exec(name)?.[1] ?? -1);
 
-// [tensors, alignment] of a layout.
-function arranged(source, layout, recording) {
-    const [name, alignment] = layout.split(":"), { tensors } = source;
-    const known = {
-        own: () => [tensors, source.alignment],
-        names: () => [tensors.toSorted(byName), 32],
-        layers: () => [tensors.toSorted((a, b) => layerOf(a) - layerOf(b) || byName(a, b)), 32],
-        use: () => [inOrderOfUse(source, recording), 4096],
-    };
-    if (!(name in known)) throw new Error(`${layout}: no such layout`);
-    const [order, usual] = known[name]();
-    return [order, Number(alignment ?? usual)];
+const orders = {
+    own: (tensors) => tensors,
+    names: (tensors) => tensors.toSorted(byName),
+    layers: (tensors) => tensors.toSorted((a, b) => layerOf(a) - layerOf(b) || byName(a, b)),
+};
+
+// The model in a layout, as a new file. Returns its path.
+function arranged(source, layout, recording, path) {
+    if (layout === "use") output(ggscope, ["relayout", "-q", source.path, "--from", recording, "-o", path]);
+    else if (layout in orders) written(source, orders[layout](source.tensors), path);
+    else throw new Error(`${layout}: no such layout`);
+    const fd = openSync(path, "r+");
+    fdatasyncSync(fd); // else it is not dropped from the page cache
+    closeSync(fd);
+    same(source, path);
+    return path;
 }
 
 // ---- measuring ----
 
-const folder = join(build, "relayout");
+const folder = join(build, `relayout-${process.pid}`);
 process.on("exit", () => rmSync(folder, { recursive: true, force: true }));
 mkdirSync(folder, { recursive: true });
 const usual = readahead(models[0]);
@@ -170,11 +148,7 @@ for (const path of models) {
     const source = opened(path), size = statSync(path).size, recording = from ?? file("recording");
     const { hash } = await measure(path, tokens, 0, false);
     if (from === undefined) output(ggscope, ["record", "-q", "--force", "-o", recording, "--", ...command(path, 2)]);
-    const copies = [...layouts, layouts[0]].map((layout, i) => {
-        const copy = written(source, ...arranged(source, layout, recording), join(folder, `${i}.gguf`));
-        same(source, copy);
-        return copy;
-    });
+    const copies = [...layouts, layouts[0]].map((layout, i) => arranged(source, layout, recording, join(folder, `${i}.gguf`)));
     console.log(`${path.split("/").at(-1)}, ${(size / MiB).toFixed(0)} MiB: every tensor of ${copies.length} files is the model's`);
     for (const share of shares) {
         const found = Object.fromEntries(kinds.map((kind) => [kind, copies.map(() => [])])), turns = kinds.flatMap((kind) => copies.map((copy, i) => [kind, copy, i]));
