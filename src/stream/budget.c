@@ -17,8 +17,9 @@
 enum { MIB = 1 << 20 };
 
 static const uint64_t PATIENCE = 50000000, STALL_PATIENCE = 10000000000u, SETTLED = 1000000000; // ns
-static const uint64_t DEAR    = 5000; // a look at memory takes less than a 5000th of the time
-static const double   STALLED = 10;   // percent of the time: others need memory more than we do
+static const uint64_t DEAR       = 5000;       // a look at memory takes less than a 5000th of the time
+static const uint64_t USUAL_RATE = 2000000000; // bytes a second, of a disk that was not measured
+static const double   STALLED    = 10;         // percent of the time: others need memory more than we do
 
 static double   given_up;              // share of the memory for weights, because of that
 static uint64_t divided, most_divided; // memory for weights, now and at most
@@ -128,6 +129,13 @@ static void look_at_disk(uint64_t room) {
     ggs_experts_note_disk(ggs_stream_disk.random);
 }
 
+// Does it take longer to touch memory for the first time than to read as much from the disk?
+static bool is_dear(void) {
+    if (ggs_stream_settings.filling != GGS_FILL_AS_MEASURED) return ggs_stream_settings.filling == GGS_FILL_IN_STEPS;
+    uint64_t rate = ggs_stream_disk.random > 0 ? ggs_stream_disk.random : USUAL_RATE;
+    return ggs_memory_touch_ns() > MIB * 1000000000u / rate;
+}
+
 bool ggs_budget_decide(void) {
     ggs_weights_drop();
     ggs_queue_resize(0);
@@ -160,6 +168,7 @@ bool ggs_budget_decide(void) {
             a);
         return false;
     }
+    if (is_dear()) ggs_weights_take_in_steps();
     divided = weights;
     if (most_divided < divided) most_divided = divided;
     ggs_watch_start(ggs_stream_reserve(limit));

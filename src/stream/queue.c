@@ -179,12 +179,13 @@ static bool push(struct ggs_weight * w) {
     if (end - first == ENTRIES) return false;
     struct entry e = {.weight = w, .lap = cursor_lap, .bytes = w->bytes};
     if (w->place == GGS_PLACE_KEPT && w->asked && !w->gone) return true;
-    if (w->place == GGS_PLACE_KEPT && ahead > AHEAD) return false;
-    if (w->place == GGS_PLACE_KEPT && ggs_weight_ask(w, size)) {
+    bool kept = w->place == GGS_PLACE_KEPT;
+    if (kept && ahead > AHEAD) return false;
+    if (kept && (!ggs_queue_holds(w) || ggs_weights_may_touch(w->bytes)) && ggs_weight_ask(w, size)) {
         ask(&w->load, w, w->kept);
         ggs_stream_counts.bytes_kept += w->bytes;
         entries[end++ % ENTRIES] = e;
-    } else if (w->place == GGS_PLACE_STREAMED || w->place == GGS_PLACE_SLOTS) {
+    } else if (w->place != GGS_PLACE_MAPPED) {
         if (!ggs_queue_holds(w)) return true;
         if (!take_room(ggs_weight_span(w).bytes, &e.begin, &e.end)) return false;
         entries[end % ENTRIES] = e;

@@ -174,7 +174,7 @@ static enum ggs_streamed_place supply(struct ggs_use * u) {
         const char * data = ggs_queue_take(u->weight);
         if (data != NULL) {
             exchange(u, data);
-            return u->weight->place == GGS_PLACE_KEPT ? GGS_STREAMED_KEPT : GGS_STREAMED_RING;
+            return u->weight->ready ? GGS_STREAMED_KEPT : GGS_STREAMED_RING;
         }
     } else if (u->weight->place == GGS_PLACE_SLOTS) {
         route(u->routing);
@@ -304,6 +304,7 @@ static bool prepare(const struct abi_graph * graph) {
             if (ggs_uses.routings[i].group->router != NULL) ggs_queue_load(ggs_uses.routings[i].group->router);
         }
     }
+    ggs_weights_step();
     ggs_uses_plan_routes(graph);
     struct ggs_weight_sequence * sequence = order_weights();
     run.ready = run.first_exchanged = run.end_exchanged = run.n_told = 0;
