@@ -120,8 +120,8 @@ int ggs_use_order_find(struct ggs_use_order * order, struct ggs_trace * trace, c
     order->tensors       = calloc(gguf->n_tensors + 1, sizeof(*order->tensors));
     finder.use           = calloc(gguf->n_tensors + 1, sizeof(*finder.use));
     finder.by_offset     = ggs_gguf_by_offset(gguf);
-    int status           = order->tensors == NULL || finder.use == NULL || finder.by_offset == NULL ? ggs_fail_memory(error)
-                                                                                                    : find_file(&finder);
+    int status = order->tensors == NULL || finder.use == NULL || finder.by_offset == NULL ? ggs_fail_memory(error)
+                                                                                          : find_file(&finder);
     if (status == 0) status = find_step(&finder, &step);
     if (status == 0) status = walk_step(&finder, step);
     if (status == 0 && step > 0) status = walk_step(&finder, 0);
