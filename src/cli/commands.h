@@ -41,4 +41,5 @@ int cmd_sql(int argc, char ** argv);
 int cmd_bench(int argc, char ** argv);
 int cmd_serve(int argc, char ** argv);
 int cmd_report(int argc, char ** argv);
+int cmd_relayout(int argc, char ** argv);
 int cmd_note(int argc, char ** argv);

@@ -41,6 +41,7 @@ static const struct ggs_command commands[] = {
     {"check", cmd_check, "is an experiment whole and consistent?", true},
     {"prove", cmd_prove, "did ops touch the pages that the trace says?", true},
     {"gguf", cmd_gguf, "structure and memory map of a GGUF model file", true},
+    {"relayout", cmd_relayout, "a model with its tensors in order of use", false},
     {"doctor", cmd_doctor, "what can be recorded here, and how to fix the rest", false},
 };
 enum { N_COMMANDS = sizeof(commands) / sizeof(commands[0]) };

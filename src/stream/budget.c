@@ -38,6 +38,7 @@ bool ggs_budget_fits_early(uint64_t model_bytes) {
 // Has the process come, or will this graph bring it, so near to the limit that weights have to go? Or have others in its group?
 static bool is_short(void) {
     uint64_t limit = limit_now(), soon = ggs_memory_untouched() + ggs_stream_reserve(limit) / 2;
+    if (ggs_weights_in_steps()) soon += ggs_weights_promised(); // it will be touched in the next runs
     return ggs_memory_anonymous() + soon > limit || ggs_memory_left("/proc", "/sys/fs/cgroup") < soon;
 }
 
@@ -59,7 +60,7 @@ static bool is_settled(uint64_t now) {
     static uint64_t looked;
     if (now - ggs_watch_gave() < SETTLED || now - looked < SETTLED) return false;
     looked = now;
-    if (ggs_weights_given() > divided / 8) return true;
+    if (ggs_weights_given() > (ggs_weights_in_steps() ? 0 : divided / 8)) return true;
     uint64_t reserve = ggs_stream_reserve(limit_now()) + ggs_weights_promised() + ggs_memory_untouched();
     uint64_t left    = divided > most_divided - most_divided / 8 ? 0 : ggs_memory_left("/proc", "/sys/fs/cgroup");
     return left != UINT64_MAX && left > reserve + most_divided / 8;
@@ -72,7 +73,7 @@ bool ggs_budget_due(bool grown, bool piece) {
     seen                  = total;
     if (ggs_weights_new() > 0 && !(piece && more)) return true;
     uint64_t now = ggs_stream_clock();
-    if (!grown && now - looked < PATIENCE) return false;
+    if (!grown && !ggs_weights_in_steps() && now - looked < PATIENCE) return false;
     looked = now;
     return is_short() || is_stalled() || is_settled(now);
 }
@@ -96,9 +97,15 @@ static void plan_look(uint64_t took) {
                      __ATOMIC_RELAXED);
 }
 
+// What the model needs in memory: the weights that graphs use, where that is nearly all of it, without the rows of its embedding table. Else all of it: parts of it may not have been seen.
+static uint64_t needed(void) {
+    uint64_t files = ggs_files_total(), used = ggs_weights_total();
+    return used > files - files / 8 && used < files ? used : files;
+}
+
 bool ggs_budget_outgrown(void) {
     uint64_t began = ggs_stream_clock(), limit = limit_now(), left = ggs_memory_left("/proc", "/sys/fs/cgroup");
-    bool     outgrown = left < limit && ggs_files_total() > left;
+    bool     outgrown = left < limit && needed() > left;
     ggs_stream_counts.looks++;
     plan_look(ggs_stream_clock() - began);
     return outgrown;
@@ -149,7 +156,7 @@ bool ggs_budget_decide(void) {
     size_text(a, sizeof(a), model);
     size_text(b, sizeof(b), limit);
     size_text(c, sizeof(c), engine);
-    if (model + engine + ggs_stream_reserve(limit) / 2 <= limit) {
+    if (needed() + engine + ggs_stream_reserve(limit) / 4 <= limit) {
         leave_alone();
         if (!ggs_stream_settings.quiet)
             ggs_stream_say("the model (%s) fits into memory (%s, %s of it the engine's): nothing is streamed", a, b, c);

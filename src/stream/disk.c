@@ -198,7 +198,7 @@ bool ggs_disk_know(int fd, uint64_t size, struct ggs_disk * disk) {
     ggs_disk_identity(fd, "/proc", "/sys", identity, sizeof(identity));
     bool kept = ggs_disk_path(identity, path);
     if (kept && ggs_disk_read(path, identity, disk)) return true;
-    bool ok = (memory = ggs_memory_take(GGS_DISK_MEMORY)) != NULL &&
+    bool ok = (memory = ggs_memory_take(GGS_DISK_MEMORY, GGS_DISK_MEMORY)) != NULL &&
               ggs_disk_measure(fd, size, memory, GGS_DISK_MEMORY, disk);
     ggs_memory_give_back(memory, GGS_DISK_MEMORY);
     if (!ok) *disk = (struct ggs_disk){0};

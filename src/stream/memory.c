@@ -54,7 +54,7 @@ static void note_taken(char * memory, size_t bytes, const char * instead_of) {
     pthread_mutex_unlock(&taken.lock);
 }
 
-void * ggs_memory_take(size_t bytes) {
+void * ggs_memory_take(size_t bytes, size_t part) {
     size_t size   = (bytes + HUGE - 1) / HUGE * HUGE + HUGE;
     char * memory = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
     if (memory == MAP_FAILED) return NULL;
@@ -62,12 +62,12 @@ void * ggs_memory_take(size_t bytes) {
     char * end   = begin + (bytes + HUGE - 1) / HUGE * HUGE;
     if (begin > memory) munmap(memory, (size_t) (begin - memory));
     if (end < memory + size) munmap(end, (size_t) (memory + size - end));
-    madvise(begin, (size_t) (end - begin), MADV_HUGEPAGE);
+    madvise(begin, (size_t) (end - begin), part < HUGE ? MADV_NOHUGEPAGE : MADV_HUGEPAGE);
     madvise(begin, (size_t) (end - begin), MADV_DONTFORK);
     // Where memory is in pieces the kernel may take long to find room for a huge page: then small ones it is. Not sooner: a host that has yet to give the
     // memory takes 5 ms for a huge page, once, but reads into small pages are half as fast for good.
     uint64_t before = thread_ns();
-    size_t   touch  = (size_t) (end - begin) < (size_t) TRIED * HUGE ? 0 : TRIED;
+    size_t   touch  = (size_t) (end - begin) < (size_t) TRIED * HUGE || part < HUGE ? 0 : TRIED;
     for (size_t i = 0; i < touch; i++) *(volatile char *) (begin + i * HUGE) = 0;
     uint64_t took = thread_ns() - before;
     if (touch > 0) touch_ns = took * (1 << 20) / (TRIED * HUGE);

@@ -8,8 +8,9 @@
 // What this process holds already that cannot be dropped.
 uint64_t ggs_memory_anonymous(void);
 
-// Memory in huge pages where the kernel has them, not yet touched, not handed to children. NULL if there is none.
-void * ggs_memory_take(size_t bytes);
+// Memory in huge pages where the kernel has them, hardly touched yet, not handed to children. NULL if there is none. `part`: how much of it is let go of at a time, if it is; a huge page stays as
+// long as a part of it is held, so small ones are taken where parts are smaller.
+void * ggs_memory_take(size_t bytes, size_t part);
 void   ggs_memory_give_back(void * memory, size_t bytes);
 
 // How long it takes to touch a MiB of it for the first time, as seen when it was taken; 0 if that is not known.

@@ -71,7 +71,7 @@ struct ggs_weight_sequence * ggs_weight_sequence_of(struct ggs_weight ** weights
 bool ggs_queue_resize(uint64_t bytes) {
     ggs_memory_give_back(own.memory, own.size);
     own.away   = false;
-    own.memory = memory = bytes == 0 ? NULL : ggs_memory_take(bytes);
+    own.memory = memory = bytes == 0 ? NULL : ggs_memory_take(bytes, bytes);
     own.size = size = memory == NULL ? 0 : bytes / 4096 * 4096;
     head = tail = 0;
     return memory != NULL || bytes == 0;

@@ -230,7 +230,9 @@ static bool give_slots(struct ggs_expert_group * g, uint32_t n, char ** memory) 
 }
 
 static void place_kept(uint64_t used) {
-    kept_memory = used == 0 ? NULL : ggs_memory_take(used);
+    uint64_t n = 0;
+    for (uint32_t i = 0; i < n_weights; i++) n += weights[i]->group == NULL && weights[i]->place == GGS_PLACE_KEPT;
+    kept_memory = used == 0 ? NULL : ggs_memory_take(used, used / n);
     kept_bytes  = kept_memory == NULL ? 0 : used;
     char * at   = kept_memory;
     for (uint32_t i = 0; i < n_weights; i++) {
@@ -246,9 +248,11 @@ static void place_kept(uint64_t used) {
 }
 
 static void place_slots(uint32_t each, uint64_t one_slot_each, uint64_t whole) {
-    slot_bytes  = each * one_slot_each;
-    slot_bytes  = (slot_bytes < whole ? whole : slot_bytes) / 4096 * 4096;
-    slot_memory = slot_bytes == 0 ? NULL : ggs_memory_take(slot_bytes);
+    slot_bytes     = each * one_slot_each;
+    slot_bytes     = (slot_bytes < whole ? whole : slot_bytes) / 4096 * 4096;
+    uint64_t parts = 0; // each has the slots of a weight, and half of them may be given back
+    for (uint32_t i = 0; i < n_groups; i++) parts += groups[i]->n_weights;
+    slot_memory = slot_bytes == 0 ? NULL : ggs_memory_take(slot_bytes, slot_bytes / parts / 2);
     if (slot_memory == NULL) slot_bytes = 0;
     whole_bytes = slot_memory == NULL ? 0 : whole / 4096 * 4096;
     char * at   = slot_memory;
@@ -427,11 +431,11 @@ void ggs_weights_take_in_steps(void) {
 }
 
 void ggs_weights_step(void) {
-    if (step == 0) return;
+    if (step == 0 || given > 0) return; // others need memory: what is left is divided anew, soon
     uint64_t total = ggs_weights_total();
     bool     last  = step >= total;
     ggs_weights_lock();
-    for (uint32_t i = 0; i < n_groups && given == 0; i++) { // else others need the memory
+    for (uint32_t i = 0; i < n_groups; i++) {
         struct ggs_expert_group * g    = groups[i];
         uint64_t                  open = last ? g->n_slots : g->n_slots * step / total;
         if (open < g->n_used) open = g->n_used;

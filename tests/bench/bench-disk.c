@@ -18,7 +18,7 @@ int main(int argc, char ** argv) {
         fputs("Usage: bench-disk FILE\n", stderr);
         return 2;
     }
-    char * memory = ggs_memory_take(BYTES);
+    char * memory = ggs_memory_take(BYTES, BYTES);
     if (memory == NULL || ggs_reader_start("uring") == GGS_READER_NONE) return 1;
     if (!ggs_disk_measure(fd, (uint64_t) status.st_size, memory, BYTES, &disk)) {
         fputs("bench-disk: the file is too small, or cannot be read\n", stderr);

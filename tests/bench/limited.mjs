@@ -47,11 +47,14 @@ export function setDisk(path, bytes) {
 
 export const command = (path, tokens) => [engine, "run", "-m", path, "-p", "Once upon a time, in a land far away", "-n", String(tokens), "-t", "2", "--no-repack", "--ignore-eos"];
 
+// Drops what the page cache has of files: pages that a run left there count for the control group of the next.
+export const drop = (...paths) => output("python3", ["-c", "import os,sys\nfor path in sys.argv[1:]:\n    f=os.open(path,os.O_RDONLY)\n    os.posix_fadvise(f,0,0,os.POSIX_FADV_DONTNEED)", ...paths]);
+
 // One run: ms per token (the median of its tokens), of its prompt and of the whole command, bytes read per token of all the run, the hash of its logits. `limit` 0: none.
 // Other than in a synchronous call a signal is heard meanwhile, and what was set is set back.
 let child;
 export async function measure(path, tokens, limit, streamed) {
-    output("python3", ["-c", "import os,sys\nf=os.open(sys.argv[1],os.O_RDONLY)\nos.posix_fadvise(f,0,0,os.POSIX_FADV_DONTNEED)", path]);
+    drop(path);
     mkdirSync(group, { recursive: true });
     writeFileSync(join(group, "memory.limit_in_bytes"), String(limit || -1));
     const report = file("report.json"), io = file("io");
@@ -68,5 +71,5 @@ export async function measure(path, tokens, limit, streamed) {
     const said = JSON.parse(outputs.stdout);
     // What a process has read is added to its parent's account when it ends.
     const read = Number(/^read_bytes: (\d+)/m.exec(readFileSync(io, "utf8"))[1]);
-    return { wall, ms: said.generate_median_ns / 1e6, prompt: said.prompt_ns / 1e6, read: read / tokens, hash: said.logits_hash, counts: streamed ? JSON.parse(readFileSync(report, "utf8")) : undefined };
+    return { wall, ms: said.generate_median_ns / 1e6, prompt: said.prompt_ns / 1e6, first: (said.load_ns + said.prompt_ns) / 1e6, read: read / tokens, hash: said.logits_hash, counts: streamed ? JSON.parse(readFileSync(report, "utf8")) : undefined };
 }

@@ -28,6 +28,8 @@ test("verbs, options, recordings, values and names are offered", () => {
     assert.deepEqual(complete("export", "--format", "pa"), ["parquet"]);
     assert.deepEqual(complete("stats", "--by", "lay"), ["layer"]);
     assert.deepEqual(complete("help", "expe"), ["experts"]);
+    assert.deepEqual(complete("relayout", "--from", "exp"), ["experiments/quick-brown"]);
+    assert.deepEqual(complete("relayout", ""), [":files"]);
     assert.deepEqual(complete("record", "-o", ""), [":files"]);
     assert.deepEqual(complete("record", "--", "ls", "-"), [":files"]);
 });

@@ -159,7 +159,7 @@ static void test_let_go(void ** state) {
     (void) state;
     size_t   bytes  = 8 << 20;
     uint64_t empty  = ggs_memory_empty();
-    char *   memory = ggs_memory_take(bytes);
+    char *   memory = ggs_memory_take(bytes, bytes);
     assert_non_null(memory);
     memset(memory, 7, bytes);
     assert_int_equal(ggs_memory_empty(), empty);
@@ -174,7 +174,7 @@ static void test_let_go(void ** state) {
 static void test_untouched(void ** state) {
     (void) state;
     size_t bytes  = 64 << 12;
-    char * memory = ggs_memory_take(bytes);
+    char * memory = ggs_memory_take(bytes, bytes);
     int    key;
     assert_non_null(memory);
     ggs_memory_buffer(&key, memory, bytes);

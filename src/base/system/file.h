@@ -45,6 +45,9 @@ int ggs_output_commit_changed(struct ggs_output * output, bool * unchanged, stru
 // Removes files "PREFIX*.tmp-PID-N" whose writers are dead. `prefix` is a path; "DIRECTORY/" is fine.
 void ggs_output_sweep(const char * prefix);
 
+// How far the kernel reads ahead on the device of a file; false if the file is not here, or the device does not tell.
+bool ggs_file_readahead(const char * path, uint64_t * bytes);
+
 // The last part of a path.
 const char * ggs_file_name(const char * path);
 

@@ -5,13 +5,12 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
-#include <sys/sysmacros.h>
 
 #include "analyze/walk/words.h"
 #include "answer/paging.h"
 #include "base/error.h"
 #include "base/number.h"
+#include "base/system/file.h"
 #include "base/system/progress.h"
 #include "cli/commands.h"
 #include "cli/scaffold/verb.h"
@@ -84,19 +83,9 @@ static void check(const void * input, struct argp_state * state) {
 // The readahead of the device that the model lies on; false if the file is not here, or the device does not tell.
 static bool find_readahead(struct ggs_trace * trace, uint64_t * bytes) {
     for (uint64_t i = 0; i < trace->n_files; i++) {
-        struct stat status;
-        char        path[128];
-        unsigned    kib = 0;
         if (trace->files[i].gguf == 0) continue;
-        if (stat(ggs_reader_string(trace->reader, trace->files[i].path), &status) != 0) continue;
-        snprintf(path, sizeof(path), "/sys/class/bdi/%u:%u/read_ahead_kb", major(status.st_dev), minor(status.st_dev));
-        FILE * file = fopen(path, "re");
-        if (file == NULL) continue;
-        bool found = fscanf(file, "%9u", &kib) == 1 && kib <= MOST_READAHEAD / 1024;
-        fclose(file);
-        if (!found) continue;
-        *bytes = (uint64_t) kib * 1024;
-        return true;
+        if (!ggs_file_readahead(ggs_reader_string(trace->reader, trace->files[i].path), bytes)) continue;
+        if (*bytes <= MOST_READAHEAD) return true;
     }
     return false;
 }

@@ -158,13 +158,13 @@ static void offer_value(const struct option * option, const char * begun, int ar
     } else if (strcmp(option->name, "by") == 0) {
         static const char * const names[] = {"op", "layer", "component", "tensor", "thread", "token", "device"};
         for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) offer(begun, names[i], "");
-    } else {
+    } else if (strcmp(option->name, "from") != 0 || !offer_recordings(begun)) {
         puts(":files");
     }
 }
 
 static bool is_about_files(const char * verb) {
-    static const char * const verbs[] = {"run", "record", "stream", "bench", "gguf", "doctor"};
+    static const char * const verbs[] = {"run", "record", "stream", "bench", "gguf", "relayout", "doctor"};
     for (size_t i = 0; i < sizeof(verbs) / sizeof(verbs[0]); i++) {
         if (strcmp(verb, verbs[i]) == 0) return true;
     }
