@@ -60,7 +60,7 @@ static bool is_settled(uint64_t now) {
     static uint64_t looked;
     if (now - ggs_watch_gave() < SETTLED || now - looked < SETTLED) return false;
     looked = now;
-    if (ggs_weights_given() > (ggs_weights_in_steps() ? 0 : divided / 8)) return true;
+    if (ggs_weights_stopped() || ggs_weights_given() > divided / 8) return true;
     uint64_t reserve = ggs_stream_reserve(limit_now()) + ggs_weights_promised() + ggs_memory_untouched();
     uint64_t left    = divided > most_divided - most_divided / 8 ? 0 : ggs_memory_left("/proc", "/sys/fs/cgroup");
     return left != UINT64_MAX && left > reserve + most_divided / 8;

@@ -178,14 +178,25 @@ static uint64_t untouched(const void * address, uint64_t bytes, const uint64_t *
     return missing;
 }
 
+static uint64_t touching; // bytes of huge pages that the kernel is about to give
+
+void ggs_memory_touch(char * memory, size_t bytes) {
+    for (char * at = memory; at < memory + bytes; at = (char *) (((uintptr_t) at / HUGE + 1) * HUGE)) {
+        __atomic_add_fetch(&touching, HUGE, __ATOMIC_RELAXED);
+        *(volatile char *) at = 0;
+        __atomic_sub_fetch(&touching, HUGE, __ATOMIC_RELAXED);
+    }
+}
+
 uint64_t ggs_memory_empty(void) {
-    uint64_t pages = 0;
+    uint64_t pages = 0, charged = __atomic_load_n(&touching, __ATOMIC_RELAXED);
     pthread_mutex_lock(&taken.lock);
     for (unsigned i = 0; i < MOST_TAKEN; i++) {
         if (taken.part[i].memory != NULL) pages += untouched(taken.part[i].memory, taken.part[i].bytes, NULL);
     }
     pthread_mutex_unlock(&taken.lock);
-    return pages * ggs_memory_page();
+    uint64_t bytes = pages * ggs_memory_page();
+    return bytes < charged ? 0 : bytes - charged;
 }
 
 uint64_t ggs_memory_untouched(void) {

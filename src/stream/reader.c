@@ -10,6 +10,8 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include "stream/memory.h"
+
 enum { ENTRIES = 256, PIECES = 4096, THREADS = 8, MOST_RETRIES = 8, TURN_NS = 500000 };
 
 // One read. Free ones and those that wait for room in the kernel's queue are linked by `next`.
@@ -229,6 +231,7 @@ static void * work(void * unused_argument) {
         bool finished = false;
         while (!finished) {
             pthread_mutex_unlock(&pool.lock);
+            ggs_memory_touch(piece->to, piece->bytes);
             ssize_t n      = pread(piece->fd, piece->to, piece->bytes, (off_t) piece->offset);
             int     result = n < 0 ? -errno : (int) n;
             pthread_mutex_lock(&pool.lock);

@@ -248,11 +248,9 @@ static void place_kept(uint64_t used) {
 }
 
 static void place_slots(uint32_t each, uint64_t one_slot_each, uint64_t whole) {
-    slot_bytes     = each * one_slot_each;
-    slot_bytes     = (slot_bytes < whole ? whole : slot_bytes) / 4096 * 4096;
-    uint64_t parts = 0; // each has the slots of a weight, and half of them may be given back
-    for (uint32_t i = 0; i < n_groups; i++) parts += groups[i]->n_weights;
-    slot_memory = slot_bytes == 0 ? NULL : ggs_memory_take(slot_bytes, slot_bytes / parts / 2);
+    slot_bytes  = each * one_slot_each;
+    slot_bytes  = (slot_bytes < whole ? whole : slot_bytes) / 4096 * 4096;
+    slot_memory = slot_bytes == 0 ? NULL : ggs_memory_take(slot_bytes, slot_bytes / n_groups / 2);
     if (slot_memory == NULL) slot_bytes = 0;
     whole_bytes = slot_memory == NULL ? 0 : whole / 4096 * 4096;
     char * at   = slot_memory;
@@ -430,8 +428,12 @@ void ggs_weights_take_in_steps(void) {
     step = ggs_weights_total() / FIRST_STEP;
 }
 
+bool ggs_weights_stopped(void) {
+    return step > 0 && given > 0 && n_groups > 0;
+}
+
 void ggs_weights_step(void) {
-    if (step == 0 || given > 0) return; // others need memory: what is left is divided anew, soon
+    if (step == 0 || ggs_weights_stopped()) return;
     uint64_t total = ggs_weights_total();
     bool     last  = step >= total;
     ggs_weights_lock();

@@ -119,8 +119,9 @@ bool ggs_weights_arrange(uint64_t budget, uint64_t * ring_bytes);
 // taken into use in steps that double, one with each run, so that a first prompt does not wait for all of it. To be called when all is decided.
 void ggs_weights_take_in_steps(void);
 
-// A run begins: the next step may be taken.
+// A run begins: the next step may be taken. Not where slots would be opened and others have asked for memory meanwhile: then everything is to be decided anew, once they have it.
 void ggs_weights_step(void);
+bool ggs_weights_stopped(void);
 
 // May so much memory be touched in this run? Are there steps to come?
 bool ggs_weights_may_touch(uint64_t bytes);
