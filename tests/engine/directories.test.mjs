@@ -215,11 +215,11 @@ test("a child in the background keeps its output, and does not keep us", async (
 
 test("a directory that is renamed while it is recorded to is sealed where it is; one that is removed is said to be", async () => {
     for (const removed of [false, true]) {
-        const directory = fresh(), elsewhere = fresh(), go = fresh(), spools = scratch(`spools-${removed}`);
+        const directory = fresh(), elsewhere = fresh(), begun = fresh(), go = fresh(), spools = scratch(`spools-${removed}`);
         mkdirSync(spools);
-        const script = `while [ ! -e ${go} ]; do sleep 0.02; done; exec ${quoted(generate("-n", "3"))}`;
+        const script = `: > ${begun}; while [ ! -e ${go} ]; do sleep 0.02; done; exec ${quoted(generate("-n", "3"))}`;
         const recording = start(["-q", "--spool", spools, "-o", directory, "--", "sh", "-c", script]);
-        await until(() => existsSync(join(directory, "experiment.json")), "experiment.json");
+        await until(() => existsSync(begun), "the program to begin"); // before, ggscope itself opens the directory by its name
         try {
             if (removed) rmSync(directory, { recursive: true, maxRetries: 50, retryDelay: 20 }); // the recording may still be making files there
             else renameSync(directory, elsewhere);
