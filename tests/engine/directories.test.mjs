@@ -137,9 +137,9 @@ test("an engine whose ggscope was killed is live in whatever namespace, and seal
 });
 
 test("killed before the first segment: the next recording removes what was left in memory", async () => {
-    const directory = fresh();
-    const killed = start(["-o", directory, "--", "sleep", "3456"]);
-    await until(() => existsSync(join(directory, "experiment.json")), "experiment.json");
+    const directory = fresh(), begun = fresh();
+    const killed = start(["-o", directory, "--", "sh", "-c", `: > ${begun}; exec sleep 3456`]);
+    await until(() => existsSync(begun), "the program"); // all processes that hold the place are there
     const place = readlinkSync(join(directory, "spool"));
     const program = readFileSync(`/proc/${killed.child.pid}/task/${killed.child.pid}/children`, "utf8").trim().split(" ").map(Number);
     killed.child.kill("SIGKILL");
