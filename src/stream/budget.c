@@ -136,11 +136,10 @@ static void look_at_disk(uint64_t room) {
     ggs_experts_note_disk(ggs_stream_disk.random);
 }
 
-// Does it take longer to touch memory for the first time than to read as much from the disk?
 static bool is_dear(void) {
     if (ggs_stream_settings.filling != GGS_FILL_AS_MEASURED) return ggs_stream_settings.filling == GGS_FILL_IN_STEPS;
     uint64_t rate = ggs_stream_disk.random > 0 ? ggs_stream_disk.random : USUAL_RATE;
-    return ggs_memory_touch_ns() > MIB * 1000000000u / rate;
+    return ggs_stream_memory_is_dear(ggs_memory_touch_ns(), rate);
 }
 
 bool ggs_budget_decide(void) {
@@ -158,6 +157,7 @@ bool ggs_budget_decide(void) {
     size_text(c, sizeof(c), engine);
     if (needed() + engine + ggs_stream_reserve(limit) / 4 <= limit) {
         leave_alone();
+        ggs_files_catch_up();
         if (!ggs_stream_settings.quiet)
             ggs_stream_say("the model (%s) fits into memory (%s, %s of it the engine's): nothing is streamed", a, b, c);
         return false;
