@@ -72,6 +72,13 @@ add_executable(bench-recorder tests/bench/bench-recorder.c src/capture/cpu/ops.c
                src/capture/segment.c src/capture/window.c src/base/system/room.c src/base/system/ticks.c tests/unit/no-sandbox.c)
 target_compile_options(bench-recorder PRIVATE -O3 -ftls-model=initial-exec)
 set_target_properties(bench-recorder PROPERTIES RUNTIME_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/tests)
+# Switches a recording on and off from within the program that is recorded: tests/bench/toggle.mjs.
+add_library(alternate SHARED tests/bench/alternate.c)
+target_include_directories(alternate PRIVATE include)
+target_compile_options(alternate PRIVATE -fno-sanitize=all)
+target_link_options(alternate PRIVATE -fno-sanitize=all)
+target_link_libraries(alternate PRIVATE ${CMAKE_DL_LIBS})
+set_target_properties(alternate PROPERTIES LIBRARY_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/tests)
 add_executable(bench-vulkan tests/bench/bench-vulkan.c src/capture/device/device.c src/capture/device/hooks.c
                src/capture/device/vulkan.c src/base/system/ticks.c)
 target_compile_options(bench-vulkan PRIVATE -O3 -ftls-model=initial-exec)

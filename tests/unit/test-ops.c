@@ -15,13 +15,13 @@
 
 enum { NODES = 600, LAST = NODES - 3 }; // nodes that are not computed end the graph
 
-static struct abi_tensor   tensors[NODES];
-static struct abi_tensor * nodes[NODES];
-static uint8_t             copies[NODES + 1];
-static struct abi_graph    graph = {.n_nodes = NODES, .nodes = nodes};
-static const struct ggs_known_graph known = {.id = 1, .n_nodes = NODES, .last_executed = LAST, .copies = copies};
-static struct abi_params   params = {.ith = 0, .nth = 1};
-static char *              folder;
+static struct abi_tensor            tensors[NODES];
+static struct abi_tensor *          nodes[NODES];
+static uint8_t                      copies[NODES + 1];
+static struct abi_graph             graph  = {.n_nodes = NODES, .nodes = nodes};
+static const struct ggs_known_graph known  = {.id = 1, .n_nodes = NODES, .last_executed = LAST, .copies = copies};
+static struct abi_params            params = {.ith = 0, .nth = 1};
+static char *                       folder;
 
 static int setup(void ** state) {
     (void) state;
@@ -142,10 +142,10 @@ static void test_ops(void ** state) {
     ggs_op_barrier(at + 1, at + 3, ggs_op_self.rare);
     ends(1, 2, 0);
     begin(2, 8, false); // the process ends in it
-    struct ggs_spool  spool;
-    struct ggs_error  error;
+    struct ggs_spool        spool;
+    struct ggs_error        error;
     const struct ggs_unit * unit;
-    uint64_t          positions[32];
+    uint64_t                positions[32];
     assert_int_equal(ggs_spool_open(&spool, folder, &error), 0);
     assert_int_equal(spool.n_lanes, 1);
     struct ggs_spool_stream * lane = &spool.lanes[0];
@@ -195,7 +195,6 @@ static void test_op_without_place(void ** state) {
 }
 
 int main(void) {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(test_ops),
-                                       cmocka_unit_test(test_op_without_place)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(test_ops), cmocka_unit_test(test_op_without_place)};
     return cmocka_run_group_tests(tests, setup, teardown);
 }
