@@ -15,9 +15,12 @@ static __attribute__((noinline)) bool see_node(const struct abi_tensor * node, c
 EXPORT bool ggml_is_empty(const struct abi_tensor * node);
 EXPORT bool ggml_is_empty(const struct abi_tensor * node) {
     const struct ggs_binding * binding = __atomic_load_n(&is_empty.last, __ATOMIC_RELAXED);
-    // The CPU's library and the one below it take turns.
-    bool known = ggs_binding_of(binding, CALLER) ||
-                 ggs_binding_of(binding = &is_empty.bindings[binding == is_empty.bindings], CALLER);
+    bool                       known   = ggs_binding_of(binding, CALLER);
+    if (!LIKELY(known)) { // the CPU's library and the one below it take turns
+        binding = &is_empty.bindings[binding == is_empty.bindings];
+        known   = ggs_binding_of(binding, CALLER);
+        if (known) __atomic_store_n(&is_empty.last, binding, __ATOMIC_RELAXED);
+    }
     if (LIKELY(known) && LIKELY(ggs_device_followed == NULL))
         return ((bool (*)(const struct abi_tensor *)) binding->function)(node);
     return see_node(node, CALLER);
