@@ -2,7 +2,8 @@
 
 enum { LEAST_RING = 1 << 20 };
 
-static const uint64_t MIB = 1 << 20;
+static const uint64_t MIB    = 1 << 20;
+static const double   AGEING = 0.97, LARGE = 1e100;
 
 uint64_t ggs_stream_reserve(uint64_t limit) {
     uint64_t share = limit / 32;
@@ -44,4 +45,11 @@ bool ggs_stream_one_more(uint64_t rest, uint64_t * used, uint64_t i, uint64_t n,
     if (*used + bytes > rest / n * (i + 1)) return false;
     *used += bytes;
     return true;
+}
+
+void ggs_stream_age(double * weight, double * scores, uint64_t n) {
+    *weight /= AGEING;
+    if (*weight < LARGE) return;
+    for (uint64_t i = 0; i < n; i++) scores[i] /= *weight;
+    *weight = 1;
 }

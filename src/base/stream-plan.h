@@ -24,6 +24,10 @@ struct ggs_stream_plan {
 // Divides `budget`. False if it is too little to stream with.
 bool ggs_stream_plan(struct ggs_stream_plan * plan, uint64_t budget);
 
+// Which expert gives way: the one that was chosen least often, where older choices count less and less. A choice adds `weight` to its expert's score; this is called before those of a token, and
+// has the weight grow, which is the same as all scores shrinking.
+void ggs_stream_age(double * weight, double * scores, uint64_t n);
+
 // What is left alone of a limit, for what is not counted: libraries, page tables, small weights, work memory that grows with the batch.
 uint64_t ggs_stream_reserve(uint64_t limit);
 

@@ -43,15 +43,23 @@ struct ggs_weight * ggs_weight_at(const char * address, uint64_t bytes, int file
     return w;
 }
 
+static void free_group(struct ggs_expert_group * g) {
+    free(g->slot_of);
+    free(g->score);
+    free(g);
+}
+
 struct ggs_expert_group * ggs_expert_group_new(uint32_t n_experts, uint32_t n_used) {
     if (n_groups == MOST_GROUPS) return NULL;
     struct ggs_expert_group * g = calloc(1, sizeof(*g));
     if (g == NULL) return NULL;
     g->n_experts = n_experts;
     g->n_used    = n_used;
+    g->weight    = 1;
     g->slot_of   = malloc(n_experts * sizeof(*g->slot_of));
-    if (g->slot_of == NULL) {
-        free(g);
+    g->score     = calloc(n_experts, sizeof(*g->score));
+    if (g->slot_of == NULL || g->score == NULL) {
+        free_group(g);
         return NULL;
     }
     groups[n_groups++] = g;
@@ -431,10 +439,7 @@ void ggs_weights_forget(void) {
     ggs_weights_lock();
     drop();
     for (uint32_t i = 0; i < n_weights; i++) free(weights[i]);
-    for (uint32_t i = 0; i < n_groups; i++) {
-        free(groups[i]->slot_of);
-        free(groups[i]);
-    }
+    for (uint32_t i = 0; i < n_groups; i++) free_group(groups[i]);
     memset(table, 0, sizeof(table));
     n_weights = n_arranged = n_groups = 0;
     ggs_weights_unlock();

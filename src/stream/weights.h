@@ -48,6 +48,8 @@ struct ggs_expert_group {
     uint32_t                 n_weights, n_experts, n_used, n_slots;
     uint32_t                 n_gone;  // of the slots, the last ones: their memory was given back
     int32_t *                slot_of; // by expert, -1 where it has none
+    double *                 score;   // by expert: how often it was chosen, of which what is long ago counts less
+    double                   weight;  // of the next choice
     struct ggs_expert_slot * slot;    // n_slots of them
     uint64_t                 clock;
     bool                     warm; // slots were filled at least once
