@@ -57,9 +57,11 @@ static int32_t older_last_position(void * context, const void * caller) {
 
 // The last position that a context holds of sequence 0: positions that a program leaves to the engine go on from there. -2: not known.
 static int32_t last_position(void * context, const void * caller) {
-    void * (*get_memory)(void *) = (void * (*) (void *) ) ggs_resolve_name("llama_get_memory", caller);
-    int32_t (*last)(void * memory, int32_t) =
-        (int32_t(*)(void *, int32_t)) ggs_resolve_name("llama_memory_seq_pos_max", caller);
+    // Asked with each token that is recorded: found once, as if they were hooks.
+    static struct ggs_hook get_memory_of = GGS_HOOK(get_memory_of, "llama_get_memory");
+    static struct ggs_hook last_of       = GGS_HOOK(last_of, "llama_memory_seq_pos_max");
+    void * (*get_memory)(void *)         = (void * (*) (void *) ) ggs_resolve(&get_memory_of, caller);
+    int32_t (*last)(void *, int32_t)     = (int32_t(*)(void *, int32_t)) ggs_resolve(&last_of, caller);
     if (get_memory == NULL || last == NULL) return older_last_position(context, caller);
     void * memory = get_memory(context);
     return memory == NULL ? -2 : last(memory, 0);

@@ -222,7 +222,7 @@ static void want_copy(struct copies * c, uint32_t node, int source, const struct
     if (c->n_taken < c->capacity) c->taken[c->n_taken++] = tensor;
     uint64_t bytes = elements(tensor) * 8;
     c->graph->copies[node] |= (uint8_t) (1u << source);
-    c->graph->index_bytes += (bytes > MOST_COPY ? MOST_COPY : bytes) + 2 * GGS_SPOOL_UNIT;
+    c->graph->index_bytes += (bytes > MOST_COPY ? MOST_COPY : bytes) + sizeof(struct ggs_spool_index) + GGS_SPOOL_UNIT;
 }
 
 // Routing weights: what multiplies the experts' outputs has one value per chosen expert and token.

@@ -17,7 +17,8 @@ static _Atomic uint32_t n_lanes;
 struct ggs_slot_lane * ggs_slot_provide(struct ggs_slot * slot, uint32_t number) {
     const struct ggs_known_graph * graph = slot->graph;
     struct ggs_slot_lane *         lane  = slot->lanes[number];
-    uint64_t bytes = ((uint64_t) graph->n_nodes + 2) * GGS_SPOOL_UNIT + (number == 0 ? graph->index_bytes : 0);
+    // at worst each op has a unit before it that says where it stands
+    uint64_t bytes = ((uint64_t) graph->n_nodes + 2) * 2 * GGS_SPOOL_UNIT + (number == 0 ? graph->index_bytes : 0);
     if (lane == NULL) {
         lane = aligned_alloc(_Alignof(struct ggs_slot_lane), sizeof(*lane));
         if (lane == NULL) return NULL;
@@ -39,14 +40,38 @@ struct ggs_slot_lane * ggs_slot_provide(struct ggs_slot * slot, uint32_t number)
     return lane;
 }
 
+// Writes a unit that is no op, if there is room.
+static bool write_at(struct ggs_slot_lane * lane, unsigned type, uint32_t node, uint32_t run, uint64_t begin) {
+    struct ggs_spool_at * unit = (struct ggs_spool_at *) lane->next;
+    if (lane->next >= lane->end) return false;
+    lane->next++;
+    unit->run   = run;
+    unit->begin = begin;
+    __atomic_store_n((ggs_lane_head *) unit, type | node << GGS_HEAD_FLAGS, __ATOMIC_RELEASE);
+    return true;
+}
+
 void ggs_lane_thread(struct ggs_slot_lane * lane, uint32_t run, uint32_t os_thread) {
-    if (lane->os_thread == os_thread || lane->next >= lane->end) return;
-    struct ggs_spool_op * unit = lane->next++;
-    unit->run                  = run;
-    unit->node                 = os_thread;
-    unit->begin                = ggs_ticks_now();
-    __atomic_store_n(&unit->type, GGS_UNIT_THREAD, __ATOMIC_RELEASE);
-    lane->os_thread = os_thread;
+    if (lane->os_thread != os_thread && write_at(lane, GGS_UNIT_THREAD, 0, run, os_thread)) lane->os_thread = os_thread;
+}
+
+struct ggs_spool_op * ggs_lane_begin_at(struct ggs_slot_lane * lane, uint32_t run, uint32_t node, uint64_t begin,
+                                        bool fused) {
+    if (!write_at(lane, GGS_UNIT_AT, node, run, begin) || lane->next >= lane->end) return NULL;
+    struct ggs_spool_op * op = lane->next;
+    ggs_lane_begin(lane, op, 0, fused);
+    return op;
+}
+
+void ggs_lane_end_at(struct ggs_spool_op * op, uint64_t duration, uint64_t wait, uint64_t inner_wait, unsigned flags) {
+    unsigned shift = 0;
+    while (((duration | wait | inner_wait) >> shift) > UINT32_MAX) shift++;
+    op->duration   = (uint32_t) (duration >> shift);
+    op->wait       = (uint32_t) (wait >> shift);
+    op->inner_wait = (uint32_t) (inner_wait >> shift);
+    uint32_t kept  = *(ggs_lane_head *) op & ~(0xffu << GGS_HEAD_SHIFT | GGS_OP_RUN_WAIT_UNSEEN << GGS_HEAD_FLAGS);
+    __atomic_store_n((ggs_lane_head *) op,
+                     kept | (flags | GGS_OP_RUN_ENDED) << GGS_HEAD_FLAGS | shift << GGS_HEAD_SHIFT, __ATOMIC_RELEASE);
 }
 
 // Copies the values of a tensor, dense, first dimension fastest. Returns the bytes written.
@@ -79,21 +104,21 @@ static size_t width_of(int type) {
 
 void ggs_lane_index(struct ggs_slot_lane * lane, uint32_t run, uint32_t node, unsigned source,
                     const struct abi_tensor * t) {
-    size_t width = t == NULL ? 0 : width_of(t->type);
-    if (width == 0 || lane->next >= lane->end) return;
+    size_t                   width = t == NULL ? 0 : width_of(t->type);
     struct ggs_spool_index * unit  = (struct ggs_spool_index *) lane->next;
-    uint64_t                 room  = (uint64_t) ((char *) lane->end - (char *) (unit + 1));
-    uint64_t                 total = (uint64_t) (t->ne[0] * t->ne[1] * t->ne[2] * t->ne[3]) * width;
-    uint64_t                 bytes = copy_values((char *) (unit + 1), room < MOST_COPY ? room : MOST_COPY, t, width);
-    unit->source                   = (uint8_t) source;
-    unit->width                    = (uint8_t) width;
-    unit->flags                    = bytes < total ? GGS_INDEX_CUT : 0;
-    unit->run                      = run;
-    unit->node                     = node;
-    unit->bytes                    = (uint32_t) bytes;
+    if (width == 0 || (char *) lane->end - (char *) unit <= (ptrdiff_t) sizeof(*unit)) return;
+    uint64_t room  = (uint64_t) ((char *) lane->end - (char *) (unit + 1));
+    uint64_t total = (uint64_t) (t->ne[0] * t->ne[1] * t->ne[2] * t->ne[3]) * width;
+    uint64_t bytes = copy_values((char *) (unit + 1), room < MOST_COPY ? room : MOST_COPY, t, width);
+    unit->source   = (uint8_t) source;
+    unit->width    = (uint8_t) width;
+    unit->flags    = bytes < total ? GGS_INDEX_CUT : 0;
+    unit->run      = run;
+    unit->node     = node;
+    unit->bytes    = (uint32_t) bytes;
     for (int d = 0; d < 4; d++) unit->ne[d] = (uint32_t) t->ne[d];
     __atomic_store_n(&unit->type, GGS_UNIT_INDEX, __ATOMIC_RELEASE);
-    lane->next += 1 + (bytes + GGS_SPOOL_UNIT - 1) / GGS_SPOOL_UNIT;
+    lane->next += sizeof(*unit) / GGS_SPOOL_UNIT + (bytes + GGS_SPOOL_UNIT - 1) / GGS_SPOOL_UNIT;
 }
 
 // ---- slots ----
@@ -138,14 +163,15 @@ static bool copy_nodes(struct ggs_slot * slot, const struct abi_graph * graph) {
 struct ggs_slot * ggs_slot_open(uint32_t run, const struct abi_graph * nodes, const struct ggs_known_graph * graph,
                                 void * pool, int lanes) {
     struct ggs_slot * slot = take_slot(run);
-    if (slot == NULL || lanes > GGS_SLOT_LANES) {
+    if (slot == NULL || lanes > GGS_SLOT_LANES || graph->n_nodes > GGS_SPOOL_MOST_NODES) {
         if (slot != NULL) atomic_store(&slot->taken, false);
         errno = EBUSY;
         return NULL;
     }
-    bool good   = true;
-    slot->lost  = 0;
-    slot->graph = graph;
+    bool good     = true;
+    slot->lost    = 0;
+    slot->graph   = graph;
+    slot->watched = false;
     for (int i = 0; good && i < lanes; i++) good = ggs_slot_provide(slot, (uint32_t) i) != NULL;
     if (!good || !copy_nodes(slot, nodes)) {
         atomic_store(&slot->taken, false);

@@ -2,7 +2,7 @@
 //
 //     ggs_slot_open       a graph run begins; it gets a slot, with a lane for each of its threads or queues
 //     ggs_slot_find       which node is this? An index in the run's graph, found by walking on from the last one
-//     ggs_lane_begin      an op run begins: its unit is written
+//     ggs_lane_begin      an op run begins: its unit is written, behind one that says where it stands if it does not follow from the op before
 //     ggs_lane_end        it ends: the unit is completed in place, again and again if a later end turns out to be the right one
 //     ggs_slot_close      all of its op runs are told
 //
@@ -46,7 +46,8 @@ struct ggs_slot {
     _Atomic uint32_t                 lost;   // op runs for which there was no room
     _Atomic(struct ggs_slot_nodes *) nodes;
     const struct ggs_known_graph *   graph;
-    _Atomic(void *)                  pool; // the CPU's thread pool, NULL until known
+    _Atomic(void *)                  pool;    // the CPU's thread pool, NULL until known
+    bool                             watched; // the CPU: barriers between its ops may not be seen
     struct ggs_slot_lane *           lanes[GGS_SLOT_LANES];
 };
 
@@ -81,35 +82,30 @@ static inline uint32_t ggs_slot_find(const struct ggs_slot_nodes * nodes, const 
 
 // The first four bytes of a unit are written at once: its type makes the rest valid.
 typedef uint32_t __attribute__((may_alias)) ggs_lane_head;
-enum { GGS_HEAD_FLAGS = 8, GGS_HEAD_SHIFT = 16, GGS_HEAD_COUNT = 24 };
+enum { GGS_HEAD_FLAGS = 8, GGS_HEAD_SHIFT = 16, GGS_HEAD_STEP = 24 };
 
-// NULL if the lane has no more room. `absorbed`: nodes computed together with it.
-static inline struct ggs_spool_op * ggs_lane_begin(struct ggs_slot_lane * lane, uint32_t run, uint32_t node,
-                                                   uint64_t begin, unsigned absorbed) {
-    struct ggs_spool_op * op = lane->next;
-    if (__builtin_expect(op >= lane->end, 0)) return NULL;
+// An op begins when the one before it in the lane was done, `step` nodes behind it in the same run. `op` is the lane's next unit, which must be
+// before its end. `fused`: the node that follows is computed together with it.
+static inline void ggs_lane_begin(struct ggs_slot_lane * lane, struct ggs_spool_op * op, uint32_t step, bool fused) {
     lane->next     = op + 1;
-    op->begin      = begin;
-    op->node       = node;
-    op->run        = run;
-    uint32_t flags = absorbed > 0 ? GGS_OP_RUN_FUSED : 0;
-    __atomic_store_n((ggs_lane_head *) op, GGS_UNIT_OP | flags << GGS_HEAD_FLAGS | absorbed << GGS_HEAD_COUNT,
+    uint32_t flags = fused ? GGS_OP_RUN_FUSED : 0;
+    __atomic_store_n((ggs_lane_head *) op, GGS_UNIT_OP | flags << GGS_HEAD_FLAGS | step << GGS_HEAD_STEP,
                      __ATOMIC_RELEASE);
-    return op;
 }
+// The same for an op of which all that must be said: the first of a run, or one whose begin is another than that. NULL if the lane has no more
+// room.
+struct ggs_spool_op * ggs_lane_begin_at(struct ggs_slot_lane * lane, uint32_t run, uint32_t node, uint64_t begin,
+                                        bool fused);
 
-// Times in ticks. `flags` are added to those that the unit has; GGS_OP_RUN_WAIT_UNSEEN is taken away unless it is among them.
-static inline void ggs_lane_end(struct ggs_spool_op * op, uint64_t duration, uint64_t wait, uint64_t inner_wait,
-                                unsigned flags) {
-    unsigned shift = 0;
-    while (__builtin_expect(((duration | wait | inner_wait) >> shift) > UINT32_MAX, 0)) shift++;
-    op->duration   = (uint32_t) (duration >> shift);
-    op->wait       = (uint32_t) (wait >> shift);
-    op->inner_wait = (uint32_t) (inner_wait >> shift);
-    uint32_t kept  = *(ggs_lane_head *) op & ~(0xffu << GGS_HEAD_SHIFT | GGS_OP_RUN_WAIT_UNSEEN << GGS_HEAD_FLAGS);
-    __atomic_store_n((ggs_lane_head *) op,
-                     kept | (flags | GGS_OP_RUN_ENDED) << GGS_HEAD_FLAGS | shift << GGS_HEAD_SHIFT, __ATOMIC_RELEASE);
+// Times in ticks, which may not exceed 32 bits.
+static inline void ggs_lane_end(struct ggs_spool_op * op, uint32_t duration, uint32_t wait, uint32_t inner_wait) {
+    op->duration   = duration;
+    op->wait       = wait;
+    op->inner_wait = inner_wait;
+    __atomic_store_n(&op->flags, op->flags | GGS_OP_RUN_ENDED, __ATOMIC_RELEASE);
 }
+// The same without limits. `flags` are added to those that the unit has; GGS_OP_RUN_WAIT_UNSEEN is taken away unless it is among them.
+void ggs_lane_end_at(struct ggs_spool_op * op, uint64_t duration, uint64_t wait, uint64_t inner_wait, unsigned flags);
 
 // Copies the values of a small tensor that decides which rows or experts `node` takes. Types that are no indices are left out.
 void ggs_lane_index(struct ggs_slot_lane * lane, uint32_t run, uint32_t node, unsigned source,

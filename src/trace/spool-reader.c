@@ -108,10 +108,11 @@ static enum opened open_file(struct ggs_spool_stream * stream) {
         stream->damaged++;
         return NO_SEGMENT;
     }
-    stream->slot     = header.slot;
-    stream->thread   = header.thread;
-    stream->position = sizeof(header);
-    stream->end      = header.size < stream->mapping.size ? header.size : stream->mapping.size;
+    stream->slot        = header.slot;
+    stream->thread      = header.thread;
+    stream->chain.known = false;
+    stream->position    = sizeof(header);
+    stream->end         = header.size < stream->mapping.size ? header.size : stream->mapping.size;
     if (stream->end - stream->position >= sizeof(type))
         memcpy(&type, stream->mapping.data + stream->position, sizeof(type));
     return type == 0 ? BLANK_SEGMENT : SEGMENT;
@@ -153,14 +154,6 @@ void ggs_spool_stream_rewind(struct ggs_spool_stream * stream) {
 uint64_t ggs_spool_stream_tell(const struct ggs_spool_stream * stream, uint32_t * sequence) {
     *sequence = stream->next == 0 ? 0 : stream->segments[stream->next - 1].sequence;
     return stream->position;
-}
-
-void ggs_spool_stream_seek(struct ggs_spool_stream * stream, uint32_t sequence, uint64_t position) {
-    ggs_spool_stream_rewind(stream);
-    while (stream->next < stream->n_segments && stream->segments[stream->next].sequence < sequence) stream->next++;
-    bool there = stream->next < stream->n_segments && stream->segments[stream->next].sequence == sequence;
-    if (there && open_segment(stream) && position >= stream->position && position <= stream->end)
-        stream->position = position;
 }
 
 // Bytes of the struct that a record of each type begins with, + 1.
@@ -247,36 +240,106 @@ bool ggs_spool_stream_record(struct ggs_spool_stream * stream, struct ggs_record
     return false;
 }
 
-static uint64_t unit_bytes(const struct ggs_spool_op * unit) {
-    uint64_t payload = 0;
-    if (unit->type == GGS_UNIT_INDEX) payload = ((const struct ggs_spool_index *) unit)->bytes;
-    return GGS_SPOOL_UNIT + (payload + GGS_SPOOL_UNIT - 1) / GGS_SPOOL_UNIT * GGS_SPOOL_UNIT;
+// ---- lanes ----
+
+// Of the unit at the stream's position, with its payload; 0 if the segment ends before.
+static uint64_t unit_bytes(const struct ggs_spool_stream * stream) {
+    const struct ggs_spool_index * raw   = (const void *) (stream->mapping.data + stream->position);
+    uint64_t                       bytes = GGS_SPOOL_UNIT;
+    if (raw->type == GGS_UNIT_INDEX) {
+        if (!ggs_inside(stream->position, sizeof(*raw), stream->end)) return 0;
+        bytes = sizeof(*raw) + ((uint64_t) raw->bytes + GGS_SPOOL_UNIT - 1) / GGS_SPOOL_UNIT * GGS_SPOOL_UNIT;
+    }
+    return ggs_inside(stream->position, bytes, stream->end) ? bytes : 0;
 }
 
-const struct ggs_spool_op * ggs_spool_stream_unit(struct ggs_spool_stream * stream) {
-    for (;;) {
-        if (stream->position + GGS_SPOOL_UNIT <= stream->end) {
-            const struct ggs_spool_op * unit = (const void *) (stream->mapping.data + stream->position);
-            if (unit->type >= GGS_UNIT_OP && unit->type <= GGS_UNIT_THREAD &&
-                ggs_inside(stream->position, unit_bytes(unit), stream->end))
-                return unit;
-            if (unit->type != 0) {
-                stream->damaged++;
-                stream->end = stream->position;
-            }
-        }
-        if (!open_segment(stream)) return NULL;
+static bool read_op(struct ggs_spool_stream * stream, const struct ggs_spool_op * raw) {
+    if (!stream->chain.known || raw->shift > 31) return false;
+    uint8_t  flags = __atomic_load_n(&raw->flags, __ATOMIC_ACQUIRE); // before the times
+    uint64_t begin = stream->chain.begin;
+    uint32_t node  = stream->chain.node;
+    if (stream->chain.op != 0) { // complete by now, if it was not when it was read
+        const struct ggs_spool_op * before = (const void *) (stream->mapping.data + stream->chain.op);
+        begin += ((uint64_t) before->duration + before->wait) << before->shift;
+        node += raw->step;
     }
+    stream->unit = (struct ggs_unit){.type       = GGS_UNIT_OP,
+                                     .flags      = flags,
+                                     .run        = stream->chain.run,
+                                     .node       = node,
+                                     .begin      = begin,
+                                     .duration   = (uint64_t) raw->duration << raw->shift,
+                                     .wait       = (uint64_t) raw->wait << raw->shift,
+                                     .inner_wait = (uint64_t) raw->inner_wait << raw->shift};
+    return true;
+}
+
+static void read_at(struct ggs_spool_stream * stream, const struct ggs_spool_at * at) {
+    stream->chain.known = true;
+    stream->chain.begin = at->begin;
+    stream->chain.op    = 0;
+    stream->chain.run   = at->run;
+    stream->chain.node  = at->node;
+    stream->position += sizeof(*at);
+}
+
+// Reads the unit that the stream is at in its segment. False if there is none.
+static bool read_unit(struct ggs_spool_stream * stream) {
+    while (stream->position + GGS_SPOOL_UNIT <= stream->end) {
+        const struct ggs_spool_op *    raw   = (const void *) (stream->mapping.data + stream->position);
+        const struct ggs_spool_at *    at    = (const void *) raw;
+        const struct ggs_spool_index * index = (const void *) raw;
+        switch (unit_bytes(stream) == 0 ? UINT8_MAX : raw->type) {
+            case 0:
+                return false;
+            case GGS_UNIT_AT:
+                read_at(stream, at);
+                continue;
+            case GGS_UNIT_OP:
+                if (read_op(stream, raw)) return true;
+                break;
+            case GGS_UNIT_INDEX:
+                stream->unit = (struct ggs_unit){.type = GGS_UNIT_INDEX, .run = index->run, .node = index->node};
+                return true;
+            case GGS_UNIT_THREAD:
+                stream->unit = (struct ggs_unit){.type = GGS_UNIT_THREAD, .run = at->run, .node = (uint32_t) at->begin};
+                return true;
+        }
+        stream->damaged++;
+        stream->end = stream->position;
+    }
+    return false;
+}
+
+const struct ggs_unit * ggs_spool_stream_unit(struct ggs_spool_stream * stream) {
+    while (!read_unit(stream))
+        if (!open_segment(stream)) return NULL;
+    return &stream->unit;
 }
 
 void ggs_spool_stream_skip(struct ggs_spool_stream * stream) {
-    stream->position += unit_bytes((const void *) (stream->mapping.data + stream->position));
+    const struct ggs_spool_op * raw = (const void *) (stream->mapping.data + stream->position);
+    if (raw->type == GGS_UNIT_OP) {
+        stream->chain.op    = stream->position;
+        stream->chain.begin = stream->unit.begin;
+        stream->chain.node  = stream->unit.node;
+    }
+    stream->position += unit_bytes(stream);
 }
 
-const void * ggs_spool_stream_payload(const struct ggs_spool_stream * stream, uint64_t * length) {
-    const struct ggs_spool_index * index = (const void *) (stream->mapping.data + stream->position);
-    *length                              = index->bytes; // ggs_spool_stream_unit has seen to it that they are there
-    return stream->mapping.data + stream->position + GGS_SPOOL_UNIT;
+const struct ggs_spool_index * ggs_spool_stream_index(const struct ggs_spool_stream * stream) {
+    return (const void *) (stream->mapping.data + stream->position);
+}
+
+void ggs_spool_stream_seek(struct ggs_spool_stream * stream, uint32_t sequence, uint64_t position) {
+    ggs_spool_stream_rewind(stream);
+    while (stream->next < stream->n_segments && stream->segments[stream->next].sequence < sequence) stream->next++;
+    bool there = stream->next < stream->n_segments && stream->segments[stream->next].sequence == sequence;
+    if (!there || !open_segment(stream) || position < stream->position || position > stream->end) return;
+    if (stream->lane >= GGS_SPOOL_MACHINE) stream->position = position;
+    // What stands in a lane hangs on what is before it.
+    while (stream->position < position && read_unit(stream) && stream->position < position)
+        ggs_spool_stream_skip(stream);
 }
 
 // ---- the whole ----
@@ -392,9 +455,9 @@ uint64_t ggs_spool_estimate(struct ggs_spool * spool) {
     for (size_t i = 0; i < spool->n_lanes; i++) {
         struct ggs_spool_stream * lane = &spool->lanes[i];
         while (open_segment(lane)) {
-            static const uint8_t blank[GGS_SPOOL_UNIT];
+            static const uint8_t blank[2 * GGS_SPOOL_UNIT];
             const uint8_t *      first = lane->mapping.data + lane->position;
-            units += ggs_search((lane->end - lane->position) / GGS_SPOOL_UNIT, at,
+            units += ggs_search((lane->end - lane->position) / GGS_SPOOL_UNIT - 1, at,
                                 memcmp(first + at * GGS_SPOOL_UNIT, blank, sizeof(blank)) != 0);
         }
         ggs_spool_stream_rewind(lane);

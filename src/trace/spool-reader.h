@@ -17,6 +17,15 @@ struct ggs_spool_segment {
     uint32_t sequence;
 };
 
+// A unit of a lane as it is read.
+struct ggs_unit {
+    enum ggs_unit_type type;  // never GGS_UNIT_AT
+    uint8_t            flags; // enum ggs_op_run_flags
+    uint32_t           run;
+    uint32_t           node;                              // of a GGS_UNIT_THREAD: the thread's id
+    uint64_t           begin, duration, wait, inner_wait; // of an op, in ticks
+};
+
 struct ggs_spool_stream {
     const struct ggs_spool_segment * segments; // of this stream, in order
     size_t                           n_segments;
@@ -30,6 +39,12 @@ struct ggs_spool_stream {
     uint64_t                         damaged;  // segments that ended in the middle of something, or were no segments
     uint64_t                         missing;  // segments that the numbers leave out: given up by the ring policy
     bool                             gap;      // units are missing before the one that the lane is at
+    struct ggs_unit                  unit;     // lanes: that it is at
+    struct {
+        bool     known;
+        uint64_t begin, op; // where the op before lies, which began then; 0: the next one begins then
+        uint32_t run, node;
+    } chain; // lanes: what the next op hangs on
 };
 
 // A record as it is read.
@@ -72,12 +87,12 @@ bool ggs_spool_stream_record(struct ggs_spool_stream * stream, struct ggs_record
 uint64_t ggs_spool_stream_tell(const struct ggs_spool_stream * stream, uint32_t * sequence);
 void     ggs_spool_stream_seek(struct ggs_spool_stream * stream, uint32_t sequence, uint64_t position);
 
-// The unit that the lane is at, or NULL at the end; the same one until it is skipped.
-const struct ggs_spool_op * ggs_spool_stream_unit(struct ggs_spool_stream * stream);
+// The unit that the lane is at, or NULL at the end; the same one until it is skipped, when it is looked at again: it may have been completed.
+const struct ggs_unit * ggs_spool_stream_unit(struct ggs_spool_stream * stream);
 // Skips the unit that ggs_spool_stream_unit returned, with its payload if it is index data.
 void ggs_spool_stream_skip(struct ggs_spool_stream * stream);
-// The payload of that unit, which is index data.
-const void * ggs_spool_stream_payload(const struct ggs_spool_stream * stream, uint64_t * length);
+// That unit as it lies in the spool, if it is index data: its payload is behind it.
+const struct ggs_spool_index * ggs_spool_stream_index(const struct ggs_spool_stream * stream);
 
 // Units in segments that the ring policy has given up, about: the numbers of a lane's segments leave them out.
 uint64_t ggs_spool_dropped(const struct ggs_spool * spool);

@@ -15,14 +15,18 @@
 // A lane is written by one thread at a time. It belongs to (slot, thread index): a slot is taken for the
 // duration of one graph run, so lanes number (concurrent graph runs) x (threads), however many OS threads come and go.
 //
-//     segment            journal record                       lane unit (32 bytes)
+//     segment            journal record                     lane units (16 bytes): where an op stands, and the op
 //     +--------------+   +------------------------------+   +------------------------------------------+
-//     | header  64 B |   | u32 type   u32 bytes (all)   |   | u8 type  u8 flags  u8 shift  u8 count    |
-//     +--------------+   | u64 ticks                    |   | u32 run                                  |
-//     | record       |   | body, padded to 8            |   | u32 node   u32 duration  u64 begin       |
-//     | record ...   |   +------------------------------+   | u32 wait   u32 inner_wait                |
+//     | header  64 B |   | u32 type   u32 bytes (all)   |   | u8 type  u24 node  u32 run  u64 begin    |
+//     +--------------+   | u64 ticks                    |   +------------------------------------------+
+//     | record       |   | body, padded to 8            |   | u8 type  u8 flags  u8 shift  u8 step     |
+//     | record ...   |   +------------------------------+   | u32 duration  u32 wait  u32 inner_wait   |
 //     | 0 0 0 0 ...  |                                      +------------------------------------------+
 //     +--------------+
+//
+// A thread does op after op, and begins the next when it leaves the barrier behind the last. So an op unit says only how many nodes it is further
+// and how long it took: it belongs to the run of the op before it in its lane, and begins where that one's wait ended. Where this is not so, at the
+// first op of a run above all, a unit before it says where it stands. Every segment of a lane begins with a run.
 //
 // Everything is little endian, as the machine writes it; a spool is read on the machine it was written on (or one like it).
 //
@@ -38,8 +42,8 @@
 #define GGS_SPOOL_FREE  "free-%06u" // printf form of the name of a free segment, without its ending
 
 enum {
-    GGS_SPOOL_VERSION = 3,
-    GGS_SPOOL_UNIT    = 32,      // bytes of a lane unit
+    GGS_SPOOL_VERSION = 4,
+    GGS_SPOOL_UNIT    = 16,      // bytes of a lane unit
     GGS_SPOOL_SEGMENT = 1 << 20, // usual size of a segment file
     GGS_SPOOL_JOURNAL = 0xffff,  // `lane` of a journal segment
     GGS_SPOOL_MACHINE = 0xfffe,  // `lane` of a machine segment; its `pid` is 0
@@ -93,22 +97,28 @@ enum { GGS_CONTROL_ENTRIES = 4096 };
 enum ggs_unit_type {
     GGS_UNIT_OP     = 1, // an op run: written at its begin, completed in place at its end
     GGS_UNIT_INDEX  = 2, // index data: a struct ggs_spool_index and `bytes` of payload in the units that follow
-    GGS_UNIT_THREAD = 3, // from here on the lane is written by this OS thread: `node` holds its id
+    GGS_UNIT_THREAD = 3, // struct ggs_spool_at: from here on the lane is written by this OS thread, whose id is `begin`
+    GGS_UNIT_AT     = 4, // struct ggs_spool_at: where the next op stands
 };
 
 struct ggs_spool_op {
     uint8_t  type;
-    uint8_t  flags;      // enum ggs_op_run_flags
+    uint8_t  flags;      // enum ggs_op_run_flags; with GGS_OP_RUN_FUSED one node is absorbed
     uint8_t  shift;      // duration, wait and inner_wait are in units of 2^shift ticks
-    uint8_t  count;      // absorbed nodes if GGS_OP_RUN_FUSED
-    uint32_t run;        // graph run, from 1
-    uint32_t node;       // index in the graph
+    uint8_t  step;       // its node is so many behind that of the op before; behind an AT it is the AT's
     uint32_t duration;   // begin to end on this thread
-    uint64_t begin;      // ticks
     uint32_t wait;       // in the barrier after the end
     uint32_t inner_wait; // in barriers inside the op
 };
 _Static_assert(sizeof(struct ggs_spool_op) == GGS_SPOOL_UNIT, "layout");
+
+struct ggs_spool_at {
+    uint32_t type : 8, node : 24; // index in the graph
+    uint32_t run;                 // graph run, from 1
+    uint64_t begin;               // ticks
+};
+_Static_assert(sizeof(struct ggs_spool_at) == GGS_SPOOL_UNIT, "layout");
+enum { GGS_SPOOL_MOST_NODES = 1 << 24, GGS_SPOOL_MOST_STEP = UINT8_MAX };
 
 struct ggs_spool_index {
     uint8_t  type;
@@ -120,7 +130,7 @@ struct ggs_spool_index {
     uint32_t bytes; // of payload, dense, first dimension fastest
     uint32_t ne[4];
 };
-_Static_assert(sizeof(struct ggs_spool_index) == GGS_SPOOL_UNIT, "layout");
+_Static_assert(sizeof(struct ggs_spool_index) == 2 * GGS_SPOOL_UNIT, "layout");
 
 // ---- journal records ----
 //

@@ -5,7 +5,9 @@ import { readdirSync, readFileSync, writeFileSync, mkdirSync } from "node:fs";
 import { join } from "node:path";
 
 const [from, to, wanted] = [process.argv[2], process.argv[3], Number(process.argv[4])];
-const HEADER = 64, UNIT = 32;
+const HEADER = 64, UNIT = 16;
+const [OP, INDEX, , AT] = [1, 2, 3, 4];
+const unitBytes = (data, at) => data[at] === INDEX ? 2 * UNIT + Math.ceil(data.readUInt32LE(at + 12) / UNIT) * UNIT : UNIT;
 const segments = (prefix) => readdirSync(from).filter((name) => name.startsWith(prefix)).sort().map((name) => readFileSync(join(from, name)));
 
 // ---- the journal, as a list of records ----
@@ -50,8 +52,8 @@ function shifted(record, k) {
 function split(data) { // units of the repeated runs, and those before; a thread unit goes with what follows it
     let at = HEADER, begin = -1;
     while (at + UNIT <= data.length && data[at] !== 0) {
-        if (begin < 0 && data[at] !== 3 && data.readUInt32LE(at + 4) >= firstRun) begin = at;
-        at += data[at] === 2 ? UNIT + Math.ceil(data.readUInt32LE(at + 12) / UNIT) * UNIT : UNIT;
+        if (begin < 0 && data[at] === AT && data.readUInt32LE(at + 4) >= firstRun) begin = at;
+        at += unitBytes(data, at);
     }
     return begin < 0 ? [data.subarray(HEADER, at), null] : [data.subarray(HEADER, begin), data.subarray(begin, at)];
 }
@@ -61,7 +63,7 @@ for (const data of segments("lane-")) {
     lanes.set(lane, { header: old?.header ?? data.subarray(0, HEADER), before: Buffer.concat([old?.before ?? Buffer.alloc(0), before]),
         repeated: Buffer.concat([old?.repeated ?? Buffer.alloc(0), repeated ?? Buffer.alloc(0)]) });
 }
-const countOps = (data) => { let n = 0; for (let at = 0; at < data.length;) { n += data[at] === 1; at += data[at] === 2 ? UNIT + Math.ceil(data.readUInt32LE(at + 12) / UNIT) * UNIT : UNIT; } return n; };
+const countOps = (data) => { let n = 0; for (let at = 0; at < data.length;) { n += data[at] === OP; at += unitBytes(data, at); } return n; };
 const perCopy = [...lanes.values()].reduce((sum, lane) => sum + countOps(lane.repeated), 0);
 const copies = Math.max(1, Math.ceil(wanted / perCopy));
 
@@ -85,10 +87,10 @@ for (const [number, lane] of lanes) {
     for (let k = 0; k < copies; k++) {
         const copy = Buffer.from(lane.repeated);
         for (let at = 0; at < copy.length;) {
-            const unit = copy[at], length = unit === 2 ? UNIT + Math.ceil(copy.readUInt32LE(at + 12) / UNIT) * UNIT : UNIT;
-            if (unit !== 3) copy.writeUInt32LE(copy.readUInt32LE(at + 4) + Number(moved.run) * k, at + 4);
-            if (unit === 1) copy.writeBigUInt64LE(copy.readBigUInt64LE(at + 16) + moved.ticks * BigInt(k), at + 16);
-            at += length;
+            const unit = copy[at];
+            if (unit !== OP) copy.writeUInt32LE(copy.readUInt32LE(at + 4) + Number(moved.run) * k, at + 4);
+            if (unit === AT) copy.writeBigUInt64LE(copy.readBigUInt64LE(at + 8) + moved.ticks * BigInt(k), at + 8);
+            at += unitBytes(copy, at);
         }
         pieces.push(copy);
         if (pieces.reduce((sum, piece) => sum + piece.length, 0) > 1 << 20 || k === copies - 1) { // segments as large as usual

@@ -1,73 +1,66 @@
-// What recording costs, within one process: a recording is switched on and off every few tokens while a program generates, and each stretch of recorded tokens is compared
-// with the stretches beside it that are not. Memory, processors and what else the machine does are the same for both, so far fewer tokens say more than whole runs against each other.
-//     node tests/bench/toggle.mjs [--tokens N] [--runs N] [--threads N] [--stretch MS] [MODEL...]
+// What recording costs, within one process: a recording is switched on and off with every token, and each recorded token is compared with the two beside it, which
+// do the same work on the same memory and processors a moment earlier and later. A few thousand tokens say what it costs to two microseconds, on a machine with other work on it too.
+//     node tests/bench/toggle.mjs [--seconds N] [--tokens N] [--threads N] [--libraries FILE,...] [MODEL...]
+// --libraries: builds of the capture library, each by itself and without ggscope, in turn with the others: what a change to it gains.
 //
-// Not in it: what hooks cost while a recording is paused (a look at one word for each op: tests/bench/paused.mjs), and what ggscope does before and behind the run.
-// A/A: of the stretches that are not recorded every second one against its neighbours, in the same way.
-import { spawn } from "node:child_process";
-import { once } from "node:events";
-import { mkdtempSync, rmSync } from "node:fs";
-import { join } from "node:path";
-import { setTimeout as sleep } from "node:timers/promises";
+// tests/bench/alternate.c switches, from within the program. Not in it: what hooks cost while a recording is paused (tests/bench/paused.mjs), what ggscope does before and behind the
+// run, and what happens rarely, such as a new segment, which a median leaves out: the mean beside it has that, and what other programs do.
+// Control: the same figure of runs in which nothing is ever recorded. Times have a long tail, so it is a little below zero; costs are told against it.
+import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { basename, join } from "node:path";
 import { parseArgs } from "node:util";
-import { engine, ggscope, model, output } from "../lib.mjs";
-import { median, ratioOf } from "./statistics.mjs";
+import { build, engine, ggscope, model, run } from "../lib.mjs";
+import { median, random } from "./statistics.mjs";
 
 const { values, positionals } = parseArgs({
-    options: { tokens: { type: "string" }, runs: { type: "string", default: "10" }, threads: { type: "string", default: "2" }, stretch: { type: "string" } },
+    options: { seconds: { type: "string", default: "90" }, tokens: { type: "string" }, threads: { type: "string", default: "2" }, libraries: { type: "string" } },
     allowPositionals: true,
 });
-const usual = { tiny: { tokens: 800, stretch: 60 }, "tinyllama-1.1b": { tokens: 200, stretch: 400 } };
-const EDGE = 2; // tokens at either end of a stretch, in which it is switched
+const WARM = 10, kinds = [...(values.libraries?.split(",") ?? ["recording"]), "control"]; // WARM: tokens at the start that do not count
+const alternate = join(build, "tests/libalternate.so");
 
-// Stretches of one run, in order: whether it was recorded, and the times of its tokens.
-async function stretches(path, tokens, pause) {
-    const folder = mkdtempSync("/dev/shm/ggscope-bench-"), recording = join(folder, "x");
-    const words = ["run", "-m", path, "-p", "Once upon a time", "-n", String(tokens), "-t", values.threads, "--ignore-eos", "--json", "--ctx", String(tokens + 64)];
+// The times of one run's tokens. `phase` 0 or 1: whether odd or even ones are recorded.
+function times(path, tokens, kind, phase) {
+    const folder = mkdtempSync("/dev/shm/ggscope-bench-");
+    let words = [engine, "run", "-m", path, "-p", "Once upon a time", "-n", String(tokens), "-t", values.threads, "--ignore-eos", "--json", "--ctx", String(tokens + 64)];
+    const env = { ...process.env, LD_PRELOAD: alternate, GGSCOPE_PHASE: String(phase), GGSCOPE_STRETCH: kind === "control" ? "1000000000" : "1" };
+    if (!values.libraries) words = [ggscope, "record", "-q", "--paused", "-o", join(folder, "x"), "--", ...words];
+    else {
+        env.LD_PRELOAD += ` ${kind === "control" ? kinds[0] : kind}`;
+        env.GGSCOPE_OUTPUT = folder;
+        mkdirSync(join(folder, "spool"));
+        writeFileSync(join(folder, "spool/control"), Buffer.concat([Buffer.from("GGSCTRL1"), Buffer.alloc(4088)])); // src/trace/spool.h
+    }
     try {
-        const program = spawn(ggscope, ["record", "-q", "--paused", "-o", recording, "--", engine, ...words], { stdio: ["ignore", "pipe", "inherit"] });
-        let text = "", ended = false;
-        program.stdout.setEncoding("utf8").on("data", (more) => (text += more));
-        const closed = once(program, "close").finally(() => (ended = true));
-        while (!ended) {
-            await Promise.race([sleep(pause), closed]);
-            if (!ended) await once(spawn(ggscope, ["control", recording, "toggle"], { stdio: "ignore" }), "close");
-        }
-        const { token_ns, prompt_tokens } = JSON.parse(text.trim().split("\n").at(-1));
-        const seen = new Set(JSON.parse(output(ggscope, ["sql", "--json", recording, "SELECT position FROM inputs"])).rows.map(([position]) => position));
-        const found = [];
-        token_ns.forEach((ns, i) => {
-            const recorded = seen.has(prompt_tokens + i);
-            if (found.at(-1)?.recorded !== recorded) found.push({ recorded, tokens: [] });
-            found.at(-1).tokens.push(ns);
-        });
-        return found.map(({ recorded, tokens: all }) => ({ recorded, tokens: all.slice(EDGE, -EDGE) })).filter((stretch) => stretch.tokens.length >= 3);
+        const result = run(words[0], words.slice(1), { env });
+        return JSON.parse(result.stdout.trim().split("\n").at(-1)).token_ns;
     } finally {
         rmSync(folder, { recursive: true, force: true });
     }
 }
 
-const figures = { "median token": median, "mean token": (all) => all.reduce((sum, ns) => sum + ns, 0) / all.length };
-const show = ({ ratio, low, high }) => `${ratio.toFixed(4)} [${low.toFixed(4)}, ${high.toFixed(4)}]`;
-const beside = (list, i, figure) => (figure(list[i - 1].tokens) + figure(list[i + 1].tokens)) / 2;
+const all = (runs, member) => runs.flatMap((one) => one[member]);
+const mean = (list) => list.reduce((sum, ns) => sum + ns, 0) / list.length;
+const us = (ns) => (ns / 1000).toFixed(1);
 
-console.log(`speed as a ratio (1: as fast as without) with its 95 % interval, ${values.threads} threads, ${values.runs} runs`);
 for (const name of positionals.length ? positionals : ["tiny", "tinyllama-1.1b"]) {
-    const path = model(name), tokens = Number(values.tokens ?? usual[name]?.tokens ?? 200), pause = Number(values.stretch ?? usual[name]?.stretch ?? 200), runs = [];
-    for (let i = 0; i < Number(values.runs); i++) runs.push(await stretches(path, tokens, pause));
-    const n = runs.flat().filter((stretch) => stretch.recorded).length, ns = median(runs.flat().filter((stretch) => !stretch.recorded).flatMap((stretch) => stretch.tokens));
-    console.log(`${name}, ${tokens} tokens a run, ${n} recorded stretches; a token that is not recorded: ${(ns / 1000).toFixed(1)} us`);
-    for (const [kind, figure] of Object.entries(figures)) {
-        const pairs = { "recording / paused": [], "paused / paused": [] };
-        for (const run of runs) {
-            const plain = run.filter((stretch) => !stretch.recorded);
-            for (let i = 1; i + 1 < run.length; i++) if (run[i].recorded && !run[i - 1].recorded && !run[i + 1].recorded) pairs["recording / paused"].push(beside(run, i, figure) / figure(run[i].tokens));
-            for (let i = 1; i + 1 < plain.length; i += 2) pairs["paused / paused"].push(beside(plain, i, figure) / figure(plain[i].tokens));
+    const path = model(name), tokens = Number(values.tokens ?? { tiny: 400 }[name] ?? 60), until = Date.now() + Number(values.seconds) * 1000;
+    const found = new Map(kinds.map((kind) => [kind, []]));
+    for (let round = 0; Date.now() < until || round % 2; round++)
+        for (let i = 0; i < kinds.length; i++) {
+            const kind = kinds[(i + round) % kinds.length], ns = times(path, tokens, kind, round % 2), one = { more: [], off: [] };
+            for (let k = WARM; k + 1 < ns.length; k++)
+                if ((k + 1 + round) % 2) one.more.push(ns[k] - (ns[k - 1] + ns[k + 1]) / 2);
+                else one.off.push(ns[k]);
+            found.get(kind).push(one);
         }
-        console.log(` by the ${kind} of each stretch`);
-        for (const [what, ratios] of Object.entries(pairs)) {
-            const { low, high } = ratioOf(median, ratios, ratios.map(() => 1));
-            console.log(`  ${what.padEnd(20)}  ${show({ ratio: median(ratios), low, high })}${what.startsWith("paused") ? "   (control)" : `   ${((ns / median(ratios) - ns) / 1000).toFixed(1)} us more`}`);
-        }
+    const control = found.get("control"), next = random(1), draw = (runs) => runs.map(() => runs[Math.floor(next() * runs.length)]);
+    console.log(`${name}, ${values.threads} threads, ${tokens} tokens a run, ${control.length} runs each; a token that is not recorded: ${us(median(all(control, "off")))} us`);
+    console.log(`  ${"control".padEnd(12)}  ${us(median(all(control, "more")))} us by the median token, ${us(mean(all(control, "more")))} by the mean`);
+    for (const kind of kinds.slice(0, -1)) {
+        const runs = found.get(kind), off = median(all(runs, "off")), cost = (a, b) => median(all(a, "more")) - median(all(b, "more"));
+        const drawn = Array.from({ length: 400 }, () => cost(draw(runs), draw(control))).sort((a, b) => a - b);
+        const [low, ns, high] = [drawn[10], cost(runs, control), drawn[389]], ratio = (more) => (off / (off + more)).toFixed(4);
+        console.log(`  ${basename(kind).padEnd(12)}  ${ratio(ns)} [${ratio(high)}, ${ratio(low)}]   ${us(ns)} us more [${us(low)}, ${us(high)}]; by the mean token ${us(mean(all(runs, "more")) - mean(all(control, "more")))}`);
     }
 }

@@ -29,7 +29,7 @@
 #include "ggml.h"
 #include "llama.h"
 
-enum { MOST_TOKENS = 512, CONTEXT = 2048 };
+enum { MOST_TOKENS = 512, CONTEXT = 4096 };
 
 static struct {
     const char * mode;

@@ -319,11 +319,11 @@ for (const mode of ["sandbox", "sandbox-syscall"]) {
 }
 
 test("a long one: recording ends when the segments are full, and the program does not", () => {
-    const { directory, status, stdout } = recordSaying([host, "sandbox", "-t", "1", "-g", "450", tiny], /the program restricts its system calls/, "--max-size", "4M");
+    const { directory, status, stdout } = recordSaying([host, "sandbox", "-t", "1", "-g", "800", tiny], /the program restricts its system calls/, "--max-size", "4M");
     assert.equal(status, 0);
     assert.match(stdout, /"alive"/);
     const { runs } = rows(directory, "runs");
-    assert.ok(runs.length > 150 && runs.length < 453, `${runs.length} runs`);
+    assert.ok(runs.length > 300 && runs.length < 803, `${runs.length} runs`);
 });
 
 test("RLIMIT_FSIZE: the program lives, and is recorded with segments that were made for it, or one line says why it is not", () => {

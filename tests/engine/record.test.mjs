@@ -533,7 +533,7 @@ test("seal wants an experiment", () => {
 // ---- limits ----
 
 test("--max-size: recording stops, the engine goes on, and the loss is told", () => {
-    const result = record(generate("-n", "400", "--ignore-eos"), { options: ["--max-size", "4M"] });
+    const result = record(generate("-n", "700", "--ignore-eos"), { options: ["--max-size", "4M"] });
     assert.equal(result.status, 0, result.stderr);
     assert.match(result.stderr, /recording ends here, the program runs on/);
     const data = json(result.directory);
@@ -543,7 +543,7 @@ test("--max-size: recording stops, the engine goes on, and the loss is told", ()
 });
 
 test("--policy ring drops the oldest instead", () => {
-    const result = record(generate("-n", "700", "--ignore-eos"), { options: ["--max-size", "6M", "--policy", "ring"] });
+    const result = record(generate("-n", "700", "--ignore-eos"), { options: ["--max-size", "4M", "--policy", "ring"] });
     assert.equal(result.status, 0, result.stderr);
     assert.ok(json(result.directory).losses.some((loss) => loss.reason === "ring" && loss.count > 0));
 });
@@ -566,7 +566,7 @@ test("a full file system stops the recording, not the engine", { skip: root ? fa
     mkdirSync(place);
     if (run("mount", ["-t", "tmpfs", "-o", "size=3m", "tmpfs", place]).status !== 0) return t.skip("mount is not permitted");
     try {
-        const [program, ...args] = generate("-n", "100", "--ignore-eos", "--json", "--logits-hash");
+        const [program, ...args] = generate("-n", "250", "--ignore-eos", "--json", "--logits-hash");
         const result = record([program, ...args], { options: ["--spool", place, "--max-size", "1G"] });
         assert.equal(result.status, 0, result.stderr);
         assert.equal(JSON.parse(result.stdout).logits_hash, JSON.parse(output(program, args)).logits_hash);

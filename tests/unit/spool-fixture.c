@@ -163,17 +163,26 @@ void fixture_lane(struct spool_fixture * f, uint32_t lane, uint32_t slot, uint32
     f->threads[lane] = thread;
 }
 
-void fixture_op(struct spool_fixture * f, uint32_t lane, const struct ggs_spool_op * op) {
-    struct ggs_spool_op unit = *op;
-    unit.type                = GGS_UNIT_OP;
-    memcpy(room(f, &f->lanes[lane], lane, sizeof(unit)), &unit, sizeof(unit));
-    f->lanes[lane].used += sizeof(unit);
+// With room for so many bytes behind it.
+static void put(struct spool_fixture * f, uint32_t lane, const void * unit, uint64_t more) {
+    memcpy(room(f, &f->lanes[lane], lane, GGS_SPOOL_UNIT + more), unit, GGS_SPOOL_UNIT);
+    f->lanes[lane].used += GGS_SPOOL_UNIT;
+}
+
+void fixture_op(struct spool_fixture * f, uint32_t lane, const struct ggs_unit * op) {
+    struct ggs_spool_at at  = {.type = GGS_UNIT_AT, .node = op->node, .run = op->run, .begin = op->begin};
+    struct ggs_spool_op raw = {.type       = GGS_UNIT_OP,
+                               .flags      = op->flags,
+                               .duration   = (uint32_t) op->duration,
+                               .wait       = (uint32_t) op->wait,
+                               .inner_wait = (uint32_t) op->inner_wait};
+    put(f, lane, &at, sizeof(raw));
+    put(f, lane, &raw, 0);
 }
 
 void fixture_thread(struct spool_fixture * f, uint32_t lane, uint32_t os_thread) {
-    struct ggs_spool_op unit = {.type = GGS_UNIT_THREAD, .node = os_thread};
-    memcpy(room(f, &f->lanes[lane], lane, sizeof(unit)), &unit, sizeof(unit));
-    f->lanes[lane].used += sizeof(unit);
+    struct ggs_spool_at at = {.type = GGS_UNIT_THREAD, .begin = os_thread};
+    put(f, lane, &at, 0);
 }
 
 void fixture_index(struct spool_fixture * f, uint32_t lane, const struct ggs_spool_index * index,

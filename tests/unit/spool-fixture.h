@@ -11,7 +11,7 @@
 
 #include <stdint.h>
 
-#include "trace/spool.h"
+#include "trace/spool-reader.h"
 
 enum { FIXTURE_LANES = 16, FIXTURE_SEGMENT = 64 << 10 };
 
@@ -58,7 +58,7 @@ void fixture_decode_end(struct spool_fixture * f, uint64_t decode, int32_t statu
 
 // Lane units. Lanes are numbered 0..; each belongs to (slot, thread).
 void fixture_lane(struct spool_fixture * f, uint32_t lane, uint32_t slot, uint32_t thread);
-void fixture_op(struct spool_fixture * f, uint32_t lane, const struct ggs_spool_op * op);
+void fixture_op(struct spool_fixture * f, uint32_t lane, const struct ggs_unit * op);
 void fixture_thread(struct spool_fixture * f, uint32_t lane, uint32_t os_thread);
 void fixture_index(struct spool_fixture * f, uint32_t lane, const struct ggs_spool_index * index, const void * payload);
 

@@ -125,7 +125,7 @@ static void device_run(struct story * s, uint64_t run) {
 
 // An op that is damaged, one that left the barrier late, one that did not end, one of a run that is over.
 static void odd_op(struct story * s, uint32_t lane, uint32_t run) {
-    struct ggs_spool_op op = {.flags = GGS_OP_RUN_ENDED, .run = run, .node = 3, .duration = 100, .begin = s->f.ticks};
+    struct ggs_unit op = {.flags = GGS_OP_RUN_ENDED, .run = run, .node = 3, .duration = 100, .begin = s->f.ticks};
     switch (chance(s, 5)) {
         case 0:
             op.node = 1000;

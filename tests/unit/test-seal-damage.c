@@ -22,7 +22,7 @@ static void test_losses(void ** state) {
     fixture_process(&f);
     tiny_graph(&f, 1);
     fixture_lane(&f, 0, 0, 0);
-    struct ggs_spool_op stray = {.run = 1, .node = 0, .begin = f.ticks, .flags = GGS_OP_RUN_ENDED};
+    struct ggs_unit stray = {.run = 1, .node = 0, .begin = f.ticks, .flags = GGS_OP_RUN_ENDED};
     fixture_op(&f, 0, &stray); // of a run that the journal never told
     fixture_run(&f, 2, 1, 0, 1, 0);
     struct ggs_journal_loss loss = {.reason = GGS_LOSS_SPACE, .count = 12, .run = 2, .begin = f.ticks, .end = f.ticks};

@@ -26,7 +26,7 @@ static void test_coverage(void ** state) {
     fixture_run_end(&f, 2);
     fixture_run(&f, 3, 1, 0, 2, 0); // killed in it
     tiny_ops(&f, 3, 2, 0, 0, NULL, 0, 3);
-    struct ggs_spool_op cut = {.run = 3, .node = 3, .begin = f.ticks};
+    struct ggs_unit cut = {.run = 3, .node = 3, .begin = f.ticks};
     fixture_op(&f, 0, &cut);
     struct ggs_seal_result result;
     struct ggs_reader *    reader = seal_and_open(&f, folder, NULL, &result);
@@ -298,13 +298,13 @@ static void check_times(const struct unit * units, const struct unit * expected,
     fixture_run(&f, 1, 1, 0, 2, 0);
     for (uint32_t i = 0; i < 2; i++) fixture_lane(&f, i, 0, i);
     for (size_t i = 0; i < count; i++) {
-        struct ggs_spool_op op = {.flags      = units[i].flags,
-                                  .run        = 1,
-                                  .node       = units[i].node,
-                                  .begin      = start + 3 * units[i].begin,
-                                  .duration   = (uint32_t) (3 * units[i].duration),
-                                  .wait       = (uint32_t) (3 * units[i].wait),
-                                  .inner_wait = (uint32_t) (3 * units[i].inner)};
+        struct ggs_unit op = {.flags      = units[i].flags,
+                              .run        = 1,
+                              .node       = units[i].node,
+                              .begin      = start + 3 * units[i].begin,
+                              .duration   = 3 * units[i].duration,
+                              .wait       = 3 * units[i].wait,
+                              .inner_wait = 3 * units[i].inner};
         fixture_op(&f, units[i].lane, &op);
     }
     fixture_advance(&f, 500);

@@ -46,8 +46,8 @@ static void * open_and_close(void * unused) {
         if (slot == NULL) abort();
         uint32_t index = ggs_slot_find(slot->nodes, node_of(run, n - 1), 0);
         if (index != n - 1) wrong++;
-        struct ggs_spool_op * op = ggs_lane_begin(slot->lanes[0], run, index, ggs_ticks_now(), 0);
-        if (op != NULL) ggs_lane_end(op, 5, 0, 0, 0);
+        struct ggs_spool_op * op = ggs_lane_begin_at(slot->lanes[0], run, index, ggs_ticks_now(), false);
+        if (op != NULL) ggs_lane_end(op, 5, 0, 0);
         for (int i = 0; i < 2; i++) sched_yield();
         ggs_slot_close(slot);
     }

@@ -333,14 +333,14 @@ static void realistic_run(uint32_t run, unsigned * seed) {
     for (uint32_t lane = 0; lane < 2; lane++) {
         uint64_t begin = f.ticks + 300;
         for (uint32_t i = 0; i < 380; i++) {
-            uint32_t            typical = 600 + 3000 * (i % 7) + (i % 17 == 0 ? 60000 : 0);
-            struct ggs_spool_op op      = {.flags      = GGS_OP_RUN_ENDED,
-                                           .run        = run,
-                                           .node       = i + i / 2,
-                                           .begin      = begin,
-                                           .duration   = typical + (uint32_t) rand_r(seed) % (typical / 8),
-                                           .wait       = 300 + (uint32_t) rand_r(seed) % 3000,
-                                           .inner_wait = i % 7 == 3 ? 100 + (uint32_t) rand_r(seed) % 300 : 0};
+            uint32_t        typical = 600 + 3000 * (i % 7) + (i % 17 == 0 ? 60000 : 0);
+            struct ggs_unit op      = {.flags      = GGS_OP_RUN_ENDED,
+                                       .run        = run,
+                                       .node       = i + i / 2,
+                                       .begin      = begin,
+                                       .duration   = typical + (uint32_t) rand_r(seed) % (typical / 8),
+                                       .wait       = 300 + (uint32_t) rand_r(seed) % 3000,
+                                       .inner_wait = i % 7 == 3 ? 100 + (uint32_t) rand_r(seed) % 300 : 0};
             fixture_op(&f, lane, &op);
             begin += op.duration + op.wait + 150 + (uint32_t) rand_r(seed) % 90;
         }

@@ -88,14 +88,14 @@ void tiny_ops(struct spool_fixture * f, uint32_t run, uint32_t threads, uint32_t
     for (uint32_t i = 0; i < sizeof(computed) / sizeof(computed[0]) && computed[i] < nodes; i++) {
         uint32_t node = computed[i];
         for (uint32_t thread = 0; thread < threads; thread++) {
-            struct ggs_spool_op op = {.flags      = GGS_OP_RUN_ENDED,
-                                      .run        = run,
-                                      .node       = node,
-                                      .duration   = 300 + 3 * thread,
-                                      .begin      = f->ticks + 3 * thread,
-                                      .wait       = 30,
-                                      .inner_wait = node == 3 ? 60 : 0};
-            if (node == 1) op.flags |= GGS_OP_RUN_FUSED, op.count = 1;
+            struct ggs_unit op = {.flags      = GGS_OP_RUN_ENDED,
+                                  .run        = run,
+                                  .node       = node,
+                                  .duration   = 300 + 3 * thread,
+                                  .begin      = f->ticks + 3 * thread,
+                                  .wait       = 30,
+                                  .inner_wait = node == 3 ? 60 : 0};
+            if (node == 1) op.flags |= GGS_OP_RUN_FUSED;
             fixture_op(f, slot * 4 + thread, &op);
         }
         struct ggs_spool_index index = {

@@ -12,40 +12,61 @@
 #include "capture/hooks/hook.h"
 #include "capture/journal.h"
 #include "capture/memory/prove.h"
-#include "capture/window.h"
 
 // ---- ops ----
 
-// Outside of windows: no op of any thread belongs to a graph run that is recorded.
-static inline bool no_run(void) {
-    return ggs_window_is_closed() && atomic_load_explicit(&ggs_slots_taken, memory_order_relaxed) == 0;
+// Hooks of ops have a short way for ops that follow on each other, with nothing to be saved and restored for the rest.
+
+static struct ggs_hook forward_hook = GGS_HOOK(forward_hook, "ggml_cpu_extra_compute_forward");
+static struct ggs_hook fused_hook   = GGS_HOOK(fused_hook, "ggml_compute_forward_rms_norm_mul_fused");
+static struct ggs_hook barrier_hook = GGS_HOOK(barrier_hook, "ggml_barrier");
+
+// Is the short way right for a call of this hook, whose real function is then last->function?
+static inline bool is_usual(const struct ggs_binding * last, const void * caller) {
+    return LIKELY(ggs_op_self.rare == 0) && LIKELY(ggs_binding_of(last, caller));
+}
+
+// The long way. Returns the real function.
+static __attribute__((noinline)) void * begin(struct ggs_hook * hook, const void * caller, struct abi_params * params,
+                                              struct abi_tensor * node, bool fused) {
+    void * real = ggs_resolve(hook, caller);
+    if (ggs_prove_active()) ggs_prove_thread();
+    if (!ggs_capture_recording()) {
+        ggs_op_forget();
+    } else if (!ggs_op_begin_next(params, node, fused)) {
+        ggs_op_begin_anew(params, node, fused);
+        // What the short way leaves out.
+        if (ggs_ticks_are_ns || ggs_prove_active() || ggs_resolve_other[1] != 0) ggs_op_self.rare |= GGS_OP_UNUSUAL;
+    }
+    return real;
+}
+
+static __attribute__((noinline)) bool computed_by_extra(void) {
+    ggs_op_mark_extra();
+    if (ggs_barrier_hidden()) ggs_op_ended(); // it is done here, and its barrier will not be seen
+    return true;
 }
 
 EXPORT bool ggml_cpu_extra_compute_forward(struct abi_params * params, struct abi_tensor * node) {
-    REAL(ggml_cpu_extra_compute_forward);
-    if (!LIKELY(ggs_capture_recording()) || no_run()) {
-        ggs_op_forget();
-        return real(params, node);
-    }
-    if (ggs_prove_active()) ggs_prove_thread();
-    ggs_op_begin(params, node, 0);
-    bool computed = real(params, node);
-    if (computed) {
-        ggs_op_mark_extra();
-        if (ggs_barrier_hidden()) ggs_op_ended(); // it is done here, and its barrier will not be seen
-    }
-    return computed;
+    const struct ggs_binding * last = __atomic_load_n(&forward_hook.last, __ATOMIC_RELAXED);
+    void *                     real = last->function;
+    if (is_usual(last, CALLER) && LIKELY(ggs_op_begin_next(params, node, false)))
+        ggs_resolve_last = real;
+    else
+        real = begin(&forward_hook, CALLER, params, node, false);
+    if (LIKELY(!((__typeof__(&ggml_cpu_extra_compute_forward)) real)(params, node))) return false;
+    return computed_by_extra();
 }
 
 EXPORT void ggml_compute_forward_rms_norm_mul_fused(struct abi_params * params, struct abi_tensor * norm,
                                                     struct abi_tensor * mul) {
-    REAL(ggml_compute_forward_rms_norm_mul_fused);
-    if (ggs_prove_active()) ggs_prove_thread();
-    if (LIKELY(ggs_capture_recording()) && !no_run())
-        ggs_op_begin(params, norm, 1);
+    const struct ggs_binding * last = __atomic_load_n(&fused_hook.last, __ATOMIC_RELAXED);
+    void *                     real = last->function;
+    if (is_usual(last, CALLER) && LIKELY(ggs_op_begin_next(params, norm, true)))
+        ggs_resolve_last = real;
     else
-        ggs_op_forget();
-    real(params, norm, mul);
+        real = begin(&fused_hook, CALLER, params, norm, true);
+    ((__typeof__(&ggml_compute_forward_rms_norm_mul_fused)) real)(params, norm, mul);
 }
 
 // All threads of the run come through here, and all of them twice: whether they do must not depend on the thread.
@@ -56,22 +77,33 @@ static void proving_barrier(void (*real)(void *), void * pool) {
     ggs_op_current(&run, &node);
     ggs_prove_tell(run, node);
     real(pool);
-    if (ggs_op_in_flight()) ggs_op_barrier(enter, ggs_ticks_now());
+    if (ggs_op_in_flight()) ggs_op_barrier(enter, ggs_ticks_now(), ggs_op_self.rare);
 }
 
-EXPORT void ggml_barrier(void * pool) {
-    REAL(ggml_barrier);
+static __attribute__((noinline)) void barrier(void * pool, const void * caller) {
+    void (*real)(void *) = (void (*)(void *)) ggs_resolve(&barrier_hook, caller);
     if (ggs_prove_active()) {
         proving_barrier(real, pool);
         return;
     }
-    if (!LIKELY(ggs_op_in_flight())) {
+    if (!ggs_op_in_flight()) {
         real(pool);
         return;
     }
     uint64_t enter = ggs_ticks_now();
     real(pool);
-    ggs_op_barrier(enter, ggs_ticks_now());
+    ggs_op_barrier(enter, ggs_ticks_now(), ggs_op_self.rare);
+}
+
+EXPORT void ggml_barrier(void * pool) {
+    const struct ggs_binding * last = __atomic_load_n(&barrier_hook.last, __ATOMIC_RELAXED);
+    if (!is_usual(last, CALLER)) {
+        barrier(pool, CALLER);
+        return;
+    }
+    uint64_t enter = ggs_ticks_counter();
+    ((void (*)(void *)) last->function)(pool);
+    ggs_op_barrier(enter, ggs_ticks_counter(), 0);
 }
 
 // ---- graphs ----
@@ -101,9 +133,10 @@ EXPORT int ggml_graph_compute(struct abi_graph * graph, struct abi_plan * plan) 
     if (slot != NULL) ggs_op_own(slot);
     uint64_t begin   = ggs_ticks_now();
     bool     watched = slot != NULL && ggs_barrier_watch(&watch, (void *) real, plan);
-    bool     alone   = plan != NULL && plan->n_threads == 1;
-    bool     proving = ggs_prove_wanted && slot != NULL && (!hidden || alone) && ggs_prove_begin();
-    int      status  = real(graph, plan);
+    if (watched) slot->watched = true;
+    bool alone   = plan != NULL && plan->n_threads == 1;
+    bool proving = ggs_prove_wanted && slot != NULL && (!hidden || alone) && ggs_prove_begin();
+    int  status  = real(graph, plan);
     if (proving) ggs_prove_end();
     if (watched) ggs_in.flags |= ggs_barrier_unwatch(&watch, plan) ? GGS_RUN_NO_WAITS : 0;
     if (proving && !alone && (ggs_in.flags & GGS_RUN_NO_WAITS) != 0) ggs_prove_refuse();

@@ -5,31 +5,14 @@
 #include "capture/thread.h"
 #include "capture/window.h"
 
-// Used with every op, in few cache lines: what is needed of the slot and its graph is kept here for as long as the run lasts.
-struct thread_state {
-    _Alignas(64) struct ggs_slot * slot;
-    uint32_t                      run;    // that the slot was used for when this thread attached
-    uint32_t                      cursor; // index of the next node
-    struct ggs_slot_lane *        lane;
-    const struct ggs_slot_nodes * nodes;
-    const uint8_t *               copies;
-    uint32_t                      barriers; // of the op so far
-    uint32_t                      done;     // ggs_op_ended was called for the op, and no barrier has followed
-    uint32_t                      paired;   // from this node on, two barriers close an op
-    uint64_t                      closing_enter, closing_leave; // the barrier that ends the op, as far as is known
-    uint64_t                      inner_wait;
-    uint64_t                      tail_enter, tail_leave; // a later one, if two close it
-    struct ggs_slot *             own;                    // that this thread opened: thread 0 needs no search
-    struct ggs_op_ends            ends;
-};
 enum { NO_NODE = GGS_SLOT_NO_NODE };
-static _Thread_local struct thread_state self;
-_Thread_local struct ggs_spool_op *      ggs_op_under_way;
+_Thread_local struct ggs_op_state ggs_op_self = {.rare = GGS_OP_NONE};
+#define self ggs_op_self
 
 void ggs_op_own(struct ggs_slot * slot) {
     self.own = slot;
     if (slot == NULL)
-        ggs_op_under_way = NULL;
+        ggs_op_forget();
     else
         self.ends = (struct ggs_op_ends){0, 0};
 }
@@ -60,7 +43,9 @@ static __attribute__((noinline, cold)) uint32_t attach(const struct abi_params *
     self.copies                          = graph->copies;
     // Nodes that are not computed follow the last one that is.
     self.paired = graph->last_executed + 1 < graph->n_nodes ? graph->last_executed : UINT32_MAX;
-    self.lane   = found->lanes[params->ith];
+    self.usual =
+        graph->last_executed > 0 ? graph->last_executed - 1 : 0; // with the last one and what it may be fused with
+    self.lane = found->lanes[params->ith];
     // more threads than the plan promised
     if (self.lane == NULL || self.lane->next == NULL) self.lane = ggs_slot_provide(found, (uint32_t) params->ith);
     if (self.lane == NULL) return NO_NODE;
@@ -68,102 +53,97 @@ static __attribute__((noinline, cold)) uint32_t attach(const struct abi_params *
     return index;
 }
 
-static __attribute__((noinline, cold)) void not_found(void) {
+static void not_found(void) {
     // A run that is not recorded, beside one that is.
     if (atomic_load_explicit(&ggs_window_skipped, memory_order_relaxed) == 0) ggs_losses_count(GGS_LOSS_UNMATCHED, 1);
-    self.slot        = NULL;
-    ggs_op_under_way = NULL;
+    self.slot = NULL;
 }
 
-static __attribute__((noinline, cold)) void copy_indices(const struct abi_tensor * node, uint32_t index) {
-    unsigned wanted = self.copies[index];
+void ggs_op_copy_indices(const struct abi_params * params, const struct abi_tensor * node, uint32_t index) {
+    unsigned wanted = params->ith == 0 ? self.copies[index] : 0;
     for (unsigned s = 0; wanted >> s != 0; s++) {
         if ((wanted >> s & 1) != 0) ggs_lane_index(self.lane, self.run, index, s, node->src[s]);
     }
 }
 
-// What is rare stands in functions of its own, so that nothing is saved and restored for it.
-void ggs_op_begin(const struct abi_params * params, struct abi_tensor * node, unsigned absorbed) {
-    uint64_t          now   = ggs_ticks_now();
-    struct ggs_slot * slot  = self.slot;
-    uint32_t          index = NO_NODE;
-    if (__builtin_expect(slot != NULL && atomic_load_explicit(&slot->number, memory_order_relaxed) == self.run, 1))
+// An op that does not simply follow on the one before it: the first of a thread in a run, the last, or one behind an op whose end was not seen.
+void ggs_op_begin_anew(const struct abi_params * params, struct abi_tensor * node, bool fused) {
+    uint64_t at = self.rare <= GGS_OP_UNUSUAL && ggs_op_follows() ? self.at : 0;
+    ggs_op_forget();
+    // Outside of windows: no op of any thread belongs to a graph run that is recorded.
+    if (ggs_window_is_closed() && atomic_load_explicit(&ggs_slots_taken, memory_order_relaxed) == 0) return;
+    uint32_t index = NO_NODE;
+    if (self.slot != NULL && atomic_load_explicit(&self.slot->number, memory_order_relaxed) == self.run)
         index = ggs_slot_find(self.nodes, node, self.cursor);
-    if (__builtin_expect(index == NO_NODE, 0)) {
+    if (index == NO_NODE) {
+        at    = 0;
         index = attach(params, node);
-        if (index == NO_NODE) {
-            not_found();
-            return;
-        }
     }
-    struct ggs_spool_op * op = ggs_lane_begin(self.lane, self.run, index, now, absorbed);
-    self.cursor              = index + 1;
-    ggs_op_under_way         = op;
-    if (__builtin_expect(op == NULL, 0)) {
+    if (index == NO_NODE) {
+        not_found();
+        return;
+    }
+    if (at == 0) at = ggs_ticks_now();
+    self.op     = ggs_lane_begin_at(self.lane, self.run, index, at, fused);
+    self.cursor = index + 1;
+    if (self.op == NULL) {
         self.slot->lost++;
         return;
     }
-    self.barriers   = 0;
-    self.done       = 0;
-    self.inner_wait = 0;
-    if (__builtin_expect(self.copies[index] != 0, 0) && params->ith == 0) copy_indices(node, index);
+    self.at   = at;
+    self.rare = (self.slot->watched ? GGS_OP_ALONE : 0) | (index + fused >= self.paired ? GGS_OP_PAIRED : 0);
+    if (self.copies[index] != 0) ggs_op_copy_indices(params, node, index);
 }
 
 void ggs_op_mark_extra(void) {
-    if (ggs_op_under_way != NULL) ggs_op_under_way->flags |= GGS_OP_RUN_EXTRA;
-}
-
-void ggs_op_forget(void) {
-    ggs_op_under_way = NULL;
+    if (self.op != NULL) self.op->flags |= GGS_OP_RUN_EXTRA;
 }
 
 void ggs_op_current(uint32_t * run, uint32_t * node) {
-    *run  = ggs_op_under_way == NULL ? 0 : ggs_op_under_way->run;
-    *node = ggs_op_under_way == NULL ? 0 : ggs_op_under_way->node;
+    *run  = self.op == NULL ? 0 : self.run;
+    *node = self.op == NULL ? 0 : self.cursor - 1;
 }
 
-static bool closed_by_two(const struct ggs_spool_op * op) {
-    return op->node + op->count >= self.paired;
+// Of all barriers of the op so far.
+static uint64_t waits(const struct ggs_spool_op * op) {
+    return ((uint64_t) op->inner_wait + op->wait) << op->shift;
 }
 
-// The last barrier before the next begin closes an op; earlier ones lie inside it. If nodes that are not computed end the graph, two
-// barriers follow the last op, and the first of the two counts.
-void ggs_op_barrier(uint64_t enter, uint64_t leave) {
-    struct ggs_spool_op * op    = ggs_op_under_way;
-    uint64_t              inner = 0;
-    if (self.barriers > 0) {
-        inner = self.inner_wait;
-        if (!closed_by_two(op)) {
-            inner += self.closing_leave - self.closing_enter;
-        } else {
-            uint64_t tail_enter = self.tail_enter, tail_leave = self.tail_leave;
-            self.tail_enter = enter, self.tail_leave = leave;
-            if (self.barriers > 1) {
-                inner += self.closing_leave - self.closing_enter;
-                enter = tail_enter, leave = tail_leave;
-            } else {
-                enter = self.closing_enter, leave = self.closing_leave;
-            }
-        }
-        self.inner_wait = inner;
-    }
-    self.closing_enter = enter, self.closing_leave = leave;
-    self.barriers++;
-    if (__builtin_expect(self.done != 0, 0)) {
+// The next op will not begin where a barrier of this one was left.
+static void stand_alone(void) {
+    if (self.at != 0) self.begin = self.at - self.op->wait - self.op->duration;
+    self.at = 0;
+    self.rare |= GGS_OP_ALONE;
+}
+
+// If nodes that are not computed end the graph, two barriers follow the last op, and the first of the two counts: each is held back until one
+// comes behind it.
+void ggs_op_barrier_rare(uint64_t enter, uint64_t leave) {
+    stand_alone();
+    if (enter < self.begin) enter = self.begin; // on a machine whose counters differ by core
+    if (leave < enter) leave = enter;
+    if ((self.rare & GGS_OP_DONE) != 0) {
         self.ends.followed++;
-        self.done = 0;
+        self.rare &= ~(uint32_t) GGS_OP_DONE;
     }
-    ggs_lane_end(op, enter - op->begin, leave - enter, inner, 0);
+    if ((self.rare & GGS_OP_PAIRED) != 0) {
+        uint32_t barriers   = self.rare / GGS_OP_BARRIER;
+        uint64_t tail_enter = self.tail_enter, tail_leave = self.tail_leave;
+        self.rare += GGS_OP_BARRIER;
+        if (barriers > 0) self.tail_enter = enter, self.tail_leave = leave;
+        if (barriers == 1) return;
+        if (barriers > 1) enter = tail_enter, leave = tail_leave;
+    }
+    ggs_lane_end_at(self.op, enter - self.begin, leave - enter, waits(self.op), 0);
 }
 
 void ggs_op_ended(void) {
-    struct ggs_spool_op * op = ggs_op_under_way;
-    if (op == NULL) return;
-    uint64_t inner = self.inner_wait; // all barriers so far were inside
-    if (self.barriers > 0) inner += self.closing_leave - self.closing_enter;
-    if (self.barriers > 1 && closed_by_two(op)) inner += self.tail_leave - self.tail_enter;
-    ggs_lane_end(op, ggs_ticks_now() - op->begin, 0, inner, GGS_OP_RUN_WAIT_UNSEEN);
-    self.done = 1;
+    if (self.op == NULL) return;
+    stand_alone();
+    uint64_t inner = waits(self.op); // all barriers so far were inside
+    if (self.rare >= 2 * GGS_OP_BARRIER) inner += self.tail_leave - self.tail_enter;
+    ggs_lane_end_at(self.op, ggs_ticks_now() - self.begin, 0, inner, GGS_OP_RUN_WAIT_UNSEEN);
+    self.rare = self.rare % GGS_OP_BARRIER | GGS_OP_DONE;
     self.ends.ended++;
 }
 

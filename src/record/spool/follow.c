@@ -259,13 +259,12 @@ static struct place * place_of(struct ggs_follow_private * own, uint32_t lane) {
     return ggs_array_push(own->lanes, own->n_lanes, own->lanes_capacity, place) ? &own->lanes[own->n_lanes - 1] : NULL;
 }
 
-static void add_op(struct ggs_follow * follow, const struct ggs_spool_op * unit) {
+static void add_op(struct ggs_follow * follow, const struct ggs_unit * unit) {
     const struct ggs_follow_private * own  = follow->own;
     struct ggs_follow_sums *          sums = &follow->now;
-    if ((unit->flags & GGS_OP_RUN_ENDED) == 0 || unit->shift > 31 || own->ns_per_tick <= 0) return;
-    uint64_t duration = (uint64_t) unit->duration << unit->shift, inner = (uint64_t) unit->inner_wait << unit->shift;
-    uint64_t wait = ((uint64_t) unit->wait << unit->shift) + inner;
-    uint64_t busy = duration > inner ? duration - inner : 0;
+    if ((unit->flags & GGS_OP_RUN_ENDED) == 0 || own->ns_per_tick <= 0) return;
+    uint64_t wait = unit->wait + unit->inner_wait;
+    uint64_t busy = unit->duration > unit->inner_wait ? unit->duration - unit->inner_wait : 0;
     unsigned op   = 0;
     if (own->runs[unit->run % RUNS].run == unit->run) {
         const struct ops_of_graph * graph = find_graph(own, own->runs[unit->run % RUNS].graph);
@@ -278,16 +277,15 @@ static void add_op(struct ggs_follow * follow, const struct ggs_spool_op * unit)
 }
 
 static void read_lane(struct ggs_follow * follow, struct ggs_spool_stream * lane) {
-    const struct ggs_spool_op * unit;
-    struct place *              place = place_of(follow->own, lane->lane);
+    const struct ggs_unit * unit;
+    struct place *          place = place_of(follow->own, lane->lane);
     if (place == NULL) return;
     if (place->position > 0) ggs_spool_stream_seek(lane, place->sequence, place->position);
     while ((unit = ggs_spool_stream_unit(lane)) != NULL) {
-        struct ggs_spool_op copy = *unit;
+        struct ggs_unit copy = *unit;
         ggs_spool_stream_skip(lane);
         // The last one may be under way still: then it is read again next time.
-        bool open =
-            copy.type == GGS_UNIT_OP && (__atomic_load_n(&unit->flags, __ATOMIC_ACQUIRE) & GGS_OP_RUN_ENDED) == 0;
+        bool     open = copy.type == GGS_UNIT_OP && (copy.flags & GGS_OP_RUN_ENDED) == 0;
         uint32_t sequence;
         uint64_t position = ggs_spool_stream_tell(lane, &sequence);
         if (open && ggs_spool_stream_unit(lane) == NULL) return;

@@ -72,7 +72,7 @@ void ggs_observed_load(struct ggs_observed * observed, size_t lane, const struct
 
 // ---- who was doing what ----
 
-static void take_op(struct ggs_observed * observed, struct ggs_observed_lane * lane, const struct ggs_spool_op * unit,
+static void take_op(struct ggs_observed * observed, struct ggs_observed_lane * lane, const struct ggs_unit * unit,
                     int64_t begin_ns) {
     lane->op.os_thread = lane->op.next_thread;
     lane->op.run       = unit->run;
@@ -80,13 +80,13 @@ static void take_op(struct ggs_observed * observed, struct ggs_observed_lane * l
     lane->op.begin_ns  = begin_ns;
     lane->op.end_ns    = INT64_MAX; // if it was cut off
     lane->op.exact     = (unit->flags & GGS_OP_RUN_WAIT_UNSEEN) != 0;
-    if ((unit->flags & GGS_OP_RUN_ENDED) != 0 && unit->shift <= 31)
-        lane->op.end_ns = ggs_clock_ns(&observed->clock, unit->begin + ((uint64_t) unit->duration << unit->shift));
+    if ((unit->flags & GGS_OP_RUN_ENDED) != 0)
+        lane->op.end_ns = ggs_clock_ns(&observed->clock, unit->begin + unit->duration);
 }
 
 // Moves to the last op that began at `ns` or before.
 static void advance(struct ggs_observed * observed, struct ggs_observed_lane * lane, int64_t ns) {
-    const struct ggs_spool_op * unit;
+    const struct ggs_unit * unit;
     while ((unit = ggs_spool_stream_unit(&lane->stream)) != NULL) {
         if (unit->type == GGS_UNIT_THREAD) {
             lane->op.next_thread = unit->node;

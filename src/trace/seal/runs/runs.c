@@ -45,16 +45,14 @@ static int64_t forward(int64_t from, int64_t to) {
 }
 
 // Times of an op that has ended, from its unit.
-static void set_times(struct ggs_clock * clock, struct ggs_op_run * row, const struct ggs_spool_op * unit) {
-    uint64_t end     = unit->begin + ((uint64_t) unit->duration << unit->shift);
+static void set_times(struct ggs_clock * clock, struct ggs_op_run * row, const struct ggs_unit * unit) {
+    uint64_t end     = unit->begin + unit->duration;
     int64_t  end_ns  = ggs_clock_ns(clock, end);
     row->duration_ns = (uint64_t) forward(row->begin_ns, end_ns);
     end_ns           = row->begin_ns + (int64_t) row->duration_ns;
-    if (unit->wait != 0)
-        row->wait_ns = (uint64_t) forward(end_ns, ggs_clock_ns(clock, end + ((uint64_t) unit->wait << unit->shift)));
+    if (unit->wait != 0) row->wait_ns = (uint64_t) forward(end_ns, ggs_clock_ns(clock, end + unit->wait));
     if (unit->inner_wait != 0)
-        row->inner_wait_ns = (uint64_t) forward(
-            row->begin_ns, ggs_clock_ns(clock, unit->begin + ((uint64_t) unit->inner_wait << unit->shift)));
+        row->inner_wait_ns = (uint64_t) forward(row->begin_ns, ggs_clock_ns(clock, unit->begin + unit->inner_wait));
 }
 
 // Between two ops all threads meet: none begins the second before all have ended the first. Read without a fence, which would cost more than
@@ -82,10 +80,10 @@ static void write_op(struct ggs_runs * runs, struct ggs_run * run, struct ggs_lo
     run->op_runs++;
 }
 
-static void pull_op(struct pull * pull, const struct ggs_spool_op * unit) {
+static void pull_op(struct pull * pull, const struct ggs_unit * unit) {
     enum { KEPT = GGS_OP_RUN_ENDED | GGS_OP_RUN_FUSED | GGS_OP_RUN_EXTRA | GGS_OP_RUN_WAIT_UNSEEN };
     struct ggs_runs * runs = pull->runs;
-    if (unit->shift > 31 || (pull->graph != NULL && unit->node >= pull->graph->n_nodes)) {
+    if (pull->graph != NULL && unit->node >= pull->graph->n_nodes) {
         pull->damaged++;
         return;
     }
@@ -98,7 +96,7 @@ static void pull_op(struct pull * pull, const struct ggs_spool_op * unit) {
                              .submit_ns = -1};
     if (unit->flags & GGS_OP_RUN_ENDED) set_times(runs->clock, &row, unit);
     int64_t end_ns = row.begin_ns + (int64_t) (row.duration_ns + row.wait_ns);
-    if (unit->flags & GGS_OP_RUN_FUSED) row.absorbed = unit->count;
+    if (unit->flags & GGS_OP_RUN_FUSED) row.absorbed = 1;
     if (end_ns > pull->last_ns) pull->last_ns = end_ns;
     // Old releases visit empty nodes too; nothing is computed there.
     if (pull->graph != NULL && (pull->graph->root->kinds[unit->node] & GGS_NODE_IS_EMPTY)) return;
@@ -139,8 +137,8 @@ static void pull_index(struct pull * pull, const struct ggs_spool_index * unit, 
 
 // Takes from a lane what belongs to the run. What belongs to none before it is counted.
 static void pull_lane(struct pull * pull, struct ggs_spool_stream * lane) {
-    const struct ggs_spool_op * unit;
-    uint32_t                    run = (uint32_t) pull->row->run;
+    const struct ggs_unit * unit;
+    uint32_t                run = (uint32_t) pull->row->run;
     while ((unit = ggs_spool_stream_unit(lane)) != NULL) {
         if (unit->type == GGS_UNIT_THREAD) {
             pull->runs->os_threads[pull->lane] = unit->node;
@@ -153,10 +151,9 @@ static void pull_lane(struct pull * pull, struct ggs_spool_stream * lane) {
         } else if (unit->type == GGS_UNIT_OP) {
             pull_op(pull, unit);
         } else {
-            uint64_t     length;
-            const void * payload = ggs_spool_stream_payload(lane, &length);
-            pull_index(pull, (const struct ggs_spool_index *) unit, payload, length);
-            if (pull->runs->keep != NULL) ggs_part_keep_index(pull->runs->keep, (const void *) unit, payload);
+            const struct ggs_spool_index * index = ggs_spool_stream_index(lane);
+            pull_index(pull, index, index + 1, index->bytes);
+            if (pull->runs->keep != NULL) ggs_part_keep_index(pull->runs->keep, index, index + 1);
         }
         if (lane->gap && unit->type != GGS_UNIT_THREAD && unit->run == run) {
             pull->row->flags |= GGS_RUN_PARTIAL;
@@ -456,8 +453,8 @@ void ggs_runs_finish(struct ggs_runs * runs, int64_t ns, bool ended) {
     write_front(runs);
     while (runs->part != NULL) ggs_runs_end_block(runs); // of a journal that tells of fewer runs: damage
     for (size_t i = 0; i < runs->spool->n_lanes; i++) {
-        struct ggs_spool_stream *   lane = &runs->spool->lanes[i];
-        const struct ggs_spool_op * unit;
+        struct ggs_spool_stream * lane = &runs->spool->lanes[i];
+        const struct ggs_unit *   unit;
         for (; (unit = ggs_spool_stream_unit(lane)) != NULL; ggs_spool_stream_skip(lane))
             if (unit->type == GGS_UNIT_OP) runs->unmatched[i]++;
         const uint64_t counts[GGS_LOSS_COUNT] = {
