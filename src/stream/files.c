@@ -9,6 +9,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
 #include <unistd.h>
@@ -24,6 +25,7 @@ static int                    n_files;
 static struct mapping         mappings[GGS_STREAM_MAPPINGS];
 static unsigned               n_mappings; // those beyond are not in use
 static pthread_mutex_t        lock = PTHREAD_MUTEX_INITIALIZER;
+static bool                   left_out; // reading when loading
 
 bool ggs_files_is_model(int fd) {
     char        letters[4] = "";
@@ -211,4 +213,18 @@ void ggs_files_drop_cache(void) {
         if (files[i].mappings > 0 && files[i].plain >= 0)
             syscall(SYS_fadvise64, files[i].plain, 0, 0, POSIX_FADV_DONTNEED);
     }
+}
+
+void ggs_files_leave_out(void) {
+    __atomic_store_n(&left_out, true, __ATOMIC_RELAXED);
+}
+
+void ggs_files_catch_up(void) {
+    if (!__atomic_exchange_n(&left_out, false, __ATOMIC_RELAXED)) return;
+    pthread_mutex_lock(&lock);
+    for (unsigned i = 0; i < n_mappings; i++) {
+        uintptr_t page = mappings[i].low & ~(uintptr_t) 4095;
+        if (mappings[i].high > page) syscall(SYS_madvise, page, mappings[i].high - page, MADV_WILLNEED);
+    }
+    pthread_mutex_unlock(&lock);
 }

@@ -45,3 +45,7 @@ uint64_t ggs_files_total(void);
 
 // Drops what the page cache holds of them.
 void ggs_files_drop_cache(void);
+
+// The program wanted its models read when they were loaded, and that was left out; catching up, because they fit after all, has the kernel begin with it.
+void ggs_files_leave_out(void);
+void ggs_files_catch_up(void);

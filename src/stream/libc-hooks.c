@@ -31,7 +31,10 @@ static void * map(void * (*real)(void *, size_t, int, int, int, off_t), void * a
     int reason = errno;
     fits       = ggs_budget_fits_early(ggs_files_total());
     errno      = reason;
-    if (!fits) flags &= ~MAP_POPULATE;
+    if (!fits && (flags & MAP_POPULATE) != 0) {
+        flags &= ~MAP_POPULATE;
+        ggs_files_leave_out();
+    }
     void * data = real(address, length, protection, flags, fd, offset);
     if (data != MAP_FAILED) ggs_files_note(fd, data, length, (uint64_t) offset);
     int passive = GGS_STREAM_PASSIVE; // another model: it is decided anew
@@ -63,10 +66,15 @@ EXPORT int munmap(void * address, size_t length) {
     return real != NULL ? real(address, length) : (int) syscall(SYS_munmap, address, length);
 }
 
-// Advice to read a model that does not fit is heard and not followed. Other advice reads nothing by itself, and what is left to the mapping may need it.
+static bool leaves_alone(void) {
+    return ggs_stream_now() == GGS_STREAM_OFF || ggs_stream_now() == GGS_STREAM_PASSIVE;
+}
+
+// Advice to read a model that does not fit is heard and not followed, until it is found to fit after all. Other advice reads nothing by itself, and what is left to the mapping may need it.
 static bool ignored(const void * address, size_t length) {
-    return !fits && ggs_stream_now() != GGS_STREAM_OFF && ggs_stream_now() != GGS_STREAM_PASSIVE &&
-           ggs_files_touches(address, length);
+    bool is = !fits && !leaves_alone() && ggs_files_touches(address, length);
+    if (is) ggs_files_leave_out();
+    return is;
 }
 
 EXPORT int madvise(void * address, size_t length, int advice) {
@@ -82,8 +90,9 @@ EXPORT int posix_madvise(void * address, size_t length, int advice) {
 }
 
 static bool ignored_file(int fd) {
-    return ggs_stream_now() != GGS_STREAM_OFF && ggs_stream_now() != GGS_STREAM_PASSIVE && ggs_files_is_model(fd) &&
-           !ggs_budget_fits_early(ggs_files_total());
+    bool is = !leaves_alone() && ggs_files_is_model(fd) && !ggs_budget_fits_early(ggs_files_total());
+    if (is) ggs_files_leave_out();
+    return is;
 }
 
 EXPORT int posix_fadvise(int fd, off_t offset, off_t length, int advice) {

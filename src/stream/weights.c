@@ -20,8 +20,8 @@ static char *                    kept_memory, *slot_memory;
 static uint64_t                  kept_bytes, slot_bytes, whole_bytes; // the last `whole_bytes` of the slots can be lent
 static pthread_mutex_t           lock = PTHREAD_MUTEX_INITIALIZER;
 static uint64_t                  given;
-static uint64_t                  fresh = UINT64_MAX,
-                step; // bytes of memory that may be touched for the first time: in this run, and in the next
+static uint64_t                  fresh = UINT64_MAX; // bytes that this run may still touch for the first time
+static uint64_t                  step;               // and the next one; 0: all there is
 
 // ---- the table ----
 
@@ -429,21 +429,23 @@ void ggs_weights_take_in_steps(void) {
 }
 
 bool ggs_weights_stopped(void) {
-    return step > 0 && given > 0 && n_groups > 0;
+    return step > 0 && ggs_weights_given() > 0 && n_groups > 0;
 }
 
 void ggs_weights_step(void) {
-    if (step == 0 || ggs_weights_stopped()) return;
+    if (step == 0) return;
     uint64_t total = ggs_weights_total();
     bool     last  = step >= total;
-    ggs_weights_lock();
-    for (uint32_t i = 0; i < n_groups; i++) {
+    ggs_weights_lock(); // nothing is given meanwhile, so no slot is opened that was given
+    bool stopped = ggs_weights_stopped();
+    for (uint32_t i = 0; i < n_groups && !stopped; i++) {
         struct ggs_expert_group * g    = groups[i];
         uint64_t                  open = last ? g->n_slots : g->n_slots * step / total;
         if (open < g->n_used) open = g->n_used;
         g->n_gone = open < g->n_slots ? g->n_slots - (uint32_t) open : 0;
     }
     ggs_weights_unlock();
+    if (stopped) return;
     fresh = last ? UINT64_MAX : step;
     step  = last ? 0 : 2 * step;
 }

@@ -50,11 +50,15 @@ export const command = (path, tokens) => [engine, "run", "-m", path, "-p", "Once
 // Drops what the page cache has of files: pages that a run left there count for the control group of the next.
 export const drop = (...paths) => output("python3", ["-c", "import os,sys\nfor path in sys.argv[1:]:\n    f=os.open(path,os.O_RDONLY)\n    os.posix_fadvise(f,0,0,os.POSIX_FADV_DONTNEED)", ...paths]);
 
-// One run: ms per token (the median of its tokens), of its prompt and of the whole command, bytes read per token of all the run, the hash of its logits. `limit` 0: none.
+// Where a host takes free memory back, memory that nobody had lately is dear to touch. A program that takes so much and lets go of it again makes it as cheap for the next one as on a machine that has its memory to itself.
+export const useMemory = (bytes) => output("python3", ["-c", "import mmap,sys\nm=mmap.mmap(-1,int(sys.argv[1]),flags=mmap.MAP_PRIVATE|mmap.MAP_ANONYMOUS)\nm.madvise(mmap.MADV_HUGEPAGE)\nfor at in range(0,len(m),4096): m[at]=1", String(bytes)]);
+
+// One run: ms per token (the median of its tokens), of its prompt and of the whole command, bytes read per token of all the run, the hash of its logits. `limit` 0: none. `used`: bytes of memory that were in use just before.
 // Other than in a synchronous call a signal is heard meanwhile, and what was set is set back.
 let child;
-export async function measure(path, tokens, limit, streamed) {
+export async function measure(path, tokens, limit, streamed, used = 0) {
     drop(path);
+    if (used > 0) useMemory(used);
     mkdirSync(group, { recursive: true });
     writeFileSync(join(group, "memory.limit_in_bytes"), String(limit || -1));
     const report = file("report.json"), io = file("io");

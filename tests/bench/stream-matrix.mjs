@@ -1,16 +1,16 @@
 // Is `ggscope stream` ever slower than the stock engine? Models that fit and that do not, memory of 10 % to 110 % of the file, disks of several speeds.
-//     node tests/bench/stream-matrix.mjs [--tokens N] [--rounds N] [--shares 10,50,110,fits] [--disks 0,500M,2G] [--readahead KIB] [--seconds N] [MODEL...]
+//     node tests/bench/stream-matrix.mjs [--tokens N] [--rounds N] [--shares 10,50,110,fits] [--disks 0,500M,2G] [--readahead KIB] [--seconds N] [--used] [MODEL...]
 //
 // A round is stock, streamed, stock again, each from a cold page cache; medians over the rounds. Prints how much faster the streamed run is per token, to the first token (loading and prompt: the stock engine reads the file while it loads) and as a
 // whole command, and stock against stock (A/A) beside it: what this machine's own scatter is; and the fastest runs against each other. A case below 0.97 is marked, and makes the exit status 1
-// unless A/A strays as far. `--seconds`: no case is begun after so many.
+// unless A/A strays as far. `--seconds`: no case is begun after so many. `--used`: memory was in use just before each run (see useMemory).
 import { statSync } from "node:fs";
 import { model } from "../lib.mjs";
 import { measure, readahead, reason, setDisk, setReadahead } from "./limited.mjs";
 import { median } from "./statistics.mjs";
 
 const MiB = 1 << 20, LEAST = 0.97;
-let tokens = 8, rounds = 3, shares = ["10", "25", "50", "75", "90", "100", "110", "fits"], disks = ["0", "500M", "2G"], ahead = 0, seconds = Infinity;
+let tokens = 8, rounds = 3, shares = ["10", "25", "50", "75", "90", "100", "110", "fits"], disks = ["0", "500M", "2G"], ahead = 0, seconds = Infinity, used = false;
 const models = [];
 for (const args = process.argv.slice(2); args.length > 0;) {
     const word = args.shift();
@@ -19,6 +19,7 @@ for (const args = process.argv.slice(2); args.length > 0;) {
     else if (word === "--shares") shares = args.shift().split(",");
     else if (word === "--disks") disks = args.shift().split(",");
     else if (word === "--readahead") ahead = Number(args.shift());
+    else if (word === "--used") used = true;
     else if (word === "--seconds") seconds = Number(args.shift());
     else models.push(word);
 }
@@ -31,7 +32,7 @@ const usual = readahead(models[0]), began = Date.now();
 if (ahead > 0) setReadahead(models[0], ahead);
 const bytesOf = (text) => Number.parseFloat(text) * { M: 1e6, G: 1e9 }[text.at(-1)] || 0;
 
-console.log(`streaming, never slower: ${tokens} tokens, medians of ${rounds} rounds, readahead ${ahead || usual} KiB; ratios are stock / streamed, the last three stock / stock`);
+console.log(`streaming, never slower: ${tokens} tokens, medians of ${rounds} rounds, readahead ${ahead || usual} KiB${used ? ", memory in use just before" : ""}; ratios are stock / streamed, the last three stock / stock`);
 console.log("disk    memory   stock ms   streamed ms    token    first    whole   A/A token    first   whole   best: token    first    whole");
 let slower = 0;
 for (const path of models) {
@@ -46,7 +47,7 @@ for (const path of models) {
             let failed;
             for (let i = 0; i < rounds; i++) {
                 for (const turn of [0, 1, 2]) {
-                    const result = await measure(path, tokens, limit, turn === 1);
+                    const result = await measure(path, tokens, limit, turn === 1, used ? 2 * size : 0);
                     if (!result.failed && result.hash !== (hash ??= result.hash)) result.failed = "OTHER LOGITS";
                     if (result.failed) failed = `${turn === 1 ? "streamed" : "stock"}: ${result.failed}`;
                     else found[turn].push(result);

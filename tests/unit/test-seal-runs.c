@@ -312,10 +312,15 @@ static void check_times(const struct unit * units, const struct unit * expected,
     fixture_record(&f, GGS_JOURNAL_RUN_END, &end, sizeof(end), NULL);
     struct ggs_reader * reader = seal_and_open(&f, folder, NULL, NULL);
     struct ggs_run *    run    = READ(reader, GGS_TABLE_RUNS, ggs_run, &n);
-    struct ggs_op_run * rows   = READ(reader, GGS_TABLE_OP_RUNS, ggs_op_run, &n);
+    struct ggs_lod *    bins   = READ(reader, GGS_TABLE_LOD, ggs_lod, &n);
+    uint64_t            busy = 0, wait = 0; // of bins less that of op runs
+    for (size_t i = 0; i < n && bins[i].level == bins[0].level; i++) busy += bins[i].busy_ns, wait += bins[i].wait_ns;
+    struct ggs_op_run * rows = READ(reader, GGS_TABLE_OP_RUNS, ggs_op_run, &n);
     assert_int_equal(run->flags, run_flags);
     assert_int_equal(n, count);
     for (size_t i = 0; i < n; i++) {
+        busy -= rows[i].duration_ns - rows[i].inner_wait_ns;
+        wait -= rows[i].inner_wait_ns + rows[i].wait_ns;
         assert_int_equal(rows[i].node, expected[i].node);
         assert_int_equal(rows[i].thread, expected[i].lane);
         assert_int_equal(rows[i].begin_ns - run->begin_ns, expected[i].begin);
@@ -324,8 +329,11 @@ static void check_times(const struct unit * units, const struct unit * expected,
         assert_int_equal(rows[i].inner_wait_ns, expected[i].inner);
         assert_int_equal(rows[i].flags, expected[i].flags);
     }
+    assert_int_equal(busy, 0);
+    assert_int_equal(wait, 0);
     free(run);
     free(rows);
+    free(bins);
     ggs_reader_close(reader);
 }
 
