@@ -12,7 +12,7 @@ uint64_t ggs_stream_reserve(uint64_t limit) {
 // The ring: large enough for what goes through it while the disk is busy with what comes next, small beside what could be kept instead.
 // The largest weights are kept if they can be, so that it need not hold them. 0 if `budget` is too little.
 static uint64_t ring_for_dense(const struct ggs_stream_plan * plan, uint64_t budget) {
-    uint64_t ring = budget / 5 < 32 * MIB ? budget / 5 : 32 * MIB, large = 0, largest = 0;
+    uint64_t ring = budget / 5 < 24 * MIB ? budget / 5 : 24 * MIB, large = 0, largest = 0;
     for (uint64_t i = 0; i < plan->n_dense; i++) {
         if (2 * plan->dense[i] > ring) large += plan->dense[i];
         if (plan->dense[i] > largest) largest = plan->dense[i];
@@ -38,4 +38,14 @@ bool ggs_stream_plan(struct ggs_stream_plan * plan, uint64_t budget) {
     }
     plan->kept = budget - plan->ring - slots;
     return true;
+}
+
+bool ggs_stream_one_more(uint64_t rest, uint64_t * used, uint64_t i, uint64_t n, uint64_t bytes) {
+    if (*used + bytes > rest / n * (i + 1)) return false;
+    *used += bytes;
+    return true;
+}
+
+bool ggs_stream_memory_is_dear(uint64_t touch_ns, uint64_t rate) {
+    return (double) touch_ns * (double) rate > 1e9 * (double) MIB;
 }

@@ -18,7 +18,7 @@ struct ggs_stream_plan {
     uint64_t ring;  // 0: everything is kept
     uint64_t whole; // of the slots' memory, lent to a prompt that uses nearly all experts of a layer
     uint64_t kept;  // at most
-    // The rest is for slots.
+    // The rest is for slots: the same number for every layer, and where that leaves something, one more for some of them.
 };
 
 // Divides `budget`. False if it is too little to stream with.
@@ -26,3 +26,9 @@ bool ggs_stream_plan(struct ggs_stream_plan * plan, uint64_t budget);
 
 // What is left alone of a limit, for what is not counted: libraries, page tables, small weights, work memory that grows with the batch.
 uint64_t ggs_stream_reserve(uint64_t limit);
+
+// Is the i-th of n layers, whose slot has `bytes`, one of those that get one slot more, of `rest` bytes that are too few for all? They are spread over the model. `used`: of the rest so far, 0 at first.
+bool ggs_stream_one_more(uint64_t rest, uint64_t * used, uint64_t i, uint64_t n, uint64_t bytes);
+
+// Does it take longer to touch a MiB of memory for the first time than to read as much from a disk of so many bytes a second?
+bool ggs_stream_memory_is_dear(uint64_t touch_ns, uint64_t rate);

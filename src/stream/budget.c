@@ -136,11 +136,10 @@ static void look_at_disk(uint64_t room) {
     ggs_experts_note_disk(ggs_stream_disk.random);
 }
 
-// Does it take longer to touch memory for the first time than to read as much from the disk?
 static bool is_dear(void) {
     if (ggs_stream_settings.filling != GGS_FILL_AS_MEASURED) return ggs_stream_settings.filling == GGS_FILL_IN_STEPS;
     uint64_t rate = ggs_stream_disk.random > 0 ? ggs_stream_disk.random : USUAL_RATE;
-    return ggs_memory_touch_ns() > MIB * 1000000000u / rate;
+    return ggs_stream_memory_is_dear(ggs_memory_touch_ns(), rate);
 }
 
 bool ggs_budget_decide(void) {

@@ -139,6 +139,13 @@ static uint64_t slot_stride(const struct ggs_weight * w) {
     return (w->expert_bytes + 3 * block - 1) / block * block; // room for a block that is cut at both ends
 }
 
+// Of a slot for each of the group's weights.
+static uint64_t slot_of_all(const struct ggs_expert_group * g) {
+    uint64_t bytes = 0;
+    for (uint32_t k = 0; k < g->n_weights; k++) bytes += slot_stride(g->weights[k]);
+    return bytes;
+}
+
 // What there is to divide memory among. `dense` has room for all weights.
 static struct ggs_stream_plan total_up(uint64_t * dense) {
     struct ggs_stream_plan plan = {.dense = dense};
@@ -151,8 +158,7 @@ static struct ggs_stream_plan total_up(uint64_t * dense) {
         }
     }
     for (uint32_t i = 0; i < n_groups; i++) {
-        uint64_t one = 0;
-        for (uint32_t k = 0; k < groups[i]->n_weights; k++) one += slot_stride(groups[i]->weights[k]);
+        uint64_t one = slot_of_all(groups[i]);
         plan.one_slot_each += one;
         plan.least_slots += one * groups[i]->n_used;
     }
@@ -247,17 +253,20 @@ static void place_kept(uint64_t used) {
     }
 }
 
-static void place_slots(uint32_t each, uint64_t one_slot_each, uint64_t whole) {
-    slot_bytes  = each * one_slot_each;
-    slot_bytes  = (slot_bytes < whole ? whole : slot_bytes) / 4096 * 4096;
+static void place_slots(uint64_t memory, uint64_t one_slot_each, uint64_t whole) {
+    uint32_t each = (uint32_t) (memory / one_slot_each);
+    uint64_t rest = memory % one_slot_each, more = 0;
+    slot_bytes  = (memory < whole ? whole : memory) / 4096 * 4096;
     slot_memory = slot_bytes == 0 ? NULL : ggs_memory_take(slot_bytes, slot_bytes / n_groups / 2);
     if (slot_memory == NULL) slot_bytes = 0;
     whole_bytes = slot_memory == NULL ? 0 : whole / 4096 * 4096;
     char * at   = slot_memory;
     for (uint32_t i = 0; i < n_groups; i++) {
-        uint32_t n  = each < groups[i]->n_experts ? each : groups[i]->n_experts;
-        bool     ok = at != NULL && n >= groups[i]->n_used && give_slots(groups[i], n, &at);
-        for (uint32_t k = 0; !ok && k < groups[i]->n_weights; k++) groups[i]->weights[k]->place = GGS_PLACE_MAPPED;
+        struct ggs_expert_group * g  = groups[i];
+        uint32_t                  n  = each + ggs_stream_one_more(rest, &more, i, n_groups, slot_of_all(g));
+        bool                      ok = at != NULL && n >= g->n_used;
+        ok                           = ok && give_slots(g, n < g->n_experts ? n : g->n_experts, &at);
+        for (uint32_t k = 0; !ok && k < g->n_weights; k++) g->weights[k]->place = GGS_PLACE_MAPPED;
     }
 }
 
@@ -415,8 +424,7 @@ bool ggs_weights_arrange(uint64_t budget, uint64_t * ring_bytes) {
     if (!ok) return false;
     ggs_weights_lock();
     place_kept(kept);
-    if (plan.one_slot_each > 0)
-        place_slots((uint32_t) ((budget - plan.ring - kept) / plan.one_slot_each), plan.one_slot_each, plan.whole);
+    if (plan.one_slot_each > 0) place_slots(budget - plan.ring - kept, plan.one_slot_each, plan.whole);
     ggs_weights_unlock();
     *ring_bytes = plan.ring;
     return true;

@@ -11,6 +11,7 @@ export const reason = process.getuid() !== 0 || !existsSync(join(controller, "me
 const group = join(controller, `ggscope-stream-${process.pid}`), slow = join(throttles, `ggscope-stream-${process.pid}`);
 const work = mkdtempSync(join(tmpdir(), "ggscope-stream-"));
 export const file = (name) => join(work, name);
+const HELD = 20; // ms: by then a program has started, and has neither mapped nor read its model
 const restore = []; // what was set, to be set back
 process.on("exit", () => {
     if (child !== undefined) try { process.kill(-child.pid, "SIGKILL"); } catch { /* it has just ended */ }
@@ -50,15 +51,21 @@ export const command = (path, tokens) => [engine, "run", "-m", path, "-p", "Once
 // Drops what the page cache has of files: pages that a run left there count for the control group of the next.
 export const drop = (...paths) => output("python3", ["-c", "import os,sys\nfor path in sys.argv[1:]:\n    f=os.open(path,os.O_RDONLY)\n    os.posix_fadvise(f,0,0,os.POSIX_FADV_DONTNEED)", ...paths]);
 
-// Where a host takes free memory back, memory that nobody had lately is dear to touch. A program that takes so much and lets go of it again makes it as cheap for the next one as on a machine that has its memory to itself.
-export const useMemory = (bytes) => output("python3", ["-c", "import mmap,sys\nm=mmap.mmap(-1,int(sys.argv[1]),flags=mmap.MAP_PRIVATE|mmap.MAP_ANONYMOUS)\nm.madvise(mmap.MADV_HUGEPAGE)\nfor at in range(0,len(m),4096): m[at]=1", String(bytes)]);
+// Where a host takes free memory back, memory that nobody had lately is dear to touch. A program that holds so much, and lets go of it when another has just begun, makes it as cheap for that one as on a machine
+// that has its memory to itself.
+async function hold(bytes) {
+    const words = "import mmap,sys\nm=mmap.mmap(-1,int(sys.argv[1]),flags=mmap.MAP_PRIVATE|mmap.MAP_ANONYMOUS)\nm.madvise(mmap.MADV_HUGEPAGE)\nfor at in range(0,len(m),4096): m[at]=1\nprint(flush=True)\nsys.stdin.read()";
+    const holder = spawn("python3", ["-c", words, String(bytes)], { stdio: ["pipe", "pipe", "inherit"] });
+    await once(holder.stdout, "data");
+    return holder;
+}
 
-// One run: ms per token (the median of its tokens), of its prompt and of the whole command, bytes read per token of all the run, the hash of its logits. `limit` 0: none. `used`: bytes of memory that were in use just before.
+// One run: ms per token (the median of its tokens), of its prompt and of the whole command, bytes read per token of all the run, the hash of its logits. `limit` 0: none. `used`: bytes of memory that were in use until just before.
 // Other than in a synchronous call a signal is heard meanwhile, and what was set is set back.
 let child;
 export async function measure(path, tokens, limit, streamed, used = 0) {
     drop(path);
-    if (used > 0) useMemory(used);
+    const holder = used > 0 ? await hold(used) : undefined;
     mkdirSync(group, { recursive: true });
     writeFileSync(join(group, "memory.limit_in_bytes"), String(limit || -1));
     const report = file("report.json"), io = file("io");
@@ -67,6 +74,7 @@ export async function measure(path, tokens, limit, streamed, used = 0) {
     const began = process.hrtime.bigint();
     child = spawn("sh", ["-c", enter, "sh", ...before, ...command(path, tokens), "--json", "--logits-hash"], { stdio: ["ignore", "pipe", "pipe"], timeout: 900_000, detached: true });
     for (const name of ["stdout", "stderr"]) child[name].setEncoding("utf8").on("data", (text) => (outputs[name] += text));
+    if (holder) setTimeout(() => holder.stdin.end(), HELD);
     const [status, signal] = await once(child, "close");
     child = undefined;
     const wall = Number(process.hrtime.bigint() - began) / 1e6;

@@ -3,7 +3,7 @@
 //
 // A round is stock, streamed, stock again, each from a cold page cache; medians over the rounds. Prints how much faster the streamed run is per token, to the first token (loading and prompt: the stock engine reads the file while it loads) and as a
 // whole command, and stock against stock (A/A) beside it: what this machine's own scatter is; and the fastest runs against each other. A case below 0.97 is marked, and makes the exit status 1
-// unless A/A strays as far. `--seconds`: no case is begun after so many. `--used`: memory was in use just before each run (see useMemory).
+// unless A/A strays as far. `--seconds`: no case is begun after so many. `--used`: memory was in use until just before each run (limited.mjs: hold).
 import { statSync } from "node:fs";
 import { model } from "../lib.mjs";
 import { measure, readahead, reason, setDisk, setReadahead } from "./limited.mjs";

@@ -12,6 +12,7 @@
 
 #include <cmocka.h>
 
+#include "base/stream-plan.h"
 #include "base/system/file.h"
 #include "stream/disk.h"
 #include "stream/limits.h"
@@ -258,6 +259,20 @@ static void test_disk_file(void ** state) {
     assert_false(ggs_disk_path("x", path));
 }
 
+// Slots that are left over go to layers here and there; memory is dear where it takes longer than the disk.
+static void test_plan(void ** state) {
+    (void) state;
+    uint64_t used    = 0;
+    char     more[9] = "";
+    for (uint64_t i = 0; i < 8; i++) more[i] = ggs_stream_one_more(410, &used, i, 8, 100) ? '1' : '0';
+    assert_string_equal(more, "01010101");
+    assert_int_equal(used, 400);
+    assert_false(ggs_stream_memory_is_dear(95000, 2600000000u)); // 0.1 and 0.4 ms for a MiB
+    assert_true(ggs_stream_memory_is_dear(2500000, 2600000000u));
+    assert_false(ggs_stream_memory_is_dear(2000000, 500000000)); // a slow disk takes 2.1 ms
+    assert_false(ggs_stream_memory_is_dear(0, UINT64_MAX));      // not known
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(test_version_2, begin, end),
@@ -270,6 +285,7 @@ int main(void) {
         cmocka_unit_test_setup_teardown(test_pressure, begin, end),
         cmocka_unit_test_setup_teardown(test_disk_identity, begin, end),
         cmocka_unit_test_setup_teardown(test_disk_file, begin, end),
+        cmocka_unit_test(test_plan),
         cmocka_unit_test(test_let_go),
         cmocka_unit_test(test_untouched),
     };

@@ -11,7 +11,7 @@ enum { BLOCK = 4096, SECTOR = 512, NONE = 0xffffffffu };
 // A tensor that holds experts: weights first .. first + n - 1 of the list.
 struct tensor {
     uint32_t first, n;
-    uint64_t clock;
+    uint64_t slots, clock;
 };
 
 struct simulation {
@@ -22,7 +22,7 @@ struct simulation {
     struct tensor *                    tensors;
     uint64_t *                         used;  // by weight: the tensor's clock when it was used last; 0: not in a slot
     uint64_t *                         dense; // sizes of the dense ones that are read whole
-    uint64_t                           n_dense, dense_bytes, n_tensors, slots;
+    uint64_t                           n_dense, dense_bytes, n_tensors;
     double                             streamed;           // share of the dense bytes
     uint32_t *                         chosen;             // the experts of the op that is being looked at
     uint32_t                           n_chosen, choosing; // and their tensor
@@ -71,11 +71,11 @@ static void settle(struct simulation * s, enum ggs_read_class class_) {
     if (s->n_chosen == 0) return;
     struct tensor * t = &s->tensors[s->choosing];
     t->clock++;
-    if (s->n_chosen > s->slots) { // as a whole; slots stay as they are, or are filled from it
+    if (s->n_chosen > t->slots) { // as a whole; slots stay as they are, or are filled from it
         uint64_t filled = 0;
         for (uint32_t i = t->first; i < t->first + t->n; i++) filled += s->used[i] > 0;
         s->cost->bytes[class_] += t->n * s->weights->weight[t->first].size;
-        for (uint32_t i = 0; i < s->n_chosen && filled < s->slots; i++) {
+        for (uint32_t i = 0; i < s->n_chosen && filled < t->slots; i++) {
             filled += s->used[s->chosen[i]] == 0;
             s->used[s->chosen[i]] = t->clock;
         }
@@ -85,7 +85,7 @@ static void settle(struct simulation * s, enum ggs_read_class class_) {
         for (uint32_t i = 0; i < s->n_chosen; i++) s->used[s->chosen[i]] = t->clock;
         s->cost->bytes[class_] += missing * s->weights->weight[t->first].size;
         for (uint32_t i = t->first; i < t->first + t->n; i++) filled += s->used[i] > 0;
-        for (; filled > s->slots; filled--) {
+        for (; filled > t->slots; filled--) {
             uint32_t oldest = NONE;
             for (uint32_t i = t->first; i < t->first + t->n; i++)
                 if (s->used[i] > 0 && (oldest == NONE || s->used[i] < s->used[oldest])) oldest = i;
@@ -125,12 +125,16 @@ static void walk(struct simulation * s) {
 
 // ---- how memory is divided ----
 
+static uint64_t slot_bytes(const struct simulation * s, const struct tensor * t) {
+    return s->weights->weight[t->first].size + 2 * SECTOR;
+}
+
 static bool divide(struct simulation * s, uint64_t memory) {
     struct ggs_stream_plan plan    = {.dense = s->dense, .n_dense = s->n_dense};
     uint64_t               reserve = ggs_stream_reserve(memory), experts = 0;
     for (uint64_t i = 0; i < s->n_tensors; i++) {
         const struct tensor * t     = &s->tensors[i];
-        uint64_t              slot  = s->weights->weight[t->first].size + 2 * SECTOR;
+        uint64_t              slot  = slot_bytes(s, t);
         uint64_t              whole = t->n * s->weights->weight[t->first].size;
         plan.one_slot_each += slot;
         plan.least_slots += slot; // at least one token's, which is more
@@ -141,7 +145,12 @@ static bool divide(struct simulation * s, uint64_t memory) {
     if (!ggs_stream_plan(&plan, memory - reserve)) return false;
     uint64_t kept = s->dense_bytes < plan.kept ? s->dense_bytes : plan.kept;
     s->streamed   = s->dense_bytes == 0 ? 0 : 1 - (double) kept / (double) s->dense_bytes;
-    s->slots      = plan.one_slot_each == 0 ? 0 : (memory - reserve - plan.ring - kept) / plan.one_slot_each;
+    uint64_t left = memory - reserve - plan.ring - kept, more = 0;
+    for (uint64_t i = 0; i < s->n_tensors; i++) {
+        struct tensor * t = &s->tensors[i];
+        t->slots          = left / plan.one_slot_each;
+        t->slots += ggs_stream_one_more(left % plan.one_slot_each, &more, i, s->n_tensors, slot_bytes(s, t));
+    }
     s->cost->bytes[GGS_READ_LOAD] = kept;
     return true;
 }
