@@ -120,22 +120,56 @@ function chunks(directory) {
     return headers.filter((header) => ![1, 34].includes(header.readUInt32LE(4))).map((header) => header.toString("hex"));
 }
 
+// Somebody who looks at a recording, held up between listing its segments and reading them.
+async function heldUp(directory) {
+    writeFileSync(scratch("hold.c"), `
+        #define _GNU_SOURCE
+        #include <dlfcn.h>
+        #include <fcntl.h>
+        #include <signal.h>
+        #include <stdarg.h>
+        #include <string.h>
+        int open(const char * path, int flags, ...) {
+            va_list more;
+            va_start(more, flags);
+            int mode = (flags & (O_CREAT | O_TMPFILE)) != 0 ? va_arg(more, int) : 0;
+            va_end(more);
+            static int held;
+            size_t length = strlen(path);
+            if (length > 13 && strcmp(path + length - 13, "trace.ggs.tmp") == 0 && !held++) raise(SIGSTOP);
+            return ((int (*)(const char *, int, ...)) dlsym(RTLD_NEXT, "open"))(path, flags, mode);
+        }`);
+    output("gcc", ["-shared", "-fPIC", "-o", scratch("hold.so"), scratch("hold.c")]);
+    const snapshot = fresh();
+    const looker = spawn(ggscope, ["control", directory, "snapshot", "-o", snapshot], { stdio: "ignore", env: { ...process.env, LD_PRELOAD: scratch("hold.so") } });
+    running.add(looker.pid);
+    while (state(looker.pid) !== "T") assert.equal(looker.exitCode, null), await sleep(5);
+    return { snapshot, looker };
+}
+
 test("programs that are followed are sealed while they run, too: the trace is the one that sealing at the end makes; one is killed, then ggscope record, then the rest", async () => {
     const at = await startThree();
-    await at.computed(0, 1);
+    while (decodes(at.stdout(0)) < 1) await sleep(5);
     await stop(at.child.pid); // so that nothing is sealed yet
+    await at.computed(0, DECODES);
     at.go();
+    const { snapshot, looker } = await heldUp(at.directory), looked = once(looker, "exit");
+    const goOn = async () => (looker.kill("SIGCONT"), assert.deepEqual(await looked, [0, null]));
+    const early = !existsSync(join(at.directory, "trace.ggs.part")); // else it has locked it, and no segment goes before it is done
     await Promise.all([1, 2].map((n) => at.computed(n, DECODES)));
     const copies = [1, 2].map(() => fresh());
     for (const n of [1, 2]) cpSync(at.folder(n), copies[n - 1], { recursive: true });
     process.kill(at.child.pid, "SIGCONT");
-    await Promise.all([1, 2].map((n) => sealedInPart(at, at.folder(n))));
+    if (!early) await goOn();
+    await Promise.all([at.directory, at.folder(1), at.folder(2)].map((folder) => sealedInPart(at, folder)));
+    if (early) await goOn();
     const held = (n) => readdirSync(`/proc/${at.child.pid}/fd`).filter((fd) => { try { return readlinkSync(`/proc/${at.child.pid}/fd/${fd}`).startsWith(at.folder(n)); } catch { return false; } });
     assert.ok(held(1).length > 0 && held(2).length > 0);
     await kill(at.pids[1]);
     while (held(1).length > 0) await sleep(20); // what has ended takes nothing
     assert.ok(held(2).length > 0);
     assert.ok(existsSync(join(at.folder(1), "trace.ggs.part")));
+    for (const copy of copies) cpSync(join(at.directory, "spool", "control"), join(copy, "spool", "control")); // the looker left a mark
     await kill(at.child.pid);
     for (const n of [2, 0]) await kill(at.pids[n]);
     await seal(at.directory);
@@ -145,4 +179,6 @@ test("programs that are followed are sealed while they run, too: the trace is th
         assert.deepEqual(chunks(at.folder(n)), chunks(copies[n - 1]));
     }
     check(at.directory);
+    const [seen, known] = [snapshot, at.directory].map((folder) => rows(folder, "runs", "op_runs", "losses"));
+    assert.deepEqual([seen.runs.length, seen.op_runs.length, seen.losses], [known.runs.length, known.op_runs.length, []]);
 });
