@@ -45,7 +45,3 @@ bool ggs_stream_one_more(uint64_t rest, uint64_t * used, uint64_t i, uint64_t n,
     *used += bytes;
     return true;
 }
-
-bool ggs_stream_memory_is_dear(uint64_t touch_ns, uint64_t rate) {
-    return (double) touch_ns * (double) rate > 1e9 * (double) MIB;
-}

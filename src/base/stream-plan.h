@@ -29,6 +29,3 @@ uint64_t ggs_stream_reserve(uint64_t limit);
 
 // Is the i-th of n layers, whose slot has `bytes`, one of those that get one slot more, of `rest` bytes that are too few for all? They are spread over the model. `used`: of the rest so far, 0 at first.
 bool ggs_stream_one_more(uint64_t rest, uint64_t * used, uint64_t i, uint64_t n, uint64_t bytes);
-
-// Does it take longer to touch a MiB of memory for the first time than to read as much from a disk of so many bytes a second?
-bool ggs_stream_memory_is_dear(uint64_t touch_ns, uint64_t rate);

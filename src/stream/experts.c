@@ -287,8 +287,7 @@ void ggs_experts_predict(const struct ggs_routing * now, struct ggs_routing * ne
 void ggs_experts_adopt(struct ggs_routing * r, uint32_t k, const char * data) {
     struct ggs_expert_group * g = r->group;
     static uint32_t           count[MOST_EXPERTS];
-    if (g->n_slots == 0 || g->lent || g->n_experts > MOST_EXPERTS || (g->warm && k == 0) || ggs_weights_in_steps())
-        return;
+    if (g->n_slots == 0 || g->lent || g->n_experts > MOST_EXPERTS || (g->warm && k == 0)) return;
     if (k == 0) { // which ones is decided once, for all weights of the group
         memset(count, 0, g->n_experts * sizeof(*count));
         for (int64_t t = 0; t < r->ids->ne[1]; t++) {
