@@ -24,7 +24,7 @@ endif()
 file(GLOB_RECURSE wasm_sources CONFIGURE_DEPENDS RELATIVE ${PROJECT_SOURCE_DIR}
     src/base/*.c src/gguf/*.c src/trace/*.c src/analyze/*.c src/answer/*.c src/serve/routes/*.c src/wasm/*.c)
 list(FILTER wasm_sources EXCLUDE REGEX
-    "^src/(base/(system/(file|guard|lock|probe|room|terminal|progress)|table)|gguf/(extents|gguf-write)|trace/(seal/.*|join/.*|spool-reader|writer)|analyze/check/.*)\\.c$")
+    "^src/(base/(system/(file|guard|interrupt|lock|probe|room|terminal|progress)|table)|gguf/(extents|gguf-write)|trace/(seal/.*|join/.*|spool-reader|writer)|analyze/check/.*)\\.c$")
 list(APPEND wasm_sources src/serve/reply.c src/serve/log-cache.c src/serve/site.c src/serve/snapshot.c)
 set(wasm_objects "")
 foreach(source ${wasm_sources})

@@ -2,7 +2,8 @@
 
 enum { LEAST_RING = 1 << 20 };
 
-static const uint64_t MIB = 1 << 20;
+static const uint64_t MIB    = 1 << 20;
+static const double   AGEING = 0.97, LARGE = 1e100;
 
 uint64_t ggs_stream_reserve(uint64_t limit) {
     uint64_t share = limit / 32;
@@ -46,6 +47,9 @@ bool ggs_stream_one_more(uint64_t rest, uint64_t * used, uint64_t i, uint64_t n,
     return true;
 }
 
-bool ggs_stream_memory_is_dear(uint64_t touch_ns, uint64_t rate) {
-    return (double) touch_ns * (double) rate > 1e9 * (double) MIB;
+void ggs_stream_age(double * weight, double * scores, uint64_t n) {
+    *weight /= AGEING;
+    if (*weight < LARGE) return;
+    for (uint64_t i = 0; i < n; i++) scores[i] /= *weight;
+    *weight = 1;
 }

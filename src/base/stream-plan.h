@@ -24,11 +24,12 @@ struct ggs_stream_plan {
 // Divides `budget`. False if it is too little to stream with.
 bool ggs_stream_plan(struct ggs_stream_plan * plan, uint64_t budget);
 
+// Which expert gives way: the one that was chosen least often, where older choices count less and less. A choice adds `weight` to its expert's score; this is called before those of a token, and
+// has the weight grow, which is the same as all scores shrinking.
+void ggs_stream_age(double * weight, double * scores, uint64_t n);
+
 // What is left alone of a limit, for what is not counted: libraries, page tables, small weights, work memory that grows with the batch.
 uint64_t ggs_stream_reserve(uint64_t limit);
 
 // Is the i-th of n layers, whose slot has `bytes`, one of those that get one slot more, of `rest` bytes that are too few for all? They are spread over the model. `used`: of the rest so far, 0 at first.
 bool ggs_stream_one_more(uint64_t rest, uint64_t * used, uint64_t i, uint64_t n, uint64_t bytes);
-
-// Does it take longer to touch a MiB of memory for the first time than to read as much from a disk of so many bytes a second?
-bool ggs_stream_memory_is_dear(uint64_t touch_ns, uint64_t rate);

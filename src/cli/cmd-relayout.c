@@ -1,11 +1,13 @@
 // ggscope relayout MODEL --from DIR -o NEW: the model with its tensors in the order in which ops read them.
 #include <argp.h>
 #include <stdio.h>
+#include <string.h>
 #include <sys/stat.h>
 
 #include "analyze/memory/order.h"
 #include "base/number.h"
 #include "base/system/file.h"
+#include "base/system/interrupt.h"
 #include "base/system/progress.h"
 #include "cli/commands.h"
 #include "cli/scaffold/verb.h"
@@ -21,12 +23,24 @@ struct arguments {
 };
 #define AT(member) offsetof(struct arguments, member)
 
-static void show_progress(void * context, uint64_t done) {
-    ggs_progress_update(context, done);
+struct writing {
+    struct ggs_interrupt interrupt;
+    struct ggs_progress  progress;
+    bool                 quiet;
+};
+
+static bool go_on(void * context, uint64_t done) {
+    struct writing * writing = context;
+    if (!writing->quiet) ggs_progress_update(&writing->progress, done);
+    return !ggs_interrupt_has_come(&writing->interrupt);
 }
 
-static int refuse_existing(const struct arguments * arguments, struct ggs_error * error) {
+// Half a model is none: it is written to nothing that cannot be taken back.
+static int refuse_output(const struct arguments * arguments, struct ggs_error * error) {
     struct stat facts;
+    if (strcmp(arguments->output, "-") == 0 || (stat(arguments->output, &facts) == 0 && !S_ISREG(facts.st_mode)))
+        return ggs_fail(error, GGS_USAGE, "%s is not a regular file: give the new model a name of its own",
+                        arguments->output);
     if (arguments->force || lstat(arguments->output, &facts) != 0) return 0;
     return ggs_fail(error, GGS_USAGE, "%s is there already; give another name, or --force to replace it",
                     arguments->output);
@@ -61,22 +75,21 @@ static int relayout(void * input, struct ggs_trace * traces, struct ggs_error * 
     const struct arguments * arguments = input;
     struct ggs_gguf *        gguf      = NULL;
     struct ggs_use_order     order     = {0};
-    struct ggs_progress      progress  = {0};
+    struct writing           writing   = {.quiet = arguments->input.quiet};
     (void) traces;
-    int status = refuse_existing(arguments, error);
+    int status = refuse_output(arguments, error);
     if (status == 0) status = ggs_gguf_open(&gguf, arguments->input.paths[0], error);
     if (status == 0) status = ggs_gguf_check_writable(gguf, error);
     if (status == 0) status = find_order(&order, gguf, arguments, error);
     if (status == 0) {
-        struct ggs_gguf_layout layout = {.order = order.tensors, .alignment = ALIGNMENT};
-        uint64_t               size   = ggs_gguf_written_size(gguf, &layout);
-        if (!arguments->input.quiet) {
-            layout.progress = show_progress;
-            layout.context  = &progress;
-            ggs_progress_start(&progress, "writing", size);
-        }
+        struct ggs_gguf_layout layout = {
+            .order = order.tensors, .alignment = ALIGNMENT, .progress = go_on, .context = &writing};
+        uint64_t size = ggs_gguf_written_size(gguf, &layout);
+        if (!writing.quiet) ggs_progress_start(&writing.progress, "writing", size);
+        ggs_interrupt_hold(&writing.interrupt);
         status = ggs_gguf_write(gguf, &layout, arguments->output, error);
-        if (!arguments->input.quiet) ggs_progress_finish(&progress);
+        if (!writing.quiet) ggs_progress_finish(&writing.progress);
+        ggs_interrupt_release(&writing.interrupt);
         if (status == 0 && !arguments->input.quiet) tell(gguf, &order, size, arguments->output);
     }
     ggs_use_order_release(&order);

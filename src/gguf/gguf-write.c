@@ -92,8 +92,8 @@ static int write_bytes(struct copy * copy, const void * bytes, uint64_t length) 
     if (fwrite(bytes, 1, length, copy->output.file) != length)
         return ggs_fail_errno(copy->error, "cannot write %s", copy->output.path);
     copy->done += length;
-    if (copy->layout->progress != NULL) copy->layout->progress(copy->layout->context, copy->done);
-    return 0;
+    if (copy->layout->progress == NULL || copy->layout->progress(copy->layout->context, copy->done)) return 0;
+    return ggs_fail(copy->error, GGS_IO, "%s: interrupted, nothing was written", copy->output.path);
 }
 
 static int write_zeros(struct copy * copy, uint64_t length) {

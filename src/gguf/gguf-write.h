@@ -1,6 +1,7 @@
 // Writes a model anew: the same key-values and the same tensors, byte for byte, in another order and with another alignment.
 #pragma once
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -11,8 +12,8 @@ struct ggs_error;
 struct ggs_gguf_layout {
     const size_t * order;     // of gguf->tensors, all of them
     uint32_t       alignment; // a power of two: general.alignment of the new file
-    // Told now and then how many bytes are written. May be NULL.
-    void (*progress)(void * context, uint64_t done);
+    // Told now and then how many bytes are written; false ends it, and nothing stays. May be NULL.
+    bool (*progress)(void * context, uint64_t done);
     void * context;
 };
 

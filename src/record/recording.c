@@ -415,6 +415,7 @@ static void on_started(void * context, pid_t program) {
     struct ggs_sealer_settings sealer = {.folder      = attempt->place.folder,
                                          .directory   = attempt->experiment.directory,
                                          .start_ns    = ggs_experiment_start_ns(&attempt->experiment),
+                                         .follow      = attempt->recording->follow,
                                          .observation = &attempt->observation,
                                          .control     = attempt->control};
     bool ring = attempt->recording->policy != NULL && strcmp(attempt->recording->policy, "ring") == 0;

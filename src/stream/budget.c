@@ -17,9 +17,8 @@
 enum { MIB = 1 << 20 };
 
 static const uint64_t PATIENCE = 50000000, STALL_PATIENCE = 10000000000u, SETTLED = 1000000000; // ns
-static const uint64_t DEAR       = 5000;       // a look at memory takes less than a 5000th of the time
-static const uint64_t USUAL_RATE = 2000000000; // bytes a second, of a disk that was not measured
-static const double   STALLED    = 10;         // percent of the time: others need memory more than we do
+static const uint64_t DEAR    = 5000; // a look at memory takes less than a 5000th of the time
+static const double   STALLED = 10;   // percent of the time: others need memory more than we do
 
 static double   given_up;              // share of the memory for weights, because of that
 static uint64_t divided, most_divided; // memory for weights, now and at most
@@ -38,7 +37,6 @@ bool ggs_budget_fits_early(uint64_t model_bytes) {
 // Has the process come, or will this graph bring it, so near to the limit that weights have to go? Or have others in its group?
 static bool is_short(void) {
     uint64_t limit = limit_now(), soon = ggs_memory_untouched() + ggs_stream_reserve(limit) / 2;
-    if (ggs_weights_in_steps()) soon += ggs_weights_promised(); // it will be touched in the next runs
     return ggs_memory_anonymous() + soon > limit || ggs_memory_left("/proc", "/sys/fs/cgroup") < soon;
 }
 
@@ -60,7 +58,7 @@ static bool is_settled(uint64_t now) {
     static uint64_t looked;
     if (now - ggs_watch_gave() < SETTLED || now - looked < SETTLED) return false;
     looked = now;
-    if (ggs_weights_stopped() || ggs_weights_given() > divided / 8) return true;
+    if (ggs_weights_given() > divided / 8) return true;
     uint64_t reserve = ggs_stream_reserve(limit_now()) + ggs_weights_promised() + ggs_memory_untouched();
     uint64_t left    = divided > most_divided - most_divided / 8 ? 0 : ggs_memory_left("/proc", "/sys/fs/cgroup");
     return left != UINT64_MAX && left > reserve + most_divided / 8;
@@ -73,7 +71,7 @@ bool ggs_budget_due(bool grown, bool piece) {
     seen                  = total;
     if (ggs_weights_new() > 0 && !(piece && more)) return true;
     uint64_t now = ggs_stream_clock();
-    if (!grown && !ggs_weights_in_steps() && now - looked < PATIENCE) return false;
+    if (!grown && now - looked < PATIENCE) return false;
     looked = now;
     return is_short() || is_stalled() || is_settled(now);
 }
@@ -136,12 +134,6 @@ static void look_at_disk(uint64_t room) {
     ggs_experts_note_disk(ggs_stream_disk.random);
 }
 
-static bool is_dear(void) {
-    if (ggs_stream_settings.filling != GGS_FILL_AS_MEASURED) return ggs_stream_settings.filling == GGS_FILL_IN_STEPS;
-    uint64_t rate = ggs_stream_disk.random > 0 ? ggs_stream_disk.random : USUAL_RATE;
-    return ggs_stream_memory_is_dear(ggs_memory_touch_ns(), rate);
-}
-
 bool ggs_budget_decide(void) {
     ggs_weights_drop();
     ggs_queue_resize(0);
@@ -175,7 +167,6 @@ bool ggs_budget_decide(void) {
             a);
         return false;
     }
-    if (is_dear()) ggs_weights_take_in_steps();
     divided = weights;
     if (most_divided < divided) most_divided = divided;
     ggs_watch_start(ggs_stream_reserve(limit));

@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/stream-plan.h"
 #include "stream/files.h"
 #include "stream/queue.h"
 #include "stream/run.h"
@@ -30,15 +31,15 @@ static bool slot_idle(const struct ggs_expert_group * g, const struct ggs_expert
     return true;
 }
 
-// The slot that was used longest ago, of those not used since `not_since`. -1 if there is none.
+// The slot whose expert was chosen least often lately, of those not used since `not_since`. -1 if there is none.
 static int32_t find_victim(const struct ggs_expert_group * g, uint64_t not_since) {
-    int32_t  best   = -1;
-    uint64_t oldest = UINT64_MAX;
+    int32_t best   = -1;
+    double  lowest = DBL_MAX;
     for (uint32_t s = 0; s < g->n_slots - g->n_gone; s++) {
         const struct ggs_expert_slot * slot = &g->slot[s];
         if (slot->expert < 0) return (int32_t) s;
-        if (slot->used >= not_since || slot->used >= oldest || !slot_idle(g, slot)) continue;
-        oldest = slot->used;
+        if (slot->used >= not_since || g->score[slot->expert] >= lowest || !slot_idle(g, slot)) continue;
+        lowest = g->score[slot->expert];
         best   = (int32_t) s;
     }
     return best;
@@ -100,8 +101,10 @@ static int32_t find_slots(struct ggs_routing * r, int32_t * experts, uint32_t n)
     if (n > g->n_slots - g->n_gone) return -1;
     g->clock++;
     g->warm = true;
+    ggs_stream_age(&g->weight, g->score, g->n_experts);
     for (uint32_t i = 0; i < n; i++) {
         int32_t s = g->slot_of[experts[i]];
+        g->score[experts[i]] += g->weight;
         if (s < 0) {
             experts[missing++] = experts[i];
             continue;
@@ -287,8 +290,7 @@ void ggs_experts_predict(const struct ggs_routing * now, struct ggs_routing * ne
 void ggs_experts_adopt(struct ggs_routing * r, uint32_t k, const char * data) {
     struct ggs_expert_group * g = r->group;
     static uint32_t           count[MOST_EXPERTS];
-    if (g->n_slots == 0 || g->lent || g->n_experts > MOST_EXPERTS || (g->warm && k == 0) || ggs_weights_in_steps())
-        return;
+    if (g->n_slots == 0 || g->lent || g->n_experts > MOST_EXPERTS || (g->warm && k == 0)) return;
     if (k == 0) { // which ones is decided once, for all weights of the group
         memset(count, 0, g->n_experts * sizeof(*count));
         for (int64_t t = 0; t < r->ids->ne[1]; t++) {
@@ -298,6 +300,8 @@ void ggs_experts_adopt(struct ggs_routing * r, uint32_t k, const char * data) {
             }
         }
         ggs_weights_lock();
+        ggs_stream_age(&g->weight, g->score, g->n_experts);
+        for (uint32_t e = 0; e < g->n_experts; e++) g->score[e] += count[e] > 0 ? g->weight : 0;
         for (uint32_t s = 0; s < g->n_slots - g->n_gone; s++) {
             uint32_t best = 0;
             for (uint32_t e = 1; e < g->n_experts; e++) best = count[e] > count[best] ? e : best;

@@ -37,12 +37,6 @@ static struct {
     } part[MOST_TAKEN]; // NULL: not in use
 } taken = {.lock = PTHREAD_MUTEX_INITIALIZER};
 
-static uint64_t touch_ns; // for a MiB, when memory was taken last
-
-uint64_t ggs_memory_touch_ns(void) {
-    return touch_ns;
-}
-
 static void note_taken(char * memory, size_t bytes, const char * instead_of) {
     pthread_mutex_lock(&taken.lock);
     for (unsigned i = 0; i < MOST_TAKEN; i++) {
@@ -70,7 +64,6 @@ void * ggs_memory_take(size_t bytes, size_t part) {
     size_t   touch  = (size_t) (end - begin) < (size_t) TRIED * HUGE || part < HUGE ? 0 : TRIED;
     for (size_t i = 0; i < touch; i++) *(volatile char *) (begin + i * HUGE) = 0;
     uint64_t took = thread_ns() - before;
-    if (touch > 0) touch_ns = took * (1 << 20) / (TRIED * HUGE);
     if (took > TRIED * (uint64_t) SLOW_NS) madvise(begin, (size_t) (end - begin), MADV_NOHUGEPAGE);
     note_taken(begin, bytes, NULL);
     return begin;

@@ -13,9 +13,6 @@ uint64_t ggs_memory_anonymous(void);
 void * ggs_memory_take(size_t bytes, size_t part);
 void   ggs_memory_give_back(void * memory, size_t bytes);
 
-// How long it takes to touch a MiB of it for the first time, as seen when it was taken; 0 if that is not known.
-uint64_t ggs_memory_touch_ns(void);
-
 // Bytes of memory that was taken and has no pages yet, parts that were let go included. From any thread.
 uint64_t ggs_memory_empty(void);
 

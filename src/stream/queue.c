@@ -181,7 +181,7 @@ static bool push(struct ggs_weight * w) {
     if (w->place == GGS_PLACE_KEPT && w->asked && !w->gone) return true;
     bool kept = w->place == GGS_PLACE_KEPT;
     if (kept && ahead > AHEAD) return false;
-    if (kept && (!ggs_queue_holds(w) || ggs_weights_may_touch(w->bytes)) && ggs_weight_ask(w, size)) {
+    if (kept && ggs_weight_ask(w, size)) {
         ask(&w->load, w, w->kept);
         ggs_stream_counts.bytes_kept += w->bytes;
         entries[end++ % ENTRIES] = e;

@@ -304,7 +304,6 @@ static bool prepare(const struct abi_graph * graph) {
             if (ggs_uses.routings[i].group->router != NULL) ggs_queue_load(ggs_uses.routings[i].group->router);
         }
     }
-    ggs_weights_step();
     ggs_uses_plan_routes(graph);
     struct ggs_weight_sequence * sequence = order_weights();
     run.ready = run.first_exchanged = run.end_exchanged = run.n_told = 0;

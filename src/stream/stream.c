@@ -85,11 +85,6 @@ static uint64_t number(const char * name, uint64_t otherwise) {
     return text == NULL || text[0] < '0' || text[0] > '9' ? otherwise : strtoull(text, NULL, 10);
 }
 
-static enum ggs_filling filling_of(const char * text) {
-    if (text != NULL && strcmp(text, "steps") == 0) return GGS_FILL_IN_STEPS;
-    return text != NULL && strcmp(text, "once") == 0 ? GGS_FILL_AT_ONCE : GGS_FILL_AS_MEASURED;
-}
-
 static void settings_of_environment(void) {
     struct ggs_stream_settings * s    = &ggs_stream_settings;
     const char *                 keep = getenv("GGSCOPE_STREAM_KEEP"), *kind = getenv("GGSCOPE_STREAM_READER");
@@ -98,7 +93,6 @@ static void settings_of_environment(void) {
     s->predict                          = (int) number("GGSCOPE_STREAM_PREDICT", UINT64_MAX);
     s->verify                           = getenv("GGSCOPE_STREAM_VERIFY") != NULL;
     s->quiet                            = getenv("GGSCOPE_STREAM_QUIET") != NULL;
-    s->filling                          = filling_of(getenv("GGSCOPE_STREAM_FILL"));
     if (keep != NULL && strcmp(keep, "first") == 0) s->keep = GGS_KEEP_FIRST;
     if (keep != NULL && strcmp(keep, "none") == 0) s->keep = GGS_KEEP_NONE;
     snprintf(s->reader, sizeof(s->reader), "%s", kind == NULL ? "" : kind);
@@ -114,7 +108,7 @@ static void child_of_fork(void) {
 static void forget_environment(void) {
     static const char * const ours[] = {"GGSCOPE_STREAM",         "GGSCOPE_STREAM_BUDGET", "GGSCOPE_STREAM_KEEP",
                                         "GGSCOPE_STREAM_PREDICT", "GGSCOPE_STREAM_VERIFY", "GGSCOPE_STREAM_QUIET",
-                                        "GGSCOPE_STREAM_READER",  "GGSCOPE_STREAM_REPORT", "GGSCOPE_STREAM_FILL"};
+                                        "GGSCOPE_STREAM_READER",  "GGSCOPE_STREAM_REPORT"};
     ggs_preload_leave("libggscope-stream");
     for (size_t i = 0; i < sizeof(ours) / sizeof(ours[0]); i++) unsetenv(ours[i]);
 }

@@ -20,17 +20,13 @@ enum ggs_stream_state {
 
 enum ggs_keep { GGS_KEEP_SPREAD, GGS_KEEP_FIRST, GGS_KEEP_NONE };
 
-// When memory for weights is touched for the first time: by how long that takes, in steps, or as weights come.
-enum ggs_filling { GGS_FILL_AS_MEASURED, GGS_FILL_IN_STEPS, GGS_FILL_AT_ONCE };
-
 struct ggs_stream_settings {
-    uint64_t         budget;  // bytes that the whole process may take, 0 for what the machine says
-    enum ggs_keep    keep;    // which weights of those that every token uses stay in memory
-    int              predict; // experts to read early per layer: -1 as many as a token uses, 0 none
-    bool             verify;  // every piece is compared with the file
-    bool             quiet;
-    enum ggs_filling filling;
-    char             reader[16]; // "uring", "threads", or "" for the best
+    uint64_t      budget;  // bytes that the whole process may take, 0 for what the machine says
+    enum ggs_keep keep;    // which weights of those that every token uses stay in memory
+    int           predict; // experts to read early per layer: -1 as many as a token uses, 0 none
+    bool          verify;  // every piece is compared with the file
+    bool          quiet;
+    char          reader[16]; // "uring", "threads", or "" for the best
 };
 
 // Counted by the thread that runs the graph; a report is written at the end of the process.

@@ -9,7 +9,7 @@
 #include "stream/files.h"
 #include "stream/memory.h"
 
-enum { TABLE = 1 << 15, MOST_WEIGHTS = TABLE / 2, MOST_GROUPS = 1024, APART = 5, AT_ONCE = 16 << 20, FIRST_STEP = 8 };
+enum { TABLE = 1 << 15, MOST_WEIGHTS = TABLE / 2, MOST_GROUPS = 1024, APART = 5, AT_ONCE = 16 << 20 };
 
 static struct ggs_weight *       table[TABLE];          // by address and size
 static struct ggs_weight *       weights[MOST_WEIGHTS]; // in order of first use
@@ -20,8 +20,6 @@ static char *                    kept_memory, *slot_memory;
 static uint64_t                  kept_bytes, slot_bytes, whole_bytes; // the last `whole_bytes` of the slots can be lent
 static pthread_mutex_t           lock = PTHREAD_MUTEX_INITIALIZER;
 static uint64_t                  given;
-static uint64_t                  fresh = UINT64_MAX; // bytes that this run may still touch for the first time
-static uint64_t                  step;               // and the next one; 0: all there is
 
 // ---- the table ----
 
@@ -45,15 +43,23 @@ struct ggs_weight * ggs_weight_at(const char * address, uint64_t bytes, int file
     return w;
 }
 
+static void free_group(struct ggs_expert_group * g) {
+    free(g->slot_of);
+    free(g->score);
+    free(g);
+}
+
 struct ggs_expert_group * ggs_expert_group_new(uint32_t n_experts, uint32_t n_used) {
     if (n_groups == MOST_GROUPS) return NULL;
     struct ggs_expert_group * g = calloc(1, sizeof(*g));
     if (g == NULL) return NULL;
     g->n_experts = n_experts;
     g->n_used    = n_used;
+    g->weight    = 1;
     g->slot_of   = malloc(n_experts * sizeof(*g->slot_of));
-    if (g->slot_of == NULL) {
-        free(g);
+    g->score     = calloc(n_experts, sizeof(*g->score));
+    if (g->slot_of == NULL || g->score == NULL) {
+        free_group(g);
         return NULL;
     }
     groups[n_groups++] = g;
@@ -106,8 +112,7 @@ static uint64_t room(const struct ggs_weight * w) {
 }
 
 static void drop(void) {
-    given = step = 0;
-    fresh        = UINT64_MAX;
+    given = 0;
     ggs_memory_give_back(kept_memory, kept_bytes);
     ggs_memory_give_back(slot_memory, slot_bytes);
     kept_memory = slot_memory = NULL;
@@ -430,53 +435,11 @@ bool ggs_weights_arrange(uint64_t budget, uint64_t * ring_bytes) {
     return true;
 }
 
-// ---- memory that is dear ----
-
-void ggs_weights_take_in_steps(void) {
-    step = ggs_weights_total() / FIRST_STEP;
-}
-
-bool ggs_weights_stopped(void) {
-    return step > 0 && ggs_weights_given() > 0 && n_groups > 0;
-}
-
-void ggs_weights_step(void) {
-    if (step == 0) return;
-    uint64_t total = ggs_weights_total();
-    bool     last  = step >= total;
-    ggs_weights_lock(); // nothing is given meanwhile, so no slot is opened that was given
-    bool stopped = ggs_weights_stopped();
-    for (uint32_t i = 0; i < n_groups && !stopped; i++) {
-        struct ggs_expert_group * g    = groups[i];
-        uint64_t                  open = last ? g->n_slots : g->n_slots * step / total;
-        if (open < g->n_used) open = g->n_used;
-        g->n_gone = open < g->n_slots ? g->n_slots - (uint32_t) open : 0;
-    }
-    ggs_weights_unlock();
-    if (stopped) return;
-    fresh = last ? UINT64_MAX : step;
-    step  = last ? 0 : 2 * step;
-}
-
-bool ggs_weights_may_touch(uint64_t bytes) {
-    if (fresh == UINT64_MAX) return true;
-    if (bytes > fresh) return false;
-    fresh -= bytes;
-    return true;
-}
-
-bool ggs_weights_in_steps(void) {
-    return fresh != UINT64_MAX;
-}
-
 void ggs_weights_forget(void) {
     ggs_weights_lock();
     drop();
     for (uint32_t i = 0; i < n_weights; i++) free(weights[i]);
-    for (uint32_t i = 0; i < n_groups; i++) {
-        free(groups[i]->slot_of);
-        free(groups[i]);
-    }
+    for (uint32_t i = 0; i < n_groups; i++) free_group(groups[i]);
     memset(table, 0, sizeof(table));
     n_weights = n_arranged = n_groups = 0;
     ggs_weights_unlock();

@@ -44,11 +44,13 @@ struct ggs_weight {
 
 // The weights whose experts are chosen together: gate, up and down of a layer.
 struct ggs_expert_group {
-    struct ggs_weight * weights[GGS_GROUP_WEIGHTS];
-    uint32_t            n_weights, n_experts, n_used, n_slots;
-    uint32_t            n_gone;  // of the slots, the last ones: their memory was given back, or may not be touched yet
-    int32_t *           slot_of; // by expert, -1 where it has none
-    struct ggs_expert_slot * slot; // n_slots of them
+    struct ggs_weight *      weights[GGS_GROUP_WEIGHTS];
+    uint32_t                 n_weights, n_experts, n_used, n_slots;
+    uint32_t                 n_gone;  // of the slots, the last ones: their memory was given back
+    int32_t *                slot_of; // by expert, -1 where it has none
+    double *                 score;   // by expert: how often it was chosen, of which what is long ago counts less
+    double                   weight;  // of the next choice
+    struct ggs_expert_slot * slot;    // n_slots of them
     uint64_t                 clock;
     bool                     warm; // slots were filled at least once
     bool                     lent; // their memory serves as a ring just now
@@ -114,18 +116,6 @@ void ggs_weight_used(struct ggs_weight * weight);
 // Decides for all weights with `budget` bytes for them. Nothing may be in flight. Returns the size of the ring, and whether anything is
 // gained by streaming at all.
 bool ggs_weights_arrange(uint64_t budget, uint64_t * ring_bytes);
-
-// Memory that nobody has touched can be dear: where a virtual machine's host gives it only then, it takes longer than reading as much from the disk. Then it is
-// taken into use in steps that double, one with each run, so that a first prompt does not wait for all of it. To be called when all is decided.
-void ggs_weights_take_in_steps(void);
-
-// A run begins: the next step may be taken. Not where slots would be opened and others have asked for memory meanwhile: then everything is to be decided anew, once they have it.
-void ggs_weights_step(void);
-bool ggs_weights_stopped(void);
-
-// May so much memory be touched in this run? Are there steps to come?
-bool ggs_weights_may_touch(uint64_t bytes);
-bool ggs_weights_in_steps(void);
 
 // Forgets everything: models went away. Nothing may be in flight.
 void ggs_weights_forget(void);

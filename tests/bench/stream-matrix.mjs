@@ -47,7 +47,7 @@ for (const path of models) {
             let failed;
             for (let i = 0; i < rounds; i++) {
                 for (const turn of [0, 1, 2]) {
-                    const result = await measure(path, tokens, limit, turn === 1, used ? 2 * size : 0);
+                    const result = await measure(path, tokens, limit, turn === 1, used ? size : 0);
                     if (!result.failed && result.hash !== (hash ??= result.hash)) result.failed = "OTHER LOGITS";
                     if (result.failed) failed = `${turn === 1 ? "streamed" : "stock"}: ${result.failed}`;
                     else found[turn].push(result);

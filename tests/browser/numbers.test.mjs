@@ -64,7 +64,7 @@ function streamed() {
     return directory;
 }
 
-test("waits for the disk of a streamed run are those of the table, in lanes, curves, first line and storage", { skip }, async () => {
+test("waits for the disk of a streamed run are those of the table, in lanes, curves, cards, first line and storage", { skip }, async () => {
     const directory = streamed();
     const known = stats(directory).streamed;
     assert.ok(known.wait_ns > 0 && known.runs > 64, JSON.stringify(known));
@@ -84,6 +84,13 @@ test("waits for the disk of a streamed run are those of the table, in lanes, cur
     assert.equal(prompt.header.level, -1);
     near(inLane(prompt), waited, "in the prompt");
     assert.ok(prompt.disk_wait_ns.every((wait, i) => wait <= prompt.duration_ns[i]));
+    // The card of the op that waited longest says what its lanes show.
+    const most = prompt.disk_wait_ns.indexOf(Math.max(...prompt.disk_wait_ns)), op = { run: prompt.run[most], node: prompt.node[most] };
+    const card = await at.evaluate(async ({ run, node }) => (await fetch(`/api/x/0/op?run=${run}&node=${node}`)).json(), op);
+    assert.equal(card.disk_wait_ns, sum(prompt.disk_wait_ns.filter((_, i) => prompt.run[i] === op.run && prompt.node[i] === op.node)));
+    assert.equal(sum(card.threads.map((thread) => thread.disk_wait_ns)), card.disk_wait_ns);
+    await at.goto(`${new URL(at.url()).origin}/#view=log&op=${op.run}.${op.node}`);
+    await at.locator(".drawer .card", { hasText: "waiting for weights" }).waitFor();
     await finish(at);
     const storage = await page(directory, "view=storage");
     await becomes(() => storage.locator('[data-tile="storage-waited"]').innerText(), /waited for the disk[^]*of graph runs/);

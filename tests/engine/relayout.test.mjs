@@ -1,6 +1,8 @@
 // ggscope relayout: the same model with its tensors in order of use, as the engine itself sees it, and what it refuses.
 import { test } from "node:test";
 import assert from "node:assert/strict";
+import { spawn } from "node:child_process";
+import { once } from "node:events";
 import { closeSync, copyFileSync, existsSync, mkdirSync, openSync, readFileSync, readSync, readdirSync, statSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { engine, ggscope, model, output, run, scratch } from "../lib.mjs";
@@ -97,11 +99,42 @@ test("what cannot be is refused in one sentence, and nothing is left behind", (t
     writeFileSync(scratch("other.gguf"), other);
     says(/^ggscope: this is not a recording of \S*: it has blk.1.attn_q.weight at offset \d+/, scratch("other.gguf"), "--from", directory, "-o", target);
 
+    output("mkfifo", [scratch("pipe")]);
+    for (const output of ["/dev/stdout", "/dev/null", "-", place, scratch("pipe")])
+        for (const options of [[], ["--force"]]) says(/^ggscope: \S+ is not a regular file: give the new model a name of its own/, path, "--from", directory, "-o", output, ...options);
+
     const script = `mount -t tmpfs -o size=64k none '${place}' && '${ggscope}' relayout -q '${path}' --from '${directory}' -o '${target}'; echo "status $?"; ls -A '${place}'`;
     if (run("unshare", ["-rm", "mount", "-t", "tmpfs", "none", place]).status !== 0) return t.diagnostic("a full disk was not tried: a file system cannot be mounted here");
     const full = run("unshare", ["-rm", "sh", "-c", script]);
     assert.equal(full.stdout, "status 1\n");
     assert.match(full.stderr, /^ggscope: cannot write \S*, which needs [\d.]+ MiB: No space left on device\n$/);
+});
+
+// Stands still when the new file is there and the first byte is about to be written. Without /proc that file has a temporary name.
+test("a signal that ends it leaves nothing behind, and ends it as ever", async (t) => {
+    const path = model("tiny", "--layers", "3"), directory = recorded(path), place = scratch("interrupted");
+    mkdirSync(place);
+    writeFileSync(scratch("hold.c"), `
+        #include <errno.h>
+        #include <signal.h>
+        int fstatfs(int fd, void * facts) { raise(SIGSTOP); errno = ENOSYS; return -1; }
+        int fstatfs64(int fd, void * facts) { return fstatfs(fd, facts); }`);
+    output("gcc", ["-shared", "-fPIC", "-o", scratch("hold.so"), scratch("hold.c")]);
+    const hidden = run("unshare", ["-rm", "mount", "-t", "tmpfs", "none", "/proc"]).status === 0;
+    if (!hidden) t.diagnostic("a file with a temporary name was not tried: /proc cannot be hidden here");
+    for (const [signal, without] of [["SIGINT", hidden], ["SIGTERM", false], ["SIGHUP", hidden]]) {
+        const hide = without ? ["unshare", "-rm", "sh", "-c", 'mount -t tmpfs none /proc; exec "$@"', "sh"] : [];
+        const [program, ...words] = [...hide, "env", `LD_PRELOAD=${scratch("hold.so")}`, ggscope, "relayout", path, "--from", directory, "-o", join(place, "new.gguf")];
+        const child = spawn(program, words, { stdio: ["ignore", "pipe", "pipe"] }), said = [];
+        for (const stream of [child.stdout, child.stderr]) stream.on("data", (text) => said.push(text));
+        const closed = once(child, "close");
+        while (!/^State:\s+T/m.test(readFileSync(`/proc/${child.pid}/status`, "utf8"))) await new Promise((resolve) => setTimeout(resolve, 5));
+        assert.equal(readdirSync(place).length, without ? 1 : 0);
+        child.kill(signal);
+        child.kill("SIGCONT");
+        assert.deepEqual([...await closed, said.join("")], [null, signal, ""]);
+        assert.deepEqual(readdirSync(place), []);
+    }
 });
 
 function splits() {

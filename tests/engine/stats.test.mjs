@@ -85,13 +85,15 @@ test("text fits a terminal of 80 columns; threads have no bytes", () => {
     }
 });
 
-test("on a narrow terminal the table leaves columns out; names, times and bytes stay", () => {
-    for (const [columns, heading] of [[80, "op +ops +wall +share +wait +read +GB/s"], [40, "op +wall +share +read"]]) {
-        const lines = terminal(columns, ggscope, ["stats", recorded("moe")]).split("\n");
-        const at = lines.findIndex((line) => new RegExp(`^${heading}$`).test(line));
-        assert.ok(at > 0, lines.join("\n"));
-        for (const line of lines.slice(at, lines.indexOf("", at))) assert.ok([...line].length <= columns, line);
+test("on a narrow terminal the table leaves columns out, and sentences are broken between words; names, times and bytes stay", () => {
+    const sentences = (text) => text.slice(0, text.search(/^op /m)).trim().split(/\s+/); // before the table
+    for (const [columns, heading, ...before] of [[80, "op +ops +wall +share +wait +read +GB/s"], [40, "op +wall +share +read"], [80, "op +wall +share +read", "env", "COLUMNS=40"]]) {
+        const width = before.length ? 40 : columns, [program, ...words] = [...before, ggscope, "stats", recorded("moe")], text = terminal(columns, program, words);
+        assert.match(text, new RegExp(`^${heading}$`, "m"));
+        for (const line of text.split("\n")) assert.ok([...line].length <= width, line);
+        assert.deepEqual(sentences(text), sentences(output(ggscope, ["stats", recorded("moe")])));
     }
+    assert.equal(output(ggscope, ["stats", recorded("moe")], { env: { ...process.env, COLUMNS: "40" } }), output(ggscope, ["stats", recorded("moe")])); // programs read it
 });
 
 test("some tokens: no word of a prompt that is not among them", () => {

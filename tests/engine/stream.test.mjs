@@ -39,21 +39,6 @@ test("prompts of several batch sizes, several threads", () => {
     ]) same(path, 0.4, options);
 });
 
-test("memory that is dear is filled in steps, not by the first prompt", () => {
-    for (const path of [dense, moe]) {
-        const [once, steps, later] = [["once", "1"], ["steps", "1"], ["steps", "6"]].map(([fill, tokens]) =>
-            same(path, 0.6, ["-p", "Once upon a time", "-n", tokens, "-t", "2"], { env: { ...process.env, GGSCOPE_STREAM_FILL: fill } }).counts);
-        if (path === moe) {
-            assert.ok(steps.bytes_streamed > 0 && steps.hits + steps.misses === 0, JSON.stringify(steps)); // all experts went through the ring
-            assert.ok(later.hits > 0, JSON.stringify(later));
-        } else {
-            assert.ok(once.bytes_kept >= once.kept && steps.bytes_kept < steps.kept && later.bytes_kept >= later.kept, JSON.stringify([once, steps, later]));
-            assert.ok(steps.bytes_streamed > once.bytes_streamed, JSON.stringify([once, steps]));
-        }
-        assert.equal(steps.mapped_uses + later.mapped_uses, 0);
-    }
-});
-
 test("other architectures, other types, experts that are no multiple of a disk's block", () => {
     for (const path of [model("moe", "--arch", "deepseek2"), half])
         same(path, 0.5, ["-p", "Once upon a time", "-n", "3", "-t", "1"], { options: ["--verify"] });

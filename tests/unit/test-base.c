@@ -514,6 +514,37 @@ static void test_columns(void ** state) {
     assert_int_equal(ggs_terminal_columns("\xff"), 1);
 }
 
+static void assert_wrapped(const char * text, unsigned width, const char * expected) {
+    char * out = NULL, *copy = strdup(text);
+    size_t length;
+    FILE * memory = open_memstream(&out, &length);
+    ggs_terminal_wrap(copy, width, memory);
+    fclose(memory);
+    assert_string_equal(out, expected);
+    free(copy);
+    free(out);
+}
+
+static void test_wrap(void ** state) {
+    (void) state;
+    assert_wrapped("as it is, whatever its width\n", 0, "as it is, whatever its width\n");
+    assert_wrapped("\nfits\n\n", 20, "\nfits\n\n");
+    assert_wrapped("label     one two three four\n          five six seven eight\n", 20,
+                   "label     one two\n          three four\n          five six\n          seven\n          eight\n");
+    assert_wrapped("label     one two three\n", 19, "label     one two\n  three\n"); // too narrow for labels
+    assert_wrapped("  name-of-a-tensor     12.0 MiB  3 reads\n", 20,
+                   "  name-of-a-tensor\n    12.0 MiB  3\n    reads\n");
+    assert_wrapped("a-word-that-is-wider-than-all and more\n", 20, "a-word-that-is-wider-than-all\n  and more\n");
+    assert_wrapped("\x1b[1mbold\x1b[0m \xc3\xa9\xc3\xa9\xc3\xa9 four five six\n", 20,
+                   "\x1b[1mbold\x1b[0m \xc3\xa9\xc3\xa9\xc3\xa9 four five\n  six\n");
+    assert_wrapped("hot: most bytes read by all\n", 20, "hot: most bytes read\n  by all\n"); // no label
+    assert_wrapped("processes 2 on 1 host\n", 20, "processes 2 on 1\n          host\n");
+    for (unsigned width = 0; width <= 80; width += 80)
+        assert_wrapped("label     one two\vthree\n", width, "label     one two\n          three\n");
+    assert_wrapped("label     one two\vthree\n", 30, "label     one two three\n");
+    assert_wrapped("no end of line", 20, "no end of line\n");
+}
+
 static void test_bar(void ** state) {
     (void) state;
     char bar[64];
@@ -610,6 +641,7 @@ int main(void) {
         cmocka_unit_test(test_output_reports_a_full_disk),
         cmocka_unit_test(test_mapping_refuses_what_is_no_file),
         cmocka_unit_test(test_columns),
+        cmocka_unit_test(test_wrap),
         cmocka_unit_test(test_bar),
         cmocka_unit_test(test_table),
     };

@@ -196,7 +196,8 @@ export interface OpAnswer {
     submit_ns: number | null; // when the host handed it to a device, and how long that took
     host_ns: number | null;
     stalled_ns: number | null; // by page faults, part of busy_ns; null: not recorded
-    threads: { thread: number; begin_ns: number; duration_ns: number; wait_ns: number | null; inner_wait_ns: number | null; submit_ns: number | null; stalled_ns: number | null }[];
+    disk_wait_ns: number | null; // for weights that were streamed, likewise
+    threads: { thread: number; begin_ns: number; duration_ns: number; wait_ns: number | null; inner_wait_ns: number | null; submit_ns: number | null; stalled_ns: number | null; disk_wait_ns: number | null }[];
     absorbed: { node: number; op: string; name: string }[];
     operands: Operand[];
     experts: { expert: number; rank: number; weight: number | null }[] | null;

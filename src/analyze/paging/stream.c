@@ -12,6 +12,7 @@ enum { BLOCK = 4096, SECTOR = 512, NONE = 0xffffffffu };
 struct tensor {
     uint32_t first, n;
     uint64_t slots, clock;
+    double   weight; // of the next choice
 };
 
 struct simulation {
@@ -21,6 +22,7 @@ struct simulation {
     uint32_t *                         tensor_of; // by weight, NONE for a dense one
     struct tensor *                    tensors;
     uint64_t *                         used;  // by weight: the tensor's clock when it was used last; 0: not in a slot
+    double *                           score; // by weight: how often it was chosen, lately more than before
     uint64_t *                         dense; // sizes of the dense ones that are read whole
     uint64_t                           n_dense, dense_bytes, n_tensors;
     double                             streamed;           // share of the dense bytes
@@ -51,7 +53,7 @@ static void list(struct simulation * s) {
         const struct ggs_paging_weight * w = &s->weights->weight[i];
         s->tensor_of[i]                    = NONE;
         if (w->expert >= 0) {
-            if (i == 0 || !same_tensor(w, w - 1)) s->tensors[s->n_tensors++] = (struct tensor){.first = i};
+            if (i == 0 || !same_tensor(w, w - 1)) s->tensors[s->n_tensors++] = (struct tensor){.first = i, .weight = 1};
             s->tensors[s->n_tensors - 1].n++;
             s->tensor_of[i] = (uint32_t) s->n_tensors - 1;
         } else if (w->size >= GGS_STREAM_SMALL && is_whole(s, w)) {
@@ -66,11 +68,13 @@ static void list(struct simulation * s) {
 
 // ---- the reads ----
 
-// The op's experts are known: those that have no slot are read, into the slots that were used longest ago.
+// The op's experts are known: those that have no slot are read, into the slots of those that were chosen least often.
 static void settle(struct simulation * s, enum ggs_read_class class_) {
     if (s->n_chosen == 0) return;
     struct tensor * t = &s->tensors[s->choosing];
     t->clock++;
+    ggs_stream_age(&t->weight, s->score + t->first, t->n);
+    for (uint32_t i = 0; i < s->n_chosen; i++) s->score[s->chosen[i]] += t->weight;
     if (s->n_chosen > t->slots) { // as a whole; slots stay as they are, or are filled from it
         uint64_t filled = 0;
         for (uint32_t i = t->first; i < t->first + t->n; i++) filled += s->used[i] > 0;
@@ -86,10 +90,12 @@ static void settle(struct simulation * s, enum ggs_read_class class_) {
         s->cost->bytes[class_] += missing * s->weights->weight[t->first].size;
         for (uint32_t i = t->first; i < t->first + t->n; i++) filled += s->used[i] > 0;
         for (; filled > t->slots; filled--) {
-            uint32_t oldest = NONE;
-            for (uint32_t i = t->first; i < t->first + t->n; i++)
-                if (s->used[i] > 0 && (oldest == NONE || s->used[i] < s->used[oldest])) oldest = i;
-            s->used[oldest] = 0;
+            uint32_t least = NONE;
+            for (uint32_t i = t->first; i < t->first + t->n; i++) {
+                if (s->used[i] == 0 || s->used[i] == t->clock) continue;
+                if (least == NONE || s->score[i] < s->score[least]) least = i;
+            }
+            if (least != NONE) s->used[least] = 0;
         }
     }
     s->n_chosen = 0;
@@ -164,12 +170,13 @@ int ggs_paging_stream(struct ggs_paging_cost * cost, bool * streams, const struc
                            .tensor_of = malloc(n * sizeof(uint32_t)),
                            .tensors   = calloc(n, sizeof(struct tensor)),
                            .used      = calloc(n, sizeof(uint64_t)),
+                           .score     = calloc(n, sizeof(double)),
                            .dense     = malloc(n * sizeof(uint64_t)),
                            .chosen    = malloc(n * sizeof(uint32_t)),
                            .choosing  = NONE,
                            .cost      = cost};
-    bool ok = s.weight_of != NULL && s.tensor_of != NULL && s.tensors != NULL && s.used != NULL && s.dense != NULL &&
-              s.chosen != NULL;
+    bool ok = s.weight_of != NULL && s.tensor_of != NULL && s.tensors != NULL && s.used != NULL && s.score != NULL &&
+              s.dense != NULL && s.chosen != NULL;
     *cost    = (struct ggs_paging_cost){0};
     *streams = false;
     if (ok) {
@@ -181,6 +188,7 @@ int ggs_paging_stream(struct ggs_paging_cost * cost, bool * streams, const struc
     free(s.tensor_of);
     free(s.tensors);
     free(s.used);
+    free(s.score);
     free(s.dense);
     free(s.chosen);
     return ok ? 0 : ggs_fail_memory(error);

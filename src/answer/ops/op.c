@@ -4,6 +4,7 @@
 #include <stdlib.h>
 
 #include "analyze/experts/choices.h"
+#include "analyze/machine/disk-waits.h"
 #include "analyze/ops/graph-view.h"
 #include "analyze/walk/walk.h"
 #include "analyze/walk/words.h"
@@ -143,36 +144,74 @@ static void put_head(const struct card * card, struct ggs_json * json) {
     put_times(json, op);
 }
 
-// How long page faults held up each of the op's threads; as op->op_runs. NULL if faults were not recorded.
-static int find_stalls(const struct card * card, uint64_t ** out, struct ggs_error * error) {
+// How long each of the op's threads was held up; as op->op_runs. NULL: that was not recorded.
+struct held_up {
+    uint64_t * stalls; // by page faults
+    uint64_t * waits;  // for weights that were streamed
+};
+
+static int find_stalls(const struct card * card, uint64_t * stalls, struct ggs_error * error) {
     const struct ggs_op_seen * op = &card->walk->op;
     struct ggs_cursor *        cursor;
     struct ggs_fault           fault;
-    *out = NULL;
-    if (ggs_reader_rows(card->trace->reader, GGS_TABLE_FAULTS) == 0) return 0;
-    *out = calloc(op->n_op_runs + 1, sizeof(**out));
-    int more =
-        *out == NULL ? ggs_fail_memory(error) : ggs_cursor_open(&cursor, card->trace->reader, GGS_TABLE_FAULTS, error);
+    int                        more = ggs_cursor_open(&cursor, card->trace->reader, GGS_TABLE_FAULTS, error);
     if (more < 0) return more;
     ggs_cursor_times(cursor, op->begin_ns, op->end_ns + 1);
     while ((more = ggs_cursor_next(cursor, &fault, error)) > 0) {
         if (fault.run != card->run || fault.node != card->node) continue;
         for (uint64_t i = 0; i < op->n_op_runs; i++) {
-            if (op->op_runs[i].os_thread == fault.os_thread) (*out)[i] += fault.duration_ns;
+            if (op->op_runs[i].os_thread == fault.os_thread) stalls[i] += fault.duration_ns;
         }
     }
     ggs_cursor_close(cursor);
     return more;
 }
 
-static void put_stalled(struct ggs_json * json, const uint64_t * stalls, uint64_t n) {
-    uint64_t sum = 0;
-    if (stalls == NULL) {
-        ggs_json_null(json, "stalled_ns");
-        return;
+struct waiting {
+    const struct card * card;
+    uint64_t *          waits;
+    bool                summed; // of the run as a whole only
+};
+
+static void see_wait(void * context, const struct ggs_disk_wait * wait) {
+    struct waiting *           waiting = context;
+    const struct ggs_op_seen * op      = &waiting->card->walk->op;
+    if (wait->run != waiting->card->run) return;
+    waiting->summed |= wait->node == UINT64_MAX;
+    for (uint64_t i = 0; wait->node == op->node && i < op->n_op_runs; i++)
+        if (op->op_runs[i].thread == wait->thread) waiting->waits[i] += wait->wait_ns;
+}
+
+static int find_held_up(const struct card * card, struct held_up * held, struct ggs_error * error) {
+    const struct ggs_op_seen * op     = &card->walk->op;
+    struct ggs_reader *        reader = card->trace->reader;
+    bool                       faults = ggs_reader_rows(reader, GGS_TABLE_FAULTS) > 0,
+         streamed                     = ggs_reader_rows(reader, GGS_TABLE_STREAMED) > 0;
+    int status                        = 0;
+    *held                             = (struct held_up){faults ? calloc(op->n_op_runs + 1, sizeof(uint64_t)) : NULL,
+                             streamed ? calloc(op->n_op_runs + 1, sizeof(uint64_t)) : NULL};
+    if ((faults && held->stalls == NULL) || (streamed && held->waits == NULL)) return ggs_fail_memory(error);
+    if (faults) status = find_stalls(card, held->stalls, error);
+    struct waiting waiting = {.card = card, .waits = held->waits};
+    if (status == 0 && streamed)
+        status = ggs_disk_waits_visit(card->trace, op->begin_ns, op->end_ns + 1, see_wait, &waiting, error);
+    if (waiting.summed) {
+        free(held->waits);
+        held->waits = NULL;
     }
-    for (uint64_t i = 0; i < n; i++) sum += stalls[i];
-    ggs_json_u64(json, "stalled_ns", sum);
+    return status;
+}
+
+static void put_sum(struct ggs_json * json, const char * key, const uint64_t * list, uint64_t n) {
+    uint64_t sum = 0;
+    for (uint64_t i = 0; list != NULL && i < n; i++) sum += list[i];
+    ggs_json_natural(json, key, list == NULL ? -1 : (int64_t) sum);
+}
+
+// Of n of its threads, from `first` on.
+static void put_held_up(struct ggs_json * json, const struct held_up * held, uint64_t first, uint64_t n) {
+    put_sum(json, "stalled_ns", held->stalls == NULL ? NULL : held->stalls + first, n);
+    put_sum(json, "disk_wait_ns", held->waits == NULL ? NULL : held->waits + first, n);
 }
 
 static int put_threads(const struct card * card, struct ggs_json * json, struct ggs_error * error) {
@@ -183,9 +222,9 @@ static int put_threads(const struct card * card, struct ggs_json * json, struct 
                                               GGS_FIELD_OR_NULL(struct ggs_op_run, submit_ns, "submit_ns"),
                                               {0}};
     const struct ggs_op_seen *    op       = &card->walk->op;
-    uint64_t *                    stalls;
-    int                           status = find_stalls(card, &stalls, error);
-    put_stalled(json, op->opaque ? NULL : stalls, op->n_op_runs);
+    struct held_up                held;
+    int                           status = find_held_up(card, &held, error);
+    put_held_up(json, op->opaque ? &(struct held_up){0} : &held, 0, op->n_op_runs);
     ggs_json_array(json, "threads");
     for (uint64_t i = 0; i < op->n_op_runs; i++) {
         ggs_json_object_inline(json, NULL);
@@ -194,12 +233,13 @@ static int put_threads(const struct card * card, struct ggs_json * json, struct 
         bool whole  = (op->op_runs[i].flags & GGS_OP_RUN_INNER_UNSEEN) != 0;
         ggs_json_natural(json, "inner_wait_ns", whole ? -1 : (int64_t) op->op_runs[i].inner_wait_ns);
         ggs_json_natural(json, "wait_ns", unseen ? -1 : (int64_t) op->op_runs[i].wait_ns);
-        put_stalled(json, stalls == NULL ? NULL : &stalls[i], 1);
+        put_held_up(json, &held, i, 1);
         ggs_json_bool(json, "cut", (op->op_runs[i].flags & GGS_OP_RUN_ENDED) == 0);
         ggs_json_end(json);
     }
     ggs_json_end(json);
-    free(stalls);
+    free(held.stalls);
+    free(held.waits);
     return status;
 }
 

@@ -99,3 +99,74 @@ void ggs_terminal_bar(char * buffer, size_t size, unsigned width, double fractio
     }
     if (size > 0) buffer[used] = '\0';
 }
+
+// ---- lines that fit ----
+
+enum { LABEL = 10, USUAL = 80 }; // columns
+
+// "faults    8,187 minor", "processes 2 on 1 host", and what stands below.
+static bool is_labelled(const char * line, size_t length) {
+    if (length <= LABEL || line[LABEL - 1] != ' ' || line[LABEL] == ' ') return false;
+    return line[LABEL - 2] == ' ' || memchr(line, ' ', LABEL - 1) == NULL;
+}
+
+// Where a line that is broken goes on.
+static unsigned hanging(const char * line, size_t length, unsigned width) {
+    unsigned blanks = 0;
+    while (blanks < length && line[blanks] == ' ') blanks++;
+    unsigned indent = is_labelled(line, length) ? LABEL : blanks + 2;
+    return indent <= width / 2 ? indent : 2;
+}
+
+// Bytes of the line that fit into so many columns, up to a blank; all of the first word at least.
+static size_t fitting(const char * line, size_t length, unsigned width) {
+    size_t   at = 0, fits = 0;
+    unsigned used = 0, columns;
+    bool     word = false;
+    while (at < length) {
+        if (line[at] == ' ' && word && line[at - 1] != ' ') fits = at;
+        word |= line[at] != ' ';
+        size_t next = ggs_terminal_next(line + at, length - at, &columns);
+        if (used + columns > width && fits > 0) return fits;
+        used += columns;
+        at += next;
+    }
+    return used <= width || fits == 0 ? length : fits;
+}
+
+static void wrap_line(const char * line, size_t length, unsigned width, FILE * file) {
+    unsigned indent = hanging(line, length, width), before = 0;
+    for (;;) {
+        size_t fits = fitting(line, length, width - before);
+        fprintf(file, "%*s%.*s\n", (int) before, "", (int) fits, line);
+        while (fits < length && line[fits] == ' ') fits++;
+        if (fits == length) return;
+        line += fits;
+        length -= fits;
+        before = indent;
+    }
+}
+
+static void write_line(char * line, size_t length, unsigned width, FILE * file) {
+    char * soft = memchr(line, '\v', length);
+    if (soft != NULL && width > 0 && width < USUAL) {
+        *soft = ' ';
+        write_line(line, length, width, file);
+    } else if (soft != NULL) {
+        write_line(line, (size_t) (soft - line), width, file);
+        fprintf(file, "%*s", LABEL, "");
+        write_line(soft + 1, length - (size_t) (soft - line) - 1, width, file);
+    } else if (width > 0) {
+        wrap_line(line, length, width, file);
+    } else {
+        fprintf(file, "%.*s\n", (int) length, line);
+    }
+}
+
+void ggs_terminal_wrap(char * text, unsigned width, FILE * file) {
+    while (*text != '\0') {
+        size_t length = strcspn(text, "\n");
+        write_line(text, length, width, file);
+        text += length + (text[length] == '\n');
+    }
+}

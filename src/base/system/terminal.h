@@ -21,6 +21,11 @@ bool ggs_terminal_ascii(void);
 // Columns that a UTF-8 string takes (wide and combining characters counted properly, escape sequences not counted).
 size_t ggs_terminal_columns(const char * string);
 
+// Writes lines of at most `width` columns (0: as wide as they are). Longer ones are broken at blanks, and go on where the text behind their label
+// begins ("faults    8,187 minor ..."), or two columns further in than they began. What has no blank stays whole. "\v" is where a sentence goes on
+// below if there are 80 columns, and a blank if there are less. The text is changed.
+void ggs_terminal_wrap(char * text, unsigned width, FILE * file);
+
 // A bar of `width` columns filled to part / whole in eighths of a cell, padded with blanks:
 // "█████▌   ". Writes at most 3 * width + 1 bytes.
 void ggs_terminal_bar(char * buffer, size_t size, unsigned width, double fraction);

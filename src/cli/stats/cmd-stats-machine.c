@@ -21,7 +21,7 @@ static void print_fault_parts(const struct ggs_fault_totals * faults) {
     for (int i = 0; i < GGS_STAGES; i++) {
         const struct ggs_fault_sum * sum = &faults->stages[i];
         if (count_of(sum) == 0) continue;
-        if (column == 2) before = ",\n          ", column = 0;
+        if (column == 2) before = ",\v", column = 0;
         printf("%s%s %s in %s", before, ggs_stage_name((enum ggs_stage) i), ggs_format_count(a, count_of(sum)),
                ggs_format_nanoseconds(b, sum->stalled_ns));
         before = ", ";

@@ -1,4 +1,4 @@
-// ggscope stats as text: at most 80 columns, and readable without colour.
+// ggscope stats as text: at most 80 columns, and readable without colour. "\v" breaks a sentence that would be longer (base/system/terminal.h).
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
@@ -17,15 +17,15 @@ enum { TOP = 5, NAME_COLUMNS = 24 };
 static void print_pattern(const struct ggs_pattern * p) {
     char a[GGS_NUMBER_LENGTH], b[GGS_NUMBER_LENGTH];
     if (p->bytes == 0) return;
-    printf("order     %s of the bytes read from the model continue where the read\n",
+    printf("order     %s of the bytes read from the model continue where the read\v",
            ggs_format_percent(a, p->sequential, p->bytes));
-    printf("          before ended; %s jumps, half of them below %s\n", ggs_format_count(a, p->jumps),
+    printf("before ended; %s jumps, half of them below %s\n", ggs_format_count(a, p->jumps),
            ggs_format_bytes(b, ggs_pattern_quantile(p->jump_bins, 0.5)));
     uint64_t again = p->bytes - p->first_bytes;
     if (again == 0) return;
-    printf("reuse     %s are read again; half of them after less than %s of\n", ggs_format_percent(a, again, p->bytes),
+    printf("reuse     %s are read again; half of them after less than %s of\v", ggs_format_percent(a, again, p->bytes),
            ggs_format_bytes(b, ggs_pattern_quantile(p->reuse_bins, 0.5)));
-    printf("          other reads, nine tenths after less than %s\n",
+    printf("other reads, nine tenths after less than %s\n",
            ggs_format_bytes(b, ggs_pattern_quantile(p->reuse_bins, 0.9)));
 }
 
@@ -211,7 +211,7 @@ static void print_streamed(const struct ggs_streamed_totals * s) {
     printf("          %s of the experts were in memory when they were chosen",
            ggs_format_percent(a, s->hits, s->hits + s->misses));
     if (s->predicted > 0)
-        printf(";\n          %s of those read early were used", ggs_format_percent(a, s->predicted_used, s->predicted));
+        printf(";\v%s of those read early were used", ggs_format_percent(a, s->predicted_used, s->predicted));
     putchar('\n');
 }
 

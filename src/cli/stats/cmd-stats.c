@@ -2,6 +2,7 @@
 #include "cli/stats/cmd-stats.h"
 
 #include <stdio.h>
+#include <stdlib.h>
 
 #include "analyze/ops/roofline.h"
 #include "answer/answer.h"
@@ -9,6 +10,7 @@
 #include "base/json.h"
 #include "base/system/file.h"
 #include "base/system/probe.h"
+#include "base/system/terminal.h"
 #include "cli/commands.h"
 #include "cli/scaffold/verb.h"
 
@@ -59,6 +61,23 @@ static int show_roofline(const struct arguments * arguments, struct ggs_trace * 
     return status;
 }
 
+// Lines fit the terminal.
+static int show_text(const struct ggs_stats * stats, unsigned by, struct ggs_error * error) {
+    unsigned width    = ggs_terminal_limit(stdout);
+    FILE *   terminal = stdout;
+    char *   text     = NULL;
+    size_t   length;
+    FILE *   memory = open_memstream(&text, &length);
+    if (memory == NULL) return ggs_fail_memory(error);
+    stdout     = memory;
+    int status = stats_text(stats, by);
+    stdout     = terminal;
+    if (fclose(memory) != 0) status = ggs_fail_memory(error);
+    if (status == 0) ggs_terminal_wrap(text, width, stdout);
+    free(text);
+    return status;
+}
+
 static int show_stats(const struct arguments * arguments, struct ggs_trace * trace, struct ggs_error * error) {
     struct ggs_stats_options options = {arguments->range, arguments->by, arguments->input.paths[0]};
     struct ggs_stats         stats;
@@ -67,7 +86,7 @@ static int show_stats(const struct arguments * arguments, struct ggs_trace * tra
     if (arguments->input.json)
         ggs_stats_write(arguments->input.out, &stats);
     else
-        status = stats_text(&stats, arguments->by);
+        status = show_text(&stats, arguments->by, error);
     ggs_stats_release(&stats);
     return status;
 }

@@ -3,6 +3,7 @@
 #include "base/error.h"
 #include "base/number.h"
 #include "base/system/file.h"
+#include "base/system/interrupt.h"
 #include "base/system/progress.h"
 #include "engine/synth/synth-metadata.h"
 #include "engine/synth/synth-plan.h"
@@ -36,7 +37,7 @@ struct writer {
     struct ggs_progress          progress;
     uint64_t                     written;
     uint8_t *                    piece;
-    sigset_t                     held; // signals that wait
+    struct ggs_interrupt         interrupt;
 };
 
 char * ggs_synth_path(const struct ggs_synth_job * job, uint32_t number) {
@@ -159,25 +160,6 @@ static int prepare(struct writer * writer, struct ggs_error * error) {
     return 0;
 }
 
-// Blocked signals are looked for between pieces. Those that the parent had ignored (nohup) stay ignored: blocking
-// would make them pending instead.
-static void hold_signals(sigset_t * held, sigset_t * before) {
-    static const int numbers[] = {SIGINT, SIGTERM, SIGHUP};
-    sigemptyset(held);
-    for (size_t i = 0; i < sizeof numbers / sizeof numbers[0]; i++) {
-        struct sigaction action;
-        if (sigaction(numbers[i], NULL, &action) == 0 && action.sa_handler != SIG_IGN) sigaddset(held, numbers[i]);
-    }
-    sigprocmask(SIG_BLOCK, held, before);
-}
-
-static bool interrupted(const sigset_t * held) {
-    sigset_t pending;
-    sigpending(&pending);
-    sigandset(&pending, &pending, held);
-    return !sigisemptyset(&pending);
-}
-
 // Reserving the file's space finds a full disk before the work, and keeps the file in few fragments.
 static int open_part(struct part * part, struct ggs_error * error) {
     char size[GGS_NUMBER_LENGTH];
@@ -192,7 +174,8 @@ static int open_part(struct part * part, struct ggs_error * error) {
 }
 
 static int put(struct writer * writer, struct part * part, const void * data, size_t size, struct ggs_error * error) {
-    if (interrupted(&writer->held)) return ggs_fail(error, GGS_IO, "%s: interrupted, nothing was written", part->path);
+    if (ggs_interrupt_has_come(&writer->interrupt))
+        return ggs_fail(error, GGS_IO, "%s: interrupted, nothing was written", part->path);
     if (size > 0 && fwrite(data, 1, size, part->output.file) != size)
         return ggs_fail_errno(error, "cannot write %s", part->path);
     writer->written += size;
@@ -256,18 +239,17 @@ static void release(struct writer * writer) {
 static int write_parts(struct writer * writer, struct ggs_error * error) {
     uint64_t total  = 0;
     int      status = 0;
-    sigset_t before;
     // A file size limit (ulimit -f) shall fail the write, not kill the program.
     void (*limit)(int) = signal(SIGXFSZ, SIG_IGN);
 
-    hold_signals(&writer->held, &before);
+    ggs_interrupt_hold(&writer->interrupt);
     for (uint32_t i = 0; i < writer->count; i++) total += writer->parts[i].size;
     ggs_progress_start(&writer->progress, "writing", total);
     for (uint32_t i = 0; i < writer->count && status == 0; i++) status = put_part(writer, &writer->parts[i], error);
     if (status == 0) status = commit(writer, error);
     if (status < 0) discard(writer);
     ggs_progress_finish(&writer->progress);
-    sigprocmask(SIG_SETMASK, &before, NULL);
+    ggs_interrupt_release(&writer->interrupt);
     signal(SIGXFSZ, limit);
     return status;
 }

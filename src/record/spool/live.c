@@ -62,7 +62,11 @@ int ggs_live_copy(void * context, const char * directory, const char * path, str
                                        .part               = part};
     ggs_experiment_uuid(&experiment, options.uuid);
     ggs_experiment_release(&experiment);
-    return ggs_seal_spool(folder, path, json, &options, NULL, error);
+    bool none = access(part, F_OK) != 0;
+    status    = ggs_seal_spool(folder, path, json, &options, NULL, error);
+    // One that was made meanwhile was not locked: segments may have gone before they were read.
+    if (none && access(part, F_OK) == 0) status = ggs_seal_spool(folder, path, json, &options, NULL, error);
+    return status;
 }
 
 void ggs_live_release(struct ggs_live_context * context) {

@@ -180,7 +180,7 @@ static int begin(struct ggs_background * background, struct ggs_error * error) {
     uint64_t             start_ns = background->options.start_monotonic_ns;
     sealing->clock.start_ns       = start_ns != 0 ? start_ns : sealing->clock.anchors[0].ns;
     background->fd                = open(background->part, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0600);
-    if (background->fd < 0 || ggs_part_write_header(background->fd, start_ns) != 0)
+    if (background->fd < 0 || ggs_part_write_header(background->fd, sealing->clock.start_ns) != 0)
         return ggs_fail_errno(error, "cannot make %s", background->part);
     int status = ggs_writer_init_op_runs(&sealing->writer, background->fd, background->part);
     if (status == 0) status = ggs_sealing_begin(sealing, error);

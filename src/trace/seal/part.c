@@ -241,10 +241,12 @@ int ggs_part_open(struct ggs_part * part, const char * path, uint64_t start_ns, 
     if (part->mapping.size < sizeof(header)) return 0;
     memcpy(&header, part->mapping.data, sizeof(header));
     if (memcmp(header.magic, GGS_PART_MAGIC, sizeof(header.magic)) != 0 || header.version != GGS_SPOOL_VERSION ||
-        header.start_ns != start_ns)
+        (start_ns != 0 && header.start_ns != start_ns))
         return 0;
     part->at = sizeof(header);
-    return survey(part, error);
+    status   = survey(part, error);
+    if (part->n_blocks > 0) part->start_ns = header.start_ns;
+    return status;
 }
 
 void ggs_part_release(struct ggs_part * part) {

@@ -125,7 +125,8 @@ int ggs_part_write_block(int fd, struct ggs_part_keep * keep, const struct ggs_l
 struct ggs_part {
     int                    fd; // holds the lock
     struct ggs_mapping     mapping;
-    uint64_t               at; // of the first chunk of the next block
+    uint64_t               start_ns; // 0: it has no blocks
+    uint64_t               at;       // of the first chunk of the next block
     uint64_t               n_blocks, next;
     struct ggs_part_lane * lanes; // of the last block
     size_t                 n_lanes;
@@ -142,7 +143,7 @@ struct ggs_part {
     const struct ggs_part_lod_lane * lod_lanes;
 };
 
-// A file that is not there, or is another recording's, has no blocks. Takes the lock.
+// A file that is not there, or is another recording's (its start is another one; 0: not known), has no blocks. Takes the lock.
 int  ggs_part_open(struct ggs_part * part, const char * path, uint64_t start_ns, struct ggs_error * error);
 void ggs_part_release(struct ggs_part * part);
 // The next block; false when there is none, or no memory for it.

@@ -75,6 +75,7 @@ int ggs_seal_spool(const char * spool, const char * trace, const char * experime
     sealing->options = &given;
     sealing->part.fd = -1;
     status           = ggs_part_open(&sealing->part, given.part, given.start_monotonic_ns, error);
+    if (given.start_monotonic_ns == 0) given.start_monotonic_ns = sealing->part.start_ns;
     if (status == 0) status = ggs_spool_open(&sealing->spool, spool, error);
     if (status == 0) pass_sealed(sealing);
     if (status != 0) goto done;

@@ -76,7 +76,7 @@ function Times({ of: op }: { of: OpAnswer }) {
                 {time(op.duration_ns ?? 0)} <span class="quiet">from {time(op.begin_ns)}</span>
             </Row>
             <Row name={op.submit_ns === null ? "threads" : "queues"}>
-                {op.threads.length}, computing {time(Math.max(0, op.busy_ns - (op.stalled_ns ?? 0)))},{" "}
+                {op.threads.length}, computing {time(Math.max(0, op.busy_ns - (op.stalled_ns ?? 0) - (op.disk_wait_ns ?? 0)))},{" "}
                 {op.wait_ns === null ? (
                     "waiting not seen"
                 ) : (
@@ -91,6 +91,15 @@ function Times({ of: op }: { of: OpAnswer }) {
                 </Row>
             )}
         </>
+    );
+}
+
+function HeldUp({ name, ns, by, of: op }: { name: string; ns: number | null; by: string; of: OpAnswer }) {
+    if (!ns) return null;
+    return (
+        <Row name={name}>
+            {time(ns)} {by} <span class="quiet">({share(ns, (op.busy_ns ?? 0) + (op.wait_ns ?? 0))})</span>
+        </Row>
     );
 }
 
@@ -111,11 +120,8 @@ export function OpCard({ run, node }: { run: number; node: number }) {
                 </Row>
                 <Row name="layer">{data.layer === null || data.layer < 0 ? "none" : data.layer}</Row>
                 <Times of={data} />
-                {data.stalled_ns !== null && data.stalled_ns > 0 && (
-                    <Row name="stalled">
-                        {time(data.stalled_ns)} by page faults <span class="quiet">({share(data.stalled_ns, (data.busy_ns ?? 0) + (data.wait_ns ?? 0))})</span>
-                    </Row>
-                )}
+                <HeldUp name="stalled" ns={data.stalled_ns} by="by page faults" of={data} />
+                <HeldUp name="disk" ns={data.disk_wait_ns} by="waiting for weights" of={data} />
                 {data.absorbed.length > 0 && <Row name="fused with">{data.absorbed.map((node) => `${node.op} ${node.name}`).join(", ")}</Row>}
                 {data.experts && (
                     <Row name="experts">
