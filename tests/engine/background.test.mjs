@@ -9,7 +9,7 @@ import { ggscope, model, output, run, scratch } from "../lib.mjs";
 import { check, fresh, host, rows, steps } from "./traces.mjs";
 
 const tiny = model("tiny");
-const THREADS = 1, DECODES = 200;
+const THREADS = 1, DECODES = 400; // more than two segments
 const running = new Set(); // a test that fails leaves none behind
 afterEach(() => { for (const pid of running) try { process.kill(pid, "SIGKILL"); } catch { /* it has ended */ } });
 const decodes = (stdout) => stdout.split('"logits"').length - 1; // that have returned
