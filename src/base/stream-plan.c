@@ -15,6 +15,7 @@ uint64_t ggs_stream_reserve(uint64_t limit) {
 static uint64_t ring_for_dense(const struct ggs_stream_plan * plan, uint64_t budget) {
     uint64_t ring = budget / 5 < 24 * MIB ? budget / 5 : 24 * MIB, large = 0, largest = 0;
     for (uint64_t i = 0; i < plan->n_dense; i++) {
+        if (plan->dense[i] > plan->mapped_above) continue;
         if (2 * plan->dense[i] > ring) large += plan->dense[i];
         if (plan->dense[i] > largest) largest = plan->dense[i];
     }
@@ -23,22 +24,44 @@ static uint64_t ring_for_dense(const struct ggs_stream_plan * plan, uint64_t bud
     return largest <= budget - budget / 8 ? largest : 0;
 }
 
-bool ggs_stream_plan(struct ggs_stream_plan * plan, uint64_t budget) {
-    uint64_t dense = 0, slots = plan->least_slots;
-    plan->ring = plan->whole = plan->kept = 0;
-    for (uint64_t i = 0; i < plan->n_dense; i++) dense += plan->dense[i];
+static uint64_t dense_above(const struct ggs_stream_plan * plan, uint64_t least) {
+    uint64_t bytes = 0;
+    for (uint64_t i = 0; i < plan->n_dense; i++) bytes += plan->dense[i] > least ? plan->dense[i] : 0;
+    return bytes;
+}
+
+static bool divide(struct ggs_stream_plan * plan, uint64_t budget, uint64_t slots) {
+    plan->ring = plan->whole = 0;
     if (plan->largest_experts > 0) { // two weights at a time if that is little beside the slots it is lent from
         uint64_t one = plan->largest_experts + MIB;
         plan->whole  = 2 * one <= budget / 3 ? 2 * one : one;
         if (slots < plan->whole) slots = plan->whole;
     }
     if (slots >= budget) return false;
+    uint64_t dense = dense_above(plan, 0) - dense_above(plan, plan->mapped_above);
     if (plan->largest_experts == 0 || dense + slots > budget) {
         plan->ring = ring_for_dense(plan, budget - slots);
         if (plan->ring < LEAST_RING || slots + plan->ring > budget) return false;
     }
-    plan->kept = budget - plan->ring - slots;
+    plan->kept  = budget - plan->ring - slots;
+    plan->slots = slots;
     return true;
+}
+
+static bool divide_somehow(struct ggs_stream_plan * plan, uint64_t budget) {
+    plan->shared = false;
+    if (divide(plan, budget, plan->least_slots)) return true;
+    plan->shared = GGS_STREAM_SHARES * plan->most_slots < plan->least_slots;
+    return plan->shared && divide(plan, budget, GGS_STREAM_SHARES * plan->most_slots);
+}
+
+bool ggs_stream_plan(struct ggs_stream_plan * plan, uint64_t budget) {
+    plan->mapped_above = UINT64_MAX;
+    if (divide_somehow(plan, budget)) return true;
+    // A weight that memory cannot hold, the output matrix mostly, comes through the page cache, which needs some for it.
+    plan->mapped_above = budget / 2;
+    uint64_t mapped = dense_above(plan, plan->mapped_above), all = dense_above(plan, 0) + plan->least_slots;
+    return mapped > 0 && mapped <= all / 4 && divide_somehow(plan, budget - budget / 4);
 }
 
 bool ggs_stream_one_more(uint64_t rest, uint64_t * used, uint64_t i, uint64_t n, uint64_t bytes) {

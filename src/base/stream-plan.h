@@ -5,7 +5,10 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-enum { GGS_STREAM_SMALL = 64 << 10 }; // weights below are left to the page cache
+enum {
+    GGS_STREAM_SMALL  = 64 << 10, // weights below are left to the page cache
+    GGS_STREAM_SHARES = 2,        // one layer's experts are used while those of the next are read
+};
 
 struct ggs_stream_plan {
     // Given. Bytes include what alignment costs.
@@ -14,11 +17,16 @@ struct ggs_stream_plan {
     uint64_t         largest_experts; // of the largest weight that holds experts, all of them; 0 without experts
     uint64_t         one_slot_each;   // of one slot in every layer
     uint64_t         least_slots;     // of the slots that one token needs
+    uint64_t         most_slots;      // of those that it needs in one layer, where that is most
     // Decided.
     uint64_t ring;  // 0: everything is kept
     uint64_t whole; // of the slots' memory, lent to a prompt that uses nearly all experts of a layer
     uint64_t kept;  // at most
-    // The rest is for slots: the same number for every layer, and where that leaves something, one more for some of them.
+    uint64_t
+         slots; // at least, and what is not kept: the same number for every layer, and where that leaves something, one more for some of them
+    bool shared; // too little for that: GGS_STREAM_SHARES parts, which layers have in turns
+    uint64_t
+        mapped_above; // dense weights of more bytes are left to the mapping, because nothing could be streamed beside them
 };
 
 // Divides `budget`. False if it is too little to stream with.

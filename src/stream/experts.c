@@ -58,6 +58,18 @@ static void forget_slot(struct ggs_expert_group * g, struct ggs_expert_slot * sl
     slot->expert = -1;
 }
 
+// Slots that the group has in turns with others become its own. False while something is being read into them.
+static bool take_turn(struct ggs_expert_group * g) {
+    struct ggs_expert_group * before = g->turn == NULL ? g : *g->turn;
+    if (before == g) return true;
+    for (uint32_t s = 0; before != NULL && s < before->n_slots; s++) {
+        if (!slot_idle(before, &before->slot[s])) return false;
+    }
+    for (uint32_t s = 0; before != NULL && s < before->n_slots; s++) forget_slot(before, &before->slot[s]);
+    *g->turn = g;
+    return true;
+}
+
 static bool make_room(struct ggs_routing * r, uint32_t n) {
     if (r->capacity >= n) return true;
     free(r->needed);
@@ -94,11 +106,21 @@ static uint32_t collect(const struct ggs_routing * r, int32_t * experts, bool * 
     return n;
 }
 
+static void wait_for_reads(void) {
+    ggs_weights_unlock();
+    ggs_reader_drain();
+    ggs_weights_lock();
+}
+
 // Gives each of `n` experts a slot. Brings those that are not in memory to the front, and returns how many; -1 if there are too few slots.
 static int32_t find_slots(struct ggs_routing * r, int32_t * experts, uint32_t n) {
     struct ggs_expert_group * g       = r->group;
     uint32_t                  missing = 0;
     if (n > g->n_slots - g->n_gone) return -1;
+    if (!take_turn(g)) {
+        wait_for_reads();
+        take_turn(g);
+    }
     g->clock++;
     g->warm = true;
     ggs_stream_age(&g->weight, g->score, g->n_experts);
@@ -120,9 +142,7 @@ static int32_t find_slots(struct ggs_routing * r, int32_t * experts, uint32_t n)
     for (uint32_t i = 0; i < missing; i++) {
         int32_t s = find_victim(g, g->clock);
         if (s < 0) { // all others are being read into for a prediction
-            ggs_weights_unlock();
-            ggs_reader_drain();
-            ggs_weights_lock();
+            wait_for_reads();
             s = find_victim(g, g->clock);
             if (s < 0) {
                 while (i-- > 0) forget_slot(g, &g->slot[g->slot_of[experts[i]]]);
@@ -181,9 +201,9 @@ static bool settle(const struct ggs_weight * w, struct ggs_expert_slot * slot, i
 }
 
 bool ggs_experts_wait(struct ggs_routing * r, uint32_t k) {
-    struct ggs_expert_group * g  = r->group;
-    struct ggs_weight *       w  = g->weights[k];
-    bool                      ok = true;
+    struct ggs_expert_group * g = r->group;
+    struct ggs_weight *       w = g->weights[k];
+    bool ok                     = g->turn == NULL || *g->turn == g; // else another layer chose before this one was done
     for (uint32_t i = 0; i < r->n_needed; i++) {
         struct ggs_expert_slot * slot = &g->slot[r->needed[i]];
         if (slot->expert < 0) { // it failed for another weight of the group
@@ -265,11 +285,16 @@ void ggs_experts_predict(const struct ggs_routing * now, struct ggs_routing * ne
         g->n_experts > MOST_EXPERTS || h->ne[1] > MOST_TOKENS_PREDICTED ||
         r->bytes != g->n_experts * (uint64_t) h->ne[0] * sizeof(float) || !worth_predicting())
         return;
+    if (next->routed || (g->turn != NULL && g->turn == now->group->turn)) return; // known already, or the same slots
     uint32_t n = most < 0 ? g->n_used : (uint32_t) most;
     if (n * (uint32_t) h->ne[1] > g->n_slots - 1) n = (g->n_slots - 1) / (uint32_t) h->ne[1];
     const float * matrix = (const void *) (r->kept + ggs_weight_span(r).delta);
     static float  score[MOST_EXPERTS];
     ggs_weights_lock();
+    if (!take_turn(g)) {
+        ggs_weights_unlock();
+        return;
+    }
     g->clock++;
     for (int64_t t = 0; t < h->ne[1]; t++) {
         const float * state = (const void *) ((const char *) h->data + t * (int64_t) h->nb[1]);
@@ -290,7 +315,7 @@ void ggs_experts_predict(const struct ggs_routing * now, struct ggs_routing * ne
 void ggs_experts_adopt(struct ggs_routing * r, uint32_t k, const char * data) {
     struct ggs_expert_group * g = r->group;
     static uint32_t           count[MOST_EXPERTS];
-    if (g->n_slots == 0 || g->lent || g->n_experts > MOST_EXPERTS || (g->warm && k == 0)) return;
+    if (g->n_slots == 0 || g->lent || g->turn != NULL || g->n_experts > MOST_EXPERTS || (g->warm && k == 0)) return;
     if (k == 0) { // which ones is decided once, for all weights of the group
         memset(count, 0, g->n_experts * sizeof(*count));
         for (int64_t t = 0; t < r->ids->ne[1]; t++) {

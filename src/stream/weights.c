@@ -20,6 +20,7 @@ static char *                    kept_memory, *slot_memory;
 static uint64_t                  kept_bytes, slot_bytes, whole_bytes; // the last `whole_bytes` of the slots can be lent
 static pthread_mutex_t           lock = PTHREAD_MUTEX_INITIALIZER;
 static uint64_t                  given;
+static struct ggs_expert_group * turns[GGS_STREAM_SHARES]; // of slots that groups have in turns
 
 // ---- the table ----
 
@@ -117,6 +118,7 @@ static void drop(void) {
     ggs_memory_give_back(slot_memory, slot_bytes);
     kept_memory = slot_memory = NULL;
     kept_bytes = slot_bytes = whole_bytes = 0;
+    memset(turns, 0, sizeof(turns));
     for (uint32_t i = 0; i < n_weights; i++) {
         struct ggs_weight * w = weights[i];
         w->kept = w->slots = NULL;
@@ -129,6 +131,7 @@ static void drop(void) {
         groups[i]->n_slots = groups[i]->n_gone = 0;
         groups[i]->warm                        = false;
         groups[i]->lent                        = false;
+        groups[i]->turn                        = NULL;
         for (uint32_t e = 0; e < groups[i]->n_experts; e++) groups[i]->slot_of[e] = -1;
     }
 }
@@ -163,9 +166,10 @@ static struct ggs_stream_plan total_up(uint64_t * dense) {
         }
     }
     for (uint32_t i = 0; i < n_groups; i++) {
-        uint64_t one = slot_of_all(groups[i]);
+        uint64_t one = slot_of_all(groups[i]), least = one * (groups[i]->n_used + 1); // one for a guess that was wrong
         plan.one_slot_each += one;
-        plan.least_slots += one * groups[i]->n_used;
+        plan.least_slots += least;
+        if (least > plan.most_slots) plan.most_slots = least;
     }
     return plan;
 }
@@ -177,7 +181,8 @@ static int by_room(const void * a, const void * b) {
 
 // Chooses what is kept of the dense weights. A cyclic scan gains most from a fixed set, and the disk is busy evenly where that
 // is spread over the order of use. What would hardly fit the ring comes first.
-static uint64_t choose_kept(uint64_t most, uint64_t ring) {
+static uint64_t choose_kept(const struct ggs_stream_plan * plan) {
+    uint64_t             most = plan->kept, ring = plan->ring;
     struct ggs_weight ** large = malloc((n_weights + 1) * sizeof(*large));
     uint64_t             used = 0, rest = 0;
     uint32_t             n_large = 0;
@@ -185,15 +190,8 @@ static uint64_t choose_kept(uint64_t most, uint64_t ring) {
     for (uint32_t i = 0; i < n_weights; i++) {
         struct ggs_weight * w = weights[i];
         if (w->group != NULL) continue;
-        w->place = GGS_PLACE_STREAMED;
-        if (w->is_router && used + room(w) <= most) {
-            w->place = GGS_PLACE_KEPT;
-            used += room(w);
-        } else if (2 * room(w) > ring) {
-            large[n_large++] = w;
-        } else {
-            rest += room(w);
-        }
+        w->place = room(w) > plan->mapped_above ? GGS_PLACE_MAPPED : GGS_PLACE_STREAMED;
+        if (w->place == GGS_PLACE_STREAMED && 2 * room(w) > ring) large[n_large++] = w;
     }
     qsort(large, n_large, sizeof(*large), by_room);
     for (uint32_t i = 0; i < n_large; i++) {
@@ -202,6 +200,16 @@ static uint64_t choose_kept(uint64_t most, uint64_t ring) {
             used += room(large[i]);
         } else if (room(large[i]) > ring) {
             large[i]->place = GGS_PLACE_MAPPED;
+        }
+    }
+    for (uint32_t i = 0; i < n_weights; i++) {
+        struct ggs_weight * w = weights[i];
+        if (w->group != NULL || w->place != GGS_PLACE_STREAMED || 2 * room(w) > ring) continue;
+        if (w->is_router && used + room(w) <= most) {
+            w->place = GGS_PLACE_KEPT;
+            used += room(w);
+        } else {
+            rest += room(w);
         }
     }
     free(large);
@@ -258,19 +266,23 @@ static void place_kept(uint64_t used) {
     }
 }
 
-static void place_slots(uint64_t memory, uint64_t one_slot_each, uint64_t whole) {
-    uint32_t each = (uint32_t) (memory / one_slot_each);
-    uint64_t rest = memory % one_slot_each, more = 0;
-    slot_bytes  = (memory < whole ? whole : memory) / 4096 * 4096;
-    slot_memory = slot_bytes == 0 ? NULL : ggs_memory_take(slot_bytes, slot_bytes / n_groups / 2);
+static void place_slots(const struct ggs_stream_plan * plan, uint64_t memory) {
+    uint32_t each = (uint32_t) (memory / plan->one_slot_each);
+    uint64_t rest = memory % plan->one_slot_each, more = 0;
+    slot_bytes  = (memory < plan->whole ? plan->whole : memory) / 4096 * 4096;
+    slot_memory = slot_bytes == 0 ? NULL : ggs_memory_take(slot_bytes, slot_bytes / (plan->shared ? 1 : n_groups) / 2);
     if (slot_memory == NULL) slot_bytes = 0;
-    whole_bytes = slot_memory == NULL ? 0 : whole / 4096 * 4096;
-    char * at   = slot_memory;
+    whole_bytes   = slot_memory == NULL ? 0 : plan->whole / 4096 * 4096;
+    char *   at   = slot_memory;
+    uint64_t part = slot_bytes / GGS_STREAM_SHARES / 4096 * 4096;
     for (uint32_t i = 0; i < n_groups; i++) {
-        struct ggs_expert_group * g  = groups[i];
-        uint32_t                  n  = each + ggs_stream_one_more(rest, &more, i, n_groups, slot_of_all(g));
-        bool                      ok = at != NULL && n >= g->n_used;
-        ok                           = ok && give_slots(g, n < g->n_experts ? n : g->n_experts, &at);
+        struct ggs_expert_group * g = groups[i];
+        uint32_t                  n = plan->shared ? (uint32_t) (part / slot_of_all(g))
+                                                   : each + ggs_stream_one_more(rest, &more, i, n_groups, slot_of_all(g));
+        if (plan->shared && at != NULL) at = slot_memory + i % GGS_STREAM_SHARES * part;
+        if (plan->shared) g->turn = &turns[i % GGS_STREAM_SHARES];
+        bool ok = at != NULL && n >= g->n_used;
+        ok      = ok && give_slots(g, n < g->n_experts ? n : g->n_experts, &at);
         for (uint32_t k = 0; !ok && k < g->n_weights; k++) g->weights[k]->place = GGS_PLACE_MAPPED;
     }
 }
@@ -338,7 +350,7 @@ void ggs_weight_used(struct ggs_weight * w) {
 // Slots are given from the end, so that whole huge pages become free; `least` of them stay. Those of the newest choice are in use, or may be.
 static uint64_t give_slots_of(struct ggs_expert_group * g, uint32_t least, uint64_t bytes) {
     uint64_t gave = 0;
-    while (!g->lent && gave < bytes && g->n_slots - g->n_gone > least) {
+    while (!g->lent && g->turn == NULL && gave < bytes && g->n_slots - g->n_gone > least) {
         uint32_t                 s    = g->n_slots - g->n_gone - 1;
         struct ggs_expert_slot * slot = &g->slot[s];
         if (slot->expert >= 0 && slot->used >= g->clock) break;
@@ -421,15 +433,15 @@ bool ggs_weights_arrange(uint64_t budget, uint64_t * ring_bytes) {
     n_arranged                  = n_weights;
     struct ggs_stream_plan plan = total_up(dense);
     bool                   ok   = ggs_stream_plan(&plan, budget);
-    uint64_t               kept = ok ? choose_kept(plan.kept, plan.ring) : 0;
+    uint64_t               kept = ok ? choose_kept(&plan) : 0;
     free(dense);
     for (uint32_t i = 0; i < n_weights && ok;
          i++) // what is left to the mapping thrashes in the little that the page cache has
-        ok = weights[i]->group != NULL || weights[i]->place != GGS_PLACE_MAPPED;
+        ok = weights[i]->group != NULL || weights[i]->place != GGS_PLACE_MAPPED || room(weights[i]) > plan.mapped_above;
     if (!ok) return false;
     ggs_weights_lock();
     place_kept(kept);
-    if (plan.one_slot_each > 0) place_slots(budget - plan.ring - kept, plan.one_slot_each, plan.whole);
+    if (plan.one_slot_each > 0) place_slots(&plan, plan.slots + plan.kept - kept);
     ggs_weights_unlock();
     *ring_bytes = plan.ring;
     return true;

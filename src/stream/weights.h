@@ -54,7 +54,9 @@ struct ggs_expert_group {
     uint64_t                 clock;
     bool                     warm; // slots were filled at least once
     bool                     lent; // their memory serves as a ring just now
-    struct ggs_weight *      router;
+    // Where memory is too little for slots of its own, it has them in turns with others: whose they are now. NULL: they are its own.
+    struct ggs_expert_group ** turn;
+    struct ggs_weight *        router;
 };
 
 struct ggs_expert_slot {

@@ -44,6 +44,21 @@ test("other architectures, other types, experts that are no multiple of a disk's
         same(path, 0.5, ["-p", "Once upon a time", "-n", "3", "-t", "1"], { options: ["--verify"] });
 });
 
+test("little memory: layers have slots in turns, and a weight that is larger than it is left to the mapping", () => {
+    for (const [path, share, ...options] of [
+        [moe, 0.12, "-p", sentence, "-n", "4", "-t", "2"],
+        [moe, 0.12, "-p", sentence, "-n", "2", "-t", "2", "--batch", "5", "--ubatch", "3"],
+        [moe, 0.12, "-p", "Once", "-n", "3", "-t", "1", "--eval-callback"],
+        [half, 0.16, "-p", sentence, "-n", "4", "-t", "2"],
+    ]) {
+        const { counts } = same(path, share, options, { options: ["--verify"] });
+        assert.ok(counts.slots > 0 && counts.slots < (counts.experts * 5) / 32, JSON.stringify(counts)); // 4 experts for each token, and one that was guessed wrong
+        assert.ok(counts.misses > 0 && (options.includes("--eval-callback") || (counts.predicted_used > 0 && counts.mapped_uses === 0)), JSON.stringify(counts));
+    }
+    const { counts } = same(model("tiny", "--embd", "768", "--ff", "3072"), 0.15, short);
+    assert.ok(counts.mapped > 0 && counts.bytes_streamed > 3 * counts.mapped, JSON.stringify(counts));
+});
+
 test("a split model", () => {
     const path = scratch("split.gguf");
     output(engine, ["synth", "moe", "--split", "3", "-o", path]);

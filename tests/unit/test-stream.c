@@ -276,6 +276,36 @@ static void test_plan(void ** state) {
     assert_true(weight >= 1 && weight < 1e101 && score[1] < weight);
 }
 
+// How memory is divided, from much to little: slots of its own for each layer, slots in turns, a weight too large for all of it left to the mapping, nothing.
+static void test_division(void ** state) {
+    (void) state;
+    const uint64_t         mib     = 1 << 20;
+    uint64_t               dense[] = {50 * mib, 6 * mib, 6 * mib, 6 * mib, 6 * mib};
+    struct ggs_stream_plan plan    = {.dense           = dense + 1,
+                                      .n_dense         = 4,
+                                      .largest_experts = 10 * mib,
+                                      .one_slot_each   = 24 * mib,
+                                      .least_slots     = 120 * mib,
+                                      .most_slots      = 5 * mib};
+    assert_true(ggs_stream_plan(&plan, 200 * mib));
+    assert_true(!plan.shared && plan.slots == 120 * mib && plan.mapped_above == UINT64_MAX);
+    for (uint64_t budget = 120 * mib; budget >= 40 * mib; budget -= 20 * mib) {
+        assert_true(ggs_stream_plan(&plan, budget));
+        assert_true(plan.shared && plan.slots >= 2 * plan.most_slots && plan.slots >= plan.whole);
+        assert_int_equal(plan.ring + plan.kept + plan.slots, budget);
+    }
+    assert_false(ggs_stream_plan(&plan, 11 * mib)); // not even what a prompt reads of a layer
+    struct ggs_stream_plan large = {.dense = dense, .n_dense = 5};
+    assert_false(ggs_stream_plan(&large, 40 * mib)); // most of it would come through the page cache
+    uint64_t many[51];
+    for (int i = 0; i < 51; i++) many[i] = i == 0 ? 50 * mib : 6 * mib;
+    large = (struct ggs_stream_plan){.dense = many, .n_dense = 51};
+    assert_true(ggs_stream_plan(&large, 80 * mib) && large.mapped_above == UINT64_MAX);
+    assert_true(ggs_stream_plan(&large, 40 * mib) && large.mapped_above == 20 * mib);
+    assert_true(large.ring >= 6 * mib && large.ring + large.kept <= 30 * mib);
+    assert_false(ggs_stream_plan(&large, 6 * mib));
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(test_version_2, begin, end),
@@ -289,6 +319,7 @@ int main(void) {
         cmocka_unit_test_setup_teardown(test_disk_identity, begin, end),
         cmocka_unit_test_setup_teardown(test_disk_file, begin, end),
         cmocka_unit_test(test_plan),
+        cmocka_unit_test(test_division),
         cmocka_unit_test(test_let_go),
         cmocka_unit_test(test_untouched),
     };

@@ -6,12 +6,13 @@
 #include "base/error.h"
 #include "base/stream-plan.h"
 
-enum { BLOCK = 4096, SECTOR = 512, NONE = 0xffffffffu };
+enum { BLOCK = 4096, SECTOR = 512, NONE = 0xffffffffu, PARTS = 3 }; // gate, up and down of a layer have slots together
 
 // A tensor that holds experts: weights first .. first + n - 1 of the list.
 struct tensor {
     uint32_t first, n;
     uint64_t slots, clock;
+    uint64_t least;  // experts that an op chose, where that was fewest: one token's
     double   weight; // of the next choice
 };
 
@@ -28,6 +29,7 @@ struct simulation {
     double                             streamed;           // share of the dense bytes
     uint32_t *                         chosen;             // the experts of the op that is being looked at
     uint32_t                           n_chosen, choosing; // and their tensor
+    bool                               shared;             // slots that layers have in turns: nothing stays in them
     struct ggs_paging_cost *           cost;
 };
 
@@ -69,9 +71,7 @@ static void list(struct simulation * s) {
 // ---- the reads ----
 
 // The op's experts are known: those that have no slot are read, into the slots of those that were chosen least often.
-static void settle(struct simulation * s, enum ggs_read_class class_) {
-    if (s->n_chosen == 0) return;
-    struct tensor * t = &s->tensors[s->choosing];
+static void choose(struct simulation * s, struct tensor * t, enum ggs_read_class class_) {
     t->clock++;
     ggs_stream_age(&t->weight, s->score + t->first, t->n);
     for (uint32_t i = 0; i < s->n_chosen; i++) s->score[s->chosen[i]] += t->weight;
@@ -97,6 +97,18 @@ static void settle(struct simulation * s, enum ggs_read_class class_) {
             }
             if (least != NONE) s->used[least] = 0;
         }
+    }
+}
+
+static void settle(struct simulation * s, enum ggs_read_class class_) {
+    if (s->n_chosen == 0) return;
+    struct tensor * t = &s->tensors[s->choosing];
+    if (t->slots == 0) { // memory is not divided yet: how many a token chooses is looked at
+        if (t->least == 0 || s->n_chosen < t->least) t->least = s->n_chosen;
+    } else if (s->shared) {
+        s->cost->bytes[class_] += (s->n_chosen > t->slots ? t->n : s->n_chosen) * s->weights->weight[t->first].size;
+    } else {
+        choose(s, t, class_);
     }
     s->n_chosen = 0;
 }
@@ -143,7 +155,8 @@ static bool divide(struct simulation * s, uint64_t memory) {
         uint64_t              slot  = slot_bytes(s, t);
         uint64_t              whole = t->n * s->weights->weight[t->first].size;
         plan.one_slot_each += slot;
-        plan.least_slots += slot; // at least one token's, which is more
+        plan.least_slots += slot * (t->least + 1);
+        if (PARTS * slot * (t->least + 1) > plan.most_slots) plan.most_slots = PARTS * slot * (t->least + 1);
         experts += whole;
         if (whole > plan.largest_experts) plan.largest_experts = whole;
     }
@@ -151,11 +164,13 @@ static bool divide(struct simulation * s, uint64_t memory) {
     if (!ggs_stream_plan(&plan, memory - reserve)) return false;
     uint64_t kept = s->dense_bytes < plan.kept ? s->dense_bytes : plan.kept;
     s->streamed   = s->dense_bytes == 0 ? 0 : 1 - (double) kept / (double) s->dense_bytes;
-    uint64_t left = memory - reserve - plan.ring - kept, more = 0;
+    uint64_t left = plan.slots + plan.kept - kept, more = 0;
+    s->shared = plan.shared;
     for (uint64_t i = 0; i < s->n_tensors; i++) {
         struct tensor * t = &s->tensors[i];
-        t->slots          = left / plan.one_slot_each;
-        t->slots += ggs_stream_one_more(left % plan.one_slot_each, &more, i, s->n_tensors, slot_bytes(s, t));
+        t->slots = plan.shared ? left / GGS_STREAM_SHARES / PARTS / slot_bytes(s, t) : left / plan.one_slot_each;
+        if (!plan.shared)
+            t->slots += ggs_stream_one_more(left % plan.one_slot_each, &more, i, s->n_tensors, slot_bytes(s, t));
     }
     s->cost->bytes[GGS_READ_LOAD] = kept;
     return true;
@@ -181,6 +196,8 @@ int ggs_paging_stream(struct ggs_paging_cost * cost, bool * streams, const struc
     *streams = false;
     if (ok) {
         list(&s);
+        walk(&s); // without slots: looks at how many experts a token chooses
+        *cost    = (struct ggs_paging_cost){0};
         *streams = divide(&s, memory);
         if (*streams) walk(&s);
     }
