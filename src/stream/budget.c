@@ -5,13 +5,13 @@
 #include <time.h>
 
 #include "base/stream-plan.h"
+#include "stream/disk/files.h"
 #include "stream/experts.h"
-#include "stream/files.h"
-#include "stream/limits.h"
-#include "stream/memory.h"
+#include "stream/memory/limits.h"
+#include "stream/memory/memory.h"
+#include "stream/memory/watch.h"
 #include "stream/queue.h"
 #include "stream/stream.h"
-#include "stream/watch.h"
 #include "stream/weights.h"
 
 enum { MIB = 1 << 20 };

@@ -4,7 +4,7 @@
 #include <stdbool.h>
 #include <unistd.h>
 
-#include "stream/files.h"
+#include "stream/disk/files.h"
 
 static struct sigaction before;
 static bool             told;

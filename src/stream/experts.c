@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "base/stream-plan.h"
-#include "stream/files.h"
+#include "stream/disk/files.h"
 #include "stream/queue.h"
 #include "stream/run.h"
 

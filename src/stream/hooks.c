@@ -7,8 +7,8 @@
 #include "capture/ggml-abi.h"
 #include "capture/hooks/hook.h"
 #include "stream/budget.h"
-#include "stream/files.h"
-#include "stream/memory.h"
+#include "stream/disk/files.h"
+#include "stream/memory/memory.h"
 #include "stream/run.h"
 #include "stream/stream.h"
 

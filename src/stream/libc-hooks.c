@@ -12,7 +12,7 @@
 
 #include "capture/hooks/libc.h"
 #include "stream/budget.h"
-#include "stream/files.h"
+#include "stream/disk/files.h"
 #include "stream/run.h"
 #include "stream/stream.h"
 

@@ -4,8 +4,8 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "stream/files.h"
-#include "stream/memory.h"
+#include "stream/disk/files.h"
+#include "stream/memory/memory.h"
 #include "stream/run.h"
 
 enum { ENTRIES = 4096, AHEAD = 64 << 20, LAPS = 64, WHOLE = 3 };

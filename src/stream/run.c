@@ -11,10 +11,10 @@
 #include <unistd.h>
 
 #include "stream/budget.h"
+#include "stream/disk/files.h"
+#include "stream/disk/reader.h"
 #include "stream/experts.h"
-#include "stream/files.h"
 #include "stream/queue.h"
-#include "stream/reader.h"
 #include "stream/uses.h"
 #include "stream/weights.h"
 #include "trace/spool.h"

@@ -13,8 +13,8 @@
 #include "capture/hooks/preload.h"
 #include "capture/hooks/resolve.h"
 #include "stream/cut.h"
-#include "stream/files.h"
-#include "stream/reader.h"
+#include "stream/disk/files.h"
+#include "stream/disk/reader.h"
 #include "stream/run.h"
 #include "stream/weights.h"
 

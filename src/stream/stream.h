@@ -9,7 +9,7 @@
 #include <stdint.h>
 
 #include "capture/ggml-abi.h"
-#include "stream/disk.h"
+#include "stream/disk/disk.h"
 
 enum ggs_stream_state {
     GGS_STREAM_OFF,     // not wanted, or given up: every call is forwarded

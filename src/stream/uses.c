@@ -7,8 +7,8 @@
 #include <unistd.h>
 
 #include "base/stream-plan.h"
-#include "stream/files.h"
-#include "stream/memory.h"
+#include "stream/disk/files.h"
+#include "stream/memory/memory.h"
 #include "stream/weights.h"
 
 enum { FLAG_COMPUTE = 16 };

@@ -6,8 +6,8 @@
 #include <sys/mman.h>
 
 #include "base/stream-plan.h"
-#include "stream/files.h"
-#include "stream/memory.h"
+#include "stream/disk/files.h"
+#include "stream/memory/memory.h"
 
 enum { TABLE = 1 << 15, MOST_WEIGHTS = TABLE / 2, MOST_GROUPS = 1024, APART = 5, AT_ONCE = 16 << 20 };
 

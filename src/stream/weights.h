@@ -8,7 +8,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "stream/reader.h"
+#include "stream/disk/reader.h"
 #include "stream/stream.h"
 
 enum { GGS_GROUP_WEIGHTS = 4 };

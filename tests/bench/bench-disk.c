@@ -5,8 +5,8 @@
 #include <sys/stat.h>
 #include <time.h>
 
-#include "stream/memory.h"
-#include "stream/reader.h"
+#include "stream/memory/memory.h"
+#include "stream/disk/reader.h"
 
 enum { WINDOW = 32 };
 

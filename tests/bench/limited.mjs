@@ -1,9 +1,9 @@
 // What the measurements of streaming share: one run of the engine under a limit on memory and on the speed of the disk, from a cold page cache.
 import { spawn, spawnSync } from "node:child_process";
 import { once } from "node:events";
-import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, rmdirSync, writeFileSync } from "node:fs";
+import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, rmdirSync, statSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
-import { join } from "node:path";
+import { basename, join } from "node:path";
 import { engine, ggscope, output } from "../lib.mjs";
 
 const controller = "/sys/fs/cgroup/memory", throttles = "/sys/fs/cgroup/blkio";
@@ -44,6 +44,22 @@ export function setDisk(path, bytes) {
     mkdirSync(slow, { recursive: true });
     writeFileSync(join(slow, "blkio.throttle.read_bps_device"), `${deviceOf(path)} ${bytes}`);
     held = true;
+}
+
+// Copies of files on a disk that is faster than this machine's: a file system on a loop device over memory. Its transfers take processor time, about 0.1 ms for each MiB.
+export function inMemory(paths) {
+    const [memory, disk] = [file("memory"), file("disk")], bytes = paths.reduce((sum, path) => sum + statSync(path).size, 0) * 1.1 + (64 << 20);
+    for (const folder of [memory, disk]) mkdirSync(folder);
+    const call = (...words) => { const result = spawnSync(words[0], words.slice(1), { encoding: "utf8" }); if (result.status !== 0) throw new Error(`${words.join(" ")}: ${result.stderr}`); return result.stdout.trim(); };
+    call("mount", "-t", "tmpfs", "-o", "huge=always", "tmpfs", memory);
+    restore.unshift(() => call("umount", memory));
+    call("truncate", "-s", String(Math.ceil(bytes)), join(memory, "image"));
+    const device = call("losetup", "-f", "--show", join(memory, "image"));
+    restore.unshift(() => call("losetup", "-d", device));
+    call("mkfs.ext4", "-q", "-m", "0", "-E", "nodiscard", device);
+    call("mount", device, disk);
+    restore.unshift(() => call("umount", disk));
+    return paths.map((path) => { call("cp", path, disk); return join(disk, basename(path)); });
 }
 
 export const command = (path, tokens) => [engine, "run", "-m", path, "-p", "Once upon a time, in a land far away", "-n", String(tokens), "-t", "2", "--no-repack", "--ignore-eos"];

@@ -1,18 +1,18 @@
 // A model larger than its memory: the stock engine and `ggscope stream`, in turns, from a cold page cache.
-//     node tests/bench/stream.mjs [--tokens N] [--runs N] [--shares 25,50,75] [--readahead KIB] [--disk BYTES-PER-SECOND] [--used] [--large] [MODEL...]
+//     node tests/bench/stream.mjs [--tokens N] [--runs N] [--shares 25,50,75] [--readahead KIB] [--disk BYTES-PER-SECOND] [--used] [--ram] [--large] [MODEL...]
 //
 // Prints for each share of the model's size as memory: median ms per token of both, their ratio, the bytes that each read per token (loading and prompt included), and
-// what the streamed run waited for the disk; ms to the first token (loading and prompt: the stock engine reads the file while it loads), and of the whole command the ratio too. `--used`: memory was in use until just before each run (limited.mjs: hold). The bound is the larger of the time to compute in memory and the bytes that an optimal cache
+// what the streamed run waited for the disk; ms to the first token (loading and prompt: the stock engine reads the file while it loads), and of the whole command the ratio too. `--used`: memory was in use until just before each run (limited.mjs: hold). `--ram`: the models lie on a disk in memory, faster than this machine's (limited.mjs: inMemory). The bound is the larger of the time to compute in memory and the bytes that an optimal cache
 // of that much memory would read (ggscope paging, opt) at the speed of the disk (bench-disk: reading all of the file; once beside each pair of runs, the best of them). Logits are compared. Needs root and the memory controller of control groups version 1; --disk needs blkio.throttle of version 1.
 import { mkdirSync, rmSync, statSync, statfsSync } from "node:fs";
 import { totalmem } from "node:os";
 import { join } from "node:path";
 import { build, engine, ggscope, model, output } from "../lib.mjs";
-import { command, file, measure, readahead, reason, setDisk, setReadahead } from "./limited.mjs";
+import { command, file, inMemory, measure, readahead, reason, setDisk, setReadahead } from "./limited.mjs";
 import { median } from "./statistics.mjs";
 
 const MiB = 1 << 20;
-let tokens = 24, runs = 3, shares = [25, 50, 75, 90], disk = 0, ahead = 0, large = false, used = false;
+let tokens = 24, runs = 3, shares = [25, 50, 75, 90], disk = 0, ahead = 0, large = false, used = false, ram = false;
 const models = [];
 for (const args = process.argv.slice(2); args.length > 0;) {
     const word = args.shift();
@@ -21,6 +21,7 @@ for (const args = process.argv.slice(2); args.length > 0;) {
     else if (word === "--shares") shares = args.shift().split(",").map(Number);
     else if (word === "--large") large = true;
     else if (word === "--used") used = true;
+    else if (word === "--ram") ram = true;
     else if (word === "--readahead") ahead = Number(args.shift());
     else if (word === "--disk") disk = Number(args.shift());
     else models.push(word);
@@ -43,6 +44,7 @@ if (reason) {
     console.log(`streaming: skipped: ${reason}`);
     process.exit(0);
 }
+if (ram) models.splice(0, Infinity, ...inMemory(models));
 setDisk(models[0], disk);
 const usual = readahead(models[0]);
 if (ahead > 0) setReadahead(models[0], ahead);
@@ -54,7 +56,7 @@ function optimum(recording, memory) {
 }
 const diskRate = (path) => disk || JSON.parse(output(join(build, "tests", "bench-disk"), [path])).rate;
 
-console.log(`streaming: ${tokens} tokens, median of ${runs} interleaved runs, readahead ${ahead || usual} KiB${disk > 0 ? `, disk held to ${disk / 1e6} MB/s` : ""}${used ? ", memory in use until just before" : ""}`);
+console.log(`streaming: ${tokens} tokens, median of ${runs} interleaved runs, readahead ${ahead || usual} KiB${disk > 0 ? `, disk held to ${disk / 1e6} MB/s` : ""}${ram ? ", disk in memory" : ""}${used ? ", memory in use until just before" : ""}`);
 console.log("memory      stock ms   streamed ms   ratio   read MiB/token stock -> streamed   wait ms   first ms stock -> streamed    whole command   bound ms   disk GB/s");
 for (const path of models) {
     const size = statSync(path).size;

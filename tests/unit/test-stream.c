@@ -1,4 +1,4 @@
-// Unit tests of src/stream/limits.c, pressure.c, memory.c and disk.c: limits of control groups, on trees that look like /proc and /sys of machines that are not this one.
+// Unit tests of src/stream/memory and src/stream/disk/disk.c: limits of control groups, on trees that look like /proc and /sys of machines that are not this one.
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -14,10 +14,10 @@
 
 #include "base/stream-plan.h"
 #include "base/system/file.h"
-#include "stream/disk.h"
-#include "stream/limits.h"
-#include "stream/memory.h"
-#include "stream/pressure.h"
+#include "stream/disk/disk.h"
+#include "stream/memory/limits.h"
+#include "stream/memory/memory.h"
+#include "stream/memory/pressure.h"
 
 static char root[64], proc[96], groups[96];
 

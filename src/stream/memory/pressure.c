@@ -1,4 +1,4 @@
-#include "stream/pressure.h"
+#include "stream/memory/pressure.h"
 
 #include <fcntl.h>
 #include <limits.h>
@@ -9,7 +9,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-#include "stream/limits.h"
+#include "stream/memory/limits.h"
 
 static int open_in(const char * folder, const char * name, int flags) {
     char path[PATH_MAX];

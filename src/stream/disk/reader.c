@@ -1,4 +1,4 @@
-#include "stream/reader.h"
+#include "stream/disk/reader.h"
 
 #include <errno.h>
 #include <linux/io_uring.h>
@@ -10,7 +10,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-#include "stream/memory.h"
+#include "stream/memory/memory.h"
 
 enum { ENTRIES = 256, PIECES = 4096, THREADS = 8, MOST_RETRIES = 8, TURN_NS = 500000 };
 

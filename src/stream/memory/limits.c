@@ -1,4 +1,4 @@
-#include "stream/limits.h"
+#include "stream/memory/limits.h"
 
 #include <fcntl.h>
 #include <limits.h>
@@ -7,7 +7,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "stream/memory.h"
+#include "stream/memory/memory.h"
 
 static bool read_text(const char * path, char * text, size_t size) {
     int fd = open(path, O_RDONLY | O_CLOEXEC);

@@ -1,6 +1,6 @@
 #undef _FORTIFY_SOURCE
 
-#include "stream/files.h"
+#include "stream/disk/files.h"
 
 #include <dirent.h>
 #include <errno.h>

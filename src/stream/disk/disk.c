@@ -1,6 +1,6 @@
 #undef _FORTIFY_SOURCE
 
-#include "stream/disk.h"
+#include "stream/disk/disk.h"
 
 #include <ctype.h>
 #include <fcntl.h>
@@ -13,8 +13,8 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "stream/memory.h"
-#include "stream/reader.h"
+#include "stream/disk/reader.h"
+#include "stream/memory/memory.h"
 
 enum { MOST_DEPTH = 32, LEAST_DEPTH = 2, LEAST_PIECE = 256 << 10, LEAST_FILE = 16 << 20 };
 

@@ -1,12 +1,12 @@
-#include "stream/watch.h"
+#include "stream/memory/watch.h"
 
 #include <pthread.h>
 #include <signal.h>
 #include <stdbool.h>
 #include <unistd.h>
 
-#include "stream/memory.h"
-#include "stream/pressure.h"
+#include "stream/memory/memory.h"
+#include "stream/memory/pressure.h"
 #include "stream/stream.h"
 #include "stream/weights.h"
 

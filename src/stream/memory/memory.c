@@ -1,4 +1,4 @@
-#include "stream/memory.h"
+#include "stream/memory/memory.h"
 
 #include <fcntl.h>
 #include <pthread.h>
