@@ -64,6 +64,11 @@ union abi_by_value {
     char             room[512];
 };
 
+struct abi_gguf_params {
+    _Bool  no_alloc;
+    void * context; // NULL: no tensors are made
+};
+
 // Functions of the engine that the capture library calls, found in the library whose call it intercepts.
 struct abi_functions {
     const char * (*op_name)(int op);
@@ -87,6 +92,13 @@ struct abi_functions {
     void (*device_memory)(void * device, size_t * free, size_t * total);
     const char * (*version)(void); // NULL in releases that cannot tell
     const char * (*commit)(void);
+    // what a model file holds
+    void * (*gguf_open)(const char * path, struct abi_gguf_params params);
+    void (*gguf_free)(void * gguf);
+    int64_t (*gguf_find)(const void * gguf, const char * tensor); // -1: none
+    int (*gguf_type)(const void * gguf, int64_t tensor);
+    size_t (*gguf_offset)(const void * gguf, int64_t tensor); // from where the data begins
+    size_t (*gguf_data)(const void * gguf);
 };
 
 // Looks the functions up through `find` (a name in, an address or NULL out) and checks the tensor layout against the

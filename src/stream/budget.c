@@ -11,6 +11,7 @@
 #include "stream/memory/memory.h"
 #include "stream/memory/watch.h"
 #include "stream/queue.h"
+#include "stream/routers.h"
 #include "stream/stream.h"
 #include "stream/weights.h"
 
@@ -64,12 +65,31 @@ static bool is_settled(uint64_t now) {
     return left != UINT64_MAX && left > reserve + most_divided / 8;
 }
 
-bool ggs_budget_due(bool grown, bool piece) {
+static bool
+    more_come; // weights that were not seen before: the last run had some, and much of the model is still missing
+static char untold[512]; // what was decided meanwhile
+
+static void tell(void) {
+    if (untold[0] != '\0' && !ggs_stream_settings.quiet) ggs_stream_say("%s", untold);
+    untold[0] = '\0';
+}
+
+// Between layers that a device computes, each layer's experts come in a run of their own. When all of them are known, their routers are looked for, and what was decided is told.
+static bool is_complete(void) {
+    more_come = false;
+    if (ggs_routers_find()) return true;
+    tell();
+    return false;
+}
+
+bool ggs_budget_due(bool grown, bool piece, uint64_t used) {
     static uint64_t seen, looked;
     uint64_t        total = ggs_weights_total();
-    bool            more  = total != seen;
-    seen                  = total;
+    bool            more = total != seen, came = more_come;
+    seen      = total;
+    more_come = more && used < ggs_files_total() / 2;
     if (ggs_weights_new() > 0 && !(piece && more)) return true;
+    if (came && !more && is_complete()) return true;
     uint64_t now = ggs_stream_clock();
     if (!grown && now - looked < PATIENCE) return false;
     looked = now;
@@ -137,9 +157,10 @@ static void look_at_disk(uint64_t room) {
 bool ggs_budget_decide(void) {
     ggs_weights_drop();
     ggs_queue_resize(0);
-    uint64_t limit = limit_now(), engine = ggs_memory_anonymous() + ggs_memory_untouched();
+    uint64_t limit = limit_now(), engine = ggs_memory_anonymous();
     uint64_t model = ggs_files_total(), left = ggs_memory_left("/proc", "/sys/fs/cgroup"), ring = 0;
-    if (left < limit && limit - left > engine) engine = limit - left; // others in the group
+    if (left < limit && limit - left > engine) engine = limit - left; // others in the group, and the kernel for it
+    engine += ggs_memory_untouched();
     char a[32], b[32], c[32], d[96] = "not measured";
     ggs_stream_sizes        = (struct ggs_weights_sizes){0};
     ggs_stream_sizes.limit  = limit;
@@ -180,11 +201,11 @@ bool ggs_budget_decide(void) {
         snprintf(d, sizeof(d), "%.1f GB/s (%.1f in order) with %u reads of %u KiB at a time",
                  (double) ggs_stream_disk.random / 1e9, (double) ggs_stream_disk.sequential / 1e9,
                  ggs_stream_disk.depth, ggs_stream_disk.piece >> 10);
-    if (!ggs_stream_settings.quiet)
-        ggs_stream_say(
-            "streaming %s of weights within %s of memory: engine %s, kept %.0f MiB, slots %.0f MiB, ring %.0f MiB, "
-            "left to the mapping %.0f MiB; disk %s",
-            a, b, c, (double) sizes.kept / MIB, (double) sizes.slots / MIB, (double) ring / MIB,
-            (double) sizes.mapped / MIB, d);
+    snprintf(untold, sizeof(untold),
+             "streaming %s of weights within %s of memory: engine %s, kept %.0f MiB, slots %.0f MiB, ring %.0f MiB, "
+             "left to the mapping %.0f MiB; disk %s",
+             a, b, c, (double) sizes.kept / MIB, (double) sizes.slots / MIB, (double) ring / MIB,
+             (double) sizes.mapped / MIB, d);
+    if (!more_come) tell();
     return true;
 }

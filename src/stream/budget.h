@@ -8,8 +8,8 @@
 bool ggs_budget_fits_early(uint64_t model_bytes);
 
 // Is a decision due: weights were seen that none was taken for, or memory is short? `grown`: the engine is about to take more than before.
-// `piece`: the graph is a small part of one that is run in pieces, which shows its weights one by one; then it is waited until no more come.
-bool ggs_budget_due(bool grown, bool piece);
+// `piece`: the graph is a small part of one that is run in pieces, which shows its weights one by one; then it is waited until no more come. `used`: bytes of the weights in this graph.
+bool ggs_budget_due(bool grown, bool piece, uint64_t used);
 
 // The model was found to fit. Is it time to look whether it still does? Once a second; cheap, from any thread.
 bool ggs_budget_is_time(void);

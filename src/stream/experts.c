@@ -160,6 +160,8 @@ void ggs_experts_route(struct ggs_routing * r) {
     struct ggs_expert_group * g     = r->group;
     uint32_t                  total = (uint32_t) (r->ids->ne[0] * r->ids->ne[1]);
     r->fits                         = false;
+    r->predicted                    = g->predicted;
+    g->predicted                    = 0;
     bool ok                         = g->n_experts <= MOST_EXPERTS && make_room(r, total);
     if (!ok) return;
     uint32_t n = collect(r, experts, &ok);
@@ -257,8 +259,7 @@ static float dot(const float * a, const float * b, int64_t n) {
     return total;
 }
 
-static void read_early(struct ggs_routing * r, int32_t expert) {
-    struct ggs_expert_group * g = r->group;
+static void read_early(struct ggs_expert_group * g, int32_t expert) {
     if (g->slot_of[expert] >= 0) {
         g->slot[g->slot_of[expert]].used = g->clock; // it stays
         return;
@@ -272,22 +273,21 @@ static void read_early(struct ggs_routing * r, int32_t expert) {
         ask(g->weights[k], &g->slot[s], (uint32_t) s, (uint32_t) expert, false);
         ggs_stream_counts.bytes_predicted += g->weights[k]->expert_bytes;
     }
-    r->predicted++;
+    g->predicted++;
     ggs_stream_counts.predicted++;
 }
 
-void ggs_experts_predict(const struct ggs_routing * now, struct ggs_routing * next) {
-    struct ggs_expert_group * g    = next->group;
+void ggs_experts_predict(const struct ggs_routing * now, struct ggs_expert_group * g) {
     const struct ggs_weight * r    = g->router;
     const struct abi_tensor * h    = now->hidden;
     int                       most = ggs_stream_settings.predict;
     if (most == 0 || g->lent || r == NULL || !r->ready || h == NULL || g->n_slots - g->n_gone <= g->n_used ||
-        g->n_experts > MOST_EXPERTS || h->ne[1] > MOST_TOKENS_PREDICTED ||
+        g->n_experts > MOST_EXPERTS || now->n_tokens > MOST_TOKENS_PREDICTED ||
         r->bytes != g->n_experts * (uint64_t) h->ne[0] * sizeof(float) || !worth_predicting())
         return;
-    if (next->routed || (g->turn != NULL && g->turn == now->group->turn)) return; // known already, or the same slots
+    if (g->turn != NULL && g->turn == now->group->turn) return; // the same slots
     uint32_t n = most < 0 ? g->n_used : (uint32_t) most;
-    if (n * (uint32_t) h->ne[1] > g->n_slots - 1) n = (g->n_slots - 1) / (uint32_t) h->ne[1];
+    if (n * (uint32_t) now->n_tokens > g->n_slots - 1) n = (g->n_slots - 1) / (uint32_t) now->n_tokens;
     const float * matrix = (const void *) (r->kept + ggs_weight_span(r).delta);
     static float  score[MOST_EXPERTS];
     ggs_weights_lock();
@@ -296,14 +296,14 @@ void ggs_experts_predict(const struct ggs_routing * now, struct ggs_routing * ne
         return;
     }
     g->clock++;
-    for (int64_t t = 0; t < h->ne[1]; t++) {
-        const float * state = (const void *) ((const char *) h->data + t * (int64_t) h->nb[1]);
+    for (int64_t t = 0; t < now->n_tokens; t++) {
+        const float * state = (const void *) ((const char *) h->data + (size_t) t * now->step);
         for (uint32_t e = 0; e < g->n_experts; e++) score[e] = dot(matrix + e * (uint64_t) h->ne[0], state, h->ne[0]);
         for (uint32_t i = 0; i < n; i++) {
             uint32_t best = 0;
             for (uint32_t e = 1; e < g->n_experts; e++) best = score[e] > score[best] ? e : best;
             score[best] = -FLT_MAX;
-            read_early(next, (int32_t) best);
+            read_early(g, (int32_t) best);
         }
     }
     ggs_weights_unlock();

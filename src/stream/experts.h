@@ -13,6 +13,8 @@ struct ggs_routing {
     struct ggs_expert_group * group;
     const struct abi_tensor * ids;    // the experts of each token
     const struct abi_tensor * hidden; // what the router saw, or NULL
+    int64_t                   n_tokens;
+    size_t                    step;   // in it, from token to token
     bool                      whole;  // more than there are slots for: the weights are read as a whole
     bool                      routed; // the ids were looked at
     bool                      fits;   // and all of them have slots
@@ -29,8 +31,8 @@ void ggs_experts_route(struct ggs_routing * routing);
 // Waits until the experts of the group's k-th weight are there. False if the mapping has to do.
 bool ggs_experts_wait(struct ggs_routing * routing, uint32_t k);
 
-// Reads early what the next layer will likely choose, by its router applied to what this layer's router saw.
-void ggs_experts_predict(const struct ggs_routing * now, struct ggs_routing * next);
+// Reads early what the next layer will likely choose, by its router applied to what this layer's router saw. Not once it has chosen.
+void ggs_experts_predict(const struct ggs_routing * now, struct ggs_expert_group * next);
 
 // Fills empty slots from a weight that lies in memory as a whole, with the experts that were chosen most.
 void ggs_experts_adopt(struct ggs_routing * routing, uint32_t k, const char * data);

@@ -43,9 +43,12 @@ EXPORT void * ggml_backend_buft_alloc_buffer(void * type, size_t size) {
     REAL(ggml_backend_buft_alloc_buffer);
     void * buffer = real(type, size);
     if (buffer != NULL && size > 0 && ggs_stream_now() != GGS_STREAM_OFF) {
+        // Of a device's memory there are addresses here too, and no pages behind them.
+        bool (*is_host)(void *) =
+            (bool (*)(void *)) ggs_resolve_name("ggml_backend_buffer_is_host", (const void *) real);
         void * (*base)(void *) =
             (void * (*) (void *) ) ggs_resolve_name("ggml_backend_buffer_get_base", (const void *) real);
-        if (base != NULL) ggs_memory_buffer(buffer, base(buffer), size);
+        if (base != NULL && is_host != NULL && is_host(buffer)) ggs_memory_buffer(buffer, base(buffer), size);
     }
     return buffer;
 }

@@ -164,7 +164,10 @@ static void route(struct ggs_routing * r) {
     r->routed = true;
     if (r->whole) return;
     ggs_experts_route(r);
-    if (r + 1 < ggs_uses.routings + ggs_uses.n_routings) ggs_experts_predict(r, r + 1);
+    // Where the next layer's experts are used in a run of their own, between runs on a device, it is known by its number.
+    const struct ggs_routing * next  = r + 1 < ggs_uses.routings + ggs_uses.n_routings ? r + 1 : NULL;
+    struct ggs_expert_group *  after = next == NULL ? ggs_expert_group_after(r->group) : next->group;
+    if (after != NULL && (next == NULL || !next->routed)) ggs_experts_predict(r, after);
 }
 
 // Where the use's data is. What has to be read is asked for here, or was before; the op waits until it is there.
@@ -296,12 +299,13 @@ static bool prepare(const struct abi_graph * graph) {
         return false;
     }
     if (!ggs_uses_survey(graph) || ggs_uses.n == 0 || !make_room()) return false;
-    if (ggs_budget_due(ggs_uses.grown, ggs_uses.n < SMALL_RUN) || (ggs_weights_given() > 0 && wants_slots_lent())) {
+    if (ggs_budget_due(ggs_uses.grown, ggs_uses.n < SMALL_RUN, ggs_uses.bytes) ||
+        (ggs_weights_given() > 0 && wants_slots_lent())) {
         ggs_queue_reset();
         if (!ggs_budget_decide()) return false;
         ggs_uses_advise(graph);
-        for (uint32_t i = 0; i < ggs_uses.n_routings; i++) { // small ones are no use of their own
-            if (ggs_uses.routings[i].group->router != NULL) ggs_queue_load(ggs_uses.routings[i].group->router);
+        for (uint32_t i = 0; i < ggs_expert_groups(); i++) { // small ones are no use of their own
+            if (ggs_expert_group_at(i)->router != NULL) ggs_queue_load(ggs_expert_group_at(i)->router);
         }
     }
     ggs_uses_plan_routes(graph);

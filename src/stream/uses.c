@@ -1,5 +1,6 @@
 #include "stream/uses.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
@@ -117,8 +118,23 @@ static const struct abi_tensor * find_router(const struct abi_tensor * ids, uint
     return NULL;
 }
 
-static struct ggs_routing * routing_of(const struct abi_tensor * ids, struct ggs_weight * w, uint32_t n_experts) {
-    struct ggs_routing * r = NULL;
+static int layer_of(const struct abi_tensor * weight) {
+    int layer;
+    return sscanf(weight->name, "blk.%d.", &layer) == 1 ? layer : -1;
+}
+
+// What the router saw is what the experts get, where that is the same for all experts of a token.
+static void set_hidden(struct ggs_routing * r, const struct abi_tensor * hidden, int token) {
+    if (hidden == NULL || hidden->type != 0 || hidden->nb[0] != sizeof(float)) return;
+    r->hidden   = hidden;
+    r->n_tokens = hidden->ne[token];
+    r->step     = hidden->nb[token];
+}
+
+static struct ggs_routing * routing_of(const struct abi_tensor * node, struct ggs_weight * w) {
+    const struct abi_tensor *ids = node->src[2], *matrices = node->src[0];
+    uint32_t                 n_experts = (uint32_t) matrices->ne[2];
+    struct ggs_routing *     r         = NULL;
     for (uint32_t i = ggs_uses.n_routings; i-- > 0 && r == NULL && i + 4 > ggs_uses.n_routings;) {
         if (ggs_uses.routings[i].ids == ids) r = &ggs_uses.routings[i];
     }
@@ -129,7 +145,7 @@ static struct ggs_routing * routing_of(const struct abi_tensor * ids, struct ggs
     if (ggs_uses.n_routings == GGS_USES_GROUPS) return NULL;
     struct ggs_expert_group * g = w->group;
     if (g == NULL) {
-        g = ggs_expert_group_new(n_experts, (uint32_t) ids->ne[0]);
+        g = ggs_expert_group_new(n_experts, (uint32_t) ids->ne[0], layer_of(matrices), (uint64_t) matrices->ne[0]);
         if (g == NULL || !ggs_expert_group_add(g, w)) return NULL;
     }
     r         = &ggs_uses.routings[ggs_uses.n_routings++];
@@ -139,15 +155,16 @@ static struct ggs_routing * routing_of(const struct abi_tensor * ids, struct ggs
     r->hits = r->misses = r->predicted = r->predicted_used = 0;
     r->hidden                                              = NULL;
     const struct abi_tensor * router                       = find_router(ids, n_experts);
-    if (router != NULL && router->src[1] != NULL && router->src[0]->type == 0 && router->src[1]->type == 0 &&
-        router->src[1]->nb[0] == sizeof(float)) {
+    if (router == NULL) {
+        if (node->src[1]->ne[1] == 1) set_hidden(r, node->src[1], 2);
+    } else if (router->src[0]->type == 0) {
         if (g->router == NULL) {
             uint64_t bytes = dense_bytes(router->src[0]), offset;
             int      file  = bytes == 0 ? -1 : ggs_files_find(router->src[0]->data, bytes, &offset);
             if (file >= 0) g->router = ggs_weight_at(router->src[0]->data, bytes, file, offset);
             if (g->router != NULL) g->router->is_router = true;
         }
-        r->hidden = router->src[1];
+        set_hidden(r, router->src[1], 1);
     }
     return r;
 }
@@ -196,6 +213,7 @@ static void add_use(struct abi_tensor * node, uint32_t number, uint32_t source, 
     ggs_uses.uses[ggs_uses.n] =
         (struct ggs_use){.node = node, .number = number, .source = source, .weight = w, .routing = r};
     ggs_uses.n++;
+    ggs_uses.bytes += w->bytes;
     a->n++;
 }
 
@@ -229,6 +247,7 @@ bool ggs_uses_survey(const struct abi_graph * graph) {
     bool has_flag  = false;
     ggs_uses.grown = false;
     ggs_uses.n = ggs_uses.n_routings = 0;
+    ggs_uses.bytes                   = 0;
     ggs_uses.generation++;
     for (int i = 0; i < graph->n_nodes; i++) has_flag |= (graph->nodes[i]->flags & FLAG_COMPUTE) != 0;
     for (int i = 0; i < graph->n_nodes; i++) {
@@ -243,7 +262,7 @@ bool ggs_uses_survey(const struct abi_graph * graph) {
             if (node->op == ops.mul_mat_id && s == 0) {
                 const struct abi_tensor * ids = node->src[2];
                 if (ids == NULL || ids->nb[0] != sizeof(int32_t) || t->ne[3] != 1 || t->ne[2] < 2) continue;
-                struct ggs_routing * r = routing_of(ids, w, (uint32_t) t->ne[2]);
+                struct ggs_routing * r = routing_of(node, w);
                 if (r != NULL) add_use(node, (uint32_t) i, s, w, r);
             } else if (w->group == NULL) {
                 add_use(node, (uint32_t) i, s, w, NULL);

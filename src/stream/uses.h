@@ -34,6 +34,7 @@ struct ggs_uses {
     uint32_t           n, capacity;
     struct ggs_routing routings[GGS_USES_GROUPS];
     uint32_t           n_routings;
+    uint64_t           bytes; // of the weights, as often as they are used
     bool               grown; // the graph reaches further into the engine's memory than any before
 };
 extern struct ggs_uses ggs_uses;

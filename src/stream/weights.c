@@ -34,13 +34,15 @@ struct ggs_weight * ggs_weight_at(const char * address, uint64_t bytes, int file
     if (n_weights == MOST_WEIGHTS) return NULL;
     struct ggs_weight * w = calloc(1, sizeof(*w));
     if (w == NULL) return NULL;
-    w->address           = address;
-    w->bytes             = bytes;
-    w->file              = file;
-    w->offset            = offset;
-    w->order             = n_weights;
-    table[at]            = w;
+    w->address = address;
+    w->bytes   = bytes;
+    w->file    = file;
+    w->offset  = offset;
+    w->order   = n_weights;
+    table[at]  = w;
+    ggs_weights_lock(); // the thread that gives memory back looks through them
     weights[n_weights++] = w;
+    ggs_weights_unlock();
     return w;
 }
 
@@ -50,30 +52,50 @@ static void free_group(struct ggs_expert_group * g) {
     free(g);
 }
 
-struct ggs_expert_group * ggs_expert_group_new(uint32_t n_experts, uint32_t n_used) {
+struct ggs_expert_group * ggs_expert_group_new(uint32_t n_experts, uint32_t n_used, int layer, uint64_t n_inputs) {
     if (n_groups == MOST_GROUPS) return NULL;
     struct ggs_expert_group * g = calloc(1, sizeof(*g));
     if (g == NULL) return NULL;
     g->n_experts = n_experts;
     g->n_used    = n_used;
     g->weight    = 1;
+    g->layer     = layer;
+    g->n_inputs  = n_inputs;
+    g->number    = n_groups;
     g->slot_of   = malloc(n_experts * sizeof(*g->slot_of));
     g->score     = calloc(n_experts, sizeof(*g->score));
     if (g->slot_of == NULL || g->score == NULL) {
         free_group(g);
         return NULL;
     }
+    ggs_weights_lock();
     groups[n_groups++] = g;
+    ggs_weights_unlock();
     return g;
 }
 
 bool ggs_expert_group_add(struct ggs_expert_group * group, struct ggs_weight * weight) {
     if (group->n_weights == GGS_GROUP_WEIGHTS) return false;
+    ggs_weights_lock();
     weight->group                      = group;
     weight->in_group                   = group->n_weights;
     weight->expert_bytes               = weight->bytes / group->n_experts;
     group->weights[group->n_weights++] = weight;
+    ggs_weights_unlock();
     return true;
+}
+
+uint32_t ggs_expert_groups(void) {
+    return n_groups;
+}
+
+struct ggs_expert_group * ggs_expert_group_at(uint32_t i) {
+    return groups[i];
+}
+
+struct ggs_expert_group * ggs_expert_group_after(const struct ggs_expert_group * g) {
+    struct ggs_expert_group * next = g->number + 1 < n_groups ? groups[g->number + 1] : NULL;
+    return next != NULL && g->layer >= 0 && next->layer == g->layer + 1 && next->n_inputs == g->n_inputs ? next : NULL;
 }
 
 static struct ggs_span span_of(int file, uint64_t offset, uint64_t bytes) {

@@ -45,7 +45,7 @@ struct ggs_weight {
 // The weights whose experts are chosen together: gate, up and down of a layer.
 struct ggs_expert_group {
     struct ggs_weight *      weights[GGS_GROUP_WEIGHTS];
-    uint32_t                 n_weights, n_experts, n_used, n_slots;
+    uint32_t                 number, n_weights, n_experts, n_used, n_slots;
     uint32_t                 n_gone;  // of the slots, the last ones: their memory was given back
     int32_t *                slot_of; // by expert, -1 where it has none
     double *                 score;   // by expert: how often it was chosen, of which what is long ago counts less
@@ -56,6 +56,9 @@ struct ggs_expert_group {
     bool                     lent; // their memory serves as a ring just now
     // Where memory is too little for slots of its own, it has them in turns with others: whose they are now. NULL: they are its own.
     struct ggs_expert_group ** turn;
+    int                        layer;     // by the weights' names, -1: they do not tell
+    uint64_t                   n_inputs;  // of an expert
+    uint32_t                   predicted; // experts read early since the last choice
     struct ggs_weight *        router;
 };
 
@@ -77,8 +80,13 @@ struct ggs_span {
 struct ggs_weight * ggs_weight_at(const char * address, uint64_t bytes, int file, uint64_t offset);
 
 // Makes a group of weights of `n_experts` experts each.
-struct ggs_expert_group * ggs_expert_group_new(uint32_t n_experts, uint32_t n_used);
+struct ggs_expert_group * ggs_expert_group_new(uint32_t n_experts, uint32_t n_used, int layer, uint64_t n_inputs);
 bool                      ggs_expert_group_add(struct ggs_expert_group * group, struct ggs_weight * weight);
+
+// All groups, in order of first use, and the one of the layer behind this one, NULL where that is not known.
+uint32_t                  ggs_expert_groups(void);
+struct ggs_expert_group * ggs_expert_group_at(uint32_t i);
+struct ggs_expert_group * ggs_expert_group_after(const struct ggs_expert_group * group);
 
 struct ggs_span ggs_weight_span(const struct ggs_weight * weight);
 struct ggs_span ggs_expert_span(const struct ggs_weight * weight, uint32_t expert);

@@ -1,14 +1,14 @@
 // What the measurements of streaming share: one run of the engine under a limit on memory and on the speed of the disk, from a cold page cache.
 import { spawn, spawnSync } from "node:child_process";
 import { once } from "node:events";
-import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, rmdirSync, statSync, writeFileSync } from "node:fs";
+import { mkdirSync, mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { basename, join } from "node:path";
 import { engine, ggscope, output } from "../lib.mjs";
+import { memoryGroup, noGroups } from "../memory-group.mjs";
 
-const controller = "/sys/fs/cgroup/memory", throttles = "/sys/fs/cgroup/blkio";
-export const reason = process.getuid() !== 0 || !existsSync(join(controller, "memory.limit_in_bytes")) ? "this needs root and the memory controller of control groups version 1" : undefined;
-const group = join(controller, `ggscope-stream-${process.pid}`), slow = join(throttles, `ggscope-stream-${process.pid}`);
+export const reason = noGroups;
+const group = memoryGroup("stream");
 const work = mkdtempSync(join(tmpdir(), "ggscope-stream-"));
 export const file = (name) => join(work, name);
 const HELD = 20; // ms: by then a program has started, and has neither mapped nor read its model
@@ -17,11 +17,7 @@ process.on("exit", () => {
     if (child !== undefined) try { process.kill(-child.pid, "SIGKILL"); } catch { /* it has just ended */ }
     for (const undo of restore) undo();
     rmSync(work, { recursive: true, force: true });
-    for (const folder of [group, slow]) {
-        for (let i = 0; i < 100 && existsSync(folder); i++) {
-            try { rmdirSync(folder); } catch { spawnSync("sleep", ["0.1"]); }
-        }
-    }
+    group.remove();
 });
 for (const signal of ["SIGINT", "SIGTERM"]) process.on(signal, () => process.exit(1));
 
@@ -40,10 +36,8 @@ export function setReadahead(path, kib) {
 let held = false;
 export function setDisk(path, bytes) {
     process.env.XDG_CACHE_HOME = file(`cache-${bytes}`); // the library knows the disk by its first measurement
-    if (!held && bytes === 0) return;
-    mkdirSync(slow, { recursive: true });
-    writeFileSync(join(slow, "blkio.throttle.read_bps_device"), `${deviceOf(path)} ${bytes}`);
-    held = true;
+    if (held || bytes > 0) group.throttle(deviceOf(path), bytes);
+    held ||= bytes > 0;
 }
 
 // Copies of files on a disk that is faster than this machine's: a file system on a loop device over memory. Its transfers take processor time, about 0.1 ms for each MiB.
@@ -82,11 +76,11 @@ let child;
 export async function measure(path, tokens, limit, streamed, used = 0) {
     drop(path);
     const holder = used > 0 ? await hold(used) : undefined;
-    mkdirSync(group, { recursive: true });
-    writeFileSync(join(group, "memory.limit_in_bytes"), String(limit || -1));
+    group.make();
+    group.limit(limit);
     const report = file("report.json"), io = file("io");
     const before = streamed ? [ggscope, "stream", "-q", "--report", report, "--"] : [];
-    const enter = `echo $$ > "${join(group, "cgroup.procs")}"; ${held ? `echo $$ > "${join(slow, "cgroup.procs")}";` : ""} "$@"; status=$?; cat /proc/$$/io > "${io}"; exit $status`, outputs = { stdout: "", stderr: "" };
+    const enter = `${group.enter()} "$@"; status=$?; cat /proc/$$/io > "${io}"; exit $status`, outputs = { stdout: "", stderr: "" };
     const began = process.hrtime.bigint();
     child = spawn("sh", ["-c", enter, "sh", ...before, ...command(path, tokens), "--json", "--logits-hash"], { stdio: ["ignore", "pipe", "pipe"], timeout: 900_000, detached: true });
     for (const name of ["stdout", "stderr"]) child[name].setEncoding("utf8").on("data", (text) => (outputs[name] += text));
@@ -94,7 +88,7 @@ export async function measure(path, tokens, limit, streamed, used = 0) {
     const [status, signal] = await once(child, "close");
     child = undefined;
     const wall = Number(process.hrtime.bigint() - began) / 1e6;
-    writeFileSync(join(group, "memory.limit_in_bytes"), "-1");
+    group.limit(0);
     if (status !== 0) return { failed: `${status ?? signal} ${outputs.stderr.trim().split("\n").at(-1)}` };
     const said = JSON.parse(outputs.stdout);
     // What a process has read is added to its parent's account when it ends.

@@ -5,10 +5,11 @@
 // The limit holds the engine's own memory too: what it leaves is what the prediction is asked for. While the engine runs its group's memory.stat is
 // left alone: reading it brings statistics up to date that the kernel's reclaim goes by, which changes what is measured.
 import { spawn } from "node:child_process";
-import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmdirSync, rmSync, writeFileSync } from "node:fs";
+import { mkdtempSync, readFileSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { engine, ggscope, model, output } from "../lib.mjs";
+import { memoryGroup, noGroups } from "../memory-group.mjs";
 import { median } from "./statistics.mjs";
 
 const MIB = 1 << 20;
@@ -23,38 +24,27 @@ for (const args = process.argv.slice(2); args.length > 0;) {
 }
 if (jobs.length === 0) jobs.push({ path: model("tinyllama-1.1b"), limits: [200, 350, 500] }, { path: model("moe", "--embd", "512", "--ff", "1024"), limits: [250, 400, 600] });
 
-// Where groups can be made, and the name of the file with the limit.
-function controller() {
-    if (process.getuid() !== 0) return { missing: "this needs root" };
-    if (existsSync("/sys/fs/cgroup/memory/memory.limit_in_bytes")) return { root: "/sys/fs/cgroup/memory", limit: "memory.limit_in_bytes" };
-    const controllers = "/sys/fs/cgroup/cgroup.subtree_control";
-    if (existsSync(controllers) && readFileSync(controllers, "utf8").includes("memory")) return { root: "/sys/fs/cgroup", limit: "memory.max" };
-    return { missing: "there is no memory controller of cgroups here" };
-}
-const cgroup = controller();
-if (cgroup.missing) {
-    console.log(`paging against reality: skipped: ${cgroup.missing}`);
+if (noGroups) {
+    console.log(`paging against reality: skipped: ${noGroups}`);
     process.exit(0);
 }
 
-const group = join(cgroup.root, `ggscope-paging-${process.pid}`);
+const group = memoryGroup("paging");
 const work = mkdtempSync(join(tmpdir(), "ggscope-paging-"));
 let running; // the engine
-mkdirSync(group);
+group.make();
 process.on("exit", () => {
     running?.kill("SIGKILL");
     rmSync(work, { recursive: true, force: true });
-    for (let i = 0; i < 100 && existsSync(group); i++) { // a process that has ended may take a moment to leave
-        try { rmdirSync(group); } catch { output("sleep", ["0.1"]); }
-    }
+    group.remove();
 });
 for (const signal of ["SIGINT", "SIGTERM"]) process.on(signal, () => process.exit(1));
 
 // One run under the limit, from a cold cache: { bytes per token, the engine's anonymous memory }.
 function measure(path, limit) {
     output("python3", ["-c", "import os,sys\nf=os.open(sys.argv[1],os.O_RDONLY)\nos.posix_fadvise(f,0,0,os.POSIX_FADV_DONTNEED)", path]);
-    writeFileSync(join(group, cgroup.limit), String(limit * MIB));
-    const child = spawn("sh", ["-c", 'echo $$ > "$0"; exec "$@"', join(group, "cgroup.procs"), engine, "run", "-m", path, "-p", prompt, "-n", String(tokens),
+    group.limit(limit * MIB);
+    const child = spawn("sh", ["-c", `${group.enter()} exec "$@"`, "sh", engine, "run", "-m", path, "-p", prompt, "-n", String(tokens),
         "-t", "2", "--no-repack", "--ignore-eos"], { stdio: ["ignore", "pipe", "ignore"] });
     running = child;
     const field = (file, name) => Number(new RegExp(`^${name}:\\s*(\\d+)`, "m").exec(readFileSync(`/proc/${child.pid}/${file}`, "utf8"))[1]);

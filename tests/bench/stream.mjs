@@ -3,7 +3,7 @@
 //
 // Prints for each share of the model's size as memory: median ms per token of both, their ratio, the bytes that each read per token (loading and prompt included), and
 // what the streamed run waited for the disk; ms to the first token (loading and prompt: the stock engine reads the file while it loads), and of the whole command the ratio too. `--used`: memory was in use until just before each run (limited.mjs: hold). `--ram`: the models lie on a disk in memory, faster than this machine's (limited.mjs: inMemory). The bound is the larger of the time to compute in memory and the bytes that an optimal cache
-// of that much memory would read (ggscope paging, opt) at the speed of the disk (bench-disk: reading all of the file; once beside each pair of runs, the best of them). Logits are compared. Needs root and the memory controller of control groups version 1; --disk needs blkio.throttle of version 1.
+// of that much memory would read (ggscope paging, opt) at the speed of the disk (bench-disk: reading all of the file; once beside each pair of runs, the best of them). Logits are compared. Needs root and the memory controller of control groups; --disk needs that of disks too.
 import { mkdirSync, rmSync, statSync, statfsSync } from "node:fs";
 import { totalmem } from "node:os";
 import { join } from "node:path";

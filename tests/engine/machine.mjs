@@ -1,7 +1,7 @@
 // What the tests of page faults and block requests share: what this machine permits, a cold model, a program with little memory.
-import { existsSync, mkdirSync, rmdirSync, writeFileSync } from "node:fs";
-import { join } from "node:path";
+import { mkdirSync } from "node:fs";
 import { engine, ggscope, output, run, scratch } from "../lib.mjs";
+import { memoryGroup, noGroups } from "../memory-group.mjs";
 
 // What stands in the way of a topic ("faults", "io") according to ggscope doctor; "" where nothing does.
 export function obstacle(topic) {
@@ -17,26 +17,18 @@ export function evict(path) {
 
 // A memory cgroup with a limit, or the reason why there is none.
 export function limit(bytes) {
-    const name = `ggscope-test-${process.pid}-${bytes}`;
-    for (const [folder, file] of [["/sys/fs/cgroup/memory", "memory.limit_in_bytes"], ["/sys/fs/cgroup", "memory.max"]]) {
-        const group = join(folder, name);
-        try {
-            mkdirSync(group);
-            if (existsSync(join(group, file))) {
-                writeFileSync(join(group, file), String(bytes));
-                process.on("exit", () => { try { rmdirSync(group); } catch { /* a process is left in it */ } });
-                return { group };
-            }
-            rmdirSync(group);
-        } catch { /* the next one */ }
-    }
-    return { reason: "there is no memory cgroup that we can make" };
+    if (noGroups) return { reason: noGroups };
+    const group = memoryGroup(`test-${bytes}`);
+    group.make();
+    group.limit(bytes);
+    process.on("exit", group.remove);
+    return { group };
 }
 
 // The command that runs the engine, inside the group where one is given.
 export function command(path, { group, tokens = 3, options = [] } = {}) {
     const plain = [engine, "run", "-m", path, "-p", "Once upon a time", "-n", String(tokens), "-t", "2", "--ignore-eos", ...options];
-    return group ? ["sh", "-c", `echo $$ > ${group}/cgroup.procs && exec "$@"`, "sh", ...plain] : plain;
+    return group ? ["sh", "-c", `${group.enter()} exec "$@"`, "sh", ...plain] : plain;
 }
 
 // A disk of our own that can be read by sectors: a partition with ext4 on a loop device. Gives { folder, device } or a reason, and is

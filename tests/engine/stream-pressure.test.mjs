@@ -3,27 +3,24 @@ import { test } from "node:test";
 import assert from "node:assert/strict";
 import { spawn } from "node:child_process";
 import { once } from "node:events";
-import { existsSync, mkdirSync, readFileSync, rmdirSync, writeFileSync } from "node:fs";
+import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { build, ggscope, sanitized, scratch } from "../lib.mjs";
+import { memoryGroup, noGroups } from "../memory-group.mjs";
 import { ownModel } from "./pressure.mjs";
 import { MiB, stock, words } from "./streaming.mjs";
 
-const controller = "/sys/fs/cgroup/memory";
-const skip = sanitized ? "AddressSanitizer takes more than the limit" : process.getuid() !== 0 || !existsSync(join(controller, "memory.limit_in_bytes"))
-    ? "this needs root and the memory controller of control groups version 1" : undefined;
-const group = join(controller, `ggscope-pressure-${process.pid}`);
-const number = (name) => Number(readFileSync(join(group, name), "utf8"));
-const killed = () => Number(/^oom_kill (\d+)$/m.exec(readFileSync(join(group, "memory.oom_control"), "utf8"))[1]);
-const inside = (command, options) => spawn("sh", ["-c", `echo $$ > "${join(group, "cgroup.procs")}"; exec "$@"`, "sh", ...command], options);
+const skip = sanitized ? "AddressSanitizer takes more than the limit" : noGroups;
+const group = memoryGroup("pressure");
+const inside = (command, options) => spawn("sh", ["-c", `${group.enter()} exec "$@"`, "sh", ...command], options);
 
 // Runs a command, streamed, in a group of so much memory. Once `line` has been said, another program takes `mib` there, a MiB for so many microseconds that the command computes; it has all
 // of it before the command ends, or this fails.
 async function besides(command, limit, line, mib, microseconds) {
     const report = scratch("report.json");
-    mkdirSync(group);
+    group.make();
     try {
-        writeFileSync(join(group, "memory.limit_in_bytes"), String(limit));
+        group.limit(limit);
         const program = inside([ggscope, "stream", "--report", report, "--", ...command], { stdio: ["ignore", "pipe", "pipe"] });
         const closed = once(program, "close"), said = { out: "", text: "" };
         let ended = false;
@@ -40,14 +37,12 @@ async function besides(command, limit, line, mib, microseconds) {
         const [status, signal] = await closed;
         grower.stdin.end();
         await gone;
-        assert.deepEqual([status, signal, killed(), grown], [0, null, 0, "begun\nfull\n"], said.text);
+        assert.deepEqual([status, signal, group.killed(), grown], [0, null, 0, "begun\nfull\n"], said.text);
         assert.ok(!early, "the command ended before the other program had its memory");
-        assert.ok(number("memory.max_usage_in_bytes") <= limit);
+        assert.ok(group.most() <= limit);
         return { text: said.text, hash: JSON.parse(said.out).logits_hash, counts: JSON.parse(readFileSync(report, "utf8")) };
     } finally {
-        for (let i = 0; i < 100 && existsSync(group); i++) {
-            try { rmdirSync(group); } catch { await new Promise((done) => setTimeout(done, 20)); }
-        }
+        group.remove();
     }
 }
 
