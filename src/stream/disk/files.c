@@ -224,7 +224,8 @@ void ggs_files_catch_up(void) {
     pthread_mutex_lock(&lock);
     for (unsigned i = 0; i < n_mappings; i++) {
         uintptr_t page = mappings[i].low & ~(uintptr_t) 4095;
-        if (mappings[i].high > page) syscall(SYS_madvise, page, mappings[i].high - page, MADV_WILLNEED);
+        if (mappings[i].high > page && syscall(SYS_madvise, page, mappings[i].high - page, MADV_POPULATE_READ) != 0)
+            syscall(SYS_madvise, page, mappings[i].high - page, MADV_WILLNEED); // a kernel before 5.14
     }
     pthread_mutex_unlock(&lock);
 }
