@@ -170,7 +170,7 @@ bool ggs_budget_decide(void) {
     size_text(c, sizeof(c), engine);
     if (needed() + engine + ggs_stream_reserve(limit) / 4 <= limit) {
         leave_alone();
-        ggs_files_catch_up();
+        if (ggs_files_catch_up()) ggs_weights_populate();
         if (!ggs_stream_settings.quiet)
             ggs_stream_say("the model (%s) fits into memory (%s, %s of it the engine's): nothing is streamed", a, b, c);
         return false;

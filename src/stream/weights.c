@@ -469,6 +469,10 @@ bool ggs_weights_arrange(uint64_t budget, uint64_t * ring_bytes) {
     return true;
 }
 
+void ggs_weights_populate(void) {
+    for (uint32_t i = 0; i < n_weights; i++) ggs_files_populate(weights[i]->address, weights[i]->bytes);
+}
+
 void ggs_weights_forget(void) {
     ggs_weights_lock();
     drop();

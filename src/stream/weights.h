@@ -127,6 +127,9 @@ void ggs_weight_used(struct ggs_weight * weight);
 // gained by streaming at all.
 bool ggs_weights_arrange(uint64_t budget, uint64_t * ring_bytes);
 
+// Has the kernel read all weights that graphs use into memory: the model fits.
+void ggs_weights_populate(void);
+
 // Forgets everything: models went away. Nothing may be in flight.
 void ggs_weights_forget(void);
 

@@ -219,13 +219,15 @@ void ggs_files_leave_out(void) {
     __atomic_store_n(&left_out, true, __ATOMIC_RELAXED);
 }
 
-void ggs_files_catch_up(void) {
-    if (!__atomic_exchange_n(&left_out, false, __ATOMIC_RELAXED)) return;
-    pthread_mutex_lock(&lock);
-    for (unsigned i = 0; i < n_mappings; i++) {
-        uintptr_t page = mappings[i].low & ~(uintptr_t) 4095;
-        if (mappings[i].high > page && syscall(SYS_madvise, page, mappings[i].high - page, MADV_POPULATE_READ) != 0)
-            syscall(SYS_madvise, page, mappings[i].high - page, MADV_WILLNEED); // a kernel before 5.14
-    }
-    pthread_mutex_unlock(&lock);
+bool ggs_files_catch_up(void) {
+    return __atomic_exchange_n(&left_out, false, __ATOMIC_RELAXED);
+}
+
+void ggs_files_populate(const char * address, uint64_t bytes) {
+    uint64_t offset;
+    if (ggs_files_find(address, bytes, &offset) < 0) return;
+    uintptr_t page = (uintptr_t) address & ~(uintptr_t) 4095;
+    size_t    size = (uintptr_t) address + bytes - page;
+    if (syscall(SYS_madvise, page, size, MADV_POPULATE_READ) != 0)
+        syscall(SYS_madvise, page, size, MADV_WILLNEED); // a kernel before 5.14
 }

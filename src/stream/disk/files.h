@@ -46,6 +46,9 @@ uint64_t ggs_files_total(void);
 // Drops what the page cache holds of them.
 void ggs_files_drop_cache(void);
 
-// The program wanted its models read when they were loaded, and that was left out; catching up, because they fit after all, has the kernel begin with it.
+// The program wanted its models read when they were loaded, and that was left out. Was it? Then it is for the caller to catch up.
 void ggs_files_leave_out(void);
-void ggs_files_catch_up(void);
+bool ggs_files_catch_up(void);
+
+// Has the kernel read these bytes of a mapping into memory, and waits for them.
+void ggs_files_populate(const char * address, uint64_t bytes);
