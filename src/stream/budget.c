@@ -65,8 +65,7 @@ static bool is_settled(uint64_t now) {
     return left != UINT64_MAX && left > reserve + most_divided / 8;
 }
 
-static bool
-    more_come; // weights that were not seen before: the last run had some, and much of the model is still missing
+static bool more_come;   // the last run had weights that were not seen before, and was a small part of the model
 static char untold[512]; // what was decided meanwhile
 
 static void tell(void) {
