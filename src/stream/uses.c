@@ -198,7 +198,8 @@ static inline struct ggs_action * action_at(const struct abi_tensor * node) {
 
 const struct ggs_action * ggs_uses_at(const struct abi_tensor * node) {
     const struct ggs_action * a = action_at(node);
-    return a->generation == ggs_uses.generation ? a : NULL;
+    // A thread of another graph, which is not streamed, may look while this one is surveyed: an entry that was free a moment ago is not its own.
+    return a->generation == ggs_uses.generation && a->node == node ? a : NULL;
 }
 
 static struct ggs_action * action_for(const struct abi_tensor * node) {
