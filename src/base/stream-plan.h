@@ -22,11 +22,12 @@ struct ggs_stream_plan {
     uint64_t ring;  // 0: everything is kept
     uint64_t whole; // of the slots' memory, lent to a prompt that uses nearly all experts of a layer
     uint64_t kept;  // at most
-    uint64_t
-         slots; // at least, and what is not kept: the same number for every layer, and where that leaves something, one more for some of them
-    bool shared; // too little for that: GGS_STREAM_SHARES parts, which layers have in turns
-    uint64_t
-        mapped_above; // dense weights of more bytes are left to the mapping, because nothing could be streamed beside them
+    // At least, and what is not kept: the same number of slots for every layer, and where that leaves something, one more for some of them. Where it is too little for
+    // that it is shared: GGS_STREAM_SHARES parts, which layers have in turns.
+    uint64_t slots;
+    bool     shared;
+    // Dense weights of more bytes are left to the mapping, because nothing could be streamed beside them.
+    uint64_t mapped_above;
 };
 
 // Divides `budget`. False if it is too little to stream with.

@@ -316,8 +316,9 @@ void ggs_experts_adopt(struct ggs_routing * r, uint32_t k, const char * data) {
     struct ggs_expert_group * g = r->group;
     static uint32_t           count[MOST_EXPERTS];
     if (g->n_slots == 0 || g->lent || g->turn != NULL || g->n_experts > MOST_EXPERTS || (g->warm && k == 0)) return;
-    if (k == 0) {         // which ones is decided once, for all weights of the group
-        bool idle = true; // or a run before this one guessed what it would choose, and that is still being read
+    if (k == 0) { // which ones is decided once, for all weights of the group
+        // A run before this one may have guessed what it would choose, and that is still being read.
+        bool idle = true;
         for (uint32_t i = 0; i < g->n_slots; i++) idle &= slot_idle(g, &g->slot[i]);
         if (!idle) ggs_reader_drain();
         memset(count, 0, g->n_experts * sizeof(*count));
