@@ -15,9 +15,9 @@ const HELD = 20; // ms: by then a program has started, and has neither mapped no
 const restore = []; // what was set, to be set back
 process.on("exit", () => {
     if (child !== undefined) try { process.kill(-child.pid, "SIGKILL"); } catch { /* it has just ended */ }
+    group.remove(); // when nobody is in it any more, nobody uses the files
     for (const undo of restore) undo();
     rmSync(work, { recursive: true, force: true });
-    group.remove();
 });
 for (const signal of ["SIGINT", "SIGTERM"]) process.on(signal, () => process.exit(1));
 
